@@ -1,0 +1,80 @@
+# simrun: verified differentiable message passing
+#
+#   make            build/simrun and the libraries beside it
+#   make demo       install what is missing, build, run good and bad scenarios, write a report
+#   make test       the whole test-suite (TAP, prove)
+#   make bench      figures against Open MPI and MPICH, as ratios in one run
+#   make format     rewrite the sources in house style;  make format-check only looks
+#   make install    PREFIX=/usr/local DESTDIR=
+#   make clean
+#
+# Settings: CC=gcc|clang  SAN=address,undefined | SAN=thread  WERROR=1  V=1
+
+CC      ?= gcc
+ifeq ($(origin CC),default)
+CC      := gcc
+endif
+PREFIX  ?= /usr/local
+SAN     ?=
+WERROR  ?=
+empty   :=
+comma   := ,
+variant := $(notdir $(firstword $(CC)))$(if $(SAN),-$(subst $(comma),-,$(SAN)))
+# The plain gcc build is the one people use; every other variant has a folder of its own.
+BUILD   := $(if $(filter gcc,$(variant)),build,build/$(variant))
+
+folders := traces sim collectives checker viz cli
+packages := sqlite3 libdw libelf libzstd
+
+WARNINGS := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wstrict-prototypes -Wmissing-prototypes -Wvla \
+            -Wundef -Wcast-qual -Wwrite-strings -Wpointer-arith -Wformat=2 $(if $(WERROR),-Werror)
+CFLAGS   ?= -O2 -g
+ALLFLAGS := -std=c17 -D_GNU_SOURCE $(CFLAGS) -ffp-contract=off -fno-semantic-interposition -fno-omit-frame-pointer \
+            -fopenmp -pthread -fPIC $(WARNINGS) $(if $(SAN),-fsanitize=$(SAN) -fno-sanitize-recover=undefined)
+INCLUDES := -I. -Isim -Icollectives $(shell pkg-config --cflags $(packages) 2>/dev/null)
+LIBS     := $(shell pkg-config --libs $(packages) 2>/dev/null) -ldl -lm -lrt
+
+sources  := $(foreach f,$(folders),$(wildcard $f/*.c $f/*/*.c))
+objects  := $(sources:%.c=$(BUILD)/obj/%.o)
+library  := $(filter-out $(BUILD)/obj/cli/main.o,$(objects))
+tests    := $(patsubst tests/%.c,$(BUILD)/tests/%,$(wildcard tests/test_*.c))
+headers  := $(foreach f,$(folders) tests,$(wildcard $f/*.h $f/*/*.h))
+Q        := $(if $(V),,@)
+
+all: $(BUILD)/simrun
+
+$(BUILD)/simrun: $(objects)
+	@echo "link $@"
+	$Q$(CC) $(ALLFLAGS) -rdynamic -o $@ $^ $(LIBS)
+
+$(BUILD)/obj/%.o: %.c
+	@mkdir -p $(@D)
+	@echo "cc   $<"
+	$Q$(CC) $(ALLFLAGS) $(INCLUDES) -MMD -MP -c -o $@ $<
+
+$(BUILD)/libsimrun.a: $(library)
+	@rm -f $@
+	$Qar rcs $@ $^
+
+# One test program per object; all link everything but the command line's main.
+$(BUILD)/tests/%: $(BUILD)/obj/tests/%.o $(BUILD)/libsimrun.a
+	@mkdir -p $(@D)
+	$Q$(CC) $(ALLFLAGS) -rdynamic -o $@ $< -Wl,--whole-archive $(BUILD)/libsimrun.a -Wl,--no-whole-archive $(LIBS)
+
+test: all $(tests)
+	@prove -e '' $(tests)
+
+format:
+	clang-format -i $(sources) $(headers) $(wildcard tests/*.c)
+format-check:
+	clang-format --dry-run --Werror $(sources) $(headers) $(wildcard tests/*.c)
+
+help:
+	@sed -n 's/^# \{0,1\}//p' Makefile | head -14
+
+clean:
+	rm -rf build
+
+-include $(shell find $(BUILD)/obj -name '*.d' 2>/dev/null)
+.PHONY: all test format format-check help clean
+.SECONDARY:
