@@ -31,17 +31,19 @@ WARNINGS := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wstrict-prototypes -
 CFLAGS   ?= -O2 -g
 ALLFLAGS := -std=c17 -D_GNU_SOURCE $(CFLAGS) -ffp-contract=off -fno-semantic-interposition -fno-omit-frame-pointer \
             -fopenmp -pthread -fPIC $(WARNINGS) $(if $(SAN),-fsanitize=$(SAN) -fno-sanitize-recover=undefined)
-INCLUDES := -I. -Isim -Icollectives $(shell pkg-config --cflags $(packages) 2>/dev/null)
+INCLUDES := -I. -Isim -Icollectives -I$(BUILD)/gen $(shell pkg-config --cflags $(packages) 2>/dev/null)
 LIBS     := $(shell pkg-config --libs $(packages) 2>/dev/null) -ldl -lm -lrt
 
-sources  := $(foreach f,$(folders),$(wildcard $f/*.c $f/*/*.c))
+sources  := $(filter-out sim/libmpi_abi.c,$(foreach f,$(folders),$(wildcard $f/*.c $f/*/*.c)))
 objects  := $(sources:%.c=$(BUILD)/obj/%.o)
 library  := $(filter-out $(BUILD)/obj/cli/main.o,$(objects))
 tests    := $(patsubst tests/%.c,$(BUILD)/tests/%,$(wildcard tests/test_*.c))
 headers  := $(foreach f,$(folders) tests,$(wildcard $f/*.h $f/*/*.h))
 Q        := $(if $(V),,@)
 
-all: $(BUILD)/simrun
+stub     := $(BUILD)/lib/libmpi_abi.so.1
+
+all: $(BUILD)/simrun $(stub)
 
 $(BUILD)/simrun: $(objects)
 	@echo "link $@"
@@ -55,6 +57,23 @@ $(BUILD)/obj/%.o: %.c
 $(BUILD)/libsimrun.a: $(library)
 	@rm -f $@
 	$Qar rcs $@ $^
+
+# What programs outside link against: the symbols of mpi.h and mpix.h under the soname of the MPI ABI.
+$(stub): sim/libmpi_abi.c sim/entry.h sim/functions.h $(BUILD)/gen/extensions.h
+	@mkdir -p $(@D)
+	@echo "link $@"
+	$Q$(CC) -std=c17 -D_GNU_SOURCE -O2 -fPIC $(WARNINGS) $(INCLUDES) -shared -Wl,-soname,$(@F) -o $@ $<
+	@ln -sf $(@F) $(@:.1=)
+
+$(BUILD)/gen/extensions.h: sim/mpix.h
+	@mkdir -p $(@D)
+	@sed -n '/^[a-z]/s/.*[ *]\(P*MPIX_[A-Za-z_0-9]*\|SIM_[A-Za-z_0-9]*\)(.*/SIM_EXTENSION(\1)/p' $< >$@
+
+# The standard's values as rows ABI_VALUE(name, expected value with its type).
+$(BUILD)/obj/tests/test_abi.o: $(BUILD)/gen/abi_values.h
+$(BUILD)/gen/abi_values.h: tests/data/mpi-abi-values.tsv
+	@mkdir -p $(@D)
+	@sed -n '/^#/d; s/\t\(0x[0-9a-f]*\) \((MPI_.*)\)$$/\t\2\1/; s/\t/, /; s/.*/ABI_VALUE(&)/p' $< >$@
 
 # One test program per object; all link everything but the command line's main.
 $(BUILD)/tests/%: $(BUILD)/obj/tests/%.o $(BUILD)/libsimrun.a
