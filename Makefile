@@ -80,6 +80,8 @@ $(BUILD)/tests/%: $(BUILD)/obj/tests/%.o $(BUILD)/libsimrun.a
 	@mkdir -p $(@D)
 	$Q$(CC) $(ALLFLAGS) -rdynamic -o $@ $< -Wl,--whole-archive $(BUILD)/libsimrun.a -Wl,--no-whole-archive $(LIBS)
 
+$(BUILD)/tests/test_abi: | $(stub)
+
 test: all $(tests)
 	@prove -e '' $(tests)
 
