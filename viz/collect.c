@@ -1,0 +1,344 @@
+/* From the trace to marks and links: one mark per DAG node, and one per operation that no node
+ * issued.
+ *
+ * Operations issued by a node are part of its mark. Left out, unless a rank stands in them or a
+ * finding names them: set-up and tear-down, polling calls, and waits on behalf of nodes. Nothing
+ * here knows of findings' meaning, only that what they name must be in the picture. */
+#include "viz/scene.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static bool pass_in_view(const struct scene *scene, uint32_t pass)
+{
+    return scene->view == VIZ_BOTH || (scene->view == VIZ_BACKWARD) == (pass > 0);
+}
+
+/* Operations that say nothing about the program's communication. */
+static bool is_noise(const struct trace *trace, const struct trace_op *op)
+{
+    switch (op_kind_class(op->kind)) {
+    case CLASS_NONE:
+        return true;
+    case CLASS_CONTROL:
+        return op->kind == OP_INIT || op->kind == OP_REQUEST_FREE;
+    case CLASS_PROBE:
+        return op->kind == OP_IPROBE || op->kind == OP_IMPROBE;
+    case CLASS_WAIT:
+        return op->kind >= OP_TEST || (op->flags & OP_INACTIVE);
+    case CLASS_COLLECTIVE:
+        return op->kind == OP_FINALIZE ||
+               (trace->node_count && op->kind >= OP_COMM_DUP && op->kind <= OP_INTERCOMM_MERGE);
+    default:
+        return false;
+    }
+}
+
+/* Bits of what the findings in the picture name, by operation; NULL when out of memory. */
+static bool *named_ops(struct scene *scene)
+{
+    bool *named = scene_allocate(scene, scene->trace->op_count, sizeof *named);
+    for (size_t i = 0; named && i < scene->findings->count; i++) {
+        const struct finding *finding = &scene->findings->items[i];
+        if (scene->options->finding >= 0 && (size_t)scene->options->finding != i)
+            continue;
+        for (size_t k = 0; k < finding->op_count; k++)
+            if (finding->ops[k].op < scene->trace->op_count)
+                named[finding->ops[k].op] = true;
+    }
+    return named;
+}
+
+static enum mark_shape shape_by_class(enum op_class class)
+{
+    switch (class) {
+    case CLASS_SEND:
+        return MARK_SEND;
+    case CLASS_RECEIVE:
+    case CLASS_PROBE:
+        return MARK_RECEIVE;
+    case CLASS_COLLECTIVE:
+        return MARK_COLLECTIVE;
+    case CLASS_WAIT:
+    case CLASS_CONTROL:
+        return MARK_WAIT;
+    case CLASS_NONE:
+    case CLASS_COMPUTE:
+        break;
+    }
+    return MARK_COMPUTE;
+}
+
+static void add_node(struct scene *scene, uint32_t index)
+{
+    const struct trace_node *node = &scene->trace->nodes[index];
+    struct mark mark = {.rank = node->rank,
+                        .node = index,
+                        .op = TRACE_NO,
+                        .pass = node->pass,
+                        .group = TRACE_NO,
+                        .repeat = 1,
+                        .shape = (uint8_t)shape_by_class(op_kind_class(node->kind)),
+                        .blocked = node->state == STATE_BLOCKED,
+                        .never = node->state == STATE_NEVER};
+    scene->mark_of_node[index] = scene_add_mark(scene, &mark);
+}
+
+/* How well an operation stands for the node that issued it. */
+static int weight(const struct trace_op *op)
+{
+    if (op->state == STATE_BLOCKED)
+        return 4;
+    enum op_class class = op_kind_class(op->kind);
+    return class == CLASS_COLLECTIVE ? 3 : class == CLASS_SEND || class == CLASS_RECEIVE ? 2 : 1;
+}
+
+static void join_node(struct scene *scene, uint32_t index)
+{
+    const struct trace_op *op = &scene->trace->ops[index];
+    uint32_t at = scene->mark_of_node[op->node];
+    scene->mark_of_op[index] = at;
+    if (at == TRACE_NO)
+        return;
+    struct mark *mark = &scene->marks[at];
+    mark->blocked = mark->blocked || op->state == STATE_BLOCKED;
+    if (mark->op == TRACE_NO || weight(op) > weight(&scene->trace->ops[mark->op])) {
+        mark->op = index;
+        if (op_kind_class(op->kind) != CLASS_WAIT || mark->shape == MARK_COMPUTE)
+            mark->shape = (uint8_t)shape_by_class(op_kind_class(op->kind));
+    }
+}
+
+static void add_op(struct scene *scene, uint32_t index)
+{
+    const struct trace_op *op = &scene->trace->ops[index];
+    struct mark mark = {.rank = op->rank,
+                        .node = TRACE_NO,
+                        .op = index,
+                        .pass = op->pass,
+                        .group = TRACE_NO,
+                        .repeat = 1,
+                        .shape = (uint8_t)shape_by_class(op_kind_class(op->kind)),
+                        .blocked = op->state == STATE_BLOCKED,
+                        .never = op->state == STATE_NEVER};
+    scene->mark_of_op[index] = scene_add_mark(scene, &mark);
+}
+
+/* A rank that ended while others wait: they may wait for it. Taken out again if nobody does. */
+static void add_end(struct scene *scene, uint32_t rank)
+{
+    const struct trace *trace = scene->trace;
+    if (trace->outcome != OUTCOME_DEADLOCK || trace->rank_info[rank].state == RANK_BLOCKED)
+        return;
+    struct mark mark = {.rank = rank,
+                        .node = TRACE_NO,
+                        .op = TRACE_NO,
+                        .group = TRACE_NO,
+                        .repeat = 1,
+                        .shape = MARK_END};
+    scene_add_mark(scene, &mark);
+}
+
+/* Marks rank by rank: its nodes, then the operations outside nodes. */
+static void collect_marks(struct scene *scene, const bool *named)
+{
+    const struct trace *trace = scene->trace;
+    for (uint32_t rank = 0; rank < trace->ranks; rank++) {
+        for (size_t i = trace->node_begin[rank]; i < trace->node_begin[rank + 1]; i++)
+            if (pass_in_view(scene, trace->nodes[i].pass))
+                add_node(scene, (uint32_t)i);
+        for (size_t i = trace->rank_begin[rank]; i < trace->rank_begin[rank + 1]; i++) {
+            const struct trace_op *op = &trace->ops[i];
+            bool wanted = named[i] || op->state == STATE_BLOCKED;
+            if (scene->exhausted)
+                return;
+            if (op->node != TRACE_NO && scene->mark_of_node[op->node] != TRACE_NO)
+                join_node(scene, (uint32_t)i);
+            else if (wanted || (pass_in_view(scene, op->pass) && op->node == TRACE_NO &&
+                                !is_noise(trace, op)))
+                add_op(scene, (uint32_t)i);
+        }
+        add_end(scene, rank);
+    }
+}
+
+static void collect_edges(struct scene *scene, bool *has_next)
+{
+    for (size_t i = 0; i < scene->trace->edge_count; i++) {
+        const struct trace_edge *edge = &scene->trace->edges[i];
+        uint32_t from = scene->mark_of_node[edge->from], to = scene->mark_of_node[edge->to];
+        if (from == TRACE_NO || to == TRACE_NO || from == to)
+            continue;
+        scene_add_link(scene, from, to, edge->type == EDGE_DATA ? LINK_DATA : LINK_ORDER);
+        if (to == from + 1)
+            has_next[from] = true;
+    }
+}
+
+static bool communicates(const struct mark *mark)
+{
+    return mark->shape == MARK_SEND || mark->shape == MARK_RECEIVE ||
+           mark->shape == MARK_COLLECTIVE || mark->shape == MARK_WAIT;
+}
+
+static enum pass_mode mode_of(const struct trace *trace, uint32_t rank, uint32_t pass)
+{
+    size_t low = 0, high = trace->pass_count;
+    while (low < high) { /* the first pass of the rank */
+        size_t middle = low + (high - low) / 2;
+        if (trace->passes[middle].rank < rank)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    for (; low < trace->pass_count && trace->passes[low].rank == rank; low++)
+        if (trace->passes[low].pass == pass)
+            return trace->passes[low].mode;
+    return PASS_PROGRAM;
+}
+
+/* When an operation, or the first one of a node, was issued: its place in the rank's program order.
+ */
+static uint32_t issued(const struct scene *scene, const struct mark *mark)
+{
+    return mark->op == TRACE_NO ? TRACE_NO : scene->trace->ops[mark->op].seq;
+}
+
+/* Program order between the communications of a rank, where the DAG does not already say it. */
+static void collect_sequence(struct scene *scene, const bool *has_next)
+{
+    uint32_t previous = TRACE_NO;
+    enum pass_mode mode = PASS_PROGRAM;
+    for (uint32_t i = 0; i < scene->mark_count; i++) {
+        const struct mark *mark = &scene->marks[i];
+        if (!communicates(mark) || (mark->op == TRACE_NO && mark->node != TRACE_NO))
+            continue;
+        const struct mark *before = previous == TRACE_NO ? NULL : &scene->marks[previous];
+        bool same = before && before->rank == mark->rank && before->pass == mark->pass;
+        if (!same)
+            mode = mode_of(scene->trace, mark->rank, mark->pass);
+        bool linked = previous != TRACE_NO && previous + 1 == i && has_next[previous];
+        if (same && mode == PASS_PROGRAM && !linked && issued(scene, before) < issued(scene, mark))
+            scene_add_link(scene, previous, i, mark->node == TRACE_NO ? LINK_SEQUENCE : LINK_ORDER);
+        previous = i;
+    }
+}
+
+static void collect_messages(struct scene *scene)
+{
+    const struct trace *trace = scene->trace;
+    for (uint32_t i = 0; i < trace->op_count; i++) {
+        const struct trace_op *op = &trace->ops[i];
+        if (op->match == TRACE_NO || op_kind_class(op->kind) != CLASS_SEND)
+            continue;
+        uint32_t from = scene->mark_of_op[i], to = scene->mark_of_op[op->match];
+        if (from == TRACE_NO || to == TRACE_NO || from == to)
+            continue;
+        uint32_t at = scene_add_link(scene, from, to, LINK_MESSAGE);
+        if (at == TRACE_NO)
+            return;
+        scene->links[at].tip = scene_text(scene, "tag %d, %lld %s", op->tag, (long long)op->count,
+                                          trace_type_name(op->type));
+    }
+}
+
+static void collect_adjoints(struct scene *scene)
+{
+    for (uint32_t i = 0; i < scene->mark_count; i++) {
+        const struct mark *mark = &scene->marks[i];
+        uint32_t forward = TRACE_NO;
+        if (mark->node != TRACE_NO && scene->trace->nodes[mark->node].forward != TRACE_NO)
+            forward = scene->mark_of_node[scene->trace->nodes[mark->node].forward];
+        else if (mark->op != TRACE_NO && scene->trace->ops[mark->op].adjoint_of != TRACE_NO)
+            forward = scene->mark_of_op[scene->trace->ops[mark->op].adjoint_of];
+        if (forward != TRACE_NO && communicates(&scene->marks[i]))
+            scene_add_link(scene, forward, i, LINK_ADJOINT);
+    }
+}
+
+struct meeting { /* a mark's part in a collective */
+    uint32_t comm, sequence, mark;
+};
+
+static int compare_meetings(const void *a, const void *b)
+{
+    const struct meeting *x = a, *y = b;
+    if (x->comm != y->comm)
+        return x->comm < y->comm ? -1 : 1;
+    if (x->sequence != y->sequence)
+        return x->sequence < y->sequence ? -1 : 1;
+    return x->mark < y->mark ? -1 : x->mark > y->mark;
+}
+
+static void collect_groups(struct scene *scene)
+{
+    const struct trace *trace = scene->trace;
+    struct meeting *meetings = scene_allocate(scene, scene->mark_count, sizeof *meetings);
+    size_t count = 0;
+    for (uint32_t i = 0; meetings && i < scene->mark_count; i++) {
+        uint32_t op = scene->marks[i].op;
+        if (op != TRACE_NO && op_kind_class(trace->ops[op].kind) == CLASS_COLLECTIVE)
+            meetings[count++] = (struct meeting){trace->ops[op].comm, trace->ops[op].comm_seq, i};
+    }
+    if (count)
+        qsort(meetings, count, sizeof *meetings, compare_meetings);
+    for (size_t i = 0; i < count; i++) {
+        bool joins = i > 0 && meetings[i].comm == meetings[i - 1].comm &&
+                     meetings[i].sequence == meetings[i - 1].sequence;
+        uint32_t group = joins ? scene->marks[meetings[i - 1].mark].group : meetings[i].mark;
+        scene->marks[meetings[i].mark].group = group;
+    }
+    free(meetings);
+}
+
+/* Leaves and seeds: the ends of a backward pass. */
+static void collect_ends(struct scene *scene)
+{
+    const struct trace *trace = scene->trace;
+    bool *entered = scene_allocate(scene, trace->node_count, sizeof *entered);
+    bool *left = scene_allocate(scene, trace->node_count, sizeof *left);
+    for (size_t i = 0; entered && left && i < trace->edge_count; i++) {
+        entered[trace->edges[i].to] |= trace->edges[i].type == EDGE_DATA;
+        left[trace->edges[i].from] |= trace->edges[i].type == EDGE_DATA;
+    }
+    for (size_t i = 0; entered && left && i < scene->mark_count; i++) {
+        struct mark *mark = &scene->marks[i];
+        if (mark->node == TRACE_NO || mark->pass == 0 || mark->shape != MARK_COMPUTE)
+            continue;
+        const struct trace_node *node = &trace->nodes[mark->node];
+        const char *name = trace_string(trace, node->name);
+        bool of_input = node->forward != TRACE_NO && !entered[node->forward];
+        if (strcmp(name, "seed") == 0)
+            mark->shape = MARK_SEED;
+        else if (!left[mark->node] && (of_input || strncmp(name, "dL/d", 4) == 0))
+            mark->shape = MARK_LEAF;
+    }
+    free(entered);
+    free(left);
+}
+
+void scene_collect(struct scene *scene)
+{
+    const struct trace *trace = scene->trace;
+    scene->mark_of_node = scene_allocate(scene, trace->node_count, sizeof *scene->mark_of_node);
+    scene->mark_of_op = scene_allocate(scene, trace->op_count, sizeof *scene->mark_of_op);
+    bool *named = named_ops(scene);
+    if (!scene->exhausted) {
+        memset(scene->mark_of_node, 0xFF, trace->node_count * sizeof *scene->mark_of_node);
+        memset(scene->mark_of_op, 0xFF, trace->op_count * sizeof *scene->mark_of_op);
+        collect_marks(scene, named);
+    }
+    free(named);
+    bool *has_next = scene_allocate(scene, scene->mark_count, sizeof *has_next);
+    if (!scene->exhausted) {
+        collect_edges(scene, has_next);
+        collect_sequence(scene, has_next);
+        collect_messages(scene);
+        if (scene->view == VIZ_BOTH)
+            collect_adjoints(scene);
+        collect_groups(scene);
+        collect_ends(scene);
+    }
+    free(has_next);
+    scene->total = scene->mark_count;
+}
