@@ -3,8 +3,11 @@
  * They let groups, info objects and attributes be used and tested where there is no world: an error
  * is returned to the caller, and nobody is a rank.
  */
+#include <stddef.h>
+
 #include <mpix.h>
 
+#include "sim/attributes.h"
 #include "sim/error.h"
 
 __attribute__((weak)) int sim_error_raise(MPI_Comm comm, int error_class, const char *function,
@@ -22,4 +25,23 @@ __attribute__((weak)) int MPIX_World_rank(void)
 __attribute__((weak)) int MPIX_World_size(void)
 {
     return 0;
+}
+
+__attribute__((weak)) struct sim_keyvals *sim_attributes_keyvals(void)
+{
+    return NULL;
+}
+
+__attribute__((weak)) struct sim_attributes *sim_attributes_of(enum sim_attribute_kind kind,
+                                                               void *handle)
+{
+    (void)kind, (void)handle;
+    return NULL;
+}
+
+__attribute__((weak)) bool sim_attributes_predefined(enum sim_attribute_kind kind, void *handle,
+                                                     int number, void **value)
+{
+    (void)kind, (void)handle, (void)number, (void)value;
+    return false;
 }
