@@ -1,0 +1,96 @@
+/* Programs under test: one file, as many private images of it as there are ranks.
+ *
+ * Life of an image: sim_program_image (pristine, constructors run) -> sim_program_main called on a
+ * rank's stack -> sim_libc_finish (handlers and destructors) -> sim_program_reset for the next
+ * world -> ... -> sim_program_close. A program is a shared object or an unmodified dynamic
+ * position-independent executable with a `main`, linked against any libmpi_abi.so.1; the launcher
+ * itself stands in for that library.
+ *
+ * Three loaders:
+ *   clone   our own (default): a fraction of a page table and two or three pages an image, 16,384
+ * images within the kernel's default limits and any number beyond (sim/clone.h). dlopen  the
+ * system's dynamic linker, one file in memory per image: for debuggers and whatever clone refuses.
+ * About a hundred times slower, some thousands of images at most. Ranks on one OS thread each have
+ * their own file and so their own thread-locals. shared  one image for all: no private globals. For
+ * programs known to be clean and very large runs.
+ *
+ * Not done: variables of the libraries a program names are shared by its ranks, as are libc's
+ * locale, working directory, umask, environment and signal dispositions; dlsym and dladdr do not
+ * know clone images. */
+#ifndef SIM_LOADER_H
+#define SIM_LOADER_H
+
+#include "traces/failure.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum sim_loader {
+    SIM_LOADER_CLONE,
+    SIM_LOADER_DLOPEN,
+    SIM_LOADER_SHARED,
+};
+
+struct sim_program;
+struct resolve_getopt;
+struct libc_handler;
+
+/* Opens `path` and prepares for images 0 .. images - 1; no image exists yet. NULL with a sentence
+ * when the file is not an ELF, of another architecture, static, without `main`, needs a missing
+ * library or symbol, or the system has not room for so many images. Owner: the caller,
+ * sim_program_close. */
+struct sim_program *sim_program_open(const char *path, enum sim_loader kind, int images,
+                                     struct failure *failure);
+
+/* The same with a bound on memory mappings (0: what the kernel leaves); beyond it images are copied
+ * instead of mapped. */
+struct sim_program *sim_program_open_within(const char *path, enum sim_loader kind, int images,
+                                            long maps_max, struct failure *failure);
+
+/* Releases all images. No code of theirs may run afterwards, so no rank may be alive. NULL is
+ * allowed. */
+void sim_program_close(struct sim_program *program);
+
+/* Makes image `index`, or puts it back if it exists: globals, statics and thread-locals as in the
+ * file, then its constructors run, in the caller's context. 0, or a failure code. Different images
+ * may be made by different threads at once. With the shared loader every index means the one image,
+ * made once: putting it back is for sim_program_reset. */
+int sim_program_image(struct sim_program *program, int index, struct failure *failure);
+
+/* The same for an image that exists; for the shared loader puts the one image back. */
+int sim_program_reset(struct sim_program *program, int index, struct failure *failure);
+
+/* `main` of an image that was made. */
+int (*sim_program_main(const struct sim_program *program, int index))(int, char **, char **);
+
+/* Runs the image's destructors (not its atexit handlers; sim_libc_finish does both). With the
+ * dlopen and shared loaders the dynamic linker runs them when the image goes. */
+void sim_program_finish(struct sim_program *program, int index);
+
+/* Translates an address in image `index` to the one the linker gave it: the same for every rank and
+ * run, and what debug information is indexed by. False if `pc` is not in that image. */
+bool sim_program_locate(const struct sim_program *program, int index, uintptr_t pc,
+                        uint64_t *offset);
+
+/* Absolute path of the file the images come from. Lives as long as the program. */
+const char *sim_program_path(const struct sim_program *program);
+
+/* Getopt's variables as image `index` sees them. */
+struct sim_program_getopt {
+    int *optind, *opterr, *optopt;
+    char **optarg;
+};
+void sim_program_getopt(const struct sim_program *program, int index,
+                        struct sim_program_getopt *out);
+
+/* Where handlers are kept that the image's constructors registered; NULL if this loader leaves them
+ * to the system. */
+struct libc_handler **sim_program_handlers(struct sim_program *program, int index);
+
+/* For `simrun doctor` and bench: how images are made ("mapped", "copied", "dlopen", "shared") and
+ * the size of one. */
+const char *sim_program_strategy(const struct sim_program *program);
+size_t sim_program_image_size(const struct sim_program *program);
+
+#endif

@@ -1,0 +1,6 @@
+/* A library without a main. */
+int answer(void);
+int answer(void)
+{
+    return 42;
+}

@@ -1,0 +1,283 @@
+/* Programs and their private images: what sim/loader.h promises, for the three loaders and for
+ * files built in many ways. The programs under tests/programs are compiled here into a folder of
+ * this run. */
+#include "sim/loader.h"
+
+#include "tests/tap.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static char folder[64];
+static struct failure failure;
+
+/* Compiles tests/programs/`source` with `flags` to `name` in the folder. False if the compiler
+ * cannot. */
+static bool build(const char *name, const char *source, const char *flags)
+{
+    char command[512];
+    snprintf(command, sizeof command, "cc -O2 -g -o %s/%s tests/programs/%s %s 2>/dev/null", folder,
+             name, source, flags);
+    return system(command) == 0;
+}
+
+static const char *in_folder(const char *name)
+{
+    static char path[128];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    return path;
+}
+
+/* Calls main of an image with one number as argument. */
+static int call(const struct sim_program *program, int index, int number)
+{
+    char name[] = "program", text[16];
+    snprintf(text, sizeof text, "%d", number);
+    char *arguments[] = {name, text, NULL};
+    return sim_program_main(program, index)(2, arguments, environ);
+}
+
+/* Opens, makes the images, calls each; -1 if that is not possible. Otherwise all their statuses,
+ * or-ed. */
+static int run_images(const char *name, enum sim_loader kind, int images, long maps_max, bool again)
+{
+    struct sim_program *program =
+        sim_program_open_within(in_folder(name), kind, images, maps_max, &failure);
+    if (!program)
+        return -1;
+    int wrong = 0;
+    for (int i = 0; i < images && wrong >= 0; i++)
+        wrong = sim_program_image(program, i, &failure) ? -1 : wrong;
+    for (int i = 0; i < images && wrong >= 0; i++)
+        wrong |= call(program, i, i + 1);
+    for (int i = 0; again && i < images && wrong >= 0; i++)
+        wrong = sim_program_reset(program, i, &failure) ? -1 : wrong | call(program, i, i + 1);
+    sim_program_close(program);
+    return wrong;
+}
+
+static const char SHARED_FLAGS[] = "-shared -fPIC -ftls-model=global-dynamic";
+
+/* Every way of building x every way of making images. A way the compiler here has not got is
+ * skipped. */
+static void test_builds(void)
+{
+    static const struct {
+        const char *name, *flags;
+    } ways[] = {
+        {"plain.so", "-shared -fPIC -ftls-model=global-dynamic -DWITH_THREAD_LOCALS"},
+        {"compact.so", "-shared -fPIC -ftls-model=global-dynamic -DWITH_THREAD_LOCALS "
+                       "-Wl,-z,noseparate-code,-z,norelro"},
+        {"packed.so", "-shared -fPIC -DWITH_THREAD_LOCALS -Wl,-z,pack-relative-relocs"},
+        {"sysv.so", "-shared -fPIC -DWITH_THREAD_LOCALS -Wl,--hash-style=sysv -s"},
+        {"now.so", "-shared -fPIC -DWITH_THREAD_LOCALS -fno-plt -Wl,-z,now -Wl,-Bsymbolic"},
+        {"executable", "-fPIE -pie"},
+        {"stripped", "-fPIE -pie -s"},
+        {"lazy", "-fPIE -pie -Wl,-z,lazy -s"},
+        {"clang.so", "-shared -fPIC -DWITH_THREAD_LOCALS -fuse-ld=lld"},
+        {"descriptors.so", "-shared -fPIC -DWITH_THREAD_LOCALS -mtls-dialect=gnu2"},
+    };
+    for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
+        bool dlopen_too = strcmp(ways[i].name, "descriptors.so") != 0;
+        if (!build(ways[i].name, "private.c", ways[i].flags)) {
+            tap_skip(3, "the compiler here has not got what %s needs", ways[i].name);
+            continue;
+        }
+        tap_is_int(run_images(ways[i].name, SIM_LOADER_CLONE, 5, 1000, true), 0,
+                   "%s: five mapped images keep their variables to themselves, also when put back",
+                   ways[i].name);
+        tap_is_int(run_images(ways[i].name, SIM_LOADER_CLONE, 5, 1, true), 0,
+                   "%s: five copied images do", ways[i].name);
+        if (dlopen_too)
+            tap_is_int(run_images(ways[i].name, SIM_LOADER_DLOPEN, 3, 0, true), 0,
+                       "%s: three images by dlopen do", ways[i].name);
+        else
+            tap_skip(1, "%s: left to the dynamic linker", ways[i].name);
+        if (tap_state.failed)
+            tap_note("%s", failure.text);
+    }
+}
+
+static void test_shared(void)
+{
+    struct sim_program *program =
+        sim_program_open(in_folder("plain.so"), SIM_LOADER_SHARED, 1000, &failure);
+    bool made = program && !sim_program_image(program, 0, &failure) &&
+                !sim_program_image(program, 999, &failure);
+    tap_ok(made && sim_program_main(program, 0) == sim_program_main(program, 999),
+           "the shared loader has one image for all ranks");
+    tap_ok(made && call(program, 0, 1) == 0 && call(program, 999, 1) != 0,
+           "and their variables are the same");
+    tap_ok(made && !sim_program_reset(program, 5, &failure) && call(program, 7, 1) == 0,
+           "until it is put back");
+    sim_program_close(program);
+}
+
+static void test_locate(void)
+{
+    uint64_t offsets[3] = {0, 0, 0}, outside;
+    void *told[2][3] = {0};
+    build("teller.so", "teller.c", SHARED_FLAGS);
+    struct sim_program *program =
+        sim_program_open(in_folder("teller.so"), SIM_LOADER_CLONE, 3, &failure);
+    bool made = program && !sim_program_image(program, 0, &failure) &&
+                !sim_program_image(program, 2, &failure);
+    if (!tap_ok(made, "two of three images can be made")) {
+        tap_skip(4, "nothing to locate");
+        return;
+    }
+    sim_program_main(program, 0)(0, (char **)told[0], environ);
+    sim_program_main(program, 2)(0, (char **)told[1], environ);
+    tap_ok(told[0][0] != told[1][0] && told[0][1] != told[1][1],
+           "images have code and data at their own addresses");
+    tap_ok(sim_program_locate(program, 0, (uintptr_t)told[0][0], &offsets[0]) &&
+               sim_program_locate(program, 2, (uintptr_t)told[1][0], &offsets[1]) &&
+               offsets[0] == offsets[1],
+           "a return address has the same place in the file for every image");
+    tap_ok(sim_program_locate(program, 2, (uintptr_t)sim_program_main(program, 2), &offsets[2]) &&
+               offsets[2] < offsets[0] + 4096,
+           "which is near main's");
+    tap_ok(!sim_program_locate(program, 0, (uintptr_t)told[1][0], &outside) &&
+               !sim_program_locate(program, 0, (uintptr_t)&failure, &outside),
+           "an address of another image or of the launcher is not found");
+    sim_program_close(program);
+}
+
+/* The sentence for a file that cannot be used. */
+static const char *refusal(const char *path)
+{
+    snprintf(failure.text, sizeof failure.text, "accepted");
+    failure.code = 0;
+    struct sim_program *program = sim_program_open(path, SIM_LOADER_CLONE, 2, &failure);
+    sim_program_close(program);
+    return failure.code == FAILURE_INPUT || program ? failure.text : "wrong code";
+}
+
+static void refused(const char *path, const char *part, const char *name)
+{
+    const char *sentence = refusal(path);
+    if (!tap_ok(strstr(sentence, part) && strstr(sentence, strrchr(path, '/') + 1),
+                "%s is refused for what it is", name))
+        tap_note("said: %s", sentence);
+}
+
+/* Copies a built file, changing one byte or cutting it short. */
+static void damaged(const char *from, const char *to, long at, int value, long size)
+{
+    char command[256];
+    snprintf(command, sizeof command, "cp %s/%s %s/%s", folder, from, folder, to);
+    if (system(command))
+        return;
+    FILE *file = fopen(in_folder(to), "r+");
+    if (at >= 0) {
+        fseek(file, at, SEEK_SET);
+        fputc(value, file);
+    }
+    fclose(file);
+    if (size >= 0 && truncate(in_folder(to), size))
+        tap_note("cannot cut");
+}
+
+static void test_refusals(void)
+{
+    build("mainless.so", "mainless.c", SHARED_FLAGS);
+    build("unresolved.so", "unresolved.c", SHARED_FLAGS);
+    build("needy.so", "teller.c", "-shared -fPIC -Wl,--no-as-needed -Wl,-soname,libgone.so.3");
+    build("needing.so", "teller.c", "-shared -fPIC -Wl,--no-as-needed");
+    build("static", "teller.c", "-static");
+    build("static-pie", "teller.c", "-static-pie -fPIE");
+    build("fixed", "teller.c", "-no-pie -fno-pie");
+    build("object.o", "teller.c", "-c");
+    build("initial-exec.so", "private.c",
+          "-shared -fPIC -DWITH_THREAD_LOCALS -ftls-model=initial-exec");
+    build("local-exec", "private.c", "-pie -fPIE -DWITH_THREAD_LOCALS");
+    damaged("teller.so", "foreign.so", 18, 183, -1); /* e_machine */
+    damaged("teller.so", "cut.so", -1, 0, 700);
+    damaged("teller.so", "short.so", -1, 0, 30);
+    damaged("teller.so", "empty.so", -1, 0, 0);
+    char command[320];
+    snprintf(command, sizeof command,
+             "cc -shared -fPIC -o %s/needing.so tests/programs/teller.c -Wl,--no-as-needed "
+             "%s/needy.so && rm %s/needy.so",
+             folder, folder, folder);
+    if (system(command))
+        tap_note("cannot build needing.so");
+    refused("tests/programs/teller.c", "not an ELF", "a text file");
+    refused(in_folder("empty.so"), "not an ELF", "an empty file");
+    refused(in_folder("short.so"), "truncated", "a file cut in its header");
+    refused(in_folder("cut.so"), "truncated", "a file cut in its data");
+    refused(in_folder("foreign.so"), "wrong architecture", "a program for another processor");
+    refused(in_folder("static"), "statically linked", "a static executable");
+    refused(in_folder("static-pie"), "statically linked",
+            "a static position-independent executable");
+    refused(in_folder("fixed"), "-no-pie", "an executable bound to an address");
+    refused(in_folder("object.o"), "must be linked", "an object file");
+    refused(in_folder("mainless.so"), "no main", "a library without main");
+    refused(in_folder("unresolved.so"), "symbols: variable_of_nobody, provided_by_nobody",
+            "a program with unresolved symbols");
+    refused(in_folder("needing.so"), "libgone.so.3", "a program whose library is missing");
+    refused(in_folder("initial-exec.so"), "-ftls-model=global-dynamic",
+            "a thread-local bound to the OS thread");
+    refused(in_folder("local-exec"), "local-exec", "an executable with thread-locals");
+    refused(in_folder("absent"), "No such file", "a file that is not there");
+    refused(folder, "not a regular file", "a folder");
+}
+
+/* Damages every byte of the headers in turn: the parser may accept or refuse, but must come back.
+ */
+static void test_hostile(void)
+{
+    FILE *file = fopen(in_folder("teller.so"), "r");
+    static unsigned char bytes[1 << 16];
+    size_t size = file ? fread(bytes, 1, sizeof bytes, file) : 0;
+    int refusals = 0;
+    if (file)
+        fclose(file);
+    for (size_t at = 16; at < 0x700 && at < size; at += 1) {
+        unsigned char before = bytes[at];
+        bytes[at] ^= (unsigned char)(1u << at % 8 | 0x80);
+        if ((file = fopen(in_folder("hostile.so"), "w"))) {
+            fwrite(bytes, 1, size, file);
+            fclose(file);
+        }
+        bytes[at] = before;
+        refusals += strcmp(refusal(in_folder("hostile.so")), "accepted") != 0;
+    }
+    tap_ok(refusals > 100, "a damaged file is refused or opened, never followed outside itself");
+    tap_note("%d of %d damaged files refused", refusals, 0x700 - 16);
+}
+
+static void test_limits(void)
+{
+    struct sim_program *program =
+        sim_program_open_within(in_folder("compact.so"), SIM_LOADER_CLONE, 1000, 2000, &failure);
+    tap_is_str(program ? sim_program_strategy(program) : NULL, "mapped",
+               "two mappings an image are enough for a compact program");
+    sim_program_close(program);
+    program =
+        sim_program_open_within(in_folder("compact.so"), SIM_LOADER_CLONE, 1000, 1999, &failure);
+    tap_is_str(program ? sim_program_strategy(program) : NULL, "copied",
+               "with fewer its images are copied");
+    sim_program_close(program);
+    tap_ok(!sim_program_open(in_folder("compact.so"), SIM_LOADER_CLONE, 2000000000, &failure) &&
+               strstr(failure.text, "images"),
+           "images beyond all memory are refused before any is made");
+}
+
+int main(void)
+{
+    snprintf(folder, sizeof folder, "/tmp/test_loader.XXXXXX");
+    if (!mkdtemp(folder))
+        return 1;
+    test_builds();
+    test_shared();
+    test_locate();
+    test_refusals();
+    test_hostile();
+    test_limits();
+    char command[80];
+    snprintf(command, sizeof command, "rm -rf %s", folder);
+    return tap_done() | (system(command) != 0);
+}
