@@ -135,6 +135,26 @@ static void test_header(void)
     fclose(header);
 }
 
+/* Programs are compiled by other people's compilers, in other dialects than ours. */
+static void test_dialects(void)
+{
+    static const char *const dialects[] = {"cc -x c -std=c99", "cc -x c -std=c17",
+                                           "c++ -x c++ -std=c++11", "c++ -x c++ -std=c++17"};
+    char command[512], probe[64];
+    for (size_t i = 0; i < sizeof dialects / sizeof dialects[0]; i++) {
+        snprintf(probe, sizeof probe, "command -v %.3s >/dev/null", dialects[i]);
+        snprintf(command, sizeof command,
+                 "printf '#include <mpi.h>\\n#include <mpix.h>\\n"
+                 "MPI_Comm_copy_attr_function *f = MPI_COMM_DUP_FN; MPI_Comm c = MPI_COMM_WORLD;' "
+                 "| %s -Wall -Wextra -pedantic -Werror -fsyntax-only -Isim -",
+                 dialects[i]);
+        if (system(probe) != 0)
+            tap_skip(1, "there is no compiler for %s", dialects[i]);
+        else
+            tap_is_int(system(command), 0, "mpi.h and mpix.h compile with %s", dialects[i]);
+    }
+}
+
 static void test_linking(void)
 {
     bool listed = false, implemented_listed = false;
@@ -233,6 +253,7 @@ int main(void)
         fclose(list);
     }
     test_header();
+    test_dialects();
     test_linking();
     test_stub();
     return tap_done();
