@@ -9,6 +9,7 @@
 
 #include "sim/attributes.h"
 #include "sim/error.h"
+#include "sim/integers.h"
 
 __attribute__((weak)) int sim_error_raise(MPI_Comm comm, int error_class, const char *function,
                                           const char *format, ...)
@@ -44,4 +45,9 @@ __attribute__((weak)) bool sim_attributes_predefined(enum sim_attribute_kind kin
 {
     (void)kind, (void)handle, (void)number, (void)value;
     return false;
+}
+
+__attribute__((weak)) struct sim_integers *sim_integers_of_rank(void)
+{
+    return NULL;
 }
