@@ -162,19 +162,6 @@ static void collect_marks(struct scene *scene, const bool *named)
     }
 }
 
-static void collect_edges(struct scene *scene, bool *has_next)
-{
-    for (size_t i = 0; i < scene->trace->edge_count; i++) {
-        const struct trace_edge *edge = &scene->trace->edges[i];
-        uint32_t from = scene->mark_of_node[edge->from], to = scene->mark_of_node[edge->to];
-        if (from == TRACE_NO || to == TRACE_NO || from == to)
-            continue;
-        scene_add_link(scene, from, to, edge->type == EDGE_DATA ? LINK_DATA : LINK_ORDER);
-        if (to == from + 1)
-            has_next[from] = true;
-    }
-}
-
 static bool communicates(const struct mark *mark)
 {
     return mark->shape == MARK_SEND || mark->shape == MARK_RECEIVE ||
@@ -197,31 +184,120 @@ static enum pass_mode mode_of(const struct trace *trace, uint32_t rank, uint32_t
     return PASS_PROGRAM;
 }
 
-/* When an operation, or the first one of a node, was issued: its place in the rank's program order.
- */
-static uint32_t issued(const struct scene *scene, const struct mark *mark)
+/* The edges between nodes. In program order the engine's chain of communications is left to
+ * collect_sequence. */
+static void collect_edges(struct scene *scene)
 {
-    return mark->op == TRACE_NO ? TRACE_NO : scene->trace->ops[mark->op].seq;
+    for (size_t i = 0; i < scene->trace->edge_count; i++) {
+        const struct trace_edge *edge = &scene->trace->edges[i];
+        uint32_t from = scene->mark_of_node[edge->from], to = scene->mark_of_node[edge->to];
+        if (from == TRACE_NO || to == TRACE_NO || from == to)
+            continue;
+        const struct mark *a = &scene->marks[from], *b = &scene->marks[to];
+        bool chain = edge->type == EDGE_ORDER && communicates(a) && communicates(b) &&
+                     a->pass == b->pass && mode_of(scene->trace, a->rank, a->pass) == PASS_PROGRAM;
+        if (!chain)
+            scene_add_link(scene, from, to, edge->type == EDGE_DATA ? LINK_DATA : LINK_ORDER);
+    }
 }
 
-/* Program order between the communications of a rank, where the DAG does not already say it. */
-static void collect_sequence(struct scene *scene, const bool *has_next)
+/* When an operation, or the one that stands for a node, was issued: its place in the rank's program
+ * order. */
+static uint32_t issued(const struct scene *scene, uint32_t mark)
 {
-    uint32_t previous = TRACE_NO;
-    enum pass_mode mode = PASS_PROGRAM;
+    uint32_t op = scene->marks[mark].op;
+    return op == TRACE_NO ? TRACE_NO : scene->trace->ops[op].seq;
+}
+
+struct turn { /* a communication of a rank, for sorting into program order */
+    uint32_t rank, pass, sequence, mark;
+};
+
+static int compare_turns(const void *a, const void *b)
+{
+    const struct turn *x = a, *y = b;
+    if (x->rank != y->rank)
+        return x->rank < y->rank ? -1 : 1;
+    if (x->pass != y->pass)
+        return x->pass < y->pass ? -1 : 1;
+    if (x->sequence != y->sequence)
+        return x->sequence < y->sequence ? -1 : 1;
+    return x->mark < y->mark ? -1 : x->mark > y->mark;
+}
+
+static size_t collect_turns(struct scene *scene, struct turn *turns)
+{
+    size_t count = 0;
     for (uint32_t i = 0; i < scene->mark_count; i++) {
         const struct mark *mark = &scene->marks[i];
-        if (!communicates(mark) || (mark->op == TRACE_NO && mark->node != TRACE_NO))
-            continue;
-        const struct mark *before = previous == TRACE_NO ? NULL : &scene->marks[previous];
-        bool same = before && before->rank == mark->rank && before->pass == mark->pass;
-        if (!same)
-            mode = mode_of(scene->trace, mark->rank, mark->pass);
-        bool linked = previous != TRACE_NO && previous + 1 == i && has_next[previous];
-        if (same && mode == PASS_PROGRAM && !linked && issued(scene, before) < issued(scene, mark))
-            scene_add_link(scene, previous, i, mark->node == TRACE_NO ? LINK_SEQUENCE : LINK_ORDER);
-        previous = i;
+        bool program =
+            mark->node == TRACE_NO || mode_of(scene->trace, mark->rank, mark->pass) == PASS_PROGRAM;
+        if (communicates(mark) && mark->op != TRACE_NO && program)
+            turns[count++] = (struct turn){mark->rank, mark->pass, issued(scene, i), i};
     }
+    if (count)
+        qsort(turns, count, sizeof *turns, compare_turns);
+    return count;
+}
+
+/* For every mark the latest communication before it that a path of data leads from: its turn plus
+ * one, 0 for none. Marks are visited in topological order of the links there are; on a cycle the
+ * answer stays too small. */
+static void reach_turns(struct scene *scene, const uint32_t *turn_of, uint32_t *latest)
+{
+    size_t n = scene->mark_count, head = 0, tail = 0;
+    size_t *begin = scene_allocate(scene, n + 2, sizeof *begin);
+    uint32_t *target = scene_allocate(scene, scene->link_count, sizeof *target);
+    uint32_t *waiting = scene_allocate(scene, n, sizeof *waiting);
+    uint32_t *queue = scene_allocate(scene, n, sizeof *queue);
+    for (size_t i = 0; !scene->exhausted && i < scene->link_count; i++) {
+        begin[scene->links[i].from + 2]++;
+        waiting[scene->links[i].to]++;
+    }
+    for (size_t i = 0; !scene->exhausted && i < n; i++) {
+        begin[i + 2] += begin[i + 1];
+        if (waiting[i] == 0)
+            queue[tail++] = (uint32_t)i;
+    }
+    for (size_t i = 0; !scene->exhausted && i < scene->link_count; i++)
+        target[begin[scene->links[i].from + 1]++] = scene->links[i].to;
+    while (head < tail) {
+        uint32_t at = queue[head++];
+        uint32_t here = turn_of[at] > latest[at] ? turn_of[at] : latest[at];
+        for (size_t k = begin[at]; k < begin[at + 1]; k++) {
+            if (here > latest[target[k]])
+                latest[target[k]] = here;
+            if (--waiting[target[k]] == 0)
+                queue[tail++] = target[k];
+        }
+    }
+    free(begin);
+    free(target);
+    free(waiting);
+    free(queue);
+}
+
+/* Program order between the communications of a rank, where no path of data says it already. */
+static void collect_sequence(struct scene *scene)
+{
+    struct turn *turns = scene_allocate(scene, scene->mark_count, sizeof *turns);
+    uint32_t *turn_of = scene_allocate(scene, scene->mark_count, sizeof *turn_of);
+    uint32_t *latest = scene_allocate(scene, scene->mark_count, sizeof *latest);
+    size_t count = scene->exhausted ? 0 : collect_turns(scene, turns);
+    for (size_t i = 0; i < count; i++)
+        turn_of[turns[i].mark] = (uint32_t)i + 1;
+    if (count)
+        reach_turns(scene, turn_of, latest);
+    for (size_t i = 1; i < count && !scene->exhausted; i++) {
+        const struct turn *a = &turns[i - 1], *b = &turns[i];
+        bool implied = latest[b->mark] == i; /* a path from the turn before */
+        if (a->rank == b->rank && a->pass == b->pass && !implied)
+            scene_add_link(scene, a->mark, b->mark,
+                           scene->marks[b->mark].node == TRACE_NO ? LINK_SEQUENCE : LINK_ORDER);
+    }
+    free(turns);
+    free(turn_of);
+    free(latest);
 }
 
 static void collect_messages(struct scene *scene)
@@ -234,6 +310,10 @@ static void collect_messages(struct scene *scene)
         uint32_t from = scene->mark_of_op[i], to = scene->mark_of_op[op->match];
         if (from == TRACE_NO || to == TRACE_NO || from == to)
             continue;
+        uint32_t done = trace->ops[op->match].request; /* the wait that completed the receive */
+        if (done != TRACE_NO && scene->mark_of_op[done] != TRACE_NO &&
+            scene->mark_of_op[done] != from)
+            scene_add_link(scene, from, scene->mark_of_op[done], LINK_HIDDEN);
         uint32_t at = scene_add_link(scene, from, to, LINK_MESSAGE);
         if (at == TRACE_NO)
             return;
@@ -329,16 +409,14 @@ void scene_collect(struct scene *scene)
         collect_marks(scene, named);
     }
     free(named);
-    bool *has_next = scene_allocate(scene, scene->mark_count, sizeof *has_next);
     if (!scene->exhausted) {
-        collect_edges(scene, has_next);
-        collect_sequence(scene, has_next);
+        collect_edges(scene);
+        collect_sequence(scene);
         collect_messages(scene);
         if (scene->view == VIZ_BOTH)
             collect_adjoints(scene);
         collect_groups(scene);
         collect_ends(scene);
     }
-    free(has_next);
     scene->total = scene->mark_count;
 }

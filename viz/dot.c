@@ -220,14 +220,26 @@ static void write_link_label(FILE *file, const struct scene *scene, size_t index
     fputs("!\"];\n", file);
 }
 
+/* Bands of parallel collectives stand side by side, as their marks stand above each other. */
 static void write_band(FILE *file, const struct scene *scene, size_t from, size_t to)
 {
-    bool fault = scene->marks[from].tone == TONE_FAULT || scene->marks[to].tone == TONE_FAULT;
-    bool quiet = scene->marks[from].tone == TONE_QUIET && scene->marks[to].tone == TONE_QUIET;
-    fprintf(file, "  m%zu -> m%zu [dir=none, penwidth=9, color=\"%s\"];\n", from, to,
+    const struct mark *a = &scene->marks[from], *b = &scene->marks[to];
+    bool fault = a->tone == TONE_FAULT || b->tone == TONE_FAULT;
+    bool quiet = a->tone == TONE_QUIET && b->tone == TONE_QUIET;
+    fprintf(file, "  m%zu -> m%zu [dir=none, penwidth=9, color=\"%s\"", from, to,
             fault   ? "#D55E0055"
             : quiet ? "#CC79A733"
                     : "#CC79A766");
+    if (a->column == b->column && (a->row != 0 || b->row != 0)) {
+        double ax = a->x + fmax(-24, fmin(24, a->row * 44)),
+               bx = b->x + fmax(-24, fmin(24, b->row * 44));
+        fputs(", pos=\"", file);
+        for (int k = 0; k <= 3; k++) {
+            put_point(file, scene, ax + (bx - ax) * k / 3, a->y + (b->y - a->y) * k / 3);
+            fputs(k < 3 ? " " : "\"", file);
+        }
+    }
+    fputs("];\n", file);
 }
 
 static void write_bands(FILE *file, const struct scene *scene)
@@ -319,7 +331,8 @@ static void write_head(FILE *file, const struct scene *scene)
     }
     viz_escape_dot_label(file, scene->title);
     fputs("</TD></TR>", file);
-    put_small_row(file, scene->subtitle);
+    for (size_t i = 0; scene->subtitles[i]; i++)
+        put_small_row(file, scene->subtitles[i]);
     put_small_row(file, scene->remark);
     fputs("</TABLE>>];\n", file);
     fputs("  node [fontname=\"DejaVu Sans\", fontsize=11, fixedsize=true, margin=0];\n"
@@ -335,7 +348,8 @@ void dot_write(FILE *file, const struct scene *scene)
     write_table(file, scene);
     write_bands(file, scene);
     for (size_t i = 0; i < scene->link_count; i++)
-        write_link(file, scene, &scene->links[i]);
+        if (scene->links[i].kind != LINK_HIDDEN)
+            write_link(file, scene, &scene->links[i]);
     for (size_t i = 0; i < scene->link_count; i++)
         if (scene->links[i].label)
             write_link_label(file, scene, i);

@@ -220,7 +220,9 @@ static void measure(struct mark *mark)
     double place = viz_text_width(mark->place, NOTE_POINTS, mark->place == mark->badge);
     width = fmax(width, fmax(note, place)) + padding[mark->shape];
     mark->width = fmax(width, 50);
-    mark->height = mark->place ? 50 : 34;
+    bool pentagon =
+        mark->shape == MARK_SEND || mark->shape == MARK_RECEIVE; /* drawn lower than it is */
+    mark->height = (mark->place ? 50 : 34) * (pentagon ? 1.2 : 1);
 }
 
 static void label_mark(struct scene *scene, struct mark *mark)
@@ -245,6 +247,11 @@ static void label_title(struct scene *scene)
     const struct viz_options *options = scene->options;
     const char *path = options->name ? options->name : trace->program;
     const char *slash = options->name ? NULL : strrchr(path, '/');
+    char stem[256];
+    snprintf(stem, sizeof stem, "%s", slash ? slash + 1 : path);
+    size_t length = strlen(stem);
+    if (!options->name && length > 2 && strcmp(stem + length - 2, ".c") == 0)
+        stem[length - 2] = '\0';
     scene->title =
         scene_text(scene, "%s, %" PRIu32 " rank%s, %s%s%s", cut(scene, slash ? slash + 1 : path),
                    trace->ranks, trace->ranks == 1 ? "" : "s",
@@ -252,21 +259,37 @@ static void label_title(struct scene *scene)
                    options->run ? ", " : "", options->run ? options->run : "");
 }
 
+/* Adds a line under the title; the last place stays NULL. */
+static void add_subtitle(struct scene *scene, const char *text)
+{
+    size_t i = 0, room = sizeof scene->subtitles / sizeof *scene->subtitles - 1;
+    while (i < room && scene->subtitles[i])
+        i++;
+    if (i < room)
+        scene->subtitles[i] = text;
+}
+
+static const char *cut_line(struct scene *scene, const char *text)
+{
+    char out[700];
+    return scene_text(scene, "%s", viz_text_cut(out, sizeof out, text ? text : "", 150));
+}
+
 static void label_verdict(struct scene *scene)
 {
+    enum { NAMED = 3 };
     size_t count = 0;
-    char text[420] = "";
     const struct finding *first = NULL;
     for (size_t i = 0; i < scene->findings->count; i++) {
         const struct finding *finding = &scene->findings->items[i];
         if (scene->options->finding >= 0 && (size_t)scene->options->finding != i)
             continue;
         first = first ? first : finding;
-        size_t length = strlen(text);
-        if (count++ < 3)
-            snprintf(text + length, sizeof text - length, "%s%s%s%.120s", count > 1 ? "    " : "",
-                     scene->findings->count > 1 ? finding->code : "",
-                     scene->findings->count > 1 ? " " : "", finding->title ? finding->title : "");
+        if (count++ < NAMED)
+            add_subtitle(scene, scene->findings->count > 1 && scene->options->finding < 0
+                                    ? scene_text(scene, "%s  %s", finding->code,
+                                                 cut_line(scene, finding->title))
+                                    : cut_line(scene, finding->title));
     }
     if (!first)
         return;
@@ -274,7 +297,10 @@ static void label_verdict(struct scene *scene)
     scene->verdict = count > 1
                          ? scene_text(scene, "%zu findings", count)
                          : scene_text(scene, "%s %s", first->code, code ? code->name : "finding");
-    scene->subtitle = scene_text(scene, "%s", text);
+    if (count > NAMED)
+        add_subtitle(scene, scene_text(scene, "and %zu more", count - NAMED));
+    else if (count == 1 && first->repair)
+        add_subtitle(scene, scene_text(scene, "Repair: %s", cut_line(scene, first->repair)));
 }
 
 static void label_gradients(struct scene *scene)
@@ -290,8 +316,8 @@ static void label_gradients(struct scene *scene)
             worst = trace->gradients[i].relative;
     }
     scene->good = passed == trace->gradient_count;
-    scene->subtitle = scene_text(scene, "gradient check %zu/%zu, largest relative error %.1e",
-                                 passed, trace->gradient_count, worst);
+    add_subtitle(scene, scene_text(scene, "gradient check %zu/%zu, largest relative error %.1e",
+                                   passed, trace->gradient_count, worst));
 }
 
 /* The key of the lines that are there, and what was left out. */
@@ -316,7 +342,7 @@ static void label_remark(struct scene *scene)
     for (size_t i = 1; i < scene->mark_count; i++)
         band = band || (scene->marks[i].group != TRACE_NO && scene->marks[i].group != i);
     for (size_t i = 0; i < LINK_KINDS; i++)
-        if (present[i])
+        if (present[i] && words[i])
             length += (size_t)snprintf(text + length, sizeof text - length, "%s    ", words[i]);
     if (band)
         length += (size_t)snprintf(text + length, sizeof text - length, "band = collective    ");
@@ -331,7 +357,6 @@ void scene_label(struct scene *scene)
 {
     for (size_t i = 0; i < scene->mark_count && !scene->exhausted; i++)
         label_mark(scene, &scene->marks[i]);
-    scene->subtitle = "";
     label_title(scene);
     label_verdict(scene);
     label_gradients(scene);

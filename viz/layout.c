@@ -8,6 +8,8 @@
  * wait-for links between lanes that are not neighbours go round on the right. */
 #include "viz/scene.h"
 
+#include "viz/escape.h"
+
 #include <assert.h>
 #include <math.h>
 #include <stdlib.h>
@@ -19,6 +21,7 @@ enum {
     LANE_GAP = 10,
     COLUMN_GAP = 30,
     ROW_GAP = 16,
+    DISPUTE_GAP = 38, /* between rows of a lane in which an order is missing */
     BRACKET_STEP = 12,
     BRACKETS = 8,
     ARC_STEP = 6,
@@ -42,24 +45,50 @@ static bool is_order(const struct link *link)
     return link->kind == LINK_DATA || link->kind == LINK_ORDER || link->kind == LINK_SEQUENCE;
 }
 
+static bool is_message(const struct link *link)
+{
+    return link->kind == LINK_MESSAGE || link->kind == LINK_HIDDEN;
+}
+
+static uint32_t find(uint32_t *parent, uint32_t mark)
+{
+    while (parent[mark] != mark) {
+        parent[mark] = parent[parent[mark]];
+        mark = parent[mark];
+    }
+    return mark;
+}
+
+static void unite(uint32_t *parent, uint32_t a, uint32_t b)
+{
+    a = find(parent, a);
+    b = find(parent, b);
+    parent[a > b ? a : b] = a > b ? b : a;
+}
+
+/* One column for a collective, for the blocked frontier, and for two marks whose order is missing.
+ */
 static void units_number(struct scene *scene, struct units *units)
 {
-    uint32_t frontier = TRACE_NO;
     size_t n = scene->mark_count;
-    /* Marks of a group are ascending, so its first mark has its unit before the others ask for it.
-     * A group whose first mark was cut away has a number past the marks: each such mark stands
-     * alone. */
-    for (uint32_t i = 0; i < n; i++) {
+    uint32_t frontier = TRACE_NO;
+    uint32_t *parent = scene_allocate(scene, n, sizeof *parent);
+    for (uint32_t i = 0; parent && i < n; i++) {
         uint32_t group = scene->marks[i].group;
-        if (group < i && scene->marks[group].group == group)
-            units->of[i] = units->of[group];
-        else if (scene->marks[i].blocked && frontier != TRACE_NO)
-            units->of[i] = frontier;
-        else
-            units->of[i] = (uint32_t)units->count++;
-        if (scene->marks[i].blocked && frontier == TRACE_NO)
-            frontier = units->of[i];
+        parent[i] = i;
+        if (group < i)
+            unite(parent, group, i);
+        if (scene->marks[i].blocked && frontier != TRACE_NO)
+            unite(parent, frontier, i);
+        else if (scene->marks[i].blocked)
+            frontier = i;
     }
+    for (size_t i = 0; parent && i < scene->link_count; i++)
+        if (scene->links[i].kind == LINK_MISSING)
+            unite(parent, scene->links[i].from, scene->links[i].to);
+    for (uint32_t i = 0; parent && i < n; i++) /* a root comes before what it leads */
+        units->of[i] = find(parent, i) == i ? (uint32_t)units->count++ : units->of[find(parent, i)];
+    free(parent);
 }
 
 static void units_link(struct scene *scene, struct units *units)
@@ -72,12 +101,12 @@ static void units_link(struct scene *scene, struct units *units)
         for (size_t i = 0; i < scene->link_count; i++) {
             const struct link *link = &scene->links[i];
             uint32_t from = units->of[link->from], to = units->of[link->to];
-            if (from == to || (!is_order(link) && link->kind != LINK_MESSAGE))
+            if (from == to || (!is_order(link) && !is_message(link)))
                 continue;
             if (round == 0) {
                 units->begin[from + 1]++;
             } else {
-                units->soft[fill[from]] = link->kind == LINK_MESSAGE;
+                units->soft[fill[from]] = is_message(link);
                 units->target[fill[from]++] = to;
             }
         }
@@ -451,6 +480,18 @@ static bool goes_round(const struct scene *scene, const struct link *link, const
     return from->column == to->column && (a > b ? a - b : b - a) > 1;
 }
 
+/* The lanes reach as far as the words above them. */
+static double words_width(const struct scene *scene)
+{
+    double width = viz_text_width(scene->title, 14, false);
+    if (scene->verdict)
+        width += viz_text_width(scene->verdict, 14, true) + 10;
+    width = fmax(width, viz_text_width(scene->remark, 10, false));
+    for (size_t i = 0; scene->subtitles[i]; i++)
+        width = fmax(width, viz_text_width(scene->subtitles[i], 10, false));
+    return fmin(width, 1100);
+}
+
 static void place_x(struct scene *scene, const uint32_t *lane_of)
 {
     uint32_t columns = 1;
@@ -481,7 +522,7 @@ static void place_x(struct scene *scene, const uint32_t *lane_of)
     }
     for (size_t i = 0; i < scene->mark_count; i++)
         scene->marks[i].x = x[scene->marks[i].column];
-    scene->width = at - COLUMN_GAP + 16;
+    scene->width = fmax(at - COLUMN_GAP + 16, words_width(scene));
 done:
     free(x);
     free(extra);
@@ -593,17 +634,23 @@ static void place_y(struct scene *scene, const struct grid *grid, const uint32_t
     double *top = scene_allocate(scene, scene->lane_count, sizeof *top);
     double *bottom = scene_allocate(scene, scene->lane_count, sizeof *bottom);
     uint32_t *level = scene_allocate(scene, scene->lane_count, sizeof *level);
+    double *gap = scene_allocate(scene, scene->lane_count, sizeof *gap);
     if (scene->exhausted)
         goto done;
+    for (size_t i = 0; i < scene->lane_count; i++)
+        gap[i] = ROW_GAP;
+    for (size_t i = 0; i < scene->link_count; i++)
+        if (scene->links[i].kind == LINK_MISSING || scene->links[i].kind == LINK_REPAIR)
+            gap[lane_of[scene->links[i].from]] = DISPUTE_GAP;
     for (size_t i = 0; i < scene->lane_count; i++) {
-        double pitch = 34;
+        double pitch = 34 + gap[i];
         for (uint32_t k = scene->lanes[i].first; k < scene->lanes[i].end; k++)
-            pitch = fmax(pitch, scene->marks[k].height);
+            pitch = fmax(pitch, scene->marks[k].height + gap[i]);
         top[i] = -17;
         bottom[i] = 17;
         for (uint32_t k = scene->lanes[i].first; k < scene->lanes[i].end; k++) {
             struct mark *mark = &scene->marks[k];
-            mark->y = mark->row * (pitch + ROW_GAP);
+            mark->y = mark->row * pitch;
             top[i] = fmin(top[i], mark->y - mark->height / 2);
             bottom[i] = fmax(bottom[i], mark->y + mark->height / 2);
         }
@@ -611,7 +658,7 @@ static void place_y(struct scene *scene, const struct grid *grid, const uint32_t
     for (size_t i = 0; i < scene->link_count; i++) {
         struct link *link = &scene->links[i];
         uint32_t lane = lane_of[link->from];
-        if (lane != lane_of[link->to])
+        if (lane != lane_of[link->to] || link->kind == LINK_HIDDEN)
             continue;
         route_in_lane(scene, grid, &scene->lanes[lane], link, &level[lane]);
         top[lane] = fmin(top[lane], link_top(link));
@@ -639,6 +686,7 @@ done:
     free(top);
     free(bottom);
     free(level);
+    free(gap);
 }
 
 static void add_leg(struct link *link, double x, double y)

@@ -57,6 +57,7 @@ enum link_kind {
     LINK_WAIT_OUTSIDE,
     LINK_MISSING, /* the order that is missing */
     LINK_REPAIR,  /* the order to add */
+    LINK_HIDDEN,  /* a send and the wait that completes its receive: moves columns, is not drawn */
     LINK_KINDS
 };
 
@@ -126,9 +127,10 @@ struct scene {
     double table_x, table_y, table_width;
 
     const char *verdict; /* "DEADLOCK D001", "2 findings"; NULL: nothing is wrong */
-    const char *title, *subtitle, *remark;
-    bool good;           /* a gradient check passed */
-    size_t shown, total; /* operations in the picture and in the run */
+    const char *title, *remark;
+    const char *subtitles[5]; /* NULL after the last */
+    bool good;                /* a gradient check passed */
+    size_t shown, total;      /* operations in the picture and in the run */
     size_t ranks_hidden;
     double width, height; /* of the lanes together */
     bool frontier;        /* blocked marks stand in one column */
