@@ -58,16 +58,16 @@ $(BUILD)/libsimrun.a: $(library)
 	@rm -f $@
 	$Qar rcs $@ $^
 
-# What programs outside link against: the symbols of mpi.h and mpix.h under the soname of the MPI ABI.
+# What programs outside link against: the symbols of mpi.h, mpix.h and diff.h under the soname of the MPI ABI.
 $(stub): sim/libmpi_abi.c sim/entry.h sim/functions.h $(BUILD)/gen/extensions.h
 	@mkdir -p $(@D)
 	@echo "link $@"
 	$Q$(CC) -std=c17 -D_GNU_SOURCE -O2 -fPIC $(WARNINGS) $(INCLUDES) -shared -Wl,-soname,$(@F) -o $@ $<
 	@ln -sf $(@F) $(@:.1=)
 
-$(BUILD)/gen/extensions.h: sim/mpix.h
+$(BUILD)/gen/extensions.h: sim/mpix.h $(wildcard collectives/diff.h)
 	@mkdir -p $(@D)
-	@sed -n '/^[a-z]/s/.*[ *]\(P*MPIX_[A-Za-z_0-9]*\|SIM_[A-Za-z_0-9]*\)(.*/SIM_EXTENSION(\1)/p' $< >$@
+	@sed -n '/^static/d; /^[a-z]/s/.*[ *]\(P*MPIX_\w*\|SIM_\w*\|diff_\w*\)(.*/SIM_EXTENSION(\1)/p' $^ >$@
 
 # The standard's values as rows ABI_VALUE(name, expected value with its type).
 $(BUILD)/obj/tests/test_abi.o: $(BUILD)/gen/abi_values.h

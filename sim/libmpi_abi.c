@@ -1,9 +1,9 @@
 /* libmpi_abi.c: what programs link against outside of simrun. Not part of simrun itself.
  *
- * A shared library with the soname the MPI ABI prescribes and every symbol of mpi.h and mpix.h, but
- * no MPI in it. Under simrun the machine's symbols come first and this library is never called.
- * When such a program is started by itself, its first MPI call says in one sentence how to run it,
- * and the process ends with status 3 (input unusable).
+ * A shared library with the soname the MPI ABI prescribes and every symbol of mpi.h, mpix.h and
+ * diff.h, but no MPI in it. Under simrun the machine's symbols come first and this library is never
+ * called. When such a program is started by itself, its first MPI call says in one sentence how to
+ * run it, and the process ends with status 3 (input unusable).
  */
 #include <errno.h>
 #include <stdio.h>
