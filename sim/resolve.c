@@ -31,6 +31,9 @@ static bool directory_expand(const struct image *image, const char *entry, size_
     return used > 0 && used < PATH_MAX;
 }
 
+/* A library stays when its program goes: it may have threads (as OpenMP's has) or handlers for the end of the process. */
+enum { LIBRARY_MODE = RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE };
+
 static void *library_search(const struct image *image, const char *paths, const char *name)
 {
     while (*paths) {
@@ -39,7 +42,7 @@ static void *library_search(const struct image *image, const char *paths, const 
         if (length && directory_expand(image, paths, length, directory)) {
             int used = snprintf(full, sizeof full, "%s/%s", directory, name);
             if (used < (int)sizeof full && !access(full, R_OK))
-                return dlopen(full, RTLD_NOW | RTLD_LOCAL);
+                return dlopen(full, LIBRARY_MODE);
         }
         paths += length + (paths[length] == ':');
     }
@@ -62,7 +65,7 @@ int resolve_open(struct resolver *resolver, const struct image *image, struct fa
         if (entry[i].d_tag != DT_NEEDED || resolve_is_mpi(name))
             continue;
         void *library = library_search(image, paths, name);
-        library = library ? library : dlopen(name, RTLD_NOW | RTLD_LOCAL);
+        library = library ? library : dlopen(name, LIBRARY_MODE);
         if (!library) {
             const char *reason = dlerror();
             failure_set(failure, FAILURE_INPUT,

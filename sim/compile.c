@@ -1,0 +1,409 @@
+/* Compiling into a cache: see compile.h.
+ *
+ * Method, in two steps as no header is known before the compiler has run:
+ *   KEY.headers  lists the headers of the last compilation of this source with this compiler and
+ * these flags (KEY is the hash of those three); NAME.so      is the object; NAME is the hash of KEY
+ * and of the present content of those headers. A hit is a list whose NAME.so exists. After a
+ * compilation the object is renamed into place first and the list second, so that a list never
+ * names what is not there; another job doing the same at the same time writes the same. */
+#include "sim/compile.h"
+
+#include "sim/hash.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { ARGUMENTS_MAX = 96 };
+
+static const char *const flags_always[] = {"-shared",
+                                           "-fPIC",
+                                           "-O2",
+                                           "-g",
+                                           "-ffp-contract=off",
+                                           "-fno-omit-frame-pointer",
+                                           "-ftls-model=global-dynamic",
+#if defined(__aarch64__)
+                                           "-mtls-dialect=trad",
+#endif
+                                           "-Wl,-z,noseparate-code,-z,norelro,-Bsymbolic"};
+
+static _Thread_local bool compiler_was_run;
+
+/* Everything about one compilation; `text` holds the words of $CC and of the source's own flags. */
+struct job {
+    const char *source;
+    char real[PATH_MAX], compiler[PATH_MAX], cache[PATH_MAX];
+    char *text; /* the source */
+    char *words;
+    const char *arguments[ARGUMENTS_MAX];
+    int count;
+    char key[HASH_TEXT], name[HASH_TEXT];
+    struct failure *failure;
+};
+
+bool sim_compile_was_run(void)
+{
+    return compiler_was_run;
+}
+
+static bool holds(const char *folder, const char *relative)
+{
+    char path[PATH_MAX];
+    int used = snprintf(path, sizeof path, "%s/%s", folder, relative);
+    return used < (int)sizeof path && !access(path, R_OK);
+}
+
+/* Walks from the executable's folder towards the root; an installed tree answers at PREFIX, a
+ * source tree at its top. */
+const char *const *sim_compile_includes(void)
+{
+    static char options[2][PATH_MAX + 32];
+    static const char *found[3];
+    char folder[PATH_MAX];
+    ssize_t length = readlink("/proc/self/exe", folder, sizeof folder - 1);
+    for (folder[length > 0 ? length : 0] = 0; strrchr(folder, '/');) {
+        *strrchr(folder, '/') = 0;
+        if (holds(folder, "sim/mpi.h") && holds(folder, "Makefile")) {
+            snprintf(options[0], sizeof options[0], "-I%s/sim", folder);
+            snprintf(options[1], sizeof options[1], "-I%s/collectives", folder);
+            found[0] = options[0], found[1] = options[1];
+            break;
+        }
+        if (holds(folder, "include/simrun/mpi.h")) {
+            snprintf(options[0], sizeof options[0], "-I%s/include/simrun", folder);
+            found[0] = options[0];
+            break;
+        }
+    }
+    return found;
+}
+
+static int cache_find(struct job *job)
+{
+    const char *own = getenv("SIMRUN_CACHE"), *shared = getenv("XDG_CACHE_HOME"),
+               *home = getenv("HOME");
+    int used;
+    if (own && *own)
+        used = snprintf(job->cache, sizeof job->cache, "%s", own);
+    else if (shared && *shared)
+        used = snprintf(job->cache, sizeof job->cache, "%s/simrun", shared);
+    else
+        used = snprintf(job->cache, sizeof job->cache, "%s/.cache/simrun",
+                        home && *home ? home : "/tmp");
+    /* Room for the names of files in it. */
+    if (used + 128 < (int)sizeof job->cache)
+        return 0;
+    return failure_set(job->failure, FAILURE_INTERNAL,
+                       "the path of the cache is too long; set SIMRUN_CACHE");
+}
+
+static int cache_refuse(const struct job *job)
+{
+    return failure_set(
+        job->failure, FAILURE_INTERNAL,
+        "cannot write the compile cache %s: %s; set SIMRUN_CACHE to a folder that can be written",
+        job->cache, strerror(errno));
+}
+
+/* Makes the cache's folder and those above it. */
+static int cache_make(const struct job *job)
+{
+    char path[PATH_MAX];
+    snprintf(path, sizeof path, "%s", job->cache);
+    for (char *slash = strchr(path + 1, '/');; slash = strchr(slash + 1, '/')) {
+        if (slash)
+            *slash = 0;
+        if (mkdir(path, 0777) && errno != EEXIST && (!slash || access(path, F_OK)))
+            return cache_refuse(job);
+        if (!slash)
+            break;
+        *slash = '/';
+    }
+    return access(job->cache, W_OK | X_OK) ? cache_refuse(job) : 0;
+}
+
+static void argument_add(struct job *job, const char *argument)
+{
+    if (job->count < ARGUMENTS_MAX - 1)
+        job->arguments[job->count++] = argument;
+}
+
+/* Splits text at white space, in place, and adds the words. */
+static void words_add(struct job *job, char *text)
+{
+    char *rest = NULL;
+    for (char *word = strtok_r(text, " \t\r\n", &rest); word;
+         word = strtok_r(NULL, " \t\r\n", &rest))
+        argument_add(job, word);
+}
+
+static int source_read(struct job *job)
+{
+    struct stat status;
+    FILE *file = realpath(job->source, job->real) ? fopen(job->real, "re") : NULL;
+    if (!file || fstat(fileno(file), &status) || !S_ISREG(status.st_mode)) {
+        failure_set(job->failure, FAILURE_INPUT, "%s: %s", job->source,
+                    file ? "not a regular file" : strerror(errno));
+        if (file)
+            fclose(file);
+        return FAILURE_INPUT;
+    }
+    size_t size = (size_t)status.st_size;
+    job->text = malloc(size + 1);
+    size = job->text ? fread(job->text, 1, size, file) : 0;
+    fclose(file);
+    if (!job->text)
+        return failure_set(job->failure, FAILURE_INTERNAL, "%s: out of memory", job->source);
+    job->text[size] = 0;
+    return 0;
+}
+
+/* Is there a line of the form `#  pragma  omp`? */
+static bool says_openmp(const char *text)
+{
+    for (const char *at = strstr(text, "pragma"); at; at = strstr(at + 1, "pragma")) {
+        const char *before = at, *after = at + 6;
+        while (before > text && (before[-1] == ' ' || before[-1] == '\t'))
+            before--;
+        while (*after == ' ' || *after == '\t')
+            after++;
+        if (before > text && before[-1] == '#' && !strncmp(after, "omp", 3))
+            return true;
+    }
+    return false;
+}
+
+/* The compiler's words, then ours, then the source, then the source's own: libraries must follow
+ * what needs them. */
+static int arguments_set(struct job *job)
+{
+    const char *compiler = getenv("CC"), *mark = "simrun: cflags:";
+    compiler = compiler && *compiler ? compiler : "cc";
+    const char *own = strstr(job->text, mark);
+    int length = 0;
+    if (own) {
+        own += strlen(mark);
+        length = (int)strcspn(own, "\n");
+        const char *end = memmem(own, (size_t)length, "*/", 2);
+        length = end ? (int)(end - own) : length;
+    }
+    size_t size = strlen(compiler) + 1 + (size_t)length + 1;
+    job->words = malloc(size);
+    if (!job->words)
+        return failure_set(job->failure, FAILURE_INTERNAL, "%s: out of memory", job->source);
+    char *own_words = job->words + strlen(compiler) + 1;
+    snprintf(job->words, size, "%s", compiler);
+    snprintf(own_words, (size_t)length + 1, "%.*s", length, own ? own : "");
+    words_add(job, job->words);
+    for (size_t i = 0; i < sizeof flags_always / sizeof *flags_always; i++)
+        argument_add(job, flags_always[i]);
+    if (says_openmp(job->text))
+        argument_add(job, "-fopenmp");
+    for (const char *const *include = sim_compile_includes(); *include; include++)
+        argument_add(job, *include);
+    argument_add(job, job->real);
+    words_add(job, own_words);
+    argument_add(job, "-lm");
+    return job->count ? 0
+                      : failure_set(job->failure, FAILURE_USAGE, "CC is set to nothing but spaces");
+}
+
+/* Where execvp would find the compiler. */
+static int compiler_find(struct job *job)
+{
+    const char *name = job->arguments[0], *paths = getenv("PATH");
+    char candidate[PATH_MAX];
+    if (strchr(name, '/'))
+        paths = "";
+    for (paths = paths ? paths : "/usr/bin:/bin"; paths;) {
+        int length = (int)strcspn(paths, ":");
+        int used = snprintf(candidate, sizeof candidate, "%.*s%s%s", length, paths,
+                            length ? "/" : "", name);
+        if (used < (int)sizeof candidate && !access(candidate, X_OK) &&
+            realpath(candidate, job->compiler))
+            return 0;
+        paths = paths[length] ? paths + length + 1 : NULL;
+    }
+    return failure_set(job->failure, FAILURE_INPUT,
+                       "%s: no compiler: %s is not found; install gcc, or name one in CC",
+                       job->source, name);
+}
+
+static int key_set(struct job *job)
+{
+    struct hash hash;
+    struct stat status;
+    if (stat(job->compiler, &status))
+        return failure_set(job->failure, FAILURE_INPUT, "%s: %s", job->compiler, strerror(errno));
+    hash_init(&hash);
+    hash_add_text(&hash, job->compiler);
+    hash_add(&hash, &status.st_size, sizeof status.st_size);
+    hash_add(&hash, &status.st_mtim, sizeof status.st_mtim);
+    for (int i = 0; i < job->count; i++)
+        hash_add_text(&hash, job->arguments[i]);
+    hash_add_text(&hash, job->text);
+    hash_text(&hash, job->key);
+    return 0;
+}
+
+static void cache_path(const struct job *job, char out[PATH_MAX], const char *name,
+                       const char *suffix)
+{
+    if (snprintf(out, PATH_MAX, "%s/%s%s", job->cache, name, suffix) >= PATH_MAX)
+        out[0] = 0; /* cannot be: cache_find left room */
+}
+
+/* Hashes the headers a list names, one path a line. False if the list or one of them cannot be
+ * read. */
+static bool name_set(struct job *job, const char *list)
+{
+    struct hash hash;
+    FILE *file = fopen(list, "re");
+    char line[PATH_MAX + 2];
+    bool good = file;
+    hash_init(&hash);
+    hash_add_text(&hash, job->key);
+    while (good && fgets(line, sizeof line, file)) {
+        line[strcspn(line, "\n")] = 0;
+        hash_add_text(&hash, line);
+        good = !hash_add_file(&hash, line);
+    }
+    if (file)
+        fclose(file);
+    hash_text(&hash, job->name);
+    return good;
+}
+
+/* Turns the compiler's rule `target: a.c b.h \ c.h` into a list of paths, one a line; a backslash
+ * keeps a space. */
+static bool headers_list(const char *rule, const char *list)
+{
+    FILE *in = fopen(rule, "re"), *out = in ? fopen(list, "we") : NULL;
+    int c = in ? getc(in) : EOF;
+    while (c != EOF && c != ':')
+        c = getc(in);
+    bool word = false;
+    while (out && (c = getc(in)) != EOF) {
+        if (c == '\\' && (c = getc(in)) == '\n')
+            c = ' ';
+        else if (isspace(c) && c != ' ' && c != '\t' && c != '\n')
+            continue;
+        bool separator = c == ' ' || c == '\t' || c == '\n';
+        if (!separator)
+            putc(c, out);
+        else if (word)
+            putc('\n', out);
+        word = !separator;
+        if (c == '\n')
+            break;
+    }
+    bool good = out && !ferror(out);
+    if (in)
+        fclose(in);
+    return out ? !fclose(out) && good : false;
+}
+
+/* Runs the compiler; a sentence unless it ended with 0. */
+static int compiler_run(struct job *job, const char *object, const char *rule)
+{
+    pid_t child;
+    int status, error;
+    argument_add(job, "-MMD");
+    argument_add(job, "-MF");
+    argument_add(job, rule);
+    argument_add(job, "-o");
+    argument_add(job, object);
+    job->arguments[job->count] = NULL;
+    if (job->count == ARGUMENTS_MAX - 1)
+        return failure_set(job->failure, FAILURE_INPUT, "%s: too many compiler options",
+                           job->source);
+    fflush(NULL);
+    char *const *arguments = (char *const *)(uintptr_t)job->arguments;
+    error = posix_spawn(&child, job->compiler, NULL, NULL, arguments, environ);
+    if (error)
+        return failure_set(job->failure, FAILURE_INPUT, "%s: cannot run %s: %s", job->source,
+                           job->compiler, strerror(error));
+    while (waitpid(child, &status, 0) < 0)
+        if (errno != EINTR)
+            return failure_set(job->failure, FAILURE_INTERNAL, "%s: lost the compiler: %s",
+                               job->source, strerror(errno));
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
+        return 0;
+    return failure_set(job->failure, FAILURE_INPUT, "%s: does not compile (%s ended with %s %d)",
+                       job->source, job->arguments[0], WIFEXITED(status) ? "status" : "signal",
+                       WIFEXITED(status) ? WEXITSTATUS(status) : WTERMSIG(status));
+}
+
+/* Compiles under names of this process, then renames: object first, list second. */
+static int cache_fill(struct job *job, const char *list, char object[PATH_MAX])
+{
+    char mine[3][PATH_MAX], suffix[48];
+    static const char *const kinds[3] = {"so", "d", "headers"};
+    for (int i = 0; i < 3; i++) {
+        snprintf(suffix, sizeof suffix, ".%ld-%lx.%s", (long)getpid(),
+                 (unsigned long)(uintptr_t)job, kinds[i]);
+        cache_path(job, mine[i], job->key, suffix);
+    }
+    int status = cache_make(job);
+    status = status ? status : compiler_run(job, mine[0], mine[1]);
+    if (!status && (!headers_list(mine[1], mine[2]) || !name_set(job, mine[2])))
+        status = cache_refuse(job);
+    cache_path(job, object, job->name, ".so");
+    if (!status && (rename(mine[0], object) || rename(mine[2], list)))
+        status = cache_refuse(job);
+    for (int i = 0; i < 3; i++)
+        unlink(mine[i]);
+    return status;
+}
+
+static int compile_source(struct job *job, char object[PATH_MAX])
+{
+    char list[PATH_MAX];
+    int status = source_read(job);
+    status = status ? status : cache_find(job);
+    status = status ? status : arguments_set(job);
+    status = status ? status : compiler_find(job);
+    status = status ? status : key_set(job);
+    if (status)
+        return status;
+    cache_path(job, list, job->key, ".headers");
+    if (name_set(job, list)) {
+        cache_path(job, object, job->name, ".so");
+        if (!access(object, R_OK))
+            return 0;
+    }
+    compiler_was_run = true;
+    return cache_fill(job, list, object);
+}
+
+int sim_compile(const char *path, char *out, size_t size, struct failure *failure)
+{
+    size_t length = strlen(path);
+    char object[PATH_MAX];
+    int status = 0;
+    compiler_was_run = false;
+    if (length > 2 && !strcmp(path + length - 2, ".c")) {
+        struct job *job = calloc(1, sizeof *job);
+        if (!job)
+            return failure_set(failure, FAILURE_INTERNAL, "%s: out of memory", path);
+        job->source = path;
+        job->failure = failure;
+        status = compile_source(job, object);
+        free(job->text);
+        free(job->words);
+        free(job);
+        path = object;
+    }
+    if (!status && snprintf(out, size, "%s", path) >= (int)size)
+        status = failure_set(failure, FAILURE_INTERNAL, "%s: path too long", path);
+    return status;
+}

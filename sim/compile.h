@@ -1,0 +1,35 @@
+/* Programs given as C source: compiled once by the system's compiler into a cache.
+ *
+ * The cache is $SIMRUN_CACHE, else $XDG_CACHE_HOME/simrun, else ~/.cache/simrun. An object is
+ * reused only if the source, every header it included, the compiler and the flags are what they
+ * were: all by content, the compiler by the file it is. Objects appear by renaming, so that any
+ * number of jobs may share a cache. Nothing is ever removed from it.
+ *
+ * The compiler is $CC, else cc; its messages go to stderr as they are. `-fopenmp` is added for a
+ * source that says
+ * `#pragma omp`, and whatever follows `simrun: cflags:` on a line of a comment (for example
+ * -lfftw3). */
+#ifndef SIM_COMPILE_H
+#define SIM_COMPILE_H
+
+#include "traces/failure.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Puts into `out` the path of what sim_program_open takes: of the cached object if `path` ends in
+ * ".c", otherwise `path` itself. 0, or a failure code: no such source, it does not compile (the
+ * compiler has said why), no compiler, the cache cannot be written (the sentence names the folder
+ * and the remedy). */
+int sim_compile(const char *path, char *out, size_t size, struct failure *failure);
+
+/* Did the last successful sim_compile of this thread run the compiler? For progress lines and
+ * tests. */
+bool sim_compile_was_run(void);
+
+/* Folders that hold mpi.h, mpix.h and diff.h, as compiler options ("-I..."), at most two,
+ * NULL-terminated. Found from the running executable: a source tree above it, or
+ * PREFIX/include/simrun beside it. They live until the process ends. */
+const char *const *sim_compile_includes(void);
+
+#endif

@@ -1,0 +1,168 @@
+/* Compiling programs into the cache: what sim/compile.h promises. */
+#include "sim/compile.h"
+
+#include "sim/loader.h"
+#include "tests/tap.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static char folder[64];
+static struct failure failure;
+
+static const char *in_folder(const char *name)
+{
+    static char paths[4][128];
+    static int turn;
+    char *path = paths[turn++ % 4];
+    snprintf(path, sizeof paths[0], "%s/%s", folder, name);
+    return path;
+}
+
+static void write_text(const char *name, const char *text)
+{
+    FILE *file = fopen(in_folder(name), "w");
+    if (file) {
+        fputs(text, file);
+        fclose(file);
+    }
+}
+
+/* Compiles, loads one image and calls its main; -1 if that fails. */
+static int run(const char *name)
+{
+    char object[PATH_MAX], program_name[] = "program";
+    char *arguments[] = {program_name, NULL};
+    if (sim_compile(in_folder(name), object, sizeof object, &failure))
+        return -1;
+    struct sim_program *program = sim_program_open(object, SIM_LOADER_CLONE, 1, &failure);
+    int result = program && !sim_program_image(program, 0, &failure)
+                     ? sim_program_main(program, 0)(1, arguments, environ)
+                     : -1;
+    sim_program_close(program);
+    return result;
+}
+
+static void test_reuse(void)
+{
+    write_text("five.h", "#define VALUE 5\n");
+    write_text("value.c", "#include \"five.h\"\nint main(void) { return VALUE; }\n");
+    tap_is_int(run("value.c"), 5, "a source is compiled and runs");
+    tap_ok(sim_compile_was_run(), "the first time by the compiler");
+    tap_ok(run("value.c") == 5 && !sim_compile_was_run(), "the second time from the cache");
+    write_text("five.h", "#define VALUE 6\n");
+    tap_ok(run("value.c") == 6 && sim_compile_was_run(), "a changed header is noticed");
+    write_text("five.h", "#define VALUE 5\n");
+    tap_ok(run("value.c") == 5 && !sim_compile_was_run(),
+           "changing it back finds the first object again");
+    write_text("value.c", "#include \"five.h\"\nint main(void) { return VALUE + 2; }\n");
+    tap_ok(run("value.c") == 7 && sim_compile_was_run(), "a changed source is noticed");
+    unlink(in_folder("five.h"));
+    int keep = dup(2), nowhere = open("/dev/null", O_WRONLY);
+    dup2(nowhere, 2);
+    tap_is_int(run("value.c"), -1, "a header that went is noticed");
+    dup2(keep, 2);
+    close(keep), close(nowhere);
+}
+
+static void test_flags(void)
+{
+    write_text("team.c",
+               "#include <omp.h>\nint main(void)\n{\n    int sum = 0;\n"
+               "#  pragma  omp parallel for reduction(+ : sum)\n"
+               "    for (int i = 0; i < 9; i++)\n        sum += i;\n    return sum;\n}\n");
+    tap_is_int(run("team.c"), 36, "a source with OpenMP pragmas is compiled for it");
+    write_text(
+        "flags.c",
+        "/* simrun: cflags: -DVALUE=11 -DOTHER=2 */\nint main(void) { return VALUE + OTHER; }\n");
+    tap_is_int(run("flags.c"), 13, "a source's own options are used");
+    write_text("root.c",
+               "#include <math.h>\n#include <stdlib.h>\n"
+               "int main(int argc, char **argv) { (void)argv; return (int)sqrt(48 + argc); }\n");
+    tap_is_int(run("root.c"), 7, "mathematics is linked");
+    write_text("mpi.c", "#include <mpi.h>\n#include <mpix.h>\nint main(void) { return "
+                        "MPI_ANY_SOURCE < 0 ? 3 : 4; }\n");
+    tap_is_int(run("mpi.c"), 3, "mpi.h is found without being told where");
+    write_text("privacy.c",
+               "static _Thread_local int value = 3;\nint main(void) { return value++; }\n");
+    tap_is_int(run("privacy.c"), 3, "thread-locals are compiled so that ranks can have them");
+}
+
+/* What goes to file descriptor 2 while a source is compiled. */
+static void compile_heard(const char *name, char *heard, size_t size)
+{
+    int keep = dup(2), file = open(in_folder("heard"), O_RDWR | O_CREAT | O_TRUNC, 0600);
+    dup2(file, 2);
+    int status = run(name);
+    dup2(keep, 2);
+    ssize_t length = pread(file, heard, size - 1, 0);
+    heard[length > 0 && status == -1 ? length : 0] = 0;
+    close(keep), close(file);
+}
+
+static void test_refusals(void)
+{
+    char heard[4096], object[PATH_MAX], small[4];
+    write_text("broken.c", "int main(void) { return nonsense; }\n");
+    compile_heard("broken.c", heard, sizeof heard);
+    tap_ok(strstr(heard, "broken.c:1:") && strstr(heard, "nonsense"),
+           "the compiler's message is shown as it is");
+    tap_ok(failure.code == FAILURE_INPUT && strstr(failure.text, "broken.c: does not compile"),
+           "and the source is refused");
+    tap_ok(sim_compile("no/such.c", object, sizeof object, &failure) == FAILURE_INPUT &&
+               strstr(failure.text, "no/such.c: No such file"),
+           "a source that is not there is refused by name");
+    tap_ok(!sim_compile("some/program.so", object, sizeof object, &failure) &&
+               !strcmp(object, "some/program.so"),
+           "what is not a source is passed on");
+    tap_ok(sim_compile("some/program.so", small, sizeof small, &failure) == FAILURE_INTERNAL,
+           "unless there is no room for it");
+    setenv("CC", "no-such-compiler", 1);
+    tap_ok(run("value.c") == -1 && strstr(failure.text, "no-such-compiler is not found"),
+           "a missing compiler is named");
+    unsetenv("CC");
+    setenv("SIMRUN_CACHE", "/proc/self/nowhere", 1);
+    tap_ok(run("flags.c") == -1 && failure.code == FAILURE_INTERNAL &&
+               strstr(failure.text, "/proc/self/nowhere") && strstr(failure.text, "SIMRUN_CACHE"),
+           "a cache that cannot be written is named, with the remedy");
+    setenv("SIMRUN_CACHE", in_folder("cache"), 1);
+}
+
+static void test_parallel(void)
+{
+    pid_t children[4];
+    int good = 0, status;
+    write_text("busy.c", "int main(void) { return 21; }\n");
+    fflush(stdout);
+    for (int i = 0; i < 4; i++)
+        if ((children[i] = fork()) == 0)
+            _exit(run("busy.c"));
+    for (int i = 0; i < 4; i++)
+        good += waitpid(children[i], &status, 0) == children[i] && WIFEXITED(status) &&
+                WEXITSTATUS(status) == 21;
+    tap_is_int(good, 4, "jobs that compile the same at once all get it");
+    tap_ok(run("busy.c") == 21 && !sim_compile_was_run(), "and leave it in the cache");
+    char command[160];
+    snprintf(command, sizeof command,
+             "test -z \"$(ls %s/cache | grep -v -e '^[0-9a-f]*.so$' -e '.headers$')\"", folder);
+    tap_is_int(system(command), 0, "with nothing left lying about");
+}
+
+int main(void)
+{
+    snprintf(folder, sizeof folder, "/tmp/test_compile.XXXXXX");
+    if (!mkdtemp(folder))
+        return 1;
+    unsetenv("CC");
+    setenv("SIMRUN_CACHE", in_folder("cache"), 1);
+    test_reuse();
+    test_flags();
+    test_refusals();
+    test_parallel();
+    char command[80];
+    snprintf(command, sizeof command, "rm -rf %s", folder);
+    return tap_done() | (system(command) != 0);
+}
