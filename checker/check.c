@@ -1,0 +1,97 @@
+#include "checker/check.h"
+
+#include "checker/context.h"
+#include "checker/properties.h"
+#include "checker/suppress.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const struct check_property properties[] = {
+    {"notes", check_notes,
+     "G005 G006 G007 G008 B001 B003 B004 B005 L003 L004 L005 L006 L007 M009 S001 S002 S003 X004 "
+     "X005",
+     "what the program or the machine itself found wrong while it ran"},
+    {"crash", check_crash, "X001 X002 X003 X006",
+     "crashes, aborts, time limits, finalizing with work pending"},
+    {"deadlock", check_deadlock, "D001 D005",
+     "this run hung: who waits for whom, and which pair is at fault"},
+    {"collective", check_collective, "M001 M002 M003 M004 M005 M006 M010 R002 R005",
+     "ranks that disagree about a collective, or do not take part"},
+    {"p2p", check_p2p, "M007 M008 R005", "messages that do not fit their receives"},
+    {"gradient", check_gradient, "G001 G006", "gradients that finite differences contradict"},
+    {"activity", check_activity, "G002 G003 G004",
+     "communication that the backward pass leaves out on some ranks or on all"},
+    {"leaks", check_leaks, "L001 L002 L008 L009 L010", "requests and messages left over"},
+};
+
+enum { PROPERTY_COUNT = sizeof properties / sizeof *properties };
+
+const struct check_property *check_property_at(size_t index)
+{
+    return index < PROPERTY_COUNT ? &properties[index] : NULL;
+}
+
+void check_options_init(struct check_options *options)
+{
+    *options = (struct check_options){
+        .checks = UINT64_MAX, .models = CHECK_ALL_MODELS, .search_limit = 20000000};
+}
+
+static uint64_t bits_of(const char *name, size_t length)
+{
+    if (length == 3 && strncmp(name, "all", 3) == 0)
+        return UINT64_MAX;
+    for (size_t i = 0; i < PROPERTY_COUNT; i++)
+        if (strlen(properties[i].name) == length && strncmp(properties[i].name, name, length) == 0)
+            return UINT64_C(1) << i;
+    return 0;
+}
+
+int check_options_parse(struct check_options *options, const char *list, struct failure *failure)
+{
+    uint64_t checks = list[0] == '-' ? UINT64_MAX : 0;
+    for (const char *word = list; *word; word += *word == ',') {
+        bool minus = *word == '-';
+        word += minus;
+        size_t length = strcspn(word, ",");
+        uint64_t bits = bits_of(word, length);
+        if (!bits)
+            return failure_set(failure, FAILURE_USAGE, "no check is named '%.*s'", (int)length,
+                               word);
+        checks = minus ? checks & ~bits : checks | bits;
+        word += length;
+    }
+    options->checks = checks;
+    return FAILURE_NONE;
+}
+
+void check_trace(const struct trace *trace, const struct check_options *options,
+                 struct findings *findings)
+{
+    struct check_context context;
+    check_context_init(&context, trace, options);
+    size_t first = findings->count;
+    for (size_t i = 0; i < PROPERTY_COUNT; i++)
+        if (options->checks >> i & 1)
+            properties[i].run(&context, findings);
+    suppress_consequences(findings, first, trace);
+    findings_sort(findings);
+    check_context_release(&context);
+}
+
+const char *check_model_name(enum check_model model)
+{
+    return model == CHECK_EAGER ? "eager" : model == CHECK_RENDEZVOUS ? "rendezvous" : "batch";
+}
+
+char *check_models_text(unsigned models, char *text, size_t size)
+{
+    size_t length = 0;
+    text[0] = 0;
+    for (unsigned model = CHECK_EAGER; model <= CHECK_BATCH; model <<= 1)
+        if (models & model && length < size)
+            length += (size_t)snprintf(text + length, size - length, "%s%s", length ? " " : "",
+                                       check_model_name((enum check_model)model));
+    return text;
+}

@@ -1,0 +1,56 @@
+/* What several checkers derive from one trace, computed once.
+ *
+ * A group is one collective call: the ops of one communicator with one comm_seq, at most one per
+ * member. A start is an op that completes through a request. Everything here is index arithmetic
+ * over the trace's own tables; no op is copied. */
+#ifndef CHECKER_CONTEXT_H
+#define CHECKER_CONTEXT_H
+
+#include "checker/check.h"
+
+#include <stdbool.h>
+
+struct check_group {
+    uint32_t comm, seq;
+    uint32_t first, count; /* its ops: group_ops[first .. first + count), by rank */
+};
+
+struct check_context {
+    const struct trace *trace;
+    const struct check_options *options;
+    struct check_group *groups;
+    size_t group_count;
+    uint32_t *group_ops;
+    uint32_t *group_of; /* per op, TRACE_NO where it is no collective */
+    size_t *pass_begin; /* rank r owns passes[pass_begin[r] .. pass_begin[r+1]) */
+    uint32_t *blocked;  /* per rank: the op it stood in at the end, TRACE_NO */
+    bool hung; /* somebody stood in an operation when the run ended, and no crash or abort ended it
+                */
+    bool cut_short; /* a crash, an abort, a hang or a time limit ended the run: what is missing
+                       proves nothing */
+    bool has_batches, has_data_passes, has_wildcards;
+};
+
+void check_context_init(struct check_context *context, const struct trace *trace,
+                        const struct check_options *options);
+void check_context_release(struct check_context *context);
+
+/* The op's class; sends and receives to nobody (MPI_PROC_NULL) are CLASS_NONE: they neither wait
+ * nor match. */
+enum op_class check_class(const struct trace_op *op);
+/* It only starts something and completes through a request. */
+bool check_is_start(const struct trace_op *op);
+/* A send that always waits for its receiver (synchronous), or never does (buffered). */
+bool check_is_synchronous(const struct trace_op *op);
+bool check_is_buffered(const struct trace_op *op);
+/* Whether the rank (a world rank) belongs to the communicator; true where the members are unknown.
+ */
+bool check_comm_has(const struct trace *trace, uint32_t comm, uint32_t rank);
+/* How many ranks the communicator has; all of them where unknown. */
+uint32_t check_comm_size(const struct trace *trace, uint32_t comm);
+/* The world rank at `index` of the communicator. */
+uint32_t check_comm_member(const struct trace *trace, uint32_t comm, uint32_t index);
+/* Same kind, count, type and reduction: in a collective nobody could tell the two apart. */
+bool check_same_signature(const struct trace_op *a, const struct trace_op *b);
+
+#endif

@@ -1,0 +1,66 @@
+/* G001 and G006: gradients that finite differences or another oracle contradict. One finding per
+ * variable, with its worst element. */
+#include "checker/memory.h"
+#include "checker/properties.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* How wrong a row is: error over tolerance; what is no number is worse than any number. */
+static double badness(const struct trace_gradient *row)
+{
+    double ratio = row->tolerance > 0 ? row->error / row->tolerance : row->error;
+    return isnan(ratio) ? INFINITY : ratio;
+}
+
+static void report_variable(const struct trace *trace, size_t first, struct findings *findings,
+                            bool *told)
+{
+    const struct trace_gradient *worst = NULL;
+    size_t wrong = 0, all = 0;
+    bool finite = true;
+    for (size_t i = 0; i < trace->gradient_count; i++) {
+        const struct trace_gradient *row = &trace->gradients[i];
+        if (row->variable != trace->gradients[first].variable)
+            continue;
+        told[i] = true;
+        all++;
+        if (row->ok)
+            continue;
+        wrong++;
+        finite = finite && isfinite(row->analytic);
+        if (!worst || badness(row) > badness(worst))
+            worst = row;
+    }
+    if (!worst)
+        return;
+    const char *name = trace_string(trace, worst->variable);
+    struct finding *finding = findings_add(
+        findings, finite ? "G001" : "G006",
+        finite ? "the gradient of %s is wrong" : "the gradient of %s is not finite", name);
+    finding_detail(finding, "Worst: rank %u, ", worst->rank);
+    if (worst->index >= 0)
+        finding_detail(finding, "%s[%lld]", name, (long long)worst->index);
+    else
+        finding_detail(finding, "a direction in %s", name);
+    finding_detail(
+        finding,
+        ": the backward pass says %.17g, %s differences say %.17g (error %.3g, tolerance %.3g).\n",
+        worst->analytic, worst->method, worst->numeric, worst->error, worst->tolerance);
+    finding_detail(finding,
+                   "%zu of %zu checks of %s fail. The objective is the sum over ranks of the local "
+                   "objectives.\n",
+                   wrong, all, name);
+    finding->confirmation = CONFIRM_HAPPENED;
+    finding_seal(finding, trace);
+}
+
+void check_gradient(const struct check_context *context, struct findings *findings)
+{
+    const struct trace *trace = context->trace;
+    bool *told = check_new(trace->gradient_count, sizeof *told);
+    for (size_t i = 0; i < trace->gradient_count; i++)
+        if (!told[i] && !trace->gradients[i].ok)
+            report_variable(trace, i, findings, told);
+    free(told);
+}

@@ -1,0 +1,54 @@
+/* L002 messages never received, L008 starts nobody waits for, L009 waits for nothing. The other
+ * leaks are noted by the machine, which knows the handles; they come through notes.c. */
+#include "checker/places.h"
+#include "checker/properties.h"
+
+#include <stdio.h>
+
+static void report(const struct trace *trace, const char *code, const char *title, uint32_t op,
+                   size_t first, struct findings *findings)
+{
+    char place[PLACE_TEXT];
+    struct finding *finding = check_at_place(findings, first, code, trace, op);
+    if (!finding) {
+        finding = findings_add(findings, code, "%s: %s", title,
+                               check_short_place(trace, op, place, sizeof place));
+        finding->site = trace->ops[op].site;
+        finding->confirmation = CONFIRM_HAPPENED;
+    }
+    if (finding->op_count < PLACES_LISTED_MAX)
+        finding_detail(finding, "%s.\n", check_place(trace, op, place, sizeof place));
+    finding_op_add(finding, op, "culprit");
+}
+
+static bool never_received(const struct trace_op *op)
+{
+    return check_class(op) == CLASS_SEND && op->match == TRACE_NO &&
+           (op->state == STATE_COMPLETE || op->state == STATE_POSTED);
+}
+
+static bool never_waited(const struct trace_op *op)
+{
+    return check_is_start(op) && op->request == TRACE_NO && check_class(op) != CLASS_NONE &&
+           (op->state == STATE_COMPLETE || op->state == STATE_POSTED);
+}
+
+void check_leaks(const struct check_context *context, struct findings *findings)
+{
+    const struct trace *trace = context->trace;
+    size_t first = findings->count;
+    if (context->cut_short)
+        return;
+    for (size_t i = 0; i < trace->op_count; i++) {
+        const struct trace_op *op = &trace->ops[i];
+        uint32_t index = (uint32_t)i;
+        if (never_received(op))
+            report(trace, "L002", "a message is never received", index, first, findings);
+        if (never_waited(op))
+            report(trace, "L008", "nobody waits for the operation", index, first, findings);
+        if (op->kind == OP_WAIT && op->flags & OP_INACTIVE)
+            report(trace, "L009", "a wait on an inactive request", index, first, findings);
+    }
+    for (size_t i = first; i < findings->count; i++)
+        finding_seal(&findings->items[i], trace);
+}

@@ -1,0 +1,50 @@
+/* What the running program or the machine noted becomes a finding as it is; notes of one code and
+ * place are one finding. */
+#include "checker/memory.h"
+#include "checker/places.h"
+#include "checker/properties.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bool same_finding(const struct trace_note *a, const struct trace_note *b,
+                         const struct trace *trace)
+{
+    int kind_a = a->op != TRACE_NO ? trace->ops[a->op].kind : OP_NONE;
+    int kind_b = b->op != TRACE_NO ? trace->ops[b->op].kind : OP_NONE;
+    return strcmp(a->code, b->code) == 0 && a->site == b->site && kind_a == kind_b;
+}
+
+static void add_note(struct finding *finding, const struct trace_note *note, unsigned listed)
+{
+    if (listed < PLACES_LISTED_MAX)
+        finding_detail(finding, "Rank %u: %s\n", note->rank, note->text ? note->text : "");
+    if (note->op != TRACE_NO)
+        finding_op_add(finding, note->op, "culprit");
+    else if (note->node != TRACE_NO)
+        finding_node_add(finding, note->node, "culprit");
+}
+
+void check_notes(const struct check_context *context, struct findings *findings)
+{
+    const struct trace *trace = context->trace;
+    bool *told = check_new(trace->note_count, sizeof *told);
+    for (size_t i = 0; i < trace->note_count; i++) {
+        const struct trace_note *note = &trace->notes[i];
+        if (told[i])
+            continue;
+        struct finding *finding =
+            findings_add(findings, note->code, "%s", note->text ? note->text : note->code);
+        finding->site = note->site;
+        finding->confirmation = CONFIRM_HAPPENED;
+        unsigned listed = 0;
+        for (size_t j = i; j < trace->note_count; j++)
+            if (!told[j] && same_finding(note, &trace->notes[j], trace)) {
+                told[j] = true;
+                add_note(finding, &trace->notes[j], listed++);
+            }
+        finding_seal(finding, trace);
+    }
+    free(told);
+}

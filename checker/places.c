@@ -1,0 +1,48 @@
+#include "checker/places.h"
+
+#include <stdio.h>
+#include <string.h>
+
+char *check_comm_text(const struct trace *trace, uint32_t comm, char *text, size_t size)
+{
+    if (comm >= trace->comm_count)
+        snprintf(text, size, "unknown communicator");
+    else if (trace->comms[comm].name[0])
+        snprintf(text, size, "%s", trace->comms[comm].name);
+    else
+        snprintf(text, size, "communicator %u", trace->comms[comm].id);
+    return text;
+}
+
+char *check_place(const struct trace *trace, uint32_t op, char *text, size_t size)
+{
+    char what[160], where[160];
+    trace_op_text(trace, op, what, sizeof what);
+    trace_site_text(trace, trace->ops[op].site, where, sizeof where);
+    snprintf(text, size, "rank %u, %s at %s", trace->ops[op].rank, what, where);
+    return text;
+}
+
+char *check_short_place(const struct trace *trace, uint32_t op, char *text, size_t size)
+{
+    char where[160];
+    trace_site_text(trace, trace->ops[op].site, where, sizeof where);
+    const char *prefix = trace->ops[op].flags & OP_NONBLOCKING ? "nonblocking " : "";
+    snprintf(text, size, "%s%s at %s", prefix, op_kind_name(trace->ops[op].kind), where);
+    return text;
+}
+
+struct finding *check_at_place(struct findings *findings, size_t first, const char *code,
+                               const struct trace *trace, uint32_t op)
+{
+    for (size_t i = first; i < findings->count; i++) {
+        struct finding *finding = &findings->items[i];
+        if (strcmp(finding->code, code) != 0 || finding->site != trace->ops[op].site ||
+            !finding->op_count)
+            continue;
+        uint32_t named = finding->ops[0].op;
+        if (named != TRACE_NO && trace->ops[named].kind == trace->ops[op].kind)
+            return finding;
+    }
+    return NULL;
+}

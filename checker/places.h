@@ -1,0 +1,20 @@
+/* How findings speak of operations: one wording everywhere, and one finding per place. */
+#ifndef CHECKER_PLACES_H
+#define CHECKER_PLACES_H
+
+#include "checker/context.h"
+
+enum { PLACE_TEXT = 480, PLACES_LISTED_MAX = 12 };
+
+/* "world", its name, or "communicator 3". */
+char *check_comm_text(const struct trace *trace, uint32_t comm, char *text, size_t size);
+/* "rank 3, Send to 4 tag 7 at ring.c:41"; into `text`, returned. */
+char *check_place(const struct trace *trace, uint32_t op, char *text, size_t size);
+/* "Send at ring.c:41": free of ranks and numbers, for titles. */
+char *check_short_place(const struct trace *trace, uint32_t op, char *text, size_t size);
+/* The finding of this code at this place and kind among findings[first..], or NULL: later ones are
+ * added to it. */
+struct finding *check_at_place(struct findings *findings, size_t first, const char *code,
+                               const struct trace *trace, uint32_t op);
+
+#endif

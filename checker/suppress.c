@@ -1,0 +1,130 @@
+#include "checker/suppress.h"
+
+#include "checker/memory.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct suppress_rule rules[] = {
+    {"X004", "X001", SUPPRESS_RANK, "a stack overflow ends in a signal; the overflow is the cause"},
+    {"X005", "X001 X002 D001 G*", SUPPRESS_RUN,
+     "after a freed communicator was used nothing the program does is meaningful"},
+    {"X001", "D001 D005 X002 X003 X006 M010 L* G001 G002 G003 G004", SUPPRESS_RUN,
+     "peers of a crashed rank wait for it, and what it would have released or received stays open"},
+    {"M*", "X002 D001 D005 G001 G002 G004 L* X006 R001 R002", SUPPRESS_RUN,
+     "a wrong argument or a mismatch ends or derails the run; everything after it follows from it"},
+    {"X002", "D001 D005 M010 L* X003 X006 G001 G002 G003 G004", SUPPRESS_RUN,
+     "an aborted run leaves everything open"},
+    {"D001", "D002 D003 D004 R001 L* X003 X006 M010 G001 G002 G004 S*", SUPPRESS_RUN,
+     "the run itself hangs: what is missing is missing because of that, and other orders are "
+     "judged once it is mended"},
+    {"D005", "D002 D003 D004 X003 L* X006 M010 G001 G002 G004 S*", SUPPRESS_RUN,
+     "the same for a run that only polls"},
+    {"X003", "L* X006 M010 G001 G002 G003 G004", SUPPRESS_RUN, "the run was cut off"},
+    {"B001", "G001 G007 G008", SUPPRESS_RUN,
+     "a buffer changed under a pending operation makes the values wrong"},
+    {"B002", "G001 G007", SUPPRESS_RUN,
+     "two pending operations on one buffer make the values wrong"},
+    {"G008", "G001", SUPPRESS_RUN, "a saved value that changed makes the gradient wrong"},
+    {"G006", "G001", SUPPRESS_RUN, "a gradient that is no number fails every comparison"},
+    {"R004", "G001", SUPPRESS_RUN,
+     "cotangents that go to the wrong message make the gradient wrong"},
+    {"R005", "R002 M*", SUPPRESS_OP,
+     "the crossing is one of adjoint with forward traffic, which says more"},
+    {"G003", "G002 G004", SUPPRESS_OP,
+     "one collective's node is live on some ranks and dead on others: the divergence says both"},
+    {"G004", "G002 L002", SUPPRESS_OP,
+     "the message without a partner is the adjoint of the pruned node"},
+    {"M010", "L001 L008 G003", SUPPRESS_OP, "the request is open because a participant is missing"},
+    {"X006", "L001 L008", SUPPRESS_OP, "finalizing with the request pending says it"},
+    {"L008", "L001", SUPPRESS_OP, "a start nobody waits for is the leak"},
+    {"B002", "B001", SUPPRESS_OP, "the other pending operation is who changed the buffer"},
+    {"R001", "R002 D002", SUPPRESS_OP, "one pair crosses; the loud form of it is the verdict"},
+    {"R002", "D002", SUPPRESS_OP, "the pair crosses instead of waiting for each other"},
+};
+
+const struct suppress_rule *suppress_rule_at(size_t index)
+{
+    return index < sizeof rules / sizeof *rules ? &rules[index] : NULL;
+}
+
+static bool names_code(const char *list, const char *code)
+{
+    for (const char *word = list; *word;) {
+        size_t length = strcspn(word, " ");
+        if (word[length - 1] == '*' ? strncmp(word, code, length - 1) == 0
+                                    : length == strlen(code) && strncmp(word, code, length) == 0)
+            return true;
+        word += length;
+        word += strspn(word, " ");
+    }
+    return false;
+}
+
+static uint32_t rank_of(const struct finding_op *op, const struct trace *trace)
+{
+    if (op->op != TRACE_NO)
+        return trace->ops[op->op].rank;
+    return op->node != TRACE_NO ? trace->nodes[op->node].rank : TRACE_NO;
+}
+
+static bool same_thing(const struct finding_op *a, const struct finding_op *b,
+                       enum suppress_scope scope, const struct trace *trace)
+{
+    if (scope == SUPPRESS_RANK)
+        return rank_of(a, trace) != TRACE_NO && rank_of(a, trace) == rank_of(b, trace);
+    return (a->op != TRACE_NO && a->op == b->op) || (a->node != TRACE_NO && a->node == b->node);
+}
+
+static bool related(const struct finding *cause, const struct finding *effect,
+                    enum suppress_scope scope, const struct trace *trace)
+{
+    if (scope == SUPPRESS_RUN)
+        return true;
+    for (size_t i = 0; i < cause->op_count; i++)
+        for (size_t j = 0; j < effect->op_count; j++)
+            if (same_thing(&cause->ops[i], &effect->ops[j], scope, trace))
+                return true;
+    return false;
+}
+
+static bool is_silenced(const struct findings *findings, size_t first, size_t which,
+                        const struct suppress_rule *rule, const struct trace *trace)
+{
+    const struct finding *effect = &findings->items[which];
+    if (!names_code(rule->effects, effect->code))
+        return false;
+    for (size_t i = first; i < findings->count; i++) {
+        const struct finding *cause = &findings->items[i];
+        if (i != which && names_code(rule->cause, cause->code) &&
+            strcmp(cause->code, effect->code) != 0 && related(cause, effect, rule->scope, trace))
+            return true;
+    }
+    return false;
+}
+
+/* Causes are looked up among all that was found, also among the already silenced: a chain of
+ * consequences goes at once. */
+void suppress_consequences(struct findings *findings, size_t first, const struct trace *trace)
+{
+    bool *silenced = check_new(findings->count, sizeof *silenced);
+    for (const struct suppress_rule *rule = rules; rule < rules + sizeof rules / sizeof *rules;
+         rule++)
+        for (size_t i = first; i < findings->count; i++)
+            silenced[i] = silenced[i] || is_silenced(findings, first, i, rule, trace);
+    struct findings removed;
+    findings_init(&removed);
+    removed.items = check_new(findings->count, sizeof *removed.items);
+    removed.room = findings->count ? findings->count : 1;
+    size_t kept = first;
+    for (size_t i = first; i < findings->count; i++) {
+        if (silenced[i])
+            removed.items[removed.count++] = findings->items[i];
+        else
+            findings->items[kept++] = findings->items[i];
+    }
+    findings->count = kept;
+    findings_release(&removed);
+    free(silenced);
+}

@@ -1,0 +1,26 @@
+/* Which findings are only consequences of others: one table, applied after all properties have run.
+ */
+#ifndef CHECKER_SUPPRESS_H
+#define CHECKER_SUPPRESS_H
+
+#include "traces/finding.h"
+
+enum suppress_scope {
+    SUPPRESS_RUN, /* any finding of the cause's code silences every finding of the effect's */
+    SUPPRESS_OP,  /* they name a common op or node */
+    SUPPRESS_RANK /* they name ops or nodes of a common rank */
+};
+
+struct suppress_rule {
+    const char *cause, *effects; /* codes; a trailing * stands for the whole letter: "L*" */
+    enum suppress_scope scope;
+    const char *reason;
+};
+
+/* The rules, in the order in which they are applied; NULL past the end. */
+const struct suppress_rule *suppress_rule_at(size_t index);
+
+/* Takes the consequences out of findings[first..]; those before belong to the caller. */
+void suppress_consequences(struct findings *findings, size_t first, const struct trace *trace);
+
+#endif
