@@ -1,0 +1,164 @@
+/* The inside of a world: ranks, the monitor, blocking and waking. For the machine's own files only.
+ *
+ * Invariants of a world (sim_world_assert checks them):
+ *  1. The machine's state is touched only by the rank that has entered the world (the monitor); with fibers that is always the one
+ *     that runs.
+ *  2. A rank is in exactly one state; only sim_rank_move changes it.
+ *  3. live = ranks not yet DONE or CRASHED; runnable = ranks READY or RUNNING.
+ *  4. A rank in the ready queue is READY and is in it once.
+ *  5. A blocked rank is woken only by whoever completed what it waits for. */
+#ifndef SIM_RANK_H
+#define SIM_RANK_H
+
+#include "sim/world.h"
+
+#include <mpi.h>
+#include <pthread.h>
+#include <setjmp.h>
+
+struct sim_comm;
+struct sim_batch;
+struct sim_libc_state;
+
+enum sim_rank_state { SIM_READY, SIM_RUNNING, SIM_BLOCKED, SIM_DONE, SIM_CRASHED };
+
+struct sim_rank {
+    struct sim_world *world;
+    int id;
+    enum sim_rank_state state;
+    struct sim_rank *next_ready;
+    void *stack_pointer; /* of a suspended fiber */
+    int saved_errno;
+    bool initialized, finalized, in_call;
+    int thread_level;
+    int exit_code;
+    bool aborted;
+    struct sim_comm *comm_world, *comm_self;
+    void *slots[MPIX_SLOTS];
+    /* Polling without effect: see world.c. */
+    uint64_t idle_since, idle_polls;
+    bool reads_clock;
+    struct sim_batch *batch;       /* open SIM_Batch, NULL */
+    uint32_t batches, receives;    /* counters that number them */
+    struct sim_bsend *bsend;       /* attached buffer, NULL */
+    uint64_t live_objects[8];      /* groups, datatypes, ops, ... the program created and has not freed; see environment.c */
+    void *libc_state;
+    int error_depth;
+    /* OS threads only */
+    pthread_cond_t *wakeup;
+    jmp_buf *unwind;
+    char *stack_base; /* lowest usable address of a fiber's stack */
+    void *sanitizer; /* fake stack of a suspended fiber under ASan */
+    struct sim_rank_scratch *scratch;
+};
+
+struct sim_executor {
+    /* Runs all ranks; returns when the world is over. */
+    bool (*run)(struct sim_world *world, struct failure *failure);
+    /* The caller, in the monitor and already SIM_BLOCKED, stops until woken; does not return when the world has ended. */
+    void (*block)(struct sim_rank *rank);
+    /* Makes a blocked rank ready; the caller is in the monitor. */
+    void (*wake)(struct sim_rank *rank);
+    /* Lets others run; the caller, in the monitor, stays ready. */
+    void (*yield)(struct sim_rank *rank);
+    /* The calling rank has ended; in the monitor. Does not return. */
+    _Noreturn void (*leave)(struct sim_rank *rank);
+};
+extern const struct sim_executor sim_fibers, sim_threads;
+
+/* Free lists of small blocks: messages and requests. */
+enum { SIM_POOL_CLASSES = 6 };
+
+struct sim_world {
+    struct sim_world_options options;
+    const struct sim_executor *executor;
+    bool threaded;
+    bool over; /* nobody may run any more */
+    enum trace_outcome outcome;
+    int size, live, runnable;
+    struct sim_rank *ranks;
+    struct sim_rank *ready_head, **ready_tail;
+    sim_rank_body *body;
+    void *context;
+    uint64_t steps, switches;
+    uint64_t changes;   /* counts changes of state: messages, matches, arrivals, ends */
+    int saturated;      /* ranks that have polled livelock_rounds times since the last change */
+    uint64_t saturated_at;
+    uint64_t stopped_ns;
+    struct sim_chooser chooser;
+    struct sim_context *contexts; /* all communicators' shared parts, newest first */
+    uint32_t context_ids;
+    struct sim_request *delayed, **delayed_tail; /* wildcards waiting for quiescence */
+    struct sim_batch *batches;
+    void *free_blocks[SIM_POOL_CLASSES];
+    void *slabs; /* singly linked, freed with the world */
+    size_t slab_used;
+    void *host_stack_pointer;
+    pthread_mutex_t monitor;
+    char *stacks;
+    size_t stacks_size;
+    size_t stack_stride, guard;
+    const void *host_stack_bottom; /* ASan */
+    size_t host_stack_size;
+};
+
+extern _Thread_local struct sim_rank *sim_self;
+
+/* Takes the monitor; a rank whose world is over does not come back. */
+void sim_threads_enter(struct sim_world *world);
+
+static inline void sim_world_enter(struct sim_world *world)
+{
+    if (world->threaded)
+        sim_threads_enter(world);
+    world->steps++;
+}
+
+static inline void sim_world_leave(struct sim_world *world)
+{
+    if (world->threaded)
+        pthread_mutex_unlock(&world->monitor);
+}
+
+/* The only mutator of a rank's state. */
+static inline void sim_rank_move(struct sim_rank *rank, enum sim_rank_state to)
+{
+    bool was = rank->state <= SIM_RUNNING, is = to <= SIM_RUNNING;
+    rank->world->runnable += (int)is - (int)was;
+    rank->state = to;
+}
+
+/* Blocks the calling rank, in the monitor, until sim_rank_wake. Does not return once the world is over. */
+static inline void sim_rank_block(struct sim_rank *rank)
+{
+    sim_rank_move(rank, SIM_BLOCKED);
+    rank->world->executor->block(rank);
+}
+
+static inline void sim_rank_wake(struct sim_rank *rank)
+{
+    sim_rank_move(rank, SIM_READY);
+    rank->world->executor->wake(rank);
+}
+
+static inline void sim_world_changed(struct sim_world *world)
+{
+    world->changes++;
+}
+
+/* A poll found nothing: yields, and counts towards livelock. In the monitor. */
+void sim_rank_poll_failed(struct sim_rank *rank);
+
+/* Nobody is runnable but some are live: tries what only quiescence allows (a delayed wildcard). True when somebody became ready. */
+bool sim_world_quiescent(struct sim_world *world);
+/* Ends the world: no rank runs again. The caller is in the monitor. */
+void sim_world_stop(struct sim_world *world, enum trace_outcome outcome);
+/* The calling rank has ended: bookkeeping common to both executors, then the executor's leave. */
+_Noreturn void sim_rank_leave(struct sim_rank *rank, enum sim_rank_state state, int exit_code);
+
+/* Memory of a world: blocks of up to SIM_POOL_MAX bytes from free lists, larger ones from malloc. In the monitor. */
+void *sim_pool_get(struct sim_world *world, size_t size);
+void sim_pool_put(struct sim_world *world, void *block, size_t size);
+void sim_pool_release(struct sim_world *world);
+
+#endif

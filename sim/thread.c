@@ -1,0 +1,114 @@
+/* Ranks as OS threads: each rank is one thread of an OpenMP team, for real concurrency and for ThreadSanitizer.
+ *
+ * The world is a monitor: one mutex, one condition variable per rank. A rank that must stop for good (the world is over, it has ended)
+ * unwinds to its first frame with longjmp, since a thread of a team has to return from the parallel region. */
+#include "sim/rank.h"
+
+#include <errno.h>
+#include <omp.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+
+static _Noreturn void thread_leave(struct sim_rank *rank)
+{
+    struct sim_world *world = rank->world;
+    if (!world->runnable && !world->over && world->live && !sim_world_quiescent(world))
+        sim_world_stop(world, OUTCOME_DEADLOCK);
+    sim_world_leave(world);
+    longjmp(*rank->unwind, 1);
+}
+
+/* The world ended while this rank was under way: it stops where it stands, its state says where that was. */
+static void stop_if_over(struct sim_rank *rank)
+{
+    if (!rank->world->over)
+        return;
+    sim_world_leave(rank->world);
+    longjmp(*rank->unwind, 1);
+}
+
+void sim_threads_enter(struct sim_world *world)
+{
+    pthread_mutex_lock(&world->monitor);
+    if (sim_self && sim_self->world == world)
+        stop_if_over(sim_self);
+}
+
+static void thread_block(struct sim_rank *rank)
+{
+    struct sim_world *world = rank->world;
+    if (!world->runnable && !world->over && !sim_world_quiescent(world))
+        sim_world_stop(world, OUTCOME_DEADLOCK);
+    while (rank->state == SIM_BLOCKED && !world->over)
+        pthread_cond_wait(rank->wakeup, &world->monitor);
+    stop_if_over(rank);
+    sim_rank_move(rank, SIM_RUNNING);
+    world->switches++;
+}
+
+static void thread_wake(struct sim_rank *rank)
+{
+    pthread_cond_signal(rank->wakeup);
+}
+
+static void thread_yield(struct sim_rank *rank)
+{
+    struct sim_world *world = rank->world;
+    sim_world_leave(world);
+    sched_yield();
+    pthread_mutex_lock(&world->monitor);
+    stop_if_over(rank);
+}
+
+static void thread_main(struct sim_rank *rank)
+{
+    jmp_buf unwind;
+    rank->unwind = &unwind;
+    sim_self = rank;
+    if (!setjmp(unwind)) {
+        sim_threads_enter(rank->world);
+        sim_rank_move(rank, SIM_RUNNING);
+        sim_world_leave(rank->world);
+        int code = rank->world->body(rank->world->context, rank->id);
+        sim_rank_leave(rank, SIM_DONE, code);
+    }
+    sim_self = NULL;
+}
+
+static bool threads_run(struct sim_world *world, struct failure *failure)
+{
+    pthread_cond_t *conditions = calloc((size_t)world->size, sizeof *conditions);
+    if (!conditions) {
+        failure_set(failure, FAILURE_INTERNAL, "out of memory for %d OS threads", world->size);
+        return false;
+    }
+    for (int i = 0; i < world->size; i++) {
+        pthread_cond_init(&conditions[i], NULL);
+        world->ranks[i].wakeup = &conditions[i];
+    }
+    int team = 0;
+    int levels = omp_get_max_active_levels();
+    omp_set_dynamic(0);
+    omp_set_max_active_levels(omp_get_level() + 1);
+#pragma omp parallel num_threads(world->size)
+    {
+        int got = omp_get_num_threads();
+        if (got == world->size)
+            thread_main(&world->ranks[omp_get_thread_num()]);
+#pragma omp single
+        team = got;
+    }
+    omp_set_max_active_levels(levels);
+    for (int i = 0; i < world->size; i++)
+        pthread_cond_destroy(&conditions[i]);
+    free(conditions);
+    if (team != world->size) {
+        failure_set(failure, FAILURE_INTERNAL, "the OpenMP runtime gave %d threads for %d ranks; use fewer ranks or leave out --os-threads",
+                    team, world->size);
+        return false;
+    }
+    return true;
+}
+
+const struct sim_executor sim_threads = {threads_run, thread_block, thread_wake, thread_yield, thread_leave};

@@ -1,0 +1,295 @@
+/* Worlds: creation, the run, quiescence, polling, the end. See world.h and rank.h. */
+#include "sim/world.h"
+
+#include "sim/batch.h"
+#include "sim/comm.h"
+#include "sim/mailbox.h"
+#include "sim/rank.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#ifdef NDEBUG
+#error "the machine's assertions are part of it: build without NDEBUG"
+#endif
+
+_Thread_local struct sim_rank *sim_self;
+
+enum { EAGER_LIMIT = 64 * 1024, LIVELOCK_ROUNDS = 10000 };
+
+void sim_fibers_release(struct sim_world *world);
+
+void sim_world_options_init(struct sim_world_options *options)
+{
+    *options = (struct sim_world_options){
+        .ranks = 16, .executor = SIM_FIBERS, .send_model = SIM_SEND_EAGER, .eager_limit = EAGER_LIMIT};
+}
+
+static uint64_t monotonic_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+static bool make_ranks(struct sim_world *world)
+{
+    world->ranks = calloc((size_t)world->size, sizeof *world->ranks);
+    if (!world->ranks)
+        return false;
+    for (int i = 0; i < world->size; i++) {
+        struct sim_rank *rank = &world->ranks[i];
+        rank->world = world;
+        rank->id = i;
+        rank->state = SIM_READY;
+        memcpy(rank->slots, world->options.slots, sizeof rank->slots);
+    }
+    return sim_comm_make_predefined(world);
+}
+
+struct sim_world *sim_world_new(const struct sim_world_options *options, struct failure *failure)
+{
+    if (options->ranks < 1) {
+        failure_set(failure, FAILURE_USAGE, "a world needs at least one rank, not %d", options->ranks);
+        return NULL;
+    }
+    struct sim_world *world = calloc(1, sizeof *world);
+    if (!world)
+        goto out_of_memory;
+    world->options = *options;
+    if (!world->options.livelock_rounds)
+        world->options.livelock_rounds = LIVELOCK_ROUNDS;
+    world->size = world->live = world->runnable = options->ranks;
+    world->ready_tail = &world->ready_head;
+    world->delayed_tail = &world->delayed;
+    world->threaded = options->executor == SIM_THREADS;
+    world->executor = world->threaded ? &sim_threads : &sim_fibers;
+    pthread_mutex_init(&world->monitor, NULL);
+    sim_chooser_init(&world->chooser, options->driver, options->seed);
+    world->chooser.forced = options->forced;
+    world->chooser.forced_count = options->forced_count;
+    world->chooser.logging = options->log_choices;
+    if (make_ranks(world))
+        return world;
+    sim_world_free(world);
+out_of_memory:
+    failure_set(failure, FAILURE_INTERNAL, "out of memory for a world of %d ranks", options->ranks);
+    return NULL;
+}
+
+void sim_world_free(struct sim_world *world)
+{
+    if (!world)
+        return;
+    sim_comm_release_all(world);
+    sim_pool_release(world);
+    sim_fibers_release(world);
+    sim_chooser_release(&world->chooser);
+    pthread_mutex_destroy(&world->monitor);
+    free(world->ranks);
+    free(world);
+}
+
+enum trace_outcome sim_world_run(struct sim_world *world, sim_rank_body *body, void *context)
+{
+    assert(world->steps == 0 && "a world runs once");
+    world->body = body;
+    world->context = context;
+    world->outcome = OUTCOME_FINISHED;
+    struct sim_rank *outer = sim_self;
+    struct failure failure = {0};
+    if (!world->executor->run(world, &failure)) {
+        fprintf(stderr, "simrun: %s\n", failure.text);
+        world->outcome = OUTCOME_ABORTED;
+    } else if (world->live && !world->over) {
+        sim_world_stop(world, OUTCOME_DEADLOCK);
+    }
+    sim_self = outer;
+    return world->outcome;
+}
+
+void sim_world_stop(struct sim_world *world, enum trace_outcome outcome)
+{
+    if (world->over)
+        return;
+    world->over = true;
+    world->outcome = outcome;
+    world->stopped_ns = monotonic_ns();
+    if (!world->threaded)
+        return;
+    for (int i = 0; i < world->size; i++)
+        if (world->ranks[i].wakeup)
+            pthread_cond_signal(world->ranks[i].wakeup);
+}
+
+bool sim_world_quiescent(struct sim_world *world)
+{
+    return sim_mailbox_match_delayed(world);
+}
+
+/* A world in which every rank that can run only polls, and nothing changes, round after round. */
+static bool is_livelock(struct sim_world *world, struct sim_rank *rank)
+{
+    if (world->saturated_at != world->changes) {
+        world->saturated_at = world->changes;
+        world->saturated = 0;
+    }
+    if (rank->idle_since != world->changes) {
+        rank->idle_since = world->changes;
+        rank->idle_polls = 0;
+        rank->reads_clock = false;
+    }
+    if (++rank->idle_polls == world->options.livelock_rounds && !rank->reads_clock)
+        world->saturated++;
+    return world->saturated && world->saturated == world->runnable;
+}
+
+void sim_rank_poll_failed(struct sim_rank *rank)
+{
+    struct sim_world *world = rank->world;
+    if (is_livelock(world, rank) && !sim_world_quiescent(world)) {
+        sim_world_stop(world, OUTCOME_LIVELOCK);
+        rank->idle_polls = 0;
+    }
+    /* Delayed wildcards wait for quiescence; when everybody else blocks and the rest polls, that is the moment. */
+    if (world->delayed && rank->idle_polls == 2 && !world->ready_head && !world->threaded)
+        sim_world_quiescent(world);
+    world->executor->yield(rank);
+}
+
+void sim_rank_leave(struct sim_rank *rank, enum sim_rank_state state, int exit_code)
+{
+    struct sim_world *world = rank->world;
+    sim_world_enter(world);
+    rank->exit_code = exit_code;
+    sim_rank_move(rank, state);
+    world->live--;
+    sim_world_changed(world);
+    if (state == SIM_CRASHED)
+        world->outcome = OUTCOME_CRASHED;
+    world->executor->leave(rank);
+}
+
+void sim_rank_end(int exit_code)
+{
+    assert(sim_self);
+    sim_rank_leave(sim_self, SIM_DONE, exit_code);
+}
+
+void sim_rank_crash(int signal_number)
+{
+    assert(sim_self);
+    sim_rank_leave(sim_self, SIM_CRASHED, signal_number);
+}
+
+bool sim_rank_stack_overflow(const void *address)
+{
+    const struct sim_rank *rank = sim_self;
+    if (!rank || !rank->stack_base)
+        return false;
+    const char *at = address;
+    return at < rank->stack_base + 256 && at >= rank->stack_base - rank->world->guard - 4096;
+}
+
+enum rank_state sim_world_rank_state(const struct sim_world *world, int rank)
+{
+    const struct sim_rank *r = &world->ranks[rank];
+    switch (r->state) {
+    case SIM_DONE:
+        return r->aborted ? RANK_ABORTED : RANK_FINISHED;
+    case SIM_CRASHED:
+        return RANK_CRASHED;
+    case SIM_BLOCKED:
+        return RANK_BLOCKED;
+    case SIM_READY:
+    case SIM_RUNNING:
+        break;
+    }
+    return r->aborted ? RANK_ABORTED : world->outcome == OUTCOME_LIVELOCK ? RANK_POLLING : RANK_RUNNING;
+}
+
+int sim_world_exit_code(const struct sim_world *world, int rank)
+{
+    return world->ranks[rank].exit_code;
+}
+
+uint64_t sim_world_steps(const struct sim_world *world)
+{
+    return world->steps;
+}
+
+uint64_t sim_world_switches(const struct sim_world *world)
+{
+    return world->switches;
+}
+
+const struct sim_choice_log *sim_world_choices(const struct sim_world *world)
+{
+    return &world->chooser.log;
+}
+
+bool sim_world_diverged(const struct sim_world *world)
+{
+    return world->chooser.diverged;
+}
+
+void **sim_world_slots(struct sim_world *world, int rank)
+{
+    return world->ranks[rank].slots;
+}
+
+uint64_t sim_world_stopped_ns(const struct sim_world *world)
+{
+    return world->stopped_ns;
+}
+
+int sim_world_current_rank(void)
+{
+    return sim_self ? sim_self->id : -1;
+}
+
+/* The extensions of mpix.h that need nothing but the rank. */
+
+void **MPIX_Rank_slots(void)
+{
+    return sim_self ? sim_self->slots : NULL;
+}
+
+int MPIX_World_rank(void)
+{
+    return sim_self ? sim_self->id : -1;
+}
+
+int MPIX_World_size(void)
+{
+    return sim_self ? sim_self->world->size : 0;
+}
+
+uint64_t MPIX_Steps(void)
+{
+    return sim_self ? sim_self->world->steps : 0;
+}
+
+int MPIX_Choose(int kind, int n)
+{
+    if (!sim_self || n < 2)
+        return 0;
+    struct sim_world *world = sim_self->world;
+    sim_world_enter(world);
+    uint32_t pick = sim_choose(&world->chooser, (uint32_t)kind, (uint32_t)sim_self->id, (uint32_t)n, NULL);
+    sim_world_leave(world);
+    return (int)pick;
+}
+
+void MPIX_Yield(void)
+{
+    if (!sim_self)
+        return;
+    struct sim_world *world = sim_self->world;
+    sim_world_enter(world);
+    world->executor->yield(sim_self);
+    sim_world_leave(world);
+}
