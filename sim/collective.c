@@ -1,0 +1,383 @@
+/* The rendezvous of a collective: arrival, checking, completion. What is moved is in collective_data.c and collective_reduce.c. */
+#include "sim/collective.h"
+
+#include "sim/error.h"
+#include "sim/point.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct sim_block sim_side_whole(const struct sim_side *side)
+{
+    return (struct sim_block){side->buffer, side->count, side->type};
+}
+
+struct sim_block sim_side_block(const struct sim_side *side, int peer)
+{
+    struct sim_block block = {side->buffer, side->count, side->type};
+    if (side->types)
+        block.type = sim_datatype_get(side->types[peer]);
+    if (side->counts.narrow || side->counts.wide)
+        block.count = sim_counts_at(side->counts, peer);
+    ptrdiff_t unit = side->types ? 1 : (ptrdiff_t)block.type->extent;
+    if (side->displacements.narrow || side->displacements.wide)
+        block.data += unit * sim_displacement_at(side->displacements, peer);
+    else
+        block.data += unit * (ptrdiff_t)block.count * peer;
+    return block;
+}
+
+void sim_block_move(struct sim_block from, struct sim_block to, int *error)
+{
+    size_t bytes = from.count * from.type->size, room = to.count * to.type->size;
+    if (bytes != room)
+        *error = MPI_ERR_TRUNCATE;
+    if (!bytes || !room || (from.data == to.data && from.type == to.type))
+        return;
+    if (from.type->contiguous && to.type->contiguous)
+        memmove(to.data, from.data, bytes < room ? bytes : room);
+    else
+        sim_datatype_transfer(from.data, from.type, from.count, to.data, to.type, to.count);
+}
+
+/* --- the list of collectives under way -------------------------------------------------------------------------------------- */
+
+static struct sim_collective *collective_new(struct sim_context *context, uint32_t number)
+{
+    struct sim_collective *collective = context->spare_collective;
+    if (collective) {
+        context->spare_collective = collective->next;
+    } else {
+        collective = malloc(sizeof *collective);
+        struct sim_collective_call **calls = malloc((size_t)context->size * sizeof(struct sim_collective_call *));
+        assert(collective && calls && "out of memory for a collective");
+        collective->calls = calls;
+    }
+    struct sim_collective_call **calls = collective->calls;
+    memset(calls, 0, (size_t)context->size * sizeof(struct sim_collective_call *));
+    collective->context = context;
+    collective->kind = NULL;
+    collective->next = NULL;
+    collective->number = number;
+    collective->size = context->size;
+    collective->arrived = collective->completed = collective->next_prefix = 0;
+    collective->error = MPI_SUCCESS;
+    collective->running = NULL;
+    return collective;
+}
+
+/* The n-th collective of this context, made by whoever comes first. */
+static struct sim_collective *collective_find(struct sim_context *context, uint32_t number)
+{
+    struct sim_collective **link = &context->first_collective;
+    while (*link && (*link)->number != number)
+        link = &(*link)->next;
+    if (!*link)
+        *link = collective_new(context, number);
+    return *link;
+}
+
+static void collective_retire(struct sim_collective *collective)
+{
+    struct sim_context *context = collective->context;
+    struct sim_collective **link = &context->first_collective;
+    while (*link != collective)
+        link = &(*link)->next;
+    *link = collective->next;
+    for (int r = 0; collective->kind->synchronisation != SIM_NEEDS_ALL && r < collective->size; r++)
+        if (collective->calls[r]->stashed)
+            free(collective->calls[r]);
+    free(collective->running);
+    collective->next = context->spare_collective;
+    context->spare_collective = collective;
+}
+
+/* --- completion ------------------------------------------------------------------------------------------------------------- */
+
+static void call_complete(struct sim_collective_call *call)
+{
+    call->done = true;
+    if (call->request) {
+        call->request->error = call->error;
+        sim_request_complete(call->request);
+    } else if (call->waiter) {
+        sim_rank_wake(call->waiter);
+    }
+}
+
+/* Stands for the call of a member that has gone on: its own may be gone from its stack. Never written. */
+static const struct sim_collective_call gone_on = {.done = true};
+
+static void member_complete(struct sim_collective *collective, int rank)
+{
+    struct sim_collective_call *call = collective->calls[rank];
+    if (call->done)
+        return;
+    collective->completed++;
+    collective->calls[rank] = (struct sim_collective_call *)(uintptr_t)&gone_on;
+    call_complete(call);
+}
+
+static void complete_all(struct sim_collective *collective)
+{
+    for (int r = 0; r < collective->size; r++)
+        if (collective->calls[r])
+            member_complete(collective, r);
+}
+
+/* The bytes a side spans, to copy them aside whatever the type: from lowest to highest address touched. */
+static void side_span(const struct sim_side *side, int peers, const char **from, size_t *bytes)
+{
+    const char *low = NULL, *high = NULL;
+    bool blocks = side->counts.narrow || side->counts.wide;
+    for (int peer = 0; peer < (blocks ? peers : 1); peer++) {
+        struct sim_block block = blocks ? sim_side_block(side, peer) : sim_side_whole(side);
+        if (!blocks)
+            block.count *= (size_t)peers;
+        if (!block.count || !block.type->size)
+            continue;
+        const char *start = block.data + block.type->true_lb;
+        const char *end = start + (ptrdiff_t)(block.count - 1) * block.type->extent + block.type->true_extent;
+        low = !low || start < low ? start : low;
+        high = !high || end > high ? end : high;
+    }
+    *from = low;
+    *bytes = low ? (size_t)(high - low) : 0;
+}
+
+/* Whether this member may leave its data behind and go on. A stashed call is a copy that owns a copy of the data. */
+static bool try_to_stash(struct sim_collective *collective, int rank, int peers)
+{
+    struct sim_collective_call *call = collective->calls[rank];
+    const struct sim_world_options *options = &collective->context->world->options;
+    if (options->strict_collectives || options->send_model != SIM_SEND_EAGER || call->in_place)
+        return false;
+    const char *from;
+    size_t bytes;
+    side_span(&call->send, peers, &from, &bytes);
+    if (bytes > options->eager_limit)
+        return false;
+    bool vectors = call->send.counts.narrow || call->send.counts.wide;
+    if (vectors && peers > 1)
+        return false; /* the arrays of counts belong to a caller who is about to go on */
+    struct sim_collective_call *copy = malloc(sizeof *copy + bytes + 16);
+    assert(copy && "out of memory for a collective's data");
+    *copy = *call;
+    char *data = (char *)(copy + 1);
+    if (bytes)
+        memcpy(data, from, bytes);
+    copy->send.buffer = data + ((char *)call->send.buffer - from);
+    if (!bytes)
+        copy->send.buffer = data;
+    copy->stashed = true;
+    copy->done = true;
+    collective->completed++;
+    collective->calls[rank] = copy;
+    call_complete(call);
+    return true;
+}
+
+/* --- arrival ---------------------------------------------------------------------------------------------------------------- */
+
+static void complain(struct sim_collective *collective, int error, const char *what, const char *mine, const char *theirs, int rank)
+{
+    if (collective->error)
+        return;
+    collective->error = error;
+    struct sim_context *context = collective->context;
+    snprintf(collective->complaint, sizeof collective->complaint, "%s differ: rank %d says %s, rank %d says %s", what,
+             sim_context_world_rank(context, rank), mine, sim_context_world_rank(context, collective->first), theirs);
+}
+
+static size_t amount(const struct sim_collective_call *call)
+{
+    const struct sim_side *side = call->in_place || !call->send.type ? &call->receive : &call->send;
+    return side->type ? side->count * side->type->size : 0;
+}
+
+static void check_against_first(struct sim_collective *collective, const struct sim_collective_call *call, int rank)
+{
+    char mine[32], theirs[32];
+    if (call->kind != collective->kind) {
+        complain(collective, MPI_ERR_OTHER, "collectives", call->kind->name, collective->kind->name, rank);
+    } else if (call->kind->rooted && call->root != collective->first_root) {
+        snprintf(mine, sizeof mine, "root %d", call->root);
+        snprintf(theirs, sizeof theirs, "root %d", collective->first_root);
+        complain(collective, MPI_ERR_ROOT, "roots", mine, theirs, rank);
+    } else if (call->kind->reduces && !sim_op_same(call->op, collective->first_op)) {
+        complain(collective, MPI_ERR_OP, "reduction ops", sim_op_name(call->op), sim_op_name(collective->first_op), rank);
+    } else if (call->kind->uniform && amount(call) != collective->first_amount) {
+        snprintf(mine, sizeof mine, "%zu bytes", amount(call));
+        snprintf(theirs, sizeof theirs, "%zu bytes", collective->first_amount);
+        complain(collective, MPI_ERR_TRUNCATE, "amounts of data", mine, theirs, rank);
+    }
+}
+
+static void advance_prefix(struct sim_collective *collective)
+{
+    while (collective->next_prefix < collective->size && collective->calls[collective->next_prefix]) {
+        int rank = collective->next_prefix++;
+        collective->kind->advance(collective, rank);
+        member_complete(collective, rank);
+    }
+}
+
+static void arrived_from_root(struct sim_collective *collective, int rank, int root)
+{
+    if (rank != root) {
+        if (collective->calls[root]) {
+            collective->kind->advance(collective, rank);
+            member_complete(collective, rank);
+        }
+    } else {
+        for (int r = 0; r < collective->size; r++)
+            if (r != root && collective->calls[r]) {
+                collective->kind->advance(collective, r);
+                member_complete(collective, r);
+            }
+        collective->kind->advance(collective, root);
+    }
+    if (collective->arrived == collective->size)
+        member_complete(collective, root);
+    else if (rank == root)
+        try_to_stash(collective, rank, collective->kind->uniform ? 1 : collective->size);
+}
+
+static void arrived_to_root(struct sim_collective *collective, int rank, int root)
+{
+    if (collective->arrived < collective->size) {
+        if (rank != root)
+            try_to_stash(collective, rank, 1);
+        return;
+    }
+    collective->kind->execute(collective);
+    complete_all(collective);
+}
+
+static void arrived_strictly(struct sim_collective *collective)
+{
+    const struct sim_collective_kind *kind = collective->kind;
+    if (collective->arrived < collective->size)
+        return;
+    if (kind->execute) {
+        kind->execute(collective);
+    } else {
+        for (int r = 0; r < collective->size; r++)
+            kind->advance(collective, r);
+    }
+    complete_all(collective);
+}
+
+/* Whether the member went through at once (true) or has to wait. In the monitor. */
+static void arrive(struct sim_collective_call *call)
+{
+    struct sim_comm *comm = call->comm;
+    struct sim_context *context = comm->context;
+    struct sim_collective *collective = collective_find(context, comm->collectives++);
+    context->world->changes++;
+    int rank = comm->rank;
+    if (!collective->arrived++) {
+        collective->kind = call->kind;
+        collective->first = rank;
+        collective->first_root = call->root;
+        collective->first_op = call->op;
+        collective->first_amount = amount(call);
+    }
+    collective->calls[rank] = call;
+    check_against_first(collective, call, rank);
+    if (collective->error) {
+        for (int r = 0; r < collective->size; r++)
+            if (collective->calls[r] && !collective->calls[r]->done)
+                collective->calls[r]->error = collective->error;
+        complete_all(collective);
+    } else if (context->world->options.strict_collectives || call->kind->synchronisation == SIM_NEEDS_ALL) {
+        arrived_strictly(collective);
+    } else if (call->kind->synchronisation == SIM_PREFIX) {
+        advance_prefix(collective);
+    } else if (call->kind->synchronisation == SIM_FROM_ROOT) {
+        arrived_from_root(collective, rank, call->root);
+    } else {
+        arrived_to_root(collective, rank, call->root);
+    }
+    if (collective->completed == collective->size)
+        collective_retire(collective);
+}
+
+static int raise_call(const struct sim_collective_call *call, const char *complaint)
+{
+    return sim_error_raise(sim_comm_handle(call->comm), call->error, call->kind->name, "%s", complaint);
+}
+
+int sim_collective_run(struct sim_collective_call *call)
+{
+    struct sim_rank *rank = call->comm->owner;
+    struct sim_world *world = rank->world;
+    call->done = call->stashed = false;
+    call->waiter = NULL;
+    call->request = NULL;
+    call->error = MPI_SUCCESS;
+    sim_world_enter(world);
+    arrive(call);
+    while (!call->done) {
+        call->waiter = rank;
+        sim_rank_block(rank);
+    }
+    sim_world_leave(world);
+    if (!call->error)
+        return MPI_SUCCESS;
+    return raise_call(call, call->error == MPI_ERR_TRUNCATE ? "the members do not agree on the amount of data"
+                                                            : "the members do not make the same call");
+}
+
+static void start_again(struct sim_request *request)
+{
+    request->call->done = request->call->stashed = false;
+    request->call->error = MPI_SUCCESS;
+    request->call->request = request;
+    request->call->waiter = NULL;
+    arrive(request->call);
+}
+
+static struct sim_request *request_for(const struct sim_collective_call *call)
+{
+    struct sim_rank *rank = call->comm->owner;
+    struct sim_request *request = sim_request_new(rank, SIM_REQUEST_COLLECTIVE);
+    request->comm = call->comm;
+    request->context = call->comm->context;
+    request->call = sim_pool_get(rank->world, sizeof *call);
+    assert(request->call && "out of memory for a collective");
+    *request->call = *call;
+    request->start = start_again;
+    return request;
+}
+
+int sim_collective_start(const struct sim_collective_call *call, MPI_Request *handle)
+{
+    struct sim_world *world = call->comm->owner->world;
+    sim_world_enter(world);
+    struct sim_request *request = request_for(call);
+    start_again(request);
+    sim_world_leave(world);
+    *handle = (MPI_Request)(void *)request;
+    return MPI_SUCCESS;
+}
+
+int sim_collective_init(const struct sim_collective_call *call, MPI_Request *handle)
+{
+    struct sim_world *world = call->comm->owner->world;
+    sim_world_enter(world);
+    struct sim_request *request = request_for(call);
+    request->persistent = true;
+    request->state = SIM_INACTIVE;
+    sim_world_leave(world);
+    *handle = (MPI_Request)(void *)request;
+    return MPI_SUCCESS;
+}
+
+void sim_collective_call_delete(struct sim_request *request)
+{
+    sim_pool_put(request->owner->world, request->call, sizeof *request->call);
+    request->call = NULL;
+}

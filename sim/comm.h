@@ -1,0 +1,87 @@
+/* Communicators. A rank holds a `sim_comm` (its handle: its own rank, attributes, error handler); what all members share is the
+ * `sim_context`: mailboxes and collectives under way. Traffic of different contexts never meets.
+ *
+ * Invariants: comm->context->references counts the handles of all its ranks that are not freed and the operations that still use it;
+ * a context is kept until the world ends, so that a late message finds its mailbox. */
+#ifndef SIM_COMM_H
+#define SIM_COMM_H
+
+#include "sim/handle.h"
+#include "sim/rank.h"
+
+struct sim_mailbox;
+struct sim_collective;
+struct sim_topology;
+struct sim_attribute;
+
+struct sim_context {
+    struct sim_world *world;
+    struct sim_context *next;
+    uint32_t id;
+    int size;           /* ranks that have a mailbox here; an intercommunicator has two contexts, see `remote` */
+    int *members;       /* world rank of each; NULL: identity */
+    struct sim_mailbox *mailboxes;
+    struct sim_collective *first_collective; /* under way, in order of their sequence numbers */
+    struct sim_collective *spare_collective; /* the last one finished, for use again */
+    struct sim_context *remote; /* intercommunicator: the other side's context, else NULL */
+    struct sim_topology *topology; /* owned by the context; NULL for none */
+    int self_member;    /* of a one-rank context: that rank */
+};
+
+struct sim_errhandler;
+
+struct sim_comm {
+    uint32_t magic;
+    uint32_t collectives; /* how many this rank has started here */
+    struct sim_rank *owner;
+    struct sim_context *context;
+    int rank, size;
+    MPI_Errhandler errhandler;
+    struct sim_attribute *attributes;
+    char *name;
+    MPI_Info info;
+    struct sim_comm *next; /* of the rank's handles, for the leak report */
+    bool predefined;
+};
+
+/* WORLD for every rank; SELF is made at first use. False: out of memory. */
+bool sim_comm_make_predefined(struct sim_world *world);
+void sim_comm_release_all(struct sim_world *world);
+
+/* A new shared part; `members` is copied (NULL: identity of `size` world ranks). In the monitor. NULL: out of memory. */
+struct sim_context *sim_context_new(struct sim_world *world, int size, const int *members);
+/* A handle of `rank` onto it, as comm rank `position`. In the monitor. */
+struct sim_comm *sim_comm_new(struct sim_rank *rank, struct sim_context *context, int position);
+/* Frees the handle; the context stays with the world. */
+void sim_comm_delete(struct sim_comm *comm);
+
+struct sim_comm *sim_comm_of_self(struct sim_rank *rank);
+
+/* The caller's communicator behind a handle, NULL when it is not one. */
+static inline struct sim_comm *sim_comm_get(struct sim_rank *rank, MPI_Comm handle)
+{
+    if (handle == MPI_COMM_WORLD)
+        return rank->comm_world;
+    if (handle == MPI_COMM_SELF)
+        return sim_comm_of_self(rank);
+    struct sim_comm *comm = (struct sim_comm *)(void *)handle;
+    if ((uintptr_t)handle < 4096 || ((uintptr_t)handle & 7) || comm->magic != SIM_MAGIC_COMM || comm->owner != rank)
+        return NULL;
+    return comm;
+}
+
+/* The handle of a comm: its constant for a predefined one. */
+MPI_Comm sim_comm_handle(struct sim_comm *comm);
+
+static inline int sim_context_world_rank(const struct sim_context *context, int rank)
+{
+    return context->members ? context->members[rank] : context->size == 1 ? context->self_member : rank;
+}
+
+/* The context in which a peer's mailbox lies: its own, or the remote side's for an intercommunicator. */
+static inline struct sim_context *sim_context_peers(struct sim_context *context)
+{
+    return context->remote ? context->remote : context;
+}
+
+#endif

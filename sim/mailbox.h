@@ -1,0 +1,65 @@
+/* Mailboxes: where messages and receives of one rank in one context meet.
+ *
+ * Invariants:
+ *  1. Messages of one source are matched in the order in which they were sent (non-overtaking), receives in the order in which they
+ *     were posted.
+ *  2. No waiting message is compatible with a posted receive, unless a delayed wildcard posted earlier has a claim on it.
+ *  3. A message in the box is in its source's channel and in the box's arrival list.
+ *
+ * Channels (per source) are found by hashing, so that a rank which talks to 65,535 others pays for each message once. */
+#ifndef SIM_MAILBOX_H
+#define SIM_MAILBOX_H
+
+#include "sim/request.h"
+
+struct sim_message {
+    uint32_t magic; /* when it is an MPI_Message */
+    int source, tag;
+    uint32_t number;
+    struct sim_message *next;              /* same source */
+    struct sim_message *earlier, *later;   /* arrival */
+    struct sim_request *sender;            /* not yet complete send whose buffer holds the data; NULL: the data follow */
+    struct sim_context *context;
+    struct sim_rank *receiver; /* of an MPI_Message */
+    size_t bytes, block;       /* payload; size of this block */
+    _Alignas(16) char data[];
+};
+
+struct sim_channel {
+    int source; /* -1: unused slot */
+    uint32_t sent;
+    struct sim_message *first, *last;
+    struct sim_request *posted_first, *posted_last;
+};
+
+struct sim_mailbox {
+    struct sim_channel *channels; /* open addressing; NULL until used: then `one` serves */
+    uint32_t mask, used;
+    struct sim_channel one;
+    struct sim_request *any_first, *any_last;
+    struct sim_message *oldest, *newest;
+    uint64_t posts;
+    struct sim_rank *prober;
+};
+
+/* A send of `count` x `type` from comm rank `source` arrives at `destination`'s box. In the monitor.
+ * Returns true when it is done with the sender's buffer (delivered or buffered); false when the message waits with `sender`, which
+ * completes at the match. `may_buffer` says whether the data may be copied aside. */
+bool sim_mailbox_send(struct sim_context *context, int destination, struct sim_request *send, bool may_buffer);
+/* Posts a receive (request->peer may be MPI_ANY_SOURCE): matches at once or queues. In the monitor. */
+void sim_mailbox_post(struct sim_context *context, int owner, struct sim_request *receive);
+/* The message a probe (or a receive) for (source, tag) would get, NULL for none. In the monitor. */
+struct sim_message *sim_mailbox_find(struct sim_context *context, int owner, int source, int tag);
+/* Takes a message out of the box (matched probe); deliver it later. */
+void sim_mailbox_take(struct sim_context *context, int owner, struct sim_message *message);
+void sim_message_deliver(struct sim_message *message, struct sim_request *receive);
+/* Removes a queued receive or a waiting message (cancel). False when it is matched already. */
+bool sim_mailbox_cancel_receive(struct sim_context *context, int owner, struct sim_request *receive);
+bool sim_mailbox_cancel_send(struct sim_context *context, int destination, struct sim_request *send);
+/* True when a receive that would take this send is posted (ready mode). */
+bool sim_mailbox_expects(struct sim_context *context, int destination, int source, int tag);
+/* At quiescence: lets one delayed wildcard choose. True when something matched. */
+bool sim_mailbox_match_delayed(struct sim_world *world);
+void sim_mailbox_release(struct sim_mailbox *mailbox);
+
+#endif

@@ -1,0 +1,72 @@
+/* Requests: the object. Waiting and testing are in wait.c. */
+#include "sim/request.h"
+
+#include "sim/status.h"
+
+#include <assert.h>
+#include <string.h>
+
+struct sim_request *sim_request_new(struct sim_rank *owner, enum sim_request_kind kind)
+{
+    struct sim_request *request = sim_pool_get(owner->world, sizeof *request);
+    assert(request && "out of memory for a request");
+    memset(request, 0, sizeof *request);
+    request->magic = SIM_MAGIC_REQUEST;
+    request->kind = (uint8_t)kind;
+    request->owner = owner;
+    request->state = SIM_POSTED;
+    request->source_matched = MPI_ANY_SOURCE;
+    request->tag_matched = MPI_ANY_TAG;
+    return request;
+}
+
+void sim_request_delete(struct sim_request *request)
+{
+    assert(request->magic == SIM_MAGIC_REQUEST);
+    if (request->type)
+        sim_datatype_release(request->type);
+    request->magic = 0;
+    sim_pool_put(request->owner->world, request, sizeof *request);
+}
+
+void sim_request_complete(struct sim_request *request)
+{
+    assert(request->state == SIM_POSTED || request->state == SIM_MATCHED);
+    request->state = SIM_COMPLETE;
+    struct sim_rank *waiter = request->waiter;
+    request->waiter = NULL;
+    request->owner->world->changes++;
+    if (waiter && waiter->state == SIM_BLOCKED)
+        sim_rank_wake(waiter);
+    if (request->freed && !request->on_stack)
+        sim_request_delete(request);
+}
+
+void sim_request_wait(struct sim_request *request)
+{
+    struct sim_rank *rank = sim_self;
+    while (!sim_request_done(request)) {
+        request->waiter = rank;
+        sim_rank_block(rank);
+    }
+}
+
+struct sim_request *sim_request_get(struct sim_rank *rank, MPI_Request handle)
+{
+    struct sim_request *request = (struct sim_request *)(void *)handle;
+    if ((uintptr_t)handle < 4096 || ((uintptr_t)handle & 7) || request->magic != SIM_MAGIC_REQUEST || request->owner != rank)
+        return NULL;
+    return request;
+}
+
+void sim_request_status(const struct sim_request *request, MPI_Status *status)
+{
+    if (status == MPI_STATUS_IGNORE)
+        return;
+    bool receive = request->kind == SIM_REQUEST_RECEIVE && request->state == SIM_COMPLETE;
+    bool cancelled = request->state == SIM_CANCELLED;
+    status->MPI_SOURCE = receive ? request->source_matched : MPI_ANY_SOURCE;
+    status->MPI_TAG = receive ? request->tag_matched : MPI_ANY_TAG;
+    sim_status_set_bytes(status, receive ? request->bytes : 0);
+    sim_status_set_cancelled(status, cancelled);
+}

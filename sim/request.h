@@ -1,0 +1,58 @@
+/* Requests: everything that can be waited for. States: inactive (persistent only), posted, matched, complete, cancelled.
+ *
+ * A blocking call uses a request on its own stack; a nonblocking one takes it from the world's pool and its address is the handle. */
+#ifndef SIM_REQUEST_H
+#define SIM_REQUEST_H
+
+#include "sim/comm.h"
+#include "sim/datatype.h"
+
+enum sim_request_kind { SIM_REQUEST_SEND, SIM_REQUEST_RECEIVE, SIM_REQUEST_COLLECTIVE, SIM_REQUEST_GENERAL };
+enum sim_request_state { SIM_INACTIVE, SIM_POSTED, SIM_MATCHED, SIM_COMPLETE, SIM_CANCELLED };
+enum sim_send_mode { SIM_STANDARD, SIM_SYNCHRONOUS, SIM_BUFFERED, SIM_READY_MODE };
+
+struct sim_message;
+struct sim_collective_call;
+
+struct sim_request {
+    uint32_t magic;
+    uint8_t kind, state, mode;
+    bool persistent, freed, on_stack, delayed;
+    struct sim_rank *owner, *waiter;
+    struct sim_comm *comm;
+    struct sim_context *context; /* whose mailboxes it uses */
+    struct sim_datatype *type;
+    void *buffer;
+    size_t count;
+    int peer, tag; /* as posted */
+    int source_matched, tag_matched, error;
+    bool status_cancelled;
+    size_t bytes; /* sent or received */
+    uint64_t order; /* when it was posted to its mailbox */
+    uint32_t number; /* of this receive on its rank */
+    struct sim_request *next; /* in a mailbox's queue */
+    struct sim_request *delayed_next;
+    struct sim_message *message; /* a send that waits to be matched */
+    struct sim_batch *batch;
+    struct sim_request *batch_next, *partner;
+    struct sim_collective_call *call;
+    void (*start)(struct sim_request *request); /* persistent: begins it again; in the monitor */
+    void *general; /* generalised request's callbacks */
+};
+
+/* A request from the pool, zeroed but for the given fields. In the monitor. NULL: out of memory. */
+struct sim_request *sim_request_new(struct sim_rank *owner, enum sim_request_kind kind);
+void sim_request_delete(struct sim_request *request);
+/* The only way to completion: wakes the waiter. In the monitor. */
+void sim_request_complete(struct sim_request *request);
+/* Blocks the owner until the request is complete. In the monitor. */
+void sim_request_wait(struct sim_request *request);
+static inline bool sim_request_done(const struct sim_request *request)
+{
+    return request->state == SIM_COMPLETE || request->state == SIM_CANCELLED || request->state == SIM_INACTIVE;
+}
+/* The caller's request behind a handle; NULL when it is none. */
+struct sim_request *sim_request_get(struct sim_rank *rank, MPI_Request handle);
+void sim_request_status(const struct sim_request *request, MPI_Status *status);
+
+#endif
