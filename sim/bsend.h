@@ -5,7 +5,10 @@
 
 #include "sim/request.h"
 
-/* Reserves room for this send; false when the attached buffer has none. In the monitor. */
-bool sim_bsend_reserve(struct sim_request *send);
+/* False when the attached buffer has no room for this send (or there is none). In the monitor. */
+bool sim_bsend_has_room(const struct sim_request *send);
+/* A message of so many bytes occupies the rank's buffer; it has been received. In the monitor. */
+void sim_bsend_taken(struct sim_rank *rank, size_t bytes);
+void sim_bsend_returned(struct sim_rank *rank, size_t bytes);
 
 #endif

@@ -289,8 +289,10 @@ static void arrive(struct sim_collective_call *call)
     check_against_first(collective, call, rank);
     if (collective->error) {
         for (int r = 0; r < collective->size; r++)
-            if (collective->calls[r] && !collective->calls[r]->done)
+            if (collective->calls[r] && !collective->calls[r]->done) {
                 collective->calls[r]->error = collective->error;
+                memcpy(collective->calls[r]->comm->owner->complaint, collective->complaint, sizeof collective->complaint);
+            }
         complete_all(collective);
     } else if (context->world->options.strict_collectives || call->kind->synchronisation == SIM_NEEDS_ALL) {
         arrived_strictly(collective);
@@ -307,7 +309,10 @@ static void arrive(struct sim_collective_call *call)
 
 static int raise_call(const struct sim_collective_call *call, const char *complaint)
 {
-    return sim_error_raise(sim_comm_handle(call->comm), call->error, call->kind->name, "%s", complaint);
+    call->comm->owner->mismatch = true;
+    int error = sim_error_raise(sim_comm_handle(call->comm), call->error, call->kind->name, "%s", complaint);
+    call->comm->owner->mismatch = false;
+    return error;
 }
 
 int sim_collective_run(struct sim_collective_call *call)
@@ -319,6 +324,7 @@ int sim_collective_run(struct sim_collective_call *call)
     call->request = NULL;
     call->error = MPI_SUCCESS;
     sim_world_enter(world);
+    rank->complaint[0] = '\0';
     arrive(call);
     while (!call->done) {
         call->waiter = rank;
@@ -327,8 +333,7 @@ int sim_collective_run(struct sim_collective_call *call)
     sim_world_leave(world);
     if (!call->error)
         return MPI_SUCCESS;
-    return raise_call(call, call->error == MPI_ERR_TRUNCATE ? "the members do not agree on the amount of data"
-                                                            : "the members do not make the same call");
+    return raise_call(call, rank->complaint[0] ? rank->complaint : "the members do not agree on the amount of data");
 }
 
 static void start_again(struct sim_request *request)

@@ -6,6 +6,7 @@
 #ifndef SIM_COMM_H
 #define SIM_COMM_H
 
+#include "sim/group.h"
 #include "sim/handle.h"
 #include "sim/rank.h"
 
@@ -19,13 +20,12 @@ struct sim_context {
     struct sim_context *next;
     uint32_t id;
     int size;           /* ranks that have a mailbox here; an intercommunicator has two contexts, see `remote` */
-    int *members;       /* world rank of each; NULL: identity */
+    struct sim_group *group; /* world rank of each */
     struct sim_mailbox *mailboxes;
     struct sim_collective *first_collective; /* under way, in order of their sequence numbers */
     struct sim_collective *spare_collective; /* the last one finished, for use again */
     struct sim_context *remote; /* intercommunicator: the other side's context, else NULL */
     struct sim_topology *topology; /* owned by the context; NULL for none */
-    int self_member;    /* of a one-rank context: that rank */
 };
 
 struct sim_errhandler;
@@ -48,8 +48,8 @@ struct sim_comm {
 bool sim_comm_make_predefined(struct sim_world *world);
 void sim_comm_release_all(struct sim_world *world);
 
-/* A new shared part; `members` is copied (NULL: identity of `size` world ranks). In the monitor. NULL: out of memory. */
-struct sim_context *sim_context_new(struct sim_world *world, int size, const int *members);
+/* A new shared part for this group, whose reference it takes over. In the monitor. NULL: out of memory. */
+struct sim_context *sim_context_new(struct sim_world *world, struct sim_group *group);
 /* A handle of `rank` onto it, as comm rank `position`. In the monitor. */
 struct sim_comm *sim_comm_new(struct sim_rank *rank, struct sim_context *context, int position);
 /* Frees the handle; the context stays with the world. */
@@ -70,12 +70,18 @@ static inline struct sim_comm *sim_comm_get(struct sim_rank *rank, MPI_Comm hand
     return comm;
 }
 
+/* The caller's communicator, or NULL with what the MPI function must return in *error (the error is raised). */
+struct sim_comm *sim_comm_check(MPI_Comm handle, const char *function, int *error);
+/* Deletes all attributes (their callbacks run); the class a callback returned. */
+int sim_comm_attributes_delete(struct sim_comm *comm);
+void sim_topology_release(struct sim_topology *topology);
+
 /* The handle of a comm: its constant for a predefined one. */
 MPI_Comm sim_comm_handle(struct sim_comm *comm);
 
 static inline int sim_context_world_rank(const struct sim_context *context, int rank)
 {
-    return context->members ? context->members[rank] : context->size == 1 ? context->self_member : rank;
+    return sim_group_world_rank(context->group, rank);
 }
 
 /* The context in which a peer's mailbox lies: its own, or the remote side's for an intercommunicator. */

@@ -2,6 +2,7 @@
 #include "sim/mailbox.h"
 
 #include "sim/batch.h"
+#include "sim/bsend.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -193,6 +194,8 @@ void sim_message_deliver(struct sim_message *message, struct sim_request *receiv
             sim_transfer(send, receive);
         return;
     }
+    if (message->buffered_by)
+        sim_bsend_returned(message->buffered_by, message->bytes);
     receive_matched(receive, message->source, message->tag, message->bytes);
     if (receive->bytes && receive->type->contiguous)
         memcpy(receive->buffer, message->data, receive->bytes);
@@ -214,6 +217,7 @@ static struct sim_message *message_new(struct sim_request *send, size_t payload)
     message->sender = NULL;
     message->context = send->context;
     message->receiver = NULL;
+    message->buffered_by = send->mode == SIM_BUFFERED && payload ? send->owner : NULL;
     message->bytes = send->type->size * send->count;
     message->block = block;
     return message;
@@ -287,6 +291,8 @@ bool sim_mailbox_send(struct sim_context *context, int destination, struct sim_r
     }
     struct sim_message *message = message_of(send, may_buffer);
     message->number = number;
+    if (message->buffered_by)
+        sim_bsend_taken(message->buffered_by, message->bytes);
     message_append(mailbox, channel, message);
     if (mailbox->prober)
         wake_prober(mailbox);

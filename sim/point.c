@@ -7,7 +7,6 @@
 #include "sim/mailbox.h"
 #include "sim/status.h"
 
-#include <traces/recorder.h>
 
 enum { TAG_LIMIT = 0x3fffffff };
 
@@ -173,7 +172,7 @@ static enum start_result start_checked(struct sim_request *send)
 {
     if (is_unready(send))
         return UNREADY;
-    if (send->mode == SIM_BUFFERED && !sim_bsend_reserve(send))
+    if (send->mode == SIM_BUFFERED && !sim_bsend_has_room(send))
         return NO_BUFFER;
     sim_point_start_send(send);
     return STARTED;

@@ -44,6 +44,9 @@ struct sim_rank {
     uint64_t live_objects[8];      /* groups, datatypes, ops, ... the program created and has not freed; see environment.c */
     void *libc_state;
     int error_depth;
+    char complaint[160]; /* why the collective this rank is in has failed */
+    bool mismatch; /* the error being raised is a collective mismatch, which the trace shows by itself */
+    struct sim_comm *comms; /* this rank's handles */
     /* OS threads only */
     pthread_cond_t *wakeup;
     jmp_buf *unwind;
@@ -89,7 +92,7 @@ struct sim_world {
     struct sim_context *contexts; /* all communicators' shared parts, newest first */
     uint32_t context_ids;
     struct sim_request *delayed, **delayed_tail; /* wildcards waiting for quiescence */
-    struct sim_batch *batches;
+    struct sim_comm *world_comms, *dead_comms;
     void *free_blocks[SIM_POOL_CLASSES];
     void *slabs; /* singly linked, freed with the world */
     size_t slab_used;
@@ -153,6 +156,8 @@ void sim_rank_poll_failed(struct sim_rank *rank);
 bool sim_world_quiescent(struct sim_world *world);
 /* Ends the world: no rank runs again. The caller is in the monitor. */
 void sim_world_stop(struct sim_world *world, enum trace_outcome outcome);
+/* Ends the world because of the calling rank (MPI_Abort, a fatal error). */
+_Noreturn void sim_rank_abort(struct sim_rank *rank, int exit_code);
 /* The calling rank has ended: bookkeeping common to both executors, then the executor's leave. */
 _Noreturn void sim_rank_leave(struct sim_rank *rank, enum sim_rank_state state, int exit_code);
 

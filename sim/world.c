@@ -116,7 +116,9 @@ void sim_world_stop(struct sim_world *world, enum trace_outcome outcome)
     if (world->over)
         return;
     world->over = true;
-    world->outcome = outcome;
+    /* Ranks that wait for a crashed one are stuck because of the crash. */
+    if (!(world->outcome == OUTCOME_CRASHED && outcome == OUTCOME_DEADLOCK))
+        world->outcome = outcome;
     world->stopped_ns = monotonic_ns();
     if (!world->threaded)
         return;
@@ -171,6 +173,15 @@ void sim_rank_leave(struct sim_rank *rank, enum sim_rank_state state, int exit_c
     if (state == SIM_CRASHED)
         world->outcome = OUTCOME_CRASHED;
     world->executor->leave(rank);
+}
+
+void sim_rank_abort(struct sim_rank *rank, int exit_code)
+{
+    sim_world_enter(rank->world);
+    rank->aborted = true;
+    rank->exit_code = exit_code;
+    sim_world_stop(rank->world, OUTCOME_ABORTED);
+    rank->world->executor->leave(rank);
 }
 
 void sim_rank_end(int exit_code)

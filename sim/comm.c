@@ -1,0 +1,275 @@
+/* Communicators: the objects, and the calls that need no agreement. Making new ones is in comm_create.c. */
+#include "sim/comm.h"
+
+#include "sim/collective.h"
+#include "sim/errhandler.h"
+#include "sim/error.h"
+#include "sim/mailbox.h"
+#include "sim/point.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct sim_context *sim_context_new(struct sim_world *world, struct sim_group *group)
+{
+    struct sim_context *context = calloc(1, sizeof *context);
+    if (!context)
+        return NULL;
+    context->mailboxes = calloc((size_t)group->size, sizeof *context->mailboxes);
+    if (!context->mailboxes) {
+        free(context);
+        return NULL;
+    }
+    context->world = world;
+    context->size = group->size;
+    context->group = group;
+    context->id = ++world->context_ids;
+    context->next = world->contexts;
+    world->contexts = context;
+    return context;
+}
+
+struct sim_comm *sim_comm_new(struct sim_rank *rank, struct sim_context *context, int position)
+{
+    struct sim_comm *comm = calloc(1, sizeof *comm);
+    if (!comm)
+        return NULL;
+    comm->magic = SIM_MAGIC_COMM;
+    comm->owner = rank;
+    comm->context = context;
+    comm->rank = position;
+    comm->size = context->size;
+    comm->errhandler = MPI_ERRORS_ARE_FATAL;
+    comm->next = rank->comms;
+    rank->comms = comm;
+    return comm;
+}
+
+void sim_comm_delete(struct sim_comm *comm)
+{
+    struct sim_comm **link = &comm->owner->comms;
+    while (*link != comm)
+        link = &(*link)->next;
+    *link = comm->next;
+    comm->magic = SIM_MAGIC_FREED;
+    free(comm->name);
+    /* The object itself lives on with the world, so that a stale handle is recognised; see sim_comm_release_all. */
+    comm->next = comm->owner->world->dead_comms;
+    comm->owner->world->dead_comms = comm;
+}
+
+bool sim_comm_make_predefined(struct sim_world *world)
+{
+    struct sim_group *group = sim_group_new_sequence(world->size, 0, 1);
+    struct sim_context *context = group ? sim_context_new(world, group) : NULL;
+    if (!context)
+        return false;
+    /* One array: a million ranks' handles are one allocation. */
+    world->world_comms = calloc((size_t)world->size, sizeof *world->world_comms);
+    if (!world->world_comms)
+        return false;
+    for (int r = 0; r < world->size; r++) {
+        struct sim_comm *comm = &world->world_comms[r];
+        *comm = (struct sim_comm){.magic = SIM_MAGIC_COMM,
+                                  .owner = &world->ranks[r],
+                                  .context = context,
+                                  .rank = r,
+                                  .size = world->size,
+                                  .errhandler = MPI_ERRORS_ARE_FATAL,
+                                  .predefined = true};
+        world->ranks[r].comm_world = comm;
+    }
+    return true;
+}
+
+struct sim_comm *sim_comm_of_self(struct sim_rank *rank)
+{
+    if (rank->comm_self)
+        return rank->comm_self;
+    sim_world_enter(rank->world);
+    struct sim_group *group = sim_group_new_sequence(1, rank->id, 1);
+    struct sim_context *context = group ? sim_context_new(rank->world, group) : NULL;
+    rank->comm_self = context ? sim_comm_new(rank, context, 0) : NULL;
+    sim_world_leave(rank->world);
+    assert(rank->comm_self && "out of memory for MPI_COMM_SELF");
+    rank->comm_self->predefined = true;
+    return rank->comm_self;
+}
+
+MPI_Comm sim_comm_handle(struct sim_comm *comm)
+{
+    if (!comm->predefined)
+        return (MPI_Comm)(void *)comm;
+    return comm == comm->owner->comm_world ? MPI_COMM_WORLD : MPI_COMM_SELF;
+}
+
+static void context_release(struct sim_context *context)
+{
+    for (int r = 0; r < context->size; r++)
+        sim_mailbox_release(&context->mailboxes[r]);
+    free(context->mailboxes);
+    for (struct sim_collective *at = context->spare_collective, *next; at; at = next) {
+        next = at->next;
+        free(at->calls);
+        free(at);
+    }
+    for (struct sim_collective *at = context->first_collective, *next; at; at = next) {
+        next = at->next;
+        free(at->running);
+        free(at->calls);
+        free(at);
+    }
+    sim_topology_release(context->topology);
+    sim_group_release(context->group);
+    free(context);
+}
+
+static void comms_release(struct sim_comm *comm)
+{
+    for (struct sim_comm *next; comm; comm = next) {
+        next = comm->next;
+        if (comm->magic == SIM_MAGIC_COMM)
+            free(comm->name);
+        free(comm);
+    }
+}
+
+void sim_comm_release_all(struct sim_world *world)
+{
+    for (struct sim_context *context = world->contexts, *next; context; context = next) {
+        next = context->next;
+        context_release(context);
+    }
+    for (int r = 0; world->ranks && r < world->size; r++)
+        comms_release(world->ranks[r].comms);
+    comms_release(world->dead_comms);
+    for (int r = 0; world->world_comms && r < world->size; r++)
+        free(world->world_comms[r].name);
+    free(world->world_comms);
+}
+
+/* --- calls -------------------------------------------------------------------------------------------------------------------- */
+
+struct sim_comm *sim_comm_check(MPI_Comm handle, const char *function, int *error)
+{
+    struct sim_rank *rank = sim_point_caller(function);
+    if (!rank) {
+        *error = MPI_ERR_OTHER;
+        return NULL;
+    }
+    struct sim_comm *comm = sim_comm_get(rank, handle);
+    *error = comm ? MPI_SUCCESS
+                  : sim_error_raise(MPI_COMM_NULL, MPI_ERR_COMM, function, "communicator is %s",
+                                    handle == MPI_COMM_NULL ? "MPI_COMM_NULL" : "not a valid handle of this rank");
+    return comm;
+}
+
+int PMPI_Comm_rank(MPI_Comm handle, int *rank)
+{
+    int error;
+    struct sim_comm *comm = sim_comm_check(handle, "Comm_rank", &error);
+    if (comm)
+        *rank = comm->rank;
+    return error;
+}
+
+int PMPI_Comm_size(MPI_Comm handle, int *size)
+{
+    int error;
+    struct sim_comm *comm = sim_comm_check(handle, "Comm_size", &error);
+    if (comm)
+        *size = comm->size;
+    return error;
+}
+
+int PMPI_Comm_group(MPI_Comm handle, MPI_Group *group)
+{
+    int error;
+    struct sim_comm *comm = sim_comm_check(handle, "Comm_group", &error);
+    if (comm)
+        *group = sim_group_handle(sim_group_retain(comm->context->group));
+    return error;
+}
+
+int PMPI_Comm_compare(MPI_Comm first, MPI_Comm second, int *result)
+{
+    int error;
+    struct sim_comm *a = sim_comm_check(first, "Comm_compare", &error);
+    struct sim_comm *b = a ? sim_comm_check(second, "Comm_compare", &error) : NULL;
+    if (!b)
+        return error;
+    if (a->context == b->context) {
+        *result = MPI_IDENT;
+        return MPI_SUCCESS;
+    }
+    int groups = sim_group_compare(a->context->group, b->context->group);
+    *result = groups == MPI_IDENT ? MPI_CONGRUENT : groups;
+    return MPI_SUCCESS;
+}
+
+int PMPI_Comm_test_inter(MPI_Comm handle, int *flag)
+{
+    int error;
+    struct sim_comm *comm = sim_comm_check(handle, "Comm_test_inter", &error);
+    if (comm)
+        *flag = comm->context->remote != NULL;
+    return error;
+}
+
+int PMPI_Comm_set_name(MPI_Comm handle, const char *name)
+{
+    int error;
+    struct sim_comm *comm = sim_comm_check(handle, "Comm_set_name", &error);
+    if (!comm)
+        return error;
+    free(comm->name);
+    comm->name = strndup(name, MPI_MAX_OBJECT_NAME - 1);
+    return MPI_SUCCESS;
+}
+
+int PMPI_Comm_get_name(MPI_Comm handle, char *name, int *length)
+{
+    int error;
+    name[0] = '\0';
+    *length = 0;
+    if (handle == MPI_COMM_NULL) {
+        strcpy(name, "MPI_COMM_NULL");
+        *length = (int)strlen(name);
+        return MPI_SUCCESS;
+    }
+    struct sim_comm *comm = sim_comm_check(handle, "Comm_get_name", &error);
+    if (!comm)
+        return error;
+    const char *own = comm->name;
+    if (!own && comm->predefined)
+        own = comm == comm->owner->comm_world ? "MPI_COMM_WORLD" : "MPI_COMM_SELF";
+    if (own)
+        strcpy(name, own);
+    *length = (int)strlen(name);
+    return MPI_SUCCESS;
+}
+
+int PMPI_Comm_free(MPI_Comm *handle)
+{
+    int error;
+    struct sim_comm *comm = sim_comm_check(*handle, "Comm_free", &error);
+    if (!comm)
+        return error;
+    if (comm->predefined)
+        return sim_error_raise(*handle, MPI_ERR_COMM, "Comm_free", "a predefined communicator cannot be freed");
+    error = sim_comm_attributes_delete(comm);
+    if (error)
+        return error;
+    sim_world_enter(comm->owner->world);
+    sim_errhandler_release(comm->errhandler);
+    sim_comm_delete(comm);
+    sim_world_leave(comm->owner->world);
+    *handle = MPI_COMM_NULL;
+    return MPI_SUCCESS;
+}
+
+int PMPI_Comm_disconnect(MPI_Comm *handle)
+{
+    return PMPI_Comm_free(handle);
+}

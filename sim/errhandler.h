@@ -1,0 +1,14 @@
+/* Error handlers as objects: MPI_ERRORS_ARE_FATAL, _ABORT, _RETURN, and users' functions, counted by references. */
+#ifndef SIM_ERRHANDLER_H
+#define SIM_ERRHANDLER_H
+
+#include <mpi.h>
+
+struct sim_comm;
+
+void sim_errhandler_retain(MPI_Errhandler handler);
+void sim_errhandler_release(MPI_Errhandler handler);
+/* Calls a user's handler; false when it is not one (predefined). */
+int sim_errhandler_call(MPI_Errhandler handler, MPI_Comm comm, int error_code);
+
+#endif
