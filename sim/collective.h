@@ -38,7 +38,7 @@ static inline ptrdiff_t sim_displacement_at(struct sim_counts displacements, int
 struct sim_side { /* one side of the data: a buffer in blocks per peer, or one block */
     void *buffer;
     size_t count;
-    struct sim_datatype *type;
+    const struct sim_datatype *type;
     struct sim_counts counts, displacements; /* v-forms; displacements in extents, in bytes for w-forms */
     const MPI_Datatype *types;               /* w-forms */
 };
@@ -103,7 +103,7 @@ void sim_collective_call_delete(struct sim_request *request);
 struct sim_block {
     char *data;
     size_t count;
-    struct sim_datatype *type;
+    const struct sim_datatype *type;
 };
 struct sim_block sim_side_block(const struct sim_side *side, int peer);
 /* The whole side as one block. */

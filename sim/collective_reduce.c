@@ -14,7 +14,7 @@ enum { CHUNK = 8 * 1024, TEAM_FROM = 2 << 20 /* bytes of all inputs together */ 
 
 struct fold {
     struct sim_op *op;
-    struct sim_datatype *type;
+    const struct sim_datatype *type;
     const char **inputs; /* n addresses, each at the same element */
     int n;
     enum sim_reduce_order order;
@@ -214,7 +214,7 @@ static void reduce_scatter_execute(struct sim_collective *collective)
 static void scan_advance(struct sim_collective *collective, int rank)
 {
     struct sim_collective_call *call = collective->calls[rank];
-    struct sim_datatype *type = call->send.type;
+    const struct sim_datatype *type = call->send.type;
     size_t bytes = raw_bytes(type, call->send.count);
     ptrdiff_t lb = type->true_lb;
     if (!bytes)

@@ -6,6 +6,7 @@
 #ifndef SIM_COMM_H
 #define SIM_COMM_H
 
+#include "sim/attributes.h"
 #include "sim/group.h"
 #include "sim/handle.h"
 #include "sim/rank.h"
@@ -13,7 +14,6 @@
 struct sim_mailbox;
 struct sim_collective;
 struct sim_topology;
-struct sim_attribute;
 
 struct sim_context {
     struct sim_world *world;
@@ -37,7 +37,7 @@ struct sim_comm {
     struct sim_context *context;
     int rank, size;
     MPI_Errhandler errhandler;
-    struct sim_attribute *attributes;
+    struct sim_attributes attributes;
     char *name;
     MPI_Info info;
     struct sim_comm *next; /* of the rank's handles, for the leak report */

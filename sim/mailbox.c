@@ -200,7 +200,7 @@ void sim_message_deliver(struct sim_message *message, struct sim_request *receiv
     if (receive->bytes && receive->type->contiguous)
         memcpy(receive->buffer, message->data, receive->bytes);
     else if (receive->bytes)
-        sim_datatype_copy_in_range(receive->type, receive->buffer, receive->count, 0, receive->bytes, message->data);
+        sim_datatype_copy_in_range(receive->type, receive->buffer, 0, receive->bytes, message->data);
     sim_pool_put(world, message, message->block);
     sim_request_complete(receive);
 }

@@ -26,7 +26,7 @@ static int check_buffer(const struct sim_point *point, struct sim_request *reque
     if (point->count < 0)
         return sim_error_raise(handle, MPI_ERR_COUNT, point->function, "count is %lld: it must not be negative",
                                (long long)point->count);
-    struct sim_datatype *type = sim_datatype_get(point->type);
+    const struct sim_datatype *type = sim_datatype_get(point->type);
     if (!type)
         return sim_error_raise(handle, MPI_ERR_TYPE, point->function,
                                point->type == MPI_DATATYPE_NULL ? "datatype is MPI_DATATYPE_NULL" : "datatype is not a valid handle");

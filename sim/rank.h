@@ -10,6 +10,7 @@
 #ifndef SIM_RANK_H
 #define SIM_RANK_H
 
+#include "sim/attributes.h"
 #include "sim/world.h"
 
 #include <mpi.h>
@@ -46,6 +47,7 @@ struct sim_rank {
     int error_depth;
     char complaint[160]; /* why the collective this rank is in has failed */
     bool mismatch; /* the error being raised is a collective mismatch, which the trace shows by itself */
+    struct sim_keyvals keyvals;
     struct sim_comm *comms; /* this rank's handles */
     /* OS threads only */
     pthread_cond_t *wakeup;
@@ -65,7 +67,7 @@ struct sim_executor {
     /* Lets others run; the caller, in the monitor, stays ready. */
     void (*yield)(struct sim_rank *rank);
     /* The calling rank has ended; in the monitor. Does not return. */
-    _Noreturn void (*leave)(struct sim_rank *rank);
+    void (*leave)(struct sim_rank *rank) __attribute__((noreturn));
 };
 extern const struct sim_executor sim_fibers, sim_threads;
 
@@ -92,6 +94,7 @@ struct sim_world {
     struct sim_context *contexts; /* all communicators' shared parts, newest first */
     uint32_t context_ids;
     struct sim_request *delayed, **delayed_tail; /* wildcards waiting for quiescence */
+    struct sim_gathering *gatherings; /* Comm_create_group under way */
     struct sim_comm *world_comms, *dead_comms;
     void *free_blocks[SIM_POOL_CLASSES];
     void *slabs; /* singly linked, freed with the world */

@@ -21,7 +21,7 @@ struct sim_request {
     struct sim_rank *owner, *waiter;
     struct sim_comm *comm;
     struct sim_context *context; /* whose mailboxes it uses */
-    struct sim_datatype *type;
+    const struct sim_datatype *type;
     void *buffer;
     size_t count;
     int peer, tag; /* as posted */

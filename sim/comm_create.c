@@ -1,0 +1,321 @@
+/* Making communicators: every form is a collective whose execution builds the shared contexts and gives each member its handle. */
+#include "sim/collective.h"
+#include "sim/errhandler.h"
+#include "sim/error.h"
+#include "sim/info.h"
+#include "sim/point.h"
+#include "sim/topology.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What a member brings along; `made` is where its new handle goes. */
+struct creation {
+    MPI_Comm *made;
+    int color, key;             /* split */
+    const struct sim_group *group; /* create */
+    struct sim_topology *topology; /* dup: to be shared; topology constructors: the new one */
+};
+
+static void give(struct sim_collective_call *call, struct sim_context *context, int position)
+{
+    const struct creation *creation = call->argument;
+    struct sim_comm *comm = sim_comm_new(call->comm->owner, context, position);
+    assert(comm && "out of memory for a communicator");
+    comm->errhandler = call->comm->errhandler;
+    sim_errhandler_retain(comm->errhandler);
+    *creation->made = (MPI_Comm)(void *)comm;
+}
+
+static struct sim_context *context_like(struct sim_collective *collective, struct sim_group *group)
+{
+    struct sim_context *context = group ? sim_context_new(collective->context->world, group) : NULL;
+    assert(context && "out of memory for a communicator");
+    return context;
+}
+
+static void dup_execute(struct sim_collective *collective)
+{
+    struct sim_context *context = context_like(collective, sim_group_retain(collective->context->group));
+    context->topology = sim_topology_retain(collective->context->topology);
+    for (int r = 0; r < collective->size; r++)
+        give(collective->calls[r], context, r);
+}
+
+struct place {
+    int color, key, rank;
+};
+
+static int compare_places(const void *left, const void *right)
+{
+    const struct place *a = left, *b = right;
+    if (a->color != b->color)
+        return a->color < b->color ? -1 : 1;
+    if (a->key != b->key)
+        return a->key < b->key ? -1 : 1;
+    return a->rank - b->rank; /* equal keys keep their order */
+}
+
+static void split_execute(struct sim_collective *collective)
+{
+    int n = collective->size;
+    struct place *places = malloc((size_t)n * sizeof *places);
+    int *ranks = malloc((size_t)n * sizeof *ranks);
+    assert(places && ranks);
+    for (int r = 0; r < n; r++) {
+        const struct creation *creation = collective->calls[r]->argument;
+        places[r] = (struct place){creation->color, creation->key, r};
+    }
+    qsort(places, (size_t)n, sizeof *places, compare_places);
+    for (int from = 0, to; from < n; from = to) {
+        for (to = from; to < n && places[to].color == places[from].color; to++)
+            ranks[to - from] = places[to].rank;
+        if (places[from].color == MPI_UNDEFINED)
+            continue;
+        struct sim_context *context = context_like(collective, sim_group_include(collective->context->group, to - from, ranks));
+        for (int i = from; i < to; i++)
+            give(collective->calls[places[i].rank], context, i - from);
+    }
+    free(places);
+    free(ranks);
+}
+
+/* Members of one group get one context; groups of different members may be disjoint, so several may be made at once. */
+static void create_execute(struct sim_collective *collective)
+{
+    for (int r = 0; r < collective->size; r++) {
+        const struct creation *creation = collective->calls[r]->argument;
+        int world_rank = sim_context_world_rank(collective->context, r);
+        if (!creation->group || sim_group_rank(creation->group, world_rank) != 0)
+            continue;
+        struct sim_group *group = sim_group_retain((struct sim_group *)(uintptr_t)creation->group);
+        struct sim_context *context = context_like(collective, group);
+        for (int i = 0; i < group->size; i++) {
+            int member = sim_group_rank(collective->context->group, sim_group_world_rank(group, i));
+            if (member != MPI_UNDEFINED)
+                give(collective->calls[member], context, i);
+        }
+    }
+}
+
+static void topology_execute(struct sim_collective *collective)
+{
+    const struct creation *first = collective->calls[0]->argument;
+    int size = first->key;
+    int *ranks = malloc((size_t)size * sizeof *ranks);
+    assert(ranks);
+    for (int r = 0; r < size; r++)
+        ranks[r] = r;
+    struct sim_context *context = context_like(collective, sim_group_include(collective->context->group, size, ranks));
+    free(ranks);
+    context->topology = sim_topology_merge(collective->calls, size);
+    for (int r = 0; r < size; r++)
+        give(collective->calls[r], context, r);
+}
+
+static const struct sim_collective_kind comm_dup = {
+    .name = "Comm_dup", .synchronisation = SIM_NEEDS_ALL, .execute = dup_execute};
+static const struct sim_collective_kind comm_split = {
+    .name = "Comm_split", .synchronisation = SIM_NEEDS_ALL, .execute = split_execute};
+static const struct sim_collective_kind comm_create = {
+    .name = "Comm_create", .synchronisation = SIM_NEEDS_ALL, .execute = create_execute};
+static const struct sim_collective_kind comm_topology = {
+    .name = "Topology constructor", .synchronisation = SIM_NEEDS_ALL, .execute = topology_execute};
+
+static int run(struct sim_comm *comm, const struct sim_collective_kind *kind, const struct creation *creation)
+{
+    struct sim_collective_call call = {.kind = kind, .comm = comm, .argument = creation};
+    *creation->made = MPI_COMM_NULL;
+    return sim_collective_run(&call);
+}
+
+int sim_comm_create_topology(struct sim_comm *comm, struct sim_topology *topology, int size, MPI_Comm *made)
+{
+    return run(comm, &comm_topology, &(struct creation){.made = made, .topology = topology, .key = size});
+}
+
+struct sim_topology *sim_topology_of_call(const struct sim_collective_call *call)
+{
+    return ((const struct creation *)call->argument)->topology;
+}
+
+static int dup(MPI_Comm handle, MPI_Comm *made, const char *function)
+{
+    int error;
+    struct sim_comm *comm = sim_comm_check(handle, function, &error);
+    if (!comm)
+        return error;
+    error = run(comm, &comm_dup, &(struct creation){.made = made});
+    if (error)
+        return error;
+    struct sim_comm *copy = sim_comm_get(comm->owner, *made);
+    error = sim_attributes_copy(&comm->attributes, (void *)handle, &copy->attributes);
+    if (!error)
+        return MPI_SUCCESS;
+    PMPI_Comm_free(made);
+    return sim_error_raise(handle, error, function, "an attribute's copy function failed");
+}
+
+int PMPI_Comm_dup(MPI_Comm comm, MPI_Comm *newcomm)
+{
+    return dup(comm, newcomm, "Comm_dup");
+}
+
+int PMPI_Comm_dup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm *newcomm)
+{
+    int error = dup(comm, newcomm, "Comm_dup_with_info");
+    return error ? error : PMPI_Comm_set_info(*newcomm, info);
+}
+
+/* Nonblocking duplication: the handle is written when the last member has come. Attributes are not copied: their callbacks would have
+ * to run inside another rank's call. */
+static int idup(MPI_Comm handle, MPI_Comm *made, MPI_Request *request, const char *function)
+{
+    int error;
+    struct sim_comm *comm = sim_comm_check(handle, function, &error);
+    if (!comm)
+        return error;
+    sim_world_enter(comm->owner->world);
+    struct creation *creation = sim_pool_get(comm->owner->world, sizeof *creation);
+    sim_world_leave(comm->owner->world);
+    assert(creation && "out of memory for a communicator");
+    *creation = (struct creation){.made = made};
+    *made = MPI_COMM_NULL;
+    struct sim_collective_call call = {.kind = &comm_dup, .comm = comm, .argument = creation};
+    return sim_collective_start(&call, request);
+}
+
+int PMPI_Comm_idup(MPI_Comm comm, MPI_Comm *newcomm, MPI_Request *request)
+{
+    return idup(comm, newcomm, request, "Comm_idup");
+}
+
+int PMPI_Comm_idup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm *newcomm, MPI_Request *request)
+{
+    (void)info;
+    return idup(comm, newcomm, request, "Comm_idup_with_info");
+}
+
+int PMPI_Comm_split(MPI_Comm handle, int color, int key, MPI_Comm *made)
+{
+    int error;
+    struct sim_comm *comm = sim_comm_check(handle, "Comm_split", &error);
+    if (!comm)
+        return error;
+    if (color < 0 && color != MPI_UNDEFINED)
+        return sim_error_raise(handle, MPI_ERR_ARG, "Comm_split", "color %d is neither MPI_UNDEFINED nor at least 0", color);
+    return run(comm, &comm_split, &(struct creation){.made = made, .color = color, .key = key});
+}
+
+/* All ranks share one memory: every guided type gives one communicator of all. */
+int PMPI_Comm_split_type(MPI_Comm handle, int type, int key, MPI_Info info, MPI_Comm *made)
+{
+    (void)info;
+    int error;
+    struct sim_comm *comm = sim_comm_check(handle, "Comm_split_type", &error);
+    if (!comm)
+        return error;
+    if (type != MPI_COMM_TYPE_SHARED && type != MPI_COMM_TYPE_HW_GUIDED && type != MPI_COMM_TYPE_HW_UNGUIDED &&
+        type != MPI_COMM_TYPE_RESOURCE_GUIDED && type != MPI_UNDEFINED)
+        return sim_error_raise(handle, MPI_ERR_ARG, "Comm_split_type", "split type %d is not one of the standard's", type);
+    int color = type == MPI_COMM_TYPE_SHARED ? 0 : MPI_UNDEFINED; /* no hardware levels below are known */
+    return run(comm, &comm_split, &(struct creation){.made = made, .color = color, .key = key});
+}
+
+int PMPI_Comm_create(MPI_Comm handle, MPI_Group group_handle, MPI_Comm *made)
+{
+    int error;
+    struct sim_comm *comm = sim_comm_check(handle, "Comm_create", &error);
+    if (!comm)
+        return error;
+    const struct sim_group *group = sim_group_from_handle(group_handle);
+    if (!group)
+        return sim_error_raise(handle, MPI_ERR_GROUP, "Comm_create", "group is not a valid handle");
+    for (int i = 0; i < group->size; i++)
+        if (sim_group_rank(comm->context->group, sim_group_world_rank(group, i)) == MPI_UNDEFINED)
+            return sim_error_raise(handle, MPI_ERR_GROUP, "Comm_create", "the group is not a subset of the communicator's group");
+    if (sim_group_rank(group, comm->owner->id) == MPI_UNDEFINED)
+        group = NULL;
+    return run(comm, &comm_create, &(struct creation){.made = made, .group = group});
+}
+
+/* --- creation by the members of a group only ---------------------------------------------------------------------------------- */
+
+/* Rendezvous of the members of a group, found by (parent, tag, members): the last to come makes the context. */
+struct sim_gathering {
+    struct sim_gathering *next;
+    struct sim_context *parent;
+    struct sim_group *group;
+    int tag, arrived;
+    struct sim_context *made;
+};
+
+static struct sim_gathering *gathering_find(struct sim_context *parent, const struct sim_group *group, int tag)
+{
+    struct sim_world *world = parent->world;
+    for (struct sim_gathering *at = world->gatherings; at; at = at->next)
+        if (at->parent == parent && at->tag == tag && !at->made && sim_group_compare(at->group, group) == MPI_IDENT)
+            return at;
+    struct sim_gathering *fresh = calloc(1, sizeof *fresh);
+    assert(fresh);
+    *fresh = (struct sim_gathering){world->gatherings, parent, sim_group_retain((struct sim_group *)(uintptr_t)group), tag, 0, NULL};
+    world->gatherings = fresh;
+    return fresh;
+}
+
+static void gathering_remove(struct sim_world *world, struct sim_gathering *gathering)
+{
+    struct sim_gathering **link = &world->gatherings;
+    while (*link != gathering)
+        link = &(*link)->next;
+    *link = gathering->next;
+    sim_group_release(gathering->group);
+    free(gathering);
+}
+
+static int create_group(struct sim_comm *comm, const struct sim_group *group, int tag, MPI_Comm *made)
+{
+    struct sim_rank *rank = comm->owner;
+    struct sim_world *world = rank->world;
+    sim_world_enter(world);
+    struct sim_gathering *gathering = gathering_find(comm->context, group, tag);
+    world->changes++;
+    if (++gathering->arrived == group->size) {
+        gathering->made = sim_context_new(world, sim_group_retain(gathering->group));
+        assert(gathering->made && "out of memory for a communicator");
+        for (int i = 0; i < group->size; i++) {
+            struct sim_rank *member = &world->ranks[sim_group_world_rank(group, i)];
+            if (member != rank && member->state == SIM_BLOCKED)
+                sim_rank_wake(member);
+        }
+    }
+    while (!gathering->made)
+        sim_rank_block(rank);
+    struct sim_comm *fresh = sim_comm_new(rank, gathering->made, sim_group_rank(group, rank->id));
+    assert(fresh && "out of memory for a communicator");
+    fresh->errhandler = comm->errhandler;
+    sim_errhandler_retain(fresh->errhandler);
+    if (--gathering->arrived == 0)
+        gathering_remove(world, gathering);
+    sim_world_leave(world);
+    *made = (MPI_Comm)(void *)fresh;
+    return MPI_SUCCESS;
+}
+
+int PMPI_Comm_create_group(MPI_Comm handle, MPI_Group group_handle, int tag, MPI_Comm *made)
+{
+    int error;
+    struct sim_comm *comm = sim_comm_check(handle, "Comm_create_group", &error);
+    if (!comm)
+        return error;
+    *made = MPI_COMM_NULL;
+    const struct sim_group *group = sim_group_from_handle(group_handle);
+    if (!group)
+        return sim_error_raise(handle, MPI_ERR_GROUP, "Comm_create_group", "group is not a valid handle");
+    if (tag < 0)
+        return sim_error_raise(handle, MPI_ERR_TAG, "Comm_create_group", "tag %d is negative", tag);
+    if (sim_group_rank(group, comm->owner->id) == MPI_UNDEFINED)
+        return MPI_SUCCESS;
+    return create_group(comm, group, tag, made);
+}
