@@ -145,6 +145,8 @@ static void write_mark(FILE *file, const struct scene *scene, size_t index)
         fprintf(file, ", penwidth=%g", look.pen);
     if (mark->shape == MARK_RUN)
         fputs(", peripheries=2", file);
+    if (mark->shape == MARK_RECEIVE) /* points in where a send points out */
+        fputs(", orientation=180", file);
     fprintf(file, ", width=%.3f, height=%.3f, pos=\"", mark->width / 72, mark->height / 72);
     put_point(file, scene, mark->x, mark->y);
     fputs("!\", tooltip=\"", file);

@@ -2,6 +2,7 @@
 #include "viz/graph.h"
 
 #include "viz/dot.h"
+#include "viz/draw.h"
 #include "viz/scene.h"
 
 struct viz_options viz_options_default(void)
@@ -30,4 +31,10 @@ bool viz_graph_write(FILE *file, const struct trace *trace, const struct finding
                      const struct viz_options *options, struct failure *failure)
 {
     return write_scene(file, trace, findings, options, dot_write, failure);
+}
+
+bool viz_graph_write_svg(FILE *file, const struct trace *trace, const struct findings *findings,
+                         const struct viz_options *options, struct failure *failure)
+{
+    return write_scene(file, trace, findings, options, draw_write, failure);
 }

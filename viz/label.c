@@ -100,9 +100,10 @@ static const char *note_of_blocked(struct scene *scene, const struct mark *mark)
     case CLASS_RECEIVE:
     case CLASS_PROBE:
         if (op->peer == TRACE_ANY)
-            return "waits for any sender";
-        return op->tag >= 0 ? scene_text(scene, "waits for rank %d, tag %d", op->peer, op->tag)
-                            : scene_text(scene, "waits for rank %d", op->peer);
+            return "receiving from any sender";
+        return scene_text(scene, "%s rank %d%s",
+                          op_kind_class(op->kind) == CLASS_SEND ? "sending to" : "receiving from",
+                          op->peer, op->tag >= 0 ? scene_text(scene, ", tag %d", op->tag) : "");
     case CLASS_WAIT: {
         uint32_t starts[64];
         size_t count = trace_op_requests(scene->trace, mark->op, starts, 64);
@@ -253,8 +254,8 @@ static void label_title(struct scene *scene)
     if (!options->name && length > 2 && strcmp(stem + length - 2, ".c") == 0)
         stem[length - 2] = '\0';
     scene->title =
-        scene_text(scene, "%s, %" PRIu32 " rank%s, %s%s%s", cut(scene, slash ? slash + 1 : path),
-                   trace->ranks, trace->ranks == 1 ? "" : "s",
+        scene_text(scene, "%s, %" PRIu32 " rank%s, %s%s%s", cut(scene, stem), trace->ranks,
+                   trace->ranks == 1 ? "" : "s",
                    trace->node_count ? pass_words(scene->view) : "operations in program order",
                    options->run ? ", " : "", options->run ? options->run : "");
 }
