@@ -28,7 +28,9 @@ int failure_prefix(struct failure *failure, const char *format, ...)
     va_end(arguments);
     if (used < 0 || (size_t)used >= sizeof context)
         return failure->code;
-    snprintf(context + used, sizeof context - (size_t)used, ": %s", failure->text);
+    size_t room = sizeof context - (size_t)used;
+    if (room > 3)
+        snprintf(context + used, room, ": %.*s", (int)room - 3, failure->text);
     memcpy(failure->text, context, sizeof context);
     return failure->code;
 }

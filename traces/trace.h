@@ -230,7 +230,7 @@ uint32_t trace_add_string(struct trace *trace, const char *text); /* interned */
 uint32_t trace_add_note(struct trace *trace, const struct trace_note *note); /* copies text */
 uint32_t trace_add_gradient(struct trace *trace, const struct trace_gradient *gradient);
 uint32_t trace_add_metric(struct trace *trace, const char *name, int32_t rank, double value, const char *unit);
-/* An op with every field at its "none" value, to start from. */
+/* An op with every field at its "none" value, to start from; its state is STATE_COMPLETE. */
 struct trace_op trace_op_none(uint32_t rank, enum op_kind kind);
 bool trace_finish(struct trace *trace, struct failure *failure);
 
