@@ -14,6 +14,7 @@ CC      ?= gcc
 ifeq ($(origin CC),default)
 CC      := gcc
 endif
+VERSION := 0.1.0
 PREFIX  ?= /usr/local
 SAN     ?=
 WERROR  ?=
@@ -29,7 +30,7 @@ packages := sqlite3 libdw libelf libzstd
 WARNINGS := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wstrict-prototypes -Wmissing-prototypes -Wvla \
             -Wundef -Wcast-qual -Wwrite-strings -Wpointer-arith -Wformat=2 $(if $(WERROR),-Werror)
 CFLAGS   ?= -O2 -g
-ALLFLAGS := -std=c17 -D_GNU_SOURCE $(CFLAGS) -ffp-contract=off -fno-semantic-interposition -fno-omit-frame-pointer \
+ALLFLAGS := -DSIMRUN_VERSION=\"$(VERSION)\" -std=c17 -D_GNU_SOURCE $(CFLAGS) -ffp-contract=off -fno-semantic-interposition -fno-omit-frame-pointer \
             -fopenmp -pthread -fPIC $(WARNINGS) $(if $(SAN),-fsanitize=$(SAN) -fno-sanitize-recover=undefined)
 INCLUDES := -I. -Isim -Icollectives -I$(BUILD)/gen $(shell pkg-config --cflags $(packages) 2>/dev/null)
 LIBS     := $(shell pkg-config --libs $(packages) 2>/dev/null) -ldl -lm -lrt

@@ -11,6 +11,7 @@
 #define SIM_RANK_H
 
 #include "sim/attributes.h"
+#include "sim/libc_hooks.h"
 #include "sim/world.h"
 
 #include <mpi.h>
@@ -19,7 +20,6 @@
 
 struct sim_comm;
 struct sim_batch;
-struct sim_libc_state;
 
 enum sim_rank_state { SIM_READY, SIM_RUNNING, SIM_BLOCKED, SIM_DONE, SIM_CRASHED };
 
@@ -43,7 +43,7 @@ struct sim_rank {
     uint32_t batches, receives;    /* counters that number them */
     struct sim_bsend *bsend;       /* attached buffer, NULL */
     uint64_t live_objects[8];      /* groups, datatypes, ops, ... the program created and has not freed; see environment.c */
-    void *libc_state;
+    struct sim_libc_state libc;
     int error_depth;
     char complaint[160]; /* why the collective this rank is in has failed */
     bool mismatch; /* the error being raised is a collective mismatch, which the trace shows by itself */

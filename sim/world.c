@@ -223,6 +223,11 @@ enum rank_state sim_world_rank_state(const struct sim_world *world, int rank)
     return r->aborted ? RANK_ABORTED : world->outcome == OUTCOME_LIVELOCK ? RANK_POLLING : RANK_RUNNING;
 }
 
+bool sim_world_rank_finalized(const struct sim_world *world, int rank)
+{
+    return world->ranks[rank].finalized;
+}
+
 int sim_world_exit_code(const struct sim_world *world, int rank)
 {
     return world->ranks[rank].exit_code;

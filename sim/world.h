@@ -52,6 +52,7 @@ void sim_world_free(struct sim_world *world);
 
 /* After the run. */
 enum rank_state sim_world_rank_state(const struct sim_world *world, int rank);
+bool sim_world_rank_finalized(const struct sim_world *world, int rank);
 int sim_world_exit_code(const struct sim_world *world, int rank);
 uint64_t sim_world_steps(const struct sim_world *world);
 uint64_t sim_world_switches(const struct sim_world *world);

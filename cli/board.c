@@ -1,0 +1,26 @@
+/* The board: see board.h. */
+#include "cli/board.h"
+
+#include <sys/mman.h>
+
+static size_t board_bytes(int ranks)
+{
+    return sizeof(struct board) + (size_t)ranks * sizeof(struct board_rank);
+}
+
+struct board *board_new(int ranks)
+{
+    struct board *board = mmap(NULL, board_bytes(ranks), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (board == MAP_FAILED)
+        return NULL;
+    board->ranks_count = ranks;
+    board->outcome = -1;
+    board->interrupted_rank = -1;
+    return board;
+}
+
+void board_free(struct board *board)
+{
+    if (board)
+        munmap(board, board_bytes(board->ranks_count));
+}

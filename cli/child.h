@@ -1,0 +1,12 @@
+/* The child process: loads the program, runs its world, and then the worlds of the gradient check. Never returns to the parent's code. */
+#ifndef CLI_CHILD_H
+#define CLI_CHILD_H
+
+#include "cli/board.h"
+#include "cli/job.h"
+
+struct buffers;
+
+_Noreturn void child_main(const struct job *job, struct board *board, struct buffers *buffers);
+
+#endif

@@ -1,0 +1,97 @@
+/* simrun: finds the command and runs it. */
+#include "cli/command.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static int minimum(int a, int b)
+{
+    return a < b ? a : b;
+}
+
+/* Edit distance of two words, both cut at 63 letters. */
+static int distance(const char *a, const char *b)
+{
+    int row[64], rows = (int)strnlen(a, 63), columns = (int)strnlen(b, 63);
+    for (int j = 0; j <= columns; j++)
+        row[j] = j;
+    for (int i = 1; i <= rows; i++) {
+        int diagonal = row[0];
+        row[0] = i;
+        for (int j = 1; j <= columns; j++) {
+            int substituted = diagonal + (a[i - 1] != b[j - 1]);
+            diagonal = row[j];
+            row[j] = minimum(substituted, minimum(row[j] + 1, row[j - 1] + 1));
+        }
+    }
+    return row[columns];
+}
+
+const char *command_did_you_mean(const char *word, const char *const *names)
+{
+    const char *best = NULL;
+    int nearest = (int)strlen(word) / 3 + 2;
+    for (; *names; names++) {
+        int far = distance(word, *names);
+        if (far < nearest) {
+            nearest = far;
+            best = *names;
+        }
+    }
+    return best;
+}
+
+const struct command *command_find(const char *name)
+{
+    for (const struct command *command = commands; command->name; command++)
+        if (!strcmp(command->name, name))
+            return command;
+    return NULL;
+}
+
+static void print_commands(FILE *out)
+{
+    fputs("simrun runs MPI programs with ranks as threads of one process, checks their gradients and\n"
+          "finds deadlocks and ordering races in every order their operations may take.\n\n"
+          "  simrun -n 16 ring              run a scenario of the catalogue on 16 ranks\n"
+          "  simrun -n 4 ./prog.c           compile and run a program of your own\n"
+          "  simrun show findings           what the last run found\n\n"
+          "commands:\n",
+          out);
+    for (const struct command *command = commands; command->name; command++)
+        fprintf(out, "  %-12s %s\n", command->name, command->summary);
+    fputs("\n'simrun help COMMAND' tells more. Exit: 0 passed, 1 findings, 2 usage, 3 unusable input.\n", out);
+}
+
+static int help(int argc, char **argv)
+{
+    if (argc < 2) {
+        print_commands(stdout);
+        return EXIT_PASSED;
+    }
+    const struct command *command = command_find(argv[1]);
+    if (!command) {
+        fprintf(stderr, "simrun help: no command '%s'\n", argv[1]);
+        return EXIT_USAGE;
+    }
+    char flag[] = "--help", *arguments[] = {argv[1], flag, NULL};
+    return command->run(2, arguments);
+}
+
+int main(int argc, char **argv)
+{
+    if (argc < 2) {
+        print_commands(stderr);
+        return EXIT_USAGE;
+    }
+    if (!strcmp(argv[1], "help") || !strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"))
+        return help(argc - 1, argv + 1);
+    if (!strcmp(argv[1], "--version")) {
+        puts("simrun " SIMRUN_VERSION);
+        return EXIT_PASSED;
+    }
+    const struct command *command = command_find(argv[1]);
+    if (command)
+        return command->run(argc - 1, argv + 1);
+    return command_run(argc, argv); /* the default command: argv[0] stands for its name */
+}

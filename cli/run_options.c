@@ -1,0 +1,259 @@
+/* The options of `simrun run`: see run_options.h. */
+#include "cli/run_options.h"
+
+#include "cli/command.h"
+#include "cli/ranks.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void run_options_init(struct run_options *options)
+{
+    *options = (struct run_options){.order = -1, .database = "./simrun.db", .record = "ops"};
+    sim_world_options_init(&options->world);
+}
+
+static bool complain(const char *option, const char *value, const char *wanted)
+{
+    fprintf(stderr, "simrun: --%s '%s': expected %s\n", option, value, wanted);
+    return false;
+}
+
+static bool set_ranks(void *target, const char *value)
+{
+    struct run_options *options = target;
+    struct failure failure = {0};
+    if (ranks_parse(value, options->ranks, (int)(sizeof options->ranks / sizeof *options->ranks), &options->rank_count, &failure))
+        return true;
+    fprintf(stderr, "simrun: --ranks %s\n", failure.text);
+    return false;
+}
+
+static bool whole_number(const char *value, unsigned long long *number)
+{
+    char *end;
+    *number = strtoull(value, &end, 0);
+    return *value && *value != '-' && !*end;
+}
+
+/* "65536", "64K", "1M". */
+static bool bytes_of(const char *value, size_t *bytes)
+{
+    char *end;
+    unsigned long long number = strtoull(value, &end, 0);
+    if (end == value || *value == '-')
+        return false;
+    if (*end == 'K' || *end == 'k')
+        number <<= 10, end++;
+    else if (*end == 'M' || *end == 'm')
+        number <<= 20, end++;
+    else if (*end == 'G' || *end == 'g')
+        number <<= 30, end++;
+    *bytes = (size_t)number;
+    return !*end;
+}
+
+static bool set_seed(void *target, const char *value)
+{
+    struct run_options *options = target;
+    unsigned long long number;
+    if (!whole_number(value, &number))
+        return complain("seed", value, "a whole number");
+    options->world.seed = number;
+    options->world.driver = SIM_CHOOSE_SEED;
+    return true;
+}
+
+static bool set_send(void *target, const char *value)
+{
+    struct run_options *options = target;
+    options->all_models = !strcmp(value, "all");
+    if (options->all_models)
+        return true;
+    if (!strncmp(value, "eager", 5)) {
+        options->world.send_model = SIM_SEND_EAGER;
+        if (!value[5])
+            return true;
+        if (!strcmp(value + 5, ":none") || !strcmp(value + 5, ":unlimited")) {
+            options->world.eager_limit = SIZE_MAX;
+            return true;
+        }
+        if (value[5] == ':' && bytes_of(value + 6, &options->world.eager_limit))
+            return true;
+    }
+    if (!strcmp(value, "rendezvous")) {
+        options->world.send_model = SIM_SEND_RENDEZVOUS;
+        return true;
+    }
+    if (!strcmp(value, "batch")) {
+        options->world.send_model = SIM_SEND_BATCH;
+        return true;
+    }
+    return complain("send", value, "eager, eager:BYTES, eager:unlimited, rendezvous, batch or all");
+}
+
+static bool set_order(void *target, const char *value)
+{
+    struct run_options *options = target;
+    if (strcmp(value, "program") && strcmp(value, "data"))
+        return complain("order", value, "program or data");
+    options->order = !strcmp(value, "data");
+    return true;
+}
+
+static bool set_loader(void *target, const char *value)
+{
+    static const char *const names[] = {"clone", "dlopen", "shared"};
+    struct run_options *options = target;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (!strcmp(value, names[i])) {
+            options->loader = (enum sim_loader)i;
+            return true;
+        }
+    return complain("loader", value, "clone, dlopen or shared");
+}
+
+static bool set_reduce_order(void *target, const char *value)
+{
+    static const char *const names[] = {"linear", "tree", "ring", "seed"};
+    struct run_options *options = target;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (!strcmp(value, names[i])) {
+            options->world.reduce_order = (enum sim_reduce_order)i;
+            return true;
+        }
+    return complain("reduce-order", value, "linear, tree, ring or seed");
+}
+
+static bool set_stack(void *target, const char *value)
+{
+    struct run_options *options = target;
+    if (bytes_of(value, &options->world.stack_size) && options->world.stack_size >= 16384)
+        return true;
+    return complain("stack-size", value, "at least 16K");
+}
+
+static bool set_timeout(void *target, const char *value)
+{
+    struct run_options *options = target;
+    char *end;
+    options->timeout = strtod(value, &end);
+    if (*value && !*end && options->timeout > 0)
+        return true;
+    return complain("timeout", value, "a number of seconds above 0");
+}
+
+static bool set_workers(void *target, const char *value)
+{
+    struct run_options *options = target;
+    unsigned long long number;
+    if (!whole_number(value, &number) || number < 1 || number > 1024)
+        return complain("threads", value, "a number from 1 to 1024");
+    options->workers = (int)number;
+    return true;
+}
+
+static bool set_check_elements(void *target, const char *value)
+{
+    struct run_options *options = target;
+    unsigned long long number;
+    if (!whole_number(value, &number) || !number)
+        return complain("check-elements", value, "a number above 0");
+    options->check_elements = number;
+    return true;
+}
+
+static bool set_record(void *target, const char *value)
+{
+    struct run_options *options = target;
+    static const char *const levels[] = {"none", "findings", "ops", "events"};
+    for (size_t i = 0; i < sizeof levels / sizeof *levels; i++)
+        if (!strcmp(value, levels[i])) {
+            options->record = levels[i];
+            return true;
+        }
+    return complain("record", value, "none, findings, ops or events");
+}
+
+static bool add_allow(void *target, const char *value)
+{
+    struct run_options *options = target;
+    if (options->allow_count == (int)(sizeof options->allow / sizeof *options->allow))
+        return complain("allow", value, "at most 64 of them");
+    options->allow[options->allow_count++] = value;
+    return true;
+}
+
+#define TEXT(field)                                                                                                            \
+    static bool set_##field(void *target, const char *value)                                                                   \
+    {                                                                                                                          \
+        ((struct run_options *)target)->field = value;                                                                         \
+        return true;                                                                                                           \
+    }
+#define SWITCH(field, member)                                                                                                  \
+    static bool set_##field(void *target, const char *value)                                                                   \
+    {                                                                                                                          \
+        (void)value;                                                                                                           \
+        ((struct run_options *)target)->member = true;                                                                         \
+        return true;                                                                                                           \
+    }
+
+TEXT(mutant)
+TEXT(database)
+TEXT(checks)
+TEXT(fail_on)
+TEXT(junit)
+TEXT(html)
+TEXT(dot)
+TEXT(chrome)
+SWITCH(tap, tap)
+SWITCH(json, json)
+SWITCH(quiet, quiet)
+SWITCH(verbose, verbose)
+SWITCH(help, help)
+SWITCH(tag_output, tag_output)
+SWITCH(github, github)
+SWITCH(strict, world.strict_collectives)
+SWITCH(no_gradients, no_gradients)
+
+static bool set_os_threads(void *target, const char *value)
+{
+    (void)value;
+    ((struct run_options *)target)->world.executor = SIM_THREADS;
+    return true;
+}
+
+const struct option_row run_option_rows[] = {
+    {"ranks", 'n', "LIST", "numbers of ranks: 16, 2,3,5,7 or 2..8 (default: the scenario's)", set_ranks},
+    {"send", 0, "MODEL", "eager[:BYTES|:unlimited], rendezvous, batch or all", set_send},
+    {"order", 0, "ORDER", "order of backward passes: program or data", set_order},
+    {"seed", 0, "N", "let a pseudo-random stream make every choice", set_seed},
+    {"os-threads", 0, NULL, "each rank an OS thread instead of a fiber", set_os_threads},
+    {"strict", 0, NULL, "every collective synchronises all its ranks", set_strict},
+    {"reduce-order", 0, "ORDER", "association of reductions: linear, tree, ring or seed", set_reduce_order},
+    {"loader", 0, "KIND", "clone (default), dlopen or shared", set_loader},
+    {"stack-size", 0, "BYTES", "of each rank, such as 256K (default) or 8M", set_stack},
+    {"timeout", 0, "SECONDS", "end a run that has no verdict by then", set_timeout},
+    {"threads", 0, "N", "worlds run side by side (default: one per core)", set_workers},
+    {"check", 0, "LIST", "only these checks, or all but those with a '-' in front", set_checks},
+    {"check-elements", 0, "N", "elements of each input to check", set_check_elements},
+    {"no-gradients", 0, NULL, "do not check gradients", set_no_gradients},
+    {"mutant", 0, "NAME", "use a known wrong adjoint (see 'simrun mutants')", set_mutant},
+    {"record", 0, "LEVEL", "none, findings, ops (default) or events", set_record},
+    {"db", 0, "FILE", "database of results, or none (default: ./simrun.db)", set_database},
+    {"allow", 0, "CODE[:SITE]", "a known finding: reported as TODO, does not fail", add_allow},
+    {"fail-on", 0, "SEVERITY", "error (default), warning or note", set_fail_on},
+    {"tap", 0, NULL, "TAP 13 on stdout", set_tap},
+    {"json", 0, NULL, "JSON on stdout", set_json},
+    {"junit", 0, "FILE", "also write JUnit XML", set_junit},
+    {"html", 0, "FILE", "also write an HTML report", set_html},
+    {"dot", 0, "FILE", "also write the picture as DOT", set_dot},
+    {"chrome", 0, "FILE", "also write a Chrome trace", set_chrome},
+    {"github", 0, NULL, "also write GitHub annotations and a step summary", set_github},
+    {"tag-output", 0, NULL, "begin each line a rank prints with its rank", set_tag_output},
+    {"quiet", 'q', NULL, "only the result", set_quiet},
+    {"verbose", 'v', NULL, "more", set_verbose},
+    {"help", 'h', NULL, "this text", set_help},
+    {NULL, 0, NULL, NULL, NULL},
+};

@@ -1,0 +1,97 @@
+/* A program as the body of a world: see run_program.h. */
+#include "sim/run_program.h"
+
+#include "sim/libc_hooks.h"
+#include "sim/rank.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+enum { SIGNAL_STACK = 64 * 1024 };
+
+void sim_run_signal_stack(void)
+{
+    static _Thread_local void *mine;
+    if (mine)
+        return;
+    void *memory = mmap(NULL, SIGNAL_STACK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
+    if (memory == MAP_FAILED)
+        return;
+    mine = memory;
+    sigaltstack(&(stack_t){.ss_sp = memory, .ss_size = SIGNAL_STACK}, NULL);
+}
+
+/* A copy of argv that the program may change: one block, freed when the rank ends normally. */
+static char **copy_arguments(int argc, char **argv)
+{
+    size_t bytes = (size_t)(argc + 1) * sizeof *argv;
+    for (int i = 0; i < argc; i++)
+        bytes += strlen(argv[i]) + 1;
+    char **copy = malloc(bytes);
+    if (!copy)
+        return NULL;
+    char *text = (char *)(copy + argc + 1);
+    for (int i = 0; i < argc; i++) {
+        copy[i] = text;
+        text = stpcpy(text, argv[i]) + 1;
+    }
+    copy[argc] = NULL;
+    return copy;
+}
+
+int sim_run_body(void *context, int rank)
+{
+    const struct sim_run *run = context;
+    struct sim_rank *self = sim_self;
+    struct failure failure = {0};
+    int image = run->first_image + rank;
+    if (self->world->threaded)
+        sim_run_signal_stack();
+    sim_libc_init(&self->libc, run->program, image);
+    char **argv = copy_arguments(run->argc, run->argv);
+    if (!argv || sim_program_image(run->program, image, &failure)) {
+        fprintf(stderr, "rank %d: %s\n", rank, argv ? failure.text : "out of memory for the arguments");
+        sim_rank_abort(self, 1);
+    }
+    int code = sim_program_main(run->program, image)(run->argc, argv, environ);
+    sim_libc_finish(&self->libc, code);
+    free(argv);
+    return code;
+}
+
+/* What libc_hooks.h asks of the machine. */
+
+struct sim_libc_state *sim_libc_current(void)
+{
+    return sim_self ? &sim_self->libc : NULL;
+}
+
+void sim_rank_exit(int status, enum sim_exit how)
+{
+    struct sim_rank *rank = sim_self;
+    if (!rank)
+        return;
+    if (how == SIM_EXIT_ABORT || how == SIM_EXIT_ASSERT)
+        sim_rank_leave(rank, SIM_CRASHED, SIGABRT);
+    sim_rank_leave(rank, SIM_DONE, status);
+}
+
+void sim_rank_yield(void)
+{
+    MPIX_Yield();
+}
+
+void sim_rank_thread_begin(struct sim_libc_state *parent)
+{
+    sim_self = (struct sim_rank *)(void *)((char *)parent - offsetof(struct sim_rank, libc));
+}
+
+void sim_rank_thread_end(struct sim_libc_state *parent)
+{
+    (void)parent;
+    sim_self = NULL;
+}
