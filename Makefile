@@ -44,7 +44,11 @@ Q        := $(if $(V),,@)
 
 stub     := $(BUILD)/lib/libmpi_abi.so.1
 
-all: $(BUILD)/simrun $(stub)
+# What programs under test are compiled with: these headers and nothing else of ours, and a compiler wrapper.
+public   := $(addprefix $(BUILD)/include/simrun/,$(notdir $(wildcard sim/mpi.h sim/mpix.h collectives/diff.h)))
+tools    := $(stub) $(public) $(BUILD)/simcc
+
+all: $(BUILD)/simrun $(tools)
 
 $(BUILD)/simrun: $(objects)
 	@echo "link $@"
@@ -66,6 +70,16 @@ $(stub): sim/libmpi_abi.c sim/entry.h sim/functions.h $(BUILD)/gen/extensions.h
 	$Q$(CC) -std=c17 -D_GNU_SOURCE -O2 -fPIC $(WARNINGS) $(INCLUDES) -shared -Wl,-soname,$(@F) -o $@ $<
 	@ln -sf $(@F) $(@:.1=)
 
+$(BUILD)/include/simrun/%.h: sim/%.h
+	@mkdir -p $(@D)
+	@ln -sfr $< $@
+$(BUILD)/include/simrun/%.h: collectives/%.h
+	@mkdir -p $(@D)
+	@ln -sfr $< $@
+$(BUILD)/simcc: cli/simcc
+	@mkdir -p $(@D)
+	@install -m 755 $< $@
+
 $(BUILD)/gen/extensions.h: sim/mpix.h $(wildcard collectives/diff.h)
 	@mkdir -p $(@D)
 	@sed -n '/^static/d; /^[a-z]/s/.*[ *]\(P*MPIX_\w*\|SIM_\w*\|diff_\w*\)(.*/SIM_EXTENSION(\1)/p' $^ >$@
@@ -81,7 +95,7 @@ $(BUILD)/tests/%: $(BUILD)/obj/tests/%.o $(BUILD)/libsimrun.a
 	@mkdir -p $(@D)
 	$Q$(CC) $(ALLFLAGS) -rdynamic -o $@ $< -Wl,--whole-archive $(BUILD)/libsimrun.a -Wl,--no-whole-archive $(LIBS)
 
-$(BUILD)/tests/test_abi: | $(stub)
+$(tests): | $(tools)
 
 test: all $(tests)
 	@prove -e '' $(tests)

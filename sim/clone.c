@@ -9,6 +9,8 @@
  * entry is complete before it is visible and cleared before its memory goes. */
 #include "sim/clone.h"
 
+#include "sim/libc_common.h"
+
 #include <assert.h>
 #include <errno.h>
 #include <stdatomic.h>
@@ -209,6 +211,8 @@ int clone_open(struct clone *clone, const struct image *image, struct resolver *
 void clone_release(struct clone *clone)
 {
     clone_unlist(clone);
+    for (int i = 0; i < clone->count; i++)
+        libc_handlers_forget(&clone->states[i].handlers);
     if (clone->reserved)
         munmap((void *)clone->first, clone->reserved);
     relocate_release(&clone->plan);
@@ -256,6 +260,7 @@ int clone_make(struct clone *clone, int index, struct failure *failure)
 {
     uintptr_t base = clone_base(clone, index);
     struct clone_state *state = &clone->states[index];
+    libc_handlers_forget(&state->handlers);
     if (state->generation) {
         zero_again(clone, base);
     } else if (clone->copied) {
@@ -276,6 +281,11 @@ int clone_make(struct clone *clone, int index, struct failure *failure)
 void clone_thread_begin(void)
 {
     thread.started_by_rank = true;
+}
+
+bool clone_thread_started(void)
+{
+    return thread.started_by_rank;
 }
 
 void clone_thread_end(void)

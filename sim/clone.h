@@ -56,5 +56,6 @@ struct clone *clone_find(uintptr_t address, int *index);
  * with clone_thread_end, which frees them. */
 void clone_thread_begin(void);
 void clone_thread_end(void);
+bool clone_thread_started(void);
 
 #endif

@@ -62,29 +62,22 @@ static bool holds(const char *folder, const char *relative)
     return used < (int)sizeof path && !access(path, R_OK);
 }
 
-/* Walks from the executable's folder towards the root; an installed tree answers at PREFIX, a
- * source tree at its top. */
-const char *const *sim_compile_includes(void)
+/* Walks from the executable's folder towards the root. A build folder answers like an installed
+ * tree: there is a folder with the public headers and nothing else, so that no name of ours can
+ * hide one of the program's or the system's. */
+const char *sim_compile_include(void)
 {
-    static char options[2][PATH_MAX + 32];
-    static const char *found[3];
+    static _Thread_local char option[PATH_MAX + 32];
     char folder[PATH_MAX];
     ssize_t length = readlink("/proc/self/exe", folder, sizeof folder - 1);
     for (folder[length > 0 ? length : 0] = 0; strrchr(folder, '/');) {
         *strrchr(folder, '/') = 0;
-        if (holds(folder, "sim/mpi.h") && holds(folder, "Makefile")) {
-            snprintf(options[0], sizeof options[0], "-I%s/sim", folder);
-            snprintf(options[1], sizeof options[1], "-I%s/collectives", folder);
-            found[0] = options[0], found[1] = options[1];
-            break;
-        }
         if (holds(folder, "include/simrun/mpi.h")) {
-            snprintf(options[0], sizeof options[0], "-I%s/include/simrun", folder);
-            found[0] = options[0];
-            break;
+            snprintf(option, sizeof option, "-I%s/include/simrun", folder);
+            return option;
         }
     }
-    return found;
+    return NULL;
 }
 
 static int cache_find(struct job *job)
@@ -208,8 +201,9 @@ static int arguments_set(struct job *job)
         argument_add(job, flags_always[i]);
     if (says_openmp(job->text))
         argument_add(job, "-fopenmp");
-    for (const char *const *include = sim_compile_includes(); *include; include++)
-        argument_add(job, *include);
+    const char *include = sim_compile_include();
+    if (include)
+        argument_add(job, include);
     argument_add(job, job->real);
     words_add(job, own_words);
     argument_add(job, "-lm");

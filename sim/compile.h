@@ -27,9 +27,8 @@ int sim_compile(const char *path, char *out, size_t size, struct failure *failur
  * tests. */
 bool sim_compile_was_run(void);
 
-/* Folders that hold mpi.h, mpix.h and diff.h, as compiler options ("-I..."), at most two,
- * NULL-terminated. Found from the running executable: a source tree above it, or
- * PREFIX/include/simrun beside it. They live until the process ends. */
-const char *const *sim_compile_includes(void);
+/* The folder that holds mpi.h, mpix.h and diff.h as a compiler option ("-I..."): include/simrun beside or above the
+ * running executable. NULL if there is none. Valid until the thread's next call. */
+const char *sim_compile_include(void);
 
 #endif

@@ -8,8 +8,6 @@
 #include <string.h>
 #include <unistd.h>
 
-extern const char __executable_start, _end;
-
 bool resolve_is_mpi(const char *needed)
 {
     return !strncmp(needed, "libmpi_abi.so", 13);
@@ -31,7 +29,8 @@ static bool directory_expand(const struct image *image, const char *entry, size_
     return used > 0 && used < PATH_MAX;
 }
 
-/* A library stays when its program goes: it may have threads (as OpenMP's has) or handlers for the end of the process. */
+/* A library stays when its program goes: it may have threads (as OpenMP's has) or handlers for the
+ * end of the process. */
 enum { LIBRARY_MODE = RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE };
 
 static void *library_search(const struct image *image, const char *paths, const char *name)
@@ -120,20 +119,29 @@ static uint64_t loader_owned(const char *name)
     return 0;
 }
 
-/* The launcher's own symbols carry no version and win; a library's are taken in the version the
- * program was linked against, so that old binaries keep old behaviour. */
+static bool same_object(void *one, void *other)
+{
+    Dl_info infos[2];
+    return dladdr(one, &infos[0]) && dladdr(other, &infos[1]) &&
+           infos[0].dli_fbase == infos[1].dli_fbase;
+}
+
+/* What comes first wins, as for the dynamic linker: the launcher, then what stands before libc (a
+ * sanitizer, a preloaded library). Where the same library has the symbol in the version the program
+ * was linked against, too, that one is taken, so that old binaries keep old behaviour. */
 static void *library_symbol(const struct resolver *resolver, const char *name, const char *version)
 {
     void *found = dlsym(RTLD_DEFAULT, name);
-    bool launcher = (const char *)found >= &__executable_start && (const char *)found < &_end;
-    if (found && (launcher || !version))
-        return found;
-    void *exact = version ? dlvsym(RTLD_DEFAULT, name, version) : NULL;
-    for (size_t i = 0; !exact && version && i < resolver->library_count; i++)
-        exact = dlvsym(resolver->libraries[i], name, version);
-    for (size_t i = 0; !exact && !found && i < resolver->library_count; i++)
-        found = dlsym(resolver->libraries[i], name);
-    return exact ? exact : found;
+    void *exact = found && version ? dlvsym(RTLD_DEFAULT, name, version) : NULL;
+    if (found)
+        return exact && exact != found && same_object(exact, found) ? exact : found;
+    for (size_t i = 0; version && i < resolver->library_count; i++)
+        if ((found = dlvsym(resolver->libraries[i], name, version)))
+            return found;
+    for (size_t i = 0; i < resolver->library_count; i++)
+        if ((found = dlsym(resolver->libraries[i], name)))
+            return found;
+    return NULL;
 }
 
 struct resolved resolve_symbol(const struct resolver *resolver, const struct image *image,

@@ -1,0 +1,109 @@
+/* Telling ranks from everybody else, and the life of a rank's libc state: see libc_hooks.h. */
+#include "sim/libc_common.h"
+
+#include "sim/clone.h"
+#include "sim/loader.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+extern const char __executable_start, _end;
+
+__attribute__((weak)) struct sim_libc_state *sim_libc_current(void)
+{
+    return NULL;
+}
+
+__attribute__((weak)) void sim_rank_exit(int status, enum sim_exit how)
+{
+    (void)status, (void)how;
+}
+
+__attribute__((weak)) void sim_rank_yield(void)
+{
+}
+
+__attribute__((weak)) void sim_rank_thread_begin(struct sim_libc_state *parent)
+{
+    (void)parent;
+}
+
+__attribute__((weak)) void sim_rank_thread_end(struct sim_libc_state *parent)
+{
+    (void)parent;
+}
+
+static const struct sim_libc_hooks machine = {sim_libc_current, sim_rank_exit, sim_rank_yield,
+                                              sim_rank_thread_begin, sim_rank_thread_end};
+const struct sim_libc_hooks *libc_hooks = &machine;
+
+void sim_libc_use(const struct sim_libc_hooks *hooks)
+{
+    libc_hooks = hooks ? hooks : &machine;
+}
+
+static bool in_launcher(const void *address)
+{
+    return (const char *)address >= &__executable_start && (const char *)address < &_end;
+}
+
+struct sim_libc_state *libc_rank(const void *caller)
+{
+    return in_launcher(caller) ? NULL : libc_hooks->current();
+}
+
+struct sim_libc_state *libc_rank_program(const void *caller)
+{
+    struct sim_libc_state *state = libc_rank(caller);
+    uint64_t offset;
+    if (!state || !state->program || clone_thread_started())
+        return NULL;
+    return sim_program_locate(state->program, state->image, (uintptr_t)caller, &offset) ? state
+                                                                                        : NULL;
+}
+
+void *libc_next(void *_Atomic *cache, const char *name)
+{
+    void *found = atomic_load_explicit(cache, memory_order_acquire);
+    if (!found) {
+        found = dlsym(RTLD_NEXT, name);
+        if (!found)
+            __builtin_trap();
+        atomic_store_explicit(cache, found, memory_order_release);
+    }
+    return found;
+}
+
+void sim_libc_init(struct sim_libc_state *state, struct sim_program *program, int image)
+{
+    *state = (struct sim_libc_state){.program = program, .image = image};
+}
+
+void sim_libc_finish(struct sim_libc_state *state, int status)
+{
+    libc_handlers_run(&state->handlers, status);
+    if (!state->program || state->finished)
+        return;
+    state->finished = true;
+    struct libc_handler **of_image = sim_program_handlers(state->program, state->image);
+    if (of_image)
+        libc_handlers_run(of_image, status);
+    sim_program_finish(state->program, state->image);
+}
+
+void sim_libc_release(struct sim_libc_state *state)
+{
+    libc_handlers_forget(&state->handlers);
+    libc_handlers_forget(&state->quick_handlers);
+    libc_random_release(state->random);
+    *state = (struct sim_libc_state){.program = state->program, .image = state->image};
+}
+
+void sim_libc_thread_carries(void)
+{
+    clone_thread_end();
+}

@@ -1,0 +1,94 @@
+/* What libc keeps once per process, kept once per rank.
+ *
+ * The launcher exports the functions of the `libc_*.c` files under libc's own names. It comes first
+ * in the global scope, so calls from programs and from libraries both arrive here. A call counts as
+ * a rank's when the thread carries a rank and the caller is not the launcher itself; every other
+ * call goes on to the real function.
+ *
+ *   exit _exit _Exit quick_exit abort atexit on_exit at_quick_exit, assert, err(3), error(3),
+ * pthread_exit   end a rank getopt getopt_long getopt_long_only   with optind, opterr, optopt,
+ * optarg of the rank's image rand random drand48 and their families, strtok                   same
+ * sequences as in a process of its own sleep usleep nanosleep clock_nanosleep sched_yield let other
+ * ranks go on; time is logical pthread_create                                                   the
+ * child belongs to its parent's rank
+ *
+ * Left to the machine: errno is a thread-local of the OS thread, which fibers share, so it must be
+ * saved and restored at each switch. Not kept per rank: locale, working directory, umask,
+ * environment, signal dispositions, and the static buffers of localtime, strerror and their like,
+ * which hold until the next switch. fork and exec are not intercepted.
+ *
+ * Under clang's sanitizers pthread_create is not taken over (their runtime is linked into the
+ * launcher and must be the first): threads that a rank starts then share its thread-locals. */
+#ifndef SIM_LIBC_HOOKS_H
+#define SIM_LIBC_HOOKS_H
+
+#include <stdbool.h>
+
+struct sim_program;
+struct libc_handler;
+struct libc_random;
+
+enum sim_exit {
+    SIM_EXIT_NORMAL,    /* exit, after handlers and destructors; also pthread_exit of a rank's first
+                           thread */
+    SIM_EXIT_IMMEDIATE, /* _exit, _Exit */
+    SIM_EXIT_QUICK,     /* quick_exit, after its handlers */
+    SIM_EXIT_ABORT,     /* abort; the status is 134, as a shell would say */
+    SIM_EXIT_ASSERT,    /* a failed assert, whose message is already written */
+};
+
+/* One per rank; its owner embeds it. All zero is valid for a rank without program. */
+struct sim_libc_state {
+    struct sim_program *program;
+    int image;
+    bool finished; /* destructors have run */
+    struct libc_handler *handlers, *quick_handlers;
+    struct libc_random *random; /* made at first use */
+    char *token;                /* where strtok goes on */
+    struct {
+        char *cluster;   /* rest of a word like -abc */
+        int first, last; /* the words passed over so far */
+        bool started, ordered, in_order;
+    } getopt;
+};
+
+/* Before the rank's main; program may be NULL. */
+void sim_libc_init(struct sim_libc_state *state, struct sim_program *program, int image);
+
+/* What the end of a process does: handlers, last registered first, then the image's destructors.
+ * Call it on the rank's own stack when main returns; exit does so itself. Doing it again does
+ * nothing. */
+void sim_libc_finish(struct sim_libc_state *state, int status);
+
+/* Frees what the rank made; handlers that did not run are forgotten, as after _exit. */
+void sim_libc_release(struct sim_libc_state *state);
+
+/* A thread that begins to carry ranks says so: it may have been started by one (a pooled OpenMP
+ * thread). */
+void sim_libc_thread_carries(void);
+
+/* Defined by the machine; the defaults here say that nobody is a rank. */
+
+/* The rank that the calling thread carries, also in threads that a rank started (see below); NULL:
+ * none. */
+struct sim_libc_state *sim_libc_current(void);
+/* Ends the calling rank; does not return for one. May be called on a thread that the rank started.
+ */
+void sim_rank_exit(int status, enum sim_exit how);
+/* Lets the other ranks go on. Called only on a rank's own stack. */
+void sim_rank_yield(void);
+/* Brackets the life of a thread that the rank of `parent` started. */
+void sim_rank_thread_begin(struct sim_libc_state *parent);
+void sim_rank_thread_end(struct sim_libc_state *parent);
+
+/* The same five as a table, for whoever is not the machine (tests). NULL: back to those above. */
+struct sim_libc_hooks {
+    struct sim_libc_state *(*current)(void);
+    void (*exit)(int status, enum sim_exit how);
+    void (*yield)(void);
+    void (*thread_begin)(struct sim_libc_state *parent);
+    void (*thread_end)(struct sim_libc_state *parent);
+};
+void sim_libc_use(const struct sim_libc_hooks *hooks);
+
+#endif

@@ -1,0 +1,64 @@
+/* Threads that a rank starts belong to that rank: see libc_hooks.h.
+ *
+ * Such a thread has thread-locals of its own in the rank's image (sim/clone.h), and the machine is
+ * told which rank it speaks for. This includes the threads of an OpenMP team. */
+#include "sim/libc_common.h"
+
+#include "sim/clone.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) ||                         \
+    __has_feature(memory_sanitizer)
+#define THREADS_LEFT_TO_SANITIZER 1
+#endif
+#endif
+
+#ifndef THREADS_LEFT_TO_SANITIZER
+
+struct birth {
+    struct sim_libc_state *parent;
+    void *(*body)(void *);
+    void *argument;
+};
+
+static void thread_end(void *parent)
+{
+    libc_hooks->thread_end(parent);
+    clone_thread_end();
+}
+
+/* The end comes by return, pthread_exit or cancellation. */
+static void *thread_body(void *argument)
+{
+    struct birth birth = *(struct birth *)argument;
+    void *result;
+    free(argument);
+    clone_thread_begin();
+    libc_hooks->thread_begin(birth.parent);
+    pthread_cleanup_push(thread_end, birth.parent);
+    result = birth.body(birth.argument);
+    pthread_cleanup_pop(1);
+    return result;
+}
+
+int pthread_create(pthread_t *restrict thread, const pthread_attr_t *restrict attributes,
+                   void *(*body)(void *), void *restrict argument)
+{
+    LIBC_REAL(pthread_create);
+    struct sim_libc_state *parent = libc_rank(LIBC_CALLER);
+    struct birth *birth = parent ? malloc(sizeof *birth) : NULL;
+    if (!birth)
+        return parent ? EAGAIN : real(thread, attributes, body, argument);
+    *birth = (struct birth){parent, body, argument};
+    int status = real(thread, attributes, thread_body, birth);
+    if (status)
+        free(birth);
+    return status;
+}
+
+#endif
+typedef int libc_thread_not_empty;
