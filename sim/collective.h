@@ -63,7 +63,7 @@ struct sim_collective_call {
     struct sim_comm *comm;
     struct sim_side send, receive;
     bool in_place;
-    struct sim_op *op;
+    const struct sim_op *op;
     int root;
     int error;
     bool done, stashed;
@@ -80,7 +80,7 @@ struct sim_collective {
     uint32_t number; /* the n-th on this communicator */
     int size, arrived, completed;
     int first, first_root; /* who came first, and what the others are compared with */
-    struct sim_op *first_op;
+    const struct sim_op *first_op;
     size_t first_amount;
     int next_prefix;
     int error;

@@ -13,7 +13,7 @@
 enum { CHUNK = 8 * 1024, TEAM_FROM = 2 << 20 /* bytes of all inputs together */ };
 
 struct fold {
-    struct sim_op *op;
+    const struct sim_op *op;
     const struct sim_datatype *type;
     const char **inputs; /* n addresses, each at the same element */
     int n;
