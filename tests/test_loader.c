@@ -3,8 +3,10 @@
  * this run. */
 #include "sim/loader.h"
 
+#include "sim/libc_hooks.h"
 #include "tests/tap.h"
 
+#include <execinfo.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -249,6 +251,98 @@ static void test_hostile(void)
     tap_note("%d of %d damaged files refused", refusals, 0x700 - 16);
 }
 
+/* What launcher_looks saw. */
+enum { FRAMES_MAX = 32 };
+static struct {
+    void *frames[FRAMES_MAX];
+    int count;
+} looked[2];
+static int look_turn;
+
+/* Called by tests/programs/deep.c. */
+int launcher_looks(void);
+int launcher_looks(void)
+{
+    looked[look_turn].count = backtrace(looked[look_turn].frames, FRAMES_MAX);
+    return looked[look_turn].count;
+}
+
+/* The frames of a backtrace that lie in an image, as places in the file. */
+static int frames_inside(const struct sim_program *program, int index, int turn,
+                         uint64_t out[FRAMES_MAX])
+{
+    int count = 0;
+    for (int i = 0; i < looked[turn].count; i++)
+        count += sim_program_locate(program, index, (uintptr_t)looked[turn].frames[i], &out[count]);
+    return count;
+}
+
+static void test_backtrace(long maps_max, const char *how)
+{
+    uint64_t inside[2][FRAMES_MAX];
+    build("deep.so", "deep.c", "-shared -fPIC -fno-optimize-sibling-calls");
+    struct sim_program *program =
+        sim_program_open_within(in_folder("deep.so"), SIM_LOADER_CLONE, 300, maps_max, &failure);
+    if (!program || sim_program_image(program, 3, &failure) ||
+        sim_program_image(program, 299, &failure)) {
+        tap_ok(false, "images for a backtrace can be made (%s)", how);
+        return;
+    }
+    look_turn = 0;
+    call(program, 3, 0);
+    look_turn = 1;
+    call(program, 299, 0);
+    int counts[2] = {frames_inside(program, 3, 0, inside[0]),
+                     frames_inside(program, 299, 1, inside[1])};
+    tap_is_int(counts[0], 6, "a backtrace goes through all frames of an image (%s)", how);
+    tap_ok(counts[0] < looked[0].count - 2, "and on into the launcher that called it (%s)", how);
+    tap_ok(counts[1] == counts[0] &&
+               !memcmp(inside[0], inside[1], (size_t)counts[0] * sizeof inside[0][0]),
+           "naming the same places for another image (%s)", how);
+    sim_program_close(program);
+}
+
+/* The calling thread as a rank, for code that starts threads. */
+static struct sim_libc_state this_rank;
+static _Thread_local bool carries = true;
+
+static struct sim_libc_state *hook_current(void)
+{
+    return carries ? &this_rank : NULL;
+}
+static void hook_exit(int status, enum sim_exit how)
+{
+    (void)status, (void)how;
+}
+static void hook_yield(void)
+{
+}
+static void hook_thread(struct sim_libc_state *parent)
+{
+    (void)parent;
+}
+
+static void test_team(void)
+{
+    static const struct sim_libc_hooks hooks = {hook_current, hook_exit, hook_yield, hook_thread,
+                                                hook_thread};
+    build("team.so", "team.c", "-shared -fPIC -ftls-model=global-dynamic -fopenmp");
+    struct sim_program *program =
+        sim_program_open(in_folder("team.so"), SIM_LOADER_CLONE, 3, &failure);
+    int wrong = program ? 0 : -1;
+    sim_libc_use(&hooks);
+    for (int round = 0; round < 2 && !wrong; round++)
+        for (int i = 0; i < 3 && !wrong; i++) {
+            sim_libc_init(&this_rank, program, i);
+            wrong = sim_program_image(program, i, &failure) ? -1 : call(program, i, 0);
+        }
+    sim_libc_use(NULL);
+    tap_is_int(
+        wrong, 0,
+        "threads of a rank's OpenMP team have thread-locals of their own, the rank keeps its");
+    sim_program_close(program);
+}
+
 static void test_limits(void)
 {
     struct sim_program *program =
@@ -277,6 +371,13 @@ int main(void)
     test_refusals();
     test_hostile();
     test_limits();
+    test_backtrace(0, "mapped");
+    test_backtrace(1, "copied");
+#if defined(__SANITIZE_THREAD__)
+    tap_skip(1, "the thread sanitizer does not see how the OpenMP library synchronises");
+#else
+    test_team();
+#endif
     char command[80];
     snprintf(command, sizeof command, "rm -rf %s", folder);
     return tap_done() | (system(command) != 0);
