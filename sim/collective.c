@@ -197,6 +197,17 @@ static size_t amount(const struct sim_collective_call *call)
     return side->type ? side->count * side->type->size : 0;
 }
 
+/* A program's own op is a different object on every rank: two of them pass for the same. */
+static bool same_op(const struct sim_op *a, const struct sim_op *b)
+{
+    return a == b || (!a->predefined && !b->predefined);
+}
+
+static const char *op_name(const struct sim_op *op)
+{
+    return op->predefined ? op->label : "an op of the program";
+}
+
 static void check_against_first(struct sim_collective *collective, const struct sim_collective_call *call, int rank)
 {
     char mine[32], theirs[32];
@@ -206,8 +217,8 @@ static void check_against_first(struct sim_collective *collective, const struct 
         snprintf(mine, sizeof mine, "root %d", call->root);
         snprintf(theirs, sizeof theirs, "root %d", collective->first_root);
         complain(collective, MPI_ERR_ROOT, "roots", mine, theirs, rank);
-    } else if (call->kind->reduces && !sim_op_same(call->op, collective->first_op)) {
-        complain(collective, MPI_ERR_OP, "reduction ops", sim_op_name(call->op), sim_op_name(collective->first_op), rank);
+    } else if (call->kind->reduces && !same_op(call->op, collective->first_op)) {
+        complain(collective, MPI_ERR_OP, "reduction ops", op_name(call->op), op_name(collective->first_op), rank);
     } else if (call->kind->uniform && amount(call) != collective->first_amount) {
         snprintf(mine, sizeof mine, "%zu bytes", amount(call));
         snprintf(theirs, sizeof theirs, "%zu bytes", collective->first_amount);

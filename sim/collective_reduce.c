@@ -31,7 +31,7 @@ static void *need(size_t bytes)
 /* The order in which inputs are taken: rank order unless another was asked for and the op commutes. */
 static void permute(struct fold *fold)
 {
-    if (!sim_op_commutes(fold->op))
+    if (!fold->op->commutative)
         return;
     if (fold->order == SIM_REDUCE_RING && fold->n > 1) {
         const char *first = fold->inputs[0];
@@ -86,7 +86,7 @@ static void fold_all(struct fold *fold, size_t count, char *const *outputs, int 
 {
     permute(fold);
     size_t size = fold->type->size;
-    bool plain = fold->type->contiguous && sim_op_is_predefined(fold->op);
+    bool plain = fold->type->contiguous && fold->op->predefined;
     if (!plain) {
         char *result = need(raw_bytes(fold->type, count));
         fold_range(fold, 0, count, result - fold->type->true_lb);
@@ -139,13 +139,14 @@ static bool allreduce_small(struct sim_collective *collective)
 {
     const struct sim_collective_call *mine = own_call(collective);
     size_t bytes = mine->send.type->size * mine->send.count;
-    if (bytes > 64 || !mine->send.type->contiguous || !sim_op_is_predefined(mine->op) ||
+    sim_kernel *kernel = mine->op->predefined ? sim_op_kernel(mine->op, mine->send.type->kind) : NULL;
+    if (bytes > 64 || !kernel || !mine->send.type->contiguous ||
         collective->context->world->options.reduce_order != SIM_REDUCE_LINEAR)
         return false;
     _Alignas(64) char accumulator[64];
     memcpy(accumulator, collective->calls[0]->send.buffer, bytes);
     for (int r = 1; r < collective->size; r++)
-        sim_op_apply_right(mine->op, accumulator, collective->calls[r]->send.buffer, mine->send.count, mine->send.type);
+        kernel(accumulator, collective->calls[r]->send.buffer, accumulator, mine->send.count);
     for (int r = 0; r < collective->size; r++)
         memcpy(collective->calls[r]->receive.buffer, accumulator, bytes);
     return true;

@@ -5,6 +5,7 @@
 #include "sim/errhandler.h"
 #include "sim/handle.h"
 #include "sim/point.h"
+#include "sim/unsupported.h"
 
 #include "traces/recorder.h"
 
@@ -166,6 +167,7 @@ int sim_error_raise(MPI_Comm handle, int error_class, const char *function, cons
     struct sim_comm *comm = handle == MPI_COMM_NULL ? rank->comm_world : sim_comm_get(rank, handle);
     return raise_on(rank, comm ? comm : rank->comm_world, error_class, function, sentence);
 }
+
 
 int sim_error_unsupported(const char *name)
 {
