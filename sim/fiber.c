@@ -68,8 +68,7 @@ __asm__(".text\n"
 static void *fiber_prepare(char *top)
 {
     uint64_t *sp = (uint64_t *)(void *)top;
-    *--sp = 0; /* fiber_main never returns; this keeps the stack 16-byte aligned at its entry */
-    *--sp = 0;
+    *--sp = 0; /* where fiber_main would return to; keeps the stack aligned as at any function's entry */
     *--sp = (uint64_t)(uintptr_t)fiber_main;
     for (int i = 0; i < 6; i++)
         *--sp = 0;
