@@ -106,11 +106,12 @@ static void gather_groups(struct check_context *context)
     context->group_count = number_groups(trace, base);
     context->groups = check_new(context->group_count, sizeof *context->groups);
     context->group_of = check_new(trace->op_count, sizeof *context->group_of);
+    bool planned = trace->outcome == OUTCOME_IMPORTED;
     size_t members = 0;
     for (size_t i = 0; i < trace->op_count; i++) {
         const struct trace_op *op = &trace->ops[i];
         context->group_of[i] = TRACE_NO;
-        if (!is_grouped(trace, op) || op->state == STATE_NEVER ||
+        if (!is_grouped(trace, op) || (op->state == STATE_NEVER && !planned) ||
             op->comm_seq >= base[op->comm + 1] - base[op->comm])
             continue;
         context->group_of[i] = (uint32_t)(base[op->comm] + op->comm_seq);

@@ -13,5 +13,6 @@ void check_p2p(const struct check_context *context, struct findings *findings);
 void check_gradient(const struct check_context *context, struct findings *findings);
 void check_activity(const struct check_context *context, struct findings *findings);
 void check_leaks(const struct check_context *context, struct findings *findings);
+void check_models(const struct check_context *context, struct findings *findings);
 
 #endif

@@ -1,0 +1,67 @@
+/* What every rank will do, in which order, and what meets what: a trace compiled for the abstract
+ * machine (replay.h).
+ *
+ * Rules:
+ *  1. Given the ranks' orders and a source for every wildcard receive, what meets what does not
+ * depend on timing: receives on one (source, destination, communicator) take, in posted order, the
+ * first message left that fits. So a plan fixes it.
+ *  2. The n-th collective call of each rank on a communicator is one slot.
+ *  3. In the batch model messages and calls tied together by batches form a bundle, which moves
+ * when all of it is posted: the greatest fixpoint of "a batch moves if all its members are matched
+ * with members of batches that move".
+ *  4. In a run that ended, what nobody matched completes at once: leaks.c and activity.c speak of
+ * it. In an imported plan (OUTCOME_IMPORTED) it never completes. */
+#ifndef CHECKER_PLAN_H
+#define CHECKER_PLAN_H
+
+#include "checker/context.h"
+
+enum plan_action {
+    PLAN_PASS,      /* no influence on anybody */
+    PLAN_SEND,      /* standard: depends on the model */
+    PLAN_SYNC_SEND, /* always waits for its receive */
+    PLAN_BUFFERED,  /* never waits */
+    PLAN_RECEIVE,
+    PLAN_PROBE, /* waits for a message to be there; takes none */
+    PLAN_COLLECTIVE,
+    PLAN_WAIT_ALL, /* target: the wait op */
+    PLAN_WAIT_ANY
+};
+
+struct plan_step {
+    uint8_t action;  /* enum plan_action */
+    bool starts;     /* completes through a request: the rank goes on at once */
+    uint32_t target; /* partner op, or slot, or the one start waited for; TRACE_NO: none */
+};
+
+struct check_plan {
+    const struct check_context *context;
+    const uint32_t
+        *order; /* op at each position, rank by rank as in ops; NULL: as recorded. Not owned */
+    struct plan_step *steps; /* per op */
+    size_t slot_count;
+    uint32_t *slot_need;   /* posts each slot waits for */
+    uint32_t *bundle_of;   /* per op, TRACE_NO: in none; NULL: no batches */
+    uint32_t *bundle_need; /* posts each bundle waits for */
+    size_t bundle_count;
+    bool crosses; /* something meets another partner than in the trace: the first such pair */
+    uint32_t crossing, met;
+};
+
+/* A wildcard receive takes a message of this rank instead of the recorded one. */
+struct plan_choice {
+    uint32_t receive, source;
+};
+
+struct plan_options {
+    const uint32_t *order; /* NULL: as recorded */
+    const struct plan_choice *choices;
+    size_t choice_count;
+    bool backward_only; /* only ops of backward passes; the rest is taken as done */
+};
+
+void check_plan_init(struct check_plan *plan, const struct check_context *context,
+                     const struct plan_options *options);
+void check_plan_release(struct check_plan *plan);
+
+#endif

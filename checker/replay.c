@@ -1,0 +1,336 @@
+#include "checker/replay.h"
+
+#include "checker/memory.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What a rank waits for, as one number: an op to be posted, a slot or a bundle to be full. */
+enum { KEY_DONE = UINT32_MAX - 1 }; /* in `waiting`: the op is posted, the slot or bundle full */
+
+struct waiter {
+    uint32_t rank, next;
+};
+
+struct machine {
+    const struct check_plan *plan;
+    const struct trace *trace;
+    enum check_model model;
+    size_t *next; /* per rank: position of the op it stands before or in */
+    bool *posted; /* per rank: that op is posted */
+    bool *ready;  /* per rank: on the stack */
+    uint32_t *stack;
+    size_t top;
+    uint32_t *waiting; /* per key: ops, then slots, then bundles: list of waiters, or KEY_DONE */
+    uint32_t *posts;   /* per slot, then per bundle */
+    struct waiter *waiters;
+    size_t waiter_count, waiter_room;
+    uint32_t free_waiter;
+    size_t slots, bundles; /* first key of each */
+};
+
+static void wake(struct machine *machine, uint32_t rank)
+{
+    if (machine->ready[rank])
+        return;
+    machine->ready[rank] = true;
+    machine->stack[machine->top++] = rank;
+}
+
+static void fulfil(struct machine *machine, size_t key)
+{
+    uint32_t at = machine->waiting[key];
+    machine->waiting[key] = KEY_DONE;
+    while (at != TRACE_NO && at != KEY_DONE) {
+        uint32_t next = machine->waiters[at].next;
+        wake(machine, machine->waiters[at].rank);
+        machine->waiters[at].next = machine->free_waiter;
+        machine->free_waiter = at;
+        at = next;
+    }
+}
+
+static void wait_on(struct machine *machine, size_t key, uint32_t rank)
+{
+    uint32_t at = machine->free_waiter;
+    if (at == TRACE_NO) {
+        machine->waiters = check_grow(machine->waiters, &machine->waiter_room,
+                                      machine->waiter_count + 1, sizeof *machine->waiters);
+        at = (uint32_t)machine->waiter_count++;
+    } else {
+        machine->free_waiter = machine->waiters[at].next;
+    }
+    machine->waiters[at] = (struct waiter){.rank = rank, .next = machine->waiting[key]};
+    machine->waiting[key] = at;
+}
+
+static void count_post(struct machine *machine, size_t key, uint32_t need)
+{
+    if (++machine->posts[key - machine->slots] == need)
+        fulfil(machine, key);
+}
+
+static void post(struct machine *machine, uint32_t op)
+{
+    const struct check_plan *plan = machine->plan;
+    const struct plan_step *step = &plan->steps[op];
+    if (step->action == PLAN_PASS)
+        return;
+    fulfil(machine, op);
+    if (step->action == PLAN_COLLECTIVE)
+        count_post(machine, machine->slots + step->target, plan->slot_need[step->target]);
+    if (machine->model == CHECK_BATCH && plan->bundle_of && plan->bundle_of[op] != TRACE_NO)
+        count_post(machine, machine->bundles + plan->bundle_of[op],
+                   plan->bundle_need[plan->bundle_of[op]]);
+}
+
+enum { NOTHING_LACKS = -1, NOBODY_HAS = -2 };
+
+/* The key that op (a start or a blocking one) still lacks. */
+static int64_t lack_of(const struct machine *machine, uint32_t op)
+{
+    const struct check_plan *plan = machine->plan;
+    const struct plan_step *step = &plan->steps[op];
+    int64_t key = NOTHING_LACKS;
+    switch (step->action) {
+    case PLAN_SEND:
+        if (machine->model == CHECK_EAGER)
+            return NOTHING_LACKS;
+        key = step->target;
+        break;
+    case PLAN_SYNC_SEND:
+    case PLAN_RECEIVE:
+    case PLAN_PROBE:
+        key = step->target;
+        break;
+    case PLAN_COLLECTIVE:
+        key = (int64_t)machine->slots + step->target;
+        break;
+    default:
+        return NOTHING_LACKS;
+    }
+    if (key == TRACE_NO)
+        return NOBODY_HAS;
+    if (machine->model == CHECK_BATCH && plan->bundle_of && plan->bundle_of[op] != TRACE_NO)
+        key = (int64_t)machine->bundles + plan->bundle_of[op];
+    return key >= 0 && machine->waiting[key] == KEY_DONE ? NOTHING_LACKS : key;
+}
+
+enum { REQUESTS_STACK = 64 };
+
+/* Which requests a wait names; `few` is used when they fit, else the result must be freed. */
+static uint32_t *requests_of(const struct trace *trace, uint32_t wait, uint32_t *few, size_t *count)
+{
+    *count = trace_op_requests(trace, wait, few, REQUESTS_STACK);
+    if (*count <= REQUESTS_STACK)
+        return few;
+    uint32_t *all = check_new(*count, sizeof *all);
+    *count = trace_op_requests(trace, wait, all, *count);
+    return all;
+}
+
+/* For a wait: the key of the first request (all) or of every request (any: registered here) that is
+ * not complete. */
+static int64_t lack_of_wait(struct machine *machine, uint32_t rank, uint32_t wait, bool any,
+                            bool registering)
+{
+    uint32_t few[REQUESTS_STACK];
+    size_t count;
+    uint32_t *starts = requests_of(machine->trace, wait, few, &count);
+    int64_t lack = NOTHING_LACKS;
+    for (size_t i = 0; i < count; i++) {
+        int64_t key =
+            starts[i] < machine->trace->op_count ? lack_of(machine, starts[i]) : NOTHING_LACKS;
+        if (any && key == NOTHING_LACKS) {
+            lack = NOTHING_LACKS;
+            break;
+        }
+        if (key == NOTHING_LACKS || lack != NOTHING_LACKS)
+            continue;
+        lack = key;
+        if (!any)
+            break;
+    }
+    for (size_t i = 0; i < count && any && registering && lack != NOTHING_LACKS; i++) {
+        int64_t key = lack_of(machine, starts[i]);
+        if (key >= 0)
+            wait_on(machine, (size_t)key, rank);
+    }
+    if (starts != few)
+        free(starts);
+    return lack;
+}
+
+static int64_t lack_at(struct machine *machine, uint32_t rank, uint32_t op, bool registering)
+{
+    const struct plan_step *step = &machine->plan->steps[op];
+    if (step->action == PLAN_WAIT_ALL || step->action == PLAN_WAIT_ANY)
+        return lack_of_wait(machine, rank, op, step->action == PLAN_WAIT_ANY, registering);
+    return step->starts ? NOTHING_LACKS : lack_of(machine, op);
+}
+
+static uint32_t op_at(const struct machine *machine, size_t position)
+{
+    return machine->plan->order ? machine->plan->order[position] : (uint32_t)position;
+}
+
+static void run_rank(struct machine *machine, uint32_t rank)
+{
+    size_t end = machine->trace->rank_begin[rank + 1];
+    for (size_t at = machine->next[rank]; at < end; at = ++machine->next[rank]) {
+        uint32_t op = op_at(machine, at);
+        const struct plan_step *step = &machine->plan->steps[op];
+        if (step->action == PLAN_PASS)
+            continue;
+        if (!machine->posted[rank])
+            post(machine, op);
+        int64_t lack = lack_at(machine, rank, op, true);
+        machine->posted[rank] = lack != NOTHING_LACKS;
+        if (lack == NOTHING_LACKS)
+            continue;
+        if (lack >= 0 && step->action != PLAN_WAIT_ANY)
+            wait_on(machine, (size_t)lack, rank);
+        return;
+    }
+}
+
+/* ---- explaining where it got stuck ---- */
+
+static bool is_posted(const struct machine *machine, uint32_t op)
+{
+    return machine->waiting[op] == KEY_DONE;
+}
+
+static bool is_member(const struct check_plan *plan, size_t bundles, size_t slots, size_t key,
+                      uint32_t op)
+{
+    if (key >= bundles)
+        return plan->bundle_of && plan->bundle_of[op] == key - bundles;
+    return plan->steps[op].action == PLAN_COLLECTIVE && plan->steps[op].target == key - slots;
+}
+
+/* An op of a slot or bundle that is not yet posted. */
+static uint32_t unposted_member(const struct machine *machine, size_t key)
+{
+    const struct check_plan *plan = machine->plan;
+    if (!plan->order && key < machine->bundles) { /* as recorded, slots are the groups */
+        const struct check_group *group = &plan->context->groups[key - machine->slots];
+        for (uint32_t i = 0; i < group->count; i++)
+            if (!is_posted(machine, plan->context->group_ops[group->first + i]))
+                return plan->context->group_ops[group->first + i];
+        return TRACE_NO;
+    }
+    for (uint32_t op = 0; op < machine->trace->op_count; op++)
+        if (is_member(plan, machine->bundles, machine->slots, key, op) && !is_posted(machine, op))
+            return op;
+    return TRACE_NO;
+}
+
+static uint32_t lacking_op(struct machine *machine, uint32_t rank, uint32_t op)
+{
+    int64_t lack = lack_at(machine, rank, op, false);
+    if (lack < 0)
+        return TRACE_NO;
+    return (size_t)lack < machine->slots ? (uint32_t)lack : unposted_member(machine, (size_t)lack);
+}
+
+/* Follows who lacks what until a rank comes again: everything from its first visit on is the cycle.
+ */
+static void find_cycle(struct machine *machine, struct check_replay *replay)
+{
+    uint32_t ranks = machine->trace->ranks, rank = 0;
+    while (replay->at[rank] == TRACE_NO)
+        rank++;
+    uint32_t *visit = check_new(ranks, sizeof *visit); /* step of the first visit, from 1 */
+    uint32_t *path = check_new(ranks, sizeof *path), *lacks = check_new(ranks, sizeof *lacks);
+    size_t length = 0, first = 0;
+    for (;;) {
+        visit[rank] = (uint32_t)length + 1;
+        path[length] = replay->at[rank];
+        lacks[length] = lacking_op(machine, rank, replay->at[rank]);
+        uint32_t lacked = lacks[length++];
+        if (lacked == TRACE_NO || replay->at[machine->trace->ops[lacked].rank] == TRACE_NO) {
+            first = length - 1; /* nobody has it: this op alone is the cause */
+            break;
+        }
+        rank = machine->trace->ops[lacked].rank;
+        if (visit[rank]) {
+            first = visit[rank] - 1;
+            break;
+        }
+    }
+    replay->cycle_count = length - first;
+    replay->cycle = check_new(replay->cycle_count, sizeof *replay->cycle);
+    replay->lacks = check_new(replay->cycle_count, sizeof *replay->lacks);
+    memcpy(replay->cycle, path + first, replay->cycle_count * sizeof *path);
+    memcpy(replay->lacks, lacks + first, replay->cycle_count * sizeof *lacks);
+    free(visit);
+    free(path);
+    free(lacks);
+}
+
+static void machine_init(struct machine *machine, const struct check_plan *plan,
+                         enum check_model model)
+{
+    const struct trace *trace = plan->context->trace;
+    *machine =
+        (struct machine){.plan = plan, .trace = trace, .model = model, .free_waiter = TRACE_NO};
+    machine->slots = trace->op_count;
+    machine->bundles = machine->slots + plan->slot_count;
+    size_t keys = machine->bundles + plan->bundle_count;
+    machine->next = check_new(trace->ranks, sizeof *machine->next);
+    machine->posted = check_new(trace->ranks, sizeof *machine->posted);
+    machine->ready = check_new(trace->ranks, sizeof *machine->ready);
+    machine->stack = check_new(trace->ranks, sizeof *machine->stack);
+    machine->waiting = check_new(keys, sizeof *machine->waiting);
+    memset(machine->waiting, 0xff, keys * sizeof *machine->waiting);
+    machine->posts = check_new(keys - machine->slots, sizeof *machine->posts);
+    memcpy(machine->next, trace->rank_begin, trace->ranks * sizeof *machine->next);
+    for (size_t slot = 0; slot < plan->slot_count; slot++)
+        if (!plan->slot_need[slot])
+            machine->waiting[machine->slots + slot] = KEY_DONE;
+}
+
+static void machine_release(struct machine *machine)
+{
+    free(machine->next);
+    free(machine->posted);
+    free(machine->ready);
+    free(machine->stack);
+    free(machine->waiting);
+    free(machine->posts);
+    free(machine->waiters);
+}
+
+void check_replay_run(const struct check_plan *plan, enum check_model model,
+                      struct check_replay *replay)
+{
+    struct machine machine;
+    const struct trace *trace = plan->context->trace;
+    machine_init(&machine, plan, model);
+    for (uint32_t rank = trace->ranks; rank-- > 0;)
+        wake(&machine, rank);
+    while (machine.top) {
+        uint32_t rank = machine.stack[--machine.top];
+        machine.ready[rank] = false;
+        run_rank(&machine, rank);
+    }
+    *replay = (struct check_replay){.at = check_new(trace->ranks, sizeof *replay->at)};
+    for (uint32_t rank = 0; rank < trace->ranks; rank++) {
+        bool ended = machine.next[rank] == trace->rank_begin[rank + 1];
+        replay->at[rank] = ended ? TRACE_NO : op_at(&machine, machine.next[rank]);
+        replay->stuck = replay->stuck || !ended;
+    }
+    if (replay->stuck)
+        find_cycle(&machine, replay);
+    machine_release(&machine);
+}
+
+void check_replay_release(struct check_replay *replay)
+{
+    free(replay->at);
+    free(replay->cycle);
+    free(replay->lacks);
+    *replay = (struct check_replay){0};
+}

@@ -1,0 +1,26 @@
+/* The abstract machine: executes a plan under one progress model and says where it gets stuck.
+ * Linear time.
+ *
+ * Collectives synchronise all their callers (strict). Nothing is random: what can be done is done,
+ * and because what meets what is fixed by the plan, the order in which ranks take turns does not
+ * change the outcome. */
+#ifndef CHECKER_REPLAY_H
+#define CHECKER_REPLAY_H
+
+#include "checker/plan.h"
+
+struct check_replay {
+    bool stuck;
+    uint32_t *at;    /* per rank: the op it stands in, TRACE_NO when it ran to its end */
+    uint32_t *cycle; /* when stuck: ops, one per rank, each waiting for the rank of the next, the
+                        last for the first */
+    uint32_t *lacks; /* per op of the cycle: the op of the next rank that it lacks; TRACE_NO where
+                        nobody has one */
+    size_t cycle_count;
+};
+
+void check_replay_run(const struct check_plan *plan, enum check_model model,
+                      struct check_replay *replay);
+void check_replay_release(struct check_replay *replay);
+
+#endif
