@@ -13,9 +13,9 @@
 /* What a member brings along; `made` is where its new handle goes. */
 struct creation {
     MPI_Comm *made;
-    int color, key;             /* split */
+    int color, key;                /* split */
     const struct sim_group *group; /* create */
-    struct sim_topology *topology; /* dup: to be shared; topology constructors: the new one */
+    const struct sim_topology_plan *plan; /* topology constructors */
 };
 
 static void give(struct sim_collective_call *call, struct sim_context *context, int position)
@@ -57,7 +57,42 @@ static int compare_places(const void *left, const void *right)
     return a->rank - b->rank; /* equal keys keep their order */
 }
 
-static void split_execute(struct sim_collective *collective)
+/* The topology these members agree on; NULL, and each of them is told why, when they do not. */
+static struct sim_topology *build_for(struct sim_collective *collective, const int *ranks, int members)
+{
+    const struct sim_topology_plan **plans = calloc((size_t)members, sizeof(struct sim_topology_plan *));
+    assert(plans);
+    for (int i = 0; i < members; i++)
+        plans[i] = ((const struct creation *)collective->calls[ranks[i]]->argument)->plan;
+    char complaint[160];
+    int error = MPI_SUCCESS;
+    struct sim_topology *topology = sim_topology_build(plans, members, &error, complaint);
+    for (int i = 0; !topology && i < members; i++) {
+        collective->calls[ranks[i]]->error = error;
+        memcpy(collective->calls[ranks[i]]->comm->owner->complaint, complaint, sizeof complaint);
+    }
+    free(plans);
+    return topology;
+}
+
+static void topology_execute(struct sim_collective *collective)
+{
+    int *ranks = malloc((size_t)collective->size * sizeof *ranks);
+    assert(ranks);
+    for (int r = 0; r < collective->size; r++)
+        ranks[r] = r;
+    struct sim_topology *topology = build_for(collective, ranks, collective->size);
+    if (topology) {
+        struct sim_context *context =
+            context_like(collective, sim_group_include(collective->context->group, topology->size, ranks));
+        context->topology = topology;
+        for (int r = 0; r < topology->size; r++)
+            give(collective->calls[r], context, r);
+    }
+    free(ranks);
+}
+
+static void split_into(struct sim_collective *collective, bool with_topology)
 {
     int n = collective->size;
     struct place *places = malloc((size_t)n * sizeof *places);
@@ -73,12 +108,26 @@ static void split_execute(struct sim_collective *collective)
             ranks[to - from] = places[to].rank;
         if (places[from].color == MPI_UNDEFINED)
             continue;
+        struct sim_topology *topology = NULL;
+        if (with_topology && !(topology = build_for(collective, ranks, to - from)))
+            continue;
         struct sim_context *context = context_like(collective, sim_group_include(collective->context->group, to - from, ranks));
+        context->topology = topology;
         for (int i = from; i < to; i++)
             give(collective->calls[places[i].rank], context, i - from);
     }
     free(places);
     free(ranks);
+}
+
+static void split_execute(struct sim_collective *collective)
+{
+    split_into(collective, false);
+}
+
+static void cart_sub_execute(struct sim_collective *collective)
+{
+    split_into(collective, true);
 }
 
 /* Members of one group get one context; groups of different members may be disjoint, so several may be made at once. */
@@ -99,29 +148,20 @@ static void create_execute(struct sim_collective *collective)
     }
 }
 
-static void topology_execute(struct sim_collective *collective)
-{
-    const struct creation *first = collective->calls[0]->argument;
-    int size = first->key;
-    int *ranks = malloc((size_t)size * sizeof *ranks);
-    assert(ranks);
-    for (int r = 0; r < size; r++)
-        ranks[r] = r;
-    struct sim_context *context = context_like(collective, sim_group_include(collective->context->group, size, ranks));
-    free(ranks);
-    context->topology = sim_topology_merge(collective->calls, size);
-    for (int r = 0; r < size; r++)
-        give(collective->calls[r], context, r);
-}
-
 static const struct sim_collective_kind comm_dup = {
     .name = "Comm_dup", .synchronisation = SIM_NEEDS_ALL, .execute = dup_execute};
 static const struct sim_collective_kind comm_split = {
     .name = "Comm_split", .synchronisation = SIM_NEEDS_ALL, .execute = split_execute};
 static const struct sim_collective_kind comm_create = {
     .name = "Comm_create", .synchronisation = SIM_NEEDS_ALL, .execute = create_execute};
-static const struct sim_collective_kind comm_topology = {
-    .name = "Topology constructor", .synchronisation = SIM_NEEDS_ALL, .execute = topology_execute};
+static const struct sim_collective_kind comm_cart_sub = {
+    .name = "Cart_sub", .synchronisation = SIM_NEEDS_ALL, .execute = cart_sub_execute};
+static const struct sim_collective_kind comm_topology[] = {
+    [SIM_CART_CREATE] = {.name = "Cart_create", .synchronisation = SIM_NEEDS_ALL, .execute = topology_execute},
+    [SIM_GRAPH_CREATE] = {.name = "Graph_create", .synchronisation = SIM_NEEDS_ALL, .execute = topology_execute},
+    [SIM_DIST_GRAPH_CREATE] = {.name = "Dist_graph_create", .synchronisation = SIM_NEEDS_ALL, .execute = topology_execute},
+    [SIM_DIST_GRAPH_CREATE_ADJACENT] = {
+        .name = "Dist_graph_create_adjacent", .synchronisation = SIM_NEEDS_ALL, .execute = topology_execute}};
 
 static int run(struct sim_comm *comm, const struct sim_collective_kind *kind, const struct creation *creation)
 {
@@ -130,14 +170,15 @@ static int run(struct sim_comm *comm, const struct sim_collective_kind *kind, co
     return sim_collective_run(&call);
 }
 
-int sim_comm_create_topology(struct sim_comm *comm, struct sim_topology *topology, int size, MPI_Comm *made)
+int sim_comm_create_topology(struct sim_comm *comm, enum sim_topology_constructor constructor, const struct sim_topology_plan *plan,
+                             MPI_Comm *made)
 {
-    return run(comm, &comm_topology, &(struct creation){.made = made, .topology = topology, .key = size});
+    return run(comm, &comm_topology[constructor], &(struct creation){.made = made, .plan = plan});
 }
 
-struct sim_topology *sim_topology_of_call(const struct sim_collective_call *call)
+int sim_comm_split_topology(struct sim_comm *comm, int color, int key, const struct sim_topology_plan *plan, MPI_Comm *made)
 {
-    return ((const struct creation *)call->argument)->topology;
+    return run(comm, &comm_cart_sub, &(struct creation){.made = made, .color = color, .key = key, .plan = plan});
 }
 
 static int dup(MPI_Comm handle, MPI_Comm *made, const char *function)
