@@ -4,6 +4,7 @@
 #include "checker/properties.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 /* How wrong a row is: error over tolerance; what is no number is worse than any number. */
@@ -11,6 +12,16 @@ static double badness(const struct trace_gradient *row)
 {
     double ratio = row->tolerance > 0 ? row->error / row->tolerance : row->error;
     return isnan(ratio) ? INFINITY : ratio;
+}
+
+/* Such a finding names no operation: the variable's name tells it from the others. */
+static void sign(struct finding *finding, const char *name)
+{
+    uint64_t hash = UINT64_C(0xcbf29ce484222325);
+    for (const char *at = name; *at; at++)
+        hash = (hash ^ (unsigned char)*at) * UINT64_C(0x100000001b3);
+    snprintf(finding->fingerprint, sizeof finding->fingerprint, "%s-%016llx", finding->code,
+             (unsigned long long)hash);
 }
 
 static void report_variable(const struct trace *trace, size_t first, struct findings *findings,
@@ -53,6 +64,7 @@ static void report_variable(const struct trace *trace, size_t first, struct find
                    wrong, all, name);
     finding->confirmation = CONFIRM_HAPPENED;
     finding_seal(finding, trace);
+    sign(finding, name);
 }
 
 void check_gradient(const struct check_context *context, struct findings *findings)

@@ -1,4 +1,4 @@
-/* L002 messages never received, L008 starts nobody waits for, L009 waits for nothing. The other
+/* L002 messages never received, L001 starts nobody waits for, L009 waits for nothing. The other
  * leaks are noted by the machine, which knows the handles; they come through notes.c. */
 #include "checker/places.h"
 #include "checker/properties.h"
@@ -45,7 +45,7 @@ void check_leaks(const struct check_context *context, struct findings *findings)
         if (never_received(op))
             report(trace, "L002", "a message is never received", index, first, findings);
         if (never_waited(op))
-            report(trace, "L008", "nobody waits for the operation", index, first, findings);
+            report(trace, "L001", "nobody waits for the operation", index, first, findings);
         if (op->kind == OP_WAIT && op->flags & OP_INACTIVE)
             report(trace, "L009", "a wait on an inactive request", index, first, findings);
     }
