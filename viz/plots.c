@@ -185,7 +185,7 @@ static void draw_chosen(struct svg *svg, const struct viz_curves *curves, const 
     double cx = x_at(x, curves->chosen_x), cy = y_at(y, curves->chosen_y);
     svg_circle(svg, "chosen", cx, cy, 7, NULL);
     bool right = cx > (LEFT + WIDTH - RIGHT) / 2.0;
-    svg_text(svg, "small bad", cx + (right ? -11 : 11), cy - 8, right ? SVG_END : SVG_START, "%s",
+    svg_text(svg, "small bad", cx + (right ? -11 : 11), cy + 14, right ? SVG_END : SVG_START, "%s",
              curves->chosen ? curves->chosen : "chosen");
 }
 

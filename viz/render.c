@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
@@ -47,7 +48,8 @@ static int text_as_file(const char *text, size_t size)
     return -1;
 }
 
-static int spawn_graphviz(pid_t *child, int input, const char *format, const char *output)
+static int spawn_graphviz(pid_t *child, int input, int alive, const char *format,
+                          const char *output)
 {
     char format_option[16], neato[] = "neato", positions[] = "-n2", quiet[] = "-q",
                             output_option[] = "-o";
@@ -60,6 +62,7 @@ static int spawn_graphviz(pid_t *child, int input, const char *format, const cha
     posix_spawn_file_actions_init(&actions);
     posix_spawnattr_init(&attributes);
     posix_spawn_file_actions_adddup2(&actions, input, STDIN_FILENO);
+    posix_spawn_file_actions_adddup2(&actions, alive, 3);
     posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
     posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
     posix_spawnattr_setpgroup(&attributes, 0);
@@ -70,36 +73,27 @@ static int spawn_graphviz(pid_t *child, int input, const char *format, const cha
     return error;
 }
 
-static double now(void)
+static long long now_ms(void)
 {
     struct timespec time;
     clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
+    return time.tv_sec * 1000LL + time.tv_nsec / 1000000;
 }
 
-/* Waits for the child until `seconds` are over, then kills its process group. False when it had to.
- */
-static bool wait_limited(pid_t child, unsigned seconds, int *status)
+/* Waits until the other end of `alive`, which only the child holds, is closed: the child is gone.
+ * When the time is over, kills its process group. False when it had to. */
+static bool wait_limited(pid_t child, int alive, unsigned seconds, int *status)
 {
-    double end = now() + seconds;
-    long pause_ns = 200000; /* grows to 20 ms: short renders are not made to wait */
-    for (;;) {
-        pid_t done = waitpid(child, status, WNOHANG);
-        if (done == child)
-            return true;
-        if (done < 0 && errno != EINTR)
-            return false;
-        if (now() >= end)
-            break;
-        struct timespec pause = {0, pause_ns};
-        nanosleep(&pause, NULL);
-        pause_ns = pause_ns < 20000000 ? pause_ns * 2 : pause_ns;
-    }
-    kill(-child, SIGKILL);
-    kill(child, SIGKILL);
+    long long end = now_ms() + seconds * 1000LL;
+    struct pollfd ends = {.fd = alive, .events = POLLIN};
+    bool gone = false;
+    for (long long left = end - now_ms(); left > 0 && !gone; left = end - now_ms())
+        gone = poll(&ends, 1, left < 60000 ? (int)left : 60000) > 0;
+    if (!gone)
+        kill(-child, SIGKILL);
     while (waitpid(child, status, 0) < 0 && errno == EINTR)
         ;
-    return false;
+    return gone;
 }
 
 /* Why Graphviz made no picture, in `reason`; true if it made one. */
@@ -107,12 +101,20 @@ static bool run_graphviz(int input, const char *format, const char *output, unsi
                          char reason[REASON_ROOM])
 {
     pid_t child = 0;
-    int status = 0, error = spawn_graphviz(&child, input, format, output);
+    int status = 0, alive[2];
+    if (pipe2(alive, O_CLOEXEC) != 0) {
+        snprintf(reason, REASON_ROOM, "no pipe to Graphviz: %s", strerror(errno));
+        return false;
+    }
+    int error = spawn_graphviz(&child, input, alive[1], format, output);
+    close(alive[1]);
+    bool in_time = error != 0 || wait_limited(child, alive[0], seconds, &status);
+    close(alive[0]);
     if (error == ENOENT)
         snprintf(reason, REASON_ROOM, "Graphviz's neato is not installed (package graphviz)");
     else if (error)
         snprintf(reason, REASON_ROOM, "Graphviz's neato cannot be run: %s", strerror(error));
-    else if (!wait_limited(child, seconds, &status))
+    else if (!in_time)
         snprintf(reason, REASON_ROOM, "Graphviz was not done after %u s", seconds);
     else if (WIFEXITED(status) && WEXITSTATUS(status) == 127)
         snprintf(reason, REASON_ROOM, "Graphviz's neato is not installed (package graphviz)");
