@@ -118,6 +118,10 @@ static void rank_end(struct sim_libc_state *state, int status, enum sim_exit how
 {
     if (!state)
         return;
+    if (clone_thread_started()) {
+        fprintf(stderr, "a thread that a rank started ended the program: this ends all ranks\n");
+        return;
+    }
     if (how == SIM_EXIT_NORMAL)
         sim_libc_finish(state, status);
     if (how == SIM_EXIT_QUICK)

@@ -71,6 +71,12 @@ void *libc_next(void *_Atomic *cache, const char *name)
     void *found = atomic_load_explicit(cache, memory_order_acquire);
     if (!found) {
         found = dlsym(RTLD_NEXT, name);
+        /* OpenMP's library may have come with the program only. */
+        static const char *const teams[] = {"libgomp.so.1", "libomp.so.5", "libomp.so"};
+        for (size_t i = 0; !found && i < sizeof teams / sizeof *teams; i++) {
+            void *team = dlopen(teams[i], RTLD_LAZY | RTLD_NOLOAD);
+            found = team ? dlsym(team, name) : NULL;
+        }
         if (!found)
             __builtin_trap();
         atomic_store_explicit(cache, found, memory_order_release);

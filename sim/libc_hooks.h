@@ -67,6 +67,12 @@ void sim_libc_release(struct sim_libc_state *state);
  * thread). */
 void sim_libc_thread_carries(void);
 
+/* Where the calling thread stands: on a rank's own stack (or it is no rank's at all); there, but
+ * inside an OpenMP region of the rank, where it must not be suspended; or in a thread that a rank
+ * started. One read of a thread-local. */
+enum sim_libc_place { SIM_LIBC_RANK, SIM_LIBC_REGION, SIM_LIBC_THREAD };
+enum sim_libc_place sim_libc_place(void);
+
 /* Defined by the machine; the defaults here say that nobody is a rank. */
 
 /* The rank that the calling thread carries, also in threads that a rank started (see below); NULL:
@@ -77,7 +83,8 @@ struct sim_libc_state *sim_libc_current(void);
 void sim_rank_exit(int status, enum sim_exit how);
 /* Lets the other ranks go on. Called only on a rank's own stack. */
 void sim_rank_yield(void);
-/* Brackets the life of a thread that the rank of `parent` started. */
+/* Brackets what a thread that a rank started does for the rank of `parent`: a POSIX thread's life,
+ * a team's thread's region. */
 void sim_rank_thread_begin(struct sim_libc_state *parent);
 void sim_rank_thread_end(struct sim_libc_state *parent);
 

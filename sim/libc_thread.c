@@ -6,9 +6,11 @@
 
 #include "sim/clone.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
 
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) ||                         \
@@ -20,14 +22,15 @@
 #ifndef THREADS_LEFT_TO_SANITIZER
 
 struct birth {
-    struct sim_libc_state *parent;
+    struct sim_libc_state *parent; /* NULL: of a team */
     void *(*body)(void *);
     void *argument;
 };
 
 static void thread_end(void *parent)
 {
-    libc_hooks->thread_end(parent);
+    if (parent)
+        libc_hooks->thread_end(parent);
     clone_thread_end();
 }
 
@@ -38,11 +41,20 @@ static void *thread_body(void *argument)
     void *result;
     free(argument);
     clone_thread_begin();
-    libc_hooks->thread_begin(birth.parent);
+    if (birth.parent)
+        libc_hooks->thread_begin(birth.parent);
     pthread_cleanup_push(thread_end, birth.parent);
     result = birth.body(birth.argument);
     pthread_cleanup_pop(1);
     return result;
+}
+
+/* Does an OpenMP library ask, gcc's or clang's? */
+static bool is_team(const void *caller)
+{
+    Dl_info info;
+    return dladdr(caller, &info) && info.dli_fname &&
+           (strstr(info.dli_fname, "libgomp") || strstr(info.dli_fname, "libomp"));
 }
 
 int pthread_create(pthread_t *restrict thread, const pthread_attr_t *restrict attributes,
@@ -53,7 +65,7 @@ int pthread_create(pthread_t *restrict thread, const pthread_attr_t *restrict at
     struct birth *birth = parent ? malloc(sizeof *birth) : NULL;
     if (!birth)
         return parent ? EAGAIN : real(thread, attributes, body, argument);
-    *birth = (struct birth){parent, body, argument};
+    *birth = (struct birth){is_team(LIBC_CALLER) ? NULL : parent, body, argument};
     int status = real(thread, attributes, thread_body, birth);
     if (status)
         free(birth);

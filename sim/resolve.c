@@ -74,6 +74,8 @@ int resolve_open(struct resolver *resolver, const struct image *image, struct fa
             return FAILURE_INPUT;
         }
         resolver->libraries[resolver->library_count++] = library;
+        if (dlsym(library, "__kmpc_fork_call"))
+            resolver->clang_openmp = library;
     }
     return 0;
 }
@@ -131,7 +133,12 @@ static bool same_object(void *one, void *other)
  * was linked against, too, that one is taken, so that old binaries keep old behaviour. */
 static void *library_symbol(const struct resolver *resolver, const char *name, const char *version)
 {
-    void *found = dlsym(RTLD_DEFAULT, name);
+    void *found = resolver->clang_openmp && !strncmp(name, "omp_", 4)
+                      ? dlsym(resolver->clang_openmp, name)
+                      : NULL;
+    if (found)
+        return found;
+    found = dlsym(RTLD_DEFAULT, name);
     void *exact = found && version ? dlvsym(RTLD_DEFAULT, name, version) : NULL;
     if (found)
         return exact && exact != found && same_object(exact, found) ? exact : found;

@@ -30,6 +30,7 @@ struct resolved {
 struct resolver {
     void **libraries;
     size_t library_count;
+    void *clang_openmp; /* the one with clang's OpenMP runtime, NULL if none */
 };
 
 /* Loads the libraries the program names. On failure nothing is held and the sentence names the

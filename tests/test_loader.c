@@ -12,6 +12,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#if defined(__SANITIZE_THREAD__)
+enum { THREAD_SANITIZER = 1 };
+#else
+enum { THREAD_SANITIZER = 0 };
+#endif
+
 static char folder[64];
 static struct failure failure;
 
@@ -304,11 +310,9 @@ static void test_backtrace(long maps_max, const char *how)
 
 /* The calling thread as a rank, for code that starts threads. */
 static struct sim_libc_state this_rank;
-static _Thread_local bool carries = true;
-
 static struct sim_libc_state *hook_current(void)
 {
-    return carries ? &this_rank : NULL;
+    return &this_rank;
 }
 static void hook_exit(int status, enum sim_exit how)
 {
@@ -317,19 +321,34 @@ static void hook_exit(int status, enum sim_exit how)
 static void hook_yield(void)
 {
 }
-static void hook_thread(struct sim_libc_state *parent)
+static int members, strangers;
+static void hook_thread_begin(struct sim_libc_state *parent)
 {
-    (void)parent;
+    __atomic_fetch_add(parent == &this_rank ? &members : &strangers, 1, __ATOMIC_RELAXED);
+}
+static void hook_thread_end(struct sim_libc_state *parent)
+{
+    __atomic_fetch_add(&strangers, parent != &this_rank, __ATOMIC_RELAXED);
 }
 
-static void test_team(void)
+static void test_team(const char *compiler)
 {
-    static const struct sim_libc_hooks hooks = {hook_current, hook_exit, hook_yield, hook_thread,
-                                                hook_thread};
-    build("team.so", "team.c", "-shared -fPIC -ftls-model=global-dynamic -fopenmp");
-    struct sim_program *program =
-        sim_program_open(in_folder("team.so"), SIM_LOADER_CLONE, 3, &failure);
+    static const struct sim_libc_hooks hooks = {hook_current, hook_exit, hook_yield,
+                                                hook_thread_begin, hook_thread_end};
+    char command[256];
+    snprintf(command, sizeof command,
+             "%s -O2 -shared -fPIC -fopenmp -o %s/%s-team.so tests/programs/team.c 2>/dev/null",
+             compiler, folder, compiler);
+    if (THREAD_SANITIZER || system(command)) {
+        tap_skip(2, THREAD_SANITIZER ? "the thread sanitizer does not see how OpenMP synchronises"
+                                     : "no such compiler");
+        return;
+    }
+    char name[32];
+    snprintf(name, sizeof name, "%s-team.so", compiler);
+    struct sim_program *program = sim_program_open(in_folder(name), SIM_LOADER_CLONE, 3, &failure);
     int wrong = program ? 0 : -1;
+    members = strangers = 0;
     sim_libc_use(&hooks);
     for (int round = 0; round < 2 && !wrong; round++)
         for (int i = 0; i < 3 && !wrong; i++) {
@@ -337,9 +356,11 @@ static void test_team(void)
             wrong = sim_program_image(program, i, &failure) ? -1 : call(program, i, 0);
         }
     sim_libc_use(NULL);
-    tap_is_int(
-        wrong, 0,
-        "threads of a rank's OpenMP team have thread-locals of their own, the rank keeps its");
+    tap_ok(members == 2 * 3 * 3 * 3 && !strangers,
+           "%s: a team's threads belong to the rank for each of its regions", compiler);
+    tap_is_int(wrong, 0, "%s: they have thread-locals of their own, the rank keeps its", compiler);
+    if (wrong)
+        tap_note("%s", failure.text);
     sim_program_close(program);
 }
 
@@ -373,10 +394,11 @@ int main(void)
     test_limits();
     test_backtrace(0, "mapped");
     test_backtrace(1, "copied");
-#if defined(__SANITIZE_THREAD__)
-    tap_skip(1, "the thread sanitizer does not see how the OpenMP library synchronises");
+    test_team("gcc");
+#if defined(__SANITIZE_ADDRESS__) /* gcc's: its leak checker crashes on sleeping threads of clang's OpenMP */
+    tap_skip(2, "gcc's leak checker and clang's OpenMP do not go together");
 #else
-    test_team();
+    test_team("clang");
 #endif
     char command[80];
     snprintf(command, sizeof command, "rm -rf %s", folder);
