@@ -1,0 +1,31 @@
+/* The table of mutants: see mutant.h. */
+#include "collectives/mutant.h"
+
+#include "collectives/state.h"
+
+#include <string.h>
+
+const struct diff_mutant_row diff_mutants[DIFF_MUTANT_COUNT] = {
+#define X(enumerator, name, text) {name, text},
+    DIFF_MUTANTS(X)
+#undef X
+};
+
+int diff_mutant_number(const char *name)
+{
+    if (!name)
+        return MUTANT_NONE;
+    for (int i = 0; i < DIFF_MUTANT_COUNT; i++)
+        if (strcmp(diff_mutants[i].name, name) == 0)
+            return i;
+    return -1;
+}
+
+bool diff_mutant_set(const char *name)
+{
+    int number = diff_mutant_number(name);
+    if (number < 0)
+        return false;
+    state_get()->mutant = number;
+    return true;
+}

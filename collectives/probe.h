@@ -1,0 +1,113 @@
+/* The probe: how a gradient check looks into a world and pushes at it.
+ *
+ * Whoever runs a world sets one probe in MPIX_SLOT_PROBE of all its ranks. In the base world it
+ * collects each rank's inputs, objective and gradients. In a perturbed world it tells what to add
+ * to which input, collects the objective, and backward passes do nothing. Each rank touches only
+ * its own row, so no lock.
+ *
+ * An epoch is one filling of a tape: inputs and objectives belong to one, and a gradient is checked
+ * against the objective of its own epoch only. Epoch 0 is that of the marks. */
+#ifndef COLLECTIVES_PROBE_H
+#define COLLECTIVES_PROBE_H
+
+#include <diff.h>
+#include <stdint.h>
+
+struct diff_state;
+
+enum probe_mode { PROBE_BASE, PROBE_PERTURBED };
+
+struct probe_input {
+    char *name;
+    const void *site;
+    enum diff_type type;
+    size_t count; /* values; a complex one has two parts */
+    uint32_t epoch;
+    bool replicated, marked;
+    double *values;   /* parts, as doubles */
+    double *gradient; /* parts; NULL when the program never had one */
+    bool has_gradient;
+};
+
+struct probe_objective {
+    double value;     /* sum of this rank's losses in the epoch */
+    double magnitude; /* sum of absolute values */
+    bool replicated;  /* J is the value, not the sum over ranks */
+    bool present;
+};
+
+/* One node's values, kept when the probe traces: for finding the first wrong adjoint. */
+struct probe_node {
+    char name[32];
+    const void *site;
+    uint32_t sequence, record, epoch;
+    uint64_t channel;       /* 0: local */
+    int32_t source, target; /* messages: world ranks; collectives -1 */
+    int32_t tag;
+    uint32_t ordinal;
+    bool ran; /* its adjoint ran */
+    uint32_t input_count, output_count;
+    /* per input: parts of the cotangent this node contributed, and where the input came from */
+    struct probe_value {
+        uint32_t node, output; /* index of the producing node + 1, 0 for an input or constant */
+        uint32_t input;        /* index of the probe input + 1, 0 for none */
+        size_t parts;
+        double *cotangent; /* NULL: zero */
+        double *values;    /* outputs only */
+    } * inputs, *outputs;
+};
+
+struct diff_probe_rank {
+    struct probe_input *inputs;
+    size_t input_count, input_room;
+    struct probe_objective *objectives;
+    size_t epoch_count;
+    struct probe_node *nodes;
+    size_t node_count, node_room;
+    size_t inputs_seen;   /* how many this world's rank has met */
+    double kink_distance; /* smallest relative distance to a point without derivative met so far */
+    struct diff_state *state;
+    bool non_finite;
+    double *residuals; /* of lossy coders: kept from the base world, so that they stay constant */
+    size_t residual_count, residual_room, residuals_seen;
+};
+
+struct probe_push {
+    int rank;     /* -1: the copy on every rank */
+    size_t input; /* index on that rank */
+    size_t part;  /* SIZE_MAX: the whole input along `direction` */
+    double step;  /* what is added to the part, or times the direction */
+    const double *direction;
+};
+
+struct diff_probe {
+    enum probe_mode mode;
+    int ranks;
+    struct diff_probe_rank *rows;
+    const struct probe_push *pushes;
+    size_t push_count;
+    const struct diff_probe *base; /* of a perturbed world: what the base world saw */
+    bool trace;                    /* keep every node's values */
+    int seed_rank;                 /* -1, or: only this rank's loss is differentiated */
+    int order;                     /* -1, or an enum diff_order that overrides the program's */
+    const char *mutant;            /* NULL, or a name of diff_mutants[] */
+    bool split_ties;               /* not used by the machine: the tie policy of MAX and MIN */
+};
+
+/* An empty base probe for `ranks` ranks; false without memory. */
+bool diff_probe_init(struct diff_probe *probe, int ranks);
+void diff_probe_release(struct diff_probe *probe);
+
+/* ---- called by the library inside the world ---- */
+
+/* Meets the next input of this rank: adds the perturbation to the values or collects them. Returns
+ * its index. */
+size_t probe_meet_input(struct diff_state *state, const char *name, enum diff_type type,
+                        size_t count, uint32_t epoch, bool replicated, bool marked, void *values);
+void probe_add_objective(struct diff_state *state, uint32_t epoch, double value, bool replicated);
+/* Collects the gradient of the input met as number `index`. */
+void probe_keep_gradient(struct diff_state *state, size_t index, enum diff_type type, size_t count,
+                         const void *values);
+bool probe_perturbed(const struct diff_state *state);
+
+#endif

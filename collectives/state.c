@@ -1,0 +1,102 @@
+/* The rank's state: see state.h. */
+#include "collectives/state.h"
+
+#include "collectives/mutant.h"
+#include "collectives/probe.h"
+#include "collectives/tape.h"
+#include "traces/recorder.h"
+
+#include <mpix.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int order_from_environment(void)
+{
+    const char *text = getenv("SIMRUN_ORDER");
+    if (text && strcmp(text, "program") == 0)
+        return DIFF_ORDER_PROGRAM;
+    if (text && strcmp(text, "data") == 0)
+        return DIFF_ORDER_DATA;
+    return -1;
+}
+
+static void probe_attach(struct diff_state *state, struct diff_probe *probe)
+{
+    int rank = MPIX_World_rank();
+    if (!probe || rank < 0 || rank >= probe->ranks)
+        return;
+    state->probe = probe;
+    state->row = &probe->rows[rank];
+    state->row->state = state;
+    if (probe->order >= 0)
+        state->order_override = probe->order;
+    if (probe->mutant)
+        state->mutant = diff_mutant_number(probe->mutant);
+}
+
+struct diff_state *state_get(void)
+{
+    void **slots = MPIX_Rank_slots();
+    if (!slots) {
+        fprintf(stderr, "diff: called outside a rank\n");
+        abort();
+    }
+    if (slots[MPIX_SLOT_DIFF])
+        return slots[MPIX_SLOT_DIFF];
+    struct diff_state *state = calloc(1, sizeof *state);
+    if (!state)
+        MPIX_Fail("X002", "the differentiable library ran out of memory");
+    slots[MPIX_SLOT_DIFF] = state;
+    state->epochs = 1; /* 0 is that of the marks */
+    state->order_override = order_from_environment();
+    state->mutant = diff_mutant_number(getenv("SIMRUN_MUTANT"));
+    probe_attach(state, slots[MPIX_SLOT_PROBE]);
+    return state;
+}
+
+void state_enter(struct diff_state *state, const void *site)
+{
+    if (state->depth++ > 0)
+        return;
+    state->site = site;
+    record_site_enter(site);
+}
+
+void state_leave(struct diff_state *state)
+{
+    if (--state->depth == 0)
+        record_site_leave();
+}
+
+_Noreturn void state_fail(struct diff_state *state, const char *code, const char *format, ...)
+{
+    char text[400];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    if (state->depth == 0)
+        record_site_enter(state->site);
+    MPIX_Fail(code, text);
+    abort(); /* MPIX_Fail does not return */
+}
+
+void diff_state_release(void *slot)
+{
+    struct diff_state *state = slot;
+    if (!state)
+        return;
+    while (state->tapes) {
+        struct diff_tape *tape = state->tapes;
+        state->tapes = tape->next;
+        tape_release_memory(tape);
+    }
+    while (state->user_ops) {
+        struct diff_user_op *op = state->user_ops;
+        state->user_ops = op->next;
+        free(op);
+    }
+    free(state);
+}

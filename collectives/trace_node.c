@@ -1,0 +1,122 @@
+/* Tracing of nodes into the probe: see trace_node.h. */
+#include "collectives/trace_node.h"
+
+#include "collectives/probe.h"
+
+#include <mpix.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void no_memory(struct diff_state *state)
+{
+    state_fail(state, "X002", "the differentiable library ran out of memory");
+}
+
+static double *parts_of(struct diff_state *state, const struct diff_tensor *x)
+{
+    size_t parts = x->count * diff_type_parts(x->type);
+    double *copy = malloc((parts + 1) * sizeof *copy);
+    if (!copy)
+        no_memory(state);
+    for (size_t i = 0; i < parts; i++)
+        copy[i] = tensor_part(x, i);
+    return copy;
+}
+
+static struct probe_value value_of(struct diff_state *state, const struct diff_tensor *x)
+{
+    struct probe_value value = {.parts = x->count * diff_type_parts(x->type)};
+    if (x->node) {
+        value.node = x->node->sequence;
+        value.output = x->output;
+    } else if (x->input != SIZE_MAX) {
+        value.input = (uint32_t)x->input + 1;
+    }
+    (void)state;
+    return value;
+}
+
+static void place_fill(struct probe_node *entry, const struct diff_node *node)
+{
+    const struct diff_channel *channel = node->channel;
+    entry->source = entry->target = -1;
+    if (!channel)
+        return;
+    entry->channel = channel->id;
+    entry->ordinal = node->ordinal;
+    entry->tag = node->tag;
+    if (node->peer < 0 || !channel->world)
+        return;
+    int peer = channel->world[node->peer], self = MPIX_World_rank();
+    bool receives = node->operation->kind == OP_RECV || node->operation->kind == OP_IRECV;
+    entry->source = receives ? peer : self;
+    entry->target = receives ? self : peer;
+}
+
+void trace_forward(struct diff_node *node)
+{
+    struct diff_state *state = node->tape->state;
+    if (!state->probe || !state->probe->trace || !node->on_tape)
+        return;
+    struct diff_probe_rank *row = state->row;
+    if (row->node_count == row->node_room) {
+        row->node_room = row->node_room ? row->node_room * 2 : 64;
+        row->nodes = realloc(row->nodes, row->node_room * sizeof *row->nodes);
+        if (!row->nodes)
+            no_memory(state);
+    }
+    struct probe_node *entry = &row->nodes[row->node_count++];
+    *entry = (struct probe_node){.site = node->site,
+                                 .sequence = node->sequence,
+                                 .record = node->record,
+                                 .epoch = node->tape->epoch,
+                                 .input_count = node->input_count,
+                                 .output_count = node->output_count};
+    snprintf(entry->name, sizeof entry->name, "%s", node->operation->name);
+    entry->inputs = calloc(node->input_count + 1, sizeof *entry->inputs);
+    entry->outputs = calloc(node->output_count + 1, sizeof *entry->outputs);
+    if (!entry->inputs || !entry->outputs)
+        no_memory(state);
+    for (uint32_t i = 0; i < node->input_count; i++)
+        entry->inputs[i] = value_of(state, node->inputs[i]);
+    for (uint32_t i = 0; i < node->output_count; i++) {
+        entry->outputs[i].parts = node->outputs[i]->count * diff_type_parts(node->outputs[i]->type);
+        entry->outputs[i].values = parts_of(state, node->outputs[i]);
+    }
+    place_fill(entry, node);
+    node->trace = row->node_count;
+}
+
+void trace_place(const struct diff_node *node)
+{
+    if (node->trace)
+        place_fill(&node->tape->state->row->nodes[node->trace - 1], node);
+}
+
+static void cotangent_note(struct diff_state *state, struct probe_value *value,
+                           const struct diff_tensor *cotangent)
+{
+    if (!cotangent || cotangent->type == DIFF_HANDLE)
+        return;
+    double *parts = parts_of(state, cotangent);
+    for (size_t i = 0; value->cotangent && i < value->parts; i++)
+        parts[i] += value->cotangent[i];
+    free(value->cotangent);
+    value->cotangent = parts;
+}
+
+void trace_adjoint(struct diff_node *node, struct diff_tensor *const *y_bar,
+                   struct diff_tensor *const *x_bar)
+{
+    struct diff_state *state = node->tape->state;
+    if (!node->trace)
+        return;
+    struct probe_node *entry = &state->row->nodes[node->trace - 1];
+    entry->ran = true;
+    place_fill(entry, node); /* a wildcard's source is known by now */
+    for (uint32_t i = 0; i < node->input_count; i++)
+        cotangent_note(state, &entry->inputs[i], x_bar[i]);
+    for (uint32_t i = 0; i < node->output_count; i++)
+        cotangent_note(state, &entry->outputs[i], y_bar[i]);
+}
