@@ -1,0 +1,427 @@
+/* Gradient checks of whole programs: see gradcheck.h. */
+#include "collectives/gradcheck.h"
+
+#include "collectives/difference.h"
+#include "collectives/gradcheck_parts.h"
+#include "collectives/tensor.h"
+#include "traces/recorder.h"
+
+#include <float.h>
+#include <math.h>
+#include <omp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct gradcheck_options gradcheck_options_default(void)
+{
+    return (struct gradcheck_options){
+        .directions = 1, .bisect = true, .tolerance_factor = 1, .order = -1, .seed = 1};
+}
+
+/* ---- running worlds ---- */
+
+bool gradcheck_world(struct gradcheck *check, struct diff_probe *probe, int worker)
+{
+    probe->order = check->options->order;
+    probe->mutant = check->options->mutant;
+    probe->split_ties = check->options->split_ties;
+    int status = check->runner->run(check->runner->context, probe, worker);
+#pragma omp atomic
+    check->result->worlds++;
+    return status == 0;
+}
+
+double gradcheck_objective(const struct diff_probe *probe, uint32_t epoch, int rank)
+{
+    double sum = 0;
+    for (int r = 0; r < probe->ranks; r++) {
+        const struct diff_probe_rank *row = &probe->rows[r];
+        if ((rank >= 0 && r != rank) || epoch >= row->epoch_count ||
+            !row->objectives[epoch].present)
+            continue;
+        double share = row->objectives[epoch].replicated ? probe->ranks : 1;
+        sum += row->objectives[epoch].value / share;
+    }
+    return sum;
+}
+
+static double magnitude(const struct diff_probe *probe, uint32_t epoch)
+{
+    double sum = 0;
+    for (int r = 0; r < probe->ranks; r++)
+        if (epoch < probe->rows[r].epoch_count)
+            sum += probe->rows[r].objectives[epoch].magnitude;
+    return sum;
+}
+
+/* J (and, if asked for, every rank's loss) of a world with these pushes; NaN if it did not finish.
+ */
+double gradcheck_evaluate(struct gradcheck *check, const struct probe_push *pushes, size_t count,
+                          uint32_t epoch, int worker, double *losses)
+{
+    struct diff_probe probe;
+    double value = NAN;
+    if (!diff_probe_init(&probe, check->base.ranks))
+        return NAN;
+    probe.mode = PROBE_PERTURBED;
+    probe.base = &check->base;
+    probe.pushes = pushes;
+    probe.push_count = count;
+    if (gradcheck_world(check, &probe, worker)) {
+        value = gradcheck_objective(&probe, epoch, -1);
+        for (int r = 0; losses && r < probe.ranks; r++)
+            losses[r] = gradcheck_objective(&probe, epoch, r);
+    } else {
+#pragma omp atomic
+        check->result->broken_worlds++;
+    }
+    diff_probe_release(&probe);
+    return value;
+}
+
+/* ---- noise ---- */
+
+struct gaussian {
+    uint64_t state;
+};
+
+double gradcheck_gaussian(uint64_t *state)
+{
+    double sum = 0;
+    for (int i = 0; i < 12; i++) {
+        *state += 0x9e3779b97f4a7c15u;
+        uint64_t z = *state;
+        z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
+        z = (z ^ z >> 27) * 0x94d049bb133111ebu;
+        sum += (double)((z ^ z >> 31) >> 11) * 0x1p-53;
+    }
+    return sum - 6;
+}
+
+double gradcheck_epsilon(const struct diff_probe *base)
+{
+    double epsilon = DBL_EPSILON;
+    for (int r = 0; r < base->ranks; r++)
+        for (size_t i = 0; i < base->rows[r].input_count; i++)
+            if (diff_type_is_single(base->rows[r].inputs[i].type))
+                epsilon = FLT_EPSILON;
+    return epsilon;
+}
+
+/* A push of every input along a random direction; the caller frees the directions' memory. */
+struct gradcheck_direction gradcheck_direction_new(const struct diff_probe *base, uint32_t epoch,
+                                                   uint64_t seed, int only_rank)
+{
+    struct gradcheck_direction direction = {0};
+    size_t inputs = 0, parts = 0;
+    for (int r = 0; r < base->ranks; r++)
+        for (size_t i = 0; i < base->rows[r].input_count; i++) {
+            const struct probe_input *input = &base->rows[r].inputs[i];
+            inputs++;
+            parts += input->count * diff_type_parts(input->type);
+        }
+    direction.pushes = calloc(inputs + 1, sizeof *direction.pushes);
+    direction.values = calloc(parts + 1, sizeof *direction.values);
+    if (!direction.pushes || !direction.values)
+        return direction;
+    double *next = direction.values;
+    for (int r = 0; r < base->ranks; r++)
+        for (size_t i = 0; i < base->rows[r].input_count; i++) {
+            const struct probe_input *input = &base->rows[r].inputs[i];
+            size_t n = input->count * diff_type_parts(input->type);
+            if (input->epoch != epoch || (only_rank >= 0 && r != only_rank && !input->replicated))
+                continue;
+            /* Copies of one variable move together. */
+            uint64_t state = seed * 0x2545f4914f6cdd1du + (uint64_t)i * 977 +
+                             (input->replicated ? 0 : (uint64_t)r + 1) * 0x9e3779b97f4a7c15u;
+            for (size_t k = 0; k < n; k++)
+                next[k] = gradcheck_gaussian(&state);
+            direction.pushes[direction.count++] =
+                (struct probe_push){.rank = r, .input = i, .part = SIZE_MAX, .direction = next};
+            next += n;
+        }
+    return direction;
+}
+
+void gradcheck_direction_release(struct gradcheck_direction *direction)
+{
+    free(direction->pushes);
+    free(direction->values);
+    *direction = (struct gradcheck_direction){0};
+}
+
+static double along(void *context, double *offset)
+{
+    struct gradcheck_along *place = context;
+    struct gradcheck_direction *direction = place->direction;
+    for (size_t i = 0; i < direction->count; i++)
+        direction->pushes[i].step = *offset;
+    return gradcheck_evaluate(place->check, direction->pushes, direction->count, place->epoch,
+                              place->worker, NULL);
+}
+
+double gradcheck_noise(struct gradcheck *check, uint32_t epoch)
+{
+    enum { POINTS = 7 };
+    double epsilon = gradcheck_epsilon(&check->base), values[POINTS];
+    double floor = epsilon * magnitude(&check->base, epoch);
+    struct gradcheck_direction direction =
+        gradcheck_direction_new(&check->base, epoch, check->options->seed + 77, -1);
+    if (!direction.pushes)
+        return floor;
+    struct gradcheck_along place = {check, &direction, epoch, 0};
+    for (int i = 0; i < POINTS; i++) {
+        double offset = (i - POINTS / 2) * 64 * epsilon;
+        values[i] = along(&place, &offset);
+    }
+    gradcheck_direction_release(&direction);
+    double noise = difference_noise(values, POINTS);
+    return noise >= floor ? noise : floor;
+}
+
+/* ---- rows ---- */
+
+static struct gradcheck_row *row_add(struct gradcheck_result *result)
+{
+    if (result->row_count == result->row_room) {
+        size_t room = result->row_room ? 2 * result->row_room : 64;
+        struct gradcheck_row *larger = realloc(result->rows, room * sizeof *larger);
+        if (!larger)
+            return NULL;
+        result->rows = larger;
+        result->row_room = room;
+    }
+    struct gradcheck_row *row = &result->rows[result->row_count++];
+    *row = (struct gradcheck_row){0};
+    return row;
+}
+
+void gradcheck_verdict(struct gradcheck_row *row, double analytic, struct difference numeric,
+                       double factor)
+{
+    struct trace_gradient *check = &row->check;
+    double size = fmax(fabs(analytic), fabs(numeric.value));
+    check->step = numeric.step;
+    check->analytic = analytic;
+    check->numeric = numeric.value;
+    check->error = fabs(analytic - numeric.value);
+    check->tolerance = factor * numeric.tolerance;
+    check->relative = size > 0 ? check->error / size : 0;
+    check->ok = check->error <= check->tolerance;
+    row->order = numeric.order;
+    row->evaluations = numeric.evaluations;
+}
+
+/* ---- elements ---- */
+
+struct element {
+    struct gradcheck *check;
+    const struct probe_input *input;
+    struct probe_push push;
+    int worker;
+};
+
+/* What the argument's precision makes of value + offset. */
+static double rounded_offset(const struct probe_input *input, size_t part, double offset)
+{
+    double value = input->values[part];
+    if (diff_type_is_single(input->type))
+        return (double)(float)(value + offset) - value;
+    return (value + offset) - value;
+}
+
+static double element_objective(void *context, double *offset)
+{
+    struct element *element = context;
+    element->push.step = *offset = rounded_offset(element->input, element->push.part, *offset);
+    return gradcheck_evaluate(element->check, &element->push, 1, element->input->epoch,
+                              element->worker, NULL);
+}
+
+double gradcheck_step(const struct probe_input *input, size_t part, double epsilon)
+{
+    double value = fabs(input->values[part]);
+    double scale = value > 1 ? exp2(floor(log2(value))) : 1;
+    return scale * (epsilon > 1e-10 ? 0x1p-4 : 0x1p-9);
+}
+
+static bool sampled(const struct gradcheck_options *options, size_t parts, size_t part,
+                    uint64_t salt)
+{
+    if (options->elements_max == 0 || parts <= options->elements_max)
+        return true;
+    /* Equally many of every stretch, at a place within it that the seed chooses. */
+    size_t stretch = parts / options->elements_max;
+    uint64_t z = (options->seed + salt + part / stretch) * 0x9e3779b97f4a7c15u;
+    return part % stretch == (z >> 33) % stretch && part / stretch < options->elements_max;
+}
+
+static bool rows_plan(struct gradcheck *check)
+{
+    const struct diff_probe *base = &check->base;
+    for (int r = 0; r < base->ranks; r++)
+        for (size_t i = 0; i < base->rows[r].input_count; i++) {
+            const struct probe_input *input = &base->rows[r].inputs[i];
+            size_t parts = input->count * diff_type_parts(input->type);
+            for (size_t k = 0; k < parts; k++) {
+                if (!sampled(check->options, parts, k, (uint64_t)r * 131 + i))
+                    continue;
+                struct gradcheck_row *row = row_add(check->result);
+                if (!row)
+                    return false;
+                row->check = (struct trace_gradient){.rank = (uint32_t)r,
+                                                     .variable = (uint32_t)i,
+                                                     .index = (int64_t)k,
+                                                     .method = "central"};
+                snprintf(row->name, sizeof row->name, "%s", input->name ? input->name : "?");
+            }
+        }
+    return true;
+}
+
+static void row_check(struct gradcheck *check, struct gradcheck_row *row, int worker)
+{
+    int rank = (int)row->check.rank;
+    const struct probe_input *input = &check->base.rows[rank].inputs[row->check.variable];
+    size_t part = (size_t)row->check.index;
+    struct element element = {.check = check,
+                              .input = input,
+                              .worker = worker,
+                              .push = {.rank = input->replicated ? -1 : rank,
+                                       .input = row->check.variable,
+                                       .part = part}};
+    double analytic = input->gradient ? input->gradient[part] : NAN;
+    double noise = input->epoch < check->epoch_count ? check->noise[input->epoch] : 0;
+    double step = gradcheck_step(input, part, check->epsilon);
+    struct difference numeric = difference_central(element_objective, &element, step, noise);
+    numeric.tolerance += 64 * check->epsilon * fmax(fabs(analytic), fabs(numeric.value));
+    gradcheck_verdict(row, analytic, numeric, check->options->tolerance_factor);
+}
+
+static void elements_check(struct gradcheck *check)
+{
+    struct gradcheck_result *result = check->result;
+    long count = (long)result->row_count;
+    int workers = check->runner->workers > 0 ? check->runner->workers : 1;
+#pragma omp parallel for schedule(dynamic) num_threads(workers)
+    for (long i = 0; i < count; i++)
+        row_check(check, &result->rows[i], omp_get_thread_num());
+}
+
+/* ---- directions ---- */
+
+static double product_with_gradients(const struct diff_probe *base,
+                                     const struct gradcheck_direction *direction, double *size)
+{
+    double sum = 0;
+    for (size_t i = 0; i < direction->count; i++) {
+        const struct probe_push *push = &direction->pushes[i];
+        const struct probe_input *input = &base->rows[push->rank].inputs[push->input];
+        size_t parts = input->count * diff_type_parts(input->type);
+        /* The gradient of a replicated variable is already that of all copies: it counts once. */
+        double share = input->replicated ? base->ranks : 1;
+        for (size_t k = 0; k < parts; k++) {
+            double g = input->gradient ? input->gradient[k] : NAN;
+            sum += push->direction[k] * g / share;
+            *size += fabs(push->direction[k] * g) / share;
+        }
+    }
+    return sum;
+}
+
+static bool direction_check(struct gradcheck *check, uint32_t epoch, int number)
+{
+    const struct diff_probe *base = &check->base;
+    struct gradcheck_direction direction =
+        gradcheck_direction_new(base, epoch, check->options->seed + (uint64_t)number, -1);
+    struct gradcheck_row *row =
+        direction.pushes && direction.count > 0 ? row_add(check->result) : NULL;
+    if (row) {
+        struct gradcheck_along place = {check, &direction, epoch, 0};
+        double size = 0, analytic = product_with_gradients(base, &direction, &size);
+        double step = check->epsilon > 1e-10 ? 0x1p-4 : 0x1p-9;
+        struct difference numeric = difference_central(along, &place, step, check->noise[epoch]);
+        numeric.tolerance += 64 * check->epsilon * size;
+        row->check = (struct trace_gradient){.rank = 0, .index = -1, .method = "dot"};
+        snprintf(row->name, sizeof row->name, "direction %d", number);
+        gradcheck_verdict(row, analytic, numeric, check->options->tolerance_factor);
+    }
+    gradcheck_direction_release(&direction);
+    return true;
+}
+
+/* ---- the whole ---- */
+
+static bool epochs_prepare(struct gradcheck *check)
+{
+    const struct diff_probe *base = &check->base;
+    for (int r = 0; r < base->ranks; r++)
+        if (base->rows[r].epoch_count > check->epoch_count)
+            check->epoch_count = base->rows[r].epoch_count;
+    check->noise = calloc(check->epoch_count + 1, sizeof *check->noise);
+    if (!check->noise)
+        return false;
+    for (uint32_t e = 0; e < check->epoch_count; e++)
+        if (magnitude(base, e) > 0)
+            check->noise[e] = gradcheck_noise(check, e);
+    return true;
+}
+
+static void base_summary(struct gradcheck *check)
+{
+    struct gradcheck_result *result = check->result;
+    for (uint32_t e = 0; e < check->epoch_count; e++)
+        result->objective += gradcheck_objective(&check->base, e, -1);
+    for (int r = 0; r < check->base.ranks; r++)
+        result->non_finite |= check->base.rows[r].non_finite;
+}
+
+static void failures_count(struct gradcheck_result *result)
+{
+    result->failed = 0;
+    for (size_t i = 0; i < result->row_count; i++)
+        result->failed += !result->rows[i].check.ok;
+}
+
+int gradcheck_run(const struct diff_runner *runner, const struct gradcheck_options *options,
+                  struct gradcheck_result *result)
+{
+    struct gradcheck check = {.runner = runner, .options = options, .result = result};
+    int status = FAILURE_INTERNAL;
+    *result = (struct gradcheck_result){.ranks = runner->ranks};
+    if (!diff_probe_init(&check.base, runner->ranks))
+        return status;
+    result->base_failed = !gradcheck_world(&check, &check.base, 0);
+    if (result->base_failed) {
+        status = 0;
+        goto done;
+    }
+    check.epsilon = gradcheck_epsilon(&check.base);
+    if (!epochs_prepare(&check) || !rows_plan(&check))
+        goto done;
+    base_summary(&check);
+    elements_check(&check);
+    for (uint32_t e = 0; e < check.epoch_count; e++)
+        for (int d = 0; d < options->directions && magnitude(&check.base, e) > 0; d++)
+            direction_check(&check, e, d);
+    failures_count(result);
+    status = 0;
+done:
+    free(check.noise);
+    diff_probe_release(&check.base);
+    return status;
+}
+
+void gradcheck_release(struct gradcheck_result *result)
+{
+    free(result->rows);
+    free(result->heat_map);
+    *result = (struct gradcheck_result){0};
+}
+
+void gradcheck_record(const struct gradcheck_result *result)
+{
+    for (size_t i = 0; i < result->row_count; i++)
+        record_gradient_check(&result->rows[i].check, result->rows[i].name);
+}

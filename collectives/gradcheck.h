@@ -1,0 +1,82 @@
+/* Gradient checks of whole programs: the program is run in fresh worlds, once as it is and then
+ * with perturbed inputs; what its backward pass computed is compared with what its losses do.
+ *
+ * J is the sum over ranks of the losses of an epoch (see probe.h). Every comparison is written
+ * `error <= tolerance`, so that NaN fails. */
+#ifndef COLLECTIVES_GRADCHECK_H
+#define COLLECTIVES_GRADCHECK_H
+
+#include "collectives/probe.h"
+#include "traces/trace.h"
+
+#include <stdint.h>
+
+/* How to run the program once in a fresh world of `ranks` ranks with this probe in every rank's
+ * MPIX_SLOT_PROBE. Returns 0 when all ranks finished. Called from an OpenMP team: `worker` numbers
+ * the caller, from 0 to workers - 1, each on one world at a time. */
+struct diff_runner {
+    int (*run)(void *context, struct diff_probe *probe, int worker);
+    void *context;
+    int ranks;
+    int workers;
+};
+
+struct gradcheck_options {
+    size_t elements_max; /* per input and rank; more are sampled; 0: all */
+    uint64_t seed;       /* of samples and random directions */
+    int directions;      /* random ones besides the elements */
+    bool bisect;         /* on failure look for the first wrong adjoint */
+    bool heat_map;       /* P more base runs: errors by (loss of rank, input of rank) */
+    bool taylor;
+    double tolerance_factor; /* multiplies every tolerance, normally 1 */
+    int order;               /* -1, or an enum diff_order for all worlds */
+    const char *mutant;      /* NULL, or a mutant for all worlds */
+    bool split_ties;
+};
+
+struct gradcheck_row {
+    struct trace_gradient check; /* `variable` is unused: see name */
+    char name[64];
+    double order; /* observed, 0 unknown */
+    int evaluations;
+};
+
+/* The first wrong adjoint in the order of the backward pass. */
+struct gradcheck_culprit {
+    bool found;
+    int rank;
+    uint32_t sequence, record; /* node on that rank's tape, and the recorder's number of it */
+    const void *site;
+    char name[32];
+    double defect,
+        scale; /* of the identity <y_bar, y_dot> = <x_bar, x_dot> summed over the participants */
+    bool never_ran; /* its adjoint did not run at all */
+};
+
+struct gradcheck_result {
+    struct gradcheck_row *rows;
+    size_t row_count, row_room;
+    size_t failed; /* rows that are not ok */
+    double objective;
+    int worlds;        /* run in all */
+    int broken_worlds; /* perturbed worlds that did not finish */
+    bool base_failed;  /* the base world did not finish: nothing was checked */
+    bool non_finite;
+    int ranks;
+    double *heat_map; /* ranks x ranks: largest error of d l_row / d x_column over tolerance; NULL
+                         if none */
+    struct gradcheck_culprit culprit;
+    double taylor_orders[2]; /* observed order of the remainders: about 1 and 2; 0 not run */
+};
+
+struct gradcheck_options gradcheck_options_default(void);
+/* 0 when the check could be done (see failed for its verdict), 5 without memory. */
+int gradcheck_run(const struct diff_runner *runner, const struct gradcheck_options *options,
+                  struct gradcheck_result *result);
+void gradcheck_release(struct gradcheck_result *result);
+/* Hands every row to the recorder of the calling rank. */
+void gradcheck_record(const struct gradcheck_result *result);
+/* The worst row of each input by error over tolerance, one line each: "x: ok, worst element ..." */
+int gradcheck_print(const struct gradcheck_result *result, char *text, size_t size);
+
+#endif
