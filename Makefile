@@ -111,6 +111,7 @@ help:
 clean:
 	rm -rf build
 
+include collectives/peers.mk
 -include $(shell find $(BUILD)/obj -name '*.d' 2>/dev/null)
 .PHONY: all test format format-check help clean
 .SECONDARY:

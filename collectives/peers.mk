@@ -1,0 +1,30 @@
+# make peers: the differentiable library and its programs on Debian's Open MPI and MPICH.
+# Builds into build/peers/<mpi>; the sources are the simulator's own, peer.c stands in for the machine.
+
+peer_names    := openmpi mpich
+peer_sources  := $(wildcard collectives/*.c) traces/kinds.c traces/failure.c
+peer_programs := $(wildcard tests/diff_conformance*.c) scenarios/ring.c scenarios/user.c
+peer_flags    := -std=c17 -D_GNU_SOURCE -O2 -g -ffp-contract=off -fopenmp $(filter-out -Wcast-qual -Wconversion,$(WARNINGS))
+
+build/peers/include/mpix.h: sim/mpix.h
+	@mkdir -p $(@D)
+	@cp $< $@
+
+define peer_rules
+build/peers/$1/%.o: %.c build/peers/include/mpix.h
+	@mkdir -p $$(@D)
+	@echo "mpicc.$1 $$<"
+	$$(Q)mpicc.$1 $$(peer_flags) -I. -Ibuild/peers/include -Icollectives -MMD -MP -c -o $$@ $$<
+build/peers/$1/libdiff.a: $$(peer_sources:%.c=build/peers/$1/%.o)
+	@rm -f $$@
+	$$(Q)ar rcs $$@ $$^
+build/peers/$1/%: build/peers/$1/%.o build/peers/$1/libdiff.a
+	$$(Q)mpicc.$1 $$(peer_flags) -o $$@ $$^ -lm
+peers-$1: $$(peer_programs:%.c=build/peers/$1/%)
+.PHONY: peers-$1
+endef
+$(foreach name,$(peer_names),$(eval $(call peer_rules,$(name))))
+
+peers: $(peer_names:%=peers-%)
+.PHONY: peers
+-include $(shell find build/peers -name '*.d' 2>/dev/null)
