@@ -178,7 +178,7 @@ static struct naive naive_make(enum naive_kind kind, int depth, bool large);
 
 static inline struct naive naive_make_any(int depth)
 {
-    enum naive_kind kind = depth > 0 ? naive_between(0, KINDS - 1) : naive_between(0, 1);
+    enum naive_kind kind = (enum naive_kind)naive_between(0, depth > 0 ? KINDS - 1 : 1);
     return naive_make(kind, depth, naive_between(0, 1));
 }
 

@@ -252,7 +252,7 @@ int main(int argc, char **argv)
 {
     naive_state = argc > 1 ? strtoull(argv[1], NULL, 0) : 20261120;
     tap_note("seed %llu", (unsigned long long)naive_state);
-    for (int kind = KIND_BASIC; kind < KINDS; kind++) {
+    for (enum naive_kind kind = KIND_BASIC; kind < KINDS; kind++) {
         test_kind(kind, false);
         if (kind > KIND_PAIR && kind != KIND_DUP)
             test_kind(kind, true);
