@@ -9,7 +9,8 @@
 struct board_rank {
     int32_t state; /* enum rank_state */
     int32_t exit_code;
-    uint64_t place; /* where it crashed: address as the linker gave it, 0 unknown */
+    uint64_t place; /* where it crashed: return address, 0 unknown */
+    uint64_t bias;  /* of its image: address minus the linker's */
     uint8_t overflow, finalized;
 };
 
@@ -18,6 +19,7 @@ struct board {
     _Atomic uint64_t steps, switches, started_ns, stopped_ns;
     _Atomic int interrupted_rank; /* who ran when the watchdog came */
     uint64_t interrupted_place;
+    uint64_t image_size;
     char failure[504]; /* why nothing ran */
     int failure_code;
     int ranks_count;

@@ -3,6 +3,7 @@
 
 #include "sim/loader.h"
 #include "sim/run_program.h"
+#include "traces/recording.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -15,8 +16,6 @@
 #include <ucontext.h>
 #include <unistd.h>
 
-enum { SIGNAL_STACK = 64 * 1024 };
-
 static uint64_t monotonic_ns(void)
 {
     struct timespec now;
@@ -27,22 +26,18 @@ static uint64_t monotonic_ns(void)
 /* Signal handlers have no arguments of ours: what they need stands here, for the one run of this process. */
 static struct {
     struct board *board;
-    struct sim_program *program;
 } current;
 
-static uint64_t place_of(int rank, const void *context)
+static uint64_t place_of(const void *context)
 {
-    uint64_t offset = 0;
 #if defined __x86_64__
-    uintptr_t pc = (uintptr_t)((const ucontext_t *)context)->uc_mcontext.gregs[REG_RIP];
+    return (uint64_t)((const ucontext_t *)context)->uc_mcontext.gregs[REG_RIP];
 #elif defined __aarch64__
-    uintptr_t pc = (uintptr_t)((const ucontext_t *)context)->uc_mcontext.pc;
+    return ((const ucontext_t *)context)->uc_mcontext.pc;
 #else
-    uintptr_t pc = 0;
-#endif
-    if (rank >= 0 && current.program && sim_program_locate(current.program, rank, pc, &offset))
-        return offset;
+    (void)context;
     return 0;
+#endif
 }
 
 /* A rank died by a signal: note where, let the others go on. */
@@ -57,7 +52,7 @@ static void on_crash(int number, siginfo_t *info, void *context)
     struct board_rank *row = &current.board->ranks[rank];
     row->state = RANK_CRASHED;
     row->exit_code = number;
-    row->place = place_of(rank, context);
+    row->place = place_of(context);
     row->overflow = (number == SIGSEGV || number == SIGBUS) && sim_rank_stack_overflow(info->si_addr);
     sim_rank_crash(number);
 }
@@ -68,7 +63,7 @@ static void on_watchdog(int number, siginfo_t *info, void *context)
     (void)number, (void)info;
     int rank = sim_world_current_rank();
     current.board->interrupted_rank = rank;
-    current.board->interrupted_place = place_of(rank, context);
+    current.board->interrupted_place = place_of(context);
     _exit(0);
 }
 
@@ -95,19 +90,40 @@ static _Noreturn void give_up(struct board *board, const struct failure *failure
     _exit(0);
 }
 
-static void note_ranks(struct board *board, struct sim_world *world)
+/* What the world's body needs besides the program. */
+struct child {
+    const struct job *job;
+    struct board *board;
+    struct recording *recording; /* NULL: nothing is recorded */
+    struct sim_run run;
+};
+
+static void note_image(void *context, int rank, uintptr_t pc, uint64_t address)
 {
-    for (int r = 0; r < board->ranks_count; r++) {
-        struct board_rank *row = &board->ranks[r];
+    struct child *child = context;
+    child->board->ranks[rank].bias = pc - address;
+}
+
+static int recorded_body(void *context, int rank)
+{
+    struct child *child = context;
+    if (child->recording)
+        recording_rank_begin(child->recording);
+    return sim_run_body(&child->run, rank);
+}
+
+static void note_ranks(struct child *child, struct sim_world *world)
+{
+    for (int r = 0; r < child->board->ranks_count; r++) {
+        struct board_rank *row = &child->board->ranks[r];
         row->state = (int32_t)sim_world_rank_state(world, r);
         row->exit_code = sim_world_exit_code(world, r);
         row->finalized = sim_world_rank_finalized(world, r);
     }
 }
 
-void child_main(const struct job *job, struct board *board, struct buffers *buffers)
+void child_main(const struct job *job, struct board *board, struct recording *recording)
 {
-    (void)buffers;
     struct failure failure = {0};
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     dup2(STDERR_FILENO, STDOUT_FILENO); /* the ranks' output; the result is the parent's */
@@ -115,18 +131,21 @@ void child_main(const struct job *job, struct board *board, struct buffers *buff
     struct sim_program *program = sim_program_open(job->object, job->loader, job->world.ranks, &failure);
     if (!program)
         give_up(board, &failure);
-    current.program = program;
+    board->image_size = sim_program_image_size(program);
     install_handlers();
     struct sim_world *world = sim_world_new(&job->world, &failure);
     if (!world)
         give_up(board, &failure);
+    struct child child = {.job = job, .board = board, .recording = recording};
+    child.run = (struct sim_run){.program = program, .argc = job->argc, .argv = job->argv, .placed = note_image, .context = &child};
+    if (recording)
+        recording_images_scan(recording);
     board->started_ns = monotonic_ns();
-    struct sim_run run = {.program = program, .argc = job->argc, .argv = job->argv};
-    enum trace_outcome outcome = sim_world_run(world, sim_run_body, &run);
+    enum trace_outcome outcome = sim_world_run(world, recorded_body, &child);
     board->steps = sim_world_steps(world);
     board->switches = sim_world_switches(world);
     board->stopped_ns = sim_world_stopped_ns(world);
-    note_ranks(board, world);
+    note_ranks(&child, world);
     board->outcome = (int)outcome;
     fflush(NULL);
     _exit(0);

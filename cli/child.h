@@ -5,8 +5,8 @@
 #include "cli/board.h"
 #include "cli/job.h"
 
-struct buffers;
+struct recording;
 
-_Noreturn void child_main(const struct job *job, struct board *board, struct buffers *buffers);
+_Noreturn void child_main(const struct job *job, struct board *board, struct recording *recording);
 
 #endif

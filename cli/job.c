@@ -64,6 +64,98 @@ static void read_board(const struct board *board, struct job_result *result)
         result->outcome = (enum trace_outcome)board->outcome;
 }
 
+/* The clones of the program are not modules of this process: their addresses are found through the board. */
+struct locate_context {
+    const struct job *job;
+    const struct board *board;
+};
+
+static bool locate(void *context, uint32_t rank, uint64_t pc, const char **file, uint64_t *address)
+{
+    const struct locate_context *locate = context;
+    if (rank >= (uint32_t)locate->board->ranks_count)
+        return false;
+    uint64_t offset = pc - locate->board->ranks[rank].bias;
+    if (!locate->board->ranks[rank].bias || offset >= locate->board->image_size)
+        return false;
+    *file = locate->job->object;
+    *address = offset;
+    return true;
+}
+
+static const char *model_name(enum sim_send_model model)
+{
+    return model == SIM_SEND_EAGER ? "eager" : model == SIM_SEND_RENDEZVOUS ? "rendezvous" : "batch";
+}
+
+/* Ranks that ended say so here, whether or not they could say it themselves. */
+static void note_ends(struct recording *recording, const struct board *board)
+{
+    for (int r = 0; r < board->ranks_count; r++) {
+        const struct board_rank *row = &board->ranks[r];
+        bool ended = row->state == RANK_CRASHED || (board->outcome >= 0 && row->state != RANK_BLOCKED && row->state != RANK_RUNNING);
+        if (ended)
+            recording_rank_end(recording, (uint32_t)r, (enum rank_state)row->state, row->exit_code,
+                               (const void *)(uintptr_t)row->place);
+    }
+}
+
+static bool load_trace(const struct job *job, const struct board *board, struct recording *recording, struct job_result *result,
+                       struct failure *failure)
+{
+    struct locate_context context = {job, board};
+    note_ends(recording, board);
+    result->trace = recording_load(recording,
+                                   &(struct recording_result){.outcome = result->outcome,
+                                                              .seed = job->world.seed,
+                                                              .program = job->name,
+                                                              .model = model_name(job->world.send_model),
+                                                              .locate = locate,
+                                                              .locate_context = &context},
+                                   failure);
+    return result->trace != NULL;
+}
+
+/* Lets the child run to its end, or ends it; returns its wait status and whether it was ended. */
+static int watch(pid_t child, double timeout, bool *timed_out)
+{
+    int pidfd = (int)syscall(SYS_pidfd_open, child, 0);
+    *timed_out = !wait_for(pidfd, timeout);
+    if (*timed_out)
+        end_child(child, pidfd);
+    int status;
+    while (waitpid(child, &status, 0) < 0 && errno == EINTR)
+        ;
+    close(pidfd);
+    return status;
+}
+
+static bool run_with(const struct job *job, struct board *board, struct recording *recording, struct job_result *result,
+                     struct failure *failure)
+{
+    fflush(NULL);
+    pid_t child = fork();
+    if (child == 0)
+        child_main(job, board, recording);
+    if (child < 0) {
+        failure_set(failure, FAILURE_INTERNAL, "cannot start a process: %s", strerror(errno));
+        return false;
+    }
+    bool timed_out;
+    int status = watch(child, job->timeout, &timed_out);
+    result->ended_ns = monotonic_ns();
+    read_board(board, result);
+    if (board->failure_code) {
+        failure_set(failure, board->failure_code, "%s", board->failure);
+        return false;
+    }
+    if (timed_out)
+        result->outcome = OUTCOME_TIMEOUT;
+    else if (board->outcome < 0)
+        describe_end(status, result);
+    return !recording || load_trace(job, board, recording, result, failure);
+}
+
 bool job_run(const struct job *job, struct job_result *result, struct failure *failure)
 {
     *result = (struct job_result){.outcome = OUTCOME_CRASHED};
@@ -72,32 +164,11 @@ bool job_run(const struct job *job, struct job_result *result, struct failure *f
         failure_set(failure, FAILURE_INTERNAL, "no shared memory for %d ranks: %s", job->world.ranks, strerror(errno));
         return false;
     }
-    fflush(NULL);
-    pid_t child = fork();
-    if (child == 0)
-        child_main(job, board, NULL);
-    if (child < 0) {
-        failure_set(failure, FAILURE_INTERNAL, "cannot start a process: %s", strerror(errno));
-        board_free(board);
-        return false;
-    }
-    int pidfd = (int)syscall(SYS_pidfd_open, child, 0);
-    bool timed_out = !wait_for(pidfd, job->timeout);
-    if (timed_out)
-        end_child(child, pidfd);
-    int status;
-    while (waitpid(child, &status, 0) < 0 && errno == EINTR)
-        ;
-    close(pidfd);
-    result->ended_ns = monotonic_ns();
-    read_board(board, result);
-    bool good = !board->failure_code;
-    if (!good)
-        failure_set(failure, board->failure_code, "%s", board->failure);
-    else if (timed_out)
-        result->outcome = OUTCOME_TIMEOUT;
-    else if (board->outcome < 0)
-        describe_end(status, result);
+    struct recording *recording = NULL;
+    bool good = job->record == RECORD_LEVEL_NONE ||
+                (recording = recording_new((uint32_t)job->world.ranks, job->record, failure)) != NULL;
+    good = good && run_with(job, board, recording, result, failure);
+    recording_free(recording);
     board_free(board);
     return good;
 }

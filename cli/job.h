@@ -5,6 +5,7 @@
 #include "sim/loader.h"
 #include "sim/world.h"
 #include "traces/finding.h"
+#include "traces/recording.h"
 #include "traces/trace.h"
 
 struct job {
@@ -18,7 +19,8 @@ struct job {
     int order;          /* -1: the program's own, else an enum diff_order */
     const char *mutant; /* NULL: none */
     double timeout;     /* seconds, 0: none */
-    bool record, wall_times, gradients, tag_output, quiet;
+    enum record_level record;
+    bool gradients, tag_output;
     int workers;        /* worlds side by side, at least 1 */
     size_t check_elements; /* elements of an input to check, 0: all up to the default */
 };

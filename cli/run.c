@@ -1,11 +1,11 @@
 /* simrun run: compile, run, check, store, report. */
 #include "cli/catalogue.h"
 #include "cli/command.h"
-#include "cli/job.h"
+#include "cli/present.h"
 #include "cli/run_options.h"
+#include "checker/check.h"
 #include "sim/compile.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -16,16 +16,73 @@ static int report_failure(const struct failure *failure)
     return failure->code;
 }
 
-static int run_once(const struct job *job)
+static enum severity severity_named(const char *name)
+{
+    if (name && !strcmp(name, "note"))
+        return SEVERITY_NOTE;
+    return name && !strcmp(name, "warning") ? SEVERITY_WARNING : SEVERITY_ERROR;
+}
+
+/* "D001" or "D001:file.c:41" names this finding. */
+static bool allows(const char *rule, const struct finding *finding, const struct trace *trace)
+{
+    size_t length = strlen(finding->code);
+    if (strncmp(rule, finding->code, length))
+        return false;
+    if (!rule[length])
+        return true;
+    char where[256];
+    return rule[length] == ':' && !strcmp(rule + length + 1, trace_site_text(trace, finding->site, where, sizeof where));
+}
+
+static void mark_allowed(struct findings *findings, const struct run_options *options, const struct trace *trace)
+{
+    for (size_t i = 0; i < findings->count; i++)
+        for (int k = 0; k < options->allow_count; k++)
+            findings->items[i].allowed |= allows(options->allow[k], &findings->items[i], trace);
+}
+
+static bool has_passed(const struct findings *findings, const struct job_result *result, enum severity threshold)
+{
+    for (size_t i = 0; i < findings->count; i++)
+        if (!findings->items[i].allowed && findings->items[i].severity >= threshold)
+            return false;
+    return result->outcome != OUTCOME_TIMEOUT && !result->crash[0];
+}
+
+static int exit_status(bool passed, const struct job_result *result, const struct findings *findings)
+{
+    if (passed)
+        return EXIT_PASSED;
+    return result->outcome == OUTCOME_TIMEOUT && !findings->count ? EXIT_TIMEOUT : EXIT_FINDINGS;
+}
+
+static int run_once(const struct job *job, const struct run_options *options)
 {
     struct job_result result;
     struct failure failure = {0};
     if (!job_run(job, &result, &failure))
         return report_failure(&failure);
-    printf("%s, %d ranks: outcome %d, %llu steps, %llu switches, %.3f ms\n", job->name, job->world.ranks, (int)result.outcome,
-           (unsigned long long)result.steps, (unsigned long long)result.switches,
-           (double)(result.ended_ns - result.started_ns) * 1e-6);
-    int status = result.outcome == OUTCOME_FINISHED ? EXIT_PASSED : result.outcome == OUTCOME_TIMEOUT ? EXIT_TIMEOUT : EXIT_FINDINGS;
+    struct findings findings;
+    findings_init(&findings);
+    struct check_options checks;
+    check_options_init(&checks);
+    int status = EXIT_PASSED;
+    if (options->checks && check_options_parse(&checks, options->checks, &failure))
+        status = report_failure(&failure);
+    if (!status) {
+        if (result.trace)
+            check_trace(result.trace, &checks, &findings);
+        mark_allowed(&findings, options, result.trace);
+        bool passed = has_passed(&findings, &result, severity_named(options->fail_on));
+        struct present present;
+        present_init(&present, stdout, NULL);
+        present_verdict(&present, job, &result, &findings, passed);
+        for (size_t i = 0; i < findings.count; i++)
+            present_finding(&present, result.trace, &findings.items[i], i);
+        status = exit_status(passed, &result, &findings);
+    }
+    findings_release(&findings);
     job_result_release(&result);
     return status;
 }
@@ -69,7 +126,14 @@ int command_run(int argc, char **argv)
         fputs("simrun run: no scenario given; see 'simrun list'\n", stderr);
         return EXIT_USAGE;
     }
-    struct job job = {.argc = argc - at, .argv = argv + at, .world = options.world, .loader = options.loader, .timeout = options.timeout};
+    struct job job = {.argc = argc - at,
+                      .argv = argv + at,
+                      .world = options.world,
+                      .loader = options.loader,
+                      .timeout = options.timeout,
+                      .record = options.record,
+                      .order = options.order,
+                      .mutant = options.mutant};
     struct failure failure = {0};
     if (!find_program(argv[at], &job, &failure) || sim_compile(job.source, job.object, sizeof job.object, &failure))
         return report_failure(&failure);
@@ -77,7 +141,7 @@ int command_run(int argc, char **argv)
     for (int i = 0; i < (options.rank_count ? options.rank_count : 1); i++) {
         if (options.rank_count)
             job.world.ranks = options.ranks[i];
-        int status = run_once(&job);
+        int status = run_once(&job, &options);
         worst = status > worst ? status : worst;
     }
     return worst;

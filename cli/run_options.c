@@ -10,7 +10,7 @@
 
 void run_options_init(struct run_options *options)
 {
-    *options = (struct run_options){.order = -1, .database = "./simrun.db", .record = "ops"};
+    *options = (struct run_options){.order = -1, .database = "./simrun.db", .record = RECORD_LEVEL_OPS};
     sim_world_options_init(&options->world);
 }
 
@@ -170,7 +170,7 @@ static bool set_record(void *target, const char *value)
     static const char *const levels[] = {"none", "findings", "ops", "events"};
     for (size_t i = 0; i < sizeof levels / sizeof *levels; i++)
         if (!strcmp(value, levels[i])) {
-            options->record = levels[i];
+            options->record = (enum record_level)i;
             return true;
         }
     return complain("record", value, "none, findings, ops or events");

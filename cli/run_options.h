@@ -12,9 +12,10 @@ struct run_options {
     struct sim_world_options world;
     bool all_models;
     int order;
-    const char *mutant, *database, *record, *checks, *fail_on;
+    const char *mutant, *database, *checks, *fail_on;
     const char *allow[64];
     int allow_count;
+    enum record_level record;
     double timeout;
     int workers;
     bool tap, json, quiet, verbose, help, tag_output;

@@ -57,7 +57,11 @@ int sim_run_body(void *context, int rank)
         fprintf(stderr, "rank %d: %s\n", rank, argv ? failure.text : "out of memory for the arguments");
         sim_rank_abort(self, 1);
     }
-    int code = sim_program_main(run->program, image)(run->argc, argv, environ);
+    int (*program_main)(int, char **, char **) = sim_program_main(run->program, image);
+    uint64_t address;
+    if (run->placed && sim_program_locate(run->program, image, (uintptr_t)program_main, &address))
+        run->placed(run->context, rank, (uintptr_t)program_main, address);
+    int code = program_main(run->argc, argv, environ);
     sim_libc_finish(&self->libc, code);
     free(argv);
     return code;

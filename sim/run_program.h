@@ -10,6 +10,9 @@ struct sim_run {
     int first_image; /* image of rank 0; rank r uses first_image + r */
     int argc;
     char **argv;
+    /* Told where a rank's image lies: `pc` of main, and main's address as the linker gave it. May be NULL. */
+    void (*placed)(void *context, int rank, uintptr_t pc, uint64_t address);
+    void *context;
 };
 
 /* A sim_rank_body; context is a struct sim_run. */
