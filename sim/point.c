@@ -10,11 +10,9 @@
 
 enum { TAG_LIMIT = 0x3fffffff };
 
-struct sim_rank *sim_point_caller(const char *function)
+struct sim_rank *sim_point_refuse(const char *function)
 {
-    struct sim_rank *rank = sim_self;
-    if (rank && rank->initialized && !rank->finalized)
-        return rank;
+    const struct sim_rank *rank = sim_self;
     sim_error_raise(MPI_COMM_NULL, MPI_ERR_OTHER, function,
                     rank && rank->finalized ? "called after MPI_Finalize" : "called before MPI_Init");
     return NULL;

@@ -28,6 +28,13 @@ void sim_point_start_receive(struct sim_request *receive);
 void sim_point_complete_null(struct sim_request *request);
 
 /* The caller, if it is a rank between Init and Finalize; NULL after raising the error. */
-struct sim_rank *sim_point_caller(const char *function);
+struct sim_rank *sim_point_refuse(const char *function);
+static inline struct sim_rank *sim_point_caller(const char *function)
+{
+    struct sim_rank *rank = sim_self;
+    if (__builtin_expect(rank && rank->initialized && !rank->finalized, 1))
+        return rank;
+    return sim_point_refuse(function);
+}
 
 #endif
