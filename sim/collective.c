@@ -17,12 +17,12 @@ struct sim_block sim_side_whole(const struct sim_side *side)
 struct sim_block sim_side_block(const struct sim_side *side, int peer)
 {
     struct sim_block block = {side->buffer, side->count, side->type};
-    if (side->types)
+    if (side->typed)
         block.type = sim_datatype_get(side->types[peer]);
-    if (side->counts.narrow || side->counts.wide)
+    if (side->vectored)
         block.count = sim_counts_at(side->counts, peer);
-    ptrdiff_t unit = side->types ? 1 : (ptrdiff_t)block.type->extent;
-    if (side->displacements.narrow || side->displacements.wide)
+    ptrdiff_t unit = side->typed ? 1 : (ptrdiff_t)block.type->extent;
+    if (side->vectored && (side->displacements.narrow || side->displacements.wide))
         block.data += unit * sim_displacement_at(side->displacements, peer);
     else
         block.data += unit * (ptrdiff_t)block.count * peer;
@@ -131,7 +131,7 @@ static void complete_all(struct sim_collective *collective)
 static void side_span(const struct sim_side *side, int peers, const char **from, size_t *bytes)
 {
     const char *low = NULL, *high = NULL;
-    bool blocks = side->counts.narrow || side->counts.wide;
+    bool blocks = side->vectored;
     for (int peer = 0; peer < (blocks ? peers : 1); peer++) {
         struct sim_block block = blocks ? sim_side_block(side, peer) : sim_side_whole(side);
         if (!blocks)
@@ -159,8 +159,7 @@ static bool try_to_stash(struct sim_collective *collective, int rank, int peers)
     side_span(&call->send, peers, &from, &bytes);
     if (bytes > options->eager_limit)
         return false;
-    bool vectors = call->send.counts.narrow || call->send.counts.wide;
-    if (vectors && peers > 1)
+    if (call->send.vectored && peers > 1)
         return false; /* the arrays of counts belong to a caller who is about to go on */
     struct sim_collective_call *copy = malloc(sizeof *copy + bytes + 16);
     assert(copy && "out of memory for a collective's data");

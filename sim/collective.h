@@ -39,6 +39,7 @@ struct sim_side { /* one side of the data: a buffer in blocks per peer, or one b
     void *buffer;
     size_t count;
     const struct sim_datatype *type;
+    bool vectored, typed; /* whether what follows is set: a call is cleared often, and this keeps it short */
     struct sim_counts counts, displacements; /* v-forms; displacements in extents, in bytes for w-forms */
     const MPI_Datatype *types;               /* w-forms */
 };

@@ -3,12 +3,18 @@
 #include "sim/error.h"
 #include "sim/point.h"
 
-#include <string.h>
 
 int sim_call_begin(struct sim_collective_call *call, const struct sim_collective_kind *kind, MPI_Comm handle)
 {
-    memset(call, 0, sizeof *call);
     call->kind = kind;
+    call->send.buffer = call->receive.buffer = NULL;
+    call->send.count = call->receive.count = 0;
+    call->send.type = call->receive.type = NULL;
+    call->send.vectored = call->send.typed = call->receive.vectored = call->receive.typed = false;
+    call->in_place = false;
+    call->op = NULL;
+    call->root = 0;
+    call->argument = NULL;
     struct sim_rank *rank = sim_point_caller(kind->name);
     if (!rank)
         return MPI_ERR_OTHER;
@@ -66,6 +72,7 @@ int sim_call_vector(struct sim_collective_call *call, struct sim_side *side, con
                       struct sim_counts displacements, int peers)
 {
     side->buffer = (void *)(uintptr_t)buffer;
+    side->vectored = true;
     side->counts = counts;
     side->displacements = displacements;
     if (!counts.narrow && !counts.wide)
@@ -89,6 +96,7 @@ int sim_call_op(struct sim_collective_call *call, MPI_Op op, MPI_Datatype type)
 
 int sim_call_types(struct sim_collective_call *call, struct sim_side *side, const MPI_Datatype *types, int peers)
 {
+    side->typed = true;
     side->types = types;
     if (!types)
         return sim_call_fail(call, MPI_ERR_ARG, "the array of datatypes is NULL");

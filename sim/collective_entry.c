@@ -157,14 +157,19 @@ static int fill_alltoallw(struct sim_collective_call *call, const void *sendbuf,
 /* Both buffers of a reduction that leaves its result with everybody. */
 static int use_reduction(struct sim_collective_call *call, const void *sendbuf, void *recvbuf, MPI_Count count, MPI_Datatype type, MPI_Op op)
 {
-    int error = use_contribution(call, sendbuf, count, type, true);
-    if (!error)
-        error = sim_call_buffer(call, &call->receive, recvbuf, count, type);
-    if (!error && call->in_place)
-        call->send = call->receive;
-    if (!error && count && sendbuf == recvbuf)
-        error = sim_call_fail(call, MPI_ERR_BUFFER, "send and receive buffer are the same: use MPI_IN_PLACE");
-    return error ? error : sim_call_op(call, op, type);
+    int error = sim_call_buffer(call, &call->receive, recvbuf, count, type);
+    if (error)
+        return error;
+    call->in_place = sendbuf == MPI_IN_PLACE;
+    call->send = call->receive; /* same count, same type */
+    if (!call->in_place) {
+        call->send.buffer = (void *)(uintptr_t)sendbuf;
+        if (count && sendbuf == recvbuf)
+            return sim_call_fail(call, MPI_ERR_BUFFER, "send and receive buffer are the same: use MPI_IN_PLACE");
+        if (count && !sendbuf && call->send.type->size && call->send.type->contiguous)
+            return sim_call_fail(call, MPI_ERR_BUFFER, "buffer is NULL though its count is not zero");
+    }
+    return sim_call_op(call, op, type);
 }
 
 static int fill_reduce(struct sim_collective_call *call, const void *sendbuf, void *recvbuf, MPI_Count count, MPI_Datatype type, MPI_Op op,
@@ -221,9 +226,11 @@ static int fill_reduce_scatter(struct sim_collective_call *call, const void *sen
     if (error)
         return error;
     struct sim_counts kept = call->send.counts;
-    call->send.counts = call->send.displacements = (struct sim_counts){0};
+    call->send.vectored = false;
     error = use_reduction(call, sendbuf, recvbuf, (MPI_Count)sim_counts_at(counts, call->comm->rank), type, op);
+    call->receive.vectored = true;
     call->receive.counts = kept;
+    call->receive.displacements = (struct sim_counts){0};
     return error;
 }
 

@@ -134,6 +134,14 @@ static const struct sim_collective_call *own_call(struct sim_collective *collect
     return collective->calls[collective->size - 1];
 }
 
+static inline void copy_small(void *to, const void *from, size_t bytes)
+{
+    if (bytes == 8)
+        memcpy(to, from, 8);
+    else
+        memcpy(to, from, bytes);
+}
+
 /* One small value, the case that large worlds meet most: no array of addresses, no team. */
 static bool allreduce_small(struct sim_collective *collective)
 {
@@ -144,11 +152,11 @@ static bool allreduce_small(struct sim_collective *collective)
         collective->context->world->options.reduce_order != SIM_REDUCE_LINEAR)
         return false;
     _Alignas(64) char accumulator[64];
-    memcpy(accumulator, collective->calls[0]->send.buffer, bytes);
+    copy_small(accumulator, collective->calls[0]->send.buffer, bytes);
     for (int r = 1; r < collective->size; r++)
         kernel(accumulator, collective->calls[r]->send.buffer, accumulator, mine->send.count);
     for (int r = 0; r < collective->size; r++)
-        memcpy(collective->calls[r]->receive.buffer, accumulator, bytes);
+        copy_small(collective->calls[r]->receive.buffer, accumulator, bytes);
     return true;
 }
 
@@ -180,7 +188,7 @@ static void reduce_execute(struct sim_collective *collective)
 /* Elements of member r's share, and those before it. */
 static size_t share_of(const struct sim_collective_call *call, int r)
 {
-    return call->receive.counts.narrow || call->receive.counts.wide ? sim_counts_at(call->receive.counts, r) : call->send.count;
+    return call->receive.vectored ? sim_counts_at(call->receive.counts, r) : call->send.count;
 }
 
 /* In place, the input is the receive buffer, of which the share is a part: all shares are folded before any is written. */

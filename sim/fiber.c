@@ -238,7 +238,7 @@ static void switch_away(struct sim_rank *rank, bool ends)
         sim_rank_move(rank, SIM_RUNNING);
         return;
     }
-    rank->saved_errno = errno;
+    rank->saved_errno = *world->errno_address;
     announce_switch(rank, next, ends);
     if (next) {
         become(next);
@@ -248,7 +248,7 @@ static void switch_away(struct sim_rank *rank, bool ends)
         sim_fiber_switch(&rank->stack_pointer, world->host_stack_pointer);
     }
     announce_arrival(rank, NULL);
-    errno = rank->saved_errno;
+    *world->errno_address = rank->saved_errno;
 }
 
 static void fiber_block(struct sim_rank *rank)
@@ -340,6 +340,7 @@ static bool fibers_run(struct sim_world *world, struct failure *failure)
         rank->stack_pointer = fiber_prepare(bottom + world->stack_stride - 128 - (size_t)(i % 16) * 192);
         enqueue(world, rank);
     }
+    world->errno_address = &errno;
     struct sim_rank *first = next_rank(world);
     announce_switch(NULL, first, false);
     become(first);

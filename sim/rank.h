@@ -100,6 +100,7 @@ struct sim_world {
     void *slabs; /* singly linked, freed with the world */
     size_t slab_used;
     void *host_stack_pointer;
+    int *errno_address; /* of the OS thread that runs the fibers */
     pthread_mutex_t monitor;
     char *stacks;
     size_t stacks_size;
