@@ -95,7 +95,7 @@ static void test_contents(void)
     dot = dot_of(trace, &findings, &options);
     tap_is_int(count_of(dot, "G001 first wrong adjoint"), 3,
                "the first wrong adjoint is named on its three ranks");
-    tap_is_int(count_of(dot, "0.5012, FD 1.5036"), 3,
+    tap_is_int(count_of(dot, "<B>0.5012, FD 1.5036"), 3,
                "wrong leaves show adjoint and finite difference");
     tap_is_int(count_of(dot, ">tainted<"), 3, "what the wrong values reach is tainted");
     options.finding = 1;
@@ -142,7 +142,9 @@ static void test_hostile(void)
     tap_ok(trace_finish(trace, NULL), "a trace may hold any name");
     struct viz_options options = viz_options_default();
     char *dot = dot_of(trace, NULL, &options);
-    tap_ok(dot && !strstr(dot, "\"];evil") && !strstr(dot, "</B>>];evil") && !strstr(dot, "<script"), "no name becomes DOT or HTML");
+    tap_ok(dot && !strstr(dot, "\"];evil") && !strstr(dot, "</B>>];evil") &&
+               !strstr(dot, "<script"),
+           "no name becomes DOT or HTML");
     tap_ok(dot && strlen(dot) < 10000, "a name of 1 MiB leaves a small picture");
     bool clean = dot != NULL;
     for (const char *at = dot; at && *at; at++)
@@ -215,14 +217,14 @@ static void test_sizes(void)
 int main(void)
 {
     struct findings findings;
-    tap_plan(34);
+    tap_plan(36);
     struct trace *trace = sample_healthy();
     test_golden("healthy", trace, NULL, VIZ_AUTO);
     trace_free(trace);
     struct trace *(*const samples[])(struct findings *) = {sample_deadlock, sample_wrong,
-                                                           sample_race};
-    static const char *const names[] = {"deadlock", "wrong-adjoint", "race"};
-    for (size_t i = 0; i < 3; i++) {
+                                                           sample_race, sample_possible};
+    static const char *const names[] = {"deadlock", "wrong-adjoint", "race", "possible-hang"};
+    for (size_t i = 0; i < 4; i++) {
         findings_init(&findings);
         trace = samples[i](&findings);
         test_golden(names[i], trace, &findings, VIZ_AUTO);

@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SAMPLE_SUM = 0x21 }; /* MPI_SUM in the ABI */
+enum { SAMPLE_SUM = 0x21, SAMPLE_DOUBLE = 0x214 }; /* MPI_SUM and MPI_DOUBLE in the ABI */
 
 static inline void sample_head(struct trace *trace, const char *program)
 {
@@ -64,6 +64,7 @@ static inline uint32_t sample_op(struct trace *trace, uint32_t rank, uint32_t no
     op.peer = peer;
     op.tag = tag;
     op.count = 1024;
+    op.type = SAMPLE_DOUBLE;
     op.site = site;
     op.state = (uint8_t)state;
     op.begin = trace->op_count + 1;
@@ -240,6 +241,38 @@ static inline struct trace *sample_race(struct findings *findings)
         race->repair_edges[race->repair_count++] =
             (struct trace_edge){nodes[r][0], nodes[r][1], EDGE_ORDER};
     finding_seal(race, trace);
+    return trace;
+}
+
+/* A ring that sends before it receives, lucky that its sends were buffered. Gradients without leaf
+ * nodes. */
+static inline struct trace *sample_possible(struct findings *findings)
+{
+    struct trace *trace = trace_new(3);
+    uint32_t sends[3], receives[3];
+    sample_head(trace, "scenarios/buffered-ring.c");
+    for (uint32_t r = 0; r < 3; r++) {
+        uint32_t seed = sample_node(trace, r, 1, "seed", OP_COMPUTE, STATE_COMPLETE, TRACE_NO);
+        uint32_t mul = sample_node(trace, r, 1, "mul*", OP_COMPUTE, STATE_COMPLETE, seed);
+        uint32_t first = sample_node(trace, r, 1, "Recv*", OP_RECV, STATE_COMPLETE, mul);
+        uint32_t second = sample_node(trace, r, 1, "Send*", OP_SEND, STATE_COMPLETE, TRACE_NO);
+        sends[r] =
+            sample_op(trace, r, first, OP_SEND, (int32_t)((r + 1) % 3), 10, STATE_COMPLETE, 0);
+        receives[r] =
+            sample_op(trace, r, second, OP_RECV, (int32_t)((r + 2) % 3), 10, STATE_COMPLETE, 1);
+        sample_gradient(trace, r, "x", 0.25 + r, 0.25 + r + 3e-10);
+        sample_gradient(trace, r, "w", 2.0 + r, 2.0 + r + 1e-10);
+    }
+    if (!trace_finish(trace, NULL))
+        return NULL;
+    struct finding *finding =
+        findings_add(findings, "D003", "hangs where sends wait for their receives: ring.c:41");
+    for (uint32_t r = 0; r < 3; r++)
+        finding_op_add(finding, sends[r], "core");
+    for (uint32_t r = 0; r < 3; r++)
+        finding_op_add(finding, receives[r], "partner");
+    finding->confirmation = CONFIRM_ABSTRACT;
+    finding_seal(finding, trace);
     return trace;
 }
 

@@ -24,7 +24,7 @@ static uint32_t mark_named(const struct scene *scene, const struct finding_op *n
 
 static enum mark_tone tone_by_role(const char *role)
 {
-    if (strcmp(role, "waits") == 0)
+    if (strcmp(role, "waits") == 0 || strcmp(role, "unmatched") == 0)
         return TONE_WAITS;
     if (strcmp(role, "never") == 0)
         return TONE_NEVER;
@@ -52,6 +52,8 @@ static void paint_finding(struct scene *scene, const struct finding *finding)
             continue;
         struct mark *mark = &scene->marks[at];
         enum mark_tone tone = tone_by_role(finding->ops[k].role);
+        if (is_deadlock(finding) && strcmp(finding->ops[k].role, "partner") == 0)
+            tone = TONE_WAITS; /* what would be needed, and comes too late */
         paint(mark, tone);
         if (tone == TONE_FAULT && !mark->badge && !(mark->blocked && is_deadlock(finding)))
             mark->badge =
@@ -214,42 +216,68 @@ static bool worse(const struct trace_gradient *a, const struct trace_gradient *b
     return !(a->relative <= b->relative);
 }
 
+struct verdict { /* of the gradients that come out at one leaf */
+    const struct trace_gradient *worst;
+    size_t checked, wrong;
+};
+
+static void verdict_take(struct verdict *verdict, const struct trace_gradient *row)
+{
+    verdict->checked++;
+    verdict->wrong += !row->ok;
+    bool more = !verdict->worst || (verdict->worst->ok && !row->ok) ||
+                (verdict->worst->ok == row->ok && worse(row, verdict->worst));
+    if (more)
+        verdict->worst = row;
+}
+
+static void paint_leaf(struct scene *scene, struct mark *mark, const struct verdict *verdict)
+{
+    const struct trace_gradient *worst = verdict->worst;
+    if (!worst)
+        return;
+    mark->wrong = verdict->wrong > 0;
+    if (mark->wrong)
+        paint(mark, TONE_TAINTED);
+    mark->badge = mark->wrong ? scene_text(scene, "%.5g, FD %.5g", worst->analytic, worst->numeric)
+                              : scene_text(scene, "%zu checked, error %.1e", verdict->checked,
+                                           worst->relative);
+}
+
+/* Whether a row of the gradient check is about the input of this leaf. */
+static bool is_of(const struct trace *trace, const struct trace_gradient *row,
+                  const struct trace_node *node)
+{
+    const char *name = trace_string(trace, node->name),
+               *variable = trace_string(trace, row->variable);
+    const char *input =
+        node->forward == TRACE_NO ? "" : trace_string(trace, trace->nodes[node->forward].name);
+    return row->rank == node->rank && row->index >= 0 &&
+           (strcmp(variable, input) == 0 ||
+            (strncmp(name, "dL/d", 4) == 0 && strcmp(variable, name + 4) == 0));
+}
+
 /* Leaves whose gradient differs from its reference: even without a finding that says so. */
 static void paint_leaves(struct scene *scene)
 {
     const struct trace *trace = scene->trace;
-    for (size_t i = 0; i < scene->mark_count; i++) {
+    struct verdict *ranks = scene_allocate(scene, trace->ranks, sizeof *ranks);
+    for (size_t k = 0; ranks && k < trace->gradient_count; k++)
+        if (trace->gradients[k].rank < trace->ranks)
+            verdict_take(&ranks[trace->gradients[k].rank], &trace->gradients[k]);
+    for (size_t i = 0; ranks && i < scene->mark_count; i++) {
         struct mark *mark = &scene->marks[i];
+        struct verdict verdict = {0};
         if (mark->shape != MARK_LEAF)
             continue;
-        const struct trace_node *node = &trace->nodes[mark->node];
-        const char *name = trace_string(trace, node->name);
-        const char *input =
-            node->forward == TRACE_NO ? "" : trace_string(trace, trace->nodes[node->forward].name);
-        const struct trace_gradient *worst = NULL;
-        size_t checked = 0, wrong = 0;
-        for (size_t k = 0; k < trace->gradient_count; k++) {
-            const struct trace_gradient *row = &trace->gradients[k];
-            const char *variable = trace_string(trace, row->variable);
-            bool mine = row->rank == mark->rank && row->index >= 0 &&
-                        (strcmp(variable, input) == 0 ||
-                         (strncmp(name, "dL/d", 4) == 0 && strcmp(variable, name + 4) == 0));
-            if (!mine)
-                continue;
-            checked++;
-            wrong += !row->ok;
-            if (!worst || worse(row, worst))
-                worst = row;
-        }
-        if (!worst)
-            continue;
-        mark->wrong = wrong > 0;
-        if (mark->wrong)
-            paint(mark, TONE_TAINTED);
-        mark->badge = mark->wrong
-                          ? scene_text(scene, "%.5g, FD %.5g", worst->analytic, worst->numeric)
-                          : scene_text(scene, "%zu checked, error %.1e", checked, worst->relative);
+        if (mark->node == TRACE_NO)
+            verdict = ranks[mark->rank];
+        for (size_t k = 0; mark->node != TRACE_NO && k < trace->gradient_count; k++)
+            if (is_of(trace, &trace->gradients[k], &trace->nodes[mark->node]))
+                verdict_take(&verdict, &trace->gradients[k]);
+        paint_leaf(scene, mark, &verdict);
     }
+    free(ranks);
 }
 
 void scene_blame(struct scene *scene)
@@ -260,6 +288,7 @@ void scene_blame(struct scene *scene)
         if (!selected(scene, i))
             continue;
         paint_finding(scene, finding);
+        scene->standstill = scene->standstill || is_deadlock(finding);
         wrong_values = wrong_values || finding->code[0] == 'G';
         if (finding->code[0] == 'R' && strcmp(finding->code, "R003") != 0)
             link_missing(scene, finding);

@@ -103,9 +103,8 @@ static void join_node(struct scene *scene, uint32_t index)
     struct mark *mark = &scene->marks[at];
     mark->blocked = mark->blocked || op->state == STATE_BLOCKED;
     if (mark->op == TRACE_NO || weight(op) > weight(&scene->trace->ops[mark->op])) {
-        mark->op = index;
-        if (op_kind_class(op->kind) != CLASS_WAIT || mark->shape == MARK_COMPUTE)
-            mark->shape = (uint8_t)shape_by_class(op_kind_class(op->kind));
+        mark->op = index; /* what an adjoint does is not what its forward operation did */
+        mark->shape = (uint8_t)shape_by_class(op_kind_class(op->kind));
     }
 }
 
@@ -122,6 +121,30 @@ static void add_op(struct scene *scene, uint32_t index)
                         .blocked = op->state == STATE_BLOCKED,
                         .never = op->state == STATE_NEVER};
     scene->mark_of_op[index] = scene_add_mark(scene, &mark);
+}
+
+/* Where a rank's gradients come out. The engine has no nodes for inputs, so that one mark stands
+ * for all that was checked on this rank; an imported DAG may have leaves of its own. */
+static void add_leaf(struct scene *scene, uint32_t rank, const bool *checked)
+{
+    const struct trace *trace = scene->trace;
+    uint32_t pass = 0;
+    for (size_t i = trace->node_begin[rank]; i < trace->node_begin[rank + 1]; i++) {
+        const char *name = trace_string(trace, trace->nodes[i].name);
+        if (strncmp(name, "dL/d", 4) == 0)
+            return;
+        pass = trace->nodes[i].pass > pass ? trace->nodes[i].pass : pass;
+    }
+    if (!checked[rank] || pass == 0 || scene->view == VIZ_FORWARD)
+        return;
+    struct mark mark = {.rank = rank,
+                        .node = TRACE_NO,
+                        .op = TRACE_NO,
+                        .pass = pass,
+                        .group = TRACE_NO,
+                        .repeat = 1,
+                        .shape = MARK_LEAF};
+    scene_add_mark(scene, &mark);
 }
 
 /* A rank that ended while others wait: they may wait for it. Taken out again if nobody does. */
@@ -143,6 +166,10 @@ static void add_end(struct scene *scene, uint32_t rank)
 static void collect_marks(struct scene *scene, const bool *named)
 {
     const struct trace *trace = scene->trace;
+    bool *checked = scene_allocate(scene, trace->ranks, sizeof *checked);
+    for (size_t i = 0; checked && i < trace->gradient_count; i++)
+        if (trace->gradients[i].rank < trace->ranks)
+            checked[trace->gradients[i].rank] = true;
     for (uint32_t rank = 0; rank < trace->ranks; rank++) {
         for (size_t i = trace->node_begin[rank]; i < trace->node_begin[rank + 1]; i++)
             if (pass_in_view(scene, trace->nodes[i].pass))
@@ -151,15 +178,18 @@ static void collect_marks(struct scene *scene, const bool *named)
             const struct trace_op *op = &trace->ops[i];
             bool wanted = named[i] || op->state == STATE_BLOCKED;
             if (scene->exhausted)
-                return;
+                break;
             if (op->node != TRACE_NO && scene->mark_of_node[op->node] != TRACE_NO)
                 join_node(scene, (uint32_t)i);
             else if (wanted || (pass_in_view(scene, op->pass) && op->node == TRACE_NO &&
                                 !is_noise(trace, op)))
                 add_op(scene, (uint32_t)i);
         }
+        if (!scene->exhausted)
+            add_leaf(scene, rank, checked);
         add_end(scene, rank);
     }
+    free(checked);
 }
 
 static bool communicates(const struct mark *mark)
@@ -371,6 +401,25 @@ static void collect_groups(struct scene *scene)
     free(meetings);
 }
 
+/* What nothing of its pass depends on feeds the gradients of its rank. */
+static void link_leaves(struct scene *scene, const bool *left)
+{
+    uint32_t leaf = TRACE_NO;
+    for (uint32_t i = (uint32_t)scene->mark_count; i-- > 0;) {
+        const struct mark *mark = &scene->marks[i];
+        if (mark->shape == MARK_LEAF && mark->node == TRACE_NO) {
+            leaf = i;
+            continue;
+        }
+        bool feeds = leaf != TRACE_NO && mark->shape != MARK_SEND &&
+                     mark->rank == scene->marks[leaf].rank &&
+                     mark->pass == scene->marks[leaf].pass && mark->node != TRACE_NO &&
+                     !left[mark->node] && scene->trace->nodes[mark->node].state == STATE_COMPLETE;
+        if (feeds)
+            scene_add_link(scene, i, leaf, LINK_DATA);
+    }
+}
+
 /* Leaves and seeds: the ends of a backward pass. */
 static void collect_ends(struct scene *scene)
 {
@@ -381,6 +430,8 @@ static void collect_ends(struct scene *scene)
         entered[trace->edges[i].to] |= trace->edges[i].type == EDGE_DATA;
         left[trace->edges[i].from] |= trace->edges[i].type == EDGE_DATA;
     }
+    if (!scene->exhausted)
+        link_leaves(scene, left);
     for (size_t i = 0; entered && left && i < scene->mark_count; i++) {
         struct mark *mark = &scene->marks[i];
         if (mark->node == TRACE_NO || mark->pass == 0 || mark->shape != MARK_COMPUTE)

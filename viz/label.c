@@ -67,11 +67,31 @@ static const char *note_of_wait(struct scene *scene, uint32_t op)
     return scene_text(scene, "for %zu requests", count);
 }
 
+/* "to 1, from 3": a Sendrecv is recorded as its parts, which stand side by side. */
+static const char *note_of_compound(struct scene *scene, uint32_t at)
+{
+    const struct trace *trace = scene->trace;
+    const struct trace_op *op = &trace->ops[at];
+    int32_t to = TRACE_NONE, from = TRACE_NONE;
+    for (size_t i = at > 2 ? at - 2 : 0; i < trace->op_count && i <= (size_t)at + 2; i++) {
+        const struct trace_op *part = &trace->ops[i];
+        if (part->rank != op->rank || !(part->flags & OP_COMPOUND) || part->site != op->site)
+            continue;
+        if (op_kind_class(part->kind) == CLASS_SEND)
+            to = part->peer;
+        else if (op_kind_class(part->kind) == CLASS_RECEIVE)
+            from = part->peer;
+    }
+    return scene_text(scene, "to %d, from %d", to, from);
+}
+
 static const char *note_of_op(struct scene *scene, const struct mark *mark)
 {
     if (mark->op == TRACE_NO)
         return "";
     const struct trace_op *op = &scene->trace->ops[mark->op];
+    if ((op->flags & OP_COMPOUND) && mark->node != TRACE_NO)
+        return note_of_compound(scene, mark->op);
     switch (op_kind_class(op->kind)) {
     case CLASS_SEND:
     case CLASS_RECEIVE:
@@ -123,6 +143,29 @@ static const char *note_of_blocked(struct scene *scene, const struct mark *mark)
     }
 }
 
+/* "dL/dx", or "dL/d(a, b)" where several inputs of the rank were checked. */
+static const char *name_of_leaf(struct scene *scene, uint32_t rank)
+{
+    enum { VARIABLES = 8 };
+    const struct trace *trace = scene->trace;
+    uint32_t variables[VARIABLES];
+    char text[400] = "";
+    size_t count = 0;
+    for (size_t i = 0; i < trace->gradient_count && count < VARIABLES; i++) {
+        const struct trace_gradient *row = &trace->gradients[i];
+        size_t k = 0;
+        while (k < count && variables[k] != row->variable)
+            k++;
+        if (row->rank != rank || k < count)
+            continue;
+        variables[count++] = row->variable;
+        size_t length = strlen(text);
+        snprintf(text + length, sizeof text - length, "%s%.60s", length ? ", " : "",
+                 trace_string(trace, row->variable));
+    }
+    return cut(scene, scene_text(scene, count > 1 ? "dL/d(%s)" : "dL/d%s", text));
+}
+
 static const char *name_of(struct scene *scene, const struct mark *mark)
 {
     const struct trace *trace = scene->trace;
@@ -136,7 +179,8 @@ static const char *name_of(struct scene *scene, const struct mark *mark)
             return "finished";
         }
     if (mark->node == TRACE_NO)
-        return op_kind_name(trace->ops[mark->op].kind);
+        return mark->shape == MARK_LEAF ? name_of_leaf(scene, mark->rank)
+                                        : op_kind_name(trace->ops[mark->op].kind);
     const struct trace_node *node = &trace->nodes[mark->node];
     const char *name = trace_string(trace, node->name);
     if (mark->shape == MARK_LEAF && strncmp(name, "dL/d", 4) != 0) {
@@ -172,6 +216,9 @@ static const char *tip_of(struct scene *scene, const struct mark *mark)
                           op->seq, text, site, states[state], times);
     }
     trace_site_text(scene->trace, site_of(scene, mark), site, sizeof site);
+    if (mark->shape == MARK_LEAF)
+        return scene_text(scene, "rank %" PRIu32 ": %s%s%s", mark->rank, mark->name,
+                          mark->badge ? ", " : "", mark->badge ? mark->badge : "");
     if (mark->repeat > 1)
         return scene_text(scene,
                           "rank %" PRIu32 ": %" PRIu32 " operations in a row, the first at %s",

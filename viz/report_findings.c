@@ -127,7 +127,7 @@ static bool put_finding(struct page *page, size_t index, struct failure *failure
              code ? code->name : "", finding->title ? finding->title : "");
     put_paragraphs(file, finding->detail);
     bool written = true;
-    if (index < PICTURES && page->run->trace && finding->op_count)
+    if (index < PICTURES && page->run->trace && (finding->op_count || finding->code[0] == 'G'))
         written = put_picture(page, (int)index, failure);
     put_facts(page, finding);
     if (finding->witness && *finding->witness) {

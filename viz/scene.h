@@ -134,6 +134,7 @@ struct scene {
     size_t ranks_hidden;
     double width, height; /* of the lanes together */
     bool frontier;        /* blocked marks stand in one column */
+    bool standstill; /* the picture is about a hang, real or possible: everything else steps back */
 
     struct arena_block *arena;
     bool exhausted; /* an allocation failed: the scene is not to be used */

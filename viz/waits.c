@@ -15,6 +15,12 @@ struct standing { /* by rank: the mark to which an arrow to this rank goes, TRAC
     uint32_t *mark;
 };
 
+/* In a hang that did not happen, an operation still waits although it was matched in this run. */
+static bool is_open(const struct scene *scene, uint32_t mark, uint32_t match)
+{
+    return match == TRACE_NO || !scene->marks[mark].blocked;
+}
+
 static void link_wait(struct scene *scene, const struct standing *standing, uint32_t from,
                       int32_t rank)
 {
@@ -22,7 +28,8 @@ static void link_wait(struct scene *scene, const struct standing *standing, uint
         standing->mark[rank] == from)
         return;
     uint32_t to = standing->mark[rank];
-    bool core = scene->marks[from].tone == TONE_FAULT && scene->marks[to].tone == TONE_FAULT;
+    bool core = scene->marks[from].tone == TONE_FAULT &&
+                (scene->marks[to].tone == TONE_FAULT || scene->marks[to].shape == MARK_END);
     scene_add_link(scene, from, to, core ? LINK_WAIT_CORE : LINK_WAIT_OUTSIDE);
 }
 
@@ -59,7 +66,7 @@ static void wait_for_requests(struct scene *scene, const struct standing *standi
     for (size_t i = 0; i < count && i < LIMIT; i++) {
         const struct trace_op *start = &scene->trace->ops[starts[i]];
         enum op_class class = op_kind_class(start->kind);
-        if (start->match == TRACE_NO && (class == CLASS_SEND || class == CLASS_RECEIVE))
+        if (is_open(scene, mark, start->match) && (class == CLASS_SEND || class == CLASS_RECEIVE))
             wait_for_peer(scene, standing, mark, starts[i]);
     }
 }
@@ -73,6 +80,16 @@ static bool has_come(const struct trace *trace, uint32_t rank, const struct trac
             return op->comm_seq >= meeting->comm_seq && op->state != STATE_NEVER;
     }
     return false;
+}
+
+/* Whether a rank of a hang that did not happen is in the same collective. */
+static bool stands_with(const struct scene *scene, const struct standing *standing, uint32_t mark,
+                        int32_t rank)
+{
+    uint32_t other = standing->mark[rank];
+    return other == TRACE_NO || other == mark || scene->marks[other].op == TRACE_NO ||
+           (scene->marks[other].group != TRACE_NO &&
+            scene->marks[other].group == scene->marks[mark].group);
 }
 
 static void wait_for_members(struct scene *scene, const struct standing *standing, uint32_t mark,
@@ -89,7 +106,9 @@ static void wait_for_members(struct scene *scene, const struct standing *standin
                                                          : 0;
     for (uint32_t i = 0; i < size; i++) {
         int32_t rank = comm->members ? comm->members[i] : (int32_t)i;
-        if (rank < 0 || (uint32_t)rank >= trace->ranks || has_come(trace, (uint32_t)rank, row))
+        if (rank < 0 || (uint32_t)rank >= trace->ranks ||
+            (scene->marks[mark].blocked && has_come(trace, (uint32_t)rank, row)) ||
+            (!scene->marks[mark].blocked && stands_with(scene, standing, mark, rank)))
             continue;
         link_wait(scene, standing, mark, rank);
         if (count++ < NAMED)
@@ -133,7 +152,8 @@ static void quieten(struct scene *scene)
             mark->tone = TONE_NEVER;
         else if (mark->blocked && mark->tone < TONE_WAITS)
             mark->tone = TONE_WAITS;
-        else if (scene->frontier && mark->tone == TONE_PLAIN && mark->shape != MARK_END)
+        else if ((scene->frontier || scene->standstill) && mark->tone == TONE_PLAIN &&
+                 mark->shape != MARK_END)
             mark->tone = TONE_QUIET;
     }
     for (size_t i = 0; i < scene->link_count; i++) {
@@ -145,6 +165,33 @@ static void quieten(struct scene *scene)
     }
 }
 
+/* Where each rank stands at the end of the run; its end where it is over. */
+static void find_frontier(struct scene *scene, struct standing *standing)
+{
+    for (uint32_t i = 0; i < scene->mark_count; i++) {
+        struct mark *mark = &scene->marks[i];
+        if (mark->blocked || (mark->shape == MARK_END && standing->mark[mark->rank] == TRACE_NO))
+            standing->mark[mark->rank] = i;
+        scene->frontier = scene->frontier || mark->blocked;
+    }
+}
+
+/* Where each rank would stand in the hang that a finding says is possible. */
+static void find_possible(struct scene *scene, struct standing *standing)
+{
+    for (size_t i = 0; i < scene->findings->count; i++) {
+        const struct finding *finding = &scene->findings->items[i];
+        bool drawn = scene->options->finding < 0 || (size_t)scene->options->finding == i;
+        for (size_t k = 0; drawn && finding->code[0] == 'D' && k < finding->op_count; k++) {
+            uint32_t op = finding->ops[k].op;
+            uint32_t mark = op < scene->trace->op_count ? scene->mark_of_op[op] : TRACE_NO;
+            if (mark != TRACE_NO && strcmp(finding->ops[k].role, "core") == 0 &&
+                standing->mark[scene->marks[mark].rank] == TRACE_NO)
+                standing->mark[scene->marks[mark].rank] = mark;
+        }
+    }
+}
+
 void scene_waits(struct scene *scene)
 {
     struct standing standing = {scene_allocate(scene, scene->trace->ranks, sizeof *standing.mark)};
@@ -152,17 +199,14 @@ void scene_waits(struct scene *scene)
         return;
     for (uint32_t rank = 0; rank < scene->trace->ranks; rank++)
         standing.mark[rank] = TRACE_NO;
-    for (uint32_t i = 0; i < scene->mark_count; i++) {
-        struct mark *mark = &scene->marks[i];
-        bool stands =
-            mark->blocked || (mark->shape == MARK_END && standing.mark[mark->rank] == TRACE_NO);
-        if (stands)
-            standing.mark[mark->rank] = i;
-        scene->frontier = scene->frontier || mark->blocked;
-    }
+    find_frontier(scene, &standing);
+    if (!scene->frontier)
+        find_possible(scene, &standing);
     quieten(scene);
-    for (uint32_t i = 0; i < scene->mark_count && !scene->exhausted; i++)
-        if (scene->marks[i].blocked)
-            wait_of(scene, &standing, i);
+    for (uint32_t rank = 0; rank < scene->trace->ranks && !scene->exhausted; rank++)
+        if (standing.mark[rank] != TRACE_NO && scene->marks[standing.mark[rank]].shape != MARK_END)
+            wait_of(scene, &standing, standing.mark[rank]);
+    if (!scene->frontier)
+        scene->table_count = scene->table_more = 0; /* nothing is unmatched in a run that ended */
     free(standing.mark);
 }
