@@ -10,6 +10,7 @@
 #include "sim/clone.h"
 
 #include "sim/libc_common.h"
+#include "sim/static_tls.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -185,16 +186,17 @@ static int range_reserve(struct clone *clone, struct failure *failure)
     return 0;
 }
 
-int clone_open(struct clone *clone, const struct image *image, struct resolver *resolver, int count,
-               long maps_max, struct failure *failure)
+int clone_open(struct clone *clone, const struct image *image, struct resolver *resolver,
+               const struct clone_options *options, struct failure *failure)
 {
-    *clone = (struct clone){.image = image, .count = count};
+    *clone = (struct clone){.image = image, .count = options->count};
+    clone->extra.own_threads = options->own_threads;
     layout_plan(clone);
-    int status = strategy_choose(clone, maps_max, failure);
+    int status = strategy_choose(clone, options->maps_max, failure);
     status = status ? status : relocate_plan(&clone->plan, image, resolver, &clone->extra, failure);
     if (status)
         return status;
-    clone->states = calloc((size_t)count, sizeof *clone->states);
+    clone->states = calloc((size_t)clone->count, sizeof *clone->states);
     status = clone->states
                  ? range_reserve(clone, failure)
                  : failure_set(failure, FAILURE_INTERNAL, "%s: out of memory", image->path);
@@ -204,6 +206,7 @@ int clone_open(struct clone *clone, const struct image *image, struct resolver *
         *clone = (struct clone){0};
         return status;
     }
+    clone->static_tls = clone->plan.uses_static_tls;
     clone_enlist(clone);
     return 0;
 }
@@ -275,7 +278,14 @@ int clone_make(struct clone *clone, int index, struct failure *failure)
         *(struct resolve_getopt *)(base + clone->extra.getopt) =
             (struct resolve_getopt){.optind = 1, .opterr = 1, .optopt = '?'};
     state->generation += state->generation == UINT32_MAX ? 2 : 1;
+    clone_thread_enter(clone, index);
     return 0;
+}
+
+void clone_thread_enter(const struct clone *clone, int index)
+{
+    if (clone->static_tls && clone->states[index].generation)
+        static_tls_enter(clone->image, clone_base(clone, index), clone->states[index].generation);
 }
 
 void clone_thread_begin(void)

@@ -2,12 +2,15 @@
  *
  * Image i lies at base + i * stride: read-only pieces, data, zeroed data, and behind them what is
  * not in the file: the thread-local block and getopt's variables. There are two ways to fill it.
- *   mapped: the read-only pieces are mapped from the file (shared by all images and other
- * processes), the rest is anonymous memory. Two mappings an image for a usual program. copied: the
- * read-only pieces are copied too, and all images together are one mapping, readable, writable and
- *           executable. For more images than the kernel allows mappings (vm.max_map_count). A stray
- * write into code or constants is then not caught by the processor. Pages that an image never
- * touches take no memory either way. Different images may be made at the same time. */
+ *
+ * - mapped: the read-only pieces are mapped from the file (shared by all images and other
+ *   processes), the rest is anonymous memory. Two mappings an image for a usual program.
+ * - copied: the read-only pieces are copied too, and all images together are one mapping,
+ *   readable, writable and executable. For more images than the kernel allows mappings
+ *   (vm.max_map_count). A stray write into code or constants is then not caught.
+ *
+ * Pages that an image never touches take no memory either way. Different images may be made at the
+ * same time. */
 #ifndef SIM_CLONE_H
 #define SIM_CLONE_H
 
@@ -30,18 +33,25 @@ struct clone {
     uintptr_t first;       /* address of image 0; its base is this minus image->low */
     size_t reserved;
     int count;
-    int maps_each; /* mappings an image takes when mapped */
+    bool static_tls; /* thread-locals are the OS thread's: see clone_thread_enter */
+    int maps_each;   /* mappings an image takes when mapped */
     bool copied;
     struct clone_state *states;
 };
 
-/* Plans and reserves `count` images; `maps_max` is the number of mappings they may use, 0 for what
- * the kernel leaves. On failure nothing is held. `image` and `resolver` must outlive it. */
-int clone_open(struct clone *clone, const struct image *image, struct resolver *resolver, int count,
-               long maps_max, struct failure *failure);
+struct clone_options {
+    int count;
+    long maps_max;    /* mappings the images may use; 0: what the kernel leaves */
+    bool own_threads; /* each image will be used by one OS thread and those it starts */
+};
+
+/* Plans and reserves images. On failure nothing is held. `image` and `resolver` must outlive it. */
+int clone_open(struct clone *clone, const struct image *image, struct resolver *resolver,
+               const struct clone_options *options, struct failure *failure);
 void clone_release(struct clone *clone);
 
-/* Makes image `index` pristine, whatever it was before; runs nothing but selector functions. */
+/* Makes image `index` pristine, whatever it was before; runs nothing but selector functions. The
+ * calling thread has the image's thread-locals then, as after clone_thread_enter. */
 int clone_make(struct clone *clone, int index, struct failure *failure);
 
 uintptr_t clone_base(const struct clone *clone, int index);
@@ -57,5 +67,9 @@ struct clone *clone_find(uintptr_t address, int *index);
 void clone_thread_begin(void);
 void clone_thread_end(void);
 bool clone_thread_started(void);
+
+/* For images whose thread-locals are the OS thread's (sim/static_tls.h): gives the calling thread
+ * those of image `index`, with their initial values if it was another's before. */
+void clone_thread_enter(const struct clone *clone, int index);
 
 #endif

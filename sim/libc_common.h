@@ -26,6 +26,9 @@ void *libc_next(void *_Atomic *cache, const char *name);
     static void *_Atomic real_##name;                                                              \
     __typeof__(&name) real = (__typeof__(&name))(uintptr_t)libc_next(&real_##name, #name)
 
+/* The calling thread begins to work for this rank: it gets thread-locals of the rank's image. */
+void libc_thread_enter(const struct sim_libc_state *rank);
+
 /* A list of handlers, run and emptied. */
 void libc_handlers_run(struct libc_handler **list, int status);
 void libc_handlers_forget(struct libc_handler **list);

@@ -84,9 +84,16 @@ void *libc_next(void *_Atomic *cache, const char *name)
     return found;
 }
 
+void libc_thread_enter(const struct sim_libc_state *rank)
+{
+    if (rank->program)
+        sim_program_thread_enter(rank->program, rank->image);
+}
+
 void sim_libc_init(struct sim_libc_state *state, struct sim_program *program, int image)
 {
     *state = (struct sim_libc_state){.program = program, .image = image};
+    libc_thread_enter(state);
 }
 
 void sim_libc_finish(struct sim_libc_state *state, int status)

@@ -26,6 +26,7 @@ static void region_run(void *argument)
     const struct region *region = argument;
     if (clone_thread_started()) {
         libc_hooks->thread_begin(region->rank);
+        libc_thread_enter(region->rank);
         region->body(region->data);
         libc_hooks->thread_end(region->rank);
     } else {

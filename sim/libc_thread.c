@@ -41,8 +41,10 @@ static void *thread_body(void *argument)
     void *result;
     free(argument);
     clone_thread_begin();
-    if (birth.parent)
+    if (birth.parent) {
         libc_hooks->thread_begin(birth.parent);
+        libc_thread_enter(birth.parent);
+    }
     pthread_cleanup_push(thread_end, birth.parent);
     result = birth.body(birth.argument);
     pthread_cleanup_pop(1);

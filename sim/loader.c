@@ -6,9 +6,11 @@
 #include "sim/image.h"
 #include "sim/linked.h"
 #include "sim/resolve.h"
+#include "sim/static_tls.h"
 #include "sim/start.h"
 
 #include <assert.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -18,8 +20,9 @@ struct sim_program {
     int images; /* as asked for; the shared loader has one */
     struct image image;
     struct resolver resolver;
-    struct clone clone;   /* clone only */
-    struct linked linked; /* dlopen and shared */
+    struct clone clone;     /* clone only */
+    struct linked linked;   /* dlopen and shared */
+    pthread_mutex_t making; /* of the one shared image */
 };
 
 static bool cloned(const struct sim_program *program)
@@ -43,17 +46,20 @@ static uintptr_t base_of(const struct sim_program *program, int index)
 
 /* Executables keep thread-locals at a fixed distance from the thread pointer, and say so only in
  * their code. */
-static int tls_check(const struct image *image, struct failure *failure)
+static int tls_check(const struct image *image, const struct sim_program_options *options,
+                     struct failure *failure)
 {
     if (!image->executable || !image->tls_size)
         return 0;
+    if (options->own_threads && options->kind == SIM_LOADER_CLONE && static_tls_fits(image))
+        return 0;
     return failure_set(
         failure, FAILURE_INPUT,
-        "%s: an executable with thread-local variables, which its code finds through the OS thread "
-        "(local-exec) and ranks cannot have for themselves; build it with simcc, or with -shared "
-        "-fPIC "
-        "-ftls-model=global-dynamic",
-        image->path);
+        "%s: an executable with thread-local variables, which its code finds through "
+        "the OS thread (local-exec)%s; build it with simcc, or with -shared -fPIC "
+        "-ftls-model=global-dynamic%s",
+        image->path, options->own_threads ? " and of which there are too many" : "",
+        options->own_threads ? "" : ", or run it with --os-threads");
 }
 
 /* No symbol says where main is: an executable is entered in a throw-away image, a library has none.
@@ -67,7 +73,8 @@ static int main_find(struct sim_program *program, struct failure *failure)
         return 0;
     if (!image->executable || !image_bytes(image, header->e_entry, 1))
         return failure_set(failure, FAILURE_INPUT, "%s: has no main function", image->path);
-    int status = clone_open(&scratch, image, &program->resolver, 1, 0, failure);
+    struct clone_options one = {.count = 1, .own_threads = true};
+    int status = clone_open(&scratch, image, &program->resolver, &one, failure);
     if (status)
         return status;
     status = clone_make(&scratch, 0, failure);
@@ -82,27 +89,29 @@ static int main_find(struct sim_program *program, struct failure *failure)
     return status;
 }
 
-struct sim_program *sim_program_open_within(const char *path, enum sim_loader kind, int images,
-                                            long maps_max, struct failure *failure)
+struct sim_program *sim_program_open_as(const char *path, const struct sim_program_options *options,
+                                        struct failure *failure)
 {
     struct sim_program *program = calloc(1, sizeof *program);
+    int images = options->kind == SIM_LOADER_SHARED ? 1 : options->images;
+    struct clone_options clones = {images, options->maps_max, options->own_threads};
     if (!program || images < 1) {
         free(program);
         failure_set(failure, FAILURE_INTERNAL, "%s: %s", path,
                     images < 1 ? "no images wanted" : "out of memory");
         return NULL;
     }
-    *program = (struct sim_program){.kind = kind, .images = images, .image.file_descriptor = -1};
+    program->kind = options->kind;
+    program->images = options->images;
+    pthread_mutex_init(&program->making, NULL);
     int status = image_open(&program->image, path, failure);
-    status = status ? status : tls_check(&program->image, failure);
+    status = status ? status : tls_check(&program->image, options, failure);
     status = status ? status : resolve_open(&program->resolver, &program->image, failure);
     status = status ? status : main_find(program, failure);
     if (!status && cloned(program))
-        status = clone_open(&program->clone, &program->image, &program->resolver, images, maps_max,
-                            failure);
+        status = clone_open(&program->clone, &program->image, &program->resolver, &clones, failure);
     else if (!status)
-        status = linked_open(&program->linked, &program->image,
-                             kind == SIM_LOADER_SHARED ? 1 : images, failure);
+        status = linked_open(&program->linked, &program->image, images, failure);
     if (!status)
         return program;
     resolve_close(&program->resolver);
@@ -114,7 +123,8 @@ struct sim_program *sim_program_open_within(const char *path, enum sim_loader ki
 struct sim_program *sim_program_open(const char *path, enum sim_loader kind, int images,
                                      struct failure *failure)
 {
-    return sim_program_open_within(path, kind, images, 0, failure);
+    struct sim_program_options options = {.kind = kind, .images = images};
+    return sim_program_open_as(path, &options, failure);
 }
 
 void sim_program_close(struct sim_program *program)
@@ -158,9 +168,18 @@ int sim_program_reset(struct sim_program *program, int index, struct failure *fa
 
 int sim_program_image(struct sim_program *program, int index, struct failure *failure)
 {
-    if (program->kind == SIM_LOADER_SHARED && linked_made(&program->linked, 0))
-        return 0;
-    return sim_program_reset(program, index, failure);
+    if (program->kind != SIM_LOADER_SHARED)
+        return sim_program_reset(program, index, failure);
+    pthread_mutex_lock(&program->making);
+    int status = linked_made(&program->linked, 0) ? 0 : linked_make(&program->linked, 0, failure);
+    pthread_mutex_unlock(&program->making);
+    return status;
+}
+
+void sim_program_thread_enter(const struct sim_program *program, int index)
+{
+    if (cloned(program))
+        clone_thread_enter(&program->clone, own_index(program, index));
 }
 
 void sim_program_finish(struct sim_program *program, int index)

@@ -43,10 +43,20 @@ struct libc_handler;
 struct sim_program *sim_program_open(const char *path, enum sim_loader kind, int images,
                                      struct failure *failure);
 
-/* The same with a bound on memory mappings (0: what the kernel leaves); beyond it images are copied
- * instead of mapped. */
-struct sim_program *sim_program_open_within(const char *path, enum sim_loader kind, int images,
-                                            long maps_max, struct failure *failure);
+struct sim_program_options {
+    enum sim_loader kind;
+    int images;
+    /* Memory mappings the clone loader may use, beyond which images are copied instead of mapped;
+     * 0: what the kernel leaves. */
+    long maps_max;
+    /* Ranks are OS threads, each image being made by the one that will use it. Executables with
+     * thread-local variables need this; without it they are refused. */
+    bool own_threads;
+};
+
+/* The same, with everything that can be asked for. */
+struct sim_program *sim_program_open_as(const char *path, const struct sim_program_options *options,
+                                        struct failure *failure);
 
 /* Releases all images. No code of theirs may run afterwards, so no rank may be alive. NULL is
  * allowed. */
@@ -87,6 +97,10 @@ void sim_program_getopt(const struct sim_program *program, int index,
 /* Where handlers are kept that the image's constructors registered; NULL if this loader leaves them
  * to the system. */
 struct libc_handler **sim_program_handlers(struct sim_program *program, int index);
+
+/* Gives the calling OS thread, one that a rank started, the thread-locals of image `index`. Only
+ * with own_threads is there anything to do. */
+void sim_program_thread_enter(const struct sim_program *program, int index);
 
 /* For `simrun doctor` and bench: how images are made ("mapped", "copied", "dlopen", "shared") and
  * the size of one. */

@@ -1,12 +1,14 @@
 /* Working out and applying a relocation plan: see relocate.h.
  *
  * Rules:
- *  1. A word is written only inside [data_start, data_filled): what lies outside is shared or zero,
- * and a file that wants it changed is refused.
+ *  1. A word is written only inside [data_start, data_filled): what lies outside is shared or
+ *     zero, and a file that wants it changed is refused.
  *  2. Symbols are resolved while planning; applying cannot fail and looks nothing up.
- *  3. A thread-local of another object, or one at a fixed distance from the thread pointer, is
- * refused: there is only one per OS thread, and ranks are not OS threads. */
+ *  3. A thread-local of another object is refused: there is only one per OS thread. One at a fixed
+ *     distance from the thread pointer is refused unless ranks are OS threads. */
 #include "sim/relocate.h"
+
+#include "sim/static_tls.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -131,15 +133,20 @@ static int tls_offset(struct planner *planner, const Elf64_Rela *entry, uint64_t
 static int plan_tls(struct planner *planner, const Elf64_Rela *entry, enum relocate_kind kind)
 {
     uint64_t offset = 0;
-    if (kind == RELOCATE_TLS_STATIC)
+    bool fixed = kind == RELOCATE_TLS_STATIC;
+    if (fixed && !(planner->extra->own_threads && static_tls_fits(planner->image)))
         return refuse(planner, "its thread-locals are bound to the OS thread (initial-exec)",
-                      "compile it with -ftls-model=global-dynamic or with simcc");
+                      "compile it with -ftls-model=global-dynamic or with simcc, or run it with "
+                      "--os-threads");
     int status = tls_offset(planner, entry, &offset);
     if (status)
         return status;
     if (!planner->image->tls_size)
         return refuse(planner, "malformed ELF file", "thread-locals without a segment for them");
-    if (kind == RELOCATE_TLS_MODULE) {
+    if (fixed) {
+        planner->plan->uses_static_tls = true;
+        word_put(planner, entry->r_offset, offset + (uint64_t)static_tls_distance(planner->image));
+    } else if (kind == RELOCATE_TLS_MODULE) {
         word_put_based(planner, entry->r_offset, planner->extra->tls_block);
     } else if (kind == RELOCATE_TLS_OFFSET) {
         word_put(planner, entry->r_offset, offset);
@@ -258,6 +265,7 @@ int relocate_plan(struct relocate_plan *plan, const struct image *image, struct 
     struct planner planner = {plan, image, resolver, extra, failure, "", 0};
     size_t count = 0;
     *plan = (struct relocate_plan){0};
+    plan->uses_static_tls = image->executable && image->tls_size;
     int status = plan_allocate(&planner);
     if (!status) {
         plan_bytes(&planner);

@@ -45,13 +45,16 @@ struct relocate_plan {
     size_t call_count;
     struct relocate_copy *copies;
     size_t copy_count;
-    bool uses_getopt; /* reads or writes getopt's variables in relocate_extra */
+    bool uses_getopt;     /* reads or writes getopt's variables in relocate_extra */
+    bool uses_static_tls; /* finds its thread-locals through the thread pointer */
 };
 
 /* Where an image keeps what is not in its file. */
 struct relocate_extra {
     uint64_t tls_block; /* address of the thread-local block */
     uint64_t getopt;    /* address of a struct resolve_getopt */
+    bool own_threads; /* ranks are OS threads: thread-locals may be bound to them (sim/static_tls.h)
+                       */
 };
 
 /* Works the plan out; unresolved symbols and what cannot be done are told in one sentence. On

@@ -47,12 +47,18 @@ static int call(const struct sim_program *program, int index, int number)
     return sim_program_main(program, index)(2, arguments, environ);
 }
 
+static struct sim_program *open_within(const char *path, enum sim_loader kind, int images,
+                                       long maps_max)
+{
+    struct sim_program_options options = {.kind = kind, .images = images, .maps_max = maps_max};
+    return sim_program_open_as(path, &options, &failure);
+}
+
 /* Opens, makes the images, calls each; -1 if that is not possible. Otherwise all their statuses,
  * or-ed. */
 static int run_images(const char *name, enum sim_loader kind, int images, long maps_max, bool again)
 {
-    struct sim_program *program =
-        sim_program_open_within(in_folder(name), kind, images, maps_max, &failure);
+    struct sim_program *program = open_within(in_folder(name), kind, images, maps_max);
     if (!program)
         return -1;
     int wrong = 0;
@@ -288,7 +294,7 @@ static void test_backtrace(long maps_max, const char *how)
     uint64_t inside[2][FRAMES_MAX];
     build("deep.so", "deep.c", "-shared -fPIC -fno-optimize-sibling-calls");
     struct sim_program *program =
-        sim_program_open_within(in_folder("deep.so"), SIM_LOADER_CLONE, 300, maps_max, &failure);
+        open_within(in_folder("deep.so"), SIM_LOADER_CLONE, 300, maps_max);
     if (!program || sim_program_image(program, 3, &failure) ||
         sim_program_image(program, 299, &failure)) {
         tap_ok(false, "images for a backtrace can be made (%s)", how);
@@ -364,15 +370,97 @@ static void test_team(const char *compiler)
     sim_program_close(program);
 }
 
+/* A rank that is an OS thread, and holds the others up until all are under way. */
+static struct own_thread {
+    pthread_t thread;
+    struct sim_program *program;
+    pthread_barrier_t *barrier;
+    struct sim_libc_state libc;
+    int index, wrong;
+} own_threads[4];
+static _Thread_local struct own_thread *own_thread;
+
+static struct sim_libc_state *own_current(void)
+{
+    return own_thread ? &own_thread->libc : NULL;
+}
+static void own_begin(struct sim_libc_state *parent)
+{
+    own_thread = (struct own_thread *)(void *)((char *)parent - offsetof(struct own_thread, libc));
+}
+static void own_end(struct sim_libc_state *parent)
+{
+    (void)parent;
+    own_thread = NULL;
+}
+
+/* Called by tests/programs/fixed.c. */
+void launcher_waits(void);
+void launcher_waits(void)
+{
+    pthread_barrier_wait(own_thread->barrier);
+}
+
+static void *own_body(void *argument)
+{
+    own_thread = argument;
+    sim_libc_init(&own_thread->libc, own_thread->program, own_thread->index);
+    own_thread->wrong = sim_program_image(own_thread->program, own_thread->index, &failure);
+    if (!own_thread->wrong)
+        own_thread->wrong = call(own_thread->program, own_thread->index, own_thread->index + 1);
+    else
+        launcher_waits();
+    own_thread = NULL;
+    return NULL;
+}
+
+static void test_fixed(const char *name, const char *flags)
+{
+    static const struct sim_libc_hooks hooks = {own_current, hook_exit, hook_yield, own_begin,
+                                                own_end};
+    struct sim_program_options options = {
+        .kind = SIM_LOADER_CLONE, .images = 4, .own_threads = true};
+    pthread_barrier_t barrier;
+    char with_folder[256];
+    snprintf(with_folder, sizeof with_folder, "%s %s/stub.so", flags, folder);
+    build("stub.so", "stub.c", "-shared -fPIC -Wl,-soname,libmpi_abi.so.1");
+    build(name, "fixed.c", with_folder);
+    struct sim_program *program = sim_program_open_as(in_folder(name), &options, &failure);
+    if (!program || pthread_barrier_init(&barrier, NULL, 4)) {
+        tap_ok(false, "%s: can be opened for OS threads", name);
+        tap_note("%s", failure.text);
+        return;
+    }
+    int wrong = 0;
+    sim_libc_use(&hooks);
+    for (int round = 0; round < 3; round++) {
+        for (int i = 0; i < 4; i++) {
+            own_threads[i] =
+                (struct own_thread){.program = program, .barrier = &barrier, .index = i};
+            pthread_create(&own_threads[i].thread, NULL, own_body, &own_threads[i]);
+        }
+        for (int i = 0; i < 4; i++) {
+            pthread_join(own_threads[i].thread, NULL);
+            wrong |= own_threads[i].wrong;
+        }
+    }
+    sim_libc_use(NULL);
+    tap_is_int(
+        wrong, 0,
+        "%s: ranks that are OS threads have the thread-locals its code expects of the thread",
+        name);
+    pthread_barrier_destroy(&barrier);
+    sim_program_close(program);
+}
+
 static void test_limits(void)
 {
     struct sim_program *program =
-        sim_program_open_within(in_folder("compact.so"), SIM_LOADER_CLONE, 1000, 2000, &failure);
+        open_within(in_folder("compact.so"), SIM_LOADER_CLONE, 1000, 2000);
     tap_is_str(program ? sim_program_strategy(program) : NULL, "mapped",
                "two mappings an image are enough for a compact program");
     sim_program_close(program);
-    program =
-        sim_program_open_within(in_folder("compact.so"), SIM_LOADER_CLONE, 1000, 1999, &failure);
+    program = open_within(in_folder("compact.so"), SIM_LOADER_CLONE, 1000, 1999);
     tap_is_str(program ? sim_program_strategy(program) : NULL, "copied",
                "with fewer its images are copied");
     sim_program_close(program);
@@ -394,8 +482,12 @@ int main(void)
     test_limits();
     test_backtrace(0, "mapped");
     test_backtrace(1, "copied");
+    test_fixed("fixed", "-pie -fPIE");
+    test_fixed("fixed-clang", "-pie -fPIE -s -fuse-ld=lld");
+    test_fixed("fixed.so", "-shared -fPIC -ftls-model=initial-exec");
     test_team("gcc");
-#if defined(__SANITIZE_ADDRESS__) /* gcc's: its leak checker crashes on sleeping threads of clang's OpenMP */
+#if defined(__SANITIZE_ADDRESS__) /* gcc's: its leak checker crashes on sleeping threads of        \
+                                     clang's OpenMP */
     tap_skip(2, "gcc's leak checker and clang's OpenMP do not go together");
 #else
     test_team("clang");
