@@ -128,7 +128,9 @@ void child_main(const struct job *job, struct board *board, struct recording *re
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     dup2(STDERR_FILENO, STDOUT_FILENO); /* the ranks' output; the result is the parent's */
     current.board = board;
-    struct sim_program *program = sim_program_open(job->object, job->loader, job->world.ranks, &failure);
+    struct sim_program_options options = {
+        .kind = job->loader, .images = job->world.ranks, .own_threads = job->world.executor == SIM_THREADS};
+    struct sim_program *program = sim_program_open_as(job->object, &options, &failure);
     if (!program)
         give_up(board, &failure);
     board->image_size = sim_program_image_size(program);

@@ -65,6 +65,7 @@ static void thread_main(struct sim_rank *rank)
 {
     jmp_buf unwind;
     rank->unwind = &unwind;
+    sim_libc_thread_carries();
     sim_self = rank;
     if (!setjmp(unwind)) {
         sim_threads_enter(rank->world);
