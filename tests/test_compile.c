@@ -131,6 +131,74 @@ static void test_refusals(void)
     setenv("SIMRUN_CACHE", in_folder("cache"), 1);
 }
 
+/* The folder of this build, where simcc is. */
+static const char *build_folder(void)
+{
+    static char path[PATH_MAX];
+    ssize_t length = readlink("/proc/self/exe", path, sizeof path - 1);
+    path[length > 0 ? length : 0] = 0;
+    for (int i = 0; i < 2 && strrchr(path, '/'); i++)
+        *strrchr(path, '/') = 0;
+    return path;
+}
+
+/* Runs simcc in the test's folder; its status, and what it said in the file "said". */
+static int simcc(const char *arguments)
+{
+    char command[PATH_MAX + 300];
+    snprintf(command, sizeof command, "cd %s && %s/simcc %s >said 2>&1", folder, build_folder(),
+             arguments);
+    int status = system(command);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+static bool said(const char *text)
+{
+    char heard[4096];
+    FILE *file = fopen(in_folder("said"), "r");
+    size_t length = file ? fread(heard, 1, sizeof heard - 1, file) : 0;
+    heard[length] = 0;
+    if (file)
+        fclose(file);
+    return strstr(heard, text);
+}
+
+/* Loads what simcc made and calls its main. */
+static int load(const char *name)
+{
+    char program_name[] = "program", *arguments[] = {program_name, NULL};
+    struct sim_program *program = sim_program_open(in_folder(name), SIM_LOADER_CLONE, 2, &failure);
+    int result = program && !sim_program_image(program, 1, &failure)
+                     ? sim_program_main(program, 1)(1, arguments, environ)
+                     : -1;
+    sim_program_close(program);
+    return result;
+}
+
+static void test_wrapper(void)
+{
+    write_text("part.c",
+               "#include <mpi.h>\nint part(void);\nint part(void) { return MPI_VERSION; }\n");
+    write_text("whole.c", "#include <mpi.h>\n#include <mpix.h>\nint part(void);\n"
+                          "static _Thread_local int four = 4;\n"
+                          "int main(void) { return MPI_Initialized == 0 ? 9 : part() + four; }\n");
+    tap_ok(simcc("-c -O1 part.c") == 0 && simcc("-o whole whole.c part.o") == 0,
+           "simcc compiles and links");
+    tap_is_int(load("whole"), 9, "and what it made can be loaded, with thread-locals");
+    write_text("plain.c", "#include <mpi.h>\nint main(void) { return MPI_SUCCESS + 6; }\n");
+    tap_ok(simcc("-pie -o plain plain.c") == 0 && load("plain") == 6, "also an executable");
+    tap_ok(simcc("-o wrong wrong.c") != 0 && said("wrong.c"),
+           "a missing source is told by the compiler");
+    write_text("typo.c", "int MPI_Finalise(void);\nint main(void) { return MPI_Finalise(); }\n");
+    tap_ok(simcc("-o typo typo.c") != 0 && said("MPI_Finalise"),
+           "an MPI function that does not exist when linking");
+    tap_ok(simcc("-static -o plain plain.c") == 2 && said("static"),
+           "a static program is refused at once");
+    tap_ok(simcc("-show -c plain.c") == 0 && said("include/simrun") && said("-c plain.c"),
+           "simcc shows its command");
+    tap_ok(simcc("--version") == 0, "and passes questions on to the compiler");
+}
+
 static void test_parallel(void)
 {
     pid_t children[4];
@@ -162,6 +230,7 @@ int main(void)
     test_flags();
     test_refusals();
     test_parallel();
+    test_wrapper();
     char command[80];
     snprintf(command, sizeof command, "rm -rf %s", folder);
     return tap_done() | (system(command) != 0);
