@@ -205,6 +205,12 @@ bool sim_signature_equal(const struct sim_signature *a, const struct sim_signatu
 bool sim_signature_accepts(const struct sim_signature *sent, const struct sim_datatype *type,
                            size_t count);
 
+/* Calls `visit` for every stretch of one basic type in `count` elements, in the order of travel; a
+ * pair is visited as value and index. */
+typedef void sim_basic_visit(void *context, const struct sim_datatype *basic, size_t count);
+void sim_datatype_visit(const struct sim_datatype *type, size_t count, sim_basic_visit *visit,
+                        void *context);
+
 /* Basic elements that `bytes` bytes of elements of `type` hold; SIZE_MAX when a basic element is
  * cut. */
 size_t sim_datatype_elements_in(const struct sim_datatype *type, size_t bytes);

@@ -61,13 +61,26 @@ static size_t copies_within(const struct prefix *prefix, const struct limit *lim
     return copies < member->count ? copies : member->count;
 }
 
+/* A pair's hash is that of a sequence of two, short enough to be taken apart again. */
+static const struct sim_datatype *pair_value(const struct sim_datatype *pair)
+{
+    uint64_t number = pair->hash / SIM_HASH_BASE;
+    assert(number >= SIM_DATATYPE_FIRST && number <= SIM_DATATYPE_LAST);
+    return &sim_datatype_predefined[number - SIM_DATATYPE_FIRST];
+}
+
+static const struct sim_datatype *pair_index(const struct sim_datatype *pair)
+{
+    uint64_t number = pair->hash % SIM_HASH_BASE;
+    assert(number >= SIM_DATATYPE_FIRST && number <= SIM_DATATYPE_LAST);
+    return &sim_datatype_predefined[number - SIM_DATATYPE_FIRST];
+}
+
 /* The value of a pair travels before its index. */
 static void prefix_add_half(struct prefix *prefix, const struct sim_datatype *pair,
                             const struct limit *limit)
 {
-    uint64_t value = pair->hash / SIM_HASH_BASE;
-    assert(value >= SIM_DATATYPE_FIRST && value <= SIM_DATATYPE_LAST);
-    const struct sim_datatype *type = &sim_datatype_predefined[value - SIM_DATATYPE_FIRST];
+    const struct sim_datatype *type = pair_value(pair);
     struct member half = {type, 1};
     if (copies_within(prefix, limit, &half))
         prefix_add(prefix, type, 1);
@@ -132,6 +145,30 @@ bool sim_signature_accepts(const struct sim_signature *sent, const struct sim_da
         return sent->basic == type->basic;
     struct prefix prefix = walk(type, (struct limit){SIZE_MAX, sent->elements});
     return prefix.hash.value == sent->hash;
+}
+
+void sim_datatype_visit(const struct sim_datatype *type, size_t count, sim_basic_visit *visit,
+                        void *context)
+{
+    if (type->size == 0 || count == 0)
+        return;
+    if (type->basic) {
+        const struct sim_datatype *basic =
+            &sim_datatype_predefined[type->basic - SIM_DATATYPE_FIRST];
+        visit(context, basic, count * type->elements);
+        return;
+    }
+    for (size_t i = 0; i < count; i++) {
+        if (type->predefined) {
+            visit(context, pair_value(type), 1);
+            visit(context, pair_index(type), 1);
+            continue;
+        }
+        for (size_t k = 0; k < member_count(type); k++) {
+            struct member member = member_at(type, k);
+            sim_datatype_visit(member.type, member.count, visit, context);
+        }
+    }
 }
 
 size_t sim_datatype_elements_in(const struct sim_datatype *type, size_t bytes)
