@@ -4,6 +4,7 @@
 #include "sim/collective.h"
 #include "sim/errhandler.h"
 #include "sim/error.h"
+#include "sim/info.h"
 #include "sim/mailbox.h"
 #include "sim/point.h"
 
@@ -54,6 +55,7 @@ void sim_comm_delete(struct sim_comm *comm)
     *link = comm->next;
     comm->magic = SIM_MAGIC_FREED;
     free(comm->name);
+    sim_info_free(sim_info_from_handle(comm->info));
     /* The object itself lives on with the world, so that a stale handle is recognised; see sim_comm_release_all. */
     comm->next = comm->owner->world->dead_comms;
     comm->owner->world->dead_comms = comm;
@@ -125,12 +127,21 @@ static void context_release(struct sim_context *context)
     free(context);
 }
 
+/* What a handle holds that its rank never freed. */
+static void comm_release(struct sim_comm *comm)
+{
+    sim_attributes_release(&comm->attributes);
+    sim_errhandler_release(comm->errhandler);
+    sim_info_free(sim_info_from_handle(comm->info));
+    free(comm->name);
+}
+
 static void comms_release(struct sim_comm *comm)
 {
     for (struct sim_comm *next; comm; comm = next) {
         next = comm->next;
         if (comm->magic == SIM_MAGIC_COMM)
-            free(comm->name);
+            comm_release(comm);
         free(comm);
     }
 }
@@ -145,8 +156,12 @@ void sim_comm_release_all(struct sim_world *world)
         comms_release(world->ranks[r].comms);
     comms_release(world->dead_comms);
     for (int r = 0; world->world_comms && r < world->size; r++)
-        free(world->world_comms[r].name);
+        comm_release(&world->world_comms[r]);
     free(world->world_comms);
+    for (int r = 0; world->ranks && r < world->size; r++) {
+        sim_keyvals_release(&world->ranks[r].keyvals);
+        sim_error_codes_release(&world->ranks[r].error_codes);
+    }
 }
 
 /* --- calls -------------------------------------------------------------------------------------------------------------------- */
@@ -272,4 +287,29 @@ int PMPI_Comm_free(MPI_Comm *handle)
 int PMPI_Comm_disconnect(MPI_Comm *handle)
 {
     return PMPI_Comm_free(handle);
+}
+
+static int refuse_intra(MPI_Comm handle, const char *function)
+{
+    return sim_error_raise(handle, MPI_ERR_COMM, function, "communicator is not an intercommunicator");
+}
+
+int PMPI_Comm_remote_size(MPI_Comm handle, int *size)
+{
+    int error;
+    struct sim_comm *comm = sim_comm_check(handle, "Comm_remote_size", &error);
+    if (!comm || !comm->context->remote)
+        return comm ? refuse_intra(handle, "Comm_remote_size") : error;
+    *size = comm->context->remote->size;
+    return MPI_SUCCESS;
+}
+
+int PMPI_Comm_remote_group(MPI_Comm handle, MPI_Group *group)
+{
+    int error;
+    struct sim_comm *comm = sim_comm_check(handle, "Comm_remote_group", &error);
+    if (!comm || !comm->context->remote)
+        return comm ? refuse_intra(handle, "Comm_remote_group") : error;
+    *group = sim_group_handle(sim_group_retain(comm->context->remote->group));
+    return MPI_SUCCESS;
 }

@@ -20,8 +20,7 @@ struct sim_attributes *sim_attributes_of(enum sim_attribute_kind kind, void *han
 
 bool sim_attributes_predefined(enum sim_attribute_kind kind, void *handle, int number, void **value)
 {
-    static const int tag_limit = 0x3fffffff, no_host = MPI_PROC_NULL, any_rank = MPI_ANY_SOURCE, yes = 1, app = 0,
-                     last_code = MPI_ERR_LASTCODE;
+    static const int tag_limit = 0x3fffffff, no_host = MPI_PROC_NULL, any_rank = MPI_ANY_SOURCE, yes = 1, app = 0, last_code = MPI_ERR_LASTCODE;
     const int *answer = NULL;
     (void)handle;
     if (kind != SIM_ATTRIBUTE_COMM || !sim_self)
@@ -43,7 +42,7 @@ bool sim_attributes_predefined(enum sim_attribute_kind kind, void *handle, int n
         answer = &app;
         break;
     case MPI_LASTUSEDCODE:
-        answer = &last_code;
+        answer = sim_self->error_codes.last ? &sim_self->error_codes.last : &last_code;
         break;
     case MPI_UNIVERSE_SIZE:
         answer = &sim_self->world->size;

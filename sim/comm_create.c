@@ -283,24 +283,41 @@ int PMPI_Comm_create(MPI_Comm handle, MPI_Group group_handle, MPI_Comm *made)
 
 /* --- creation by the members of a group only ---------------------------------------------------------------------------------- */
 
-/* Rendezvous of the members of a group, found by (parent, tag, members): the last to come makes the context. */
+/* What members of a gathering have in common: the parent and a tag, or no parent and a name. */
+struct meeting {
+    struct sim_context *parent;
+    int tag;
+    const char *name;
+};
+
+/* Rendezvous of the members of a group: the last to come makes the context. */
 struct sim_gathering {
     struct sim_gathering *next;
     struct sim_context *parent;
+    char *name;
     struct sim_group *group;
     int tag, arrived;
     struct sim_context *made;
 };
 
-static struct sim_gathering *gathering_find(struct sim_context *parent, const struct sim_group *group, int tag)
+static bool is_this(const struct sim_gathering *gathering, const struct meeting *meeting, const struct sim_group *group)
 {
-    struct sim_world *world = parent->world;
+    return gathering->parent == meeting->parent && gathering->tag == meeting->tag && !gathering->made &&
+           (!meeting->name || strcmp(gathering->name, meeting->name) == 0) && sim_group_compare(gathering->group, group) == MPI_IDENT;
+}
+
+static struct sim_gathering *gathering_find(struct sim_world *world, const struct meeting *meeting, const struct sim_group *group)
+{
     for (struct sim_gathering *at = world->gatherings; at; at = at->next)
-        if (at->parent == parent && at->tag == tag && !at->made && sim_group_compare(at->group, group) == MPI_IDENT)
+        if (is_this(at, meeting, group))
             return at;
     struct sim_gathering *fresh = calloc(1, sizeof *fresh);
     assert(fresh);
-    *fresh = (struct sim_gathering){world->gatherings, parent, sim_group_retain((struct sim_group *)(uintptr_t)group), tag, 0, NULL};
+    *fresh = (struct sim_gathering){.next = world->gatherings,
+                                    .parent = meeting->parent,
+                                    .name = meeting->name ? strdup(meeting->name) : NULL,
+                                    .group = sim_group_retain((struct sim_group *)(uintptr_t)group),
+                                    .tag = meeting->tag};
     world->gatherings = fresh;
     return fresh;
 }
@@ -312,15 +329,16 @@ static void gathering_remove(struct sim_world *world, struct sim_gathering *gath
         link = &(*link)->next;
     *link = gathering->next;
     sim_group_release(gathering->group);
+    free(gathering->name);
     free(gathering);
 }
 
-static int create_group(struct sim_comm *comm, const struct sim_group *group, int tag, MPI_Comm *made)
+static int create_group(struct sim_rank *rank, const struct meeting *meeting, const struct sim_group *group, MPI_Errhandler errhandler,
+                        MPI_Comm *made)
 {
-    struct sim_rank *rank = comm->owner;
     struct sim_world *world = rank->world;
     sim_world_enter(world);
-    struct sim_gathering *gathering = gathering_find(comm->context, group, tag);
+    struct sim_gathering *gathering = gathering_find(world, meeting, group);
     world->changes++;
     if (++gathering->arrived == group->size) {
         gathering->made = sim_context_new(world, sim_group_retain(gathering->group));
@@ -335,8 +353,8 @@ static int create_group(struct sim_comm *comm, const struct sim_group *group, in
         sim_rank_block(rank);
     struct sim_comm *fresh = sim_comm_new(rank, gathering->made, sim_group_rank(group, rank->id));
     assert(fresh && "out of memory for a communicator");
-    fresh->errhandler = comm->errhandler;
-    sim_errhandler_retain(fresh->errhandler);
+    fresh->errhandler = errhandler;
+    sim_errhandler_retain(errhandler);
     if (--gathering->arrived == 0)
         gathering_remove(world, gathering);
     sim_world_leave(world);
@@ -358,5 +376,22 @@ int PMPI_Comm_create_group(MPI_Comm handle, MPI_Group group_handle, int tag, MPI
         return sim_error_raise(handle, MPI_ERR_TAG, "Comm_create_group", "tag %d is negative", tag);
     if (sim_group_rank(group, comm->owner->id) == MPI_UNDEFINED)
         return MPI_SUCCESS;
-    return create_group(comm, group, tag, made);
+    return create_group(comm->owner, &(struct meeting){.parent = comm->context, .tag = tag}, group, comm->errhandler, made);
+}
+
+int PMPI_Comm_create_from_group(MPI_Group group_handle, const char *name, MPI_Info info, MPI_Errhandler errhandler, MPI_Comm *made)
+{
+    (void)info;
+    struct sim_rank *rank = sim_point_caller("Comm_create_from_group");
+    if (!rank)
+        return MPI_ERR_OTHER;
+    *made = MPI_COMM_NULL;
+    const struct sim_group *group = sim_group_from_handle(group_handle);
+    if (!group)
+        return sim_error_raise(MPI_COMM_NULL, MPI_ERR_GROUP, "Comm_create_from_group", "group is not a valid handle");
+    if (group->size == 0)
+        return MPI_SUCCESS;
+    if (sim_group_rank(group, rank->id) == MPI_UNDEFINED)
+        return sim_error_raise(MPI_COMM_NULL, MPI_ERR_GROUP, "Comm_create_from_group", "the caller is not in the group");
+    return create_group(rank, &(struct meeting){.name = name}, group, errhandler, made);
 }

@@ -243,16 +243,3 @@ int PMPI_Comm_call_errhandler(MPI_Comm handle, int error_code)
     raise_on(comm->owner, comm, error_code, "Comm_call_errhandler", "the program called the error handler");
     return MPI_SUCCESS;
 }
-
-int PMPI_Error_class(int code, int *class)
-{
-    *class = code; /* in this implementation every code is its class */
-    return MPI_SUCCESS;
-}
-
-int PMPI_Error_string(int code, char *string, int *length)
-{
-    snprintf(string, MPI_MAX_ERROR_STRING, "%s", sim_error_meaning(code));
-    *length = (int)strlen(string);
-    return MPI_SUCCESS;
-}

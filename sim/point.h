@@ -27,7 +27,7 @@ void sim_point_start_receive(struct sim_request *receive);
 /* Completes a request to or from MPI_PROC_NULL. */
 void sim_point_complete_null(struct sim_request *request);
 
-/* The caller, if it is a rank between Init and Finalize; NULL after raising the error. */
+/* The caller, if it is a rank between Init and Finalize or in a session; NULL after raising the error. */
 struct sim_rank *sim_point_refuse(const char *function);
 static inline struct sim_rank *sim_point_caller(const char *function)
 {

@@ -11,6 +11,7 @@
 #define SIM_RANK_H
 
 #include "sim/attributes.h"
+#include "sim/error_codes.h"
 #include "sim/libc_hooks.h"
 #include "sim/world.h"
 
@@ -48,6 +49,8 @@ struct sim_rank {
     char complaint[160]; /* why the collective this rank is in has failed */
     bool mismatch; /* the error being raised is a collective mismatch, which the trace shows by itself */
     struct sim_keyvals keyvals;
+    struct sim_error_codes error_codes;
+    int sessions; /* open ones */
     struct sim_comm *comms; /* this rank's handles */
     /* OS threads only */
     pthread_cond_t *wakeup;

@@ -4,6 +4,7 @@
 #include "sim/status.h"
 
 #include <assert.h>
+#include <stdlib.h>
 #include <string.h>
 
 struct sim_request *sim_request_new(struct sim_rank *owner, enum sim_request_kind kind)
@@ -29,6 +30,21 @@ void sim_request_delete(struct sim_request *request)
     sim_pool_put(request->owner->world, request, sizeof *request);
 }
 
+/* A whole is complete when its last part is; what it says is what its receive says. */
+static void part_complete(struct sim_request *part)
+{
+    struct sim_request *whole = part->whole;
+    if (part->kind == SIM_REQUEST_RECEIVE) {
+        whole->source_matched = part->source_matched;
+        whole->tag_matched = part->tag_matched;
+        whole->bytes = part->bytes;
+        whole->error = part->error;
+    }
+    free(part->aside);
+    if (--whole->parts == 0)
+        sim_request_complete(whole);
+}
+
 void sim_request_complete(struct sim_request *request)
 {
     assert(request->state == SIM_POSTED || request->state == SIM_MATCHED);
@@ -38,8 +54,11 @@ void sim_request_complete(struct sim_request *request)
     request->owner->world->changes++;
     if (waiter && waiter->state == SIM_BLOCKED)
         sim_rank_wake(waiter);
-    if (request->freed && !request->on_stack)
+    if (request->freed && !request->on_stack) {
+        if (request->whole)
+            part_complete(request);
         sim_request_delete(request);
+    }
 }
 
 void sim_request_wait(struct sim_request *request)

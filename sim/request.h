@@ -35,8 +35,11 @@ struct sim_request {
     struct sim_message *message; /* a send that waits to be matched */
     struct sim_batch *batch;
     struct sim_request *batch_next, *partner;
+    struct sim_request *whole; /* Isendrecv's request, of which this is a part; a part is `freed` from the start */
+    int parts;                 /* of a whole: how many are not complete */
     struct sim_collective_call *call;
     void (*start)(struct sim_request *request); /* persistent: begins it again; in the monitor */
+    void *aside;   /* a part's own copy of what it sends */
     void *general; /* generalised request's callbacks */
 };
 
