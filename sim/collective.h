@@ -114,6 +114,8 @@ void sim_block_move(struct sim_block from, struct sim_block to, int *error);
 
 /* Generalised requests, which share the wait functions. */
 int sim_general_finish(struct sim_request *request, MPI_Status *status);
+/* Calls the program's free function and forgets the callbacks. */
+int sim_general_release(struct sim_request *request);
 void sim_general_cancel(struct sim_request *request);
 
 #endif

@@ -52,12 +52,16 @@ int sim_general_finish(struct sim_request *request, MPI_Status *status)
     MPI_Status own;
     MPI_Status *filled = status == MPI_STATUS_IGNORE ? &own : status;
     int error = general->query ? general->query(general->state, filled) : MPI_SUCCESS;
-    if (general->free) {
-        int freed = general->free(general->state);
-        error = error ? error : freed;
-    }
-    free(general);
+    int freed = sim_general_release(request);
+    return error ? error : freed;
+}
+
+int sim_general_release(struct sim_request *request)
+{
+    struct sim_general *general = request->general;
     request->general = NULL;
+    int error = general->free ? general->free(general->state) : MPI_SUCCESS;
+    free(general);
     return error;
 }
 

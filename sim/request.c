@@ -1,6 +1,7 @@
 /* Requests: the object. Waiting and testing are in wait.c. */
 #include "sim/request.h"
 
+#include "sim/collective.h"
 #include "sim/status.h"
 
 #include <assert.h>
@@ -24,6 +25,8 @@ struct sim_request *sim_request_new(struct sim_rank *owner, enum sim_request_kin
 void sim_request_delete(struct sim_request *request)
 {
     assert(request->magic == SIM_MAGIC_REQUEST);
+    if (request->general)
+        sim_general_release(request);
     if (request->type)
         sim_datatype_release(request->type);
     request->magic = 0;
