@@ -323,4 +323,46 @@ static inline struct trace *sample_long(uint32_t ranks, uint32_t nodes)
     return trace_finish(trace, NULL) ? trace : NULL;
 }
 
+/* One F or B block of a pipeline stage with its messages. */
+static inline void sample_block(struct trace *trace, uint32_t rank, char action, int microbatch,
+                                uint64_t *time)
+{
+    char name[32];
+    int32_t stages = (int32_t)trace->ranks, before = (int32_t)rank - 1, after = (int32_t)rank + 1;
+    int32_t from = action == 'F' ? before : after, to = action == 'F' ? after : before;
+    if (from >= 0 && from < stages) {
+        uint32_t op = sample_op(trace, rank, TRACE_NO, OP_RECV, from, action * 1000 + microbatch,
+                                STATE_COMPLETE, 0);
+        trace->ops[op].begin = (*time)++;
+    }
+    snprintf(name, sizeof name, "%c%d", action, microbatch);
+    uint32_t node = sample_node(trace, rank, 0, name, OP_COMPUTE, STATE_COMPLETE, TRACE_NO);
+    trace->nodes[node].begin = (*time)++;
+    if (to >= 0 && to < stages) {
+        uint32_t op = sample_op(trace, rank, TRACE_NO, OP_SEND, to, action * 1000 + microbatch,
+                                STATE_COMPLETE, 0);
+        trace->ops[op].begin = (*time)++;
+    }
+}
+
+/* A pipeline: GPipe, or 1F1B where `alternate`. */
+static inline struct trace *sample_pipeline(uint32_t stages, int microbatches, bool alternate)
+{
+    struct trace *trace = trace_new(stages);
+    sample_head(trace, alternate ? "1f1b.csv" : "gpipe.csv");
+    for (uint32_t r = 0; r < stages; r++) {
+        uint64_t time = 1;
+        int warm = alternate ? (int)(stages - r) : microbatches, forward = 0;
+        warm = warm < microbatches ? warm : microbatches;
+        while (forward < warm)
+            sample_block(trace, r, 'F', forward++, &time);
+        for (int backward = 0; backward < microbatches; backward++) {
+            sample_block(trace, r, 'B', backward, &time);
+            if (forward < microbatches)
+                sample_block(trace, r, 'F', forward++, &time);
+        }
+    }
+    return trace_finish(trace, NULL) ? trace : NULL;
+}
+
 #endif

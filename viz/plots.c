@@ -145,9 +145,14 @@ static void draw_series(struct svg *svg, const struct viz_curves *curves, size_t
         draw_mark(svg, dot, index, points[2 * i], points[2 * i + 1], NULL);
     }
     if (curves->series_count > 1 && series->name) {
-        double top = TOP + 12 + 14 * (double)index;
-        draw_mark(svg, dot, index, WIDTH - RIGHT - 8, top - 3, NULL);
-        svg_text(svg, "small", WIDTH - RIGHT - 16, top, SVG_END, "%s", series->name);
+        bool rises =
+            count > 1 && points[2 * count - 1] < points[1] && points[2 * count - 2] > points[0];
+        rises = rises || (count > 1 && points[2 * count - 1] > points[1] &&
+                          points[2 * count - 2] < points[0]);
+        double top = TOP + 12 + 14 * (double)index, place = rises ? LEFT + 10 : WIDTH - RIGHT - 8;
+        draw_mark(svg, dot, index, place, top - 3, NULL);
+        svg_text(svg, "small", place + (rises ? 8 : -8), top, rises ? SVG_START : SVG_END, "%s",
+                 series->name);
     }
 }
 
@@ -173,8 +178,9 @@ static void draw_slope(struct svg *svg, const struct viz_curves *curves, double 
     }
     svg_polyline(svg, "guide", ends, 2);
     size_t low = ends[1] > ends[3] ? 0 : 2; /* the end further down, where there is room */
-    svg_text(svg, "small soft", fmin(ends[low] + 4, WIDTH - RIGHT - 50), ends[low + 1] - 4,
-             SVG_START, "slope %g", slope);
+    bool right = ends[low] > (LEFT + WIDTH - RIGHT) / 2.0;
+    svg_text(svg, "small soft", ends[low] + (right ? -6 : 4), ends[low + 1] - (right ? 4 : 10),
+             right ? SVG_END : SVG_START, "slope %g", slope);
 }
 
 static void draw_chosen(struct svg *svg, const struct viz_curves *curves, const struct axis *x,

@@ -2,6 +2,7 @@
 #include "viz/report.h"
 
 #include "viz/report_page.h"
+#include "viz/schedule.h"
 #include "viz/timeline.h"
 
 #include <math.h>
@@ -122,6 +123,27 @@ static bool put_timelines(struct page *page, struct failure *failure)
     return true;
 }
 
+/* Only for runs that have one. */
+static bool put_schedule(struct page *page, struct failure *failure)
+{
+    struct viz_block *blocks;
+    size_t count;
+    char id[40];
+    if (!viz_schedule_blocks(page->run->trace, &blocks, &count, failure))
+        return false;
+    free(blocks);
+    if (count == 0)
+        return true;
+    page_heading(page, "Schedule");
+    fputs("<div class=\"wide\" role=\"region\" tabindex=\"0\" aria-label=\"Schedule, scrolls "
+          "sideways\">\n",
+          page->file);
+    bool written =
+        viz_schedule_write(page->file, page->run->trace, page_figure(page, id), false, failure);
+    fputs("</div>\n", page->file);
+    return written;
+}
+
 static bool put_run(struct page *page, struct failure *failure)
 {
     put_tiles(page->file, page->run);
@@ -131,7 +153,7 @@ static bool put_run(struct page *page, struct failure *failure)
         page_gradients(page);
         page_ranks(page);
         page_matches(page);
-        if (!put_timelines(page, failure))
+        if (!put_schedule(page, failure) || !put_timelines(page, failure))
             return false;
         page_metrics(page);
     }

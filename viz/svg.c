@@ -100,12 +100,13 @@ void svg_style(FILE *file)
         ".viz .t.wait{fill:var(--wait-fill);stroke:var(--soft);stroke-dasharray:2 2}\n"
         ".viz "
         ".t.stuck{fill:var(--fault-fill);stroke:var(--fault);stroke-width:2;stroke-dasharray:5 3}\n"
-        ".viz .critical{fill:none;stroke:var(--fault);stroke-width:2.4}\n"
-        ".viz .b.f{fill:var(--blue-fill);stroke:var(--blue)}.viz "
+        ".viz .l.thin{stroke-width:1.2;stroke-opacity:.75}.viz "
+        ".critical{fill:none;stroke:var(--fault);stroke-width:2.4}\n"
+        ".viz .k.f{fill:var(--blue-fill);stroke:var(--blue)}.viz "
         ".b.b{fill:var(--amber-fill);stroke:var(--amber)}\n"
-        ".viz .b.w{fill:var(--green-fill);stroke:var(--green)}.viz "
+        ".viz .k.w{fill:var(--green-fill);stroke:var(--green)}.viz "
         ".b.o{fill:var(--plum-fill);stroke:var(--plum)}\n"
-        ".viz .b.idle{fill:none;stroke:var(--edge);stroke-dasharray:2 3}\n"
+        ".viz .k.idle{fill:none;stroke:var(--edge);stroke-dasharray:2 3}\n"
         "@media (forced-colors:active){.viz{forced-color-adjust:none}}\n",
         file);
 }

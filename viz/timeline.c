@@ -200,8 +200,8 @@ static size_t draw_messages(struct svg *svg, const struct frame *frame)
         double y1 = y_at(send->rank) + (down ? BAR : 0),
                y2 = y_at(receive->rank) + (down ? 0 : BAR);
         double x1 = x_at(frame, op_begin(frame, send)), x2 = x_at(frame, end);
-        svg_line(svg, "l message", x1, y1, x2, y2);
-        svg_arrow(svg, "h message", x2, y2, x2 - x1, y2 - y1, 7);
+        svg_line(svg, "l message thin", x1, y1, x2, y2);
+        svg_arrow(svg, "h message", x2, y2, x2 - x1, y2 - y1, 6);
     }
     return messages;
 }
