@@ -23,6 +23,8 @@ static const struct check_property properties[] = {
     {"activity", check_activity, "G002 G003 G004",
      "communication that the backward pass leaves out on some ranks or on all"},
     {"leaks", check_leaks, "L001 L002 L009", "requests and messages left over"},
+    {"order", check_order, "D002 R001 R002",
+     "all legal orders of the backward passes: what can hang, what can cross"},
     {"models", check_models, "D002 D003 D004",
      "the same order under other progress models and synchronising collectives"},
 };

@@ -186,14 +186,6 @@ static uint32_t next_rank(const struct wait_graph *graph, const uint32_t *path, 
     return path[at];
 }
 
-static void add_title_place(char *title, size_t size, const char *place)
-{
-    size_t length = strlen(title);
-    if (strstr(title, place) || length + strlen(place) + 3 > size)
-        return;
-    snprintf(title + length, size - length, "%s%s", length ? ", " : "", place);
-}
-
 static void report_cycle(const struct check_context *context, const struct wait_graph *graph,
                          const uint32_t *path, size_t length, struct findings *findings)
 {
@@ -205,9 +197,7 @@ static void report_cycle(const struct check_context *context, const struct wait_
         if (path[i] < trace->ranks) {
             core[path[i]] = true;
             ranks++;
-            add_title_place(
-                places, sizeof places,
-                check_short_place(trace, graph->nodes[path[i]].op, place, sizeof place));
+            check_add_place(trace, graph->nodes[path[i]].op, places, sizeof places);
         }
     struct finding *finding =
         ranks == 1 ? findings_add(findings, "D001", "a rank waits for itself: %s", places)

@@ -17,10 +17,10 @@ static double badness(const struct trace_gradient *row)
 /* Such a finding names no operation: the variable's name tells it from the others. */
 static void sign(struct finding *finding, const char *name)
 {
-    uint64_t hash = UINT64_C(0xcbf29ce484222325);
+    uint64_t hash = UINT64_C(0xcbf29ce484222325) ^ (unsigned char)finding->code[3];
     for (const char *at = name; *at; at++)
         hash = (hash ^ (unsigned char)*at) * UINT64_C(0x100000001b3);
-    snprintf(finding->fingerprint, sizeof finding->fingerprint, "%s-%016llx", finding->code,
+    snprintf(finding->fingerprint, sizeof finding->fingerprint, "%016llx",
              (unsigned long long)hash);
 }
 

@@ -39,13 +39,11 @@ void *check_grow(void *block, size_t *room, size_t need, size_t size)
 
 char *check_text(const char *format, ...)
 {
-    va_list arguments, again;
+    va_list arguments;
+    char *text = NULL;
     va_start(arguments, format);
-    va_copy(again, arguments);
-    int length = vsnprintf(NULL, 0, format, arguments);
+    if (vasprintf(&text, format, arguments) < 0)
+        text = NULL;
     va_end(arguments);
-    char *text = check_new((size_t)length + 1, 1);
-    vsnprintf(text, (size_t)length + 1, format, again);
-    va_end(again);
-    return text;
+    return give(text, 1, 1);
 }

@@ -44,19 +44,6 @@ static void name_cycle(struct finding *finding, const struct trace *trace,
             finding_op_add(finding, replay->lacks[i], "partner");
 }
 
-static void name_places(const struct trace *trace, const struct check_replay *replay, char *text,
-                        size_t size)
-{
-    char place[PLACE_TEXT];
-    text[0] = 0;
-    for (size_t i = 0; i < replay->cycle_count; i++) {
-        size_t length = strlen(text);
-        check_short_place(trace, replay->cycle[i], place, sizeof place);
-        if (!strstr(text, place) && length + strlen(place) + 3 < size)
-            snprintf(text + length, size - length, "%s%s", length ? ", " : "", place);
-    }
-}
-
 static const char *title_of(const struct trace *trace, const char *code)
 {
     if (strcmp(code, "D003") == 0)
@@ -90,8 +77,9 @@ static void report(const struct check_context *context, const char *code, enum c
                    const struct check_replay *replay, struct findings *findings)
 {
     const struct trace *trace = context->trace;
-    char places[PLACE_TEXT];
-    name_places(trace, replay, places, sizeof places);
+    char places[PLACE_TEXT] = "";
+    for (size_t i = 0; i < replay->cycle_count; i++)
+        check_add_place(trace, replay->cycle[i], places, sizeof places);
     struct finding *finding = findings_add(findings, code, "%s: %s", title_of(trace, code), places);
     finding->site = trace->ops[replay->cycle[0]].site;
     name_cycle(finding, trace, replay);

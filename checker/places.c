@@ -32,6 +32,16 @@ char *check_short_place(const struct trace *trace, uint32_t op, char *text, size
     return text;
 }
 
+void check_add_place(const struct trace *trace, uint32_t op, char *list, size_t size)
+{
+    char place[PLACE_TEXT];
+    size_t length = strlen(list), added = strlen(check_short_place(trace, op, place, sizeof place));
+    if (strstr(list, place) || length + added + 3 > size)
+        return;
+    memcpy(list + length, ", ", length ? 2 : 0);
+    memcpy(list + length + (length ? 2 : 0), place, added + 1);
+}
+
 struct finding *check_at_place(struct findings *findings, size_t first, const char *code,
                                const struct trace *trace, uint32_t op)
 {

@@ -12,6 +12,8 @@ char *check_comm_text(const struct trace *trace, uint32_t comm, char *text, size
 char *check_place(const struct trace *trace, uint32_t op, char *text, size_t size);
 /* "Send at ring.c:41": free of ranks and numbers, for titles. */
 char *check_short_place(const struct trace *trace, uint32_t op, char *text, size_t size);
+/* Appends the short place to a list "a, b" unless it is in it or there is no room. */
+void check_add_place(const struct trace *trace, uint32_t op, char *list, size_t size);
 /* The finding of this code at this place and kind among findings[first..], or NULL: later ones are
  * added to it. */
 struct finding *check_at_place(struct findings *findings, size_t first, const char *code,

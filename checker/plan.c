@@ -264,36 +264,6 @@ static void compile_step(struct check_plan *plan, size_t position, const uint32_
     }
 }
 
-/* ---- what crosses ---- */
-
-static void note_crossing(struct check_plan *plan, uint32_t op, uint32_t met)
-{
-    if (plan->crosses)
-        return;
-    plan->crosses = true;
-    plan->crossing = op;
-    plan->met = met;
-}
-
-static void find_crossing(struct check_plan *plan, const uint32_t *match, const uint32_t *slot)
-{
-    const struct check_context *context = plan->context;
-    const struct trace *trace = context->trace;
-    uint32_t *holder = check_new(plan->slot_count, sizeof *holder);
-    memset(holder, 0xff, plan->slot_count * sizeof *holder);
-    for (uint32_t op = 0; op < trace->op_count && !plan->crosses; op++) {
-        if (match[op] != trace->ops[op].match && check_class(&trace->ops[op]) == CLASS_RECEIVE)
-            note_crossing(plan, op, match[op]);
-        if (slot[op] == TRACE_NO)
-            continue;
-        if (holder[slot[op]] == TRACE_NO)
-            holder[slot[op]] = op;
-        else if (context->group_of[holder[slot[op]]] != context->group_of[op])
-            note_crossing(plan, op, holder[slot[op]]);
-    }
-    free(holder);
-}
-
 /* ---- bundles ---- */
 
 static uint32_t root_of(uint32_t *parent, uint32_t op)
@@ -407,12 +377,11 @@ void check_plan_init(struct check_plan *plan, const struct check_context *contex
     *plan = (struct check_plan){.context = context, .order = options->order};
     count_slots(plan);
     uint32_t *match = check_new(trace->op_count, sizeof *match), *slot = context->group_of;
-    bool changed = options->order || options->choice_count;
+    bool changed = plan->rearranged = options->order || options->choice_count;
     if (changed) {
         rematch(plan, options, match);
         slot = check_new(trace->op_count, sizeof *slot);
         renumber_slots(plan, slot);
-        find_crossing(plan, match, slot);
     } else {
         for (size_t i = 0; i < trace->op_count; i++)
             match[i] = trace->ops[i].match;
@@ -436,4 +405,20 @@ void check_plan_release(struct check_plan *plan)
     free(plan->bundle_of);
     free(plan->bundle_need);
     *plan = (struct check_plan){0};
+}
+
+int64_t check_plan_need(const struct check_plan *plan, enum check_model model, uint32_t op)
+{
+    const struct plan_step *step = &plan->steps[op];
+    bool waits = step->action == PLAN_SYNC_SEND || step->action == PLAN_RECEIVE ||
+                 step->action == PLAN_PROBE || step->action == PLAN_COLLECTIVE ||
+                 (step->action == PLAN_SEND && model != CHECK_EAGER);
+    if (!waits)
+        return PLAN_NEEDS_NOTHING;
+    if (step->target == TRACE_NO)
+        return PLAN_NEEDS_NOBODY;
+    if (model == CHECK_BATCH && plan->bundle_of && plan->bundle_of[op] != TRACE_NO)
+        return (int64_t)plan_bundle_key(plan, plan->bundle_of[op]);
+    return step->action == PLAN_COLLECTIVE ? (int64_t)plan_slot_key(plan, step->target)
+                                           : step->target;
 }

@@ -44,8 +44,7 @@ struct check_plan {
     uint32_t *bundle_of;   /* per op, TRACE_NO: in none; NULL: no batches */
     uint32_t *bundle_need; /* posts each bundle waits for */
     size_t bundle_count;
-    bool crosses; /* something meets another partner than in the trace: the first such pair */
-    uint32_t crossing, met;
+    bool rearranged; /* other orders or sources than recorded: things may meet that did not */
 };
 
 /* A wildcard receive takes a message of this rank instead of the recorded one. */
@@ -59,6 +58,24 @@ struct plan_options {
     size_t choice_count;
     bool backward_only; /* only ops of backward passes; the rest is taken as done */
 };
+
+/* What an op that blocks, or a request, waits for: an op to be posted, a slot or a bundle to be
+ * full, as one number. */
+enum { PLAN_NEEDS_NOTHING = -1, PLAN_NEEDS_NOBODY = -2 /* waits, and nobody will ever come */ };
+static inline size_t plan_slot_key(const struct check_plan *plan, uint32_t slot)
+{
+    return plan->context->trace->op_count + slot;
+}
+static inline size_t plan_bundle_key(const struct check_plan *plan, uint32_t bundle)
+{
+    return plan->context->trace->op_count + plan->slot_count + bundle;
+}
+static inline size_t plan_key_count(const struct check_plan *plan)
+{
+    return plan->context->trace->op_count + plan->slot_count + plan->bundle_count;
+}
+/* For a send, receive, probe or collective; waits need what their requests need. */
+int64_t check_plan_need(const struct check_plan *plan, enum check_model model, uint32_t op);
 
 void check_plan_init(struct check_plan *plan, const struct check_context *context,
                      const struct plan_options *options);

@@ -14,5 +14,6 @@ void check_gradient(const struct check_context *context, struct findings *findin
 void check_activity(const struct check_context *context, struct findings *findings);
 void check_leaks(const struct check_context *context, struct findings *findings);
 void check_models(const struct check_context *context, struct findings *findings);
+void check_order(const struct check_context *context, struct findings *findings);
 
 #endif

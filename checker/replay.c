@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What a rank waits for, as one number: an op to be posted, a slot or a bundle to be full. */
 enum { KEY_DONE = UINT32_MAX - 1 }; /* in `waiting`: the op is posted, the slot or bundle full */
 
 struct waiter {
@@ -79,42 +78,17 @@ static void post(struct machine *machine, uint32_t op)
         return;
     fulfil(machine, op);
     if (step->action == PLAN_COLLECTIVE)
-        count_post(machine, machine->slots + step->target, plan->slot_need[step->target]);
+        count_post(machine, plan_slot_key(plan, step->target), plan->slot_need[step->target]);
     if (machine->model == CHECK_BATCH && plan->bundle_of && plan->bundle_of[op] != TRACE_NO)
-        count_post(machine, machine->bundles + plan->bundle_of[op],
+        count_post(machine, plan_bundle_key(plan, plan->bundle_of[op]),
                    plan->bundle_need[plan->bundle_of[op]]);
 }
-
-enum { NOTHING_LACKS = -1, NOBODY_HAS = -2 };
 
 /* The key that op (a start or a blocking one) still lacks. */
 static int64_t lack_of(const struct machine *machine, uint32_t op)
 {
-    const struct check_plan *plan = machine->plan;
-    const struct plan_step *step = &plan->steps[op];
-    int64_t key = NOTHING_LACKS;
-    switch (step->action) {
-    case PLAN_SEND:
-        if (machine->model == CHECK_EAGER)
-            return NOTHING_LACKS;
-        key = step->target;
-        break;
-    case PLAN_SYNC_SEND:
-    case PLAN_RECEIVE:
-    case PLAN_PROBE:
-        key = step->target;
-        break;
-    case PLAN_COLLECTIVE:
-        key = (int64_t)machine->slots + step->target;
-        break;
-    default:
-        return NOTHING_LACKS;
-    }
-    if (key == TRACE_NO)
-        return NOBODY_HAS;
-    if (machine->model == CHECK_BATCH && plan->bundle_of && plan->bundle_of[op] != TRACE_NO)
-        key = (int64_t)machine->bundles + plan->bundle_of[op];
-    return key >= 0 && machine->waiting[key] == KEY_DONE ? NOTHING_LACKS : key;
+    int64_t key = check_plan_need(machine->plan, machine->model, op);
+    return key >= 0 && machine->waiting[key] == KEY_DONE ? PLAN_NEEDS_NOTHING : key;
 }
 
 enum { REQUESTS_STACK = 64 };
@@ -138,21 +112,21 @@ static int64_t lack_of_wait(struct machine *machine, uint32_t rank, uint32_t wai
     uint32_t few[REQUESTS_STACK];
     size_t count;
     uint32_t *starts = requests_of(machine->trace, wait, few, &count);
-    int64_t lack = NOTHING_LACKS;
+    int64_t lack = PLAN_NEEDS_NOTHING;
     for (size_t i = 0; i < count; i++) {
         int64_t key =
-            starts[i] < machine->trace->op_count ? lack_of(machine, starts[i]) : NOTHING_LACKS;
-        if (any && key == NOTHING_LACKS) {
-            lack = NOTHING_LACKS;
+            starts[i] < machine->trace->op_count ? lack_of(machine, starts[i]) : PLAN_NEEDS_NOTHING;
+        if (any && key == PLAN_NEEDS_NOTHING) {
+            lack = PLAN_NEEDS_NOTHING;
             break;
         }
-        if (key == NOTHING_LACKS || lack != NOTHING_LACKS)
+        if (key == PLAN_NEEDS_NOTHING || lack != PLAN_NEEDS_NOTHING)
             continue;
         lack = key;
         if (!any)
             break;
     }
-    for (size_t i = 0; i < count && any && registering && lack != NOTHING_LACKS; i++) {
+    for (size_t i = 0; i < count && any && registering && lack != PLAN_NEEDS_NOTHING; i++) {
         int64_t key = lack_of(machine, starts[i]);
         if (key >= 0)
             wait_on(machine, (size_t)key, rank);
@@ -167,7 +141,7 @@ static int64_t lack_at(struct machine *machine, uint32_t rank, uint32_t op, bool
     const struct plan_step *step = &machine->plan->steps[op];
     if (step->action == PLAN_WAIT_ALL || step->action == PLAN_WAIT_ANY)
         return lack_of_wait(machine, rank, op, step->action == PLAN_WAIT_ANY, registering);
-    return step->starts ? NOTHING_LACKS : lack_of(machine, op);
+    return step->starts ? PLAN_NEEDS_NOTHING : lack_of(machine, op);
 }
 
 static uint32_t op_at(const struct machine *machine, size_t position)
@@ -186,8 +160,8 @@ static void run_rank(struct machine *machine, uint32_t rank)
         if (!machine->posted[rank])
             post(machine, op);
         int64_t lack = lack_at(machine, rank, op, true);
-        machine->posted[rank] = lack != NOTHING_LACKS;
-        if (lack == NOTHING_LACKS)
+        machine->posted[rank] = lack != PLAN_NEEDS_NOTHING;
+        if (lack == PLAN_NEEDS_NOTHING)
             continue;
         if (lack >= 0 && step->action != PLAN_WAIT_ANY)
             wait_on(machine, (size_t)lack, rank);
@@ -270,6 +244,38 @@ static void find_cycle(struct machine *machine, struct check_replay *replay)
     free(lacks);
 }
 
+/* ---- what met whom ---- */
+
+static void note_crossing(struct check_replay *replay, uint32_t op, uint32_t met)
+{
+    replay->crossed = true;
+    replay->crossing = op;
+    replay->met = met;
+}
+
+static void find_crossing(const struct machine *machine, struct check_replay *replay)
+{
+    const struct check_plan *plan = machine->plan;
+    const uint32_t *group_of = plan->context->group_of;
+    uint32_t *holder = check_new(plan->slot_count, sizeof *holder);
+    memset(holder, 0xff, plan->slot_count * sizeof *holder);
+    for (uint32_t op = 0; op < machine->trace->op_count && !replay->crossed; op++) {
+        const struct plan_step *step = &plan->steps[op];
+        if (step->action == PLAN_PASS || step->target == TRACE_NO || !is_posted(machine, op))
+            continue;
+        if (step->action == PLAN_RECEIVE && step->target != machine->trace->ops[op].match &&
+            is_posted(machine, step->target))
+            note_crossing(replay, op, step->target);
+        if (step->action != PLAN_COLLECTIVE)
+            continue;
+        if (holder[step->target] == TRACE_NO)
+            holder[step->target] = op;
+        else if (group_of[holder[step->target]] != group_of[op])
+            note_crossing(replay, op, holder[step->target]);
+    }
+    free(holder);
+}
+
 static void machine_init(struct machine *machine, const struct check_plan *plan,
                          enum check_model model)
 {
@@ -324,6 +330,8 @@ void check_replay_run(const struct check_plan *plan, enum check_model model,
     }
     if (replay->stuck)
         find_cycle(&machine, replay);
+    if (plan->rearranged)
+        find_crossing(&machine, replay);
     machine_release(&machine);
 }
 

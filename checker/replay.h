@@ -17,6 +17,8 @@ struct check_replay {
     uint32_t *lacks; /* per op of the cycle: the op of the next rank that it lacks; TRACE_NO where
                         nobody has one */
     size_t cycle_count;
+    bool crossed; /* two ops met that did not meet in the trace: */
+    uint32_t crossing, met;
 };
 
 void check_replay_run(const struct check_plan *plan, enum check_model model,

@@ -40,8 +40,9 @@ static const struct suppress_rule rules[] = {
     {"X006", "L001 L008", SUPPRESS_OP, "finalizing with the request pending says it"},
     {"L008", "L001", SUPPRESS_OP, "a start nobody waits for is the leak"},
     {"B002", "B001", SUPPRESS_OP, "the other pending operation is who changed the buffer"},
-    {"R001", "R002 D002", SUPPRESS_OP, "one pair crosses; the loud form of it is the verdict"},
-    {"R002", "D002", SUPPRESS_OP, "the pair crosses instead of waiting for each other"},
+    {"D002", "D003 D004", SUPPRESS_OP,
+     "the same operations hang in another order too: the missing order is the cause"},
+    {"R001", "R002", SUPPRESS_OP, "one pair crosses; the loud form of it is the verdict"},
 };
 
 const struct suppress_rule *suppress_rule_at(size_t index)

@@ -279,16 +279,15 @@ static char *tell_stuck(const struct trace *trace, const struct check_replay *re
     return text;
 }
 
-static char *tell_crossing(const struct trace *trace, const struct check_plan *plan)
+static char *tell_crossing(const struct trace *trace, const struct check_replay *replay)
 {
     char one[PLACE_TEXT], other[PLACE_TEXT];
-    check_place(trace, plan->crossing, one, sizeof one);
-    if (plan->met == TRACE_NO)
-        return check_text("nothing meets %s under this schedule\n", one);
-    return check_text("under this schedule %s meets %s\n", one,
-                      check_place(trace, plan->met, other, sizeof other));
+    return check_text("under this schedule %s meets %s\n",
+                      check_place(trace, replay->crossing, one, sizeof one),
+                      check_place(trace, replay->met, other, sizeof other));
 }
 
+/* What crosses may also hang afterwards: the crossing came first. */
 enum witness_outcome check_witness_replay(const struct trace *trace,
                                           const struct check_witness *witness, char **text)
 {
@@ -303,12 +302,12 @@ enum witness_outcome check_witness_replay(const struct trace *trace,
                                            .choices = witness->choices,
                                            .choice_count = witness->choice_count});
     check_replay_run(&plan, witness->model, &replay);
-    enum witness_outcome outcome = replay.stuck   ? WITNESS_STUCK
-                                   : plan.crosses ? WITNESS_CROSSES
+    enum witness_outcome outcome = replay.crossed ? WITNESS_CROSSES
+                                   : replay.stuck ? WITNESS_STUCK
                                                   : WITNESS_COMPLETES;
     if (text)
         *text = outcome == WITNESS_STUCK     ? tell_stuck(trace, &replay)
-                : outcome == WITNESS_CROSSES ? tell_crossing(trace, &plan)
+                : outcome == WITNESS_CROSSES ? tell_crossing(trace, &replay)
                                              : check_text("completes under this schedule\n");
     check_replay_release(&replay);
     check_plan_release(&plan);
