@@ -16,7 +16,8 @@ struct board_rank {
 
 struct board {
     _Atomic int outcome; /* enum trace_outcome, -1 while running */
-    _Atomic uint64_t steps, switches, started_ns, stopped_ns;
+    _Atomic uint64_t steps, switches, started_ns, stopped_ns, finished_ns;
+    _Atomic int checked; /* the gradient check is over too */
     _Atomic int interrupted_rank; /* who ran when the watchdog came */
     uint64_t interrupted_place;
     uint64_t image_size;

@@ -1,11 +1,14 @@
 /* The child process of a run: see child.h. */
 #include "cli/child.h"
 
+#include "collectives/gradcheck.h"
 #include "sim/loader.h"
 #include "sim/run_program.h"
+#include "traces/recorder.h"
 #include "traces/recording.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,9 +27,9 @@ static uint64_t monotonic_ns(void)
 }
 
 /* Signal handlers have no arguments of ours: what they need stands here, for the one run of this process. */
-static struct {
-    struct board *board;
-} current;
+static struct board *judged_board;
+/* Whether the world that this thread runs is the one on the board. */
+static _Thread_local bool judged;
 
 static uint64_t place_of(const void *context)
 {
@@ -44,12 +47,14 @@ static uint64_t place_of(const void *context)
 static void on_crash(int number, siginfo_t *info, void *context)
 {
     int rank = sim_world_current_rank();
-    if (rank < 0 || rank >= current.board->ranks_count) {
+    if (rank < 0 || rank >= judged_board->ranks_count) {
         signal(number, SIG_DFL);
         raise(number);
         return;
     }
-    struct board_rank *row = &current.board->ranks[rank];
+    if (!judged)
+        sim_rank_crash(number);
+    struct board_rank *row = &judged_board->ranks[rank];
     row->state = RANK_CRASHED;
     row->exit_code = number;
     row->place = place_of(context);
@@ -62,8 +67,8 @@ static void on_watchdog(int number, siginfo_t *info, void *context)
 {
     (void)number, (void)info;
     int rank = sim_world_current_rank();
-    current.board->interrupted_rank = rank;
-    current.board->interrupted_place = place_of(context);
+    judged_board->interrupted_rank = rank;
+    judged_board->interrupted_place = place_of(context);
     _exit(0);
 }
 
@@ -90,36 +95,151 @@ static _Noreturn void give_up(struct board *board, const struct failure *failure
     _exit(0);
 }
 
-/* What the world's body needs besides the program. */
+/* Everything the worlds of this process share. */
 struct child {
     const struct job *job;
     struct board *board;
     struct recording *recording; /* NULL: nothing is recorded */
+    struct sim_program *program;
+    struct sim_world *base;      /* the first world: recorded, kept for the rows of the gradient check */
+    int quiet_output;            /* the ranks' output goes nowhere any more: only the first world speaks */
+};
+
+/* One world of it. */
+struct child_world {
+    struct child *child;
     struct sim_run run;
+    bool base;
 };
 
 static void note_image(void *context, int rank, uintptr_t pc, uint64_t address)
 {
-    struct child *child = context;
-    child->board->ranks[rank].bias = pc - address;
+    struct child_world *world = context;
+    if (world->base)
+        world->child->board->ranks[rank].bias = pc - address;
 }
 
-static int recorded_body(void *context, int rank)
+static int world_body(void *context, int rank)
 {
-    struct child *child = context;
-    if (child->recording)
-        recording_rank_begin(child->recording);
-    return sim_run_body(&child->run, rank);
+    struct child_world *world = context;
+    if (world->base && world->child->recording)
+        recording_rank_begin(world->child->recording);
+    return sim_run_body(&world->run, rank);
 }
 
-static void note_ranks(struct child *child, struct sim_world *world)
+static void note_ranks(const struct child *child)
 {
     for (int r = 0; r < child->board->ranks_count; r++) {
         struct board_rank *row = &child->board->ranks[r];
-        row->state = (int32_t)sim_world_rank_state(world, r);
-        row->exit_code = sim_world_exit_code(world, r);
-        row->finalized = sim_world_rank_finalized(world, r);
+        row->state = (int32_t)sim_world_rank_state(child->base, r);
+        row->exit_code = sim_world_exit_code(child->base, r);
+        row->finalized = sim_world_rank_finalized(child->base, r);
     }
+}
+
+static void note_end(const struct child *child, enum trace_outcome outcome)
+{
+    struct board *board = child->board;
+    board->steps = sim_world_steps(child->base);
+    board->switches = sim_world_switches(child->base);
+    board->stopped_ns = sim_world_stopped_ns(child->base);
+    board->finished_ns = monotonic_ns();
+    note_ranks(child);
+    board->outcome = (int)outcome;
+}
+
+/* What further worlds print would only repeat the first one's output. */
+static void silence(struct child *child)
+{
+    if (child->quiet_output)
+        return;
+    child->quiet_output = 1;
+    fflush(NULL);
+    int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
+    if (nowhere >= 0) {
+        dup2(nowhere, STDOUT_FILENO);
+        dup2(nowhere, STDERR_FILENO);
+        close(nowhere);
+    }
+}
+
+/* Runs the program once in a fresh world. The first world is the one that is recorded and judged. */
+static int run_world(void *context, struct diff_probe *probe, int worker)
+{
+    struct child *child = context;
+    struct failure failure = {0};
+    bool base = !child->base;
+    struct sim_world_options options = child->job->world;
+    options.slots[MPIX_SLOT_PROBE] = probe;
+    struct sim_world *world = sim_world_new(&options, &failure);
+    if (!world)
+        give_up(child->board, &failure);
+    sim_run_signal_stack();
+    if (base)
+        child->base = world;
+    judged = base;
+    struct child_world run = {.child = child, .base = base};
+    run.run = (struct sim_run){.program = child->program,
+                               .first_image = worker * options.ranks,
+                               .argc = child->job->argc,
+                               .argv = child->job->argv,
+                               .placed = note_image,
+                               .context = &run};
+    enum trace_outcome outcome = sim_world_run(world, world_body, &run);
+    if (base) {
+        note_end(child, outcome);
+        silence(child);
+    } else {
+        sim_world_free(world);
+    }
+    return outcome != OUTCOME_FINISHED;
+}
+
+/* The rows go where everything about the run goes: into the recorder's buffers, each in its rank's name. */
+static void record_gradients(const struct child *child, const struct gradcheck_result *result)
+{
+    for (size_t i = 0; i < result->row_count; i++) {
+        sim_world_impersonate(child->base, (int)result->rows[i].check.rank);
+        record_gradient_check(&result->rows[i].check, result->rows[i].name);
+    }
+    const struct gradcheck_culprit *culprit = &result->culprit;
+    if (culprit->found) {
+        sim_world_impersonate(child->base, culprit->rank);
+        record_node_enter(culprit->record);
+        record_site_enter(culprit->site);
+        record_note("G001", culprit->never_ran ? "the adjoint of %s never ran" : "the first wrong adjoint is that of %s", culprit->name);
+        record_site_leave();
+        record_node_leave(culprit->record);
+    }
+    sim_world_impersonate(child->base, 0);
+    record_metric("gradient check worlds", result->worlds, "worlds");
+    sim_world_impersonate(child->base, -1);
+}
+
+static void check_gradients(struct child *child)
+{
+    struct gradcheck_options options = gradcheck_options_default();
+    options.seed = child->job->world.seed;
+    options.order = child->job->order;
+    options.mutant = child->job->mutant;
+    if (child->job->check_elements)
+        options.elements_max = child->job->check_elements;
+    struct diff_runner runner = {.run = run_world, .context = child, .ranks = child->job->world.ranks, .workers = child->job->workers};
+    struct gradcheck_result result;
+    if (!gradcheck_run(&runner, &options, &result) && child->recording)
+        record_gradients(child, &result);
+    gradcheck_release(&result);
+}
+
+/* A probe that only carries the options: for runs without a gradient check. */
+static void run_plainly(struct child *child)
+{
+    struct diff_probe probe;
+    if (!diff_probe_init(&probe, child->job->world.ranks))
+        give_up(child->board, &(struct failure){FAILURE_INTERNAL, "out of memory"});
+    probe.order = child->job->order;
+    probe.mutant = child->job->mutant;
+    run_world(child, &probe, 0);
 }
 
 void child_main(const struct job *job, struct board *board, struct recording *recording)
@@ -127,28 +247,24 @@ void child_main(const struct job *job, struct board *board, struct recording *re
     struct failure failure = {0};
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     dup2(STDERR_FILENO, STDOUT_FILENO); /* the ranks' output; the result is the parent's */
-    current.board = board;
-    struct sim_program_options options = {
-        .kind = job->loader, .images = job->world.ranks, .own_threads = job->world.executor == SIM_THREADS};
+    judged_board = board;
+    struct sim_program_options options = {.kind = job->loader,
+                                          .images = job->world.ranks * (job->gradients ? job->workers : 1),
+                                          .own_threads = job->world.executor == SIM_THREADS};
     struct sim_program *program = sim_program_open_as(job->object, &options, &failure);
     if (!program)
         give_up(board, &failure);
     board->image_size = sim_program_image_size(program);
     install_handlers();
-    struct sim_world *world = sim_world_new(&job->world, &failure);
-    if (!world)
-        give_up(board, &failure);
-    struct child child = {.job = job, .board = board, .recording = recording};
-    child.run = (struct sim_run){.program = program, .argc = job->argc, .argv = job->argv, .placed = note_image, .context = &child};
     if (recording)
         recording_images_scan(recording);
+    struct child child = {.job = job, .board = board, .recording = recording, .program = program};
     board->started_ns = monotonic_ns();
-    enum trace_outcome outcome = sim_world_run(world, recorded_body, &child);
-    board->steps = sim_world_steps(world);
-    board->switches = sim_world_switches(world);
-    board->stopped_ns = sim_world_stopped_ns(world);
-    note_ranks(&child, world);
-    board->outcome = (int)outcome;
+    if (job->gradients)
+        check_gradients(&child);
+    else
+        run_plainly(&child);
+    board->checked = 1;
     fflush(NULL);
     _exit(0);
 }

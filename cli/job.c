@@ -143,8 +143,8 @@ static bool run_with(const struct job *job, struct board *board, struct recordin
     }
     bool timed_out;
     int status = watch(child, job->timeout, &timed_out);
-    result->ended_ns = monotonic_ns();
     read_board(board, result);
+    result->ended_ns = board->finished_ns ? board->finished_ns : monotonic_ns();
     if (board->failure_code) {
         failure_set(failure, board->failure_code, "%s", board->failure);
         return false;

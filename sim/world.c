@@ -263,6 +263,11 @@ uint64_t sim_world_stopped_ns(const struct sim_world *world)
     return world->stopped_ns;
 }
 
+void sim_world_impersonate(struct sim_world *world, int rank)
+{
+    sim_self = rank < 0 ? NULL : &world->ranks[rank];
+}
+
 int sim_world_current_rank(void)
 {
     return sim_self ? sim_self->id : -1;

@@ -63,6 +63,9 @@ void **sim_world_slots(struct sim_world *world, int rank);
 /* Wall-clock nanoseconds (monotonic) at which nobody could move any more; 0 when the world simply finished. */
 uint64_t sim_world_stopped_ns(const struct sim_world *world);
 
+/* After the run: makes the calling thread pass for that rank (to record something in its name), -1: for nobody again. */
+void sim_world_impersonate(struct sim_world *world, int rank);
+
 /* For the launcher's signal handlers: the calling OS thread's current rank, -1 for none; ends that rank as crashed and lets the world go on
  * (does not return) - call only from a rank's own stack or its signal stack. */
 int sim_world_current_rank(void);

@@ -1,0 +1,135 @@
+/* One job judged: see session.h. */
+#include "cli/session.h"
+
+#include "checker/check.h"
+#include "cli/catalogue.h"
+#include "cli/command.h"
+#include "sim/compile.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static enum severity severity_named(const char *name)
+{
+    if (name && !strcmp(name, "note"))
+        return SEVERITY_NOTE;
+    return name && !strcmp(name, "warning") ? SEVERITY_WARNING : SEVERITY_ERROR;
+}
+
+/* "D001" or "D001:file.c:41" names this finding. */
+static bool allows(const char *rule, const struct finding *finding, const struct trace *trace)
+{
+    size_t length = strlen(finding->code);
+    if (strncmp(rule, finding->code, length))
+        return false;
+    if (!rule[length])
+        return true;
+    char where[256];
+    return rule[length] == ':' && !strcmp(rule + length + 1, trace_site_text(trace, finding->site, where, sizeof where));
+}
+
+static void mark_allowed(struct findings *findings, const struct run_options *options, const struct trace *trace)
+{
+    for (size_t i = 0; i < findings->count; i++)
+        for (int k = 0; k < options->allow_count; k++)
+            findings->items[i].allowed |= allows(options->allow[k], &findings->items[i], trace);
+}
+
+static bool has_passed(const struct findings *findings, const struct job_result *result, enum severity threshold)
+{
+    for (size_t i = 0; i < findings->count; i++)
+        if (!findings->items[i].allowed && findings->items[i].severity >= threshold)
+            return false;
+    return result->outcome != OUTCOME_TIMEOUT && !result->crash[0];
+}
+
+static int exit_status(bool passed, const struct job_result *result, const struct findings *findings)
+{
+    if (passed)
+        return EXIT_PASSED;
+    return result->outcome == OUTCOME_TIMEOUT && !findings->count ? EXIT_TIMEOUT : EXIT_FINDINGS;
+}
+
+bool session_judge(const struct job *job, const struct run_options *options, struct verdict *verdict, struct failure *failure)
+{
+    *verdict = (struct verdict){.status = EXIT_INTERNAL};
+    findings_init(&verdict->findings);
+    struct check_options checks;
+    check_options_init(&checks);
+    if (options->checks && check_options_parse(&checks, options->checks, failure))
+        return false;
+    if (!job_run(job, &verdict->result, failure))
+        return false;
+    if (verdict->result.trace)
+        check_trace(verdict->result.trace, &checks, &verdict->findings);
+    mark_allowed(&verdict->findings, options, verdict->result.trace);
+    verdict->passed = has_passed(&verdict->findings, &verdict->result, severity_named(options->fail_on));
+    verdict->status = exit_status(verdict->passed, &verdict->result, &verdict->findings);
+    return true;
+}
+
+void verdict_release(struct verdict *verdict)
+{
+    findings_release(&verdict->findings);
+    job_result_release(&verdict->result);
+}
+
+/* The largest number of the scenario's list that is at most 16: what a plain run uses. */
+static void usual_ranks(const struct catalogue_entry *entry, int *ranks, int room, int *count)
+{
+    int best = 0;
+    for (int i = 0; i < entry->rank_count; i++)
+        if (entry->ranks[i] <= 16 && entry->ranks[i] > best)
+            best = entry->ranks[i];
+    if (best && room > 0) {
+        ranks[0] = best;
+        *count = 1;
+    }
+}
+
+static bool from_catalogue(const char *word, struct job *job, int *ranks, int room, int *rank_count, struct failure *failure)
+{
+    struct catalogue catalogue;
+    if (!catalogue_read(&catalogue, failure))
+        return false;
+    const struct catalogue_entry *entry = catalogue_find(&catalogue, word);
+    if (entry) {
+        snprintf(job->source, sizeof job->source, "%s", entry->path);
+        usual_ranks(entry, ranks, room, rank_count);
+    } else {
+        const char *near = catalogue_did_you_mean(&catalogue, word);
+        failure_set(failure, FAILURE_INPUT, "no scenario and no file '%s'%s%s%s; see 'simrun list'", word, near ? "; did you mean '" : "",
+                    near ? near : "", near ? "'?" : "");
+    }
+    catalogue_release(&catalogue);
+    return entry != NULL;
+}
+
+bool session_prepare(const char *word, int argc, char **argv, const struct run_options *options, struct job *job, int *ranks,
+                     int room, int *rank_count, struct failure *failure)
+{
+    *job = (struct job){.argc = argc,
+                        .argv = argv,
+                        .world = options->world,
+                        .loader = options->loader,
+                        .timeout = options->timeout,
+                        .record = options->record,
+                        .order = options->order,
+                        .mutant = options->mutant,
+                        .gradients = !options->no_gradients && options->record >= RECORD_LEVEL_OPS,
+                        .workers = options->workers ? options->workers : (int)sysconf(_SC_NPROCESSORS_ONLN),
+                        .check_elements = options->check_elements};
+    snprintf(job->name, sizeof job->name, "%s", word);
+    *rank_count = 0;
+    if (strchr(word, '/') || access(word, F_OK) == 0)
+        snprintf(job->source, sizeof job->source, "%s", word);
+    else if (!from_catalogue(word, job, ranks, room, rank_count, failure))
+        return false;
+    if (!*rank_count) {
+        ranks[0] = options->world.ranks;
+        *rank_count = 1;
+    }
+    return !sim_compile(job->source, job->object, sizeof job->object, failure);
+}
