@@ -30,6 +30,7 @@ struct sim_rank {
     enum sim_rank_state state;
     struct sim_rank *next_ready;
     void *stack_pointer; /* of a suspended fiber */
+    const void *code;    /* somewhere in the program's image, to fetch it ahead */
     int saved_errno;
     bool initialized, finalized, in_call;
     int thread_level;

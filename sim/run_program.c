@@ -59,6 +59,7 @@ int sim_run_body(void *context, int rank)
     }
     int (*program_main)(int, char **, char **) = sim_program_main(run->program, image);
     uint64_t address;
+    self->code = (const void *)(uintptr_t)program_main;
     if (run->placed && sim_program_locate(run->program, image, (uintptr_t)program_main, &address))
         run->placed(run->context, rank, (uintptr_t)program_main, address);
     int code = program_main(run->argc, argv, environ);
