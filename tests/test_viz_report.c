@@ -106,6 +106,12 @@ static void test_single(void)
     struct findings findings;
     findings_init(&findings);
     struct trace *trace = sample_wrong(&findings);
+    for (int i = 1; i <= 50; i++) {
+        trace_add_metric(trace, "gradient_norm M=4", -1, 1.0 / i, "1");
+        trace_add_metric(trace, "gradient_norm M=8", -1, 0.9 / i, "1");
+        trace_add_metric(trace, "staleness", -1, i % 4, "steps");
+    }
+    trace_add_metric(trace, "wall", -1, 3, "s");
     struct viz_run_info info = info_of("tp-linear", "FAIL", 3);
     struct viz_report_run run = {&info, trace, &findings};
     char *page = page_of(&run, 1, "single"), *again = page_of(&run, 1, "single");
@@ -118,6 +124,9 @@ static void test_single(void)
            "no script and no address");
     tap_is_int(count_of(page, "class=\"finding\""), 2, "each finding has its place");
     tap_ok(count_of(page, "role=\"img\"") >= 4, "pictures, plots and the timeline are in the page");
+    tap_is_int(count_of(page, ">M=4</text>") + count_of(page, ">M=8</text>"), 2,
+               "series that share a word share a plot");
+    tap_is_int(count_of(page, "class=\"bar\""), 4, "staleness is a histogram");
     tap_ok(strstr(page, "tp.c:88") && strstr(page, "simrun replay simrun.db:19"),
            "a finding has place and replay line");
     tap_ok(strstr(page, "sum over ranks of the ranks' own objectives"),
@@ -233,7 +242,7 @@ static void test_timeline(void)
 
 int main(void)
 {
-    tap_plan(26);
+    tap_plan(28);
     test_single();
     test_session();
     test_hostile();

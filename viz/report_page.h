@@ -29,6 +29,7 @@ void page_gradients(struct page *page);
 void page_ranks(struct page *page);
 void page_matches(struct page *page);
 void page_metrics(struct page *page);
+void page_curves(struct page *page); /* part of the metrics */
 void page_command(struct page *page);
 
 #endif

@@ -370,6 +370,7 @@ void page_metrics(struct page *page)
     if (trace->metric_count == 0)
         return;
     page_heading(page, "Metrics");
+    page_curves(page);
     open_table(file, "Metrics");
     fputs("<thead><tr><th scope=\"col\">name</th><th scope=\"col\" class=\"n\">rank</th><th "
           "scope=\"col\" class=\"n\">value"
