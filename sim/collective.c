@@ -65,6 +65,8 @@ static struct sim_collective *collective_new(struct sim_context *context, uint32
     collective->arrived = collective->completed = collective->next_prefix = 0;
     collective->error = MPI_SUCCESS;
     collective->running = NULL;
+    collective->first_op = NULL;
+    collective->stashed = NULL;
     return collective;
 }
 
@@ -79,6 +81,38 @@ static struct sim_collective *collective_find(struct sim_context *context, uint3
     return *link;
 }
 
+/* A call that outlives its member's MPI call keeps types and op, which the program may free at once. */
+static void call_retain(const struct sim_collective_call *call)
+{
+    if (call->send.type)
+        sim_datatype_retain(call->send.type);
+    if (call->receive.type)
+        sim_datatype_retain(call->receive.type);
+    if (call->op)
+        sim_op_retain(call->op);
+}
+
+static void call_release(const struct sim_collective_call *call)
+{
+    sim_datatype_release(call->send.type);
+    sim_datatype_release(call->receive.type);
+    sim_op_release(call->op);
+}
+
+void sim_collective_forget(struct sim_collective *collective)
+{
+    for (struct sim_collective_call *call = collective->stashed, *next; call; call = next) {
+        next = call->next_stashed;
+        call_release(call);
+        free(call);
+    }
+    collective->stashed = NULL;
+    sim_op_release(collective->first_op);
+    collective->first_op = NULL;
+    free(collective->running);
+    collective->running = NULL;
+}
+
 static void collective_retire(struct sim_collective *collective)
 {
     struct sim_context *context = collective->context;
@@ -86,10 +120,7 @@ static void collective_retire(struct sim_collective *collective)
     while (*link != collective)
         link = &(*link)->next;
     *link = collective->next;
-    for (int r = 0; collective->kind->synchronisation != SIM_NEEDS_ALL && r < collective->size; r++)
-        if (collective->calls[r]->stashed)
-            free(collective->calls[r]);
-    free(collective->running);
+    sim_collective_forget(collective);
     collective->next = context->spare_collective;
     context->spare_collective = collective;
 }
@@ -172,6 +203,9 @@ static bool try_to_stash(struct sim_collective *collective, int rank, int peers)
         copy->send.buffer = data;
     copy->stashed = true;
     copy->done = true;
+    call_retain(copy);
+    copy->next_stashed = collective->stashed;
+    collective->stashed = copy;
     collective->completed++;
     collective->calls[rank] = copy;
     call_complete(call);
@@ -292,7 +326,7 @@ static void arrive(struct sim_collective_call *call)
         collective->kind = call->kind;
         collective->first = rank;
         collective->first_root = call->root;
-        collective->first_op = call->op;
+        collective->first_op = call->op ? sim_op_retain(call->op) : NULL;
         collective->first_amount = amount(call);
     }
     collective->calls[rank] = call;
@@ -364,6 +398,7 @@ static struct sim_request *request_for(const struct sim_collective_call *call)
     request->call = sim_pool_get(rank->world, sizeof *call);
     assert(request->call && "out of memory for a collective");
     *request->call = *call;
+    call_retain(call);
     request->start = start_again;
     return request;
 }
@@ -393,6 +428,7 @@ int sim_collective_init(const struct sim_collective_call *call, MPI_Request *han
 
 void sim_collective_call_delete(struct sim_request *request)
 {
+    call_release(request->call);
     sim_pool_put(request->owner->world, request->call, sizeof *request->call);
     request->call = NULL;
 }

@@ -72,6 +72,7 @@ struct sim_collective_call {
     struct sim_request *request;  /* the nonblocking form's request */
     void *result;                 /* what a constructor hands to this member */
     const void *argument;         /* what a constructor needs from it */
+    struct sim_collective_call *next_stashed;
 };
 
 struct sim_collective {
@@ -89,6 +90,7 @@ struct sim_collective {
     void *running;       /* PREFIX: the running result */
     size_t running_bytes;
     struct sim_collective_call **calls;
+    struct sim_collective_call *stashed; /* copies of calls whose members have gone on, freed with the collective */
 };
 
 /* Takes part: blocks until this member may go on. Returns the error class to hand back (already raised). */
@@ -99,6 +101,8 @@ int sim_collective_start(const struct sim_collective_call *call, MPI_Request *ha
 int sim_collective_init(const struct sim_collective_call *call, MPI_Request *handle);
 /* Frees the call of a request. */
 void sim_collective_call_delete(struct sim_request *request);
+/* Gives back what a collective holds of its members' types, ops and data. */
+void sim_collective_forget(struct sim_collective *collective);
 
 /* Address of the block for (or from) peer i on a side, its count and type. */
 struct sim_block {

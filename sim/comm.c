@@ -118,7 +118,7 @@ static void context_release(struct sim_context *context)
     }
     for (struct sim_collective *at = context->first_collective, *next; at; at = next) {
         next = at->next;
-        free(at->running);
+        sim_collective_forget(at);
         free(at->calls);
         free(at);
     }

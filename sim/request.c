@@ -27,6 +27,8 @@ void sim_request_delete(struct sim_request *request)
     assert(request->magic == SIM_MAGIC_REQUEST);
     if (request->general)
         sim_general_release(request);
+    if (request->call)
+        sim_collective_call_delete(request);
     if (request->type)
         sim_datatype_release(request->type);
     request->magic = 0;

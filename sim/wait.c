@@ -53,8 +53,6 @@ static int finish(struct sim_request *request, MPI_Request *handle, MPI_Status *
         request->state = SIM_INACTIVE;
         return error;
     }
-    if (request->call)
-        sim_collective_call_delete(request);
     sim_request_delete(request);
     *handle = MPI_REQUEST_NULL;
     return error;
