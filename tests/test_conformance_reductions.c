@@ -1,0 +1,356 @@
+/* Collectives that combine data: results, places, orders, and operations of the program's own. */
+#include "tests/world_harness.h"
+
+enum { COUNT = 3, PEERS = 16 };
+
+/* A 2x2 matrix modulo a prime: multiplication is associative and not commutative, so that any wrong
+ * order or place shows. */
+enum { PRIME = 10007 };
+
+struct matrix {
+    int a, b, c, d;
+};
+
+static struct matrix multiply(struct matrix x, struct matrix y)
+{
+    return (struct matrix){(x.a * y.a + x.b * y.c) % PRIME, (x.a * y.b + x.b * y.d) % PRIME,
+                           (x.c * y.a + x.d * y.c) % PRIME, (x.c * y.b + x.d * y.d) % PRIME};
+}
+
+static void multiply_all(void *in, void *inout, int *count, MPI_Datatype *type)
+{
+    (void)type;
+    const struct matrix *x = in;
+    struct matrix *y = inout;
+    for (int i = 0; i < *count; i++)
+        y[i] = multiply(x[i], y[i]);
+}
+
+static struct matrix matrix_of(int rank, int i)
+{
+    return (struct matrix){rank + 2, i + 3, rank * i + 1, 5 + rank % 3};
+}
+
+static bool same(struct matrix x, struct matrix y)
+{
+    return x.a == y.a && x.b == y.b && x.c == y.c && x.d == y.d;
+}
+
+/* The product of ranks from..to-1. */
+static struct matrix product(int from, int to, int i)
+{
+    struct matrix result = matrix_of(from, i);
+    for (int r = from + 1; r < to; r++)
+        result = multiply(result, matrix_of(r, i));
+    return result;
+}
+
+struct matrices {
+    MPI_Datatype type;
+    MPI_Op op;
+};
+
+static struct matrices matrices_make(void)
+{
+    struct matrices made;
+    MPI_Type_contiguous(4, MPI_INT, &made.type);
+    MPI_Type_commit(&made.type);
+    MPI_Op_create(multiply_all, 0, &made.op);
+    return made;
+}
+
+static void matrices_free(struct matrices *made)
+{
+    MPI_Type_free(&made->type);
+    MPI_Op_free(&made->op);
+}
+
+static void expect_products(const struct matrix *got, int from, int to, int first, const char *what)
+{
+    for (int i = 0; i < COUNT; i++)
+        expect(same(got[i], product(from, to, first + i)),
+               "%s: product %d of %d..%d is %d %d %d %d", what, i, from, to, got[i].a, got[i].b,
+               got[i].c, got[i].d);
+}
+
+enum { BLOCKING, NONBLOCKING, PERSISTENT, LARGE, FORMS };
+
+static void finish(int form, MPI_Request *request)
+{
+    if (form == NONBLOCKING)
+        expect_ok(MPI_Wait(request, MPI_STATUS_IGNORE));
+    if (form != PERSISTENT)
+        return;
+    expect_ok(MPI_Start(request));
+    expect_ok(MPI_Wait(request, MPI_STATUS_IGNORE));
+    expect_ok(MPI_Request_free(request));
+}
+
+#define IN_FORM(form, name, iname, ...)                                                            \
+    do {                                                                                           \
+        MPI_Request request_ = MPI_REQUEST_NULL;                                                   \
+        if ((form) == BLOCKING)                                                                    \
+            expect_ok(MPI_##name(__VA_ARGS__));                                                    \
+        else if ((form) == NONBLOCKING)                                                            \
+            expect_ok(MPI_##iname(__VA_ARGS__, &request_));                                        \
+        else if ((form) == PERSISTENT)                                                             \
+            expect_ok(MPI_##name##_init(__VA_ARGS__, MPI_INFO_NULL, &request_));                   \
+        else                                                                                       \
+            expect_ok(MPI_##name##_c(__VA_ARGS__));                                                \
+        finish(form, &request_);                                                                   \
+    } while (0)
+
+static void fill(struct matrix *matrices, int rank, int count)
+{
+    for (int i = 0; i < count; i++)
+        matrices[i] = matrix_of(rank, i);
+}
+
+static void reduce_combines_in_rank_order(int rank, int size)
+{
+    struct matrices own = matrices_make();
+    struct matrix send[COUNT], got[COUNT];
+    for (int root = 0; root < size; root++)
+        for (int form = 0; form < 2 * FORMS; form++) {
+            bool in_place = form >= FORMS;
+            fill(send, rank, COUNT);
+            memset(got, 0, sizeof got);
+            fill(got, rank, in_place ? COUNT : 0);
+            IN_FORM(form % FORMS, Reduce, Ireduce, in_place && rank == root ? MPI_IN_PLACE : send,
+                    got, COUNT, own.type, own.op, root, MPI_COMM_WORLD);
+            if (rank == root)
+                expect_products(got, 0, size, 0, in_place ? "reduce in place" : "reduce");
+            expect(same(send[0], matrix_of(rank, 0)), "the send buffer was changed");
+        }
+    matrices_free(&own);
+}
+
+static void allreduce_gives_all_the_same(int rank, int size)
+{
+    struct matrices own = matrices_make();
+    struct matrix send[COUNT], got[COUNT];
+    for (int form = 0; form < 2 * FORMS; form++) {
+        bool in_place = form >= FORMS;
+        fill(send, rank, COUNT);
+        fill(got, rank, COUNT);
+        IN_FORM(form % FORMS, Allreduce, Iallreduce, in_place ? MPI_IN_PLACE : send, got, COUNT,
+                own.type, own.op, MPI_COMM_WORLD);
+        expect_products(got, 0, size, 0, in_place ? "allreduce in place" : "allreduce");
+    }
+    matrices_free(&own);
+}
+
+static void scans_combine_what_lies_before(int rank, int size)
+{
+    struct matrices own = matrices_make();
+    struct matrix send[COUNT], got[COUNT];
+    (void)size;
+    for (int form = 0; form < 2 * FORMS; form++) {
+        bool in_place = form >= FORMS;
+        fill(send, rank, COUNT);
+        fill(got, rank, COUNT);
+        IN_FORM(form % FORMS, Scan, Iscan, in_place ? MPI_IN_PLACE : send, got, COUNT, own.type,
+                own.op, MPI_COMM_WORLD);
+        expect_products(got, 0, rank + 1, 0, in_place ? "scan in place" : "scan");
+        fill(send, rank, COUNT);
+        fill(got, rank, COUNT);
+        IN_FORM(form % FORMS, Exscan, Iexscan, in_place ? MPI_IN_PLACE : send, got, COUNT, own.type,
+                own.op, MPI_COMM_WORLD);
+        if (rank)
+            expect_products(got, 0, rank, 0, in_place ? "exscan in place" : "exscan");
+        else
+            expect(same(got[0], matrix_of(0, 0)), "rank 0's receive buffer was touched");
+    }
+    matrices_free(&own);
+}
+
+static void reduce_scatter_gives_each_its_part(int rank, int size)
+{
+    struct matrices own = matrices_make();
+    struct matrix send[PEERS * COUNT], got[PEERS * COUNT];
+    int counts[PEERS], before = 0;
+    for (int r = 0; r < size; r++)
+        counts[r] = r % 3; /* none for some */
+    for (int r = 0; r < rank; r++)
+        before += counts[r];
+    for (int form = 0; form < 2 * FORMS; form++) {
+        bool in_place = form >= FORMS;
+        fill(send, rank, PEERS * COUNT);
+        fill(got, rank, PEERS * COUNT);
+        IN_FORM(form % FORMS, Reduce_scatter_block, Ireduce_scatter_block,
+                in_place ? MPI_IN_PLACE : send, got, COUNT, own.type, own.op, MPI_COMM_WORLD);
+        expect_products(got, 0, size, rank * COUNT, in_place ? "block in place" : "block");
+        if (form % FORMS == LARGE)
+            continue;
+        fill(got, rank, PEERS * COUNT);
+        MPI_Request request = MPI_REQUEST_NULL;
+        const void *from = in_place ? MPI_IN_PLACE : (const void *)send;
+        if (form % FORMS == BLOCKING)
+            expect_ok(MPI_Reduce_scatter(from, got, counts, own.type, own.op, MPI_COMM_WORLD));
+        else
+            expect_ok(
+                MPI_Ireduce_scatter(from, got, counts, own.type, own.op, MPI_COMM_WORLD, &request));
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+        for (int i = 0; i < counts[rank]; i++)
+            expect(same(got[i], product(0, size, before + i)), "part %d of %d is %d %d %d %d", i,
+                   rank, got[i].a, got[i].b, got[i].c, got[i].d);
+    }
+    matrices_free(&own);
+}
+
+static void predefined_ops_work_together(int rank, int size)
+{
+    struct {
+        double value;
+        int place;
+    } mine = {(rank * 7) % 5, rank}, least, most;
+    MPI_Allreduce(&mine, &least, 1, MPI_DOUBLE_INT, MPI_MINLOC, MPI_COMM_WORLD);
+    MPI_Allreduce(&mine, &most, 1, MPI_DOUBLE_INT, MPI_MAXLOC, MPI_COMM_WORLD);
+    int first_most = 0;
+    for (int r = 1; r < size; r++)
+        if ((r * 7) % 5 > (first_most * 7) % 5)
+            first_most = r;
+    expect(least.value == 0 && least.place == 0, "least %g at %d", least.value, least.place);
+    expect(most.value == (first_most * 7) % 5 && most.place == first_most, "most %g at %d",
+           most.value, most.place);
+    int bits = 1 << rank, all = -1, every = -1, yes = rank != 0;
+    MPI_Allreduce(&bits, &all, 1, MPI_INT, MPI_BOR, MPI_COMM_WORLD);
+    MPI_Allreduce(&yes, &every, 1, MPI_INT, MPI_LAND, MPI_COMM_WORLD);
+    expect(all == (1 << size) - 1 && every == 0, "bits %x, every %d", (unsigned)all, every);
+    long long wide = rank + 1, factorial = 0, wanted = 1;
+    for (int r = 2; r <= size; r++)
+        wanted *= r;
+    MPI_Allreduce(&wide, &factorial, 1, MPI_LONG_LONG, MPI_PROD, MPI_COMM_WORLD);
+    expect(factorial == wanted, "factorial %lld", factorial);
+}
+
+/* Values whose sum depends on the order of addition. */
+static float rough(int rank)
+{
+    return (rank % 2 ? 1e8f : 1.0f) / (float)(rank + 3);
+}
+
+static void linear_sums_are_those_of_a_loop(int rank, int size)
+{
+    float mine = rough(rank), sum = 0, wanted = rough(0);
+    for (int r = 1; r < size; r++)
+        wanted += rough(r);
+    MPI_Allreduce(&mine, &sum, 1, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
+    expect(sum == wanted, "the sum is %.9g, the loop's %.9g", (double)sum, (double)wanted);
+    float root = -1;
+    MPI_Reduce(&mine, &root, 1, MPI_FLOAT, MPI_SUM, size - 1, MPI_COMM_WORLD);
+    expect(rank != size - 1 || root == sum, "the root's sum is %.9g", (double)root);
+}
+
+/* Everybody keeps its sum where the test can look at it after the world has ended. */
+static float order_sums[PEERS];
+static bool order_failed;
+
+static void sum_in_any_order(int rank, int size)
+{
+    float mine = rough(rank);
+    struct matrices own = matrices_make();
+    struct matrix factor = matrix_of(rank, 1), all;
+    MPI_Allreduce(&mine, &order_sums[rank], 1, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
+    expect_ok(MPI_Allreduce(&factor, &all, 1, own.type, own.op, MPI_COMM_WORLD));
+    expect(same(all, product(0, size, 1)), "the product depends on the association");
+    matrices_free(&own);
+}
+
+static float sum_with(enum sim_reduce_order order, uint64_t seed)
+{
+    struct sim_world_options options = world_options(PEERS);
+    options.reduce_order = order;
+    options.seed = seed;
+    struct world_result result = world_try(options, sum_in_any_order);
+    order_failed |= result.outcome != OUTCOME_FINISHED || result.failed || !result.looked_at;
+    if (result.failed)
+        tap_note("%s", result.text);
+    for (int r = 1; r < PEERS; r++)
+        order_failed |= order_sums[r] != order_sums[0];
+    return order_sums[0];
+}
+
+static void associations_differ_as_asked(void)
+{
+    float linear = sum_with(SIM_REDUCE_LINEAR, 1), tree = sum_with(SIM_REDUCE_TREE, 1);
+    float ring = sum_with(SIM_REDUCE_RING, 1), exact = 0;
+    double wide = 0;
+    for (int r = 0; r < PEERS; r++) {
+        exact += rough(r);
+        wide += (double)rough(r);
+    }
+    int distinct = 0;
+    for (uint64_t seed = 1; seed <= 8; seed++) {
+        float once = sum_with(SIM_REDUCE_SEED, seed), again = sum_with(SIM_REDUCE_SEED, seed);
+        order_failed |= once != again;
+        distinct += once != linear;
+        order_failed |= !((double)once <= wide * 1.00001 && (double)once >= wide * 0.99999);
+    }
+    tap_ok(linear == exact, "the linear order is the loop's");
+    tap_ok((tree != linear || ring != linear) && distinct > 0,
+           "another association gives another rounding");
+    tap_ok(!order_failed,
+           "under every association all ranks have the same sum, again with the same "
+           "seed, and the same product");
+}
+
+static void wrong_reductions_are_refused(int rank, int size)
+{
+    int in = rank, out = -1;
+    double real = 1;
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    expect_class(MPI_Allreduce(&in, &out, 1, MPI_INT, MPI_OP_NULL, MPI_COMM_WORLD), MPI_ERR_OP);
+    expect_class(MPI_Allreduce(&real, &out, 1, MPI_DOUBLE, MPI_BAND, MPI_COMM_WORLD), MPI_ERR_OP);
+    expect_class(MPI_Allreduce(&in, &in, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD), MPI_ERR_BUFFER);
+    expect_class(MPI_Allreduce(&in, &out, -1, MPI_INT, MPI_SUM, MPI_COMM_WORLD), MPI_ERR_COUNT);
+    expect_class(MPI_Allreduce(&in, &out, 1, MPI_DATATYPE_NULL, MPI_SUM, MPI_COMM_WORLD),
+                 MPI_ERR_TYPE);
+    expect_class(MPI_Reduce(&in, &out, 1, MPI_INT, MPI_SUM, size, MPI_COMM_WORLD), MPI_ERR_ROOT);
+    expect_ok(MPI_Allreduce(&in, &out, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD));
+    expect(out == size * (size - 1) / 2, "afterwards the sum is %d", out);
+}
+
+static void add_local(void *in, void *inout, int *count, MPI_Datatype *type)
+{
+    (void)type;
+    for (int i = 0; i < *count; i++)
+        ((int *)inout)[i] += 1000 * ((int *)in)[i];
+}
+
+static void local_reductions_need_nobody(int rank, int size)
+{
+    (void)size;
+    int in[2] = {rank, 2}, out[2] = {5, 7}, commutes = -1;
+    MPI_Op op;
+    expect_ok(MPI_Reduce_local(in, out, 2, MPI_INT, MPI_SUM));
+    expect(out[0] == rank + 5 && out[1] == 9, "%d and %d", out[0], out[1]);
+    expect_ok(MPI_Op_create(add_local, 1, &op));
+    expect_ok(MPI_Op_commutative(op, &commutes));
+    expect(commutes == 1, "the op commutes: %d", commutes);
+    expect_ok(MPI_Reduce_local(in, out, 2, MPI_INT, op));
+    expect(out[0] == 1001 * rank + 5 && out[1] == 2009, "%d and %d", out[0], out[1]);
+    expect_ok(MPI_Op_free(&op));
+    expect(op == MPI_OP_NULL, "the freed op is null");
+}
+
+int main(void)
+{
+    tap_plan(11);
+    world_test("Reduce combines in rank order at every root", reduce_combines_in_rank_order,
+               WORLD_ANY);
+    world_test("Allreduce gives everybody the same", allreduce_gives_all_the_same, WORLD_ANY);
+    world_test("Scan and Exscan combine what lies before", scans_combine_what_lies_before,
+               WORLD_ANY);
+    world_test("Reduce_scatter gives each rank its part", reduce_scatter_gives_each_its_part,
+               WORLD_ANY);
+    world_test("predefined operations find places, bits and products", predefined_ops_work_together,
+               WORLD_ANY);
+    world_test("a sum is by default, to the bit, that of a loop over the ranks",
+               linear_sums_are_those_of_a_loop, WORLD_ANY);
+    associations_differ_as_asked();
+    world_test("wrong reductions have their error classes and do no harm",
+               wrong_reductions_are_refused, WORLD_ANY);
+    world_test("local reductions need nobody else", local_reductions_need_nobody, WORLD_ANY);
+    return tap_done();
+}
