@@ -33,4 +33,7 @@ void trace_memory_release(struct trace *trace);
  * out. */
 bool trace_match(struct trace *trace);
 
+/* Fills in adjoint_of from the links between nodes: trace_adjoint.c. Before trace_finish. */
+bool trace_link_adjoints(struct trace *trace, struct failure *failure);
+
 #endif

@@ -1,0 +1,257 @@
+/* Communicators as the recorder knows them: an id all members agree on without talking, and who the
+ * members are.
+ *
+ * The id is a hash of the members, of the communicator it came from, of how it was made, and of how
+ * many were made in the same way before. Creation is collective, so every member counts alike. A
+ * communicator made behind the recorder's back is made known at its first use. Members are kept as
+ * a range (start, stride) whenever they are one: a world of 65,536 ranks costs nothing. */
+#include "traces/recorder_rank.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { LABEL_WORLD = 1, LABEL_SELF, LABEL_FOUND };
+
+static uint64_t mix(uint64_t hash, uint64_t value)
+{
+    hash = (hash ^ value) * 0x9e3779b97f4a7c15u;
+    return hash ^ hash >> 32;
+}
+
+static int32_t member(const struct recorder_comm *comm, uint32_t index)
+{
+    return comm->members ? comm->members[index] : comm->start + (int32_t)index * comm->stride;
+}
+
+int32_t recorder_world_rank(const struct recorder_comm *comm, int rank)
+{
+    if (rank == MPI_ANY_SOURCE)
+        return TRACE_ANY;
+    if (rank == MPI_PROC_NULL)
+        return TRACE_NONE;
+    if (!comm)
+        return rank;
+    uint32_t first = comm->local_size == comm->size ? 0 : comm->local_size;
+    if (rank < 0 || (uint32_t)rank >= comm->size - first)
+        return rank; /* what the program gave; its call will fail */
+    return member(comm, first + (uint32_t)rank);
+}
+
+/* World ranks of a group. */
+static bool group_members(MPI_Group group, int size, int32_t *members)
+{
+    if (size == 0)
+        return true;
+    int *local = malloc((size_t)size * sizeof *local),
+        *global = malloc((size_t)size * sizeof *global);
+    MPI_Group world;
+    bool done = local && global && PMPI_Comm_group(MPI_COMM_WORLD, &world) == MPI_SUCCESS;
+    if (done) {
+        for (int i = 0; i < size; i++)
+            local[i] = i;
+        done = PMPI_Group_translate_ranks(group, size, local, world, global) == MPI_SUCCESS;
+        for (int i = 0; done && i < size; i++)
+            members[i] = global[i];
+        PMPI_Group_free(&world);
+    }
+    free(local);
+    free(global);
+    return done;
+}
+
+static void as_range(struct recorder_comm *comm)
+{
+    comm->start = comm->size ? comm->members[0] : 0;
+    comm->stride = comm->size > 1 ? comm->members[1] - comm->members[0] : 1;
+    for (uint32_t i = 1; i < comm->size; i++)
+        if (comm->members[i] != comm->start + (int32_t)i * comm->stride)
+            return;
+    free(comm->members);
+    comm->members = NULL;
+}
+
+static bool find_members(struct recorder_comm *comm, MPI_Comm handle,
+                         const struct recorder_comm *parent, bool duplicate)
+{
+    int size = 0, inter = 0, remote = 0, rank = 0;
+    if (PMPI_Comm_size(handle, &size) != MPI_SUCCESS ||
+        PMPI_Comm_rank(handle, &rank) != MPI_SUCCESS)
+        return false;
+    PMPI_Comm_test_inter(handle, &inter);
+    if (inter)
+        PMPI_Comm_remote_size(handle, &remote);
+    comm->rank = rank;
+    comm->local_size = (uint32_t)size;
+    comm->size = (uint32_t)(size + remote);
+    if (duplicate && parent && !parent->members && parent->size == comm->size) {
+        comm->start = parent->start;
+        comm->stride = parent->stride;
+        return true;
+    }
+    comm->members = malloc(((size_t)comm->size + 1) * sizeof *comm->members);
+    MPI_Group group;
+    bool done = comm->members && PMPI_Comm_group(handle, &group) == MPI_SUCCESS;
+    if (done) {
+        done = group_members(group, size, comm->members);
+        PMPI_Group_free(&group);
+    }
+    if (done && inter && PMPI_Comm_remote_group(handle, &group) == MPI_SUCCESS) {
+        done = group_members(group, remote, comm->members + size);
+        PMPI_Group_free(&group);
+    }
+    if (done)
+        as_range(comm);
+    return done;
+}
+
+/* Both sides of an intercommunicator get the same: local and remote members are mixed alike. */
+static uint64_t members_hash(const struct recorder_comm *comm)
+{
+    uint64_t local = 1, remote = 1;
+    for (uint32_t i = 0; i < comm->size; i++) {
+        uint64_t *hash = i < comm->local_size ? &local : &remote;
+        *hash = mix(*hash, (uint64_t)(uint32_t)member(comm, i));
+    }
+    return comm->size == comm->local_size ? local : local + remote;
+}
+
+static uint64_t make_id(const struct recorder_rank *me, const struct recorder_comm *comm,
+                        const struct recorder_comm *parent, uint32_t label)
+{
+    bool inter = comm->size != comm->local_size;
+    uint64_t base = mix(members_hash(comm), parent && !inter ? parent->id : 0);
+    base = mix(base, label);
+    uint64_t id = base;
+    for (const struct recorder_comm *known = me->comm_list; known; known = known->next)
+        if (known->id ==
+            id) { /* made the same way before: the list is newest first, so start over */
+            id = mix(id, 1);
+            known = me->comm_list;
+        }
+    return id | 1;
+}
+
+static void write_members(struct recorder_rank *me, const struct recorder_comm *comm)
+{
+    enum { PART = 4096 };
+    for (uint32_t first = 0; first < comm->size; first += PART) {
+        uint32_t n = comm->size - first < PART ? comm->size - first : PART;
+        size_t size = sizeof(struct record_members) + ((n + 1) & ~1u) * sizeof(int32_t);
+        struct record_members *record = recorder_record(me, size);
+        if (!record)
+            return;
+        record->number = comm->number;
+        record->first = first;
+        record->n = n;
+        memcpy(record->members, comm->members + first, n * sizeof(int32_t));
+        recorder_commit(me, record, RECORD_MEMBERS, 0, size);
+    }
+}
+
+void recorder_comm_named(struct recorder_rank *me, const struct recorder_comm *comm,
+                         const char *name)
+{
+    size_t length = comm ? strnlen(name, 63) : 0;
+    size_t size = (sizeof(struct record_comm) + length + 1 + 7) & ~(size_t)7;
+    struct record_comm *record = comm ? recorder_record(me, size) : NULL;
+    if (!record)
+        return;
+    record->number = comm->number;
+    record->parent = comm->parent;
+    record->size = comm->size;
+    record->start = comm->start;
+    record->stride = comm->stride;
+    record->id = comm->id;
+    memcpy(record + 1, name, length);
+    recorder_commit(me, record, RECORD_COMM,
+                    (uint8_t)((comm->members ? 0 : RECORD_COMM_RANGE) | comm->special), size);
+}
+
+static void write_comm(struct recorder_rank *me, const struct recorder_comm *comm, MPI_Comm handle)
+{
+    char name[MPI_MAX_OBJECT_NAME + 1] = "";
+    int length = 0;
+    PMPI_Comm_get_name(handle, name, &length);
+    recorder_comm_named(me, comm, name);
+    if (comm->members && comm->rank == 0)
+        write_members(me, comm);
+}
+
+struct recorder_comm *recorder_comm_new(struct recorder_rank *me, MPI_Comm handle,
+                                        struct recorder_comm *parent, uint32_t label)
+{
+    if (handle == MPI_COMM_NULL)
+        return NULL;
+    struct recorder_comm *comm = calloc(1, sizeof *comm);
+    if (!comm || !find_members(comm, handle, parent, label == OP_COMM_DUP)) {
+        if (comm)
+            free(comm->members);
+        free(comm);
+        return NULL;
+    }
+    comm->number = ++me->comm_count;
+    comm->parent = parent ? parent->number : 0;
+    comm->id = make_id(me, comm, parent, label);
+    comm->special = label == LABEL_WORLD  ? RECORD_COMM_WORLD
+                    : label == LABEL_SELF ? RECORD_COMM_SELF
+                                          : 0;
+    comm->next = me->comm_list;
+    me->comm_list = comm;
+    handle_map_remove(&me->comms, HANDLE_KEY(handle));
+    handle_map_add(&me->comms, HANDLE_KEY(handle), comm);
+    if (me->comm_key == HANDLE_KEY(handle))
+        me->comm_key = 0;
+    write_comm(me, comm, handle);
+    return comm;
+}
+
+struct recorder_comm *recorder_comm(struct recorder_rank *me, MPI_Comm handle)
+{
+    uint64_t key = HANDLE_KEY(handle);
+    if (key == me->comm_key)
+        return me->comm_last;
+    struct recorder_comm *comm = handle_map_find(&me->comms, key);
+    if (!comm && handle != MPI_COMM_NULL && key) {
+        uint32_t label = handle == MPI_COMM_WORLD  ? (uint32_t)LABEL_WORLD
+                         : handle == MPI_COMM_SELF ? (uint32_t)LABEL_SELF
+                                                   : (uint32_t)LABEL_FOUND;
+        comm = recorder_comm_new(me, handle, NULL, label);
+    }
+    if (comm) {
+        me->comm_key = key;
+        me->comm_last = comm;
+    }
+    return comm;
+}
+
+void recorder_comm_forget(struct recorder_rank *me, MPI_Comm handle)
+{
+    handle_map_remove(&me->comms, HANDLE_KEY(handle));
+    me->comm_key = 0;
+}
+
+uint32_t recorder_collective_number(struct recorder_rank *me, uint32_t number)
+{
+    for (struct recorder_comm *comm = me->comm_list; comm; comm = comm->next)
+        if (comm->number == number)
+            return comm->collectives++;
+    return 0;
+}
+
+uint32_t recorder_neighbours(MPI_Comm comm, bool receive)
+{
+    int topology = MPI_UNDEFINED, in = 0, out = 0, weighted = 0, rank = 0;
+    PMPI_Topo_test(comm, &topology);
+    if (topology == MPI_CART) {
+        PMPI_Cartdim_get(comm, &in);
+        return 2 * (uint32_t)in;
+    }
+    if (topology == MPI_GRAPH) {
+        PMPI_Comm_rank(comm, &rank);
+        PMPI_Graph_neighbors_count(comm, rank, &in);
+        return (uint32_t)in;
+    }
+    if (topology == MPI_DIST_GRAPH)
+        PMPI_Dist_graph_neighbors_count(comm, &in, &out, &weighted);
+    return (uint32_t)(receive ? in : out);
+}

@@ -1,0 +1,178 @@
+/* What the recorder keeps per rank while it runs, and the steps the wrappers are made of. Private
+ * to recorder*.c and wrappers_*.c.
+ *
+ * Rules:
+ *  1. A rank's recorder is touched by that rank only: no locks.
+ *  2. Nothing here calls MPI_X, only PMPI_X, so that nothing records itself.
+ *  3. When there is no memory, recording stops for that rank (the buffers count what is lost); the
+ * program goes on. */
+#ifndef TRACES_RECORDER_RANK_H
+#define TRACES_RECORDER_RANK_H
+
+#include "traces/buffers.h"
+#include "traces/handle_map.h"
+#include "traces/kinds.h"
+#include "traces/recorder.h"
+#include "traces/recording.h"
+
+#include <mpi.h>
+#include <mpix.h>
+
+/* A handle of any MPI as a number: pointers in the standard ABI and Open MPI, integers in MPICH. */
+#define HANDLE_KEY(handle) ((uint64_t)(uintptr_t)(handle))
+
+/* Only inside the recorder: MPI_Cancel was called on it. Cleared when a trace is made. */
+enum { OP_CANCEL_ASKED = 1 << 15 };
+
+struct recorder_type {
+    uint32_t basic, unit, signature; /* ABI number (0: mixed), bytes of one, hash */
+    int64_t elements;                /* basic elements in one item; bytes when mixed */
+    int64_t size, extent, lower;     /* bytes of one item; span; first byte */
+};
+
+struct recorder_comm {
+    uint64_t id;
+    uint32_t number, parent, size; /* size: all members, local then remote */
+    uint32_t local_size;           /* equal to size unless it is an intercommunicator */
+    int32_t start, stride;         /* members when `members` is NULL */
+    int32_t *members;
+    int32_t rank;    /* the caller's */
+    uint8_t special; /* RECORD_COMM_WORLD or _SELF */
+    uint32_t collectives;
+    struct recorder_comm *next;
+};
+
+struct recorder_request {
+    struct record_op *op;
+    uint32_t index;
+    uint32_t checksum; /* of a pending send's buffer, 0: not taken */
+    const struct recorder_comm *comm;
+    struct record_op *pattern; /* persistent: what Start issues; owned */
+    bool active;
+    struct recorder_request *next_free;
+};
+
+enum { RECORDER_DEPTH = 64, RECORDER_CACHE = 16 };
+
+struct recorder_rank {
+    struct recording *recording;
+    struct buffers *buffers;
+    struct buffers_writer writer;
+    enum record_level level;
+    uint32_t rank, ranks;
+    uint32_t ops; /* issued so far: the number of the next one */
+    struct record_rank *info;
+    struct record_op *current; /* the one in progress or issued last */
+    uint32_t node_depth, site_depth, pass_depth;
+    uint32_t nodes[RECORDER_DEPTH], passes[RECORDER_DEPTH];
+    const void *sites[RECORDER_DEPTH];
+    uint32_t node_count, pass_count, batch_count, batch, identity, string_count;
+    struct handle_map requests, comms, types, windows, strings, node_records, pass_records;
+    struct recorder_request *free_requests;
+    void *request_blocks;
+    struct recorder_comm *comm_list;
+    uint32_t comm_count;
+    uint64_t comm_key; /* the one used last */
+    struct recorder_comm *comm_last;
+    struct {
+        uint64_t key;
+        const struct recorder_type *type;
+    } type_cache[RECORDER_CACHE];
+    MPI_Status *statuses; /* scratch */
+    struct recorder_request **pending;
+    uint64_t *keys;
+    size_t scratch;
+};
+
+/* The caller's recorder, NULL when it is not being recorded. */
+static inline struct recorder_rank *recorder_me(void)
+{
+    void **slots = MPIX_Rank_slots();
+    return slots ? slots[MPIX_SLOT_RECORDER] : NULL;
+}
+
+/* A zeroed record of `size` bytes (a multiple of 8), not visible until recorder_commit; NULL when
+ * there is no room. */
+static inline void *recorder_record(struct recorder_rank *me, size_t size)
+{
+    if ((size_t)(me->writer.end - me->writer.next) < size &&
+        !buffers_more(me->buffers, &me->writer, size))
+        return NULL;
+    return me->writer.next;
+}
+
+static inline void recorder_commit(struct recorder_rank *me, void *record, enum record_type type,
+                                   uint8_t small, size_t size)
+{
+    struct record_head *head = record;
+    head->type = (uint8_t)type;
+    head->small = small;
+    __atomic_store_n(&head->size, (uint16_t)size, __ATOMIC_RELEASE);
+    me->writer.next += size;
+}
+
+uint64_t recorder_now(void); /* wall time, nanoseconds */
+
+/* Appends an operation of the caller; NULL when there is no room. `site` is used unless a layer
+ * above set another. */
+struct record_op *recorder_op(struct recorder_rank *me, enum op_kind kind, enum op_state state,
+                              const void *site);
+/* Its call returned: complete, or failed with the class of `error`. */
+void recorder_op_end(struct recorder_rank *me, struct record_op *op, int error);
+/* Marks an operation complete now, without an error. */
+void recorder_op_complete(struct recorder_rank *me, struct record_op *op);
+
+/* The communicator, made known if it is not; NULL for a null handle or without memory. */
+struct recorder_comm *recorder_comm(struct recorder_rank *me, MPI_Comm comm);
+/* Makes a new one known; `label` distinguishes ways of creation, `parent` may be NULL. */
+struct recorder_comm *recorder_comm_new(struct recorder_rank *me, MPI_Comm comm,
+                                        struct recorder_comm *parent, uint32_t label);
+/* The program named it. */
+void recorder_comm_named(struct recorder_rank *me, const struct recorder_comm *comm,
+                         const char *name);
+/* Neighbours of the caller in a communicator's topology that it receives from or sends to; 0
+ * without a topology. */
+uint32_t recorder_neighbours(MPI_Comm comm, bool receive);
+void recorder_comm_forget(struct recorder_rank *me, MPI_Comm comm);
+/* World rank of a rank given in `comm` (in its remote group for an intercommunicator); wildcards as
+ * the trace has them. */
+int32_t recorder_world_rank(const struct recorder_comm *comm, int rank);
+
+/* What the type is made of; never NULL (an unknown type is a byte). */
+const struct recorder_type *recorder_type(struct recorder_rank *me, MPI_Datatype type);
+void recorder_type_forget(struct recorder_rank *me, MPI_Datatype type);
+/* The ABI's number for a predefined type or op, 0 (type) or 1 (op) for others. */
+uint32_t recorder_type_number(MPI_Datatype type);
+uint32_t recorder_reduction_number(MPI_Op op);
+
+/* Requests: what was started and not completed. */
+struct recorder_request *recorder_request_add(struct recorder_rank *me, MPI_Request request,
+                                              struct record_op *op,
+                                              const struct recorder_comm *comm);
+struct recorder_request *recorder_request_find(const struct recorder_rank *me, MPI_Request request);
+void recorder_request_remove(struct recorder_rank *me, uint64_t key,
+                             struct recorder_request *request);
+/* A checksum of a send's buffer, 0 when it is not taken: gaps, too long for the level. */
+uint32_t recorder_checksum(const struct recorder_rank *me, const struct record_op *op);
+/* Room for `count` statuses and pending requests in me->statuses and me->pending. */
+bool recorder_scratch(struct recorder_rank *me, size_t count);
+
+/* Ends a started operation: state, matched peer, tag and count from `status` (of the completed
+ * request). `wait` is the number of the operation that completed it. */
+void recorder_request_complete(struct recorder_rank *me, uint64_t key,
+                               struct recorder_request *request, const MPI_Status *status,
+                               uint32_t wait);
+/* Matched peer, tag and count of a receive or probe. */
+void recorder_matched(const struct recorder_comm *comm, struct record_op *op,
+                      const MPI_Status *status);
+
+/* The operations a wait on several names. */
+void recorder_waits(struct recorder_rank *me, uint32_t op, uint32_t n, const uint32_t *starts);
+/* The number of the next collective on the communicator with this number. */
+uint32_t recorder_collective_number(struct recorder_rank *me, uint32_t comm);
+uint32_t recorder_string(struct recorder_rank *me, const char *text);
+void recorder_counts(struct recorder_rank *me, uint32_t op, bool receive, uint32_t n,
+                     const int64_t *values);
+void recorder_rank_free(struct recorder_rank *me);
+
+#endif

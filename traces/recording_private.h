@@ -1,0 +1,29 @@
+/* The inside of a recording, for recording*.c and the preloaded recorder. */
+#ifndef TRACES_RECORDING_PRIVATE_H
+#define TRACES_RECORDING_PRIVATE_H
+
+#include "traces/buffers.h"
+#include "traces/recording.h"
+
+struct recorder_rank;
+
+/* How a rank ended, as told to this process. */
+struct recording_end {
+    bool known, has_site;
+    enum rank_state state;
+    int exit_code;
+    uint64_t site;
+};
+
+struct recording {
+    struct buffers buffers;
+    uint32_t ranks;
+    enum record_level level;
+    struct recorder_rank **recorders; /* by rank, in this process; each written by its rank only */
+    struct recording_end *ends;       /* by rank, in this process */
+};
+
+/* As recording_rank_begin, told who the caller is. */
+bool recording_rank_begin_as(struct recording *recording, uint32_t rank, uint32_t ranks);
+
+#endif
