@@ -25,6 +25,9 @@ static const struct check_property properties[] = {
     {"leaks", check_leaks, "L001 L002 L009", "requests and messages left over"},
     {"order", check_order, "D002 R001 R002",
      "all legal orders of the backward passes: what can hang, what can cross"},
+    {"transpose", check_transpose, "R004",
+     "backward messages that do not go the way the forward messages came"},
+    {"race", check_race, "R003", "wildcard receives with more than one possible sender"},
     {"models", check_models, "D002 D003 D004",
      "the same order under other progress models and synchronising collectives"},
 };

@@ -15,5 +15,7 @@ void check_activity(const struct check_context *context, struct findings *findin
 void check_leaks(const struct check_context *context, struct findings *findings);
 void check_models(const struct check_context *context, struct findings *findings);
 void check_order(const struct check_context *context, struct findings *findings);
+void check_transpose(const struct check_context *context, struct findings *findings);
+void check_race(const struct check_context *context, struct findings *findings);
 
 #endif

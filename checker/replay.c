@@ -16,6 +16,7 @@ struct machine {
     const struct check_plan *plan;
     const struct trace *trace;
     enum check_model model;
+    const struct replay_watch *watch;
     size_t *next; /* per rank: position of the op it stands before or in */
     bool *posted; /* per rank: that op is posted */
     bool *ready;  /* per rank: on the stack */
@@ -149,20 +150,32 @@ static uint32_t op_at(const struct machine *machine, size_t position)
     return machine->plan->order ? machine->plan->order[position] : (uint32_t)position;
 }
 
+static void tell(const struct machine *machine, uint32_t op, bool passed)
+{
+    if (machine->watch)
+        machine->watch->event(machine->watch->context, op, passed);
+}
+
 static void run_rank(struct machine *machine, uint32_t rank)
 {
     size_t end = machine->trace->rank_begin[rank + 1];
     for (size_t at = machine->next[rank]; at < end; at = ++machine->next[rank]) {
         uint32_t op = op_at(machine, at);
         const struct plan_step *step = &machine->plan->steps[op];
-        if (step->action == PLAN_PASS)
+        if (step->action == PLAN_PASS) {
+            tell(machine, op, true);
             continue;
-        if (!machine->posted[rank])
+        }
+        if (!machine->posted[rank]) {
+            tell(machine, op, false);
             post(machine, op);
+        }
         int64_t lack = lack_at(machine, rank, op, true);
         machine->posted[rank] = lack != PLAN_NEEDS_NOTHING;
-        if (lack == PLAN_NEEDS_NOTHING)
+        if (lack == PLAN_NEEDS_NOTHING) {
+            tell(machine, op, true);
             continue;
+        }
         if (lack >= 0 && step->action != PLAN_WAIT_ANY)
             wait_on(machine, (size_t)lack, rank);
         return;
@@ -309,12 +322,13 @@ static void machine_release(struct machine *machine)
     free(machine->waiters);
 }
 
-void check_replay_run(const struct check_plan *plan, enum check_model model,
-                      struct check_replay *replay)
+void check_replay_watch(const struct check_plan *plan, enum check_model model,
+                        const struct replay_watch *watch, struct check_replay *replay)
 {
     struct machine machine;
     const struct trace *trace = plan->context->trace;
     machine_init(&machine, plan, model);
+    machine.watch = watch;
     for (uint32_t rank = trace->ranks; rank-- > 0;)
         wake(&machine, rank);
     while (machine.top) {
@@ -333,6 +347,12 @@ void check_replay_run(const struct check_plan *plan, enum check_model model,
     if (plan->rearranged)
         find_crossing(&machine, replay);
     machine_release(&machine);
+}
+
+void check_replay_run(const struct check_plan *plan, enum check_model model,
+                      struct check_replay *replay)
+{
+    check_replay_watch(plan, model, NULL, replay);
 }
 
 void check_replay_release(struct check_replay *replay)

@@ -21,6 +21,16 @@ struct check_replay {
     uint32_t crossing, met;
 };
 
+/* Told what happens, in an order that could be real: every op as it is posted (`passed` false), and
+ * as its rank goes on. */
+struct replay_watch {
+    void (*event)(void *context, uint32_t op, bool passed);
+    void *context;
+};
+
+/* `watch` may be NULL. */
+void check_replay_watch(const struct check_plan *plan, enum check_model model,
+                        const struct replay_watch *watch, struct check_replay *replay);
 void check_replay_run(const struct check_plan *plan, enum check_model model,
                       struct check_replay *replay);
 void check_replay_release(struct check_replay *replay);
