@@ -7,6 +7,7 @@
 #include "sim/info.h"
 #include "sim/mailbox.h"
 #include "sim/point.h"
+#include "sim/type_attributes.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -159,6 +160,7 @@ void sim_comm_release_all(struct sim_world *world)
         comm_release(&world->world_comms[r]);
     free(world->world_comms);
     for (int r = 0; world->ranks && r < world->size; r++) {
+        sim_type_attributes_release(&world->ranks[r]);
         sim_keyvals_release(&world->ranks[r].keyvals);
         sim_error_codes_release(&world->ranks[r].error_codes);
     }

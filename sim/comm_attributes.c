@@ -2,6 +2,7 @@
 #include "sim/comm.h"
 #include "sim/datatype.h"
 #include "sim/error.h"
+#include "sim/type_attributes.h"
 
 #include <limits.h>
 
@@ -12,6 +13,8 @@ struct sim_keyvals *sim_attributes_keyvals(void)
 
 struct sim_attributes *sim_attributes_of(enum sim_attribute_kind kind, void *handle)
 {
+    if (kind == SIM_ATTRIBUTE_TYPE)
+        return sim_type_attributes((MPI_Datatype)handle);
     if (!sim_self || kind != SIM_ATTRIBUTE_COMM)
         return NULL;
     struct sim_comm *comm = sim_comm_get(sim_self, (MPI_Comm)handle);

@@ -41,6 +41,7 @@ void sim_datatype_release_derived(const struct sim_datatype *type)
     if (dead->runs != &dead->run)
         free((void *)(uintptr_t)dead->runs);
     sim_contents_free(dead->contents);
+    sim_attributes_release(&dead->attributes);
     free(dead->name);
     free(dead);
 }

@@ -29,6 +29,7 @@
 
 #include <mpi.h>
 
+#include "sim/attributes.h"
 #include "sim/handle.h"
 
 struct sim_run {
@@ -94,6 +95,7 @@ struct sim_datatype {
     bool predefined;
     bool committed;
     bool contiguous;
+    bool overlaps;        /* bytes of one element share an address; known once committed */
     bool bounds_explicit; /* lb and ub were set by resizing and outrank those of the data */
     uint8_t kind;         /* of a predefined type: enum sim_kind, enum sim_class */
     uint8_t group;
@@ -112,11 +114,11 @@ struct sim_datatype {
     uint64_t hash_power; /* the factor that shifts a hash by `elements` places */
     size_t run_count;
     const struct sim_run *runs;
-    struct sim_run run;            /* where `runs` points to when there is only one */
-    struct sim_contents *contents; /* how it was made; NULL for a predefined type */
-    const char *label;             /* name of a predefined type */
-    char *name;                    /* what the program named it; NULL: nothing */
-    void *attributes;              /* for whoever keeps attributes; NULL at first */
+    struct sim_run run;               /* where `runs` points to when there is only one */
+    struct sim_contents *contents;    /* how it was made; NULL for a predefined type */
+    const char *label;                /* name of a predefined type */
+    char *name;                       /* what the program named it; NULL: nothing */
+    struct sim_attributes attributes; /* of a derived type; see type_attributes.c */
 };
 
 /* Predefined types by handle number; rows that are no type have no magic. */
@@ -162,8 +164,20 @@ const char *sim_datatype_name(const struct sim_datatype *type);
 /* Asserts the rules above. */
 void sim_datatype_check(const struct sim_datatype *type);
 
-/* Whether two bytes of `count` elements share an address, so that nothing may be received there. */
+/* Whether two bytes of `count` elements share an address, so that nothing may be received there.
+ * Looks at every block; a type with more than a million of them is taken not to. */
 bool sim_datatype_overlaps(const struct sim_datatype *type, size_t count);
+/* The same for a committed type in about constant time: where only a long look could tell, as when
+ * many elements are interlocked, the answer is that they do not. */
+bool sim_datatype_interlock_overlaps(const struct sim_datatype *type, size_t count);
+static inline bool sim_datatype_receivable(const struct sim_datatype *type, size_t count)
+{
+    if (type->contiguous)
+        return true;
+    MPI_Aint extent = type->extent < 0 ? -type->extent : type->extent;
+    return !type->overlaps && (count < 2 || extent >= type->true_extent ||
+                               !sim_datatype_interlock_overlaps(type, count));
+}
 
 /* --- Moving data (datatype_copy.c) ---
  * `packed` holds the bytes of the elements one after the other without gaps, in the order of the

@@ -7,17 +7,17 @@
 
 #include "sim/datatype.h"
 
-/* Blocks that are looked at one by one; beyond that a type is taken to be right. */
-enum { BLOCKS_MAX = 1 << 20 };
+/* Blocks that are looked at one by one, at most: when committing, when receiving. */
+enum { BLOCKS_MAX = 1 << 20, BLOCKS_FEW = 256 };
 
 struct stretch {
     ptrdiff_t low, high;
 };
 
-static struct stretch stretch_of(const struct sim_run *run, ptrdiff_t shift)
+static struct stretch stretch_of(const struct sim_run *run)
 {
     ptrdiff_t reach = (ptrdiff_t)(run->count - 1) * run->stride;
-    ptrdiff_t low = run->offset + shift + (reach < 0 ? reach : 0);
+    ptrdiff_t low = run->offset + (reach < 0 ? reach : 0);
     return (struct stretch){low, low + (reach < 0 ? -reach : reach) + (ptrdiff_t)run->length};
 }
 
@@ -84,31 +84,58 @@ static size_t neighbours(const struct sim_datatype *type, size_t count)
     return reached < count ? reached : count;
 }
 
-bool sim_datatype_overlaps(const struct sim_datatype *type, size_t count)
+static bool overlaps(const struct sim_datatype *type, size_t count, size_t blocks_max)
 {
     if (type->contiguous || type->size == 0 || count == 0)
         return false;
-    size_t together = neighbours(type, count), blocks = block_count(type);
     for (size_t i = 0; i < type->run_count; i++)
         if (run_overlaps(&type->runs[i]))
             return true;
+    size_t together = neighbours(type, count), blocks = block_count(type);
     if (together == 1 && type->run_count == 1)
         return false;
-    size_t room = blocks * together;
-    if (room > BLOCKS_MAX)
+    if (blocks > blocks_max || together > blocks_max / blocks)
         return false;
-    struct stretch *stretches = malloc(room * sizeof *stretches);
+    struct stretch *stretches = malloc(blocks * together * sizeof *stretches);
     if (!stretches)
         return false;
-    bool overlap = true;
+    bool found = true;
     if (together == 1) {
         for (size_t i = 0; i < type->run_count; i++)
-            stretches[i] = stretch_of(&type->runs[i], 0);
-        overlap = any_meet(stretches, type->run_count);
+            stretches[i] = stretch_of(&type->runs[i]);
+        found = any_meet(stretches, type->run_count);
     }
-    if (overlap)
-        overlap = any_meet(stretches,
-                           repeat(stretches, all_blocks(type, stretches), together, type->extent));
+    if (found) {
+        size_t n = repeat(stretches, all_blocks(type, stretches), together, type->extent);
+        found = any_meet(stretches, n);
+    }
     free(stretches);
-    return overlap;
+    return found;
+}
+
+bool sim_datatype_overlaps(const struct sim_datatype *type, size_t count)
+{
+    return overlaps(type, count, BLOCKS_MAX);
+}
+
+/* Two arithmetic progressions, one step a multiple of the other, as columns of a matrix are: they
+ * meet when the shorter steps reach the first of the longer ones. */
+static bool progressions_meet(size_t step, size_t steps, size_t long_step, size_t length)
+{
+    return step < length || steps > long_step / step;
+}
+
+bool sim_datatype_interlock_overlaps(const struct sim_datatype *type, size_t count)
+{
+    size_t extent = (size_t)(type->extent < 0 ? -type->extent : type->extent);
+    size_t stride = (size_t)(type->run.stride < 0 ? -type->run.stride : type->run.stride);
+    if (type->size == 0)
+        return false;
+    if (extent == 0)
+        return true;
+    if (type->run_count == 1 && type->run.count > 1 && stride % extent == 0)
+        return progressions_meet(extent, count, stride, type->run.length);
+    if (type->run_count == 1 && type->run.count > 1 && extent % stride == 0)
+        return progressions_meet(stride, type->run.count, extent, type->run.length);
+    return overlaps(type, count, BLOCKS_FEW);
 }

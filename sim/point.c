@@ -103,6 +103,9 @@ int sim_point_receive_check(const struct sim_point *point, struct sim_request *r
         error = check_buffer(point, request, comm);
     if (error)
         return error;
+    if (!sim_datatype_receivable(request->type, request->count))
+        return sim_error_raise(point->comm, MPI_ERR_TYPE, point->function,
+                               "elements of the datatype overlap: nothing can be received there");
     request->kind = SIM_REQUEST_RECEIVE;
     request->state = SIM_POSTED;
     return MPI_SUCCESS;

@@ -50,6 +50,7 @@ struct sim_rank {
     char complaint[160]; /* why the collective this rank is in has failed */
     bool mismatch; /* the error being raised is a collective mismatch, which the trace shows by itself */
     struct sim_keyvals keyvals;
+    struct sim_attributes *type_attributes; /* of predefined datatypes; NULL: none yet */
     struct sim_error_codes error_codes;
     int sessions; /* open ones */
     struct sim_comm *comms; /* this rank's handles */

@@ -49,4 +49,7 @@ int sim_type_call_check_array(const struct sim_type_call *call, const char *name
 int sim_type_call_finish(const struct sim_type_call *call, struct sim_layout *layout,
                          struct sim_contents *contents);
 
+/* Gives a duplicate, already handed out, the attributes of the original. On failure it is freed. */
+int sim_type_copy_attributes(const struct sim_type_call *call, MPI_Datatype oldtype);
+
 #endif

@@ -198,10 +198,13 @@ int PMPI_Type_dup(MPI_Datatype oldtype, MPI_Datatype *newtype)
     struct sim_layout layout;
     sim_layout_begin(&layout);
     sim_layout_add(&layout, old, (struct sim_blocks){.block = 1, .count = 1});
-    if (layout.type)
+    if (layout.type) {
         layout.type->committed = old->committed;
+        layout.type->overlaps = old->overlaps;
+    }
     struct sim_contents *contents = sim_contents_new(MPI_COMBINER_DUP, false, 0, 1);
     if (contents)
         sim_contents_put_type(contents, old);
-    return sim_type_call_finish(&call, &layout, contents);
+    error = sim_type_call_finish(&call, &layout, contents);
+    return error ? error : sim_type_copy_attributes(&call, oldtype);
 }

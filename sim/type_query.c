@@ -27,8 +27,11 @@ int PMPI_Type_commit(MPI_Datatype *datatype)
     int error = check("Type_commit", datatype ? *datatype : MPI_DATATYPE_NULL, true);
     if (error)
         return error;
-    if (!sim_datatype_get(*datatype)->committed)
-        writable(*datatype)->committed = true;
+    struct sim_datatype *type = writable(*datatype);
+    if (!type->committed) {
+        type->overlaps = sim_datatype_overlaps(type, 1);
+        type->committed = true;
+    }
     return MPI_SUCCESS;
 }
 
@@ -41,8 +44,13 @@ int PMPI_Type_free(MPI_Datatype *datatype)
     if (type->predefined)
         return sim_type_raise("Type_free", MPI_ERR_TYPE, "%s is predefined and cannot be freed",
                               type->label);
-    if (--type->handles == 0)
+    if (type->handles == 1) {
+        error = sim_attributes_clear(&type->attributes, *datatype);
+        if (error)
+            return sim_type_raise("Type_free", error, "an attribute's delete function failed");
         type->magic = SIM_MAGIC_FREED;
+    }
+    type->handles--;
     sim_datatype_release(type);
     *datatype = MPI_DATATYPE_NULL;
     return MPI_SUCCESS;

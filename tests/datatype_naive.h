@@ -18,7 +18,7 @@
 
 /* --- Random numbers --- */
 
-static uint64_t naive_state;
+static _Thread_local uint64_t naive_state;
 
 static inline uint64_t naive_random(void)
 {

@@ -1,0 +1,16 @@
+/* type_attributes.h: the attribute lists of datatypes, as the calling rank sees them. */
+#ifndef SIM_TYPE_ATTRIBUTES_H
+#define SIM_TYPE_ATTRIBUTES_H
+
+#include <mpi.h>
+
+struct sim_attributes;
+struct sim_rank;
+
+/* The list of this datatype; NULL: the handle is not valid, or predefined and the caller no rank.
+ */
+struct sim_attributes *sim_type_attributes(MPI_Datatype handle);
+/* Frees what a rank kept for predefined datatypes. */
+void sim_type_attributes_release(struct sim_rank *rank);
+
+#endif
