@@ -248,6 +248,9 @@ void child_main(const struct job *job, struct board *board, struct recording *re
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     dup2(STDERR_FILENO, STDOUT_FILENO); /* the ranks' output; the result is the parent's */
     judged_board = board;
+    struct child child = {.job = job, .board = board, .recording = recording};
+    if (job->quiet)
+        silence(&child);
     struct sim_program_options options = {.kind = job->loader,
                                           .images = job->world.ranks * (job->gradients ? job->workers : 1),
                                           .own_threads = job->world.executor == SIM_THREADS};
@@ -258,7 +261,7 @@ void child_main(const struct job *job, struct board *board, struct recording *re
     install_handlers();
     if (recording)
         recording_images_scan(recording);
-    struct child child = {.job = job, .board = board, .recording = recording, .program = program};
+    child.program = program;
     board->started_ns = monotonic_ns();
     if (job->gradients)
         check_gradients(&child);

@@ -30,5 +30,6 @@ const char *command_did_you_mean(const char *word, const char *const *names);
 
 int command_run(int argc, char **argv);
 int command_list(int argc, char **argv);
+int command_catalogue(int argc, char **argv);
 
 #endif

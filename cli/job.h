@@ -21,6 +21,7 @@ struct job {
     double timeout;     /* seconds, 0: none */
     enum record_level record;
     bool gradients, tag_output;
+    bool quiet; /* the ranks' output goes nowhere */
     int workers;        /* worlds side by side, at least 1 */
     size_t check_elements; /* elements of an input to check, 0: all up to the default */
 };

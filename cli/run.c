@@ -1,5 +1,6 @@
 /* simrun run: compile, run, check, store, report. */
 #include "cli/command.h"
+#include "cli/outputs.h"
 #include "cli/present.h"
 #include "cli/run_options.h"
 #include "cli/session.h"
@@ -22,6 +23,34 @@ static void present(const struct job *job, const struct verdict *verdict)
         present_finding(&present, verdict->result.trace, &verdict->findings.items[i], i);
 }
 
+static struct viz_run_info info_of(const struct job *job, const struct verdict *verdict)
+{
+    static const char *const models[] = {"eager", "rendezvous", "batch"};
+    return (struct viz_run_info){.scenario = job->name,
+                                 .verdict = verdict->passed ? "PASS" : "FAIL",
+                                 .model = models[job->world.send_model],
+                                 .version = SIMRUN_VERSION,
+                                 .seed = job->world.seed,
+                                 .ranks = (uint32_t)job->world.ranks,
+                                 .seconds = (double)(verdict->result.ended_ns - verdict->result.started_ns) * 1e-9};
+}
+
+/* The files asked for; a failure to write one is worse than any finding. */
+static int write_outputs(const struct job *job, const struct run_options *options, const struct verdict *verdict, int status)
+{
+    struct failure failure = {0};
+    const struct trace *trace = verdict->result.trace;
+    if (!trace)
+        return status;
+    struct viz_options graph = viz_options_default();
+    struct viz_run_info info = info_of(job, verdict);
+    struct viz_report_run report = {&info, trace, &verdict->findings};
+    bool good = !options->dot || output_graph(options->dot, trace, &verdict->findings, &graph, &failure);
+    good = good && (!options->html || output_report(options->html, &report, 1, &failure));
+    good = good && (!options->chrome || output_trace(options->chrome, "chrome", trace, &verdict->findings, &failure));
+    return good ? status : report_failure(&failure);
+}
+
 static int run_at(struct job *job, int ranks, const struct run_options *options)
 {
     struct verdict verdict;
@@ -34,6 +63,7 @@ static int run_at(struct job *job, int ranks, const struct run_options *options)
             tap_verdict(stdout, job, &verdict);
         else
             present(job, &verdict);
+        status = write_outputs(job, options, &verdict, status);
     } else {
         status = report_failure(&failure);
         if (options->tap)

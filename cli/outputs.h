@@ -1,0 +1,18 @@
+/* Files a run leaves behind: pictures and reports. The name's ending says what a picture is. */
+#ifndef CLI_OUTPUTS_H
+#define CLI_OUTPUTS_H
+
+#include "traces/failure.h"
+#include "traces/finding.h"
+#include "viz/graph.h"
+#include "viz/report.h"
+
+/* Writes to `path`.tmp and renames, so that nothing is ever half written; "-" is stdout. */
+bool output_graph(const char *path, const struct trace *trace, const struct findings *findings, const struct viz_options *options,
+                  struct failure *failure);
+bool output_report(const char *path, const struct viz_report_run *runs, size_t count, struct failure *failure);
+/* A file in a format of traces/format.h. */
+bool output_trace(const char *path, const char *format, const struct trace *trace, const struct findings *findings,
+                  struct failure *failure);
+
+#endif
