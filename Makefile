@@ -100,8 +100,22 @@ $(BUILD)/tests/%: $(BUILD)/obj/tests/%.o $(BUILD)/libsimrun.a
 
 $(tests): | $(tools)
 
-test: all $(tests)
-	@prove -e '' $(tests)
+# On a bare system: what is missing is installed first.
+demo:
+	@./setup
+	@$(MAKE) --no-print-directory all
+	@sh cli/demo.sh $(BUILD)
+
+test:
+	@./setup
+	@$(MAKE) --no-print-directory check
+
+scripts  := $(wildcard tests/*.t)
+check: all $(tests)
+	@SIMRUN=$(BUILD)/simrun BUILD=$(BUILD) prove -e '' $(tests) $(scripts)
+
+catalogue: all
+	@$(BUILD)/simrun catalogue
 
 format:
 	clang-format -i $(sources) $(headers) $(wildcard tests/*.c)
@@ -116,5 +130,5 @@ clean:
 
 include collectives/peers.mk
 -include $(shell find $(BUILD)/obj -name '*.d' 2>/dev/null)
-.PHONY: all test format format-check help clean
+.PHONY: all demo test check catalogue format format-check help clean
 .SECONDARY:

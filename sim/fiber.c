@@ -16,17 +16,26 @@
 
 #if defined __SANITIZE_ADDRESS__
 #define FIBER_ASAN 1
+#elif defined __SANITIZE_THREAD__
+#define FIBER_TSAN 1
 #elif defined __has_feature
 #if __has_feature(address_sanitizer)
 #define FIBER_ASAN 1
+#elif __has_feature(thread_sanitizer)
+#define FIBER_TSAN 1
 #endif
 #endif
 #ifndef FIBER_ASAN
 #define FIBER_ASAN 0
 #endif
+#ifndef FIBER_TSAN
+#define FIBER_TSAN 0
+#endif
 
 #if FIBER_ASAN
 #include <sanitizer/common_interface_defs.h>
+#elif FIBER_TSAN
+#include <sanitizer/tsan_interface.h>
 #endif
 
 static void fiber_main(void);
@@ -195,6 +204,14 @@ static void announce_switch(struct sim_rank *from, struct sim_rank *to, bool fro
     static _Thread_local void *host_fake;
     void **save = from ? &from->sanitizer : &host_fake;
     __sanitizer_start_switch_fiber(from_ends ? NULL : save, bottom, size);
+#elif FIBER_TSAN
+    static _Thread_local void *host_fiber;
+    (void)from_ends;
+    if (!from)
+        host_fiber = __tsan_get_current_fiber();
+    if (to && !to->sanitizer)
+        to->sanitizer = __tsan_create_fiber(0);
+    __tsan_switch_to_fiber(to ? to->sanitizer : host_fiber, 0);
 #else
     (void)from, (void)to, (void)from_ends;
 #endif
@@ -373,6 +390,11 @@ static bool fibers_run(struct sim_world *world, struct failure *failure)
 void sim_fibers_release(struct sim_world *world);
 void sim_fibers_release(struct sim_world *world)
 {
+#if FIBER_TSAN
+    for (int i = 0; world->ranks && i < world->size; i++)
+        if (world->ranks[i].sanitizer)
+            __tsan_destroy_fiber(world->ranks[i].sanitizer);
+#endif
     if (world->stacks)
         munmap(world->stacks, world->stacks_size);
 }

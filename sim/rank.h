@@ -58,7 +58,7 @@ struct sim_rank {
     pthread_cond_t *wakeup;
     jmp_buf *unwind;
     char *stack_base; /* lowest usable address of a fiber's stack */
-    void *sanitizer; /* fake stack of a suspended fiber under ASan */
+    void *sanitizer; /* what ASan or TSan keeps of a suspended fiber */
     struct sim_rank_scratch *scratch;
 };
 
