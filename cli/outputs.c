@@ -1,7 +1,6 @@
 /* Files a run leaves behind: see outputs.h. */
 #include "cli/outputs.h"
 
-#include "traces/format.h"
 #include "viz/render.h"
 
 #include <errno.h>
@@ -91,13 +90,4 @@ bool output_report(const char *path, const struct viz_report_run *runs, size_t c
     if (!output_begin(&output, path, failure))
         return false;
     return output_finish(&output, viz_report_write(output.file, runs, count, failure), failure);
-}
-
-bool output_trace(const char *path, const char *format, const struct trace *trace, const struct findings *findings,
-                  struct failure *failure)
-{
-    struct output output;
-    if (!output_begin(&output, path, failure))
-        return false;
-    return output_finish(&output, format_write(trace, findings, format, output.file, failure), failure);
 }

@@ -11,8 +11,5 @@
 bool output_graph(const char *path, const struct trace *trace, const struct findings *findings, const struct viz_options *options,
                   struct failure *failure);
 bool output_report(const char *path, const struct viz_report_run *runs, size_t count, struct failure *failure);
-/* A file in a format of traces/format.h. */
-bool output_trace(const char *path, const char *format, const struct trace *trace, const struct findings *findings,
-                  struct failure *failure);
 
 #endif

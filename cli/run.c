@@ -47,7 +47,6 @@ static int write_outputs(const struct job *job, const struct run_options *option
     struct viz_report_run report = {&info, trace, &verdict->findings};
     bool good = !options->dot || output_graph(options->dot, trace, &verdict->findings, &graph, &failure);
     good = good && (!options->html || output_report(options->html, &report, 1, &failure));
-    good = good && (!options->chrome || output_trace(options->chrome, "chrome", trace, &verdict->findings, &failure));
     return good ? status : report_failure(&failure);
 }
 
