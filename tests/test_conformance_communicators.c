@@ -1,0 +1,406 @@
+/* Communicators and groups: making, comparing, naming, attributes, freeing; sessions. */
+#include "tests/world_harness.h"
+
+static int rank_in(MPI_Comm comm)
+{
+    int rank = -1;
+    MPI_Comm_rank(comm, &rank);
+    return rank;
+}
+
+static int size_of(MPI_Comm comm)
+{
+    int size = -1;
+    MPI_Comm_size(comm, &size);
+    return size;
+}
+
+static int sum_over(MPI_Comm comm, int value)
+{
+    int sum = -1;
+    MPI_Allreduce(&value, &sum, 1, MPI_INT, MPI_SUM, comm);
+    return sum;
+}
+
+static void splits_order_by_key_then_rank(int rank, int size)
+{
+    MPI_Comm half;
+    expect_ok(MPI_Comm_split(MPI_COMM_WORLD, rank % 2, -rank, &half));
+    int members = (size + 1 - rank % 2) / 2;
+    expect(size_of(half) == members, "%d members", size_of(half));
+    expect(rank_in(half) == members - 1 - rank / 2, "rank %d", rank_in(half));
+    MPI_Comm_free(&half);
+    expect_ok(MPI_Comm_split(MPI_COMM_WORLD, rank % 2, 7, &half));
+    expect(rank_in(half) == rank / 2, "with equal keys %d is rank %d", rank, rank_in(half));
+    int wanted = 0;
+    for (int r = rank % 2; r < size; r += 2)
+        wanted += r;
+    expect(sum_over(half, rank) == wanted, "the halves are mixed");
+    MPI_Comm_free(&half);
+    expect_ok(MPI_Comm_split(MPI_COMM_WORLD, rank ? 3 : MPI_UNDEFINED, rank, &half));
+    expect((half == MPI_COMM_NULL) == (rank == 0), "who is undefined has no part");
+    if (half != MPI_COMM_NULL) {
+        expect(size_of(half) == size - 1 && rank_in(half) == rank - 1, "rank %d", rank_in(half));
+        MPI_Comm_free(&half);
+    }
+    expect_ok(MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &half));
+    expect(size_of(half) == size, "%d share memory", size_of(half));
+    MPI_Comm_free(&half);
+}
+
+static void comparisons_tell_the_four_cases(int rank, int size)
+{
+    MPI_Comm copy, reversed, self;
+    int result = -1;
+    MPI_Comm_dup(MPI_COMM_WORLD, &copy);
+    MPI_Comm_split(MPI_COMM_WORLD, 0, -rank, &reversed);
+    MPI_Comm_dup(MPI_COMM_SELF, &self);
+    MPI_Comm_compare(MPI_COMM_WORLD, MPI_COMM_WORLD, &result);
+    expect(result == MPI_IDENT, "with itself: %d", result);
+    MPI_Comm_compare(MPI_COMM_WORLD, copy, &result);
+    expect(result == MPI_CONGRUENT, "with its copy: %d", result);
+    MPI_Comm_compare(MPI_COMM_WORLD, reversed, &result);
+    expect(result == (size > 1 ? MPI_SIMILAR : MPI_CONGRUENT), "reversed: %d", result);
+    MPI_Comm_compare(copy, self, &result);
+    expect(result == (size > 1 ? MPI_UNEQUAL : MPI_CONGRUENT), "with self: %d", result);
+    MPI_Comm_free(&copy);
+    MPI_Comm_free(&reversed);
+    MPI_Comm_free(&self);
+}
+
+static void groups_make_communicators(int rank, int size)
+{
+    MPI_Group all, some, rest;
+    MPI_Comm made, other;
+    int every_third[16], count = 0;
+    for (int r = size - 1; r >= 0; r--)
+        if (r % 3 == 0)
+            every_third[count++] = r;
+    MPI_Comm_group(MPI_COMM_WORLD, &all);
+    MPI_Group_incl(all, count, every_third, &some);
+    MPI_Group_difference(all, some, &rest);
+    expect_ok(MPI_Comm_create(MPI_COMM_WORLD, some, &made));
+    expect((made != MPI_COMM_NULL) == (rank % 3 == 0), "membership of %d", rank);
+    if (made != MPI_COMM_NULL) {
+        expect(rank_in(made) == count - 1 - rank / 3, "%d is rank %d", rank, rank_in(made));
+        MPI_Comm_free(&made);
+    }
+    /* Two groups at once, each in the call of its members. */
+    expect_ok(MPI_Comm_create(MPI_COMM_WORLD, rank % 3 == 0 ? some : rest, &made));
+    expect(size_of(made) == (rank % 3 == 0 ? count : size - count), "size %d", size_of(made));
+    MPI_Comm_free(&made);
+    /* Only members take part. */
+    if (rank % 3 == 0) {
+        expect_ok(MPI_Comm_create_group(MPI_COMM_WORLD, some, 4, &made));
+        expect_ok(MPI_Comm_create_group(MPI_COMM_WORLD, some, 5, &other));
+        int result = -1;
+        MPI_Comm_compare(made, other, &result);
+        expect(result == MPI_CONGRUENT, "two gatherings of one group: %d", result);
+        expect(sum_over(made, 1) == count, "%d took part", sum_over(made, 1));
+        MPI_Comm_free(&made);
+        MPI_Comm_free(&other);
+    }
+    MPI_Group_free(&all);
+    MPI_Group_free(&some);
+    if (rest != MPI_GROUP_EMPTY)
+        MPI_Group_free(&rest);
+    expect_ok(MPI_Comm_create(MPI_COMM_WORLD, MPI_GROUP_EMPTY, &made));
+    expect(made == MPI_COMM_NULL, "nobody's communicator is null");
+}
+
+static void nonblocking_duplicates_arrive(int rank, int size)
+{
+    MPI_Comm copy, other;
+    MPI_Request requests[2];
+    expect_ok(MPI_Comm_idup(MPI_COMM_WORLD, &copy, &requests[0]));
+    expect_ok(MPI_Comm_idup(MPI_COMM_WORLD, &other, &requests[1]));
+    expect_ok(MPI_Waitall(2, requests, MPI_STATUSES_IGNORE));
+    expect(size_of(copy) == size && rank_in(copy) == rank, "rank %d", rank_in(copy));
+    int result = -1;
+    MPI_Comm_compare(copy, other, &result);
+    expect(result == MPI_CONGRUENT, "the copies are %d", result);
+    expect(sum_over(other, 1) == size, "sum %d", sum_over(other, 1));
+    MPI_Comm_free(&copy);
+    MPI_Comm_free(&other);
+}
+
+static void names_are_kept(int rank, int size)
+{
+    (void)rank, (void)size;
+    char name[MPI_MAX_OBJECT_NAME];
+    int length = -1;
+    MPI_Comm copy;
+    MPI_Comm_get_name(MPI_COMM_WORLD, name, &length);
+    expect(!strcmp(name, "MPI_COMM_WORLD") && length == 14, "the world is %s", name);
+    MPI_Comm_dup(MPI_COMM_WORLD, &copy);
+    MPI_Comm_get_name(copy, name, &length);
+    expect(length == 0 && !name[0], "a new one is %s", name);
+    MPI_Comm_set_name(copy, "rows");
+    MPI_Comm_get_name(copy, name, &length);
+    expect(!strcmp(name, "rows"), "it is %s", name);
+    MPI_Comm_free(&copy);
+}
+
+/* --- attributes ------------------------------------------------------------------------------- */
+
+struct calls { /* in the program's memory, reached through extra_state */
+    int copies, deletes, deleted[8];
+};
+
+static int copy_doubled(MPI_Comm comm, int keyval, void *extra, void *value, void *copied,
+                        int *flag)
+{
+    (void)comm, (void)keyval;
+    ((struct calls *)extra)->copies++;
+    *(void **)copied = (char *)value + (intptr_t)value;
+    *flag = 1;
+    return MPI_SUCCESS;
+}
+
+static int copy_not(MPI_Comm comm, int keyval, void *extra, void *value, void *copied, int *flag)
+{
+    (void)comm, (void)keyval, (void)value, (void)copied;
+    ((struct calls *)extra)->copies++;
+    *flag = 0;
+    return MPI_SUCCESS;
+}
+
+static int copy_fails(MPI_Comm comm, int keyval, void *extra, void *value, void *copied, int *flag)
+{
+    (void)comm, (void)keyval, (void)extra, (void)value, (void)copied, (void)flag;
+    return MPI_ERR_OTHER;
+}
+
+static int note_delete(MPI_Comm comm, int keyval, void *value, void *extra)
+{
+    (void)comm, (void)keyval;
+    struct calls *calls = extra;
+    if (calls->deletes < 8)
+        calls->deleted[calls->deletes] = (int)(intptr_t)value;
+    calls->deletes++;
+    return MPI_SUCCESS;
+}
+
+static long attribute(MPI_Comm comm, int keyval)
+{
+    void *value = NULL;
+    int flag = 0;
+    MPI_Comm_get_attr(comm, keyval, &value, &flag);
+    return flag ? (long)(intptr_t)value : -1;
+}
+
+static void attributes_follow_duplicates(int rank, int size)
+{
+    (void)rank, (void)size;
+    struct calls calls = {0};
+    int doubled, kept, left;
+    MPI_Comm first, copy;
+    MPI_Comm_create_keyval(copy_doubled, note_delete, &doubled, &calls);
+    MPI_Comm_create_keyval(copy_not, note_delete, &left, &calls);
+    MPI_Comm_create_keyval(MPI_COMM_DUP_FN, MPI_COMM_NULL_DELETE_FN, &kept, NULL);
+    MPI_Comm_dup(MPI_COMM_WORLD, &first);
+    expect(attribute(first, doubled) == -1, "it has an attribute nobody set");
+    MPI_Comm_set_attr(first, doubled, (void *)21);
+    MPI_Comm_set_attr(first, left, (void *)5);
+    MPI_Comm_set_attr(first, kept, (void *)77);
+    MPI_Comm_dup(first, &copy);
+    expect(attribute(copy, doubled) == 42, "copied: %ld", attribute(copy, doubled));
+    expect(attribute(copy, left) == -1 && attribute(copy, kept) == 77, "left %ld, kept %ld",
+           attribute(copy, left), attribute(copy, kept));
+    expect(calls.copies == 2 && calls.deletes == 0, "%d copies", calls.copies);
+    MPI_Comm_set_attr(copy, doubled, (void *)1);
+    expect(calls.deletes == 1 && calls.deleted[0] == 42, "replacing deletes: %d", calls.deletes);
+    MPI_Comm_delete_attr(copy, doubled);
+    expect(calls.deletes == 2 && calls.deleted[1] == 1, "deleting deletes: %d", calls.deletes);
+    MPI_Comm_free(&copy);
+    expect(calls.deletes == 2, "the copy had nothing left: %d", calls.deletes);
+    int number = doubled;
+    MPI_Comm_free_keyval(&number);
+    expect(number == MPI_KEYVAL_INVALID, "the freed keyval is invalid");
+    MPI_Comm_free(&first);
+    expect(calls.deletes == 4 && calls.deleted[2] == 5 && calls.deleted[3] == 21,
+           "freeing deletes in reverse order: %d, %d %d", calls.deletes, calls.deleted[2],
+           calls.deleted[3]);
+    MPI_Comm_free_keyval(&left);
+    MPI_Comm_free_keyval(&kept);
+}
+
+static void a_failing_copy_fails_the_duplicate(int rank, int size)
+{
+    int keyval;
+    MPI_Comm copy;
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    MPI_Comm_create_keyval(copy_fails, MPI_COMM_NULL_DELETE_FN, &keyval, NULL);
+    MPI_Comm_set_attr(MPI_COMM_WORLD, keyval, NULL);
+    int class, error = MPI_Comm_dup(MPI_COMM_WORLD, &copy);
+    MPI_Error_class(error, &class);
+    expect(class == MPI_ERR_OTHER, "class %d", class);
+    MPI_Comm_delete_attr(MPI_COMM_WORLD, keyval);
+    MPI_Comm_free_keyval(&keyval);
+    expect(sum_over(MPI_COMM_WORLD, rank) == size * (size - 1) / 2, "the world goes on");
+}
+
+static void the_world_has_its_attributes(int rank, int size)
+{
+    (void)rank;
+    int *value = NULL, flag = 0;
+    MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, &value, &flag);
+    expect(flag && *value >= 32767, "tags up to %d", flag ? *value : -1);
+    MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_UNIVERSE_SIZE, &value, &flag);
+    expect(flag && *value == size, "universe of %d", flag ? *value : -1);
+    MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_WTIME_IS_GLOBAL, &value, &flag);
+    expect(flag && *value == 1, "one clock");
+    int tag = -1;
+    MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, &value, &flag);
+    MPI_Request request;
+    MPI_Isend(&rank, 1, MPI_INT, rank, *value, MPI_COMM_WORLD, &request);
+    MPI_Recv(&tag, 1, MPI_INT, rank, *value, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    expect_ok(MPI_Wait(&request, MPI_STATUS_IGNORE));
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    if (*value < 0x7fffffff)
+        expect_class(MPI_Send(&rank, 1, MPI_INT, rank, *value + 1, MPI_COMM_WORLD), MPI_ERR_TAG);
+}
+
+static void messages_outlive_their_communicator(int rank, int size)
+{
+    MPI_Comm copy;
+    MPI_Request requests[2];
+    int got = -1, next = (rank + 1) % size, previous = (rank + size - 1) % size;
+    MPI_Comm_dup(MPI_COMM_WORLD, &copy);
+    MPI_Irecv(&got, 1, MPI_INT, previous, 1, copy, &requests[0]);
+    MPI_Isend(&rank, 1, MPI_INT, next, 1, copy, &requests[1]);
+    MPI_Comm_free(&copy);
+    expect_ok(MPI_Waitall(2, requests, MPI_STATUSES_IGNORE));
+    expect(got == previous, "got %d", got);
+}
+
+static void stale_handles_are_refused(int rank, int size)
+{
+    (void)rank, (void)size;
+    MPI_Comm copy, stale;
+    int number;
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    MPI_Comm_dup(MPI_COMM_WORLD, &copy);
+    stale = copy;
+    MPI_Comm_free(&copy);
+    expect_class(MPI_Comm_rank(stale, &number), MPI_ERR_COMM);
+    expect_class(MPI_Barrier(stale), MPI_ERR_COMM);
+    expect_class(MPI_Send(&number, 1, MPI_INT, 0, 0, stale), MPI_ERR_COMM);
+    expect_class(MPI_Comm_free(&copy), MPI_ERR_COMM);
+    copy = MPI_COMM_WORLD;
+    expect_class(MPI_Comm_free(&copy), MPI_ERR_COMM);
+    expect_class(MPI_Comm_remote_size(MPI_COMM_WORLD, &number), MPI_ERR_COMM);
+    expect_class(MPI_Comm_split(MPI_COMM_WORLD, -3, 0, &copy), MPI_ERR_ARG);
+    expect_class(MPI_Comm_create(MPI_COMM_WORLD, MPI_GROUP_NULL, &copy), MPI_ERR_GROUP);
+}
+
+/* --- hints, codes, sessions ------------------------------------------------------------------- */
+
+static void hints_are_given_back(int rank, int size)
+{
+    (void)rank, (void)size;
+    MPI_Info info, used;
+    MPI_Comm copy;
+    char value[32] = "";
+    int room = sizeof value, flag = 0;
+    MPI_Info_create(&info);
+    MPI_Info_set(info, "mpi_assert_no_any_tag", "true");
+    expect_ok(MPI_Comm_dup_with_info(MPI_COMM_WORLD, info, &copy));
+    MPI_Info_free(&info);
+    expect_ok(MPI_Comm_get_info(copy, &used));
+    MPI_Info_get_string(used, "mpi_assert_no_any_tag", &room, value, &flag);
+    expect(flag && !strcmp(value, "true"), "the hint is %s", value);
+    MPI_Info_free(&used);
+    MPI_Comm_free(&copy);
+}
+
+static void error_codes_can_be_added(int rank, int size)
+{
+    (void)rank, (void)size;
+    int class, code, found = -1, length, *last, flag;
+    char text[MPI_MAX_ERROR_STRING];
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    expect_ok(MPI_Add_error_class(&class));
+    expect_ok(MPI_Add_error_code(class, &code));
+    expect(class > MPI_ERR_LASTCODE && code > class, "class %d, code %d", class, code);
+    expect_ok(MPI_Add_error_string(code, "the well is dry"));
+    MPI_Error_class(code, &found);
+    MPI_Error_string(code, text, &length);
+    expect(found == class && !strcmp(text, "the well is dry") && length == 15, "%s", text);
+    MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_LASTUSEDCODE, &last, &flag);
+    expect(flag && *last >= code, "the last code is %d", *last);
+    expect(MPI_Comm_call_errhandler(MPI_COMM_WORLD, code) == MPI_SUCCESS, "handlers take it");
+    expect(MPI_Remove_error_class(class) != MPI_SUCCESS, "a class with codes was removed");
+    expect_ok(MPI_Remove_error_string(code));
+    expect_ok(MPI_Remove_error_code(code));
+    expect_ok(MPI_Remove_error_class(class));
+    expect(MPI_Error_class(code, &found) != MPI_SUCCESS, "a removed code has a class");
+    MPI_Error_string(MPI_ERR_TRUNCATE, text, &length);
+    expect(strstr(text, "TRUNCATE") != NULL && length == (int)strlen(text), "%s", text);
+}
+
+static void sessions_give_communicators(int rank, int size)
+{
+    MPI_Session session;
+    MPI_Group group;
+    MPI_Comm comm;
+    MPI_Info info;
+    int count = 0, flag = 0, room = 16, length = 64;
+    char name[64], number[16] = "";
+    expect_ok(MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_RETURN, &session));
+    expect_ok(MPI_Session_get_num_psets(session, MPI_INFO_NULL, &count));
+    expect(count >= 2, "%d process sets", count);
+    expect_ok(MPI_Session_get_nth_pset(session, MPI_INFO_NULL, 0, &length, name));
+    expect(!strcmp(name, "mpi://WORLD") && length == 12, "%s, %d long", name, length);
+    expect_ok(MPI_Session_get_pset_info(session, "mpi://WORLD", &info));
+    MPI_Info_get_string(info, "mpi_size", &room, number, &flag);
+    expect(flag && atoi(number) == size, "size %s", number);
+    MPI_Info_free(&info);
+    expect_ok(MPI_Group_from_session_pset(session, "mpi://WORLD", &group));
+    expect_ok(MPI_Comm_create_from_group(group, "tests", MPI_INFO_NULL, MPI_ERRORS_RETURN, &comm));
+    expect(rank_in(comm) == rank && sum_over(comm, 1) == size, "rank %d", rank_in(comm));
+    MPI_Group_free(&group);
+    MPI_Comm_free(&comm);
+    expect(MPI_Group_from_session_pset(session, "mpi://NOWHERE", &group) != MPI_SUCCESS,
+           "an unknown set has a group");
+    expect_ok(MPI_Session_finalize(&session));
+    expect(session == MPI_SESSION_NULL, "the session is null");
+}
+
+static void the_tool_interface_is_empty(int rank, int size)
+{
+    (void)rank, (void)size;
+    int provided, count = -1;
+    expect(MPI_T_init_thread(MPI_THREAD_SINGLE, &provided) == MPI_SUCCESS, "it begins");
+    expect(MPI_T_cvar_get_num(&count) == MPI_SUCCESS && count == 0, "%d variables", count);
+    expect(MPI_T_pvar_get_num(&count) == MPI_SUCCESS && count == 0, "%d measures", count);
+    expect(MPI_T_cvar_get_index("none", &count) == MPI_T_ERR_INVALID_NAME, "a name is known");
+    expect(MPI_T_finalize() == MPI_SUCCESS, "it ends");
+}
+
+int main(void)
+{
+    tap_plan(14);
+    world_test("splits order by key, equal keys by rank", splits_order_by_key_then_rank, WORLD_ANY);
+    world_test("comparisons tell the same, a copy, another order and another group",
+               comparisons_tell_the_four_cases, WORLD_ANY);
+    world_test("groups make communicators of their members", groups_make_communicators, WORLD_ANY);
+    world_test("nonblocking duplicates are there when their requests are complete",
+               nonblocking_duplicates_arrive, WORLD_ANY);
+    world_test("names are kept", names_are_kept, WORLD_ANY);
+    world_test("attributes are copied and deleted as their functions say",
+               attributes_follow_duplicates, WORLD_ANY);
+    world_test("a failing copy function fails the duplicate", a_failing_copy_fails_the_duplicate,
+               WORLD_ANY);
+    world_test("the world has the standard's attributes", the_world_has_its_attributes, WORLD_ANY);
+    world_test("messages under way outlive their communicator's handle",
+               messages_outlive_their_communicator, WORLD_ANY);
+    world_test("stale and wrong handles have their error classes", stale_handles_are_refused,
+               WORLD_ANY);
+    world_test("hints are given back", hints_are_given_back, WORLD_ANY);
+    world_test("error classes and codes can be added and removed", error_codes_can_be_added,
+               WORLD_ANY);
+    world_test("sessions give groups and communicators", sessions_give_communicators, WORLD_ANY);
+    world_test("the tool interface is there and empty", the_tool_interface_is_empty, WORLD_ANY);
+    return tap_done();
+}
