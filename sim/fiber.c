@@ -33,6 +33,7 @@
 #endif
 
 #if FIBER_ASAN
+#include <sanitizer/asan_interface.h>
 #include <sanitizer/common_interface_defs.h>
 #elif FIBER_TSAN
 #include <sanitizer/tsan_interface.h>
@@ -357,6 +358,9 @@ static bool map_stacks(struct sim_world *world, struct failure *failure)
         return false;
     }
     madvise(world->stacks, world->stacks_size, MADV_NOHUGEPAGE);
+#if FIBER_ASAN
+    __asan_unpoison_memory_region(world->stacks, world->stacks_size); /* of what earlier worlds left there */
+#endif
     world->guard = page;
     if (2L * world->size > maps_left() / 2)
         return true; /* too many ranks for guard pages */
