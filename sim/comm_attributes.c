@@ -1,4 +1,5 @@
-/* What attributes.h asks of the machine: keyvals of the calling rank, lists of its objects, predefined attributes. */
+/* What attributes.h asks of the machine: keyvals of the calling rank, lists of its objects, predefined attributes. Weak, so that a test
+ * of attributes can stand in for the machine. */
 #include "sim/comm.h"
 #include "sim/datatype.h"
 #include "sim/error.h"
@@ -6,22 +7,26 @@
 
 #include <limits.h>
 
-struct sim_keyvals *sim_attributes_keyvals(void)
+__attribute__((weak)) struct sim_keyvals *sim_attributes_keyvals(void)
 {
     return sim_self ? &sim_self->keyvals : NULL;
 }
 
-struct sim_attributes *sim_attributes_of(enum sim_attribute_kind kind, void *handle)
+__attribute__((weak)) struct sim_attributes *sim_attributes_of(enum sim_attribute_kind kind, void *handle)
 {
     if (kind == SIM_ATTRIBUTE_TYPE)
         return sim_type_attributes((MPI_Datatype)handle);
-    if (!sim_self || kind != SIM_ATTRIBUTE_COMM)
+    if (!sim_self)
+        return NULL;
+    if (kind == SIM_ATTRIBUTE_TYPE)
+        return sim_type_attributes((MPI_Datatype)handle);
+    if (kind != SIM_ATTRIBUTE_COMM)
         return NULL;
     struct sim_comm *comm = sim_comm_get(sim_self, (MPI_Comm)handle);
     return comm ? &comm->attributes : NULL;
 }
 
-bool sim_attributes_predefined(enum sim_attribute_kind kind, void *handle, int number, void **value)
+__attribute__((weak)) bool sim_attributes_predefined(enum sim_attribute_kind kind, void *handle, int number, void **value)
 {
     static const int tag_limit = 0x3fffffff, no_host = MPI_PROC_NULL, any_rank = MPI_ANY_SOURCE, yes = 1, app = 0, last_code = MPI_ERR_LASTCODE;
     const int *answer = NULL;

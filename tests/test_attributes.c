@@ -7,25 +7,24 @@
 #include "sim/attributes.h"
 #include "tests/tap.h"
 
-/* The machine's part, for one rank and one object of each kind. Weak, like the stand-ins of
- * sim/defaults.c, in whose place the linker puts them. */
+/* The machine's part, for one rank and one object of each kind, in place of sim/comm_attributes.c's. */
 static struct sim_keyvals keyvals;
 static struct sim_attributes lists[3];
 static int objects[3];
 static int tag_bound = 32767;
 
-__attribute__((weak)) struct sim_keyvals *sim_attributes_keyvals(void)
+struct sim_keyvals *sim_attributes_keyvals(void)
 {
     return &keyvals;
 }
 
-__attribute__((weak)) struct sim_attributes *sim_attributes_of(enum sim_attribute_kind kind,
+struct sim_attributes *sim_attributes_of(enum sim_attribute_kind kind,
                                                                void *handle)
 {
     return handle == &objects[kind] ? &lists[kind] : NULL;
 }
 
-__attribute__((weak)) bool sim_attributes_predefined(enum sim_attribute_kind kind, void *handle,
+bool sim_attributes_predefined(enum sim_attribute_kind kind, void *handle,
                                                      int number, void **value)
 {
     *value = &tag_bound;
