@@ -1,0 +1,77 @@
+/* The table of formats and how one is recognised: see format.h. */
+#include "traces/format.h"
+
+#include "traces/format_input.h"
+#include "traces/format_write.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct {
+    struct format format;
+    struct trace *(*read)(struct format_input *input);
+    bool (*write)(const struct trace *trace, const struct findings *findings, FILE *out,
+                  struct failure *failure);
+} formats[] = {
+    {{"jsonl", true, true, "one operation per line with its dependencies; exact"},
+     format_jsonl_read,
+     format_jsonl_write},
+};
+
+const struct format *format_at(size_t index)
+{
+    return index < sizeof formats / sizeof *formats ? &formats[index].format : NULL;
+}
+
+const struct format *format_by_name(const char *name)
+{
+    for (size_t i = 0; i < sizeof formats / sizeof *formats; i++)
+        if (strcmp(formats[i].format.name, name) == 0)
+            return &formats[i].format;
+    return NULL;
+}
+
+static struct trace *read_input(struct format_input *input)
+{
+    return format_jsonl_read(input);
+}
+
+struct trace *format_read_memory(const char *name, const void *data, size_t size,
+                                 struct failure *failure)
+{
+    struct format_input input;
+    struct trace *trace =
+        format_input_copy(&input, name, data, size, failure) ? read_input(&input) : NULL;
+    format_input_release(&input);
+    return trace;
+}
+
+struct trace *format_read(const char *path, struct failure *failure)
+{
+    struct format_input input;
+    struct trace *trace = format_input_open(&input, path, failure) ? read_input(&input) : NULL;
+    format_input_release(&input);
+    return trace;
+}
+
+bool format_write(const struct trace *trace, const struct findings *findings,
+                  const char *format_name, FILE *out, struct failure *failure)
+{
+    size_t i = 0, count = sizeof formats / sizeof *formats;
+    while (i < count && strcmp(formats[i].format.name, format_name) != 0)
+        i++;
+    if (i == count || !formats[i].write) {
+        failure_set(failure, FAILURE_USAGE,
+                    i == count ? "no format \"%s\"" : "format \"%s\" is only read", format_name);
+        return false;
+    }
+    if (!formats[i].write(trace, findings, out, failure))
+        return false;
+    errno = 0;
+    if (fflush(out) == 0 && !ferror(out))
+        return true;
+    failure_set(failure, FAILURE_INTERNAL, "writing %s: %s", format_name,
+                errno ? strerror(errno) : "output error");
+    return false;
+}
