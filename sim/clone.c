@@ -34,10 +34,10 @@ struct thread_block {
     unsigned char *bytes;
 };
 
-static _Thread_local struct {
-    bool started_by_rank;
-    struct thread_block *blocks;
-} thread;
+/* The flag is read by assembly, too. */
+extern _Thread_local unsigned char clone_thread_is_started;
+_Thread_local unsigned char clone_thread_is_started;
+static _Thread_local struct thread_block *thread_blocks;
 
 uintptr_t clone_base(const struct clone *clone, int index)
 {
@@ -290,23 +290,23 @@ void clone_thread_enter(const struct clone *clone, int index)
 
 void clone_thread_begin(void)
 {
-    thread.started_by_rank = true;
+    clone_thread_is_started = 1;
 }
 
 bool clone_thread_started(void)
 {
-    return thread.started_by_rank;
+    return clone_thread_is_started;
 }
 
 void clone_thread_end(void)
 {
-    while (thread.blocks) {
-        struct thread_block *block = thread.blocks;
-        thread.blocks = block->next;
+    while (thread_blocks) {
+        struct thread_block *block = thread_blocks;
+        thread_blocks = block->next;
         free(block->bytes);
         free(block);
     }
-    thread.started_by_rank = false;
+    clone_thread_is_started = 0;
 }
 
 /* The initial values of the thread-locals are in the image itself, already relocated. */
@@ -330,14 +330,14 @@ static unsigned char *thread_block_find(uintptr_t image_block)
 {
     int index;
     const struct clone *clone = clone_find(image_block, &index);
-    struct thread_block *block = thread.blocks;
+    struct thread_block *block = thread_blocks;
     while (block && block->image_block != image_block)
         block = block->next;
     if (clone && block && block->generation == clone->states[index].generation)
         return block->bytes;
     if (clone && !block && (block = calloc(1, sizeof *block))) {
-        *block = (struct thread_block){.next = thread.blocks, .image_block = image_block};
-        thread.blocks = block;
+        *block = (struct thread_block){.next = thread_blocks, .image_block = image_block};
+        thread_blocks = block;
     }
     /* There is no way to report: the program asked for the address of a variable. */
     if (!clone || !block || !thread_block_fill(block, clone, index))
@@ -349,7 +349,19 @@ static unsigned char *thread_block_find(uintptr_t image_block)
  * own block. */
 void *tls_get_address(const size_t index[2])
 {
-    if (!thread.started_by_rank)
+    if (!clone_thread_is_started)
         return (void *)(index[0] + index[1]);
     return thread_block_find(index[0]) + index[1];
+}
+
+/* For descriptors, which hold the address of a variable in the image's own block: where the calling
+ * thread, one that a rank started, has it. */
+uintptr_t tls_descriptor_address(uintptr_t address)
+{
+    int index;
+    const struct clone *clone = clone_find(address, &index);
+    if (!clone)
+        abort();
+    uintptr_t block = clone_base(clone, index) + clone->extra.tls_block;
+    return (uintptr_t)thread_block_find(block) + (address - block);
 }

@@ -31,9 +31,6 @@ static const char *const flags_always[] = {"-shared",
                                            "-ffp-contract=off",
                                            "-fno-omit-frame-pointer",
                                            "-ftls-model=global-dynamic",
-#if defined(__aarch64__)
-                                           "-mtls-dialect=trad",
-#endif
                                            "-Wl,-z,noseparate-code,-z,norelro,-Bsymbolic"};
 
 static _Thread_local bool compiler_was_run;

@@ -55,6 +55,16 @@ const void *image_bytes(const struct image *image, uint64_t address, uint64_t si
     return NULL;
 }
 
+bool image_is_code(const struct image *image, uint64_t address)
+{
+    const Elf64_Phdr *segment = image->segments.start;
+    for (size_t i = 0; address && i < image->segments.count; i++)
+        if (segment[i].p_type == PT_LOAD && segment[i].p_flags & PF_X &&
+            address >= segment[i].p_vaddr && address - segment[i].p_vaddr < segment[i].p_filesz)
+            return true;
+    return false;
+}
+
 /* The same for something the processor reads in units of `unit` bytes: also NULL if it is
  * misaligned. */
 static const void *aligned_bytes(const struct image *image, uint64_t address, uint64_t size,
@@ -429,7 +439,7 @@ static int ranges_check(struct image *image, struct failure *failure)
         image->tls_alignment <= image->alignment &&
         (!image->tls_filled || image_bytes(image, image->tls_start, image->tls_filled));
     image->main_address = good ? image_find(image, "main") : 0;
-    if (!good || (image->main_address && !image_bytes(image, image->main_address, 1)))
+    if (!good || (image->main_address && !image_is_code(image, image->main_address)))
         return failure_set(failure, FAILURE_INPUT, "%s: malformed ELF file: addresses outside it",
                            image->path);
     return 0;

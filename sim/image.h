@@ -70,6 +70,9 @@ void image_release(struct image *image);
 /* The file's bytes for [address, address + size), or NULL if the file has not all of them. */
 const void *image_bytes(const struct image *image, uint64_t address, uint64_t size);
 
+/* Does `address` lie in a segment that may be executed? */
+bool image_is_code(const struct image *image, uint64_t address);
+
 /* Entry `index` of the symbol table, NULL if there is none; and its name ("" if the file lies about
  * it). */
 const Elf64_Sym *image_symbol(const struct image *image, size_t index);

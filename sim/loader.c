@@ -6,8 +6,8 @@
 #include "sim/image.h"
 #include "sim/linked.h"
 #include "sim/resolve.h"
-#include "sim/static_tls.h"
 #include "sim/start.h"
+#include "sim/static_tls.h"
 
 #include <assert.h>
 #include <pthread.h>
@@ -58,7 +58,7 @@ static int tls_check(const struct image *image, const struct sim_program_options
         "%s: an executable with thread-local variables, which its code finds through "
         "the OS thread (local-exec)%s; build it with simcc, or with -shared -fPIC "
         "-ftls-model=global-dynamic%s",
-        image->path, options->own_threads ? " and of which there are too many" : "",
+        image->path, options->own_threads ? " and which cannot be served here" : "",
         options->own_threads ? "" : ", or run it with --os-threads");
 }
 
@@ -71,7 +71,7 @@ static int main_find(struct sim_program *program, struct failure *failure)
     const Elf64_Ehdr *header = (const void *)image->file;
     if (image->main_address)
         return 0;
-    if (!image->executable || !image_bytes(image, header->e_entry, 1))
+    if (!image->executable || !image_is_code(image, header->e_entry))
         return failure_set(failure, FAILURE_INPUT, "%s: has no main function", image->path);
     struct clone_options one = {.count = 1, .own_threads = true};
     int status = clone_open(&scratch, image, &program->resolver, &one, failure);

@@ -52,24 +52,52 @@ uint64_t relocate_call(uintptr_t function)
     return selector(more.hwcap | (uint64_t)1 << 62, &more);
 }
 
-/* A thread-local descriptor is called with its own address in x0 and must change no other register;
- * it returns the variable's distance from the thread pointer. Ours holds the variable's address
- * itself. */
+/* A thread-local descriptor is called with its own address in x0 and must change no other register
+ * but the flags; it returns the variable's distance from the thread pointer. Ours holds the
+ * variable's address in the image itself; for a thread that a rank started, C code is asked where
+ * that thread has it. */
+#define PAIRS_SAVE                                                                                 \
+    "stp x3, x4, [sp, #-16]!\nstp x5, x6, [sp, #-16]!\nstp x7, x8, [sp, #-16]!\n"                  \
+    "stp x9, x10, [sp, #-16]!\nstp x11, x12, [sp, #-16]!\nstp x13, x14, [sp, #-16]!\n"             \
+    "stp x15, x16, [sp, #-16]!\nstp x17, x18, [sp, #-16]!\n"
+#define PAIRS_RESTORE                                                                              \
+    "ldp x17, x18, [sp], #16\nldp x15, x16, [sp], #16\nldp x13, x14, [sp], #16\n"                  \
+    "ldp x11, x12, [sp], #16\nldp x9, x10, [sp], #16\nldp x7, x8, [sp], #16\n"                     \
+    "ldp x5, x6, [sp], #16\nldp x3, x4, [sp], #16\n"
+#define VECTORS(instruction)                                                                       \
+    instruction " q0, q1, [sp, #0]\n" instruction " q2, q3, [sp, #32]\n" instruction               \
+                " q4, q5, [sp, #64]\n" instruction " q6, q7, [sp, #96]\n" instruction              \
+                " q8, q9, [sp, #128]\n" instruction " q10, q11, [sp, #160]\n" instruction          \
+                " q12, q13, [sp, #192]\n" instruction " q14, q15, [sp, #224]\n" instruction        \
+                " q16, q17, [sp, #256]\n" instruction " q18, q19, [sp, #288]\n" instruction        \
+                " q20, q21, [sp, #320]\n" instruction " q22, q23, [sp, #352]\n" instruction        \
+                " q24, q25, [sp, #384]\n" instruction " q26, q27, [sp, #416]\n" instruction        \
+                " q28, q29, [sp, #448]\n" instruction " q30, q31, [sp, #480]\n"
+
 void relocate_descriptor_aarch64(void);
 __asm__(".text\n"
         ".globl relocate_descriptor_aarch64\n"
         ".type relocate_descriptor_aarch64, %function\n"
         "relocate_descriptor_aarch64:\n"
-        "    .cfi_startproc\n"
         "    stp x1, x2, [sp, #-16]!\n"
-        "    .cfi_def_cfa_offset 16\n"
-        "    mrs x1, tpidr_el0\n"
         "    ldr x0, [x0, #8]\n"
+        "    mrs x1, tpidr_el0\n"
+        "    adrp x2, :gottprel:clone_thread_is_started\n"
+        "    ldr x2, [x2, #:gottprel_lo12:clone_thread_is_started]\n"
+        "    ldrb w2, [x1, x2]\n"
+        "    cbnz w2, 1f\n"
         "    sub x0, x0, x1\n"
         "    ldp x1, x2, [sp], #16\n"
-        "    .cfi_def_cfa_offset 0\n"
         "    ret\n"
-        "    .cfi_endproc\n"
+        "1:  stp x29, x30, [sp, #-16]!\n"
+        "    mov x29, sp\n" PAIRS_SAVE "    sub sp, sp, #512\n" VECTORS("stp") //
+        "    bl tls_descriptor_address\n" VECTORS("ldp")                       //
+        "    add sp, sp, #512\n" PAIRS_RESTORE                                 //
+        "    ldp x29, x30, [sp], #16\n"
+        "    mrs x1, tpidr_el0\n"
+        "    sub x0, x0, x1\n"
+        "    ldp x1, x2, [sp], #16\n"
+        "    ret\n"
         ".size relocate_descriptor_aarch64, .-relocate_descriptor_aarch64\n");
 
 uintptr_t relocate_descriptor(void)

@@ -41,7 +41,9 @@ uint64_t relocate_call(uintptr_t function)
 
 /* A thread-local descriptor is called with its own address in rax and must change no other
  * register; it returns the variable's distance from the thread pointer. Ours holds the variable's
- * address itself. */
+ * address itself. Compilers use descriptors only when asked to (-mtls-dialect=gnu2); threads that a
+ * rank starts then share its thread-locals, since to ask C code for theirs the whole vector state
+ * would have to be saved. */
 void relocate_descriptor_x86_64(void);
 __asm__(".text\n"
         ".globl relocate_descriptor_x86_64\n"

@@ -3,7 +3,8 @@
 
 int data = 1;
 
-void *caller(void)
+void *caller(void);
+__attribute__((noinline)) void *caller(void)
 {
     return __builtin_return_address(0);
 }
