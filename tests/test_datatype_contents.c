@@ -372,6 +372,12 @@ static void test_match_size(void)
     tap_ok(type == MPI_DOUBLE_PRECISION, "a real of eight bytes is found by its size");
     tap_is_int(PMPI_Type_match_size(MPI_TYPECLASS_REAL, 5, &type), MPI_ERR_ARG,
                "no real has five bytes");
+    PMPI_Type_create_f90_real(7, MPI_UNDEFINED, &type);
+    tap_ok(type == MPI_REAL8, "seven digits need a real of eight bytes");
+    PMPI_Type_create_f90_integer(5, &type);
+    tap_ok(type == MPI_INTEGER4, "five digits need an integer of four bytes");
+    tap_is_int(PMPI_Type_create_f90_complex(40, 10, &type), MPI_ERR_ARG,
+               "no complex number has forty digits");
     PMPI_Type_get_value_index(MPI_DOUBLE, MPI_INT, &pair);
     tap_ok(pair == MPI_DOUBLE_INT, "a pair is found by its value and index");
     PMPI_Type_get_value_index(MPI_INT, MPI_DOUBLE, &pair);
