@@ -177,7 +177,7 @@ static inline struct sim_rank *dequeue(struct sim_world *world)
     return rank;
 }
 
-/* With a seeded driver the next rank is any of the ready ones, not the first. */
+/* With choose_run the next rank is any of the ready ones, not the first. */
 static struct sim_rank *dequeue_chosen(struct sim_world *world)
 {
     uint32_t ready = 0;
@@ -265,7 +265,7 @@ static struct sim_rank *next_rank(struct sim_world *world)
         return NULL;
     if (!world->ready_head && (!world->live || !sim_world_quiescent(world)))
         return NULL;
-    return world->options.driver == SIM_CHOOSE_SEED ? dequeue_chosen(world) : dequeue(world);
+    return world->options.choose_run ? dequeue_chosen(world) : dequeue(world);
 }
 
 static void switch_away(struct sim_rank *rank, bool ends)

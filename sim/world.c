@@ -70,6 +70,7 @@ struct sim_world *sim_world_new(const struct sim_world_options *options, struct 
     world->executor = world->threaded ? &sim_threads : &sim_fibers;
     pthread_mutex_init(&world->monitor, NULL);
     sim_chooser_init(&world->chooser, options->driver, options->seed);
+    world->options.choose_run |= options->driver == SIM_CHOOSE_SEED;
     world->chooser.forced = options->forced;
     world->chooser.forced_count = options->forced_count;
     world->chooser.logging = options->log_choices;

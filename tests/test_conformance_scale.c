@@ -1,0 +1,67 @@
+/* Large worlds: thousands of ranks meet, talk and reduce in one thread. */
+#include "tests/world_harness.h"
+
+static void meet(int rank, int size)
+{
+    int sum = -1, one = 1;
+    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    expect(sum == size, "rank %d counts %d", rank, sum);
+}
+
+static void pass_round(int rank, int size)
+{
+    int got = -1;
+    MPI_Sendrecv(&rank, 1, MPI_INT, (rank + 1) % size, 0, &got, 1, MPI_INT, MPI_ANY_SOURCE, 0,
+                 MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    expect(got == (rank + size - 1) % size, "got %d", got);
+}
+
+static void tell_the_first(int rank, int size)
+{
+    long sum = 0, wanted = (long)size * (size - 1) / 2;
+    if (rank)
+        MPI_Send(&rank, 1, MPI_INT, 0, rank % 7, MPI_COMM_WORLD);
+    for (int i = 1; rank == 0 && i < size; i++) {
+        int got = -1;
+        MPI_Status status;
+        MPI_Recv(&got, 1, MPI_INT, MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &status);
+        expect(got == status.MPI_SOURCE, "got %d", got);
+        sum += got;
+    }
+    expect(rank || sum == wanted, "sum %ld", sum);
+}
+
+static void split_and_meet(int rank, int size)
+{
+    MPI_Comm row;
+    int sum = -1, one = 1;
+    MPI_Comm_split(MPI_COMM_WORLD, rank / 32, rank, &row);
+    MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, row);
+    int wanted = rank / 32 == size / 32 ? size % 32 : 32;
+    expect(sum == wanted, "a row of %d", sum);
+    MPI_Comm_free(&row);
+}
+
+static void large_world_is(const char *name, int ranks, world_body *body)
+{
+    struct sim_world_options options = world_options(ranks);
+    options.stack_size = 64 * 1024;
+    struct world_result result = world_try(options, body);
+    if (result.failed)
+        tap_note("%s", result.text);
+    tap_ok(result.outcome == OUTCOME_FINISHED && !result.failed && result.looked_at >= ranks, "%s",
+           name);
+}
+
+int main(void)
+{
+    tap_plan(6);
+    large_world_is("1,000 ranks meet and count themselves", 1000, meet);
+    large_world_is("1,000 ranks pass a number round", 1000, pass_round);
+    large_world_is("999 ranks tell the first", 1000, tell_the_first);
+    large_world_is("1,000 ranks meet in rows", 1000, split_and_meet);
+    large_world_is("65,536 ranks meet and count themselves", 65536, meet);
+    large_world_is("65,536 ranks pass a number round", 65536, pass_round);
+    return tap_done();
+}
