@@ -91,7 +91,7 @@ static void report(struct tally *tally, bool good, const struct catalogue_entry 
 static void run_entry(struct tally *tally, const struct catalogue_entry *entry, int ranks, enum sim_send_model model)
 {
     static const char *const models[] = {"eager", "rendezvous", "batch"};
-    char expected[160], found[512] = "", arguments[256], options_line[256], *words[WORDS], *option_words[WORDS];
+    char expected[160], found[512] = "", arguments[256], options_line[280], *words[WORDS], *option_words[WORDS];
     expected_for(entry->expect, models[model], expected, sizeof expected);
     normalise(expected, sizeof expected);
     snprintf(arguments, sizeof arguments, "%s", entry->arguments);

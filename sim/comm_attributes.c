@@ -16,11 +16,7 @@ __attribute__((weak)) struct sim_attributes *sim_attributes_of(enum sim_attribut
 {
     if (kind == SIM_ATTRIBUTE_TYPE)
         return sim_type_attributes((MPI_Datatype)handle);
-    if (!sim_self)
-        return NULL;
-    if (kind == SIM_ATTRIBUTE_TYPE)
-        return sim_type_attributes((MPI_Datatype)handle);
-    if (kind != SIM_ATTRIBUTE_COMM)
+    if (!sim_self || kind != SIM_ATTRIBUTE_COMM)
         return NULL;
     struct sim_comm *comm = sim_comm_get(sim_self, (MPI_Comm)handle);
     return comm ? &comm->attributes : NULL;

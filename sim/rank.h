@@ -72,7 +72,7 @@ struct sim_executor {
     /* Lets others run; the caller, in the monitor, stays ready. */
     void (*yield)(struct sim_rank *rank);
     /* The calling rank has ended; in the monitor. Does not return. */
-    void (*leave)(struct sim_rank *rank) __attribute__((noreturn));
+    void (*leave)(struct sim_rank *rank);
 };
 extern const struct sim_executor sim_fibers, sim_threads;
 

@@ -175,6 +175,7 @@ void sim_rank_leave(struct sim_rank *rank, enum sim_rank_state state, int exit_c
     if (state == SIM_CRASHED)
         world->outcome = OUTCOME_CRASHED;
     world->executor->leave(rank);
+    abort(); /* leave does not return */
 }
 
 void sim_rank_abort(struct sim_rank *rank, int exit_code)
@@ -184,6 +185,7 @@ void sim_rank_abort(struct sim_rank *rank, int exit_code)
     rank->exit_code = exit_code;
     sim_world_stop(rank->world, OUTCOME_ABORTED);
     rank->world->executor->leave(rank);
+    abort(); /* leave does not return */
 }
 
 void sim_rank_end(int exit_code)
