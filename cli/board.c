@@ -10,7 +10,8 @@ static size_t board_bytes(int ranks)
 
 struct board *board_new(int ranks)
 {
-    struct board *board = mmap(NULL, board_bytes(ranks), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    struct board *board =
+        mmap(NULL, board_bytes(ranks), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (board == MAP_FAILED)
         return NULL;
     board->ranks_count = ranks;

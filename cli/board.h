@@ -1,4 +1,5 @@
-/* The board: a little shared memory on which the child notes how the run goes, so that the parent knows whatever happens to it. */
+/* The board: a little shared memory on which the child notes how the run goes, so that the parent
+ * knows whatever happens to it. */
 #ifndef CLI_BOARD_H
 #define CLI_BOARD_H
 
@@ -17,7 +18,7 @@ struct board_rank {
 struct board {
     _Atomic int outcome; /* enum trace_outcome, -1 while running */
     _Atomic uint64_t steps, switches, started_ns, stopped_ns, finished_ns;
-    _Atomic int checked; /* the gradient check is over too */
+    _Atomic int checked;          /* the gradient check is over too */
     _Atomic int interrupted_rank; /* who ran when the watchdog came */
     uint64_t interrupted_place;
     uint64_t image_size;

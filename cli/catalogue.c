@@ -13,7 +13,8 @@
 
 const char *catalogue_folder(void)
 {
-    static const char *const candidates[] = {"../scenarios", "../../scenarios", "../share/simrun/scenarios"};
+    static const char *const candidates[] = {"../scenarios", "../../scenarios",
+                                             "../share/simrun/scenarios"};
     static _Thread_local char folder[512];
     char own[400];
     ssize_t length = readlink("/proc/self/exe", own, sizeof own - 1);
@@ -38,7 +39,8 @@ static struct catalogue_entry *entry_add(struct catalogue *catalogue)
 {
     if (catalogue->count == catalogue->room) {
         catalogue->room = catalogue->room ? catalogue->room * 2 : 64;
-        catalogue->entries = realloc(catalogue->entries, catalogue->room * sizeof *catalogue->entries);
+        catalogue->entries =
+            realloc(catalogue->entries, catalogue->room * sizeof *catalogue->entries);
         if (!catalogue->entries)
             abort();
     }
@@ -57,8 +59,10 @@ static char *trim(char *text)
     return text;
 }
 
-/* Stores one "key: value"; false with a sentence when the value is unusable, true for keys of no interest. */
-static bool set_field(struct catalogue_entry *entry, const char *key, const char *value, struct failure *failure)
+/* Stores one "key: value"; false with a sentence when the value is unusable, true for keys of no
+ * interest. */
+static bool set_field(struct catalogue_entry *entry, const char *key, const char *value,
+                      struct failure *failure)
 {
     if (!strcmp(key, "about"))
         snprintf(entry->about, sizeof entry->about, "%s", value);
@@ -69,12 +73,14 @@ static bool set_field(struct catalogue_entry *entry, const char *key, const char
     else if (!strcmp(key, "expect"))
         snprintf(entry->expect, sizeof entry->expect, "%s", value);
     else if (!strcmp(key, "ranks"))
-        return ranks_parse(value, entry->ranks, (int)(sizeof entry->ranks / sizeof *entry->ranks), &entry->rank_count, failure);
+        return ranks_parse(value, entry->ranks, (int)(sizeof entry->ranks / sizeof *entry->ranks),
+                           &entry->rank_count, failure);
     return true;
 }
 
 /* "NAME; key: value; key: value" as a copy of the head with changes. */
-static bool add_variant(struct catalogue *catalogue, size_t head, char *text, struct failure *failure)
+static bool add_variant(struct catalogue *catalogue, size_t head, char *text,
+                        struct failure *failure)
 {
     struct catalogue_entry *entry = entry_add(catalogue);
     *entry = catalogue->entries[head];
@@ -108,7 +114,8 @@ static char *comment_text(char *line, bool *last)
 
 static bool is_key(const char *text, size_t *length)
 {
-    static const char *const keys[] = {"about", "ranks", "options", "expect", "variant", "arguments"};
+    static const char *const keys[] = {"about",  "ranks",   "options",
+                                       "expect", "variant", "arguments"};
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
         *length = strlen(keys[i]);
         if (!strncmp(text, keys[i], *length) && text[*length] == ':')
@@ -117,7 +124,8 @@ static bool is_key(const char *text, size_t *length)
     return false;
 }
 
-bool catalogue_read_file(struct catalogue *catalogue, const char *path, const char *name, struct failure *failure)
+bool catalogue_read_file(struct catalogue *catalogue, const char *path, const char *name,
+                         struct failure *failure)
 {
     FILE *file = fopen(path, "re");
     if (!file) {
@@ -130,7 +138,8 @@ bool catalogue_read_file(struct catalogue *catalogue, const char *path, const ch
     snprintf(entry->path, sizeof entry->path, "%s", path);
     char line[1024];
     bool last = false, good = true, in_about = false;
-    for (int number = 1; good && !last && number < 200 && fgets(line, sizeof line, file); number++) {
+    for (int number = 1; good && !last && number < 200 && fgets(line, sizeof line, file);
+         number++) {
         if (number == 1 && strncmp(line, "/*", 2))
             break;
         char *text = comment_text(line, &last);
@@ -140,7 +149,8 @@ bool catalogue_read_file(struct catalogue *catalogue, const char *path, const ch
             char *value = trim(text + length + 1);
             text[length] = '\0';
             in_about = !strcmp(text, "about");
-            good = !strcmp(text, "variant") ? add_variant(catalogue, head, value, failure) : set_field(entry, text, value, failure);
+            good = !strcmp(text, "variant") ? add_variant(catalogue, head, value, failure)
+                                            : set_field(entry, text, value, failure);
             if (!good)
                 failure_prefix(failure, "%s:%d", path, number);
         } else if (in_about && *text) {
@@ -205,7 +215,8 @@ const struct catalogue_entry *catalogue_find(const struct catalogue *catalogue, 
     if (variant)
         *variant++ = '\0';
     for (size_t i = 0; i < catalogue->count; i++)
-        if (!strcmp(catalogue->entries[i].name, name) && !strcmp(catalogue->entries[i].variant, variant ? variant : ""))
+        if (!strcmp(catalogue->entries[i].name, name) &&
+            !strcmp(catalogue->entries[i].variant, variant ? variant : ""))
             return &catalogue->entries[i];
     return NULL;
 }

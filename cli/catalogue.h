@@ -3,10 +3,11 @@
  *   about: one sentence, may go on in further lines
  *   ranks: 2,4,16            (the first is what a plain run uses)
  *   options: --order data    (of simrun; optional)
- *   expect: OK               (or codes: "D002 G001"; per progress model: "eager=OK rendezvous=D002 batch=D004")
- *   variant: NAME; arguments: words; options: ...; ranks: ...; expect: ...
+ *   expect: OK               (or codes: "D002 G001"; per progress model: "eager=OK rendezvous=D002
+ * batch=D004") variant: NAME; arguments: words; options: ...; ranks: ...; expect: ...
  *
- * A variant inherits what it does not say. NAME alone means the head's own run, NAME:VARIANT a variant. */
+ * A variant inherits what it does not say. NAME alone means the head's own run, NAME:VARIANT a
+ * variant. */
 #ifndef CLI_CATALOGUE_H
 #define CLI_CATALOGUE_H
 
@@ -38,9 +39,12 @@ void catalogue_release(struct catalogue *catalogue);
 const struct catalogue_entry *catalogue_find(const struct catalogue *catalogue, const char *word);
 /* The nearest name, NULL when none is near. */
 const char *catalogue_did_you_mean(const struct catalogue *catalogue, const char *word);
-/* Reads the head comment of one file as catalogue_read does: for programs outside the catalogue that describe themselves. */
-bool catalogue_read_file(struct catalogue *catalogue, const char *path, const char *name, struct failure *failure);
-/* The folder of the scenarios: beside the source tree of a build, or under PREFIX/share/simrun. NULL when there is none. */
+/* Reads the head comment of one file as catalogue_read does: for programs outside the catalogue
+ * that describe themselves. */
+bool catalogue_read_file(struct catalogue *catalogue, const char *path, const char *name,
+                         struct failure *failure);
+/* The folder of the scenarios: beside the source tree of a build, or under PREFIX/share/simrun.
+ * NULL when there is none. */
 const char *catalogue_folder(void);
 
 #endif

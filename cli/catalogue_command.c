@@ -1,4 +1,5 @@
-/* simrun catalogue: runs every scenario at its numbers of ranks and asserts that exactly the expected findings appear.
+/* simrun catalogue: runs every scenario at its numbers of ranks and asserts that exactly the
+ * expected findings appear.
  *
  * Output is TAP; a test is one scenario, variant, number of ranks and progress model. */
 #include "cli/catalogue.h"
@@ -58,7 +59,8 @@ static void normalise(char *text, size_t size)
     *text = '\0';
     for (int i = 0; i < count; i++)
         if (!i || strcmp(words[i], words[i - 1]))
-            used += (size_t)snprintf(text + used, used < size ? size - used : 0, "%s%s", used ? " " : "", words[i]);
+            used += (size_t)snprintf(text + used, used < size ? size - used : 0, "%s%s",
+                                     used ? " " : "", words[i]);
 }
 
 static void codes_of(const struct findings *findings, char *text, size_t size)
@@ -67,7 +69,8 @@ static void codes_of(const struct findings *findings, char *text, size_t size)
     *text = '\0';
     for (size_t i = 0; i < findings->count; i++)
         if (findings->items[i].severity != SEVERITY_NOTE)
-            used += (size_t)snprintf(text + used, used < size ? size - used : 0, "%s%s", used ? " " : "", findings->items[i].code);
+            used += (size_t)snprintf(text + used, used < size ? size - used : 0, "%s%s",
+                                     used ? " " : "", findings->items[i].code);
     normalise(text, size);
 }
 
@@ -76,22 +79,25 @@ struct tally {
     bool verbose;
 };
 
-static void report(struct tally *tally, bool good, const struct catalogue_entry *entry, int ranks, const char *model, const char *expected,
-                   const char *found, const char *trouble)
+static void report(struct tally *tally, bool good, const struct catalogue_entry *entry, int ranks,
+                   const char *model, const char *expected, const char *found, const char *trouble)
 {
     tally->failed += !good;
-    printf("%sok %d - %s%s%s/ranks=%d/%s: %s\n", good ? "" : "not ", ++tally->number, entry->name, entry->variant[0] ? ":" : "",
-           entry->variant, ranks, model, *expected ? expected : "OK");
+    printf("%sok %d - %s%s%s/ranks=%d/%s: %s\n", good ? "" : "not ", ++tally->number, entry->name,
+           entry->variant[0] ? ":" : "", entry->variant, ranks, model, *expected ? expected : "OK");
     if (!good)
-        printf("  ---\n  expected: '%s'\n  got: '%s'\n  file: %s\n%s%s%s  ...\n", *expected ? expected : "OK", *found ? found : "OK",
-               entry->path, *trouble ? "  trouble: '" : "", trouble, *trouble ? "'\n" : "");
+        printf("  ---\n  expected: '%s'\n  got: '%s'\n  file: %s\n%s%s%s  ...\n",
+               *expected ? expected : "OK", *found ? found : "OK", entry->path,
+               *trouble ? "  trouble: '" : "", trouble, *trouble ? "'\n" : "");
     fflush(stdout);
 }
 
-static void run_entry(struct tally *tally, const struct catalogue_entry *entry, int ranks, enum sim_send_model model)
+static void run_entry(struct tally *tally, const struct catalogue_entry *entry, int ranks,
+                      enum sim_send_model model)
 {
     static const char *const models[] = {"eager", "rendezvous", "batch"};
-    char expected[160], found[512] = "", arguments[256], options_line[280], *words[WORDS], *option_words[WORDS];
+    char expected[160], found[512] = "", arguments[256], options_line[280], *words[WORDS],
+                        *option_words[WORDS];
     expected_for(entry->expect, models[model], expected, sizeof expected);
     normalise(expected, sizeof expected);
     snprintf(arguments, sizeof arguments, "%s", entry->arguments);
@@ -110,7 +116,8 @@ static void run_entry(struct tally *tally, const struct catalogue_entry *entry, 
     struct job job;
     struct verdict verdict = {0};
     int usual[64], usual_count;
-    bool ran = !failure.code && session_prepare(entry->path, argc, words, &options, &job, usual, 64, &usual_count, &failure);
+    bool ran = !failure.code && session_prepare(entry->path, argc, words, &options, &job, usual, 64,
+                                                &usual_count, &failure);
     if (ran) {
         snprintf(job.name, sizeof job.name, "%s", entry->name);
         job.world.ranks = ranks;
@@ -124,7 +131,8 @@ static void run_entry(struct tally *tally, const struct catalogue_entry *entry, 
         snprintf(failure.text, sizeof failure.text, "timeout");
     if (ran && verdict.result.crash[0])
         snprintf(failure.text, sizeof failure.text, "%s", verdict.result.crash);
-    report(tally, ran && !failure.text[0] && !strcmp(expected, found), entry, ranks, models[model], expected, found, failure.text);
+    report(tally, ran && !failure.text[0] && !strcmp(expected, found), entry, ranks, models[model],
+           expected, found, failure.text);
     verdict_release(&verdict);
 }
 
@@ -132,7 +140,8 @@ static void run_entry(struct tally *tally, const struct catalogue_entry *entry, 
 static bool runs_under(const struct catalogue_entry *entry, enum sim_send_model model)
 {
     static const char *const keys[] = {"eager=", "rendezvous=", "batch="};
-    return strchr(entry->expect, '=') ? strstr(entry->expect, keys[model]) != NULL : model == SIM_SEND_EAGER;
+    return strchr(entry->expect, '=') ? strstr(entry->expect, keys[model]) != NULL
+                                      : model == SIM_SEND_EAGER;
 }
 
 static int count_tests(const struct catalogue *catalogue, const char *pattern)
@@ -140,7 +149,8 @@ static int count_tests(const struct catalogue *catalogue, const char *pattern)
     int count = 0;
     for (size_t i = 0; i < catalogue->count; i++)
         for (int model = SIM_SEND_EAGER; model <= SIM_SEND_BATCH; model++)
-            if (runs_under(&catalogue->entries[i], (enum sim_send_model)model) && (!pattern || strstr(catalogue->entries[i].name, pattern)))
+            if (runs_under(&catalogue->entries[i], (enum sim_send_model)model) &&
+                (!pattern || strstr(catalogue->entries[i].name, pattern)))
                 count += catalogue->entries[i].rank_count;
     return count;
 }
@@ -151,7 +161,8 @@ int command_catalogue(int argc, char **argv)
     int at = 1;
     for (; at < argc && argv[at][0] == '-'; at++) {
         if (strcmp(argv[at], "-v") && strcmp(argv[at], "--verbose")) {
-            puts("usage: simrun catalogue [-v] [PATTERN]\n\nRuns every scenario (whose name contains PATTERN) and asserts its expected findings; TAP.");
+            puts("usage: simrun catalogue [-v] [PATTERN]\n\nRuns every scenario (whose name "
+                 "contains PATTERN) and asserts its expected findings; TAP.");
             return strcmp(argv[at], "--help") && strcmp(argv[at], "-h") ? EXIT_USAGE : EXIT_PASSED;
         }
         tally.verbose = true;
@@ -170,7 +181,8 @@ int command_catalogue(int argc, char **argv)
         if (pattern && !strstr(entry->name, pattern))
             continue;
         for (int model = SIM_SEND_EAGER; model <= SIM_SEND_BATCH; model++)
-            for (int r = 0; runs_under(entry, (enum sim_send_model)model) && r < entry->rank_count; r++)
+            for (int r = 0; runs_under(entry, (enum sim_send_model)model) && r < entry->rank_count;
+                 r++)
                 run_entry(&tally, entry, entry->ranks[r], (enum sim_send_model)model);
     }
     catalogue_release(&catalogue);

@@ -26,7 +26,8 @@ static uint64_t monotonic_ns(void)
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-/* Signal handlers have no arguments of ours: what they need stands here, for the one run of this process. */
+/* Signal handlers have no arguments of ours: what they need stands here, for the one run of this
+ * process. */
 static struct board *judged_board;
 /* Whether the world that this thread runs is the one on the board. */
 static _Thread_local bool judged;
@@ -58,7 +59,8 @@ static void on_crash(int number, siginfo_t *info, void *context)
     row->state = RANK_CRASHED;
     row->exit_code = number;
     row->place = place_of(context);
-    row->overflow = (number == SIGSEGV || number == SIGBUS) && sim_rank_stack_overflow(info->si_addr);
+    row->overflow =
+        (number == SIGSEGV || number == SIGBUS) && sim_rank_stack_overflow(info->si_addr);
     sim_rank_crash(number);
 }
 
@@ -72,9 +74,10 @@ static void on_watchdog(int number, siginfo_t *info, void *context)
     _exit(0);
 }
 
-static void catch(int number, void (*handler)(int, siginfo_t *, void *))
+static void catch (int number, void (*handler)(int, siginfo_t *, void *))
 {
-    struct sigaction action = {.sa_sigaction = handler, .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER};
+    struct sigaction action = {.sa_sigaction = handler,
+                               .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER};
     sigaction(number, &action, NULL);
 }
 
@@ -101,8 +104,8 @@ struct child {
     struct board *board;
     struct recording *recording; /* NULL: nothing is recorded */
     struct sim_program *program;
-    struct sim_world *base;      /* the first world: recorded, kept for the rows of the gradient check */
-    int quiet_output;            /* the ranks' output goes nowhere any more: only the first world speaks */
+    struct sim_world *base; /* the first world: recorded, kept for the rows of the gradient check */
+    int quiet_output; /* the ranks' output goes nowhere any more: only the first world speaks */
 };
 
 /* One world of it. */
@@ -163,7 +166,8 @@ static void silence(struct child *child)
     }
 }
 
-/* Runs the program once in a fresh world. The first world is the one that is recorded and judged. */
+/* Runs the program once in a fresh world. The first world is the one that is recorded and judged.
+ */
 static int run_world(void *context, struct diff_probe *probe, int worker)
 {
     struct child *child = context;
@@ -195,7 +199,8 @@ static int run_world(void *context, struct diff_probe *probe, int worker)
     return outcome != OUTCOME_FINISHED;
 }
 
-/* The rows go where everything about the run goes: into the recorder's buffers, each in its rank's name. */
+/* The rows go where everything about the run goes: into the recorder's buffers, each in its rank's
+ * name. */
 static void record_gradients(const struct child *child, const struct gradcheck_result *result)
 {
     for (size_t i = 0; i < result->row_count; i++) {
@@ -207,7 +212,10 @@ static void record_gradients(const struct child *child, const struct gradcheck_r
         sim_world_impersonate(child->base, culprit->rank);
         record_node_enter(culprit->record);
         record_site_enter(culprit->site);
-        record_note("G001", culprit->never_ran ? "the adjoint of %s never ran" : "the first wrong adjoint is that of %s", culprit->name);
+        record_note("G001",
+                    culprit->never_ran ? "the adjoint of %s never ran"
+                                       : "the first wrong adjoint is that of %s",
+                    culprit->name);
         record_site_leave();
         record_node_leave(culprit->record);
     }
@@ -224,7 +232,10 @@ static void check_gradients(struct child *child)
     options.mutant = child->job->mutant;
     if (child->job->check_elements)
         options.elements_max = child->job->check_elements;
-    struct diff_runner runner = {.run = run_world, .context = child, .ranks = child->job->world.ranks, .workers = child->job->workers};
+    struct diff_runner runner = {.run = run_world,
+                                 .context = child,
+                                 .ranks = child->job->world.ranks,
+                                 .workers = child->job->workers};
     struct gradcheck_result result;
     if (!gradcheck_run(&runner, &options, &result) && child->recording)
         record_gradients(child, &result);
@@ -252,7 +263,8 @@ void child_main(const struct job *job, struct board *board, struct recording *re
     if (job->quiet)
         silence(&child);
     struct sim_program_options options = {.kind = job->loader,
-                                          .images = job->world.ranks * (job->gradients ? job->workers : 1),
+                                          .images = job->world.ranks *
+                                                    (job->gradients ? job->workers : 1),
                                           .own_threads = job->world.executor == SIM_THREADS};
     struct sim_program *program = sim_program_open_as(job->object, &options, &failure);
     if (!program)

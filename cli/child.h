@@ -1,4 +1,5 @@
-/* The child process: loads the program, runs its world, and then the worlds of the gradient check. Never returns to the parent's code. */
+/* The child process: loads the program, runs its world, and then the worlds of the gradient check.
+ * Never returns to the parent's code. */
 #ifndef CLI_CHILD_H
 #define CLI_CHILD_H
 

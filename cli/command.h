@@ -2,7 +2,8 @@
 #ifndef CLI_COMMAND_H
 #define CLI_COMMAND_H
 
-/* Exit statuses of every command; findings never leave as anything but 1, ranks' own codes never at all. */
+/* Exit statuses of every command; findings never leave as anything but 1, ranks' own codes never at
+ * all. */
 enum {
     EXIT_PASSED = 0,
     EXIT_FINDINGS = 1,

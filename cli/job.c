@@ -1,4 +1,5 @@
-/* Running a job: the parent's side. The child may die at any instant; what it noted on the board and in the recorder's buffers stays. */
+/* Running a job: the parent's side. The child may die at any instant; what it noted on the board
+ * and in the recorder's buffers stays. */
 #include "cli/job.h"
 
 #include "cli/board.h"
@@ -47,10 +48,12 @@ static void end_child(pid_t child, int pidfd)
 static void describe_end(int status, struct job_result *result)
 {
     if (WIFSIGNALED(status))
-        snprintf(result->crash, sizeof result->crash, "the process that ran the ranks was killed by signal %d (%s)", WTERMSIG(status),
+        snprintf(result->crash, sizeof result->crash,
+                 "the process that ran the ranks was killed by signal %d (%s)", WTERMSIG(status),
                  strsignal(WTERMSIG(status)));
     else
-        snprintf(result->crash, sizeof result->crash, "the process that ran the ranks ended with status %d before the run was over",
+        snprintf(result->crash, sizeof result->crash,
+                 "the process that ran the ranks ended with status %d before the run was over",
                  WEXITSTATUS(status));
 }
 
@@ -64,7 +67,8 @@ static void read_board(const struct board *board, struct job_result *result)
         result->outcome = (enum trace_outcome)board->outcome;
 }
 
-/* The clones of the program are not modules of this process: their addresses are found through the board. */
+/* The clones of the program are not modules of this process: their addresses are found through the
+ * board. */
 struct locate_context {
     const struct job *job;
     const struct board *board;
@@ -85,7 +89,9 @@ static bool locate(void *context, uint32_t rank, uint64_t pc, const char **file,
 
 static const char *model_name(enum sim_send_model model)
 {
-    return model == SIM_SEND_EAGER ? "eager" : model == SIM_SEND_RENDEZVOUS ? "rendezvous" : "batch";
+    return model == SIM_SEND_EAGER        ? "eager"
+           : model == SIM_SEND_RENDEZVOUS ? "rendezvous"
+                                          : "batch";
 }
 
 /* Ranks that ended say so here, whether or not they could say it themselves. */
@@ -93,26 +99,30 @@ static void note_ends(struct recording *recording, const struct board *board)
 {
     for (int r = 0; r < board->ranks_count; r++) {
         const struct board_rank *row = &board->ranks[r];
-        bool ended = row->state == RANK_CRASHED || (board->outcome >= 0 && row->state != RANK_BLOCKED && row->state != RANK_RUNNING);
+        bool ended =
+            row->state == RANK_CRASHED ||
+            (board->outcome >= 0 && row->state != RANK_BLOCKED && row->state != RANK_RUNNING);
         if (ended)
             recording_rank_end(recording, (uint32_t)r, (enum rank_state)row->state, row->exit_code,
                                (const void *)(uintptr_t)row->place);
     }
 }
 
-static bool load_trace(const struct job *job, const struct board *board, struct recording *recording, struct job_result *result,
+static bool load_trace(const struct job *job, const struct board *board,
+                       struct recording *recording, struct job_result *result,
                        struct failure *failure)
 {
     struct locate_context context = {job, board};
     note_ends(recording, board);
-    result->trace = recording_load(recording,
-                                   &(struct recording_result){.outcome = result->outcome,
-                                                              .seed = job->world.seed,
-                                                              .program = job->name,
-                                                              .model = model_name(job->world.send_model),
-                                                              .locate = locate,
-                                                              .locate_context = &context},
-                                   failure);
+    result->trace =
+        recording_load(recording,
+                       &(struct recording_result){.outcome = result->outcome,
+                                                  .seed = job->world.seed,
+                                                  .program = job->name,
+                                                  .model = model_name(job->world.send_model),
+                                                  .locate = locate,
+                                                  .locate_context = &context},
+                       failure);
     return result->trace != NULL;
 }
 
@@ -130,8 +140,8 @@ static int watch(pid_t child, double timeout, bool *timed_out)
     return status;
 }
 
-static bool run_with(const struct job *job, struct board *board, struct recording *recording, struct job_result *result,
-                     struct failure *failure)
+static bool run_with(const struct job *job, struct board *board, struct recording *recording,
+                     struct job_result *result, struct failure *failure)
 {
     fflush(NULL);
     pid_t child = fork();
@@ -161,12 +171,14 @@ bool job_run(const struct job *job, struct job_result *result, struct failure *f
     *result = (struct job_result){.outcome = OUTCOME_CRASHED};
     struct board *board = board_new(job->world.ranks);
     if (!board) {
-        failure_set(failure, FAILURE_INTERNAL, "no shared memory for %d ranks: %s", job->world.ranks, strerror(errno));
+        failure_set(failure, FAILURE_INTERNAL, "no shared memory for %d ranks: %s",
+                    job->world.ranks, strerror(errno));
         return false;
     }
     struct recording *recording = NULL;
-    bool good = job->record == RECORD_LEVEL_NONE ||
-                (recording = recording_new((uint32_t)job->world.ranks, job->record, failure)) != NULL;
+    bool good =
+        job->record == RECORD_LEVEL_NONE ||
+        (recording = recording_new((uint32_t)job->world.ranks, job->record, failure)) != NULL;
     good = good && run_with(job, board, recording, result, failure);
     recording_free(recording);
     board_free(board);

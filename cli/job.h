@@ -1,4 +1,5 @@
-/* A job: one program at one number of ranks with one set of options; what there is to run and check. */
+/* A job: one program at one number of ranks with one set of options; what there is to run and
+ * check. */
 #ifndef CLI_JOB_H
 #define CLI_JOB_H
 
@@ -13,7 +14,7 @@ struct job {
     char source[512]; /* the .c file, "" when there is none */
     char object[512]; /* what is loaded */
     int argc;
-    char **argv;      /* argv[0] is the name; NULL-terminated */
+    char **argv; /* argv[0] is the name; NULL-terminated */
     struct sim_world_options world;
     enum sim_loader loader;
     int order;          /* -1: the program's own, else an enum diff_order */
@@ -21,8 +22,8 @@ struct job {
     double timeout;     /* seconds, 0: none */
     enum record_level record;
     bool gradients, tag_output;
-    bool quiet; /* the ranks' output goes nowhere */
-    int workers;        /* worlds side by side, at least 1 */
+    bool quiet;            /* the ranks' output goes nowhere */
+    int workers;           /* worlds side by side, at least 1 */
     size_t check_elements; /* elements of an input to check, 0: all up to the default */
 };
 
@@ -30,12 +31,14 @@ struct job {
 struct job_result {
     enum trace_outcome outcome;
     struct trace *trace; /* NULL when nothing was recorded */
-    uint64_t started_ns, stopped_ns, ended_ns; /* monotonic: the run's begin, when nobody could move, its end */
+    uint64_t started_ns, stopped_ns,
+        ended_ns; /* monotonic: the run's begin, when nobody could move, its end */
     uint64_t steps, switches;
     char crash[256]; /* a sentence about how the child ended, "" when as it should */
 };
 
-/* Runs the job in a child process; fills `result` whatever happens to the child. False only when no child could be made. */
+/* Runs the job in a child process; fills `result` whatever happens to the child. False only when no
+ * child could be made. */
 bool job_run(const struct job *job, struct job_result *result, struct failure *failure);
 void job_result_release(struct job_result *result);
 

@@ -24,7 +24,8 @@ static void print_entry(const struct present *present, const struct catalogue_en
 int command_list(int argc, char **argv)
 {
     if (argc > 1 && argv[1][0] == '-') {
-        puts("usage: simrun list [PATTERN]\n\nThe scenarios whose name or purpose contains PATTERN, with variants and expected findings.");
+        puts("usage: simrun list [PATTERN]\n\nThe scenarios whose name or purpose contains "
+             "PATTERN, with variants and expected findings.");
         return strcmp(argv[1], "--help") && strcmp(argv[1], "-h") ? EXIT_USAGE : EXIT_PASSED;
     }
     struct catalogue catalogue;

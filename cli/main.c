@@ -14,7 +14,8 @@ const struct command *command_find(const char *name)
 
 static void print_commands(FILE *out)
 {
-    fputs("simrun runs MPI programs with ranks as threads of one process, checks their gradients and\n"
+    fputs("simrun runs MPI programs with ranks as threads of one process, checks their gradients "
+          "and\n"
           "finds deadlocks and ordering races in every order their operations may take.\n\n"
           "  simrun -n 16 ring              run a scenario of the catalogue on 16 ranks\n"
           "  simrun -n 4 ./prog.c           compile and run a program of your own\n"
@@ -23,7 +24,9 @@ static void print_commands(FILE *out)
           out);
     for (const struct command *command = commands; command->name; command++)
         fprintf(out, "  %-12s %s\n", command->name, command->summary);
-    fputs("\n'simrun help COMMAND' tells more. Exit: 0 passed, 1 findings, 2 usage, 3 unusable input.\n", out);
+    fputs("\n'simrun help COMMAND' tells more. Exit: 0 passed, 1 findings, 2 usage, 3 unusable "
+          "input.\n",
+          out);
 }
 
 static int help(int argc, char **argv)

@@ -8,7 +8,8 @@
 
 enum { MOST_OPTIONS = 128 };
 
-static const struct option_row *find_long(const struct option_row *rows, const char *name, size_t length)
+static const struct option_row *find_long(const struct option_row *rows, const char *name,
+                                          size_t length)
 {
     for (; rows->name; rows++)
         if (strlen(rows->name) == length && !strncmp(rows->name, name, length))
@@ -39,7 +40,8 @@ static void unknown(const char *command, const struct option_row *rows, const ch
 }
 
 /* Handles argv[at]; returns how many words it took, 0 after an error. */
-static int one_option(const char *command, const struct option_row *rows, void *target, int argc, char **argv, int at)
+static int one_option(const char *command, const struct option_row *rows, void *target, int argc,
+                      char **argv, int at)
 {
     const char *word = argv[at], *value = NULL;
     const struct option_row *row;
@@ -72,7 +74,8 @@ static int one_option(const char *command, const struct option_row *rows, void *
     return row->set(target, value) ? used : 0;
 }
 
-int options_parse(const char *command, const struct option_row *rows, void *target, int argc, char **argv)
+int options_parse(const char *command, const struct option_row *rows, void *target, int argc,
+                  char **argv)
 {
     int at = 1;
     while (at < argc && argv[at][0] == '-' && argv[at][1]) {
@@ -91,7 +94,7 @@ void options_help(const struct option_row *rows)
     for (; rows->name; rows++) {
         char left[64];
         int used = rows->letter ? snprintf(left, sizeof left, "-%c, --%s", rows->letter, rows->name)
-                                        : snprintf(left, sizeof left, "    --%s", rows->name);
+                                : snprintf(left, sizeof left, "    --%s", rows->name);
         if (rows->argument && used > 0)
             snprintf(left + used, sizeof left - (size_t)used, " %s", rows->argument);
         printf("  %-28s %s\n", left, rows->help);

@@ -1,7 +1,7 @@
 /* Options of a command, described by a table; the parser knows nothing else.
  *
- * Long options take "--name value" or "--name=value", short ones "-n 4" or "-n4". Parsing stops at the first word that is no option, or
- * at "--". */
+ * Long options take "--name value" or "--name=value", short ones "-n 4" or "-n4". Parsing stops at
+ * the first word that is no option, or at "--". */
 #ifndef CLI_OPTIONS_H
 #define CLI_OPTIONS_H
 
@@ -12,12 +12,15 @@ struct option_row {
     char letter;          /* 0: none */
     const char *argument; /* name of its argument for the help, NULL: a switch */
     const char *help;
-    /* Stores the value; false after printing one sentence about it. `value` is NULL for a switch. */
+    /* Stores the value; false after printing one sentence about it. `value` is NULL for a switch.
+     */
     bool (*set)(void *target, const char *value);
 };
 
-/* Parses argv[1..); returns the index of the first word that is no option, or -1 after one sentence on stderr (exit 2). */
-int options_parse(const char *command, const struct option_row *rows, void *target, int argc, char **argv);
+/* Parses argv[1..); returns the index of the first word that is no option, or -1 after one sentence
+ * on stderr (exit 2). */
+int options_parse(const char *command, const struct option_row *rows, void *target, int argc,
+                  char **argv);
 /* Prints the rows as help. */
 void options_help(const struct option_row *rows);
 

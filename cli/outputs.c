@@ -41,7 +41,8 @@ static bool output_finish(struct output *output, bool good, struct failure *fail
     if (good && written && !rename(output->temporary, output->path))
         return true;
     if (good)
-        failure_set(failure, FAILURE_INTERNAL, "cannot write %s: %s", output->path, strerror(errno));
+        failure_set(failure, FAILURE_INTERNAL, "cannot write %s: %s", output->path,
+                    strerror(errno));
     unlink(output->temporary);
     return false;
 }
@@ -52,8 +53,9 @@ static const char *ending(const char *path)
     return dot ? dot + 1 : "";
 }
 
-static bool render(const char *path, const char *format, const struct trace *trace, const struct findings *findings,
-                   const struct viz_options *options, struct failure *failure)
+static bool render(const char *path, const char *format, const struct trace *trace,
+                   const struct findings *findings, const struct viz_options *options,
+                   struct failure *failure)
 {
     char *text = NULL;
     size_t size = 0;
@@ -68,23 +70,26 @@ static bool render(const char *path, const char *format, const struct trace *tra
     return good;
 }
 
-bool output_graph(const char *path, const struct trace *trace, const struct findings *findings, const struct viz_options *options,
-                  struct failure *failure)
+bool output_graph(const char *path, const struct trace *trace, const struct findings *findings,
+                  const struct viz_options *options, struct failure *failure)
 {
     const char *format = ending(path);
     if (!strcmp(format, "svg") || !strcmp(format, "png"))
         return render(path, format, trace, findings, options, failure);
     if (strcmp(path, "-") && strcmp(format, "dot") && strcmp(format, "gv")) {
-        failure_set(failure, FAILURE_USAGE, "%s: a picture's name ends in .dot, .gv, .svg or .png", path);
+        failure_set(failure, FAILURE_USAGE, "%s: a picture's name ends in .dot, .gv, .svg or .png",
+                    path);
         return false;
     }
     struct output output;
     if (!output_begin(&output, path, failure))
         return false;
-    return output_finish(&output, viz_graph_write(output.file, trace, findings, options, failure), failure);
+    return output_finish(&output, viz_graph_write(output.file, trace, findings, options, failure),
+                         failure);
 }
 
-bool output_report(const char *path, const struct viz_report_run *runs, size_t count, struct failure *failure)
+bool output_report(const char *path, const struct viz_report_run *runs, size_t count,
+                   struct failure *failure)
 {
     struct output output;
     if (!output_begin(&output, path, failure))

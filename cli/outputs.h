@@ -8,8 +8,9 @@
 #include "viz/report.h"
 
 /* Writes to `path`.tmp and renames, so that nothing is ever half written; "-" is stdout. */
-bool output_graph(const char *path, const struct trace *trace, const struct findings *findings, const struct viz_options *options,
-                  struct failure *failure);
-bool output_report(const char *path, const struct viz_report_run *runs, size_t count, struct failure *failure);
+bool output_graph(const char *path, const struct trace *trace, const struct findings *findings,
+                  const struct viz_options *options, struct failure *failure);
+bool output_report(const char *path, const struct viz_report_run *runs, size_t count,
+                   struct failure *failure);
 
 #endif

@@ -13,9 +13,13 @@ void present_init(struct present *present, FILE *out, const char *color)
     struct winsize size;
     bool terminal = isatty(fileno(out));
     present->out = out;
-    present->width = terminal && !ioctl(fileno(out), TIOCGWINSZ, &size) && size.ws_col >= NARROWEST ? size.ws_col : USUAL;
+    present->width = terminal && !ioctl(fileno(out), TIOCGWINSZ, &size) && size.ws_col >= NARROWEST
+                         ? size.ws_col
+                         : USUAL;
     const char *no_color = getenv("NO_COLOR");
-    present->color = color && !strcmp(color, "always") ? true : terminal && !(no_color && *no_color) && !(color && !strcmp(color, "never"));
+    present->color = color && !strcmp(color, "always") ? true
+                                                       : terminal && !(no_color && *no_color) &&
+                                                             !(color && !strcmp(color, "never"));
     present->replay = present->draw = NULL;
 }
 
@@ -35,7 +39,8 @@ static const char *severity_color(enum severity severity)
 }
 
 /* One paragraph; words longer than a line are not broken. */
-static void wrap_paragraph(const struct present *present, int indent, const char *text, size_t length)
+static void wrap_paragraph(const struct present *present, int indent, const char *text,
+                           size_t length)
 {
     size_t room = (size_t)(present->width - indent);
     while (length) {
@@ -98,14 +103,16 @@ static void print_gradients(const struct present *present, const struct trace *t
         worst = trace->gradients[i].relative > worst ? trace->gradients[i].relative : worst;
     }
     if (trace && trace->gradient_count)
-        fprintf(present->out, ", %zu of %zu gradients right (worst relative error %.1e)", good, trace->gradient_count, worst);
+        fprintf(present->out, ", %zu of %zu gradients right (worst relative error %.1e)", good,
+                trace->gradient_count, worst);
 }
 
-void present_verdict(const struct present *present, const struct job *job, const struct job_result *result,
-                     const struct findings *findings, bool passed)
+void present_verdict(const struct present *present, const struct job *job,
+                     const struct job_result *result, const struct findings *findings, bool passed)
 {
-    fprintf(present->out, "%s%s%s %s, %d rank%s: %s", paint(present, passed ? GREEN : RED), passed ? "PASS" : "FAIL",
-            paint(present, PLAIN), job->name, job->world.ranks, job->world.ranks == 1 ? "" : "s", outcome_text(result));
+    fprintf(present->out, "%s%s%s %s, %d rank%s: %s", paint(present, passed ? GREEN : RED),
+            passed ? "PASS" : "FAIL", paint(present, PLAIN), job->name, job->world.ranks,
+            job->world.ranks == 1 ? "" : "s", outcome_text(result));
     print_gradients(present, result->trace);
     if (findings->count)
         fprintf(present->out, ", %zu finding%s", findings->count, findings->count == 1 ? "" : "s");
@@ -116,7 +123,8 @@ void present_verdict(const struct present *present, const struct job *job, const
         present_wrapped(present, 2, result->crash);
 }
 
-static void print_place(const struct present *present, const struct trace *trace, const struct finding_op *place, const char *label)
+static void print_place(const struct present *present, const struct trace *trace,
+                        const struct finding_op *place, const char *label)
 {
     char what[160], where[160];
     uint32_t rank;
@@ -131,8 +139,8 @@ static void print_place(const struct present *present, const struct trace *trace
     } else {
         return;
     }
-    fprintf(present->out, "  %-7s rank %u: %s  %s%s%s%s\n", label, rank, what, where, *place->role ? " (" : "", place->role,
-            *place->role ? ")" : "");
+    fprintf(present->out, "  %-7s rank %u: %s  %s%s%s%s\n", label, rank, what, where,
+            *place->role ? " (" : "", place->role, *place->role ? ")" : "");
 }
 
 static void print_labelled(const struct present *present, const char *label, const char *text)
@@ -145,11 +153,13 @@ static void print_labelled(const struct present *present, const char *label, con
 
 enum { PLACES_SHOWN = 12 };
 
-void present_finding(const struct present *present, const struct trace *trace, const struct finding *finding, size_t index)
+void present_finding(const struct present *present, const struct trace *trace,
+                     const struct finding *finding, size_t index)
 {
     const struct finding_code *code = finding_code(finding->code);
-    fprintf(present->out, "%s%s%s %s: %s%s\n", paint(present, severity_color(finding->severity)), finding->code, paint(present, PLAIN),
-            code ? code->name : "finding", finding->title ? finding->title : "", finding->allowed ? " (allowed)" : "");
+    fprintf(present->out, "%s%s%s %s: %s%s\n", paint(present, severity_color(finding->severity)),
+            finding->code, paint(present, PLAIN), code ? code->name : "finding",
+            finding->title ? finding->title : "", finding->allowed ? " (allowed)" : "");
     for (size_t i = 0; i < finding->op_count && i < PLACES_SHOWN; i++)
         print_place(present, trace, &finding->ops[i], i ? "" : "where");
     if (finding->op_count > PLACES_SHOWN)

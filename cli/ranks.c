@@ -16,7 +16,8 @@ static bool number(const char **text, long *value)
 static bool add_range(long from, long to, int *ranks, int room, int *count, struct failure *failure)
 {
     if (from < 1 || to > RANKS_MOST) {
-        failure_set(failure, FAILURE_USAGE, "%ld ranks: there must be between 1 and %d", from < 1 ? from : to, RANKS_MOST);
+        failure_set(failure, FAILURE_USAGE, "%ld ranks: there must be between 1 and %d",
+                    from < 1 ? from : to, RANKS_MOST);
         return false;
     }
     for (long n = from; n <= to; n++) {
@@ -44,7 +45,8 @@ bool ranks_parse(const char *text, int *ranks, int room, int *count, struct fail
                 break;
         }
         if (from > to) {
-            failure_set(failure, FAILURE_USAGE, "'%s': the range %ld..%ld is empty", text, from, to);
+            failure_set(failure, FAILURE_USAGE, "'%s': the range %ld..%ld is empty", text, from,
+                        to);
             return false;
         }
         if (!add_range(from, to, ranks, room, count, failure))
@@ -55,6 +57,7 @@ bool ranks_parse(const char *text, int *ranks, int room, int *count, struct fail
         at += *at == ',';
         at += strspn(at, " ");
     }
-    failure_set(failure, FAILURE_USAGE, "'%s' is not a list of rank counts such as 16, 2,3,5 or 2..8", text);
+    failure_set(failure, FAILURE_USAGE,
+                "'%s' is not a list of rank counts such as 16, 2,3,5 or 2..8", text);
     return false;
 }

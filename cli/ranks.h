@@ -8,7 +8,8 @@
 
 enum { RANKS_MOST = 1 << 20 };
 
-/* Fills `ranks`; false with a sentence that names what is wrong. Blanks are allowed between items. */
+/* Fills `ranks`; false with a sentence that names what is wrong. Blanks are allowed between items.
+ */
 bool ranks_parse(const char *text, int *ranks, int room, int *count, struct failure *failure);
 
 #endif

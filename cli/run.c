@@ -26,17 +26,19 @@ static void present(const struct job *job, const struct verdict *verdict)
 static struct viz_run_info info_of(const struct job *job, const struct verdict *verdict)
 {
     static const char *const models[] = {"eager", "rendezvous", "batch"};
-    return (struct viz_run_info){.scenario = job->name,
-                                 .verdict = verdict->passed ? "PASS" : "FAIL",
-                                 .model = models[job->world.send_model],
-                                 .version = SIMRUN_VERSION,
-                                 .seed = job->world.seed,
-                                 .ranks = (uint32_t)job->world.ranks,
-                                 .seconds = (double)(verdict->result.ended_ns - verdict->result.started_ns) * 1e-9};
+    return (struct viz_run_info){
+        .scenario = job->name,
+        .verdict = verdict->passed ? "PASS" : "FAIL",
+        .model = models[job->world.send_model],
+        .version = SIMRUN_VERSION,
+        .seed = job->world.seed,
+        .ranks = (uint32_t)job->world.ranks,
+        .seconds = (double)(verdict->result.ended_ns - verdict->result.started_ns) * 1e-9};
 }
 
 /* The files asked for; a failure to write one is worse than any finding. */
-static int write_outputs(const struct job *job, const struct run_options *options, const struct verdict *verdict, int status)
+static int write_outputs(const struct job *job, const struct run_options *options,
+                         const struct verdict *verdict, int status)
 {
     struct failure failure = {0};
     const struct trace *trace = verdict->result.trace;
@@ -45,7 +47,8 @@ static int write_outputs(const struct job *job, const struct run_options *option
     struct viz_options graph = viz_options_default();
     struct viz_run_info info = info_of(job, verdict);
     struct viz_report_run report = {&info, trace, &verdict->findings};
-    bool good = !options->dot || output_graph(options->dot, trace, &verdict->findings, &graph, &failure);
+    bool good =
+        !options->dot || output_graph(options->dot, trace, &verdict->findings, &graph, &failure);
     good = good && (!options->html || output_report(options->html, &report, 1, &failure));
     return good ? status : report_failure(&failure);
 }
@@ -86,11 +89,16 @@ static bool options_after_program(int argc, char **argv, int at)
         for (const struct option_row *row = run_option_rows; row->name; row++) {
             char long_form[40];
             snprintf(long_form, sizeof long_form, "--%s", row->name);
-            bool is_option = !strcmp(argv[i], long_form) || (row->letter == 'n' && (!strcmp(argv[i], "-n") || !strcmp(argv[i], "-np")));
+            bool is_option =
+                !strcmp(argv[i], long_form) ||
+                (row->letter == 'n' && (!strcmp(argv[i], "-n") || !strcmp(argv[i], "-np")));
             if (!is_option || strchr(argv[at], '/'))
                 continue;
-            fprintf(stderr, "simrun run: options stand before the scenario; did you mean\n  simrun %s%s%s %s\n", argv[i],
-                    row->argument && i + 1 < argc ? " " : "", row->argument && i + 1 < argc ? argv[i + 1] : "", argv[at]);
+            fprintf(
+                stderr,
+                "simrun run: options stand before the scenario; did you mean\n  simrun %s%s%s %s\n",
+                argv[i], row->argument && i + 1 < argc ? " " : "",
+                row->argument && i + 1 < argc ? argv[i + 1] : "", argv[at]);
             return true;
         }
     }
@@ -115,7 +123,8 @@ int command_run(int argc, char **argv)
     struct job job;
     struct failure failure = {0};
     int ranks[64], count;
-    if (!session_prepare(argv[at], argc - at, argv + at, &options, &job, ranks, 64, &count, &failure))
+    if (!session_prepare(argv[at], argc - at, argv + at, &options, &job, ranks, 64, &count,
+                         &failure))
         return report_failure(&failure);
     if (options.rank_count) {
         count = options.rank_count;

@@ -10,7 +10,8 @@
 
 void run_options_init(struct run_options *options)
 {
-    *options = (struct run_options){.order = -1, .database = "./simrun.db", .record = RECORD_LEVEL_OPS};
+    *options =
+        (struct run_options){.order = -1, .database = "./simrun.db", .record = RECORD_LEVEL_OPS};
     sim_world_options_init(&options->world);
 }
 
@@ -24,7 +25,8 @@ static bool set_ranks(void *target, const char *value)
 {
     struct run_options *options = target;
     struct failure failure = {0};
-    if (ranks_parse(value, options->ranks, (int)(sizeof options->ranks / sizeof *options->ranks), &options->rank_count, &failure))
+    if (ranks_parse(value, options->ranks, (int)(sizeof options->ranks / sizeof *options->ranks),
+                    &options->rank_count, &failure))
         return true;
     fprintf(stderr, "simrun: --ranks %s\n", failure.text);
     return false;
@@ -185,18 +187,18 @@ static bool add_allow(void *target, const char *value)
     return true;
 }
 
-#define TEXT(field)                                                                                                            \
-    static bool set_##field(void *target, const char *value)                                                                   \
-    {                                                                                                                          \
-        ((struct run_options *)target)->field = value;                                                                         \
-        return true;                                                                                                           \
+#define TEXT(field)                                                                                \
+    static bool set_##field(void *target, const char *value)                                       \
+    {                                                                                              \
+        ((struct run_options *)target)->field = value;                                             \
+        return true;                                                                               \
     }
-#define SWITCH(field, member)                                                                                                  \
-    static bool set_##field(void *target, const char *value)                                                                   \
-    {                                                                                                                          \
-        (void)value;                                                                                                           \
-        ((struct run_options *)target)->member = true;                                                                         \
-        return true;                                                                                                           \
+#define SWITCH(field, member)                                                                      \
+    static bool set_##field(void *target, const char *value)                                       \
+    {                                                                                              \
+        (void)value;                                                                               \
+        ((struct run_options *)target)->member = true;                                             \
+        return true;                                                                               \
     }
 
 TEXT(mutant)
@@ -225,13 +227,15 @@ static bool set_os_threads(void *target, const char *value)
 }
 
 const struct option_row run_option_rows[] = {
-    {"ranks", 'n', "LIST", "numbers of ranks: 16, 2,3,5,7 or 2..8 (default: the scenario's)", set_ranks},
+    {"ranks", 'n', "LIST", "numbers of ranks: 16, 2,3,5,7 or 2..8 (default: the scenario's)",
+     set_ranks},
     {"send", 0, "MODEL", "eager[:BYTES|:unlimited], rendezvous, batch or all", set_send},
     {"order", 0, "ORDER", "order of backward passes: program or data", set_order},
     {"seed", 0, "N", "let a pseudo-random stream make every choice", set_seed},
     {"os-threads", 0, NULL, "each rank an OS thread instead of a fiber", set_os_threads},
     {"strict", 0, NULL, "every collective synchronises all its ranks", set_strict},
-    {"reduce-order", 0, "ORDER", "association of reductions: linear, tree, ring or seed", set_reduce_order},
+    {"reduce-order", 0, "ORDER", "association of reductions: linear, tree, ring or seed",
+     set_reduce_order},
     {"loader", 0, "KIND", "clone (default), dlopen or shared", set_loader},
     {"stack-size", 0, "BYTES", "of each rank, such as 256K (default) or 8M", set_stack},
     {"timeout", 0, "SECONDS", "end a run that has no verdict by then", set_timeout},

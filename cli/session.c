@@ -27,17 +27,20 @@ static bool allows(const char *rule, const struct finding *finding, const struct
     if (!rule[length])
         return true;
     char where[256];
-    return rule[length] == ':' && !strcmp(rule + length + 1, trace_site_text(trace, finding->site, where, sizeof where));
+    return rule[length] == ':' &&
+           !strcmp(rule + length + 1, trace_site_text(trace, finding->site, where, sizeof where));
 }
 
-static void mark_allowed(struct findings *findings, const struct run_options *options, const struct trace *trace)
+static void mark_allowed(struct findings *findings, const struct run_options *options,
+                         const struct trace *trace)
 {
     for (size_t i = 0; i < findings->count; i++)
         for (int k = 0; k < options->allow_count; k++)
             findings->items[i].allowed |= allows(options->allow[k], &findings->items[i], trace);
 }
 
-static bool has_passed(const struct findings *findings, const struct job_result *result, enum severity threshold)
+static bool has_passed(const struct findings *findings, const struct job_result *result,
+                       enum severity threshold)
 {
     for (size_t i = 0; i < findings->count; i++)
         if (!findings->items[i].allowed && findings->items[i].severity >= threshold)
@@ -45,14 +48,16 @@ static bool has_passed(const struct findings *findings, const struct job_result 
     return result->outcome != OUTCOME_TIMEOUT && !result->crash[0];
 }
 
-static int exit_status(bool passed, const struct job_result *result, const struct findings *findings)
+static int exit_status(bool passed, const struct job_result *result,
+                       const struct findings *findings)
 {
     if (passed)
         return EXIT_PASSED;
     return result->outcome == OUTCOME_TIMEOUT && !findings->count ? EXIT_TIMEOUT : EXIT_FINDINGS;
 }
 
-bool session_judge(const struct job *job, const struct run_options *options, struct verdict *verdict, struct failure *failure)
+bool session_judge(const struct job *job, const struct run_options *options,
+                   struct verdict *verdict, struct failure *failure)
 {
     *verdict = (struct verdict){.status = EXIT_INTERNAL};
     findings_init(&verdict->findings);
@@ -65,7 +70,8 @@ bool session_judge(const struct job *job, const struct run_options *options, str
     if (verdict->result.trace)
         check_trace(verdict->result.trace, &checks, &verdict->findings);
     mark_allowed(&verdict->findings, options, verdict->result.trace);
-    verdict->passed = has_passed(&verdict->findings, &verdict->result, severity_named(options->fail_on));
+    verdict->passed =
+        has_passed(&verdict->findings, &verdict->result, severity_named(options->fail_on));
     verdict->status = exit_status(verdict->passed, &verdict->result, &verdict->findings);
     return true;
 }
@@ -89,7 +95,8 @@ static void usual_ranks(const struct catalogue_entry *entry, int *ranks, int roo
     }
 }
 
-static bool from_catalogue(const char *word, struct job *job, int *ranks, int room, int *rank_count, struct failure *failure)
+static bool from_catalogue(const char *word, struct job *job, int *ranks, int room, int *rank_count,
+                           struct failure *failure)
 {
     struct catalogue catalogue;
     if (!catalogue_read(&catalogue, failure))
@@ -100,15 +107,16 @@ static bool from_catalogue(const char *word, struct job *job, int *ranks, int ro
         usual_ranks(entry, ranks, room, rank_count);
     } else {
         const char *near = catalogue_did_you_mean(&catalogue, word);
-        failure_set(failure, FAILURE_INPUT, "no scenario and no file '%s'%s%s%s; see 'simrun list'", word, near ? "; did you mean '" : "",
-                    near ? near : "", near ? "'?" : "");
+        failure_set(failure, FAILURE_INPUT, "no scenario and no file '%s'%s%s%s; see 'simrun list'",
+                    word, near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
     }
     catalogue_release(&catalogue);
     return entry != NULL;
 }
 
-bool session_prepare(const char *word, int argc, char **argv, const struct run_options *options, struct job *job, int *ranks,
-                     int room, int *rank_count, struct failure *failure)
+bool session_prepare(const char *word, int argc, char **argv, const struct run_options *options,
+                     struct job *job, int *ranks, int room, int *rank_count,
+                     struct failure *failure)
 {
     *job = (struct job){.argc = argc,
                         .argv = argv,
@@ -119,7 +127,8 @@ bool session_prepare(const char *word, int argc, char **argv, const struct run_o
                         .order = options->order,
                         .mutant = options->mutant,
                         .gradients = !options->no_gradients && options->record >= RECORD_LEVEL_OPS,
-                        .workers = options->workers ? options->workers : (int)sysconf(_SC_NPROCESSORS_ONLN),
+                        .workers = options->workers ? options->workers
+                                                    : (int)sysconf(_SC_NPROCESSORS_ONLN),
                         .check_elements = options->check_elements};
     snprintf(job->name, sizeof job->name, "%s", word);
     *rank_count = 0;

@@ -1,4 +1,5 @@
-/* One job judged: run, checked, allowed findings marked. What run, the catalogue and the benches share. */
+/* One job judged: run, checked, allowed findings marked. What run, the catalogue and the benches
+ * share. */
 #ifndef CLI_SESSION_H
 #define CLI_SESSION_H
 
@@ -13,12 +14,15 @@ struct verdict {
     int status; /* exit status of this job alone */
 };
 
-/* What to run for a word: a file when the word names one, else a scenario of the catalogue. Fills name, source, object and the
- * arguments; `ranks` gets the numbers of ranks to use when none were asked for. */
-bool session_prepare(const char *word, int argc, char **argv, const struct run_options *options, struct job *job, int *ranks,
-                     int room, int *rank_count, struct failure *failure);
+/* What to run for a word: a file when the word names one, else a scenario of the catalogue. Fills
+ * name, source, object and the arguments; `ranks` gets the numbers of ranks to use when none were
+ * asked for. */
+bool session_prepare(const char *word, int argc, char **argv, const struct run_options *options,
+                     struct job *job, int *ranks, int room, int *rank_count,
+                     struct failure *failure);
 /* False when the job could not be run at all. Release the verdict in either case. */
-bool session_judge(const struct job *job, const struct run_options *options, struct verdict *verdict, struct failure *failure);
+bool session_judge(const struct job *job, const struct run_options *options,
+                   struct verdict *verdict, struct failure *failure);
 void verdict_release(struct verdict *verdict);
 
 #endif

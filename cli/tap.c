@@ -24,7 +24,8 @@ static bool lists_code(const char *codes, const char *code)
     return at && (at == codes || at[-1] == ' ');
 }
 
-/* A finding belongs to the first check that lists its code; to none: to the last line, "no other finding". */
+/* A finding belongs to the first check that lists its code; to none: to the last line, "no other
+ * finding". */
 static bool belongs(const struct finding *finding, size_t check)
 {
     for (size_t i = 0; check_property_at(i); i++)
@@ -55,7 +56,8 @@ static void diagnose(FILE *out, const struct trace *trace, const struct finding 
 {
     fputs("  ---\n", out);
     quoted(out, "message", finding->title);
-    fprintf(out, "  severity: %s\n  code: %s\n  fingerprint: %s\n", severity_text(finding->severity), finding->code, finding->fingerprint);
+    fprintf(out, "  severity: %s\n  code: %s\n  fingerprint: %s\n",
+            severity_text(finding->severity), finding->code, finding->fingerprint);
     if (trace && finding->site != TRACE_NO) {
         quoted(out, "file", trace->sites[finding->site].file);
         fprintf(out, "  line: %d\n", trace->sites[finding->site].line);
@@ -64,7 +66,8 @@ static void diagnose(FILE *out, const struct trace *trace, const struct finding 
     fputs("  ...\n", out);
 }
 
-static void one_check(FILE *out, const struct job *job, const struct verdict *verdict, size_t check, int *number)
+static void one_check(FILE *out, const struct job *job, const struct verdict *verdict, size_t check,
+                      int *number)
 {
     const struct check_property *property = check_property_at(check);
     const struct finding *worst = NULL;
@@ -77,8 +80,9 @@ static void one_check(FILE *out, const struct job *job, const struct verdict *ve
         worst = worst ? worst : finding;
     }
     bool todo = worst && worst->allowed && !failed;
-    fprintf(out, "%sok %d - %s/ranks=%d: %s%s\n", failed || todo ? "not " : "", ++*number, job->name, job->world.ranks,
-            property ? property->name : "nothing else", todo ? " # TODO allowed" : "");
+    fprintf(out, "%sok %d - %s/ranks=%d: %s%s\n", failed || todo ? "not " : "", ++*number,
+            job->name, job->world.ranks, property ? property->name : "nothing else",
+            todo ? " # TODO allowed" : "");
     for (size_t i = 0; i < verdict->findings.count; i++)
         if (belongs(&verdict->findings.items[i], check))
             diagnose(out, verdict->result.trace, &verdict->findings.items[i]);

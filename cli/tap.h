@@ -1,4 +1,5 @@
-/* A run as TAP 13: one test per check, with names that stay the same from run to run; a YAML block under each failure. */
+/* A run as TAP 13: one test per check, with names that stay the same from run to run; a YAML block
+ * under each failure. */
 #ifndef CLI_TAP_H
 #define CLI_TAP_H
 

@@ -64,7 +64,8 @@ static void move(struct sim_world *world, struct sim_batch *list)
             after = member->batch_next; /* completion may hand the request back to its owner */
             struct sim_request *partner = member->partner;
             member->batch = NULL;
-            if (!partner->batch) { /* the second of a pair to be seen: both sides are released now */
+            if (!partner
+                     ->batch) { /* the second of a pair to be seen: both sides are released now */
                 bool sends = member->kind == SIM_REQUEST_SEND;
                 sim_transfer(sends ? member : partner, sends ? partner : member);
             }

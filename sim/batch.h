@@ -1,5 +1,6 @@
-/* Atomic batches: under that progress model a group of operations started together moves only when every member is matched with a
- * member of a batch that can move too (greatest fixed point). An operation outside a batch is a batch of one.
+/* Atomic batches: under that progress model a group of operations started together moves only when
+ * every member is matched with a member of a batch that can move too (greatest fixed point). An
+ * operation outside a batch is a batch of one.
  *
  * A batch is sealed when its last operation has been started; before that it cannot move. */
 #ifndef SIM_BATCH_H

@@ -50,9 +50,11 @@ static int attach(const char *function, void *buffer, MPI_Count size)
     if (!rank)
         return MPI_ERR_OTHER;
     if (rank->bsend)
-        return sim_error_raise(MPI_COMM_NULL, MPI_ERR_BUFFER, function, "a buffer is attached already: detach it first");
+        return sim_error_raise(MPI_COMM_NULL, MPI_ERR_BUFFER, function,
+                               "a buffer is attached already: detach it first");
     if (size < 0)
-        return sim_error_raise(MPI_COMM_NULL, MPI_ERR_ARG, function, "size is %lld: it must not be negative", (long long)size);
+        return sim_error_raise(MPI_COMM_NULL, MPI_ERR_ARG, function,
+                               "size is %lld: it must not be negative", (long long)size);
     rank->bsend = calloc(1, sizeof *rank->bsend);
     assert(rank->bsend && "out of memory for an attached buffer");
     rank->bsend->buffer = buffer;

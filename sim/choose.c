@@ -45,13 +45,15 @@ static void *grow(void *array, size_t *room, size_t needed, size_t size)
     return bigger;
 }
 
-static void log_choice(struct sim_choice_log *log, struct sim_choice choice, const struct sim_alternative *alternatives)
+static void log_choice(struct sim_choice_log *log, struct sim_choice choice,
+                       const struct sim_alternative *alternatives)
 {
     log->choices = grow(log->choices, &log->room, log->count + 1, sizeof *log->choices);
     if (alternatives) {
-        log->alternatives = grow(log->alternatives, &log->alternative_room, log->alternative_count + choice.n,
-                                 sizeof *log->alternatives);
-        memcpy(log->alternatives + log->alternative_count, alternatives, choice.n * sizeof *alternatives);
+        log->alternatives = grow(log->alternatives, &log->alternative_room,
+                                 log->alternative_count + choice.n, sizeof *log->alternatives);
+        memcpy(log->alternatives + log->alternative_count, alternatives,
+               choice.n * sizeof *alternatives);
         choice.first_alternative = log->alternative_count;
         log->alternative_count += choice.n;
     }

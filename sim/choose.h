@@ -2,8 +2,8 @@
  *
  *  default    always 0: the machine's natural order
  *  seed       a pseudo-random stream that depends on nothing but the seed
- *  recorded   the picks of an earlier run; a pick that does not fit is `diverged`, and the rest is default
- *  enumerate  a forced prefix, then 0; together with the log this is what an explorer needs
+ *  recorded   the picks of an earlier run; a pick that does not fit is `diverged`, and the rest is
+ * default enumerate  a forced prefix, then 0; together with the log this is what an explorer needs
  *
  * Every call with more than one alternative is appended to the log when logging is on. */
 #ifndef SIM_CHOOSE_H
@@ -13,10 +13,16 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum sim_choose_driver { SIM_CHOOSE_DEFAULT, SIM_CHOOSE_SEED, SIM_CHOOSE_RECORDED, SIM_CHOOSE_ENUMERATE };
+enum sim_choose_driver {
+    SIM_CHOOSE_DEFAULT,
+    SIM_CHOOSE_SEED,
+    SIM_CHOOSE_RECORDED,
+    SIM_CHOOSE_ENUMERATE
+};
 
-/* One alternative, in terms that do not change when unrelated choices do: a wildcard's alternative is "the n-th posted receive
- * of `rank` takes the k-th message of `source`"; a ready-queue pick is the node's id. */
+/* One alternative, in terms that do not change when unrelated choices do: a wildcard's alternative
+ * is "the n-th posted receive of `rank` takes the k-th message of `source`"; a ready-queue pick is
+ * the node's id. */
 struct sim_alternative {
     uint32_t rank;
     uint32_t object; /* number of the receive, node or request on its rank */
@@ -28,7 +34,8 @@ struct sim_choice {
     uint32_t kind; /* MPIX_CHOOSE_* */
     uint32_t rank; /* who chose; UINT32_MAX: the machine at quiescence */
     uint32_t n, picked;
-    size_t first_alternative; /* into the log's alternatives, n of them; SIZE_MAX when none were given */
+    size_t first_alternative; /* into the log's alternatives, n of them; SIZE_MAX when none were
+                                 given */
 };
 
 struct sim_choice_log {
@@ -40,7 +47,7 @@ struct sim_choice_log {
 
 struct sim_chooser {
     enum sim_choose_driver driver;
-    uint64_t state; /* of the seeded stream */
+    uint64_t state;         /* of the seeded stream */
     const uint32_t *forced; /* recorded or enumerated prefix; not owned */
     size_t forced_count;
     size_t position;
@@ -54,7 +61,8 @@ void sim_chooser_release(struct sim_chooser *chooser);
 /* An index below n. `alternatives` may be NULL; n == 1 costs nothing and is not logged. */
 uint32_t sim_choose(struct sim_chooser *chooser, uint32_t kind, uint32_t rank, uint32_t n,
                     const struct sim_alternative *alternatives);
-/* The next number of the seeded stream (splitmix64): for faults and reduction orders that a seed decides. */
+/* The next number of the seeded stream (splitmix64): for faults and reduction orders that a seed
+ * decides. */
 uint64_t sim_chooser_random(struct sim_chooser *chooser);
 /* The number `index` of the stream of `seed`, with no state at all. */
 uint64_t sim_random(uint64_t seed, uint64_t index);

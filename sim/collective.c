@@ -1,4 +1,5 @@
-/* The rendezvous of a collective: arrival, checking, completion. What is moved is in collective_data.c and collective_reduce.c. */
+/* The rendezvous of a collective: arrival, checking, completion. What is moved is in
+ * collective_data.c and collective_reduce.c. */
 #include "sim/collective.h"
 
 #include "sim/error.h"
@@ -42,7 +43,8 @@ void sim_block_move(struct sim_block from, struct sim_block to, int *error)
         sim_datatype_transfer(from.data, from.type, from.count, to.data, to.type, to.count);
 }
 
-/* --- the list of collectives under way -------------------------------------------------------------------------------------- */
+/* --- the list of collectives under way
+ * -------------------------------------------------------------------------------------- */
 
 static struct sim_collective *collective_new(struct sim_context *context, uint32_t number)
 {
@@ -51,7 +53,8 @@ static struct sim_collective *collective_new(struct sim_context *context, uint32
         context->spare_collective = collective->next;
     } else {
         collective = malloc(sizeof *collective);
-        struct sim_collective_call **calls = malloc((size_t)context->size * sizeof(struct sim_collective_call *));
+        struct sim_collective_call **calls =
+            malloc((size_t)context->size * sizeof(struct sim_collective_call *));
         assert(collective && calls && "out of memory for a collective");
         collective->calls = calls;
     }
@@ -81,7 +84,8 @@ static struct sim_collective *collective_find(struct sim_context *context, uint3
     return *link;
 }
 
-/* A call that outlives its member's MPI call keeps types and op, which the program may free at once. */
+/* A call that outlives its member's MPI call keeps types and op, which the program may free at
+ * once. */
 static void call_retain(const struct sim_collective_call *call)
 {
     if (call->send.type)
@@ -125,7 +129,9 @@ static void collective_retire(struct sim_collective *collective)
     context->spare_collective = collective;
 }
 
-/* --- completion ------------------------------------------------------------------------------------------------------------- */
+/* --- completion
+ * -------------------------------------------------------------------------------------------------------------
+ */
 
 static void call_complete(struct sim_collective_call *call)
 {
@@ -138,7 +144,8 @@ static void call_complete(struct sim_collective_call *call)
     }
 }
 
-/* Stands for the call of a member that has gone on: its own may be gone from its stack. Never written. */
+/* Stands for the call of a member that has gone on: its own may be gone from its stack. Never
+ * written. */
 static const struct sim_collective_call gone_on = {.done = true};
 
 static void member_complete(struct sim_collective *collective, int rank)
@@ -158,7 +165,8 @@ static void complete_all(struct sim_collective *collective)
             member_complete(collective, r);
 }
 
-/* The bytes a side spans, to copy them aside whatever the type: from lowest to highest address touched. */
+/* The bytes a side spans, to copy them aside whatever the type: from lowest to highest address
+ * touched. */
 static void side_span(const struct sim_side *side, int peers, const char **from, size_t *bytes)
 {
     const char *low = NULL, *high = NULL;
@@ -170,7 +178,8 @@ static void side_span(const struct sim_side *side, int peers, const char **from,
         if (!block.count || !block.type->size)
             continue;
         const char *start = block.data + block.type->true_lb;
-        const char *end = start + (ptrdiff_t)(block.count - 1) * block.type->extent + block.type->true_extent;
+        const char *end =
+            start + (ptrdiff_t)(block.count - 1) * block.type->extent + block.type->true_extent;
         low = !low || start < low ? start : low;
         high = !high || end > high ? end : high;
     }
@@ -178,7 +187,8 @@ static void side_span(const struct sim_side *side, int peers, const char **from,
     *bytes = low ? (size_t)(high - low) : 0;
 }
 
-/* Whether this member may leave its data behind and go on. A stashed call is a copy that owns a copy of the data. */
+/* Whether this member may leave its data behind and go on. A stashed call is a copy that owns a
+ * copy of the data. */
 static bool try_to_stash(struct sim_collective *collective, int rank, int peers)
 {
     struct sim_collective_call *call = collective->calls[rank];
@@ -212,16 +222,21 @@ static bool try_to_stash(struct sim_collective *collective, int rank, int peers)
     return true;
 }
 
-/* --- arrival ---------------------------------------------------------------------------------------------------------------- */
+/* --- arrival
+ * ----------------------------------------------------------------------------------------------------------------
+ */
 
-static void complain(struct sim_collective *collective, int error, const char *what, const char *mine, const char *theirs, int rank)
+static void complain(struct sim_collective *collective, int error, const char *what,
+                     const char *mine, const char *theirs, int rank)
 {
     if (collective->error)
         return;
     collective->error = error;
     struct sim_context *context = collective->context;
-    snprintf(collective->complaint, sizeof collective->complaint, "%s differ: rank %d says %s, rank %d says %s", what,
-             sim_context_world_rank(context, rank), mine, sim_context_world_rank(context, collective->first), theirs);
+    snprintf(collective->complaint, sizeof collective->complaint,
+             "%s differ: rank %d says %s, rank %d says %s", what,
+             sim_context_world_rank(context, rank), mine,
+             sim_context_world_rank(context, collective->first), theirs);
 }
 
 static size_t amount(const struct sim_collective_call *call)
@@ -241,17 +256,20 @@ static const char *op_name(const struct sim_op *op)
     return op->predefined ? op->label : "an op of the program";
 }
 
-static void check_against_first(struct sim_collective *collective, const struct sim_collective_call *call, int rank)
+static void check_against_first(struct sim_collective *collective,
+                                const struct sim_collective_call *call, int rank)
 {
     char mine[32], theirs[32];
     if (call->kind != collective->kind) {
-        complain(collective, MPI_ERR_OTHER, "collectives", call->kind->name, collective->kind->name, rank);
+        complain(collective, MPI_ERR_OTHER, "collectives", call->kind->name, collective->kind->name,
+                 rank);
     } else if (call->kind->rooted && call->root != collective->first_root) {
         snprintf(mine, sizeof mine, "root %d", call->root);
         snprintf(theirs, sizeof theirs, "root %d", collective->first_root);
         complain(collective, MPI_ERR_ROOT, "roots", mine, theirs, rank);
     } else if (call->kind->reduces && !same_op(call->op, collective->first_op)) {
-        complain(collective, MPI_ERR_OP, "reduction ops", op_name(call->op), op_name(collective->first_op), rank);
+        complain(collective, MPI_ERR_OP, "reduction ops", op_name(call->op),
+                 op_name(collective->first_op), rank);
     } else if (call->kind->uniform && amount(call) != collective->first_amount) {
         snprintf(mine, sizeof mine, "%zu bytes", amount(call));
         snprintf(theirs, sizeof theirs, "%zu bytes", collective->first_amount);
@@ -261,7 +279,8 @@ static void check_against_first(struct sim_collective *collective, const struct 
 
 static void advance_prefix(struct sim_collective *collective)
 {
-    while (collective->next_prefix < collective->size && collective->calls[collective->next_prefix]) {
+    while (collective->next_prefix < collective->size &&
+           collective->calls[collective->next_prefix]) {
         int rank = collective->next_prefix++;
         collective->kind->advance(collective, rank);
         member_complete(collective, rank);
@@ -335,10 +354,12 @@ static void arrive(struct sim_collective_call *call)
         for (int r = 0; r < collective->size; r++)
             if (collective->calls[r] && !collective->calls[r]->done) {
                 collective->calls[r]->error = collective->error;
-                memcpy(collective->calls[r]->comm->owner->complaint, collective->complaint, sizeof collective->complaint);
+                memcpy(collective->calls[r]->comm->owner->complaint, collective->complaint,
+                       sizeof collective->complaint);
             }
         complete_all(collective);
-    } else if (context->world->options.strict_collectives || call->kind->synchronisation == SIM_NEEDS_ALL) {
+    } else if (context->world->options.strict_collectives ||
+               call->kind->synchronisation == SIM_NEEDS_ALL) {
         arrived_strictly(collective);
     } else if (call->kind->synchronisation == SIM_PREFIX) {
         advance_prefix(collective);
@@ -354,7 +375,8 @@ static void arrive(struct sim_collective_call *call)
 static int raise_call(const struct sim_collective_call *call, const char *complaint)
 {
     call->comm->owner->mismatch = true;
-    int error = sim_error_raise(sim_comm_handle(call->comm), call->error, call->kind->name, "%s", complaint);
+    int error = sim_error_raise(sim_comm_handle(call->comm), call->error, call->kind->name, "%s",
+                                complaint);
     call->comm->owner->mismatch = false;
     return error;
 }
@@ -377,7 +399,8 @@ int sim_collective_run(struct sim_collective_call *call)
     sim_world_leave(world);
     if (!call->error)
         return MPI_SUCCESS;
-    return raise_call(call, rank->complaint[0] ? rank->complaint : "the members do not agree on the amount of data");
+    return raise_call(call, rank->complaint[0] ? rank->complaint
+                                               : "the members do not agree on the amount of data");
 }
 
 static void start_again(struct sim_request *request)

@@ -1,11 +1,13 @@
 /* Collectives: each is one rendezvous, not a tree of messages.
  *
- * The n-th collective of every member of a communicator is one sim_collective: members leave their arguments (a call) and the data are
- * moved between the members' buffers in rank order, so results are the same bits every time. When a member may go on is the kind's
- * synchronisation: by default only as far as the data flow forces, with strict collectives always all together.
+ * The n-th collective of every member of a communicator is one sim_collective: members leave their
+ * arguments (a call) and the data are moved between the members' buffers in rank order, so results
+ * are the same bits every time. When a member may go on is the kind's synchronisation: by default
+ * only as far as the data flow forces, with strict collectives always all together.
  *
- * Invariants: a collective is in its context's list while a member is missing or not complete; calls[r] is NULL before r has come
- * and must not be followed once r is complete, unless it is a stashed copy, which owns its data. */
+ * Invariants: a collective is in its context's list while a member is missing or not complete;
+ * calls[r] is NULL before r has come and must not be followed once r is complete, unless it is a
+ * stashed copy, which owns its data. */
 #ifndef SIM_COLLECTIVE_H
 #define SIM_COLLECTIVE_H
 
@@ -13,10 +15,10 @@
 #include "sim/request.h"
 
 enum sim_synchronisation {
-    SIM_NEEDS_ALL,  /* everybody waits for everybody */
-    SIM_FROM_ROOT,  /* others wait for the root */
-    SIM_TO_ROOT,    /* the root waits for the others */
-    SIM_PREFIX      /* rank i waits for ranks below i */
+    SIM_NEEDS_ALL, /* everybody waits for everybody */
+    SIM_FROM_ROOT, /* others wait for the root */
+    SIM_TO_ROOT,   /* the root waits for the others */
+    SIM_PREFIX     /* rank i waits for ranks below i */
 };
 
 /* Counts or displacements of a v-form, in either width; both NULL when the form has none. */
@@ -39,9 +41,11 @@ struct sim_side { /* one side of the data: a buffer in blocks per peer, or one b
     void *buffer;
     size_t count;
     const struct sim_datatype *type;
-    bool vectored, typed; /* whether what follows is set: a call is cleared often, and this keeps it short */
-    struct sim_counts counts, displacements; /* v-forms; displacements in extents, in bytes for w-forms */
-    const MPI_Datatype *types;               /* w-forms */
+    bool vectored,
+        typed; /* whether what follows is set: a call is cleared often, and this keeps it short */
+    struct sim_counts counts,
+        displacements;         /* v-forms; displacements in extents, in bytes for w-forms */
+    const MPI_Datatype *types; /* w-forms */
 };
 
 struct sim_collective;
@@ -52,7 +56,8 @@ struct sim_collective_kind {
     enum sim_synchronisation synchronisation;
     /* Moves the data once everybody (NEEDS_ALL, TO_ROOT) has come; errors go to calls[r]->error. */
     void (*execute)(struct sim_collective *collective);
-    /* FROM_ROOT: moves the root's data to one member. PREFIX: extends the running result by the next member. */
+    /* FROM_ROOT: moves the root's data to one member. PREFIX: extends the running result by the
+     * next member. */
     void (*advance)(struct sim_collective *collective, int rank);
     bool uniform; /* all members must give the same amount of data */
     bool reduces; /* and the same op */
@@ -68,10 +73,10 @@ struct sim_collective_call {
     int root;
     int error;
     bool done, stashed;
-    struct sim_rank *waiter;      /* blocked in the blocking form */
-    struct sim_request *request;  /* the nonblocking form's request */
-    void *result;                 /* what a constructor hands to this member */
-    const void *argument;         /* what a constructor needs from it */
+    struct sim_rank *waiter;     /* blocked in the blocking form */
+    struct sim_request *request; /* the nonblocking form's request */
+    void *result;                /* what a constructor hands to this member */
+    const void *argument;        /* what a constructor needs from it */
     struct sim_collective_call *next_stashed;
 };
 
@@ -90,10 +95,12 @@ struct sim_collective {
     void *running;       /* PREFIX: the running result */
     size_t running_bytes;
     struct sim_collective_call **calls;
-    struct sim_collective_call *stashed; /* copies of calls whose members have gone on, freed with the collective */
+    struct sim_collective_call
+        *stashed; /* copies of calls whose members have gone on, freed with the collective */
 };
 
-/* Takes part: blocks until this member may go on. Returns the error class to hand back (already raised). */
+/* Takes part: blocks until this member may go on. Returns the error class to hand back (already
+ * raised). */
 int sim_collective_run(struct sim_collective_call *call);
 /* Takes part without blocking; the call is copied into the request. */
 int sim_collective_start(const struct sim_collective_call *call, MPI_Request *handle);

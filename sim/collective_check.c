@@ -3,8 +3,8 @@
 #include "sim/error.h"
 #include "sim/point.h"
 
-
-int sim_call_begin(struct sim_collective_call *call, const struct sim_collective_kind *kind, MPI_Comm handle)
+int sim_call_begin(struct sim_collective_call *call, const struct sim_collective_kind *kind,
+                   MPI_Comm handle)
 {
     call->kind = kind;
     call->send.buffer = call->receive.buffer = NULL;
@@ -20,11 +20,13 @@ int sim_call_begin(struct sim_collective_call *call, const struct sim_collective
         return MPI_ERR_OTHER;
     call->comm = sim_comm_get(rank, handle);
     if (call->comm && call->comm->context->remote)
-        return sim_error_raise(handle, MPI_ERR_UNSUPPORTED_OPERATION, kind->name, "collectives on intercommunicators are not provided");
+        return sim_error_raise(handle, MPI_ERR_UNSUPPORTED_OPERATION, kind->name,
+                               "collectives on intercommunicators are not provided");
     if (call->comm)
         return MPI_SUCCESS;
     return sim_error_raise(MPI_COMM_NULL, MPI_ERR_COMM, kind->name, "communicator is %s",
-                           handle == MPI_COMM_NULL ? "MPI_COMM_NULL" : "not a valid handle of this rank");
+                           handle == MPI_COMM_NULL ? "MPI_COMM_NULL"
+                                                   : "not a valid handle of this rank");
 }
 
 int sim_call_fail(const struct sim_collective_call *call, int error, const char *sentence)
@@ -37,21 +39,25 @@ int sim_call_root(struct sim_collective_call *call, int root)
     call->root = root;
     if (root >= 0 && root < call->comm->size)
         return MPI_SUCCESS;
-    return sim_error_raise(sim_comm_handle(call->comm), MPI_ERR_ROOT, call->kind->name, "root %d is not in a communicator of %d ranks",
-                           root, call->comm->size);
+    return sim_error_raise(sim_comm_handle(call->comm), MPI_ERR_ROOT, call->kind->name,
+                           "root %d is not in a communicator of %d ranks", root, call->comm->size);
 }
 
 int sim_call_type(struct sim_collective_call *call, struct sim_side *side, MPI_Datatype type)
 {
     side->type = sim_datatype_get(type);
     if (!side->type)
-        return sim_call_fail(call, MPI_ERR_TYPE, type == MPI_DATATYPE_NULL ? "datatype is MPI_DATATYPE_NULL" : "datatype is not a valid handle");
+        return sim_call_fail(call, MPI_ERR_TYPE,
+                             type == MPI_DATATYPE_NULL ? "datatype is MPI_DATATYPE_NULL"
+                                                       : "datatype is not a valid handle");
     if (!side->type->committed)
-        return sim_call_fail(call, MPI_ERR_TYPE, "datatype has not been committed: call MPI_Type_commit first");
+        return sim_call_fail(call, MPI_ERR_TYPE,
+                             "datatype has not been committed: call MPI_Type_commit first");
     return MPI_SUCCESS;
 }
 
-int sim_call_buffer(struct sim_collective_call *call, struct sim_side *side, const void *buffer, MPI_Count count, MPI_Datatype type)
+int sim_call_buffer(struct sim_collective_call *call, struct sim_side *side, const void *buffer,
+                    MPI_Count count, MPI_Datatype type)
 {
     side->buffer = (void *)(uintptr_t)buffer;
     side->count = (size_t)count;
@@ -68,8 +74,8 @@ int sim_call_buffer(struct sim_collective_call *call, struct sim_side *side, con
     return MPI_SUCCESS;
 }
 
-int sim_call_vector(struct sim_collective_call *call, struct sim_side *side, const void *buffer, struct sim_counts counts,
-                      struct sim_counts displacements, int peers)
+int sim_call_vector(struct sim_collective_call *call, struct sim_side *side, const void *buffer,
+                    struct sim_counts counts, struct sim_counts displacements, int peers)
 {
     side->buffer = (void *)(uintptr_t)buffer;
     side->vectored = true;
@@ -81,7 +87,8 @@ int sim_call_vector(struct sim_collective_call *call, struct sim_side *side, con
         return sim_call_fail(call, MPI_ERR_ARG, "the array of displacements is NULL");
     for (int i = 0; i < peers; i++)
         if ((ptrdiff_t)sim_counts_at(counts, i) < 0)
-            return sim_error_raise(sim_comm_handle(call->comm), MPI_ERR_COUNT, call->kind->name, "count %d is negative", i);
+            return sim_error_raise(sim_comm_handle(call->comm), MPI_ERR_COUNT, call->kind->name,
+                                   "count %d is negative", i);
     return MPI_SUCCESS;
 }
 
@@ -89,12 +96,15 @@ int sim_call_op(struct sim_collective_call *call, MPI_Op op, MPI_Datatype type)
 {
     call->op = sim_op_get(op);
     if (!call->op)
-        return sim_call_fail(call, MPI_ERR_OP, op == MPI_OP_NULL ? "op is MPI_OP_NULL" : "op is not a valid handle");
+        return sim_call_fail(call, MPI_ERR_OP,
+                             op == MPI_OP_NULL ? "op is MPI_OP_NULL" : "op is not a valid handle");
     int error = sim_op_allowed(call->op, sim_datatype_get(type));
-    return error ? sim_call_fail(call, error, "this op is not defined for this datatype") : MPI_SUCCESS;
+    return error ? sim_call_fail(call, error, "this op is not defined for this datatype")
+                 : MPI_SUCCESS;
 }
 
-int sim_call_types(struct sim_collective_call *call, struct sim_side *side, const MPI_Datatype *types, int peers)
+int sim_call_types(struct sim_collective_call *call, struct sim_side *side,
+                   const MPI_Datatype *types, int peers)
 {
     side->typed = true;
     side->types = types;

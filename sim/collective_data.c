@@ -17,7 +17,8 @@ static void nothing(struct sim_collective *collective)
 
 static void bcast_advance(struct sim_collective *collective, int rank)
 {
-    struct sim_collective_call *call = call_of(collective, rank), *root = call_of(collective, call->root);
+    struct sim_collective_call *call = call_of(collective, rank),
+                               *root = call_of(collective, call->root);
     if (rank != call->root)
         sim_block_move(sim_side_whole(&root->send), sim_side_whole(&call->send), &call->error);
 }
@@ -29,15 +30,18 @@ static void gather_execute(struct sim_collective *collective)
     for (int r = 0; r < collective->size; r++) {
         struct sim_collective_call *from = call_of(collective, r);
         if (r != root || !from->in_place)
-            sim_block_move(sim_side_whole(&from->send), sim_side_block(&to->receive, r), &to->error);
+            sim_block_move(sim_side_whole(&from->send), sim_side_block(&to->receive, r),
+                           &to->error);
     }
 }
 
 static void scatter_advance(struct sim_collective *collective, int rank)
 {
-    struct sim_collective_call *call = call_of(collective, rank), *from = call_of(collective, call->root);
+    struct sim_collective_call *call = call_of(collective, rank),
+                               *from = call_of(collective, call->root);
     if (rank != call->root || !call->in_place)
-        sim_block_move(sim_side_block(&from->send, rank), sim_side_whole(&call->receive), &call->error);
+        sim_block_move(sim_side_block(&from->send, rank), sim_side_whole(&call->receive),
+                       &call->error);
 }
 
 /* Where a member's contribution lies: its send buffer, or its own block of the receive buffer. */
@@ -52,8 +56,8 @@ static void allgather_execute(struct sim_collective *collective)
         struct sim_collective_call *receiver = call_of(collective, to);
         for (int from = 0; from < collective->size; from++)
             if (from != to || !receiver->in_place)
-                sim_block_move(contribution(call_of(collective, from), from), sim_side_block(&receiver->receive, from),
-                               &receiver->error);
+                sim_block_move(contribution(call_of(collective, from), from),
+                               sim_side_block(&receiver->receive, from), &receiver->error);
     }
 }
 
@@ -94,7 +98,8 @@ static void alltoall_in_place(struct sim_collective *collective)
         }
         for (int b = a + 1; b < collective->size; b++) {
             struct sim_collective_call *second = call_of(collective, b);
-            swap_blocks(sim_side_block(&first->receive, b), sim_side_block(&second->receive, a), &first->error);
+            swap_blocks(sim_side_block(&first->receive, b), sim_side_block(&second->receive, a),
+                        &first->error);
             second->error = first->error ? first->error : second->error;
         }
     }
@@ -106,14 +111,16 @@ static bool alltoall_plain(struct sim_collective *collective)
     for (int r = 0; r < collective->size; r++) {
         const struct sim_collective_call *call = collective->calls[r];
         if (!call->send.type->contiguous || !call->receive.type->contiguous ||
-            call->send.count * call->send.type->size != call->receive.count * call->receive.type->size)
+            call->send.count * call->send.type->size !=
+                call->receive.count * call->receive.type->size)
             return false;
     }
     size_t bytes = collective->calls[0]->send.count * collective->calls[0]->send.type->size;
     for (int from = 0; from < collective->size; from++) {
         const char *data = collective->calls[from]->send.buffer;
         for (int to = 0; to < collective->size; to++)
-            memcpy((char *)collective->calls[to]->receive.buffer + bytes * (size_t)from, data + bytes * (size_t)to, bytes);
+            memcpy((char *)collective->calls[to]->receive.buffer + bytes * (size_t)from,
+                   data + bytes * (size_t)to, bytes);
     }
     return true;
 }
@@ -129,28 +136,40 @@ static void alltoall_execute(struct sim_collective *collective)
     for (int to = 0; to < collective->size; to++) {
         struct sim_collective_call *receiver = call_of(collective, to);
         for (int from = 0; from < collective->size; from++)
-            sim_block_move(sim_side_block(&call_of(collective, from)->send, to), sim_side_block(&receiver->receive, from),
-                           &receiver->error);
+            sim_block_move(sim_side_block(&call_of(collective, from)->send, to),
+                           sim_side_block(&receiver->receive, from), &receiver->error);
     }
 }
 
-const struct sim_collective_kind sim_barrier = {.name = "Barrier", .synchronisation = SIM_NEEDS_ALL, .execute = nothing};
-const struct sim_collective_kind sim_bcast = {
-    .name = "Bcast", .synchronisation = SIM_FROM_ROOT, .advance = bcast_advance, .uniform = true, .rooted = true};
+const struct sim_collective_kind sim_barrier = {
+    .name = "Barrier", .synchronisation = SIM_NEEDS_ALL, .execute = nothing};
+const struct sim_collective_kind sim_bcast = {.name = "Bcast",
+                                              .synchronisation = SIM_FROM_ROOT,
+                                              .advance = bcast_advance,
+                                              .uniform = true,
+                                              .rooted = true};
 const struct sim_collective_kind sim_gather = {
     .name = "Gather", .synchronisation = SIM_TO_ROOT, .execute = gather_execute, .rooted = true};
 const struct sim_collective_kind sim_gatherv = {
     .name = "Gatherv", .synchronisation = SIM_TO_ROOT, .execute = gather_execute, .rooted = true};
-const struct sim_collective_kind sim_scatter = {
-    .name = "Scatter", .synchronisation = SIM_FROM_ROOT, .advance = scatter_advance, .rooted = true};
-const struct sim_collective_kind sim_scatterv = {
-    .name = "Scatterv", .synchronisation = SIM_FROM_ROOT, .advance = scatter_advance, .rooted = true};
-const struct sim_collective_kind sim_allgather = {
-    .name = "Allgather", .synchronisation = SIM_NEEDS_ALL, .execute = allgather_execute, .uniform = true};
+const struct sim_collective_kind sim_scatter = {.name = "Scatter",
+                                                .synchronisation = SIM_FROM_ROOT,
+                                                .advance = scatter_advance,
+                                                .rooted = true};
+const struct sim_collective_kind sim_scatterv = {.name = "Scatterv",
+                                                 .synchronisation = SIM_FROM_ROOT,
+                                                 .advance = scatter_advance,
+                                                 .rooted = true};
+const struct sim_collective_kind sim_allgather = {.name = "Allgather",
+                                                  .synchronisation = SIM_NEEDS_ALL,
+                                                  .execute = allgather_execute,
+                                                  .uniform = true};
 const struct sim_collective_kind sim_allgatherv = {
     .name = "Allgatherv", .synchronisation = SIM_NEEDS_ALL, .execute = allgather_execute};
-const struct sim_collective_kind sim_alltoall = {
-    .name = "Alltoall", .synchronisation = SIM_NEEDS_ALL, .execute = alltoall_execute, .uniform = true};
+const struct sim_collective_kind sim_alltoall = {.name = "Alltoall",
+                                                 .synchronisation = SIM_NEEDS_ALL,
+                                                 .execute = alltoall_execute,
+                                                 .uniform = true};
 const struct sim_collective_kind sim_alltoallv = {
     .name = "Alltoallv", .synchronisation = SIM_NEEDS_ALL, .execute = alltoall_execute};
 const struct sim_collective_kind sim_alltoallw = {

@@ -4,9 +4,11 @@
 
 #include "sim/collective.h"
 
-extern const struct sim_collective_kind sim_barrier, sim_bcast, sim_gather, sim_gatherv, sim_scatter, sim_scatterv, sim_allgather,
-    sim_allgatherv, sim_alltoall, sim_alltoallv, sim_alltoallw;
+extern const struct sim_collective_kind sim_barrier, sim_bcast, sim_gather, sim_gatherv,
+    sim_scatter, sim_scatterv, sim_allgather, sim_allgatherv, sim_alltoall, sim_alltoallv,
+    sim_alltoallw;
 /* and those that combine them (collective_reduce.c) */
-extern const struct sim_collective_kind sim_reduce, sim_allreduce, sim_reduce_scatter, sim_reduce_scatter_block, sim_scan, sim_exscan;
+extern const struct sim_collective_kind sim_reduce, sim_allreduce, sim_reduce_scatter,
+    sim_reduce_scatter_block, sim_scan, sim_exscan;
 
 #endif

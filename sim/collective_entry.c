@@ -1,17 +1,19 @@
-/* The entry points of collectives: each operation checks and fills a call once, and a macro makes its six forms from that (blocking,
- * nonblocking, persistent; int and large counts). */
+/* The entry points of collectives: each operation checks and fills a call once, and a macro makes
+ * its six forms from that (blocking, nonblocking, persistent; int and large counts). */
 #include "sim/collective_data.h"
 #include "sim/collective_forms.h"
 #include "sim/error.h"
 
-/* --- one function per operation: checks the arguments and fills the call ---------------------------------------------------- */
+/* --- one function per operation: checks the arguments and fills the call
+ * ---------------------------------------------------- */
 
 static int fill_barrier(struct sim_collective_call *call, MPI_Comm comm)
 {
     return sim_call_begin(call, &sim_barrier, comm);
 }
 
-static int fill_bcast(struct sim_collective_call *call, void *buffer, MPI_Count count, MPI_Datatype type, int root, MPI_Comm comm)
+static int fill_bcast(struct sim_collective_call *call, void *buffer, MPI_Count count,
+                      MPI_Datatype type, int root, MPI_Comm comm)
 {
     int error = sim_call_begin(call, &sim_bcast, comm);
     if (!error)
@@ -20,7 +22,8 @@ static int fill_bcast(struct sim_collective_call *call, void *buffer, MPI_Count 
 }
 
 /* Send side of gathers; MPI_IN_PLACE counts at the root only (or everywhere, root < 0). */
-static int use_contribution(struct sim_collective_call *call, const void *buffer, MPI_Count count, MPI_Datatype type, bool may_be_in_place)
+static int use_contribution(struct sim_collective_call *call, const void *buffer, MPI_Count count,
+                            MPI_Datatype type, bool may_be_in_place)
 {
     if (buffer == MPI_IN_PLACE && may_be_in_place) {
         call->in_place = true;
@@ -29,8 +32,9 @@ static int use_contribution(struct sim_collective_call *call, const void *buffer
     return sim_call_buffer(call, &call->send, buffer, count, type);
 }
 
-static int fill_gather(struct sim_collective_call *call, const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf,
-                       MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm)
+static int fill_gather(struct sim_collective_call *call, const void *sendbuf, MPI_Count sendcount,
+                       MPI_Datatype sendtype, void *recvbuf, MPI_Count recvcount,
+                       MPI_Datatype recvtype, int root, MPI_Comm comm)
 {
     int error = sim_call_begin(call, &sim_gather, comm);
     if (!error)
@@ -42,8 +46,10 @@ static int fill_gather(struct sim_collective_call *call, const void *sendbuf, MP
     return error;
 }
 
-static int fill_gatherv(struct sim_collective_call *call, const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf,
-                        struct sim_counts counts, struct sim_counts displacements, MPI_Datatype recvtype, int root, MPI_Comm comm)
+static int fill_gatherv(struct sim_collective_call *call, const void *sendbuf, MPI_Count sendcount,
+                        MPI_Datatype sendtype, void *recvbuf, struct sim_counts counts,
+                        struct sim_counts displacements, MPI_Datatype recvtype, int root,
+                        MPI_Comm comm)
 {
     int error = sim_call_begin(call, &sim_gatherv, comm);
     if (!error)
@@ -56,7 +62,8 @@ static int fill_gatherv(struct sim_collective_call *call, const void *sendbuf, M
     return error ? error : sim_call_type(call, &call->receive, recvtype);
 }
 
-static int use_result(struct sim_collective_call *call, void *buffer, MPI_Count count, MPI_Datatype type)
+static int use_result(struct sim_collective_call *call, void *buffer, MPI_Count count,
+                      MPI_Datatype type)
 {
     if (buffer == MPI_IN_PLACE) {
         call->in_place = true;
@@ -65,8 +72,9 @@ static int use_result(struct sim_collective_call *call, void *buffer, MPI_Count 
     return sim_call_buffer(call, &call->receive, buffer, count, type);
 }
 
-static int fill_scatter(struct sim_collective_call *call, const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf,
-                        MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm)
+static int fill_scatter(struct sim_collective_call *call, const void *sendbuf, MPI_Count sendcount,
+                        MPI_Datatype sendtype, void *recvbuf, MPI_Count recvcount,
+                        MPI_Datatype recvtype, int root, MPI_Comm comm)
 {
     int error = sim_call_begin(call, &sim_scatter, comm);
     if (!error)
@@ -79,8 +87,10 @@ static int fill_scatter(struct sim_collective_call *call, const void *sendbuf, M
     return error ? error : use_result(call, recvbuf, recvcount, recvtype);
 }
 
-static int fill_scatterv(struct sim_collective_call *call, const void *sendbuf, struct sim_counts counts, struct sim_counts displacements,
-                         MPI_Datatype sendtype, void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm)
+static int fill_scatterv(struct sim_collective_call *call, const void *sendbuf,
+                         struct sim_counts counts, struct sim_counts displacements,
+                         MPI_Datatype sendtype, void *recvbuf, MPI_Count recvcount,
+                         MPI_Datatype recvtype, int root, MPI_Comm comm)
 {
     int error = sim_call_begin(call, &sim_scatterv, comm);
     if (!error)
@@ -95,7 +105,8 @@ static int fill_scatterv(struct sim_collective_call *call, const void *sendbuf, 
     return error ? error : use_result(call, recvbuf, recvcount, recvtype);
 }
 
-static int fill_allgather(struct sim_collective_call *call, const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf,
+static int fill_allgather(struct sim_collective_call *call, const void *sendbuf,
+                          MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf,
                           MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm)
 {
     int error = sim_call_begin(call, &sim_allgather, comm);
@@ -104,19 +115,23 @@ static int fill_allgather(struct sim_collective_call *call, const void *sendbuf,
     return error ? error : sim_call_buffer(call, &call->receive, recvbuf, recvcount, recvtype);
 }
 
-static int fill_allgatherv(struct sim_collective_call *call, const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype,
-                           void *recvbuf, struct sim_counts counts, struct sim_counts displacements, MPI_Datatype recvtype, MPI_Comm comm)
+static int fill_allgatherv(struct sim_collective_call *call, const void *sendbuf,
+                           MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf,
+                           struct sim_counts counts, struct sim_counts displacements,
+                           MPI_Datatype recvtype, MPI_Comm comm)
 {
     int error = sim_call_begin(call, &sim_allgatherv, comm);
     if (!error)
         error = use_contribution(call, sendbuf, sendcount, sendtype, true);
     if (!error)
-        error = sim_call_vector(call, &call->receive, recvbuf, counts, displacements, call->comm->size);
+        error =
+            sim_call_vector(call, &call->receive, recvbuf, counts, displacements, call->comm->size);
     return error ? error : sim_call_type(call, &call->receive, recvtype);
 }
 
-static int fill_alltoall(struct sim_collective_call *call, const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf,
-                         MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm)
+static int fill_alltoall(struct sim_collective_call *call, const void *sendbuf, MPI_Count sendcount,
+                         MPI_Datatype sendtype, void *recvbuf, MPI_Count recvcount,
+                         MPI_Datatype recvtype, MPI_Comm comm)
 {
     int error = sim_call_begin(call, &sim_alltoall, comm);
     if (!error)
@@ -124,38 +139,46 @@ static int fill_alltoall(struct sim_collective_call *call, const void *sendbuf, 
     return error ? error : sim_call_buffer(call, &call->receive, recvbuf, recvcount, recvtype);
 }
 
-static int fill_alltoallv(struct sim_collective_call *call, const void *sendbuf, struct sim_counts sendcounts, struct sim_counts senddispls,
-                          MPI_Datatype sendtype, void *recvbuf, struct sim_counts recvcounts, struct sim_counts recvdispls,
-                          MPI_Datatype recvtype, MPI_Comm comm)
+static int fill_alltoallv(struct sim_collective_call *call, const void *sendbuf,
+                          struct sim_counts sendcounts, struct sim_counts senddispls,
+                          MPI_Datatype sendtype, void *recvbuf, struct sim_counts recvcounts,
+                          struct sim_counts recvdispls, MPI_Datatype recvtype, MPI_Comm comm)
 {
     int error = sim_call_begin(call, &sim_alltoallv, comm);
     call->in_place = sendbuf == MPI_IN_PLACE;
     if (!error && !call->in_place)
-        error = sim_call_vector(call, &call->send, sendbuf, sendcounts, senddispls, call->comm->size);
+        error =
+            sim_call_vector(call, &call->send, sendbuf, sendcounts, senddispls, call->comm->size);
     if (!error && !call->in_place)
         error = sim_call_type(call, &call->send, sendtype);
     if (!error)
-        error = sim_call_vector(call, &call->receive, recvbuf, recvcounts, recvdispls, call->comm->size);
+        error = sim_call_vector(call, &call->receive, recvbuf, recvcounts, recvdispls,
+                                call->comm->size);
     return error ? error : sim_call_type(call, &call->receive, recvtype);
 }
 
-static int fill_alltoallw(struct sim_collective_call *call, const void *sendbuf, struct sim_counts sendcounts, struct sim_counts senddispls,
-                          const MPI_Datatype *sendtypes, void *recvbuf, struct sim_counts recvcounts, struct sim_counts recvdispls,
+static int fill_alltoallw(struct sim_collective_call *call, const void *sendbuf,
+                          struct sim_counts sendcounts, struct sim_counts senddispls,
+                          const MPI_Datatype *sendtypes, void *recvbuf,
+                          struct sim_counts recvcounts, struct sim_counts recvdispls,
                           const MPI_Datatype *recvtypes, MPI_Comm comm)
 {
     int error = sim_call_begin(call, &sim_alltoallw, comm);
     call->in_place = sendbuf == MPI_IN_PLACE;
     if (!error && !call->in_place)
-        error = sim_call_vector(call, &call->send, sendbuf, sendcounts, senddispls, call->comm->size);
+        error =
+            sim_call_vector(call, &call->send, sendbuf, sendcounts, senddispls, call->comm->size);
     if (!error && !call->in_place)
         error = sim_call_types(call, &call->send, sendtypes, call->comm->size);
     if (!error)
-        error = sim_call_vector(call, &call->receive, recvbuf, recvcounts, recvdispls, call->comm->size);
+        error = sim_call_vector(call, &call->receive, recvbuf, recvcounts, recvdispls,
+                                call->comm->size);
     return error ? error : sim_call_types(call, &call->receive, recvtypes, call->comm->size);
 }
 
 /* Both buffers of a reduction that leaves its result with everybody. */
-static int use_reduction(struct sim_collective_call *call, const void *sendbuf, void *recvbuf, MPI_Count count, MPI_Datatype type, MPI_Op op)
+static int use_reduction(struct sim_collective_call *call, const void *sendbuf, void *recvbuf,
+                         MPI_Count count, MPI_Datatype type, MPI_Op op)
 {
     int error = sim_call_buffer(call, &call->receive, recvbuf, count, type);
     if (error)
@@ -165,15 +188,17 @@ static int use_reduction(struct sim_collective_call *call, const void *sendbuf, 
     if (!call->in_place) {
         call->send.buffer = (void *)(uintptr_t)sendbuf;
         if (count && sendbuf == recvbuf)
-            return sim_call_fail(call, MPI_ERR_BUFFER, "send and receive buffer are the same: use MPI_IN_PLACE");
+            return sim_call_fail(call, MPI_ERR_BUFFER,
+                                 "send and receive buffer are the same: use MPI_IN_PLACE");
         if (count && !sendbuf && call->send.type->size && call->send.type->contiguous)
-            return sim_call_fail(call, MPI_ERR_BUFFER, "buffer is NULL though its count is not zero");
+            return sim_call_fail(call, MPI_ERR_BUFFER,
+                                 "buffer is NULL though its count is not zero");
     }
     return sim_call_op(call, op, type);
 }
 
-static int fill_reduce(struct sim_collective_call *call, const void *sendbuf, void *recvbuf, MPI_Count count, MPI_Datatype type, MPI_Op op,
-                       int root, MPI_Comm comm)
+static int fill_reduce(struct sim_collective_call *call, const void *sendbuf, void *recvbuf,
+                       MPI_Count count, MPI_Datatype type, MPI_Op op, int root, MPI_Comm comm)
 {
     int error = sim_call_begin(call, &sim_reduce, comm);
     if (!error)
@@ -186,39 +211,42 @@ static int fill_reduce(struct sim_collective_call *call, const void *sendbuf, vo
     return error ? error : sim_call_op(call, op, type);
 }
 
-static int fill_allreduce(struct sim_collective_call *call, const void *sendbuf, void *recvbuf, MPI_Count count, MPI_Datatype type,
-                          MPI_Op op, MPI_Comm comm)
+static int fill_allreduce(struct sim_collective_call *call, const void *sendbuf, void *recvbuf,
+                          MPI_Count count, MPI_Datatype type, MPI_Op op, MPI_Comm comm)
 {
     int error = sim_call_begin(call, &sim_allreduce, comm);
     return error ? error : use_reduction(call, sendbuf, recvbuf, count, type, op);
 }
 
-static int fill_scan(struct sim_collective_call *call, const void *sendbuf, void *recvbuf, MPI_Count count, MPI_Datatype type, MPI_Op op,
-                     MPI_Comm comm)
+static int fill_scan(struct sim_collective_call *call, const void *sendbuf, void *recvbuf,
+                     MPI_Count count, MPI_Datatype type, MPI_Op op, MPI_Comm comm)
 {
     int error = sim_call_begin(call, &sim_scan, comm);
     return error ? error : use_reduction(call, sendbuf, recvbuf, count, type, op);
 }
 
-static int fill_exscan(struct sim_collective_call *call, const void *sendbuf, void *recvbuf, MPI_Count count, MPI_Datatype type, MPI_Op op,
-                       MPI_Comm comm)
+static int fill_exscan(struct sim_collective_call *call, const void *sendbuf, void *recvbuf,
+                       MPI_Count count, MPI_Datatype type, MPI_Op op, MPI_Comm comm)
 {
     int error = sim_call_begin(call, &sim_exscan, comm);
     if (error || call->comm->rank || sendbuf == MPI_IN_PLACE)
         return error ? error : use_reduction(call, sendbuf, recvbuf, count, type, op);
-    error = sim_call_buffer(call, &call->send, sendbuf, count, type); /* rank 0's receive buffer is not significant */
+    error = sim_call_buffer(call, &call->send, sendbuf, count,
+                            type); /* rank 0's receive buffer is not significant */
     return error ? error : sim_call_op(call, op, type);
 }
 
-static int fill_reduce_scatter_block(struct sim_collective_call *call, const void *sendbuf, void *recvbuf, MPI_Count count,
-                                     MPI_Datatype type, MPI_Op op, MPI_Comm comm)
+static int fill_reduce_scatter_block(struct sim_collective_call *call, const void *sendbuf,
+                                     void *recvbuf, MPI_Count count, MPI_Datatype type, MPI_Op op,
+                                     MPI_Comm comm)
 {
     int error = sim_call_begin(call, &sim_reduce_scatter_block, comm);
     return error ? error : use_reduction(call, sendbuf, recvbuf, count, type, op);
 }
 
-static int fill_reduce_scatter(struct sim_collective_call *call, const void *sendbuf, void *recvbuf, struct sim_counts counts,
-                               MPI_Datatype type, MPI_Op op, MPI_Comm comm)
+static int fill_reduce_scatter(struct sim_collective_call *call, const void *sendbuf, void *recvbuf,
+                               struct sim_counts counts, MPI_Datatype type, MPI_Op op,
+                               MPI_Comm comm)
 {
     int error = sim_call_begin(call, &sim_reduce_scatter, comm);
     if (!error)
@@ -227,67 +255,90 @@ static int fill_reduce_scatter(struct sim_collective_call *call, const void *sen
         return error;
     struct sim_counts kept = call->send.counts;
     call->send.vectored = false;
-    error = use_reduction(call, sendbuf, recvbuf, (MPI_Count)sim_counts_at(counts, call->comm->rank), type, op);
+    error = use_reduction(call, sendbuf, recvbuf,
+                          (MPI_Count)sim_counts_at(counts, call->comm->rank), type, op);
     call->receive.vectored = true;
     call->receive.counts = kept;
     call->receive.displacements = (struct sim_counts){0};
     return error;
 }
 
-/* --- the six forms of each ---------------------------------------------------------------------------------------------------- */
+/* --- the six forms of each
+ * ----------------------------------------------------------------------------------------------------
+ */
 
 #define P_BARRIER(count_t, displ_t) MPI_Comm comm
-#define P_BCAST(count_t, displ_t)   void *buffer, count_t count, MPI_Datatype type, int root, MPI_Comm comm
-#define P_GATHER(count_t, displ_t)                                                                                             \
-    const void *sendbuf, count_t sendcount, MPI_Datatype sendtype, void *recvbuf, count_t recvcount, MPI_Datatype recvtype,    \
-        int root, MPI_Comm comm
-#define P_GATHERV(count_t, displ_t)                                                                                            \
-    const void *sendbuf, count_t sendcount, MPI_Datatype sendtype, void *recvbuf, const count_t recvcounts[],                  \
-        const displ_t displs[], MPI_Datatype recvtype, int root, MPI_Comm comm
-#define P_SCATTERV(count_t, displ_t)                                                                                           \
-    const void *sendbuf, const count_t sendcounts[], const displ_t displs[], MPI_Datatype sendtype, void *recvbuf,             \
+#define P_BCAST(count_t, displ_t)                                                                  \
+    void *buffer, count_t count, MPI_Datatype type, int root, MPI_Comm comm
+#define P_GATHER(count_t, displ_t)                                                                 \
+    const void *sendbuf, count_t sendcount, MPI_Datatype sendtype, void *recvbuf,                  \
         count_t recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm
-#define P_ALLGATHER(count_t, displ_t)                                                                                          \
-    const void *sendbuf, count_t sendcount, MPI_Datatype sendtype, void *recvbuf, count_t recvcount, MPI_Datatype recvtype,    \
+#define P_GATHERV(count_t, displ_t)                                                                \
+    const void *sendbuf, count_t sendcount, MPI_Datatype sendtype, void *recvbuf,                  \
+        const count_t recvcounts[], const displ_t displs[], MPI_Datatype recvtype, int root,       \
         MPI_Comm comm
-#define P_ALLGATHERV(count_t, displ_t)                                                                                         \
-    const void *sendbuf, count_t sendcount, MPI_Datatype sendtype, void *recvbuf, const count_t recvcounts[],                  \
-        const displ_t displs[], MPI_Datatype recvtype, MPI_Comm comm
-#define P_ALLTOALLV(count_t, displ_t)                                                                                          \
-    const void *sendbuf, const count_t sendcounts[], const displ_t sdispls[], MPI_Datatype sendtype, void *recvbuf,            \
-        const count_t recvcounts[], const displ_t rdispls[], MPI_Datatype recvtype, MPI_Comm comm
-#define P_ALLTOALLW(count_t, displ_t)                                                                                          \
-    const void *sendbuf, const count_t sendcounts[], const displ_t sdispls[], const MPI_Datatype sendtypes[], void *recvbuf,   \
-        const count_t recvcounts[], const displ_t rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm
-#define P_REDUCE(count_t, displ_t)                                                                                             \
-    const void *sendbuf, void *recvbuf, count_t count, MPI_Datatype type, MPI_Op op, int root, MPI_Comm comm
-#define P_ALLREDUCE(count_t, displ_t)                                                                                          \
+#define P_SCATTERV(count_t, displ_t)                                                               \
+    const void *sendbuf, const count_t sendcounts[], const displ_t displs[],                       \
+        MPI_Datatype sendtype, void *recvbuf, count_t recvcount, MPI_Datatype recvtype, int root,  \
+        MPI_Comm comm
+#define P_ALLGATHER(count_t, displ_t)                                                              \
+    const void *sendbuf, count_t sendcount, MPI_Datatype sendtype, void *recvbuf,                  \
+        count_t recvcount, MPI_Datatype recvtype, MPI_Comm comm
+#define P_ALLGATHERV(count_t, displ_t)                                                             \
+    const void *sendbuf, count_t sendcount, MPI_Datatype sendtype, void *recvbuf,                  \
+        const count_t recvcounts[], const displ_t displs[], MPI_Datatype recvtype, MPI_Comm comm
+#define P_ALLTOALLV(count_t, displ_t)                                                              \
+    const void *sendbuf, const count_t sendcounts[], const displ_t sdispls[],                      \
+        MPI_Datatype sendtype, void *recvbuf, const count_t recvcounts[], const displ_t rdispls[], \
+        MPI_Datatype recvtype, MPI_Comm comm
+#define P_ALLTOALLW(count_t, displ_t)                                                              \
+    const void *sendbuf, const count_t sendcounts[], const displ_t sdispls[],                      \
+        const MPI_Datatype sendtypes[], void *recvbuf, const count_t recvcounts[],                 \
+        const displ_t rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm
+#define P_REDUCE(count_t, displ_t)                                                                 \
+    const void *sendbuf, void *recvbuf, count_t count, MPI_Datatype type, MPI_Op op, int root,     \
+        MPI_Comm comm
+#define P_ALLREDUCE(count_t, displ_t)                                                              \
     const void *sendbuf, void *recvbuf, count_t count, MPI_Datatype type, MPI_Op op, MPI_Comm comm
-#define P_REDUCE_SCATTER(count_t, displ_t)                                                                                     \
-    const void *sendbuf, void *recvbuf, const count_t recvcounts[], MPI_Datatype type, MPI_Op op, MPI_Comm comm
+#define P_REDUCE_SCATTER(count_t, displ_t)                                                         \
+    const void *sendbuf, void *recvbuf, const count_t recvcounts[], MPI_Datatype type, MPI_Op op,  \
+        MPI_Comm comm
 
 FORMS(Barrier, Ibarrier, P_BARRIER, fill_barrier(&call, comm))
 WIDE_FORMS(Bcast, Ibcast, P_BCAST, fill_bcast(&call, buffer, count, type, root, comm))
-WIDE_FORMS(Gather, Igather, P_GATHER, fill_gather(&call, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm))
+WIDE_FORMS(Gather, Igather, P_GATHER,
+           fill_gather(&call, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root,
+                       comm))
 WIDE_FORMS(Gatherv, Igatherv, P_GATHERV,
-           fill_gatherv(&call, sendbuf, sendcount, sendtype, recvbuf, COUNTS(recvcounts), COUNTS(displs), recvtype, root, comm))
-WIDE_FORMS(Scatter, Iscatter, P_GATHER, fill_scatter(&call, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm))
+           fill_gatherv(&call, sendbuf, sendcount, sendtype, recvbuf, COUNTS(recvcounts),
+                        COUNTS(displs), recvtype, root, comm))
+WIDE_FORMS(Scatter, Iscatter, P_GATHER,
+           fill_scatter(&call, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root,
+                        comm))
 WIDE_FORMS(Scatterv, Iscatterv, P_SCATTERV,
-           fill_scatterv(&call, sendbuf, COUNTS(sendcounts), COUNTS(displs), sendtype, recvbuf, recvcount, recvtype, root, comm))
-WIDE_FORMS(Allgather, Iallgather, P_ALLGATHER, fill_allgather(&call, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm))
+           fill_scatterv(&call, sendbuf, COUNTS(sendcounts), COUNTS(displs), sendtype, recvbuf,
+                         recvcount, recvtype, root, comm))
+WIDE_FORMS(Allgather, Iallgather, P_ALLGATHER,
+           fill_allgather(&call, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm))
 WIDE_FORMS(Allgatherv, Iallgatherv, P_ALLGATHERV,
-           fill_allgatherv(&call, sendbuf, sendcount, sendtype, recvbuf, COUNTS(recvcounts), COUNTS(displs), recvtype, comm))
-WIDE_FORMS(Alltoall, Ialltoall, P_ALLGATHER, fill_alltoall(&call, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm))
+           fill_allgatherv(&call, sendbuf, sendcount, sendtype, recvbuf, COUNTS(recvcounts),
+                           COUNTS(displs), recvtype, comm))
+WIDE_FORMS(Alltoall, Ialltoall, P_ALLGATHER,
+           fill_alltoall(&call, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm))
 WIDE_FORMS(Alltoallv, Ialltoallv, P_ALLTOALLV,
-           fill_alltoallv(&call, sendbuf, COUNTS(sendcounts), COUNTS(sdispls), sendtype, recvbuf, COUNTS(recvcounts), COUNTS(rdispls),
-                          recvtype, comm))
+           fill_alltoallv(&call, sendbuf, COUNTS(sendcounts), COUNTS(sdispls), sendtype, recvbuf,
+                          COUNTS(recvcounts), COUNTS(rdispls), recvtype, comm))
 WIDE_FORMS(Alltoallw, Ialltoallw, P_ALLTOALLW,
-           fill_alltoallw(&call, sendbuf, COUNTS(sendcounts), COUNTS(sdispls), sendtypes, recvbuf, COUNTS(recvcounts), COUNTS(rdispls),
-                          recvtypes, comm))
-WIDE_FORMS(Reduce, Ireduce, P_REDUCE, fill_reduce(&call, sendbuf, recvbuf, count, type, op, root, comm))
-WIDE_FORMS(Allreduce, Iallreduce, P_ALLREDUCE, fill_allreduce(&call, sendbuf, recvbuf, count, type, op, comm))
+           fill_alltoallw(&call, sendbuf, COUNTS(sendcounts), COUNTS(sdispls), sendtypes, recvbuf,
+                          COUNTS(recvcounts), COUNTS(rdispls), recvtypes, comm))
+WIDE_FORMS(Reduce, Ireduce, P_REDUCE,
+           fill_reduce(&call, sendbuf, recvbuf, count, type, op, root, comm))
+WIDE_FORMS(Allreduce, Iallreduce, P_ALLREDUCE,
+           fill_allreduce(&call, sendbuf, recvbuf, count, type, op, comm))
 WIDE_FORMS(Scan, Iscan, P_ALLREDUCE, fill_scan(&call, sendbuf, recvbuf, count, type, op, comm))
-WIDE_FORMS(Exscan, Iexscan, P_ALLREDUCE, fill_exscan(&call, sendbuf, recvbuf, count, type, op, comm))
-WIDE_FORMS(Reduce_scatter_block, Ireduce_scatter_block, P_ALLREDUCE, fill_reduce_scatter_block(&call, sendbuf, recvbuf, count, type, op, comm))
+WIDE_FORMS(Exscan, Iexscan, P_ALLREDUCE,
+           fill_exscan(&call, sendbuf, recvbuf, count, type, op, comm))
+WIDE_FORMS(Reduce_scatter_block, Ireduce_scatter_block, P_ALLREDUCE,
+           fill_reduce_scatter_block(&call, sendbuf, recvbuf, count, type, op, comm))
 WIDE_FORMS(Reduce_scatter, Ireduce_scatter, P_REDUCE_SCATTER,
            fill_reduce_scatter(&call, sendbuf, recvbuf, COUNTS(recvcounts), type, op, comm))

@@ -1,8 +1,10 @@
-/* Collectives that combine: the members' inputs are folded in rank order, always with the same association, so that a result is the same
- * bits every time. Another order can be asked for (options.reduce_order), to show how far a result depends on it.
+/* Collectives that combine: the members' inputs are folded in rank order, always with the same
+ * association, so that a result is the same bits every time. Another order can be asked for
+ * (options.reduce_order), to show how far a result depends on it.
  *
- * The inputs are folded chunk by chunk, so that the accumulator stays in the first-level cache; large reductions are shared among an
- * OpenMP team. An output may be its member's own input (in place): a chunk of all inputs is read before any output is written. */
+ * The inputs are folded chunk by chunk, so that the accumulator stays in the first-level cache;
+ * large reductions are shared among an OpenMP team. An output may be its member's own input (in
+ * place): a chunk of all inputs is read before any output is written. */
 #include "sim/collective_data.h"
 
 #include <assert.h>
@@ -28,7 +30,8 @@ static void *need(size_t bytes)
     return memory;
 }
 
-/* The order in which inputs are taken: rank order unless another was asked for and the op commutes. */
+/* The order in which inputs are taken: rank order unless another was asked for and the op commutes.
+ */
 static void permute(struct fold *fold)
 {
     if (!fold->op->commutative)
@@ -51,8 +54,10 @@ static size_t raw_bytes(const struct sim_datatype *type, size_t count)
     return count ? (size_t)((ptrdiff_t)(count - 1) * type->extent + type->true_extent) : 0;
 }
 
-/* Pairs neighbours recursively: the association of a binary tree. result = fold of inputs[from..to). */
-static void fold_tree(const struct fold *fold, int from, int to, size_t offset, size_t count, char *result)
+/* Pairs neighbours recursively: the association of a binary tree. result = fold of
+ * inputs[from..to). */
+static void fold_tree(const struct fold *fold, int from, int to, size_t offset, size_t count,
+                      char *result)
 {
     ptrdiff_t lb = fold->type->true_lb;
     size_t bytes = raw_bytes(fold->type, count);
@@ -68,7 +73,8 @@ static void fold_tree(const struct fold *fold, int from, int to, size_t offset, 
     free(right);
 }
 
-/* result = fold of all inputs' `count` elements at byte `offset`; result is laid out like an input. */
+/* result = fold of all inputs' `count` elements at byte `offset`; result is laid out like an input.
+ */
 static void fold_range(const struct fold *fold, size_t offset, size_t count, char *result)
 {
     if (fold->order == SIM_REDUCE_TREE) {
@@ -91,7 +97,8 @@ static void fold_all(struct fold *fold, size_t count, char *const *outputs, int 
         char *result = need(raw_bytes(fold->type, count));
         fold_range(fold, 0, count, result - fold->type->true_lb);
         for (int i = 0; i < output_count; i++)
-            sim_datatype_transfer(result - fold->type->true_lb, fold->type, count, outputs[i], fold->type, count);
+            sim_datatype_transfer(result - fold->type->true_lb, fold->type, count, outputs[i],
+                                  fold->type, count);
         free(result);
         return;
     }
@@ -100,7 +107,8 @@ static void fold_all(struct fold *fold, size_t count, char *const *outputs, int 
     size_t step = CHUNK / size ? CHUNK / size : 1;
     long chunks = (long)((count + step - 1) / step);
     size_t total = count * size * (size_t)(fold->n + output_count);
-#pragma omp parallel for schedule(static) if (total >= TEAM_FROM && chunks > 1 && !omp_in_parallel())
+#pragma omp parallel for schedule(static) if (total >= TEAM_FROM && chunks > 1 &&                  \
+                                              !omp_in_parallel())
     for (long chunk = 0; chunk < chunks; chunk++) {
         _Alignas(64) char accumulator[CHUNK];
         size_t from = (size_t)chunk * step;
@@ -111,7 +119,8 @@ static void fold_all(struct fold *fold, size_t count, char *const *outputs, int 
     }
 }
 
-static struct fold fold_of(struct sim_collective *collective, const struct sim_collective_call *like)
+static struct fold fold_of(struct sim_collective *collective,
+                           const struct sim_collective_call *like)
 {
     const struct sim_world_options *options = &collective->context->world->options;
     struct fold fold = {.op = like->op,
@@ -125,7 +134,8 @@ static struct fold fold_of(struct sim_collective *collective, const struct sim_c
     return fold;
 }
 
-/* The call whose op is used: it must be the running rank's own, since a user's function lives in that rank's image. */
+/* The call whose op is used: it must be the running rank's own, since a user's function lives in
+ * that rank's image. */
 static const struct sim_collective_call *own_call(struct sim_collective *collective)
 {
     for (int r = 0; r < collective->size; r++)
@@ -147,7 +157,8 @@ static bool allreduce_small(struct sim_collective *collective)
 {
     const struct sim_collective_call *mine = own_call(collective);
     size_t bytes = mine->send.type->size * mine->send.count;
-    sim_kernel *kernel = mine->op->predefined ? sim_op_kernel(mine->op, mine->send.type->kind) : NULL;
+    sim_kernel *kernel =
+        mine->op->predefined ? sim_op_kernel(mine->op, mine->send.type->kind) : NULL;
     if (bytes > 64 || !kernel || !mine->send.type->contiguous ||
         collective->context->world->options.reduce_order != SIM_REDUCE_LINEAR)
         return false;
@@ -176,7 +187,8 @@ static void allreduce_execute(struct sim_collective *collective)
 
 static void reduce_execute(struct sim_collective *collective)
 {
-    const struct sim_collective_call *mine = own_call(collective), *root = collective->calls[collective->first_root];
+    const struct sim_collective_call *mine = own_call(collective),
+                                     *root = collective->calls[collective->first_root];
     if (!mine->send.count)
         return;
     struct fold fold = fold_of(collective, mine);
@@ -191,7 +203,8 @@ static size_t share_of(const struct sim_collective_call *call, int r)
     return call->receive.vectored ? sim_counts_at(call->receive.counts, r) : call->send.count;
 }
 
-/* In place, the input is the receive buffer, of which the share is a part: all shares are folded before any is written. */
+/* In place, the input is the receive buffer, of which the share is a part: all shares are folded
+ * before any is written. */
 static void reduce_scatter_execute(struct sim_collective *collective)
 {
     const struct sim_collective_call *mine = own_call(collective);
@@ -211,15 +224,16 @@ static void reduce_scatter_execute(struct sim_collective *collective)
         if (share != share_of(call, r))
             call->error = MPI_ERR_TRUNCATE;
         else if (share)
-            sim_datatype_transfer(result - lb + (ptrdiff_t)before * fold.type->extent, fold.type, share, call->receive.buffer,
-                                  fold.type, share);
+            sim_datatype_transfer(result - lb + (ptrdiff_t)before * fold.type->extent, fold.type,
+                                  share, call->receive.buffer, fold.type, share);
         before += share;
     }
     free(result);
     free(fold.inputs);
 }
 
-/* Extends the running result by a member's input. The member's output is written after its input has been read. */
+/* Extends the running result by a member's input. The member's output is written after its input
+ * has been read. */
 static void scan_advance(struct sim_collective *collective, int rank)
 {
     struct sim_collective_call *call = collective->calls[rank];
@@ -233,28 +247,36 @@ static void scan_advance(struct sim_collective *collective, int rank)
         collective->running = need(bytes);
         memcpy(collective->running, (char *)call->send.buffer + lb, bytes);
         if (!exclusive)
-            sim_datatype_transfer((char *)collective->running - lb, type, call->send.count, call->receive.buffer, type,
-                                  call->send.count);
+            sim_datatype_transfer((char *)collective->running - lb, type, call->send.count,
+                                  call->receive.buffer, type, call->send.count);
         return;
     }
     char *before = need(bytes), *running = collective->running;
     memcpy(before, running, bytes);
     sim_op_apply_right(call->op, running - lb, call->send.buffer, call->send.count, type);
-    sim_datatype_transfer((exclusive ? before : running) - lb, type, call->send.count, call->receive.buffer, type, call->send.count);
+    sim_datatype_transfer((exclusive ? before : running) - lb, type, call->send.count,
+                          call->receive.buffer, type, call->send.count);
     free(before);
 }
 
-#define KIND(spelled, when, how)                                                                                               \
-    {                                                                                                                          \
-        .name = spelled, .synchronisation = when, how, .uniform = true, .reduces = true                                        \
+#define KIND(spelled, when, how)                                                                   \
+    {                                                                                              \
+        .name = spelled, .synchronisation = when, how, .uniform = true, .reduces = true            \
     }
 
-const struct sim_collective_kind sim_allreduce = KIND("Allreduce", SIM_NEEDS_ALL, .execute = allreduce_execute);
+const struct sim_collective_kind sim_allreduce =
+    KIND("Allreduce", SIM_NEEDS_ALL, .execute = allreduce_execute);
 const struct sim_collective_kind sim_reduce_scatter_block =
     KIND("Reduce_scatter_block", SIM_NEEDS_ALL, .execute = reduce_scatter_execute);
 const struct sim_collective_kind sim_scan = KIND("Scan", SIM_PREFIX, .advance = scan_advance);
 const struct sim_collective_kind sim_exscan = KIND("Exscan", SIM_PREFIX, .advance = scan_advance);
-const struct sim_collective_kind sim_reduce_scatter = {
-    .name = "Reduce_scatter", .synchronisation = SIM_NEEDS_ALL, .execute = reduce_scatter_execute, .reduces = true};
-const struct sim_collective_kind sim_reduce = {
-    .name = "Reduce", .synchronisation = SIM_TO_ROOT, .execute = reduce_execute, .uniform = true, .reduces = true, .rooted = true};
+const struct sim_collective_kind sim_reduce_scatter = {.name = "Reduce_scatter",
+                                                       .synchronisation = SIM_NEEDS_ALL,
+                                                       .execute = reduce_scatter_execute,
+                                                       .reduces = true};
+const struct sim_collective_kind sim_reduce = {.name = "Reduce",
+                                               .synchronisation = SIM_TO_ROOT,
+                                               .execute = reduce_execute,
+                                               .uniform = true,
+                                               .reduces = true,
+                                               .rooted = true};

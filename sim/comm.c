@@ -1,4 +1,5 @@
-/* Communicators: the objects, and the calls that need no agreement. Making new ones is in comm_create.c. */
+/* Communicators: the objects, and the calls that need no agreement. Making new ones is in
+ * comm_create.c. */
 #include "sim/comm.h"
 
 #include "sim/collective.h"
@@ -57,7 +58,8 @@ void sim_comm_delete(struct sim_comm *comm)
     comm->magic = SIM_MAGIC_FREED;
     free(comm->name);
     sim_info_free(sim_info_from_handle(comm->info));
-    /* The object itself lives on with the world, so that a stale handle is recognised; see sim_comm_release_all. */
+    /* The object itself lives on with the world, so that a stale handle is recognised; see
+     * sim_comm_release_all. */
     comm->next = comm->owner->world->dead_comms;
     comm->owner->world->dead_comms = comm;
 }
@@ -166,7 +168,9 @@ void sim_comm_release_all(struct sim_world *world)
     }
 }
 
-/* --- calls -------------------------------------------------------------------------------------------------------------------- */
+/* --- calls
+ * --------------------------------------------------------------------------------------------------------------------
+ */
 
 struct sim_comm *sim_comm_check(MPI_Comm handle, const char *function, int *error)
 {
@@ -178,7 +182,8 @@ struct sim_comm *sim_comm_check(MPI_Comm handle, const char *function, int *erro
     struct sim_comm *comm = sim_comm_get(rank, handle);
     *error = comm ? MPI_SUCCESS
                   : sim_error_raise(MPI_COMM_NULL, MPI_ERR_COMM, function, "communicator is %s",
-                                    handle == MPI_COMM_NULL ? "MPI_COMM_NULL" : "not a valid handle of this rank");
+                                    handle == MPI_COMM_NULL ? "MPI_COMM_NULL"
+                                                            : "not a valid handle of this rank");
     return comm;
 }
 
@@ -274,7 +279,8 @@ int PMPI_Comm_free(MPI_Comm *handle)
     if (!comm)
         return error;
     if (comm->predefined)
-        return sim_error_raise(*handle, MPI_ERR_COMM, "Comm_free", "a predefined communicator cannot be freed");
+        return sim_error_raise(*handle, MPI_ERR_COMM, "Comm_free",
+                               "a predefined communicator cannot be freed");
     error = sim_comm_attributes_delete(comm);
     if (error)
         return error;
@@ -293,7 +299,8 @@ int PMPI_Comm_disconnect(MPI_Comm *handle)
 
 static int refuse_intra(MPI_Comm handle, const char *function)
 {
-    return sim_error_raise(handle, MPI_ERR_COMM, function, "communicator is not an intercommunicator");
+    return sim_error_raise(handle, MPI_ERR_COMM, function,
+                           "communicator is not an intercommunicator");
 }
 
 int PMPI_Comm_remote_size(MPI_Comm handle, int *size)

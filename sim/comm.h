@@ -1,8 +1,10 @@
-/* Communicators. A rank holds a `sim_comm` (its handle: its own rank, attributes, error handler); what all members share is the
- * `sim_context`: mailboxes and collectives under way. Traffic of different contexts never meets.
+/* Communicators. A rank holds a `sim_comm` (its handle: its own rank, attributes, error handler);
+ * what all members share is the `sim_context`: mailboxes and collectives under way. Traffic of
+ * different contexts never meets.
  *
- * Invariants: comm->context->references counts the handles of all its ranks that are not freed and the operations that still use it;
- * a context is kept until the world ends, so that a late message finds its mailbox. */
+ * Invariants: comm->context->references counts the handles of all its ranks that are not freed and
+ * the operations that still use it; a context is kept until the world ends, so that a late message
+ * finds its mailbox. */
 #ifndef SIM_COMM_H
 #define SIM_COMM_H
 
@@ -19,12 +21,13 @@ struct sim_context {
     struct sim_world *world;
     struct sim_context *next;
     uint32_t id;
-    int size;           /* ranks that have a mailbox here; an intercommunicator has two contexts, see `remote` */
+    int size; /* ranks that have a mailbox here; an intercommunicator has two contexts, see `remote`
+               */
     struct sim_group *group; /* world rank of each */
     struct sim_mailbox *mailboxes;
     struct sim_collective *first_collective; /* under way, in order of their sequence numbers */
     struct sim_collective *spare_collective; /* the last one finished, for use again */
-    struct sim_context *remote; /* intercommunicator: the other side's context, else NULL */
+    struct sim_context *remote;    /* intercommunicator: the other side's context, else NULL */
     struct sim_topology *topology; /* owned by the context; NULL for none */
 };
 
@@ -48,7 +51,8 @@ struct sim_comm {
 bool sim_comm_make_predefined(struct sim_world *world);
 void sim_comm_release_all(struct sim_world *world);
 
-/* A new shared part for this group, whose reference it takes over. In the monitor. NULL: out of memory. */
+/* A new shared part for this group, whose reference it takes over. In the monitor. NULL: out of
+ * memory. */
 struct sim_context *sim_context_new(struct sim_world *world, struct sim_group *group);
 /* A handle of `rank` onto it, as comm rank `position`. In the monitor. */
 struct sim_comm *sim_comm_new(struct sim_rank *rank, struct sim_context *context, int position);
@@ -65,12 +69,14 @@ static inline struct sim_comm *sim_comm_get(struct sim_rank *rank, MPI_Comm hand
     if (handle == MPI_COMM_SELF)
         return sim_comm_of_self(rank);
     struct sim_comm *comm = (struct sim_comm *)(void *)handle;
-    if ((uintptr_t)handle < 4096 || ((uintptr_t)handle & 7) || comm->magic != SIM_MAGIC_COMM || comm->owner != rank)
+    if ((uintptr_t)handle < 4096 || ((uintptr_t)handle & 7) || comm->magic != SIM_MAGIC_COMM ||
+        comm->owner != rank)
         return NULL;
     return comm;
 }
 
-/* The caller's communicator, or NULL with what the MPI function must return in *error (the error is raised). */
+/* The caller's communicator, or NULL with what the MPI function must return in *error (the error is
+ * raised). */
 struct sim_comm *sim_comm_check(MPI_Comm handle, const char *function, int *error);
 /* Deletes all attributes (their callbacks run); the class a callback returned. */
 int sim_comm_attributes_delete(struct sim_comm *comm);
@@ -84,7 +90,8 @@ static inline int sim_context_world_rank(const struct sim_context *context, int 
     return sim_group_world_rank(context->group, rank);
 }
 
-/* The context in which a peer's mailbox lies: its own, or the remote side's for an intercommunicator. */
+/* The context in which a peer's mailbox lies: its own, or the remote side's for an
+ * intercommunicator. */
 static inline struct sim_context *sim_context_peers(struct sim_context *context)
 {
     return context->remote ? context->remote : context;

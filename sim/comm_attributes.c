@@ -1,5 +1,5 @@
-/* What attributes.h asks of the machine: keyvals of the calling rank, lists of its objects, predefined attributes. Weak, so that a test
- * of attributes can stand in for the machine. */
+/* What attributes.h asks of the machine: keyvals of the calling rank, lists of its objects,
+ * predefined attributes. Weak, so that a test of attributes can stand in for the machine. */
 #include "sim/comm.h"
 #include "sim/datatype.h"
 #include "sim/error.h"
@@ -12,7 +12,8 @@ __attribute__((weak)) struct sim_keyvals *sim_attributes_keyvals(void)
     return sim_self ? &sim_self->keyvals : NULL;
 }
 
-__attribute__((weak)) struct sim_attributes *sim_attributes_of(enum sim_attribute_kind kind, void *handle)
+__attribute__((weak)) struct sim_attributes *sim_attributes_of(enum sim_attribute_kind kind,
+                                                               void *handle)
 {
     if (kind == SIM_ATTRIBUTE_TYPE)
         return sim_type_attributes((MPI_Datatype)handle);
@@ -22,9 +23,11 @@ __attribute__((weak)) struct sim_attributes *sim_attributes_of(enum sim_attribut
     return comm ? &comm->attributes : NULL;
 }
 
-__attribute__((weak)) bool sim_attributes_predefined(enum sim_attribute_kind kind, void *handle, int number, void **value)
+__attribute__((weak)) bool sim_attributes_predefined(enum sim_attribute_kind kind, void *handle,
+                                                     int number, void **value)
 {
-    static const int tag_limit = 0x3fffffff, no_host = MPI_PROC_NULL, any_rank = MPI_ANY_SOURCE, yes = 1, app = 0, last_code = MPI_ERR_LASTCODE;
+    static const int tag_limit = 0x3fffffff, no_host = MPI_PROC_NULL, any_rank = MPI_ANY_SOURCE,
+                     yes = 1, app = 0, last_code = MPI_ERR_LASTCODE;
     const int *answer = NULL;
     (void)handle;
     if (kind != SIM_ATTRIBUTE_COMM || !sim_self)
@@ -62,6 +65,7 @@ int sim_comm_attributes_delete(struct sim_comm *comm)
 {
     int error = sim_attributes_clear(&comm->attributes, (void *)sim_comm_handle(comm));
     if (error)
-        return sim_error_raise(sim_comm_handle(comm), error, "Comm_free", "an attribute's delete function failed");
+        return sim_error_raise(sim_comm_handle(comm), error, "Comm_free",
+                               "an attribute's delete function failed");
     return MPI_SUCCESS;
 }

@@ -1,4 +1,5 @@
-/* Making communicators: every form is a collective whose execution builds the shared contexts and gives each member its handle. */
+/* Making communicators: every form is a collective whose execution builds the shared contexts and
+ * gives each member its handle. */
 #include "sim/collective.h"
 #include "sim/errhandler.h"
 #include "sim/error.h"
@@ -13,8 +14,8 @@
 /* What a member brings along; `made` is where its new handle goes. */
 struct creation {
     MPI_Comm *made;
-    int color, key;                /* split */
-    const struct sim_group *group; /* create */
+    int color, key;                       /* split */
+    const struct sim_group *group;        /* create */
     const struct sim_topology_plan *plan; /* topology constructors */
 };
 
@@ -37,7 +38,8 @@ static struct sim_context *context_like(struct sim_collective *collective, struc
 
 static void dup_execute(struct sim_collective *collective)
 {
-    struct sim_context *context = context_like(collective, sim_group_retain(collective->context->group));
+    struct sim_context *context =
+        context_like(collective, sim_group_retain(collective->context->group));
     context->topology = sim_topology_retain(collective->context->topology);
     for (int r = 0; r < collective->size; r++)
         give(collective->calls[r], context, r);
@@ -58,9 +60,11 @@ static int compare_places(const void *left, const void *right)
 }
 
 /* The topology these members agree on; NULL, and each of them is told why, when they do not. */
-static struct sim_topology *build_for(struct sim_collective *collective, const int *ranks, int members)
+static struct sim_topology *build_for(struct sim_collective *collective, const int *ranks,
+                                      int members)
 {
-    const struct sim_topology_plan **plans = calloc((size_t)members, sizeof(struct sim_topology_plan *));
+    const struct sim_topology_plan **plans =
+        calloc((size_t)members, sizeof(struct sim_topology_plan *));
     assert(plans);
     for (int i = 0; i < members; i++)
         plans[i] = ((const struct creation *)collective->calls[ranks[i]]->argument)->plan;
@@ -83,8 +87,8 @@ static void topology_execute(struct sim_collective *collective)
         ranks[r] = r;
     struct sim_topology *topology = build_for(collective, ranks, collective->size);
     if (topology) {
-        struct sim_context *context =
-            context_like(collective, sim_group_include(collective->context->group, topology->size, ranks));
+        struct sim_context *context = context_like(
+            collective, sim_group_include(collective->context->group, topology->size, ranks));
         context->topology = topology;
         for (int r = 0; r < topology->size; r++)
             give(collective->calls[r], context, r);
@@ -111,7 +115,8 @@ static void split_into(struct sim_collective *collective, bool with_topology)
         struct sim_topology *topology = NULL;
         if (with_topology && !(topology = build_for(collective, ranks, to - from)))
             continue;
-        struct sim_context *context = context_like(collective, sim_group_include(collective->context->group, to - from, ranks));
+        struct sim_context *context = context_like(
+            collective, sim_group_include(collective->context->group, to - from, ranks));
         context->topology = topology;
         for (int i = from; i < to; i++)
             give(collective->calls[places[i].rank], context, i - from);
@@ -130,7 +135,8 @@ static void cart_sub_execute(struct sim_collective *collective)
     split_into(collective, true);
 }
 
-/* Members of one group get one context; groups of different members may be disjoint, so several may be made at once. */
+/* Members of one group get one context; groups of different members may be disjoint, so several may
+ * be made at once. */
 static void create_execute(struct sim_collective *collective)
 {
     for (int r = 0; r < collective->size; r++) {
@@ -157,28 +163,38 @@ static const struct sim_collective_kind comm_create = {
 static const struct sim_collective_kind comm_cart_sub = {
     .name = "Cart_sub", .synchronisation = SIM_NEEDS_ALL, .execute = cart_sub_execute};
 static const struct sim_collective_kind comm_topology[] = {
-    [SIM_CART_CREATE] = {.name = "Cart_create", .synchronisation = SIM_NEEDS_ALL, .execute = topology_execute},
-    [SIM_GRAPH_CREATE] = {.name = "Graph_create", .synchronisation = SIM_NEEDS_ALL, .execute = topology_execute},
-    [SIM_DIST_GRAPH_CREATE] = {.name = "Dist_graph_create", .synchronisation = SIM_NEEDS_ALL, .execute = topology_execute},
-    [SIM_DIST_GRAPH_CREATE_ADJACENT] = {
-        .name = "Dist_graph_create_adjacent", .synchronisation = SIM_NEEDS_ALL, .execute = topology_execute}};
+    [SIM_CART_CREATE] = {.name = "Cart_create",
+                         .synchronisation = SIM_NEEDS_ALL,
+                         .execute = topology_execute},
+    [SIM_GRAPH_CREATE] = {.name = "Graph_create",
+                          .synchronisation = SIM_NEEDS_ALL,
+                          .execute = topology_execute},
+    [SIM_DIST_GRAPH_CREATE] = {.name = "Dist_graph_create",
+                               .synchronisation = SIM_NEEDS_ALL,
+                               .execute = topology_execute},
+    [SIM_DIST_GRAPH_CREATE_ADJACENT] = {.name = "Dist_graph_create_adjacent",
+                                        .synchronisation = SIM_NEEDS_ALL,
+                                        .execute = topology_execute}};
 
-static int run(struct sim_comm *comm, const struct sim_collective_kind *kind, const struct creation *creation)
+static int run(struct sim_comm *comm, const struct sim_collective_kind *kind,
+               const struct creation *creation)
 {
     struct sim_collective_call call = {.kind = kind, .comm = comm, .argument = creation};
     *creation->made = MPI_COMM_NULL;
     return sim_collective_run(&call);
 }
 
-int sim_comm_create_topology(struct sim_comm *comm, enum sim_topology_constructor constructor, const struct sim_topology_plan *plan,
-                             MPI_Comm *made)
+int sim_comm_create_topology(struct sim_comm *comm, enum sim_topology_constructor constructor,
+                             const struct sim_topology_plan *plan, MPI_Comm *made)
 {
     return run(comm, &comm_topology[constructor], &(struct creation){.made = made, .plan = plan});
 }
 
-int sim_comm_split_topology(struct sim_comm *comm, int color, int key, const struct sim_topology_plan *plan, MPI_Comm *made)
+int sim_comm_split_topology(struct sim_comm *comm, int color, int key,
+                            const struct sim_topology_plan *plan, MPI_Comm *made)
 {
-    return run(comm, &comm_cart_sub, &(struct creation){.made = made, .color = color, .key = key, .plan = plan});
+    return run(comm, &comm_cart_sub,
+               &(struct creation){.made = made, .color = color, .key = key, .plan = plan});
 }
 
 static int dup(MPI_Comm handle, MPI_Comm *made, const char *function)
@@ -209,8 +225,8 @@ int PMPI_Comm_dup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm *newcomm)
     return error ? error : PMPI_Comm_set_info(*newcomm, info);
 }
 
-/* Nonblocking duplication: the handle is written when the last member has come. Attributes are not copied: their callbacks would have
- * to run inside another rank's call. */
+/* Nonblocking duplication: the handle is written when the last member has come. Attributes are not
+ * copied: their callbacks would have to run inside another rank's call. */
 static int idup(MPI_Comm handle, MPI_Comm *made, MPI_Request *request, const char *function)
 {
     int error;
@@ -245,7 +261,8 @@ int PMPI_Comm_split(MPI_Comm handle, int color, int key, MPI_Comm *made)
     if (!comm)
         return error;
     if (color < 0 && color != MPI_UNDEFINED)
-        return sim_error_raise(handle, MPI_ERR_ARG, "Comm_split", "color %d is neither MPI_UNDEFINED nor at least 0", color);
+        return sim_error_raise(handle, MPI_ERR_ARG, "Comm_split",
+                               "color %d is neither MPI_UNDEFINED nor at least 0", color);
     return run(comm, &comm_split, &(struct creation){.made = made, .color = color, .key = key});
 }
 
@@ -257,10 +274,13 @@ int PMPI_Comm_split_type(MPI_Comm handle, int type, int key, MPI_Info info, MPI_
     struct sim_comm *comm = sim_comm_check(handle, "Comm_split_type", &error);
     if (!comm)
         return error;
-    if (type != MPI_COMM_TYPE_SHARED && type != MPI_COMM_TYPE_HW_GUIDED && type != MPI_COMM_TYPE_HW_UNGUIDED &&
-        type != MPI_COMM_TYPE_RESOURCE_GUIDED && type != MPI_UNDEFINED)
-        return sim_error_raise(handle, MPI_ERR_ARG, "Comm_split_type", "split type %d is not one of the standard's", type);
-    int color = type == MPI_COMM_TYPE_SHARED ? 0 : MPI_UNDEFINED; /* no hardware levels below are known */
+    if (type != MPI_COMM_TYPE_SHARED && type != MPI_COMM_TYPE_HW_GUIDED &&
+        type != MPI_COMM_TYPE_HW_UNGUIDED && type != MPI_COMM_TYPE_RESOURCE_GUIDED &&
+        type != MPI_UNDEFINED)
+        return sim_error_raise(handle, MPI_ERR_ARG, "Comm_split_type",
+                               "split type %d is not one of the standard's", type);
+    int color =
+        type == MPI_COMM_TYPE_SHARED ? 0 : MPI_UNDEFINED; /* no hardware levels below are known */
     return run(comm, &comm_split, &(struct creation){.made = made, .color = color, .key = key});
 }
 
@@ -275,13 +295,15 @@ int PMPI_Comm_create(MPI_Comm handle, MPI_Group group_handle, MPI_Comm *made)
         return sim_error_raise(handle, MPI_ERR_GROUP, "Comm_create", "group is not a valid handle");
     for (int i = 0; i < group->size; i++)
         if (sim_group_rank(comm->context->group, sim_group_world_rank(group, i)) == MPI_UNDEFINED)
-            return sim_error_raise(handle, MPI_ERR_GROUP, "Comm_create", "the group is not a subset of the communicator's group");
+            return sim_error_raise(handle, MPI_ERR_GROUP, "Comm_create",
+                                   "the group is not a subset of the communicator's group");
     if (sim_group_rank(group, comm->owner->id) == MPI_UNDEFINED)
         group = NULL;
     return run(comm, &comm_create, &(struct creation){.made = made, .group = group});
 }
 
-/* --- creation by the members of a group only ---------------------------------------------------------------------------------- */
+/* --- creation by the members of a group only
+ * ---------------------------------------------------------------------------------- */
 
 /* What members of a gathering have in common: the parent and a tag, or no parent and a name. */
 struct meeting {
@@ -300,13 +322,16 @@ struct sim_gathering {
     struct sim_context *made;
 };
 
-static bool is_this(const struct sim_gathering *gathering, const struct meeting *meeting, const struct sim_group *group)
+static bool is_this(const struct sim_gathering *gathering, const struct meeting *meeting,
+                    const struct sim_group *group)
 {
-    return gathering->parent == meeting->parent && gathering->tag == meeting->tag && !gathering->made &&
-           (!meeting->name || strcmp(gathering->name, meeting->name) == 0) && sim_group_compare(gathering->group, group) == MPI_IDENT;
+    return gathering->parent == meeting->parent && gathering->tag == meeting->tag &&
+           !gathering->made && (!meeting->name || strcmp(gathering->name, meeting->name) == 0) &&
+           sim_group_compare(gathering->group, group) == MPI_IDENT;
 }
 
-static struct sim_gathering *gathering_find(struct sim_world *world, const struct meeting *meeting, const struct sim_group *group)
+static struct sim_gathering *gathering_find(struct sim_world *world, const struct meeting *meeting,
+                                            const struct sim_group *group)
 {
     for (struct sim_gathering *at = world->gatherings; at; at = at->next)
         if (is_this(at, meeting, group))
@@ -333,8 +358,8 @@ static void gathering_remove(struct sim_world *world, struct sim_gathering *gath
     free(gathering);
 }
 
-static int create_group(struct sim_rank *rank, const struct meeting *meeting, const struct sim_group *group, MPI_Errhandler errhandler,
-                        MPI_Comm *made)
+static int create_group(struct sim_rank *rank, const struct meeting *meeting,
+                        const struct sim_group *group, MPI_Errhandler errhandler, MPI_Comm *made)
 {
     struct sim_world *world = rank->world;
     sim_world_enter(world);
@@ -371,15 +396,18 @@ int PMPI_Comm_create_group(MPI_Comm handle, MPI_Group group_handle, int tag, MPI
     *made = MPI_COMM_NULL;
     const struct sim_group *group = sim_group_from_handle(group_handle);
     if (!group)
-        return sim_error_raise(handle, MPI_ERR_GROUP, "Comm_create_group", "group is not a valid handle");
+        return sim_error_raise(handle, MPI_ERR_GROUP, "Comm_create_group",
+                               "group is not a valid handle");
     if (tag < 0)
         return sim_error_raise(handle, MPI_ERR_TAG, "Comm_create_group", "tag %d is negative", tag);
     if (sim_group_rank(group, comm->owner->id) == MPI_UNDEFINED)
         return MPI_SUCCESS;
-    return create_group(comm->owner, &(struct meeting){.parent = comm->context, .tag = tag}, group, comm->errhandler, made);
+    return create_group(comm->owner, &(struct meeting){.parent = comm->context, .tag = tag}, group,
+                        comm->errhandler, made);
 }
 
-int PMPI_Comm_create_from_group(MPI_Group group_handle, const char *name, MPI_Info info, MPI_Errhandler errhandler, MPI_Comm *made)
+int PMPI_Comm_create_from_group(MPI_Group group_handle, const char *name, MPI_Info info,
+                                MPI_Errhandler errhandler, MPI_Comm *made)
 {
     (void)info;
     struct sim_rank *rank = sim_point_caller("Comm_create_from_group");
@@ -388,10 +416,12 @@ int PMPI_Comm_create_from_group(MPI_Group group_handle, const char *name, MPI_In
     *made = MPI_COMM_NULL;
     const struct sim_group *group = sim_group_from_handle(group_handle);
     if (!group)
-        return sim_error_raise(MPI_COMM_NULL, MPI_ERR_GROUP, "Comm_create_from_group", "group is not a valid handle");
+        return sim_error_raise(MPI_COMM_NULL, MPI_ERR_GROUP, "Comm_create_from_group",
+                               "group is not a valid handle");
     if (group->size == 0)
         return MPI_SUCCESS;
     if (sim_group_rank(group, rank->id) == MPI_UNDEFINED)
-        return sim_error_raise(MPI_COMM_NULL, MPI_ERR_GROUP, "Comm_create_from_group", "the caller is not in the group");
+        return sim_error_raise(MPI_COMM_NULL, MPI_ERR_GROUP, "Comm_create_from_group",
+                               "the caller is not in the group");
     return create_group(rank, &(struct meeting){.name = name}, group, errhandler, made);
 }

@@ -20,7 +20,8 @@ static int init_as(int required, int *provided, const char *function)
         exit(2);
     }
     if (rank->initialized)
-        return sim_error_raise(MPI_COMM_NULL, MPI_ERR_OTHER, function, "MPI is initialised already");
+        return sim_error_raise(MPI_COMM_NULL, MPI_ERR_OTHER, function,
+                               "MPI is initialised already");
     int most = rank->world->threaded ? MPI_THREAD_MULTIPLE : MPI_THREAD_FUNNELED;
     rank->thread_level = required < most ? required : most;
     rank->initialized = true;
@@ -74,7 +75,8 @@ int PMPI_Finalize(void)
     if (!rank)
         return MPI_ERR_OTHER;
     if (rank->comm_self)
-        sim_comm_attributes_delete(rank->comm_self); /* the standard's hook for code to run at Finalize */
+        sim_comm_attributes_delete(
+            rank->comm_self); /* the standard's hook for code to run at Finalize */
     sim_comm_attributes_delete(rank->comm_world);
     rank->finalized = true;
     return MPI_SUCCESS;
@@ -146,8 +148,8 @@ int PMPI_Alloc_mem(MPI_Aint size, MPI_Info info, void *base)
     (void)info;
     void *memory = size < 0 ? NULL : malloc(size ? (size_t)size : 1);
     if (!memory)
-        return sim_error_raise(MPI_COMM_NULL, size < 0 ? MPI_ERR_ARG : MPI_ERR_NO_MEM, "Alloc_mem", "cannot allocate %lld bytes",
-                               (long long)size);
+        return sim_error_raise(MPI_COMM_NULL, size < 0 ? MPI_ERR_ARG : MPI_ERR_NO_MEM, "Alloc_mem",
+                               "cannot allocate %lld bytes", (long long)size);
     memcpy(base, &memory, sizeof memory);
     return MPI_SUCCESS;
 }

@@ -1,4 +1,5 @@
-/* Error handlers as objects: MPI_ERRORS_ARE_FATAL, _ABORT, _RETURN, and users' functions, counted by references. */
+/* Error handlers as objects: MPI_ERRORS_ARE_FATAL, _ABORT, _RETURN, and users' functions, counted
+ * by references. */
 #ifndef SIM_ERRHANDLER_H
 #define SIM_ERRHANDLER_H
 

@@ -15,51 +15,53 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* --- classes ------------------------------------------------------------------------------------------------------------------ */
+/* --- classes
+ * ------------------------------------------------------------------------------------------------------------------
+ */
 
-#define CLASSES(X)                                                                                                             \
-    X(SUCCESS, "no error")                                                                                                     \
-    X(ERR_BUFFER, "invalid buffer")                                                                                            \
-    X(ERR_COUNT, "invalid count")                                                                                              \
-    X(ERR_TYPE, "invalid datatype")                                                                                            \
-    X(ERR_TAG, "invalid tag")                                                                                                  \
-    X(ERR_COMM, "invalid communicator")                                                                                        \
-    X(ERR_RANK, "invalid rank")                                                                                                \
-    X(ERR_REQUEST, "invalid request")                                                                                          \
-    X(ERR_ROOT, "invalid root")                                                                                                \
-    X(ERR_GROUP, "invalid group")                                                                                              \
-    X(ERR_OP, "invalid reduction operation")                                                                                   \
-    X(ERR_TOPOLOGY, "invalid topology")                                                                                        \
-    X(ERR_DIMS, "invalid dimensions")                                                                                          \
-    X(ERR_ARG, "invalid argument of some other kind")                                                                          \
-    X(ERR_UNKNOWN, "unknown error")                                                                                            \
-    X(ERR_TRUNCATE, "message truncated on receive")                                                                            \
-    X(ERR_OTHER, "known error not in this list")                                                                               \
-    X(ERR_INTERN, "internal error")                                                                                            \
-    X(ERR_PENDING, "pending request")                                                                                          \
-    X(ERR_IN_STATUS, "error code is in the status")                                                                            \
-    X(ERR_ACCESS, "permission denied")                                                                                         \
-    X(ERR_ASSERT, "invalid assert argument")                                                                                   \
-    X(ERR_BASE, "invalid base of memory")                                                                                      \
-    X(ERR_DISP, "invalid displacement")                                                                                        \
-    X(ERR_INFO, "invalid info")                                                                                                \
-    X(ERR_INFO_KEY, "info key too long")                                                                                       \
-    X(ERR_INFO_NOKEY, "info key not there")                                                                                    \
-    X(ERR_INFO_VALUE, "info value too long")                                                                                   \
-    X(ERR_KEYVAL, "invalid key value")                                                                                         \
-    X(ERR_LOCKTYPE, "invalid lock type")                                                                                       \
-    X(ERR_NAME, "name not published")                                                                                          \
-    X(ERR_NO_MEM, "out of memory")                                                                                             \
-    X(ERR_NOT_SAME, "argument differs between ranks")                                                                          \
-    X(ERR_RMA_CONFLICT, "conflicting accesses to a window")                                                                    \
-    X(ERR_RMA_RANGE, "access outside a window")                                                                                \
-    X(ERR_RMA_SYNC, "wrong synchronisation of window accesses")                                                                \
-    X(ERR_SIZE, "invalid size")                                                                                                \
-    X(ERR_UNSUPPORTED_OPERATION, "operation not supported")                                                                    \
-    X(ERR_WIN, "invalid window")                                                                                               \
-    X(ERR_PROC_ABORTED, "a peer has aborted")                                                                                  \
-    X(ERR_VALUE_TOO_LARGE, "value too large to store")                                                                         \
-    X(ERR_SESSION, "invalid session")                                                                                          \
+#define CLASSES(X)                                                                                 \
+    X(SUCCESS, "no error")                                                                         \
+    X(ERR_BUFFER, "invalid buffer")                                                                \
+    X(ERR_COUNT, "invalid count")                                                                  \
+    X(ERR_TYPE, "invalid datatype")                                                                \
+    X(ERR_TAG, "invalid tag")                                                                      \
+    X(ERR_COMM, "invalid communicator")                                                            \
+    X(ERR_RANK, "invalid rank")                                                                    \
+    X(ERR_REQUEST, "invalid request")                                                              \
+    X(ERR_ROOT, "invalid root")                                                                    \
+    X(ERR_GROUP, "invalid group")                                                                  \
+    X(ERR_OP, "invalid reduction operation")                                                       \
+    X(ERR_TOPOLOGY, "invalid topology")                                                            \
+    X(ERR_DIMS, "invalid dimensions")                                                              \
+    X(ERR_ARG, "invalid argument of some other kind")                                              \
+    X(ERR_UNKNOWN, "unknown error")                                                                \
+    X(ERR_TRUNCATE, "message truncated on receive")                                                \
+    X(ERR_OTHER, "known error not in this list")                                                   \
+    X(ERR_INTERN, "internal error")                                                                \
+    X(ERR_PENDING, "pending request")                                                              \
+    X(ERR_IN_STATUS, "error code is in the status")                                                \
+    X(ERR_ACCESS, "permission denied")                                                             \
+    X(ERR_ASSERT, "invalid assert argument")                                                       \
+    X(ERR_BASE, "invalid base of memory")                                                          \
+    X(ERR_DISP, "invalid displacement")                                                            \
+    X(ERR_INFO, "invalid info")                                                                    \
+    X(ERR_INFO_KEY, "info key too long")                                                           \
+    X(ERR_INFO_NOKEY, "info key not there")                                                        \
+    X(ERR_INFO_VALUE, "info value too long")                                                       \
+    X(ERR_KEYVAL, "invalid key value")                                                             \
+    X(ERR_LOCKTYPE, "invalid lock type")                                                           \
+    X(ERR_NAME, "name not published")                                                              \
+    X(ERR_NO_MEM, "out of memory")                                                                 \
+    X(ERR_NOT_SAME, "argument differs between ranks")                                              \
+    X(ERR_RMA_CONFLICT, "conflicting accesses to a window")                                        \
+    X(ERR_RMA_RANGE, "access outside a window")                                                    \
+    X(ERR_RMA_SYNC, "wrong synchronisation of window accesses")                                    \
+    X(ERR_SIZE, "invalid size")                                                                    \
+    X(ERR_UNSUPPORTED_OPERATION, "operation not supported")                                        \
+    X(ERR_WIN, "invalid window")                                                                   \
+    X(ERR_PROC_ABORTED, "a peer has aborted")                                                      \
+    X(ERR_VALUE_TOO_LARGE, "value too large to store")                                             \
+    X(ERR_SESSION, "invalid session")                                                              \
     X(ERR_ERRHANDLER, "invalid error handler")
 
 static const struct {
@@ -89,7 +91,9 @@ const char *sim_error_meaning(int error_class)
     return "an error class of the program";
 }
 
-/* --- handlers ----------------------------------------------------------------------------------------------------------------- */
+/* --- handlers
+ * -----------------------------------------------------------------------------------------------------------------
+ */
 
 struct sim_errhandler {
     uint32_t magic;
@@ -104,7 +108,8 @@ static struct sim_errhandler *errhandler_get(MPI_Errhandler handle)
 
 static bool errhandler_valid(MPI_Errhandler handle)
 {
-    return handle == MPI_ERRORS_ARE_FATAL || handle == MPI_ERRORS_ABORT || handle == MPI_ERRORS_RETURN || errhandler_get(handle);
+    return handle == MPI_ERRORS_ARE_FATAL || handle == MPI_ERRORS_ABORT ||
+           handle == MPI_ERRORS_RETURN || errhandler_get(handle);
 }
 
 void sim_errhandler_retain(MPI_Errhandler handle)
@@ -123,22 +128,28 @@ void sim_errhandler_release(MPI_Errhandler handle)
     free(handler);
 }
 
-/* --- raising ------------------------------------------------------------------------------------------------------------------ */
+/* --- raising
+ * ------------------------------------------------------------------------------------------------------------------
+ */
 
 static const char *note_code(int error_class)
 {
     return error_class == MPI_ERR_TRUNCATE ? "M007" : "M009";
 }
 
-static _Noreturn void die(struct sim_rank *rank, int error_class, const char *function, const char *sentence)
+static _Noreturn void die(struct sim_rank *rank, int error_class, const char *function,
+                          const char *sentence)
 {
-    fprintf(stderr, "rank %d: MPI_%s: %s: %s\n", rank->id, function, sim_error_name(error_class), sentence);
+    fprintf(stderr, "rank %d: MPI_%s: %s: %s\n", rank->id, function, sim_error_name(error_class),
+            sentence);
     if (!rank->mismatch)
-        record_note(note_code(error_class), "MPI_%s: %s: %s", function, sim_error_name(error_class), sentence);
+        record_note(note_code(error_class), "MPI_%s: %s: %s", function, sim_error_name(error_class),
+                    sentence);
     sim_rank_abort(rank, error_class);
 }
 
-static int raise_on(struct sim_rank *rank, struct sim_comm *comm, int error_class, const char *function, const char *sentence)
+static int raise_on(struct sim_rank *rank, struct sim_comm *comm, int error_class,
+                    const char *function, const char *sentence)
 {
     MPI_Errhandler handler = comm ? comm->errhandler : MPI_ERRORS_ARE_FATAL;
     if (handler == MPI_ERRORS_RETURN)
@@ -168,10 +179,10 @@ int sim_error_raise(MPI_Comm handle, int error_class, const char *function, cons
     return raise_on(rank, comm ? comm : rank->comm_world, error_class, function, sentence);
 }
 
-
 int sim_error_unsupported(const char *name)
 {
-    return sim_error_raise(MPI_COMM_NULL, MPI_ERR_UNSUPPORTED_OPERATION, name + 4, "%s is not provided by this simulator", name);
+    return sim_error_raise(MPI_COMM_NULL, MPI_ERR_UNSUPPORTED_OPERATION, name + 4,
+                           "%s is not provided by this simulator", name);
 }
 
 void MPIX_Fail(const char *code, const char *text)
@@ -186,13 +197,16 @@ void MPIX_Fail(const char *code, const char *text)
     sim_rank_abort(rank, 1);
 }
 
-/* --- calls -------------------------------------------------------------------------------------------------------------------- */
+/* --- calls
+ * --------------------------------------------------------------------------------------------------------------------
+ */
 
 int PMPI_Comm_create_errhandler(MPI_Comm_errhandler_function *function, MPI_Errhandler *handle)
 {
     struct sim_errhandler *handler = malloc(sizeof *handler);
     if (!handler)
-        return sim_error_raise(MPI_COMM_NULL, MPI_ERR_NO_MEM, "Comm_create_errhandler", "out of memory");
+        return sim_error_raise(MPI_COMM_NULL, MPI_ERR_NO_MEM, "Comm_create_errhandler",
+                               "out of memory");
     handler->magic = SIM_MAGIC_ERRHANDLER;
     handler->references = 1;
     handler->function = function;
@@ -203,7 +217,8 @@ int PMPI_Comm_create_errhandler(MPI_Comm_errhandler_function *function, MPI_Errh
 int PMPI_Errhandler_free(MPI_Errhandler *handle)
 {
     if (!errhandler_valid(*handle))
-        return sim_error_raise(MPI_COMM_NULL, MPI_ERR_ERRHANDLER, "Errhandler_free", "not a valid error handler");
+        return sim_error_raise(MPI_COMM_NULL, MPI_ERR_ERRHANDLER, "Errhandler_free",
+                               "not a valid error handler");
     sim_errhandler_release(*handle);
     *handle = MPI_ERRHANDLER_NULL;
     return MPI_SUCCESS;
@@ -216,7 +231,8 @@ int PMPI_Comm_set_errhandler(MPI_Comm handle, MPI_Errhandler handler)
     if (!comm)
         return error;
     if (!errhandler_valid(handler))
-        return sim_error_raise(handle, MPI_ERR_ERRHANDLER, "Comm_set_errhandler", "not a valid error handler");
+        return sim_error_raise(handle, MPI_ERR_ERRHANDLER, "Comm_set_errhandler",
+                               "not a valid error handler");
     sim_errhandler_retain(handler);
     sim_errhandler_release(comm->errhandler);
     comm->errhandler = handler;
@@ -240,6 +256,7 @@ int PMPI_Comm_call_errhandler(MPI_Comm handle, int error_code)
     struct sim_comm *comm = sim_comm_check(handle, "Comm_call_errhandler", &error);
     if (!comm)
         return error;
-    raise_on(comm->owner, comm, error_code, "Comm_call_errhandler", "the program called the error handler");
+    raise_on(comm->owner, comm, error_code, "Comm_call_errhandler",
+             "the program called the error handler");
     return MPI_SUCCESS;
 }

@@ -1,8 +1,9 @@
 /* Ranks as user-level threads: one OS thread runs a whole world, a switch costs a few nanoseconds.
  *
- * A fiber runs until it blocks or yields; who is next is the head of the world's ready queue. Deadlock is the instant at which the
- * queue is empty: control returns to the host, that is sim_world_run's stack. errno is kept per rank across switches.
- * The switch saves what the ABI says a callee keeps; elsewhere than x86-64 and aarch64 ucontext does it. */
+ * A fiber runs until it blocks or yields; who is next is the head of the world's ready queue.
+ * Deadlock is the instant at which the queue is empty: control returns to the host, that is
+ * sim_world_run's stack. errno is kept per rank across switches. The switch saves what the ABI says
+ * a callee keeps; elsewhere than x86-64 and aarch64 ucontext does it. */
 #include "sim/rank.h"
 
 #include <assert.h>
@@ -44,7 +45,8 @@ static void fiber_main(void);
 enum { FETCHED_LINES = 8, FETCH_DISTANCE = 1 };
 
 #if defined __x86_64__
-/* Saves the callee-saved registers and the two control words on the stack, stores it in *from, continues on `to`. */
+/* Saves the callee-saved registers and the two control words on the stack, stores it in *from,
+ * continues on `to`. */
 void sim_fiber_switch(void **from, void *to);
 __asm__(".text\n"
         ".p2align 4\n"
@@ -80,7 +82,8 @@ __asm__(".text\n"
 static void *fiber_prepare(char *top)
 {
     uint64_t *sp = (uint64_t *)(void *)top;
-    *--sp = 0; /* where fiber_main would return to; keeps the stack aligned as at any function's entry */
+    *--sp = 0; /* where fiber_main would return to; keeps the stack aligned as at any function's
+                  entry */
     *--sp = (uint64_t)(uintptr_t)fiber_main;
     for (int i = 0; i < 6; i++)
         *--sp = 0;
@@ -233,7 +236,8 @@ static void announce_arrival(struct sim_rank *rank, struct sim_world *world)
 #endif
 }
 
-/* In large worlds the next ranks' stacks have left the cache and the TLB: they are fetched while others run. */
+/* In large worlds the next ranks' stacks have left the cache and the TLB: they are fetched while
+ * others run. */
 static inline void fetch_ahead(const struct sim_rank *rank)
 {
     const struct sim_rank *next = rank->next_ready;
@@ -353,13 +357,15 @@ static bool map_stacks(struct sim_world *world, struct failure *failure)
                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
     if (world->stacks == MAP_FAILED) {
         world->stacks = NULL;
-        failure_set(failure, FAILURE_INTERNAL, "cannot reserve %zu MiB of stacks for %d ranks: %s; try a smaller --stack-size",
+        failure_set(failure, FAILURE_INTERNAL,
+                    "cannot reserve %zu MiB of stacks for %d ranks: %s; try a smaller --stack-size",
                     world->stacks_size >> 20, world->size, strerror(errno));
         return false;
     }
     madvise(world->stacks, world->stacks_size, MADV_NOHUGEPAGE);
 #if FIBER_ASAN
-    __asan_unpoison_memory_region(world->stacks, world->stacks_size); /* of what earlier worlds left there */
+    __asan_unpoison_memory_region(world->stacks,
+                                  world->stacks_size); /* of what earlier worlds left there */
 #endif
     world->guard = page;
     if (2L * world->size > maps_left() / 2)
@@ -377,8 +383,10 @@ static bool fibers_run(struct sim_world *world, struct failure *failure)
         struct sim_rank *rank = &world->ranks[i];
         char *bottom = world->stacks + (size_t)i * world->stack_stride;
         rank->stack_base = bottom + world->guard;
-        /* Tops differ by a few cache lines from rank to rank, so that a thousand stacks do not fight for one cache set. */
-        rank->stack_pointer = fiber_prepare(bottom + world->stack_stride - 128 - (size_t)(i % 16) * 192);
+        /* Tops differ by a few cache lines from rank to rank, so that a thousand stacks do not
+         * fight for one cache set. */
+        rank->stack_pointer =
+            fiber_prepare(bottom + world->stack_stride - 128 - (size_t)(i % 16) * 192);
         enqueue(world, rank);
     }
     world->errno_address = &errno;
@@ -403,4 +411,5 @@ void sim_fibers_release(struct sim_world *world)
         munmap(world->stacks, world->stacks_size);
 }
 
-const struct sim_executor sim_fibers = {fibers_run, fiber_block, fiber_wake, fiber_yield, fiber_leave};
+const struct sim_executor sim_fibers = {fibers_run, fiber_block, fiber_wake, fiber_yield,
+                                        fiber_leave};

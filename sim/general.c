@@ -14,7 +14,8 @@ struct sim_general {
     void *state;
 };
 
-int PMPI_Grequest_start(MPI_Grequest_query_function *query, MPI_Grequest_free_function *free_function,
+int PMPI_Grequest_start(MPI_Grequest_query_function *query,
+                        MPI_Grequest_free_function *free_function,
                         MPI_Grequest_cancel_function *cancel, void *state, MPI_Request *handle)
 {
     struct sim_rank *rank = sim_point_caller("Grequest_start");
@@ -38,7 +39,8 @@ int PMPI_Grequest_complete(MPI_Request handle)
         return MPI_ERR_OTHER;
     struct sim_request *request = sim_request_get(rank, handle);
     if (!request || request->kind != SIM_REQUEST_GENERAL || sim_request_done(request))
-        return sim_error_raise(MPI_COMM_NULL, MPI_ERR_REQUEST, "Grequest_complete", "request is not a pending generalised request");
+        return sim_error_raise(MPI_COMM_NULL, MPI_ERR_REQUEST, "Grequest_complete",
+                               "request is not a pending generalised request");
     sim_world_enter(rank->world);
     sim_request_complete(request);
     sim_world_leave(rank->world);

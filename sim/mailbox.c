@@ -8,7 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* --- channels --------------------------------------------------------------------------------------------------------------- */
+/* --- channels
+ * ---------------------------------------------------------------------------------------------------------------
+ */
 
 static struct sim_channel *channel_probe(struct sim_channel *channels, uint32_t mask, int source)
 {
@@ -30,7 +32,8 @@ static void channels_grow(struct sim_mailbox *mailbox)
     } else {
         for (uint32_t i = 0; i <= mailbox->mask; i++)
             if (mailbox->channels[i].source != -1)
-                *channel_probe(bigger, size - 1, mailbox->channels[i].source) = mailbox->channels[i];
+                *channel_probe(bigger, size - 1, mailbox->channels[i].source) =
+                    mailbox->channels[i];
     }
     free(mailbox->channels);
     mailbox->channels = bigger;
@@ -60,14 +63,17 @@ static struct sim_channel *channel_of(struct sim_mailbox *mailbox, int source)
     return channel;
 }
 
-/* --- queues ----------------------------------------------------------------------------------------------------------------- */
+/* --- queues
+ * -----------------------------------------------------------------------------------------------------------------
+ */
 
 static bool tag_fits(int posted, int tag)
 {
     return posted == tag || posted == MPI_ANY_TAG;
 }
 
-static void posted_append(struct sim_request **first, struct sim_request **last, struct sim_request *receive)
+static void posted_append(struct sim_request **first, struct sim_request **last,
+                          struct sim_request *receive)
 {
     receive->next = NULL;
     if (*first)
@@ -77,7 +83,8 @@ static void posted_append(struct sim_request **first, struct sim_request **last,
     *last = receive;
 }
 
-static bool posted_remove(struct sim_request **first, struct sim_request **last, struct sim_request *receive)
+static bool posted_remove(struct sim_request **first, struct sim_request **last,
+                          struct sim_request *receive)
 {
     struct sim_request *before = NULL;
     for (struct sim_request *at = *first; at; before = at, at = at->next) {
@@ -113,7 +120,8 @@ static void unpost(struct sim_mailbox *mailbox, struct sim_request *receive)
     assert(found);
 }
 
-static void message_append(struct sim_mailbox *mailbox, struct sim_channel *channel, struct sim_message *message)
+static void message_append(struct sim_mailbox *mailbox, struct sim_channel *channel,
+                           struct sim_message *message)
 {
     message->next = NULL;
     if (channel->first)
@@ -154,7 +162,9 @@ static void message_remove(struct sim_mailbox *mailbox, struct sim_message *mess
         mailbox->newest = message->earlier;
 }
 
-/* --- moving data ------------------------------------------------------------------------------------------------------------ */
+/* --- moving data
+ * ------------------------------------------------------------------------------------------------------------
+ */
 
 static void receive_matched(struct sim_request *receive, int source, int tag, size_t bytes)
 {
@@ -174,7 +184,8 @@ void sim_transfer(struct sim_request *send, struct sim_request *receive)
     if (receive->bytes && send->type->contiguous && receive->type->contiguous)
         memcpy(receive->buffer, send->buffer, receive->bytes);
     else if (receive->bytes)
-        sim_datatype_transfer(send->buffer, send->type, send->count, receive->buffer, receive->type, receive->count);
+        sim_datatype_transfer(send->buffer, send->type, send->count, receive->buffer, receive->type,
+                              receive->count);
     send->bytes = bytes;
     sim_request_complete(receive);
     if (!sim_request_done(send))
@@ -200,7 +211,8 @@ void sim_message_deliver(struct sim_message *message, struct sim_request *receiv
     if (receive->bytes && receive->type->contiguous)
         memcpy(receive->buffer, message->data, receive->bytes);
     else if (receive->bytes)
-        sim_datatype_copy_in_range(receive->type, receive->buffer, 0, receive->bytes, message->data);
+        sim_datatype_copy_in_range(receive->type, receive->buffer, 0, receive->bytes,
+                                   message->data);
     sim_pool_put(world, message, message->block);
     sim_request_complete(receive);
 }
@@ -239,10 +251,13 @@ static struct sim_message *message_of(struct sim_request *send, bool may_buffer)
     return message;
 }
 
-/* --- matching --------------------------------------------------------------------------------------------------------------- */
+/* --- matching
+ * ---------------------------------------------------------------------------------------------------------------
+ */
 
 /* The earliest posted receive that fits a message of (source, tag); NULL for none. */
-static struct sim_request *first_claim(struct sim_mailbox *mailbox, struct sim_channel *channel, int tag)
+static struct sim_request *first_claim(struct sim_mailbox *mailbox, struct sim_channel *channel,
+                                       int tag)
 {
     struct sim_request *named = posted_fitting(channel->posted_first, tag);
     struct sim_request *any = posted_fitting(mailbox->any_first, tag);
@@ -265,7 +280,8 @@ static void wake_prober(struct sim_mailbox *mailbox)
         sim_rank_wake(prober);
 }
 
-bool sim_mailbox_send(struct sim_context *context, int destination, struct sim_request *send, bool may_buffer)
+bool sim_mailbox_send(struct sim_context *context, int destination, struct sim_request *send,
+                      bool may_buffer)
 {
     struct sim_mailbox *mailbox = &context->mailboxes[destination];
     struct sim_channel *channel = channel_of(mailbox, send->comm->rank);
@@ -285,7 +301,8 @@ bool sim_mailbox_send(struct sim_context *context, int destination, struct sim_r
         if (receive->bytes && send->type->contiguous && receive->type->contiguous)
             memcpy(receive->buffer, send->buffer, receive->bytes);
         else if (receive->bytes)
-            sim_datatype_transfer(send->buffer, send->type, send->count, receive->buffer, receive->type, receive->count);
+            sim_datatype_transfer(send->buffer, send->type, send->count, receive->buffer,
+                                  receive->type, receive->count);
         sim_request_complete(receive);
         return true;
     }
@@ -331,15 +348,18 @@ static void collect(const struct sim_mailbox *mailbox, int tag, struct candidate
             candidate_add(list, message);
 }
 
-static struct sim_alternative alternative_of(const struct sim_message *message, uint32_t rank, uint32_t receive)
+static struct sim_alternative alternative_of(const struct sim_message *message, uint32_t rank,
+                                             uint32_t receive)
 {
-    return (struct sim_alternative){.rank = rank,
-                                    .object = receive,
-                                    .source = (uint32_t)sim_context_world_rank(message->context, message->source),
-                                    .number = message->number};
+    return (struct sim_alternative){
+        .rank = rank,
+        .object = receive,
+        .source = (uint32_t)sim_context_world_rank(message->context, message->source),
+        .number = message->number};
 }
 
-static struct sim_message *choose_any(struct sim_context *context, int owner, int tag, uint32_t receive)
+static struct sim_message *choose_any(struct sim_context *context, int owner, int tag,
+                                      uint32_t receive)
 {
     struct sim_mailbox *mailbox = &context->mailboxes[owner];
     struct sim_chooser *chooser = &context->world->chooser;
@@ -358,7 +378,8 @@ static struct sim_message *choose_any(struct sim_context *context, int owner, in
     assert(alternatives);
     for (size_t i = 0; i < list.count; i++)
         alternatives[i] = alternative_of(list.messages[i], rank, receive);
-    uint32_t pick = sim_choose(chooser, MPIX_CHOOSE_WILDCARD, rank, (uint32_t)list.count, alternatives);
+    uint32_t pick =
+        sim_choose(chooser, MPIX_CHOOSE_WILDCARD, rank, (uint32_t)list.count, alternatives);
     struct sim_message *message = list.messages[pick];
     free(alternatives);
     free(list.messages);
@@ -393,7 +414,8 @@ static void queue_receive(struct sim_mailbox *mailbox, struct sim_request *recei
 }
 
 /* A delayed wildcard posted earlier has the first claim on this message. */
-static bool claimed_by_delayed(const struct sim_mailbox *mailbox, const struct sim_message *message, uint64_t order)
+static bool claimed_by_delayed(const struct sim_mailbox *mailbox, const struct sim_message *message,
+                               uint64_t order)
 {
     for (const struct sim_request *any = mailbox->any_first; any; any = any->next)
         if (any->order < order && tag_fits(any->tag, message->tag))
@@ -417,8 +439,9 @@ void sim_mailbox_post(struct sim_context *context, int owner, struct sim_request
     }
     struct sim_message *message = NULL;
     if (mailbox->oldest)
-        message = receive->peer == MPI_ANY_SOURCE ? choose_any(context, owner, receive->tag, receive->number)
-                                                  : sim_mailbox_find(context, owner, receive->peer, receive->tag);
+        message = receive->peer == MPI_ANY_SOURCE
+                      ? choose_any(context, owner, receive->tag, receive->number)
+                      : sim_mailbox_find(context, owner, receive->peer, receive->tag);
     if (!message || (mailbox->any_first && claimed_by_delayed(mailbox, message, UINT64_MAX))) {
         queue_receive(mailbox, receive);
         return;
@@ -428,7 +451,9 @@ void sim_mailbox_post(struct sim_context *context, int owner, struct sim_request
     sim_message_deliver(message, receive);
 }
 
-/* --- delayed wildcards ------------------------------------------------------------------------------------------------------ */
+/* --- delayed wildcards
+ * ------------------------------------------------------------------------------------------------------
+ */
 
 static struct sim_mailbox *box_of(const struct sim_request *receive)
 {
@@ -458,7 +483,8 @@ static void rematch(struct sim_mailbox *mailbox)
 {
     for (struct sim_message *message = mailbox->oldest, *later; message; message = later) {
         later = message->later;
-        struct sim_request *receive = first_claim(mailbox, channel_of(mailbox, message->source), message->tag);
+        struct sim_request *receive =
+            first_claim(mailbox, channel_of(mailbox, message->source), message->tag);
         if (!receive || receive->delayed)
             continue;
         unpost(mailbox, receive);
@@ -488,13 +514,15 @@ bool sim_mailbox_match_delayed(struct sim_world *world)
                 assert(takers && alternatives);
             }
             takers[count] = receive;
-            alternatives[count++] = alternative_of(found.messages[i], (uint32_t)receive->owner->id, receive->number);
+            alternatives[count++] =
+                alternative_of(found.messages[i], (uint32_t)receive->owner->id, receive->number);
             candidate_add(&list, found.messages[i]);
         }
         free(found.messages);
     }
     if (count) {
-        uint32_t pick = sim_choose(&world->chooser, MPIX_CHOOSE_WILDCARD, UINT32_MAX, (uint32_t)count, alternatives);
+        uint32_t pick = sim_choose(&world->chooser, MPIX_CHOOSE_WILDCARD, UINT32_MAX,
+                                   (uint32_t)count, alternatives);
         struct sim_request *receive = takers[pick];
         struct sim_mailbox *mailbox = box_of(receive);
         forget_delayed(world, receive);
@@ -511,7 +539,9 @@ bool sim_mailbox_match_delayed(struct sim_world *world)
     return count > 0;
 }
 
-/* --- cancellation and the end ----------------------------------------------------------------------------------------------- */
+/* --- cancellation and the end
+ * -----------------------------------------------------------------------------------------------
+ */
 
 bool sim_mailbox_cancel_receive(struct sim_context *context, int owner, struct sim_request *receive)
 {

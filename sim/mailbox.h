@@ -1,12 +1,14 @@
 /* Mailboxes: where messages and receives of one rank in one context meet.
  *
  * Invariants:
- *  1. Messages of one source are matched in the order in which they were sent (non-overtaking), receives in the order in which they
- *     were posted.
- *  2. No waiting message is compatible with a posted receive, unless a delayed wildcard posted earlier has a claim on it.
+ *  1. Messages of one source are matched in the order in which they were sent (non-overtaking),
+ * receives in the order in which they were posted.
+ *  2. No waiting message is compatible with a posted receive, unless a delayed wildcard posted
+ * earlier has a claim on it.
  *  3. A message in the box is in its source's channel and in the box's arrival list.
  *
- * Channels (per source) are found by hashing, so that a rank which talks to 65,535 others pays for each message once. */
+ * Channels (per source) are found by hashing, so that a rank which talks to 65,535 others pays for
+ * each message once. */
 #ifndef SIM_MAILBOX_H
 #define SIM_MAILBOX_H
 
@@ -16,13 +18,14 @@ struct sim_message {
     uint32_t magic; /* when it is an MPI_Message */
     int source, tag;
     uint32_t number;
-    struct sim_message *next;              /* same source */
-    struct sim_message *earlier, *later;   /* arrival */
-    struct sim_request *sender;            /* not yet complete send whose buffer holds the data; NULL: the data follow */
+    struct sim_message *next;            /* same source */
+    struct sim_message *earlier, *later; /* arrival */
+    struct sim_request
+        *sender; /* not yet complete send whose buffer holds the data; NULL: the data follow */
     struct sim_context *context;
-    struct sim_rank *receiver; /* of an MPI_Message */
+    struct sim_rank *receiver;    /* of an MPI_Message */
     struct sim_rank *buffered_by; /* whose attached buffer it occupies, NULL */
-    size_t bytes, block;       /* payload; size of this block */
+    size_t bytes, block;          /* payload; size of this block */
     _Alignas(16) char data[];
 };
 
@@ -43,11 +46,14 @@ struct sim_mailbox {
     struct sim_rank *prober;
 };
 
-/* A send of `count` x `type` from comm rank `source` arrives at `destination`'s box. In the monitor.
- * Returns true when it is done with the sender's buffer (delivered or buffered); false when the message waits with `sender`, which
- * completes at the match. `may_buffer` says whether the data may be copied aside. */
-bool sim_mailbox_send(struct sim_context *context, int destination, struct sim_request *send, bool may_buffer);
-/* Posts a receive (request->peer may be MPI_ANY_SOURCE): matches at once or queues. In the monitor. */
+/* A send of `count` x `type` from comm rank `source` arrives at `destination`'s box. In the
+ * monitor. Returns true when it is done with the sender's buffer (delivered or buffered); false
+ * when the message waits with `sender`, which completes at the match. `may_buffer` says whether the
+ * data may be copied aside. */
+bool sim_mailbox_send(struct sim_context *context, int destination, struct sim_request *send,
+                      bool may_buffer);
+/* Posts a receive (request->peer may be MPI_ANY_SOURCE): matches at once or queues. In the monitor.
+ */
 void sim_mailbox_post(struct sim_context *context, int owner, struct sim_request *receive);
 /* The message a probe (or a receive) for (source, tag) would get, NULL for none. In the monitor. */
 struct sim_message *sim_mailbox_find(struct sim_context *context, int owner, int source, int tag);
@@ -55,8 +61,10 @@ struct sim_message *sim_mailbox_find(struct sim_context *context, int owner, int
 void sim_mailbox_take(struct sim_context *context, int owner, struct sim_message *message);
 void sim_message_deliver(struct sim_message *message, struct sim_request *receive);
 /* Removes a queued receive or a waiting message (cancel). False when it is matched already. */
-bool sim_mailbox_cancel_receive(struct sim_context *context, int owner, struct sim_request *receive);
-bool sim_mailbox_cancel_send(struct sim_context *context, int destination, struct sim_request *send);
+bool sim_mailbox_cancel_receive(struct sim_context *context, int owner,
+                                struct sim_request *receive);
+bool sim_mailbox_cancel_send(struct sim_context *context, int destination,
+                             struct sim_request *send);
 /* True when a receive that would take this send is posted (ready mode). */
 bool sim_mailbox_expects(struct sim_context *context, int destination, int source, int tag);
 /* At quiescence: lets one delayed wildcard choose. True when something matched. */

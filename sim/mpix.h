@@ -1,4 +1,5 @@
-/* What the simulator offers beyond MPI. On a real MPI, link collectives/peer.c, where each of these does the sensible nothing. */
+/* What the simulator offers beyond MPI. On a real MPI, link collectives/peer.c, where each of these
+ * does the sensible nothing. */
 #ifndef SIM_MPIX_H
 #define SIM_MPIX_H
 
@@ -8,9 +9,17 @@
 extern "C" {
 #endif
 
-/* Per-rank storage for the layers above the machine: an array of MPIX_SLOTS pointers of the calling rank, NULL when the caller is
- * not a rank. Initial values come from the world's options. */
-enum { MPIX_SLOT_RECORDER, MPIX_SLOT_DIFF, MPIX_SLOT_PROBE, MPIX_SLOT_SYSTEM, MPIX_SLOT_SPARE1, MPIX_SLOT_SPARE2, MPIX_SLOTS };
+/* Per-rank storage for the layers above the machine: an array of MPIX_SLOTS pointers of the calling
+ * rank, NULL when the caller is not a rank. Initial values come from the world's options. */
+enum {
+    MPIX_SLOT_RECORDER,
+    MPIX_SLOT_DIFF,
+    MPIX_SLOT_PROBE,
+    MPIX_SLOT_SYSTEM,
+    MPIX_SLOT_SPARE1,
+    MPIX_SLOT_SPARE2,
+    MPIX_SLOTS
+};
 void **MPIX_Rank_slots(void);
 
 /* World rank and world size of the caller without a communicator; -1 and 0 outside a rank. */
@@ -20,20 +29,28 @@ int MPIX_World_size(void);
 /* Logical time: scheduler steps of this world so far. Costs one load. */
 uint64_t MPIX_Steps(void);
 
-/* The one source of nondeterminism: an index below n (n >= 1). Driven by the run's driver: always 0 (default), a seed, a recording,
- * or enumeration. 0 on a real MPI. */
-enum { MPIX_CHOOSE_WILDCARD, MPIX_CHOOSE_READY, MPIX_CHOOSE_WAITANY, MPIX_CHOOSE_BUFFERED, MPIX_CHOOSE_RUN, MPIX_CHOOSE_OTHER };
+/* The one source of nondeterminism: an index below n (n >= 1). Driven by the run's driver: always 0
+ * (default), a seed, a recording, or enumeration. 0 on a real MPI. */
+enum {
+    MPIX_CHOOSE_WILDCARD,
+    MPIX_CHOOSE_READY,
+    MPIX_CHOOSE_WAITANY,
+    MPIX_CHOOSE_BUFFERED,
+    MPIX_CHOOSE_RUN,
+    MPIX_CHOOSE_OTHER
+};
 int MPIX_Choose(int kind, int n);
 
-/* Lets other ranks run; the caller stays ready. Inside a loop that only polls, MPI's own calls do this. */
+/* Lets other ranks run; the caller stays ready. Inside a loop that only polls, MPI's own calls do
+ * this. */
 void MPIX_Yield(void);
 
-/* Ends the calling rank with a finding: code as in `simrun explain`, text one sentence. Does not return under simrun; on a real MPI
- * it prints the sentence and aborts. */
+/* Ends the calling rank with a finding: code as in `simrun explain`, text one sentence. Does not
+ * return under simrun; on a real MPI it prints the sentence and aborts. */
 void MPIX_Fail(const char *code, const char *text);
 
-/* Operations started between begin and end move together, under the atomic-batch progress model: none completes before each is
- * matched. Batches do not nest. No-ops on a real MPI. */
+/* Operations started between begin and end move together, under the atomic-batch progress model:
+ * none completes before each is matched. Batches do not nest. No-ops on a real MPI. */
 void SIM_Batch_begin(void);
 void SIM_Batch_end(void);
 

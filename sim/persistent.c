@@ -51,15 +51,18 @@ static int receive_init(const struct sim_point *point, MPI_Request *handle)
     return error ? error : make(&checked, SIM_REQUEST_RECEIVE, handle);
 }
 
-#define SEND_INIT(name, mode)                                                                                                  \
-    int PMPI_##name(const void *buf, int count, MPI_Datatype type, int dest, int tag, MPI_Comm comm, MPI_Request *request)     \
-    {                                                                                                                          \
-        return send_init(&(struct sim_point){#name, buf, count, type, dest, tag, comm}, mode, request);                        \
-    }                                                                                                                          \
-    int PMPI_##name##_c(const void *buf, MPI_Count count, MPI_Datatype type, int dest, int tag, MPI_Comm comm,                 \
-                        MPI_Request *request)                                                                                  \
-    {                                                                                                                          \
-        return send_init(&(struct sim_point){#name, buf, count, type, dest, tag, comm}, mode, request);                        \
+#define SEND_INIT(name, mode)                                                                      \
+    int PMPI_##name(const void *buf, int count, MPI_Datatype type, int dest, int tag,              \
+                    MPI_Comm comm, MPI_Request *request)                                           \
+    {                                                                                              \
+        return send_init(&(struct sim_point){#name, buf, count, type, dest, tag, comm}, mode,      \
+                         request);                                                                 \
+    }                                                                                              \
+    int PMPI_##name##_c(const void *buf, MPI_Count count, MPI_Datatype type, int dest, int tag,    \
+                        MPI_Comm comm, MPI_Request *request)                                       \
+    {                                                                                              \
+        return send_init(&(struct sim_point){#name, buf, count, type, dest, tag, comm}, mode,      \
+                         request);                                                                 \
     }
 
 SEND_INIT(Send_init, SIM_STANDARD)
@@ -67,14 +70,18 @@ SEND_INIT(Ssend_init, SIM_SYNCHRONOUS)
 SEND_INIT(Bsend_init, SIM_BUFFERED)
 SEND_INIT(Rsend_init, SIM_READY_MODE)
 
-int PMPI_Recv_init(void *buf, int count, MPI_Datatype type, int source, int tag, MPI_Comm comm, MPI_Request *request)
+int PMPI_Recv_init(void *buf, int count, MPI_Datatype type, int source, int tag, MPI_Comm comm,
+                   MPI_Request *request)
 {
-    return receive_init(&(struct sim_point){"Recv_init", buf, count, type, source, tag, comm}, request);
+    return receive_init(&(struct sim_point){"Recv_init", buf, count, type, source, tag, comm},
+                        request);
 }
 
-int PMPI_Recv_init_c(void *buf, MPI_Count count, MPI_Datatype type, int source, int tag, MPI_Comm comm, MPI_Request *request)
+int PMPI_Recv_init_c(void *buf, MPI_Count count, MPI_Datatype type, int source, int tag,
+                     MPI_Comm comm, MPI_Request *request)
 {
-    return receive_init(&(struct sim_point){"Recv_init", buf, count, type, source, tag, comm}, request);
+    return receive_init(&(struct sim_point){"Recv_init", buf, count, type, source, tag, comm},
+                        request);
 }
 
 /* What keeps a persistent send from starting: NULL for nothing. In the monitor. */
@@ -85,7 +92,8 @@ static const char *obstacle(const struct sim_request *request)
     if (request->mode == SIM_BUFFERED && !sim_bsend_has_room(request))
         return "the attached buffer has no room for this message";
     if (request->mode == SIM_READY_MODE &&
-        !sim_mailbox_expects(sim_context_peers(request->context), request->peer, request->comm->rank, request->tag))
+        !sim_mailbox_expects(sim_context_peers(request->context), request->peer,
+                             request->comm->rank, request->tag))
         return "a ready send, but no receive for it is posted";
     return NULL;
 }
@@ -97,7 +105,8 @@ static int start(MPI_Request handle, const char *function)
         return MPI_ERR_OTHER;
     struct sim_request *request = sim_request_get(rank, handle);
     if (!request || !request->persistent)
-        return sim_error_raise(MPI_COMM_NULL, MPI_ERR_REQUEST, function, "request is not a persistent request of this rank");
+        return sim_error_raise(MPI_COMM_NULL, MPI_ERR_REQUEST, function,
+                               "request is not a persistent request of this rank");
     if (request->state != SIM_INACTIVE)
         return sim_error_raise(sim_comm_handle(request->comm), MPI_ERR_REQUEST, function,
                                "the request is active: wait for it before starting it again");
@@ -110,7 +119,9 @@ static int start(MPI_Request handle, const char *function)
         request->start(request);
     }
     sim_world_leave(rank->world);
-    return complaint ? sim_error_raise(sim_comm_handle(request->comm), MPI_ERR_OTHER, function, "%s", complaint) : MPI_SUCCESS;
+    return complaint ? sim_error_raise(sim_comm_handle(request->comm), MPI_ERR_OTHER, function,
+                                       "%s", complaint)
+                     : MPI_SUCCESS;
 }
 
 int PMPI_Start(MPI_Request *request)

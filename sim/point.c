@@ -7,7 +7,6 @@
 #include "sim/mailbox.h"
 #include "sim/status.h"
 
-
 enum { TAG_LIMIT = 0x3fffffff };
 
 struct sim_rank *sim_point_refuse(const char *function)
@@ -16,27 +15,32 @@ struct sim_rank *sim_point_refuse(const char *function)
     if (rank && rank->sessions)
         return rank;
     sim_error_raise(MPI_COMM_NULL, MPI_ERR_OTHER, function,
-                    rank && rank->finalized ? "called after MPI_Finalize" : "called before MPI_Init");
+                    rank && rank->finalized ? "called after MPI_Finalize"
+                                            : "called before MPI_Init");
     return NULL;
 }
 
-static int check_buffer(const struct sim_point *point, struct sim_request *request, struct sim_comm *comm)
+static int check_buffer(const struct sim_point *point, struct sim_request *request,
+                        struct sim_comm *comm)
 {
     MPI_Comm handle = point->comm;
     if (point->count < 0)
-        return sim_error_raise(handle, MPI_ERR_COUNT, point->function, "count is %lld: it must not be negative",
-                               (long long)point->count);
+        return sim_error_raise(handle, MPI_ERR_COUNT, point->function,
+                               "count is %lld: it must not be negative", (long long)point->count);
     const struct sim_datatype *type = sim_datatype_get(point->type);
     if (!type)
         return sim_error_raise(handle, MPI_ERR_TYPE, point->function,
-                               point->type == MPI_DATATYPE_NULL ? "datatype is MPI_DATATYPE_NULL" : "datatype is not a valid handle");
+                               point->type == MPI_DATATYPE_NULL ? "datatype is MPI_DATATYPE_NULL"
+                                                                : "datatype is not a valid handle");
     if (!type->committed)
-        return sim_error_raise(handle, MPI_ERR_TYPE, point->function, "datatype has not been committed: call MPI_Type_commit first");
+        return sim_error_raise(handle, MPI_ERR_TYPE, point->function,
+                               "datatype has not been committed: call MPI_Type_commit first");
     if (!point->buffer && point->count && type->size && type->true_lb == 0 && type->contiguous)
-        return sim_error_raise(handle, MPI_ERR_BUFFER, point->function, "buffer is NULL with a count of %lld",
-                               (long long)point->count);
+        return sim_error_raise(handle, MPI_ERR_BUFFER, point->function,
+                               "buffer is NULL with a count of %lld", (long long)point->count);
     if (point->buffer == MPI_IN_PLACE)
-        return sim_error_raise(handle, MPI_ERR_BUFFER, point->function, "MPI_IN_PLACE is for collectives only");
+        return sim_error_raise(handle, MPI_ERR_BUFFER, point->function,
+                               "MPI_IN_PLACE is for collectives only");
     request->owner = comm->owner;
     request->comm = comm;
     request->context = comm->context;
@@ -53,7 +57,8 @@ static int peer_count(const struct sim_comm *comm)
     return sim_context_peers(comm->context)->size;
 }
 
-int sim_point_send_check(const struct sim_point *point, struct sim_request *request, enum sim_send_mode mode)
+int sim_point_send_check(const struct sim_point *point, struct sim_request *request,
+                         enum sim_send_mode mode)
 {
     struct sim_rank *rank = sim_point_caller(point->function);
     if (!rank)
@@ -61,15 +66,18 @@ int sim_point_send_check(const struct sim_point *point, struct sim_request *requ
     struct sim_comm *comm = sim_comm_get(rank, point->comm);
     if (!comm)
         return sim_error_raise(MPI_COMM_NULL, MPI_ERR_COMM, point->function, "communicator is %s",
-                               point->comm == MPI_COMM_NULL ? "MPI_COMM_NULL" : "not a valid handle of this rank");
+                               point->comm == MPI_COMM_NULL ? "MPI_COMM_NULL"
+                                                            : "not a valid handle of this rank");
     int error = check_buffer(point, request, comm);
     if (error)
         return error;
     if ((unsigned)point->peer >= (unsigned)peer_count(comm) && point->peer != MPI_PROC_NULL)
-        return sim_error_raise(point->comm, MPI_ERR_RANK, point->function, "destination %d is not in a communicator of %d ranks",
-                               point->peer, peer_count(comm));
+        return sim_error_raise(point->comm, MPI_ERR_RANK, point->function,
+                               "destination %d is not in a communicator of %d ranks", point->peer,
+                               peer_count(comm));
     if ((unsigned)point->tag > TAG_LIMIT)
-        return sim_error_raise(point->comm, MPI_ERR_TAG, point->function, "tag %d is not between 0 and %d", point->tag, TAG_LIMIT);
+        return sim_error_raise(point->comm, MPI_ERR_TAG, point->function,
+                               "tag %d is not between 0 and %d", point->tag, TAG_LIMIT);
     request->kind = SIM_REQUEST_SEND;
     request->mode = (uint8_t)mode;
     request->state = SIM_POSTED;
@@ -84,13 +92,17 @@ int sim_point_probe_check(const struct sim_point *point, struct sim_comm **resul
     struct sim_comm *comm = sim_comm_get(rank, point->comm);
     if (!comm)
         return sim_error_raise(MPI_COMM_NULL, MPI_ERR_COMM, point->function, "communicator is %s",
-                               point->comm == MPI_COMM_NULL ? "MPI_COMM_NULL" : "not a valid handle of this rank");
-    if ((unsigned)point->peer >= (unsigned)peer_count(comm) && point->peer != MPI_PROC_NULL && point->peer != MPI_ANY_SOURCE)
-        return sim_error_raise(point->comm, MPI_ERR_RANK, point->function, "source %d is not in a communicator of %d ranks",
-                               point->peer, peer_count(comm));
+                               point->comm == MPI_COMM_NULL ? "MPI_COMM_NULL"
+                                                            : "not a valid handle of this rank");
+    if ((unsigned)point->peer >= (unsigned)peer_count(comm) && point->peer != MPI_PROC_NULL &&
+        point->peer != MPI_ANY_SOURCE)
+        return sim_error_raise(point->comm, MPI_ERR_RANK, point->function,
+                               "source %d is not in a communicator of %d ranks", point->peer,
+                               peer_count(comm));
     if ((unsigned)point->tag > TAG_LIMIT && point->tag != MPI_ANY_TAG)
-        return sim_error_raise(point->comm, MPI_ERR_TAG, point->function, "tag %d is neither between 0 and %d nor MPI_ANY_TAG",
-                               point->tag, TAG_LIMIT);
+        return sim_error_raise(point->comm, MPI_ERR_TAG, point->function,
+                               "tag %d is neither between 0 and %d nor MPI_ANY_TAG", point->tag,
+                               TAG_LIMIT);
     *result = comm;
     return MPI_SUCCESS;
 }
@@ -124,7 +136,8 @@ static bool may_buffer(const struct sim_request *send)
     case SIM_READY_MODE:
         break;
     }
-    return options->send_model == SIM_SEND_EAGER && send->type->size * send->count <= options->eager_limit;
+    return options->send_model == SIM_SEND_EAGER &&
+           send->type->size * send->count <= options->eager_limit;
 }
 
 static bool in_batch(const struct sim_request *request)
@@ -137,7 +150,8 @@ void sim_point_start_send(struct sim_request *send)
 {
     if (in_batch(send))
         sim_batch_add(send->owner, send);
-    if (sim_mailbox_send(sim_context_peers(send->context), send->peer, send, may_buffer(send)) && !sim_request_done(send))
+    if (sim_mailbox_send(sim_context_peers(send->context), send->peer, send, may_buffer(send)) &&
+        !sim_request_done(send))
         sim_request_complete(send);
 }
 
@@ -159,16 +173,19 @@ void sim_point_complete_null(struct sim_request *request)
 static int refuse_unready(const struct sim_point *point)
 {
     return sim_error_raise(point->comm, MPI_ERR_OTHER, point->function,
-                           "a ready send to %d with tag %d, but no receive for it is posted there", point->peer, point->tag);
+                           "a ready send to %d with tag %d, but no receive for it is posted there",
+                           point->peer, point->tag);
 }
 
 static bool is_unready(const struct sim_request *send)
 {
     return send->mode == SIM_READY_MODE &&
-           !sim_mailbox_expects(sim_context_peers(send->context), send->peer, send->comm->rank, send->tag);
+           !sim_mailbox_expects(sim_context_peers(send->context), send->peer, send->comm->rank,
+                                send->tag);
 }
 
-/* Ready mode and the attached buffer are checked under the monitor; the error is raised outside it. */
+/* Ready mode and the attached buffer are checked under the monitor; the error is raised outside it.
+ */
 enum start_result { STARTED, UNREADY, NO_BUFFER };
 
 static enum start_result start_checked(struct sim_request *send)
@@ -186,7 +203,8 @@ static int start_error(const struct sim_point *point, enum start_result result)
     if (result == UNREADY)
         return refuse_unready(point);
     return sim_error_raise(point->comm, MPI_ERR_BUFFER, point->function,
-                           "the attached buffer has no room for this message: attach a larger one with MPI_Buffer_attach");
+                           "the attached buffer has no room for this message: attach a larger one "
+                           "with MPI_Buffer_attach");
 }
 
 static int send_blocking(const struct sim_point *point, enum sim_send_mode mode)
@@ -210,7 +228,8 @@ static int send_blocking(const struct sim_point *point, enum sim_send_mode mode)
     return result == STARTED ? MPI_SUCCESS : start_error(point, result);
 }
 
-static int send_nonblocking(const struct sim_point *point, enum sim_send_mode mode, MPI_Request *handle)
+static int send_nonblocking(const struct sim_point *point, enum sim_send_mode mode,
+                            MPI_Request *handle)
 {
     struct sim_request checked = {0};
     int error = sim_point_send_check(point, &checked, mode);
@@ -238,9 +257,10 @@ static int send_nonblocking(const struct sim_point *point, enum sim_send_mode mo
 
 static int truncated(const struct sim_point *point, const struct sim_request *receive)
 {
-    return sim_error_raise(point->comm, MPI_ERR_TRUNCATE, point->function,
-                           "the message from %d with tag %d is longer than the %zu bytes of the receive buffer",
-                           receive->source_matched, receive->tag_matched, receive->type->size * receive->count);
+    return sim_error_raise(
+        point->comm, MPI_ERR_TRUNCATE, point->function,
+        "the message from %d with tag %d is longer than the %zu bytes of the receive buffer",
+        receive->source_matched, receive->tag_matched, receive->type->size * receive->count);
 }
 
 static int receive_blocking(const struct sim_point *point, MPI_Status *status)
@@ -291,25 +311,30 @@ static int receive_nonblocking(const struct sim_point *point, MPI_Request *handl
 }
 
 /* The entry points: one row per send, each in its int and its large-count form. */
-#define SEND(name, mode)                                                                                                       \
-    int PMPI_##name(const void *buf, int count, MPI_Datatype type, int dest, int tag, MPI_Comm comm)                           \
-    {                                                                                                                          \
-        return send_blocking(&(struct sim_point){#name, buf, count, type, dest, tag, comm}, mode);                             \
-    }                                                                                                                          \
-    int PMPI_##name##_c(const void *buf, MPI_Count count, MPI_Datatype type, int dest, int tag, MPI_Comm comm)                 \
-    {                                                                                                                          \
-        return send_blocking(&(struct sim_point){#name, buf, count, type, dest, tag, comm}, mode);                             \
+#define SEND(name, mode)                                                                           \
+    int PMPI_##name(const void *buf, int count, MPI_Datatype type, int dest, int tag,              \
+                    MPI_Comm comm)                                                                 \
+    {                                                                                              \
+        return send_blocking(&(struct sim_point){#name, buf, count, type, dest, tag, comm}, mode); \
+    }                                                                                              \
+    int PMPI_##name##_c(const void *buf, MPI_Count count, MPI_Datatype type, int dest, int tag,    \
+                        MPI_Comm comm)                                                             \
+    {                                                                                              \
+        return send_blocking(&(struct sim_point){#name, buf, count, type, dest, tag, comm}, mode); \
     }
 
-#define ISEND(name, mode)                                                                                                      \
-    int PMPI_##name(const void *buf, int count, MPI_Datatype type, int dest, int tag, MPI_Comm comm, MPI_Request *request)     \
-    {                                                                                                                          \
-        return send_nonblocking(&(struct sim_point){#name, buf, count, type, dest, tag, comm}, mode, request);                 \
-    }                                                                                                                          \
-    int PMPI_##name##_c(const void *buf, MPI_Count count, MPI_Datatype type, int dest, int tag, MPI_Comm comm,                 \
-                        MPI_Request *request)                                                                                  \
-    {                                                                                                                          \
-        return send_nonblocking(&(struct sim_point){#name, buf, count, type, dest, tag, comm}, mode, request);                 \
+#define ISEND(name, mode)                                                                          \
+    int PMPI_##name(const void *buf, int count, MPI_Datatype type, int dest, int tag,              \
+                    MPI_Comm comm, MPI_Request *request)                                           \
+    {                                                                                              \
+        return send_nonblocking(&(struct sim_point){#name, buf, count, type, dest, tag, comm},     \
+                                mode, request);                                                    \
+    }                                                                                              \
+    int PMPI_##name##_c(const void *buf, MPI_Count count, MPI_Datatype type, int dest, int tag,    \
+                        MPI_Comm comm, MPI_Request *request)                                       \
+    {                                                                                              \
+        return send_nonblocking(&(struct sim_point){#name, buf, count, type, dest, tag, comm},     \
+                                mode, request);                                                    \
     }
 
 SEND(Send, SIM_STANDARD)
@@ -321,22 +346,30 @@ ISEND(Issend, SIM_SYNCHRONOUS)
 ISEND(Ibsend, SIM_BUFFERED)
 ISEND(Irsend, SIM_READY_MODE)
 
-int PMPI_Recv(void *buf, int count, MPI_Datatype type, int source, int tag, MPI_Comm comm, MPI_Status *status)
+int PMPI_Recv(void *buf, int count, MPI_Datatype type, int source, int tag, MPI_Comm comm,
+              MPI_Status *status)
 {
-    return receive_blocking(&(struct sim_point){"Recv", buf, count, type, source, tag, comm}, status);
+    return receive_blocking(&(struct sim_point){"Recv", buf, count, type, source, tag, comm},
+                            status);
 }
 
-int PMPI_Recv_c(void *buf, MPI_Count count, MPI_Datatype type, int source, int tag, MPI_Comm comm, MPI_Status *status)
+int PMPI_Recv_c(void *buf, MPI_Count count, MPI_Datatype type, int source, int tag, MPI_Comm comm,
+                MPI_Status *status)
 {
-    return receive_blocking(&(struct sim_point){"Recv", buf, count, type, source, tag, comm}, status);
+    return receive_blocking(&(struct sim_point){"Recv", buf, count, type, source, tag, comm},
+                            status);
 }
 
-int PMPI_Irecv(void *buf, int count, MPI_Datatype type, int source, int tag, MPI_Comm comm, MPI_Request *request)
+int PMPI_Irecv(void *buf, int count, MPI_Datatype type, int source, int tag, MPI_Comm comm,
+               MPI_Request *request)
 {
-    return receive_nonblocking(&(struct sim_point){"Irecv", buf, count, type, source, tag, comm}, request);
+    return receive_nonblocking(&(struct sim_point){"Irecv", buf, count, type, source, tag, comm},
+                               request);
 }
 
-int PMPI_Irecv_c(void *buf, MPI_Count count, MPI_Datatype type, int source, int tag, MPI_Comm comm, MPI_Request *request)
+int PMPI_Irecv_c(void *buf, MPI_Count count, MPI_Datatype type, int source, int tag, MPI_Comm comm,
+                 MPI_Request *request)
 {
-    return receive_nonblocking(&(struct sim_point){"Irecv", buf, count, type, source, tag, comm}, request);
+    return receive_nonblocking(&(struct sim_point){"Irecv", buf, count, type, source, tag, comm},
+                               request);
 }

@@ -1,4 +1,5 @@
-/* Checking of point-to-point arguments, shared by sends, receives, probes and persistent requests. */
+/* Checking of point-to-point arguments, shared by sends, receives, probes and persistent requests.
+ */
 #ifndef SIM_POINT_H
 #define SIM_POINT_H
 
@@ -14,9 +15,11 @@ struct sim_point {
     MPI_Comm comm;
 };
 
-/* Checks everything and fills `request` (kind, mode, owner, comm, context, type, buffer, count, peer, tag); takes a reference on a derived
- * type unless the request is on the stack. Returns MPI_SUCCESS, or what the MPI function must return after the error was raised. */
-int sim_point_send_check(const struct sim_point *point, struct sim_request *request, enum sim_send_mode mode);
+/* Checks everything and fills `request` (kind, mode, owner, comm, context, type, buffer, count,
+ * peer, tag); takes a reference on a derived type unless the request is on the stack. Returns
+ * MPI_SUCCESS, or what the MPI function must return after the error was raised. */
+int sim_point_send_check(const struct sim_point *point, struct sim_request *request,
+                         enum sim_send_mode mode);
 int sim_point_receive_check(const struct sim_point *point, struct sim_request *request);
 /* Communicator, source and tag of a probe. */
 int sim_point_probe_check(const struct sim_point *point, struct sim_comm **comm);
@@ -27,7 +30,8 @@ void sim_point_start_receive(struct sim_request *receive);
 /* Completes a request to or from MPI_PROC_NULL. */
 void sim_point_complete_null(struct sim_request *request);
 
-/* The caller, if it is a rank between Init and Finalize or in a session; NULL after raising the error. */
+/* The caller, if it is a rank between Init and Finalize or in a session; NULL after raising the
+ * error. */
 struct sim_rank *sim_point_refuse(const char *function);
 static inline struct sim_rank *sim_point_caller(const char *function)
 {

@@ -1,6 +1,8 @@
-/* Free lists for a world's small blocks (messages, requests): sizes are rounded up to 64 << class; larger ones are malloc's.
+/* Free lists for a world's small blocks (messages, requests): sizes are rounded up to 64 << class;
+ * larger ones are malloc's.
  *
- * Blocks come from slabs that are freed with the world, so what a deadlocked world leaves behind costs nothing. */
+ * Blocks come from slabs that are freed with the world, so what a deadlocked world leaves behind
+ * costs nothing. */
 #include "sim/rank.h"
 
 #include <assert.h>
@@ -21,10 +23,9 @@ static unsigned class_of(size_t size)
 {
     unsigned class = 0;
     while (((size_t)SMALLEST << class) < size)
-        class++;
+        class ++;
     return class;
 }
-
 
 static void *carve(struct sim_world *world, size_t size)
 {

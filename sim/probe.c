@@ -17,7 +17,8 @@ static void message_status(const struct sim_message *message, MPI_Status *status
 enum probe_flags { BLOCKING = 1, TAKING = 2 };
 
 /* Looks (or waits) for a message; *found NULL with `nobody` for MPI_PROC_NULL. */
-static int probe(const struct sim_point *point, int flags, struct sim_message **found, bool *nobody, MPI_Status *status)
+static int probe(const struct sim_point *point, int flags, struct sim_message **found, bool *nobody,
+                 MPI_Status *status)
 {
     struct sim_comm *comm;
     int error = sim_point_probe_check(point, &comm);
@@ -57,14 +58,17 @@ int PMPI_Probe(int source, int tag, MPI_Comm comm, MPI_Status *status)
 {
     struct sim_message *message;
     bool nobody;
-    return probe(&(struct sim_point){.function = "Probe", .peer = source, .tag = tag, .comm = comm}, BLOCKING, &message, &nobody, status);
+    return probe(&(struct sim_point){.function = "Probe", .peer = source, .tag = tag, .comm = comm},
+                 BLOCKING, &message, &nobody, status);
 }
 
 int PMPI_Iprobe(int source, int tag, MPI_Comm comm, int *flag, MPI_Status *status)
 {
     struct sim_message *message;
     bool nobody;
-    int error = probe(&(struct sim_point){.function = "Iprobe", .peer = source, .tag = tag, .comm = comm}, 0, &message, &nobody, status);
+    int error =
+        probe(&(struct sim_point){.function = "Iprobe", .peer = source, .tag = tag, .comm = comm},
+              0, &message, &nobody, status);
     *flag = message || nobody;
     return error;
 }
@@ -80,26 +84,29 @@ int PMPI_Mprobe(int source, int tag, MPI_Comm comm, MPI_Message *handle, MPI_Sta
 {
     struct sim_message *message;
     bool nobody;
-    int error = probe(&(struct sim_point){.function = "Mprobe", .peer = source, .tag = tag, .comm = comm}, BLOCKING | TAKING, &message,
-                      &nobody, status);
+    int error =
+        probe(&(struct sim_point){.function = "Mprobe", .peer = source, .tag = tag, .comm = comm},
+              BLOCKING | TAKING, &message, &nobody, status);
     *handle = handle_of(message, nobody);
     return error;
 }
 
-int PMPI_Improbe(int source, int tag, MPI_Comm comm, int *flag, MPI_Message *handle, MPI_Status *status)
+int PMPI_Improbe(int source, int tag, MPI_Comm comm, int *flag, MPI_Message *handle,
+                 MPI_Status *status)
 {
     struct sim_message *message;
     bool nobody;
     int error =
-        probe(&(struct sim_point){.function = "Improbe", .peer = source, .tag = tag, .comm = comm}, TAKING, &message, &nobody, status);
+        probe(&(struct sim_point){.function = "Improbe", .peer = source, .tag = tag, .comm = comm},
+              TAKING, &message, &nobody, status);
     *flag = message || nobody;
     *handle = handle_of(message, nobody);
     return error;
 }
 
 /* A receive for a message in hand. */
-static int matched_receive(const char *function, void *buffer, MPI_Count count, MPI_Datatype type, MPI_Message *handle,
-                           struct sim_request *receive)
+static int matched_receive(const char *function, void *buffer, MPI_Count count, MPI_Datatype type,
+                           MPI_Message *handle, struct sim_request *receive)
 {
     struct sim_rank *rank = sim_point_caller(function);
     if (!rank)
@@ -107,7 +114,8 @@ static int matched_receive(const char *function, void *buffer, MPI_Count count, 
     struct sim_message *message = sim_handle_object((void *)*handle, SIM_MAGIC_MESSAGE);
     if (*handle != MPI_MESSAGE_NO_PROC && (!message || message->receiver != rank))
         return sim_error_raise(MPI_COMM_NULL, MPI_ERR_REQUEST, function, "message is %s",
-                               *handle == MPI_MESSAGE_NULL ? "MPI_MESSAGE_NULL" : "not a matched message of this rank");
+                               *handle == MPI_MESSAGE_NULL ? "MPI_MESSAGE_NULL"
+                                                           : "not a matched message of this rank");
     MPI_Comm comm = MPI_COMM_SELF; /* only for the checks of buffer, count and type */
     struct sim_point point = {function, buffer, count, type, MPI_PROC_NULL, 0, comm};
     int error = sim_point_receive_check(&point, receive);
@@ -134,7 +142,8 @@ static void receive_message(struct sim_request *receive, MPI_Message *handle)
     *handle = MPI_MESSAGE_NULL;
 }
 
-static int mrecv(void *buffer, MPI_Count count, MPI_Datatype type, MPI_Message *handle, MPI_Status *status)
+static int mrecv(void *buffer, MPI_Count count, MPI_Datatype type, MPI_Message *handle,
+                 MPI_Status *status)
 {
     struct sim_request receive = {.on_stack = true};
     int error = matched_receive("Mrecv", buffer, count, type, handle, &receive);
@@ -148,10 +157,12 @@ static int mrecv(void *buffer, MPI_Count count, MPI_Datatype type, MPI_Message *
     sim_request_status(&receive, status);
     if (!receive.error)
         return MPI_SUCCESS;
-    return sim_error_raise(MPI_COMM_NULL, MPI_ERR_TRUNCATE, "Mrecv", "the message is longer than the receive buffer");
+    return sim_error_raise(MPI_COMM_NULL, MPI_ERR_TRUNCATE, "Mrecv",
+                           "the message is longer than the receive buffer");
 }
 
-static int imrecv(void *buffer, MPI_Count count, MPI_Datatype type, MPI_Message *handle, MPI_Request *request)
+static int imrecv(void *buffer, MPI_Count count, MPI_Datatype type, MPI_Message *handle,
+                  MPI_Request *request)
 {
     struct sim_request checked = {0};
     int error = matched_receive("Imrecv", buffer, count, type, handle, &checked);
@@ -174,17 +185,20 @@ int PMPI_Mrecv(void *buffer, int count, MPI_Datatype type, MPI_Message *message,
     return mrecv(buffer, count, type, message, status);
 }
 
-int PMPI_Mrecv_c(void *buffer, MPI_Count count, MPI_Datatype type, MPI_Message *message, MPI_Status *status)
+int PMPI_Mrecv_c(void *buffer, MPI_Count count, MPI_Datatype type, MPI_Message *message,
+                 MPI_Status *status)
 {
     return mrecv(buffer, count, type, message, status);
 }
 
-int PMPI_Imrecv(void *buffer, int count, MPI_Datatype type, MPI_Message *message, MPI_Request *request)
+int PMPI_Imrecv(void *buffer, int count, MPI_Datatype type, MPI_Message *message,
+                MPI_Request *request)
 {
     return imrecv(buffer, count, type, message, request);
 }
 
-int PMPI_Imrecv_c(void *buffer, MPI_Count count, MPI_Datatype type, MPI_Message *message, MPI_Request *request)
+int PMPI_Imrecv_c(void *buffer, MPI_Count count, MPI_Datatype type, MPI_Message *message,
+                  MPI_Request *request)
 {
     return imrecv(buffer, count, type, message, request);
 }

@@ -1,8 +1,8 @@
 /* The inside of a world: ranks, the monitor, blocking and waking. For the machine's own files only.
  *
  * Invariants of a world (sim_world_assert checks them):
- *  1. The machine's state is touched only by the rank that has entered the world (the monitor); with fibers that is always the one
- *     that runs.
+ *  1. The machine's state is touched only by the rank that has entered the world (the monitor);
+ * with fibers that is always the one that runs.
  *  2. A rank is in exactly one state; only sim_rank_move changes it.
  *  3. live = ranks not yet DONE or CRASHED; runnable = ranks READY or RUNNING.
  *  4. A rank in the ready queue is READY and is in it once.
@@ -41,31 +41,34 @@ struct sim_rank {
     /* Polling without effect: see world.c. */
     uint64_t idle_since, idle_polls;
     bool reads_clock;
-    struct sim_batch *batch;       /* open SIM_Batch, NULL */
-    uint32_t batches, receives;    /* counters that number them */
-    struct sim_bsend *bsend;       /* attached buffer, NULL */
-    uint64_t live_objects[8];      /* groups, datatypes, ops, ... the program created and has not freed; see environment.c */
+    struct sim_batch *batch;    /* open SIM_Batch, NULL */
+    uint32_t batches, receives; /* counters that number them */
+    struct sim_bsend *bsend;    /* attached buffer, NULL */
+    uint64_t live_objects[8]; /* groups, datatypes, ops, ... the program created and has not freed;
+                                 see environment.c */
     struct sim_libc_state libc;
     int error_depth;
     char complaint[160]; /* why the collective this rank is in has failed */
-    bool mismatch; /* the error being raised is a collective mismatch, which the trace shows by itself */
+    bool mismatch; /* the error being raised is a collective mismatch, which the trace shows by
+                      itself */
     struct sim_keyvals keyvals;
     struct sim_attributes *type_attributes; /* of predefined datatypes; NULL: none yet */
     struct sim_error_codes error_codes;
-    int sessions; /* open ones */
+    int sessions;           /* open ones */
     struct sim_comm *comms; /* this rank's handles */
     /* OS threads only */
     pthread_cond_t *wakeup;
     jmp_buf *unwind;
     char *stack_base; /* lowest usable address of a fiber's stack */
-    void *sanitizer; /* what ASan or TSan keeps of a suspended fiber */
+    void *sanitizer;  /* what ASan or TSan keeps of a suspended fiber */
     struct sim_rank_scratch *scratch;
 };
 
 struct sim_executor {
     /* Runs all ranks; returns when the world is over. */
     bool (*run)(struct sim_world *world, struct failure *failure);
-    /* The caller, in the monitor and already SIM_BLOCKED, stops until woken; does not return when the world has ended. */
+    /* The caller, in the monitor and already SIM_BLOCKED, stops until woken; does not return when
+     * the world has ended. */
     void (*block)(struct sim_rank *rank);
     /* Makes a blocked rank ready; the caller is in the monitor. */
     void (*wake)(struct sim_rank *rank);
@@ -91,15 +94,15 @@ struct sim_world {
     sim_rank_body *body;
     void *context;
     uint64_t steps, switches;
-    uint64_t changes;   /* counts changes of state: messages, matches, arrivals, ends */
-    int saturated;      /* ranks that have polled livelock_rounds times since the last change */
+    uint64_t changes; /* counts changes of state: messages, matches, arrivals, ends */
+    int saturated;    /* ranks that have polled livelock_rounds times since the last change */
     uint64_t saturated_at;
     uint64_t stopped_ns;
     struct sim_chooser chooser;
     struct sim_context *contexts; /* all communicators' shared parts, newest first */
     uint32_t context_ids;
     struct sim_request *delayed, **delayed_tail; /* wildcards waiting for quiescence */
-    struct sim_gathering *gatherings; /* Comm_create_group under way */
+    struct sim_gathering *gatherings;            /* Comm_create_group under way */
     struct sim_comm *world_comms, *dead_comms;
     void *free_blocks[SIM_POOL_CLASSES];
     void *slabs; /* singly linked, freed with the world */
@@ -140,7 +143,8 @@ static inline void sim_rank_move(struct sim_rank *rank, enum sim_rank_state to)
     rank->state = to;
 }
 
-/* Blocks the calling rank, in the monitor, until sim_rank_wake. Does not return once the world is over. */
+/* Blocks the calling rank, in the monitor, until sim_rank_wake. Does not return once the world is
+ * over. */
 static inline void sim_rank_block(struct sim_rank *rank)
 {
     sim_rank_move(rank, SIM_BLOCKED);
@@ -161,7 +165,8 @@ static inline void sim_world_changed(struct sim_world *world)
 /* A poll found nothing: yields, and counts towards livelock. In the monitor. */
 void sim_rank_poll_failed(struct sim_rank *rank);
 
-/* Nobody is runnable but some are live: tries what only quiescence allows (a delayed wildcard). True when somebody became ready. */
+/* Nobody is runnable but some are live: tries what only quiescence allows (a delayed wildcard).
+ * True when somebody became ready. */
 bool sim_world_quiescent(struct sim_world *world);
 /* Ends the world: no rank runs again. The caller is in the monitor. */
 void sim_world_stop(struct sim_world *world, enum trace_outcome outcome);
@@ -170,7 +175,8 @@ _Noreturn void sim_rank_abort(struct sim_rank *rank, int exit_code);
 /* The calling rank has ended: bookkeeping common to both executors, then the executor's leave. */
 _Noreturn void sim_rank_leave(struct sim_rank *rank, enum sim_rank_state state, int exit_code);
 
-/* Memory of a world: blocks of up to SIM_POOL_MAX bytes from free lists, larger ones from malloc. In the monitor. */
+/* Memory of a world: blocks of up to SIM_POOL_MAX bytes from free lists, larger ones from malloc.
+ * In the monitor. */
 void *sim_pool_get(struct sim_world *world, size_t size);
 void sim_pool_put(struct sim_world *world, void *block, size_t size);
 void sim_pool_release(struct sim_world *world);

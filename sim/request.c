@@ -78,7 +78,8 @@ void sim_request_wait(struct sim_request *request)
 struct sim_request *sim_request_get(struct sim_rank *rank, MPI_Request handle)
 {
     struct sim_request *request = (struct sim_request *)(void *)handle;
-    if ((uintptr_t)handle < 4096 || ((uintptr_t)handle & 7) || request->magic != SIM_MAGIC_REQUEST || request->owner != rank)
+    if ((uintptr_t)handle < 4096 || ((uintptr_t)handle & 7) ||
+        request->magic != SIM_MAGIC_REQUEST || request->owner != rank)
         return NULL;
     return request;
 }

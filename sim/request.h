@@ -1,13 +1,20 @@
-/* Requests: everything that can be waited for. States: inactive (persistent only), posted, matched, complete, cancelled.
+/* Requests: everything that can be waited for. States: inactive (persistent only), posted, matched,
+ * complete, cancelled.
  *
- * A blocking call uses a request on its own stack; a nonblocking one takes it from the world's pool and its address is the handle. */
+ * A blocking call uses a request on its own stack; a nonblocking one takes it from the world's pool
+ * and its address is the handle. */
 #ifndef SIM_REQUEST_H
 #define SIM_REQUEST_H
 
 #include "sim/comm.h"
 #include "sim/datatype.h"
 
-enum sim_request_kind { SIM_REQUEST_SEND, SIM_REQUEST_RECEIVE, SIM_REQUEST_COLLECTIVE, SIM_REQUEST_GENERAL };
+enum sim_request_kind {
+    SIM_REQUEST_SEND,
+    SIM_REQUEST_RECEIVE,
+    SIM_REQUEST_COLLECTIVE,
+    SIM_REQUEST_GENERAL
+};
 enum sim_request_state { SIM_INACTIVE, SIM_POSTED, SIM_MATCHED, SIM_COMPLETE, SIM_CANCELLED };
 enum sim_send_mode { SIM_STANDARD, SIM_SYNCHRONOUS, SIM_BUFFERED, SIM_READY_MODE };
 
@@ -27,20 +34,21 @@ struct sim_request {
     int peer, tag; /* as posted */
     int source_matched, tag_matched, error;
     bool status_cancelled;
-    size_t bytes; /* sent or received */
-    uint64_t order; /* when it was posted to its mailbox */
-    uint32_t number; /* of this receive on its rank */
+    size_t bytes;             /* sent or received */
+    uint64_t order;           /* when it was posted to its mailbox */
+    uint32_t number;          /* of this receive on its rank */
     struct sim_request *next; /* in a mailbox's queue */
     struct sim_request *delayed_next;
     struct sim_message *message; /* a send that waits to be matched */
     struct sim_batch *batch;
     struct sim_request *batch_next, *partner;
-    struct sim_request *whole; /* Isendrecv's request, of which this is a part; a part is `freed` from the start */
-    int parts;                 /* of a whole: how many are not complete */
+    struct sim_request
+        *whole; /* Isendrecv's request, of which this is a part; a part is `freed` from the start */
+    int parts;  /* of a whole: how many are not complete */
     struct sim_collective_call *call;
     void (*start)(struct sim_request *request); /* persistent: begins it again; in the monitor */
-    void *aside;   /* a part's own copy of what it sends */
-    void *general; /* generalised request's callbacks */
+    void *aside;                                /* a part's own copy of what it sends */
+    void *general;                              /* generalised request's callbacks */
 };
 
 /* A request from the pool, zeroed but for the given fields. In the monitor. NULL: out of memory. */
@@ -52,7 +60,8 @@ void sim_request_complete(struct sim_request *request);
 void sim_request_wait(struct sim_request *request);
 static inline bool sim_request_done(const struct sim_request *request)
 {
-    return request->state == SIM_COMPLETE || request->state == SIM_CANCELLED || request->state == SIM_INACTIVE;
+    return request->state == SIM_COMPLETE || request->state == SIM_CANCELLED ||
+           request->state == SIM_INACTIVE;
 }
 /* The caller's request behind a handle; NULL when it is none. */
 struct sim_request *sim_request_get(struct sim_rank *rank, MPI_Request handle);

@@ -18,7 +18,8 @@ void sim_run_signal_stack(void)
     static _Thread_local void *mine;
     if (mine)
         return;
-    void *memory = mmap(NULL, SIGNAL_STACK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
+    void *memory = mmap(NULL, SIGNAL_STACK, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
     if (memory == MAP_FAILED)
         return;
     mine = memory;
@@ -54,7 +55,8 @@ int sim_run_body(void *context, int rank)
     sim_libc_init(&self->libc, run->program, image);
     char **argv = copy_arguments(run->argc, run->argv);
     if (!argv || sim_program_image(run->program, image, &failure)) {
-        fprintf(stderr, "rank %d: %s\n", rank, argv ? failure.text : "out of memory for the arguments");
+        fprintf(stderr, "rank %d: %s\n", rank,
+                argv ? failure.text : "out of memory for the arguments");
         sim_rank_abort(self, 1);
     }
     int (*program_main)(int, char **, char **) = sim_program_main(run->program, image);

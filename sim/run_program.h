@@ -1,4 +1,5 @@
-/* A program as the body of a world: each rank gets its image, runs main with its own argv, and ends as a process would. */
+/* A program as the body of a world: each rank gets its image, runs main with its own argv, and ends
+ * as a process would. */
 #ifndef SIM_RUN_PROGRAM_H
 #define SIM_RUN_PROGRAM_H
 
@@ -10,7 +11,8 @@ struct sim_run {
     int first_image; /* image of rank 0; rank r uses first_image + r */
     int argc;
     char **argv;
-    /* Told where a rank's image lies: `pc` of main, and main's address as the linker gave it. May be NULL. */
+    /* Told where a rank's image lies: `pc` of main, and main's address as the linker gave it. May
+     * be NULL. */
     void (*placed)(void *context, int rank, uintptr_t pc, uint64_t address);
     void *context;
 };

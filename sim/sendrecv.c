@@ -1,12 +1,13 @@
-/* Sendrecv and Sendrecv_replace: a send and a receive under way together. The blocking forms have both on their stack; the nonblocking
- * ones are a request of two parts. */
+/* Sendrecv and Sendrecv_replace: a send and a receive under way together. The blocking forms have
+ * both on their stack; the nonblocking ones are a request of two parts. */
 #include "sim/error.h"
 #include "sim/point.h"
 
 #include <stdlib.h>
 
 /* Both are checked; runs them to completion. The data of the send are `send->buffer`. */
-static int exchange(struct sim_request *send, struct sim_request *receive, const char *function, MPI_Comm comm, MPI_Status *status)
+static int exchange(struct sim_request *send, struct sim_request *receive, const char *function,
+                    MPI_Comm comm, MPI_Status *status)
 {
     struct sim_world *world = send->owner->world;
     sim_world_enter(world);
@@ -24,7 +25,8 @@ static int exchange(struct sim_request *send, struct sim_request *receive, const
     sim_request_status(receive, status);
     if (!receive->error)
         return MPI_SUCCESS;
-    return sim_error_raise(comm, MPI_ERR_TRUNCATE, function, "the message from %d with tag %d is longer than the receive buffer",
+    return sim_error_raise(comm, MPI_ERR_TRUNCATE, function,
+                           "the message from %d with tag %d is longer than the receive buffer",
                            receive->source_matched, receive->tag_matched);
 }
 
@@ -37,23 +39,29 @@ static int sendrecv(const struct sim_point *to, const struct sim_point *from, MP
     return error ? error : exchange(&send, &receive, to->function, to->comm, status);
 }
 
-int PMPI_Sendrecv(const void *sendbuf, int sendcount, MPI_Datatype sendtype, int dest, int sendtag, void *recvbuf, int recvcount,
-                  MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm, MPI_Status *status)
+int PMPI_Sendrecv(const void *sendbuf, int sendcount, MPI_Datatype sendtype, int dest, int sendtag,
+                  void *recvbuf, int recvcount, MPI_Datatype recvtype, int source, int recvtag,
+                  MPI_Comm comm, MPI_Status *status)
 {
-    return sendrecv(&(struct sim_point){"Sendrecv", sendbuf, sendcount, sendtype, dest, sendtag, comm},
-                    &(struct sim_point){"Sendrecv", recvbuf, recvcount, recvtype, source, recvtag, comm}, status);
+    return sendrecv(
+        &(struct sim_point){"Sendrecv", sendbuf, sendcount, sendtype, dest, sendtag, comm},
+        &(struct sim_point){"Sendrecv", recvbuf, recvcount, recvtype, source, recvtag, comm},
+        status);
 }
 
-int PMPI_Sendrecv_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, int dest, int sendtag, void *recvbuf,
-                    MPI_Count recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm, MPI_Status *status)
+int PMPI_Sendrecv_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, int dest,
+                    int sendtag, void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype,
+                    int source, int recvtag, MPI_Comm comm, MPI_Status *status)
 {
-    return sendrecv(&(struct sim_point){"Sendrecv", sendbuf, sendcount, sendtype, dest, sendtag, comm},
-                    &(struct sim_point){"Sendrecv", recvbuf, recvcount, recvtype, source, recvtag, comm}, status);
+    return sendrecv(
+        &(struct sim_point){"Sendrecv", sendbuf, sendcount, sendtype, dest, sendtag, comm},
+        &(struct sim_point){"Sendrecv", recvbuf, recvcount, recvtype, source, recvtag, comm},
+        status);
 }
 
 /* The outgoing data are copied aside, as bytes; the caller frees the copy. */
-static int check_replace(const struct sim_point *to, const struct sim_point *from, struct sim_request *send, struct sim_request *receive,
-                         char **aside)
+static int check_replace(const struct sim_point *to, const struct sim_point *from,
+                         struct sim_request *send, struct sim_request *receive, char **aside)
 {
     int error = sim_point_send_check(to, send, SIM_STANDARD);
     if (!error)
@@ -63,7 +71,8 @@ static int check_replace(const struct sim_point *to, const struct sim_point *fro
     size_t bytes = send->count * send->type->size;
     *aside = malloc(bytes ? bytes : 1);
     if (!*aside)
-        return sim_error_raise(to->comm, MPI_ERR_NO_MEM, to->function, "out of memory for %zu bytes", bytes);
+        return sim_error_raise(to->comm, MPI_ERR_NO_MEM, to->function,
+                               "out of memory for %zu bytes", bytes);
     if (bytes)
         sim_datatype_copy_out(send->type, to->buffer, send->count, *aside);
     send->buffer = *aside;
@@ -72,13 +81,15 @@ static int check_replace(const struct sim_point *to, const struct sim_point *fro
     return MPI_SUCCESS;
 }
 
-static int replace(void *buffer, MPI_Count count, MPI_Datatype type, int dest, int sendtag, int source, int recvtag, MPI_Comm comm,
-                   MPI_Status *status)
+static int replace(void *buffer, MPI_Count count, MPI_Datatype type, int dest, int sendtag,
+                   int source, int recvtag, MPI_Comm comm, MPI_Status *status)
 {
     struct sim_request send = {.on_stack = true}, receive = {.on_stack = true};
     char *aside;
-    int error = check_replace(&(struct sim_point){"Sendrecv_replace", buffer, count, type, dest, sendtag, comm},
-                              &(struct sim_point){"Sendrecv_replace", buffer, count, type, source, recvtag, comm}, &send, &receive, &aside);
+    int error = check_replace(
+        &(struct sim_point){"Sendrecv_replace", buffer, count, type, dest, sendtag, comm},
+        &(struct sim_point){"Sendrecv_replace", buffer, count, type, source, recvtag, comm}, &send,
+        &receive, &aside);
     if (error)
         return error;
     error = exchange(&send, &receive, "Sendrecv_replace", comm, status);
@@ -86,19 +97,21 @@ static int replace(void *buffer, MPI_Count count, MPI_Datatype type, int dest, i
     return error;
 }
 
-int PMPI_Sendrecv_replace(void *buffer, int count, MPI_Datatype type, int dest, int sendtag, int source, int recvtag, MPI_Comm comm,
-                          MPI_Status *status)
+int PMPI_Sendrecv_replace(void *buffer, int count, MPI_Datatype type, int dest, int sendtag,
+                          int source, int recvtag, MPI_Comm comm, MPI_Status *status)
 {
     return replace(buffer, count, type, dest, sendtag, source, recvtag, comm, status);
 }
 
-int PMPI_Sendrecv_replace_c(void *buffer, MPI_Count count, MPI_Datatype type, int dest, int sendtag, int source, int recvtag, MPI_Comm comm,
-                            MPI_Status *status)
+int PMPI_Sendrecv_replace_c(void *buffer, MPI_Count count, MPI_Datatype type, int dest, int sendtag,
+                            int source, int recvtag, MPI_Comm comm, MPI_Status *status)
 {
     return replace(buffer, count, type, dest, sendtag, source, recvtag, comm, status);
 }
 
-/* --- nonblocking -------------------------------------------------------------------------------------------------------------- */
+/* --- nonblocking
+ * --------------------------------------------------------------------------------------------------------------
+ */
 
 static struct sim_request *part_new(struct sim_request *whole, const struct sim_request *checked)
 {
@@ -114,7 +127,8 @@ static struct sim_request *part_new(struct sim_request *whole, const struct sim_
 }
 
 /* Both are checked. The handle stands for a receive nobody can cancel. */
-static int exchange_later(const struct sim_request *send_checked, const struct sim_request *receive_checked, void *aside,
+static int exchange_later(const struct sim_request *send_checked,
+                          const struct sim_request *receive_checked, void *aside,
                           MPI_Request *handle)
 {
     struct sim_world *world = send_checked->owner->world;
@@ -122,7 +136,8 @@ static int exchange_later(const struct sim_request *send_checked, const struct s
     struct sim_request *whole = sim_request_new(send_checked->owner, SIM_REQUEST_RECEIVE);
     whole->comm = send_checked->comm;
     whole->peer = MPI_PROC_NULL;
-    struct sim_request *receive = part_new(whole, receive_checked), *send = part_new(whole, send_checked);
+    struct sim_request *receive = part_new(whole, receive_checked),
+                       *send = part_new(whole, send_checked);
     send->aside = aside;
     if (receive->peer == MPI_PROC_NULL)
         sim_point_complete_null(receive);
@@ -146,38 +161,47 @@ static int isendrecv(const struct sim_point *to, const struct sim_point *from, M
     return error ? error : exchange_later(&send, &receive, NULL, request);
 }
 
-int PMPI_Isendrecv(const void *sendbuf, int sendcount, MPI_Datatype sendtype, int dest, int sendtag, void *recvbuf, int recvcount,
-                   MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm, MPI_Request *request)
+int PMPI_Isendrecv(const void *sendbuf, int sendcount, MPI_Datatype sendtype, int dest, int sendtag,
+                   void *recvbuf, int recvcount, MPI_Datatype recvtype, int source, int recvtag,
+                   MPI_Comm comm, MPI_Request *request)
 {
-    return isendrecv(&(struct sim_point){"Isendrecv", sendbuf, sendcount, sendtype, dest, sendtag, comm},
-                     &(struct sim_point){"Isendrecv", recvbuf, recvcount, recvtype, source, recvtag, comm}, request);
+    return isendrecv(
+        &(struct sim_point){"Isendrecv", sendbuf, sendcount, sendtype, dest, sendtag, comm},
+        &(struct sim_point){"Isendrecv", recvbuf, recvcount, recvtype, source, recvtag, comm},
+        request);
 }
 
-int PMPI_Isendrecv_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, int dest, int sendtag, void *recvbuf,
-                     MPI_Count recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm, MPI_Request *request)
+int PMPI_Isendrecv_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, int dest,
+                     int sendtag, void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype,
+                     int source, int recvtag, MPI_Comm comm, MPI_Request *request)
 {
-    return isendrecv(&(struct sim_point){"Isendrecv", sendbuf, sendcount, sendtype, dest, sendtag, comm},
-                     &(struct sim_point){"Isendrecv", recvbuf, recvcount, recvtype, source, recvtag, comm}, request);
+    return isendrecv(
+        &(struct sim_point){"Isendrecv", sendbuf, sendcount, sendtype, dest, sendtag, comm},
+        &(struct sim_point){"Isendrecv", recvbuf, recvcount, recvtype, source, recvtag, comm},
+        request);
 }
 
-static int replace_later(void *buffer, MPI_Count count, MPI_Datatype type, int dest, int sendtag, int source, int recvtag, MPI_Comm comm,
-                         MPI_Request *request)
+static int replace_later(void *buffer, MPI_Count count, MPI_Datatype type, int dest, int sendtag,
+                         int source, int recvtag, MPI_Comm comm, MPI_Request *request)
 {
     struct sim_request send = {0}, receive = {0};
     char *aside;
-    int error = check_replace(&(struct sim_point){"Isendrecv_replace", buffer, count, type, dest, sendtag, comm},
-                              &(struct sim_point){"Isendrecv_replace", buffer, count, type, source, recvtag, comm}, &send, &receive, &aside);
+    int error = check_replace(
+        &(struct sim_point){"Isendrecv_replace", buffer, count, type, dest, sendtag, comm},
+        &(struct sim_point){"Isendrecv_replace", buffer, count, type, source, recvtag, comm}, &send,
+        &receive, &aside);
     return error ? error : exchange_later(&send, &receive, aside, request);
 }
 
-int PMPI_Isendrecv_replace(void *buffer, int count, MPI_Datatype type, int dest, int sendtag, int source, int recvtag, MPI_Comm comm,
-                           MPI_Request *request)
+int PMPI_Isendrecv_replace(void *buffer, int count, MPI_Datatype type, int dest, int sendtag,
+                           int source, int recvtag, MPI_Comm comm, MPI_Request *request)
 {
     return replace_later(buffer, count, type, dest, sendtag, source, recvtag, comm, request);
 }
 
-int PMPI_Isendrecv_replace_c(void *buffer, MPI_Count count, MPI_Datatype type, int dest, int sendtag, int source, int recvtag,
-                             MPI_Comm comm, MPI_Request *request)
+int PMPI_Isendrecv_replace_c(void *buffer, MPI_Count count, MPI_Datatype type, int dest,
+                             int sendtag, int source, int recvtag, MPI_Comm comm,
+                             MPI_Request *request)
 {
     return replace_later(buffer, count, type, dest, sendtag, source, recvtag, comm, request);
 }

@@ -1,7 +1,9 @@
-/* Ranks as OS threads: each rank is one thread of an OpenMP team, for real concurrency and for ThreadSanitizer.
+/* Ranks as OS threads: each rank is one thread of an OpenMP team, for real concurrency and for
+ * ThreadSanitizer.
  *
- * The world is a monitor: one mutex, one condition variable per rank. A rank that must stop for good (the world is over, it has ended)
- * unwinds to its first frame with longjmp, since a thread of a team has to return from the parallel region. */
+ * The world is a monitor: one mutex, one condition variable per rank. A rank that must stop for
+ * good (the world is over, it has ended) unwinds to its first frame with longjmp, since a thread of
+ * a team has to return from the parallel region. */
 #include "sim/rank.h"
 
 #include <errno.h>
@@ -19,7 +21,8 @@ static _Noreturn void thread_leave(struct sim_rank *rank)
     longjmp(*rank->unwind, 1);
 }
 
-/* The world ended while this rank was under way: it stops where it stands, its state says where that was. */
+/* The world ended while this rank was under way: it stops where it stands, its state says where
+ * that was. */
 static void stop_if_over(struct sim_rank *rank)
 {
     if (!rank->world->over)
@@ -105,11 +108,14 @@ static bool threads_run(struct sim_world *world, struct failure *failure)
         pthread_cond_destroy(&conditions[i]);
     free(conditions);
     if (team != world->size) {
-        failure_set(failure, FAILURE_INTERNAL, "the OpenMP runtime gave %d threads for %d ranks; use fewer ranks or leave out --os-threads",
+        failure_set(failure, FAILURE_INTERNAL,
+                    "the OpenMP runtime gave %d threads for %d ranks; use fewer ranks or leave out "
+                    "--os-threads",
                     team, world->size);
         return false;
     }
     return true;
 }
 
-const struct sim_executor sim_threads = {threads_run, thread_block, thread_wake, thread_yield, thread_leave};
+const struct sim_executor sim_threads = {threads_run, thread_block, thread_wake, thread_yield,
+                                         thread_leave};

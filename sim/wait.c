@@ -1,6 +1,7 @@
 /* Wait and Test in all their forms, Request_free, Cancel, Request_get_status.
  *
- * Which of several completed requests Waitany and Testany report is a choice (MPIX_CHOOSE_WAITANY); by default the first. */
+ * Which of several completed requests Waitany and Testany report is a choice (MPIX_CHOOSE_WAITANY);
+ * by default the first. */
 #include "sim/collective.h"
 #include "sim/error.h"
 #include "sim/mailbox.h"
@@ -22,7 +23,8 @@ static void empty_status(MPI_Status *status)
 }
 
 /* Looks a handle up: NULL request and MPI_SUCCESS for MPI_REQUEST_NULL. */
-static int look_up(struct sim_rank *rank, MPI_Request handle, const char *function, struct sim_request **request)
+static int look_up(struct sim_rank *rank, MPI_Request handle, const char *function,
+                   struct sim_request **request)
 {
     *request = NULL;
     if (handle == MPI_REQUEST_NULL)
@@ -30,7 +32,8 @@ static int look_up(struct sim_rank *rank, MPI_Request handle, const char *functi
     *request = sim_request_get(rank, handle);
     if (*request)
         return MPI_SUCCESS;
-    return sim_error_raise(MPI_COMM_NULL, MPI_ERR_REQUEST, function, "request is not a live request of this rank");
+    return sim_error_raise(MPI_COMM_NULL, MPI_ERR_REQUEST, function,
+                           "request is not a live request of this rank");
 }
 
 static MPI_Comm comm_of(const struct sim_request *request)
@@ -38,7 +41,8 @@ static MPI_Comm comm_of(const struct sim_request *request)
     return request->comm ? sim_comm_handle(request->comm) : MPI_COMM_NULL;
 }
 
-/* Gives a done request back: its status, its error; a persistent one becomes inactive, another is gone. In the monitor. */
+/* Gives a done request back: its status, its error; a persistent one becomes inactive, another is
+ * gone. In the monitor. */
 static int finish(struct sim_request *request, MPI_Request *handle, MPI_Status *status)
 {
     if (request->state == SIM_INACTIVE) {
@@ -63,8 +67,9 @@ static int raise_for(MPI_Comm comm, const char *function, int error)
     if (!error)
         return MPI_SUCCESS;
     return sim_error_raise(comm, error, function,
-                           error == MPI_ERR_TRUNCATE ? "a message was longer than the receive buffer"
-                                                     : "an operation it completed has failed");
+                           error == MPI_ERR_TRUNCATE
+                               ? "a message was longer than the receive buffer"
+                               : "an operation it completed has failed");
 }
 
 int PMPI_Wait(MPI_Request *handle, MPI_Status *status)
@@ -113,7 +118,9 @@ int PMPI_Test(MPI_Request *handle, int *flag, MPI_Status *status)
     return raise_for(comm, "Test", error);
 }
 
-/* --- several requests ------------------------------------------------------------------------------------------------------- */
+/* --- several requests
+ * -------------------------------------------------------------------------------------------------------
+ */
 
 struct many {
     struct sim_rank *rank;
@@ -142,7 +149,8 @@ static int many_init(struct many *many, const char *function, int count, MPI_Req
     many->count = count;
     many->handles = handles;
     if (count < 0)
-        return sim_error_raise(MPI_COMM_NULL, MPI_ERR_ARG, function, "count of requests is %d: it must not be negative", count);
+        return sim_error_raise(MPI_COMM_NULL, MPI_ERR_ARG, function,
+                               "count of requests is %d: it must not be negative", count);
     if (count > 16)
         many->requests = malloc((size_t)count * sizeof(struct sim_request *));
     for (int i = 0; i < count; i++) {
@@ -250,7 +258,8 @@ static int pick_done(const struct many *many)
     if (done < 2)
         return first;
     struct sim_world *world = many->rank->world;
-    uint32_t pick = sim_choose(&world->chooser, MPIX_CHOOSE_WAITANY, (uint32_t)many->rank->id, done, NULL);
+    uint32_t pick =
+        sim_choose(&world->chooser, MPIX_CHOOSE_WAITANY, (uint32_t)many->rank->id, done, NULL);
     for (int i = first;; i++)
         if (is_active(many->requests[i]) && sim_request_done(many->requests[i]) && pick-- == 0)
             return i;
@@ -344,7 +353,8 @@ static int finish_some(struct many *many, int *indices, MPI_Status *statuses, in
     return done;
 }
 
-int PMPI_Waitsome(int count, MPI_Request *handles, int *outcount, int *indices, MPI_Status *statuses)
+int PMPI_Waitsome(int count, MPI_Request *handles, int *outcount, int *indices,
+                  MPI_Status *statuses)
 {
     struct many many;
     int error = many_init(&many, "Waitsome", count, handles);
@@ -362,7 +372,8 @@ int PMPI_Waitsome(int count, MPI_Request *handles, int *outcount, int *indices, 
     return raise_for(comm, "Waitsome", error);
 }
 
-int PMPI_Testsome(int count, MPI_Request *handles, int *outcount, int *indices, MPI_Status *statuses)
+int PMPI_Testsome(int count, MPI_Request *handles, int *outcount, int *indices,
+                  MPI_Status *statuses)
 {
     struct many many;
     int error = many_init(&many, "Testsome", count, handles);
@@ -381,7 +392,9 @@ int PMPI_Testsome(int count, MPI_Request *handles, int *outcount, int *indices, 
     return raise_for(comm, "Testsome", error);
 }
 
-/* --- one request, other verbs ----------------------------------------------------------------------------------------------- */
+/* --- one request, other verbs
+ * -----------------------------------------------------------------------------------------------
+ */
 
 int PMPI_Request_get_status(MPI_Request handle, int *flag, MPI_Status *status)
 {
@@ -414,10 +427,12 @@ int PMPI_Request_free(MPI_Request *handle)
     struct sim_request *request = sim_request_get(rank, *handle);
     if (!request)
         return sim_error_raise(MPI_COMM_NULL, MPI_ERR_REQUEST, "Request_free", "request is %s",
-                               *handle == MPI_REQUEST_NULL ? "MPI_REQUEST_NULL" : "not a live request of this rank");
+                               *handle == MPI_REQUEST_NULL ? "MPI_REQUEST_NULL"
+                                                           : "not a live request of this rank");
     if (request->kind == SIM_REQUEST_COLLECTIVE && !request->persistent)
-        return sim_error_raise(comm_of(request), MPI_ERR_REQUEST, "Request_free",
-                               "the request of a nonblocking collective must be completed, not freed");
+        return sim_error_raise(
+            comm_of(request), MPI_ERR_REQUEST, "Request_free",
+            "the request of a nonblocking collective must be completed, not freed");
     sim_world_enter(rank->world);
     if (sim_request_done(request))
         sim_request_delete(request);
@@ -436,15 +451,18 @@ int PMPI_Cancel(MPI_Request *handle)
     struct sim_request *request = sim_request_get(rank, *handle);
     if (!request)
         return sim_error_raise(MPI_COMM_NULL, MPI_ERR_REQUEST, "Cancel", "request is %s",
-                               *handle == MPI_REQUEST_NULL ? "MPI_REQUEST_NULL" : "not a live request of this rank");
+                               *handle == MPI_REQUEST_NULL ? "MPI_REQUEST_NULL"
+                                                           : "not a live request of this rank");
     if (request->kind == SIM_REQUEST_COLLECTIVE)
-        return sim_error_raise(comm_of(request), MPI_ERR_REQUEST, "Cancel", "a collective cannot be cancelled");
+        return sim_error_raise(comm_of(request), MPI_ERR_REQUEST, "Cancel",
+                               "a collective cannot be cancelled");
     sim_world_enter(rank->world);
     bool cancelled = false;
     if (request->kind == SIM_REQUEST_RECEIVE && request->peer != MPI_PROC_NULL)
         cancelled = sim_mailbox_cancel_receive(request->context, request->comm->rank, request);
     else if (request->kind == SIM_REQUEST_SEND && request->peer != MPI_PROC_NULL)
-        cancelled = sim_mailbox_cancel_send(sim_context_peers(request->context), request->peer, request);
+        cancelled =
+            sim_mailbox_cancel_send(sim_context_peers(request->context), request->peer, request);
     if (cancelled) {
         request->state = SIM_CANCELLED;
         request->status_cancelled = true;

@@ -25,8 +25,10 @@ void sim_fibers_release(struct sim_world *world);
 
 void sim_world_options_init(struct sim_world_options *options)
 {
-    *options = (struct sim_world_options){
-        .ranks = 16, .executor = SIM_FIBERS, .send_model = SIM_SEND_EAGER, .eager_limit = EAGER_LIMIT};
+    *options = (struct sim_world_options){.ranks = 16,
+                                          .executor = SIM_FIBERS,
+                                          .send_model = SIM_SEND_EAGER,
+                                          .eager_limit = EAGER_LIMIT};
 }
 
 static uint64_t monotonic_ns(void)
@@ -54,7 +56,8 @@ static bool make_ranks(struct sim_world *world)
 struct sim_world *sim_world_new(const struct sim_world_options *options, struct failure *failure)
 {
     if (options->ranks < 1) {
-        failure_set(failure, FAILURE_USAGE, "a world needs at least one rank, not %d", options->ranks);
+        failure_set(failure, FAILURE_USAGE, "a world needs at least one rank, not %d",
+                    options->ranks);
         return NULL;
     }
     struct sim_world *world = calloc(1, sizeof *world);
@@ -158,7 +161,8 @@ void sim_rank_poll_failed(struct sim_rank *rank)
         sim_world_stop(world, OUTCOME_LIVELOCK);
         rank->idle_polls = 0;
     }
-    /* Delayed wildcards wait for quiescence; when everybody else blocks and the rest polls, that is the moment. */
+    /* Delayed wildcards wait for quiescence; when everybody else blocks and the rest polls, that is
+     * the moment. */
     if (world->delayed && rank->idle_polls == 2 && !world->ready_head && !world->threaded)
         sim_world_quiescent(world);
     world->executor->yield(rank);
@@ -223,7 +227,9 @@ enum rank_state sim_world_rank_state(const struct sim_world *world, int rank)
     case SIM_RUNNING:
         break;
     }
-    return r->aborted ? RANK_ABORTED : world->outcome == OUTCOME_LIVELOCK ? RANK_POLLING : RANK_RUNNING;
+    return r->aborted                           ? RANK_ABORTED
+           : world->outcome == OUTCOME_LIVELOCK ? RANK_POLLING
+                                                : RANK_RUNNING;
 }
 
 bool sim_world_rank_finalized(const struct sim_world *world, int rank)
@@ -304,7 +310,8 @@ int MPIX_Choose(int kind, int n)
         return 0;
     struct sim_world *world = sim_self->world;
     sim_world_enter(world);
-    uint32_t pick = sim_choose(&world->chooser, (uint32_t)kind, (uint32_t)sim_self->id, (uint32_t)n, NULL);
+    uint32_t pick =
+        sim_choose(&world->chooser, (uint32_t)kind, (uint32_t)sim_self->id, (uint32_t)n, NULL);
     sim_world_leave(world);
     return (int)pick;
 }

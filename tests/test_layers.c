@@ -1,7 +1,8 @@
 /* Layering as a test: includes point one way, and the machine's only nondeterminism is choose().
  *
- * The folders stand in order; a file may include its own folder and those listed for it. <mpi.h>, <mpix.h> and <diff.h> are public
- * interfaces that anyone may use. Exceptions are listed with their reason, and a stale exception fails the test. */
+ * The folders stand in order; a file may include its own folder and those listed for it. <mpi.h>,
+ * <mpix.h> and <diff.h> are public interfaces that anyone may use. Exceptions are listed with their
+ * reason, and a stale exception fails the test. */
 #include "tests/tap.h"
 
 #include <dirent.h>
@@ -69,14 +70,16 @@ static void check_include(const char *file, int line, const char *text, const ch
         return;
     char folder[64];
     snprintf(folder, sizeof folder, "%.*s", (int)(slash - quote - 1), quote + 1);
-    if (is_layer(folder, strlen(folder)) && !word_in(may_see, folder, strlen(folder)) && !excepted(file, folder))
+    if (is_layer(folder, strlen(folder)) && !word_in(may_see, folder, strlen(folder)) &&
+        !excepted(file, folder))
         complain(file, line, "may not include", folder);
 }
 
 /* Calls that would make a run depend on more than its seed. */
 static void check_machine(const char *file, int line, const char *text)
 {
-    static const char *const banned[] = {" rand(", "(rand(", " time(", "usleep(", " sleep(", "nanosleep("};
+    static const char *const banned[] = {" rand(",  "(rand(",  " time(",
+                                         "usleep(", " sleep(", "nanosleep("};
     if (strstr(file, "sim/libc_") == file)
         return; /* defines these very functions for the ranks */
     for (size_t i = 0; i < sizeof banned / sizeof *banned; i++)
@@ -112,7 +115,8 @@ static int check_folder(const char *path, const char *folder, const char *may_se
             continue;
         if (entry->d_type == DT_DIR) {
             files += check_folder(file, folder, may_see);
-        } else if (length > 2 && (!strcmp(entry->d_name + length - 2, ".c") || !strcmp(entry->d_name + length - 2, ".h"))) {
+        } else if (length > 2 && (!strcmp(entry->d_name + length - 2, ".c") ||
+                                  !strcmp(entry->d_name + length - 2, ".h"))) {
             check_file(file, folder, may_see);
             files++;
         }

@@ -1,14 +1,16 @@
-/* A failure of the environment: a status code plus one sentence that names the object (path, rank, line).
+/* A failure of the environment: a status code plus one sentence that names the object (path, rank,
+ * line).
  *
- * Built where it is decided, passed on by everyone above, at most prefixed with context. Never used for a wrong
- * program under test: that is a finding (traces/finding.h), which is data. */
+ * Built where it is decided, passed on by everyone above, at most prefixed with context. Never used
+ * for a wrong program under test: that is a finding (traces/finding.h), which is data. */
 #ifndef TRACES_FAILURE_H
 #define TRACES_FAILURE_H
 
 enum failure_code {
     FAILURE_NONE = 0,
-    FAILURE_USAGE = 2,       /* the caller's words are wrong; nothing ran */
-    FAILURE_INPUT = 3,       /* input unusable: does not compile or load, malformed file, database too new */
+    FAILURE_USAGE = 2, /* the caller's words are wrong; nothing ran */
+    FAILURE_INPUT =
+        3, /* input unusable: does not compile or load, malformed file, database too new */
     FAILURE_NOTHING = 4,     /* nothing selected */
     FAILURE_INTERNAL = 5,    /* memory, disk, library */
     FAILURE_REQUIREMENT = 77 /* something the scenario needs is absent */
@@ -19,10 +21,13 @@ struct failure {
     char text[504];
 };
 
-/* Sets code and sentence; returns code, so that `return failure_set(...)` passes it on. `failure` may be NULL. */
-int failure_set(struct failure *failure, int code, const char *format, ...) __attribute__((format(printf, 3, 4)));
+/* Sets code and sentence; returns code, so that `return failure_set(...)` passes it on. `failure`
+ * may be NULL. */
+int failure_set(struct failure *failure, int code, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 
 /* Puts "context: " before the sentence; returns the code. */
-int failure_prefix(struct failure *failure, const char *format, ...) __attribute__((format(printf, 2, 3)));
+int failure_prefix(struct failure *failure, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 
 #endif
