@@ -245,7 +245,9 @@ size_t sim_datatype_transfer(const void *from, const struct sim_datatype *from_t
     if (bytes == 0)
         return 0;
     struct sim_run from_run, to_run;
-    if (from_type->contiguous)
+    if (from_type->contiguous && to_type->contiguous)
+        memcpy(to, from, bytes);
+    else if (from_type->contiguous)
         sim_datatype_copy_in_range(to_type, to, 0, bytes, from);
     else if (to_type->contiguous)
         sim_datatype_copy_out_range(from_type, from, 0, bytes, to);

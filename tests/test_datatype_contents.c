@@ -325,6 +325,26 @@ static void test_handles(void)
     PMPI_Type_free(&copy);
 }
 
+/* Contents hand out handles of their own. */
+static void test_content_handles(void)
+{
+    MPI_Datatype inner, outer, got;
+    int integers[1], size = -1;
+    MPI_Aint addresses[1];
+    PMPI_Type_vector(3, 1, 2, MPI_INT, &inner);
+    PMPI_Type_contiguous(2, inner, &outer);
+    PMPI_Type_get_contents(outer, 1, 0, 1, integers, addresses, &got);
+    PMPI_Type_free(&inner);
+    tap_ok(PMPI_Type_size(got, &size) == MPI_SUCCESS && size == 12,
+           "a type out of contents lives on when the original handle is freed");
+    PMPI_Type_free(&got);
+    PMPI_Type_get_contents(outer, 1, 0, 1, integers, addresses, &got);
+    tap_ok(PMPI_Type_size(got, &size) == MPI_SUCCESS && size == 12,
+           "contents can be asked for when no handle of the old type is left");
+    PMPI_Type_free(&got);
+    PMPI_Type_free(&outer);
+}
+
 static void test_names(void)
 {
     char name[MPI_MAX_OBJECT_NAME];
@@ -393,6 +413,7 @@ int main(int argc, char **argv)
     test_signatures();
     test_signature_exceptions();
     test_handles();
+    test_content_handles();
     test_names();
     test_errors();
     test_match_size();
