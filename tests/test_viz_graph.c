@@ -163,6 +163,32 @@ static void test_hostile(void)
     trace_free(trace);
 }
 
+/* A wrong value on one rank spreads through a collective to the others. */
+static void test_taint(void)
+{
+    struct findings findings;
+    struct viz_options options = viz_options_default();
+    findings_init(&findings);
+    struct trace *trace = trace_new(2);
+    sample_head(trace, "taint.c");
+    uint32_t culprit = TRACE_NO;
+    for (uint32_t r = 0; r < 2; r++) {
+        uint32_t first = sample_node(trace, r, 1, "exp*", OP_COMPUTE, STATE_COMPLETE, TRACE_NO);
+        uint32_t all = sample_node(trace, r, 1, "Allreduce*", OP_ALLREDUCE, STATE_COMPLETE, first);
+        sample_node(trace, r, 1, "mul*", OP_COMPUTE, STATE_COMPLETE, all);
+        sample_op(trace, r, all, OP_ALLREDUCE, TRACE_NONE, TRACE_NONE, STATE_COMPLETE, 0);
+        culprit = r == 0 ? first : culprit;
+    }
+    trace_finish(trace, NULL);
+    finding_node_add(findings_add(&findings, "G006", "not finite"), culprit, "culprit");
+    char *dot = dot_of(trace, &findings, &options);
+    tap_is_int(count_of(dot, ">tainted<"), 2,
+               "a wrong value of one rank taints what follows the collective on both");
+    free(dot);
+    findings_release(&findings);
+    trace_free(trace);
+}
+
 /* Edges in a circle and messages against the order: a foreign trace may claim anything. */
 static void test_cycle(void)
 {
@@ -217,7 +243,7 @@ static void test_sizes(void)
 int main(void)
 {
     struct findings findings;
-    tap_plan(36);
+    tap_plan(37);
     struct trace *trace = sample_healthy();
     test_golden("healthy", trace, NULL, VIZ_AUTO);
     trace_free(trace);
@@ -236,6 +262,7 @@ int main(void)
     trace_free(trace);
     test_contents();
     test_hostile();
+    test_taint();
     test_cycle();
     test_sizes();
     return tap_done();

@@ -82,7 +82,7 @@ static void test_plots(void)
            "no number is not one, and words are escaped");
     free(svg);
 
-    double values[6] = {0, 1e-9, NAN, 1e-5, 1, INFINITY};
+    double values[6] = {0, 1e-9, NAN, 5e-8, 1, INFINITY};
     file = open_memstream(&svg, &size);
     struct viz_heat heat = {.title = "heat",
                             .row_label = "r",
@@ -94,6 +94,7 @@ static void test_plots(void)
     viz_plot_heat(file, &heat);
     fclose(file);
     tap_is_int(count_of(svg, "class=\"cell v0\""), 2, "values within the limit are right");
+    tap_is_int(count_of(svg, "class=\"cell v1\""), 1, "a value just above the limit is not");
     tap_is_int(count_of(svg, "class=\"cell none\""), 1,
                "a value that is missing is neither right nor wrong");
     tap_is_int(count_of(svg, "class=\"cell v4\""), 2,
@@ -119,7 +120,7 @@ static void test_plots(void)
 
 int main(void)
 {
-    tap_plan(21);
+    tap_plan(22);
     test_names();
     test_bubble(false, 4, 8);
     test_bubble(true, 4, 8);

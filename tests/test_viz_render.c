@@ -44,7 +44,7 @@ int main(void)
 {
     struct failure failure = {0};
     char path[4096];
-    tap_plan(14);
+    tap_plan(15);
     snprintf(path, sizeof path, "%s", getenv("PATH") ? getenv("PATH") : "/usr/bin:/bin");
     if (!mkdtemp(folder))
         return 1;
@@ -52,8 +52,8 @@ int main(void)
     test_without("Graphviz is absent", "not installed", 5);
     fake_neato("while :; do :; done");
     test_without("Graphviz hangs", "not done after", 1);
-    fake_neato("exit 1");
-    test_without("Graphviz fails", "failed", 5);
+    fake_neato("echo half >\"$5\"; exit 1");
+    test_without("Graphviz fails half way", "failed", 5);
     fake_neato("exit 0");
     test_without("Graphviz ends well without a picture", "failed", 5);
     unlink(in_folder("neato"));
@@ -68,6 +68,6 @@ int main(void)
     }
     unlink(in_folder("out.svg"));
     unlink(in_folder("out.dot"));
-    rmdir(folder);
+    tap_ok(rmdir(folder) == 0, "nothing else is left over");
     return tap_done();
 }

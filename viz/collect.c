@@ -347,8 +347,7 @@ static void collect_messages(struct scene *scene)
         uint32_t at = scene_add_link(scene, from, to, LINK_MESSAGE);
         if (at == TRACE_NO)
             return;
-        scene->links[at].tip = scene_text(scene, "tag %d, %lld %s", op->tag, (long long)op->count,
-                                          trace_type_name(op->type));
+        scene->links[at].op = i;
     }
 }
 
@@ -448,12 +447,23 @@ static void collect_ends(struct scene *scene)
     free(left);
 }
 
+/* Room for all there can be: what is not touched costs nothing, and growing would copy. */
+static void reserve(struct scene *scene)
+{
+    const struct trace *trace = scene->trace;
+    scene->mark_room = trace->node_count + trace->op_count + 2u * (size_t)trace->ranks + 1;
+    scene->marks = scene_allocate(scene, scene->mark_room, sizeof *scene->marks);
+    scene->link_room = trace->edge_count + 2 * trace->op_count + trace->node_count + 1;
+    scene->links = scene_allocate(scene, scene->link_room, sizeof *scene->links);
+}
+
 void scene_collect(struct scene *scene)
 {
     const struct trace *trace = scene->trace;
     scene->mark_of_node = scene_allocate(scene, trace->node_count, sizeof *scene->mark_of_node);
     scene->mark_of_op = scene_allocate(scene, trace->op_count, sizeof *scene->mark_of_op);
     bool *named = named_ops(scene);
+    reserve(scene);
     if (!scene->exhausted) {
         memset(scene->mark_of_node, 0xFF, trace->node_count * sizeof *scene->mark_of_node);
         memset(scene->mark_of_op, 0xFF, trace->op_count * sizeof *scene->mark_of_op);

@@ -156,8 +156,9 @@ static void write_mark(FILE *file, const struct scene *scene, size_t index)
 
 static void write_route(FILE *file, const struct scene *scene, const struct link *link, bool arrow)
 {
-    uint32_t last = link->point_count - 1;
-    struct route_point tip = link->points[last], before = link->points[last - 1], end = tip;
+    uint32_t last = link->route->count - 1;
+    struct route_point tip = link->route->points[last], before = link->route->points[last - 1],
+                       end = tip;
     double length = hypot(tip.x - before.x, tip.y - before.y);
     double head = fmin(8, length / 2);
     fputs(", pos=\"", file);
@@ -169,7 +170,7 @@ static void write_route(FILE *file, const struct scene *scene, const struct link
         fputc(' ', file);
     }
     for (uint32_t i = 0; i <= last; i++) {
-        struct route_point point = i == last ? end : link->points[i];
+        struct route_point point = i == last ? end : link->route->points[i];
         put_point(file, scene, point.x, point.y);
         fputs(i < last ? " " : "\"", file);
     }
@@ -189,7 +190,7 @@ static void write_link(FILE *file, const struct scene *scene, const struct link 
         fputs(", dir=none", file);
     else if (strcmp(stroke.head, "normal") != 0)
         fprintf(file, ", arrowhead=%s", stroke.head);
-    if (link->point_count)
+    if (link->route && link->route->count)
         write_route(file, scene, link, arrow);
     if (link->tip) {
         fputs(", tooltip=\"", file);
@@ -218,7 +219,7 @@ static void write_link_label(FILE *file, const struct scene *scene, size_t index
                 : "#B23A00");
     viz_escape_dot_label(file, link->label);
     fputs("</B></FONT>>, pos=\"", file);
-    put_point(file, scene, link->label_x, link->label_y);
+    put_point(file, scene, link->route->label_x, link->route->label_y);
     fputs("!\"];\n", file);
 }
 

@@ -175,9 +175,9 @@ static void draw_link(struct svg *svg, const struct scene *scene, const struct l
     snprintf(class, sizeof class, "l %s%s", link_names[link->kind], state);
     snprintf(head, sizeof head, "h %s%s", link_names[link->kind], state);
     struct route_point points[10];
-    uint32_t count = link->point_count;
+    uint32_t count = link->route ? link->route->count : 0;
     if (count) {
-        memcpy(points, link->points, count * sizeof *points);
+        memcpy(points, link->route->points, count * sizeof *points);
     } else {
         const struct mark *from = &scene->marks[link->from], *to = &scene->marks[link->to];
         struct route_point a = leave_box(from, to->x - from->x, to->y - from->y);
@@ -217,12 +217,12 @@ static void draw_label(struct svg *svg, const struct link *link)
              repair  ? "pill green"
              : could ? "pill blue"
                      : "pill",
-             link->label_x - width / 2, link->label_y - 7.5, width, 15, 5, NULL);
+             link->route->label_x - width / 2, link->route->label_y - 7.5, width, 15, 5, NULL);
     svg_text(svg,
              repair  ? "small repair"
              : could ? "small bold"
                      : "small bad",
-             link->label_x, link->label_y + 3.5, SVG_MIDDLE, "%s", link->label);
+             link->route->label_x, link->route->label_y + 3.5, SVG_MIDDLE, "%s", link->label);
 }
 
 static void draw_lane(struct svg *svg, const struct scene *scene, const struct lane *lane)

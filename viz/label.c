@@ -282,6 +282,15 @@ static void label_mark(struct scene *scene, struct mark *mark)
     measure(mark);
 }
 
+static void label_link(struct scene *scene, struct link *link)
+{
+    if (link->op == TRACE_NO)
+        return;
+    const struct trace_op *op = &scene->trace->ops[link->op];
+    link->tip = scene_text(scene, "tag %d, %lld %s", op->tag, (long long)op->count,
+                           trace_type_name(op->type));
+}
+
 static const char *pass_words(enum viz_view view)
 {
     return view == VIZ_BOTH      ? "forward and backward pass"
@@ -405,6 +414,8 @@ void scene_label(struct scene *scene)
 {
     for (size_t i = 0; i < scene->mark_count && !scene->exhausted; i++)
         label_mark(scene, &scene->marks[i]);
+    for (size_t i = 0; i < scene->link_count && !scene->exhausted; i++)
+        label_link(scene, &scene->links[i]);
     label_title(scene);
     label_verdict(scene);
     label_gradients(scene);

@@ -556,42 +556,51 @@ static double obstacle(const struct scene *scene, const struct grid *grid, const
 
 /* Curves over the obstacle; the points are relative to the middle of the lane until the lanes have
  * theirs. */
-static void make_arc(struct link *link, const struct mark *from, const struct mark *to, double peak)
+static void make_arc(struct route *route, const struct mark *from, const struct mark *to,
+                     double peak)
 {
     double start = from->y - from->height / 2, end = to->y - to->height / 2;
     double control = (peak - 0.125 * (start + end)) / 0.75;
-    link->points[0] = (struct route_point){from->x + from->width / 6, start};
-    link->points[1] = (struct route_point){from->x + from->width / 6 + 18, control};
-    link->points[2] = (struct route_point){to->x - to->width / 6 - 18, control};
-    link->points[3] = (struct route_point){to->x - to->width / 6, end};
-    link->point_count = 4;
+    route->points[0] = (struct route_point){from->x + from->width / 6, start};
+    route->points[1] = (struct route_point){from->x + from->width / 6 + 18, control};
+    route->points[2] = (struct route_point){to->x - to->width / 6 - 18, control};
+    route->points[3] = (struct route_point){to->x - to->width / 6, end};
+    route->count = 4;
 }
 
 /* Where the missing order and its repair run between two marks of one lane. */
-static void make_dispute(struct link *link, const struct mark *from, const struct mark *to)
+static void make_dispute(struct route *route, bool repair, const struct mark *from,
+                         const struct mark *to)
 {
-    double side = link->kind == LINK_REPAIR ? 12 : -12;
+    double side = repair ? 12 : -12;
     if (from->column == to->column) {
         double sign = to->y > from->y ? 1 : -1;
         double start = from->y + sign * from->height / 2, end = to->y - sign * to->height / 2;
-        link->points[0] = (struct route_point){from->x + side, start};
-        link->points[1] = (struct route_point){from->x + side, start + (end - start) / 3};
-        link->points[2] = (struct route_point){from->x + side, end - (end - start) / 3};
-        link->points[3] = (struct route_point){from->x + side, end};
-        link->label_x = fmax(from->x + from->width / 2, to->x + to->width / 2) + 45;
-        link->label_y = (start + end) / 2 + (link->kind == LINK_REPAIR ? 9 : -9);
+        route->points[0] = (struct route_point){from->x + side, start};
+        route->points[1] = (struct route_point){from->x + side, start + (end - start) / 3};
+        route->points[2] = (struct route_point){from->x + side, end - (end - start) / 3};
+        route->points[3] = (struct route_point){from->x + side, end};
+        route->label_x = fmax(from->x + from->width / 2, to->x + to->width / 2) + 45;
+        route->label_y = (start + end) / 2 + (repair ? 9 : -9);
     } else {
         double start = from->y + from->height / 2, end = to->y + to->height / 2;
-        double peak = fmax(start, end) + (link->kind == LINK_REPAIR ? 30 : 16);
+        double peak = fmax(start, end) + (repair ? 30 : 16);
         double control = (peak - 0.125 * (start + end)) / 0.75;
-        link->points[0] = (struct route_point){from->x + side / 2, start};
-        link->points[1] = (struct route_point){from->x + side / 2 + 10, control};
-        link->points[2] = (struct route_point){to->x + side / 2 - 10, control};
-        link->points[3] = (struct route_point){to->x + side / 2, end};
-        link->label_x = (from->x + to->x) / 2 + side * 2.5;
-        link->label_y = peak;
+        route->points[0] = (struct route_point){from->x + side / 2, start};
+        route->points[1] = (struct route_point){from->x + side / 2 + 10, control};
+        route->points[2] = (struct route_point){to->x + side / 2 - 10, control};
+        route->points[3] = (struct route_point){to->x + side / 2, end};
+        route->label_x = (from->x + to->x) / 2 + side * 2.5;
+        route->label_y = peak;
     }
-    link->point_count = 4;
+    route->count = 4;
+}
+
+static bool add_route(struct scene *scene, struct link *link)
+{
+    if (!link->route)
+        link->route = scene_arena(scene, sizeof *link->route);
+    return link->route != NULL;
 }
 
 static void route_in_lane(struct scene *scene, const struct grid *grid, const struct lane *lane,
@@ -599,32 +608,27 @@ static void route_in_lane(struct scene *scene, const struct grid *grid, const st
 {
     const struct mark *from = &scene->marks[link->from], *to = &scene->marks[link->to];
     if (link->kind == LINK_MISSING || link->kind == LINK_REPAIR) {
-        make_dispute(link, from, to);
+        if (add_route(scene, link))
+            make_dispute(link->route, link->kind == LINK_REPAIR, from, to);
         return;
     }
     bool backwards = from->column >= to->column;
     double top =
         backwards ? -fmax(from->height, to->height) / 2 : obstacle(scene, grid, lane, link);
-    if (top < 0)
-        make_arc(link, from, to, top - 8 - ARC_STEP * (double)((*level)++ % ARC_LEVELS));
+    if (top < 0 && add_route(scene, link))
+        make_arc(link->route, from, to, top - 8 - ARC_STEP * (double)((*level)++ % ARC_LEVELS));
 }
 
-static double link_top(const struct link *link)
+/* How far up and down a route reaches; a curve stays within three quarters of its control points.
+ */
+static void route_span(const struct route *route, bool labelled, double *top, double *bottom)
 {
-    double top = 0;
-    if (link->point_count == 4) /* the curve stays within three quarters of its control points */
-        top = 0.125 * (link->points[0].y + link->points[3].y) +
-              0.375 * (link->points[1].y + link->points[2].y);
-    return link->label ? fmin(top, link->label_y - 8) : top;
-}
-
-static double link_bottom(const struct link *link)
-{
-    double bottom = 0;
-    if (link->point_count == 4)
-        bottom = 0.125 * (link->points[0].y + link->points[3].y) +
-                 0.375 * (link->points[1].y + link->points[2].y);
-    return link->label ? fmax(bottom, link->label_y + 8) : bottom;
+    const struct route_point *points = route->points;
+    double peak = route->count == 4
+                      ? 0.125 * (points[0].y + points[3].y) + 0.375 * (points[1].y + points[2].y)
+                      : 0;
+    *top = fmin(*top, labelled ? fmin(peak, route->label_y - 8) : peak);
+    *bottom = fmax(*bottom, labelled ? fmax(peak, route->label_y + 8) : peak);
 }
 
 /* Marks get y relative to the middle of their lane, links within a lane their routes; then lanes
@@ -661,8 +665,8 @@ static void place_y(struct scene *scene, const struct grid *grid, const uint32_t
         if (lane != lane_of[link->to] || link->kind == LINK_HIDDEN)
             continue;
         route_in_lane(scene, grid, &scene->lanes[lane], link, &level[lane]);
-        top[lane] = fmin(top[lane], link_top(link));
-        bottom[lane] = fmax(bottom[lane], link_bottom(link));
+        if (link->route)
+            route_span(link->route, link->label != NULL, &top[lane], &bottom[lane]);
     }
     double at = 0;
     for (size_t i = 0; i < scene->lane_count; i++) {
@@ -677,10 +681,12 @@ static void place_y(struct scene *scene, const struct grid *grid, const uint32_t
     }
     scene->height = at - LANE_GAP;
     for (size_t i = 0; i < scene->link_count; i++) {
-        struct link *link = &scene->links[i];
-        for (uint32_t k = 0; k < link->point_count; k++)
-            link->points[k].y += scene->lanes[lane_of[link->from]].middle;
-        link->label_y += scene->lanes[lane_of[link->from]].middle;
+        struct route *route = scene->links[i].route;
+        double middle = scene->lanes[lane_of[scene->links[i].from]].middle;
+        for (uint32_t k = 0; route && k < route->count; k++)
+            route->points[k].y += middle;
+        if (route)
+            route->label_y += middle;
     }
 done:
     free(top);
@@ -689,16 +695,16 @@ done:
     free(gap);
 }
 
-static void add_leg(struct link *link, double x, double y)
+static void add_leg(struct route *route, double x, double y)
 {
-    struct route_point last = link->points[link->point_count - 1];
+    struct route_point last = route->points[route->count - 1];
     for (int k = 1; k <= 3; k++)
-        link->points[link->point_count++] =
+        route->points[route->count++] =
             (struct route_point){last.x + (x - last.x) * k / 3.0, last.y + (y - last.y) * k / 3.0};
 }
 
 /* Out on the right, along, and in on the right; the more lanes it passes, the further out. */
-static void make_bracket(struct link *link, const struct mark *from, const struct mark *to,
+static void make_bracket(struct route *route, const struct mark *from, const struct mark *to,
                          size_t number, size_t arrivals)
 {
     double out = fmax(from->x + from->width / 2, to->x + to->width / 2) + 10 +
@@ -706,11 +712,11 @@ static void make_bracket(struct link *link, const struct mark *from, const struc
     double leave = from->y + (to->y > from->y ? 8 : -8);
     double arrive = to->y + (to->y > from->y ? -14 : 14) +
                     (to->y > from->y ? 6.0 : -6.0) * (double)(arrivals % 5);
-    link->points[0] = (struct route_point){from->x + from->width / 2, leave};
-    link->point_count = 1;
-    add_leg(link, out, leave);
-    add_leg(link, out, arrive);
-    add_leg(link, to->x + to->width / 2, arrive);
+    route->points[0] = (struct route_point){from->x + from->width / 2, leave};
+    route->count = 1;
+    add_leg(route, out, leave);
+    add_leg(route, out, arrive);
+    add_leg(route, to->x + to->width / 2, arrive);
 }
 
 static void route_waits(struct scene *scene, const uint32_t *lane_of)
@@ -728,7 +734,9 @@ static void route_waits(struct scene *scene, const uint32_t *lane_of)
                 (distance != span && !(last && distance > span)))
                 continue;
             const struct mark *to = &scene->marks[link->to];
-            make_bracket(link, &scene->marks[link->from], to, number++, arrivals[link->to]++);
+            if (add_route(scene, link))
+                make_bracket(link->route, &scene->marks[link->from], to, number++,
+                             arrivals[link->to]++);
         }
     free(arrivals);
 }
@@ -740,13 +748,15 @@ static void route_mutual(struct scene *scene, const uint32_t *lane_of)
         struct link *link = &scene->links[i];
         const struct mark *from = &scene->marks[link->from], *to = &scene->marks[link->to];
         bool wait = link->kind == LINK_WAIT_CORE || link->kind == LINK_WAIT_OUTSIDE;
-        if (!wait || link->point_count || from->column != to->column ||
+        if (!wait || link->route || from->column != to->column ||
             lane_of[link->from] == lane_of[link->to])
             continue;
         double sign = to->y > from->y ? 1 : -1, x = from->x - 12 * sign;
-        link->points[0] = (struct route_point){x, from->y + sign * from->height / 2};
-        link->point_count = 1;
-        add_leg(link, x, to->y - sign * to->height / 2);
+        if (!add_route(scene, link))
+            return;
+        link->route->points[0] = (struct route_point){x, from->y + sign * from->height / 2};
+        link->route->count = 1;
+        add_leg(link->route, x, to->y - sign * to->height / 2);
     }
 }
 
@@ -757,8 +767,10 @@ static void place_link_labels(struct scene *scene)
         if (!link->label || link->kind == LINK_MISSING || link->kind == LINK_REPAIR)
             continue;
         const struct mark *from = &scene->marks[link->from], *to = &scene->marks[link->to];
-        link->label_x = (from->x + to->x) / 2;
-        link->label_y = (from->y + to->y) / 2;
+        if (!add_route(scene, link))
+            return;
+        link->route->label_x = (from->x + to->x) / 2;
+        link->route->label_y = (from->y + to->y) / 2;
     }
 }
 

@@ -245,6 +245,10 @@ void page_ranks(struct page *page)
     const struct trace *trace = page->run->trace;
     FILE *file = page->file;
     bool wall = viz_timeline_has_wall(trace);
+    double *idle = calloc(trace->ranks, sizeof *idle);
+    if (!idle)
+        return;
+    viz_timeline_idle(trace, wall, idle);
     page_heading(page, "Ranks");
     open_table(file, "Ranks");
     fputs("<thead><tr><th scope=\"col\" class=\"n\">rank</th><th scope=\"col\">state</th><th "
@@ -274,9 +278,10 @@ void page_ranks(struct page *page)
                  "class=\"n\">%.0f&nbsp;%%</td></tr>\n",
                  rank, info->state == RANK_FINISHED ? "good" : "bad", rank_state_name(info->state),
                  site, end - first, (unsigned long)info->messages_sent,
-                 (unsigned long)info->bytes_sent, 100 * viz_timeline_idle(trace, rank, wall));
+                 (unsigned long)info->bytes_sent, 100 * idle[rank]);
     }
     close_table(file, shown, trace->ranks);
+    free(idle);
 }
 
 /* Sends to this receive's rank whose envelope fits it, beside the one it got, up to a bound. */

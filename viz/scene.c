@@ -11,7 +11,7 @@ enum { ARENA_BLOCK = 1 << 16 };
 struct arena_block {
     struct arena_block *next;
     size_t used;
-    char bytes[ARENA_BLOCK];
+    _Alignas(8) char bytes[ARENA_BLOCK];
 };
 
 static const struct findings no_findings;
@@ -84,7 +84,7 @@ uint32_t scene_add_link(struct scene *scene, uint32_t from, uint32_t to, enum li
     if (!fits)
         return TRACE_NO;
     scene->links[scene->link_count] =
-        (struct link){.from = from, .to = to, .kind = (uint8_t)kind, .repeat = 1};
+        (struct link){.from = from, .to = to, .op = TRACE_NO, .kind = (uint8_t)kind, .repeat = 1};
     return (uint32_t)scene->link_count++;
 }
 
@@ -102,6 +102,25 @@ void scene_add_row(struct scene *scene, uint32_t rank, const char *operation, co
         scene->table[scene->table_count++] = (struct unmatched){rank, operation, needs};
 }
 
+void *scene_arena(struct scene *scene, size_t size)
+{
+    assert(size <= ARENA_BLOCK);
+    size = (size + 7) & ~(size_t)7; /* keeps every piece aligned */
+    if (!scene->arena || scene->arena->used + size > ARENA_BLOCK) {
+        struct arena_block *block = malloc(sizeof *block);
+        if (!block) {
+            scene->exhausted = true;
+            return NULL;
+        }
+        block->next = scene->arena;
+        block->used = 0;
+        scene->arena = block;
+    }
+    void *at = scene->arena->bytes + scene->arena->used;
+    scene->arena->used += size;
+    return memset(at, 0, size);
+}
+
 const char *scene_text(struct scene *scene, const char *format, ...)
 {
     char text[2048];
@@ -112,20 +131,10 @@ const char *scene_text(struct scene *scene, const char *format, ...)
     size_t length = written < 0 ? 0 : (size_t)written;
     if (length >= sizeof text)
         length = sizeof text - 1;
-    if (!scene->arena || scene->arena->used + length + 1 > ARENA_BLOCK) {
-        struct arena_block *block = malloc(sizeof *block);
-        if (!block) {
-            scene->exhausted = true;
-            return "";
-        }
-        block->next = scene->arena;
-        block->used = 0;
-        scene->arena = block;
-    }
-    char *at = scene->arena->bytes + scene->arena->used;
+    char *at = scene_arena(scene, length + 1);
+    if (!at)
+        return "";
     memcpy(at, text, length);
-    at[length] = '\0';
-    scene->arena->used += length + 1;
     return at;
 }
 

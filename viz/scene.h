@@ -81,17 +81,23 @@ struct route_point {
     double x, y;
 };
 
-struct link {
-    uint32_t from, to;
-    uint8_t kind;
-    bool quiet, never;
-    uint32_t repeat;
-    const char *label, *tip;
-    /* Cubic Bezier: first point, then three per segment; 0 points: a straight line between the
-     * marks. The last point is the tip of the arrow. */
-    uint32_t point_count;
+/* Cubic Bezier: first point, then three per segment; no points: a straight line between the marks.
+ * The last point is the tip of the arrow. */
+struct route {
+    uint32_t count;
     struct route_point points[10];
     double label_x, label_y;
+};
+
+struct link {
+    uint32_t from, to;
+    uint32_t op; /* the send of a message, TRACE_NO */
+    uint32_t repeat;
+    uint8_t kind;
+    bool quiet, never;
+    const char *label, *tip;
+    struct route
+        *route; /* NULL before layout, and for straight lines without a label; in the arena */
 };
 
 struct lane {
@@ -152,6 +158,9 @@ void scene_add_row(struct scene *scene, uint32_t rank, const char *operation, co
 /* A formatted string in the arena; "" when memory ran out. */
 const char *scene_text(struct scene *scene, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+
+/* Zeroed memory in the arena, NULL when it ran out. */
+void *scene_arena(struct scene *scene, size_t size);
 
 /* calloc that marks the scene as exhausted. */
 void *scene_allocate(struct scene *scene, size_t count, size_t size);

@@ -103,10 +103,12 @@ static double idle_share(const struct frame *frame, uint32_t rank)
     return frame->end > frame->begin ? (double)idle / (double)(frame->end - frame->begin) : 0;
 }
 
-double viz_timeline_idle(const struct trace *trace, uint32_t rank, bool wall)
+void viz_timeline_idle(const struct trace *trace, bool wall, double *shares)
 {
     struct frame frame = {.trace = trace, .wall = wall};
-    return frame_span(&frame) ? idle_share(&frame, rank) : 0;
+    bool any = frame_span(&frame);
+    for (uint32_t rank = 0; rank < trace->ranks; rank++)
+        shares[rank] = any ? idle_share(&frame, rank) : 0;
 }
 
 static double x_at(const struct frame *frame, uint64_t time)

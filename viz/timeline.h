@@ -23,8 +23,9 @@ struct viz_timeline {
 bool viz_timeline_write(FILE *file, const struct trace *trace, const struct viz_timeline *options,
                         struct failure *failure);
 
-/* The share of the run's time that a rank spent in calls that wait for others, 0..1. */
-double viz_timeline_idle(const struct trace *trace, uint32_t rank, bool wall);
+/* The share of the run's time that each rank spent in calls that wait for others, 0..1, into
+ * shares[0..ranks). */
+void viz_timeline_idle(const struct trace *trace, bool wall, double *shares);
 
 /* Whether the trace has wall times. */
 bool viz_timeline_has_wall(const struct trace *trace);
