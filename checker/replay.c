@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { KEY_DONE = UINT32_MAX - 1 }; /* in `waiting`: the op is posted, the slot or bundle full */
+#define KEY_DONE (UINT32_MAX - 1) /* in `waiting`: the op is posted, the slot or bundle full */
 
 struct waiter {
     uint32_t rank, next;

@@ -27,8 +27,9 @@ int sim_compile(const char *path, char *out, size_t size, struct failure *failur
  * tests. */
 bool sim_compile_was_run(void);
 
-/* The folder that holds mpi.h, mpix.h and diff.h as a compiler option ("-I..."): include/simrun beside or above the
- * running executable. NULL if there is none. Valid until the thread's next call. */
+/* The folder that holds mpi.h, mpix.h and diff.h as a compiler option ("-I..."): include/simrun
+ * beside or above the running executable. NULL if there is none. Valid until the thread's next
+ * call. */
 const char *sim_compile_include(void);
 
 #endif

@@ -38,7 +38,8 @@ struct sim_world_options {
                                  default */
     enum sim_choose_driver driver;
     uint64_t seed;
-    bool choose_run; /* which ready fiber runs next is a choice too: always with a seed, so set it to replay a seeded run's recording */
+    bool choose_run; /* which ready fiber runs next is a choice too: always with a seed, so set it
+                        to replay a seeded run's recording */
     const uint32_t *forced; /* picks for SIM_CHOOSE_RECORDED and _ENUMERATE; must outlive the run */
     size_t forced_count;
     bool log_choices;

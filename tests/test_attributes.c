@@ -7,7 +7,8 @@
 #include "sim/attributes.h"
 #include "tests/tap.h"
 
-/* The machine's part, for one rank and one object of each kind, in place of sim/comm_attributes.c's. */
+/* The machine's part, for one rank and one object of each kind, in place of
+ * sim/comm_attributes.c's. */
 static struct sim_keyvals keyvals;
 static struct sim_attributes lists[3];
 static int objects[3];
@@ -18,14 +19,12 @@ struct sim_keyvals *sim_attributes_keyvals(void)
     return &keyvals;
 }
 
-struct sim_attributes *sim_attributes_of(enum sim_attribute_kind kind,
-                                                               void *handle)
+struct sim_attributes *sim_attributes_of(enum sim_attribute_kind kind, void *handle)
 {
     return handle == &objects[kind] ? &lists[kind] : NULL;
 }
 
-bool sim_attributes_predefined(enum sim_attribute_kind kind, void *handle,
-                                                     int number, void **value)
+bool sim_attributes_predefined(enum sim_attribute_kind kind, void *handle, int number, void **value)
 {
     *value = &tag_bound;
     return kind == SIM_ATTRIBUTE_COMM && handle && number == MPI_TAG_UB;

@@ -40,7 +40,8 @@ void findings_release(struct findings *findings)
     findings_init(findings);
 }
 
-static char *format_text(const char *format, va_list arguments)
+__attribute__((format(printf, 1, 0))) static char *format_text(const char *format,
+                                                               va_list arguments)
 {
     char *text = NULL;
     if (vasprintf(&text, format, arguments) < 0)

@@ -163,7 +163,7 @@ static struct record_op *on_window(struct recorder_rank *me, enum op_kind kind, 
     if (!op)
         return NULL;
     wrapper_comm(op, comm);
-    if (op_kind_class(kind) == CLASS_COLLECTIVE && comm)
+    if (op_kind_class((int)kind) == CLASS_COLLECTIVE && comm)
         op->comm_seq = comm->collectives++;
     if (target != MPI_PROC_NULL)
         op->peer = recorder_world_rank(comm, target);
