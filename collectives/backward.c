@@ -53,15 +53,14 @@ struct diff_tensor *cotangent_or_zeros(struct diff_tensor *y_bar, const struct d
 static void versions_compare(const struct diff_node *node)
 {
     for (uint32_t i = 0; i < node->input_count; i++)
-        if ((node->operation->saves & SAVES_INPUTS) &&
-            node->inputs[i]->storage->version != node->versions[i])
+        if ((node->saves & SAVES_INPUTS) && node->inputs[i]->storage->version != node->versions[i])
             node_fail(node, "G008",
                       "input %u was changed in place after the operation had saved it "
                       "(version %u, saved at %u)",
                       (unsigned)i, (unsigned)node->inputs[i]->storage->version,
                       (unsigned)node->versions[i]);
     for (uint32_t i = 0; i < node->output_count; i++)
-        if ((node->operation->saves & SAVES_OUTPUTS) &&
+        if ((node->saves & SAVES_OUTPUTS) &&
             node->outputs[i]->storage->version != node->versions[node->input_count + i])
             node_fail(node, "G008", "output %u was changed in place after it had been saved",
                       (unsigned)i);

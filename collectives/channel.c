@@ -1,6 +1,7 @@
 /* Channels: see channel.h. */
 #include "collectives/channel.h"
 
+#include "collectives/graph.h"
 #include "collectives/probe.h"
 #include "collectives/tape.h"
 #include "traces/recorder.h"
@@ -56,14 +57,18 @@ static struct diff_channel *channel_make(struct diff_tape *tape, MPI_Comm comm, 
         MPI_Comm_size(comm, &channel->size);
     if (!inter)
         MPI_Topo_test(comm, &topology);
-    channel->neighborhood = topology != MPI_UNDEFINED;
+    if (topology != MPI_UNDEFINED)
+        graph_learn(channel);
     return channel;
 }
 
 static struct diff_channel *channel_duplicate(struct diff_channel *channel)
 {
     MPI_Comm copy;
-    MPI_Comm_dup(channel->comm, &copy);
+    if (channel->graph)
+        copy = graph_reversed(channel);
+    else
+        MPI_Comm_dup(channel->comm, &copy);
     record_adjoint_comm((const void *)(intptr_t)copy, (const void *)(intptr_t)channel->comm);
     struct diff_channel *duplicate = channel_make(channel->tape, copy, true);
     duplicate->adjoint = duplicate;
@@ -100,6 +105,10 @@ struct diff_channel *channel_register(struct diff_tape *tape, MPI_Comm comm)
         return channel;
     }
     channel->adjoint = channel_duplicate(channel);
+    if (channel->graph) {
+        channel->adjoint->adjoint = channel_duplicate(channel->adjoint);
+        channel->adjoint->adjoint->adjoint = channel->adjoint;
+    }
     channel->id = channel->adjoint->id ^ (uint64_t)1 << 63;
     channel->world = channel->adjoint->world;
     return channel;
@@ -124,37 +133,44 @@ struct diff_channel *channel_adjoint(struct diff_channel *channel)
     return channel->adjoint;
 }
 
+/* The duplicates of a registered channel, each the adjoint of the one before; NULL after the last.
+ */
+static struct diff_channel *duplicate_next(const struct diff_channel *first,
+                                           const struct diff_channel *channel)
+{
+    struct diff_channel *next = channel->adjoint;
+    if (!next || next == channel || next == first ||
+        (next->graph && next->adjoint == channel && channel != first && next == first->adjoint))
+        return NULL;
+    return next;
+}
+
 void channel_deepen(struct diff_tape *tape)
 {
     for (struct diff_channel *first = tape->channels; first; first = first->next) {
-        struct diff_channel *deepest = first;
-        while (deepest->adjoint != deepest)
-            deepest = deepest->adjoint;
-        if (deepest != first)
+        struct diff_channel *deepest = first, *next;
+        while ((next = duplicate_next(first, deepest)))
+            deepest = next;
+        if (deepest != first && !first->graph)
             deepest->adjoint = channel_duplicate(deepest);
     }
 }
 
 void channel_clear_all(struct diff_tape *tape)
 {
-    for (struct diff_channel *first = tape->channels; first; first = first->next) {
-        struct diff_channel *channel = first, *before = NULL;
-        for (; channel != before; channel = channel->adjoint) {
-            channel->last_collective = NULL;
-            channel->collectives = 0;
-            before = channel;
+    for (struct diff_channel *first = tape->channels; first; first = first->next)
+        for (struct diff_channel *c = first; c; c = duplicate_next(first, c)) {
+            c->last_collective = NULL;
+            c->collectives = 0;
         }
-    }
 }
 
 static void duplicates_free(struct diff_channel *first)
 {
-    struct diff_channel *channel = first->adjoint, *before = first;
-    while (channel && channel != before) {
-        struct diff_channel *next = channel->adjoint;
-        before = channel;
-        if (channel->owned)
-            MPI_Comm_free(&channel->comm);
+    struct diff_channel *channel = duplicate_next(first, first);
+    while (channel) {
+        struct diff_channel *next = duplicate_next(first, channel);
+        MPI_Comm_free(&channel->comm);
         channel = next;
     }
 }

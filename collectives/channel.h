@@ -7,7 +7,9 @@
  *  2. Adjoint traffic of channel c runs on c->adjoint. The duplicate is its own adjoint until a
  * pass is recorded (DIFF_GRAPH); channel_deepen then gives every duplicate one of its own, in order
  * of registration, which every member repeats alike.
- *  3. The user may free a communicator while the tape lives: its duplicate stays until the tape
+ *  3. The adjoint of a communicator with a topology has every edge turned round, and its adjoint
+ * again.
+ *  4. The user may free a communicator while the tape lives: its duplicate stays until the tape
  * goes. An attribute tells, so that a recycled handle is not taken for the old one. */
 #ifndef COLLECTIVES_CHANNEL_H
 #define COLLECTIVES_CHANNEL_H
@@ -15,7 +17,8 @@
 #include <diff.h>
 #include <stdint.h>
 
-struct diff_node;
+struct diff_graph;
+struct key_link;
 
 struct diff_channel {
     struct diff_tape *tape;
@@ -23,15 +26,15 @@ struct diff_channel {
     bool owned; /* made by us: freed with the tape */
     bool freed; /* the user has freed it */
     bool intercomm;
-    bool neighborhood; /* has a topology */
     int rank, size;
     uint64_t id; /* the same on every member, different for every channel of the world */
+    struct diff_graph *graph; /* of a topology, else NULL */
     struct diff_channel *adjoint;
-    struct diff_node *last_collective; /* newest collective, for the order of initiation */
-    uint32_t collectives;              /* how many so far */
-    struct diff_channel *next;         /* in order of registration */
-    int *world;                        /* world rank of each rank, only when tracing */
-    int keyval;                        /* of the attribute that tells of its end */
+    struct key_link *last_collective; /* newest collective, for the order of initiation */
+    uint32_t collectives;             /* how many so far */
+    struct diff_channel *next;        /* in order of registration */
+    int *world;                       /* world rank of each rank, only when tracing */
+    int keyval;                       /* of the attribute that tells of its end */
 };
 
 /* The tape's channel of this communicator. `collective`: the caller is in a collective operation

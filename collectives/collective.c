@@ -58,6 +58,57 @@ void diff_op_register(MPI_Op op, const struct diff_op_rules *rules)
     state->user_ops = entry;
 }
 
+/* ---- MINLOC and MAXLOC: values and indices travel as pairs ---- */
+
+struct float_int {
+    float value;
+    int index;
+};
+struct double_int {
+    double value;
+    int index;
+};
+
+static bool has_index(const struct collective *collective)
+{
+    return collective->op == MPI_MINLOC || collective->op == MPI_MAXLOC;
+}
+
+MPI_Datatype collective_type(const struct collective *collective)
+{
+    if (!has_index(collective))
+        return diff_type_mpi(collective->type);
+    return collective->type == DIFF_FLOAT ? MPI_FLOAT_INT : MPI_DOUBLE_INT;
+}
+
+static void *pairs_pack(const struct diff_node *node, const struct collective *collective,
+                        const struct diff_tensor *x)
+{
+    struct arena *arena = &node->tape->arena;
+    struct double_int *wide = arena_take_zeroed(arena, (x->count + 1) * sizeof *wide);
+    struct float_int *narrow = (struct float_int *)(void *)wide;
+    for (size_t i = 0; i < x->count; i++) {
+        int index = collective->index_in ? collective->index_in[i] : node->channel->rank;
+        if (collective->type == DIFF_FLOAT)
+            narrow[i] = (struct float_int){(float)tensor_part(x, i), index};
+        else
+            wide[i] = (struct double_int){tensor_part(x, i), index};
+    }
+    return wide;
+}
+
+static void pairs_unpack(const struct collective *collective, struct diff_tensor *y)
+{
+    const struct double_int *wide = collective->pairs;
+    const struct float_int *narrow = collective->pairs;
+    for (size_t i = 0; i < y->count; i++) {
+        bool single = collective->type == DIFF_FLOAT;
+        tensor_part_set(y, i, single ? (double)narrow[i].value : wide[i].value);
+        if (collective->index_out)
+            collective->index_out[i] = single ? narrow[i].index : wide[i].index;
+    }
+}
+
 /* ---- forward ---- */
 
 static void average(const struct collective *collective, struct diff_tensor *y)
@@ -71,59 +122,62 @@ static void average(const struct collective *collective, struct diff_tensor *y)
     })
 }
 
+static void result_complete(const struct collective *collective, struct diff_tensor *y)
+{
+    if (has_index(collective))
+        pairs_unpack(collective, y);
+    if (collective->op == DIFF_AVG)
+        average(collective, y);
+}
+
 static void collective_arrived(struct diff_request *request, const MPI_Status *status)
 {
     (void)status;
-    const struct collective *collective = request->start->extra;
-    if (collective->op == DIFF_AVG)
-        average(collective, request->result);
+    result_complete(request->start->extra, request->result);
 }
 
 void collective_forward(struct diff_node *node)
 {
     struct collective *collective = node->extra;
-    struct diff_tensor *x = node->inputs[0];
+    const struct diff_tensor *x = node->inputs[0];
     struct diff_tensor *y =
         collective->nonblocking ? collective->request->result : node->outputs[0];
     const void *send = collective->in_place ? MPI_IN_PLACE : x->storage->data;
+    void *receive = y->storage->data;
     node_collective(node);
-    trace_place(node);
-    if (collective->nonblocking) {
-        collective->rule->call(collective, send, y->storage->data, &collective->request->mpi);
-        return;
+    if (has_index(collective)) {
+        send = pairs_pack(node, collective, x);
+        receive = collective->pairs =
+            arena_take(&node->tape->arena, (y->count + 1) * sizeof(struct double_int));
     }
-    collective->rule->call(collective, send, y->storage->data, NULL);
-    if (collective->op == DIFF_AVG)
-        average(collective, y);
+    collective->rule->call(collective, send, receive,
+                           collective->nonblocking ? &collective->request->mpi : NULL);
+    if (!collective->nonblocking)
+        result_complete(collective, y);
 }
 
-static struct diff_tensor *result_make(struct diff_node *node, struct collective *collective,
+static struct diff_tensor *result_make(struct diff_node *node, const struct collective *collective,
                                        struct diff_tensor *x)
 {
-    if (!collective->in_place) {
-        bool same = collective->result_count == x->count;
-        return same ? tensor_new_like(x)
-                    : tensor_new_flat(node->tape, collective->type, collective->result_count);
-    }
-    collective->saved = tensor_new_like(x);
-    memcpy(collective->saved->storage->data, x->storage->data, x->count * diff_type_size(x->type));
-    x->storage->version++;
-    struct diff_tensor *y = tensor_new(node->tape, x->type, 0, NULL);
-    *y = *tensor_view(x, 1, &x->count);
-    return y;
+    size_t count = collective->result_count;
+    if (collective->in_place)
+        return tensor_take_over(x, collective->own_count ? 0 : collective->own_begin, count);
+    return count == x->count ? tensor_new_like(x)
+                             : tensor_new_flat(node->tape, collective->type, count);
 }
 
 struct diff_tensor *collective_issue(const struct collective *spec, struct diff_tensor *x)
 {
     const struct collective_rule *rule = spec->rule;
-    const struct diff_operation *operation =
-        spec->nonblocking ? &rule->nonblocking : &rule->blocking;
-    struct diff_node *node = node_begin(operation, 1, &x);
+    struct diff_node *node =
+        node_begin(spec->nonblocking ? &rule->nonblocking : &rule->blocking, 1, &x);
     struct collective *collective = node_take(node, sizeof *collective);
     *collective = *spec;
     collective->type = x->type;
     node->extra = collective;
     node->channel = spec->channel;
+    if (collective_op_is_linear(spec->op) || !spec->op)
+        node->saves = SAVES_NOTHING;
     struct diff_tensor *y = result_make(node, collective, x);
     if (spec->nonblocking) {
         struct diff_request *request = request_new(x->tape, node);
@@ -153,6 +207,43 @@ struct collective collective_for_adjoint(const struct diff_node *node,
     return spec;
 }
 
+struct collective collective_for_tangent(const struct diff_node *node)
+{
+    struct collective spec = *(const struct collective *)node->extra;
+    spec.channel = channel_adjoint(node->channel);
+    spec.request = NULL;
+    spec.in_place = false;
+    return spec;
+}
+
+static struct collective gather_spec(const struct diff_node *node, const struct diff_tensor *x)
+{
+    struct collective spec = collective_for_adjoint(node, &rule_allgather);
+    spec.count = x->count;
+    spec.result_count = x->count * (size_t)node->channel->size;
+    return spec;
+}
+
+struct diff_tensor *collective_gather_inputs(struct diff_node *node)
+{
+    struct collective spec = gather_spec(node, node->inputs[0]);
+    return collective_issue(&spec, node->inputs[0]);
+}
+
+struct diff_tensor *collective_gather(const struct diff_node *node, struct diff_tensor *x)
+{
+    struct collective spec = gather_spec(node, x);
+    spec.nonblocking = false;
+    return collective_issue(&spec, x);
+}
+
+bool collective_is_root(const struct diff_node *node)
+{
+    const struct collective *collective = node->extra;
+    bool wrong = node->tape->state->mutant == MUTANT_ROOT_WORLD;
+    return collective->root == (wrong ? node->tape->channels->rank : node->channel->rank);
+}
+
 struct diff_tensor *collective_part(struct diff_tensor *part)
 {
     return part && part->type == DIFF_HANDLE ? message_wait(part) : part;
@@ -176,14 +267,27 @@ void collective_launch(struct diff_node *node, struct diff_request *adjoint)
 static struct diff_tensor *finished(struct diff_node *node, struct diff_request *adjoint)
 {
     const struct collective *collective = node->extra;
+    struct diff_tensor *x = node->inputs[0];
     struct diff_tensor *x_bar = collective->rule->finish(node, adjoint);
-    return x_bar ? local_shaped_like(x_bar, node->inputs[0]) : NULL;
+    if (x_bar && x_bar->count != x->count) /* IN_PLACE: only the own block was read */
+        x_bar = local_pad(x_bar, collective->own_begin, x->count);
+    return x_bar ? local_shaped_like(x_bar, x) : NULL;
+}
+
+static bool is_zero(const struct diff_tensor *y_bar)
+{
+    for (size_t i = 0; y_bar && i < y_bar->count * diff_type_parts(y_bar->type); i++)
+        if (tensor_part(y_bar, i) != 0)
+            return false;
+    return true;
 }
 
 void collective_adjoint(struct diff_node *node, struct diff_tensor *const *y_bar,
                         struct diff_tensor **x_bar)
 {
     struct diff_request adjoint = {.start = node, .y_bar = y_bar[0]};
+    if (node->tape->state->mutant == MUTANT_ZERO_SHORTCUT && is_zero(y_bar[0]))
+        return;
     collective_launch(node, &adjoint);
     x_bar[0] = finished(node, &adjoint);
 }
@@ -198,5 +302,9 @@ void collective_tangent(struct diff_node *node, struct diff_tensor *const *x_dot
                         struct diff_tensor **y_dot)
 {
     const struct collective *collective = node->extra;
-    y_dot[0] = collective->rule->tangent(node, cotangent_or_zeros(x_dot[0], node->inputs[0]));
+    struct diff_tensor *dot = cotangent_or_zeros(x_dot[0], node->inputs[0]);
+    if (collective->in_place && collective->own_count > 0)
+        dot = local_window(local_shaped(dot, 1, &dot->count), collective->own_begin,
+                           collective->own_count);
+    y_dot[0] = collective->rule->tangent(node, dot);
 }

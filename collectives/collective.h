@@ -16,13 +16,13 @@ struct reference_case;
 
 struct collective_rule {
     struct diff_operation blocking, nonblocking;
-    bool only_linear; /* takes no op */
     /* The MPI call; `request` NULL: the blocking form. */
     int (*call)(const struct collective *collective, const void *send, void *receive,
                 MPI_Request *request);
     void (*launch)(struct diff_node *node, struct diff_request *adjoint);
     struct diff_tensor *(*finish)(struct diff_node *node, struct diff_request *adjoint);
     struct diff_tensor *(*tangent)(struct diff_node *node, struct diff_tensor *x_dot);
+    void (*reference)(const struct reference_case *all); /* naive and serial: reference.h */
 };
 
 struct collective {
@@ -39,11 +39,12 @@ struct collective {
     const int *send_begins, *receive_begins; /* where they start, dense */
     int send_peers, receive_peers;           /* length of these arrays */
     size_t result_count;                     /* values of the result on this rank */
+    size_t own_begin, own_count; /* IN_PLACE: the own block in the buffer; count 0: all of it */
+    const int *index_in;         /* MINLOC, MAXLOC: NULL for the rank */
+    int *index_out;
     /* filled in by the engine */
-    struct diff_tensor *saved; /* the input's values where IN_PLACE overwrote them */
     struct diff_request *request;
-    double *weights; /* MAX, MIN: this rank's share per value, cached */
-    int *indices;    /* MINLOC, MAXLOC */
+    void *pairs; /* MINLOC, MAXLOC: what MPI sends and receives */
 };
 
 /* Runs or starts the collective: the result, or a handle. `spec` is copied. */
@@ -51,6 +52,15 @@ struct diff_tensor *collective_issue(const struct collective *spec, struct diff_
 /* The same collective with another operand, on the adjoint channel and in the node's own form. */
 struct collective collective_for_adjoint(const struct diff_node *node,
                                          const struct collective_rule *rule);
+/* The same collective again for the tangents. */
+struct collective collective_for_tangent(const struct diff_node *node);
+/* All ranks' inputs, one after the other: in the adjoint (a part of it), or at once. */
+struct diff_tensor *collective_gather_inputs(struct diff_node *node);
+struct diff_tensor *collective_gather(const struct diff_node *node, struct diff_tensor *x);
+/* What MPI is told of the type: a pair for MINLOC and MAXLOC. */
+MPI_Datatype collective_type(const struct collective *collective);
+/* Whether this rank is the root of a rooted collective. */
+bool collective_is_root(const struct diff_node *node);
 struct diff_tensor *collective_part(struct diff_tensor *part);
 struct diff_tensor *collective_y_bar(const struct diff_node *node,
                                      const struct diff_request *adjoint);

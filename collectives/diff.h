@@ -133,6 +133,15 @@ void diff_mark_objective(double value);
 /* What the program computed as the gradient of that variable. */
 void diff_mark_gradient(const char *name, const double *gradient, size_t count);
 
+/* ---- forward mode ---- */
+
+/* Carries tangents of `inputs` through everything on the tape, in program order; collective like
+ * the forward pass was. Tensors not named have tangent zero. */
+void diff_jvp(struct diff_tape *tape, size_t count, struct diff_tensor *const *inputs,
+              struct diff_tensor *const *tangents);
+/* The tangent of a tensor after diff_jvp; zeros when nothing reached it. */
+struct diff_tensor *diff_tangent(struct diff_tensor *x);
+
 /* ---- local operations ---- */
 
 struct diff_tensor *diff_add(struct diff_tensor *a, struct diff_tensor *b);
@@ -143,11 +152,63 @@ struct diff_tensor *diff_neg(struct diff_tensor *a);
 struct diff_tensor *diff_scale(struct diff_tensor *a, double factor);
 /* Every value plus a constant. */
 struct diff_tensor *diff_shift(struct diff_tensor *a, double shift);
+/* Every value times the one value of a real scalar tensor. */
+struct diff_tensor *diff_scale_by(struct diff_tensor *a, struct diff_tensor *factor);
 struct diff_tensor *diff_sum(struct diff_tensor *a);
 struct diff_tensor *diff_mean(struct diff_tensor *a);
-struct diff_tensor *diff_reshape(struct diff_tensor *x, size_t dims, const size_t *shape);
 /* The real scalar Re(sum conj(b) a). */
 struct diff_tensor *diff_dot(struct diff_tensor *a, struct diff_tensor *b);
+struct diff_tensor *diff_exp(struct diff_tensor *a);
+struct diff_tensor *diff_log(struct diff_tensor *a);
+struct diff_tensor *diff_tanh(struct diff_tensor *a);
+struct diff_tensor *diff_sigmoid(struct diff_tensor *a);
+/* max(a, 0); the derivative at 0 is 0. */
+struct diff_tensor *diff_relu(struct diff_tensor *a);
+/* Matrices: [rows, inner] times [inner, columns]. */
+struct diff_tensor *diff_matmul(struct diff_tensor *a, struct diff_tensor *b);
+struct diff_tensor *diff_transpose(struct diff_tensor *a);
+/* Of every row of a matrix. */
+struct diff_tensor *diff_softmax(struct diff_tensor *a);
+/* Mean over the rows of -log softmax(a)[row, labels[row]]. */
+struct diff_tensor *diff_cross_entropy(struct diff_tensor *a, const int *labels);
+struct diff_tensor *diff_reshape(struct diff_tensor *x, size_t dims, const size_t *shape);
+/* `count` values (in memory order) from `begin` on, as a vector. */
+struct diff_tensor *diff_slice(struct diff_tensor *x, size_t begin, size_t count);
+/* All values of all tensors one after the other, as a vector. */
+struct diff_tensor *diff_concat(size_t count, struct diff_tensor *const *parts);
+/* The named rows (of the first dimension); a row may be named several times. */
+struct diff_tensor *diff_gather_rows(struct diff_tensor *x, size_t count, const size_t *rows);
+/* The same values converted between float and double. */
+struct diff_tensor *diff_cast(struct diff_tensor *x, enum diff_type type);
+/* Elements in the order in which `count` of an MPI datatype lists them, and back over `into` (NULL:
+ * over zeros): gaps keep the old content. The datatype must consist of values of the tensor's type.
+ */
+struct diff_tensor *diff_pack(struct diff_tensor *x, int count, MPI_Datatype datatype);
+struct diff_tensor *diff_unpack(struct diff_tensor *packed, int count, MPI_Datatype datatype,
+                                struct diff_tensor *into);
+
+/* An operation of the user's on one tensor. vjp must add nothing: it writes x_bar. jvp may be NULL.
+ * Both get the input's values; context is theirs and must outlive the tape. */
+struct diff_custom_rules {
+    const char *name;
+    size_t (*result_count)(size_t count, void *context); /* NULL: as many as the input has */
+    void (*forward)(size_t count, const void *x, void *y, void *context);
+    void (*vjp)(size_t count, const void *x, const void *y_bar, void *x_bar, void *context);
+    void (*jvp)(size_t count, const void *x, const void *x_dot, void *y_dot, void *context);
+};
+struct diff_tensor *diff_custom(struct diff_tensor *x, const struct diff_custom_rules *rules,
+                                void *context);
+/* Values changed by a lossy coder on the way (compression, reduced precision): decode(encode(x)).
+ * The derivative is the identity (straight-through) unless the coder has a vjp of its own. */
+struct diff_coder {
+    const char *name;
+    void (*code)(enum diff_type type, size_t count, const void *x, void *y, void *context);
+    void (*vjp)(enum diff_type type, size_t count, const void *x, const void *y_bar, void *x_bar,
+                void *context);
+    void *context;
+};
+struct diff_tensor *diff_coded(struct diff_tensor *x, const struct diff_coder *coder);
+
 /* `x`, after everything in `dependencies`: an edge without a value. */
 struct diff_tensor *diff_join(struct diff_tensor *x, size_t count,
                               struct diff_tensor *const *dependencies);
@@ -155,17 +216,158 @@ struct diff_tensor *diff_join(struct diff_tensor *x, size_t count,
 struct diff_tensor *diff_join_handle(struct diff_tensor *handle, size_t count,
                                      struct diff_tensor *const *dependencies);
 
-/* ---- communication ---- */
+/* ---- messages ---- */
 
-struct diff_tensor *diff_allreduce(struct diff_tensor *x, MPI_Op op, MPI_Comm comm);
+/* A send returns an empty tensor that serves as a dependency. */
 struct diff_tensor *diff_send(struct diff_tensor *x, int destination, int tag, MPI_Comm comm);
-/* `buffer` is what the buffer held before: where the message is shorter, its values remain. */
+struct diff_tensor *diff_ssend(struct diff_tensor *x, int destination, int tag, MPI_Comm comm);
+struct diff_tensor *diff_bsend(struct diff_tensor *x, int destination, int tag, MPI_Comm comm);
+struct diff_tensor *diff_rsend(struct diff_tensor *x, int destination, int tag, MPI_Comm comm);
+/* `buffer` is what the buffer held before: where the message is shorter, its values remain. Source
+ * and tag may be wildcards; MPI_PROC_NULL leaves the buffer as it is. */
 struct diff_tensor *diff_recv(struct diff_tensor *buffer, int source, int tag, MPI_Comm comm);
+/* Receives what MPI_Mprobe or MPI_Improbe on `comm` matched. */
+struct diff_tensor *diff_mrecv(struct diff_tensor *buffer, MPI_Message *message, MPI_Comm comm);
 struct diff_tensor *diff_isend(struct diff_tensor *x, int destination, int tag, MPI_Comm comm);
+struct diff_tensor *diff_issend(struct diff_tensor *x, int destination, int tag, MPI_Comm comm);
+struct diff_tensor *diff_ibsend(struct diff_tensor *x, int destination, int tag, MPI_Comm comm);
+struct diff_tensor *diff_irsend(struct diff_tensor *x, int destination, int tag, MPI_Comm comm);
 struct diff_tensor *diff_irecv(struct diff_tensor *buffer, int source, int tag, MPI_Comm comm);
-/* The result of a handle: the received tensor, or for a send an empty tensor that serves as a
- * dependency. */
+struct diff_tensor *diff_sendrecv(struct diff_tensor *x, int destination, int send_tag,
+                                  struct diff_tensor *buffer, int source, int receive_tag,
+                                  MPI_Comm comm);
+struct diff_tensor *diff_sendrecv_replace(struct diff_tensor *x, int destination, int send_tag,
+                                          int source, int receive_tag, MPI_Comm comm);
+/* The result of a handle: the received tensor, the collective's result, or for a send an empty
+ * tensor. */
 struct diff_tensor *diff_wait(struct diff_tensor *handle);
+void diff_waitall(size_t count, struct diff_tensor *const *handles, struct diff_tensor **results);
+/* Waits for one of them: its result, and its number in `*index`. Handles already used are passed
+ * over; NULL and SIZE_MAX when none is left. */
+struct diff_tensor *diff_waitany(size_t count, struct diff_tensor *const *handles, size_t *index);
+/* The result if the operation is complete, else NULL. */
+struct diff_tensor *diff_test(struct diff_tensor *handle);
+/* Source, tag and number of values of the message a receive got; any pointer may be NULL. */
+void diff_received(const struct diff_tensor *result, int *source, int *tag, size_t *count);
+
+/* Persistent messages of `count` values: start returns a handle each time. Freed before the tape
+ * is. */
+struct diff_persistent;
+struct diff_persistent *diff_send_init(struct diff_tape *tape, enum diff_type type, size_t count,
+                                       int destination, int tag, MPI_Comm comm);
+struct diff_persistent *diff_recv_init(struct diff_tape *tape, enum diff_type type, size_t count,
+                                       int source, int tag, MPI_Comm comm);
+/* `x`: what to send, or what the buffer held. */
+struct diff_tensor *diff_start(struct diff_persistent *persistent, struct diff_tensor *x);
+void diff_persistent_free(struct diff_persistent *persistent);
+
+/* ---- collectives ----
+ *
+ * Where only the root's tensor matters, the others pass any tensor of the type (it tells the tape);
+ * where only the root gets a result, the others get an empty tensor. diff_i* return a handle. */
+
+struct diff_tensor *diff_barrier(struct diff_tape *tape, MPI_Comm comm);
+/* Every rank passes a tensor of the same count. */
+struct diff_tensor *diff_bcast(struct diff_tensor *x, int root, MPI_Comm comm);
+struct diff_tensor *diff_reduce(struct diff_tensor *x, MPI_Op op, int root, MPI_Comm comm);
+struct diff_tensor *diff_allreduce(struct diff_tensor *x, MPI_Op op, MPI_Comm comm);
+struct diff_tensor *diff_gather(struct diff_tensor *x, int root, MPI_Comm comm);
+/* `count`: values per rank. */
+struct diff_tensor *diff_scatter(struct diff_tensor *x, size_t count, int root, MPI_Comm comm);
+struct diff_tensor *diff_allgather(struct diff_tensor *x, MPI_Comm comm);
+struct diff_tensor *diff_reduce_scatter(struct diff_tensor *x, const int *counts, MPI_Op op,
+                                        MPI_Comm comm);
+struct diff_tensor *diff_reduce_scatter_block(struct diff_tensor *x, MPI_Op op, MPI_Comm comm);
+struct diff_tensor *diff_alltoall(struct diff_tensor *x, MPI_Comm comm);
+struct diff_tensor *diff_scan(struct diff_tensor *x, MPI_Op op, MPI_Comm comm);
+/* Rank 0 gets zeros. */
+struct diff_tensor *diff_exscan(struct diff_tensor *x, MPI_Op op, MPI_Comm comm);
+struct diff_tensor *diff_neighbor_allgather(struct diff_tensor *x, MPI_Comm comm);
+struct diff_tensor *diff_neighbor_alltoall(struct diff_tensor *x, MPI_Comm comm);
+
+struct diff_tensor *diff_ibcast(struct diff_tensor *x, int root, MPI_Comm comm);
+struct diff_tensor *diff_ireduce(struct diff_tensor *x, MPI_Op op, int root, MPI_Comm comm);
+struct diff_tensor *diff_iallreduce(struct diff_tensor *x, MPI_Op op, MPI_Comm comm);
+struct diff_tensor *diff_igather(struct diff_tensor *x, int root, MPI_Comm comm);
+struct diff_tensor *diff_iscatter(struct diff_tensor *x, size_t count, int root, MPI_Comm comm);
+struct diff_tensor *diff_iallgather(struct diff_tensor *x, MPI_Comm comm);
+struct diff_tensor *diff_ialltoall(struct diff_tensor *x, MPI_Comm comm);
+
+/* Forms with counts and displacements in values, as MPI's; displacements NULL: one after the other.
+ * `into`: what the receive buffer held (NULL: zeros), which stays where nothing is received. */
+struct diff_tensor *diff_gatherv(struct diff_tensor *x, struct diff_tensor *into, const int *counts,
+                                 const int *displacements, int root, MPI_Comm comm);
+struct diff_tensor *diff_scatterv(struct diff_tensor *x, const int *counts,
+                                  const int *displacements, size_t count, int root, MPI_Comm comm);
+struct diff_tensor *diff_allgatherv(struct diff_tensor *x, struct diff_tensor *into,
+                                    const int *counts, const int *displacements, MPI_Comm comm);
+struct diff_tensor *diff_alltoallv(struct diff_tensor *x, const int *send_counts,
+                                   const int *send_displacements, struct diff_tensor *into,
+                                   const int *receive_counts, const int *receive_displacements,
+                                   MPI_Comm comm);
+
+/* The general form of all of the above, and of what has no function of its own: nonblocking,
+ * IN_PLACE, w and neighborhood v and w forms, MINLOC and MAXLOC. Fields that a collective does not
+ * know are ignored. */
+enum diff_collective {
+    DIFF_BARRIER,
+    DIFF_BCAST,
+    DIFF_REDUCE,
+    DIFF_ALLREDUCE,
+    DIFF_GATHER,
+    DIFF_GATHERV,
+    DIFF_SCATTER,
+    DIFF_SCATTERV,
+    DIFF_ALLGATHER,
+    DIFF_ALLGATHERV,
+    DIFF_REDUCE_SCATTER,
+    DIFF_REDUCE_SCATTER_BLOCK,
+    DIFF_ALLTOALL,
+    DIFF_ALLTOALLV,
+    DIFF_ALLTOALLW,
+    DIFF_SCAN,
+    DIFF_EXSCAN,
+    DIFF_NEIGHBOR_ALLGATHER,
+    DIFF_NEIGHBOR_ALLGATHERV,
+    DIFF_NEIGHBOR_ALLTOALL,
+    DIFF_NEIGHBOR_ALLTOALLV,
+    DIFF_NEIGHBOR_ALLTOALLW,
+    DIFF_COLLECTIVES
+};
+/* IN_PLACE: x is the buffer, as with MPI_IN_PLACE (rooted forms: at the root only); x keeps its
+ * values as a tensor, but what shares its memory is changed. */
+enum { DIFF_NONBLOCKING = 1, DIFF_IN_PLACE = 2 };
+struct diff_call {
+    enum diff_collective kind;
+    struct diff_tensor *x;
+    MPI_Comm comm;
+    MPI_Op op;
+    int root;
+    unsigned flags;
+    size_t count;                                /* scatter, scatterv: what this rank receives */
+    const int *send_counts, *send_displacements; /* w forms: displacements in bytes */
+    const int *receive_counts, *receive_displacements;
+    const MPI_Datatype *send_types, *receive_types;
+    struct diff_tensor *into;
+    const int *index_in; /* MINLOC, MAXLOC: one per value; NULL: the rank */
+    int *index_out;      /* filled in; must live until the result is there */
+};
+struct diff_tensor *diff_collective(const struct diff_call *call);
+const char *diff_collective_name(enum diff_collective kind);
+
+/* Megatron's pair, for replicated values. f: the identity forward, the sum of the copies'
+ * cotangents backward. g: a sum forward, the identity backward; its cotangents must be equal on all
+ * ranks (checked, G005). Right under diff_backward_replicated. */
+struct diff_tensor *diff_replicate(struct diff_tensor *x, MPI_Comm comm);
+struct diff_tensor *diff_reduce_invariant(struct diff_tensor *x, MPI_Comm comm);
+
+/* ---- gradient check inside the program (on a real MPI; under simrun the command does it) ---- */
+
+/* Calls `objective` again and again with perturbed inputs and compares what its backward passes
+ * computed. It must do all of diff_tape_new ... diff_backward ... diff_tape_free. Collective over
+ * MPI_COMM_WORLD. Returns the number of wrong values, the same on every rank; rank 0 prints a line
+ * per input. Under simrun, which checks by itself, it calls `objective` once and returns 0. */
+int diff_gradcheck(void (*objective)(void *context), void *context);
 
 #ifdef __cplusplus
 }

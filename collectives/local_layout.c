@@ -217,6 +217,31 @@ struct diff_tensor *local_concat(struct diff_tape *tape, enum diff_type type, si
     return y;
 }
 
+struct diff_tensor *diff_concat(size_t count, struct diff_tensor *const *parts)
+{
+    struct diff_state *state = parts[0]->tape->state;
+    ENTER(state);
+    for (size_t i = 1; i < count; i++)
+        if (parts[i]->type != parts[0]->type)
+            state_fail(state, "M009", "concat of %s and %s tensors", diff_type_name(parts[0]->type),
+                       diff_type_name(parts[i]->type));
+    struct diff_tensor *y = local_concat(parts[0]->tape, parts[0]->type, count, parts);
+    state_leave(state);
+    return y;
+}
+
+struct diff_tensor *diff_slice(struct diff_tensor *x, size_t begin, size_t count)
+{
+    struct diff_state *state = x->tape->state;
+    ENTER(state);
+    if (begin > x->count || count > x->count - begin)
+        state_fail(state, "M009", "a slice of %zu values from %zu on, of %zu", count, begin,
+                   x->count);
+    struct diff_tensor *y = window_build(&window_operation, x, begin, count);
+    state_leave(state);
+    return y;
+}
+
 /* ---- take and put ---- */
 
 struct take {
@@ -314,6 +339,26 @@ static const struct diff_operation put_operation = {.name = "put",
 struct diff_tensor *local_put(struct diff_tensor *x, const size_t *index, size_t count)
 {
     return take_build(&put_operation, x, index, x->count, count);
+}
+
+struct diff_tensor *diff_gather_rows(struct diff_tensor *x, size_t count, const size_t *rows)
+{
+    struct diff_state *state = x->tape->state;
+    ENTER(state);
+    size_t width = x->dims > 0 && x->shape[0] > 0 ? x->count / x->shape[0] : 0;
+    size_t *index = arena_take(&x->tape->arena, (count * width + 1) * sizeof *index);
+    for (size_t i = 0; i < count; i++) {
+        if (x->dims == 0 || rows[i] >= x->shape[0])
+            state_fail(state, "M009", "row %zu of %zu", rows[i], x->dims ? x->shape[0] : 0);
+        for (size_t k = 0; k < width; k++)
+            index[i * width + k] = rows[i] * width + k;
+    }
+    size_t *shape = arena_take(&x->tape->arena, x->dims * sizeof *shape);
+    memcpy(shape, x->shape, x->dims * sizeof *shape);
+    shape[0] = count;
+    struct diff_tensor *y = local_shaped(local_take(x, index, count * width), x->dims, shape);
+    state_leave(state);
+    return y;
 }
 
 /* ---- mask ---- */

@@ -191,6 +191,19 @@ static const struct diff_operation scale_by_operation = {.name = "scale_by",
                                                          .adjoint = scale_by_adjoint,
                                                          .tangent = scale_by_tangent};
 
+struct diff_tensor *diff_scale_by(struct diff_tensor *a, struct diff_tensor *factor)
+{
+    struct diff_state *state = a->tape->state;
+    ENTER(state);
+    if (factor->count != 1 || factor->type != diff_type_real(a->type))
+        state_fail(
+            state, "M009",
+            "the factor of diff_scale_by is one real number of the precision of the other tensor");
+    struct diff_tensor *y = local_scale_by(a, factor);
+    state_leave(state);
+    return y;
+}
+
 struct diff_tensor *local_scale_by(struct diff_tensor *x, struct diff_tensor *factor)
 {
     struct diff_node *node =

@@ -8,7 +8,8 @@
  */
 #include "collectives/message.h"
 
-#include "collectives/local.h"
+#include "collectives/layout.h"
+#include "collectives/message_parts.h"
 #include "collectives/mutant.h"
 #include "traces/recorder.h"
 
@@ -19,6 +20,8 @@ struct message {
     enum send_mode mode;
     size_t received; /* values that arrived */
     struct diff_request *request;
+    struct diff_persistent *persistent;
+    MPI_Message *matched; /* by a probe; NULL for an ordinary receive */
 };
 
 static bool is_nobody(int peer)
@@ -26,12 +29,20 @@ static bool is_nobody(int peer)
     return peer == MPI_PROC_NULL;
 }
 
+/* The far end as matched, on the adjoint channel: where tangents go, and cotangents come from or go
+ * to. */
+static struct far_end same_way(const struct diff_node *node)
+{
+    const struct key_link *link = &node->links[0];
+    return (struct far_end){channel_adjoint(node->channel), link->peer, link->tag};
+}
+
 static struct far_end way_back(const struct diff_node *node)
 {
-    struct far_end end = {channel_adjoint(node->channel), node->peer, node->tag};
+    struct far_end end = same_way(node);
     if (node->tape->state->mutant == MUTANT_TAG_OFFSET) {
         const struct message *message = node->extra;
-        end = (struct far_end){node->channel, node->peer, message->tag + 10};
+        end = (struct far_end){node->channel, node->links[0].peer, message->tag + 10};
     }
     return end;
 }
@@ -47,11 +58,10 @@ static struct diff_node *message_begin(const struct diff_operation *operation,
     *message = (struct message){.peer = end.peer, .tag = end.tag, .mode = mode};
     node->extra = message;
     node->channel = end.channel;
-    node->tag = end.tag;
     return node;
 }
 
-static int elements(const struct diff_tensor *x)
+int message_elements(const struct diff_tensor *x)
 {
     if (x->count > INT32_MAX)
         state_fail(x->tape->state, "M009", "a message of %zu values: at most 2^31 - 1", x->count);
@@ -64,11 +74,11 @@ static void send_forward(struct diff_node *node)
 {
     const struct message *message = node->extra;
     const struct diff_tensor *x = node->inputs[0];
-    int count = elements(x);
+    int count = message_elements(x);
     MPI_Datatype type = diff_type_mpi(x->type);
     MPI_Comm comm = node->channel->comm;
     if (!is_nobody(message->peer))
-        node_message(node, KEY_SEND, message->peer, message->tag);
+        node_message(node, 0, KEY_SEND, message->peer, message->tag);
     if (message->mode == SEND_SYNCHRONOUS)
         MPI_Ssend(x->storage->data, count, type, message->peer, message->tag, comm);
     else if (message->mode == SEND_BUFFERED)
@@ -94,8 +104,8 @@ static void send_tangent(struct diff_node *node, struct diff_tensor *const *x_do
     const struct message *message = node->extra;
     if (is_nobody(message->peer))
         return;
-    struct far_end end = {channel_adjoint(node->channel), node->peer, node->tag};
-    y_dot[0] = message_send(cotangent_or_zeros(x_dot[0], node->inputs[0]), end, SEND_STANDARD);
+    y_dot[0] =
+        message_send(cotangent_or_zeros(x_dot[0], node->inputs[0]), same_way(node), SEND_STANDARD);
 }
 
 static const struct diff_operation send_operations[] = {
@@ -135,7 +145,7 @@ struct diff_tensor *message_send(struct diff_tensor *x, struct far_end to, enum 
 
 /* ---- receive ---- */
 
-static void tail_keep(const struct diff_tensor *buffer, struct diff_tensor *y, size_t received)
+void message_tail_keep(const struct diff_tensor *buffer, struct diff_tensor *y, size_t received)
 {
     size_t size = diff_type_size(y->type);
     const char *from = buffer->storage->data;
@@ -150,7 +160,9 @@ static void arrival_note(struct diff_node *node, struct message *message, const 
     int count = 0;
     MPI_Get_count(status, diff_type_mpi(node->inputs[0]->type), &count);
     message->received = count > 0 ? (size_t)count : 0;
-    node_message(node, KEY_RECEIVE, status->MPI_SOURCE, status->MPI_TAG);
+    struct diff_tensor *y = message->request ? message->request->result : node->outputs[0];
+    y->arrival = node;
+    node_message(node, 0, KEY_RECEIVE, status->MPI_SOURCE, status->MPI_TAG);
 }
 
 static void recv_forward(struct diff_node *node)
@@ -158,15 +170,21 @@ static void recv_forward(struct diff_node *node)
     struct message *message = node->extra;
     struct diff_tensor *y = node->outputs[0];
     MPI_Status status;
-    MPI_Recv(y->storage->data, elements(y), diff_type_mpi(y->type), message->peer, message->tag,
-             node->channel->comm, &status);
-    if (!is_nobody(message->peer))
+    if (message->matched)
+        MPI_Mrecv(y->storage->data, message_elements(y), diff_type_mpi(y->type), message->matched,
+                  &status);
+    else
+        MPI_Recv(y->storage->data, message_elements(y), diff_type_mpi(y->type), message->peer,
+                 message->tag, node->channel->comm, &status);
+    if (!is_nobody(status.MPI_SOURCE))
         arrival_note(node, message, &status);
-    tail_keep(node->inputs[0], y, message->received);
+    else
+        message->peer = MPI_PROC_NULL;
+    message_tail_keep(node->inputs[0], y, message->received);
 }
 
 /* The front of a cotangent, which travels back. */
-static struct diff_tensor *front_of(struct diff_tensor *y_bar, size_t received)
+struct diff_tensor *message_front(struct diff_tensor *y_bar, size_t received)
 {
     if (received == y_bar->count)
         return y_bar;
@@ -174,7 +192,7 @@ static struct diff_tensor *front_of(struct diff_tensor *y_bar, size_t received)
 }
 
 /* The tail, which belongs to the buffer's old content; NULL where there is none. */
-static struct diff_tensor *tail_of(struct diff_tensor *y_bar, size_t received)
+struct diff_tensor *message_tail(struct diff_tensor *y_bar, size_t received)
 {
     if (!y_bar || received == y_bar->count)
         return NULL;
@@ -189,9 +207,9 @@ static void recv_adjoint(struct diff_node *node, struct diff_tensor *const *y_ba
     const struct message *message = node->extra;
     if (!is_nobody(message->peer)) {
         struct diff_tensor *whole = cotangent_or_zeros(y_bar[0], node->outputs[0]);
-        message_send(front_of(whole, message->received), way_back(node), SEND_STANDARD);
+        message_send(message_front(whole, message->received), way_back(node), SEND_STANDARD);
     }
-    x_bar[0] = tail_of(y_bar[0], message->received);
+    x_bar[0] = message_tail(y_bar[0], message->received);
 }
 
 static void recv_tangent(struct diff_node *node, struct diff_tensor *const *x_dot,
@@ -201,8 +219,7 @@ static void recv_tangent(struct diff_node *node, struct diff_tensor *const *x_do
     y_dot[0] = x_dot[0];
     if (is_nobody(message->peer))
         return;
-    struct far_end end = {channel_adjoint(node->channel), node->peer, node->tag};
-    y_dot[0] = message_recv(cotangent_or_zeros(x_dot[0], node->inputs[0]), end);
+    y_dot[0] = message_recv(cotangent_or_zeros(x_dot[0], node->inputs[0]), same_way(node));
 }
 
 static const struct diff_operation recv_operation = {.name = "Recv",
@@ -236,13 +253,16 @@ static void isend_forward(struct diff_node *node)
 {
     struct message *message = node->extra;
     const struct diff_tensor *x = node->inputs[0];
-    int count = elements(x);
+    int count = message_elements(x);
     MPI_Datatype type = diff_type_mpi(x->type);
     MPI_Comm comm = node->channel->comm;
-    MPI_Request *request = &message->request->mpi;
+    MPI_Request *request = message->request->at;
     if (!is_nobody(message->peer))
-        node_message(node, KEY_SEND, message->peer, message->tag);
-    if (message->mode == SEND_SYNCHRONOUS)
+        node_message(node, 0, KEY_SEND, message->peer, message->tag);
+    if (message->persistent) {
+        memcpy(message->persistent->buffer, x->storage->data, x->count * diff_type_size(x->type));
+        MPI_Start(request);
+    } else if (message->mode == SEND_SYNCHRONOUS)
         MPI_Issend(x->storage->data, count, type, message->peer, message->tag, comm, request);
     else if (message->mode == SEND_BUFFERED)
         MPI_Ibsend(x->storage->data, count, type, message->peer, message->tag, comm, request);
@@ -306,13 +326,28 @@ static const struct diff_operation isend_operations[] = {
      .launch = isend_launch},
 };
 
-struct diff_tensor *message_isend(struct diff_tensor *x, struct far_end to, enum send_mode mode)
+static void persistent_use(struct diff_request *request, struct diff_persistent *persistent)
+{
+    struct message *message = request->start->extra;
+    message->persistent = persistent;
+    if (persistent)
+        request->at = &persistent->request;
+}
+
+static struct diff_tensor *isend_with(struct diff_tensor *x, struct far_end to, enum send_mode mode,
+                                      struct diff_persistent *persistent)
 {
     struct diff_node *node = message_begin(&isend_operations[mode], x, to, mode);
     struct diff_request *request = request_begin(node, true);
+    persistent_use(request, persistent);
     struct diff_tensor *handle = node_output(node, tensor_handle(x->tape, request));
     node_run(node);
     return handle;
+}
+
+struct diff_tensor *message_isend(struct diff_tensor *x, struct far_end to, enum send_mode mode)
+{
+    return isend_with(x, to, mode, NULL);
 }
 
 /* ---- irecv ---- */
@@ -323,15 +358,21 @@ static void message_arrived(struct diff_request *request, const MPI_Status *stat
     struct message *message = start->extra;
     if (!is_nobody(message->peer))
         arrival_note(start, message, status);
-    tail_keep(request->buffer, request->result, message->received);
+    if (message->persistent)
+        memcpy(request->result->storage->data, message->persistent->buffer,
+               message->received * diff_type_size(request->result->type));
+    message_tail_keep(request->buffer, request->result, message->received);
 }
 
 static void irecv_forward(struct diff_node *node)
 {
     struct message *message = node->extra;
     struct diff_tensor *y = message->request->result;
-    MPI_Irecv(y->storage->data, elements(y), diff_type_mpi(y->type), message->peer, message->tag,
-              node->channel->comm, &message->request->mpi);
+    if (message->persistent)
+        MPI_Start(message->request->at);
+    else
+        MPI_Irecv(y->storage->data, message_elements(y), diff_type_mpi(y->type), message->peer,
+                  message->tag, node->channel->comm, message->request->at);
 }
 
 static void irecv_launch(struct diff_node *node, struct diff_request *adjoint)
@@ -341,7 +382,7 @@ static void irecv_launch(struct diff_node *node, struct diff_request *adjoint)
         return;
     struct diff_tensor *whole = cotangent_or_zeros(adjoint->y_bar, message->request->result);
     adjoint->parts[0] =
-        message_isend(front_of(whole, message->received), way_back(node), SEND_STANDARD);
+        message_isend(message_front(whole, message->received), way_back(node), SEND_STANDARD);
 }
 
 static void irecv_adjoint(struct diff_node *node, struct diff_tensor *const *y_bar,
@@ -351,7 +392,7 @@ static void irecv_adjoint(struct diff_node *node, struct diff_tensor *const *y_b
     struct diff_request *adjoint = request_launched(node, y_bar[0]);
     if (adjoint->parts[0])
         message_wait(adjoint->parts[0]);
-    x_bar[0] = tail_of(adjoint->y_bar, message->received);
+    x_bar[0] = message_tail(adjoint->y_bar, message->received);
 }
 
 static void irecv_tangent(struct diff_node *node, struct diff_tensor *const *x_dot,
@@ -359,10 +400,8 @@ static void irecv_tangent(struct diff_node *node, struct diff_tensor *const *x_d
 {
     const struct message *message = node->extra;
     struct far_end end = {channel_adjoint(node->channel), message->peer, message->tag};
-    if (node->peer >= 0) { /* a wildcard's source is known by now */
-        end.peer = node->peer;
-        end.tag = node->tag;
-    }
+    if (node->links[0].used) /* a wildcard's source is known by now */
+        end = same_way(node);
     y_dot[0] = message_irecv(cotangent_or_zeros(x_dot[0], node->inputs[0]), end);
 }
 
@@ -374,15 +413,28 @@ static const struct diff_operation irecv_operation = {.name = "Irecv",
                                                       .tangent = irecv_tangent,
                                                       .launch = irecv_launch};
 
-struct diff_tensor *message_irecv(struct diff_tensor *buffer, struct far_end from)
+static struct diff_tensor *irecv_with(struct diff_tensor *buffer, struct far_end from,
+                                      struct diff_persistent *persistent)
 {
     struct diff_node *node = message_begin(&irecv_operation, buffer, from, SEND_STANDARD);
     struct diff_request *request = request_begin(node, false);
+    persistent_use(request, persistent);
     request->result = tensor_new_like(buffer);
     request->arrived = message_arrived;
     struct diff_tensor *handle = node_output(node, tensor_handle(buffer->tape, request));
     node_run(node);
     return handle;
+}
+
+struct diff_tensor *message_irecv(struct diff_tensor *buffer, struct far_end from)
+{
+    return irecv_with(buffer, from, NULL);
+}
+
+struct diff_tensor *message_start(struct diff_persistent *persistent, struct diff_tensor *x)
+{
+    return persistent->sends ? isend_with(x, persistent->end, SEND_STANDARD, persistent)
+                             : irecv_with(x, persistent->end, persistent);
 }
 
 /* ---- wait ---- */
@@ -392,7 +444,7 @@ static void wait_forward(struct diff_node *node)
     struct diff_request *request = node->inputs[0]->request;
     MPI_Status status;
     if (!request->complete)
-        MPI_Wait(&request->mpi, &status);
+        MPI_Wait(request->at, &status);
     if (!request->complete && request->arrived)
         request->arrived(request, &status);
     request->complete = true;
@@ -408,8 +460,8 @@ static void wait_tangent(struct diff_node *node, struct diff_tensor *const *x_do
                          struct diff_tensor **y_dot)
 {
     (void)node;
-    if (x_dot[0])
-        y_dot[0] = message_wait(x_dot[0]);
+    bool started = x_dot[0] && x_dot[0]->type == DIFF_HANDLE;
+    y_dot[0] = started ? message_wait(x_dot[0]) : x_dot[0];
 }
 
 static const struct diff_operation wait_operation = {.name = "Wait",
@@ -428,6 +480,8 @@ struct diff_tensor *message_wait(struct diff_tensor *handle)
         result = tensor_new_flat(handle->tape, request->buffer->type, 0);
     node_output(node, result);
     node_run(node);
+    if (request->layout)
+        result = layout_put(result, request->layout, request->into);
     return result;
 }
 
@@ -438,27 +492,80 @@ static struct far_end far_end_find(struct diff_tensor *x, int peer, int tag, MPI
     return (struct far_end){channel_find(x->tape, comm, false), peer, tag};
 }
 
-struct diff_tensor *diff_send(struct diff_tensor *x, int destination, int tag, MPI_Comm comm)
+static struct diff_tensor *send_at(struct diff_tensor *x, int peer, int tag, MPI_Comm comm,
+                                   enum send_mode mode, const void *site)
 {
-    ENTER(x->tape->state);
-    struct diff_tensor *y = message_send(x, far_end_find(x, destination, tag, comm), SEND_STANDARD);
+    state_enter(x->tape->state, site);
+    struct diff_tensor *y = message_send(x, far_end_find(x, peer, tag, comm), mode);
     state_leave(x->tape->state);
     return y;
 }
 
+static struct diff_tensor *isend_at(struct diff_tensor *x, int peer, int tag, MPI_Comm comm,
+                                    enum send_mode mode, const void *site)
+{
+    state_enter(x->tape->state, site);
+    struct diff_tensor *handle = message_isend(x, far_end_find(x, peer, tag, comm), mode);
+    state_leave(x->tape->state);
+    return handle;
+}
+
+struct diff_tensor *diff_send(struct diff_tensor *x, int destination, int tag, MPI_Comm comm)
+{
+    return send_at(x, destination, tag, comm, SEND_STANDARD, __builtin_return_address(0));
+}
+
+struct diff_tensor *diff_ssend(struct diff_tensor *x, int destination, int tag, MPI_Comm comm)
+{
+    return send_at(x, destination, tag, comm, SEND_SYNCHRONOUS, __builtin_return_address(0));
+}
+
+struct diff_tensor *diff_bsend(struct diff_tensor *x, int destination, int tag, MPI_Comm comm)
+{
+    return send_at(x, destination, tag, comm, SEND_BUFFERED, __builtin_return_address(0));
+}
+
+struct diff_tensor *diff_rsend(struct diff_tensor *x, int destination, int tag, MPI_Comm comm)
+{
+    return send_at(x, destination, tag, comm, SEND_READY, __builtin_return_address(0));
+}
+
 struct diff_tensor *diff_isend(struct diff_tensor *x, int destination, int tag, MPI_Comm comm)
 {
-    ENTER(x->tape->state);
-    struct diff_tensor *y =
-        message_isend(x, far_end_find(x, destination, tag, comm), SEND_STANDARD);
-    state_leave(x->tape->state);
-    return y;
+    return isend_at(x, destination, tag, comm, SEND_STANDARD, __builtin_return_address(0));
+}
+
+struct diff_tensor *diff_issend(struct diff_tensor *x, int destination, int tag, MPI_Comm comm)
+{
+    return isend_at(x, destination, tag, comm, SEND_SYNCHRONOUS, __builtin_return_address(0));
+}
+
+struct diff_tensor *diff_ibsend(struct diff_tensor *x, int destination, int tag, MPI_Comm comm)
+{
+    return isend_at(x, destination, tag, comm, SEND_BUFFERED, __builtin_return_address(0));
+}
+
+struct diff_tensor *diff_irsend(struct diff_tensor *x, int destination, int tag, MPI_Comm comm)
+{
+    return isend_at(x, destination, tag, comm, SEND_READY, __builtin_return_address(0));
 }
 
 struct diff_tensor *diff_recv(struct diff_tensor *buffer, int source, int tag, MPI_Comm comm)
 {
     ENTER(buffer->tape->state);
     struct diff_tensor *y = message_recv(buffer, far_end_find(buffer, source, tag, comm));
+    state_leave(buffer->tape->state);
+    return y;
+}
+
+struct diff_tensor *diff_mrecv(struct diff_tensor *buffer, MPI_Message *matched, MPI_Comm comm)
+{
+    ENTER(buffer->tape->state);
+    struct far_end from = far_end_find(buffer, MPI_ANY_SOURCE, MPI_ANY_TAG, comm);
+    struct diff_node *node = message_begin(&recv_operation, buffer, from, SEND_STANDARD);
+    ((struct message *)node->extra)->matched = matched;
+    struct diff_tensor *y = node_output(node, tensor_new_like(buffer));
+    node_run(node);
     state_leave(buffer->tape->state);
     return y;
 }
@@ -477,4 +584,17 @@ struct diff_tensor *diff_wait(struct diff_tensor *handle)
     struct diff_tensor *y = message_wait(handle);
     state_leave(handle->tape->state);
     return y;
+}
+
+void diff_received(const struct diff_tensor *result, int *source, int *tag, size_t *count)
+{
+    const struct diff_node *node = result->arrival;
+    const struct message *message = node ? node->extra : NULL;
+    bool known = message && node->links[0].used;
+    if (source)
+        *source = known ? node->links[0].peer : MPI_PROC_NULL;
+    if (tag)
+        *tag = known ? node->links[0].tag : MPI_ANY_TAG;
+    if (count)
+        *count = known ? message->received : 0;
 }

@@ -41,10 +41,12 @@ struct probe_node {
     char name[32];
     const void *site;
     uint32_t sequence, record, epoch;
-    uint64_t channel;       /* 0: local */
-    int32_t source, target; /* messages: world ranks; collectives -1 */
-    int32_t tag;
-    uint32_t ordinal;
+    struct probe_place {        /* what it communicated with: equal places belong together */
+        uint64_t channel;       /* 0: unused */
+        int32_t source, target; /* messages: world ranks; collectives -1 */
+        int32_t tag;
+        uint32_t ordinal;
+    } places[2];
     bool ran; /* its adjoint ran */
     uint32_t input_count, output_count;
     /* per input: parts of the cotangent this node contributed, and where the input came from */

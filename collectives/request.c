@@ -10,6 +10,7 @@ struct diff_request *request_new(struct diff_tape *tape, struct diff_node *start
     struct diff_request *request = arena_take_zeroed(&tape->arena, sizeof *request);
     request->start = start;
     request->mpi = MPI_REQUEST_NULL;
+    request->at = &request->mpi;
     return request;
 }
 
@@ -40,16 +41,19 @@ static void launch(struct diff_node *start)
 void request_release_held(struct diff_node *node)
 {
     node->adjoint_state = ADJOINT_LAUNCHED;
-    struct diff_node *earlier = node->earlier;
-    if (earlier && earlier->adjoint_state == ADJOINT_HELD)
-        launch(earlier);
+    for (int i = 0; i < NODE_LINKS; i++) {
+        struct key_link *earlier = node->links[i].earlier;
+        if (earlier && earlier->node->adjoint_state == ADJOINT_HELD)
+            launch(earlier->node);
+    }
 }
 
 static bool must_be_held(const struct diff_node *start)
 {
     const struct diff_tape *tape = start->tape;
-    return tape->order == DIFF_ORDER_PROGRAM && tape->state->mutant != MUTANT_WAIT_ORDER &&
-           start->later && start->later->in_pass && start->later->adjoint_state != ADJOINT_LAUNCHED;
+    const struct key_link *later = start->links[0].later;
+    return tape->order == DIFF_ORDER_PROGRAM && tape->state->mutant != MUTANT_WAIT_ORDER && later &&
+           later->node->in_pass && later->node->adjoint_state != ADJOINT_LAUNCHED;
 }
 
 struct diff_tensor *request_adjoint(struct diff_node *start, struct diff_tensor *y_bar)

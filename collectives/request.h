@@ -15,15 +15,19 @@
 
 #include "collectives/tape.h"
 
+struct layout;
+
 enum { REQUEST_PARTS = 3 };
 
 struct diff_request {
-    struct diff_node *start; /* the node that started it */
-    MPI_Request mpi;
+    struct diff_node *start;    /* the node that started it */
+    MPI_Request mpi, *at;       /* `at`: where the request is, elsewhere for a persistent one */
     struct diff_tensor *result; /* where the message or result arrives, NULL for sends */
     struct diff_tensor *buffer; /* receive: what the buffer held */
     bool is_send, complete;
     void (*arrived)(struct diff_request *request, const MPI_Status *status); /* on completion */
+    const struct layout *layout; /* where the result goes, once waited for: into `into` */
+    struct diff_tensor *into;
     /* adjoint requests */
     struct diff_tensor *y_bar;
     struct diff_tensor *parts[REQUEST_PARTS];

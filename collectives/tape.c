@@ -1,6 +1,7 @@
 /* The tape and its nodes: see tape.h. */
 #include "collectives/tape.h"
 
+#include "collectives/mutant.h"
 #include "collectives/probe.h"
 #include "collectives/request.h"
 #include "collectives/trace_node.h"
@@ -18,7 +19,7 @@ struct key_slot {
     int peer, tag;
     enum key_direction direction;
     uint32_t count;
-    struct diff_node *last;
+    struct key_link *last;
 };
 
 struct diff_tape *diff_tape_new(MPI_Comm comm)
@@ -140,13 +141,15 @@ struct diff_node *node_begin_on(struct diff_tape *tape, const struct diff_operat
         &tape->arena, sizeof *node + pointers * (sizeof *inputs + sizeof *node->versions));
     memset(node, 0, sizeof *node);
     node->operation = operation;
+    node->saves = operation->saves;
     node->tape = tape;
     node->site = tape->state->site;
     node->inputs = (struct diff_tensor **)(node + 1);
     node->outputs = node->inputs + input_count;
     node->versions = (uint32_t *)(node->outputs + OUTPUTS);
     node->input_count = input_count;
-    node->peer = -1;
+    for (int i = 0; i < NODE_LINKS; i++)
+        node->links[i] = (struct key_link){.node = node, .peer = -1};
     for (uint32_t i = 0; i < input_count; i++) {
         node->inputs[i] = inputs[i];
         if (inputs[i]->tape != tape)
@@ -173,6 +176,8 @@ static void node_activity_decide(struct diff_node *node)
     struct diff_tape *tape = node->tape;
     const struct diff_state *state = tape->state;
     if (state->no_grad > 0 || (probe_perturbed(state) && !state->probe->trace))
+        return;
+    if (state->mutant == MUTANT_GATHER_UNTAPED && node->operation->kind == OP_GATHER)
         return;
     bool needed = node->operation->communicates && tape->order == DIFF_ORDER_PROGRAM;
     for (uint32_t i = 0; i < node->input_count && !needed; i++)
@@ -262,13 +267,16 @@ struct diff_tensor *node_binary(const struct diff_operation *operation, struct d
 void node_collective(struct diff_node *node)
 {
     struct diff_channel *channel = node->channel;
-    node->ordinal = channel->collectives++;
+    struct key_link *link = &node->links[0];
+    link->used = true;
+    link->ordinal = channel->collectives++;
     if (!node->on_tape)
         return;
-    node->earlier = channel->last_collective;
-    if (node->earlier)
-        node->earlier->later = node;
-    channel->last_collective = node;
+    link->earlier = channel->last_collective;
+    if (link->earlier)
+        link->earlier->later = link;
+    channel->last_collective = link;
+    trace_place(node);
 }
 
 static size_t key_hash(const struct diff_channel *channel, enum key_direction direction, int peer,
@@ -304,11 +312,35 @@ static void keys_grow(struct diff_tape *tape)
     tape->key_room = room;
 }
 
-void node_message(struct diff_node *node, enum key_direction direction, int peer, int tag)
+/* Messages match in the order of initiation, though they may be known in another. */
+static void key_insert(struct key_slot *slot, struct key_link *link)
+{
+    struct key_link *later = NULL, *earlier = slot->last;
+    link->ordinal = slot->count++;
+    for (; earlier && earlier->node->sequence > link->node->sequence; earlier = earlier->earlier) {
+        later = earlier;
+        earlier->ordinal++;
+        link->ordinal--;
+    }
+    link->earlier = earlier;
+    link->later = later;
+    if (earlier)
+        earlier->later = link;
+    if (later)
+        later->earlier = link;
+    else
+        slot->last = link;
+}
+
+void node_message(struct diff_node *node, int number, enum key_direction direction, int peer,
+                  int tag)
 {
     struct diff_tape *tape = node->tape;
-    node->peer = peer;
-    node->tag = tag;
+    struct key_link *link = &node->links[number];
+    link->used = true;
+    link->sends = direction == KEY_SEND;
+    link->peer = peer;
+    link->tag = tag;
     if (!node->on_tape)
         return;
     if (tape->key_count * 2 >= tape->key_room)
@@ -320,21 +352,6 @@ void node_message(struct diff_node *node, enum key_direction direction, int peer
         *slot = want;
         tape->key_count++;
     }
-    /* Messages match in the order of initiation, though they may be known in another. */
-    struct diff_node *later = NULL, *earlier = slot->last;
-    node->ordinal = slot->count++;
-    for (; earlier && earlier->sequence > node->sequence; earlier = earlier->earlier) {
-        later = earlier;
-        earlier->ordinal++;
-        node->ordinal--;
-    }
-    node->earlier = earlier;
-    node->later = later;
-    if (earlier)
-        earlier->later = node;
-    if (later)
-        later->earlier = node;
-    else
-        slot->last = node;
+    key_insert(slot, link);
     trace_place(node);
 }

@@ -23,6 +23,18 @@ enum { TAPE_INPUTS_MAX = 1 << 20 };
 /* How far the adjoint of a communication is in the running pass. */
 enum adjoint_state { ADJOINT_IDLE, ADJOINT_HELD, ADJOINT_LAUNCHED };
 
+/* A communication's place among those of the same key: messages between the same two ranks, one
+ * way, with one tag, on one channel; collectives on one channel. */
+struct key_link {
+    struct diff_node *node;
+    struct key_link *earlier, *later;
+    uint32_t ordinal; /* how many of this key came before */
+    bool used, sends;
+    int32_t peer, tag; /* messages: as matched; -1 */
+};
+
+enum { NODE_LINKS = 2 }; /* a Sendrecv is two messages */
+
 struct diff_node {
     const struct diff_operation *operation;
     struct diff_tape *tape;
@@ -32,14 +44,13 @@ struct diff_node {
     struct diff_tensor **inputs, **outputs;
     uint32_t *versions; /* of inputs, then outputs */
     uint32_t input_count, output_count;
+    unsigned saves; /* which values the adjoint reads: the operation's, or fewer */
     uint32_t sequence, record;
     bool active, on_tape, released;
     bool order_only; /* its first input carries the value, the others are dependencies */
     struct diff_node *previous, *next; /* on the tape */
     /* communication */
-    struct diff_node *earlier, *later; /* initiated with the same key */
-    uint32_t ordinal;                  /* how many of this key came before */
-    int32_t peer, tag;                 /* point to point: as matched */
+    struct key_link links[NODE_LINKS];
     enum adjoint_state adjoint_state;
     struct diff_request *adjoint_request;
     /* of the running pass */
@@ -65,7 +76,8 @@ struct diff_tape {
     size_t key_room, key_count;
     struct diff_tensor *retained; /* tensors with a gradient of their own */
     uint32_t epoch;               /* of its inputs and objectives in the probe */
-    uint64_t pass;                /* counter of backward and tangent passes */
+    uint64_t pass;     /* counter of backward passes */
+    uint64_t tangents; /* counter of diff_jvp */
     struct diff_tape *next;       /* of the rank */
 };
 
@@ -91,7 +103,8 @@ struct diff_tensor *node_binary(const struct diff_operation *operation, struct d
  */
 void node_collective(struct diff_node *node);
 enum key_direction { KEY_SEND, KEY_RECEIVE };
-void node_message(struct diff_node *node, enum key_direction direction, int peer, int tag);
+void node_message(struct diff_node *node, int link, enum key_direction direction, int peer,
+                  int tag);
 
 /* "Allreduce at ring.c" is the finding's business; this is "node 7 (Allreduce)". */
 const char *node_text(const struct diff_node *node, char *text, size_t size);

@@ -119,6 +119,20 @@ struct diff_tensor *tensor_view(const struct diff_tensor *x, size_t dims, const 
     return view;
 }
 
+struct diff_tensor *tensor_take_over(struct diff_tensor *x, size_t begin, size_t count)
+{
+    struct arena *arena = &x->tape->arena;
+    size_t size = types[x->type].size;
+    struct diff_tensor *y = tensor_bare(x->tape, x->type, 1, &count);
+    struct diff_storage *kept = arena_take(arena, sizeof *kept);
+    *kept = (struct diff_storage){arena_take(arena, x->count * size), x->storage->version};
+    memcpy(kept->data, x->storage->data, x->count * size);
+    y->own.data = (char *)x->storage->data + begin * size;
+    x->storage->version++;
+    x->storage = kept;
+    return y;
+}
+
 struct diff_tensor *tensor_handle(struct diff_tape *tape, struct diff_request *request)
 {
     struct diff_tensor *handle = tensor_bare(tape, DIFF_HANDLE, 1, (size_t[]){0});

@@ -21,7 +21,8 @@ struct diff_storage {
 
 struct diff_tensor {
     struct diff_tape *tape;
-    struct diff_node *node; /* its origin; NULL for inputs and constants */
+    struct diff_node *arrival; /* a received tensor: the receive */
+    struct diff_node *node;    /* its origin; NULL for inputs and constants */
     struct diff_storage *storage;
     struct diff_storage own;
     struct diff_request *request; /* handles */
@@ -59,6 +60,9 @@ struct diff_tensor *tensor_new_like(const struct diff_tensor *x);
 struct diff_tensor *tensor_zeros_like(const struct diff_tensor *x);
 /* Shares the values of `x` under another shape. */
 struct diff_tensor *tensor_view(const struct diff_tensor *x, size_t dims, const size_t *shape);
+/* The values of `x` from `begin` on, which a new tensor takes over: `x` keeps a copy of what it
+ * held, and whoever else shares its storage finds the version changed. */
+struct diff_tensor *tensor_take_over(struct diff_tensor *x, size_t begin, size_t count);
 struct diff_tensor *tensor_handle(struct diff_tape *tape, struct diff_request *request);
 bool tensor_same_shape(const struct diff_tensor *a, const struct diff_tensor *b);
 /* Part `i` (see diff_type_parts) of the values as double. */

@@ -40,18 +40,24 @@ static struct probe_value value_of(struct diff_state *state, const struct diff_t
 static void place_fill(struct probe_node *entry, const struct diff_node *node)
 {
     const struct diff_channel *channel = node->channel;
-    entry->source = entry->target = -1;
-    if (!channel)
-        return;
-    entry->channel = channel->id;
-    entry->ordinal = node->ordinal;
-    entry->tag = node->tag;
-    if (node->peer < 0 || !channel->world)
-        return;
-    int peer = channel->world[node->peer], self = MPIX_World_rank();
-    bool receives = node->operation->kind == OP_RECV || node->operation->kind == OP_IRECV;
-    entry->source = receives ? peer : self;
-    entry->target = receives ? self : peer;
+    for (int i = 0; i < NODE_LINKS && channel; i++) {
+        const struct key_link *link = &node->links[i];
+        if (!link->used)
+            continue;
+        int self = MPIX_World_rank(), peer = -1;
+        if (link->peer >= 0 && channel->world)
+            peer = channel->world[link->peer];
+        bool message = link->peer >= 0;
+        entry->places[i] = (struct probe_place){.channel = channel->id,
+                                                .source = !message      ? -1
+                                                          : link->sends ? self
+                                                                        : peer,
+                                                .target = !message      ? -1
+                                                          : link->sends ? peer
+                                                                        : self,
+                                                .tag = link->tag,
+                                                .ordinal = link->ordinal};
+    }
 }
 
 void trace_forward(struct diff_node *node)
