@@ -3,7 +3,6 @@
  *
  * Each call is judged by its first difference only: what follows from a wrong root is not also a
  * wrong count. */
-#include "checker/links.h"
 #include "checker/memory.h"
 #include "checker/places.h"
 #include "checker/properties.h"
@@ -228,10 +227,12 @@ static void report_crossing(const struct check_context *context, const char *cod
 /* The forward calls whose adjoints met are not one call. */
 static bool adjoints_cross(const struct check_context *context, uint32_t a, uint32_t b)
 {
-    uint32_t forward_a = check_forward_collective(context, a),
-             forward_b = check_forward_collective(context, b);
-    return forward_a != TRACE_NO && forward_b != TRACE_NO &&
-           context->group_of[forward_a] != context->group_of[forward_b];
+    uint32_t forward_a = context->trace->ops[a].adjoint_of,
+             forward_b = context->trace->ops[b].adjoint_of;
+    if (forward_a == TRACE_NO || forward_b == TRACE_NO)
+        return false;
+    uint32_t group_a = context->group_of[forward_a], group_b = context->group_of[forward_b];
+    return group_a != group_b && group_a != TRACE_NO && group_b != TRACE_NO;
 }
 
 static bool judge_meaning(const struct check_context *context, uint32_t a, uint32_t b,

@@ -3,7 +3,6 @@
  * A backward message goes from the adjoint of a receive to the adjoint of a send; those two must
  * have met in the forward pass. Where they did not, each gets the other's cotangent, in every run.
  */
-#include "checker/links.h"
 #include "checker/places.h"
 #include "checker/properties.h"
 
@@ -34,26 +33,30 @@ static void report(const struct trace *trace, uint32_t send, uint32_t receive,
     finding_op_add(finding, forward_receive, "forward");
 }
 
+/* The forward message whose cotangent this op carries: of a send the receive, of a receive the
+ * send. */
+static uint32_t forward_message(const struct trace *trace, uint32_t op)
+{
+    uint32_t forward = trace->ops[op].adjoint_of;
+    enum op_class wanted = check_class(&trace->ops[op]) == CLASS_SEND ? CLASS_RECEIVE : CLASS_SEND;
+    return forward != TRACE_NO && check_class(&trace->ops[forward]) == wanted ? forward : TRACE_NO;
+}
+
 void check_transpose(const struct check_context *context, struct findings *findings)
 {
     const struct trace *trace = context->trace;
-    struct check_links links;
     size_t first = findings->count;
-    if (!trace->pass_count)
-        return;
-    check_links_init(&links, context);
     for (uint32_t op = 0; op < trace->op_count; op++) {
         uint32_t send = trace->ops[op].match;
         if (trace->ops[op].pass == 0 || send == TRACE_NO ||
             check_class(&trace->ops[op]) != CLASS_RECEIVE)
             continue;
-        uint32_t forward_send = check_forward_message(&links, op);
-        uint32_t forward_receive = check_forward_message(&links, send);
+        uint32_t forward_send = forward_message(trace, op),
+                 forward_receive = forward_message(trace, send);
         if (forward_send != TRACE_NO && forward_receive != TRACE_NO &&
             trace->ops[forward_send].match != forward_receive)
             report(trace, send, op, forward_receive, forward_send, first, findings);
     }
     for (size_t i = first; i < findings->count; i++)
         finding_seal(&findings->items[i], trace);
-    check_links_release(&links);
 }
