@@ -130,6 +130,11 @@ static void turn_round(struct cycle_step *steps, size_t count)
     }
 }
 
+bool check_step_is_turned(const struct cycle_search *search, uint32_t stands, uint32_t held)
+{
+    return search->position ? search->position[held] < search->position[stands] : held < stands;
+}
+
 static bool start_at(struct finder *finder, uint32_t stands)
 {
     uint32_t rank = finder->trace->ops[stands].rank;
@@ -140,8 +145,9 @@ static bool start_at(struct finder *finder, uint32_t stands)
     bool found = false;
     finder->used[rank] = true;
     for (size_t i = 0; i < list.count && !found && spend(finder); i++) {
-        if (finder->search->recorded_is_safe && list.ops[i] > stands)
-            break; /* ascending: only pairs turned around */
+        if (finder->search->reference_is_safe &&
+            !check_step_is_turned(finder->search, stands, list.ops[i]))
+            continue;
         if (!may_precede(finder, stands, list.ops[i]))
             continue;
         finder->steps[0].held = list.ops[i];

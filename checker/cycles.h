@@ -22,14 +22,16 @@ struct cycle_search {
     const struct check_reach *reach;
     const struct check_needs *needs;
     const struct check_components *components;
-    bool recorded_is_safe; /* the recorded orders do not hang under this model: a cycle must turn
-                              some pair around */
+    bool reference_is_safe;   /* the reference orders do not hang: a cycle must turn a pair round */
+    const uint32_t *position; /* the reference orders, per op; NULL: as recorded */
     /* Steps never to use (pairs that cross instead of waiting); NULL: none. */
     bool (*excluded)(const void *context, uint32_t stands, uint32_t held);
     const void *context;
     uint64_t budget; /* looks left; 0 at the end: not everything was searched */
 };
 
+/* Whether the reference order of the rank runs `held` first: the step turns the pair round. */
+bool check_step_is_turned(const struct cycle_search *search, uint32_t stands, uint32_t held);
 /* A shortest cycle of the component; free(steps). */
 struct check_cycle check_cycle_find(struct cycle_search *search, uint32_t component);
 

@@ -9,6 +9,7 @@
 #include "checker/memory.h"
 #include "checker/places.h"
 #include "checker/properties.h"
+#include "checker/repair.h"
 #include "checker/replay.h"
 #include "checker/streams.h"
 #include "checker/witness.h"
@@ -17,7 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CYCLES_MAX = 32, TRIES_MAX = 64 };
+enum { CYCLES_MAX = 32, TRIES_MAX = 64, REPAIR_OPS_MAX = 100000 };
 
 struct order_check {
     const struct check_context *context;
@@ -278,7 +279,7 @@ static void search_model(struct order_check *check, const struct check_plan *pla
     struct cycle_search search = {.reach = &check->reach,
                                   .needs = &needs,
                                   .components = &components,
-                                  .recorded_is_safe = !replay.stuck,
+                                  .reference_is_safe = !replay.stuck,
                                   .excluded = crosses_instead,
                                   .context = check};
     unsigned found = 0;
@@ -303,6 +304,28 @@ static void search_model(struct order_check *check, const struct check_plan *pla
     check_needs_release(&needs);
 }
 
+/* One set of edges mends everything this check found: it is told with each finding. */
+static void propose_repair(struct order_check *check)
+{
+    const struct trace *trace = check->trace;
+    struct check_repair repair;
+    if (check->findings->count == check->first || trace->op_count > REPAIR_OPS_MAX)
+        return;
+    check_repair_find(&repair, check->context);
+    for (size_t i = check->first; i < check->findings->count && repair.repairs; i++) {
+        struct finding *finding = &check->findings->items[i];
+        finding->repair = check_repair_text(&repair, trace);
+        finding->repair_edges = check_new(repair.count, sizeof *finding->repair_edges);
+        finding->repair_count = repair.count;
+        for (size_t e = 0; e < repair.count; e++)
+            finding->repair_edges[e] =
+                (struct trace_edge){.from = trace->ops[repair.edges[e].before].node,
+                                    .to = trace->ops[repair.edges[e].after].node,
+                                    .type = EDGE_ORDER};
+    }
+    check_repair_release(&repair);
+}
+
 void check_order(const struct check_context *context, struct findings *findings)
 {
     if (!context->has_data_passes || context->cut_short)
@@ -314,7 +337,7 @@ void check_order(const struct check_context *context, struct findings *findings)
     struct check_plan plan;
     check.told = check_new(context->trace->op_count, sizeof *check.told);
     check_reach_init(&check.reach, context);
-    check_streams_init(&check.streams, &check.reach);
+    check_streams_init(&check.streams, &check.reach, NULL);
     for (size_t i = 0; i < check.streams.pair_count; i++)
         judge_pair(&check, &check.streams.pairs[i]);
     check_plan_init(&plan, context, &(struct plan_options){0});
@@ -322,6 +345,7 @@ void check_order(const struct check_context *context, struct findings *findings)
         if (context->options->models & model && (model != CHECK_BATCH || context->has_batches))
             search_model(&check, &plan, (enum check_model)model);
     check_plan_release(&plan);
+    propose_repair(&check);
     check_streams_release(&check.streams);
     check_reach_release(&check.reach);
     free(check.refused);

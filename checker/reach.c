@@ -303,6 +303,30 @@ bool check_reach_possible(const struct check_reach *reach, uint32_t a, uint32_t 
     return a != b && !check_reach_before(reach, b, a);
 }
 
+static void merge_row(uint64_t *into, const uint64_t *from, size_t words)
+{
+    for (size_t w = 0; w < words; w++)
+        into[w] |= from[w];
+}
+
+void check_reach_order(struct check_reach *reach, uint32_t a, uint32_t b)
+{
+    struct reach_segment *segment = &reach->segments[reach->segment_of[a]];
+    uint32_t from = reach->item_of[a], to = reach->item_of[b];
+    size_t words = segment->words;
+    uint64_t *earlier = check_new(words, sizeof *earlier), *later = check_new(words, sizeof *later);
+    memcpy(earlier, segment->before + from * words, words * sizeof *earlier);
+    memcpy(later, segment->after + to * words, words * sizeof *later);
+    for (uint32_t i = 0; i < segment->item_count; i++) {
+        if (reach_bit(later, i))
+            merge_row(segment->before + i * words, earlier, words);
+        if (reach_bit(earlier, i))
+            merge_row(segment->after + i * words, later, words);
+    }
+    free(earlier);
+    free(later);
+}
+
 void check_reach_force(const struct check_reach *reach, uint32_t x, uint32_t y, uint32_t *order)
 {
     const struct reach_segment *segment = &reach->segments[reach->segment_of[x]];

@@ -36,6 +36,8 @@ void check_reach_release(struct check_reach *reach);
 bool check_reach_before(const struct check_reach *reach, uint32_t a, uint32_t b);
 /* Whether some legal execution runs a before b. */
 bool check_reach_possible(const struct check_reach *reach, uint32_t a, uint32_t b);
+/* Adds that a comes before b; both stand in one partial segment and nothing orders them yet. */
+void check_reach_order(struct check_reach *reach, uint32_t a, uint32_t b);
 /* Rewrites the rank's part of `order` (as recorded on entry, at least in the pair's segment) so
  * that x comes before y; they must be possible in that order. The result is a legal execution. */
 void check_reach_force(const struct check_reach *reach, uint32_t x, uint32_t y, uint32_t *order);

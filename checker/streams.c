@@ -12,7 +12,7 @@ struct entry {
     uint32_t kind; /* 0 collective, 1 send, 2 receive: sides are separate */
     uint32_t comm, source, destination;
     int32_t tag;
-    uint32_t rank, op;
+    uint32_t rank, position, op;
 };
 
 #define COMPARE(field)                                                                             \
@@ -39,7 +39,7 @@ static int by_stream(const void *a, const void *b)
     COMPARE(destination);
     COMPARE(tag);
     COMPARE(rank);
-    COMPARE(op);
+    COMPARE(position);
     return 0;
 }
 
@@ -96,7 +96,8 @@ static bool same_stream(const struct entry *a, const struct entry *b)
 static void add_pair(struct check_streams *streams, const struct check_reach *reach,
                      const struct entry *first, const struct entry *second, bool doubtful)
 {
-    if (first->rank != second->rank || check_reach_before(reach, first->op, second->op))
+    if (first->rank != second->rank || check_reach_before(reach, first->op, second->op) ||
+        check_reach_before(reach, second->op, first->op))
         return;
     streams->pairs = check_grow(streams->pairs, &streams->pair_room, streams->pair_count + 1,
                                 sizeof *streams->pairs);
@@ -123,7 +124,8 @@ static void find_pairs(struct check_streams *streams, const struct check_reach *
     }
 }
 
-void check_streams_init(struct check_streams *streams, const struct check_reach *reach)
+void check_streams_init(struct check_streams *streams, const struct check_reach *reach,
+                        const uint32_t *position)
 {
     const struct check_context *context = reach->context;
     size_t ops = context->trace->op_count, count = 0, room = 0;
@@ -134,6 +136,7 @@ void check_streams_init(struct check_streams *streams, const struct check_reach 
     for (uint32_t op = 0; op < ops; op++) {
         if (reach->item_of[op] == TRACE_NO || !make_entry(context, op, &entry))
             continue;
+        entry.position = position ? position[op] : op;
         entries = check_grow(entries, &room, count + 1, sizeof *entries);
         entries[count++] = entry;
     }

@@ -10,7 +10,7 @@
 #include "checker/reach.h"
 
 struct stream_pair {
-    uint32_t first, second; /* as recorded, on one rank, neither ordered before the other */
+    uint32_t first, second; /* on one rank, neither ordered before the other */
     bool doubtful;
 };
 
@@ -20,7 +20,10 @@ struct check_streams {
     size_t pair_count, pair_room;
 };
 
-void check_streams_init(struct check_streams *streams, const struct check_reach *reach);
+/* Neighbours are taken in the order of `position` (per op; NULL: as recorded), which must be a
+ * legal order of every rank. */
+void check_streams_init(struct check_streams *streams, const struct check_reach *reach,
+                        const uint32_t *position);
 void check_streams_release(struct check_streams *streams);
 
 #endif

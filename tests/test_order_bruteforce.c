@@ -42,6 +42,7 @@ struct instance {
     bool edge[RANKS_MAX][NODES_MAX][NODES_MAX]; /* closed under transitivity once finished */
     uint32_t chance;                            /* percent, of an edge */
     bool too_large;
+    unsigned long long seed;
 };
 
 /* A node on the rank with random edges from earlier ones; `after` must come before it (or -1). */
@@ -387,6 +388,7 @@ static bool brute_force(const struct instance *instance, bool eager, struct verd
 
 struct tally {
     unsigned instances, unsafe, hanging, crossing, longer, disagree, bad_witness;
+    unsigned repaired, unrepaired, bad_repair, large_repair;
 };
 
 static void replay_witness(const struct trace *trace, const struct finding *finding,
@@ -402,6 +404,94 @@ static void replay_witness(const struct trace *trace, const struct finding *find
     }
     tally->bad_witness += check_witness_replay(trace, &witness, NULL) != wanted;
     check_witness_release(&witness);
+}
+
+static void take_edges(struct instance *instance, const struct trace_edge *edges, size_t count)
+{
+    const struct trace *trace = instance->program.trace;
+    for (size_t i = 0; i < count; i++) {
+        const struct trace_node *from = &trace->nodes[edges[i].from],
+                                *to = &trace->nodes[edges[i].to];
+        instance->edge[from->rank][from->id - 1][to->id - 1] = true;
+    }
+}
+
+/* Closes the relation in any direction; false when it has become a cycle. */
+static bool close_anyway(struct instance *instance)
+{
+    for (uint32_t rank = 0; rank < instance->ranks; rank++) {
+        uint32_t n = instance->node_count[rank];
+        bool(*edge)[NODES_MAX] = instance->edge[rank];
+        for (uint32_t k = 0; k < n; k++)
+            for (uint32_t i = 0; i < n; i++)
+                for (uint32_t j = 0; j < n; j++)
+                    edge[i][j] |= edge[i][k] && edge[k][j];
+        for (uint32_t i = 0; i < n; i++)
+            if (edge[i][i])
+                return false;
+    }
+    return true;
+}
+
+static bool is_safe_with(const struct instance *instance, bool eager,
+                         const struct trace_edge *edges, size_t count)
+{
+    struct instance mended = *instance;
+    struct verdict verdict;
+    take_edges(&mended, edges, count);
+    return close_anyway(&mended) && brute_force(&mended, eager, &verdict) && !verdict.hangs &&
+           !verdict.crosses;
+}
+
+enum { PAIRS_MAX = 7 };
+
+static size_t unordered_pairs(const struct instance *instance, struct trace_edge *pairs)
+{
+    size_t count = 0;
+    for (uint32_t rank = 0; rank < instance->ranks; rank++)
+        for (uint32_t a = 0; a < instance->node_count[rank]; a++)
+            for (uint32_t b = a + 1; b < instance->node_count[rank]; b++) {
+                if (instance->edge[rank][a][b])
+                    continue;
+                if (count == PAIRS_MAX)
+                    return PAIRS_MAX + 1;
+                uint32_t begin = (uint32_t)instance->program.trace->node_begin[rank];
+                pairs[count++] = (struct trace_edge){.from = begin + a, .to = begin + b};
+            }
+    return count;
+}
+
+/* Whether fewer edges towards the recorded order would do: every pair is left alone or ordered as
+ * recorded. */
+static bool fewer_will_do(const struct instance *instance, bool eager, size_t limit)
+{
+    struct trace_edge pairs[PAIRS_MAX + 1], chosen[PAIRS_MAX];
+    size_t count = unordered_pairs(instance, pairs);
+    for (size_t set = 0; set < (size_t)1 << count && count <= PAIRS_MAX; set++) {
+        size_t size = 0;
+        for (size_t i = 0; i < count; i++)
+            if (set >> i & 1)
+                chosen[size++] = pairs[i];
+        if (size < limit && is_safe_with(instance, eager, chosen, size))
+            return true;
+    }
+    return false;
+}
+
+static void try_repair(const struct instance *instance, bool eager, const struct finding *finding,
+                       struct tally *tally)
+{
+    if (!finding->repair) {
+        tally->unrepaired++;
+        return;
+    }
+    tally->repaired++;
+    tally->bad_repair +=
+        !is_safe_with(instance, eager, finding->repair_edges, finding->repair_count);
+    if (fewer_will_do(instance, eager, finding->repair_count)) {
+        tally->large_repair++;
+        tap_note("seed %llu: fewer than %zu edges will do", instance->seed, finding->repair_count);
+    }
 }
 
 static struct verdict ask_checker(const struct instance *instance, bool eager, struct tally *tally)
@@ -422,6 +512,8 @@ static struct verdict ask_checker(const struct instance *instance, bool eager, s
             tally->longer++;
         replay_witness(instance->program.trace, finding, tally);
     }
+    if (findings.count)
+        try_repair(instance, eager, &findings.items[0], tally);
     findings_release(&findings);
     return verdict;
 }
@@ -442,6 +534,7 @@ static void compare(uint64_t seed, bool eager, struct tally *tally)
 {
     state = seed;
     struct instance instance = instance_new();
+    instance.seed = seed;
     struct verdict brute;
     if (!instance.too_large && brute_force(&instance, eager, &brute)) {
         struct verdict checker = ask_checker(&instance, eager, tally);
@@ -472,6 +565,11 @@ int main(void)
              tally.longer);
     tap_is_int(tally.disagree, 0, "the order checker agrees with all linear extensions");
     tap_is_int(tally.bad_witness, 0, "every witness replays to its verdict");
+    tap_note("%u repairs, %u not repaired", tally.repaired, tally.unrepaired);
+    tap_is_int(tally.bad_repair, 0, "every repair leaves no unsafe order");
+    tap_is_int(tally.large_repair, 0,
+               "no repair has more edges than needed towards the recorded order");
+    tap_ok(tally.unrepaired * 20 < tally.repaired, "nearly everything is repaired");
     tap_ok(tally.instances > runs / 4, "most instances are small enough to enumerate");
     tap_ok(tally.unsafe > tally.instances / 10 && tally.unsafe < tally.instances,
            "there are safe and unsafe instances");
