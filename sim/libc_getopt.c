@@ -59,6 +59,8 @@ static void words_exchange(struct scan *scan)
 static void scan_start(struct scan *scan)
 {
     struct sim_libc_state *state = scan->state;
+    if (!state->getopt.started && scan->variables.shared)
+        *scan->variables.optind = 0;
     if (*scan->variables.optind == 0) {
         /* Never touched if the program does not know the variables. */
         if (!state->getopt.started)

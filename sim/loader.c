@@ -111,7 +111,8 @@ struct sim_program *sim_program_open_as(const char *path, const struct sim_progr
     if (!status && cloned(program))
         status = clone_open(&program->clone, &program->image, &program->resolver, &clones, failure);
     else if (!status)
-        status = linked_open(&program->linked, &program->image, images, failure);
+        status = linked_open(&program->linked, &program->image, images,
+                             options->kind == SIM_LOADER_DLOPEN, failure);
     if (!status)
         return program;
     resolve_close(&program->resolver);
@@ -185,7 +186,7 @@ void sim_program_thread_enter(const struct sim_program *program, int index)
 void sim_program_finish(struct sim_program *program, int index)
 {
     const struct image *image = &program->image;
-    if (!cloned(program))
+    if (program->kind == SIM_LOADER_SHARED)
         return;
     uintptr_t base = base_of(program, index);
     const uintptr_t *functions = (const uintptr_t *)(base + image->fini_array);
@@ -216,8 +217,7 @@ const char *sim_program_path(const struct sim_program *program)
     return program->image.path;
 }
 
-/* A variable of the program itself (an executable's copy of libc's) or, failing that, the image's
- * own. */
+/* A variable of the program itself (an executable's copy of libc's), NULL if it has none. */
 static void *getopt_variable(const struct sim_program *program, uintptr_t base, const char *name)
 {
     const struct image *image = &program->image;
@@ -229,22 +229,22 @@ static void *getopt_variable(const struct sim_program *program, uintptr_t base, 
     return NULL;
 }
 
-void sim_program_getopt(const struct sim_program *program, int index,
-                        struct sim_program_getopt *out)
+void sim_program_getopt(struct sim_program *program, int index, struct sim_program_getopt *out)
 {
+    index = own_index(program, index);
     uintptr_t base = base_of(program, index);
-    struct resolve_getopt *own = (void *)(base + program->clone.extra.getopt);
-    *out = (struct sim_program_getopt){
-        getopt_variable(program, base, "optind"), getopt_variable(program, base, "opterr"),
-        getopt_variable(program, base, "optopt"), getopt_variable(program, base, "optarg")};
-    if (!out->optind)
-        out->optind = cloned(program) ? &own->optind : &optind;
-    if (!out->opterr)
-        out->opterr = cloned(program) ? &own->opterr : &opterr;
-    if (!out->optopt)
-        out->optopt = cloned(program) ? &own->optopt : &optopt;
-    if (!out->optarg)
-        out->optarg = cloned(program) ? &own->optarg : &optarg;
+    struct resolve_getopt *own = cloned(program) ? (void *)(base + program->clone.extra.getopt)
+                                                 : &program->linked.copies[index].getopt;
+    bool shared = program->kind == SIM_LOADER_SHARED;
+    int *number = getopt_variable(program, base, "optind");
+    out->optind = number ? number : shared ? &optind : &own->optind;
+    number = getopt_variable(program, base, "opterr");
+    out->opterr = number ? number : shared ? &opterr : &own->opterr;
+    number = getopt_variable(program, base, "optopt");
+    out->optopt = number ? number : shared ? &optopt : &own->optopt;
+    char **text = getopt_variable(program, base, "optarg");
+    out->optarg = text ? text : shared ? &optarg : &own->optarg;
+    out->shared = shared;
 }
 
 struct libc_handler **sim_program_handlers(struct sim_program *program, int index)

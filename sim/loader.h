@@ -74,8 +74,8 @@ int sim_program_reset(struct sim_program *program, int index, struct failure *fa
 /* `main` of an image that was made. */
 int (*sim_program_main(const struct sim_program *program, int index))(int, char **, char **);
 
-/* Runs the image's destructors (not its atexit handlers; sim_libc_finish does both). With the
- * dlopen and shared loaders the dynamic linker runs them when the image goes. */
+/* Runs the image's destructors (not its atexit handlers; sim_libc_finish does both). Nothing with
+ * the shared loader, where they run when the image goes. */
 void sim_program_finish(struct sim_program *program, int index);
 
 /* Translates an address in image `index` to the one the linker gave it: the same for every rank and
@@ -90,9 +90,9 @@ const char *sim_program_path(const struct sim_program *program);
 struct sim_program_getopt {
     int *optind, *opterr, *optopt;
     char **optarg;
+    bool shared; /* with other ranks, whose scans may have left them anywhere */
 };
-void sim_program_getopt(const struct sim_program *program, int index,
-                        struct sim_program_getopt *out);
+void sim_program_getopt(struct sim_program *program, int index, struct sim_program_getopt *out);
 
 /* Where handlers are kept that the image's constructors registered; NULL if this loader leaves them
  * to the system. */

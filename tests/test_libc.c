@@ -67,9 +67,15 @@ static void hook_thread_end(struct sim_libc_state *parent)
 static const struct sim_libc_hooks hooks = {hook_current, hook_exit, hook_yield, hook_thread_begin,
                                             hook_thread_end};
 
+static bool made_by_rank; /* images are made by their ranks rather than before */
+static const char *process_name;
+static struct failure failure;
+
 static void rank_body(void)
 {
     struct rank *me = current;
+    if (made_by_rank && sim_program_image(program, me->libc.image, &failure))
+        hook_exit(96, SIM_EXIT_NORMAL);
     int status =
         sim_program_main(program, me->libc.image)(me->argument_count, me->arguments, environ);
     sim_libc_finish(&me->libc, status);
@@ -90,7 +96,6 @@ static void rank_turn(struct rank *rank)
 }
 
 static char folder[64];
-static struct failure failure;
 
 static char *format_path(char out[PATH_MAX], const char *name, int number)
 {
@@ -126,7 +131,7 @@ static bool run_ranks(char *const *words)
         snprintf(seeds[i], sizeof seeds[i], "%d", i + 1);
         own[3] = seeds[i];
         unlink(files[i]);
-        if (sim_program_image(program, i, &failure))
+        if (!made_by_rank && sim_program_image(program, i, &failure))
             return false;
         rank_start(i, own);
     }
@@ -154,7 +159,7 @@ static int run_process(char *const *words, int index)
     snprintf(seed, sizeof seed, "%d", index + 1);
     own[3] = seed;
     unlink(file);
-    snprintf(executable, sizeof executable, "%s/process", folder);
+    snprintf(executable, sizeof executable, "%s/%s", folder, process_name);
     pid_t child = fork();
     if (child == 0) {
         if (!freopen("/dev/null", "w", stderr))
@@ -259,8 +264,10 @@ static bool build(const char *name, const char *flags)
     return system(command) == 0;
 }
 
-static void test_program(const char *name, enum sim_loader kind)
+static void test_program(const char *name, enum sim_loader kind, const char *process, bool by_rank)
 {
+    made_by_rank = by_rank;
+    process_name = process;
     char path[PATH_MAX];
     snprintf(path, sizeof path, "%s/%s", folder, name);
     program = sim_program_open(path, kind, RANKS, &failure);
@@ -279,6 +286,7 @@ int main(void)
 {
     snprintf(folder, sizeof folder, "/tmp/test_libc.XXXXXX");
     if (!mkdtemp(folder) || !build("process", "-pie -fPIE") ||
+        !build("plain", "-pie -fPIE -DTHREAD_LOCAL=") ||
         !build("process.so", "-shared -fPIC -ftls-model=global-dynamic"))
         return 1;
     sim_libc_use(&hooks);
@@ -287,7 +295,9 @@ int main(void)
     tap_skip(1, "the thread sanitizer does not follow fibers");
     return tap_done();
 #endif
-    test_program("process.so", SIM_LOADER_CLONE);
+    test_program("process.so", SIM_LOADER_CLONE, "process", false);
+    test_program("plain", SIM_LOADER_CLONE, "plain", true);
+    test_program("process.so", SIM_LOADER_DLOPEN, "process", true);
     for (int i = 0; i < RANKS; i++)
         free(ranks[i].stack);
     char command[80];

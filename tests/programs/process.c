@@ -20,7 +20,10 @@
 static char seen[16384];
 static size_t used;
 static const char *file_name;
-static _Thread_local int own = 40;
+#ifndef THREAD_LOCAL
+#define THREAD_LOCAL _Thread_local
+#endif
+static THREAD_LOCAL int own = 40;
 
 __attribute__((format(printf, 1, 2))) static void note(const char *format, ...)
 {
@@ -29,9 +32,9 @@ __attribute__((format(printf, 1, 2))) static void note(const char *format, ...)
     used += (size_t)vsnprintf(seen + used, sizeof seen - used, format, arguments);
     va_end(arguments);
     struct timespec none = {0, 0};
-    if (used % 3 == 0)
+    if (used % 32 == 0)
         usleep(0);
-    else if (used % 3 == 1)
+    else if (used % 32 == 1)
         nanosleep(&none, NULL);
     else
         sched_yield();
