@@ -116,7 +116,7 @@ static bool alltoall_plain(struct sim_collective *collective)
             return false;
     }
     size_t bytes = collective->calls[0]->send.count * collective->calls[0]->send.type->size;
-    for (int from = 0; from < collective->size; from++) {
+    for (int from = 0; bytes && from < collective->size; from++) {
         const char *data = collective->calls[from]->send.buffer;
         for (int to = 0; to < collective->size; to++)
             memcpy((char *)collective->calls[to]->receive.buffer + bytes * (size_t)from,

@@ -56,6 +56,7 @@ void sim_comm_delete(struct sim_comm *comm)
         link = &(*link)->next;
     *link = comm->next;
     comm->magic = SIM_MAGIC_FREED;
+    sim_attributes_release(&comm->attributes);
     free(comm->name);
     sim_info_free(sim_info_from_handle(comm->info));
     /* The object itself lives on with the world, so that a stale handle is recognised; see
