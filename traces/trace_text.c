@@ -124,8 +124,11 @@ const char *trace_reduce_name(uint32_t reduce_op)
 
 char *trace_site_text(const struct trace *trace, uint32_t site, char *text, size_t size)
 {
+    unsigned column;
     if (site >= trace->site_count || trace->sites[site].file[0] == '?')
         snprintf(text, size, "?");
+    else if (sscanf(trace->sites[site].function, "column %u:", &column) == 1) /* a cell of a schedule */
+        snprintf(text, size, "%s:%d:%u", trace->sites[site].file, trace->sites[site].line, column);
     else if (trace->sites[site].line > 0)
         snprintf(text, size, "%s:%d", trace->sites[site].file, trace->sites[site].line);
     else
