@@ -4,6 +4,7 @@
 #include "traces/format_input.h"
 #include "traces/format_write.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +18,9 @@ static const struct {
     {{"jsonl", true, true, "one operation per line with its dependencies; exact"},
      format_jsonl_read,
      format_jsonl_write},
+    {{"csv", true, true, "pipeline schedules of PyTorch: rows are ranks, cells are actions"},
+     format_csv_read,
+     format_csv_write},
 };
 
 const struct format *format_at(size_t index)
@@ -32,9 +36,37 @@ const struct format *format_by_name(const char *name)
     return NULL;
 }
 
+enum found { FOUND_JSONL, FOUND_CSV, FOUND_NONE };
+
+/* By the first bytes that are not blank. */
+static enum found recognise(const struct format_input *input)
+{
+    const unsigned char *data = input->data;
+    size_t at = 0;
+    if (input->size >= 3 && memcmp(data, "\xef\xbb\xbf", 3) == 0)
+        at = 3;
+    while (isspace(data[at]))
+        at++;
+    if (data[at] == '{')
+        return FOUND_JSONL;
+    if (isdigit(data[at]) || data[at] == '(' || data[at] == ',' || data[at] == '"')
+        return FOUND_CSV;
+    return FOUND_NONE;
+}
+
 static struct trace *read_input(struct format_input *input)
 {
-    return format_jsonl_read(input);
+    switch (recognise(input)) {
+    case FOUND_JSONL:
+        return format_jsonl_read(input);
+    case FOUND_CSV:
+        return format_csv_read(input);
+    case FOUND_NONE:
+        break;
+    }
+    format_refuse(input, 0,
+                  input->size ? "no format that is known begins like this" : "an empty file");
+    return NULL;
 }
 
 struct trace *format_read_memory(const char *name, const void *data, size_t size,
