@@ -111,7 +111,8 @@ test:
 	@$(MAKE) --no-print-directory check
 
 scripts  := $(wildcard tests/*.t)
-check: all $(tests)
+check-programs: all $(tests)
+check: check-programs
 	@SIMRUN=$(BUILD)/simrun BUILD=$(BUILD) prove -e '' $(tests) $(scripts)
 
 catalogue: all
@@ -130,5 +131,5 @@ clean:
 
 include collectives/peers.mk
 -include $(shell find $(BUILD)/obj -name '*.d' 2>/dev/null)
-.PHONY: all demo test check catalogue format format-check help clean
+.PHONY: all demo test check check-programs catalogue format format-check help clean
 .SECONDARY:
