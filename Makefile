@@ -62,6 +62,8 @@ $(BUILD)/obj/%.o: %.c
 	@echo "cc   $<"
 	$Q$(CC) $(ALLFLAGS) $(INCLUDES) -MMD -MP -c -o $@ $<
 
+$(BUILD)/obj/traces/store_schema.o: $(wildcard traces/*.sql)
+
 $(BUILD)/libsimrun.a: $(library)
 	@rm -f $@
 	$Qar rcs $@ $^

@@ -144,6 +144,30 @@ static bool keys_valid(const struct trace *trace, struct failure *failure)
     return true;
 }
 
+static int edge_order(const void *left, const void *right)
+{
+    const struct trace_edge *a = left, *b = right;
+    if (a->to != b->to)
+        return a->to < b->to ? -1 : 1;
+    return (a->type > b->type) - (a->type < b->type);
+}
+
+/* Edges of one node in order of their ends, each once: a trace has one form whoever built it. */
+static void order_edges(struct trace *trace)
+{
+    size_t kept = 0;
+    for (size_t first = 0, end; first < trace->edge_count; first = end) {
+        for (end = first + 1;
+             end < trace->edge_count && trace->edges[end].from == trace->edges[first].from; end++)
+            ;
+        qsort(trace->edges + first, end - first, sizeof *trace->edges, edge_order);
+        for (size_t i = first; i < end; i++)
+            if (i == first || edge_order(&trace->edges[i], &trace->edges[kept - 1]))
+                trace->edges[kept++] = trace->edges[i];
+    }
+    trace->edge_count = kept;
+}
+
 static bool group(struct trace *trace)
 {
     uint32_t *moved = NULL;
@@ -270,6 +294,7 @@ bool trace_finish(struct trace *trace, struct failure *failure)
         return false;
     if (!group(trace) || !find_passes(trace))
         return out_of_memory(failure);
+    order_edges(trace);
     link_requests(trace);
     if (!trace_match(trace))
         return out_of_memory(failure);

@@ -1,0 +1,23 @@
+-- From version 1 to 2: columns for what a trace holds, room for NaN, rank states, tables for waits, counts, nodes, passes, notes.
+DROP VIEW v_runs;
+DROP VIEW v_ops;
+DROP VIEW v_new_findings;
+DROP INDEX ops_run;
+DROP INDEX findings_fp;
+ALTER TABLE runs RENAME TO old_runs;
+ALTER TABLE ranks RENAME TO old_ranks;
+ALTER TABLE comms RENAME TO old_comms;
+ALTER TABLE ops RENAME TO old_ops;
+ALTER TABLE findings RENAME TO old_findings;
+ALTER TABLE finding_ops RENAME TO old_finding_ops;
+ALTER TABLE gradients RENAME TO old_gradients;
+ALTER TABLE metrics RENAME TO old_metrics;
+ALTER TABLE env RENAME TO old_env;
+ALTER TABLE meta RENAME TO old_meta;
+ALTER TABLE strings RENAME TO old_strings;
+ALTER TABLE sites RENAME TO old_sites;
+ALTER TABLE op_kinds RENAME TO old_op_kinds;
+ALTER TABLE edges RENAME TO old_edges;
+ALTER TABLE events RENAME TO old_events;
+ALTER TABLE matches RENAME TO old_matches;
+ALTER TABLE artifacts RENAME TO old_artifacts;

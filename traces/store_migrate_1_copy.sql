@@ -1,0 +1,35 @@
+-- After the tables of version 2 were made: what version 1 held. A run's operations are a range; version 1 wrote them so.
+INSERT INTO meta SELECT * FROM old_meta;
+INSERT INTO env SELECT * FROM old_env;
+INSERT INTO runs(run_id,uuid,parent_run_id,env_id,scenario,variant,params,ranks,seed,schedule,scm_rev,scm_dirty,argv,version,started_ns,ended_ns,outcome,exit_code,first_op_id,op_count)
+ SELECT run_id,uuid,parent_run_id,env_id,scenario,variant,params,ranks,seed,schedule,scm_rev,scm_dirty,argv,version,started_ns,ended_ns,outcome,exit_code,(SELECT min(op_id) FROM old_ops o WHERE o.run_id=r.run_id),(SELECT max(op_id)-min(op_id)+1 FROM old_ops o WHERE o.run_id=r.run_id) FROM old_runs r;
+INSERT INTO ranks(run_id,rank,final_state,events,bytes_sent,msgs_sent,trace_hash) SELECT run_id,rank,final_state,events,bytes_sent,msgs_sent,trace_hash FROM old_ranks;
+INSERT INTO comms(run_id,comm,name,size,members,id) SELECT run_id,comm,name,size,members,comm FROM old_comms;
+INSERT INTO strings SELECT * FROM old_strings;
+INSERT INTO sites SELECT * FROM old_sites;
+INSERT INTO ops(op_id,run_id,rank,seq,phase,kind,site_id,fwd_op_id,peer,tag,comm,dtype,count,root,redop,coll_seq,state) SELECT op_id,run_id,rank,seq,phase,kind,site_id,fwd_op_id,peer,tag,comm,dtype,count,root,redop,coll_seq,state FROM old_ops;
+INSERT INTO edges SELECT * FROM old_edges;
+INSERT INTO events SELECT * FROM old_events;
+INSERT INTO matches SELECT * FROM old_matches;
+INSERT INTO findings(finding_id,run_id,code,severity,fingerprint,title,detail,site_id,data) SELECT finding_id,run_id,code,severity,fingerprint,title,detail,site_id,data FROM old_findings;
+INSERT INTO finding_ops(finding_id,ord,op_id,role) SELECT finding_id,ord,op_id,role FROM old_finding_ops;
+INSERT INTO gradients SELECT * FROM old_gradients;
+INSERT INTO metrics(run_id,ord,name,rank,value,unit) SELECT run_id,row_number() OVER (PARTITION BY run_id ORDER BY name,rank)-1,name,rank,value,unit FROM old_metrics;
+INSERT INTO artifacts SELECT * FROM old_artifacts;
+DROP TABLE old_finding_ops;
+DROP TABLE old_findings;
+DROP TABLE old_gradients;
+DROP TABLE old_metrics;
+DROP TABLE old_artifacts;
+DROP TABLE old_ranks;
+DROP TABLE old_comms;
+DROP TABLE old_ops;
+DROP TABLE old_edges;
+DROP TABLE old_events;
+DROP TABLE old_matches;
+DROP TABLE old_strings;
+DROP TABLE old_sites;
+DROP TABLE old_op_kinds;
+DROP TABLE old_runs;
+DROP TABLE old_env;
+DROP TABLE old_meta;
