@@ -120,6 +120,15 @@ check: check-programs
 catalogue: all
 	@$(BUILD)/simrun catalogue
 
+where    := $(DESTDIR)$(PREFIX)
+install: all
+	install -d $(where)/bin $(where)/include/simrun $(where)/lib/simrun $(where)/share/simrun/scenarios
+	install -m 755 $(BUILD)/simrun $(BUILD)/simcc $(where)/bin
+	install -m 644 $(public) $(where)/include/simrun
+	install -m 755 $(stub) $(where)/lib/simrun
+	ln -sf $(notdir $(stub)) $(where)/lib/simrun/libmpi_abi.so
+	install -m 644 $(wildcard scenarios/*.c) $(where)/share/simrun/scenarios
+
 format:
 	clang-format -i $(sources) $(headers) $(wildcard tests/*.c)
 format-check:
@@ -133,5 +142,5 @@ clean:
 
 include collectives/peers.mk
 -include $(shell find $(BUILD)/obj -name '*.d' 2>/dev/null)
-.PHONY: all demo test check check-programs catalogue format format-check help clean
+.PHONY: all install demo test check check-programs catalogue format format-check help clean
 .SECONDARY:
