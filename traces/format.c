@@ -21,6 +21,9 @@ static const struct {
     {{"csv", true, true, "pipeline schedules of PyTorch: rows are ranks, cells are actions"},
      format_csv_read,
      format_csv_write},
+    {{"chrome", false, true, "timeline for Perfetto and chrome://tracing"},
+     NULL,
+     format_chrome_write},
 };
 
 const struct format *format_at(size_t index)
