@@ -75,8 +75,13 @@ uint32_t sim_choose(struct sim_chooser *chooser, uint32_t kind, uint32_t rank, u
                     const struct sim_alternative *alternatives)
 {
     assert(n >= 1);
-    if (n == 1)
+    if (n == 1) {
+        /* No choice and no position of the forced picks, but an explorer must see who moved. */
+        if (chooser->driver == SIM_CHOOSE_ENUMERATE && chooser->logging && alternatives)
+            log_choice(&chooser->log, (struct sim_choice){kind, rank, n, 0, SIZE_MAX},
+                       alternatives);
         return 0;
+    }
     uint32_t pick = 0;
     switch (chooser->driver) {
     case SIM_CHOOSE_DEFAULT:

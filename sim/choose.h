@@ -5,7 +5,9 @@
  *  recorded   the picks of an earlier run; a pick that does not fit is `diverged`, and the rest is
  * default enumerate  a forced prefix, then 0; together with the log this is what an explorer needs
  *
- * Every call with more than one alternative is appended to the log when logging is on. */
+ * Every call with more than one alternative is appended to the log when logging is on; the
+ * enumerating driver also logs calls with a single named alternative (n == 1), which take no
+ * position of the forced prefix. */
 #ifndef SIM_CHOOSE_H
 #define SIM_CHOOSE_H
 
