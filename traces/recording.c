@@ -31,6 +31,8 @@ struct recording *recording_new(uint32_t ranks, enum record_level level, struct 
     recording->level = level;
     recording->buffers.header->level = level;
     recording_images_scan(recording);
+    if (level != RECORD_LEVEL_NONE)
+        feeder_start(&recording->feeder, &recording->buffers);
     return recording;
 }
 
@@ -49,6 +51,7 @@ void recording_free(struct recording *recording)
         return;
     if (recording->recorders)
         recording_ranks_release(recording);
+    feeder_stop(&recording->feeder);
     buffers_release(&recording->buffers);
     free(recording->recorders);
     free(recording->ends);

@@ -3,6 +3,7 @@
 #define TRACES_RECORDING_PRIVATE_H
 
 #include "traces/buffers.h"
+#include "traces/feeder.h"
 #include "traces/recording.h"
 
 struct recorder_rank;
@@ -17,6 +18,7 @@ struct recording_end {
 
 struct recording {
     struct buffers buffers;
+    struct feeder feeder;
     uint32_t ranks;
     enum record_level level;
     struct recorder_rank **recorders; /* by rank, in this process; each written by its rank only */
