@@ -107,18 +107,19 @@ static int start(MPI_Request handle, const char *function)
     if (!request || !request->persistent)
         return sim_error_raise(MPI_COMM_NULL, MPI_ERR_REQUEST, function,
                                "request is not a persistent request of this rank");
-    if (request->state != SIM_INACTIVE)
-        return sim_error_raise(sim_comm_handle(request->comm), MPI_ERR_REQUEST, function,
-                               "the request is active: wait for it before starting it again");
     sim_world_enter(rank->world);
-    const char *complaint = obstacle(request);
-    if (!complaint) {
+    bool active = request->state != SIM_INACTIVE;
+    const char *complaint = active ? NULL : obstacle(request);
+    if (!active && !complaint) {
         request->state = SIM_POSTED;
         request->error = MPI_SUCCESS;
         request->partner = NULL;
         request->start(request);
     }
     sim_world_leave(rank->world);
+    if (active)
+        return sim_error_raise(sim_comm_handle(request->comm), MPI_ERR_REQUEST, function,
+                               "the request is active: wait for it before starting it again");
     return complaint ? sim_error_raise(sim_comm_handle(request->comm), MPI_ERR_OTHER, function,
                                        "%s", complaint)
                      : MPI_SUCCESS;

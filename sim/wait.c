@@ -138,6 +138,22 @@ static void many_release(struct many *many)
         free(many->requests);
 }
 
+static bool is_active(const struct sim_request *request)
+{
+    return request && request->state != SIM_INACTIVE;
+}
+
+/* Others complete requests, so it takes the monitor to look at them. Not a step of logical time. */
+static void many_count_active(struct many *many)
+{
+    struct sim_world *world = many->rank->world;
+    if (world->threaded)
+        sim_threads_enter(world);
+    for (int i = 0; i < many->count; i++)
+        many->active += is_active(many->requests[i]);
+    sim_world_leave(world);
+}
+
 static int many_init(struct many *many, const char *function, int count, MPI_Request *handles)
 {
     many->requests = many->few;
@@ -159,14 +175,9 @@ static int many_init(struct many *many, const char *function, int count, MPI_Req
             many_release(many);
             return error;
         }
-        many->active += many->requests[i] && many->requests[i]->state != SIM_INACTIVE;
     }
+    many_count_active(many);
     return MPI_SUCCESS;
-}
-
-static bool is_active(const struct sim_request *request)
-{
-    return request && request->state != SIM_INACTIVE;
 }
 
 static MPI_Status *status_at(MPI_Status *statuses, int i)
@@ -407,14 +418,14 @@ int PMPI_Request_get_status(MPI_Request handle, int *flag, MPI_Status *status)
         return error;
     *flag = 1;
     empty_status(status);
-    if (!request || request->state == SIM_INACTIVE)
+    if (!request)
         return MPI_SUCCESS;
     sim_world_enter(rank->world);
     *flag = sim_request_done(request);
-    if (*flag)
-        sim_request_status(request, status);
-    else
+    if (!*flag)
         sim_rank_poll_failed(rank);
+    else if (is_active(request))
+        sim_request_status(request, status);
     sim_world_leave(rank->world);
     return MPI_SUCCESS;
 }
