@@ -117,6 +117,9 @@ check-programs: all $(tests)
 check: check-programs
 	@SIMRUN=$(BUILD)/simrun BUILD=$(BUILD) prove -e '' $(tests) $(scripts)
 
+bench: all
+	@sh bench/run.sh $(BUILD)
+
 catalogue: all
 	@$(BUILD)/simrun catalogue
 
@@ -142,5 +145,5 @@ clean:
 
 include collectives/peers.mk
 -include $(shell find $(BUILD)/obj -name '*.d' 2>/dev/null)
-.PHONY: all install demo test check check-programs catalogue format format-check help clean
+.PHONY: all install demo test check check-programs bench catalogue format format-check help clean
 .SECONDARY:
