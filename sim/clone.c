@@ -2,11 +2,11 @@
  *
  * Rules:
  *  1. Nothing is stored about an image's place but its index: base, block of thread-locals and
- * getopt's variables are found by arithmetic.
+ *     getopt's variables are found by arithmetic.
  *  2. Everything behind data_filled is zero before relocate_apply: fresh pages are, used ones are
- * put back, small ranges by writing, large ones by giving the pages back to the kernel.
+ *     put back, small ranges by writing, large ones by giving the pages back to the kernel.
  *  3. The list of clones is read without a lock, since unwinding does so in signal handlers; an
- * entry is complete before it is visible and cleared before its memory goes. */
+ *     entry is complete before it is visible and cleared before its memory goes. */
 #include "sim/clone.h"
 
 #include "sim/libc_common.h"

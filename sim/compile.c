@@ -1,11 +1,14 @@
 /* Compiling into a cache: see compile.h.
  *
  * Method, in two steps as no header is known before the compiler has run:
- *   KEY.headers  lists the headers of the last compilation of this source with this compiler and
- * these flags (KEY is the hash of those three); NAME.so      is the object; NAME is the hash of KEY
- * and of the present content of those headers. A hit is a list whose NAME.so exists. After a
- * compilation the object is renamed into place first and the list second, so that a list never
- * names what is not there; another job doing the same at the same time writes the same. */
+ *
+ * - KEY.headers lists the headers of the last compilation of this source with this compiler and
+ *   these flags; KEY is the hash of those three.
+ * - NAME.so is the object; NAME is the hash of KEY and of the present content of those headers.
+ *
+ * A hit is a list whose NAME.so exists. After a compilation the object is renamed into place first
+ * and the list second, so that a list never names what is not there; another job doing the same at
+ * the same time writes the same. */
 #include "sim/compile.h"
 
 #include "sim/hash.h"

@@ -6,9 +6,8 @@
  * number of jobs may share a cache. Nothing is ever removed from it.
  *
  * The compiler is $CC, else cc; its messages go to stderr as they are. `-fopenmp` is added for a
- * source that says
- * `#pragma omp`, and whatever follows `simrun: cflags:` on a line of a comment (for example
- * -lfftw3). */
+ * source that says `#pragma omp`, and whatever follows `simrun: cflags:` in a comment of it (for
+ * example -lfftw3). */
 #ifndef SIM_COMPILE_H
 #define SIM_COMPILE_H
 

@@ -2,11 +2,11 @@
  *
  * Rules:
  *  1. The file is hostile: every offset, size and count is compared with what the mapping really
- * holds before use.
+ *     holds before use.
  *  2. Only what the images need is taken; the section headers serve one purpose, finding a `main`
- * that is not exported.
+ *     that is not exported.
  *  3. Read-only segments whose distance between address and file offset is the same become one
- * piece, so that a usual file needs one mapping for everything it does not change. */
+ *     piece, so that a usual file needs one mapping for everything it does not change. */
 #include "sim/image.h"
 
 #include "sim/relocate.h"

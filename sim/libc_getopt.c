@@ -2,10 +2,10 @@
  *
  * libc's have hidden state that cannot be exchanged, so the documented behaviour of GNU getopt is
  * written anew: options and other words may be mixed (words are moved behind the options), "+" or
- * POSIXLY_CORRECT stop at the first other word,
- * "-" hands such words over as argument of option 1, ":" is silent and tells a missing argument
- * apart, "--" ends; long options may be shortened and take "=value" or the next word; optind = 0
- * starts again. The variables are those of the rank's image. "W;" is not supported. */
+ * POSIXLY_CORRECT stop at the first other word, "-" hands such words over as argument of option 1,
+ * ":" is silent and tells a missing argument apart, "--" ends; long options may be shortened and
+ * take "=value" or the next word; optind = 0 starts again. The variables are those of the rank's
+ * image. "W;" is not supported. */
 #include "sim/libc_common.h"
 
 #include "sim/loader.h"

@@ -5,12 +5,12 @@
  * a rank's when the thread carries a rank and the caller is not the launcher itself; every other
  * call goes on to the real function.
  *
- *   exit _exit _Exit quick_exit abort atexit on_exit at_quick_exit, assert, err(3), error(3),
- * pthread_exit   end a rank getopt getopt_long getopt_long_only   with optind, opterr, optopt,
- * optarg of the rank's image rand random drand48 and their families, strtok                   same
- * sequences as in a process of its own sleep usleep nanosleep clock_nanosleep sched_yield let other
- * ranks go on; time is logical pthread_create                                                   the
- * child belongs to its parent's rank
+ * - exit, _exit, _Exit, quick_exit, abort, assert, err(3), error(3), pthread_exit: end a rank
+ * - atexit, on_exit, at_quick_exit: its handlers run at its end
+ * - getopt, getopt_long, getopt_long_only: with optind, opterr, optopt, optarg of its image
+ * - rand, random, drand48 and their families, strtok: as in a process of its own
+ * - sleep, usleep, nanosleep, clock_nanosleep, sched_yield: let other ranks go on; time is logical
+ * - pthread_create and OpenMP regions: the child belongs to its parent's rank
  *
  * Left to the machine: errno is a thread-local of the OS thread, which fibers share, so it must be
  * saved and restored at each switch. Not kept per rank: locale, working directory, umask,

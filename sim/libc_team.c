@@ -2,9 +2,8 @@
  *
  * The threads of a team outlive it: the runtime keeps them for the next region of the same OS
  * thread, which may be another rank's. So a team's thread belongs to a rank for the length of a
- * region only. The functions that gcc's code calls to run a region are exported here; for a rank,
- * the region's body is wrapped in one that says whose it is. (A program built with clang calls
- * another runtime, whose threads belong to the rank that first had them started.) */
+ * region only. The functions that compiled code calls to run a region, gcc's and clang's, are
+ * exported here; for a rank, the region's body is wrapped in one that says whose it is. */
 #include "sim/libc_common.h"
 
 #include "sim/clone.h"

@@ -7,12 +7,12 @@
  * itself stands in for that library.
  *
  * Three loaders:
- *   clone   our own (default): a fraction of a page table and two or three pages an image, 16,384
- * images within the kernel's default limits and any number beyond (sim/clone.h). dlopen  the
- * system's dynamic linker, one file in memory per image: for debuggers and whatever clone refuses.
- * About a hundred times slower, some thousands of images at most. Ranks on one OS thread each have
- * their own file and so their own thread-locals. shared  one image for all: no private globals. For
- * programs known to be clean and very large runs.
+ * - clone: our own (default). Two or three pages an image; 16,384 images within the kernel's
+ *   default limits, and any number beyond (sim/clone.h).
+ * - dlopen: the system's dynamic linker, one file in memory per image: for debuggers and whatever
+ *   clone refuses. About ten times slower, some thousands of images at most.
+ * - shared: one image for all, no private globals. For programs known to be clean and very large
+ *   runs.
  *
  * Not done: variables of the libraries a program names are shared by its ranks, as are libc's
  * locale, working directory, umask, environment and signal dispositions; dlsym and dladdr do not
