@@ -263,7 +263,7 @@ static void paint_leaves(struct scene *scene)
     const struct trace *trace = scene->trace;
     struct verdict *ranks = scene_allocate(scene, trace->ranks, sizeof *ranks);
     for (size_t k = 0; ranks && k < trace->gradient_count; k++)
-        if (trace->gradients[k].rank < trace->ranks)
+        if (trace->gradients[k].rank < trace->ranks && trace->gradients[k].index >= 0)
             verdict_take(&ranks[trace->gradients[k].rank], &trace->gradients[k]);
     for (size_t i = 0; ranks && i < scene->mark_count; i++) {
         struct mark *mark = &scene->marks[i];

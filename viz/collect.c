@@ -168,7 +168,7 @@ static void collect_marks(struct scene *scene, const bool *named)
     const struct trace *trace = scene->trace;
     bool *checked = scene_allocate(scene, trace->ranks, sizeof *checked);
     for (size_t i = 0; checked && i < trace->gradient_count; i++)
-        if (trace->gradients[i].rank < trace->ranks)
+        if (trace->gradients[i].rank < trace->ranks && trace->gradients[i].index >= 0)
             checked[trace->gradients[i].rank] = true;
     for (uint32_t rank = 0; rank < trace->ranks; rank++) {
         for (size_t i = trace->node_begin[rank]; i < trace->node_begin[rank + 1]; i++)
@@ -229,6 +229,63 @@ static void collect_edges(struct scene *scene)
         if (!chain)
             scene_add_link(scene, from, to, edge->type == EDGE_DATA ? LINK_DATA : LINK_ORDER);
     }
+}
+
+struct adjoint { /* a node of a backward pass, to be found by its forward node */
+    uint32_t forward, pass, node;
+};
+
+static int compare_adjoints(const void *a, const void *b)
+{
+    const struct adjoint *x = a, *y = b;
+    if (x->forward != y->forward)
+        return x->forward < y->forward ? -1 : 1;
+    return x->pass < y->pass ? -1 : x->pass > y->pass;
+}
+
+/* The first adjoint of a forward node, `count` when it has none. */
+static size_t find_adjoint(const struct adjoint *adjoints, size_t count, uint32_t forward)
+{
+    size_t low = 0, high = count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (adjoints[middle].forward < forward)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < count && adjoints[low].forward == forward ? low : count;
+}
+
+/* Cotangents flow along the forward edges, backwards. In program order the engine runs one node
+ * after the other and need not say so; these links do. */
+static void collect_transposed(struct scene *scene)
+{
+    const struct trace *trace = scene->trace;
+    struct adjoint *adjoints = scene_allocate(scene, trace->node_count, sizeof *adjoints);
+    size_t count = 0;
+    for (uint32_t i = 0; adjoints && i < trace->node_count; i++) {
+        const struct trace_node *node = &trace->nodes[i];
+        if (node->forward != TRACE_NO && scene->mark_of_node[i] != TRACE_NO && node->pass &&
+            mode_of(trace, node->rank, node->pass) == PASS_PROGRAM)
+            adjoints[count++] = (struct adjoint){node->forward, node->pass, i};
+    }
+    if (count)
+        qsort(adjoints, count, sizeof *adjoints, compare_adjoints);
+    for (size_t i = 0; i < trace->edge_count && count && !scene->exhausted; i++) {
+        const struct trace_edge *edge = &trace->edges[i];
+        if (edge->type != EDGE_DATA)
+            continue;
+        size_t to = find_adjoint(adjoints, count, edge->from);
+        for (; to < count && adjoints[to].forward == edge->from; to++) {
+            size_t from = find_adjoint(adjoints, count, edge->to);
+            for (; from < count && adjoints[from].forward == edge->to; from++)
+                if (adjoints[from].pass == adjoints[to].pass)
+                    scene_add_link(scene, scene->mark_of_node[adjoints[from].node],
+                                   scene->mark_of_node[adjoints[to].node], LINK_DATA);
+        }
+    }
+    free(adjoints);
 }
 
 /* When an operation, or the one that stands for a node, was issued: its place in the rank's program
@@ -410,41 +467,99 @@ static void link_leaves(struct scene *scene, const bool *left)
             leaf = i;
             continue;
         }
-        bool feeds = leaf != TRACE_NO && mark->shape != MARK_SEND &&
+        bool feeds = leaf != TRACE_NO && mark->shape != MARK_SEND && mark->shape != MARK_SEED &&
                      mark->rank == scene->marks[leaf].rank &&
-                     mark->pass == scene->marks[leaf].pass && mark->node != TRACE_NO &&
-                     !left[mark->node] && scene->trace->nodes[mark->node].state == STATE_COMPLETE;
+                     mark->pass == scene->marks[leaf].pass && mark->node != TRACE_NO && !left[i] &&
+                     scene->trace->nodes[mark->node].state == STATE_COMPLETE;
         if (feeds)
             scene_add_link(scene, i, leaf, LINK_DATA);
     }
 }
 
-/* Leaves and seeds: the ends of a backward pass. */
-static void collect_ends(struct scene *scene)
+/* A seed that nobody linked feeds what nothing else feeds. */
+static void link_seeds(struct scene *scene, const bool *entered, const bool *left)
+{
+    uint32_t seed = TRACE_NO;
+    for (int round = 0; round < 2; round++) { /* the seed may stand before or after what it feeds */
+        for (uint32_t k = 0; k < scene->mark_count; k++) {
+            uint32_t i = round ? k : (uint32_t)scene->mark_count - 1 - k;
+            const struct mark *mark = &scene->marks[i];
+            if (mark->shape == MARK_SEED && !left[i])
+                seed = i;
+            bool fed = seed != TRACE_NO && seed != i && mark->rank == scene->marks[seed].rank &&
+                       mark->pass == scene->marks[seed].pass && mark->shape == MARK_COMPUTE &&
+                       !entered[i];
+            if (fed)
+                scene_add_link(scene, seed, i, LINK_DATA);
+        }
+        seed = TRACE_NO;
+    }
+}
+
+static void find_ends(struct scene *scene, bool *entered, bool *left)
+{
+    for (size_t i = 0; i < scene->link_count; i++)
+        if (scene->links[i].kind == LINK_DATA) {
+            entered[scene->links[i].to] = true;
+            left[scene->links[i].from] = true;
+        }
+}
+
+/* Whether a forward node takes no value of another: an input. */
+static bool *find_inputs(struct scene *scene)
 {
     const struct trace *trace = scene->trace;
-    bool *entered = scene_allocate(scene, trace->node_count, sizeof *entered);
-    bool *left = scene_allocate(scene, trace->node_count, sizeof *left);
-    for (size_t i = 0; entered && left && i < trace->edge_count; i++) {
-        entered[trace->edges[i].to] |= trace->edges[i].type == EDGE_DATA;
-        left[trace->edges[i].from] |= trace->edges[i].type == EDGE_DATA;
-    }
-    if (!scene->exhausted)
-        link_leaves(scene, left);
-    for (size_t i = 0; entered && left && i < scene->mark_count; i++) {
+    bool *computed = scene_allocate(scene, trace->node_count, sizeof *computed);
+    for (size_t i = 0; computed && i < trace->edge_count; i++)
+        if (trace->edges[i].type == EDGE_DATA)
+            computed[trace->edges[i].to] = true;
+    for (size_t i = 0; computed && i < trace->node_count; i++)
+        computed[i] = !computed[i] && trace->nodes[i].kind == OP_COMPUTE;
+    return computed;
+}
+
+/* The engine has no nodes for inputs: a forward node that takes nothing is an operation on them,
+ * unless the trace names leaves of its own, in which case add_leaf made none. */
+static void shape_ends(struct scene *scene, const bool *input, const bool *left)
+{
+    const struct trace *trace = scene->trace;
+    bool *made = scene_allocate(scene, trace->ranks, sizeof *made);
+    for (size_t i = 0; made && i < scene->mark_count; i++)
+        if (scene->marks[i].shape == MARK_LEAF)
+            made[scene->marks[i].rank] = true;
+    for (size_t i = 0; made && i < scene->mark_count; i++) {
         struct mark *mark = &scene->marks[i];
         if (mark->node == TRACE_NO || mark->pass == 0 || mark->shape != MARK_COMPUTE)
             continue;
         const struct trace_node *node = &trace->nodes[mark->node];
         const char *name = trace_string(trace, node->name);
-        bool of_input = node->forward != TRACE_NO && !entered[node->forward];
-        if (strcmp(name, "seed") == 0)
-            mark->shape = MARK_SEED;
-        else if (!left[mark->node] && (of_input || strncmp(name, "dL/d", 4) == 0))
+        if (strcmp(name, "seed") == 0) {
+            mark->shape = MARK_SEED; /* a value, not an operation: never entered, yet there */
+            mark->never = false;
+        } else if (!left[i] &&
+                   (strncmp(name, "dL/d", 4) == 0 ||
+                    (!made[mark->rank] && node->forward != TRACE_NO && input[node->forward]))) {
             mark->shape = MARK_LEAF;
+        }
+    }
+    free(made);
+}
+
+/* Leaves and seeds: the ends of a backward pass. */
+static void collect_ends(struct scene *scene)
+{
+    bool *entered = scene_allocate(scene, scene->mark_count, sizeof *entered);
+    bool *left = scene_allocate(scene, scene->mark_count, sizeof *left);
+    bool *input = find_inputs(scene);
+    if (!scene->exhausted) {
+        find_ends(scene, entered, left);
+        shape_ends(scene, input, left);
+        link_leaves(scene, left);
+        link_seeds(scene, entered, left);
     }
     free(entered);
     free(left);
+    free(input);
 }
 
 /* Room for all there can be: what is not touched costs nothing, and growing would copy. */
@@ -472,12 +587,13 @@ void scene_collect(struct scene *scene)
     free(named);
     if (!scene->exhausted) {
         collect_edges(scene);
+        collect_transposed(scene);
+        collect_ends(scene);
         collect_sequence(scene);
         collect_messages(scene);
         if (scene->view == VIZ_BOTH)
             collect_adjoints(scene);
         collect_groups(scene);
-        collect_ends(scene);
     }
     scene->total = scene->mark_count;
 }

@@ -156,7 +156,7 @@ static const char *name_of_leaf(struct scene *scene, uint32_t rank)
         size_t k = 0;
         while (k < count && variables[k] != row->variable)
             k++;
-        if (row->rank != rank || k < count)
+        if (row->rank != rank || row->index < 0 || k < count)
             continue;
         variables[count++] = row->variable;
         size_t length = strlen(text);

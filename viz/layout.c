@@ -528,14 +528,15 @@ done:
     free(extra);
 }
 
-/* Marks of the lane strictly between the columns of a link that its straight line would cut: how
- * far up (negative) they reach. 0: none. */
+/* Whether a straight line would cut marks of the lane strictly between its columns: then how far up
+ * (negative) any mark there reaches, so that an arc clears them all. 0: it cuts none. */
 static double obstacle(const struct scene *scene, const struct grid *grid, const struct lane *lane,
                        const struct link *link)
 {
     const struct mark *from = &scene->marks[link->from], *to = &scene->marks[link->to];
     uint32_t low = lane->first, high = lane->end, scanned = 0;
     double top = 0;
+    bool cut = false;
     while (low < high) { /* the first place right of the start */
         uint32_t middle = low + (high - low) / 2;
         if (grid->places[middle].column <= from->column)
@@ -548,10 +549,10 @@ static double obstacle(const struct scene *scene, const struct grid *grid, const
         const struct mark *mark = &scene->marks[grid->places[low].mark];
         double t = (mark->x - from->x) / (to->x - from->x);
         double line = from->y + t * (to->y - from->y);
-        if (fabs(mark->y - line) < mark->height / 2 + 2)
-            top = fmin(top, fmin(mark->y - mark->height / 2, -1));
+        cut = cut || fabs(mark->y - line) < mark->height / 2 + 2;
+        top = fmin(top, fmin(mark->y - mark->height / 2, -1));
     }
-    return top;
+    return cut ? top : 0;
 }
 
 /* Curves over the obstacle; the points are relative to the middle of the lane until the lanes have

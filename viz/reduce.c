@@ -243,7 +243,14 @@ static void cut_to_neighbourhood(struct scene *scene, size_t limit)
     free(search.neighbour);
 }
 
-/* Ends of ranks for which nobody waits. */
+static bool is_alone(const struct scene *scene, size_t at)
+{
+    uint32_t rank = scene->marks[at].rank;
+    return scene->trace->ranks <= 64 && (at == 0 || scene->marks[at - 1].rank != rank) &&
+           (at + 1 == scene->mark_count || scene->marks[at + 1].rank != rank);
+}
+
+/* Ends of ranks for which nobody waits and which did something else to be seen. */
 static void drop_ends(struct scene *scene)
 {
     bool *keep = scene_allocate(scene, scene->mark_count, sizeof *keep);
@@ -251,7 +258,7 @@ static void drop_ends(struct scene *scene)
         return;
     size_t ends = 0;
     for (size_t i = 0; i < scene->mark_count; i++)
-        keep[i] = scene->marks[i].shape != MARK_END;
+        keep[i] = scene->marks[i].shape != MARK_END || is_alone(scene, i);
     for (size_t i = 0; i < scene->link_count; i++)
         keep[scene->links[i].to] = true;
     for (size_t i = 0; i < scene->mark_count; i++)

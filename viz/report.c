@@ -82,7 +82,10 @@ static void put_tiles(FILE *file, const struct viz_report_run *run)
         put_tile(file, "plain", grouped(counts.messages, text), "messages");
     }
     if (run->info->seconds > 0) {
-        snprintf(text, sizeof text, "%.3g s", run->info->seconds);
+        if (run->info->seconds < 0.1)
+            snprintf(text, sizeof text, "%.2g ms", 1000 * run->info->seconds);
+        else
+            snprintf(text, sizeof text, "%.3g s", run->info->seconds);
         put_tile(file, "plain", text, "wall time");
     }
     fputs("</ul>\n", file);
