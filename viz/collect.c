@@ -214,19 +214,12 @@ static enum pass_mode mode_of(const struct trace *trace, uint32_t rank, uint32_t
     return PASS_PROGRAM;
 }
 
-/* The edges between nodes. In program order the engine's chain of communications is left to
- * collect_sequence. */
 static void collect_edges(struct scene *scene)
 {
     for (size_t i = 0; i < scene->trace->edge_count; i++) {
         const struct trace_edge *edge = &scene->trace->edges[i];
         uint32_t from = scene->mark_of_node[edge->from], to = scene->mark_of_node[edge->to];
-        if (from == TRACE_NO || to == TRACE_NO || from == to)
-            continue;
-        const struct mark *a = &scene->marks[from], *b = &scene->marks[to];
-        bool chain = edge->type == EDGE_ORDER && communicates(a) && communicates(b) &&
-                     a->pass == b->pass && mode_of(scene->trace, a->rank, a->pass) == PASS_PROGRAM;
-        if (!chain)
+        if (from != TRACE_NO && to != TRACE_NO && from != to)
             scene_add_link(scene, from, to, edge->type == EDGE_DATA ? LINK_DATA : LINK_ORDER);
     }
 }
@@ -498,11 +491,11 @@ static void link_seeds(struct scene *scene, const bool *entered, const bool *lef
 
 static void find_ends(struct scene *scene, bool *entered, bool *left)
 {
-    for (size_t i = 0; i < scene->link_count; i++)
-        if (scene->links[i].kind == LINK_DATA) {
-            entered[scene->links[i].to] = true;
-            left[scene->links[i].from] = true;
-        }
+    for (size_t i = 0; i < scene->link_count; i++) {
+        entered[scene->links[i].to] |= scene->links[i].kind == LINK_DATA;
+        left[scene->links[i].from] =
+            true; /* a request is an order edge that stands for its message */
+    }
 }
 
 /* Whether a forward node takes no value of another: an input. */

@@ -561,6 +561,7 @@ static void make_arc(struct route *route, const struct mark *from, const struct 
                      double peak)
 {
     double start = from->y - from->height / 2, end = to->y - to->height / 2;
+    peak = fmin(peak, fmin(start, end) - 8);
     double control = (peak - 0.125 * (start + end)) / 0.75;
     route->points[0] = (struct route_point){from->x + from->width / 6, start};
     route->points[1] = (struct route_point){from->x + from->width / 6 + 18, control};
