@@ -388,15 +388,15 @@ static void test_prefixes(void)
 {
     uint64_t state = 7;
     struct trace *trace = random_trace(&state);
-    size_t size = 0, refused = 0;
+    size_t size = 0, refused = 0, tried = 0;
     char *text = trace ? sample_write(trace, "jsonl", &size) : NULL;
-    for (size_t length = 0; text && length < size; length++) {
+    for (size_t length = 0; text && length < size; length += 1 + length / 200, tried++) {
         struct failure failure = {0};
         struct trace *part = format_read_memory("part", text, length, &failure);
         refused += !part && failure.code == FAILURE_INPUT && failure.text[0];
         trace_free(part);
     }
-    tap_ok(refused > size / 2, "a file cut short inside a line is refused");
+    tap_ok(refused > tried / 2, "a file cut short inside a line is refused");
     trace_free(trace);
     free(text);
 }

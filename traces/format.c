@@ -9,6 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+static struct trace *read_ti(struct format_input *input)
+{
+    return format_ti_read(input, 1);
+}
+
 static const struct {
     struct format format;
     struct trace *(*read)(struct format_input *input);
@@ -21,6 +26,7 @@ static const struct {
     {{"csv", true, true, "pipeline schedules of PyTorch: rows are ranks, cells are actions"},
      format_csv_read,
      format_csv_write},
+    {{"ti", true, true, "time-independent traces, which SMPI replays"}, read_ti, format_ti_write},
     {{"chrome", false, true, "timeline for Perfetto and chrome://tracing"},
      NULL,
      format_chrome_write},
@@ -39,7 +45,19 @@ const struct format *format_by_name(const char *name)
     return NULL;
 }
 
-enum found { FOUND_JSONL, FOUND_CSV, FOUND_NONE };
+enum found { FOUND_JSONL, FOUND_CSV, FOUND_TI, FOUND_NONE };
+
+/* RANK ACTION: a number, blanks, a letter. */
+static bool is_ti(const unsigned char *data)
+{
+    while (isdigit(*data))
+        data++;
+    if (*data != ' ' && *data != '\t')
+        return false;
+    while (*data == ' ' || *data == '\t')
+        data++;
+    return isalpha(*data);
+}
 
 /* By the first bytes that are not blank. */
 static enum found recognise(const struct format_input *input)
@@ -52,6 +70,8 @@ static enum found recognise(const struct format_input *input)
         at++;
     if (data[at] == '{')
         return FOUND_JSONL;
+    if (data[at] == '#' || (isdigit(data[at]) && is_ti(data + at)))
+        return FOUND_TI;
     if (isdigit(data[at]) || data[at] == '(' || data[at] == ',' || data[at] == '"')
         return FOUND_CSV;
     return FOUND_NONE;
@@ -64,6 +84,8 @@ static struct trace *read_input(struct format_input *input)
         return format_jsonl_read(input);
     case FOUND_CSV:
         return format_csv_read(input);
+    case FOUND_TI:
+        return format_ti_read(input, 1);
     case FOUND_NONE:
         break;
     }

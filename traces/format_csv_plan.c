@@ -352,21 +352,6 @@ static bool derive(struct planner *planner)
     return true;
 }
 
-static bool world_add(struct planner *planner)
-{
-    uint32_t ranks = planner->table->ranks;
-    struct trace_comm world = {
-        .id = 1, .size = ranks, .parent = TRACE_NO, .adjoint_of = TRACE_NO, .name = "pipeline"};
-    world.members = malloc(ranks * sizeof *world.members);
-    if (!world.members)
-        return memory(planner);
-    for (uint32_t rank = 0; rank < ranks; rank++)
-        world.members[rank] = (int32_t)rank;
-    planner->comm = trace_add_comm(planner->trace, &world);
-    free(world.members);
-    return planner->comm != TRACE_NO || memory(planner);
-}
-
 static bool planner_init(struct planner *planner)
 {
     size_t ranks = planner->table->ranks;
@@ -380,7 +365,10 @@ static bool planner_init(struct planner *planner)
     planner->done = calloc(planner->table->action_count + 1, sizeof *planner->done);
     bool all = planner->batches && planner->next && planner->end && planner->ready &&
                planner->awake && planner->turn && planner->turn_next && planner->done;
-    return all ? world_add(planner) : memory(planner);
+    if (!all)
+        return memory(planner);
+    planner->comm = format_world_add(planner->table->input, planner->trace, "pipeline");
+    return planner->comm != TRACE_NO;
 }
 
 bool csv_plan(struct csv_table *table, struct trace *trace)

@@ -215,6 +215,23 @@ struct trace *format_finish(struct format_input *input, struct trace *trace)
     return NULL;
 }
 
+uint32_t format_world_add(struct format_input *input, struct trace *trace, const char *name)
+{
+    struct trace_comm world = {
+        .id = 1, .size = trace->ranks, .parent = TRACE_NO, .adjoint_of = TRACE_NO};
+    uint32_t index = TRACE_NO;
+    snprintf(world.name, sizeof world.name, "%s", name);
+    world.members = malloc(trace->ranks * sizeof *world.members);
+    for (uint32_t rank = 0; world.members && rank < trace->ranks; rank++)
+        world.members[rank] = (int32_t)rank;
+    if (world.members)
+        index = trace_add_comm(trace, &world);
+    free(world.members);
+    if (index == TRACE_NO)
+        format_no_memory(input);
+    return index;
+}
+
 uint32_t format_identity(const char *text, size_t length)
 {
     uint32_t hash = 0x811c9dc5u;

@@ -70,6 +70,9 @@ const char *format_base_name(const char *path);
 /* Finishes and checks `trace`; frees it and returns NULL when it breaks a rule (named after the
  * input). */
 struct trace *format_finish(struct format_input *input, struct trace *trace);
+/* Adds communicator 1 of all ranks; its index, TRACE_NO (and FAILURE_INTERNAL) when memory ran out.
+ */
+uint32_t format_world_add(struct format_input *input, struct trace *trace, const char *name);
 /* Hash of a text that names what an operation moves; never 0. */
 uint32_t format_identity(const char *text, size_t length);
 /* The number of the basic type with this name (as trace_type_name spells it), 0 if none. */

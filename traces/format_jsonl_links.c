@@ -48,18 +48,10 @@ static bool world_add(struct jsonl_reader *reader)
     struct trace *trace = reader->trace;
     if (format_index_find(&reader->comm_ids, 1))
         return true;
-    struct trace_comm world = {
-        .id = 1, .size = trace->ranks, .parent = TRACE_NO, .adjoint_of = TRACE_NO, .name = "world"};
-    world.members = malloc(trace->ranks * sizeof *world.members);
-    if (!world.members)
-        return format_no_memory(reader->input);
-    for (uint32_t rank = 0; rank < trace->ranks; rank++)
-        world.members[rank] = (int32_t)rank;
-    uint32_t index = trace_add_comm(trace, &world);
-    free(world.members);
+    uint32_t index = format_world_add(reader->input, trace, "world");
     bool done = index != TRACE_NO && format_index_add(reader->input, &reader->comm_ids, 1, index);
     format_index_sort(&reader->comm_ids);
-    return done || format_no_memory(reader->input);
+    return done;
 }
 
 /* communicator, request and node of every operation */
