@@ -269,10 +269,11 @@ static int connect_file(struct store *store, struct failure *failure)
 {
     int flags = store->mode == STORE_WRITE ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
                                            : SQLITE_OPEN_READWRITE;
-    int code = sqlite3_open_v2(store->path, &store->db, flags, NULL);
+    int code = sqlite3_open_v2(store->path, &store->db, flags | SQLITE_OPEN_NOMUTEX, NULL);
     if (code != SQLITE_OK && store->mode == STORE_READ) { /* a read-only place */
         sqlite3_close(store->db);
-        code = sqlite3_open_v2(store->path, &store->db, SQLITE_OPEN_READONLY, NULL);
+        code = sqlite3_open_v2(store->path, &store->db, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX,
+                               NULL);
     }
     if (!store->db)
         return failure_set(failure, FAILURE_INTERNAL, "%s: out of memory", store->path);
@@ -285,9 +286,8 @@ static int connect_file(struct store *store, struct failure *failure)
     sqlite3_busy_timeout(store->db, BUSY_MS);
     sqlite3_create_function(store->db, "lives", 1, SQLITE_UTF8, NULL, sql_lives, NULL, NULL);
     sqlite3_create_function(store->db, "this_host", 0, SQLITE_UTF8, NULL, sql_host, NULL, NULL);
-    return store_exec(store,
-                      "PRAGMA foreign_keys=ON; PRAGMA cache_size=-65536",
-                      failure);
+    return store_exec(
+        store, "PRAGMA foreign_keys=ON; PRAGMA page_size=8192; PRAGMA cache_size=-65536", failure);
 }
 
 struct store *store_open(const char *path, enum store_mode mode, struct failure *failure)

@@ -27,7 +27,7 @@ enum store_mode {
     STORE_WRITE, /* created if absent, migrated if old */
 };
 
-/* NULL with a sentence that names the path. */
+/* NULL with a sentence that names the path. One thread at a time may use a store. */
 struct store *store_open(const char *path, enum store_mode mode, struct failure *failure);
 void store_close(struct store *store); /* NULL is fine */
 /* For SELECTs of the command line. */

@@ -87,25 +87,39 @@ static int64_t field(const struct column *column, const void *row)
     }
 }
 
+static int64_t id_of(const struct column *column, int64_t value, const struct store_ids *ids)
+{
+    switch (column->type) {
+    case COLUMN_OP:
+        return value + ids->first_op;
+    case COLUMN_NODE:
+        return value + ids->first_node;
+    case COLUMN_SITE:
+        return ids->sites[value];
+    case COLUMN_STRING:
+        return ids->strings[value];
+    default:
+        return value;
+    }
+}
+
 void store_bind(sqlite3_stmt *statement, int first, const struct column *columns, size_t count,
-                const void *row, const struct store_ids *ids)
+                const void *row, const struct store_ids *ids, struct store_bound *bound)
 {
     for (size_t i = 0; i < count; i++) {
-        int at = first + (int)i;
         int64_t value = field(&columns[i], row);
         if (value == columns[i].none) {
-            sqlite3_bind_null(statement, at);
+            if (bound->states[i] == BOUND_NULL)
+                continue;
+            sqlite3_bind_null(statement, first + (int)i);
+            bound->states[i] = BOUND_NULL;
             continue;
         }
-        if (columns[i].type == COLUMN_OP)
-            value += ids->first_op;
-        else if (columns[i].type == COLUMN_NODE)
-            value += ids->first_node;
-        else if (columns[i].type == COLUMN_SITE)
-            value = ids->sites[value];
-        else if (columns[i].type == COLUMN_STRING)
-            value = ids->strings[value];
-        sqlite3_bind_int64(statement, at, value);
+        if (bound->states[i] == BOUND_NUMBER && bound->values[i] == value)
+            continue;
+        sqlite3_bind_int64(statement, first + (int)i, id_of(&columns[i], value, ids));
+        bound->states[i] = BOUND_NUMBER;
+        bound->values[i] = value;
     }
 }
 

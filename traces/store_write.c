@@ -222,6 +222,7 @@ static void write_ops(struct writer *writer)
 {
     const struct trace *trace = writer->trace;
     char sql[1024];
+    struct store_bound bound = {0};
     insert_sql(sql, sizeof sql, "INSERT INTO ops(op_id,run_id", store_op_columns,
                store_op_column_count);
     if (!begin_table(writer, sql))
@@ -230,7 +231,7 @@ static void write_ops(struct writer *writer)
     for (size_t i = 0; i < trace->op_count; i++) {
         bind_number(writer, 1, writer->ids.first_op + (int64_t)i);
         store_bind(writer->insert, 3, store_op_columns, store_op_column_count, &trace->ops[i],
-                   &writer->ids);
+                   &writer->ids, &bound);
         if (!row(writer))
             break;
     }
@@ -345,6 +346,7 @@ static void write_nodes(struct writer *writer)
 {
     const struct trace *trace = writer->trace;
     char sql[512];
+    struct store_bound bound = {0};
     insert_sql(sql, sizeof sql, "INSERT INTO nodes(node_id,run_id", store_node_columns,
                store_node_column_count);
     if (!begin_table(writer, sql))
@@ -353,7 +355,7 @@ static void write_nodes(struct writer *writer)
     for (size_t i = 0; i < trace->node_count; i++) {
         bind_number(writer, 1, writer->ids.first_node + (int64_t)i);
         store_bind(writer->insert, 3, store_node_columns, store_node_column_count, &trace->nodes[i],
-                   &writer->ids);
+                   &writer->ids, &bound);
         if (!row(writer))
             break;
     }
