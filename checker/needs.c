@@ -4,8 +4,6 @@
 
 #include <stdlib.h>
 
-enum { REQUESTS_STACK = 64 };
-
 struct need_list {
     uint32_t *keys;
     size_t count, room;
@@ -19,20 +17,12 @@ static void add_need(struct need_list *list, int64_t key)
     list->keys[list->count++] = (uint32_t)key;
 }
 
+/* Who waits for any of several is not held back by one of them. */
 static void add_requests(struct check_needs *needs, uint32_t wait, struct need_list *list)
 {
-    const struct trace *trace = needs->plan->context->trace;
-    uint32_t few[REQUESTS_STACK], *starts = few;
-    size_t count = trace_op_requests(trace, wait, few, REQUESTS_STACK);
-    if (count > REQUESTS_STACK) {
-        starts = check_new(count, sizeof *starts);
-        count = trace_op_requests(trace, wait, starts, count);
-    }
-    for (size_t i = 0; i < count; i++)
-        if (starts[i] < trace->op_count)
-            add_need(list, check_plan_need(needs->plan, needs->model, starts[i]));
-    if (starts != few)
-        free(starts);
+    uint32_t start;
+    for (size_t i = 0; (start = plan_request(needs->plan, wait, i)) != TRACE_NO; i++)
+        add_need(list, check_plan_need(needs->plan, needs->model, start));
 }
 
 static void gather_needs(struct check_needs *needs)
@@ -43,9 +33,9 @@ static void gather_needs(struct check_needs *needs)
     needs->need_begin = check_new(ops + 1, sizeof *needs->need_begin);
     for (uint32_t op = 0; op < ops; op++) {
         needs->need_begin[op] = (uint32_t)list.count;
-        if (plan->steps[op].action == PLAN_WAIT_ALL)
+        if (plan->steps[op].action == PLAN_WAIT_ONE || plan->steps[op].action == PLAN_WAIT_ALL)
             add_requests(needs, op, &list);
-        else if (!plan->steps[op].starts)
+        else if (plan->steps[op].action != PLAN_WAIT_ANY && !plan->steps[op].starts)
             add_need(&list, check_plan_need(plan, needs->model, op));
     }
     needs->need_begin[ops] = (uint32_t)list.count;

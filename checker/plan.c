@@ -183,13 +183,15 @@ static bool is_spun(const struct trace *trace, uint32_t op)
            trace->ops[op - 1].kind == test->kind && trace->ops[op - 1].site == test->site;
 }
 
-static struct plan_step wait_step(const struct trace *trace, uint32_t op)
+/* Before: the step's target is the first row of the wait's requests, TRACE_NO where it has none. */
+static struct plan_step wait_step(const struct trace *trace, uint32_t op, uint32_t row)
 {
-    uint32_t only[2];
     const struct trace_op *wait = &trace->ops[op];
-    size_t count = wait->flags & OP_INACTIVE ? 0 : trace_op_requests(trace, op, only, 2);
-    struct plan_step step = {.action = PLAN_PASS, .target = op};
-    if (count == 0)
+    struct plan_step step = {.action = PLAN_PASS, .target = row};
+    bool several =
+        row != TRACE_NO && row + 1 < trace->wait_count && trace->waits[row + 1].wait == op;
+    uint32_t first = row == TRACE_NO ? wait->request : trace->waits[row].start;
+    if (wait->flags & OP_INACTIVE || first == TRACE_NO)
         return step;
     switch (wait->kind) {
     case OP_WAIT:
@@ -198,15 +200,17 @@ static struct plan_step wait_step(const struct trace *trace, uint32_t op)
         break;
     case OP_WAITANY:
     case OP_WAITSOME:
-        step.action = count == 1 ? PLAN_WAIT_ALL : PLAN_WAIT_ANY;
+        step.action = PLAN_WAIT_ANY;
         break;
     default:
         step.action =
-            wait->state == STATE_COMPLETE && trace->ops[only[0]].request == op && is_spun(trace, op)
+            wait->state == STATE_COMPLETE && trace->ops[first].request == op && is_spun(trace, op)
                 ? PLAN_WAIT_ANY
                 : PLAN_PASS;
         break;
     }
+    if (!several && step.action != PLAN_PASS)
+        step = (struct plan_step){.action = PLAN_WAIT_ONE, .target = first};
     return step;
 }
 
@@ -229,6 +233,16 @@ static struct plan_step collective_step(const struct trace_op *op, uint32_t slot
     return step;
 }
 
+/* Where each wait's requests begin: rows are sorted by wait. */
+static void find_rows(struct check_plan *plan)
+{
+    const struct trace *trace = plan->context->trace;
+    for (size_t op = 0; op < trace->op_count; op++)
+        plan->steps[op].target = TRACE_NO;
+    for (size_t row = trace->wait_count; row-- > 0;)
+        plan->steps[trace->waits[row].wait].target = (uint32_t)row;
+}
+
 static void compile_step(struct check_plan *plan, size_t position, const uint32_t *match,
                          const uint32_t *slot)
 {
@@ -237,6 +251,7 @@ static void compile_step(struct check_plan *plan, size_t position, const uint32_
     const struct trace_op *op = &trace->ops[index];
     bool planned = trace->outcome == OUTCOME_IMPORTED;
     struct plan_step *step = &plan->steps[index];
+    uint32_t row = step->target;
     *step = (struct plan_step){.action = PLAN_PASS, .target = TRACE_NO};
     switch (check_class(op)) {
     case CLASS_SEND:
@@ -257,7 +272,7 @@ static void compile_step(struct check_plan *plan, size_t position, const uint32_
         *step = collective_step(op, slot[index]);
         break;
     case CLASS_WAIT:
-        *step = wait_step(trace, index);
+        *step = wait_step(trace, index, row);
         break;
     default:
         break;
@@ -387,6 +402,7 @@ void check_plan_init(struct check_plan *plan, const struct check_context *contex
             match[i] = trace->ops[i].match;
     }
     plan->steps = check_new(trace->op_count, sizeof *plan->steps);
+    find_rows(plan);
     for (size_t position = 0; position < trace->op_count; position++)
         compile_step(plan, position, match, slot);
     if (options->backward_only)

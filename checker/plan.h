@@ -24,14 +24,15 @@ enum plan_action {
     PLAN_RECEIVE,
     PLAN_PROBE, /* waits for a message to be there; takes none */
     PLAN_COLLECTIVE,
-    PLAN_WAIT_ALL, /* target: the wait op */
+    PLAN_WAIT_ONE, /* target: the op that started it */
+    PLAN_WAIT_ALL, /* target: first row in the trace's waits */
     PLAN_WAIT_ANY
 };
 
 struct plan_step {
     uint8_t action;  /* enum plan_action */
     bool starts;     /* completes through a request: the rank goes on at once */
-    uint32_t target; /* partner op, or slot, or the one start waited for; TRACE_NO: none */
+    uint32_t target; /* partner op or slot, TRACE_NO: none; for waits see above */
 };
 
 struct check_plan {
@@ -73,6 +74,17 @@ static inline size_t plan_bundle_key(const struct check_plan *plan, uint32_t bun
 static inline size_t plan_key_count(const struct check_plan *plan)
 {
     return plan->context->trace->op_count + plan->slot_count + plan->bundle_count;
+}
+/* The i-th start a wait waits for, TRACE_NO past the end. */
+static inline uint32_t plan_request(const struct check_plan *plan, uint32_t wait, size_t i)
+{
+    const struct trace *trace = plan->context->trace;
+    const struct plan_step *step = &plan->steps[wait];
+    if (step->action == PLAN_WAIT_ONE)
+        return i == 0 ? step->target : TRACE_NO;
+    size_t row = step->target + i;
+    return row < trace->wait_count && trace->waits[row].wait == wait ? trace->waits[row].start
+                                                                     : TRACE_NO;
 }
 /* For a send, receive, probe or collective; waits need what their requests need. */
 int64_t check_plan_need(const struct check_plan *plan, enum check_model model, uint32_t op);

@@ -92,56 +92,34 @@ static int64_t lack_of(const struct machine *machine, uint32_t op)
     return key >= 0 && machine->waiting[key] == KEY_DONE ? PLAN_NEEDS_NOTHING : key;
 }
 
-enum { REQUESTS_STACK = 64 };
-
-/* Which requests a wait names; `few` is used when they fit, else the result must be freed. */
-static uint32_t *requests_of(const struct trace *trace, uint32_t wait, uint32_t *few, size_t *count)
+/* For a wait: the key of a request that is not complete, where it must wait for it. One that needs
+ * any request is put on the list of each of them. */
+static int64_t lack_of_wait(struct machine *machine, uint32_t rank, uint32_t wait, bool registering)
 {
-    *count = trace_op_requests(trace, wait, few, REQUESTS_STACK);
-    if (*count <= REQUESTS_STACK)
-        return few;
-    uint32_t *all = check_new(*count, sizeof *all);
-    *count = trace_op_requests(trace, wait, all, *count);
-    return all;
-}
-
-/* For a wait: the key of the first request (all) or of every request (any: registered here) that is
- * not complete. */
-static int64_t lack_of_wait(struct machine *machine, uint32_t rank, uint32_t wait, bool any,
-                            bool registering)
-{
-    uint32_t few[REQUESTS_STACK];
-    size_t count;
-    uint32_t *starts = requests_of(machine->trace, wait, few, &count);
+    const struct check_plan *plan = machine->plan;
+    bool any = plan->steps[wait].action == PLAN_WAIT_ANY;
     int64_t lack = PLAN_NEEDS_NOTHING;
-    for (size_t i = 0; i < count; i++) {
-        int64_t key =
-            starts[i] < machine->trace->op_count ? lack_of(machine, starts[i]) : PLAN_NEEDS_NOTHING;
-        if (any && key == PLAN_NEEDS_NOTHING) {
-            lack = PLAN_NEEDS_NOTHING;
-            break;
-        }
-        if (key == PLAN_NEEDS_NOTHING || lack != PLAN_NEEDS_NOTHING)
-            continue;
-        lack = key;
-        if (!any)
-            break;
+    uint32_t start;
+    for (size_t i = 0; (start = plan_request(plan, wait, i)) != TRACE_NO; i++) {
+        int64_t key = lack_of(machine, start);
+        if (any == (key == PLAN_NEEDS_NOTHING))
+            return key;
+        lack = lack == PLAN_NEEDS_NOTHING ? key : lack;
     }
-    for (size_t i = 0; i < count && any && registering && lack != PLAN_NEEDS_NOTHING; i++) {
-        int64_t key = lack_of(machine, starts[i]);
+    for (size_t i = 0; any && registering && (start = plan_request(plan, wait, i)) != TRACE_NO;
+         i++) {
+        int64_t key = lack_of(machine, start);
         if (key >= 0)
             wait_on(machine, (size_t)key, rank);
     }
-    if (starts != few)
-        free(starts);
     return lack;
 }
 
 static int64_t lack_at(struct machine *machine, uint32_t rank, uint32_t op, bool registering)
 {
     const struct plan_step *step = &machine->plan->steps[op];
-    if (step->action == PLAN_WAIT_ALL || step->action == PLAN_WAIT_ANY)
-        return lack_of_wait(machine, rank, op, step->action == PLAN_WAIT_ANY, registering);
+    if (step->action >= PLAN_WAIT_ONE)
+        return lack_of_wait(machine, rank, op, registering);
     return step->starts ? PLAN_NEEDS_NOTHING : lack_of(machine, op);
 }
 
