@@ -53,9 +53,9 @@ tools    := $(stub) $(public) $(BUILD)/simcc
 
 all: $(BUILD)/simrun $(tools)
 
-$(BUILD)/simrun: $(objects)
+$(BUILD)/simrun: $(objects) sim/exports.list
 	@echo "link $@"
-	$Q$(CC) $(ALLFLAGS) -rdynamic -o $@ $^ $(LIBS)
+	$Q$(CC) $(ALLFLAGS) -Wl,--dynamic-list=sim/exports.list -o $@ $(objects) $(LIBS)
 
 $(BUILD)/obj/%.o: %.c
 	@mkdir -p $(@D)

@@ -1,0 +1,99 @@
+#!/bin/sh
+# Programs given to simrun in every form, and what it says of files it cannot use.
+cd "$(dirname "$0")/.." || exit 1
+build=${BUILD:-build}
+simrun=${SIMRUN:-$build/simrun}
+folder=$(mktemp -d) || exit 1
+trap 'rm -rf "$folder"' EXIT
+SIMRUN_CACHE=$folder/cache
+export SIMRUN_CACHE
+count=0
+ok() { # status name
+    count=$((count + 1))
+    if [ "$1" -eq 0 ]; then echo "ok $count - $2"; else echo "not ok $count - $2"; sed 's/^/# /' "$folder/said"; fi
+}
+run() { # arguments of simrun; what it says is kept
+    timeout 60 "$simrun" --db none --record none "$@" >"$folder/said" 2>&1
+}
+says() { grep -q -- "$1" "$folder/said"; }
+refused() { # exit status, words, name, arguments...
+    expected=$1 words=$2 name=$3
+    shift 3
+    run "$@"
+    [ $? -eq "$expected" ] && says "$words"
+    ok $? "$name"
+}
+
+echo "TAP version 13"
+cat >"$folder/sum.c" <<'END'
+#include <mpi.h>
+#include <stdio.h>
+#include <unistd.h>
+static int mine = 1;
+#ifdef THREAD_LOCAL
+static _Thread_local int own = 1;
+#else
+static int own = 1;
+#endif
+int main(int argc, char **argv)
+{
+    int rank, sum, size, option;
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    while ((option = getopt(argc, argv, "x:")) == 'x')
+        MPI_Barrier(MPI_COMM_WORLD);
+    mine += rank, own += rank;
+    MPI_Barrier(MPI_COMM_WORLD);
+    mine = (mine + own) / 2;
+    MPI_Reduce(&mine, &sum, 1, MPI_INT, MPI_SUM, 0, MPI_COMM_WORLD);
+    if (rank == 0)
+        printf("sum %d after %d words\n", sum, optind);
+    MPI_Finalize();
+    return 0;
+}
+END
+"$build/simcc" -DTHREAD_LOCAL -o "$folder/sum" "$folder/sum.c" &&
+    "$build/simcc" -pie -o "$folder/sum-pie" "$folder/sum.c" &&
+    "$build/simcc" -pie -s -DTHREAD_LOCAL -o "$folder/sum-local" "$folder/sum.c"
+ok $? "simcc builds a program in three forms"
+for form in sum.c sum sum-pie; do
+    for option in --loader=clone --loader=dlopen --os-threads; do
+        run -n 5 $option "$folder/$form" -x 1 -x 2 && says '^sum 15 after 5 words$'
+        ok $? "$form runs with $option"
+    done
+done
+run -n 5 --os-threads "$folder/sum-local" && says '^sum 15 after 1 words$'
+ok $? "an executable with thread-locals runs on OS threads"
+refused 3 '--os-threads' "and is told so on fibers" -n 5 "$folder/sum-local"
+
+# A library of the program has a function by a name that the launcher has, too.
+cat >"$folder/own.c" <<'END'
+int failure_set(void) { return 41; }
+int own(void) { return failure_set() + 1; }
+END
+cat >"$folder/user.c" <<'END'
+#include <stdio.h>
+int own(void);
+int main(void) { return printf("own %d\n", own()) < 0; }
+END
+${CC:-cc} -shared -fPIC -fno-inline -o "$folder/libown.so" "$folder/own.c" &&
+    "$build/simcc" -o "$folder/user" "$folder/user.c" -L"$folder" -lown -Wl,-rpath,'$ORIGIN'
+run -n 2 "$folder/user"
+says '^own 42$'
+ok $? "a library of the program calls its own functions, whatever the launcher's are called"
+
+echo text >"$folder/text"
+echo 'int main(void) { return nonsense; }' >"$folder/broken.c"
+echo 'int answer(void) { return 42; }' >"$folder/mainless.c"
+head -c 1000 "$folder/sum" >"$folder/cut.so"
+refused 3 "text: not an ELF" "a text file is not a program" -n 2 "$folder/text"
+refused 3 "truncated" "nor is a part of one" -n 2 "$folder/cut.so"
+refused 3 "no main" "nor is a source without main" -n 2 "$folder/mainless.c"
+refused 3 "broken.c:1:.*nonsense" "a compiler's message is passed on" -n 2 "$folder/broken.c"
+refused 3 "No such file" "a file that is not there is named" -n 2 "$folder/absent.c"
+refused 2 "ranks" "no ranks are no run" -n 0 "$folder/sum.c"
+refused 2 "ranks" "nor are ten million" -n 10000000 "$folder/sum.c"
+SIMRUN_CACHE=/dev/null/cache
+refused 5 "/dev/null/cache.*SIMRUN_CACHE" "a cache that cannot be written is named, with the remedy" -n 2 "$folder/sum.c"
+echo "1..$count"
