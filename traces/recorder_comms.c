@@ -115,20 +115,24 @@ static uint64_t members_hash(const struct recorder_comm *comm)
     return comm->size == comm->local_size ? local : local + remote;
 }
 
+static bool is_known(const struct recorder_rank *me, uint64_t id)
+{
+    for (const struct recorder_comm *known = me->comm_list; known; known = known->next)
+        if (known->id == id)
+            return true;
+    return false;
+}
+
 static uint64_t make_id(const struct recorder_rank *me, const struct recorder_comm *comm,
                         const struct recorder_comm *parent, uint32_t label)
 {
     bool inter = comm->size != comm->local_size;
     uint64_t base = mix(members_hash(comm), parent && !inter ? parent->id : 0);
     base = mix(base, label);
-    uint64_t id = base;
-    for (const struct recorder_comm *known = me->comm_list; known; known = known->next)
-        if (known->id ==
-            id) { /* made the same way before: the list is newest first, so start over */
-            id = mix(id, 1);
-            known = me->comm_list;
-        }
-    return id | 1;
+    uint64_t id = base | 1;  /* never 0 */
+    while (is_known(me, id)) /* made the same way before */
+        id = mix(id, 1) | 1;
+    return id;
 }
 
 static void write_members(struct recorder_rank *me, const struct recorder_comm *comm)
