@@ -2,7 +2,7 @@
 #
 #   make            build/simrun and the libraries beside it
 #   make demo       install what is missing, build, run good and bad scenarios, write a report
-#   make test       the whole test-suite (TAP, prove)
+#   make test       the whole test-suite (TAP, prove);  make test-peers compares with Open MPI and MPICH
 #   make bench      figures against Open MPI and MPICH, as ratios in one run
 #   make format     rewrite the sources in house style;  make format-check only looks
 #   make install    PREFIX=/usr/local DESTDIR=
@@ -119,6 +119,9 @@ check: check-programs
 
 bench: all
 	@sh bench/run.sh $(BUILD)
+# The same MPI programs must say the same here and under Debian's Open MPI and MPICH.
+test-peers: all
+	@SIMRUN=$(BUILD)/simrun PEERS=build/peers prove -e '' tests/peers/compare.sh
 
 catalogue: all
 	@$(BUILD)/simrun catalogue
@@ -145,5 +148,5 @@ clean:
 
 include collectives/peers.mk
 -include $(shell find $(BUILD)/obj -name '*.d' 2>/dev/null)
-.PHONY: all install demo test check check-programs bench catalogue format format-check help clean
+.PHONY: all install demo test test-peers check check-programs bench catalogue format format-check help clean
 .SECONDARY:
