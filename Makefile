@@ -146,7 +146,7 @@ help:
 clean:
 	rm -rf build
 
-include collectives/peers.mk
+include collectives/peers.mk traces/preload.mk
 -include $(shell find $(BUILD)/obj -name '*.d' 2>/dev/null)
 .PHONY: all install demo test test-peers check check-programs bench catalogue format format-check help clean
 .SECONDARY:

@@ -60,4 +60,7 @@ struct trace *recording_load(const struct recording *recording,
 /* The same from rank files that libsimrecord.so wrote. */
 struct trace *recording_load_files(const char *const *paths, size_t count, struct failure *failure);
 
+/* The same from all rank files (*.simrec) of a folder. */
+struct trace *recording_load_folder(const char *folder, struct failure *failure);
+
 #endif

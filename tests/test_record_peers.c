@@ -1,0 +1,115 @@
+/* The recorder preloaded on a real MPI: Debian's Open MPI and MPICH, when they are there (make
+ * peers). */
+#include "tests/tap.h"
+
+#include "traces/recording.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+enum { TESTS = 11 };
+
+static const struct peer {
+    const char *name, *launch, *preload;
+} peers[] = {
+    {"openmpi", "mpirun.openmpi --allow-run-as-root --oversubscribe -n 4",
+     "-x SIMRUN_TRACE_DIR -x LD_PRELOAD="},
+    {"mpich", "mpirun.mpich -n 4", "-genv LD_PRELOAD "},
+};
+
+static bool run(const char *format, ...) __attribute__((format(printf, 1, 2)));
+static bool run(const char *format, ...)
+{
+    char command[4096];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(command, sizeof command, format, arguments);
+    va_end(arguments);
+    return system(command) == 0;
+}
+
+static const struct trace_op *nth(const struct trace *trace, uint32_t rank, enum op_kind kind,
+                                  int n)
+{
+    static const struct trace_op none = {.match = TRACE_NO, .comm = TRACE_NO, .site = TRACE_NO};
+    for (size_t i = trace->rank_begin[rank]; i < trace->rank_begin[rank + 1]; i++)
+        if (trace->ops[i].kind == kind && n-- == 0)
+            return &trace->ops[i];
+    return &none;
+}
+
+static void judge(const struct peer *peer, const struct trace *trace)
+{
+    const struct trace_op *send = nth(trace, 1, OP_ISEND, 0), *receive = nth(trace, 2, OP_IRECV, 0);
+    tap_ok(send->match < trace->op_count && &trace->ops[send->match] == receive,
+           "%s: messages are matched across rank files", peer->name);
+    tap_ok(send->type == 0x214 && send->count == 3 && send->signature == receive->signature,
+           "%s: a derived type is known by what it is made of", peer->name);
+    tap_ok(receive->state == STATE_COMPLETE && receive->count_matched == 3 &&
+               receive->request < trace->op_count,
+           "%s: a wait completes what was started", peer->name);
+    bool matched = true;
+    for (int i = 0; i < 3; i++) {
+        const struct trace_op *any = nth(trace, 0, OP_RECV, i);
+        matched = matched && any->peer == TRACE_ANY && any->peer_matched >= 1 &&
+                  any->tag_matched == 10 + any->peer_matched &&
+                  any->count_matched == any->peer_matched;
+    }
+    tap_ok(matched, "%s: wildcards keep what they matched", peer->name);
+    const struct trace_op *sum = nth(trace, 3, OP_ALLREDUCE, 0);
+    const struct trace_comm *comm =
+        sum->comm < trace->comm_count ? &trace->comms[sum->comm] : &trace->comms[0];
+    tap_ok(sum->reduce_op == 0x23 && sum->comm == nth(trace, 1, OP_ALLREDUCE, 0)->comm &&
+               comm->size == 2 && comm->members && comm->members[0] == 3,
+           "%s: members agree on a communicator", peer->name);
+    char site[512];
+    trace_site_text(trace, send->site, site, sizeof site);
+    tap_ok(strstr(site, "peer_record.c:"), "%s: call sites are file and line: %s", peer->name,
+           site);
+    tap_ok(trace->rank_info[3].finalized && trace->rank_info[3].state == RANK_FINISHED,
+           "%s: ranks ended in order", peer->name);
+}
+
+static void with(const struct peer *peer)
+{
+    struct failure failure = {0};
+    char folder[] = "/tmp/simrun-peer-XXXXXX", library[256], launch[1024];
+    snprintf(library, sizeof library, "build/peers/%s/libsimrecord.so", peer->name);
+    if (access(library, R_OK) != 0 ||
+        !run("command -v mpirun.%s mpicc.%s >/dev/null 2>&1", peer->name, peer->name) ||
+        !mkdtemp(folder)) {
+        tap_skip(TESTS, "%s or %s is absent (make peers)", peer->name, library);
+        return;
+    }
+    setenv("SIMRUN_TRACE_DIR", folder, 1);
+    snprintf(launch, sizeof launch, "timeout 60 %s %s$PWD/%s", peer->launch, peer->preload,
+             library);
+    tap_ok(run("mpicc.%s -w -g -O0 -o %s/program tests/programs/peer_record.c", peer->name, folder) &&
+               run("%s %s/program >%s/out 2>&1", launch, folder, folder),
+           "%s: a program runs with the recorder preloaded", peer->name);
+    struct trace *trace = recording_load_folder(folder, &failure);
+    tap_ok(trace && trace->ranks == 4, "%s: its rank files are merged: %s", peer->name,
+           failure.text);
+    if (trace)
+        judge(peer, trace);
+    else
+        tap_skip(7, "nothing was merged");
+    trace_free(trace);
+    run("rm -f %s/*.simrec; %s %s/program crash >%s/out 2>&1", folder, launch, folder, folder);
+    trace = recording_load_folder(folder, &failure);
+    tap_ok(trace && nth(trace, 1, OP_ALLREDUCE, 0)->state == STATE_COMPLETE &&
+               !trace->rank_info[1].finalized,
+           "%s: what a rank did before it died is there: %s", peer->name, failure.text);
+    tap_ok(trace && nth(trace, 0, OP_BARRIER, 0)->state == STATE_BLOCKED,
+           "%s: and the call the others stood in", peer->name);
+    trace_free(trace);
+    run("rm -rf %s", folder);
+}
+
+int main(void)
+{
+    tap_plan(2 * TESTS);
+    for (int i = 0; i < 2; i++)
+        with(&peers[i]);
+    return tap_done();
+}

@@ -1,0 +1,133 @@
+/* The recorder inside a process of a real MPI: libsimrecord.so, preloaded.
+ *
+ *     mpirun -n 4 -x LD_PRELOAD=build/peers/openmpi/libsimrecord.so ./program          (Open MPI)
+ *     mpirun -n 4 -genv LD_PRELOAD build/peers/mpich/libsimrecord.so ./program         (MPICH)
+ *
+ * Each process writes $SIMRUN_TRACE_DIR/rank-N.simrec (default: the working directory), a mapped
+ * file, so that what was recorded survives a crash; `simrun import DIR` merges them.
+ * SIMRUN_RECORD=events adds wall times.
+ *
+ * A process is one rank. Only the thread that initialised MPI is recorded: the recorder takes no
+ * locks. Never part of simrun itself; compiled against the real MPI's header with
+ * RECORDER_PRELOADED. */
+#include "traces/recorder_rank.h"
+
+#ifdef RECORDER_PRELOADED
+
+#include "traces/recording_private.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+static struct recording recording = {.buffers = {.file = -1}};
+static struct recorder_rank *recorder;
+static struct recording_end end;
+static _Thread_local void *slots[MPIX_SLOTS];
+static uint64_t steps;
+static int world_rank = -1, world_size;
+
+void **MPIX_Rank_slots(void)
+{
+    return slots;
+}
+
+int MPIX_World_rank(void)
+{
+    return world_rank;
+}
+
+int MPIX_World_size(void)
+{
+    return world_size;
+}
+
+/* Logical time is local here: one step per look at the clock. */
+uint64_t MPIX_Steps(void)
+{
+    return steps++;
+}
+
+static void complain(const char *what)
+{
+    fprintf(stderr, "libsimrecord: rank %d: %s; this rank is not recorded\n", world_rank, what);
+}
+
+static void start(void)
+{
+    const char *folder = getenv("SIMRUN_TRACE_DIR"), *level = getenv("SIMRUN_RECORD");
+    char path[4096];
+    struct failure failure;
+    PMPI_Comm_rank(MPI_COMM_WORLD, &world_rank);
+    PMPI_Comm_size(MPI_COMM_WORLD, &world_size);
+    if (folder && mkdir(folder, 0777) != 0 && errno != EEXIST)
+        complain(strerror(errno));
+    snprintf(path, sizeof path, "%s/rank-%06d.simrec", folder ? folder : ".", world_rank);
+    if (buffers_init_file(&recording.buffers, path, &failure)) {
+        complain(failure.text);
+        return;
+    }
+    recording.ranks = (uint32_t)world_size;
+    recording.level =
+        level && strcmp(level, "events") == 0 ? RECORD_LEVEL_EVENTS : RECORD_LEVEL_OPS;
+    recording.buffers.header->ranks = (uint32_t)world_size;
+    recording.recorders = calloc((size_t)world_size, sizeof *recording.recorders);
+    recording.ends = &end;
+    recording_images_scan(&recording);
+    if (recording.recorders &&
+        recording_rank_begin_as(&recording, (uint32_t)world_rank, (uint32_t)world_size))
+        recorder = slots[MPIX_SLOT_RECORDER];
+}
+
+static void initialised(int error, const void *site)
+{
+    if (error != MPI_SUCCESS)
+        return;
+    start();
+    struct record_op *op = recorder ? recorder_op(recorder, OP_INIT, STATE_BLOCKED, site) : NULL;
+    if (op)
+        recorder_op_complete(recorder, op);
+}
+
+int MPI_Init(int *count, char ***arguments)
+{
+    int error = PMPI_Init(count, arguments);
+    initialised(error, __builtin_return_address(0));
+    return error;
+}
+
+int MPI_Init_thread(int *count, char ***arguments, int required, int *provided)
+{
+    int error = PMPI_Init_thread(count, arguments, required, provided);
+    initialised(error, __builtin_return_address(0));
+    return error;
+}
+
+int MPI_Finalize(void)
+{
+    struct record_op *op =
+        recorder ? recorder_op(recorder, OP_FINALIZE, STATE_BLOCKED, __builtin_return_address(0))
+                 : NULL;
+    struct recorder_comm *world = op ? recorder_comm(recorder, MPI_COMM_WORLD) : NULL;
+    if (world) {
+        op->comm = world->number;
+        op->comm_seq = world->collectives++;
+    }
+    int error = PMPI_Finalize();
+    if (!recorder)
+        return error;
+    if (op)
+        recorder_op_complete(recorder, op);
+    recorder->info->finalized = 1;
+    recorder->info->ended = 1 + RANK_FINISHED;
+    slots[MPIX_SLOT_RECORDER] = NULL;
+    recorder_rank_free(recorder);
+    recorder = NULL;
+    free(recording.recorders);
+    buffers_close_file(&recording.buffers);
+    return error;
+}
+
+#endif
