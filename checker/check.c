@@ -28,6 +28,8 @@ static const struct check_property properties[] = {
     {"transpose", check_transpose, "R004",
      "backward messages that do not go the way the forward messages came"},
     {"race", check_race, "R003", "wildcard receives with more than one possible sender"},
+    {"buffers", check_buffers, "B001 B002",
+     "buffers touched while an operation on them is under way"},
     {"models", check_models, "D002 D003 D004",
      "the same order under other progress models and synchronising collectives"},
 };

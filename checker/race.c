@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LOOK_AHEAD = 64 };
+enum { LOOK_AHEAD = 64, EXCHANGE_OPS_MAX = 100000 };
 /* Clock values kept at once; beyond, the search is left out rather than the memory filled. */
 static const size_t clock_values_max = (size_t)1 << 28;
 
@@ -159,6 +159,28 @@ static uint32_t other_sender(const struct race *race, const struct inbox *inbox,
     return TRACE_NO;
 }
 
+/* The same program text with the two messages exchanged: whoever took the other one by wildcard
+ * takes this one. Whether the program would still do the same is for a real run to say. */
+static bool exchange_hangs(const struct race *race, uint32_t receive, uint32_t other)
+{
+    const struct trace *trace = race->trace;
+    struct plan_choice choices[2] = {{.receive = receive, .source = trace->ops[other].rank}};
+    uint32_t taker = trace->ops[other].match;
+    size_t count = 1;
+    if (taker != TRACE_NO && is_wildcard(&trace->ops[taker]))
+        choices[count++] = (struct plan_choice){
+            .receive = taker, .source = trace->ops[trace->ops[receive].match].rank};
+    struct check_plan plan;
+    struct check_replay replay;
+    check_plan_init(&plan, race->context,
+                    &(struct plan_options){.choices = choices, .choice_count = count});
+    check_replay_run(&plan, CHECK_EAGER, &replay);
+    bool hangs = replay.stuck;
+    check_replay_release(&replay);
+    check_plan_release(&plan);
+    return hangs;
+}
+
 static void report(const struct race *race, uint32_t receive, uint32_t other,
                    struct findings *findings)
 {
@@ -177,6 +199,9 @@ static void report(const struct race *race, uint32_t receive, uint32_t other,
     finding_detail(finding,
                    alike ? "Both have the same size and type: only their values differ.\n"
                          : "They differ in size or type: the program goes on differently.\n");
+    if (trace->op_count <= EXCHANGE_OPS_MAX && exchange_hangs(race, receive, other))
+        finding_detail(finding, "If the program went on as recorded, that would hang; `simrun "
+                                "explore` shows whether it does.\n");
     finding_op_add(finding, receive, "culprit");
     finding_op_add(finding, match, "partner");
     finding_op_add(finding, other, "partner");

@@ -10,7 +10,7 @@
 
 #include <stdlib.h>
 
-enum { PROGRAM_DOUBLE = 0x10e1 };
+enum { PROGRAM_DOUBLE = 0x214 };
 
 struct program {
     struct trace *trace;

@@ -310,8 +310,44 @@ static void activity(unsigned message, unsigned reduction, const char *codes, co
     expect(&p, codes, name);
 }
 
+/* A receive is pending on 8 doubles at 1000; then a send of one double from `address`. */
+static void buffers(uint64_t address, bool wait_first, bool changed, const char *codes,
+                    const char *name)
+{
+    struct program p = program_new(2);
+    struct trace_op op = program_op(&p, 0, OP_IRECV, 1);
+    op.peer = 1;
+    op.tag = 0;
+    op.count = 8;
+    op.buffer = 1000;
+    op.extent = 8 * trace_type_size(op.type);
+    uint32_t start = trace_add_op(p.trace, &op);
+    if (wait_first)
+        program_wait(&p, 0, start, 2);
+    op = program_op(&p, 0, OP_SEND, 3);
+    op.peer = 1;
+    op.tag = 0;
+    op.buffer = address;
+    op.extent = trace_type_size(op.type);
+    op.flags = changed ? OP_BUFFER_CHANGED : 0;
+    trace_add_op(p.trace, &op);
+    if (!wait_first)
+        program_wait(&p, 0, start, 2);
+    program_p2p(&p, 1, OP_ISEND, 0, 0, 4);
+    p.trace->ops[p.trace->op_count - 1].count = 8;
+    uint32_t sent = (uint32_t)p.trace->op_count - 1;
+    program_p2p(&p, 1, OP_RECV, 0, 0, 5);
+    program_wait(&p, 1, sent, 6);
+    expect(&p, codes, name);
+}
+
 int main(void)
 {
+    buffers(1008, false, false, "B002",
+            "a send from memory that a pending receive writes is found");
+    buffers(5000, false, false, "", "a send from elsewhere is well");
+    buffers(1008, true, false, "", "a send after the wait is well");
+    buffers(5000, false, true, "B001", "a send buffer changed under way is found");
     receive_ring();
     finished_partner();
     wildcard_waits(true);
