@@ -25,6 +25,12 @@
 static char fork_and_join; /* an address to speak of; the same for all worlds, since a thread cannot look at its world before */
 #define TEAM_RELEASE() __tsan_release(&fork_and_join)
 #define TEAM_ACQUIRE() __tsan_acquire(&fork_and_join)
+/* What LLVM's OpenMP runtime does with mutexes of its own. */
+const char *__tsan_default_suppressions(void);
+const char *__tsan_default_suppressions(void)
+{
+    return "called_from_lib:libomp.so";
+}
 #else
 #define TEAM_RELEASE() ((void)0)
 #define TEAM_ACQUIRE() ((void)0)
