@@ -192,13 +192,7 @@ static void collect_marks(struct scene *scene, const bool *named)
     free(checked);
 }
 
-static bool communicates(const struct mark *mark)
-{
-    return mark->shape == MARK_SEND || mark->shape == MARK_RECEIVE ||
-           mark->shape == MARK_COLLECTIVE || mark->shape == MARK_WAIT;
-}
-
-static enum pass_mode mode_of(const struct trace *trace, uint32_t rank, uint32_t pass)
+enum pass_mode scene_mode_of(const struct trace *trace, uint32_t rank, uint32_t pass)
 {
     size_t low = 0, high = trace->pass_count;
     while (low < high) { /* the first pass of the rank */
@@ -260,7 +254,7 @@ static void collect_transposed(struct scene *scene)
     for (uint32_t i = 0; adjoints && i < trace->node_count; i++) {
         const struct trace_node *node = &trace->nodes[i];
         if (node->forward != TRACE_NO && scene->mark_of_node[i] != TRACE_NO && node->pass &&
-            mode_of(trace, node->rank, node->pass) == PASS_PROGRAM)
+            scene_mode_of(trace, node->rank, node->pass) == PASS_PROGRAM)
             adjoints[count++] = (struct adjoint){node->forward, node->pass, i};
     }
     if (count)
@@ -279,105 +273,6 @@ static void collect_transposed(struct scene *scene)
         }
     }
     free(adjoints);
-}
-
-/* When an operation, or the one that stands for a node, was issued: its place in the rank's program
- * order. */
-static uint32_t issued(const struct scene *scene, uint32_t mark)
-{
-    uint32_t op = scene->marks[mark].op;
-    return op == TRACE_NO ? TRACE_NO : scene->trace->ops[op].seq;
-}
-
-struct turn { /* a communication of a rank, for sorting into program order */
-    uint32_t rank, pass, sequence, mark;
-};
-
-static int compare_turns(const void *a, const void *b)
-{
-    const struct turn *x = a, *y = b;
-    if (x->rank != y->rank)
-        return x->rank < y->rank ? -1 : 1;
-    if (x->pass != y->pass)
-        return x->pass < y->pass ? -1 : 1;
-    if (x->sequence != y->sequence)
-        return x->sequence < y->sequence ? -1 : 1;
-    return x->mark < y->mark ? -1 : x->mark > y->mark;
-}
-
-static size_t collect_turns(struct scene *scene, struct turn *turns)
-{
-    size_t count = 0;
-    for (uint32_t i = 0; i < scene->mark_count; i++) {
-        const struct mark *mark = &scene->marks[i];
-        bool program =
-            mark->node == TRACE_NO || mode_of(scene->trace, mark->rank, mark->pass) == PASS_PROGRAM;
-        if (communicates(mark) && mark->op != TRACE_NO && program)
-            turns[count++] = (struct turn){mark->rank, mark->pass, issued(scene, i), i};
-    }
-    if (count)
-        qsort(turns, count, sizeof *turns, compare_turns);
-    return count;
-}
-
-/* For every mark the latest communication before it that a path of data leads from: its turn plus
- * one, 0 for none. Marks are visited in topological order of the links there are; on a cycle the
- * answer stays too small. */
-static void reach_turns(struct scene *scene, const uint32_t *turn_of, uint32_t *latest)
-{
-    size_t n = scene->mark_count, head = 0, tail = 0;
-    size_t *begin = scene_allocate(scene, n + 2, sizeof *begin);
-    uint32_t *target = scene_allocate(scene, scene->link_count, sizeof *target);
-    uint32_t *waiting = scene_allocate(scene, n, sizeof *waiting);
-    uint32_t *queue = scene_allocate(scene, n, sizeof *queue);
-    for (size_t i = 0; !scene->exhausted && i < scene->link_count; i++) {
-        begin[scene->links[i].from + 2]++;
-        waiting[scene->links[i].to]++;
-    }
-    for (size_t i = 0; !scene->exhausted && i < n; i++) {
-        begin[i + 2] += begin[i + 1];
-        if (waiting[i] == 0)
-            queue[tail++] = (uint32_t)i;
-    }
-    for (size_t i = 0; !scene->exhausted && i < scene->link_count; i++)
-        target[begin[scene->links[i].from + 1]++] = scene->links[i].to;
-    while (head < tail) {
-        uint32_t at = queue[head++];
-        uint32_t here = turn_of[at] > latest[at] ? turn_of[at] : latest[at];
-        for (size_t k = begin[at]; k < begin[at + 1]; k++) {
-            if (here > latest[target[k]])
-                latest[target[k]] = here;
-            if (--waiting[target[k]] == 0)
-                queue[tail++] = target[k];
-        }
-    }
-    free(begin);
-    free(target);
-    free(waiting);
-    free(queue);
-}
-
-/* Program order between the communications of a rank, where no path of data says it already. */
-static void collect_sequence(struct scene *scene)
-{
-    struct turn *turns = scene_allocate(scene, scene->mark_count, sizeof *turns);
-    uint32_t *turn_of = scene_allocate(scene, scene->mark_count, sizeof *turn_of);
-    uint32_t *latest = scene_allocate(scene, scene->mark_count, sizeof *latest);
-    size_t count = scene->exhausted ? 0 : collect_turns(scene, turns);
-    for (size_t i = 0; i < count; i++)
-        turn_of[turns[i].mark] = (uint32_t)i + 1;
-    if (count)
-        reach_turns(scene, turn_of, latest);
-    for (size_t i = 1; i < count && !scene->exhausted; i++) {
-        const struct turn *a = &turns[i - 1], *b = &turns[i];
-        bool implied = latest[b->mark] == i; /* a path from the turn before */
-        if (a->rank == b->rank && a->pass == b->pass && !implied)
-            scene_add_link(scene, a->mark, b->mark,
-                           scene->marks[b->mark].node == TRACE_NO ? LINK_SEQUENCE : LINK_ORDER);
-    }
-    free(turns);
-    free(turn_of);
-    free(latest);
 }
 
 static void collect_messages(struct scene *scene)
@@ -410,7 +305,7 @@ static void collect_adjoints(struct scene *scene)
             forward = scene->mark_of_node[scene->trace->nodes[mark->node].forward];
         else if (mark->op != TRACE_NO && scene->trace->ops[mark->op].adjoint_of != TRACE_NO)
             forward = scene->mark_of_op[scene->trace->ops[mark->op].adjoint_of];
-        if (forward != TRACE_NO && communicates(&scene->marks[i]))
+        if (forward != TRACE_NO && mark_communicates(&scene->marks[i]))
             scene_add_link(scene, forward, i, LINK_ADJOINT);
     }
 }
@@ -450,111 +345,6 @@ static void collect_groups(struct scene *scene)
     free(meetings);
 }
 
-/* What nothing of its pass depends on feeds the gradients of its rank. */
-static void link_leaves(struct scene *scene, const bool *left)
-{
-    uint32_t leaf = TRACE_NO;
-    for (uint32_t i = (uint32_t)scene->mark_count; i-- > 0;) {
-        const struct mark *mark = &scene->marks[i];
-        if (mark->shape == MARK_LEAF && mark->node == TRACE_NO) {
-            leaf = i;
-            continue;
-        }
-        bool feeds = leaf != TRACE_NO && mark->shape != MARK_SEND && mark->shape != MARK_SEED &&
-                     mark->rank == scene->marks[leaf].rank &&
-                     mark->pass == scene->marks[leaf].pass && mark->node != TRACE_NO && !left[i] &&
-                     scene->trace->nodes[mark->node].state == STATE_COMPLETE;
-        if (feeds)
-            scene_add_link(scene, i, leaf, LINK_DATA);
-    }
-}
-
-/* A seed that nobody linked feeds what nothing else feeds. */
-static void link_seeds(struct scene *scene, const bool *entered, const bool *left)
-{
-    uint32_t seed = TRACE_NO;
-    for (int round = 0; round < 2; round++) { /* the seed may stand before or after what it feeds */
-        for (uint32_t k = 0; k < scene->mark_count; k++) {
-            uint32_t i = round ? k : (uint32_t)scene->mark_count - 1 - k;
-            const struct mark *mark = &scene->marks[i];
-            if (mark->shape == MARK_SEED && !left[i])
-                seed = i;
-            bool fed = seed != TRACE_NO && seed != i && mark->rank == scene->marks[seed].rank &&
-                       mark->pass == scene->marks[seed].pass && mark->shape == MARK_COMPUTE &&
-                       !entered[i];
-            if (fed)
-                scene_add_link(scene, seed, i, LINK_DATA);
-        }
-        seed = TRACE_NO;
-    }
-}
-
-static void find_ends(struct scene *scene, bool *entered, bool *left)
-{
-    for (size_t i = 0; i < scene->link_count; i++) {
-        entered[scene->links[i].to] |= scene->links[i].kind == LINK_DATA;
-        left[scene->links[i].from] =
-            true; /* a request is an order edge that stands for its message */
-    }
-}
-
-/* Whether a forward node takes no value of another: an input. */
-static bool *find_inputs(struct scene *scene)
-{
-    const struct trace *trace = scene->trace;
-    bool *computed = scene_allocate(scene, trace->node_count, sizeof *computed);
-    for (size_t i = 0; computed && i < trace->edge_count; i++)
-        if (trace->edges[i].type == EDGE_DATA)
-            computed[trace->edges[i].to] = true;
-    for (size_t i = 0; computed && i < trace->node_count; i++)
-        computed[i] = !computed[i] && trace->nodes[i].kind == OP_COMPUTE;
-    return computed;
-}
-
-/* The engine has no nodes for inputs: a forward node that takes nothing is an operation on them,
- * unless the trace names leaves of its own, in which case add_leaf made none. */
-static void shape_ends(struct scene *scene, const bool *input, const bool *left)
-{
-    const struct trace *trace = scene->trace;
-    bool *made = scene_allocate(scene, trace->ranks, sizeof *made);
-    for (size_t i = 0; made && i < scene->mark_count; i++)
-        if (scene->marks[i].shape == MARK_LEAF)
-            made[scene->marks[i].rank] = true;
-    for (size_t i = 0; made && i < scene->mark_count; i++) {
-        struct mark *mark = &scene->marks[i];
-        if (mark->node == TRACE_NO || mark->pass == 0 || mark->shape != MARK_COMPUTE)
-            continue;
-        const struct trace_node *node = &trace->nodes[mark->node];
-        const char *name = trace_string(trace, node->name);
-        if (strcmp(name, "seed") == 0) {
-            mark->shape = MARK_SEED; /* a value, not an operation: never entered, yet there */
-            mark->never = false;
-        } else if (!left[i] &&
-                   (strncmp(name, "dL/d", 4) == 0 ||
-                    (!made[mark->rank] && node->forward != TRACE_NO && input[node->forward]))) {
-            mark->shape = MARK_LEAF;
-        }
-    }
-    free(made);
-}
-
-/* Leaves and seeds: the ends of a backward pass. */
-static void collect_ends(struct scene *scene)
-{
-    bool *entered = scene_allocate(scene, scene->mark_count, sizeof *entered);
-    bool *left = scene_allocate(scene, scene->mark_count, sizeof *left);
-    bool *input = find_inputs(scene);
-    if (!scene->exhausted) {
-        find_ends(scene, entered, left);
-        shape_ends(scene, input, left);
-        link_leaves(scene, left);
-        link_seeds(scene, entered, left);
-    }
-    free(entered);
-    free(left);
-    free(input);
-}
-
 /* Room for all there can be: what is not touched costs nothing, and growing would copy. */
 static void reserve(struct scene *scene)
 {
@@ -581,8 +371,8 @@ void scene_collect(struct scene *scene)
     if (!scene->exhausted) {
         collect_edges(scene);
         collect_transposed(scene);
-        collect_ends(scene);
-        collect_sequence(scene);
+        scene_ends(scene);
+        scene_sequence(scene);
         collect_messages(scene);
         if (scene->view == VIZ_BOTH)
             collect_adjoints(scene);

@@ -176,4 +176,11 @@ void scene_reduce(struct scene *scene);
 void scene_label(struct scene *scene);
 void scene_layout(struct scene *scene);
 
+/* Parts of collecting. */
+void scene_ends(struct scene *scene);
+void scene_sequence(struct scene *scene);
+bool mark_communicates(const struct mark *mark);
+/* Whether a rank's pass kept program order: what a trace says nothing about did. */
+enum pass_mode scene_mode_of(const struct trace *trace, uint32_t rank, uint32_t pass);
+
 #endif
