@@ -259,13 +259,6 @@ static bool plainly_agree(const struct trace_op *a, const struct trace_op *b)
            agreement_of(a->kind) & AGREE_DATA;
 }
 
-/* A member that frees the communicator has given up on it: what another still waits for there is a
- * missing participant or a hang, which others report. */
-static bool only_one_frees(const struct trace_op *a, const struct trace_op *b)
-{
-    return (a->kind == OP_COMM_FREE) != (b->kind == OP_COMM_FREE);
-}
-
 static void judge_group(const struct check_context *context, const struct check_group *group,
                         struct findings *findings)
 {
@@ -276,8 +269,7 @@ static void judge_group(const struct check_context *context, const struct check_
                                            trace->ops[ops[0]].kind == OP_ALLTOALLW);
     for (uint32_t i = 1; i < group->count; i++) {
         struct difference difference;
-        if (plainly_agree(&trace->ops[ops[0]], &trace->ops[ops[i]]) ||
-            only_one_frees(&trace->ops[ops[0]], &trace->ops[ops[i]]))
+        if (plainly_agree(&trace->ops[ops[0]], &trace->ops[ops[i]]))
             continue;
         if (!meaning_told)
             meaning_told = judge_meaning(context, ops[0], ops[i], findings);

@@ -66,11 +66,13 @@ bool check_same_signature(const struct trace_op *a, const struct trace_op *b)
            a->signature == b->signature && a->reduce_op == b->reduce_op;
 }
 
-/* An op that takes part in a group: every collective except those that span two communicators. */
+/* An op that takes part in a group: every collective except those that span two communicators, and
+ * freeing one, which waits for nobody: a member that freed it has given up on what others still
+ * start there. */
 static bool is_grouped(const struct trace *trace, const struct trace_op *op)
 {
     return op_kind_class(op->kind) == CLASS_COLLECTIVE && op->kind != OP_INTERCOMM_CREATE &&
-           op->comm < trace->comm_count;
+           op->kind != OP_COMM_FREE && op->comm < trace->comm_count;
 }
 
 /* First group number of each communicator. A comm_seq beyond the number of its ops is nonsense from
