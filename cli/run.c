@@ -123,7 +123,23 @@ int command_run(int argc, char **argv)
     struct job job;
     struct failure failure = {0};
     int ranks[64], count;
-    if (!session_prepare(argv[at], argc - at, argv + at, &options, &job, ranks, 64, &count,
+    /* A scenario's own options lie under those of the command line, its arguments give way to any
+     * given here. */
+    struct session_words words;
+    run_options_init(&options);
+    if (!session_entry(argv[at], &options, &words, &failure))
+        return report_failure(&failure);
+    options_parse("run", run_option_rows, &options, argc, argv);
+    char **program = argv + at;
+    int program_argc = argc - at;
+    if (program_argc == 1 && words.argc) {
+        memmove(words.argv + 1, words.argv, (size_t)words.argc * sizeof *words.argv);
+        words.argv[0] = argv[at];
+        words.argv[++words.argc] = NULL;
+        program = words.argv;
+        program_argc = words.argc;
+    }
+    if (!session_prepare(argv[at], program_argc, program, &options, &job, ranks, 64, &count,
                          &failure))
         return report_failure(&failure);
     if (options.rank_count) {

@@ -45,6 +45,9 @@ static bool has_passed(const struct findings *findings, const struct job_result 
     for (size_t i = 0; i < findings->count; i++)
         if (!findings->items[i].allowed && findings->items[i].severity >= threshold)
             return false;
+    /* A run that did not end well passes only when what ended it was found and allowed. */
+    if (result->outcome != OUTCOME_FINISHED && !findings->count)
+        return false;
     return result->outcome != OUTCOME_TIMEOUT && !result->crash[0];
 }
 
@@ -112,6 +115,44 @@ static bool from_catalogue(const char *word, struct job *job, int *ranks, int ro
     }
     catalogue_release(&catalogue);
     return entry != NULL;
+}
+
+/* Splits a line at blanks into words; the array ends with NULL. */
+static int split(char *line, char **words, int room)
+{
+    int count = 0;
+    char *rest = line;
+    for (char *word; (word = strsep(&rest, " \t")) && count < room - 1;)
+        if (*word)
+            words[count++] = word;
+    words[count] = NULL;
+    return count;
+}
+
+bool session_entry(const char *word, struct run_options *options, struct session_words *words,
+                   struct failure *failure)
+{
+    *words = (struct session_words){0};
+    if (strchr(word, '/') || access(word, F_OK) == 0)
+        return true;
+    struct catalogue catalogue;
+    if (!catalogue_read(&catalogue, failure))
+        return false;
+    const struct catalogue_entry *entry = catalogue_find(&catalogue, word);
+    bool good = true;
+    if (entry) {
+        char *option_words[64];
+        snprintf(words->options, sizeof words->options, "run %s", entry->options);
+        snprintf(words->arguments, sizeof words->arguments, "%s", entry->arguments);
+        words->argc = split(words->arguments, words->argv, 64);
+        int count = split(words->options, option_words, 64);
+        good = options_parse("run", run_option_rows, options, count, option_words) >= 0;
+        if (!good)
+            failure_set(failure, FAILURE_INPUT, "%s: unusable options '%s' in its head comment",
+                        entry->path, entry->options);
+    }
+    catalogue_release(&catalogue);
+    return good;
 }
 
 bool session_prepare(const char *word, int argc, char **argv, const struct run_options *options,

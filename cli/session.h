@@ -17,6 +17,16 @@ struct verdict {
 /* What to run for a word: a file when the word names one, else a scenario of the catalogue. Fills
  * name, source, object and the arguments; `ranks` gets the numbers of ranks to use when none were
  * asked for. */
+/* Puts a catalogue entry's own options and arguments underneath what the command line says: the run
+ * options are those of the entry, to be parsed over. `storage` keeps the words; free it when the
+ * job is done. False with a sentence when they are unusable. */
+struct session_words {
+    char options[280], arguments[256];
+    char *argv[66];
+    int argc;
+};
+bool session_entry(const char *word, struct run_options *options, struct session_words *words,
+                   struct failure *failure);
 bool session_prepare(const char *word, int argc, char **argv, const struct run_options *options,
                      struct job *job, int *ranks, int room, int *rank_count,
                      struct failure *failure);

@@ -639,6 +639,7 @@ struct trace *recording_load(const struct recording *recording,
         loader_init(&loader, recording->ranks, result) && add_sources(&loader, &recording->buffers);
     if (!done)
         failure_set(failure, FAILURE_INTERNAL, "out of memory while loading a recording");
+    loader.ends = recording->ends;
     done = done && loader_finish(&loader, failure);
     loader_release(&loader, recording->ranks);
     if (!done) {
