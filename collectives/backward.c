@@ -72,10 +72,12 @@ void backward_node(struct diff_node *node, struct diff_tensor *const *y_bar,
     struct diff_state *state = node->tape->state;
     const void *site = state->site;
     state->site = node->site;
+    record_site_enter(node->site); /* what the adjoint does is blamed on the forward call */
     versions_compare(node);
     node->operation->adjoint(node, y_bar, x_bar);
     if (node->operation->communicates)
         request_release_held(node);
+    record_site_leave();
     state->site = site;
 }
 
