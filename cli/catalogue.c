@@ -72,6 +72,8 @@ static bool set_field(struct catalogue_entry *entry, const char *key, const char
         snprintf(entry->options, sizeof entry->options, "%s", value);
     else if (!strcmp(key, "expect"))
         snprintf(entry->expect, sizeof entry->expect, "%s", value);
+    else if (!strcmp(key, "requires"))
+        snprintf(entry->requirements, sizeof entry->requirements, "%s", value);
     else if (!strcmp(key, "ranks"))
         return ranks_parse(value, entry->ranks, (int)(sizeof entry->ranks / sizeof *entry->ranks),
                            &entry->rank_count, failure);
@@ -114,8 +116,8 @@ static char *comment_text(char *line, bool *last)
 
 static bool is_key(const char *text, size_t *length)
 {
-    static const char *const keys[] = {"about",  "ranks",   "options",
-                                       "expect", "variant", "arguments"};
+    static const char *const keys[] = {"about",   "ranks",     "options", "expect",
+                                       "variant", "arguments", "requires"};
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
         *length = strlen(keys[i]);
         if (!strncmp(text, keys[i], *length) && text[*length] == ':')

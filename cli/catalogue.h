@@ -3,6 +3,7 @@
  *   about: one sentence, may go on in further lines
  *   ranks: 2,4,16            (the first is what a plain run uses)
  *   options: --order data    (of simrun; optional)
+ *   requires: header:fftw3.h (what it needs besides; requirement.h; optional)
  *   expect: OK               (or codes: "D002 G001"; per progress model: "eager=OK rendezvous=D002
  * batch=D004") variant: NAME; arguments: words; options: ...; ranks: ...; expect: ...
  *
@@ -23,6 +24,7 @@ struct catalogue_entry {
     char about[400];
     char arguments[256], options[256];
     char expect[160];
+    char requirements[200];
     int ranks[32];
     int rank_count;
 };

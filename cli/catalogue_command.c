@@ -125,6 +125,12 @@ static void run_entry(struct tally *tally, const struct catalogue_entry *entry, 
         job.timeout = job.timeout > 0 ? job.timeout : 60;
         ran = session_judge(&job, &options, &verdict, &failure);
     }
+    if (failure.code == FAILURE_REQUIREMENT) {
+        printf("ok %d - %s%s%s/ranks=%d/%s # SKIP %s\n", ++tally->number, entry->name,
+               entry->variant[0] ? ":" : "", entry->variant, ranks, models[model], failure.text);
+        verdict_release(&verdict);
+        return;
+    }
     if (ran)
         codes_of(&verdict.findings, found, sizeof found);
     if (ran && verdict.result.outcome == OUTCOME_TIMEOUT)
@@ -155,19 +161,26 @@ static int count_tests(const struct catalogue *catalogue, const char *pattern)
     return count;
 }
 
+static bool set_verbose(void *target, const char *value)
+{
+    (void)value;
+    ((struct tally *)target)->verbose = true;
+    return true;
+}
+
+const struct option_row catalogue_option_rows[] = {
+    {"verbose", 'v', NULL, "show what the ranks print", set_verbose},
+    {NULL, 0, NULL, NULL, NULL},
+};
+
 int command_catalogue(int argc, char **argv)
 {
     struct tally tally = {0};
-    int at = 1;
-    for (; at < argc && argv[at][0] == '-'; at++) {
-        if (strcmp(argv[at], "-v") && strcmp(argv[at], "--verbose")) {
-            puts("usage: simrun catalogue [-v] [PATTERN]\n\nRuns every scenario (whose name "
-                 "contains PATTERN) and asserts its expected findings; TAP.");
-            return strcmp(argv[at], "--help") && strcmp(argv[at], "-h") ? EXIT_USAGE : EXIT_PASSED;
-        }
-        tally.verbose = true;
-    }
-    const char *pattern = at < argc ? argv[at] : NULL;
+    struct command_words words = {.most = 1};
+    int status = command_parse("catalogue", &tally, argc, argv, &words);
+    if (status >= 0)
+        return status;
+    const char *pattern = words.count ? words.words[0] : NULL;
     struct catalogue catalogue;
     struct failure failure = {0};
     if (!catalogue_read(&catalogue, &failure)) {

@@ -4,7 +4,7 @@
 
 #include "cli/board.h"
 #include "cli/child.h"
-#include "cli/command.h"
+#include "cli/interrupt.h"
 
 #include <errno.h>
 #include <math.h>
@@ -25,23 +25,26 @@ static uint64_t monotonic_ns(void)
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-/* Waits until the child has ended, at most `seconds` (0: for ever). False: it is still alive. */
+/* Waits until the child has ended, at most `seconds` (0: for ever) or until we are interrupted.
+ * False: it is still alive. */
 static bool wait_for(int pidfd, double seconds)
 {
     int milliseconds = seconds > 0 ? (int)fmin(ceil(seconds * 1000), 1e9) : -1;
-    struct pollfd entry = {.fd = pidfd, .events = POLLIN};
+    struct pollfd entries[] = {{.fd = pidfd, .events = POLLIN},
+                               {.fd = interrupt_descriptor(), .events = POLLIN}};
     int ready;
     do
-        ready = poll(&entry, 1, milliseconds);
+        ready = poll(entries, 2, milliseconds);
     while (ready < 0 && errno == EINTR);
-    return ready > 0;
+    return ready > 0 && entries[0].revents;
 }
 
 /* The watchdog: asks the child where it is, then ends it. */
 static void end_child(pid_t child, int pidfd)
 {
+    struct pollfd entry = {.fd = pidfd, .events = POLLIN};
     kill(child, SIGUSR1);
-    if (!wait_for(pidfd, 0.5))
+    if (poll(&entry, 1, 500) <= 0)
         kill(child, SIGKILL);
 }
 
@@ -159,7 +162,9 @@ static bool run_with(const struct job *job, struct board *board, struct recordin
         failure_set(failure, board->failure_code, "%s", board->failure);
         return false;
     }
-    if (timed_out)
+    if (interrupt_signal())
+        result->outcome = OUTCOME_INTERRUPTED;
+    else if (timed_out)
         result->outcome = OUTCOME_TIMEOUT;
     else if (board->outcome < 0)
         describe_end(status, result);

@@ -23,11 +23,11 @@ static void print_entry(const struct present *present, const struct catalogue_en
 
 int command_list(int argc, char **argv)
 {
-    if (argc > 1 && argv[1][0] == '-') {
-        puts("usage: simrun list [PATTERN]\n\nThe scenarios whose name or purpose contains "
-             "PATTERN, with variants and expected findings.");
-        return strcmp(argv[1], "--help") && strcmp(argv[1], "-h") ? EXIT_USAGE : EXIT_PASSED;
-    }
+    struct command_words words = {.most = 1};
+    int status = command_parse("list", NULL, argc, argv, &words);
+    if (status >= 0)
+        return status;
+    const char *pattern = words.count ? words.words[0] : NULL;
     struct catalogue catalogue;
     struct failure failure = {0};
     if (!catalogue_read(&catalogue, &failure)) {
@@ -38,12 +38,12 @@ int command_list(int argc, char **argv)
     present_init(&present, stdout, NULL);
     size_t count = 0;
     for (size_t i = 0; i < catalogue.count; i++)
-        if (shown(&catalogue.entries[i], argc > 1 ? argv[1] : NULL)) {
+        if (shown(&catalogue.entries[i], pattern)) {
             print_entry(&present, &catalogue.entries[i]);
             count++;
         }
     catalogue_release(&catalogue);
     if (!count)
-        fprintf(stderr, "simrun list: no scenario contains '%s'\n", argc > 1 ? argv[1] : "");
+        fprintf(stderr, "simrun list: no scenario contains '%s'\n", pattern ? pattern : "");
     return count ? EXIT_PASSED : EXIT_NOTHING;
 }

@@ -3,29 +3,21 @@
 
 #include <stdio.h>
 #include <string.h>
-
-const struct command *command_find(const char *name)
-{
-    for (const struct command *command = commands; command->name; command++)
-        if (!strcmp(command->name, name))
-            return command;
-    return NULL;
-}
+#include <unistd.h>
 
 static void print_commands(FILE *out)
 {
-    fputs("simrun runs MPI programs with ranks as threads of one process, checks their gradients "
-          "and\n"
-          "finds deadlocks and ordering races in every order their operations may take.\n\n"
-          "  simrun -n 16 ring              run a scenario of the catalogue on 16 ranks\n"
-          "  simrun -n 4 ./prog.c           compile and run a program of your own\n"
-          "  simrun show findings           what the last run found\n\n"
-          "commands:\n",
+    fputs("simrun runs MPI programs with ranks as threads of one process, checks their\n"
+          "gradients and finds deadlocks and ordering races in every order their\n"
+          "operations may take.\n\n"
+          "  simrun -n 16 ring            run a scenario of the catalogue on 16 ranks\n"
+          "  simrun -n 4 ./prog.c         compile and run a program of your own\n"
+          "  simrun show findings         what the last run found\n\n",
           out);
     for (const struct command *command = commands; command->name; command++)
         fprintf(out, "  %-12s %s\n", command->name, command->summary);
-    fputs("\n'simrun help COMMAND' tells more. Exit: 0 passed, 1 findings, 2 usage, 3 unusable "
-          "input.\n",
+    fputs("\n'simrun help COMMAND' tells more.\n"
+          "Exit: 0 passed, 1 findings, 2 usage, 3 unusable input.\n",
           out);
 }
 
@@ -36,12 +28,14 @@ static int help(int argc, char **argv)
         return EXIT_PASSED;
     }
     const struct command *command = command_find(argv[1]);
-    if (!command) {
-        fprintf(stderr, "simrun help: no command '%s'\n", argv[1]);
-        return EXIT_USAGE;
+    if (command) {
+        command_help(command);
+        return EXIT_PASSED;
     }
-    char flag[] = "--help", *arguments[] = {argv[1], flag, NULL};
-    return command->run(2, arguments);
+    const char *near = command_near(argv[1]);
+    fprintf(stderr, "simrun help: no command '%s'%s%s%s\n", argv[1], near ? "; did you mean '" : "",
+            near ? near : "", near ? "'?" : "");
+    return EXIT_USAGE;
 }
 
 int main(int argc, char **argv)

@@ -39,9 +39,8 @@ static void unknown(const char *command, const struct option_row *rows, const ch
     fprintf(stderr, "\n  see 'simrun help %s'\n", command);
 }
 
-/* Handles argv[at]; returns how many words it took, 0 after an error. */
-static int one_option(const char *command, const struct option_row *rows, void *target, int argc,
-                      char **argv, int at)
+int options_one(const char *command, const struct option_row *rows, void *target, int argc,
+                char **argv, int at)
 {
     const char *word = argv[at], *value = NULL;
     const struct option_row *row;
@@ -81,7 +80,7 @@ int options_parse(const char *command, const struct option_row *rows, void *targ
     while (at < argc && argv[at][0] == '-' && argv[at][1]) {
         if (!strcmp(argv[at], "--"))
             return at + 1;
-        int used = one_option(command, rows, target, argc, argv, at);
+        int used = options_one(command, rows, target, argc, argv, at);
         if (!used)
             return -1;
         at += used;
@@ -89,14 +88,29 @@ int options_parse(const char *command, const struct option_row *rows, void *targ
     return at;
 }
 
+enum { HELP_COLUMN = 30, HELP_WIDTH = 80 };
+
 void options_help(const struct option_row *rows)
 {
     for (; rows->name; rows++) {
         char left[64];
-        int used = rows->letter ? snprintf(left, sizeof left, "-%c, --%s", rows->letter, rows->name)
-                                : snprintf(left, sizeof left, "    --%s", rows->name);
-        if (rows->argument && used > 0)
-            snprintf(left + used, sizeof left - (size_t)used, " %s", rows->argument);
-        printf("  %-28s %s\n", left, rows->help);
+        int used = rows->letter
+                       ? snprintf(left, sizeof left, "  -%c, --%s", rows->letter, rows->name)
+                       : snprintf(left, sizeof left, "      --%s", rows->name);
+        if (rows->argument)
+            used += snprintf(left + used, sizeof left - (size_t)used, " %s", rows->argument);
+        printf("%-*s", HELP_COLUMN - 1, left);
+        int column = used < HELP_COLUMN ? HELP_COLUMN - 1 : used;
+        const char *word = rows->help;
+        while (*word) {
+            int length = (int)strcspn(word, " ");
+            if (column + 1 + length > HELP_WIDTH) {
+                printf("\n%*s", HELP_COLUMN - 1, "");
+                column = HELP_COLUMN - 1;
+            }
+            column += printf(" %.*s", length, word);
+            word += length + (word[length] == ' ');
+        }
+        putchar('\n');
     }
 }

@@ -21,7 +21,10 @@ struct option_row {
  * on stderr (exit 2). */
 int options_parse(const char *command, const struct option_row *rows, void *target, int argc,
                   char **argv);
-/* Prints the rows as help. */
+/* Handles argv[at]; returns how many words it took, 0 after one sentence on stderr. */
+int options_one(const char *command, const struct option_row *rows, void *target, int argc,
+                char **argv, int at);
+/* Prints the rows as help, at most 80 columns wide. */
 void options_help(const struct option_row *rows);
 
 #endif

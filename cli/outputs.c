@@ -34,8 +34,11 @@ static bool output_begin(struct output *output, const char *path, struct failure
 
 static bool output_finish(struct output *output, bool good, struct failure *failure)
 {
-    if (output->file == stdout)
-        return good && !fflush(stdout);
+    if (output->file == stdout) {
+        if (good && (fflush(stdout) || ferror(stdout)))
+            good = failure_set(failure, FAILURE_INTERNAL, "cannot write to standard output") == 0;
+        return good;
+    }
     bool written = !ferror(output->file);
     written = !fclose(output->file) && written;
     if (good && written && !rename(output->temporary, output->path))
@@ -45,6 +48,13 @@ static bool output_finish(struct output *output, bool good, struct failure *fail
                     strerror(errno));
     unlink(output->temporary);
     return false;
+}
+
+bool output_write(const char *path, output_writer *write, void *context, struct failure *failure)
+{
+    struct output output;
+    return output_begin(&output, path, failure) &&
+           output_finish(&output, write(context, output.file, failure), failure);
 }
 
 static const char *ending(const char *path)

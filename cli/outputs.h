@@ -7,6 +7,12 @@
 #include "viz/graph.h"
 #include "viz/report.h"
 
+#include <stdio.h>
+
+/* Writes with `write` to a temporary file beside `path` and renames it, so that nothing is ever
+ * half written; "-" is stdout. */
+typedef bool output_writer(void *context, FILE *out, struct failure *failure);
+bool output_write(const char *path, output_writer *write, void *context, struct failure *failure);
 /* Writes to `path`.tmp and renames, so that nothing is ever half written; "-" is stdout. */
 bool output_graph(const char *path, const struct trace *trace, const struct findings *findings,
                   const struct viz_options *options, struct failure *failure);

@@ -1,6 +1,10 @@
 /* The result as a person reads it: see present.h. */
 #include "cli/present.h"
 
+#include "cli/results.h"
+
+#include <math.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -38,11 +42,21 @@ static const char *severity_color(enum severity severity)
     return severity == SEVERITY_ERROR ? RED : severity == SEVERITY_WARNING ? YELLOW : PLAIN;
 }
 
-/* One paragraph; words longer than a line are not broken. */
-static void wrap_paragraph(const struct present *present, int indent, const char *text,
+/* Text of programs and files goes to terminals: nothing in it may steer one. */
+static void print_clean(FILE *out, const char *text, size_t length)
+{
+    for (size_t i = 0; i < length; i++)
+        putc((unsigned char)text[i] < ' ' || text[i] == 127 ? '?' : text[i], out);
+    putc('\n', out);
+}
+
+/* One paragraph, its first line from column `column` on, the others indented; words longer than a
+ * line are not broken. */
+static void wrap_paragraph(const struct present *present, int column, int indent, const char *text,
                            size_t length)
 {
-    size_t room = (size_t)(present->width - indent);
+    int blanks = 0;
+    size_t room = (size_t)(present->width > column ? present->width - column : 1);
     while (length) {
         size_t take = length;
         if (take > room) {
@@ -52,7 +66,10 @@ static void wrap_paragraph(const struct present *present, int indent, const char
                 for (take = room; take < length && text[take] != ' ';)
                     take++;
         }
-        fprintf(present->out, "%*s%.*s\n", indent, "", (int)take, text);
+        fprintf(present->out, "%*s", blanks, "");
+        print_clean(present->out, text, take);
+        blanks = indent;
+        room = (size_t)(present->width - indent);
         text += take;
         length -= take;
         while (length && *text == ' ') {
@@ -62,12 +79,20 @@ static void wrap_paragraph(const struct present *present, int indent, const char
     }
 }
 
+/* The rest of a line that has begun: continuation lines are indented. */
+static void present_hanging(const struct present *present, int column, int indent, const char *text)
+{
+    wrap_paragraph(present, column, indent, text, strlen(text));
+}
+
 void present_wrapped(const struct present *present, int indent, const char *text)
 {
     while (*text) {
         size_t length = strcspn(text, "\n");
-        if (length)
-            wrap_paragraph(present, indent, text, length);
+        if (length) {
+            fprintf(present->out, "%*s", indent, "");
+            wrap_paragraph(present, indent, indent, text, length);
+        }
         text += length + (text[length] == '\n');
     }
 }
@@ -94,33 +119,136 @@ static const char *outcome_text(const struct job_result *result)
     return "finished";
 }
 
-static void print_gradients(const struct present *present, const struct trace *trace)
+void present_word(const struct present *present, const char *word, bool good)
 {
-    size_t good = 0;
-    double worst = 0;
-    for (size_t i = 0; trace && i < trace->gradient_count; i++) {
-        good += trace->gradients[i].ok;
-        worst = trace->gradients[i].relative > worst ? trace->gradients[i].relative : worst;
-    }
-    if (trace && trace->gradient_count)
-        fprintf(present->out, ", %zu of %zu gradients right (worst relative error %.1e)", good,
-                trace->gradient_count, worst);
+    fprintf(present->out, "%s%s%s", paint(present, good ? GREEN : RED), word,
+            paint(present, PLAIN));
 }
 
-void present_verdict(const struct present *present, const struct job *job,
-                     const struct job_result *result, const struct findings *findings, bool passed)
+static void append(char *text, size_t size, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+static void append(char *text, size_t size, const char *format, ...)
 {
-    fprintf(present->out, "%s%s%s %s, %d rank%s: %s", paint(present, passed ? GREEN : RED),
-            passed ? "PASS" : "FAIL", paint(present, PLAIN), job->name, job->world.ranks,
-            job->world.ranks == 1 ? "" : "s", outcome_text(result));
-    print_gradients(present, result->trace);
+    size_t used = strlen(text);
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text + used, size - used, format, arguments);
+    va_end(arguments);
+}
+
+static void count_gradients(char *text, size_t size, const struct trace *trace)
+{
+    size_t good = 0;
+    for (size_t i = 0; i < trace->gradient_count; i++)
+        good += trace->gradients[i].ok;
+    if (trace->gradient_count)
+        append(text, size, ", %zu of %zu gradients right", good, trace->gradient_count);
+}
+
+/* What is said beside the word and the name: at most a line of it as a rule. */
+void present_verdict(const struct present *present, const struct result *result, bool model)
+{
+    const struct job_result *run = &result->verdict.result;
+    const struct findings *findings = &result->verdict.findings;
+    char text[600] = "";
+    append(text, sizeof text, "%s, %d rank%s", result->job.name, result->job.world.ranks,
+           result->job.world.ranks == 1 ? "" : "s");
+    if (model)
+        append(text, sizeof text, ", %s", result_model(result));
+    if (result->job.world.seed)
+        append(text, sizeof text, ", seed %llu", (unsigned long long)result->job.world.seed);
+    if (result->file)
+        append(text, sizeof text, ": %zu operations", run->trace->op_count);
+    else
+        append(text, sizeof text, ": %s", outcome_text(run));
+    if (run->trace)
+        count_gradients(text, sizeof text, run->trace);
     if (findings->count)
-        fprintf(present->out, ", %zu finding%s", findings->count, findings->count == 1 ? "" : "s");
-    if (result->started_ns && result->ended_ns > result->started_ns)
-        fprintf(present->out, " (%.1f ms)", (double)(result->ended_ns - result->started_ns) * 1e-6);
-    fputc('\n', present->out);
-    if (result->crash[0])
-        present_wrapped(present, 2, result->crash);
+        append(text, sizeof text, ", %zu finding%s", findings->count,
+               findings->count == 1 ? "" : "s");
+    else
+        append(text, sizeof text, ", no findings");
+    if (result_seconds(result) > 0)
+        append(text, sizeof text, " (%.1f ms)", result_seconds(result) * 1e3);
+    present_word(present, result_word(result), result->verdict.passed);
+    fputc(' ', present->out);
+    present_hanging(present, (int)strlen(result_word(result)) + 1, 5, text);
+    if (run->crash[0])
+        present_wrapped(present, 2, run->crash);
+}
+
+/* How wrong a row is: NaN and what is not ok before anything else, then error by tolerance. */
+static double badness(const struct trace_gradient *row)
+{
+    double ratio = row->tolerance > 0 ? row->error / row->tolerance : row->error > 0;
+    return isnan(ratio) ? INFINITY : ratio;
+}
+
+/* Sentences on the method of a comparison and where its tolerance comes from. */
+static const char *method_text(const char *method)
+{
+    static const struct {
+        const char *method, *text;
+    } texts[] = {
+        {"central", "central differences; tolerance: change between the best two steps, plus "
+                    "rounding"},
+        {"one-sided", "one-sided differences at a kink; tolerance: change between the best two "
+                      "steps, plus rounding"},
+        {"complex", "complex step; tolerance: rounding"},
+        {"dot", "adjoint identity <y_bar, y_dot> = <x_bar, x_dot>; tolerance: rounding"},
+        {"tangent", "forward mode; tolerance: rounding"},
+        {"value", "a known value; tolerance: the program's"},
+    };
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        if (!strcmp(method, texts[i].method))
+            return texts[i].text;
+    return method;
+}
+
+static void print_variable(const struct present *present, const struct trace *trace, size_t first,
+                           bool verbose)
+{
+    const struct trace_gradient *worst = &trace->gradients[first];
+    size_t count = 0, wrong = 0;
+    for (size_t i = first; i < trace->gradient_count; i++) {
+        const struct trace_gradient *row = &trace->gradients[i];
+        if (row->variable != trace->gradients[first].variable)
+            continue;
+        count++;
+        wrong += !row->ok;
+        if (badness(row) > badness(worst))
+            worst = row;
+    }
+    const char *name = trace_string(trace, worst->variable);
+    char text[512] = "";
+    append(text, sizeof text, ": %zu of %zu right; worst: rank %u ", count - wrong, count,
+           worst->rank);
+    if (worst->index >= 0)
+        append(text, sizeof text, "%s[%lld]", name, (long long)worst->index);
+    else
+        append(text, sizeof text, "along a direction");
+    append(text, sizeof text, ", error %.1e, tolerance %.1e", worst->error, worst->tolerance);
+    fprintf(present->out, "  ");
+    present_word(present, wrong ? "WRONG" : "ok", !wrong);
+    fprintf(present->out, " %s", name);
+    present_hanging(present, 3 + (wrong ? 5 : 2) + (int)strlen(name), 5, text);
+    if (!wrong && !verbose)
+        return;
+    *text = '\0';
+    append(text, sizeof text, "computed %.12g, measured %.12g (%s, step %.1e)", worst->analytic,
+           worst->numeric, method_text(worst->method), worst->step);
+    present_wrapped(present, 5, text);
+}
+
+void present_gradients(const struct present *present, const struct trace *trace, bool verbose)
+{
+    for (size_t i = 0; trace && i < trace->gradient_count; i++) {
+        bool told = false;
+        for (size_t k = 0; k < i && !told; k++)
+            told = trace->gradients[k].variable == trace->gradients[i].variable;
+        if (!told)
+            print_variable(present, trace, i, verbose);
+    }
 }
 
 static void print_place(const struct present *present, const struct trace *trace,
@@ -139,37 +267,50 @@ static void print_place(const struct present *present, const struct trace *trace
     } else {
         return;
     }
-    fprintf(present->out, "  %-7s rank %u: %s  %s%s%s%s\n", label, rank, what, where,
-            *place->role ? " (" : "", place->role, *place->role ? ")" : "");
+    char text[512];
+    snprintf(text, sizeof text, "rank %u: %s  %s%s%s%s", rank, what, where,
+             *place->role ? " (" : "", place->role, *place->role ? ")" : "");
+    fprintf(present->out, "  %-7s ", label);
+    present_hanging(present, 10, 12, text);
 }
 
+/* "  cause   text", wrapped; every further line under the first one's text. */
 static void print_labelled(const struct present *present, const char *label, const char *text)
 {
     if (!text || !*text)
         return;
-    fprintf(present->out, "  %s\n", label);
-    present_wrapped(present, 10, text);
+    fprintf(present->out, "  %-7s ", label);
+    size_t length = strcspn(text, "\n");
+    wrap_paragraph(present, 10, 10, text, length);
+    present_wrapped(present, 10, text + length);
+}
+
+/* A command, on one line however long it is: to be copied. */
+static void print_command(const struct present *present, const char *label, const char *command)
+{
+    if (command)
+        fprintf(present->out, "  %-7s %s\n", label, command);
 }
 
 enum { PLACES_SHOWN = 12 };
 
 void present_finding(const struct present *present, const struct trace *trace,
-                     const struct finding *finding, size_t index)
+                     const struct finding *finding)
 {
     const struct finding_code *code = finding_code(finding->code);
-    fprintf(present->out, "%s%s%s %s: %s%s\n", paint(present, severity_color(finding->severity)),
-            finding->code, paint(present, PLAIN), code ? code->name : "finding",
-            finding->title ? finding->title : "", finding->allowed ? " (allowed)" : "");
-    for (size_t i = 0; i < finding->op_count && i < PLACES_SHOWN; i++)
+    char title[600];
+    snprintf(title, sizeof title, " %s: %s%s", code ? code->name : "finding",
+             finding->title ? finding->title : "", finding->allowed ? " (allowed)" : "");
+    fprintf(present->out, "%s%s%s", paint(present, severity_color(finding->severity)),
+            finding->code, paint(present, PLAIN));
+    present_hanging(present, (int)strlen(finding->code), 5, title);
+    for (size_t i = 0; trace && i < finding->op_count && i < PLACES_SHOWN; i++)
         print_place(present, trace, &finding->ops[i], i ? "" : "where");
     if (finding->op_count > PLACES_SHOWN)
         fprintf(present->out, "          and %zu more\n", finding->op_count - PLACES_SHOWN);
     print_labelled(present, "cause", finding->detail);
-    if (finding->models[0])
-        fprintf(present->out, "  models  %s\n", finding->models);
+    print_labelled(present, "models", finding->models);
     print_labelled(present, "repair", finding->repair);
-    if (present->replay)
-        fprintf(present->out, "  replay  %s\n", present->replay);
-    if (present->draw)
-        fprintf(present->out, "  draw    %s --finding %zu -o finding.svg\n", present->draw, index);
+    print_command(present, "replay", present->replay);
+    print_command(present, "draw", present->draw);
 }

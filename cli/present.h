@@ -2,28 +2,32 @@
 #ifndef CLI_PRESENT_H
 #define CLI_PRESENT_H
 
-#include "cli/job.h"
 #include "traces/finding.h"
 
 #include <stdio.h>
+
+struct result;
 
 struct present {
     FILE *out;
     bool color;
     int width;          /* columns */
-    const char *replay; /* command that repeats the run */
-    const char *draw;   /* command that draws a finding: its index is appended */
+    const char *replay; /* command that replays the finding, NULL: none is printed */
+    const char *draw;   /* command that draws it */
 };
 
-/* For a stream: colours only on a terminal and without NO_COLOR; 80 columns where the width is not
- * known. */
+/* For a stream: colours only on a terminal and without NO_COLOR ("always" and "never" decide
+ * otherwise, NULL is "auto"); 80 columns where the width is not known. */
 void present_init(struct present *present, FILE *out, const char *color);
-/* "PASS ring, 16 ranks: 3 inputs right, no findings (1.2 ms)". */
-void present_verdict(const struct present *present, const struct job *job,
-                     const struct job_result *result, const struct findings *findings, bool passed);
+/* "PASS ring, 16 ranks: finished, 12 of 12 gradients right (1.2 ms)". */
+void present_verdict(const struct present *present, const struct result *result, bool model);
+/* Per input the worst of its checks: error, tolerance, and how both were found. */
+void present_gradients(const struct present *present, const struct trace *trace, bool verbose);
 void present_finding(const struct present *present, const struct trace *trace,
-                     const struct finding *finding, size_t index);
+                     const struct finding *finding);
 /* Prints text wrapped to the width, every line indented. */
 void present_wrapped(const struct present *present, int indent, const char *text);
+/* A word in the colour of success or failure. */
+void present_word(const struct present *present, const char *word, bool good);
 
 #endif

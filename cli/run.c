@@ -1,108 +1,179 @@
-/* simrun run: compile, run, check, store, report. */
+/* simrun run: compile, run, check, report; once for every number of ranks and progress model. */
+#include "cli/catalogue.h"
 #include "cli/command.h"
-#include "cli/outputs.h"
-#include "cli/present.h"
-#include "cli/run_options.h"
-#include "cli/session.h"
-#include "cli/tap.h"
+#include "cli/interrupt.h"
+#include "cli/results.h"
+#include "cli/shell_words.h"
 
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
-static int report_failure(const struct failure *failure)
+/* The command that repeats one run. */
+static void command_of(const struct run_options *options, const struct job *job, char *text,
+                       size_t size)
 {
-    fprintf(stderr, "simrun: %s\n", failure->text);
-    return failure->code;
+    snprintf(text, size, "simrun");
+    run_options_text(options, job, text, size);
+    for (int i = 0; i < job->argc; i++) {
+        size_t used = strlen(text);
+        snprintf(text + used, size - used, " ");
+        shell_word_append(text, size, job->argv[i]);
+    }
 }
 
-static void present(const struct job *job, const struct verdict *verdict)
-{
-    struct present present;
-    present_init(&present, stdout, NULL);
-    present_verdict(&present, job, &verdict->result, &verdict->findings, verdict->passed);
-    for (size_t i = 0; i < verdict->findings.count; i++)
-        present_finding(&present, verdict->result.trace, &verdict->findings.items[i], i);
-}
-
-static struct viz_run_info info_of(const struct job *job, const struct verdict *verdict)
-{
-    static const char *const models[] = {"eager", "rendezvous", "batch"};
-    return (struct viz_run_info){
-        .scenario = job->name,
-        .verdict = verdict->passed ? "PASS" : "FAIL",
-        .model = models[job->world.send_model],
-        .version = SIMRUN_VERSION,
-        .seed = job->world.seed,
-        .ranks = (uint32_t)job->world.ranks,
-        .seconds = (double)(verdict->result.ended_ns - verdict->result.started_ns) * 1e-9};
-}
-
-/* The files asked for; a failure to write one is worse than any finding. */
-static int write_outputs(const struct job *job, const struct run_options *options,
-                         const struct verdict *verdict, int status)
-{
-    struct failure failure = {0};
-    const struct trace *trace = verdict->result.trace;
-    if (!trace)
-        return status;
-    struct viz_options graph = viz_options_default();
-    struct viz_run_info info = info_of(job, verdict);
-    struct viz_report_run report = {&info, trace, &verdict->findings};
-    bool good =
-        !options->dot || output_graph(options->dot, trace, &verdict->findings, &graph, &failure);
-    good = good && (!options->html || output_report(options->html, &report, 1, &failure));
-    return good ? status : report_failure(&failure);
-}
-
-static int run_at(struct job *job, int ranks, const struct run_options *options)
+static void run_once(struct results *results, const struct job *job)
 {
     struct verdict verdict;
     struct failure failure = {0};
-    job->world.ranks = ranks;
-    int status;
-    if (session_judge(job, options, &verdict, &failure)) {
-        status = verdict.status;
-        if (options->tap)
-            tap_verdict(stdout, job, &verdict);
-        else
-            present(job, &verdict);
-        status = write_outputs(job, options, &verdict, status);
-    } else {
-        status = report_failure(&failure);
-        if (options->tap)
-            printf("Bail out! %s\n", failure.text);
+    if (!session_judge(job, results->options, &verdict, &failure)) {
+        verdict_release(&verdict);
+        results_fail(results, job, &failure);
+        return;
     }
-    verdict_release(&verdict);
-    return status;
+    struct result *result = results_add(results, job);
+    result->verdict = verdict;
+    command_of(results->options, job, result->command, sizeof result->command);
+    results_tell(results, result);
 }
 
-static int usage(void)
+/* On a terminal, where a session of many runs stands: gone when the next line is written. */
+static void progress(const struct results *results, int done)
 {
-    puts("usage: simrun [run] [options] SCENARIO [arguments]\n");
-    options_help(run_option_rows);
-    return EXIT_PASSED;
+    if (results->options->quiet || results->expected < 2 || !isatty(STDERR_FILENO))
+        return;
+    fputs("\r\033[K", stderr);
+    if (done < results->expected)
+        fprintf(stderr, "run %d of %d ...", done + 1, results->expected);
+    fflush(stderr);
+}
+
+static void run_all(struct results *results, struct job *job, const int *ranks, int count)
+{
+    int done = 0;
+    for (int i = 0; i < count; i++) {
+        for (int model = SIM_SEND_EAGER; model <= SIM_SEND_BATCH; model++) {
+            if (results->options->all_models)
+                job->world.send_model = (enum sim_send_model)model;
+            else if (model)
+                continue;
+            if (interrupt_signal())
+                return;
+            job->world.ranks = ranks[i];
+            progress(results, done++);
+            run_once(results, job);
+        }
+    }
+    progress(results, done);
 }
 
 /* "simrun ring --ranks 16": the option came too late. */
 static bool options_after_program(int argc, char **argv, int at)
 {
-    for (int i = at + 1; i < argc; i++) {
+    for (int i = at + 1; i < argc && !strchr(argv[at], '/'); i++) {
         for (const struct option_row *row = run_option_rows; row->name; row++) {
-            char long_form[40];
-            snprintf(long_form, sizeof long_form, "--%s", row->name);
-            bool is_option =
-                !strcmp(argv[i], long_form) ||
-                (row->letter == 'n' && (!strcmp(argv[i], "-n") || !strcmp(argv[i], "-np")));
-            if (!is_option || strchr(argv[at], '/'))
+            size_t length = strlen(row->name);
+            bool is_long = !strncmp(argv[i], "--", 2) && !strncmp(argv[i] + 2, row->name, length) &&
+                           (!argv[i][length + 2] || argv[i][length + 2] == '=');
+            bool is_ranks = row->letter == 'n' && (!strncmp(argv[i], "-n", 2));
+            if (!is_long && !is_ranks)
                 continue;
-            fprintf(
-                stderr,
-                "simrun run: options stand before the scenario; did you mean\n  simrun %s%s%s %s\n",
-                argv[i], row->argument && i + 1 < argc ? " " : "",
-                row->argument && i + 1 < argc ? argv[i + 1] : "", argv[at]);
+            bool value = row->argument && !strchr(argv[i], '=') &&
+                         (is_long || !argv[i][2] || !strcmp(argv[i], "-np")) && i + 1 < argc;
+            fprintf(stderr,
+                    "simrun run: options stand before the scenario; did you mean\n"
+                    "  simrun %s%s%s %s\n",
+                    argv[i], value ? " " : "", value ? argv[i + 1] : "", argv[at]);
             return true;
         }
     }
     return false;
+}
+
+/* "simrun shwo": neither a file nor a scenario, but nearly a command. */
+static bool is_misspelt_command(const char *word)
+{
+    struct catalogue catalogue;
+    struct failure failure = {0};
+    if (strchr(word, '/') || !access(word, F_OK))
+        return false;
+    bool known = catalogue_read(&catalogue, &failure) && catalogue_find(&catalogue, word);
+    const char *scenario = known ? NULL : catalogue_did_you_mean(&catalogue, word);
+    const char *command = known ? NULL : command_near(word);
+    if (command)
+        fprintf(stderr,
+                "simrun: no command, scenario or file '%s'; did you mean 'simrun %s'%s%s%s?\n",
+                word, command, scenario ? " or the scenario '" : "", scenario ? scenario : "",
+                scenario ? "'" : "");
+    catalogue_release(&catalogue);
+    return command != NULL;
+}
+
+/* --gdb and --wrapper: this command line again, under another program. Returns only on failure. */
+static int run_under(const struct run_options *options, int argc, char **argv)
+{
+    char gdb[] = "gdb -q -ex 'set follow-fork-mode child' -ex 'handle SIGUSR1 nostop noprint' "
+                 "--args",
+         line[1024], own[600], *words[COMMAND_WORDS + 64];
+    snprintf(line, sizeof line, "%s", options->gdb ? gdb : options->wrapper);
+    int count = shell_words_split(line, words, 60);
+    ssize_t length = readlink("/proc/self/exe", own, sizeof own - 1);
+    if (count < 1 || length < 0 || argc > COMMAND_WORDS) {
+        fprintf(stderr, "simrun run: --wrapper '%s' is no command\n", line);
+        return EXIT_USAGE;
+    }
+    own[length] = '\0';
+    words[count++] = own;
+    for (int i = 1; i < argc; i++) {
+        if (!strcmp(argv[i], "--gdb") || !strncmp(argv[i], "--wrapper=", 10))
+            continue;
+        if (!strcmp(argv[i], "--wrapper"))
+            i++;
+        else
+            words[count++] = argv[i];
+    }
+    words[count] = NULL;
+    execvp(words[0], words);
+    fprintf(stderr, "simrun run: cannot run %s: %s\n", words[0], strerror(errno));
+    return EXIT_REQUIREMENT;
+}
+
+/* The program's words: the user's, or where there are none the scenario's own. */
+static int program_words(int argc, char **argv, struct session_words *words, char ***program)
+{
+    *program = argv;
+    if (argc > 1 || !words->argc)
+        return argc;
+    memmove(words->argv + 1, words->argv, (size_t)words->argc * sizeof *words->argv);
+    words->argv[0] = argv[0];
+    words->argv[++words->argc] = NULL;
+    *program = words->argv;
+    return words->argc;
+}
+
+static int run_program(int argc, char **argv, struct run_options *options,
+                       struct session_words *own)
+{
+    struct job job;
+    struct failure failure = {0};
+    struct results results;
+    int ranks[64], count;
+    char **program;
+    argc = program_words(argc, argv, own, &program);
+    if (!session_prepare(argv[0], argc, program, options, &job, ranks, 64, &count, &failure)) {
+        fprintf(stderr, "simrun: %s\n", failure.text);
+        return failure.code;
+    }
+    if (options->rank_count) {
+        count = options->rank_count;
+        memcpy(ranks, options->ranks, sizeof ranks);
+    }
+    interrupt_install();
+    results_begin(&results, options, count * (options->all_models ? 3 : 1));
+    run_all(&results, &job, ranks, count);
+    return results_end(&results);
 }
 
 int command_run(int argc, char **argv)
@@ -112,46 +183,28 @@ int command_run(int argc, char **argv)
     int at = options_parse("run", run_option_rows, &options, argc, argv);
     if (at < 0)
         return EXIT_USAGE;
-    if (options.help)
-        return usage();
+    if (options.help) {
+        command_help(command_find("run"));
+        return EXIT_PASSED;
+    }
     if (at >= argc) {
         fputs("simrun run: no scenario given; see 'simrun list'\n", stderr);
         return EXIT_USAGE;
     }
-    if (options_after_program(argc, argv, at))
+    if (options_after_program(argc, argv, at) || !run_options_agree("run", &options) ||
+        (argv[0] != NULL && is_misspelt_command(argv[at])))
         return EXIT_USAGE;
-    struct job job;
+    if (options.gdb || options.wrapper)
+        return run_under(&options, argc, argv);
+    /* A scenario's own options lie under those of the command line. */
+    struct session_words own;
     struct failure failure = {0};
-    int ranks[64], count;
-    /* A scenario's own options lie under those of the command line, its arguments give way to any
-     * given here. */
-    struct session_words words;
     run_options_init(&options);
-    if (!session_entry(argv[at], &options, &words, &failure))
-        return report_failure(&failure);
-    options_parse("run", run_option_rows, &options, argc, argv);
-    char **program = argv + at;
-    int program_argc = argc - at;
-    if (program_argc == 1 && words.argc) {
-        memmove(words.argv + 1, words.argv, (size_t)words.argc * sizeof *words.argv);
-        words.argv[0] = argv[at];
-        words.argv[++words.argc] = NULL;
-        program = words.argv;
-        program_argc = words.argc;
+    if (!session_entry(argv[at], &options, &own, &failure)) {
+        fprintf(stderr, "simrun: %s\n", failure.text);
+        return failure.code;
     }
-    if (!session_prepare(argv[at], program_argc, program, &options, &job, ranks, 64, &count,
-                         &failure))
-        return report_failure(&failure);
-    if (options.rank_count) {
-        count = options.rank_count;
-        memcpy(ranks, options.ranks, sizeof options.ranks);
-    }
-    if (options.tap)
-        tap_begin(stdout, count);
-    int worst = EXIT_PASSED;
-    for (int i = 0; i < count; i++) {
-        int status = run_at(&job, ranks[i], &options);
-        worst = status > worst ? status : worst;
-    }
-    return worst;
+    if (options_parse("run", run_option_rows, &options, argc, argv) < 0)
+        return EXIT_USAGE;
+    return run_program(argc - at, argv + at, &options, &own);
 }

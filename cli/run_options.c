@@ -3,6 +3,8 @@
 
 #include "cli/command.h"
 #include "cli/ranks.h"
+#include "cli/shell_words.h"
+#include "collectives/mutant.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -178,9 +180,50 @@ static bool set_record(void *target, const char *value)
     return complain("record", value, "none, findings, ops or events");
 }
 
+static bool one_of(const char *value, const char *const *words)
+{
+    for (; *words; words++)
+        if (!strcmp(value, *words))
+            return true;
+    return false;
+}
+
+static bool set_fail_on(void *target, const char *value)
+{
+    static const char *const severities[] = {"error", "warning", "note", NULL};
+    ((struct run_options *)target)->fail_on = value;
+    return one_of(value, severities) || complain("fail-on", value, "error, warning or note");
+}
+
+static bool set_mutant(void *target, const char *value)
+{
+    const char *names[DIFF_MUTANT_COUNT + 1] = {NULL};
+    ((struct run_options *)target)->mutant = value;
+    if (diff_mutant_number(value) >= 0)
+        return true;
+    for (size_t i = 0; i < DIFF_MUTANT_COUNT; i++)
+        names[i] = diff_mutants[i].name;
+    const char *near = command_did_you_mean(value, names);
+    fprintf(stderr, "simrun: --mutant '%s': no such mutant%s%s%s; see 'simrun mutants'\n", value,
+            near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
+    return false;
+}
+
+static bool set_color(void *target, const char *value)
+{
+    static const char *const words[] = {"auto", "always", "never", NULL};
+    ((struct run_options *)target)->color = value;
+    return one_of(value, words) || complain("color", value, "auto, always or never");
+}
+
 static bool add_allow(void *target, const char *value)
 {
     struct run_options *options = target;
+    char code[8];
+    snprintf(code, sizeof code, "%.*s", (int)strcspn(value, ":"), value);
+    if (!finding_code(code))
+        return complain("allow", value,
+                        "a code of 'simrun explain', such as D001 or D001:ring.c:41");
     if (options->allow_count == (int)(sizeof options->allow / sizeof *options->allow))
         return complain("allow", value, "at most 64 of them");
     options->allow[options->allow_count++] = value;
@@ -201,20 +244,19 @@ static bool add_allow(void *target, const char *value)
         return true;                                                                               \
     }
 
-TEXT(mutant)
 TEXT(database)
 TEXT(checks)
-TEXT(fail_on)
 TEXT(junit)
 TEXT(html)
 TEXT(dot)
 TEXT(chrome)
+TEXT(wrapper)
 SWITCH(tap, tap)
 SWITCH(json, json)
 SWITCH(quiet, quiet)
 SWITCH(verbose, verbose)
 SWITCH(help, help)
-SWITCH(tag_output, tag_output)
+SWITCH(gdb, gdb)
 SWITCH(github, github)
 SWITCH(strict, world.strict_collectives)
 SWITCH(no_gradients, no_gradients)
@@ -248,16 +290,122 @@ const struct option_row run_option_rows[] = {
     {"db", 0, "FILE", "database of results, or none (default: ./simrun.db)", set_database},
     {"allow", 0, "CODE[:SITE]", "a known finding: reported as TODO, does not fail", add_allow},
     {"fail-on", 0, "SEVERITY", "error (default), warning or note", set_fail_on},
+    {"wrapper", 0, "CMD", "run simrun itself under CMD, such as 'perf record'", set_wrapper},
+    {"gdb", 0, NULL, "run under gdb, following the process of the ranks", set_gdb},
     {"tap", 0, NULL, "TAP 13 on stdout", set_tap},
-    {"json", 0, NULL, "JSON on stdout", set_json},
+    {"json", 0, NULL, "one JSON object per run on stdout", set_json},
     {"junit", 0, "FILE", "also write JUnit XML", set_junit},
-    {"html", 0, "FILE", "also write an HTML report", set_html},
-    {"dot", 0, "FILE", "also write the picture as DOT", set_dot},
-    {"chrome", 0, "FILE", "also write a Chrome trace", set_chrome},
+    {"html", 0, "FILE", "also write an HTML report of all runs", set_html},
+    {"dot", 0, "FILE", "also draw the run: .dot, .svg or .png", set_dot},
+    {"chrome", 0, "FILE", "also write a timeline for Perfetto", set_chrome},
     {"github", 0, NULL, "also write GitHub annotations and a step summary", set_github},
-    {"tag-output", 0, NULL, "begin each line a rank prints with its rank", set_tag_output},
-    {"quiet", 'q', NULL, "only the result", set_quiet},
-    {"verbose", 'v', NULL, "more", set_verbose},
+    {"color", 0, "WHEN", "auto (default), always or never", set_color},
+    {"quiet", 'q', NULL, "only verdicts and what fails", set_quiet},
+    {"verbose", 'v', NULL, "more: every gradient comparison in full", set_verbose},
     {"help", 'h', NULL, "this text", set_help},
     {NULL, 0, NULL, NULL, NULL},
 };
+
+const struct option_row check_option_rows[] = {
+    {"send", 0, "MODEL", "look for danger under eager, rendezvous or batch only (default: all)",
+     set_send},
+    {"check", 0, "LIST", "only these checks, or all but those with a '-' in front", set_checks},
+    {"allow", 0, "CODE[:SITE]", "a known finding: reported as TODO, does not fail", add_allow},
+    {"fail-on", 0, "SEVERITY", "error (default), warning or note", set_fail_on},
+    {"db", 0, "FILE", "also keep the result in this database", set_database},
+    {"tap", 0, NULL, "TAP 13 on stdout", set_tap},
+    {"json", 0, NULL, "one JSON object per run on stdout", set_json},
+    {"junit", 0, "FILE", "also write JUnit XML", set_junit},
+    {"html", 0, "FILE", "also write an HTML report of all runs", set_html},
+    {"dot", 0, "FILE", "also draw the run: .dot, .svg or .png", set_dot},
+    {"chrome", 0, "FILE", "also write a timeline for Perfetto", set_chrome},
+    {"github", 0, NULL, "also write GitHub annotations and a step summary", set_github},
+    {"color", 0, "WHEN", "auto (default), always or never", set_color},
+    {"quiet", 'q', NULL, "only verdicts and what fails", set_quiet},
+    {"verbose", 'v', NULL, "more: every gradient comparison in full", set_verbose},
+    {NULL, 0, NULL, NULL, NULL},
+};
+
+bool run_options_agree(const char *command, const struct run_options *options)
+{
+    if (options->tap && options->json) {
+        fprintf(stderr, "simrun %s: --tap and --json both want stdout; choose one\n", command);
+        return false;
+    }
+    return true;
+}
+
+static void append(char *text, size_t size, const char *option, const char *value)
+{
+    size_t used = strlen(text);
+    snprintf(text + used, size - used, " --%s%s", option, value ? " " : "");
+    if (value)
+        shell_word_append(text, size, value);
+}
+
+static void append_number(char *text, size_t size, const char *option, unsigned long long value)
+{
+    char digits[32];
+    snprintf(digits, sizeof digits, "%llu", value);
+    append(text, size, option, digits);
+}
+
+static void world_text(const struct sim_world_options *world, char *text, size_t size)
+{
+    static const char *const models[] = {"eager", "rendezvous", "batch"};
+    static const char *const reductions[] = {"linear", "tree", "ring", "seed"};
+    struct sim_world_options usual;
+    sim_world_options_init(&usual);
+    if (world->send_model != SIM_SEND_EAGER)
+        append(text, size, "send", models[world->send_model]);
+    else if (world->eager_limit == SIZE_MAX)
+        append(text, size, "send", "eager:unlimited");
+    else if (world->eager_limit != usual.eager_limit) {
+        char limit[40];
+        snprintf(limit, sizeof limit, "eager:%zu", world->eager_limit);
+        append(text, size, "send", limit);
+    }
+    if (world->driver == SIM_CHOOSE_SEED)
+        append_number(text, size, "seed", world->seed);
+    if (world->executor == SIM_THREADS)
+        append(text, size, "os-threads", NULL);
+    if (world->strict_collectives)
+        append(text, size, "strict", NULL);
+    if (world->reduce_order != usual.reduce_order)
+        append(text, size, "reduce-order", reductions[world->reduce_order]);
+    if (world->stack_size != usual.stack_size)
+        append_number(text, size, "stack-size", world->stack_size);
+}
+
+void run_options_text(const struct run_options *options, const struct job *job, char *text,
+                      size_t size)
+{
+    static const char *const levels[] = {"none", "findings", "ops", "events"};
+    static const char *const loaders[] = {"clone", "dlopen", "shared"};
+    size_t used = strlen(text);
+    snprintf(text + used, size - used, " -n %d", job->world.ranks);
+    world_text(&job->world, text, size);
+    if (options->order >= 0)
+        append(text, size, "order", options->order ? "data" : "program");
+    if (options->loader)
+        append(text, size, "loader", loaders[options->loader]);
+    if (options->mutant)
+        append(text, size, "mutant", options->mutant);
+    if (options->checks)
+        append(text, size, "check", options->checks);
+    if (options->check_elements)
+        append_number(text, size, "check-elements", options->check_elements);
+    if (options->no_gradients)
+        append(text, size, "no-gradients", NULL);
+    if (options->record != RECORD_LEVEL_OPS)
+        append(text, size, "record", levels[options->record]);
+    if (options->timeout > 0) {
+        char seconds[40];
+        snprintf(seconds, sizeof seconds, "%g", options->timeout);
+        append(text, size, "timeout", seconds);
+    }
+    for (int i = 0; i < options->allow_count; i++)
+        append(text, size, "allow", options->allow[i]);
+    if (options->fail_on && strcmp(options->fail_on, "error"))
+        append(text, size, "fail-on", options->fail_on);
+}

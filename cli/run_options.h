@@ -18,14 +18,21 @@ struct run_options {
     enum record_level record;
     double timeout;
     int workers;
-    bool tap, json, quiet, verbose, help, tag_output;
-    const char *junit, *html, *dot, *chrome;
+    bool tap, json, quiet, verbose, help, gdb;
+    const char *junit, *html, *dot, *chrome, *color, *wrapper;
     bool github;
     size_t check_elements;
     bool no_gradients;
 };
 
 void run_options_init(struct run_options *options);
-extern const struct option_row run_option_rows[];
+/* Of `simrun run`, and of commands that judge files and stored runs. */
+extern const struct option_row run_option_rows[], check_option_rows[];
+/* Appends the options that decide what one run does and says, with the job's ranks and model: "-n 4
+ * --send batch". What is as usual is left out. */
+void run_options_text(const struct run_options *options, const struct job *job, char *text,
+                      size_t size);
+/* False after one sentence on stderr: options that exclude each other. */
+bool run_options_agree(const char *command, const struct run_options *options);
 
 #endif

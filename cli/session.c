@@ -4,19 +4,16 @@
 #include "checker/check.h"
 #include "cli/catalogue.h"
 #include "cli/command.h"
+#include "cli/interrupt.h"
+#include "cli/requirement.h"
+#include "cli/results.h"
 #include "sim/compile.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-static enum severity severity_named(const char *name)
-{
-    if (name && !strcmp(name, "note"))
-        return SEVERITY_NOTE;
-    return name && !strcmp(name, "warning") ? SEVERITY_WARNING : SEVERITY_ERROR;
-}
 
 /* "D001" or "D001:file.c:41" names this finding. */
 static bool allows(const char *rule, const struct finding *finding, const struct trace *trace)
@@ -46,17 +43,41 @@ static bool has_passed(const struct findings *findings, const struct job_result 
         if (!findings->items[i].allowed && findings->items[i].severity >= threshold)
             return false;
     /* A run that did not end well passes only when what ended it was found and allowed. */
-    if (result->outcome != OUTCOME_FINISHED && !findings->count)
+    if (result->outcome != OUTCOME_FINISHED && result->outcome != OUTCOME_IMPORTED &&
+        !findings->count)
         return false;
-    return result->outcome != OUTCOME_TIMEOUT && !result->crash[0];
+    return result->outcome != OUTCOME_TIMEOUT && result->outcome != OUTCOME_INTERRUPTED &&
+           !result->crash[0];
+}
+
+/* A time limit is no verdict; whatever else was found is one. */
+static bool found_nothing_but_time(const struct findings *findings, enum severity threshold)
+{
+    for (size_t i = 0; i < findings->count; i++)
+        if (!findings->items[i].allowed && findings->items[i].severity >= threshold &&
+            strcmp(findings->items[i].code, "X003"))
+            return false;
+    return true;
 }
 
 static int exit_status(bool passed, const struct job_result *result,
-                       const struct findings *findings)
+                       const struct findings *findings, enum severity threshold)
 {
+    if (result->outcome == OUTCOME_INTERRUPTED)
+        return interrupt_signal() == SIGTERM ? EXIT_TERMINATED : EXIT_INTERRUPTED;
     if (passed)
         return EXIT_PASSED;
-    return result->outcome == OUTCOME_TIMEOUT && !findings->count ? EXIT_TIMEOUT : EXIT_FINDINGS;
+    return result->outcome == OUTCOME_TIMEOUT && found_nothing_but_time(findings, threshold)
+               ? EXIT_TIMEOUT
+               : EXIT_FINDINGS;
+}
+
+void session_conclude(const struct run_options *options, struct verdict *verdict)
+{
+    enum severity threshold = result_threshold(options);
+    mark_allowed(&verdict->findings, options, verdict->result.trace);
+    verdict->passed = has_passed(&verdict->findings, &verdict->result, threshold);
+    verdict->status = exit_status(verdict->passed, &verdict->result, &verdict->findings, threshold);
 }
 
 bool session_judge(const struct job *job, const struct run_options *options,
@@ -72,10 +93,7 @@ bool session_judge(const struct job *job, const struct run_options *options,
         return false;
     if (verdict->result.trace)
         check_trace(verdict->result.trace, &checks, &verdict->findings);
-    mark_allowed(&verdict->findings, options, verdict->result.trace);
-    verdict->passed =
-        has_passed(&verdict->findings, &verdict->result, severity_named(options->fail_on));
-    verdict->status = exit_status(verdict->passed, &verdict->result, &verdict->findings);
+    session_conclude(options, verdict);
     return true;
 }
 
@@ -181,5 +199,6 @@ bool session_prepare(const char *word, int argc, char **argv, const struct run_o
         ranks[0] = options->world.ranks;
         *rank_count = 1;
     }
-    return !sim_compile(job->source, job->object, sizeof job->object, failure);
+    return requirements_of_file_met(job->source, failure) &&
+           !sim_compile(job->source, job->object, sizeof job->object, failure);
 }

@@ -33,6 +33,9 @@ bool session_prepare(const char *word, int argc, char **argv, const struct run_o
 /* False when the job could not be run at all. Release the verdict in either case. */
 bool session_judge(const struct job *job, const struct run_options *options,
                    struct verdict *verdict, struct failure *failure);
+/* Marks allowed findings and decides whether it passed, from the result and the findings of a
+ * verdict that came some other way. */
+void session_conclude(const struct run_options *options, struct verdict *verdict);
 void verdict_release(struct verdict *verdict);
 
 #endif

@@ -2,7 +2,9 @@
 #include "cli/tap.h"
 
 #include "checker/check.h"
+#include "cli/results.h"
 
+#include <math.h>
 #include <string.h>
 
 static size_t check_count(void)
@@ -24,8 +26,8 @@ static bool lists_code(const char *codes, const char *code)
     return at && (at == codes || at[-1] == ' ');
 }
 
-/* A finding belongs to the first check that lists its code; to none: to the last line, "no other
- * finding". */
+/* A finding belongs to the first check that lists its code; to none: to the last line, "nothing
+ * else". */
 static bool belongs(const struct finding *finding, size_t check)
 {
     for (size_t i = 0; check_property_at(i); i++)
@@ -34,63 +36,132 @@ static bool belongs(const struct finding *finding, size_t check)
     return check == check_count();
 }
 
+static const char *check_name(size_t check)
+{
+    const struct check_property *property = check_property_at(check);
+    return property ? property->name : "nothing else";
+}
+
 /* A YAML string in single quotes on one line. */
 static void quoted(FILE *out, const char *key, const char *text)
 {
+    size_t length = text ? strlen(text) : 0;
+    while (length && text[length - 1] == '\n')
+        length--;
     fprintf(out, "  %s: '", key);
-    for (; text && *text; text++) {
-        if (*text == '\'')
+    for (size_t i = 0; i < length; i++) {
+        if (text[i] == '\'')
             fputs("''", out);
         else
-            fputc(*text == '\n' ? ' ' : *text, out);
+            fputc((unsigned char)text[i] < ' ' ? ' ' : text[i], out);
     }
     fputs("'\n", out);
 }
 
-static const char *severity_text(enum severity severity)
+/* The worst row of the variable that a gradient finding is about. */
+static void gradient_numbers(FILE *out, const struct trace *trace, const struct finding *finding)
 {
-    return severity == SEVERITY_ERROR ? "error" : severity == SEVERITY_WARNING ? "warning" : "note";
+    const struct trace_gradient *worst = NULL;
+    for (size_t i = 0; i < trace->gradient_count; i++) {
+        const struct trace_gradient *row = &trace->gradients[i];
+        char name[160];
+        snprintf(name, sizeof name, "gradient of %s ", trace_string(trace, row->variable));
+        if (row->ok || !strstr(finding->title, name))
+            continue;
+        if (!worst || !(row->error <= worst->error))
+            worst = row;
+    }
+    if (worst)
+        fprintf(out, "  got: %.17g\n  expected: %.17g\n  relative_error: %.3g\n", worst->analytic,
+                worst->numeric, worst->relative);
 }
 
-static void diagnose(FILE *out, const struct trace *trace, const struct finding *finding)
+static void diagnose(FILE *out, const struct result *result, size_t index)
 {
+    const struct trace *trace = result->verdict.result.trace;
+    const struct finding *finding = &result->verdict.findings.items[index];
+    char replay[RESULT_COMMAND + 700];
     fputs("  ---\n", out);
     quoted(out, "message", finding->title);
-    fprintf(out, "  severity: %s\n  code: %s\n  fingerprint: %s\n",
-            severity_text(finding->severity), finding->code, finding->fingerprint);
+    fprintf(out, "  severity: %s\n  code: %s\n  fingerprint: '%s'\n",
+            severity_name(finding->severity), finding->code, finding->fingerprint);
     if (trace && finding->site != TRACE_NO) {
         quoted(out, "file", trace->sites[finding->site].file);
         fprintf(out, "  line: %d\n", trace->sites[finding->site].line);
     }
+    if (trace && finding->code[0] == 'G')
+        gradient_numbers(out, trace, finding);
     quoted(out, "detail", finding->detail);
+    quoted(out, "replay", result_replay(result, (int)index, replay, sizeof replay));
     fputs("  ...\n", out);
 }
 
-static void one_check(FILE *out, const struct job *job, const struct verdict *verdict, size_t check,
-                      int *number)
+/* Why a test of this run says nothing, NULL when it does. */
+static const char *skipped(const struct result *result, size_t check)
 {
-    const struct check_property *property = check_property_at(check);
-    const struct finding *worst = NULL;
-    bool failed = false;
-    for (size_t i = 0; i < verdict->findings.count; i++) {
-        const struct finding *finding = &verdict->findings.items[i];
-        if (!belongs(finding, check))
-            continue;
-        failed |= !finding->allowed && finding->severity == SEVERITY_ERROR;
-        worst = worst ? worst : finding;
-    }
-    bool todo = worst && worst->allowed && !failed;
-    fprintf(out, "%sok %d - %s/ranks=%d: %s%s\n", failed || todo ? "not " : "", ++*number,
-            job->name, job->world.ranks, property ? property->name : "nothing else",
-            todo ? " # TODO allowed" : "");
-    for (size_t i = 0; i < verdict->findings.count; i++)
-        if (belongs(&verdict->findings.items[i], check))
-            diagnose(out, verdict->result.trace, &verdict->findings.items[i]);
+    const struct trace *trace = result->verdict.result.trace;
+    if (!trace)
+        return check < check_count() ? "nothing was recorded" : NULL;
+    if (!strcmp(check_name(check), "gradient") && !trace->gradient_count)
+        return "no gradient was checked";
+    return NULL;
 }
 
-void tap_verdict(FILE *out, const struct job *job, const struct verdict *verdict)
+/* Ends of the run that no finding tells. */
+static bool ended_badly(const struct result *result, size_t check)
 {
-    static _Thread_local int number;
+    return check == check_count() && result->verdict.status != 0 &&
+           (result->verdict.result.crash[0] || result->verdict.result.outcome == OUTCOME_TIMEOUT ||
+            result->verdict.result.outcome == OUTCOME_INTERRUPTED);
+}
+
+static void one_check(FILE *out, struct results *results, const struct result *result, size_t check)
+{
+    const struct findings *findings = &result->verdict.findings;
+    bool failed = ended_badly(result, check), allowed = false, any = false;
+    char name[256];
+    for (size_t i = 0; i < findings->count; i++) {
+        const struct finding *finding = &findings->items[i];
+        if (!belongs(finding, check))
+            continue;
+        any = true;
+        allowed |= finding->allowed;
+        failed |= !finding->allowed && finding->severity >= result_threshold(results->options);
+    }
+    bool todo = allowed && !failed;
+    const char *skip = any || failed ? NULL : skipped(result, check);
+    fprintf(out, "%sok %d - %s: %s%s%s%s\n", failed || todo ? "not " : "", ++results->number,
+            result_name(results, result, name, sizeof name), check_name(check),
+            todo ? " # TODO allowed" : "", skip ? " # SKIP " : "", skip ? skip : "");
+    if (ended_badly(result, check)) {
+        fputs("  ---\n", out);
+        quoted(out, "message",
+               result->verdict.result.crash[0] ? result->verdict.result.crash
+                                               : result_word(result));
+        fputs("  ...\n", out);
+    }
+    for (size_t i = 0; i < findings->count; i++)
+        if (belongs(&findings->items[i], check))
+            diagnose(out, result, i);
+}
+
+void result_tap(FILE *out, struct results *results, const struct result *result)
+{
     for (size_t check = 0; check <= check_count(); check++)
-        one_check(out, job, verdict, check, &number);
+        one_check(out, results, result, check);
+}
+
+void tap_failure(FILE *out, const struct job *job, const struct failure *failure, int *number)
+{
+    bool skip = failure->code == FAILURE_REQUIREMENT;
+    for (size_t check = 0; check <= check_count(); check++) {
+        fprintf(out, "%sok %d - %s/ranks=%d: %s%s%s\n", skip ? "" : "not ", ++*number, job->name,
+                job->world.ranks, check_name(check), skip ? " # SKIP " : "",
+                skip ? failure->text : "");
+        if (skip)
+            continue;
+        fputs("  ---\n", out);
+        quoted(out, "message", failure->text);
+        fputs("  ...\n", out);
+    }
 }

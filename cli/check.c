@@ -1,0 +1,66 @@
+/* simrun check: judges trace, schedule and dump files. */
+#include "checker/check.h"
+
+#include "cli/command.h"
+#include "cli/results.h"
+#include "cli/shell_words.h"
+#include "traces/format.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* The models to look for danger under: all, or the one of --send. */
+static unsigned models_of(const struct run_options *options)
+{
+    return options->all_models ? CHECK_ALL_MODELS : 1u << options->world.send_model;
+}
+
+static bool judge_file(const char *path, struct results *results, struct failure *failure)
+{
+    struct check_options checks;
+    check_options_init(&checks);
+    checks.models = models_of(results->options);
+    if (results->options->checks && check_options_parse(&checks, results->options->checks, failure))
+        return false;
+    struct trace *trace = format_read(path, failure);
+    if (!trace)
+        return false;
+    struct job job = {0};
+    snprintf(job.name, sizeof job.name, "%s", !strcmp(path, "-") ? "standard input" : path);
+    job.world.ranks = (int)trace->ranks;
+    struct result *result = results_add(results, &job);
+    result->file = true;
+    snprintf(result->command, sizeof result->command, "simrun check ");
+    shell_word_append(result->command, sizeof result->command, path);
+    result->verdict.result = (struct job_result){.outcome = trace->outcome, .trace = trace};
+    findings_init(&result->verdict.findings);
+    check_trace(trace, &checks, &result->verdict.findings);
+    session_conclude(results->options, &result->verdict);
+    results_tell(results, result);
+    return true;
+}
+
+int command_check(int argc, char **argv)
+{
+    struct run_options options;
+    struct command_words words = {.least = 1, .most = COMMAND_WORDS};
+    run_options_init(&options);
+    options.all_models = true;
+    int status = command_parse("check", &options, argc, argv, &words);
+    if (status >= 0)
+        return status;
+    if (!run_options_agree("check", &options))
+        return EXIT_USAGE;
+    struct results results;
+    results_begin(&results, &options, words.count);
+    results.several_models = false;
+    for (int i = 0; i < words.count; i++) {
+        struct failure failure = {0};
+        struct job job = {0};
+        if (judge_file(words.words[i], &results, &failure))
+            continue;
+        snprintf(job.name, sizeof job.name, "%s", words.words[i]);
+        results_fail(&results, &job, &failure);
+    }
+    return results_end(&results);
+}

@@ -1,0 +1,288 @@
+/* The results of one command: see results.h. */
+#include "cli/results.h"
+
+#include "cli/command.h"
+#include "cli/outputs.h"
+#include "cli/present.h"
+#include "cli/shell_words.h"
+#include "cli/tap.h"
+#include "traces/format.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+const char *severity_name(enum severity severity)
+{
+    return severity == SEVERITY_ERROR ? "error" : severity == SEVERITY_WARNING ? "warning" : "note";
+}
+
+enum severity result_threshold(const struct run_options *options)
+{
+    const char *name = options->fail_on ? options->fail_on : "error";
+    return !strcmp(name, "note")      ? SEVERITY_NOTE
+           : !strcmp(name, "warning") ? SEVERITY_WARNING
+                                      : SEVERITY_ERROR;
+}
+
+const char *result_model(const struct result *result)
+{
+    static const char *const models[] = {"eager", "rendezvous", "batch"};
+    if (result->file && result->verdict.result.trace->model[0])
+        return result->verdict.result.trace->model;
+    return models[result->job.world.send_model];
+}
+
+const char *result_word(const struct result *result)
+{
+    if (result->verdict.passed)
+        return "PASS";
+    if (result->verdict.result.outcome == OUTCOME_INTERRUPTED)
+        return "INTERRUPTED";
+    return result->verdict.status == EXIT_TIMEOUT ? "TIMEOUT" : "FAIL";
+}
+
+double result_seconds(const struct result *result)
+{
+    const struct job_result *run = &result->verdict.result;
+    return run->ended_ns > run->started_ns && run->started_ns
+               ? (double)(run->ended_ns - run->started_ns) * 1e-9
+               : 0;
+}
+
+char *result_name(const struct results *results, const struct result *result, char *text,
+                  size_t size)
+{
+    snprintf(text, size, "%s/ranks=%d%s%s", result->job.name, result->job.world.ranks,
+             results->several_models ? "/" : "",
+             results->several_models ? result_model(result) : "");
+    return text;
+}
+
+/* " --db FILE" where it is not the usual one. */
+static void database_option(const struct result *result, char *text, size_t size)
+{
+    *text = '\0';
+    if (!strcmp(result->database, "./simrun.db"))
+        return;
+    snprintf(text, size, " --db ");
+    shell_word_append(text, size, result->database);
+}
+
+char *result_replay(const struct result *result, int finding, char *text, size_t size)
+{
+    char database[600];
+    if (!result->run) {
+        snprintf(text, size, "%s", result->command);
+        return text;
+    }
+    database_option(result, database, sizeof database);
+    int used = snprintf(text, size, "simrun replay%s %lld", database, (long long)result->run);
+    if (finding >= 0 && result->verdict.findings.items[finding].witness)
+        snprintf(text + used, size - (size_t)used, " --witness %d", finding + 1);
+    return text;
+}
+
+char *result_draw(const struct result *result, int finding, char *text, size_t size)
+{
+    char database[600];
+    if (result->run) {
+        database_option(result, database, sizeof database);
+        int used = snprintf(text, size, "simrun graph%s %lld", database, (long long)result->run);
+        if (finding >= 0)
+            used += snprintf(text + used, size - (size_t)used, " --finding %d", finding + 1);
+        snprintf(text + used, size - (size_t)used, " -o finding.svg");
+    } else {
+        const char *rest = strchr(result->command, ' ');
+        if (result->file)
+            rest = rest ? strchr(rest + 1, ' ') : NULL;
+        snprintf(text, size, "simrun%s --dot finding.svg%s", result->file ? " check" : "",
+                 rest ? rest : "");
+    }
+    return text;
+}
+
+void results_begin(struct results *results, const struct run_options *options, int expected)
+{
+    *results = (struct results){.options = options,
+                                .expected = expected,
+                                .several_models = options->all_models,
+                                .status = EXIT_PASSED};
+    if (options->tap)
+        tap_begin(stdout, expected);
+}
+
+struct result *results_add(struct results *results, const struct job *job)
+{
+    if (results->count == results->room) {
+        results->room = results->room ? results->room * 2 : 16;
+        results->items = realloc(results->items, results->room * sizeof *results->items);
+        if (!results->items)
+            abort();
+    }
+    struct result *result = &results->items[results->count++];
+    *result = (struct result){.job = *job};
+    time_t now = time(NULL);
+    struct tm parts;
+    strftime(result->started, sizeof result->started, "%Y-%m-%d %H:%M:%S UTC",
+             gmtime_r(&now, &parts));
+    return result;
+}
+
+static void tell_text(const struct results *results, const struct result *result)
+{
+    struct present present;
+    present_init(&present, stdout, results->options->color);
+    present_verdict(&present, result, results->several_models);
+    if (!results->options->quiet || !result->verdict.passed)
+        present_gradients(&present, result->verdict.result.trace, results->options->verbose);
+    for (size_t i = 0; i < result->verdict.findings.count; i++) {
+        const struct finding *finding = &result->verdict.findings.items[i];
+        char replay[RESULT_COMMAND + 700], draw[RESULT_COMMAND + 700];
+        if (results->options->quiet && (finding->allowed || finding->severity == SEVERITY_NOTE))
+            continue;
+        if (!result->file || finding->witness)
+            present.replay = result_replay(result, (int)i, replay, sizeof replay);
+        present.draw = result_draw(result, (int)i, draw, sizeof draw);
+        present_finding(&present, result->verdict.result.trace, finding);
+    }
+}
+
+void results_tell(struct results *results, struct result *result)
+{
+    results->status = command_worse(results->status, result->verdict.status);
+    if (results->options->tap)
+        result_tap(stdout, results, result);
+    else if (results->options->json)
+        result_json(stdout, result);
+    else
+        tell_text(results, result);
+    fflush(stdout);
+}
+
+void results_fail(struct results *results, const struct job *job, const struct failure *failure)
+{
+    fprintf(stderr, "simrun: %s\n", failure->text);
+    results->status = command_worse(results->status, failure->code);
+    if (!results->options->tap)
+        return;
+    if (failure->code == FAILURE_INTERNAL)
+        printf("Bail out! %s\n", failure->text);
+    else
+        tap_failure(stdout, job, failure, &results->number);
+    fflush(stdout);
+}
+
+static struct viz_run_info info_of(const struct result *result, char *replay, char *draw, char *run)
+{
+    size_t room = RESULT_COMMAND + 700;
+    if (result->run)
+        snprintf(run, 32, "run %lld", (long long)result->run);
+    return (struct viz_run_info){.scenario = result->job.name,
+                                 .verdict = result_word(result),
+                                 .run = result->run ? run : NULL,
+                                 .command = result->command,
+                                 .replay = result_replay(result, -1, replay, room),
+                                 .draw = result_draw(result, -1, draw, room),
+                                 .version = SIMRUN_VERSION,
+                                 .started = result->started,
+                                 .model = result_model(result),
+                                 .seed = result->job.world.seed,
+                                 .ranks = (uint32_t)result->job.world.ranks,
+                                 .seconds = result_seconds(result)};
+}
+
+struct report_texts {
+    char replay[RESULT_COMMAND + 700], draw[RESULT_COMMAND + 700], run[32];
+};
+
+/* Every run in one page. */
+static bool write_html(const struct results *results, struct failure *failure)
+{
+    struct report_texts *texts = calloc(results->count + 1, sizeof *texts);
+    struct viz_run_info *infos = calloc(results->count + 1, sizeof *infos);
+    struct viz_report_run *runs = calloc(results->count + 1, sizeof *runs);
+    bool good = texts && infos && runs;
+    if (!good)
+        failure_set(failure, FAILURE_INTERNAL, "out of memory");
+    for (size_t i = 0; good && i < results->count; i++) {
+        const struct result *result = &results->items[i];
+        infos[i] = info_of(result, texts[i].replay, texts[i].draw, texts[i].run);
+        runs[i] = (struct viz_report_run){&infos[i], result->verdict.result.trace,
+                                          &result->verdict.findings};
+    }
+    good = good && output_report(results->options->html, runs, results->count, failure);
+    free(texts);
+    free(infos);
+    free(runs);
+    return good;
+}
+
+/* A picture shows one run: the first that did not pass, else the last. */
+static const struct result *most_telling(const struct results *results)
+{
+    const struct result *last = NULL;
+    for (size_t i = 0; i < results->count; i++) {
+        if (!results->items[i].verdict.result.trace)
+            continue;
+        last = &results->items[i];
+        if (!last->verdict.passed)
+            break;
+    }
+    return last;
+}
+
+static bool write_junit(void *context, FILE *out, struct failure *failure)
+{
+    (void)failure;
+    return results_junit(out, context);
+}
+
+static bool write_chrome(void *context, FILE *out, struct failure *failure)
+{
+    const struct result *result = context;
+    return format_write(result->verdict.result.trace, &result->verdict.findings, "chrome", out,
+                        failure);
+}
+
+static bool write_files(struct results *results, struct failure *failure)
+{
+    const struct run_options *options = results->options;
+    struct viz_options graph = viz_options_default();
+    const struct result *telling = most_telling(results);
+    bool good = true;
+    if (options->dot && telling)
+        good = output_graph(options->dot, telling->verdict.result.trace, &telling->verdict.findings,
+                            &graph, failure);
+    if (options->chrome && telling) {
+        struct result copy = *telling;
+        good = good && output_write(options->chrome, write_chrome, &copy, failure);
+    }
+    if (options->html)
+        good = good && write_html(results, failure);
+    if (options->junit)
+        good = good && output_write(options->junit, write_junit, results, failure);
+    /* Annotations are commands to the runner: with a machine-readable stdout they go to stderr,
+     * which the runner reads as well. */
+    if (options->github)
+        good = good &&
+               results_github(options->tap || options->json ? stderr : stdout, results, failure);
+    return good;
+}
+
+int results_end(struct results *results)
+{
+    struct failure failure = {0};
+    if (!write_files(results, &failure)) {
+        fprintf(stderr, "simrun: %s\n", failure.text);
+        results->status = command_worse(results->status, failure.code);
+    }
+    for (size_t i = 0; i < results->count; i++)
+        verdict_release(&results->items[i].verdict);
+    free(results->items);
+    if (ferror(stdout) || fflush(stdout)) {
+        fputs("simrun: cannot write to standard output\n", stderr);
+        results->status = command_worse(results->status, EXIT_INTERNAL);
+    }
+    return results->status;
+}
