@@ -224,6 +224,46 @@ static void communicators(void)
     trace_free(trace);
 }
 
+static void twice(int rank)
+{
+    MPI_Comm copies[2], inter, whole;
+    for (int i = 0; i < 2; i++)
+        MPI_Comm_dup(MPI_COMM_WORLD, &copies[i]);
+    MPI_Barrier(copies[0]);
+    MPI_Bcast(&rank, 1, MPI_INT, 0, copies[1]);
+    MPI_Comm_split(MPI_COMM_WORLD, rank % 2, 0, &whole);
+    MPI_Intercomm_create(whole, 0, MPI_COMM_WORLD, 1 - rank % 2, 3, &inter);
+    int remote, x = 0;
+    MPI_Comm_remote_size(inter, &remote);
+    if (rank == 0)
+        MPI_Send(&x, 1, MPI_INT, 1, 5, inter); /* world rank 3 */
+    else if (rank == 3)
+        MPI_Recv(&x, 1, MPI_INT, 0, 5, inter, MPI_STATUS_IGNORE);
+    MPI_Comm_free(&inter);
+    MPI_Comm_free(&whole);
+    MPI_Comm_free(&copies[0]);
+    MPI_Comm_free(&copies[1]);
+}
+
+static void alike(void)
+{
+    struct trace *trace = record(twice, 4, RECORD_LEVEL_OPS);
+    tap_ok(nth(trace, 0, OP_BARRIER, 0)->comm != nth(trace, 0, OP_BCAST, 0)->comm,
+           "two duplicates of one communicator are two");
+    tap_ok(nth(trace, 0, OP_BARRIER, 0)->comm == nth(trace, 3, OP_BARRIER, 0)->comm,
+           "and the same on every rank");
+    const struct trace_op *send = nth(trace, 0, OP_SEND, 0), *receive = nth(trace, 3, OP_RECV, 0);
+    if (trace->outcome == OUTCOME_ABORTED) {
+        tap_skip(2, "the machine has no intercommunicators");
+        trace_free(trace);
+        return;
+    }
+    tap_is_int(send->peer, 3, "a rank of the other side of an intercommunicator is a world rank");
+    tap_ok(send->comm == receive->comm && send->match == index_of(trace, receive),
+           "both sides agree on an intercommunicator");
+    trace_free(trace);
+}
+
 static void mixed(int rank)
 {
     MPI_Datatype vector, record_type;
@@ -480,6 +520,7 @@ int main(void)
     blocked();
     polling();
     communicators();
+    alike();
     datatypes();
     requests();
     probes();

@@ -83,9 +83,9 @@ static bool find_members(struct recorder_comm *comm, MPI_Comm handle,
     comm->rank = rank;
     comm->local_size = (uint32_t)size;
     comm->size = (uint32_t)(size + remote);
-    if (duplicate && parent && !parent->members && parent->size == comm->size) {
-        comm->start = parent->start;
-        comm->stride = parent->stride;
+    if (handle == MPI_COMM_WORLD || (duplicate && parent && !parent->members && !inter)) {
+        comm->start = parent ? parent->start : 0; /* all of 65,536 ranks need not list each other */
+        comm->stride = parent ? parent->stride : 1;
         return true;
     }
     comm->members = malloc(((size_t)comm->size + 1) * sizeof *comm->members);
@@ -99,7 +99,7 @@ static bool find_members(struct recorder_comm *comm, MPI_Comm handle,
         done = group_members(group, remote, comm->members + size);
         PMPI_Group_free(&group);
     }
-    if (done)
+    if (done && !inter)
         as_range(comm);
     return done;
 }
@@ -108,6 +108,8 @@ static bool find_members(struct recorder_comm *comm, MPI_Comm handle,
 static uint64_t members_hash(const struct recorder_comm *comm)
 {
     uint64_t local = 1, remote = 1;
+    if (!comm->members)
+        return mix(mix(comm->size, (uint32_t)comm->start), (uint32_t)comm->stride);
     for (uint32_t i = 0; i < comm->size; i++) {
         uint64_t *hash = i < comm->local_size ? &local : &remote;
         *hash = mix(*hash, (uint64_t)(uint32_t)member(comm, i));
