@@ -238,13 +238,13 @@ int check_witness_parse(const char *text, const struct trace *trace, struct chec
             reader.at++;
         if (*reader.at == '\0')
             code = refuse(&reader, "cut off before 'end'");
-        else if (*reader.at != '\n')
+        else if (*reader.at != '\n' && *reader.at != '\0')
             code = refuse(&reader, "unexpected text at the end of the line");
         if (code != FAILURE_NONE)
             break;
         reader.at++;
         reader.line++;
-        if (*reader.at != '\n')
+        if (*reader.at != '\n' && *reader.at != '\0')
             code = read_line(&reader, &ended);
     }
     if (code == FAILURE_NONE && witness->ranks == 0)
