@@ -258,7 +258,6 @@ static bool plainly_agree(const struct trace_op *a, const struct trace_op *b)
            a->identity == b->identity && a->adjoint_of == TRACE_NO && b->adjoint_of == TRACE_NO &&
            agreement_of(a->kind) & AGREE_DATA;
 }
-
 static void judge_group(const struct check_context *context, const struct check_group *group,
                         struct findings *findings)
 {
@@ -283,7 +282,7 @@ static void judge_group(const struct check_context *context, const struct check_
 
 static bool needs_everybody(int kind)
 {
-    return kind != OP_FINALIZE && kind != OP_COMM_FREE && kind != OP_WIN_FREE;
+    return kind != OP_FINALIZE && kind != OP_WIN_FREE;
 }
 
 /* The run ended well and yet somebody never came: only because this collective did not wait for it.

@@ -67,8 +67,7 @@ bool check_same_signature(const struct trace_op *a, const struct trace_op *b)
 }
 
 /* An op that takes part in a group: every collective except those that span two communicators, and
- * freeing one, which waits for nobody: a member that freed it has given up on what others still
- * start there. */
+ * the freeing of one, which is called by all and waits for nobody. */
 static bool is_grouped(const struct trace *trace, const struct trace_op *op)
 {
     return op_kind_class(op->kind) == CLASS_COLLECTIVE && op->kind != OP_INTERCOMM_CREATE &&

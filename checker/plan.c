@@ -228,7 +228,7 @@ static struct plan_step collective_step(const struct trace_op *op, uint32_t slot
 {
     struct plan_step step = {
         .action = PLAN_COLLECTIVE, .target = slot, .starts = check_is_start(op)};
-    if (slot == TRACE_NO || op->kind == OP_COMM_FREE)
+    if (slot == TRACE_NO)
         step.action = PLAN_PASS;
     return step;
 }
@@ -356,16 +356,20 @@ static void bundle(struct check_plan *plan)
     free(parent);
 }
 
+/* A call waits for all members, also for those that never came; only who ends without Finalize is
+ * not waited for. */
 static void count_slots(struct check_plan *plan)
 {
     const struct check_context *context = plan->context;
-    bool planned = context->trace->outcome == OUTCOME_IMPORTED;
+    const struct trace *trace = context->trace;
     plan->slot_count = context->group_count;
     plan->slot_need = check_new(plan->slot_count, sizeof *plan->slot_need);
     for (size_t g = 0; g < plan->slot_count; g++) {
-        uint32_t size = check_comm_size(context->trace, context->groups[g].comm);
-        plan->slot_need[g] =
-            planned && context->groups[g].count < size ? size : context->groups[g].count;
+        const struct check_group *group = &context->groups[g];
+        bool known = trace->comms[group->comm].members != NULL;
+        bool ends =
+            group->count && trace->ops[context->group_ops[group->first]].kind == OP_FINALIZE;
+        plan->slot_need[g] = known && !ends ? check_comm_size(trace, group->comm) : group->count;
     }
 }
 
