@@ -1,6 +1,8 @@
 /* Atomic batches: see batch.h. */
 #include "sim/batch.h"
 
+#include "traces/recorder.h"
+
 #include <assert.h>
 
 void sim_transfer(struct sim_request *send, struct sim_request *receive);
@@ -94,6 +96,7 @@ void sim_batch_matched(struct sim_request *send, struct sim_request *receive)
 void SIM_Batch_begin(void)
 {
     struct sim_rank *rank = sim_self;
+    record_batch_begin();
     if (!rank || rank->batch || rank->world->options.send_model != SIM_SEND_BATCH)
         return;
     sim_world_enter(rank->world);
@@ -104,6 +107,7 @@ void SIM_Batch_begin(void)
 void SIM_Batch_end(void)
 {
     struct sim_rank *rank = sim_self;
+    record_batch_end();
     if (!rank || !rank->batch)
         return;
     sim_world_enter(rank->world);

@@ -142,6 +142,7 @@ static _Noreturn void die(struct sim_rank *rank, int error_class, const char *fu
 {
     fprintf(stderr, "rank %d: MPI_%s: %s: %s\n", rank->id, function, sim_error_name(error_class),
             sentence);
+    record_failure(error_class);
     if (!rank->mismatch)
         record_note(note_code(error_class), "MPI_%s: %s: %s", function, sim_error_name(error_class),
                     sentence);

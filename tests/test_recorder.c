@@ -458,6 +458,37 @@ static void failures(void)
     trace_free(trace);
 }
 
+static void fatal(int rank)
+{
+    int x = 0;
+    SIM_Batch_begin();
+    MPI_Request request;
+    MPI_Irecv(&x, 1, MPI_INT, MPI_PROC_NULL, 1, MPI_COMM_WORLD, &request);
+    SIM_Batch_end();
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    if (rank == 0)
+        MPI_Recv(&x, 1, MPI_INT, 1, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    else
+        MPI_Send(&x, 1, MPI_INT, 0, 1, MPI_COMM_WORLD);
+    if (rank == 0)
+        MPI_Send(&x, -1, MPI_INT, 1, 1, MPI_COMM_WORLD);
+    else
+        MPI_Recv(&x, 1, MPI_INT, 0, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+}
+
+static void fatal_errors(void)
+{
+    struct trace *trace = record(fatal, 2, RECORD_LEVEL_OPS);
+    const struct trace_op *send = nth(trace, 0, OP_SEND, 0);
+    tap_is_int(trace->outcome, OUTCOME_ABORTED, "an error with the default handler ends the world");
+    tap_ok(send->state == STATE_FAILED && send->error == MPI_ERR_COUNT,
+           "the call that found it failed with its class");
+    tap_is_int(nth(trace, 1, OP_RECV, 0)->state, STATE_BLOCKED, "the other stands in its call");
+    tap_ok(nth(trace, 0, OP_IRECV, 0)->batch == 1 && send->batch == 0,
+           "operations know their batch");
+    trace_free(trace);
+}
+
 static void many(int rank)
 {
     for (int i = 0; i < 3000; i++) {
@@ -526,6 +557,7 @@ int main(void)
     probes();
     nodes();
     failures();
+    fatal_errors();
     survives();
     levels();
     return tap_done();

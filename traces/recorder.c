@@ -367,15 +367,12 @@ void record_note(const char *code, const char *format, ...)
     note_write(me, code, text);
 }
 
-void record_failure(int error_class, const char *text)
+void record_failure(int error_class)
 {
     struct recorder_rank *me = recorder_me();
-    if (!me)
+    if (!me || !me->current || me->current->state != STATE_BLOCKED)
         return;
-    if (me->current && me->current->state == STATE_BLOCKED) {
-        me->current->state = STATE_FAILED;
-        me->current->error = error_class;
-        op_stop(me, me->current);
-    }
-    note_write(me, "M009", text);
+    me->current->state = STATE_FAILED;
+    me->current->error = error_class;
+    op_stop(me, me->current);
 }

@@ -37,10 +37,9 @@ void record_adjoint_comm(const void *comm, const void *original);
  * recorder. */
 void record_batch_begin(void);
 void record_batch_end(void);
-/* The call in progress found `error_class` and its error handler will not return: marks the
- * operation failed and keeps the sentence as a note. For the machine's fatal error handler; one
- * that returns needs no call. */
-void record_failure(int error_class, const char *text);
+/* The call in progress found `error_class` and its error handler will not return: marks the operation failed. For the
+ * machine's fatal error handler; one that returns needs no call. */
+void record_failure(int error_class);
 
 void record_input(const char *name, uint32_t type, int64_t count);
 void record_objective(double value);
