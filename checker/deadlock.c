@@ -385,8 +385,10 @@ static void report_livelock(const struct check_context *context, struct findings
 
 void check_deadlock(const struct check_context *context, struct findings *findings)
 {
-    if (context->trace->outcome == OUTCOME_LIVELOCK)
+    if (context->trace->outcome == OUTCOME_LIVELOCK) {
         report_livelock(context, findings);
+        return;
+    }
     if (!context->hung || context->trace->outcome == OUTCOME_ABORTED)
         return;
     struct wait_graph graph;

@@ -71,6 +71,14 @@ static void on_watchdog(int number, siginfo_t *info, void *context)
     int rank = sim_world_current_rank();
     judged_board->interrupted_rank = rank;
     judged_board->interrupted_place = place_of(context);
+    if (rank >= 0 && judged) {
+        record_site_enter((const void *)(uintptr_t)(place_of(context) + 1));
+        record_note(
+            "X003",
+            "the time limit passed while rank %d was computing here without an MPI call; if "
+            "it waits for another rank, --os-threads lets both run",
+            rank);
+    }
     _exit(0);
 }
 
@@ -147,6 +155,15 @@ static void note_end(const struct child *child, enum trace_outcome outcome)
     board->switches = sim_world_switches(child->base);
     board->stopped_ns = sim_world_stopped_ns(child->base);
     board->finished_ns = monotonic_ns();
+    for (int r = 0; r < board->ranks_count; r++)
+        if (board->ranks[r].overflow) {
+            sim_world_impersonate(child->base, r);
+            record_site_enter((const void *)(uintptr_t)(board->ranks[r].place + 1));
+            record_note("X004",
+                        "the stack overflowed: raise --stack-size or look for endless recursion");
+            record_site_leave();
+        }
+    sim_world_impersonate(child->base, -1);
     note_ranks(child);
     board->outcome = (int)outcome;
 }

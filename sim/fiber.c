@@ -324,7 +324,8 @@ static void fiber_main(void)
     sim_rank_leave(rank, SIM_DONE, code);
 }
 
-enum { DEFAULT_STACK = 256 * 1024 };
+/* Wide, so that a large frame does not step over it into the next rank's stack. */
+enum { DEFAULT_STACK = 256 * 1024, GUARD_PAGES = 16 };
 
 /* How many more mappings this process may have. */
 static long maps_left(void)
@@ -345,13 +346,14 @@ static long maps_left(void)
     return limit;
 }
 
-/* One mapping for all stacks; a guard page below each while half the map limit allows it. */
+/* One mapping for all stacks; a guard below each while half the map limit allows it. */
 static bool map_stacks(struct sim_world *world, struct failure *failure)
 {
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
     size_t stack = world->options.stack_size ? world->options.stack_size : DEFAULT_STACK;
     stack = (stack + page - 1) / page * page;
-    world->stack_stride = stack + page;
+    size_t guard = GUARD_PAGES * page;
+    world->stack_stride = stack + guard;
     world->stacks_size = world->stack_stride * (size_t)world->size;
     world->stacks = mmap(NULL, world->stacks_size, PROT_READ | PROT_WRITE,
                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
@@ -367,11 +369,11 @@ static bool map_stacks(struct sim_world *world, struct failure *failure)
     __asan_unpoison_memory_region(world->stacks,
                                   world->stacks_size); /* of what earlier worlds left there */
 #endif
-    world->guard = page;
+    world->guard = guard;
     if (2L * world->size > maps_left() / 2)
         return true; /* too many ranks for guard pages */
     for (int i = 0; i < world->size; i++)
-        mprotect(world->stacks + (size_t)i * world->stack_stride, page, PROT_NONE);
+        mprotect(world->stacks + (size_t)i * world->stack_stride, guard, PROT_NONE);
     return true;
 }
 

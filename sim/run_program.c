@@ -72,9 +72,15 @@ int sim_run_body(void *context, int rank)
 
 /* What libc_hooks.h asks of the machine. */
 
+/* The rank that started this thread. Its libc state is the rank's; its MPI calls are the rank's
+ * only where ranks are OS threads, since a fiber can be suspended on its own stack alone. */
+static _Thread_local struct sim_rank *started_by;
+
 struct sim_libc_state *sim_libc_current(void)
 {
-    return sim_self ? &sim_self->libc : NULL;
+    if (sim_self)
+        return &sim_self->libc;
+    return started_by ? &started_by->libc : NULL;
 }
 
 void sim_rank_exit(int status, enum sim_exit how)
@@ -94,11 +100,12 @@ void sim_rank_yield(void)
 
 void sim_rank_thread_begin(struct sim_libc_state *parent)
 {
-    sim_self = (struct sim_rank *)(void *)((char *)parent - offsetof(struct sim_rank, libc));
+    started_by = (struct sim_rank *)(void *)((char *)parent - offsetof(struct sim_rank, libc));
+    sim_self = started_by->world->threaded ? started_by : NULL;
 }
 
 void sim_rank_thread_end(struct sim_libc_state *parent)
 {
     (void)parent;
-    sim_self = NULL;
+    started_by = sim_self = NULL;
 }

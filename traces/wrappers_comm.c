@@ -266,7 +266,6 @@ int MPI_Abort(MPI_Comm comm, int code)
     struct record_op *op = me ? recorder_op(me, OP_ABORT, STATE_COMPLETE, CALLER) : NULL;
     if (op) {
         wrapper_comm(op, recorder_comm(me, comm));
-        op->error = code;
         op->end = op->begin + 1;
     }
     return PMPI_Abort(comm, code);
