@@ -62,6 +62,8 @@ struct sim_collective_kind {
     bool uniform; /* all members must give the same amount of data */
     bool reduces; /* and the same op */
     bool rooted;
+    const struct sim_collective_kind
+        *across; /* the same between the groups of an intercommunicator */
 };
 
 struct sim_collective_call {

@@ -3,6 +3,17 @@
 #include "sim/error.h"
 #include "sim/point.h"
 
+static int cross(struct sim_collective_call *call, MPI_Comm handle)
+{
+    if (!call->kind->across)
+        return sim_error_raise(handle, MPI_ERR_UNSUPPORTED_OPERATION, call->kind->name,
+                               "not provided between the groups of an intercommunicator");
+    call->kind = call->kind->across;
+    call->comm->bridge->errhandler = call->comm->errhandler;
+    call->comm = call->comm->bridge;
+    return MPI_SUCCESS;
+}
+
 int sim_call_begin(struct sim_collective_call *call, const struct sim_collective_kind *kind,
                    MPI_Comm handle)
 {
@@ -20,8 +31,7 @@ int sim_call_begin(struct sim_collective_call *call, const struct sim_collective
         return MPI_ERR_OTHER;
     call->comm = sim_comm_get(rank, handle);
     if (call->comm && call->comm->context->remote)
-        return sim_error_raise(handle, MPI_ERR_UNSUPPORTED_OPERATION, kind->name,
-                               "collectives on intercommunicators are not provided");
+        return cross(call, handle);
     if (call->comm)
         return MPI_SUCCESS;
     return sim_error_raise(MPI_COMM_NULL, MPI_ERR_COMM, kind->name, "communicator is %s",
@@ -37,10 +47,14 @@ int sim_call_fail(const struct sim_collective_call *call, int error, const char 
 int sim_call_root(struct sim_collective_call *call, int root)
 {
     call->root = root;
-    if (root >= 0 && root < call->comm->size)
+    if (root >= 0 && root < sim_call_peers(call))
+        return MPI_SUCCESS;
+    if (sim_call_crosses(call) && (root == MPI_ROOT || root == MPI_PROC_NULL))
         return MPI_SUCCESS;
     return sim_error_raise(sim_comm_handle(call->comm), MPI_ERR_ROOT, call->kind->name,
-                           "root %d is not in a communicator of %d ranks", root, call->comm->size);
+                           "root %d is not in a %s of %d ranks", root,
+                           sim_call_crosses(call) ? "remote group" : "communicator",
+                           sim_call_peers(call));
 }
 
 int sim_call_type(struct sim_collective_call *call, struct sim_side *side, MPI_Datatype type)

@@ -141,36 +141,55 @@ static void alltoall_execute(struct sim_collective *collective)
     }
 }
 
-const struct sim_collective_kind sim_barrier = {
-    .name = "Barrier", .synchronisation = SIM_NEEDS_ALL, .execute = nothing};
+const struct sim_collective_kind sim_barrier = {.name = "Barrier",
+                                                .synchronisation = SIM_NEEDS_ALL,
+                                                .execute = nothing,
+                                                .across = &sim_barrier_across};
 const struct sim_collective_kind sim_bcast = {.name = "Bcast",
                                               .synchronisation = SIM_FROM_ROOT,
                                               .advance = bcast_advance,
                                               .uniform = true,
-                                              .rooted = true};
-const struct sim_collective_kind sim_gather = {
-    .name = "Gather", .synchronisation = SIM_TO_ROOT, .execute = gather_execute, .rooted = true};
-const struct sim_collective_kind sim_gatherv = {
-    .name = "Gatherv", .synchronisation = SIM_TO_ROOT, .execute = gather_execute, .rooted = true};
+                                              .rooted = true,
+                                              .across = &sim_bcast_across};
+const struct sim_collective_kind sim_gather = {.name = "Gather",
+                                               .synchronisation = SIM_TO_ROOT,
+                                               .execute = gather_execute,
+                                               .rooted = true,
+                                               .across = &sim_gather_across};
+const struct sim_collective_kind sim_gatherv = {.name = "Gatherv",
+                                                .synchronisation = SIM_TO_ROOT,
+                                                .execute = gather_execute,
+                                                .rooted = true,
+                                                .across = &sim_gatherv_across};
 const struct sim_collective_kind sim_scatter = {.name = "Scatter",
                                                 .synchronisation = SIM_FROM_ROOT,
                                                 .advance = scatter_advance,
-                                                .rooted = true};
+                                                .rooted = true,
+                                                .across = &sim_scatter_across};
 const struct sim_collective_kind sim_scatterv = {.name = "Scatterv",
                                                  .synchronisation = SIM_FROM_ROOT,
                                                  .advance = scatter_advance,
-                                                 .rooted = true};
+                                                 .rooted = true,
+                                                 .across = &sim_scatterv_across};
 const struct sim_collective_kind sim_allgather = {.name = "Allgather",
                                                   .synchronisation = SIM_NEEDS_ALL,
                                                   .execute = allgather_execute,
-                                                  .uniform = true};
-const struct sim_collective_kind sim_allgatherv = {
-    .name = "Allgatherv", .synchronisation = SIM_NEEDS_ALL, .execute = allgather_execute};
+                                                  .uniform = true,
+                                                  .across = &sim_allgather_across};
+const struct sim_collective_kind sim_allgatherv = {.name = "Allgatherv",
+                                                   .synchronisation = SIM_NEEDS_ALL,
+                                                   .execute = allgather_execute,
+                                                   .across = &sim_allgatherv_across};
 const struct sim_collective_kind sim_alltoall = {.name = "Alltoall",
                                                  .synchronisation = SIM_NEEDS_ALL,
                                                  .execute = alltoall_execute,
-                                                 .uniform = true};
-const struct sim_collective_kind sim_alltoallv = {
-    .name = "Alltoallv", .synchronisation = SIM_NEEDS_ALL, .execute = alltoall_execute};
-const struct sim_collective_kind sim_alltoallw = {
-    .name = "Alltoallw", .synchronisation = SIM_NEEDS_ALL, .execute = alltoall_execute};
+                                                 .uniform = true,
+                                                 .across = &sim_alltoall_across};
+const struct sim_collective_kind sim_alltoallv = {.name = "Alltoallv",
+                                                  .synchronisation = SIM_NEEDS_ALL,
+                                                  .execute = alltoall_execute,
+                                                  .across = &sim_alltoallv_across};
+const struct sim_collective_kind sim_alltoallw = {.name = "Alltoallw",
+                                                  .synchronisation = SIM_NEEDS_ALL,
+                                                  .execute = alltoall_execute,
+                                                  .across = &sim_alltoallw_across};

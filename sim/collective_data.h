@@ -11,4 +11,10 @@ extern const struct sim_collective_kind sim_barrier, sim_bcast, sim_gather, sim_
 extern const struct sim_collective_kind sim_reduce, sim_allreduce, sim_reduce_scatter,
     sim_reduce_scatter_block, sim_scan, sim_exscan;
 
+/* and the same between the two groups of an intercommunicator (collective_across.c) */
+extern const struct sim_collective_kind sim_barrier_across, sim_bcast_across, sim_gather_across,
+    sim_gatherv_across, sim_scatter_across, sim_scatterv_across, sim_allgather_across,
+    sim_allgatherv_across, sim_alltoall_across, sim_alltoallv_across, sim_alltoallw_across,
+    sim_reduce_across, sim_allreduce_across;
+
 #endif

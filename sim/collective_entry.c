@@ -18,14 +18,16 @@ static int fill_bcast(struct sim_collective_call *call, void *buffer, MPI_Count 
     int error = sim_call_begin(call, &sim_bcast, comm);
     if (!error)
         error = sim_call_root(call, root);
-    return error ? error : sim_call_buffer(call, &call->send, buffer, count, type);
+    if (error || !(sim_call_is_root(call) || sim_call_is_member(call)))
+        return error;
+    return sim_call_buffer(call, &call->send, buffer, count, type);
 }
 
 /* Send side of gathers; MPI_IN_PLACE counts at the root only (or everywhere, root < 0). */
 static int use_contribution(struct sim_collective_call *call, const void *buffer, MPI_Count count,
                             MPI_Datatype type, bool may_be_in_place)
 {
-    if (buffer == MPI_IN_PLACE && may_be_in_place) {
+    if (buffer == MPI_IN_PLACE && may_be_in_place && !sim_call_crosses(call)) {
         call->in_place = true;
         return MPI_SUCCESS;
     }
@@ -39,9 +41,9 @@ static int fill_gather(struct sim_collective_call *call, const void *sendbuf, MP
     int error = sim_call_begin(call, &sim_gather, comm);
     if (!error)
         error = sim_call_root(call, root);
-    if (!error)
-        error = use_contribution(call, sendbuf, sendcount, sendtype, call->comm->rank == root);
-    if (!error && call->comm->rank == root)
+    if (!error && sim_call_is_member(call))
+        error = use_contribution(call, sendbuf, sendcount, sendtype, sim_call_is_root(call));
+    if (!error && sim_call_is_root(call))
         error = sim_call_buffer(call, &call->receive, recvbuf, recvcount, recvtype);
     return error;
 }
@@ -54,17 +56,20 @@ static int fill_gatherv(struct sim_collective_call *call, const void *sendbuf, M
     int error = sim_call_begin(call, &sim_gatherv, comm);
     if (!error)
         error = sim_call_root(call, root);
-    if (!error)
-        error = use_contribution(call, sendbuf, sendcount, sendtype, call->comm->rank == root);
-    if (error || call->comm->rank != root)
+    if (!error && sim_call_is_member(call))
+        error = use_contribution(call, sendbuf, sendcount, sendtype, sim_call_is_root(call));
+    if (error || !sim_call_is_root(call))
         return error;
-    error = sim_call_vector(call, &call->receive, recvbuf, counts, displacements, call->comm->size);
+    error =
+        sim_call_vector(call, &call->receive, recvbuf, counts, displacements, sim_call_peers(call));
     return error ? error : sim_call_type(call, &call->receive, recvtype);
 }
 
 static int use_result(struct sim_collective_call *call, void *buffer, MPI_Count count,
                       MPI_Datatype type)
 {
+    if (sim_call_crosses(call))
+        return MPI_SUCCESS; /* the root's own group gets nothing */
     if (buffer == MPI_IN_PLACE) {
         call->in_place = true;
         return MPI_SUCCESS;
@@ -79,9 +84,9 @@ static int fill_scatter(struct sim_collective_call *call, const void *sendbuf, M
     int error = sim_call_begin(call, &sim_scatter, comm);
     if (!error)
         error = sim_call_root(call, root);
-    if (error)
+    if (error || !(sim_call_is_root(call) || sim_call_is_member(call)))
         return error;
-    if (call->comm->rank != root)
+    if (!sim_call_is_root(call))
         return sim_call_buffer(call, &call->receive, recvbuf, recvcount, recvtype);
     error = sim_call_buffer(call, &call->send, sendbuf, sendcount, sendtype);
     return error ? error : use_result(call, recvbuf, recvcount, recvtype);
@@ -95,11 +100,12 @@ static int fill_scatterv(struct sim_collective_call *call, const void *sendbuf,
     int error = sim_call_begin(call, &sim_scatterv, comm);
     if (!error)
         error = sim_call_root(call, root);
-    if (error)
+    if (error || !(sim_call_is_root(call) || sim_call_is_member(call)))
         return error;
-    if (call->comm->rank != root)
+    if (!sim_call_is_root(call))
         return sim_call_buffer(call, &call->receive, recvbuf, recvcount, recvtype);
-    error = sim_call_vector(call, &call->send, sendbuf, counts, displacements, call->comm->size);
+    error =
+        sim_call_vector(call, &call->send, sendbuf, counts, displacements, sim_call_peers(call));
     if (!error)
         error = sim_call_type(call, &call->send, sendtype);
     return error ? error : use_result(call, recvbuf, recvcount, recvtype);
@@ -124,8 +130,8 @@ static int fill_allgatherv(struct sim_collective_call *call, const void *sendbuf
     if (!error)
         error = use_contribution(call, sendbuf, sendcount, sendtype, true);
     if (!error)
-        error =
-            sim_call_vector(call, &call->receive, recvbuf, counts, displacements, call->comm->size);
+        error = sim_call_vector(call, &call->receive, recvbuf, counts, displacements,
+                                sim_call_peers(call));
     return error ? error : sim_call_type(call, &call->receive, recvtype);
 }
 
@@ -147,13 +153,13 @@ static int fill_alltoallv(struct sim_collective_call *call, const void *sendbuf,
     int error = sim_call_begin(call, &sim_alltoallv, comm);
     call->in_place = sendbuf == MPI_IN_PLACE;
     if (!error && !call->in_place)
-        error =
-            sim_call_vector(call, &call->send, sendbuf, sendcounts, senddispls, call->comm->size);
+        error = sim_call_vector(call, &call->send, sendbuf, sendcounts, senddispls,
+                                sim_call_peers(call));
     if (!error && !call->in_place)
         error = sim_call_type(call, &call->send, sendtype);
     if (!error)
         error = sim_call_vector(call, &call->receive, recvbuf, recvcounts, recvdispls,
-                                call->comm->size);
+                                sim_call_peers(call));
     return error ? error : sim_call_type(call, &call->receive, recvtype);
 }
 
@@ -166,14 +172,14 @@ static int fill_alltoallw(struct sim_collective_call *call, const void *sendbuf,
     int error = sim_call_begin(call, &sim_alltoallw, comm);
     call->in_place = sendbuf == MPI_IN_PLACE;
     if (!error && !call->in_place)
-        error =
-            sim_call_vector(call, &call->send, sendbuf, sendcounts, senddispls, call->comm->size);
+        error = sim_call_vector(call, &call->send, sendbuf, sendcounts, senddispls,
+                                sim_call_peers(call));
     if (!error && !call->in_place)
-        error = sim_call_types(call, &call->send, sendtypes, call->comm->size);
+        error = sim_call_types(call, &call->send, sendtypes, sim_call_peers(call));
     if (!error)
         error = sim_call_vector(call, &call->receive, recvbuf, recvcounts, recvdispls,
-                                call->comm->size);
-    return error ? error : sim_call_types(call, &call->receive, recvtypes, call->comm->size);
+                                sim_call_peers(call));
+    return error ? error : sim_call_types(call, &call->receive, recvtypes, sim_call_peers(call));
 }
 
 /* Both buffers of a reduction that leaves its result with everybody. */
@@ -205,10 +211,17 @@ static int fill_reduce(struct sim_collective_call *call, const void *sendbuf, vo
         error = sim_call_root(call, root);
     if (error)
         return error;
-    if (call->comm->rank == root)
+    if (!sim_call_is_root(call) && !sim_call_is_member(call))
+        return MPI_SUCCESS;
+    if (sim_call_is_root(call) && !sim_call_crosses(call))
         return use_reduction(call, sendbuf, recvbuf, count, type, op);
-    error = sim_call_buffer(call, &call->send, sendbuf, count, type);
-    return error ? error : sim_call_op(call, op, type);
+    if (sim_call_is_root(call))
+        error = sim_call_buffer(call, &call->receive, recvbuf, count, type);
+    else
+        error = sim_call_buffer(call, &call->send, sendbuf, count, type);
+    if (error)
+        return error;
+    return sim_call_op(call, op, type);
 }
 
 static int fill_allreduce(struct sim_collective_call *call, const void *sendbuf, void *recvbuf,
@@ -250,7 +263,7 @@ static int fill_reduce_scatter(struct sim_collective_call *call, const void *sen
 {
     int error = sim_call_begin(call, &sim_reduce_scatter, comm);
     if (!error)
-        error = sim_call_vector(call, &call->send, sendbuf, counts, counts, call->comm->size);
+        error = sim_call_vector(call, &call->send, sendbuf, counts, counts, sim_call_peers(call));
     if (error)
         return error;
     struct sim_counts kept = call->send.counts;

@@ -259,13 +259,13 @@ static void scan_advance(struct sim_collective *collective, int rank)
     free(before);
 }
 
-#define KIND(spelled, when, how)                                                                   \
+#define KIND(spelled, when, ...)                                                                   \
     {                                                                                              \
-        .name = spelled, .synchronisation = when, how, .uniform = true, .reduces = true            \
+        .name = spelled, .synchronisation = when, .uniform = true, .reduces = true, __VA_ARGS__    \
     }
 
 const struct sim_collective_kind sim_allreduce =
-    KIND("Allreduce", SIM_NEEDS_ALL, .execute = allreduce_execute);
+    KIND("Allreduce", SIM_NEEDS_ALL, .execute = allreduce_execute, .across = &sim_allreduce_across);
 const struct sim_collective_kind sim_reduce_scatter_block =
     KIND("Reduce_scatter_block", SIM_NEEDS_ALL, .execute = reduce_scatter_execute);
 const struct sim_collective_kind sim_scan = KIND("Scan", SIM_PREFIX, .advance = scan_advance);
@@ -279,4 +279,5 @@ const struct sim_collective_kind sim_reduce = {.name = "Reduce",
                                                .execute = reduce_execute,
                                                .uniform = true,
                                                .reduces = true,
-                                               .rooted = true};
+                                               .rooted = true,
+                                               .across = &sim_reduce_across};

@@ -61,8 +61,14 @@ void sim_comm_delete(struct sim_comm *comm)
     sim_info_free(sim_info_from_handle(comm->info));
     /* The object itself lives on with the world, so that a stale handle is recognised; see
      * sim_comm_release_all. */
-    comm->next = comm->owner->world->dead_comms;
-    comm->owner->world->dead_comms = comm;
+    struct sim_world *world = comm->owner->world;
+    comm->next = world->dead_comms;
+    world->dead_comms = comm;
+    if (!comm->bridge)
+        return;
+    comm->bridge->magic = SIM_MAGIC_FREED;
+    comm->bridge->next = world->dead_comms;
+    world->dead_comms = comm->bridge;
 }
 
 bool sim_comm_make_predefined(struct sim_world *world)
@@ -106,7 +112,7 @@ struct sim_comm *sim_comm_of_self(struct sim_rank *rank)
 MPI_Comm sim_comm_handle(struct sim_comm *comm)
 {
     if (!comm->predefined)
-        return (MPI_Comm)(void *)comm;
+        return (MPI_Comm)(void *)(comm->face ? comm->face : comm);
     return comm == comm->owner->comm_world ? MPI_COMM_WORLD : MPI_COMM_SELF;
 }
 
@@ -138,6 +144,7 @@ static void comm_release(struct sim_comm *comm)
     sim_errhandler_release(comm->errhandler);
     sim_info_free(sim_info_from_handle(comm->info));
     free(comm->name);
+    free(comm->bridge);
 }
 
 static void comms_release(struct sim_comm *comm)
@@ -227,7 +234,14 @@ int PMPI_Comm_compare(MPI_Comm first, MPI_Comm second, int *result)
         return MPI_SUCCESS;
     }
     int groups = sim_group_compare(a->context->group, b->context->group);
-    *result = groups == MPI_IDENT ? MPI_CONGRUENT : groups;
+    const struct sim_context *far_a = a->context->remote, *far_b = b->context->remote;
+    int others = !far_a != !far_b ? MPI_UNEQUAL
+                 : far_a          ? sim_group_compare(far_a->group, far_b->group)
+                                  : MPI_IDENT;
+    if (groups == MPI_UNEQUAL || others == MPI_UNEQUAL)
+        *result = MPI_UNEQUAL;
+    else
+        *result = groups == MPI_IDENT && others == MPI_IDENT ? MPI_CONGRUENT : MPI_SIMILAR;
     return MPI_SUCCESS;
 }
 

@@ -27,7 +27,9 @@ struct sim_context {
     struct sim_mailbox *mailboxes;
     struct sim_collective *first_collective; /* under way, in order of their sequence numbers */
     struct sim_collective *spare_collective; /* the last one finished, for use again */
-    struct sim_context *remote;    /* intercommunicator: the other side's context, else NULL */
+    struct sim_context *remote; /* intercommunicator: the other side's context, else NULL */
+    struct sim_context *bridge; /* intercommunicator: both sides together, for collectives */
+    int first_side;             /* of a bridge: how many ranks of it are the first side, else 0 */
     struct sim_topology *topology; /* owned by the context; NULL for none */
 };
 
@@ -45,6 +47,8 @@ struct sim_comm {
     MPI_Info info;
     struct sim_comm *next; /* of the rank's handles, for the leak report */
     bool predefined;
+    /* An intercommunicator's collectives run on a handle of its bridge, which no program sees. */
+    struct sim_comm *bridge, *face;
 };
 
 /* WORLD for every rank; SELF is made at first use. False: out of memory. */
@@ -82,7 +86,7 @@ struct sim_comm *sim_comm_check(MPI_Comm handle, const char *function, int *erro
 int sim_comm_attributes_delete(struct sim_comm *comm);
 void sim_topology_release(struct sim_topology *topology);
 
-/* The handle of a comm: its constant for a predefined one. */
+/* The handle of a comm: its constant for a predefined one, the intercommunicator's for a bridge. */
 MPI_Comm sim_comm_handle(struct sim_comm *comm);
 
 static inline int sim_context_world_rank(const struct sim_context *context, int rank)

@@ -4,6 +4,7 @@
 #include "sim/errhandler.h"
 #include "sim/error.h"
 #include "sim/info.h"
+#include "sim/intercomm.h"
 #include "sim/point.h"
 #include "sim/topology.h"
 
@@ -181,6 +182,9 @@ static int run(struct sim_comm *comm, const struct sim_collective_kind *kind,
 {
     struct sim_collective_call call = {.kind = kind, .comm = comm, .argument = creation};
     *creation->made = MPI_COMM_NULL;
+    if (comm->context->remote)
+        return sim_error_raise(sim_comm_handle(comm), MPI_ERR_UNSUPPORTED_OPERATION, kind->name,
+                               "not provided for intercommunicators");
     return sim_collective_run(&call);
 }
 
@@ -203,7 +207,10 @@ static int dup(MPI_Comm handle, MPI_Comm *made, const char *function)
     struct sim_comm *comm = sim_comm_check(handle, function, &error);
     if (!comm)
         return error;
-    error = run(comm, &comm_dup, &(struct creation){.made = made});
+    if (comm->context->remote)
+        error = sim_intercomm_dup(comm, made);
+    else
+        error = run(comm, &comm_dup, &(struct creation){.made = made});
     if (error)
         return error;
     struct sim_comm *copy = sim_comm_get(comm->owner, *made);
@@ -233,6 +240,9 @@ static int idup(MPI_Comm handle, MPI_Comm *made, MPI_Request *request, const cha
     struct sim_comm *comm = sim_comm_check(handle, function, &error);
     if (!comm)
         return error;
+    if (comm->context->remote)
+        return sim_error_raise(handle, MPI_ERR_UNSUPPORTED_OPERATION, function,
+                               "not provided for intercommunicators");
     sim_world_enter(comm->owner->world);
     struct creation *creation = sim_pool_get(comm->owner->world, sizeof *creation);
     sim_world_leave(comm->owner->world);

@@ -102,7 +102,8 @@ struct sim_world {
     struct sim_context *contexts; /* all communicators' shared parts, newest first */
     uint32_t context_ids;
     struct sim_request *delayed, **delayed_tail; /* wildcards waiting for quiescence */
-    struct sim_gathering *gatherings;            /* Comm_create_group under way */
+    struct sim_handshake *handshakes; /* Intercomm_create: leaders that wait for each other */
+    struct sim_gathering *gatherings; /* Comm_create_group under way */
     struct sim_comm *world_comms, *dead_comms;
     void *free_blocks[SIM_POOL_CLASSES];
     void *slabs; /* singly linked, freed with the world */

@@ -1,0 +1,303 @@
+/* Intercommunicators: making, duplicating, merging. See intercomm.h. */
+#include "sim/intercomm.h"
+
+#include "sim/collective.h"
+#include "sim/errhandler.h"
+#include "sim/error.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+/* Where two leaders meet; on the stack of the one who comes first. */
+struct sim_handshake {
+    struct sim_handshake *next;
+    const struct sim_context *peer;
+    int tag, from, to; /* world ranks of the one who waits, and of the one it waits for */
+    struct sim_context *half;
+    bool met;
+};
+
+/* --- sides and bridges ------------------------------------------------------------------------ */
+
+/* All ranks of one group, then all of the other; NULL: they have one in common. */
+static struct sim_group *both_groups(const struct sim_group *first, const struct sim_group *second)
+{
+    int *ranks = malloc((size_t)(first->size + second->size) * sizeof *ranks);
+    assert(ranks && "out of memory for an intercommunicator");
+    struct sim_group *both = NULL;
+    for (int i = 0; i < first->size; i++)
+        ranks[i] = sim_group_world_rank(first, i);
+    for (int i = 0; i < second->size; i++) {
+        ranks[first->size + i] = sim_group_world_rank(second, i);
+        if (sim_group_rank(first, ranks[first->size + i]) != MPI_UNDEFINED)
+            goto done;
+    }
+    both = sim_group_new(first->size + second->size, ranks);
+    assert(both && "out of memory for an intercommunicator");
+done:
+    free(ranks);
+    return both;
+}
+
+static struct sim_context *new_context(struct sim_world *world, struct sim_group *group)
+{
+    struct sim_context *context = sim_context_new(world, group);
+    assert(context && "out of memory for an intercommunicator");
+    return context;
+}
+
+bool sim_intercomm_link(struct sim_context *first, struct sim_context *second)
+{
+    struct sim_group *both = both_groups(first->group, second->group);
+    if (!both)
+        return false;
+    struct sim_context *bridge = new_context(first->world, both);
+    bridge->first_side = first->size;
+    first->remote = second;
+    second->remote = first;
+    first->bridge = second->bridge = bridge;
+    return true;
+}
+
+void sim_intercomm_attach(struct sim_comm *comm)
+{
+    struct sim_context *bridge = comm->context->bridge;
+    struct sim_comm *hidden = calloc(1, sizeof *hidden);
+    assert(hidden && "out of memory for an intercommunicator");
+    hidden->magic = SIM_MAGIC_COMM;
+    hidden->owner = comm->owner;
+    hidden->context = bridge;
+    hidden->rank = sim_group_rank(bridge->group, comm->owner->id);
+    hidden->size = bridge->size;
+    hidden->errhandler = comm->errhandler;
+    hidden->face = comm;
+    comm->bridge = hidden;
+}
+
+static struct sim_comm *give(struct sim_collective_call *call, struct sim_context *context,
+                             int position, MPI_Comm *made)
+{
+    struct sim_comm *comm = sim_comm_new(call->comm->owner, context, position);
+    assert(comm && "out of memory for a communicator");
+    comm->errhandler = call->comm->errhandler;
+    sim_errhandler_retain(comm->errhandler);
+    *made = (MPI_Comm)(void *)comm;
+    return comm;
+}
+
+/* --- making ----------------------------------------------------------------------------------- */
+
+/* One side's half: a context like the local communicator's. */
+static void halve(struct sim_collective *collective)
+{
+    struct sim_context *half =
+        new_context(collective->context->world, sim_group_retain(collective->context->group));
+    for (int r = 0; r < collective->size; r++) {
+        MPI_Comm *const *made = collective->calls[r]->argument;
+        give(collective->calls[r], half, r, *made);
+    }
+}
+
+static void nothing(struct sim_collective *collective)
+{
+    (void)collective;
+}
+
+static const struct sim_collective_kind create_half = {
+    .name = "Intercomm_create", .synchronisation = SIM_NEEDS_ALL, .execute = halve};
+static const struct sim_collective_kind create_end = {
+    .name = "Intercomm_create", .synchronisation = SIM_NEEDS_ALL, .execute = nothing};
+
+static struct sim_handshake *find_partner(struct sim_world *world, const struct sim_handshake *mine)
+{
+    for (struct sim_handshake *at = world->handshakes; at; at = at->next)
+        if (!at->met && at->peer == mine->peer && at->tag == mine->tag && at->from == mine->to &&
+            at->to == mine->from)
+            return at;
+    return NULL;
+}
+
+/* A leader brings its half and waits for the other's. */
+static void shake_hands(struct sim_rank *rank, struct sim_handshake *mine)
+{
+    struct sim_world *world = rank->world;
+    sim_world_enter(world);
+    world->changes++;
+    struct sim_handshake *partner = find_partner(world, mine);
+    if (partner) {
+        /* The side of the lower leader is the first, whoever comes first. */
+        bool lower = mine->from < partner->from;
+        sim_intercomm_link(lower ? mine->half : partner->half, lower ? partner->half : mine->half);
+        partner->met = true;
+        sim_rank_wake(&world->ranks[partner->from]);
+    } else {
+        mine->next = world->handshakes;
+        world->handshakes = mine;
+        while (!mine->met)
+            sim_rank_block(rank);
+        struct sim_handshake **link = &world->handshakes;
+        while (*link != mine)
+            link = &(*link)->next;
+        *link = mine->next;
+    }
+    sim_world_leave(world);
+}
+
+static int check_leaders(const struct sim_comm *comm, MPI_Comm handle, int leader, MPI_Comm peer,
+                         int remote_leader, int tag, struct sim_handshake *handshake)
+{
+    const char *function = "Intercomm_create";
+    if (comm->context->remote)
+        return sim_error_raise(handle, MPI_ERR_COMM, function,
+                               "the local communicator is an intercommunicator");
+    if (leader < 0 || leader >= comm->size)
+        return sim_error_raise(handle, MPI_ERR_RANK, function,
+                               "local leader %d is not in a communicator of %d ranks", leader,
+                               comm->size);
+    if (comm->rank != leader)
+        return MPI_SUCCESS;
+    int error;
+    struct sim_comm *common = sim_comm_check(peer, function, &error);
+    if (!common)
+        return error;
+    if (tag < 0)
+        return sim_error_raise(handle, MPI_ERR_TAG, function, "tag %d is negative", tag);
+    const struct sim_context *peers = sim_context_peers(common->context);
+    if (remote_leader < 0 || remote_leader >= peers->size)
+        return sim_error_raise(handle, MPI_ERR_RANK, function,
+                               "remote leader %d is not in a communicator of %d ranks",
+                               remote_leader, peers->size);
+    const struct sim_context *meeting =
+        common->context->remote && common->context->remote->id < common->context->id
+            ? common->context->remote
+            : common->context;
+    *handshake = (struct sim_handshake){.peer = meeting,
+                                        .tag = tag,
+                                        .from = comm->owner->id,
+                                        .to = sim_context_world_rank(peers, remote_leader)};
+    return MPI_SUCCESS;
+}
+
+int PMPI_Intercomm_create(MPI_Comm handle, int leader, MPI_Comm peer, int remote_leader, int tag,
+                          MPI_Comm *made)
+{
+    int error;
+    struct sim_handshake handshake;
+    struct sim_comm *comm = sim_comm_check(handle, "Intercomm_create", &error);
+    if (comm)
+        error = check_leaders(comm, handle, leader, peer, remote_leader, tag, &handshake);
+    if (error)
+        return error;
+    *made = MPI_COMM_NULL;
+    struct sim_collective_call half = {.kind = &create_half, .comm = comm, .argument = &made};
+    struct sim_collective_call end = {.kind = &create_end, .comm = comm};
+    error = sim_collective_run(&half);
+    if (error)
+        return error;
+    struct sim_comm *mine = sim_comm_get(comm->owner, *made);
+    if (comm->rank == leader) {
+        handshake.half = mine->context;
+        shake_hands(comm->owner, &handshake);
+    }
+    error = sim_collective_run(&end); /* the others wait until their leader is back */
+    if (error)
+        return error;
+    if (!mine->context->remote) {
+        PMPI_Comm_free(made);
+        return sim_error_raise(handle, MPI_ERR_GROUP, "Intercomm_create",
+                               "the two groups have a rank in common");
+    }
+    sim_world_enter(comm->owner->world);
+    sim_intercomm_attach(mine);
+    sim_world_leave(comm->owner->world);
+    return MPI_SUCCESS;
+}
+
+/* --- duplicating and merging: collectives of the bridge ----------------------------------------
+ */
+
+struct merging {
+    MPI_Comm *made;
+    bool high;
+};
+
+static void dup_both(struct sim_collective *collective)
+{
+    struct sim_world *world = collective->context->world;
+    int split = collective->context->first_side;
+    const struct sim_context *sides[2] = {collective->calls[0]->comm->face->context,
+                                          collective->calls[split]->comm->face->context};
+    struct sim_context *copies[2];
+    for (int s = 0; s < 2; s++)
+        copies[s] = new_context(world, sim_group_retain(sides[s]->group));
+    bool linked = sim_intercomm_link(copies[0], copies[1]);
+    assert(linked);
+    for (int r = 0; r < collective->size; r++) {
+        const struct merging *merging = collective->calls[r]->argument;
+        bool second = r >= split;
+        sim_intercomm_attach(
+            give(collective->calls[r], copies[second], second ? r - split : r, merging->made));
+    }
+}
+
+static bool side_agrees(const struct sim_collective *collective, int from, int to)
+{
+    bool high = ((const struct merging *)collective->calls[from]->argument)->high;
+    for (int r = from + 1; r < to; r++)
+        if (((const struct merging *)collective->calls[r]->argument)->high != high)
+            return false;
+    return true;
+}
+
+static void merge(struct sim_collective *collective)
+{
+    int split = collective->context->first_side, n = collective->size;
+    if (!side_agrees(collective, 0, split) || !side_agrees(collective, split, n)) {
+        for (int r = 0; r < n; r++)
+            collective->calls[r]->error = MPI_ERR_NOT_SAME;
+        return;
+    }
+    bool first_high = ((const struct merging *)collective->calls[0]->argument)->high;
+    bool second_high = ((const struct merging *)collective->calls[split]->argument)->high;
+    bool turned = first_high && !second_high; /* when both say the same, the first side is first */
+    const struct sim_group *first = collective->calls[0]->comm->face->context->group;
+    const struct sim_group *second = collective->calls[split]->comm->face->context->group;
+    struct sim_context *all = new_context(
+        collective->context->world, both_groups(turned ? second : first, turned ? first : second));
+    for (int r = 0; r < n; r++) {
+        const struct merging *merging = collective->calls[r]->argument;
+        int position = sim_group_rank(all->group, collective->calls[r]->comm->owner->id);
+        give(collective->calls[r], all, position, merging->made);
+    }
+}
+
+static const struct sim_collective_kind dup_kind = {
+    .name = "Comm_dup", .synchronisation = SIM_NEEDS_ALL, .execute = dup_both};
+static const struct sim_collective_kind merge_kind = {
+    .name = "Intercomm_merge", .synchronisation = SIM_NEEDS_ALL, .execute = merge};
+
+static int run(struct sim_comm *comm, const struct sim_collective_kind *kind,
+               const struct merging *merging)
+{
+    comm->bridge->errhandler = comm->errhandler;
+    *merging->made = MPI_COMM_NULL;
+    struct sim_collective_call call = {.kind = kind, .comm = comm->bridge, .argument = merging};
+    return sim_collective_run(&call);
+}
+
+int sim_intercomm_dup(struct sim_comm *comm, MPI_Comm *made)
+{
+    return run(comm, &dup_kind, &(struct merging){.made = made});
+}
+
+int PMPI_Intercomm_merge(MPI_Comm handle, int high, MPI_Comm *made)
+{
+    int error;
+    struct sim_comm *comm = sim_comm_check(handle, "Intercomm_merge", &error);
+    if (!comm)
+        return error;
+    if (!comm->context->remote)
+        return sim_error_raise(handle, MPI_ERR_COMM, "Intercomm_merge",
+                               "communicator is not an intercommunicator");
+    return run(comm, &merge_kind, &(struct merging){.made = made, .high = high != 0});
+}
