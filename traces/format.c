@@ -8,10 +8,16 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 static struct trace *read_ti(struct format_input *input)
 {
     return format_ti_read(input, 1);
+}
+
+static struct trace *read_flight(struct format_input *input)
+{
+    return format_flight_read(input, 1);
 }
 
 static const struct {
@@ -27,6 +33,10 @@ static const struct {
      format_csv_read,
      format_csv_write},
     {{"ti", true, true, "time-independent traces, which SMPI replays"}, read_ti, format_ti_write},
+    {{"flight-recorder", true, false,
+      "PyTorch Flight Recorder dumps, JSON or pickled, a file or a folder"},
+     read_flight,
+     NULL},
     {{"chrome", false, true, "timeline for Perfetto and chrome://tracing"},
      NULL,
      format_chrome_write},
@@ -45,7 +55,7 @@ const struct format *format_by_name(const char *name)
     return NULL;
 }
 
-enum found { FOUND_JSONL, FOUND_CSV, FOUND_TI, FOUND_NONE };
+enum found { FOUND_JSONL, FOUND_CSV, FOUND_TI, FOUND_FLIGHT, FOUND_NONE };
 
 /* RANK ACTION: a number, blanks, a letter. */
 static bool is_ti(const unsigned char *data)
@@ -68,8 +78,13 @@ static enum found recognise(const struct format_input *input)
         at = 3;
     while (isspace(data[at]))
         at++;
-    if (data[at] == '{')
-        return FOUND_JSONL;
+    if (data[0] == 0x80)
+        return FOUND_FLIGHT; /* a pickle */
+    if (data[at] == '{') {
+        for (at++; isspace(data[at]);)
+            at++;
+        return strncmp((const char *)data + at, "\"simrun\"", 8) == 0 ? FOUND_JSONL : FOUND_FLIGHT;
+    }
     if (data[at] == '#' || (isdigit(data[at]) && is_ti(data + at)))
         return FOUND_TI;
     if (isdigit(data[at]) || data[at] == '(' || data[at] == ',' || data[at] == '"')
@@ -77,20 +92,30 @@ static enum found recognise(const struct format_input *input)
     return FOUND_NONE;
 }
 
-static struct trace *read_input(struct format_input *input)
+/* Several inputs are one per rank: all of one format. */
+static struct trace *read_inputs(struct format_input *inputs, size_t count)
 {
-    switch (recognise(input)) {
+    enum found found = recognise(&inputs[0]);
+    for (size_t i = 1; i < count; i++)
+        if (recognise(&inputs[i]) != found || (found != FOUND_TI && found != FOUND_FLIGHT)) {
+            format_refuse(&inputs[i], 0,
+                          "a folder holds dumps or time-independent traces, all of one format");
+            return NULL;
+        }
+    switch (found) {
     case FOUND_JSONL:
-        return format_jsonl_read(input);
+        return format_jsonl_read(inputs);
     case FOUND_CSV:
-        return format_csv_read(input);
+        return format_csv_read(inputs);
     case FOUND_TI:
-        return format_ti_read(input, 1);
+        return format_ti_read(inputs, count);
+    case FOUND_FLIGHT:
+        return format_flight_read(inputs, count);
     case FOUND_NONE:
         break;
     }
-    format_refuse(input, 0,
-                  input->size ? "no format that is known begins like this" : "an empty file");
+    format_refuse(inputs, 0,
+                  inputs->size ? "no format that is known begins like this" : "an empty file");
     return NULL;
 }
 
@@ -99,16 +124,21 @@ struct trace *format_read_memory(const char *name, const void *data, size_t size
 {
     struct format_input input;
     struct trace *trace =
-        format_input_copy(&input, name, data, size, failure) ? read_input(&input) : NULL;
+        format_input_copy(&input, name, data, size, failure) ? read_inputs(&input, 1) : NULL;
     format_input_release(&input);
     return trace;
 }
 
 struct trace *format_read(const char *path, struct failure *failure)
 {
-    struct format_input input;
-    struct trace *trace = format_input_open(&input, path, failure) ? read_input(&input) : NULL;
-    format_input_release(&input);
+    struct stat status;
+    struct format_input *inputs = NULL;
+    size_t count = 0;
+    bool folder = strcmp(path, "-") != 0 && stat(path, &status) == 0 && S_ISDIR(status.st_mode);
+    bool done = folder ? format_folder_open(path, &inputs, &count, failure)
+                       : format_folder_one(path, &inputs, &count, failure);
+    struct trace *trace = done ? read_inputs(inputs, count) : NULL;
+    format_folder_release(inputs, count);
     return trace;
 }
 

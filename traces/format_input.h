@@ -37,6 +37,14 @@ bool format_input_copy(struct format_input *input, const char *name, const void 
                        struct failure *failure);
 void format_input_release(struct format_input *input);
 
+/* The files of a folder in order of their names (hidden ones and folders left out), or one file;
+ * both fill *inputs even when they fail: release. */
+bool format_folder_open(const char *path, struct format_input **inputs, size_t *count,
+                        struct failure *failure);
+bool format_folder_one(const char *path, struct format_input **inputs, size_t *count,
+                       struct failure *failure);
+void format_folder_release(struct format_input *inputs, size_t count);
+
 /* FAILURE_INPUT "NAME:LINE:COLUMN: sentence" (binary: "NAME: byte N: sentence"); returns false. */
 bool format_refuse(struct format_input *input, size_t offset, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
