@@ -44,6 +44,16 @@ static bool is_deadlock(const struct finding *finding)
     return finding->code[0] == 'D';
 }
 
+/* Findings about wrong numbers, which spread; G002 to G004 are about what ran at all. */
+static bool spoils_values(const struct finding *finding)
+{
+    static const char *const codes[] = {"G001", "G005", "G006", "G007", "G008"};
+    for (size_t i = 0; i < sizeof codes / sizeof *codes; i++)
+        if (strcmp(finding->code, codes[i]) == 0)
+            return true;
+    return false;
+}
+
 static void paint_finding(struct scene *scene, const struct finding *finding)
 {
     for (size_t k = 0; k < finding->op_count; k++) {
@@ -55,6 +65,7 @@ static void paint_finding(struct scene *scene, const struct finding *finding)
         if (is_deadlock(finding) && strcmp(finding->ops[k].role, "partner") == 0)
             tone = TONE_WAITS; /* what would be needed, and comes too late */
         paint(mark, tone);
+        mark->spoiled = mark->spoiled || (tone == TONE_FAULT && spoils_values(finding));
         if (tone == TONE_FAULT && !mark->badge && !(mark->blocked && is_deadlock(finding)))
             mark->badge =
                 scene_text(scene, "%s%s", finding->code,
@@ -77,6 +88,24 @@ static void link_missing(struct scene *scene, const struct finding *finding)
         uint32_t link = scene_add_link(scene, a, b, LINK_MISSING);
         if (link != TRACE_NO)
             scene->links[link].label = scene_text(scene, "%s no order", finding->code);
+    }
+}
+
+/* Operations of a possible hang that nothing orders stand in one column, so that who waits for whom
+ * is seen. */
+static void link_abreast(struct scene *scene, const struct finding *finding)
+{
+    uint32_t first = TRACE_NO;
+    for (size_t k = 0; k < finding->op_count; k++) {
+        uint32_t at = mark_named(scene, &finding->ops[k]);
+        bool free_order =
+            at != TRACE_NO && scene->marks[at].pass > 0 && !scene->marks[at].blocked &&
+            scene_mode_of(scene->trace, scene->marks[at].rank, scene->marks[at].pass) == PASS_DATA;
+        if (!free_order)
+            continue;
+        if (first != TRACE_NO && at != first)
+            scene_add_link(scene, first, at, LINK_ABREAST);
+        first = first == TRACE_NO ? at : first;
     }
 }
 
@@ -176,7 +205,7 @@ static void spread_taint(struct scene *scene)
     struct reach reach;
     reach_init(scene, &reach);
     for (uint32_t i = 0; !scene->exhausted && i < scene->mark_count; i++)
-        if (scene->marks[i].tone == TONE_FAULT || scene->marks[i].tone == TONE_TAINTED)
+        if (scene->marks[i].spoiled || scene->marks[i].tone == TONE_TAINTED)
             reach_add(&reach, i);
     while (!scene->exhausted && reach.depth > 0) {
         uint32_t at = reach.stack[--reach.depth];
@@ -289,11 +318,13 @@ void scene_blame(struct scene *scene)
             continue;
         paint_finding(scene, finding);
         scene->standstill = scene->standstill || is_deadlock(finding);
-        wrong_values = wrong_values || finding->code[0] == 'G';
+        wrong_values = wrong_values || spoils_values(finding);
         if (finding->code[0] == 'R' && strcmp(finding->code, "R003") != 0)
             link_missing(scene, finding);
         if (strcmp(finding->code, "R003") == 0)
             link_alternatives(scene, finding);
+        if (strcmp(finding->code, "D002") == 0)
+            link_abreast(scene, finding);
         link_repair(scene, finding);
     }
     merge_links(scene);

@@ -64,7 +64,7 @@ static void units_number(struct scene *scene, struct units *units)
             frontier = i;
     }
     for (size_t i = 0; parent && i < scene->link_count; i++)
-        if (scene->links[i].kind == LINK_MISSING)
+        if (scene->links[i].kind == LINK_MISSING || scene->links[i].kind == LINK_ABREAST)
             unite(parent, scene->links[i].from, scene->links[i].to);
     for (uint32_t i = 0; parent && i < n; i++) /* a root comes before what it leads */
         units->of[i] = find(parent, i) == i ? (uint32_t)units->count++ : units->of[find(parent, i)];

@@ -233,7 +233,7 @@ static void write_band(FILE *file, const struct scene *scene, size_t from, size_
             fault   ? "#D55E0055"
             : quiet ? "#CC79A733"
                     : "#CC79A766");
-    if (a->column == b->column && (a->row != 0 || b->row != 0)) {
+    if (a->column == b->column && a->row != 0 && b->row != 0) {
         double ax = a->x + fmax(-24, fmin(24, a->row * 44)),
                bx = b->x + fmax(-24, fmin(24, b->row * 44));
         fputs(", pos=\"", file);
@@ -351,7 +351,7 @@ void dot_write(FILE *file, const struct scene *scene)
     write_table(file, scene);
     write_bands(file, scene);
     for (size_t i = 0; i < scene->link_count; i++)
-        if (scene->links[i].kind != LINK_HIDDEN)
+        if (scene->links[i].kind < LINK_HIDDEN)
             write_link(file, scene, &scene->links[i]);
     for (size_t i = 0; i < scene->link_count; i++)
         if (scene->links[i].label)

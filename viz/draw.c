@@ -20,17 +20,13 @@ static const char *const shape_names[] = {
 static const char *const tone_names[] = {
     [TONE_PLAIN] = "",           [TONE_QUIET] = " quiet", [TONE_NEVER] = " never",
     [TONE_TAINTED] = " tainted", [TONE_WAITS] = " waits", [TONE_FAULT] = " fault"};
-static const char *const link_names[LINK_KINDS] = {[LINK_DATA] = "data",
-                                                   [LINK_ORDER] = "order",
-                                                   [LINK_SEQUENCE] = "sequence",
-                                                   [LINK_MESSAGE] = "message",
-                                                   [LINK_COULD] = "could",
-                                                   [LINK_ADJOINT] = "adjoint",
-                                                   [LINK_WAIT_CORE] = "core",
-                                                   [LINK_WAIT_OUTSIDE] = "outside",
-                                                   [LINK_MISSING] = "missing",
-                                                   [LINK_REPAIR] = "repair",
-                                                   [LINK_HIDDEN] = ""};
+static const char *const link_names[LINK_KINDS] = {
+    [LINK_DATA] = "data",         [LINK_ORDER] = "order",
+    [LINK_SEQUENCE] = "sequence", [LINK_MESSAGE] = "message",
+    [LINK_COULD] = "could",       [LINK_ADJOINT] = "adjoint",
+    [LINK_WAIT_CORE] = "core",    [LINK_WAIT_OUTSIDE] = "outside",
+    [LINK_MISSING] = "missing",   [LINK_REPAIR] = "repair",
+    [LINK_HIDDEN] = "",           [LINK_ABREAST] = ""};
 
 static void draw_polygon(struct svg *svg, const char *class, const struct mark *mark,
                          const double (*corners)[2], size_t count)
@@ -204,8 +200,9 @@ static void draw_band(struct svg *svg, const struct scene *scene, const struct m
 {
     const struct mark *above = &scene->marks[mark->before];
     bool fault = mark->tone == TONE_FAULT || above->tone == TONE_FAULT;
-    double from = above->x + fmax(-24, fmin(24, above->row * 44)),
-           to = mark->x + fmax(-24, fmin(24, mark->row * 44));
+    bool apart = above->row != 0 && mark->row != 0; /* parallel bands stand side by side */
+    double from = above->x + (apart ? fmax(-24, fmin(24, above->row * 44)) : 0);
+    double to = mark->x + (apart ? fmax(-24, fmin(24, mark->row * 44)) : 0);
     svg_line(svg, fault ? "band fault" : "band", from, above->y, to, mark->y);
 }
 
@@ -306,7 +303,7 @@ void draw_write(FILE *file, const struct scene *scene)
         if (scene->marks[i].before != TRACE_NO)
             draw_band(&svg, scene, &scene->marks[i]);
     for (size_t i = 0; i < scene->link_count; i++)
-        if (scene->links[i].kind != LINK_HIDDEN)
+        if (scene->links[i].kind < LINK_HIDDEN)
             draw_link(&svg, scene, &scene->links[i]);
     for (size_t i = 0; i < scene->mark_count; i++)
         draw_mark(&svg, &scene->marks[i]);

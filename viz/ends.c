@@ -53,44 +53,23 @@ static void find_ends(struct scene *scene, bool *entered, bool *left)
     }
 }
 
-/* Whether a forward node takes no value of another: an input. */
-static bool *find_inputs(struct scene *scene)
+/* An imported DAG names its leaves "dL/dx"; the engine has no nodes for inputs, so that add_leaf
+ * made one. */
+static void shape_ends(struct scene *scene, const bool *left)
 {
     const struct trace *trace = scene->trace;
-    bool *computed = scene_allocate(scene, trace->node_count, sizeof *computed);
-    for (size_t i = 0; computed && i < trace->edge_count; i++)
-        if (trace->edges[i].type == EDGE_DATA)
-            computed[trace->edges[i].to] = true;
-    for (size_t i = 0; computed && i < trace->node_count; i++)
-        computed[i] = !computed[i] && trace->nodes[i].kind == OP_COMPUTE;
-    return computed;
-}
-
-/* The engine has no nodes for inputs: a forward node that takes nothing is an operation on them,
- * unless the trace names leaves of its own, in which case add_leaf made none. */
-static void shape_ends(struct scene *scene, const bool *input, const bool *left)
-{
-    const struct trace *trace = scene->trace;
-    bool *made = scene_allocate(scene, trace->ranks, sizeof *made);
-    for (size_t i = 0; made && i < scene->mark_count; i++)
-        if (scene->marks[i].shape == MARK_LEAF)
-            made[scene->marks[i].rank] = true;
-    for (size_t i = 0; made && i < scene->mark_count; i++) {
+    for (size_t i = 0; i < scene->mark_count; i++) {
         struct mark *mark = &scene->marks[i];
         if (mark->node == TRACE_NO || mark->pass == 0 || mark->shape != MARK_COMPUTE)
             continue;
-        const struct trace_node *node = &trace->nodes[mark->node];
-        const char *name = trace_string(trace, node->name);
+        const char *name = trace_string(trace, trace->nodes[mark->node].name);
         if (strcmp(name, "seed") == 0) {
             mark->shape = MARK_SEED; /* a value, not an operation: never entered, yet there */
             mark->never = false;
-        } else if (!left[i] &&
-                   (strncmp(name, "dL/d", 4) == 0 ||
-                    (!made[mark->rank] && node->forward != TRACE_NO && input[node->forward]))) {
+        } else if (!left[i] && strncmp(name, "dL/d", 4) == 0) {
             mark->shape = MARK_LEAF;
         }
     }
-    free(made);
 }
 
 /* Leaves and seeds: the ends of a backward pass. */
@@ -98,14 +77,12 @@ void scene_ends(struct scene *scene)
 {
     bool *entered = scene_allocate(scene, scene->mark_count, sizeof *entered);
     bool *left = scene_allocate(scene, scene->mark_count, sizeof *left);
-    bool *input = find_inputs(scene);
     if (!scene->exhausted) {
         find_ends(scene, entered, left);
-        shape_ends(scene, input, left);
+        shape_ends(scene, left);
         link_leaves(scene, left);
         link_seeds(scene, entered, left);
     }
     free(entered);
     free(left);
-    free(input);
 }

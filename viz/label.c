@@ -17,22 +17,27 @@ static const char *cut(struct scene *scene, const char *text)
     return scene_text(scene, "%s", viz_text_cut(out, sizeof out, text, VIZ_LABEL_CHARACTERS));
 }
 
-static const char *comm_name(const struct trace *trace, uint32_t comm)
+/* " on rows" where the communicator is not the world or its twin for adjoint traffic. */
+static const char *comm_words(struct scene *scene, uint32_t at)
 {
-    if (comm >= trace->comm_count || trace->comms[comm].id <= 1)
+    const struct trace *trace = scene->trace;
+    if (at < trace->comm_count && trace->comms[at].adjoint_of < trace->comm_count)
+        at = trace->comms[at].adjoint_of;
+    if (at >= trace->comm_count || trace->comms[at].id <= 1)
         return "";
-    return trace->comms[comm].name;
+    if (trace->comms[at].name[0])
+        return scene_text(scene, " on %s", cut(scene, trace->comms[at].name));
+    return scene_text(scene, " on comm %" PRIu32, trace->comms[at].id);
 }
 
 static const char *note_of_collective(struct scene *scene, const struct trace_op *op)
 {
-    const char *comm = comm_name(scene->trace, op->comm);
     char first[48] = "";
     if (op->reduce_op)
         snprintf(first, sizeof first, "%.40s ", trace_reduce_name(op->reduce_op));
     else if (op->peer >= 0)
         snprintf(first, sizeof first, "root %d ", op->peer);
-    return scene_text(scene, "%s#%" PRIu32 "%s%s", first, op->comm_seq, *comm ? " on " : "", comm);
+    return scene_text(scene, "%s#%" PRIu32 "%s", first, op->comm_seq, comm_words(scene, op->comm));
 }
 
 /* "to 3, tag 7"; with the verb in front where the name is that of the adjoint, whose operation goes
@@ -332,6 +337,22 @@ static const char *cut_line(struct scene *scene, const char *text)
     return scene_text(scene, "%s", viz_text_cut(out, sizeof out, text ? text : "", 150));
 }
 
+/* Adds a text as up to `lines` lines of 120 characters, broken at spaces. */
+static void add_wrapped(struct scene *scene, const char *text, int lines)
+{
+    enum { LINE = 120 };
+    for (; *text && lines > 0; lines--) {
+        size_t length = strlen(text);
+        if (length > LINE && lines > 1)
+            for (length = LINE; length > LINE / 2 && text[length] != ' '; length--)
+                ;
+        char line[1024];
+        snprintf(line, sizeof line, "%.*s", (int)(length < 1000 ? length : 1000), text);
+        add_subtitle(scene, cut_line(scene, line));
+        text += length + (text[length] == ' ');
+    }
+}
+
 static void label_verdict(struct scene *scene)
 {
     enum { NAMED = 3 };
@@ -357,7 +378,7 @@ static void label_verdict(struct scene *scene)
     if (count > NAMED)
         add_subtitle(scene, scene_text(scene, "and %zu more", count - NAMED));
     else if (count == 1 && first->repair)
-        add_subtitle(scene, scene_text(scene, "Repair: %s", cut_line(scene, first->repair)));
+        add_wrapped(scene, scene_text(scene, "Repair: %s", first->repair), 2);
 }
 
 static void label_gradients(struct scene *scene)

@@ -22,6 +22,7 @@ enum {
     COLUMN_GAP = 30,
     ROW_GAP = 16,
     DISPUTE_GAP = 38, /* between rows of a lane in which an order is missing */
+    LABEL_ROOM = 74,  /* for the words of a missing order */
     BRACKET_STEP = LAYOUT_BRACKET_STEP,
     BRACKETS = LAYOUT_BRACKETS
 };
@@ -150,7 +151,6 @@ static double words_width(const struct scene *scene)
 static void place_x(struct scene *scene, const uint32_t *lane_of)
 {
     uint32_t columns = 1;
-    size_t rounds = 0;
     for (size_t i = 0; i < scene->mark_count; i++)
         if (scene->marks[i].column >= columns)
             columns = scene->marks[i].column + 1;
@@ -161,14 +161,18 @@ static void place_x(struct scene *scene, const uint32_t *lane_of)
     for (size_t i = 0; i < scene->mark_count; i++)
         if (scene->marks[i].width > x[scene->marks[i].column])
             x[scene->marks[i].column] = scene->marks[i].width;
-    for (size_t i = 0; i < scene->link_count; i++) {
+    double *pills = scene_allocate(scene, columns, sizeof *pills);
+    for (size_t i = 0; pills && i < scene->link_count; i++) {
         struct link *link = &scene->links[i];
         uint32_t column = scene->marks[link->from].column;
         if (layout_goes_round(scene, link, lane_of))
-            extra[column] = fmin((double)++rounds, BRACKETS) * BRACKET_STEP + 6;
-        else if (link->label && scene->marks[link->to].column == column && extra[column] < 70)
-            extra[column] = 70;
+            extra[column] = fmin((double)++scene->brackets, BRACKETS) * BRACKET_STEP + 6;
+        else if (link->label && scene->marks[link->to].column == column)
+            pills[column] = LABEL_ROOM;
     }
+    for (uint32_t c = 0; pills && c < columns; c++)
+        extra[c] += pills[c];
+    free(pills);
     double at = LANE_LABEL;
     for (uint32_t c = 0; c < columns; c++) {
         double width = x[c];
@@ -214,7 +218,7 @@ static void place_y(struct scene *scene, const struct grid *grid, const uint32_t
     for (size_t i = 0; i < scene->link_count; i++) {
         struct link *link = &scene->links[i];
         uint32_t lane = lane_of[link->from];
-        if (lane != lane_of[link->to] || link->kind == LINK_HIDDEN)
+        if (lane != lane_of[link->to] || link->kind >= LINK_HIDDEN)
             continue;
         layout_route_in_lane(scene, grid, &scene->lanes[lane], link, &level[lane]);
         layout_route_span(link, &top[lane], &bottom[lane]);

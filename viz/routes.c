@@ -65,10 +65,10 @@ static void make_arc(struct route *route, const struct mark *from, const struct 
 }
 
 /* Where the missing order and its repair run between two marks of one lane. */
-static void make_dispute(struct route *route, bool repair, const struct mark *from,
-                         const struct mark *to)
+static void make_dispute(struct route *route, bool repair, bool among_waits, double aside,
+                         const struct mark *from, const struct mark *to)
 {
-    double side = repair ? 12 : -12;
+    double side = !repair ? -12 : among_waits ? 0 : 12; /* clear of wait-for links */
     if (from->column == to->column) {
         double sign = to->y > from->y ? 1 : -1;
         double start = from->y + sign * from->height / 2, end = to->y - sign * to->height / 2;
@@ -76,7 +76,7 @@ static void make_dispute(struct route *route, bool repair, const struct mark *fr
         route->points[1] = (struct route_point){from->x + side, start + (end - start) / 3};
         route->points[2] = (struct route_point){from->x + side, end - (end - start) / 3};
         route->points[3] = (struct route_point){from->x + side, end};
-        route->label_x = fmax(from->x + from->width / 2, to->x + to->width / 2) + 45;
+        route->label_x = fmax(from->x + from->width / 2, to->x + to->width / 2) + 48 + aside;
         route->label_y = (start + end) / 2 + (repair ? 9 : -9);
     } else {
         double start = from->y + from->height / 2, end = to->y + to->height / 2;
@@ -105,7 +105,8 @@ void layout_route_in_lane(struct scene *scene, const struct grid *grid, const st
     const struct mark *from = &scene->marks[link->from], *to = &scene->marks[link->to];
     if (link->kind == LINK_MISSING || link->kind == LINK_REPAIR) {
         if (add_route(scene, link))
-            make_dispute(link->route, link->kind == LINK_REPAIR, from, to);
+            make_dispute(link->route, link->kind == LINK_REPAIR, scene->standstill,
+                         fmin((double)scene->brackets, BRACKETS) * BRACKET_STEP, from, to);
         return;
     }
     bool backwards = from->column >= to->column;

@@ -58,6 +58,7 @@ enum link_kind {
     LINK_MISSING, /* the order that is missing */
     LINK_REPAIR,  /* the order to add */
     LINK_HIDDEN,  /* a send and the wait that completes its receive: moves columns, is not drawn */
+    LINK_ABREAST, /* two marks for one column, not drawn */
     LINK_KINDS
 };
 
@@ -69,6 +70,7 @@ struct mark {
     uint32_t repeat; /* how many equal marks stand here */
     uint8_t shape, tone;
     bool blocked, never;
+    bool spoiled;      /* its values are wrong, and what they reach */
     bool wrong;        /* a leaf whose gradient differs from the reference */
     const char *badge; /* "G001 first wrong adjoint", NULL */
     const char *name, *note, *place, *tip;
@@ -140,6 +142,7 @@ struct scene {
     size_t ranks_hidden;
     double width, height; /* of the lanes together */
     bool frontier;        /* blocked marks stand in one column */
+    size_t brackets;      /* wait-for links that go round on the right; set by layout */
     bool standstill; /* the picture is about a hang, real or possible: everything else steps back */
 
     struct arena_block *arena;

@@ -71,12 +71,14 @@ static void wait_for_requests(struct scene *scene, const struct standing *standi
     }
 }
 
-/* Whether a rank has entered this collective. Its own operations are few beside the run's. */
+/* Whether a rank has entered this collective. Freeing its communicator instead is not entering it.
+ */
 static bool has_come(const struct trace *trace, uint32_t rank, const struct trace_op *meeting)
 {
     for (size_t i = trace->rank_begin[rank + 1]; i > trace->rank_begin[rank]; i--) {
         const struct trace_op *op = &trace->ops[i - 1];
-        if (op->comm == meeting->comm && op_kind_class(op->kind) == CLASS_COLLECTIVE)
+        bool gives_up = op->kind == OP_COMM_FREE && meeting->kind != OP_COMM_FREE;
+        if (op->comm == meeting->comm && op_kind_class(op->kind) == CLASS_COLLECTIVE && !gives_up)
             return op->comm_seq >= meeting->comm_seq && op->state != STATE_NEVER;
     }
     return false;
