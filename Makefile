@@ -117,8 +117,13 @@ check-programs: all $(tests)
 check: check-programs
 	@SIMRUN=$(BUILD)/simrun BUILD=$(BUILD) prove -e '' $(tests) $(scripts)
 
-bench: all
+$(BUILD)/bench/%: $(BUILD)/obj/bench/%.o $(BUILD)/libsimrun.a
+	@mkdir -p $(@D)
+	$Q$(CC) $(ALLFLAGS) -rdynamic -o $@ $< -Wl,--whole-archive $(BUILD)/libsimrun.a -Wl,--no-whole-archive $(LIBS)
+
+bench: all $(BUILD)/bench/bench_record
 	@sh bench/run.sh $(BUILD)
+	@$(BUILD)/bench/bench_record
 # The same MPI programs must say the same here and under Debian's Open MPI and MPICH.
 test-peers: all
 	@SIMRUN=$(BUILD)/simrun PEERS=build/peers prove -e '' tests/peers/compare.sh

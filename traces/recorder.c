@@ -265,8 +265,8 @@ void record_adjoint_comm(const void *comm, const void *original)
     struct recorder_rank *me = recorder_me();
     if (!me)
         return;
-    const struct recorder_comm *mine = handle_map_find(&me->comms, HANDLE_KEY(comm));
-    const struct recorder_comm *of = handle_map_find(&me->comms, HANDLE_KEY(original));
+    const struct recorder_comm *of = recorder_comm(me, (MPI_Comm)(uintptr_t)original);
+    const struct recorder_comm *mine = recorder_comm(me, (MPI_Comm)(uintptr_t)comm);
     struct record_comm *record = mine && of ? recorder_record(me, sizeof *record) : NULL;
     if (!record)
         return;
