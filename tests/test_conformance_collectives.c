@@ -31,14 +31,28 @@ static void finish(int form, MPI_Request *request)
 #define IN_FORM(form, name, iname, ...)                                                            \
     do {                                                                                           \
         MPI_Request request_ = MPI_REQUEST_NULL;                                                   \
+        if ((form) == LARGE)                                                                       \
+            expect_ok(MPI_##name##_c(__VA_ARGS__));                                                \
+        else                                                                                       \
+            IN_SMALL_FORM(form, name, iname, __VA_ARGS__);                                         \
+        finish(form, &request_);                                                                   \
+    } while (0)
+
+/* The forms with int counts only; the request is the caller's `request_`. */
+#define IN_SMALL_FORM(form, name, iname, ...)                                                      \
+    do {                                                                                           \
         if ((form) == BLOCKING)                                                                    \
             expect_ok(MPI_##name(__VA_ARGS__));                                                    \
         else if ((form) == NONBLOCKING)                                                            \
             expect_ok(MPI_##iname(__VA_ARGS__, &request_));                                        \
-        else if ((form) == PERSISTENT)                                                             \
-            expect_ok(MPI_##name##_init(__VA_ARGS__, MPI_INFO_NULL, &request_));                   \
         else                                                                                       \
-            expect_ok(MPI_##name##_c(__VA_ARGS__));                                                \
+            expect_ok(MPI_##name##_init(__VA_ARGS__, MPI_INFO_NULL, &request_));                   \
+    } while (0)
+
+#define IN_VECTOR_FORM(form, name, iname, ...)                                                     \
+    do {                                                                                           \
+        MPI_Request request_ = MPI_REQUEST_NULL;                                                   \
+        IN_SMALL_FORM(form, name, iname, __VA_ARGS__);                                             \
         finish(form, &request_);                                                                   \
     } while (0)
 
@@ -284,8 +298,8 @@ static void gathers_and_scatters_of_any_size(int rank, int size)
             for (int i = 0; i < 4; i++)
                 own[i] = word(rank, root, i);
             clear(all, PEERS * 5);
-            IN_FORM(form, Gatherv, Igatherv, own, mine, MPI_INT, all, layout.counts, layout.at,
-                    MPI_INT, root, MPI_COMM_WORLD);
+            IN_VECTOR_FORM(form, Gatherv, Igatherv, own, mine, MPI_INT, all, layout.counts,
+                           layout.at, MPI_INT, root, MPI_COMM_WORLD);
             if (rank == root)
                 expect_layout(all, &layout, size, root, "gatherv");
         }
@@ -301,8 +315,8 @@ static void gathers_and_scatters_of_any_size(int rank, int size)
                 all[layout.at[r] + i] = word(root, r, i);
         for (int form = 0; form < LARGE; form++) {
             clear(own, 4);
-            IN_FORM(form, Scatterv, Iscatterv, all, layout.counts, layout.at, MPI_INT, own, given,
-                    MPI_INT, root, MPI_COMM_WORLD);
+            IN_VECTOR_FORM(form, Scatterv, Iscatterv, all, layout.counts, layout.at, MPI_INT, own,
+                           given, MPI_INT, root, MPI_COMM_WORLD);
             for (int i = 0; i < 4; i++)
                 expect(own[i] == (i < given ? word(root, rank, i) : -1), "scatterv: word %d is %d",
                        i, own[i]);
@@ -345,12 +359,12 @@ static void exchanges_of_any_size(int rank, int size)
             send[out.at[r] + i] = word(rank, r, i);
     for (int form = 0; form < LARGE; form++) {
         clear(got, PEERS * 5);
-        IN_FORM(form, Alltoallv, Ialltoallv, send, out.counts, out.at, MPI_INT, got, in.counts,
-                in.at, MPI_INT, MPI_COMM_WORLD);
+        IN_VECTOR_FORM(form, Alltoallv, Ialltoallv, send, out.counts, out.at, MPI_INT, got,
+                       in.counts, in.at, MPI_INT, MPI_COMM_WORLD);
         expect_layout(got, &in, size, rank, "alltoallv");
         clear(got, PEERS * 5);
-        IN_FORM(form, Alltoallw, Ialltoallw, send, out.counts, out.bytes, out.types, got, in.counts,
-                in.bytes, in.types, MPI_COMM_WORLD);
+        IN_VECTOR_FORM(form, Alltoallw, Ialltoallw, send, out.counts, out.bytes, out.types, got,
+                       in.counts, in.bytes, in.types, MPI_COMM_WORLD);
         expect_layout(got, &in, size, rank, "alltoallw");
     }
     clear(got, PEERS * 5);
