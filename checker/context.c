@@ -11,6 +11,13 @@ enum op_class check_class(const struct trace_op *op)
     return directed && op->peer == TRACE_NONE ? CLASS_NONE : class;
 }
 
+unsigned check_models_asked(const struct check_context *context)
+{
+    unsigned models = context->options->models;
+    return context->has_batches || !(models & CHECK_RENDEZVOUS) ? models
+                                                                : models & ~(unsigned)CHECK_BATCH;
+}
+
 bool check_is_start(const struct trace_op *op)
 {
     switch (op->kind) {

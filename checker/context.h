@@ -35,6 +35,8 @@ void check_context_init(struct check_context *context, const struct trace *trace
                         const struct check_options *options);
 void check_context_release(struct check_context *context);
 
+/* The models asked for that can differ: without batches, atomic batches are rendezvous. */
+unsigned check_models_asked(const struct check_context *context);
 /* The op's class; sends and receives to nobody (MPI_PROC_NULL) are CLASS_NONE: they neither wait
  * nor match. */
 enum op_class check_class(const struct trace_op *op);

@@ -105,9 +105,7 @@ void check_models(const struct check_context *context, struct findings *findings
     check_plan_init(&plan, context, &(struct plan_options){0});
     for (unsigned i = 0; i < 3; i++) {
         enum check_model model = (enum check_model)(1u << i);
-        if (!(context->options->models & model) ||
-            (model == CHECK_BATCH && !context->has_batches &&
-             context->options->models & CHECK_RENDEZVOUS)) /* the same where there are none */
+        if (!(check_models_asked(context) & model))
             continue;
         struct check_replay replay;
         check_replay_run(&plan, model, &replay);

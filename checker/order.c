@@ -98,9 +98,7 @@ static enum outcome replay_order(struct order_check *check, const uint32_t *orde
 static void set_models(const struct order_check *check, struct finding *finding,
                        enum check_model model)
 {
-    unsigned models = check->context->options->models & ~((unsigned)model - 1);
-    if (!check->context->has_batches && model != CHECK_BATCH)
-        models &= ~(unsigned)CHECK_BATCH;
+    unsigned models = check_models_asked(check->context) & ~((unsigned)model - 1);
     check_models_text(models, finding->models, sizeof finding->models);
 }
 
@@ -342,7 +340,7 @@ void check_order(const struct check_context *context, struct findings *findings)
         judge_pair(&check, &check.streams.pairs[i]);
     check_plan_init(&plan, context, &(struct plan_options){0});
     for (unsigned model = CHECK_EAGER; model <= CHECK_BATCH; model <<= 1)
-        if (context->options->models & model && (model != CHECK_BATCH || context->has_batches))
+        if (check_models_asked(context) & model)
             search_model(&check, &plan, (enum check_model)model);
     check_plan_release(&plan);
     propose_repair(&check);

@@ -9,8 +9,8 @@
  *  3. In the batch model messages and calls tied together by batches form a bundle, which moves
  * when all of it is posted: the greatest fixpoint of "a batch moves if all its members are matched
  * with members of batches that move".
- *  4. In a run that ended, messages nobody matched complete at once: leaks.c and activity.c speak of
- * it. In an imported plan (OUTCOME_IMPORTED) they never complete. */
+ *  4. In a run that ended, messages nobody matched complete at once: leaks.c and activity.c speak
+ * of it. In an imported plan (OUTCOME_IMPORTED) they never complete. */
 #ifndef CHECKER_PLAN_H
 #define CHECKER_PLAN_H
 

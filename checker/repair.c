@@ -77,7 +77,7 @@ static bool order_completes(const struct check_context *context, const uint32_t 
     check_plan_init(&plan, context, &(struct plan_options){.order = order});
     for (unsigned model = CHECK_EAGER; model <= CHECK_BATCH && completes; model <<= 1) {
         struct check_replay replay;
-        if (!(context->options->models & model) || (model == CHECK_BATCH && !context->has_batches))
+        if (!(check_models_asked(context) & model))
             continue;
         check_replay_run(&plan, (enum check_model)model, &replay);
         completes = !replay.stuck && !replay.crossed;
@@ -216,8 +216,7 @@ static bool sweep(struct mender *mender, bool mend, bool *failed)
     bool unsafe = sweep_streams(mender, mend);
     for (unsigned model = CHECK_EAGER; model <= CHECK_BATCH && !*failed && (mend || !unsafe);
          model <<= 1)
-        if (mender->context->options->models & model &&
-            (model != CHECK_BATCH || mender->context->has_batches))
+        if (check_models_asked(mender->context) & model)
             unsafe = sweep_model(mender, (enum check_model)model, mend, failed) || unsafe;
     return unsafe;
 }
