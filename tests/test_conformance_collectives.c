@@ -341,8 +341,8 @@ static void allgathers_of_any_size(int rank, int size)
         clear(all, PEERS * 5);
         if (in_place)
             memcpy(all + layout.at[rank], own, (size_t)layout.counts[rank] * sizeof(int));
-        IN_FORM(form % LARGE, Allgatherv, Iallgatherv, in_place ? MPI_IN_PLACE : own, rank % 4,
-                MPI_INT, all, layout.counts, layout.at, MPI_INT, MPI_COMM_WORLD);
+        IN_VECTOR_FORM(form % LARGE, Allgatherv, Iallgatherv, in_place ? MPI_IN_PLACE : own,
+                       rank % 4, MPI_INT, all, layout.counts, layout.at, MPI_INT, MPI_COMM_WORLD);
         for (int r = 0; r < size; r++)
             for (int i = 0; i <= r % 4; i++)
                 expect(all[layout.at[r] + i] == (i < r % 4 ? word(r, 0, i) : -1),
