@@ -23,7 +23,7 @@ expect() {
 expect 0 "" --db none -n 16 --dot "$report/ring.dot" --html "$report/report.html" ring
 expect 0 "" --db none -n 16 user
 expect 1 "D001" --db none -n 16 --dot "$report/head-to-head.dot" head-to-head
-expect 1 "G001" --db none -n 16 --mutant identity user
+expect 1 "G001" --db none -n 16 --mutant identity ring
 
 echo
 echo "report:  $report/report.html"
