@@ -2,6 +2,7 @@
 #include "checker/check.h"
 
 #include "cli/command.h"
+#include "cli/keep.h"
 #include "cli/results.h"
 #include "cli/shell_words.h"
 #include "traces/format.h"
@@ -36,8 +37,15 @@ static bool judge_file(const char *path, struct results *results, struct failure
     findings_init(&result->verdict.findings);
     check_trace(trace, &checks, &result->verdict.findings);
     session_conclude(results->options, &result->verdict);
+    bool kept = true;
+    if (results->store) {
+        int64_t run = keep_begin(results->store, &job, result->command, 0, failure);
+        kept = run && keep_finish(results->store, run, results->options, &result->verdict, failure);
+        result->run = kept ? run : 0;
+        result->database = results->options->database;
+    }
     results_tell(results, result);
-    return true;
+    return kept;
 }
 
 int command_check(int argc, char **argv)
@@ -46,17 +54,23 @@ int command_check(int argc, char **argv)
     struct command_words words = {.least = 1, .most = COMMAND_WORDS};
     run_options_init(&options);
     options.all_models = true;
+    options.database = NULL;
     int status = command_parse("check", &options, argc, argv, &words);
     if (status >= 0)
         return status;
     if (!run_options_agree("check", &options))
         return EXIT_USAGE;
     struct results results;
+    struct store *store;
+    struct failure failure = {0};
+    if (!keep_open(options.database, &store, &failure))
+        return command_fail("check", &failure);
     results_begin(&results, &options, words.count);
+    results.store = store;
     results.several_models = false;
     for (int i = 0; i < words.count; i++) {
-        struct failure failure = {0};
         struct job job = {0};
+        failure = (struct failure){0};
         if (judge_file(words.words[i], &results, &failure))
             continue;
         snprintf(job.name, sizeof job.name, "%s", words.words[i]);

@@ -65,8 +65,15 @@ int command_mutants(int argc, char **argv);
 int command_export(int argc, char **argv);
 int command_import(int argc, char **argv);
 int command_completion(int argc, char **argv);
+int command_show(int argc, char **argv);
+int command_log(int argc, char **argv);
+int command_query(int argc, char **argv);
+int command_graph(int argc, char **argv);
+int command_report(int argc, char **argv);
+int command_diff(int argc, char **argv);
+int command_replay(int argc, char **argv);
+int command_db(int argc, char **argv);
 
-extern const struct option_row list_option_rows[], catalogue_option_rows[], doctor_option_rows[],
-    export_option_rows[], import_option_rows[];
+extern const struct option_row catalogue_option_rows[], doctor_option_rows[];
 
 #endif

@@ -1,6 +1,7 @@
 /* The table of commands. */
 #include "cli/command.h"
 #include "cli/run_options.h"
+#include "cli/show_options.h"
 
 #include <stddef.h>
 
@@ -16,8 +17,32 @@ const struct command commands[] = {
     {"check", "check [options] FILE...", "judge trace, schedule and dump files ('-': stdin)",
      command_check, check_option_rows,
      "The format is recognised by content. Dangers are looked for under every progress model.\n"},
-    {"export", "export [options] FILE", "write a trace file in another format", command_export,
-     export_option_rows, NULL},
+    {"show", "show [RUN] [findings|gradients|ops|ranks|metrics]",
+     "a stored run: its verdict, or a part of it", command_show, show_option_rows,
+     "RUN is a number of 'simrun log'; without one it is the newest.\n"},
+    {"log", "log [-n N]", "the stored runs, newest first", command_log, log_option_rows, NULL},
+    {"query", "query 'SQL'", "ask the database of results (read-only)", command_query,
+     query_option_rows,
+     "  simrun query 'select * from v_runs'\n"
+     "  simrun query 'select op, count(*) from v_ops where run_id=1 group by op'\n"
+     "simrun-db(5) describes tables and views.\n"},
+    {"diff", "diff RUN RUN", "what changed from one run to another", command_diff, diff_option_rows,
+     "Findings are new, fixed or the same (by fingerprint). Ends with 1 when some are new.\n"},
+    {"replay", "replay [RUN] [--witness F]", "the same run again, or a finding's witness",
+     command_replay, replay_option_rows,
+     "Says whether the trace is the same. Ends as the run does, and with 1 when the trace\n"
+     "differs; with a witness: 1 when it shows what the finding says.\n"},
+    {"graph", "graph [RUN] [options]", "draw a run, or one finding of it", command_graph,
+     graph_option_rows, NULL},
+    {"report", "report [RUN...] [-o FILE]", "an HTML page of one or more runs", command_report,
+     report_option_rows, NULL},
+    {"export", "export [RUN|FILE] [options]", "write a stored run or a trace file in a format",
+     command_export, export_option_rows,
+     "Formats: see docs/formats.md; an unknown --format lists them.\n"},
+    {"import", "import FILE...", "keep trace files in the database", command_import,
+     import_option_rows, "They are judged at once: 'simrun show findings' tells.\n"},
+    {"db", "db info|migrate|gc", "look at the database, bring it up to date, make room", command_db,
+     db_option_rows, NULL},
     {"explain", "explain [CODE...]", "what a finding's code means", command_explain, NULL, NULL},
     {"mutants", "mutants", "the known wrong adjoints for --mutant", command_mutants, NULL, NULL},
     {"catalogue", "catalogue [-v] [PATTERN]", "run the catalogue and assert its verdicts (TAP)",

@@ -1,46 +1,28 @@
-/* simrun export and import on files: from one format to another. */
+/* simrun export and import: stored runs and trace files, from one form to another. */
+#include "checker/check.h"
+
 #include "cli/command.h"
+#include "cli/keep.h"
 #include "cli/outputs.h"
+#include "cli/shell_words.h"
+#include "cli/show_options.h"
+#include "cli/stored.h"
 #include "traces/format.h"
 
 #include <stdio.h>
 #include <string.h>
-
-struct convert {
-    const char *format, *output;
-    const char *database;
-};
-
-static bool set_format(void *target, const char *value)
-{
-    ((struct convert *)target)->format = value;
-    return true;
-}
-
-static bool set_output(void *target, const char *value)
-{
-    ((struct convert *)target)->output = value;
-    return true;
-}
-
-const struct option_row export_option_rows[] = {
-    {"format", 'f', "NAME", "jsonl (default), chrome, csv, ... (see below)", set_format},
-    {"output", 'o', "FILE", "where to write (default: standard output)", set_output},
-    {NULL, 0, NULL, NULL, NULL},
-};
+#include <unistd.h>
 
 /* Complains about a format that is unknown or cannot be used this way. */
-static bool usable(const char *command, const char *name, bool writing)
+static bool usable(const char *command, const char *name)
 {
     const struct format *format = format_by_name(name);
-    if (format && (writing ? format->writes : format->reads))
+    if (format && format->writes)
         return true;
     fprintf(stderr, "simrun %s: format '%s' %s; there are:", command, name,
-            !format   ? "does not exist"
-            : writing ? "can only be read"
-                      : "can only be written");
+            format ? "can only be read" : "does not exist");
     for (size_t i = 0; (format = format_at(i)); i++)
-        if (writing ? format->writes : format->reads)
+        if (format->writes)
             fprintf(stderr, " %s", format->name);
     fputc('\n', stderr);
     return false;
@@ -58,21 +40,102 @@ static bool write_trace(void *context, FILE *out, struct failure *failure)
     return format_write(writing->trace, writing->findings, writing->format, out, failure);
 }
 
+/* A number is a run of the database, unless a file has that name; without a word the newest run. */
+static bool is_run(const char *word)
+{
+    return !word || (stored_is_number(word) && access(word, F_OK));
+}
+
+static bool export_run(const struct show_options *options, const char *word,
+                       struct failure *failure)
+{
+    struct stored stored;
+    bool good = stored_open(&stored, options->database, word, failure);
+    if (good) {
+        struct writing writing = {stored.result.verdict.result.trace,
+                                  &stored.result.verdict.findings, options->format};
+        good = output_write(options->output, write_trace, &writing, failure);
+    }
+    stored_release(&stored);
+    return good;
+}
+
+static bool export_file(const struct show_options *options, const char *path,
+                        struct failure *failure)
+{
+    struct trace *trace = format_read(path, failure);
+    if (!trace)
+        return false;
+    struct writing writing = {trace, NULL, options->format};
+    bool good = output_write(options->output, write_trace, &writing, failure);
+    trace_free(trace);
+    return good;
+}
+
 int command_export(int argc, char **argv)
 {
-    struct convert convert = {.format = "jsonl", .output = "-"};
-    struct command_words words = {.least = 1, .most = 1};
+    struct show_options options;
+    struct command_words words = {.most = 1};
     struct failure failure = {0};
-    int status = command_parse("export", &convert, argc, argv, &words);
+    show_options_init(&options);
+    int status = command_parse("export", &options, argc, argv, &words);
     if (status >= 0)
         return status;
-    if (!usable("export", convert.format, true))
+    if (!usable("export", options.format))
         return EXIT_USAGE;
-    struct trace *trace = format_read(words.words[0], &failure);
-    if (!trace)
-        return command_fail("export", &failure);
-    struct writing writing = {trace, NULL, convert.format};
-    bool good = output_write(convert.output, write_trace, &writing, &failure);
-    trace_free(trace);
+    const char *word = words.count ? words.words[0] : NULL;
+    bool good =
+        is_run(word) ? export_run(&options, word, &failure) : export_file(&options, word, &failure);
     return good ? EXIT_PASSED : command_fail("export", &failure);
+}
+
+/* Imported runs are judged at once, so that their findings are there to be shown. */
+static bool import_file(struct store *store, const char *path, struct failure *failure)
+{
+    struct run_options options;
+    struct check_options checks;
+    struct verdict verdict = {0};
+    struct job job = {0};
+    char command[RESULT_COMMAND] = "simrun check ";
+    verdict.result.trace = format_read(path, failure);
+    if (!verdict.result.trace)
+        return false;
+    run_options_init(&options);
+    check_options_init(&checks);
+    findings_init(&verdict.findings);
+    verdict.result.outcome = verdict.result.trace->outcome;
+    check_trace(verdict.result.trace, &checks, &verdict.findings);
+    session_conclude(&options, &verdict);
+    snprintf(job.name, sizeof job.name, "%s", path);
+    job.world.ranks = (int)verdict.result.trace->ranks;
+    shell_word_append(command, sizeof command, path);
+    int64_t run = keep_begin(store, &job, command, 0, failure);
+    bool good = run && keep_finish(store, run, &options, &verdict, failure);
+    if (good)
+        printf("run %lld: %s, %u ranks, %zu operations, %zu findings\n", (long long)run, path,
+               verdict.result.trace->ranks, verdict.result.trace->op_count, verdict.findings.count);
+    verdict_release(&verdict);
+    return good;
+}
+
+int command_import(int argc, char **argv)
+{
+    struct show_options options;
+    struct command_words words = {.least = 1, .most = COMMAND_WORDS};
+    struct failure failure = {0};
+    struct store *store;
+    show_options_init(&options);
+    int status = command_parse("import", &options, argc, argv, &words);
+    if (status >= 0)
+        return status;
+    if (!keep_open(options.database, &store, &failure))
+        return command_fail("import", &failure);
+    status = EXIT_PASSED;
+    for (int i = 0; i < words.count; i++) {
+        failure = (struct failure){0};
+        if (store && !import_file(store, words.words[i], &failure))
+            status = command_worse(status, command_fail("import", &failure));
+    }
+    store_close(store);
+    return status;
 }

@@ -67,7 +67,10 @@ static void wrap_paragraph(const struct present *present, int column, int indent
                     take++;
         }
         fprintf(present->out, "%*s", blanks, "");
-        print_clean(present->out, text, take);
+        size_t shown = take;
+        while (shown && text[shown - 1] == ' ')
+            shown--;
+        print_clean(present->out, text, shown);
         blanks = indent;
         room = (size_t)(present->width - indent);
         text += take;

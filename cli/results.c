@@ -2,6 +2,7 @@
 #include "cli/results.h"
 
 #include "cli/command.h"
+#include "cli/keep.h"
 #include "cli/outputs.h"
 #include "cli/present.h"
 #include "cli/shell_words.h"
@@ -129,6 +130,49 @@ struct result *results_add(struct results *results, const struct job *job)
     return result;
 }
 
+/* The command that repeats one run. */
+static void command_of(const struct run_options *options, const struct job *job, char *text,
+                       size_t size)
+{
+    snprintf(text, size, "simrun");
+    run_options_text(options, job, text, size);
+    for (int i = 0; i < job->argc; i++) {
+        size_t used = strlen(text);
+        snprintf(text + used, size - used, " ");
+        shell_word_append(text, size, job->argv[i]);
+    }
+}
+
+bool results_run(struct results *results, const struct job *job)
+{
+    struct verdict verdict = {0};
+    struct failure failure = {0};
+    char command[RESULT_COMMAND];
+    int64_t run = 0;
+    command_of(results->options, job, command, sizeof command);
+    bool good = !results->store ||
+                (run = keep_begin(results->store, job, command, results->parent, &failure)) != 0;
+    if (good && !(good = session_judge(job, results->options, &verdict, &failure)))
+        keep_give_up(results->store, run, failure.code);
+    if (!good) {
+        verdict_release(&verdict);
+        results_fail(results, job, &failure);
+        return false;
+    }
+    struct result *result = results_add(results, job);
+    result->verdict = verdict;
+    snprintf(result->command, sizeof result->command, "%s", command);
+    result->database = results->options->database;
+    if (run && keep_finish(results->store, run, results->options, &verdict, &failure))
+        result->run = run;
+    results_tell(results, result);
+    if (run && !result->run) {
+        fprintf(stderr, "simrun: the run was not kept: %s\n", failure.text);
+        results->status = command_worse(results->status, failure.code);
+    }
+    return true;
+}
+
 static void tell_text(const struct results *results, const struct result *result)
 {
     struct present present;
@@ -173,17 +217,16 @@ void results_fail(struct results *results, const struct job *job, const struct f
     fflush(stdout);
 }
 
-static struct viz_run_info info_of(const struct result *result, char *replay, char *draw, char *run)
+struct viz_run_info result_info(const struct result *result, struct report_texts *texts)
 {
-    size_t room = RESULT_COMMAND + 700;
-    if (result->run)
-        snprintf(run, 32, "run %lld", (long long)result->run);
+    snprintf(texts->run, sizeof texts->run, "run %lld", (long long)result->run);
     return (struct viz_run_info){.scenario = result->job.name,
                                  .verdict = result_word(result),
-                                 .run = result->run ? run : NULL,
+                                 .run = result->run ? texts->run : NULL,
                                  .command = result->command,
-                                 .replay = result_replay(result, -1, replay, room),
-                                 .draw = result_draw(result, -1, draw, room),
+                                 .replay =
+                                     result_replay(result, -1, texts->replay, sizeof texts->replay),
+                                 .draw = result_draw(result, -1, texts->draw, sizeof texts->draw),
                                  .version = SIMRUN_VERSION,
                                  .started = result->started,
                                  .model = result_model(result),
@@ -191,10 +234,6 @@ static struct viz_run_info info_of(const struct result *result, char *replay, ch
                                  .ranks = (uint32_t)result->job.world.ranks,
                                  .seconds = result_seconds(result)};
 }
-
-struct report_texts {
-    char replay[RESULT_COMMAND + 700], draw[RESULT_COMMAND + 700], run[32];
-};
 
 /* Every run in one page. */
 static bool write_html(const struct results *results, struct failure *failure)
@@ -207,7 +246,7 @@ static bool write_html(const struct results *results, struct failure *failure)
         failure_set(failure, FAILURE_INTERNAL, "out of memory");
     for (size_t i = 0; good && i < results->count; i++) {
         const struct result *result = &results->items[i];
-        infos[i] = info_of(result, texts[i].replay, texts[i].draw, texts[i].run);
+        infos[i] = result_info(result, &texts[i]);
         runs[i] = (struct viz_report_run){&infos[i], result->verdict.result.trace,
                                           &result->verdict.findings};
     }
@@ -280,6 +319,7 @@ int results_end(struct results *results)
     for (size_t i = 0; i < results->count; i++)
         verdict_release(&results->items[i].verdict);
     free(results->items);
+    store_close(results->store);
     if (ferror(stdout) || fflush(stdout)) {
         fputs("simrun: cannot write to standard output\n", stderr);
         results->status = command_worse(results->status, EXIT_INTERNAL);

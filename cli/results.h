@@ -9,6 +9,8 @@
 
 #include "cli/run_options.h"
 #include "cli/session.h"
+#include "traces/store.h"
+#include "viz/report.h"
 
 #include <stdint.h>
 #include <stdio.h>
@@ -32,6 +34,8 @@ struct results {
     int expected; /* runs, for the plan */
     int number;   /* of the last TAP test */
     bool several_models;
+    struct store *store; /* where runs are kept, NULL: nowhere; closed at the end */
+    int64_t parent;      /* the run that is repeated, 0: none */
     int status;
 };
 
@@ -42,6 +46,13 @@ struct result *results_add(struct results *results, const struct job *job);
 void results_tell(struct results *results, struct result *result);
 /* A run that could not be made: one sentence on stderr, "Bail out!" in TAP when it is our fault. */
 void results_fail(struct results *results, const struct job *job, const struct failure *failure);
+/* Runs a job, keeps it and tells what came of it; false when it could not be run, which is told. */
+bool results_run(struct results *results, const struct job *job);
+/* What a run's report needs to know; the texts live as long as `texts`. */
+struct report_texts {
+    char replay[RESULT_COMMAND + 700], draw[RESULT_COMMAND + 700], run[32];
+};
+struct viz_run_info result_info(const struct result *result, struct report_texts *texts);
 /* Writes the files asked for, frees everything, returns the exit status. */
 int results_end(struct results *results);
 

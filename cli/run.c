@@ -2,6 +2,7 @@
 #include "cli/catalogue.h"
 #include "cli/command.h"
 #include "cli/interrupt.h"
+#include "cli/keep.h"
 #include "cli/results.h"
 #include "cli/shell_words.h"
 
@@ -10,34 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-/* The command that repeats one run. */
-static void command_of(const struct run_options *options, const struct job *job, char *text,
-                       size_t size)
-{
-    snprintf(text, size, "simrun");
-    run_options_text(options, job, text, size);
-    for (int i = 0; i < job->argc; i++) {
-        size_t used = strlen(text);
-        snprintf(text + used, size - used, " ");
-        shell_word_append(text, size, job->argv[i]);
-    }
-}
-
-static void run_once(struct results *results, const struct job *job)
-{
-    struct verdict verdict;
-    struct failure failure = {0};
-    if (!session_judge(job, results->options, &verdict, &failure)) {
-        verdict_release(&verdict);
-        results_fail(results, job, &failure);
-        return;
-    }
-    struct result *result = results_add(results, job);
-    result->verdict = verdict;
-    command_of(results->options, job, result->command, sizeof result->command);
-    results_tell(results, result);
-}
 
 /* On a terminal, where a session of many runs stands: gone when the next line is written. */
 static void progress(const struct results *results, int done)
@@ -63,7 +36,7 @@ static void run_all(struct results *results, struct job *job, const int *ranks, 
                 return;
             job->world.ranks = ranks[i];
             progress(results, done++);
-            run_once(results, job);
+            results_run(results, job);
         }
     }
     progress(results, done);
@@ -171,7 +144,11 @@ static int run_program(int argc, char **argv, struct run_options *options,
         memcpy(ranks, options->ranks, sizeof ranks);
     }
     interrupt_install();
+    struct store *store;
+    if (!keep_open(options->database, &store, &failure))
+        return command_fail("run", &failure);
     results_begin(&results, options, count * (options->all_models ? 3 : 1));
+    results.store = store;
     run_all(&results, &job, ranks, count);
     return results_end(&results);
 }
