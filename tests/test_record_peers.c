@@ -2,7 +2,7 @@
  * peers). */
 #include "tests/tap.h"
 
-#include "traces/recording.h"
+#include "traces/format.h"
 
 #include <stdlib.h>
 #include <unistd.h>
@@ -84,10 +84,11 @@ static void with(const struct peer *peer)
     setenv("SIMRUN_TRACE_DIR", folder, 1);
     snprintf(launch, sizeof launch, "timeout 60 %s %s$PWD/%s", peer->launch, peer->preload,
              library);
-    tap_ok(run("mpicc.%s -w -g -O0 -o %s/program tests/programs/peer_record.c", peer->name, folder) &&
-               run("%s %s/program >%s/out 2>&1", launch, folder, folder),
-           "%s: a program runs with the recorder preloaded", peer->name);
-    struct trace *trace = recording_load_folder(folder, &failure);
+    tap_ok(
+        run("mpicc.%s -w -g -O0 -o %s/program tests/programs/peer_record.c", peer->name, folder) &&
+            run("%s %s/program >%s/out 2>&1", launch, folder, folder),
+        "%s: a program runs with the recorder preloaded", peer->name);
+    struct trace *trace = format_read(folder, &failure);
     tap_ok(trace && trace->ranks == 4, "%s: its rank files are merged: %s", peer->name,
            failure.text);
     if (trace)
@@ -96,7 +97,7 @@ static void with(const struct peer *peer)
         tap_skip(7, "nothing was merged");
     trace_free(trace);
     run("rm -f %s/*.simrec; %s %s/program crash >%s/out 2>&1", folder, launch, folder, folder);
-    trace = recording_load_folder(folder, &failure);
+    trace = format_read(folder, &failure);
     tap_ok(trace && nth(trace, 1, OP_ALLREDUCE, 0)->state == STATE_COMPLETE &&
                !trace->rank_info[1].finalized,
            "%s: what a rank did before it died is there: %s", peer->name, failure.text);

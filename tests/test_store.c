@@ -333,7 +333,7 @@ static void kills(void)
     store_close(store);
     unsigned state = 12345;
     int opened = 0, whole = 0, marked = 0;
-    enum { KILLS = 20 };
+    enum { KILLS = 50 };
     for (int i = 0; i < KILLS; i++) {
         state = state * 1103515245 + 12345;
         killed_once(path, (int)(state >> 8) % range);

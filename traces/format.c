@@ -3,6 +3,7 @@
 
 #include "traces/format_input.h"
 #include "traces/format_write.h"
+#include "traces/recording.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -134,6 +135,8 @@ struct trace *format_read(const char *path, struct failure *failure)
     struct stat status;
     struct format_input *inputs = NULL;
     size_t count = 0;
+    if (strcmp(path, "-") != 0 && recording_recognised(path))
+        return recording_load_path(path, failure);
     bool folder = strcmp(path, "-") != 0 && stat(path, &status) == 0 && S_ISDIR(status.st_mode);
     bool done = folder ? format_folder_open(path, &inputs, &count, failure)
                        : format_folder_one(path, &inputs, &count, failure);

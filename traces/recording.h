@@ -63,4 +63,8 @@ struct trace *recording_load_files(const char *const *paths, size_t count, struc
 /* The same from all rank files (*.simrec) of a folder. */
 struct trace *recording_load_folder(const char *folder, struct failure *failure);
 
+/* True for a rank file and for a folder that holds some; and the trace of either. */
+bool recording_recognised(const char *path);
+struct trace *recording_load_path(const char *path, struct failure *failure);
+
 #endif

@@ -3,9 +3,12 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 static int is_rank_file(const struct dirent *entry)
 {
@@ -47,4 +50,38 @@ struct trace *recording_load_folder(const char *folder, struct failure *failure)
         free(paths[i]);
     free(paths);
     return trace;
+}
+
+static bool folder_has_rank_files(const char *folder)
+{
+    DIR *directory = opendir(folder);
+    bool found = false;
+    for (const struct dirent *entry; directory && !found && (entry = readdir(directory)) != NULL;)
+        found = is_rank_file(entry);
+    if (directory)
+        closedir(directory);
+    return found;
+}
+
+bool recording_recognised(const char *path)
+{
+    struct stat status;
+    char start[8] = "";
+    if (stat(path, &status) != 0)
+        return false;
+    if (S_ISDIR(status.st_mode))
+        return folder_has_rank_files(path);
+    int file = S_ISREG(status.st_mode) ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+    ssize_t got = file < 0 ? 0 : read(file, start, sizeof start);
+    if (file >= 0)
+        close(file);
+    return got == (ssize_t)sizeof start && memcmp(start, "SIMREC01", sizeof start) == 0;
+}
+
+struct trace *recording_load_path(const char *path, struct failure *failure)
+{
+    struct stat status;
+    if (stat(path, &status) == 0 && S_ISDIR(status.st_mode))
+        return recording_load_folder(path, failure);
+    return recording_load_files(&path, 1, failure);
 }

@@ -52,13 +52,15 @@ struct loader {
     bool has_objective;
 };
 
+/* Numbers count from 1 without gaps; a damaged file may say anything. */
 static void numbers_set(struct loader *loader, struct numbers *numbers, uint32_t number,
                         uint32_t index)
 {
+    if (number >= 1u << 24)
+        return;
     if (number >= numbers->room) {
         size_t room = number < 16 ? 32 : (size_t)number * 2;
-        uint32_t *items =
-            number < (1u << 28) ? realloc(numbers->items, room * sizeof *items) : NULL;
+        uint32_t *items = realloc(numbers->items, room * sizeof *items);
         if (!items) {
             loader->failed = true;
             return;
@@ -658,7 +660,7 @@ static uint32_t open_files(struct buffers *files, const char *const *paths, size
         if (buffers_open_file(&files[i], paths[i], failure))
             return 0;
         uint32_t own = files[i].header->ranks;
-        if (own == 0 || own > 1u << 24 || (ranks && own != ranks)) {
+        if (own == 0 || own > 1u << 20 || (ranks && own != ranks)) {
             failure_set(failure, FAILURE_INPUT, "%s: of a run with %u ranks, others say %u",
                         paths[i], own, ranks);
             return 0;

@@ -178,6 +178,8 @@ static bool comms_valid(const struct trace *trace, struct failure *failure)
         if (!in_range(comm->parent, trace->comm_count) ||
             !in_range(comm->adjoint_of, trace->comm_count))
             return broken(failure, "comms", i, "parent or original does not exist");
+        if (comm->size > 2 * (uint64_t)trace->ranks) /* local and remote */
+            return broken(failure, "comms", i, "has more members than the run has ranks");
         for (uint32_t k = 0; comm->members && k < comm->size; k++)
             if (comm->members[k] < 0 || (uint32_t)comm->members[k] >= trace->ranks)
                 return broken(failure, "comms", i, "member is not a rank of the run");
