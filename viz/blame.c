@@ -45,7 +45,7 @@ static bool is_deadlock(const struct finding *finding)
 }
 
 /* Findings about wrong numbers, which spread; G002 to G004 are about what ran at all. */
-static bool spoils_values(const struct finding *finding)
+bool finding_spoils_values(const struct finding *finding)
 {
     static const char *const codes[] = {"G001", "G005", "G006", "G007", "G008"};
     for (size_t i = 0; i < sizeof codes / sizeof *codes; i++)
@@ -54,10 +54,27 @@ static bool spoils_values(const struct finding *finding)
     return false;
 }
 
+/* The mark of a forward node's adjoint, TRACE_NO where it has none in the picture. */
+static uint32_t adjoint_named(const struct scene *scene, uint32_t forward)
+{
+    const struct trace *trace = scene->trace;
+    if (forward >= trace->node_count || trace->nodes[forward].pass)
+        return TRACE_NO;
+    uint32_t rank = trace->nodes[forward].rank;
+    for (size_t i = trace->node_begin[rank]; i < trace->node_begin[rank + 1]; i++)
+        if (trace->nodes[i].forward == forward && scene->mark_of_node[i] != TRACE_NO)
+            return scene->mark_of_node[i];
+    return TRACE_NO;
+}
+
 static void paint_finding(struct scene *scene, const struct finding *finding)
 {
     for (size_t k = 0; k < finding->op_count; k++) {
         uint32_t at = mark_named(scene, &finding->ops[k]);
+        /* A wrong value is named by its forward operation: it is the adjoint that is wrong. */
+        uint32_t adjoint =
+            finding_spoils_values(finding) ? adjoint_named(scene, finding->ops[k].node) : TRACE_NO;
+        at = adjoint != TRACE_NO ? adjoint : at;
         if (at == TRACE_NO)
             continue;
         struct mark *mark = &scene->marks[at];
@@ -65,7 +82,7 @@ static void paint_finding(struct scene *scene, const struct finding *finding)
         if (is_deadlock(finding) && strcmp(finding->ops[k].role, "partner") == 0)
             tone = TONE_WAITS; /* what would be needed, and comes too late */
         paint(mark, tone);
-        mark->spoiled = mark->spoiled || (tone == TONE_FAULT && spoils_values(finding));
+        mark->spoiled = mark->spoiled || (tone == TONE_FAULT && finding_spoils_values(finding));
         if (tone == TONE_FAULT && !mark->badge && !(mark->blocked && is_deadlock(finding)))
             mark->badge =
                 scene_text(scene, "%s%s", finding->code,
@@ -318,7 +335,7 @@ void scene_blame(struct scene *scene)
             continue;
         paint_finding(scene, finding);
         scene->standstill = scene->standstill || is_deadlock(finding);
-        wrong_values = wrong_values || spoils_values(finding);
+        wrong_values = wrong_values || finding_spoils_values(finding);
         if (finding->code[0] == 'R' && strcmp(finding->code, "R003") != 0)
             link_missing(scene, finding);
         if (strcmp(finding->code, "R003") == 0)

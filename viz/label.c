@@ -249,6 +249,8 @@ static void add_lines(struct scene *scene, struct mark *mark)
         mark->note = "dL/dL = 1";
     } else if (mark->shape == MARK_COMPUTE && mark->tone == TONE_TAINTED) {
         mark->note = "tainted";
+    } else if (mark->op == TRACE_NO && mark_communicates(mark) && scene->trace->op_count) {
+        mark->note = "no communication"; /* an adjoint that should have some */
     } else {
         mark->note = note_of_op(scene, mark);
     }

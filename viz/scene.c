@@ -153,9 +153,15 @@ static enum viz_view view_by_content(const struct scene *scene)
         const struct finding *finding = &scene->findings->items[i];
         if (scene->options->finding >= 0 && (size_t)scene->options->finding != i)
             continue;
-        backward_ops += finding->op_count == 0 && finding->code[0] == 'G'; /* a gradient */
+        if (finding_spoils_values(finding)) { /* gradients come out of the backward pass */
+            backward_ops++;
+            continue;
+        }
         for (size_t k = 0; k < finding->op_count; k++) {
             uint32_t op = finding->ops[k].op, node = finding->ops[k].node, pass = 0;
+            if (op < trace->op_count &&
+                (trace->ops[op].kind == OP_FINALIZE || trace->ops[op].kind == OP_INIT))
+                continue; /* of no pass */
             if (op < trace->op_count)
                 pass = trace->ops[op].pass;
             else if (node < trace->node_count)

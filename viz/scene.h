@@ -179,6 +179,9 @@ void scene_reduce(struct scene *scene);
 void scene_label(struct scene *scene);
 void scene_layout(struct scene *scene);
 
+/* Whether a finding is about wrong numbers, which spread to what they reach. */
+bool finding_spoils_values(const struct finding *finding);
+
 /* Parts of collecting. */
 void scene_ends(struct scene *scene);
 void scene_sequence(struct scene *scene);
