@@ -7,7 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BATCH = 256 };
+/* Subtrees taken at once, and runs each may take before the rest is shared again: fixed, so that
+ * nothing depends on the team. */
+enum { BATCH = 32, QUOTA = 64 };
 
 /* A subtree still to be explored: the picks that lead to it and the alternatives asleep at its
  * root: what they lead to is explored elsewhere. */
@@ -19,12 +21,25 @@ struct subtree {
     double share; /* of the whole space, estimated */
 };
 
+/* What is kept of a run until it is counted. */
+struct record {
+    enum trace_outcome outcome;
+    uint64_t fingerprint;
+    bool redundant, diverged;
+    uint32_t *picks; /* of a run that did not finish */
+    size_t pick_count;
+};
+
+/* One subtree's exploration up to its quota, by one thread; what is left of it goes back to the
+ * common stack. */
 struct explorer {
     const struct explore_options *options;
-    struct explore_report *report;
     struct subtree *stack;
     size_t count, room;
+    struct record *records;
+    size_t record_count, record_room;
     double done;
+    bool failed;
 };
 
 static bool same_alternative(const struct sim_alternative *a, const struct sim_alternative *b)
@@ -115,43 +130,57 @@ static uint32_t *copy_picks(const struct sim_choice_log *log, size_t depth, uint
     return picks;
 }
 
-static void keep_failure(struct explorer *explorer, const struct explore_run *run)
+static void keep_failure(struct explore_report *report, const struct explore_options *options,
+                         struct record *record)
 {
-    struct explore_report *report = explorer->report;
     for (size_t i = 0; i < report->failure_count; i++)
-        if (report->failures[i].outcome == run->outcome &&
-            report->failures[i].fingerprint == run->fingerprint)
+        if (report->failures[i].outcome == record->outcome &&
+            report->failures[i].fingerprint == record->fingerprint)
             return;
-    if (report->failure_count >= explorer->options->failures_max)
+    if (report->failure_count >= options->failures_max)
         return;
-    size_t length = run->log.count;
-    while (length > 0 && run->log.choices[length - 1].picked == 0)
-        length--; /* the rest is default */
-    size_t count;
-    uint32_t *picks = copy_picks(&run->log, length, 0, &count);
     report->failures = check_grow(report->failures, &report->failure_room,
                                   report->failure_count + 1, sizeof *report->failures);
     report->failures[report->failure_count++] =
-        (struct explore_failure){.outcome = run->outcome,
-                                 .fingerprint = run->fingerprint,
-                                 .picks = picks,
-                                 .pick_count = count - 1};
+        (struct explore_failure){.outcome = record->outcome,
+                                 .fingerprint = record->fingerprint,
+                                 .picks = record->picks,
+                                 .pick_count = record->pick_count};
+    record->picks = NULL;
 }
 
-static void count_run(struct explorer *explorer, const struct explore_run *run, bool redundant)
+static void count_run(struct explore_report *report, const struct explore_options *options,
+                      struct record *record)
 {
-    struct explore_report *report = explorer->report;
-    report->diverged = report->diverged || run->diverged;
-    if (redundant) {
+    report->diverged = report->diverged || record->diverged;
+    if (record->redundant) {
         report->redundant++;
         return;
     }
     report->runs++;
-    report->by_outcome[run->outcome]++;
-    if (run->outcome != OUTCOME_FINISHED)
-        keep_failure(explorer, run);
-    else if (is_new_fingerprint(report, run->fingerprint))
+    report->by_outcome[record->outcome]++;
+    if (record->outcome != OUTCOME_FINISHED)
+        keep_failure(report, options, record);
+    else if (is_new_fingerprint(report, record->fingerprint))
         report->results++;
+}
+
+static void keep_record(struct explorer *explorer, const struct explore_run *run, bool redundant)
+{
+    struct record record = {.outcome = run->outcome,
+                            .fingerprint = run->fingerprint,
+                            .redundant = redundant,
+                            .diverged = run->diverged};
+    if (run->outcome != OUTCOME_FINISHED && !redundant) {
+        size_t length = run->log.count, count;
+        while (length > 0 && run->log.choices[length - 1].picked == 0)
+            length--; /* the rest is default */
+        record.picks = copy_picks(&run->log, length, 0, &count);
+        record.pick_count = count - 1;
+    }
+    explorer->records = check_grow(explorer->records, &explorer->record_room,
+                                   explorer->record_count + 1, sizeof *explorer->records);
+    explorer->records[explorer->record_count++] = record;
 }
 
 /* ---- the tree ---- */
@@ -192,6 +221,13 @@ static bool is_asleep(const struct branching *at, uint32_t pick)
 {
     const struct sim_alternative *alternative = alternative_at(at, pick);
     return alternative && contains(at->asleep, at->asleep_count, alternative);
+}
+
+static void add_subtree(struct explorer *explorer, struct subtree subtree)
+{
+    explorer->stack =
+        check_grow(explorer->stack, &explorer->room, explorer->count + 1, sizeof *explorer->stack);
+    explorer->stack[explorer->count++] = subtree;
 }
 
 static void push(struct branching *at, uint32_t pick, double share)
@@ -255,7 +291,7 @@ static void take_run(struct explorer *explorer, const struct subtree *subtree,
     for (; goes_on && at.depth < run->log.count; at.depth++)
         if (explorer->options->kinds >> run->log.choices[at.depth].kind & 1)
             goes_on = branch(&at);
-    count_run(explorer, run, !goes_on);
+    keep_record(explorer, run, !goes_on);
     explorer->done += at.share;
     free(at.asleep);
 }
@@ -268,41 +304,66 @@ static void release_subtree(struct subtree *subtree)
     free(subtree->asleep);
 }
 
-static bool run_batch(struct explorer *explorer, explore_callback *callback, void *context)
+static void explore_subtree(struct explorer *explorer, uint64_t quota, explore_callback *callback,
+                            void *context)
 {
-    static const size_t batch_max = BATCH;
-    struct subtree batch[BATCH];
-    struct explore_run runs[BATCH] = {0};
-    size_t count = explorer->count < batch_max ? explorer->count : batch_max;
-    uint64_t left =
-        explorer->options->runs_max - (explorer->report->runs + explorer->report->redundant);
-    if (explorer->options->runs_max && count > left)
-        count = left;
-    for (size_t i = 0; i < count; i++)
-        batch[i] = explorer->stack[--explorer->count];
-    bool good = true;
-    int workers =
-        explorer->options->workers ? (int)explorer->options->workers : omp_get_max_threads();
-#pragma omp parallel for schedule(dynamic, 1) num_threads(workers) reduction(&& : good) if (count > 1)
-    for (size_t i = 0; i < count; i++)
-        good = callback(context, (unsigned)omp_get_thread_num(), batch[i].picks,
-                        batch[i].pick_count, &runs[i]) &&
-               good;
-    for (size_t i = count;
-         i-- > 0 && good;) /* the first taken is to be explored next: its children go on top */
-        take_run(explorer, &batch[i], &runs[i]);
-    for (size_t i = 0; i < count; i++) {
-        release_subtree(&batch[i]);
-        free(runs[i].log.choices);
-        free(runs[i].log.alternatives);
+    while (explorer->count && explorer->record_count < quota && !explorer->failed) {
+        struct subtree subtree = explorer->stack[--explorer->count];
+        struct explore_run run = {0};
+        explorer->failed = !callback(context, (unsigned)omp_get_thread_num(), subtree.picks,
+                                     subtree.pick_count, &run);
+        if (!explorer->failed)
+            take_run(explorer, &subtree, &run);
+        release_subtree(&subtree);
+        free(run.log.choices);
+        free(run.log.alternatives);
     }
-    return good;
 }
 
-static bool tell_progress(const struct explorer *explorer)
+/* Counts what one subtree gave and takes back what is left of it. */
+static void collect(struct explorer *common, struct explorer *one, struct explore_report *report)
 {
-    struct explore_progress progress = {.runs =
-                                            explorer->report->runs + explorer->report->redundant,
+    for (size_t i = 0; i < one->record_count; i++) {
+        count_run(report, common->options, &one->records[i]);
+        free(one->records[i].picks);
+    }
+    for (size_t i = 0; i < one->count; i++)
+        add_subtree(common, one->stack[i]);
+    common->done += one->done;
+    report->failed = report->failed || one->failed;
+    free(one->stack);
+    free(one->records);
+}
+
+static void run_batch(struct explorer *common, explore_callback *callback, void *context,
+                      struct explore_report *report)
+{
+    struct explorer batch[BATCH];
+    size_t count = common->count < BATCH ? common->count : BATCH;
+    uint64_t left = common->options->runs_max
+                        ? common->options->runs_max - report->runs - report->redundant
+                        : UINT64_MAX;
+    uint64_t quota = left / count < QUOTA ? left / count : QUOTA;
+    if (quota == 0) {
+        count = left;
+        quota = 1;
+    }
+    for (size_t i = 0; i < count; i++) {
+        batch[i] = (struct explorer){.options = common->options};
+        add_subtree(&batch[i], common->stack[--common->count]);
+    }
+    int workers = common->options->workers ? (int)common->options->workers : omp_get_max_threads();
+#pragma omp parallel for schedule(dynamic, 1) num_threads(workers) if (count > 1)
+    for (size_t i = 0; i < count; i++)
+        explore_subtree(&batch[i], quota, callback, context);
+    for (size_t i = count;
+         i-- > 0;) /* the first taken is to be explored next: what is left of it goes on top */
+        collect(common, &batch[i], report);
+}
+
+static bool tell_progress(const struct explorer *explorer, const struct explore_report *report)
+{
+    struct explore_progress progress = {.runs = report->runs + report->redundant,
                                         .waiting = explorer->count,
                                         .done = explorer->done};
     return !explorer->options->progress ||
@@ -312,24 +373,22 @@ static bool tell_progress(const struct explorer *explorer)
 void explore(const struct explore_options *options, explore_callback *callback, void *context,
              struct explore_report *report)
 {
-    struct explorer explorer = {.options = options, .report = report};
+    struct explorer common = {.options = options};
     bool goes_on = true;
     *report = (struct explore_report){0};
-    explorer.stack = check_grow(NULL, &explorer.room, 1, sizeof *explorer.stack);
-    explorer.stack[explorer.count++] =
-        (struct subtree){.picks = check_new(1, sizeof(uint32_t)),
-                         .asleep = check_new(1, sizeof(struct sim_alternative)),
-                         .share = 1};
-    while (goes_on && explorer.count) {
+    add_subtree(&common, (struct subtree){.picks = check_new(1, sizeof(uint32_t)),
+                                          .asleep = check_new(1, sizeof(struct sim_alternative)),
+                                          .share = 1});
+    while (goes_on && common.count) {
         if (options->runs_max && report->runs + report->redundant >= options->runs_max)
             break;
-        report->failed = !run_batch(&explorer, callback, context);
-        goes_on = !report->failed && !report->diverged && tell_progress(&explorer);
+        run_batch(&common, callback, context, report);
+        goes_on = !report->failed && !report->diverged && tell_progress(&common, report);
     }
-    report->complete = explorer.count == 0 && !report->failed && !report->diverged;
-    for (size_t i = 0; i < explorer.count; i++)
-        release_subtree(&explorer.stack[i]);
-    free(explorer.stack);
+    report->complete = common.count == 0 && !report->failed && !report->diverged;
+    for (size_t i = 0; i < common.count; i++)
+        release_subtree(&common.stack[i]);
+    free(common.stack);
 }
 
 void explore_report_release(struct explore_report *report)
