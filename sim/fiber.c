@@ -327,6 +327,10 @@ static void fiber_main(void)
 /* Wide, so that a large frame does not step over it into the next rank's stack. */
 enum { DEFAULT_STACK = 256 * 1024, GUARD_PAGES = 16 };
 
+/* Worlds this small fit under any limit; counting the mappings would cost them more than their run.
+ */
+enum { FEW_RANKS = 256 };
+
 /* How many more mappings this process may have. */
 static long maps_left(void)
 {
@@ -370,7 +374,7 @@ static bool map_stacks(struct sim_world *world, struct failure *failure)
                                   world->stacks_size); /* of what earlier worlds left there */
 #endif
     world->guard = guard;
-    if (2L * world->size > maps_left() / 2)
+    if (world->size > FEW_RANKS && 2L * world->size > maps_left() / 2)
         return true; /* too many ranks for guard pages */
     for (int i = 0; i < world->size; i++)
         mprotect(world->stacks + (size_t)i * world->stack_stride, guard, PROT_NONE);
