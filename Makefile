@@ -113,6 +113,11 @@ test:
 	@$(MAKE) --no-print-directory check
 
 scripts  := $(wildcard tests/*.t)
+# ThreadSanitizer is for ranks that are OS threads: the conformance suite, without the worlds too large for it.
+ifeq ($(SAN),thread)
+tests    := $(filter-out %_scale,$(filter $(BUILD)/tests/test_conformance_%,$(tests)))
+scripts  :=
+endif
 check-programs: all $(tests)
 check: check-programs
 	@SIMRUN=$(BUILD)/simrun BUILD=$(BUILD) prove -e '' $(tests) $(scripts)
