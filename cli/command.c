@@ -1,6 +1,8 @@
 /* What all commands share: see command.h. */
 #include "cli/command.h"
 
+#include "cli/present.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,8 +34,12 @@ int command_fail(const char *name, const struct failure *failure)
 void command_help(const struct command *command)
 {
     printf("usage: simrun %s\n\n%s\n", command->usage, command->summary);
-    if (command->more)
-        printf("\n%s", command->more);
+    if (command->more) {
+        struct present present;
+        present_init(&present, stdout, NULL);
+        putchar('\n');
+        present_wrapped(&present, 0, command->more);
+    }
     if (command->options) {
         puts("\noptions:");
         options_help(command->options);

@@ -8,11 +8,11 @@
 const struct command commands[] = {
     {"run", "[run] [options] SCENARIO [arguments]",
      "run a program, check its gradients and its order (the default)", command_run, run_option_rows,
-     "SCENARIO is a name of 'simrun list', a C source or an object that simcc made. Options stand\n"
-     "before it; everything after it is the program's. Every failure names the command that\n"
+     "SCENARIO is a name of 'simrun list', a C source or an object that simcc made. Options stand "
+     "before it; everything after it is the program's. Every failure names the command that "
      "replays it and the one that draws it.\n"},
     {"list", "list [PATTERN]", "the scenarios of the catalogue", command_list, NULL,
-     "With purpose, variants and expected findings; only those whose name or purpose contains\n"
+     "With purpose, variants and expected findings; only those whose name or purpose contains "
      "PATTERN.\n"},
     {"check", "check [options] FILE...", "judge trace, schedule and dump files ('-': stdin)",
      command_check, check_option_rows,
@@ -30,7 +30,7 @@ const struct command commands[] = {
      "Findings are new, fixed or the same (by fingerprint). Ends with 1 when some are new.\n"},
     {"replay", "replay [RUN] [--witness F]", "the same run again, or a finding's witness",
      command_replay, replay_option_rows,
-     "Says whether the trace is the same. Ends as the run does, and with 1 when the trace\n"
+     "Says whether the trace is the same. Ends as the run does, and with 1 when the trace "
      "differs; with a witness: 1 when it shows what the finding says.\n"},
     {"graph", "graph [RUN] [options]", "draw a run, or one finding of it", command_graph,
      graph_option_rows, NULL},

@@ -1,0 +1,108 @@
+#!/usr/bin/perl
+# What a run puts out: text within 80 columns, TAP, JSON, JUnit, annotations, files.
+use strict;
+use warnings;
+use Cwd qw(abs_path);
+use File::Temp qw(tempdir);
+use JSON::PP;
+use Test::More;
+
+my $simrun = abs_path($ENV{SIMRUN} || 'build/simrun');
+my $folder = tempdir(CLEANUP => 1);
+chdir $folder or die;
+delete @ENV{qw(GITHUB_STEP_SUMMARY NO_COLOR)};
+
+my ($out, $err);
+sub slurp { open my $f, '<', shift or return ''; local $/; my $t = <$f>; return $t // '' }
+sub run {
+    my $status = system('sh', '-c', 'exec timeout 60 "$0" "$@" >out 2>err', $simrun, @_);
+    ($out, $err) = (slurp('out'), slurp('err'));
+    return $status >> 8;
+}
+sub narrow { # longer lines only where they are commands to be copied or places without blanks
+    my @wide = grep { length > 80 && !/^  (replay|draw|command) / && !m{^\s*\S+$} } split /\n/, shift;
+    return join '', map { "$_\n" } @wide;
+}
+
+is(run(qw(--db none -n 4 ring)), 0, 'ring passes');
+like($out, qr/^PASS ring, 4 ranks: finished, (\d+) of \1 gradients right, no findings/m, 'in one line');
+like($out, qr/ok x: .*worst: rank \d+ x\[\d\], error \S+,? tolerance/s, 'with the worst element of each input');
+is(narrow($out), '', 'within 80 columns');
+unlike($out, qr/\033/, 'without colours in a pipe');
+run(qw(--db none -n 4 --color always ring));
+like($out, qr/\033\[1;32mPASS/, 'with colours when asked for');
+
+is(run(qw(--db none -n 4 --mutant identity ring)), 1, 'a wrong adjoint fails');
+like($out, qr/WRONG x: 0 of/, 'the verdict per input says so');
+like($out, qr/computed \S+, measured\s+\S+\s+\(central\s+differences;\s+tolerance:/, 'with both values and how the tolerance came about');
+like($out, qr/^  replay  simrun -n 4 --mutant identity ring$/m, 'and the command that replays it');
+is(narrow($out), '', 'within 80 columns');
+
+is(run(qw(--db none --send all --json -n), '2..3', 'head-to-head'), 1, 'JSON: findings fail');
+my @runs = map { decode_json($_) } split /\n/, $out;
+is(scalar @runs, 6, 'one object per number of ranks and model');
+is(join(' ', map { $_->{model} } @runs[0 .. 2]), 'eager rendezvous batch', 'all three models');
+is($runs[0]{findings}[0]{code}, 'D001', 'with code');
+like($runs[0]{findings}[0]{places}[0]{file}, qr/head-to-head\.c$/, 'and place');
+is($runs[0]{exit}, 1, 'and exit status');
+run(qw(--db none -n 2 --json ring));
+my $first = decode_json($out);
+run(qw(--db none -n 2 --json ring));
+is(decode_json($out)->{trace_hash}, $first->{trace_hash}, 'equal runs have equal hashes');
+
+run(qw(--db none --tap -n), '2,3', 'ring)';
+my @names = map { s/^(not )?ok \d+ - //r } grep { /^(not )?ok/ } split /\n/, $out;
+like($out, qr/\ATAP version 13\n1\.\.(\d+)\n/, 'TAP: version and plan first');
+$out =~ /^1\.\.(\d+)$/m;
+is(scalar @names, $1, 'as many tests as planned');
+like($names[0], qr{^ring/ranks=2: \w}, 'names of scenario, ranks and check');
+run(qw(--db none --tap -n), '2,3', 'ring)';
+is(join("\n", map { s/^(not )?ok \d+ - //r } grep { /^(not )?ok/ } split /\n/, $out), join("\n", @names), 'the same each time');
+is(system("prove -e cat out >proved 2>&1"), 0, 'prove accepts it');
+is(run(qw(--db none -n 2 --tap head-to-head)), 1, 'TAP: a deadlock fails');
+is(scalar(() = $out =~ /^not ok/mg), 1, 'one test');
+like($out, qr/^  code: D001\n.*^  file: '.*head-to-head\.c'\n  line: \d+\n.*^  replay: 'simrun -n 2 head-to-head'\n  \.\.\.$/ms, 'with code, place and replay');
+is(run(qw(--db none -n 2 --tap --allow D001 head-to-head)), 0, 'TAP: an allowed finding passes');
+like($out, qr/^not ok \d+ - \S+ \w+ # TODO/m, 'as TODO');
+run(qw(--db none -n 2 --tap --mutant identity ring));
+like($out, qr/^  got: \S+\n  expected: \S+\n  relative_error: /m, 'a wrong gradient says got and expected');
+
+run(qw(--db none -n 2 --junit r.xml --html r.html --dot r.dot --chrome r.json head-to-head));
+like(slurp('r.xml'), qr{<testsuite name="head-to-head/ranks=2" tests="2" failures="1".*<failure message="[^"]+" type="D001">}s, 'JUnit');
+SKIP: {
+    skip 'xmllint is not installed', 1 if system('which xmllint >/dev/null 2>&1');
+    is(system('xmllint --noout r.xml 2>/dev/null'), 0, 'is XML');
+}
+like(slurp('r.html'), qr/D001/, 'HTML');
+like(slurp('r.dot'), qr/^\s*digraph/m, 'DOT');
+is(ref decode_json(slurp('r.json')), 'HASH', 'a timeline');
+run(qw(--db none --html s.html -n), '2,3', 'ring)';
+like(slurp('s.html'), qr/>3</, 'one page of every number of ranks');
+opendir my $d, '.';
+is(join(' ', grep { /tmp/ } readdir $d), '', 'nothing temporary is left');
+
+$ENV{GITHUB_STEP_SUMMARY} = "$folder/summary";
+run(qw(--db none --github -n), '2,3,4', 'head-to-head)';
+is(scalar(() = $out =~ /^::error file=[^,]+,line=\d+,title=D001[^:]*::/mg), 1, 'GitHub: one annotation per fingerprint');
+is(scalar(() = slurp('summary') =~ /^\| head-to-head \|/mg), 3, 'a row per run in the summary');
+run(qw(--db none -n 2 --github ring));
+is(scalar(() = slurp('summary') =~ /^### simrun/mg), 2, 'the summary is appended to');
+
+is(run(qw(--db none -n 2 --fail-on note two-comms)), 1, 'two orders of two communicators');
+is(run('help'), 0, 'help');
+is(narrow($out), '', 'within 80 columns');
+cmp_ok(scalar(split /\n/, $out), '<=', 40, 'on one screen');
+for my $command (qw(run list check show log query graph report diff replay db export import explain mutants catalogue doctor completion)) {
+    is(run($command, '--help'), 0, "$command has help");
+    like($out, qr/^usage: simrun .*\Q$command\E/, 'with its usage') or diag $out;
+    is(narrow($out), '', 'within 80 columns');
+}
+is(run('--version'), 0, '--version');
+is(run('doctor'), 0, 'doctor');
+is(run('explain', 'r002'), 0, 'a code in any case');
+like($out, qr/^R002 /, 'is explained');
+run('completion', 'bash');
+is(system('bash -n out'), 0, 'the completion is bash');
+is(`bash -c '. ./out; COMP_WORDS=(simrun graph --fin); COMP_CWORD=2; compopt() { :; }; _simrun; echo \${COMPREPLY[*]}'`, "--finding\n", 'and completes options');
+is(run(qw(--db none -n 2 --wrapper env ring)), 0, 'a wrapper runs simrun');
+done_testing();

@@ -1,0 +1,117 @@
+#!/usr/bin/perl
+# Runs are kept, and can be shown, asked, drawn, compared and replayed.
+use strict;
+use warnings;
+use Cwd qw(abs_path);
+use File::Temp qw(tempdir);
+use JSON::PP;
+use Test::More;
+
+my $simrun = abs_path($ENV{SIMRUN} || 'build/simrun');
+my $data   = abs_path('tests/data/store-version-1.sqlite');
+my $folder = tempdir(CLEANUP => 1);
+chdir $folder or die;
+
+my ($out, $err);
+sub slurp { open my $f, '<', shift or return ''; local $/; my $t = <$f>; return $t // '' }
+sub run {
+    my $status = system('sh', '-c', 'exec timeout 60 "$0" "$@" >out 2>err', $simrun, @_);
+    ($out, $err) = (slurp('out'), slurp('err'));
+    return $status >> 8;
+}
+
+is(run('show'), 3, 'without a database there is nothing to show');
+like($err, qr/--db FILE/, 'which says what to do');
+is(run(qw(-n 2 ring)), 0, 'run 1');
+is(run(qw(-n 4 head-to-head)), 1, 'run 2');
+like($out, qr/^  replay  simrun replay 2$/m, 'names the command that replays it');
+like($out, qr/^  draw    simrun graph 2 --finding 1 -o finding\.svg$/m, 'and the one that draws it');
+is(run(qw(-n 3 two-comms)), 1, 'run 3');
+like($out, qr/^  replay  simrun replay 3 --witness 1$/m, 'has a witness');
+is(run(qw(-n 2 --mutant identity ring)), 1, 'run 4');
+
+is(run('log'), 0, 'log');
+is(scalar(() = $out =~ /^\s+\d+ /mg), 4, 'lists four runs');
+is(run('show', 1), 0, 'show');
+like($out, qr/^PASS ring, 2 ranks, eager/, 'tells the verdict');
+is(run(qw(show 2 findings)), 0, 'show findings');
+like($out, qr/^finding 1 of 1\nD001 deadlock/, 'tells them in full');
+is(run(qw(show ops 2 --limit 0 --rank 0)), 0, 'show ops');
+like($out, qr/^\s+0\s+\d+ BLOCKED\s+forward\s+Recv from 1 tag 3/m, 'tells where a rank stands');
+run(qw(show 2 ranks));
+is(scalar(() = $out =~ /^\s+[01] BLOCKED/mg), 2, 'show ranks tells who is blocked');
+run(qw(show 4 gradients --limit 0));
+like($out, qr/^WRONG\s+0 x\s+0 /m, 'show gradients tells what is wrong');
+is(run(qw(show 2 findigs)), 2, 'a misspelt part is refused');
+is(run(qw(show 2 --json)), 0, 'show --json');
+is(decode_json($out)->{findings}[0]{code}, 'D001', 'holds the finding');
+
+is(run('query', 'select scenario, ranks from v_runs order by run_id'), 0, 'query');
+like($out, qr/^scenario\s+ranks\nring\s+2\nhead-to-head\s+4\n/, 'prints a table');
+run('query', '--json', 'select code from findings where run_id=2');
+is(decode_json($out)->{code}, 'D001', 'or JSON');
+run('query', '--csv', q(select 'a,"b' as x));
+is($out, qq(x\n"a,""b"\n), 'or CSV');
+for my $sql ('delete from runs', "attach 'x.db' as x", 'pragma user_version=9', 'select 1; select 2', 'select nonsense', '') {
+    is(run('query', $sql), 2, "'$sql' is refused");
+}
+is(run('query', 'select count(*) from runs'), 0, 'and nothing');
+like($out, qr/^\s*4$/m, 'has changed');
+
+is(run(qw(graph 2 --finding 1 -o f.dot)), 0, 'graph');
+like(slurp('f.dot'), qr/digraph/, 'draws');
+is(run(qw(graph 2 --finding 7)), 2, 'a finding that is not there is refused');
+is(run(qw(report 1 2 -o r.html)), 0, 'report');
+like(slurp('r.html'), qr/head-to-head/, 'writes a page');
+
+is(run(qw(diff 1 4)), 1, 'diff: new findings end with 1');
+like($out, qr/^new\s+G001 .*findings: [12] new, 0 fixed/ms, 'and are listed');
+is(run(qw(diff 4 1)), 0, 'the other way round they are fixed');
+is(run(qw(diff 1 1)), 0, 'a run and itself');
+like($out, qr/^traces: the same$/m, 'are the same');
+
+is(run(qw(replay 1)), 0, 'replay');
+like($out, qr/^replay of run 1: the same trace \([0-9a-f]{16}\)$/m, 'gives the same trace');
+is(run(qw(replay 2)), 1, 'a replay ends as the run did');
+run('query', 'select parent_run_id from runs order by run_id desc limit 1');
+like($out, qr/^\s*2$/m, 'and knows what it repeats');
+is(run(qw(replay 3 --witness 1)), 1, 'a witness');
+like($out, qr/the schedule stands still/, 'shows what the finding says');
+is(run(qw(replay 2 --witness 1)), 4, 'a finding without a witness');
+
+is(run(qw(export 2 -o t.jsonl)), 0, 'export');
+is(run(qw(check t.jsonl)), 1, 'a file is judged like the run');
+like($out, qr/^D001 /m, 'with the same finding');
+is(system("'$simrun' check - <t.jsonl >out"), 1 << 8, 'from standard input, too');
+is(run(qw(import t.jsonl)), 0, 'import');
+like($out, qr/^run \d+: t\.jsonl, 4 ranks, \d+ operations, 1 findings$/m, 'keeps it');
+is(run(qw(export 2 --format chrome -o t.json)), 0, 'a timeline');
+ok(decode_json(slurp('t.json')), 'is JSON');
+is(run(qw(export 2 --format nonsense)), 2, 'an unknown format is refused');
+like($err, qr/jsonl.*chrome/, 'with those there are');
+
+is(run(qw(db info)), 0, 'db info');
+like($out, qr/^integrity  ok$/m, 'looks at all of it');
+is(run(qw(db gc --keep 2)), 0, 'db gc');
+run('query', 'select count(*) from runs');
+like($out, qr/^\s*2$/m, 'keeps the newest');
+system('cp', $data, 'old.db');
+is(run(qw(log --db old.db)), 3, 'an old database is not read');
+like($err, qr/migrate/, 'but named with what brings it up to date');
+is(run(qw(db migrate --db old.db)), 0, 'db migrate');
+is(run(qw(log --db old.db)), 0, 'then it is');
+run(qw(db nonsense));
+like($err, qr/info, migrate and gc/, 'an unknown action is refused with those there are');
+
+is(run(qw(-n 2 --db none ring)), 0, '--db none');
+run('query', 'select count(*) from runs');
+like($out, qr/^\s*2$/m, 'keeps nothing');
+is(run(qw(-n 2 --db), 'with space.db', 'head-to-head'), 1, 'another database');
+like($out, qr/^  replay  simrun replay --db 'with space.db' 1$/m, 'is part of the commands printed');
+my @children = map { my $n = $_; fork() // die or do { open STDOUT, '>', '/dev/null'; exec $simrun, qw(-n 2 --db many.db ring) } } 1 .. 4;
+my $failed = 0;
+for (@children) { waitpid $_, 0; $failed += $? != 0 }
+is($failed, 0, 'four jobs share a database');
+run('query', '--db', 'many.db', q(select count(*) from runs where outcome='pass'));
+like($out, qr/^\s*4$/m, 'and all are kept');
+done_testing();
