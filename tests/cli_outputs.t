@@ -50,13 +50,13 @@ my $first = decode_json($out);
 run(qw(--db none -n 2 --json ring));
 is(decode_json($out)->{trace_hash}, $first->{trace_hash}, 'equal runs have equal hashes');
 
-run(qw(--db none --tap -n), '2,3', 'ring)';
+run(qw(--db none --tap -n), '2,3', 'ring');
 my @names = map { s/^(not )?ok \d+ - //r } grep { /^(not )?ok/ } split /\n/, $out;
 like($out, qr/\ATAP version 13\n1\.\.(\d+)\n/, 'TAP: version and plan first');
 $out =~ /^1\.\.(\d+)$/m;
 is(scalar @names, $1, 'as many tests as planned');
 like($names[0], qr{^ring/ranks=2: \w}, 'names of scenario, ranks and check');
-run(qw(--db none --tap -n), '2,3', 'ring)';
+run(qw(--db none --tap -n), '2,3', 'ring');
 is(join("\n", map { s/^(not )?ok \d+ - //r } grep { /^(not )?ok/ } split /\n/, $out), join("\n", @names), 'the same each time');
 is(system("prove -e cat out >proved 2>&1"), 0, 'prove accepts it');
 is(run(qw(--db none -n 2 --tap head-to-head)), 1, 'TAP: a deadlock fails');
@@ -76,13 +76,13 @@ SKIP: {
 like(slurp('r.html'), qr/D001/, 'HTML');
 like(slurp('r.dot'), qr/^\s*digraph/m, 'DOT');
 is(ref decode_json(slurp('r.json')), 'HASH', 'a timeline');
-run(qw(--db none --html s.html -n), '2,3', 'ring)';
+run(qw(--db none --html s.html -n), '2,3', 'ring');
 like(slurp('s.html'), qr/>3</, 'one page of every number of ranks');
 opendir my $d, '.';
 is(join(' ', grep { /tmp/ } readdir $d), '', 'nothing temporary is left');
 
 $ENV{GITHUB_STEP_SUMMARY} = "$folder/summary";
-run(qw(--db none --github -n), '2,3,4', 'head-to-head)';
+run(qw(--db none --github -n), '2,3,4', 'head-to-head');
 is(scalar(() = $out =~ /^::error file=[^,]+,line=\d+,title=D001[^:]*::/mg), 1, 'GitHub: one annotation per fingerprint');
 is(scalar(() = slurp('summary') =~ /^\| head-to-head \|/mg), 3, 'a row per run in the summary');
 run(qw(--db none -n 2 --github ring));
