@@ -76,8 +76,8 @@ struct diff_tape {
     size_t key_room, key_count;
     struct diff_tensor *retained; /* tensors with a gradient of their own */
     uint32_t epoch;               /* of its inputs and objectives in the probe */
-    uint64_t pass;     /* counter of backward passes */
-    uint64_t tangents; /* counter of diff_jvp */
+    uint64_t pass;                /* counter of backward passes */
+    uint64_t tangents;            /* counter of diff_jvp */
     struct diff_tape *next;       /* of the rank */
 };
 

@@ -12,7 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* OpenMP's runtime starts and joins the team out of ThreadSanitizer's sight: these say what its barriers order. */
+/* OpenMP's runtime starts and joins the team out of ThreadSanitizer's sight: these say what its
+ * barriers order. */
 #if defined(__SANITIZE_THREAD__)
 #define THREAD_TSAN 1
 #elif defined(__has_feature)
@@ -22,7 +23,8 @@
 #endif
 #ifdef THREAD_TSAN
 #include <sanitizer/tsan_interface.h>
-static char fork_and_join; /* an address to speak of; the same for all worlds, since a thread cannot look at its world before */
+static char fork_and_join; /* an address to speak of; the same for all worlds, since a thread cannot
+                              look at its world before */
 #define TEAM_RELEASE() __tsan_release(&fork_and_join)
 #define TEAM_ACQUIRE() __tsan_acquire(&fork_and_join)
 /* What LLVM's OpenMP runtime does with mutexes of its own. */
@@ -105,7 +107,8 @@ __attribute__((noinline)) static void thread_main(struct sim_rank *rank)
 }
 
 /* Not looked at by ThreadSanitizer: the compiler hands `world` over behind its back. */
-__attribute__((no_sanitize("thread"))) static bool threads_run(struct sim_world *world, struct failure *failure)
+__attribute__((no_sanitize("thread"))) static bool threads_run(struct sim_world *world,
+                                                               struct failure *failure)
 {
     pthread_cond_t *conditions = calloc((size_t)world->size, sizeof *conditions);
     if (!conditions) {

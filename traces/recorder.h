@@ -37,8 +37,8 @@ void record_adjoint_comm(const void *comm, const void *original);
  * recorder. */
 void record_batch_begin(void);
 void record_batch_end(void);
-/* The call in progress found `error_class` and its error handler will not return: marks the operation failed. For the
- * machine's fatal error handler; one that returns needs no call. */
+/* The call in progress found `error_class` and its error handler will not return: marks the
+ * operation failed. For the machine's fatal error handler; one that returns needs no call. */
 void record_failure(int error_class);
 
 void record_input(const char *name, uint32_t type, int64_t count);
