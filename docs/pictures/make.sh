@@ -1,0 +1,31 @@
+#!/bin/sh
+# Draws every picture of this folder again, from runs of the catalogue. From the top of the tree, after `make`:
+#   docs/pictures/make.sh
+# Needs Graphviz for the pictures, Chromium for the picture of the report.
+set -u
+cd "$(dirname "$0")/../.." || exit 1
+simrun=${SIMRUN:-build/simrun}
+pictures=docs/pictures
+draw() { # picture options... scenario; exit 1 means findings, which is what most of them are for
+    name=$1
+    shift
+    echo "simrun $* --dot $pictures/$name.png"
+    "$simrun" --db none --quiet --dot "$pictures/$name.png" "$@" >/dev/null 2>&1
+    status=$?
+    [ $status -le 1 ] || { echo "$name: simrun ended with $status" >&2; exit 1; }
+}
+draw ring -n 4 ring
+draw deadlock -n 4 --send rendezvous ring-order
+draw may-deadlock -n 4 --order data grid
+draw race -n 2 --order data two-allreduce
+draw wrong-gradient -n 4 --order data --mutant identity two-allreduce:chained
+draw dead-communication -n 4 --order data naive-ring
+draw divergence -n 2 --order data --strict bcast-off-root
+"$simrun" --db none --quiet --html "$pictures/report.html" -n 2 --order data two-allreduce >/dev/null 2>&1
+browser=$(command -v chromium || command -v chromium-browser || command -v google-chrome)
+if [ -n "$browser" ]; then
+    profile=$(mktemp -d)
+    timeout 60 "$browser" --headless --no-sandbox --disable-gpu --hide-scrollbars --user-data-dir="$profile" \
+        --window-size=1200,1900 --screenshot="$pictures/report.png" "file://$PWD/$pictures/report.html" 2>/dev/null
+    rm -rf "$profile"
+fi
