@@ -139,8 +139,10 @@ static void launch_back(struct diff_node *node, struct diff_request *adjoint, bo
 {
     const struct collective *c = node->extra;
     const struct diff_graph *graph = node->channel->graph;
-    struct arranged received = arrange(node->tape, graph->source_order, graph->present_sources,
-                                       c->receive_counts, c->receive_begins, c->count);
+    const int *order =
+        c->rule == &rule_neighbor_alltoall ? graph->source_order_uniform : graph->source_order;
+    struct arranged received = arrange(node->tape, order, graph->present_sources, c->receive_counts,
+                                       c->receive_begins, c->count);
     struct arranged sent = arrange_sent(node, same);
     struct collective spec = collective_for_adjoint(node, &rule_neighbor_alltoallv);
     spec.send_counts = received.counts;
@@ -192,7 +194,7 @@ static struct diff_tensor *neighbor_tangent(struct diff_node *node, struct diff_
 static size_t sent_begin(const struct reference_case *all, int from, int number, size_t *count)
 {
     size_t edges = (size_t)all->destination_counts[from], begin = 0;
-    const int *counts = all->send_counts ? all->send_counts + from * all->ranks : NULL;
+    const int *counts = all->edge_counts ? all->edge_counts[from] : NULL;
     for (int i = 0; i < number && counts; i++)
         begin += (size_t)counts[i];
     *count = counts ? (size_t)counts[number] : all->x[from].count / (edges ? edges : 1);

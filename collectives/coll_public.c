@@ -269,8 +269,11 @@ static void plan_fill(struct plan *plan)
         plan->spec.in_place = in_place(plan) && root;
         plan->spec.result_count = root ? plan->x->count : 0;
         break;
+    case DIFF_BARRIER:
+        plan->spec.count = plan->spec.result_count = 0;
+        break;
     default:
-        plan->spec.in_place = in_place(plan) && plan->call->kind != DIFF_BARRIER;
+        plan->spec.in_place = in_place(plan);
     }
 }
 

@@ -4,19 +4,12 @@
 #include "collectives/mutant.h"
 #include "collectives/reference.h"
 
-/* IN_PLACE at the root: its block stays where it is. */
-static void *receive_place(const struct collective *c, void *receive)
-{
-    return c->in_place ? MPI_IN_PLACE : receive;
-}
-
 static int scatter_call(const struct collective *c, const void *send, void *receive,
                         MPI_Request *request)
 {
     int count = (int)c->count;
     MPI_Datatype type = diff_type_mpi(c->type);
     MPI_Comm comm = c->channel->comm;
-    receive = receive_place(c, receive);
     if (request)
         return MPI_Iscatter(send, count, type, receive, count, type, c->root, comm, request);
     return MPI_Scatter(send, count, type, receive, count, type, c->root, comm);
@@ -28,7 +21,6 @@ static int scatterv_call(const struct collective *c, const void *send, void *rec
     int count = (int)c->count;
     MPI_Datatype type = diff_type_mpi(c->type);
     MPI_Comm comm = c->channel->comm;
-    receive = receive_place(c, receive);
     if (request)
         return MPI_Iscatterv(send, c->send_counts, c->send_begins, type, receive, count, type,
                              c->root, comm, request);
@@ -80,7 +72,9 @@ static void scatter_reference(const struct reference_case *all)
     }
 }
 
+/* IN_PLACE at the root: its block stays where it is. */
 const struct collective_rule rule_scatter = {COLLECTIVE_ROWS("Scatter", OP_SCATTER, SAVES_NOTHING),
+                                             .receives_in_place = true,
                                              .call = scatter_call,
                                              .launch = scatter_launch,
                                              .finish = scatter_finish,
@@ -88,6 +82,7 @@ const struct collective_rule rule_scatter = {COLLECTIVE_ROWS("Scatter", OP_SCATT
                                              .reference = scatter_reference};
 const struct collective_rule rule_scatterv = {
     COLLECTIVE_ROWS("Scatterv", OP_SCATTERV, SAVES_NOTHING),
+    .receives_in_place = true,
     .call = scatterv_call,
     .launch = scatterv_launch,
     .finish = scatter_finish,

@@ -142,8 +142,9 @@ void collective_forward(struct diff_node *node)
     const struct diff_tensor *x = node->inputs[0];
     struct diff_tensor *y =
         collective->nonblocking ? collective->request->result : node->outputs[0];
-    const void *send = collective->in_place ? MPI_IN_PLACE : x->storage->data;
-    void *receive = y->storage->data;
+    bool receives = collective->rule->receives_in_place;
+    const void *send = collective->in_place && !receives ? MPI_IN_PLACE : x->storage->data;
+    void *receive = collective->in_place && receives ? MPI_IN_PLACE : y->storage->data;
     node_collective(node);
     if (has_index(collective)) {
         send = pairs_pack(node, collective, x);

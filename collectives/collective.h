@@ -16,6 +16,8 @@ struct reference_case;
 
 struct collective_rule {
     struct diff_operation blocking, nonblocking;
+    bool receives_in_place; /* MPI_IN_PLACE stands for the receive buffer (Scatter), not the send
+                               buffer */
     /* The MPI call; `request` NULL: the blocking form. */
     int (*call)(const struct collective *collective, const void *send, void *receive,
                 MPI_Request *request);

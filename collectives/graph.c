@@ -64,15 +64,25 @@ static void neighbors_read(const struct diff_channel *channel, struct diff_graph
 }
 
 /* The number each incoming edge has at its sender; -1 for an absent one. */
-static int *edge_numbers(const struct diff_channel *channel, const struct diff_graph *graph)
+static int *edge_numbers(const struct diff_channel *channel, const struct diff_graph *graph,
+                         bool uniform)
 {
-    int *sent = integers(channel, graph->destination_count);
-    int *received = integers(channel, graph->source_count);
-    for (int i = 0; i < graph->destination_count; i++)
+    int in = graph->source_count, out = graph->destination_count, most = in > out ? in : out;
+    int *sent = integers(channel, out), *received = integers(channel, in);
+    int *counts = integers(channel, most), *begins = integers(channel, most);
+    for (int i = 0; i < most; i++) {
+        counts[i] = 1;
+        begins[i] = i;
+    }
+    for (int i = 0; i < out; i++)
         sent[i] = i;
-    for (int i = 0; i < graph->source_count; i++)
+    for (int i = 0; i < in; i++)
         received[i] = -1;
-    MPI_Neighbor_alltoall(sent, 1, MPI_INT, received, 1, MPI_INT, channel->comm);
+    if (uniform)
+        MPI_Neighbor_alltoall(sent, 1, MPI_INT, received, 1, MPI_INT, channel->comm);
+    else
+        MPI_Neighbor_alltoallv(sent, counts, begins, MPI_INT, received, counts, begins, MPI_INT,
+                               channel->comm);
     return received;
 }
 
@@ -95,9 +105,12 @@ void graph_learn(struct diff_channel *channel)
 {
     struct diff_graph *graph = arena_take_zeroed(&channel->tape->fixed, sizeof *graph);
     neighbors_read(channel, graph);
-    const int *numbers = edge_numbers(channel, graph);
+    const int *numbers = edge_numbers(channel, graph, false);
     graph->source_order =
         order_make(channel, graph->sources, numbers, graph->source_count, &graph->present_sources);
+    graph->source_order_uniform =
+        order_make(channel, graph->sources, edge_numbers(channel, graph, true), graph->source_count,
+                   &graph->present_sources);
     graph->destination_order = order_make(channel, graph->destinations, NULL,
                                           graph->destination_count, &graph->present_destinations);
     channel->graph = graph;

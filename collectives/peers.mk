@@ -2,8 +2,8 @@
 # Builds into build/peers/<mpi>; the sources are the simulator's own, peer.c stands in for the machine.
 
 peer_names    := openmpi mpich
-peer_sources  := $(wildcard collectives/*.c) traces/kinds.c traces/failure.c
-peer_programs := $(wildcard tests/diff_conformance*.c) scenarios/ring.c scenarios/user.c
+peer_sources  := $(wildcard collectives/*.c) traces/kinds.c traces/failure.c tests/diff_conformance_body.c
+peer_programs := tests/diff_conformance.c scenarios/ring.c scenarios/user.c
 peer_flags    := -std=c17 -D_GNU_SOURCE -O2 -g -ffp-contract=off -fopenmp $(filter-out -Wcast-qual -Wconversion,$(WARNINGS))
 
 build/peers/include/mpix.h: sim/mpix.h

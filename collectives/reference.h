@@ -27,6 +27,7 @@ struct reference_case {
     /* neighborhoods: for every rank its neighbors in order */
     const int *const *sources, *const *destinations;
     const int *source_counts, *destination_counts;
+    const int *const *edge_counts; /* values along each outgoing edge; NULL: all alike */
 };
 
 /* Folds `count` values from `begin` of the contributions of ranks 0 .. last. */
