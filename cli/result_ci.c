@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { ANNOTATIONS_MOST = 10 };
 
@@ -129,6 +130,18 @@ static void command_text(FILE *out, const char *text, bool property)
     }
 }
 
+/* As the service knows the file: relative to the checkout. */
+static const char *checkout_path(const char *file)
+{
+    char folder[4096];
+    const char *workspace = getenv("GITHUB_WORKSPACE");
+    if (!workspace || !*workspace)
+        workspace = getcwd(folder, sizeof folder);
+    size_t length = workspace ? strlen(workspace) : 0;
+    return length && !strncmp(file, workspace, length) && file[length] == '/' ? file + length + 1
+                                                                              : file;
+}
+
 static void annotate(FILE *out, const struct result *result, size_t index)
 {
     static const char *const levels[] = {"notice", "warning", "error"};
@@ -138,7 +151,7 @@ static void annotate(FILE *out, const struct result *result, size_t index)
     fprintf(out, "::%s ", levels[finding->allowed ? 0 : finding->severity]);
     if (trace && finding->site != TRACE_NO && strcmp(trace->sites[finding->site].file, "?")) {
         fputs("file=", out);
-        command_text(out, trace->sites[finding->site].file, true);
+        command_text(out, checkout_path(trace->sites[finding->site].file), true);
         fprintf(out, ",line=%d,", trace->sites[finding->site].line);
     }
     const struct finding_code *code = finding_code(finding->code);

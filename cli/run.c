@@ -137,6 +137,8 @@ static int run_program(int argc, char **argv, struct run_options *options,
     argc = program_words(argc, argv, own, &program);
     if (!session_prepare(argv[0], argc, program, options, &job, ranks, 64, &count, &failure)) {
         fprintf(stderr, "simrun: %s\n", failure.text);
+        if (options->tap && failure.code == FAILURE_REQUIREMENT)
+            printf("TAP version 13\n1..0 # SKIP %s\n", failure.text);
         return failure.code;
     }
     if (options->rank_count) {

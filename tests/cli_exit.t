@@ -75,6 +75,8 @@ is(run('-n', 2, '--tap', '--db', 'none', '--html', '/no/such/folder/x', './stuck
 
 is(run('-n', 2, './needy.c'), 77, 'a requirement that is absent ends with 77');
 like($err, qr/no-such-header-anywhere\.h/, 'and is named');
+run('--tap', '-n', 2, './needy.c');
+like($out, qr/^1\.\.0 # SKIP .*no-such-header-anywhere\.h/m, 'in TAP it is skipped');
 
 is(run('-n', 2, '--timeout', 0.3, './endless.c'), 124, 'a time limit without a verdict ends with 124');
 

@@ -8,6 +8,7 @@ use JSON::PP;
 use Test::More;
 
 my $simrun = abs_path($ENV{SIMRUN} || 'build/simrun');
+my $tree   = abs_path('.');
 my $folder = tempdir(CLEANUP => 1);
 chdir $folder or die;
 delete @ENV{qw(GITHUB_STEP_SUMMARY NO_COLOR)};
@@ -97,6 +98,15 @@ for my $command (qw(run list check show log query graph report diff replay db ex
     like($out, qr/^usage: simrun .*\Q$command\E/, 'with its usage') or diag $out;
     is(narrow($out), '', 'within 80 columns');
 }
+# The manual names every option of every command.
+my $manual = slurp("$tree/docs/man/simrun.1") =~ s/\\-/-/gr;
+my @missing;
+for my $command (qw(run check show log query graph report diff replay db export import catalogue doctor)) {
+    run($command, '--help');
+    push @missing, grep { index($manual, $_) < 0 } $out =~ /^  (?:-\w, |    )(--[a-z-]+)/mg;
+}
+is(join(' ', @missing), '', 'simrun(1) has every option');
+
 is(run('--version'), 0, '--version');
 is(run('doctor'), 0, 'doctor');
 is(run('explain', 'r002'), 0, 'a code in any case');
