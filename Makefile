@@ -3,6 +3,7 @@
 #   make            build/simrun and the libraries beside it
 #   make demo       install what is missing, build, run good and bad scenarios, write a report
 #   make test       the whole test-suite (TAP, prove);  make test-peers compares with Open MPI and MPICH
+#   make fuzz       the readers of files against hostile input; FUZZ_SECONDS=60 for each
 #   make bench      figures against Open MPI and MPICH, as ratios in one run
 #   make format     rewrite the sources in house style;  make format-check only looks
 #   make install    PREFIX=/usr/local DESTDIR=
@@ -136,6 +137,12 @@ test-peers: all
 catalogue: all
 	@$(BUILD)/simrun catalogue
 
+# Every reader of files against libFuzzer, from the seeds in tests/fuzz/corpus.
+FUZZ_CC      ?= clang
+FUZZ_SECONDS ?= 60
+fuzz:
+	@sh tests/fuzz/run.sh $(FUZZ_CC) build/fuzz $(FUZZ_SECONDS)
+
 where    := $(DESTDIR)$(PREFIX)
 install: all
 	install -d $(where)/bin $(where)/include/simrun $(where)/lib/simrun $(where)/share/simrun/scenarios
@@ -162,5 +169,5 @@ clean:
 
 include collectives/peers.mk traces/preload.mk
 -include $(shell find $(BUILD)/obj -name '*.d' 2>/dev/null)
-.PHONY: all install demo test test-peers check check-programs bench catalogue format format-check help clean
+.PHONY: all install demo test test-peers check check-programs bench catalogue fuzz format format-check help clean
 .SECONDARY:

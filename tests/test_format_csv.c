@@ -119,6 +119,7 @@ static void test_verdicts(void)
                "GPipe with derived messages");
     tap_is_str(verdict("0F0,2F0,2B0,0B0\n1F0,1B0\n", letters), "---", "stages in a circle");
     tap_is_str(verdict("0F0,3F0,3B0,0B0\n1F0,2F0,2B0,1B0\n", letters), "---", "stages in a V");
+    tap_is_str(verdict("0F0,1F0\n", letters), "---", "a last cell whose neighbour is its own rank");
     tap_is_str(verdict("0F0,0F1,0I0,0I1,0W0,0W1\n1F0,1I0,1F1,1I1,1W0,1W1", letters), "---",
                "backward in two parts");
     tap_is_str(verdict("0B0,0F0\n1F0,1B0\n", letters), "DDD",

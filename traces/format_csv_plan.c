@@ -256,6 +256,8 @@ static bool cell_run(struct planner *planner, uint32_t rank)
     const struct csv_cell *cell = &table->cells[planner->next[rank]];
     if (!cell_add(planner, cell))
         return false;
+    planner->next[rank]++; /* before anybody is woken: a neighbour may live here */
+    planner->ready[rank] = 0;
     for (uint32_t a = cell->first; a < cell->end; a++) {
         const struct csv_action *action = &table->actions[a];
         planner->done[a] = true;
@@ -266,8 +268,6 @@ static bool cell_run(struct planner *planner, uint32_t rank)
         else if (is_backward(action->kind))
             wake(planner, csv_rank_of(table, (int64_t)action->stage - 1));
     }
-    planner->next[rank]++;
-    planner->ready[rank] = 0;
     return true;
 }
 

@@ -1,0 +1,27 @@
+#!/bin/sh
+# Runs every fuzz target: run.sh CC OUT SECONDS, from the top of the tree. Builds with the fuzzer of clang into OUT, starts from the
+# seeds in tests/fuzz/corpus and keeps what it learns in OUT. Ends with 1 at the first input that breaks a reader, and keeps it.
+set -eu
+cc=$1 out=$2 seconds=$3
+mkdir -p "$out"
+if ! printf 'int LLVMFuzzerTestOneInput(const char *d, unsigned long n);\nint LLVMFuzzerTestOneInput(const char *d, unsigned long n) { return !d && n; }\n' |
+    "$cc" -x c -fsanitize=fuzzer -o "$out/probe" - 2>/dev/null; then
+    echo "fuzz: skipped, $cc has no libFuzzer (Debian: clang and libclang-rt-dev)"
+    exit 0
+fi
+sources="$(ls traces/format*.c traces/json*.c traces/pickle.c traces/trace*.c traces/kinds.c traces/failure.c traces/finding*.c)"
+for target in tests/fuzz/fuzz_*.c; do
+    name=$(basename "$target" .c)
+    # shellcheck disable=SC2086
+    "$cc" -std=c17 -D_GNU_SOURCE -O1 -g -I. -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined \
+        -o "$out/$name" "$target" $sources -lm
+    mkdir -p "$out/$name.corpus"
+    echo "fuzz: $name for $seconds s"
+    if ! "$out/$name" -max_total_time="$seconds" -timeout=20 -rss_limit_mb=4096 -max_len=8192 -print_final_stats=0 \
+        -artifact_prefix="$out/$name-" "$out/$name.corpus" "tests/fuzz/corpus/${name#fuzz_}" >"$out/$name.log" 2>&1; then
+        tail -40 "$out/$name.log"
+        echo "fuzz: $name failed, the input is $out/$name-*"
+        exit 1
+    fi
+    tail -1 "$out/$name.log"
+done
