@@ -230,10 +230,10 @@ static void twice(int rank)
     for (int i = 0; i < 2; i++)
         MPI_Comm_dup(MPI_COMM_WORLD, &copies[i]);
     MPI_Barrier(copies[0]);
-    MPI_Bcast(&rank, 1, MPI_INT, 0, copies[1]);
+    int remote = 0, x = 0;
+    MPI_Bcast(&x, 1, MPI_INT, 0, copies[1]);
     MPI_Comm_split(MPI_COMM_WORLD, rank % 2, 0, &whole);
     MPI_Intercomm_create(whole, 0, MPI_COMM_WORLD, 1 - rank % 2, 3, &inter);
-    int remote, x = 0;
     MPI_Comm_remote_size(inter, &remote);
     if (rank == 0)
         MPI_Send(&x, 1, MPI_INT, 1, 5, inter); /* world rank 3 */
@@ -253,13 +253,8 @@ static void alike(void)
     tap_ok(nth(trace, 0, OP_BARRIER, 0)->comm == nth(trace, 3, OP_BARRIER, 0)->comm,
            "and the same on every rank");
     const struct trace_op *send = nth(trace, 0, OP_SEND, 0), *receive = nth(trace, 3, OP_RECV, 0);
-    if (trace->outcome == OUTCOME_ABORTED) {
-        tap_skip(2, "the machine has no intercommunicators");
-        trace_free(trace);
-        return;
-    }
     tap_is_int(send->peer, 3, "a rank of the other side of an intercommunicator is a world rank");
-    tap_ok(send->comm == receive->comm && send->match == index_of(trace, receive),
+    tap_ok(send->kind && send->comm == receive->comm && send->match == index_of(trace, receive),
            "both sides agree on an intercommunicator");
     trace_free(trace);
 }
