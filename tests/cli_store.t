@@ -114,4 +114,37 @@ for (@children) { waitpid $_, 0; $failed += $? != 0 }
 is($failed, 0, 'four jobs share a database');
 run('query', '--db', 'many.db', q(select count(*) from runs where outcome='pass'));
 like($out, qr/^\s*4$/m, 'and all are kept');
+
+# Whenever it is killed: the database opens, what was there before is whole, the run is marked.
+for my $instant (0 .. 11) {
+    my $child = fork() // die;
+    if (!$child) {
+        open STDOUT, '>', '/dev/null';
+        open STDERR, '>', '/dev/null';
+        exec $simrun, qw(-n 64 --db killed.db ring) or die;
+    }
+    select undef, undef, undef, 0.012 * $instant;
+    kill 'KILL', $child;
+    waitpid $child, 0;
+}
+is(run(qw(-n 2 --db killed.db ring)), 0, 'after twelve kills the database is written to');
+is(run(qw(db info --db killed.db)), 0, 'is sound');
+run('query', '--db', 'killed.db', q(select count(*) from runs where outcome is null));
+like($out, qr/^\s*0$/m, 'and no run is left that seems to go on');
+run('query', '--db', 'killed.db', q(select count(*) from runs where outcome='pass' and (select count(*) from ranks k where k.run_id=runs.run_id)<>runs.ranks));
+like($out, qr/^\s*0$/m, 'those that passed are whole');
+
+# A disk that is full, as a limit on the size of files.
+is(run(qw(-n 2 --db full.db ring)), 0, 'a run');
+my $blocks = int((-s 'full.db') / 512) + 8;
+run(qw(-n 64 --db large.db ring));
+run(qw(export --db large.db -o large.jsonl));
+is(system("sh -c 'ulimit -f $blocks; exec \"\$0\" import --db full.db large.jsonl >out 2>err' '$simrun'") >> 8, 5, 'no room for another: 5');
+like(slurp('err'), qr/full\.db/, 'with the path');
+is(run(qw(show 1 --db full.db)), 0, 'the earlier run is whole');
+is(run(qw(db info --db full.db)), 0, 'the database is sound');
+SKIP: {
+    skip 'no /dev/full', 1 if !-e '/dev/full';
+    is(system("'$simrun' -n 2 --db none ring >/dev/full 2>err") >> 8, 5, 'a full standard output: 5');
+}
 done_testing();
