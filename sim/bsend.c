@@ -40,7 +40,7 @@ void sim_bsend_returned(struct sim_rank *rank, size_t bytes)
     struct sim_bsend *bsend = rank->bsend;
     assert(bsend && bsend->pending > 0);
     bsend->used -= occupied(bytes);
-    if (--bsend->pending == 0 && bsend->detaching && bsend->detaching->state == SIM_BLOCKED)
+    if (--bsend->pending == 0 && bsend->detaching && sim_rank_waits(bsend->detaching))
         sim_rank_wake(bsend->detaching);
 }
 

@@ -380,7 +380,7 @@ static int create_group(struct sim_rank *rank, const struct meeting *meeting,
         assert(gathering->made && "out of memory for a communicator");
         for (int i = 0; i < group->size; i++) {
             struct sim_rank *member = &world->ranks[sim_group_world_rank(group, i)];
-            if (member != rank && member->state == SIM_BLOCKED)
+            if (member != rank && sim_rank_waits(member))
                 sim_rank_wake(member);
         }
     }

@@ -37,8 +37,14 @@ __attribute__((weak)) void sim_rank_thread_end(struct sim_libc_state *parent)
     (void)parent;
 }
 
-static const struct sim_libc_hooks machine = {sim_libc_current, sim_rank_exit, sim_rank_yield,
-                                              sim_rank_thread_begin, sim_rank_thread_end};
+__attribute__((weak)) void sim_rank_threads_changed(struct sim_libc_state *parent, int change)
+{
+    (void)parent, (void)change;
+}
+
+static const struct sim_libc_hooks machine = {sim_libc_current,    sim_rank_exit,
+                                              sim_rank_yield,      sim_rank_thread_begin,
+                                              sim_rank_thread_end, sim_rank_threads_changed};
 const struct sim_libc_hooks *libc_hooks = &machine;
 
 void sim_libc_use(const struct sim_libc_hooks *hooks)

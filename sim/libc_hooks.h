@@ -87,14 +87,19 @@ void sim_rank_yield(void);
  * a team's thread's region. */
 void sim_rank_thread_begin(struct sim_libc_state *parent);
 void sim_rank_thread_end(struct sim_libc_state *parent);
+/* The rank of `parent` has one POSIX thread more (change 1, told before it begins) or less (-1). */
+void sim_rank_threads_changed(struct sim_libc_state *parent, int change);
+/* The calling thread is one of those. */
+bool sim_libc_thread_is_counted(void);
 
-/* The same five as a table, for whoever is not the machine (tests). NULL: back to those above. */
+/* The same as a table, for whoever is not the machine (tests). NULL: back to those above. */
 struct sim_libc_hooks {
     struct sim_libc_state *(*current)(void);
     void (*exit)(int status, enum sim_exit how);
     void (*yield)(void);
     void (*thread_begin)(struct sim_libc_state *parent);
     void (*thread_end)(struct sim_libc_state *parent);
+    void (*threads_changed)(struct sim_libc_state *parent, int change); /* may be NULL */
 };
 void sim_libc_use(const struct sim_libc_hooks *hooks);
 

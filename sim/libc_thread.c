@@ -19,7 +19,20 @@
 #endif
 #endif
 
+static _Thread_local bool counted;
+
+bool sim_libc_thread_is_counted(void)
+{
+    return counted;
+}
+
 #ifndef THREADS_LEFT_TO_SANITIZER
+
+static void count(struct sim_libc_state *parent, int change)
+{
+    if (parent && libc_hooks->threads_changed)
+        libc_hooks->threads_changed(parent, change);
+}
 
 struct birth {
     struct sim_libc_state *parent; /* NULL: of a team */
@@ -29,8 +42,10 @@ struct birth {
 
 static void thread_end(void *parent)
 {
-    if (parent)
+    if (parent) {
+        count(parent, -1);
         libc_hooks->thread_end(parent);
+    }
     clone_thread_end();
 }
 
@@ -42,6 +57,7 @@ static void *thread_body(void *argument)
     free(argument);
     clone_thread_begin();
     if (birth.parent) {
+        counted = true;
         libc_hooks->thread_begin(birth.parent);
         libc_thread_enter(birth.parent);
     }
@@ -68,9 +84,13 @@ int pthread_create(pthread_t *restrict thread, const pthread_attr_t *restrict at
     if (!birth)
         return parent ? EAGAIN : real(thread, attributes, body, argument);
     *birth = (struct birth){is_team(LIBC_CALLER) ? NULL : parent, body, argument};
+    parent = birth->parent;
+    count(parent, 1);
     int status = real(thread, attributes, thread_body, birth);
-    if (status)
+    if (status) {
+        count(parent, -1);
         free(birth);
+    }
     return status;
 }
 

@@ -276,7 +276,7 @@ static void wake_prober(struct sim_mailbox *mailbox)
 {
     struct sim_rank *prober = mailbox->prober;
     mailbox->prober = NULL;
-    if (prober && prober->state == SIM_BLOCKED)
+    if (prober && sim_rank_waits(prober))
         sim_rank_wake(prober);
 }
 

@@ -58,6 +58,10 @@ struct sim_rank {
     struct sim_comm *comms; /* this rank's handles */
     /* OS threads only */
     pthread_cond_t *wakeup;
+    int threads;    /* POSIX threads the rank has started, which may call MPI as well */
+    int waiting;    /* how many of them and the rank's own have blocked since the last wake-up */
+    int asleep;     /* the same with threads of the rank's OpenMP teams */
+    uint64_t wakes; /* counts wake-ups */
     jmp_buf *unwind;
     char *stack_base; /* lowest usable address of a fiber's stack */
     void *sanitizer;  /* what ASan or TSan keeps of a suspended fiber */
@@ -67,8 +71,8 @@ struct sim_rank {
 struct sim_executor {
     /* Runs all ranks; returns when the world is over. */
     bool (*run)(struct sim_world *world, struct failure *failure);
-    /* The caller, in the monitor and already SIM_BLOCKED, stops until woken; does not return when
-     * the world has ended. */
+    /* The caller, in the monitor and, if it is a fiber, already SIM_BLOCKED, stops until woken;
+     * does not return when the world has ended. */
     void (*block)(struct sim_rank *rank);
     /* Makes a blocked rank ready; the caller is in the monitor. */
     void (*wake)(struct sim_rank *rank);
@@ -109,7 +113,8 @@ struct sim_world {
     void *slabs; /* singly linked, freed with the world */
     size_t slab_used;
     void *host_stack_pointer;
-    int *errno_address; /* of the OS thread that runs the fibers */
+    int *errno_address;    /* of the OS thread that runs the fibers */
+    int sleeping_children; /* threads of ranks, not the ranks' own, that wait on a condition */
     pthread_mutex_t monitor;
     char *stacks;
     size_t stacks_size;
@@ -120,6 +125,8 @@ struct sim_world {
 
 extern _Thread_local struct sim_rank *sim_self;
 
+/* A rank has started POSIX threads (change > 0), or some have ended. Not in the monitor. */
+void sim_threads_changed(struct sim_rank *rank, int change);
 /* Takes the monitor; a rank whose world is over does not come back. */
 void sim_threads_enter(struct sim_world *world);
 
@@ -145,11 +152,18 @@ static inline void sim_rank_move(struct sim_rank *rank, enum sim_rank_state to)
 }
 
 /* Blocks the calling rank, in the monitor, until sim_rank_wake. Does not return once the world is
- * over. */
+ * over. An OS-thread rank is SIM_BLOCKED when all its threads are. */
 static inline void sim_rank_block(struct sim_rank *rank)
 {
-    sim_rank_move(rank, SIM_BLOCKED);
+    if (!rank->world->threaded)
+        sim_rank_move(rank, SIM_BLOCKED);
     rank->world->executor->block(rank);
+}
+
+/* Somebody of this rank waits to be woken. */
+static inline bool sim_rank_waits(const struct sim_rank *rank)
+{
+    return rank->world->threaded ? rank->asleep > 0 : rank->state == SIM_BLOCKED;
 }
 
 static inline void sim_rank_wake(struct sim_rank *rank)

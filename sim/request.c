@@ -57,7 +57,7 @@ void sim_request_complete(struct sim_request *request)
     struct sim_rank *waiter = request->waiter;
     request->waiter = NULL;
     request->owner->world->changes++;
-    if (waiter && waiter->state == SIM_BLOCKED)
+    if (waiter && sim_rank_waits(waiter))
         sim_rank_wake(waiter);
     if (request->freed && !request->on_stack) {
         if (request->whole)

@@ -104,6 +104,14 @@ void sim_rank_thread_begin(struct sim_libc_state *parent)
     sim_self = started_by->world->threaded ? started_by : NULL;
 }
 
+void sim_rank_threads_changed(struct sim_libc_state *parent, int change)
+{
+    struct sim_rank *rank =
+        (struct sim_rank *)(void *)((char *)parent - offsetof(struct sim_rank, libc));
+    if (rank->world->threaded)
+        sim_threads_changed(rank, change);
+}
+
 void sim_rank_thread_end(struct sim_libc_state *parent)
 {
     (void)parent;

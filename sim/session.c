@@ -44,7 +44,7 @@ int PMPI_Session_init(MPI_Info info, MPI_Errhandler errhandler, MPI_Session *han
     if (!session)
         return sim_error_raise(MPI_COMM_NULL, MPI_ERR_NO_MEM, "Session_init", "out of memory");
     *session = (struct sim_session){
-        SIM_MAGIC_SESSION, rank->world->threaded ? MPI_THREAD_MULTIPLE : MPI_THREAD_FUNNELED,
+        SIM_MAGIC_SESSION, rank->world->threaded ? MPI_THREAD_SERIALIZED : MPI_THREAD_FUNNELED,
         errhandler};
     sim_errhandler_retain(errhandler);
     rank->sessions++;
@@ -107,8 +107,8 @@ int PMPI_Session_get_info(MPI_Session handle, MPI_Info *used)
     const struct sim_session *session = check(handle, "Session_get_info", &error);
     if (!session)
         return error;
-    const char *level = session->thread_level == MPI_THREAD_MULTIPLE ? "MPI_THREAD_MULTIPLE"
-                                                                     : "MPI_THREAD_FUNNELED";
+    const char *level = session->thread_level == MPI_THREAD_SERIALIZED ? "MPI_THREAD_SERIALIZED"
+                                                                       : "MPI_THREAD_FUNNELED";
     return make_info(session, "Session_get_info", "thread_level", level, used);
 }
 

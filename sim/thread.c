@@ -11,6 +11,7 @@
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* OpenMP's runtime starts and joins the team out of ThreadSanitizer's sight: these say what its
  * barriers order. */
@@ -38,13 +39,31 @@ const char *__tsan_default_suppressions(void)
 #define TEAM_ACQUIRE() ((void)0)
 #endif
 
+/* The calling thread stops for good; not in the monitor. A rank's own returns from its first frame,
+ * a POSIX thread ends, one of a rank's OpenMP team sleeps until the process ends, since its team
+ * waits for it in any case. */
+static _Noreturn void stop_here(struct sim_rank *rank)
+{
+    if (sim_libc_place() != SIM_LIBC_THREAD)
+        longjmp(*rank->unwind, 1);
+    if (sim_libc_thread_is_counted())
+        pthread_exit(NULL);
+    for (;;)
+        pause();
+}
+
+static void stop_world_if_stuck(struct sim_world *world)
+{
+    if (!world->runnable && !world->over && world->live && !sim_world_quiescent(world))
+        sim_world_stop(world, OUTCOME_DEADLOCK);
+}
+
 static _Noreturn void thread_leave(struct sim_rank *rank)
 {
     struct sim_world *world = rank->world;
-    if (!world->runnable && !world->over && world->live && !sim_world_quiescent(world))
-        sim_world_stop(world, OUTCOME_DEADLOCK);
+    stop_world_if_stuck(world);
     sim_world_leave(world);
-    longjmp(*rank->unwind, 1);
+    stop_here(rank);
 }
 
 /* The world ended while this rank was under way: it stops where it stands, its state says where
@@ -54,7 +73,7 @@ static void stop_if_over(struct sim_rank *rank)
     if (!rank->world->over)
         return;
     sim_world_leave(rank->world);
-    longjmp(*rank->unwind, 1);
+    stop_here(rank);
 }
 
 void sim_threads_enter(struct sim_world *world)
@@ -64,21 +83,60 @@ void sim_threads_enter(struct sim_world *world)
         stop_if_over(sim_self);
 }
 
+/* Whether a thread that blocks brings its rank nearer to being blocked. In a region of the rank's
+ * own others may go on, nobody knows how many: such a rank is never taken for blocked. */
+static bool is_counted(const struct sim_rank *rank)
+{
+    return rank->state <= SIM_BLOCKED &&
+           (sim_libc_place() == SIM_LIBC_RANK || sim_libc_thread_is_counted());
+}
+
 static void thread_block(struct sim_rank *rank)
 {
     struct sim_world *world = rank->world;
-    if (!world->runnable && !world->over && !sim_world_quiescent(world))
-        sim_world_stop(world, OUTCOME_DEADLOCK);
-    while (rank->state == SIM_BLOCKED && !world->over)
+    uint64_t seen = rank->wakes;
+    int child = sim_libc_place() == SIM_LIBC_THREAD;
+    rank->asleep++;
+    if (is_counted(rank) && ++rank->waiting == 1 + rank->threads)
+        sim_rank_move(rank, SIM_BLOCKED);
+    stop_world_if_stuck(world);
+    world->sleeping_children += child;
+    while (rank->wakes == seen && !world->over)
         pthread_cond_wait(rank->wakeup, &world->monitor);
+    world->sleeping_children -= child;
     stop_if_over(rank);
-    sim_rank_move(rank, SIM_RUNNING);
+    if (rank->state == SIM_READY)
+        sim_rank_move(rank, SIM_RUNNING);
     world->switches++;
 }
 
 static void thread_wake(struct sim_rank *rank)
 {
-    pthread_cond_signal(rank->wakeup);
+    rank->waiting = rank->asleep = 0;
+    rank->wakes++;
+    pthread_cond_broadcast(rank->wakeup);
+}
+
+void sim_threads_changed(struct sim_rank *rank, int change)
+{
+    struct sim_world *world = rank->world;
+    pthread_mutex_lock(&world->monitor);
+    rank->threads += change;
+    if (rank->state <= SIM_RUNNING && rank->waiting && rank->waiting == 1 + rank->threads) {
+        sim_rank_move(rank, SIM_BLOCKED);
+        stop_world_if_stuck(world);
+    }
+    pthread_mutex_unlock(&world->monitor);
+}
+
+/* When the world is over its ranks' threads let go of the monitor. */
+static void wait_for_children(struct sim_world *world)
+{
+    for (int sleeping = 1; sleeping; sched_yield()) {
+        pthread_mutex_lock(&world->monitor);
+        sleeping = world->over ? world->sleeping_children : 0;
+        pthread_mutex_unlock(&world->monitor);
+    }
 }
 
 static void thread_yield(struct sim_rank *rank)
@@ -135,6 +193,7 @@ __attribute__((no_sanitize("thread"))) static bool threads_run(struct sim_world 
         TEAM_RELEASE();
     }
     TEAM_ACQUIRE();
+    wait_for_children(world);
     omp_set_max_active_levels(levels);
     for (int i = 0; i < world->size; i++)
         pthread_cond_destroy(&conditions[i]);

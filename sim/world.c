@@ -129,7 +129,7 @@ void sim_world_stop(struct sim_world *world, enum trace_outcome outcome)
         return;
     for (int i = 0; i < world->size; i++)
         if (world->ranks[i].wakeup)
-            pthread_cond_signal(world->ranks[i].wakeup);
+            pthread_cond_broadcast(world->ranks[i].wakeup);
 }
 
 bool sim_world_quiescent(struct sim_world *world)
