@@ -351,6 +351,8 @@ static void pass_run(struct diff_tape *tape, size_t count, struct diff_tensor *c
         state->no_grad++;
     pass.number = record_pass_begin(tape->order == DIFF_ORDER_DATA ? PASS_DATA : PASS_PROGRAM);
     for (size_t i = 0; i < count; i++)
+        trace_seed(roots[i], cotangents[i]);
+    for (size_t i = 0; i < count; i++)
         if (roots[i]->requires_gradient)
             roots[i]->cotangent = cotangent_add(roots[i]->cotangent, cotangents[i]);
     if (tape->order == DIFF_ORDER_DATA)

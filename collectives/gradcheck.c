@@ -406,6 +406,10 @@ int gradcheck_run(const struct diff_runner *runner, const struct gradcheck_optio
         for (int d = 0; d < options->directions && magnitude(&check.base, e) > 0; d++)
             direction_check(&check, e, d);
     failures_count(result);
+    if (result->failed && options->bisect)
+        for (uint32_t e = 0; e < check.epoch_count && !result->culprit.found; e++)
+            if (magnitude(&check.base, e) > 0)
+                gradcheck_bisect(&check, e);
     status = 0;
 done:
     free(check.noise);

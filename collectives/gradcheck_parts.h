@@ -44,4 +44,7 @@ void gradcheck_direction_release(struct gradcheck_direction *direction);
 void gradcheck_verdict(struct gradcheck_row *row, double analytic, struct difference numeric,
                        double factor);
 
+/* Looks for the first wrong adjoint of an epoch and notes it in the result. */
+void gradcheck_bisect(struct gradcheck *check, uint32_t epoch);
+
 #endif

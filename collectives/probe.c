@@ -46,6 +46,7 @@ static void row_release(struct diff_probe_rank *row)
     }
     free(row->nodes);
     free(row->residuals);
+    free(row->records);
     diff_state_release(row->state);
 }
 
@@ -183,6 +184,16 @@ void probe_keep_gradient(struct diff_state *state, size_t index, enum diff_type 
     free(input->gradient);
     input->gradient = parts_copy(state, type, count, values);
     input->has_gradient = true;
+}
+
+void probe_keep_record(struct diff_state *state, uint32_t epoch, uint32_t sequence, uint32_t record)
+{
+    struct diff_probe_rank *row = state->row;
+    if (!row || record == 0)
+        return;
+    row->records =
+        grown(state, row->records, row->record_count, &row->record_room, sizeof *row->records);
+    row->records[row->record_count++] = (struct probe_record){epoch, sequence, record};
 }
 
 /* ---- marks ---- */

@@ -54,8 +54,10 @@ struct probe_node {
         uint32_t node, output; /* index of the producing node + 1, 0 for an input or constant */
         uint32_t input;        /* index of the probe input + 1, 0 for none */
         size_t parts;
-        double *cotangent; /* NULL: zero */
+        double *cotangent; /* inputs: what this node contributed; outputs: a seed; NULL: zero */
         double *values;    /* outputs only */
+        bool handle;
+        bool untracked; /* an input that needs no gradient: whatever it was due is dropped */
     } * inputs, *outputs;
 };
 
@@ -66,6 +68,10 @@ struct diff_probe_rank {
     size_t epoch_count;
     struct probe_node *nodes;
     size_t node_count, node_room;
+    struct probe_record { /* the recorder's numbers of this world's nodes */
+        uint32_t epoch, sequence, record;
+    } * records;
+    size_t record_count, record_room;
     size_t inputs_seen;   /* how many this world's rank has met */
     double kink_distance; /* smallest relative distance to a point without derivative met so far */
     struct diff_state *state;
@@ -110,6 +116,9 @@ void probe_add_objective(struct diff_state *state, uint32_t epoch, double value,
 /* Collects the gradient of the input met as number `index`. */
 void probe_keep_gradient(struct diff_state *state, size_t index, enum diff_type type, size_t count,
                          const void *values);
+/* Notes the recorder's number of a node. */
+void probe_keep_record(struct diff_state *state, uint32_t epoch, uint32_t sequence,
+                       uint32_t record);
 bool probe_perturbed(const struct diff_state *state);
 
 #endif

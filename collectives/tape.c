@@ -232,6 +232,7 @@ void node_run(struct diff_node *node)
     }
     node_link(node);
     node_record(node);
+    probe_keep_record(node->tape->state, node->tape->epoch, node->sequence, node->record);
     record_node_enter(node->record);
     node->operation->forward(node);
     record_node_leave(node->record);

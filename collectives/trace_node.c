@@ -34,6 +34,8 @@ static struct probe_value value_of(struct diff_state *state, const struct diff_t
         value.input = (uint32_t)x->input + 1;
     }
     (void)state;
+    value.handle = x->type == DIFF_HANDLE;
+    value.untracked = !x->requires_gradient && x->type != DIFF_HANDLE;
     return value;
 }
 
@@ -120,9 +122,16 @@ void trace_adjoint(struct diff_node *node, struct diff_tensor *const *y_bar,
         return;
     struct probe_node *entry = &state->row->nodes[node->trace - 1];
     entry->ran = true;
-    place_fill(entry, node); /* a wildcard's source is known by now */
+    place_fill(entry, node);
     for (uint32_t i = 0; i < node->input_count; i++)
         cotangent_note(state, &entry->inputs[i], x_bar[i]);
-    for (uint32_t i = 0; i < node->output_count; i++)
-        cotangent_note(state, &entry->outputs[i], y_bar[i]);
+    (void)y_bar;
+}
+
+void trace_seed(const struct diff_tensor *root, const struct diff_tensor *cotangent)
+{
+    struct diff_state *state = root->tape->state;
+    if (root->node && root->node->trace)
+        cotangent_note(state, &state->row->nodes[root->node->trace - 1].outputs[root->output],
+                       cotangent);
 }

@@ -1,0 +1,389 @@
+/* The first wrong adjoint: which operation spoiled a wrong gradient.
+ *
+ * The program is run once more with every node's cotangents kept, and twice a little to both sides
+ * along a random direction, which gives every intermediate value's tangent by a difference. Around
+ * every operation <y_bar, y_dot> = <x_bar, x_dot> must hold: for a local one by itself, for a
+ * communication summed over those who took part. y_bar is what the consumers of y contributed. An
+ * operation's defect does not depend on the others', so a spoiled cotangent further down is not
+ * blamed; of several the one nearest to the loss is told. */
+#include "collectives/gradcheck_parts.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A node of a rank in the flat numbering over all ranks. */
+struct entry {
+    const struct probe_node *node;
+    const struct probe_node *above, *below; /* the same node in the moved worlds */
+    int rank;
+    size_t parent;        /* of the group */
+    double **bars;        /* per output: sum of the consumers' contributions and the seed */
+    double defect, scale; /* of the group, at its parent */
+    bool never_ran;
+};
+
+struct bisect {
+    struct gradcheck *check;
+    struct diff_probe traced, above, below;
+    struct gradcheck_direction direction;
+    double step;
+    struct entry *entries;
+    size_t *begin; /* first entry of a rank */
+    size_t count;
+};
+
+/* ---- worlds ---- */
+
+static bool traced_world(struct bisect *bisect, struct diff_probe *probe, double step)
+{
+    struct gradcheck *check = bisect->check;
+    if (!diff_probe_init(probe, check->base.ranks))
+        return false;
+    probe->trace = true;
+    if (step != 0) {
+        probe->mode = PROBE_PERTURBED;
+        probe->base = &check->base;
+        probe->pushes = bisect->direction.pushes;
+        probe->push_count = bisect->direction.count;
+        for (size_t i = 0; i < bisect->direction.count; i++)
+            bisect->direction.pushes[i].step = step;
+    }
+    return gradcheck_world(check, probe, 0);
+}
+
+static bool same_nodes(const struct diff_probe *a, const struct diff_probe *b)
+{
+    for (int r = 0; r < a->ranks; r++) {
+        if (a->rows[r].node_count != b->rows[r].node_count)
+            return false;
+        for (size_t i = 0; i < a->rows[r].node_count; i++)
+            if (strcmp(a->rows[r].nodes[i].name, b->rows[r].nodes[i].name) != 0)
+                return false;
+    }
+    return true;
+}
+
+/* ---- tangents ---- */
+
+static double tangent_of_output(const struct bisect *bisect, const struct entry *entry,
+                                uint32_t output, size_t part)
+{
+    double above = entry->above->outputs[output].values[part];
+    double below = entry->below->outputs[output].values[part];
+    return (above - below) / (2 * bisect->step);
+}
+
+/* The entry of a node by its sequence number; nodes of a rank stand in order, epochs one after
+ * another. */
+static struct entry *entry_find(const struct bisect *bisect, int rank, uint32_t epoch,
+                                uint32_t sequence)
+{
+    size_t low = bisect->begin[rank], high = bisect->begin[rank + 1];
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        const struct probe_node *node = bisect->entries[middle].node;
+        if (node->epoch < epoch || (node->epoch == epoch && node->sequence < sequence))
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (low == bisect->begin[rank + 1])
+        return NULL;
+    struct entry *entry = &bisect->entries[low];
+    return entry->node->epoch == epoch && entry->node->sequence == sequence ? entry : NULL;
+}
+
+static double tangent_of_input(const struct bisect *bisect, const struct entry *entry,
+                               const struct probe_value *value, size_t part)
+{
+    if (value->node) {
+        const struct entry *origin =
+            entry_find(bisect, entry->rank, entry->node->epoch, value->node);
+        return origin ? tangent_of_output(bisect, origin, value->output, part) : 0;
+    }
+    for (size_t i = 0; value->input && i < bisect->direction.count; i++) {
+        const struct probe_push *push = &bisect->direction.pushes[i];
+        if (push->rank == entry->rank && push->input == value->input - 1)
+            return push->direction[part];
+    }
+    return 0;
+}
+
+/* ---- groups ---- */
+
+static size_t group_of(struct bisect *bisect, size_t at)
+{
+    while (bisect->entries[at].parent != at)
+        at = bisect->entries[at].parent = bisect->entries[bisect->entries[at].parent].parent;
+    return at;
+}
+
+static void group_join(struct bisect *bisect, size_t a, size_t b)
+{
+    a = group_of(bisect, a);
+    b = group_of(bisect, b);
+    bisect->entries[a > b ? a : b].parent = a < b ? a : b;
+}
+
+struct place_key {
+    struct probe_place place;
+    uint32_t epoch;
+    size_t entry;
+};
+
+static int place_compare(const void *a, const void *b)
+{
+    const struct place_key *left = a, *right = b;
+    const struct probe_place *l = &left->place, *r = &right->place;
+#define BY(field)                                                                                  \
+    if (l->field != r->field)                                                                      \
+    return l->field < r->field ? -1 : 1
+    BY(channel);
+    BY(source);
+    BY(target);
+    BY(tag);
+    BY(ordinal);
+#undef BY
+    return left->epoch < right->epoch ? -1 : left->epoch > right->epoch;
+}
+
+/* Members of one collective, and both ends of one message, belong together. */
+static bool places_join(struct bisect *bisect)
+{
+    size_t count = 0;
+    struct place_key *keys = calloc(2 * bisect->count + 1, sizeof *keys);
+    if (!keys)
+        return false;
+    for (size_t i = 0; i < bisect->count; i++)
+        for (int p = 0; p < 2; p++) {
+            const struct probe_node *node = bisect->entries[i].node;
+            if (node->places[p].channel)
+                keys[count++] = (struct place_key){node->places[p], node->epoch, i};
+        }
+    qsort(keys, count, sizeof *keys, place_compare);
+    for (size_t i = 1; i < count; i++)
+        if (place_compare(&keys[i - 1], &keys[i]) == 0)
+            group_join(bisect, keys[i - 1].entry, keys[i].entry);
+    free(keys);
+    return true;
+}
+
+/* A node that takes a handle belongs to the one that made it. */
+static void handles_join(struct bisect *bisect)
+{
+    for (size_t i = 0; i < bisect->count; i++) {
+        const struct entry *entry = &bisect->entries[i];
+        for (uint32_t k = 0; k < entry->node->input_count; k++) {
+            const struct probe_value *value = &entry->node->inputs[k];
+            const struct entry *origin =
+                value->handle ? entry_find(bisect, entry->rank, entry->node->epoch, value->node)
+                              : NULL;
+            if (origin && k == 0)
+                group_join(bisect, i, (size_t)(origin - bisect->entries));
+        }
+    }
+}
+
+/* ---- defects ---- */
+
+static bool bars_collect(struct bisect *bisect)
+{
+    for (size_t i = 0; i < bisect->count; i++) {
+        struct entry *entry = &bisect->entries[i];
+        entry->bars = calloc(entry->node->output_count + 1, sizeof *entry->bars);
+        for (uint32_t k = 0; entry->bars && k < entry->node->output_count; k++) {
+            const struct probe_value *value = &entry->node->outputs[k];
+            entry->bars[k] = calloc(value->parts + 1, sizeof(double));
+            if (!entry->bars[k])
+                return false;
+            if (value->cotangent)
+                memcpy(entry->bars[k], value->cotangent, value->parts * sizeof(double));
+        }
+        if (!entry->bars)
+            return false;
+    }
+    for (size_t i = 0; i < bisect->count; i++) {
+        struct entry *entry = &bisect->entries[i];
+        for (uint32_t k = 0; k < entry->node->input_count; k++) {
+            const struct probe_value *value = &entry->node->inputs[k];
+            struct entry *origin =
+                value->node && value->cotangent
+                    ? entry_find(bisect, entry->rank, entry->node->epoch, value->node)
+                    : NULL;
+            for (size_t p = 0; origin && p < value->parts; p++)
+                origin->bars[value->output][p] += value->cotangent[p];
+        }
+    }
+    return true;
+}
+
+static void defect_add(struct bisect *bisect, struct entry *entry)
+{
+    const struct probe_node *node = entry->node;
+    struct entry *group = &bisect->entries[group_of(bisect, (size_t)(entry - bisect->entries))];
+    double sum = 0, scale = 0;
+    for (uint32_t k = 0; k < node->output_count; k++)
+        for (size_t p = 0; p < node->outputs[k].parts; p++) {
+            double term = entry->bars[k][p] * tangent_of_output(bisect, entry, k, p);
+            sum += term;
+            scale += fabs(term);
+        }
+    for (uint32_t k = 0; k < node->input_count; k++) {
+        const struct probe_value *value = &node->inputs[k];
+        double due = 0;
+        for (size_t p = 0; p < value->parts; p++) {
+            double dot = tangent_of_input(bisect, entry, value, p);
+            double term = value->cotangent ? value->cotangent[p] * dot : 0;
+            sum -= term;
+            scale += fabs(term);
+            due += fabs(dot);
+        }
+        if (!value->untracked || !(due > 0) || !value->node)
+            continue;
+        /* The value moves with the inputs, but its origin is not on the way back: that one is to
+         * blame. */
+        struct entry *origin = entry_find(bisect, entry->rank, node->epoch, value->node);
+        if (!origin)
+            continue;
+        struct entry *other =
+            &bisect->entries[group_of(bisect, (size_t)(origin - bisect->entries))];
+        other->never_ran = true;
+        other->defect += due;
+        other->scale += due;
+        return;
+    }
+    group->defect += sum;
+    group->scale += scale;
+}
+
+/* The newest member that took part on any rank stands for the group. */
+static const struct entry *member_newest(struct bisect *bisect, size_t group)
+{
+    const struct entry *newest = NULL;
+    for (size_t i = 0; i < bisect->count; i++) {
+        const struct entry *entry = &bisect->entries[i];
+        if (group_of(bisect, i) == group &&
+            (!newest || entry->node->sequence > newest->node->sequence))
+            newest = entry;
+    }
+    return newest;
+}
+
+static bool is_defective(const struct bisect *bisect, const struct entry *group)
+{
+    double slack = bisect->check->epsilon > 1e-10 ? 2e-2 : 1e-5;
+    return !(fabs(group->defect) <= slack * group->scale);
+}
+
+/* The base world is the one that was recorded: its number of the node. */
+static uint32_t recorded_as(const struct bisect *bisect, const struct entry *entry)
+{
+    const struct diff_probe_rank *row = &bisect->check->base.rows[entry->rank];
+    for (size_t i = 0; i < row->record_count; i++)
+        if (row->records[i].epoch == entry->node->epoch &&
+            row->records[i].sequence == entry->node->sequence)
+            return row->records[i].record;
+    return 0;
+}
+
+static void culprit_choose(struct bisect *bisect)
+{
+    struct gradcheck_culprit *culprit = &bisect->check->result->culprit;
+    const struct entry *chosen = NULL, *chosen_group = NULL;
+    for (size_t i = 0; i < bisect->count; i++) {
+        const struct entry *group = &bisect->entries[i];
+        if (group->parent != i || !is_defective(bisect, group))
+            continue;
+        const struct entry *member = member_newest(bisect, i);
+        if (!chosen || member->node->sequence > chosen->node->sequence) {
+            chosen = member;
+            chosen_group = group;
+        }
+    }
+    if (!chosen)
+        return;
+    /* Tell the communication rather than the wait that completed it. */
+    const struct entry *told = chosen;
+    for (size_t i = 0; i < bisect->count && strcmp(told->node->name, "Wait") == 0; i++)
+        if (bisect->entries[i].rank == chosen->rank && &bisect->entries[i] != chosen &&
+            group_of(bisect, i) == (size_t)(chosen_group - bisect->entries))
+            told = &bisect->entries[i];
+    *culprit = (struct gradcheck_culprit){.found = true,
+                                          .rank = told->rank,
+                                          .sequence = told->node->sequence,
+                                          .record = recorded_as(bisect, told),
+                                          .site = told->node->site,
+                                          .defect = chosen_group->defect,
+                                          .scale = chosen_group->scale,
+                                          .never_ran = chosen_group->never_ran || !told->node->ran};
+    snprintf(culprit->name, sizeof culprit->name, "%s", told->node->name);
+}
+
+/* ---- the whole ---- */
+
+static bool entries_make(struct bisect *bisect)
+{
+    const struct diff_probe *probe = &bisect->traced;
+    bisect->begin = calloc((size_t)probe->ranks + 1, sizeof *bisect->begin);
+    if (!bisect->begin)
+        return false;
+    for (int r = 0; r < probe->ranks; r++)
+        bisect->begin[r + 1] = bisect->begin[r] + probe->rows[r].node_count;
+    bisect->count = bisect->begin[probe->ranks];
+    bisect->entries = calloc(bisect->count + 1, sizeof *bisect->entries);
+    if (!bisect->entries)
+        return false;
+    for (int r = 0; r < probe->ranks; r++)
+        for (size_t i = 0; i < probe->rows[r].node_count; i++) {
+            size_t at = bisect->begin[r] + i;
+            bisect->entries[at] = (struct entry){.node = &probe->rows[r].nodes[i],
+                                                 .above = &bisect->above.rows[r].nodes[i],
+                                                 .below = &bisect->below.rows[r].nodes[i],
+                                                 .rank = r,
+                                                 .parent = at};
+        }
+    return true;
+}
+
+static void entries_release(struct bisect *bisect)
+{
+    for (size_t i = 0; bisect->entries && i < bisect->count; i++) {
+        struct entry *entry = &bisect->entries[i];
+        for (uint32_t k = 0; entry->bars && k < entry->node->output_count; k++)
+            free(entry->bars[k]);
+        free(entry->bars);
+    }
+    free(bisect->entries);
+    free(bisect->begin);
+}
+
+static void probe_drop(struct diff_probe *probe)
+{
+    if (probe->rows)
+        diff_probe_release(probe);
+}
+
+void gradcheck_bisect(struct gradcheck *check, uint32_t epoch)
+{
+    struct bisect bisect = {.check = check};
+    bisect.step = check->epsilon > 1e-10 ? 0x1p-6 : 0x1p-16;
+    bisect.direction =
+        gradcheck_direction_new(&check->base, epoch, check->options->seed + 4711, -1);
+    if (bisect.direction.pushes && traced_world(&bisect, &bisect.traced, 0) &&
+        traced_world(&bisect, &bisect.above, bisect.step) &&
+        traced_world(&bisect, &bisect.below, -bisect.step) &&
+        same_nodes(&bisect.traced, &bisect.above) && same_nodes(&bisect.traced, &bisect.below) &&
+        entries_make(&bisect) && places_join(&bisect) && bars_collect(&bisect)) {
+        handles_join(&bisect);
+        for (size_t i = 0; i < bisect.count; i++)
+            defect_add(&bisect, &bisect.entries[i]);
+        culprit_choose(&bisect);
+    }
+    entries_release(&bisect);
+    probe_drop(&bisect.traced);
+    probe_drop(&bisect.above);
+    probe_drop(&bisect.below);
+    gradcheck_direction_release(&bisect.direction);
+}
