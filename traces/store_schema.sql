@@ -1,4 +1,4 @@
--- The database of results, version 2. docs/formats.md describes it; traces/store.h is the door.
+-- The database of results, version 2. docs/database.md describes it; traces/store.h is the door.
 -- Conventions: op_id and node_id are unique in the file, those of one run are one range in the order of the trace
 -- (runs.first_op_id, runs.op_count), so a run's operations are found without an index. NULL means "none".
 -- NaN: SQLite turns a NaN into NULL. Columns that may hold one are of type ANY and hold the text 'nan' instead, which also
