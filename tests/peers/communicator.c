@@ -214,9 +214,41 @@ static void graphs(void)
     MPI_Comm_free(&directed);
 }
 
+/* Even ranks on one side, odd ones on the other. */
+static void across(void)
+{
+    MPI_Comm local, inter, merged;
+    int own, far, value, all[16], inter_flag;
+    MPI_Comm_split(MPI_COMM_WORLD, rank % 2, 0, &local);
+    MPI_Intercomm_create(local, 0, MPI_COMM_WORLD, rank % 2 ? 0 : 1, 5, &inter);
+    MPI_Comm_rank(inter, &own);
+    MPI_Comm_remote_size(inter, &far);
+    MPI_Comm_test_inter(inter, &inter_flag);
+    say("across: inter %d, own %d, remote %d", inter_flag, own, far);
+    MPI_Allreduce(&rank, &value, 1, MPI_INT, MPI_SUM, inter);
+    say("the others sum to %d", value);
+    MPI_Allgather(&rank, 1, MPI_INT, all, 1, MPI_INT, inter);
+    say("the others are %s", numbers(all, far));
+    value = rank * 7;
+    int root = rank % 2 ? 0 : own == 0 ? MPI_ROOT : MPI_PROC_NULL;
+    MPI_Bcast(&value, 1, MPI_INT, root, inter);
+    say("bcast from the even: %d", value);
+    if (own == 0) {
+        MPI_Sendrecv(&rank, 1, MPI_INT, 0, 1, &value, 1, MPI_INT, 0, 1, inter, MPI_STATUS_IGNORE);
+        say("the other leader is %d", value);
+    }
+    MPI_Intercomm_merge(inter, rank % 2 == 0, &merged);
+    say_comm("merged, odd first", merged);
+    MPI_Comm_free(&merged);
+    MPI_Comm_free(&inter);
+    MPI_Comm_free(&local);
+}
+
 int main(int argc, char **argv)
 {
     begin(argc, argv);
+    if (size > 1)
+        across();
     splits();
     groups();
     attributes();
