@@ -1,5 +1,5 @@
-/* The store: runs, traces, findings and gradients in one SQLite file. docs/formats.md has the
- * schema, simrun-db(5) the reader's view.
+/* The store: runs, traces, findings and gradients in one SQLite file. traces/store_schema.sql is
+ * the schema, docs/database.md the reader's view.
  *
  * Rules:
  *  1. A run is written in two steps: store_run_begin commits a row without an outcome before the
