@@ -42,10 +42,11 @@ static void random_small_tables(struct trace *trace, uint64_t *state)
         trace_add_site(trace, some_text(state), (int)sample_below(state, 90) - 5, some_text(state));
     for (uint32_t i = 0, n = 1 + sample_below(state, 4); i < n; i++) {
         int32_t members[8];
-        struct trace_comm comm = {.id = i * 3 + 1,
-                                  .size = 1 + sample_below(state, 8),
-                                  .parent = maybe(state, i),
-                                  .adjoint_of = maybe(state, i)};
+        struct trace_comm comm = {
+            .id = i * 3 + 1,
+            .size = 1 + sample_below(state, trace->ranks < 4 ? 2 * trace->ranks : 8),
+            .parent = maybe(state, i),
+            .adjoint_of = maybe(state, i)};
         for (uint32_t k = 0; k < comm.size; k++)
             members[k] = (int32_t)sample_below(state, trace->ranks);
         comm.members = sample_below(state, 4) ? members : NULL;

@@ -92,6 +92,22 @@ static const char *shorten(const struct sites *sites, const char *path)
     return path;
 }
 
+/* Compilers that write no .debug_aranges (clang) leave an address without a way to its unit: then
+ * every unit is asked. */
+static const char *search_units(Dwfl_Module *module, Dwarf_Addr address, int *line)
+{
+    Dwarf_Addr bias;
+    for (Dwarf_Die *unit = dwfl_module_nextcu(module, NULL, &bias); unit;
+         unit = dwfl_module_nextcu(module, unit, &bias)) {
+        if (dwarf_haspc(unit, address - bias) <= 0)
+            continue;
+        Dwarf_Line *found = dwarf_getsrc_die(unit, address - bias);
+        if (found && !dwarf_lineno(found, line))
+            return dwarf_linesrc(found, NULL, NULL);
+    }
+    return NULL;
+}
+
 static uint32_t look_up(struct sites *sites, const struct module *module, uint64_t address)
 {
     const char *file = NULL, *function = NULL;
@@ -102,6 +118,8 @@ static uint32_t look_up(struct sites *sites, const struct module *module, uint64
         Dwfl_Line *found = dwfl_module_getsrc(module->module, own);
         if (found)
             file = dwfl_lineinfo(found, &at, &line, &column, NULL, NULL);
+        else
+            file = search_units(module->module, own, &line);
     }
     return trace_add_site(sites->trace, shorten(sites, file ? file : module->path), file ? line : 0,
                           function);
