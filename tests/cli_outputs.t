@@ -49,7 +49,11 @@ is($runs[0]{exit}, 1, 'and exit status');
 run(qw(--db none -n 2 --json ring));
 my $first = decode_json($out);
 run(qw(--db none -n 2 --json ring));
+my ($worst) = sort { $b->{error} / $b->{tolerance} <=> $a->{error} / $a->{tolerance} }
+    grep { $_->{variable} eq 'x' } @{$first->{gradients}};
 is(decode_json($out)->{trace_hash}, $first->{trace_hash}, 'equal runs have equal hashes');
+run(qw(--db none -n 2 ring));
+like($out, qr/ok x: .*worst: rank $worst->{rank} x\[$worst->{index}\], error/, 'the text names the worst element by error over tolerance');
 
 run(qw(--db none --tap -n), '2,3', 'ring');
 my @names = map { s/^(not )?ok \d+ - //r } grep { /^(not )?ok/ } split /\n/, $out;
