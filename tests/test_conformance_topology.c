@@ -402,9 +402,9 @@ static void disagreement_is_told(int rank, int size)
     int period = rank == 1;
     expect_class(MPI_Cart_create(MPI_COMM_WORLD, 1, &size, &period, 0, &made), MPI_ERR_NOT_SAME);
     /* Rank 0 expects an edge nobody sends along. */
-    expect_class(MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, rank == 0, (int[]){1},
-                                                MPI_UNWEIGHTED, 0, NULL, MPI_UNWEIGHTED,
-                                                MPI_INFO_NULL, 0, &made),
+    int source = 1, weight = 5;
+    expect_class(MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, rank == 0, &source, &weight, 0,
+                                                NULL, &weight, MPI_INFO_NULL, 0, &made),
                  MPI_ERR_TOPOLOGY);
     expect(made == MPI_COMM_NULL, "a communicator was made all the same");
     int sum = 0;
