@@ -101,8 +101,8 @@ static void with(const struct peer *peer)
     tap_ok(trace && nth(trace, 1, OP_ALLREDUCE, 0)->state == STATE_COMPLETE &&
                !trace->rank_info[1].finalized,
            "%s: what a rank did before it died is there: %s", peer->name, failure.text);
-    tap_ok(trace && nth(trace, 0, OP_BARRIER, 0)->state == STATE_BLOCKED,
-           "%s: and the call the others stood in", peer->name);
+    tap_ok(trace && nth(trace, 0, OP_SSEND, 0)->state == STATE_BLOCKED,
+           "%s: and the call another stood in", peer->name);
     trace_free(trace);
     run("rm -rf %s", folder);
 }

@@ -35,8 +35,12 @@ int main(int argc, char **argv)
     MPI_Allreduce(&rank, &sum, 1, MPI_INT, MPI_MAX, half);
     MPI_Comm_free(&half);
     if (argc > 1 && strcmp(argv[1], "crash") == 0) {
-        if (rank == 1)
+        if (rank == 0)
+            MPI_Ssend(&sum, 1, MPI_INT, 1, 99, MPI_COMM_WORLD);
+        if (rank == 1) { /* dies once rank 0 stands in its Ssend */
+            MPI_Probe(0, 99, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
             _exit(3);
+        }
         MPI_Barrier(MPI_COMM_WORLD);
     }
     MPI_Finalize();
