@@ -8,7 +8,7 @@
 
 static const struct suppress_rule rules[] = {
     {"X004", "X001", SUPPRESS_RANK, "a stack overflow ends in a signal; the overflow is the cause"},
-    {"X005", "X001 X002 D001 G*", SUPPRESS_RUN,
+    {"X005", "X001 X002 D001 G* M009", SUPPRESS_RUN,
      "after a freed communicator was used nothing the program does is meaningful"},
     {"X001", "D001 D005 X002 X003 X006 M010 L* G001 G002 G003 G004", SUPPRESS_RUN,
      "peers of a crashed rank wait for it, and what it would have released or received stays open"},

@@ -34,9 +34,7 @@ int sim_call_begin(struct sim_collective_call *call, const struct sim_collective
         return cross(call, handle);
     if (call->comm)
         return MPI_SUCCESS;
-    return sim_error_raise(MPI_COMM_NULL, MPI_ERR_COMM, kind->name, "communicator is %s",
-                           handle == MPI_COMM_NULL ? "MPI_COMM_NULL"
-                                                   : "not a valid handle of this rank");
+    return sim_comm_refuse(handle, kind->name);
 }
 
 int sim_call_fail(const struct sim_collective_call *call, int error, const char *sentence)

@@ -9,6 +9,7 @@
 #include "sim/mailbox.h"
 #include "sim/point.h"
 #include "sim/type_attributes.h"
+#include "traces/recorder.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -188,11 +189,28 @@ struct sim_comm *sim_comm_check(MPI_Comm handle, const char *function, int *erro
         return NULL;
     }
     struct sim_comm *comm = sim_comm_get(rank, handle);
-    *error = comm ? MPI_SUCCESS
-                  : sim_error_raise(MPI_COMM_NULL, MPI_ERR_COMM, function, "communicator is %s",
-                                    handle == MPI_COMM_NULL ? "MPI_COMM_NULL"
-                                                            : "not a valid handle of this rank");
+    *error = comm ? MPI_SUCCESS : sim_comm_refuse(handle, function);
     return comm;
+}
+
+static bool is_freed(const struct sim_rank *rank, MPI_Comm handle)
+{
+    for (const struct sim_comm *comm = rank->world->dead_comms; comm; comm = comm->next)
+        if ((const void *)comm == (const void *)handle && comm->owner == rank)
+            return true;
+    return false;
+}
+
+int sim_comm_refuse(MPI_Comm handle, const char *function)
+{
+    const char *what = "not a valid handle of this rank";
+    if (handle == MPI_COMM_NULL) {
+        what = "MPI_COMM_NULL";
+    } else if (is_freed(sim_self, handle)) {
+        what = "freed";
+        record_note("X005", "a communicator was used after it had been freed");
+    }
+    return sim_error_raise(MPI_COMM_NULL, MPI_ERR_COMM, function, "communicator is %s", what);
 }
 
 int PMPI_Comm_rank(MPI_Comm handle, int *rank)

@@ -82,6 +82,9 @@ static inline struct sim_comm *sim_comm_get(struct sim_rank *rank, MPI_Comm hand
 /* The caller's communicator, or NULL with what the MPI function must return in *error (the error is
  * raised). */
 struct sim_comm *sim_comm_check(MPI_Comm handle, const char *function, int *error);
+/* Raises the error of a handle that is no communicator of the caller's; of one that was, the
+ * finding says so. What the MPI function must return. */
+int sim_comm_refuse(MPI_Comm handle, const char *function);
 /* Deletes all attributes (their callbacks run); the class a callback returned. */
 int sim_comm_attributes_delete(struct sim_comm *comm);
 void sim_topology_release(struct sim_topology *topology);

@@ -65,9 +65,7 @@ int sim_point_send_check(const struct sim_point *point, struct sim_request *requ
         return MPI_ERR_OTHER;
     struct sim_comm *comm = sim_comm_get(rank, point->comm);
     if (!comm)
-        return sim_error_raise(MPI_COMM_NULL, MPI_ERR_COMM, point->function, "communicator is %s",
-                               point->comm == MPI_COMM_NULL ? "MPI_COMM_NULL"
-                                                            : "not a valid handle of this rank");
+        return sim_comm_refuse(point->comm, point->function);
     int error = check_buffer(point, request, comm);
     if (error)
         return error;
@@ -91,9 +89,7 @@ int sim_point_probe_check(const struct sim_point *point, struct sim_comm **resul
         return MPI_ERR_OTHER;
     struct sim_comm *comm = sim_comm_get(rank, point->comm);
     if (!comm)
-        return sim_error_raise(MPI_COMM_NULL, MPI_ERR_COMM, point->function, "communicator is %s",
-                               point->comm == MPI_COMM_NULL ? "MPI_COMM_NULL"
-                                                            : "not a valid handle of this rank");
+        return sim_comm_refuse(point->comm, point->function);
     if ((unsigned)point->peer >= (unsigned)peer_count(comm) && point->peer != MPI_PROC_NULL &&
         point->peer != MPI_ANY_SOURCE)
         return sim_error_raise(point->comm, MPI_ERR_RANK, point->function,
