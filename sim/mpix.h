@@ -54,6 +54,10 @@ void MPIX_Fail(const char *code, const char *text);
 void SIM_Batch_begin(void);
 void SIM_Batch_end(void);
 
+/* Says what the caller's next operation moves, such as the name of a gradient bucket: a collective
+ * in which different names meet is a finding (R002). NULL takes it back. A no-op on a real MPI. */
+void SIM_Tensor_name(const char *name);
+
 #ifdef __cplusplus
 }
 #endif
