@@ -1,6 +1,9 @@
 /* Grids, graphs, distributed graphs, and the collectives among their neighbours. */
 #include "tests/world_harness.h"
 
+/* gcc takes the constant for the address of an array of no elements. */
+static int *volatile unweighted = MPI_UNWEIGHTED;
+
 /* --- grids ------------------------------------------------------------------------------------ */
 
 /* A grid of two dimensions, periodic in the second, of all ranks but what is left over. */
@@ -176,8 +179,8 @@ static void distributed_graphs_are_put_together(int rank, int size)
     }
     expect(seen == 3, "one edge came twice");
     MPI_Comm_free(&graph);
-    expect_ok(MPI_Dist_graph_create(MPI_COMM_WORLD, 1, &source, &degree, destinations,
-                                    MPI_UNWEIGHTED, MPI_INFO_NULL, 0, &graph));
+    expect_ok(MPI_Dist_graph_create(MPI_COMM_WORLD, 1, &source, &degree, destinations, unweighted,
+                                    MPI_INFO_NULL, 0, &graph));
     MPI_Dist_graph_neighbors_count(graph, &in, &out, &weighted);
     expect(in == 2 && out == 2 && !weighted, "%d in, %d out, weighted %d", in, out, weighted);
     MPI_Comm_free(&graph);
@@ -213,9 +216,9 @@ static struct irregular irregular_of(int rank, int size, bool mixed)
             graph.destinations[graph.out++] = to;
         }
     }
-    expect_ok(MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, graph.in, graph.sources,
-                                             MPI_UNWEIGHTED, graph.out, graph.destinations,
-                                             MPI_UNWEIGHTED, MPI_INFO_NULL, 0, &graph.comm));
+    expect_ok(MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, graph.in, graph.sources, unweighted,
+                                             graph.out, graph.destinations, unweighted,
+                                             MPI_INFO_NULL, 0, &graph.comm));
     return graph;
 }
 
@@ -388,8 +391,8 @@ static void wrong_topologies_are_refused(int rank, int size)
                  MPI_ERR_TOPOLOGY);
     expect_class(MPI_Graph_create(MPI_COMM_WORLD, 1, (int[]){1}, (int[]){7}, 0, &made),
                  MPI_ERR_ARG);
-    expect_class(MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, 1, (int[]){size}, MPI_UNWEIGHTED, 0,
-                                                NULL, MPI_UNWEIGHTED, MPI_INFO_NULL, 0, &made),
+    expect_class(MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, 1, (int[]){size}, unweighted, 0,
+                                                NULL, unweighted, MPI_INFO_NULL, 0, &made),
                  MPI_ERR_RANK);
     expect_class(MPI_Comm_rank(MPI_COMM_NULL, &number), MPI_ERR_COMM);
     MPI_Comm_free(&grid);
