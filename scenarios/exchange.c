@@ -1,9 +1,9 @@
 /* about: rank 0 sends, then receives; rank 1 receives, then sends something else; nothing orders the adjoints
  * ranks: 2
  * options: --order data
- * expect: D002
- * variant: joined; arguments: joined; expect: OK
- * variant: program; options: --order program; expect: OK
+ * expect: eager=D002 rendezvous=D002
+ * variant: joined; arguments: joined; expect: eager=OK rendezvous=OK
+ * variant: program; options: --order program; expect: eager=OK rendezvous=OK
  *
  * The adjoint of a send is a receive. Both ranks may begin with theirs, and then neither sends. With the joins each rank
  * goes through its two messages in the reverse of the forward order. */

@@ -3,8 +3,8 @@
  * options: --order data
  * arguments: naive
  * expect: G001 G002
- * variant: joined; arguments: joined; expect: OK
- * variant: minus-one; arguments: minus-one; expect: D002
+ * variant: joined; arguments: joined; expect: eager=OK rendezvous=OK
+ * variant: minus-one; arguments: minus-one; expect: eager=D002 rendezvous=D002
  * variant: program; arguments: naive; options: --order program; expect: OK
  *
  * The received value does not depend on anything that needs a gradient, so its adjoint, the message that carries the

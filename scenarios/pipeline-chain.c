@@ -1,8 +1,8 @@
 /* about: a pipeline in which every message depends on the one before
  * ranks: 2,4,7
  * options: --order data
- * expect: OK
- * variant: program; options: --order program; expect: OK
+ * expect: eager=OK rendezvous=OK batch=OK
+ * variant: program; options: --order program; expect: eager=OK rendezvous=OK batch=OK
  *
  * The data edges alone order the backward pass: each rank receives a cotangent and only then can it send one. */
 #include <diff.h>

@@ -1,9 +1,9 @@
 /* about: Isend, Irecv and two Waits around a ring, their adjoints ordered by data edges only
  * ranks: 3,4
  * options: --order data
- * expect: D002
- * variant: joined; arguments: joined; expect: OK
- * variant: program; options: --order program; expect: OK
+ * expect: eager=D002 rendezvous=D002
+ * variant: joined; arguments: joined; expect: eager=OK rendezvous=OK
+ * variant: program; options: --order program; expect: eager=OK rendezvous=OK
  *
  * The adjoint of each Wait starts a message and the adjoint of each start waits for it. A rank that waits for its
  * cotangent before it has started the one it owes hangs as soon as all ranks do it. The joins start both messages before

@@ -1,6 +1,6 @@
 /* about: exchanges with both neighbors completed by one Waitall
  * ranks: 3,4
- * expect: OK
+ * expect: eager=OK rendezvous=OK batch=OK
  *
  * The adjoint of the Waitall starts all messages back before the adjoint of the first start waits for one. */
 #include <diff.h>
