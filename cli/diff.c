@@ -7,6 +7,7 @@
 #include "cli/stored.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 static bool has(const struct findings *findings, const char *fingerprint)
@@ -24,15 +25,13 @@ static size_t print_findings(const struct present *present, const char *word,
     size_t count = 0;
     for (size_t i = 0; i < these->verdict.findings.count; i++) {
         const struct finding *finding = &these->verdict.findings.items[i];
-        char where[300], line[900];
+        char line[900];
         if (has(&others->verdict.findings, finding->fingerprint) != common)
             continue;
         snprintf(line, sizeof line, "%-5s %s %s", word, finding->code, finding->title);
-        present_wrapped(present, 0, line);
-        if (finding->site != TRACE_NO) {
-            trace_site_text(these->verdict.result.trace, finding->site, where, sizeof where);
-            printf("      at %s\n", where);
-        }
+        char *shown = present_short(line);
+        present_wrapped(present, 0, shown);
+        free(shown);
         count++;
     }
     return count;

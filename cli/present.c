@@ -1,6 +1,7 @@
 /* The result as a person reads it: see present.h. */
 #include "cli/present.h"
 
+#include "cli/catalogue.h"
 #include "cli/results.h"
 
 #include <math.h>
@@ -169,7 +170,7 @@ void present_verdict(const struct present *present, const struct result *result,
     if (findings->count)
         append(text, sizeof text, ", %zu finding%s", findings->count,
                findings->count == 1 ? "" : "s");
-    else
+    else if (!run->trace || !run->trace->gradient_count)
         append(text, sizeof text, ", no findings");
     if (result_seconds(result) > 0)
         append(text, sizeof text, " (%.1f ms)", result_seconds(result) * 1e3);
@@ -254,6 +255,33 @@ void present_gradients(const struct present *present, const struct trace *trace,
     }
 }
 
+/* Takes every occurrence of a prefix out of a text, in place. */
+static void take_out(char *text, const char *prefix)
+{
+    size_t length = strlen(prefix);
+    for (char *at = text; length > 1 && (at = strstr(at, prefix));)
+        memmove(at, at + length, strlen(at + length) + 1);
+}
+
+char *present_short(const char *text)
+{
+    char prefix[4200];
+    char *copy = strdup(text ? text : "");
+    if (!copy)
+        abort();
+    if (getcwd(prefix, sizeof prefix - 2)) {
+        strcat(prefix, "/");
+        take_out(copy, prefix);
+    }
+    const char *folder = catalogue_folder();
+    const char *slash = folder ? strrchr(folder, '/') : NULL;
+    if (slash) {
+        snprintf(prefix, sizeof prefix, "%.*s", (int)(slash - folder + 1), folder);
+        take_out(copy, prefix);
+    }
+    return copy;
+}
+
 static void print_place(const struct present *present, const struct trace *trace,
                         const struct finding_op *place, const char *label)
 {
@@ -273,8 +301,10 @@ static void print_place(const struct present *present, const struct trace *trace
     char text[512];
     snprintf(text, sizeof text, "rank %u: %s  %s%s%s%s", rank, what, where,
              *place->role ? " (" : "", place->role, *place->role ? ")" : "");
+    char *shown = present_short(text);
     fprintf(present->out, "  %-7s ", label);
-    present_hanging(present, 10, 12, text);
+    present_hanging(present, 10, 12, shown);
+    free(shown);
 }
 
 /* "  cause   text", wrapped; every further line under the first one's text. */
@@ -282,10 +312,13 @@ static void print_labelled(const struct present *present, const char *label, con
 {
     if (!text || !*text)
         return;
+    char *shown = present_short(text);
+    text = shown;
     fprintf(present->out, "  %-7s ", label);
     size_t length = strcspn(text, "\n");
     wrap_paragraph(present, 10, 10, text, length);
     present_wrapped(present, 10, text + length);
+    free(shown);
 }
 
 /* A command, on one line however long it is: to be copied. */
@@ -306,7 +339,9 @@ void present_finding(const struct present *present, const struct trace *trace,
              finding->title ? finding->title : "", finding->allowed ? " (allowed)" : "");
     fprintf(present->out, "%s%s%s", paint(present, severity_color(finding->severity)),
             finding->code, paint(present, PLAIN));
-    present_hanging(present, (int)strlen(finding->code), 5, title);
+    char *shown = present_short(title);
+    present_hanging(present, (int)strlen(finding->code), 5, shown);
+    free(shown);
     for (size_t i = 0; trace && i < finding->op_count && i < PLACES_SHOWN; i++)
         print_place(present, trace, &finding->ops[i], i ? "" : "where");
     if (finding->op_count > PLACES_SHOWN)

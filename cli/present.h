@@ -27,6 +27,9 @@ void present_finding(const struct present *present, const struct trace *trace,
                      const struct finding *finding);
 /* Prints text wrapped to the width, every line indented. */
 void present_wrapped(const struct present *present, int indent, const char *text);
+/* A copy of the text in which files are named relative to this folder, and those of the catalogue
+ * begin with "scenarios/". free() it. */
+char *present_short(const char *text);
 /* A word in the colour of success or failure. */
 void present_word(const struct present *present, const char *word, bool good);
 

@@ -43,9 +43,15 @@ static int replay_witness(const struct show_options *options, const struct store
         return command_fail("replay", failure);
     enum witness_outcome outcome = check_witness_replay(trace, &witness, &text);
     present_init(&present, stdout, NULL);
-    printf("%s %s\nwitness of finding %d, %s model: %s\n", finding->code, finding->title, index + 1,
-           check_model_name(witness.model), outcomes[outcome]);
-    present_wrapped(&present, 2, text ? text : "");
+    char line[700];
+    snprintf(line, sizeof line, "%s %s\nwitness of finding %d, %s model: %s", finding->code,
+             finding->title, index + 1, check_model_name(witness.model), outcomes[outcome]);
+    char *head = present_short(line);
+    present_wrapped(&present, 0, head);
+    free(head);
+    char *shown = present_short(text);
+    present_wrapped(&present, 2, shown);
+    free(shown);
     if (options->verbose)
         printf("\n%s", finding->witness);
     free(text);

@@ -15,7 +15,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* "D001" or "D001:file.c:41" names this finding. */
+/* "D001" or "D001:file.c:41" names this finding; folders before the file may be left out. */
 static bool allows(const char *rule, const struct finding *finding, const struct trace *trace)
 {
     size_t length = strlen(finding->code);
@@ -23,9 +23,13 @@ static bool allows(const char *rule, const struct finding *finding, const struct
         return false;
     if (!rule[length])
         return true;
-    char where[256];
-    return rule[length] == ':' &&
-           !strcmp(rule + length + 1, trace_site_text(trace, finding->site, where, sizeof where));
+    char where[512];
+    trace_site_text(trace, finding->site, where, sizeof where);
+    const char *site = rule + length + 1;
+    size_t have = strlen(where), wanted = strlen(site);
+    if (rule[length] != ':' || !wanted || wanted > have || strcmp(where + have - wanted, site))
+        return false;
+    return wanted == have || where[have - wanted - 1] == '/';
 }
 
 static void mark_allowed(struct findings *findings, const struct run_options *options,

@@ -5,6 +5,7 @@
 #include "cli/stored.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 struct show {
@@ -92,10 +93,11 @@ static void show_ops(const struct show *show)
         char text[160], where[300];
         if (!wanted(show, op->rank) || !within(show, count++))
             continue;
+        char *place = present_short(trace_site_text(trace, op->site, where, sizeof where));
         printf("%4u %5u %-9s %-8s %s  %s\n", op->rank, op->seq, op_states[op->state],
                op->pass ? "backward" : "forward",
-               trace_op_text(trace, (uint32_t)i, text, sizeof text),
-               trace_site_text(trace, op->site, where, sizeof where));
+               trace_op_text(trace, (uint32_t)i, text, sizeof text), place);
+        free(place);
     }
     left_out(show, count);
 }
@@ -157,7 +159,9 @@ static void show_run(const struct show *show)
         char line[600];
         snprintf(line, sizeof line, "%zu. %s %s%s", i + 1, finding->code, finding->title,
                  finding->allowed ? " (allowed)" : "");
-        present_wrapped(&show->present, 2, line);
+        char *shown = present_short(line);
+        present_wrapped(&show->present, 2, shown);
+        free(shown);
     }
     puts("more: simrun show findings | gradients | ops | ranks | metrics");
 }

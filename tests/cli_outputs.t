@@ -26,13 +26,15 @@ sub narrow { # longer lines only where they are commands to be copied or places 
 }
 
 is(run(qw(--db none -n 4 ring)), 0, 'ring passes');
-like($out, qr/^PASS ring, 4 ranks: finished, (\d+) of \1 gradients right, no findings/m, 'in one line');
+like($out, qr/^PASS ring, 4 ranks: finished, (\d+) of \1 gradients right \([0-9.]+ ms\)$/m, 'in one line');
 like($out, qr/ok x: .*worst: rank \d+ x\[\d\], error \S+,? tolerance/s, 'with the worst element of each input');
 is(narrow($out), '', 'within 80 columns');
 unlike($out, qr/\033/, 'without colours in a pipe');
 run(qw(--db none -n 4 --color always ring));
 like($out, qr/\033\[1;32mPASS/, 'with colours when asked for');
 
+run(qw(--db none -n 4 two-comms));
+like($out, qr{^  where   rank \d: Allreduce .*\n? +scenarios/two-comms\.c:\d+}m, 'places of the catalogue are short');
 is(run(qw(--db none -n 4 --mutant identity ring)), 1, 'a wrong adjoint fails');
 like($out, qr/WRONG x: 0 of/, 'the verdict per input says so');
 like($out, qr/computed \S+, measured\s+\S+\s+\(central\s+differences;\s+tolerance:/, 'with both values and how the tolerance came about');
@@ -93,6 +95,11 @@ is(scalar(() = slurp('summary') =~ /^\| head-to-head \|/mg), 3, 'a row per run i
 run(qw(--db none -n 2 --github ring));
 is(scalar(() = slurp('summary') =~ /^### simrun/mg), 2, 'the summary is appended to');
 
+is(run(qw(--db none -n 2 --allow D001:head-to-head.c:13 head-to-head)), 0, 'a finding is allowed at one place');
+like($out, qr/\(allowed\)/, 'and still told');
+is(run(qw(--db none -n 2 --allow D001:head.c:13 head-to-head)), 1, 'not at another');
+is(run(qw(--db none -n 4 wildcard-recompute)), 0, 'a warning does not fail');
+is(run(qw(--db none -n 4 --fail-on warning wildcard-recompute)), 1, 'unless asked for');
 is(run(qw(--db none -n 2 --fail-on note two-comms)), 1, 'two orders of two communicators');
 is(run('help'), 0, 'help');
 is(narrow($out), '', 'within 80 columns');

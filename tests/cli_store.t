@@ -65,7 +65,7 @@ is(run(qw(report 1 2 -o r.html)), 0, 'report');
 like(slurp('r.html'), qr/head-to-head/, 'writes a page');
 
 is(run(qw(diff 1 4)), 1, 'diff: new findings end with 1');
-like($out, qr/^new\s+G001 .*findings: [12] new, 0 fixed/ms, 'and are listed');
+like($out, qr/^new\s+G001 .*findings: [1-9] new, 0 fixed/ms, 'and are listed');
 is(run(qw(diff 4 1)), 0, 'the other way round they are fixed');
 is(run(qw(diff 1 1)), 0, 'a run and itself');
 like($out, qr/^traces: the same$/m, 'are the same');
