@@ -358,6 +358,7 @@ static const struct {
     {HEAD "{\"op\":\"Send\",\"rank\":0,\"pass\":0,\"deps\":[]}",
      "t:2:1: operations of pass 0 are in program order: no deps"},
     {HEAD "{\"comm\":1,\"members\":[0,2]}", "t:2:24: a number from 0 to 1 expected"},
+    {HEAD "{\"comm\":1,\"size\":5}", "t:2:1: more members than there are ranks"},
     {HEAD "{\"comm\":1}\n{\"comm\":1}", "t:3:1: communicator 1 twice"},
     {HEAD "{\"node\":1,\"rank\":0}\n{\"node\":1,\"rank\":0}", "t:3:1: node 1 of rank 0 twice"},
     {HEAD "{\"pass\":0,\"rank\":0}", "t:2:9: passes count from 1"},

@@ -743,6 +743,8 @@ static bool read_comm(struct jsonl_reader *reader)
         .parent = TRACE_NO, .adjoint_of = TRACE_NO, .size = reader->trace->ranks};
     uint32_t index = (uint32_t)reader->trace->comm_count;
     bool done = read_u32(&reader->json, &comm.id) && read_comm_keys(reader, &comm);
+    if (done && comm.size > 2 * (uint64_t)reader->trace->ranks) /* local and remote */
+        done = format_refuse(reader->input, reader->line, "more members than there are ranks");
     done = done && line_note(reader, &reader->comm_lines, index) &&
            (trace_add_comm(reader->trace, &comm) != TRACE_NO || format_no_memory(reader->input)) &&
            format_index_add(reader->input, &reader->comm_ids, comm.id, index);

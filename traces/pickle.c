@@ -207,7 +207,7 @@ static bool gather(struct pickle *pickle, size_t begin, enum value_type type)
 
 static bool gather_marked(struct pickle *pickle, enum value_type type)
 {
-    size_t begin;
+    size_t begin = 0;
     return unmark(pickle, &begin) && gather(pickle, begin, type);
 }
 
@@ -235,13 +235,13 @@ static bool tuple(struct pickle *pickle, size_t count)
 
 static bool tuple_marked(struct pickle *pickle)
 {
-    size_t begin;
+    size_t begin = 0;
     return unmark(pickle, &begin) && tuple(pickle, pickle->depth - begin);
 }
 
 static bool pop_mark(struct pickle *pickle)
 {
-    size_t begin;
+    size_t begin = 0;
     if (!unmark(pickle, &begin))
         return false;
     pickle->depth = begin;

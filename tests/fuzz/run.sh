@@ -9,12 +9,14 @@ if ! printf 'int LLVMFuzzerTestOneInput(const char *d, unsigned long n);\nint LL
     echo "fuzz: skipped, $cc has no libFuzzer (Debian: clang and libclang-rt-dev)"
     exit 0
 fi
-sources="$(ls traces/format*.c traces/json*.c traces/pickle.c traces/trace*.c traces/kinds.c traces/failure.c traces/finding*.c)"
+sources="$(ls traces/format*.c traces/json*.c traces/pickle.c traces/trace*.c traces/kinds.c traces/failure.c traces/finding*.c \
+    traces/recording_*.c traces/handle_map.c traces/sites.c traces/buffers.c)"
+libraries=$(pkg-config --libs libdw libelf)
 for target in tests/fuzz/fuzz_*.c; do
     name=$(basename "$target" .c)
     # shellcheck disable=SC2086
-    "$cc" -std=c17 -D_GNU_SOURCE -O1 -g -I. -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined \
-        -o "$out/$name" "$target" $sources -lm
+    "$cc" -std=c17 -D_GNU_SOURCE -O1 -g -I. -Isim -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined \
+        -o "$out/$name" "$target" $sources $libraries -lm
     mkdir -p "$out/$name.corpus"
     echo "fuzz: $name for $seconds s"
     if ! "$out/$name" -max_total_time="$seconds" -timeout=20 -rss_limit_mb=4096 -max_len=8192 -print_final_stats=0 \
