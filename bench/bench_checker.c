@@ -99,7 +99,7 @@ static uint32_t add_node(struct trace *trace, uint32_t rank, uint32_t *id, enum 
 
 /* One layer: both receives are started, in any order; then both sends, in any order; then the
  * waits, in any order, and all before the reduction. Safe, and with unordered pairs everywhere. */
-static struct trace *partially_ordered(size_t nodes, uint32_t ranks)
+static struct trace *partially_ordered(size_t nodes, uint32_t ranks, bool racy)
 {
     struct trace *trace = new_trace(ranks);
     size_t layers = nodes / ranks / 7;
@@ -141,11 +141,13 @@ static struct trace *partially_ordered(size_t nodes, uint32_t ranks)
                 uint32_t wait = trace_add_op(trace, &op);
                 trace_add_wait(trace, wait, starts[i], true);
                 for (int j = 0; j < 2; j++)
-                    trace_add_edge(trace, sends[j], waits[i], EDGE_ORDER);
+                    trace_add_edge(trace, racy ? receives[j] : sends[j], waits[i], EDGE_ORDER);
             }
             reduction = add_node(trace, rank, &id, OP_ALLREDUCE);
-            for (int i = 0; i < 2; i++)
+            for (int i = 0; i < 2; i++) {
                 trace_add_edge(trace, waits[i], reduction, EDGE_DATA);
+                trace_add_edge(trace, sends[i], reduction, EDGE_ORDER);
+            }
             reduce.pass = 1;
             reduce.node = reduction;
             reduce.reduce_op = 3;
@@ -197,6 +199,9 @@ int main(int argc, char **argv)
             measure("totally ordered", totally_ordered(ops / step, ranks));
     for (size_t step = 100; step > 0; step /= 10)
         if (nodes / step >= dag_ranks * 7)
-            measure("partially ordered", partially_ordered(nodes / step, dag_ranks));
+            measure("partially ordered", partially_ordered(nodes / step, dag_ranks, false));
+    for (size_t step = 100; step > 0; step /= 10)
+        if (nodes / step >= dag_ranks * 7)
+            measure("and unsafe", partially_ordered(nodes / step, dag_ranks, true));
     return 0;
 }

@@ -10,7 +10,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SWEEPS_MAX = 256, DROP_TRIES_MAX = 128, EXACT_CANDIDATES_MAX = 14, EXACT_OPS_MAX = 400 };
+enum {
+    SWEEPS_MAX = 256,
+    DROP_TRIES_MAX = 128,
+    EXACT_CANDIDATES_MAX = 14,
+    EXACT_OPS_MAX = 400,
+    SWEPT_OPS_MAX = 4000000,
+    ALIKE_PAIRS_MAX = 20000000
+};
 
 /* ---- the reference order ---- */
 
@@ -121,6 +128,32 @@ static bool is_unordered(const struct check_reach *reach, uint32_t a, uint32_t b
     return !check_reach_before(reach, a, b) && !check_reach_before(reach, b, a);
 }
 
+/* In a large pass the same two places meet over and over: all their unordered pairs of the
+ * component are ordered alike. */
+static void order_alike(struct mender *mender, const struct cycle_search *search, uint32_t stands,
+                        uint32_t held)
+{
+    const struct check_components *components = search->components;
+    const struct trace_op *ops = mender->context->trace->ops;
+    uint32_t component = components->standing[stands];
+    const uint32_t *posted = components->posted_ops + components->posted_begin[component];
+    const uint32_t *end = components->posted_ops + components->posted_begin[component + 1];
+    uint64_t budget = ALIKE_PAIRS_MAX;
+    for (uint32_t i = components->standing_begin[component];
+         i < components->standing_begin[component + 1]; i++) {
+        uint32_t one = components->standing_ops[i];
+        if (ops[one].site != ops[stands].site || ops[one].kind != ops[stands].kind)
+            continue;
+        while (posted < end && ops[*posted].rank < ops[one].rank)
+            posted++;
+        for (const uint32_t *other = posted;
+             other < end && ops[*other].rank == ops[one].rank && budget; other++, budget--)
+            if (ops[*other].site == ops[held].site && ops[*other].kind == ops[held].kind &&
+                is_unordered(&mender->reach, one, *other))
+                add_edge(mender, *other, one);
+    }
+}
+
 /* One pair of the cycle is enough; where only one is turned, its rank needs an edge in any repair
  * towards the reference. */
 static bool mend_cycle(struct mender *mender, const struct cycle_search *search,
@@ -141,6 +174,8 @@ static bool mend_cycle(struct mender *mender, const struct cycle_search *search,
     if (turned == 1)
         mender->alone[mender->context->trace->ops[step->stands].rank] = true;
     add_edge(mender, step->held, step->stands);
+    if (mender->context->trace->op_count > EXACT_OPS_MAX)
+        order_alike(mender, search, step->stands, step->held);
     return true;
 }
 
@@ -349,7 +384,8 @@ void check_repair_find(struct check_repair *repair, const struct check_context *
     bool failed = false, unsafe = true;
     *repair = (struct check_repair){0};
     if (mender_init(&mender, context, repair)) {
-        for (unsigned i = 0; i < SWEEPS_MAX && unsafe && !failed; i++)
+        size_t sweeps = SWEPT_OPS_MAX / (context->trace->op_count + 1) + 4;
+        for (size_t i = 0; i < SWEEPS_MAX && i < sweeps && unsafe && !failed; i++)
             unsafe = sweep(&mender, true, &failed);
         repair->repairs = !unsafe && !failed;
         for (uint32_t rank = 0; rank < context->trace->ranks; rank++)
