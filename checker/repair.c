@@ -421,45 +421,62 @@ static const char *forward_name(const struct trace *trace, uint32_t op)
     return op_kind_name(forward == TRACE_NO ? trace->ops[op].kind : trace->nodes[forward].kind);
 }
 
-static bool same_join(const struct trace *trace, const struct repair_edge *a,
-                      const struct repair_edge *b)
+/* A join as the programmer sees it: two places; all ranks and layers that need it are one. */
+struct join {
+    uint32_t at, on;
+    const struct repair_edge *edge;
+};
+
+static int by_place(const void *a, const void *b)
 {
-    return forward_site(trace, a->before) == forward_site(trace, b->before) &&
-           forward_site(trace, a->after) == forward_site(trace, b->after);
+    const struct join *x = a, *y = b;
+    if (x->at != y->at)
+        return x->at < y->at ? -1 : 1;
+    if (x->on != y->on)
+        return x->on < y->on ? -1 : 1;
+    return x->edge < y->edge ? -1 : x->edge > y->edge;
+}
+
+static void write_join(FILE *out, const struct trace *trace, const struct join *join, size_t same)
+{
+    char at[PLACE_TEXT], on[PLACE_TEXT];
+    const struct repair_edge *edge = join->edge;
+    fprintf(out, "at %s: diff_join the input of %s with the result of %s at %s (rank %u",
+            trace_site_text(trace, join->at, at, sizeof at), forward_name(trace, edge->before),
+            forward_name(trace, edge->after), trace_site_text(trace, join->on, on, sizeof on),
+            trace->ops[edge->before].rank);
+    if (same > 1)
+        fprintf(out, " and %zu more", same - 1);
+    fputs(")\n", out);
 }
 
 /* The backward pass runs `before` first if its forward operation depends on that of `after`. */
 char *check_repair_text(const struct check_repair *repair, const struct trace *trace)
 {
-    char *text =
-        check_text("%zu order edge%s%s:\n", repair->count, repair->count == 1 ? "" : "s",
-                   repair->count == repair->lower_bound ? " (the fewest towards this order)" : "");
-    for (size_t i = 0; i < repair->count; i++) {
-        const struct repair_edge *edge = &repair->edges[i];
-        unsigned same = 0;
-        bool first = true;
-        for (size_t j = 0; j < repair->count; j++) {
-            bool equal = same_join(trace, edge, &repair->edges[j]);
-            first = first && !(equal && j < i);
-            same += equal;
-        }
-        if (!first)
-            continue;
-        char at[PLACE_TEXT], on[PLACE_TEXT];
-        trace_site_text(trace, forward_site(trace, edge->before), at, sizeof at);
-        trace_site_text(trace, forward_site(trace, edge->after), on, sizeof on);
-        char *more = check_text(
-            "%sat %s: diff_join the input of %s with the result of %s at %s (rank %u%s)\n", text,
-            at, forward_name(trace, edge->before), forward_name(trace, edge->after), on,
-            trace->ops[edge->before].rank, same > 1 ? " and others" : "");
-        free(text);
-        text = more;
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+    if (!out)
+        return check_text("%zu order edges\n", repair->count);
+    bool fewest = repair->count == repair->lower_bound;
+    fprintf(out, "%zu order edge%s%s:\n", repair->count, repair->count == 1 ? "" : "s",
+            fewest ? " (the fewest towards this order)" : "");
+    struct join *joins = check_new(repair->count, sizeof *joins);
+    for (size_t i = 0; i < repair->count; i++)
+        joins[i] = (struct join){.at = forward_site(trace, repair->edges[i].before),
+                                 .on = forward_site(trace, repair->edges[i].after),
+                                 .edge = &repair->edges[i]};
+    if (repair->count)
+        qsort(joins, repair->count, sizeof *joins, by_place);
+    for (size_t i = 0, end; i < repair->count; i = end) {
+        for (end = i;
+             end < repair->count && joins[end].at == joins[i].at && joins[end].on == joins[i].on;)
+            end++;
+        write_join(out, trace, &joins[i], end - i);
     }
-    if (repair->count != repair->lower_bound) {
-        char *more =
-            check_text("%sat least %zu are needed towards this order\n", text, repair->lower_bound);
-        free(text);
-        text = more;
-    }
+    if (!fewest)
+        fprintf(out, "at least %zu are needed towards this order\n", repair->lower_bound);
+    free(joins);
+    fclose(out);
     return text;
 }
