@@ -317,6 +317,23 @@ static bool utf8(struct json *json, size_t *used)
     return text_put_point(json, used, point);
 }
 
+/* The run of characters that stand for themselves. */
+static bool plain(struct json *json, size_t *used)
+{
+    const unsigned char *data = json->input->data;
+    size_t begin = json->offset, end = begin;
+    while (end < json->end && data[end] >= ' ' && data[end] < 0x80 && data[end] != '"' &&
+           data[end] != '\\')
+        end++;
+    while (json->text_room < *used + (end - begin))
+        if (!format_grow(json->input, &json->text, json->text_room, &json->text_room, 1))
+            return false;
+    memcpy(json->text + *used, data + begin, end - begin);
+    *used += end - begin;
+    json->offset = end;
+    return true;
+}
+
 bool json_text(struct json *json, const char **text, size_t *length)
 {
     size_t used = 0;
@@ -334,8 +351,7 @@ bool json_text(struct json *json, const char **text, size_t *length)
         } else if (c >= 0x80) {
             done = utf8(json, &used);
         } else {
-            json->offset++;
-            done = text_put(json, &used, (unsigned)c);
+            done = plain(json, &used);
         }
         if (!done)
             return false;
