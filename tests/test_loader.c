@@ -352,8 +352,8 @@ static void hook_thread_end(struct sim_libc_state *parent)
 
 static void test_team(const char *compiler)
 {
-    static const struct sim_libc_hooks hooks = {hook_current, hook_exit, hook_yield,
-                                                hook_thread_begin, hook_thread_end};
+    static const struct sim_libc_hooks hooks = {hook_current,      hook_exit,       hook_yield,
+                                                hook_thread_begin, hook_thread_end, NULL};
     char command[256];
     snprintf(command, sizeof command,
              "%s -O2 -shared -fPIC -fopenmp -o %s/%s-team.so tests/programs/team.c 2>/dev/null",
@@ -429,8 +429,8 @@ static void *own_body(void *argument)
 
 static void test_fixed(const char *name, const char *flags)
 {
-    static const struct sim_libc_hooks hooks = {own_current, hook_exit, hook_yield, own_begin,
-                                                own_end};
+    static const struct sim_libc_hooks hooks = {own_current, hook_exit, hook_yield,
+                                                own_begin,   own_end,   NULL};
     struct sim_program_options options = {
         .kind = SIM_LOADER_CLONE, .images = 4, .own_threads = true};
     pthread_barrier_t barrier;
