@@ -85,6 +85,7 @@ static int run_again(int argc, char **argv, const struct show_options *show,
     results_begin(&results, &options, 1);
     results.store = store;
     results.parent = stored->result.run;
+    results.keep_traces = true;
     if (results_run(&results, &job) && results.items[0].verdict.result.trace)
         *hash = trace_hash(results.items[0].verdict.result.trace);
     return results_end(&results);

@@ -108,6 +108,8 @@ void results_begin(struct results *results, const struct run_options *options, i
     *results = (struct results){.options = options,
                                 .expected = expected,
                                 .several_models = options->all_models,
+                                .keep_traces = options->html || options->dot || options->chrome ||
+                                               options->junit || options->github,
                                 .status = EXIT_PASSED};
     if (options->tap)
         tap_begin(stdout, expected);
@@ -202,6 +204,10 @@ void results_tell(struct results *results, struct result *result)
     else
         tell_text(results, result);
     fflush(stdout);
+    if (results->keep_traces)
+        return;
+    verdict_release(&result->verdict);
+    findings_init(&result->verdict.findings);
 }
 
 void results_fail(struct results *results, const struct job *job, const struct failure *failure)

@@ -36,6 +36,7 @@ struct results {
     bool several_models;
     struct store *store; /* where runs are kept, NULL: nowhere; closed at the end */
     int64_t parent;      /* the run that is repeated, 0: none */
+    bool keep_traces;    /* for what is written at the end, or for the caller */
     int status;
 };
 
