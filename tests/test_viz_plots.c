@@ -56,6 +56,30 @@ static void test_bubble(bool alternate, unsigned stages, int microbatches)
     trace_free(trace);
 }
 
+/* Cells of a schedule file: computations whose place names them, two of them in one cell. */
+static void test_cells(void)
+{
+    struct trace *trace = trace_new(1);
+    sample_head(trace, "overlap.csv");
+    uint32_t first = trace_add_site(trace, "overlap.csv", 1, "column 1: 0F0");
+    uint32_t second = trace_add_site(trace, "overlap.csv", 1, "column 2: (0F1;0B0)OVERLAP_F_B");
+    uint32_t third = trace_add_site(trace, "overlap.csv", 1, "column 3: 0UNSHARD");
+    uint32_t cells[] = {first, second, second, third};
+    for (size_t i = 0; i < 4; i++)
+        sample_op(trace, 0, TRACE_NO, OP_COMPUTE, TRACE_NONE, TRACE_NONE, STATE_COMPLETE, cells[i]);
+    trace_finish(trace, NULL);
+    struct viz_block *blocks;
+    size_t count;
+    viz_schedule_blocks(trace, &blocks, &count, NULL);
+    tap_is_int(count, 3,
+               "a cell of two actions has two blocks, one that computes nothing has none");
+    tap_ok(count == 3 && blocks[1].action == 'F' && blocks[1].microbatch == 1 &&
+               blocks[2].action == 'B' && blocks[2].microbatch == 0 && blocks[2].start == 2,
+           "they follow each other in the order of the cell");
+    free(blocks);
+    trace_free(trace);
+}
+
 static void test_plots(void)
 {
     char *svg = NULL;
@@ -120,11 +144,12 @@ static void test_plots(void)
 
 int main(void)
 {
-    tap_plan(22);
+    tap_plan(24);
     test_names();
     test_bubble(false, 4, 8);
     test_bubble(true, 4, 8);
     test_bubble(true, 2, 3);
+    test_cells();
     test_plots();
     return tap_done();
 }

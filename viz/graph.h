@@ -10,6 +10,7 @@
 #include "traces/trace.h"
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdio.h>
 
 enum viz_view {
@@ -21,8 +22,9 @@ enum viz_view {
 
 struct viz_options {
     enum viz_view view;
-    int finding;        /* index of the one finding to draw, -1: all */
-    bool all;           /* up to 20,000 marks instead of the neighbourhood of the findings */
+    int finding;  /* index of the one finding to draw, -1: all */
+    size_t limit; /* marks drawn whole, 0: 400; of more, a third of as many, around the findings */
+    bool all;     /* up to 20,000 marks instead of the neighbourhood of the findings */
     const char *name;   /* for the title; NULL: the trace's program */
     const char *run;    /* "run 17", for the title; NULL: none */
     const char *prefix; /* of every id, so that several pictures live in one page; NULL: "g" */

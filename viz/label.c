@@ -171,6 +171,15 @@ static const char *name_of_leaf(struct scene *scene, uint32_t rank)
     return cut(scene, scene_text(scene, count > 1 ? "dL/d(%s)" : "dL/d%s", text));
 }
 
+/* A computation of an imported schedule: "0F3", from its place "column 3: 0F3". */
+static const char *name_of_cell(struct scene *scene, const struct trace_op *op)
+{
+    const struct trace *trace = scene->trace;
+    const char *place = op->site < trace->site_count ? trace->sites[op->site].function : NULL;
+    const char *cell = place && strncmp(place, "column ", 7) == 0 ? strstr(place, ": ") : NULL;
+    return cell ? cut(scene, cell + 2) : op_kind_name(op->kind);
+}
+
 static const char *name_of(struct scene *scene, const struct mark *mark)
 {
     const struct trace *trace = scene->trace;
@@ -183,6 +192,8 @@ static const char *name_of(struct scene *scene, const struct mark *mark)
         default:
             return "finished";
         }
+    if (mark->node == TRACE_NO && mark->op != TRACE_NO && trace->ops[mark->op].kind == OP_COMPUTE)
+        return name_of_cell(scene, &trace->ops[mark->op]);
     if (mark->node == TRACE_NO)
         return mark->shape == MARK_LEAF ? name_of_leaf(scene, mark->rank)
                                         : op_kind_name(trace->ops[mark->op].kind);

@@ -24,10 +24,14 @@ static bool collapsible(const struct mark *mark)
            !mark->badge;
 }
 
-static uint32_t name_of(const struct scene *scene, uint32_t mark)
+/* What tells equal marks from others: the name of their node, or the place of their operation. */
+static uint64_t name_of(const struct scene *scene, uint32_t mark)
 {
-    uint32_t node = scene->marks[mark].node;
-    return node == TRACE_NO ? TRACE_NO : scene->trace->nodes[node].name;
+    const struct mark *row = &scene->marks[mark];
+    if (row->node != TRACE_NO)
+        return scene->trace->nodes[row->node].name;
+    return row->op != TRACE_NO ? (uint64_t)1 << 32 | scene->trace->ops[row->op].site
+                               : (uint64_t)2 << 32;
 }
 
 static void collapse_chain(struct scene *scene, struct chains *chains, uint32_t head)
@@ -271,12 +275,14 @@ static void drop_ends(struct scene *scene)
 
 void scene_reduce(struct scene *scene)
 {
-    size_t limit = scene->options->all ? LIMIT_ALL : LIMIT_WHOLE;
+    size_t limit = scene->options->all     ? LIMIT_ALL
+                   : scene->options->limit ? scene->options->limit
+                                           : LIMIT_WHOLE;
     drop_ends(scene);
     if (!scene->exhausted && scene->mark_count > limit)
         collapse(scene);
     if (!scene->exhausted && scene->mark_count > limit)
-        cut_to_neighbourhood(scene, limit);
+        cut_to_neighbourhood(scene, scene->options->limit ? (limit + 2) / 3 : limit);
     for (size_t i = 0; i < scene->mark_count; i++)
         scene->shown += scene->marks[i].repeat;
 }

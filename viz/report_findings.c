@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-enum { PICTURES = 12 };
+enum { PICTURES = 12, MARKS = 120 }; /* a page shows what a finding is about, not all around it */
 
 static const char *severity_name(enum severity severity)
 {
@@ -78,6 +78,7 @@ static bool put_picture(struct page *page, int finding, struct failure *failure)
     char id[40];
     struct viz_options options = viz_options_default();
     options.finding = finding;
+    options.limit = MARKS;
     options.name = page->run->info->scenario;
     options.run = page->run->info->run;
     options.prefix = page_figure(page, id);

@@ -50,12 +50,55 @@ static int compare_events(const void *a, const void *b)
     const struct event *x = a, *y = b;
     if (x->rank != y->rank)
         return x->rank < y->rank ? -1 : 1;
+    if (x->op != TRACE_NO && y->op != TRACE_NO) /* both are operations, in program order */
+        return x->op < y->op ? -1 : x->op > y->op;
     if (x->time != y->time)
         return x->time < y->time ? -1 : 1;
     if ((x->block == NOTHING) !=
         (y->block == NOTHING)) /* what a block issued comes after its begin */
         return x->block == NOTHING ? 1 : -1;
     return x->order < y->order ? -1 : x->order > y->order;
+}
+
+/* A cell of a schedule file names its actions: "column 3: (0F7;7B3)OVERLAP_F_B". Reads the one with
+ * this number. */
+static bool parse_cell(const char *cell, unsigned number, struct viz_block *block)
+{
+    const char *at = strstr(cell, ": ");
+    at = at ? at + 2 : cell;
+    while (*at) {
+        char name[32];
+        size_t length = strcspn(at, "(); ,");
+        snprintf(name, sizeof name, "%.*s", (int)(length < sizeof name ? length : sizeof name - 1),
+                 at);
+        if (viz_block_parse(name, block) && number-- == 0)
+            return true;
+        at += length;
+        at += strspn(at, "(); ,");
+    }
+    return false;
+}
+
+/* Computations of an imported schedule: operations whose place is a cell. */
+static void find_cells(struct simulation *simulation)
+{
+    const struct trace *trace = simulation->trace;
+    unsigned number = 0;
+    for (uint32_t i = 0; i < trace->op_count; i++) {
+        const struct trace_op *op = &trace->ops[i];
+        if (op->kind != OP_COMPUTE || op->node != TRACE_NO || op->site >= trace->site_count)
+            continue;
+        bool again = i > 0 && trace->ops[i - 1].kind == OP_COMPUTE &&
+                     trace->ops[i - 1].rank == op->rank && trace->ops[i - 1].site == op->site;
+        number = again ? number + 1 : 0;
+        struct viz_block block = {.rank = op->rank};
+        const char *cell = trace->sites[op->site].function;
+        if (!cell || !parse_cell(cell, number, &block))
+            continue;
+        simulation->events[simulation->event_count++] =
+            (struct event){op->begin, op->rank, i, (int64_t)simulation->block_count, i};
+        simulation->blocks[simulation->block_count++] = block;
+    }
 }
 
 static void find_blocks(struct simulation *simulation)
@@ -67,11 +110,13 @@ static void find_blocks(struct simulation *simulation)
         struct viz_block block = {.rank = node->rank};
         if (!viz_block_parse(trace_string(trace, node->name), &block))
             continue;
-        weights = weights || block.action == 'W';
         simulation->events[simulation->event_count++] =
             (struct event){node->begin, node->rank, i, (int64_t)simulation->block_count, TRACE_NO};
         simulation->blocks[simulation->block_count++] = block;
     }
+    find_cells(simulation);
+    for (size_t i = 0; i < simulation->block_count; i++)
+        weights = weights || simulation->blocks[i].action == 'W';
     for (size_t i = 0; i < simulation->block_count; i++)
         simulation->blocks[i].length = simulation->blocks[i].action == 'B' && !weights ? 2 : 1;
 }
@@ -162,7 +207,8 @@ static bool simulate(struct simulation *simulation)
     const struct trace *trace = simulation->trace;
     size_t *next = calloc(trace->ranks + 1, sizeof *next);
     int64_t *clock = calloc(trace->ranks + 1, sizeof *clock);
-    simulation->blocks = calloc(trace->node_count + 1, sizeof *simulation->blocks);
+    simulation->blocks =
+        calloc(trace->node_count + trace->op_count + 1, sizeof *simulation->blocks);
     simulation->events =
         calloc(trace->node_count + trace->op_count + 1, sizeof *simulation->events);
     simulation->begin = calloc((size_t)trace->ranks + 1, sizeof *simulation->begin);

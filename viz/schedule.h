@@ -1,10 +1,11 @@
 /* A pipeline schedule as the familiar chart: a row per rank, a block per forward or backward of a
  * microbatch, bubbles.
  *
- * Blocks are the DAG nodes named "F3", "B3", "W3", "I3" or with the stage in front, "0F3". When
- * they ran says only in which order; how long they take in the chart is by kind (forward 1,
- * backward 2, or 1 each where the weight gradient has a block of its own), and each waits for the
- * messages its rank received before it. */
+ * Blocks are the DAG nodes named "F3", "B3", "W3", "I3" or with the stage in front, "0F3", and the
+ * computations of an imported schedule, whose place names their cell. When they ran says only in
+ * which order; how long they take in the chart is by kind (forward 1, backward 2, or 1 each where
+ * the weight gradient has a block of its own), and each waits for the messages its rank received
+ * before it. */
 #ifndef VIZ_SCHEDULE_H
 #define VIZ_SCHEDULE_H
 

@@ -41,7 +41,7 @@ static size_t collect_turns(struct scene *scene, struct turn *turns)
         const struct mark *mark = &scene->marks[i];
         bool program = mark->node == TRACE_NO ||
                        scene_mode_of(scene->trace, mark->rank, mark->pass) == PASS_PROGRAM;
-        if (mark_communicates(mark) && mark->op != TRACE_NO && program)
+        if ((mark_communicates(mark) || mark->node == TRACE_NO) && mark->op != TRACE_NO && program)
             turns[count++] = (struct turn){mark->rank, mark->pass, issued(scene, i), i};
     }
     if (count)

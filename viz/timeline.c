@@ -63,6 +63,8 @@ static bool frame_span(struct frame *frame)
         frame->end = frame->end > begin ? frame->end : begin;
         any = true;
     }
+    if (any && frame->end == 0) /* an imported trace without times */
+        return false;
     if (any && frame->end == frame->begin)
         frame->end++;
     return any;
@@ -302,9 +304,8 @@ bool viz_timeline_write(FILE *file, const struct trace *trace, const struct viz_
     struct svg svg = {file, options->prefix ? options->prefix : "time", options->alone};
     struct frame frame = {.trace = trace, .wall = options->wall};
     if (!frame_span(&frame)) {
-        svg_open(&svg, WIDTH, 40, "Timeline", "Nothing was recorded.");
-        svg_text(&svg, "soft", 4, 20, SVG_START, "Nothing was recorded in %s.",
-                 frame.wall ? "wall time" : "steps");
+        svg_open(&svg, WIDTH, 40, "Timeline", "No times were recorded.");
+        svg_text(&svg, "soft", 4, 20, SVG_START, "No times were recorded.");
         svg_close(&svg);
         return true;
     }
