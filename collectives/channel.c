@@ -2,6 +2,7 @@
 #include "collectives/channel.h"
 
 #include "collectives/graph.h"
+#include "collectives/mutant.h"
 #include "collectives/probe.h"
 #include "collectives/tape.h"
 #include "traces/recorder.h"
@@ -130,6 +131,8 @@ struct diff_channel *channel_find(struct diff_tape *tape, MPI_Comm comm, bool co
 
 struct diff_channel *channel_adjoint(struct diff_channel *channel)
 {
+    if (channel->tape->state->mutant == MUTANT_WORLD && !channel->owned)
+        return channel->tape->channels->adjoint;
     return channel->adjoint;
 }
 

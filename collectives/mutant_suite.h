@@ -1,0 +1,36 @@
+/* The mutants' suite: small programs that together use every adjoint, run under every mutant and
+ * judged by the gradient check. A mutant that no program notices has survived, which is a fault of
+ * the checks. */
+#ifndef COLLECTIVES_MUTANT_SUITE_H
+#define COLLECTIVES_MUTANT_SUITE_H
+
+#include "collectives/mutant.h"
+#include "collectives/probe.h"
+
+/* How to run `body` as every rank of a fresh world, between MPI_Init and MPI_Finalize, with this
+ * probe in every rank's MPIX_SLOT_PROBE. `seed` 0: default choices. Returns 0 when all ranks
+ * finished, else any other number (a deadlock, an MPI error, a rank that ended itself). */
+struct mutant_world {
+    int (*run)(void *context, int ranks, uint64_t seed, struct diff_probe *probe,
+               void (*body)(void *body_context), void *body_context, int worker);
+    void *context;
+    int workers;
+};
+
+struct mutant_verdict {
+    int mutant; /* an enum diff_mutant */
+    bool killed;
+    char program[32];
+    char oracle[64]; /* "central differences", "adjoint identity", "the world did not finish" */
+    char blamed[48]; /* the first wrong adjoint, "" when none was named */
+    int ranks;       /* the smallest world that killed it */
+};
+
+/* Fills one verdict per mutant; [MUTANT_NONE] is the control: killed there means the right adjoints
+ * failed. */
+void mutants_judge(const struct mutant_world *world,
+                   struct mutant_verdict verdicts[DIFF_MUTANT_COUNT]);
+/* The table as text; returns how many survived (the control counts when it failed). */
+int mutants_print(const struct mutant_verdict verdicts[DIFF_MUTANT_COUNT], char *text, size_t size);
+
+#endif
