@@ -8,6 +8,7 @@
 #include "traces/recorder.h"
 
 #include <assert.h>
+#include <math.h>
 #include <mpix.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -98,6 +99,25 @@ static void finite_check(const struct diff_node *node, struct diff_tensor *const
     }
 }
 
+/* A sign gone wrong on purpose: for tests of the checks. */
+static void sign_flip(const struct diff_node *node, struct diff_tensor **x_bar)
+{
+    for (uint32_t i = 0; i < node->input_count; i++) {
+        if (!x_bar[i] || x_bar[i]->count == 0 || !node->inputs[i]->requires_gradient)
+            continue;
+        struct diff_tensor *wrong = tensor_new_like(x_bar[i]);
+        memcpy(wrong->storage->data, x_bar[i]->storage->data,
+               x_bar[i]->count * diff_type_size(x_bar[i]->type));
+        size_t largest = 0;
+        for (size_t k = 0; k < wrong->count * diff_type_parts(wrong->type); k++)
+            if (fabs(tensor_part(wrong, k)) > fabs(tensor_part(wrong, largest)))
+                largest = k;
+        tensor_part_set(wrong, largest, -tensor_part(wrong, largest));
+        x_bar[i] = wrong;
+        return;
+    }
+}
+
 static void inputs_receive(struct diff_node *node, struct diff_tensor *const *x_bar)
 {
     for (uint32_t i = 0; i < node->input_count; i++) {
@@ -139,6 +159,9 @@ static void node_execute(struct pass *pass, struct diff_node *node)
     record_node_enter(node->pass_record);
     backward_node(node, y_bar, x_bar);
     record_node_leave(node->pass_record);
+    const struct diff_probe *probe = node->tape->state->probe;
+    if (probe && probe->flip && probe->flip == node->sequence)
+        sign_flip(node, x_bar);
     if (pass->checks_finite)
         finite_check(node, x_bar);
     trace_adjoint(node, y_bar, x_bar);

@@ -25,6 +25,7 @@ bool gradcheck_world(struct gradcheck *check, struct diff_probe *probe, int work
 {
     probe->order = check->options->order;
     probe->mutant = check->options->mutant;
+    probe->flip = check->options->flip;
     probe->split_ties = check->options->split_ties;
     int status = check->runner->run(check->runner->context, probe, worker);
 #pragma omp atomic
@@ -81,10 +82,6 @@ double gradcheck_evaluate(struct gradcheck *check, const struct probe_push *push
 }
 
 /* ---- noise ---- */
-
-struct gaussian {
-    uint64_t state;
-};
 
 double gradcheck_gaussian(uint64_t *state)
 {

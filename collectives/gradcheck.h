@@ -31,6 +31,7 @@ struct gradcheck_options {
     double tolerance_factor; /* multiplies every tolerance, normally 1 */
     int order;               /* -1, or an enum diff_order for all worlds */
     const char *mutant;      /* NULL, or a mutant for all worlds */
+    uint32_t flip;           /* see struct diff_probe */
     bool split_ties;
 };
 

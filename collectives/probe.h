@@ -99,7 +99,8 @@ struct diff_probe {
     int seed_rank;                 /* -1, or: only this rank's loss is differentiated */
     int order;                     /* -1, or an enum diff_order that overrides the program's */
     const char *mutant;            /* NULL, or a name of diff_mutants[] */
-    bool split_ties;               /* not used by the machine: the tie policy of MAX and MIN */
+    uint32_t flip;   /* 0, or: the adjoint of the node with this number gets one sign wrong */
+    bool split_ties; /* not used by the machine: the tie policy of MAX and MIN */
 };
 
 /* An empty base probe for `ranks` ranks; false without memory. */
