@@ -58,6 +58,7 @@ int command_worse(int left, int right);
 int command_run(int argc, char **argv);
 int command_list(int argc, char **argv);
 int command_catalogue(int argc, char **argv);
+int command_explore(int argc, char **argv);
 int command_check(int argc, char **argv);
 int command_explain(int argc, char **argv);
 int command_doctor(int argc, char **argv);

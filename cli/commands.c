@@ -43,6 +43,8 @@ const struct command commands[] = {
      import_option_rows, "They are judged at once: 'simrun show findings' tells.\n"},
     {"db", "db info|migrate|gc", "look at the database, bring it up to date, make room", command_db,
      db_option_rows, NULL},
+    {"explore", "explore [--runs MOST] [options] SCENARIO",
+     "every relevant interleaving of a program", command_explore, run_option_rows, NULL},
     {"explain", "explain [CODE...]", "what a finding's code means", command_explain, NULL, NULL},
     {"mutants", "mutants", "the known wrong adjoints for --mutant", command_mutants, NULL, NULL},
     {"catalogue", "catalogue [-v] [PATTERN]", "run the catalogue and assert its verdicts (TAP)",

@@ -137,7 +137,7 @@ static bool group_read(struct flight *flight, struct flight_dump *dump, const st
     const struct value *description = done ? value_get(&dump->pool, config, "desc") : NULL;
     value_copy(description, text, sizeof text);
     bool named = text[0] && strcmp(text, "undefined") != 0;
-    snprintf(group.name, sizeof group.name, "%s", named ? text : key);
+    snprintf(group.name, sizeof group.name, "%.63s", named ? text : key);
     group.hash =
         text_hash(name_hash(key), (const char *)group.members, group.size * sizeof *group.members);
     done = done && format_grow(dump->pool.input, &flight->groups, flight->group_count,
