@@ -138,7 +138,7 @@ static void random_op(struct trace *trace, uint64_t *state, uint32_t rank)
     op.tag = some_who(state, 3);
     op.peer_matched = sample_below(state, 3) ? TRACE_NONE : some_who(state, trace->ranks);
     op.tag_matched = sample_below(state, 3) ? TRACE_NONE : some_who(state, 3);
-    op.count = (int64_t)sample_next(state) >> sample_below(state, 64);
+    op.count = (int64_t)sample_next(state) >> (6 + sample_below(state, 58));
     op.count_matched = (int64_t)sample_below(state, 5) - 1;
     op.type = sample_below(state, 2) ? 0x214 : sample_below(state, 0x300);
     op.signature = sample_below(state, 2) ? op.type : (uint32_t)sample_next(state);
@@ -157,7 +157,7 @@ static void random_op(struct trace *trace, uint64_t *state, uint32_t rank)
     trace_add_op(trace, &op);
     if (op_kind_class(op.kind) == CLASS_WAIT && op.request != TRACE_NO)
         trace_add_wait(trace, here, op.request, sample_below(state, 2));
-    int64_t counts[3] = {1, -7, INT64_MAX};
+    int64_t counts[3] = {1, -7, (int64_t)1 << 36};
     if (op.kind == OP_ALLTOALLV)
         trace_add_counts(trace, here, sample_below(state, 4),
                          sample_below(state, 2) ? counts : NULL, counts);
@@ -358,6 +358,8 @@ static const struct {
     {HEAD "{\"op\":\"Send\",\"rank\":0,\"pass\":0,\"deps\":[]}",
      "t:2:1: operations of pass 0 are in program order: no deps"},
     {HEAD "{\"comm\":1,\"members\":[0,2]}", "t:2:24: a number from 0 to 1 expected"},
+    {HEAD "{\"op\":\"Send\",\"rank\":0,\"count\":9223372036854775807}",
+     "t:2:31: a number from -144115188075855872 to 144115188075855872 expected"},
     {HEAD "{\"comm\":1,\"size\":5}", "t:2:1: more members than there are ranks"},
     {HEAD "{\"comm\":1}\n{\"comm\":1}", "t:3:1: communicator 1 twice"},
     {HEAD "{\"node\":1,\"rank\":0}\n{\"node\":1,\"rank\":0}", "t:3:1: node 1 of rank 0 twice"},

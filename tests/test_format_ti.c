@@ -100,7 +100,7 @@ static const struct {
     {"1048576 init", "t:1:1: a rank from 0 to 1048575 expected"},
     {"0 init\nx init", "t:2:1: a rank expected, not \"x\""},
     {"0 alltoallv 1 1 1", "t:1:18: a size expected"},
-    {"1 init\n0 reducescatter 1 -1 0", "t:2:21: 2 sizes expected, not negative"},
+    {"1 init\n0 reducescatter 1 -1 0", "t:2:21: 2 sizes from 0 to 2^36 expected"},
     {"0 bcast 1 4", "t:1:11: a rank of the trace from 0 to 0 expected"},
     {"0 location a.c", "t:1:15: a line number expected"},
 };

@@ -135,7 +135,8 @@ static bool read_sizes(const struct entry *entry, enum side side)
         row->kind = uneven ? OP_REDUCE_SCATTER : OP_REDUCE_SCATTER_BLOCK;
         row->count = uneven ? other : row->count;
     }
-    return read_type(entry, side);
+    return read_type(entry, side) && (row->count <= FORMAT_COUNT_MAX ||
+                                      refuse(entry, "more elements than memory could hold"));
 }
 
 /* "0->1" of a send, "1<-0" of a receive: ranks of the group. */

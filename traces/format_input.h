@@ -19,6 +19,10 @@ enum {
     FORMAT_RANKS_MAX = 1 << 20,
     FORMAT_ROWS_MAX = 1 << 30 /* rows of any one table */
 };
+/* Counts of elements that are believed: their bytes, and sums over a million ranks, stay within 64
+ * bits. */
+#define FORMAT_COUNT_MAX ((int64_t)1 << 57)
+#define FORMAT_PART_MAX  ((int64_t)1 << 36) /* of one rank's part of a v-form */
 #define FORMAT_BYTES_MAX ((size_t)8 << 30)
 
 struct format_input {

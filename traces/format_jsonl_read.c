@@ -271,7 +271,7 @@ static bool read_field(struct json *json, const struct jsonl_field *field, struc
         memcpy(place, &large, sizeof large);
         return true;
     case JSONL_I64:
-        if (!json_integer(json, INT64_MIN, INT64_MAX, &number))
+        if (!json_integer(json, -FORMAT_COUNT_MAX, FORMAT_COUNT_MAX, &number))
             return false;
         memcpy(place, &number, sizeof number);
         return true;
@@ -346,7 +346,7 @@ static bool read_numbers(struct jsonl_reader *reader, int64_t **numbers, size_t 
     room = 1;
     for (; json_next(&reader->json); ++*count)
         if (!format_grow(reader->input, numbers, *count, &room, sizeof **numbers) ||
-            !json_integer(&reader->json, INT64_MIN, INT64_MAX, &(*numbers)[*count]))
+            !json_integer(&reader->json, -FORMAT_PART_MAX, FORMAT_PART_MAX, &(*numbers)[*count]))
             return false;
     return !reader->input->refused;
 }

@@ -192,7 +192,7 @@ static bool point_to_point(struct ti_reader *reader, enum op_kind kind)
         !type_of(reader, &op.type))
         return false;
     if (op.count < 0)
-        op.count = sends ? 0 : INT64_MAX;
+        op.count = sends ? 0 : (int64_t)SIZE_MAX_EXACT;
     if (sends && (op.peer == TRACE_ANY || op.tag == TRACE_ANY))
         return format_refuse(reader->input, reader->line, "a send to any rank or with any tag");
     op.signature = op.type;
@@ -248,9 +248,9 @@ static bool list(struct ti_reader *reader, int64_t *counts, int64_t *sum)
 {
     *sum = 0;
     for (uint32_t i = 0; i < reader->ranks; i++)
-        if (!size_of(reader, &counts[i]) || counts[i] < 0 ||
+        if (!size_of(reader, &counts[i]) || counts[i] < 0 || counts[i] > FORMAT_PART_MAX ||
             __builtin_add_overflow(*sum, counts[i], sum))
-            return format_refuse(reader->input, reader->at, "%u sizes expected, not negative",
+            return format_refuse(reader->input, reader->at, "%u sizes from 0 to 2^36 expected",
                                  reader->ranks);
     return true;
 }

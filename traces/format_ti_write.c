@@ -56,7 +56,7 @@ static bool write_message(const struct writer *writer, const struct trace_op *op
 {
     int64_t unit;
     int type = type_of(op, &unit);
-    int64_t size = op->count == INT64_MAX ? -1 : scaled(op->count, unit);
+    int64_t size = op->count >= (int64_t)1 << 53 ? -1 : scaled(op->count, unit);
     if (op->peer == TRACE_NONE)
         return true;
     begin(writer, op, action);
