@@ -131,19 +131,15 @@ static void tell_waiting(struct finding *finding, const struct check_context *co
         finding_detail(finding, "Only wait: %u more ranks.\n", more);
 }
 
-static bool adds_op(const struct finding *finding, uint32_t op)
-{
-    for (size_t i = 0; i < finding->op_count; i++)
-        if (finding->ops[i].op == op)
-            return true;
-    return false;
-}
-
 static void tell_unmatched(struct finding *finding, const struct trace *trace)
 {
+    bool *named = check_new(trace->op_count, sizeof *named);
     unsigned listed = 0, more = 0;
+    for (size_t i = 0; i < finding->op_count; i++)
+        if (finding->ops[i].op != TRACE_NO)
+            named[finding->ops[i].op] = true;
     for (size_t i = 0; i < trace->op_count; i++) {
-        if (!is_unmatched(&trace->ops[i]) || adds_op(finding, (uint32_t)i))
+        if (!is_unmatched(&trace->ops[i]) || named[i])
             continue;
         char place[PLACE_TEXT];
         if (listed++ < PLACES_LISTED_MAX) {
@@ -156,6 +152,7 @@ static void tell_unmatched(struct finding *finding, const struct trace *trace)
     }
     if (more)
         finding_detail(finding, "Unmatched: %u more operations.\n", more);
+    free(named);
 }
 
 static void finish(struct finding *finding, const struct check_context *context)
@@ -186,12 +183,34 @@ static uint32_t next_rank(const struct wait_graph *graph, const uint32_t *path, 
     return path[at];
 }
 
+/* One rank of the cycle joins the finding; the first few are also put into words. */
+static void name_in_cycle(struct finding *finding, const struct wait_graph *graph,
+                          const uint32_t *path, size_t length, size_t at, bool in_words)
+{
+    const struct trace *trace = graph->context->trace;
+    uint32_t op = graph->nodes[path[at]].op, reason = reason_op(graph, path, length, at);
+    finding_op_add(finding, op, "core");
+    if (reason != op)
+        finding_op_add(finding, reason, "core");
+    if (finding->site == TRACE_NO)
+        finding->site = trace->ops[op].site;
+    if (!in_words)
+        return;
+    char place[PLACE_TEXT], what[160], because[PLACE_TEXT] = "";
+    if (reason != op)
+        snprintf(because, sizeof because, " (for %s)",
+                 trace_op_text(trace, reason, what, sizeof what));
+    finding_detail(finding, "In the cycle: %s%s, waits for rank %u.\n",
+                   check_place(trace, op, place, sizeof place), because,
+                   next_rank(graph, path, length, at));
+}
+
 static void report_cycle(const struct check_context *context, const struct wait_graph *graph,
                          const uint32_t *path, size_t length, struct findings *findings)
 {
     const struct trace *trace = context->trace;
     bool *core = check_new(trace->ranks, sizeof *core);
-    char places[PLACE_TEXT] = "", place[PLACE_TEXT];
+    char places[PLACE_TEXT] = "";
     unsigned ranks = 0;
     for (size_t i = 0; i < length; i++)
         if (path[i] < trace->ranks) {
@@ -202,26 +221,13 @@ static void report_cycle(const struct check_context *context, const struct wait_
     struct finding *finding =
         ranks == 1 ? findings_add(findings, "D001", "a rank waits for itself: %s", places)
                    : findings_add(findings, "D001", "cycle of %u blocked ranks: %s", ranks, places);
-    for (size_t i = 0; i < length; i++) {
-        if (path[i] >= trace->ranks)
-            continue;
-        uint32_t op = graph->nodes[path[i]].op, reason = reason_op(graph, path, length, i);
-        char because[PLACE_TEXT] = "";
-        if (reason != op) {
-            char what[160];
-            snprintf(because, sizeof because, " (for %s)",
-                     trace_op_text(trace, reason, what, sizeof what));
-        }
-        finding_detail(finding, "In the cycle: %s%s, waits for rank %u.\n",
-                       check_place(trace, op, place, sizeof place), because,
-                       next_rank(graph, path, length, i));
-        finding_op_add(finding, op, "core");
-        if (reason != op)
-            finding_op_add(finding, reason, "core");
-        finding->site = finding->op_count == 1 ? trace->ops[op].site : finding->site;
-    }
+    unsigned listed = 0;
     for (size_t i = 0; i < length; i++)
         if (path[i] < trace->ranks)
+            name_in_cycle(finding, graph, path, length, i, listed++ < PLACES_LISTED_MAX);
+    listed = 0;
+    for (size_t i = 0; i < length; i++)
+        if (path[i] < trace->ranks && listed++ < PLACES_LISTED_MAX)
             tell_near_miss(finding, trace, reason_op(graph, path, length, i));
     tell_waiting(finding, context, graph, core);
     tell_unmatched(finding, trace);
