@@ -67,9 +67,44 @@ static uint32_t adjoint_named(const struct scene *scene, uint32_t forward)
     return TRACE_NO;
 }
 
+bool finding_counts(const struct finding *finding, size_t index)
+{
+    if (!finding_spoils_values(finding) || finding->ops[index].node != TRACE_NO)
+        return true;
+    for (size_t i = 0; i < finding->op_count; i++)
+        if (finding->ops[i].node != TRACE_NO)
+            return false;
+    return true;
+}
+
+/* The adjoints of a collective on all ranks are one operation: what is wrong with one is wrong with
+ * it. */
+static void paint_partners(struct scene *scene, uint32_t forward)
+{
+    const struct trace *trace = scene->trace;
+    const struct trace_op *meeting = NULL;
+    uint32_t rank = forward < trace->node_count ? trace->nodes[forward].rank : 0;
+    for (size_t i = trace->rank_begin[rank]; i < trace->rank_begin[rank + 1] && !meeting; i++)
+        if (trace->ops[i].node == forward && op_kind_class(trace->ops[i].kind) == CLASS_COLLECTIVE)
+            meeting = &trace->ops[i];
+    for (size_t i = 0; meeting && i < trace->op_count; i++) {
+        const struct trace_op *op = &trace->ops[i];
+        if (op->comm != meeting->comm || op->comm_seq != meeting->comm_seq ||
+            op->node == TRACE_NO || op_kind_class(op->kind) != CLASS_COLLECTIVE)
+            continue;
+        uint32_t adjoint = adjoint_named(scene, op->node);
+        if (adjoint == TRACE_NO)
+            continue;
+        paint(&scene->marks[adjoint], TONE_FAULT);
+        scene->marks[adjoint].spoiled = true;
+    }
+}
+
 static void paint_finding(struct scene *scene, const struct finding *finding)
 {
     for (size_t k = 0; k < finding->op_count; k++) {
+        if (!finding_counts(finding, k))
+            continue;
         uint32_t at = mark_named(scene, &finding->ops[k]);
         /* A wrong value is named by its forward operation: it is the adjoint that is wrong. */
         uint32_t adjoint =
@@ -83,6 +118,8 @@ static void paint_finding(struct scene *scene, const struct finding *finding)
             tone = TONE_WAITS; /* what would be needed, and comes too late */
         paint(mark, tone);
         mark->spoiled = mark->spoiled || (tone == TONE_FAULT && finding_spoils_values(finding));
+        if (adjoint != TRACE_NO && tone == TONE_FAULT)
+            paint_partners(scene, finding->ops[k].node);
         if (tone == TONE_FAULT && !mark->badge && !(mark->blocked && is_deadlock(finding)))
             mark->badge =
                 scene_text(scene, "%s%s", finding->code,

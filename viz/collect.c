@@ -43,7 +43,7 @@ static bool *named_ops(struct scene *scene)
         if (scene->options->finding >= 0 && (size_t)scene->options->finding != i)
             continue;
         for (size_t k = 0; k < finding->op_count; k++)
-            if (finding->ops[k].op < scene->trace->op_count)
+            if (finding->ops[k].op < scene->trace->op_count && finding_counts(finding, k))
                 named[finding->ops[k].op] = true;
     }
     return named;

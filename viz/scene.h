@@ -182,6 +182,10 @@ void scene_layout(struct scene *scene);
 /* Whether a finding is about wrong numbers, which spread to what they reach. */
 bool finding_spoils_values(const struct finding *finding);
 
+/* Whether what a finding names at this index is to be seen: where a wrong value has a node, the
+ * operation that its rank was in when somebody noticed is not. */
+bool finding_counts(const struct finding *finding, size_t index);
+
 /* Parts of collecting. */
 void scene_ends(struct scene *scene);
 void scene_sequence(struct scene *scene);
