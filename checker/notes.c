@@ -20,7 +20,7 @@ static void add_note(struct finding *finding, const struct trace_note *note, uns
 {
     if (listed < PLACES_LISTED_MAX)
         finding_detail(finding, "Rank %u: %s\n", note->rank, note->text ? note->text : "");
-    if (note->op != TRACE_NO)
+    if (note->op != TRACE_NO && !(note->code[0] == 'G' && note->node != TRACE_NO))
         finding_op_add(finding, note->op, "culprit");
     else if (note->node != TRACE_NO)
         finding_node_add(finding, note->node, "culprit");
