@@ -282,7 +282,7 @@ static void judge_group(const struct check_context *context, const struct check_
 
 static bool needs_everybody(int kind)
 {
-    return kind != OP_FINALIZE && kind != OP_WIN_FREE;
+    return kind != OP_WIN_FREE;
 }
 
 /* The run ended well and yet somebody never came: only because this collective did not wait for it.

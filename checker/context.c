@@ -73,12 +73,13 @@ bool check_same_signature(const struct trace_op *a, const struct trace_op *b)
            a->signature == b->signature && a->reduce_op == b->reduce_op;
 }
 
-/* An op that takes part in a group: every collective except those that span two communicators, and
- * the freeing of one, which is called by all and waits for nobody. */
+/* An op that takes part in a group: every collective except those that span two communicators, the
+ * freeing of one, which waits for nobody, and Finalize, which is no call of the world's sequence:
+ * who finalizes early is absent from it. */
 static bool is_grouped(const struct trace *trace, const struct trace_op *op)
 {
     return op_kind_class(op->kind) == CLASS_COLLECTIVE && op->kind != OP_INTERCOMM_CREATE &&
-           op->kind != OP_COMM_FREE && op->comm < trace->comm_count;
+           op->kind != OP_COMM_FREE && op->kind != OP_FINALIZE && op->comm < trace->comm_count;
 }
 
 /* First group number of each communicator. A comm_seq beyond the number of its ops is nonsense from

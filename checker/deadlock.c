@@ -93,6 +93,10 @@ static void tell_missing(struct finding *finding, const struct check_context *co
     const struct trace *trace = context->trace;
     const struct trace_op *waiting = &trace->ops[op];
     char text[PLACE_TEXT];
+    if (waiting->kind == OP_FINALIZE) {
+        finding_detail(finding, "Rank %u %s without calling it.\n", rank, why_over(trace, rank));
+        return;
+    }
     if (check_class(waiting) == CLASS_COLLECTIVE) {
         uint32_t calls = 0;
         for (size_t i = trace->rank_begin[rank]; i < trace->rank_begin[rank + 1]; i++)

@@ -356,8 +356,7 @@ static void bundle(struct check_plan *plan)
     free(parent);
 }
 
-/* A call waits for all members, also for those that never came; only who ends without Finalize is
- * not waited for. */
+/* A call waits for all members, also for those that never came. */
 static void count_slots(struct check_plan *plan)
 {
     const struct check_context *context = plan->context;
@@ -367,9 +366,7 @@ static void count_slots(struct check_plan *plan)
     for (size_t g = 0; g < plan->slot_count; g++) {
         const struct check_group *group = &context->groups[g];
         bool known = trace->comms[group->comm].members != NULL;
-        bool ends =
-            group->count && trace->ops[context->group_ops[group->first]].kind == OP_FINALIZE;
-        plan->slot_need[g] = known && !ends ? check_comm_size(trace, group->comm) : group->count;
+        plan->slot_need[g] = known ? check_comm_size(trace, group->comm) : group->count;
     }
 }
 

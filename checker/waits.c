@@ -76,6 +76,24 @@ static void wait_in_collective(struct wait_graph *graph, uint32_t node, uint32_t
     add_edge(graph, node, graph->node_of_group[number]);
 }
 
+static bool has_finalized(const struct trace *trace, uint32_t rank)
+{
+    size_t end = trace->rank_begin[rank + 1];
+    return end > trace->rank_begin[rank] && trace->ops[end - 1].kind == OP_FINALIZE;
+}
+
+static void wait_in_finalize(struct wait_graph *graph, uint32_t node, uint32_t op)
+{
+    const struct trace *trace = graph->context->trace;
+    if (graph->finalize == TRACE_NO) {
+        graph->finalize = add_node(graph, WAIT_ALL, op);
+        for (uint32_t rank = trace->ranks; rank-- > 0;)
+            if (!has_finalized(trace, rank))
+                add_edge(graph, graph->finalize, rank);
+    }
+    add_edge(graph, node, graph->finalize);
+}
+
 /* A matched message that does not move waits for the unmatched members of its batch and of the
  * batches tied to it. */
 static void wait_in_batch(struct wait_graph *graph, uint32_t node, uint32_t op)
@@ -163,7 +181,10 @@ static void wait_for_op(struct wait_graph *graph, uint32_t node, uint32_t op)
         wait_for_peer(graph, node, op);
         break;
     case CLASS_COLLECTIVE:
-        wait_in_collective(graph, node, op);
+        if (graph->context->trace->ops[op].kind == OP_FINALIZE)
+            wait_in_finalize(graph, node, op);
+        else
+            wait_in_collective(graph, node, op);
         break;
     case CLASS_WAIT:
         wait_for_requests(graph, node, op);
@@ -316,7 +337,7 @@ static void find_sinks(struct wait_graph *graph)
 
 void wait_graph_init(struct wait_graph *graph, const struct check_context *context)
 {
-    *graph = (struct wait_graph){.context = context};
+    *graph = (struct wait_graph){.context = context, .finalize = TRACE_NO};
     graph->node_of_group = check_new(context->group_count, sizeof *graph->node_of_group);
     memset(graph->node_of_group, 0xff, context->group_count * sizeof *graph->node_of_group);
     for (uint32_t rank = 0; rank < context->trace->ranks; rank++)

@@ -33,6 +33,7 @@ struct wait_graph {
     struct wait_edge *edges;
     size_t edge_count, edge_room;
     uint32_t component_count;
+    uint32_t finalize;       /* node of all that stand in Finalize, TRACE_NO: not yet needed */
     uint32_t *node_of_group; /* per collective call, TRACE_NO: not yet needed */
 };
 

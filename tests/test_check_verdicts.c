@@ -100,6 +100,22 @@ static void absent_and_late(void)
     trace_free(p.trace);
 }
 
+static void early_finalize(void)
+{
+    struct program p = program_new(3);
+    for (uint32_t rank = 0; rank < 2; rank++)
+        set_blocked(&p, rank, program_collective(&p, rank, OP_BARRIER, p.world, 0, 1));
+    program_collective(&p, 2, OP_FINALIZE, p.world, 0, 2);
+    expect(&p, "D001", "who finalizes early is absent from the collectives of the others");
+    p = program_new(2);
+    set_blocked(&p, 0, program_p2p(&p, 0, OP_RECV, 1, 0, 1));
+    set_blocked(&p, 1, program_collective(&p, 1, OP_FINALIZE, p.world, 0, 2));
+    program_finish(&p);
+    tap_ok(says(&p, "D001", "cycle of 2 blocked ranks"),
+           "standing in Finalize is waiting for who has not come");
+    trace_free(p.trace);
+}
+
 static void waits_on_requests(void)
 {
     struct program p = program_new(2);
@@ -353,6 +369,7 @@ int main(void)
     wildcard_waits(true);
     wildcard_waits(false);
     absent_and_late();
+    early_finalize();
     waits_on_requests();
     crash_hides_the_hang();
     collectives_differ(CHANGE_NOTHING, "", "ranks that agree about a collective are well");
