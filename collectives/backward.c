@@ -416,6 +416,34 @@ static double seed_value(const struct diff_state *state)
     return silent ? 0 : 1;
 }
 
+/* Forward mode as an oracle: the loss's derivative along the probe's direction. */
+static void tangent_measure(struct diff_tensor *loss)
+{
+    struct diff_tape *tape = loss->tape;
+    struct diff_state *state = tape->state;
+    if (!state->probe || !state->probe->tangent)
+        return;
+    size_t count = 0, room = 0;
+    for (struct diff_tensor *x = tape->retained; x; x = x->next_retained)
+        room++;
+    struct diff_tensor **inputs = arena_take(&tape->arena, (room + 1) * sizeof *inputs);
+    struct diff_tensor **tangents = arena_take(&tape->arena, (room + 1) * sizeof *tangents);
+    for (struct diff_tensor *x = tape->retained; x; x = x->next_retained) {
+        const double *direction = probe_tangent(state, x->input);
+        if (!direction)
+            continue;
+        struct diff_tensor *tangent = tensor_new_like(x);
+        for (size_t i = 0; i < x->count * diff_type_parts(x->type); i++)
+            tensor_part_set(tangent, i, direction[i]);
+        inputs[count] = x;
+        tangents[count++] = tangent;
+    }
+    diff_no_grad_begin(tape);
+    diff_jvp(tape, count, inputs, tangents);
+    diff_no_grad_end(tape);
+    probe_add_tangent(state, tape->epoch, tensor_part(diff_tangent(loss), 0));
+}
+
 static void backward_loss(struct diff_tensor *loss, bool replicated)
 {
     struct diff_state *state = loss->tape->state;
@@ -423,6 +451,7 @@ static void backward_loss(struct diff_tensor *loss, bool replicated)
     probe_add_objective(state, loss->tape->epoch, tensor_part(loss, 0), replicated);
     if (probe_perturbed(state))
         return;
+    tangent_measure(loss);
     struct diff_tensor *seed = seed_new(loss, seed_value(state));
     pass_run(loss->tape, 1, &loss, &seed, 0);
 }
@@ -477,6 +506,8 @@ void diff_backward_from(struct diff_tape *tape, size_t count, struct diff_tensor
         if (!seeds[i]) {
             loss_check(roots[i]);
             probe_add_objective(state, tape->epoch, tensor_part(roots[i], 0), false);
+            if (!probe_perturbed(state))
+                tangent_measure(roots[i]);
             seeds[i] = seed_new(roots[i], seed_value(state));
         } else if (seeds[i]->count != roots[i]->count || seeds[i]->type != roots[i]->type) {
             state_fail(state, "M009", "root %zu and its cotangent differ in type or count", i);

@@ -63,10 +63,10 @@ static struct diff_channel *channel_make(struct diff_tape *tape, MPI_Comm comm, 
     return channel;
 }
 
-static struct diff_channel *channel_duplicate(struct diff_channel *channel)
+static struct diff_channel *channel_duplicate(struct diff_channel *channel, bool reversed)
 {
     MPI_Comm copy;
-    if (channel->graph)
+    if (reversed)
         copy = graph_reversed(channel);
     else
         MPI_Comm_dup(channel->comm, &copy);
@@ -105,10 +105,13 @@ struct diff_channel *channel_register(struct diff_tape *tape, MPI_Comm comm)
         channel->adjoint = channel; /* no backward pass will come */
         return channel;
     }
-    channel->adjoint = channel_duplicate(channel);
+    channel->adjoint = channel_duplicate(channel, channel->graph != NULL);
     if (channel->graph) {
-        channel->adjoint->adjoint = channel_duplicate(channel->adjoint);
+        channel->adjoint->adjoint = channel_duplicate(channel->adjoint, true);
         channel->adjoint->adjoint->adjoint = channel->adjoint;
+        channel->twin = channel_duplicate(channel, false);
+        channel->twin->twin = channel->twin;
+        channel->twin->adjoint = channel->adjoint;
     }
     channel->id = channel->adjoint->id ^ (uint64_t)1 << 63;
     channel->world = channel->adjoint->world;
@@ -155,7 +158,7 @@ void channel_deepen(struct diff_tape *tape)
         while ((next = duplicate_next(first, deepest)))
             deepest = next;
         if (deepest != first && !first->graph)
-            deepest->adjoint = channel_duplicate(deepest);
+            deepest->adjoint = channel_duplicate(deepest, false);
     }
 }
 
@@ -182,6 +185,8 @@ void channel_release_all(struct diff_tape *tape)
 {
     for (struct diff_channel *channel = tape->channels; channel; channel = channel->next) {
         duplicates_free(channel);
+        if (channel->twin)
+            MPI_Comm_free(&channel->twin->comm);
         if (channel->keyval == MPI_KEYVAL_INVALID)
             continue;
         if (!channel->freed)

@@ -30,6 +30,7 @@ struct diff_channel {
     uint64_t id; /* the same on every member, different for every channel of the world */
     struct diff_graph *graph; /* of a topology, else NULL */
     struct diff_channel *adjoint;
+    struct diff_channel *twin;        /* of a topology: the same graph once more, for tangents */
     struct key_link *last_collective; /* newest collective, for the order of initiation */
     uint32_t collectives;             /* how many so far */
     struct diff_channel *next;        /* in order of registration */

@@ -184,7 +184,8 @@ static struct diff_tensor *alltoall_finish(struct diff_node *node, struct diff_r
 static struct diff_tensor *neighbor_tangent(struct diff_node *node, struct diff_tensor *x_dot)
 {
     struct collective spec = collective_for_tangent(node);
-    spec.channel = node->channel; /* the reversed graph would be the wrong one */
+    /* The reversed graph would be the wrong one, and the user may have freed the forward one. */
+    spec.channel = node->channel->twin ? node->channel->twin : node->channel;
     return collective_issue(&spec, x_dot);
 }
 

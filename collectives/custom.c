@@ -67,8 +67,10 @@ static void custom_tangent(struct diff_node *node, struct diff_tensor *const *x_
     struct diff_tensor *x = node->inputs[0];
     if (!x_dot[0])
         return;
-    if (!custom->rules.jvp)
-        node_fail(node, "M009", "the operation has no jvp");
+    if (!custom->rules.jvp) {
+        node_tangent_missing(node, "the operation has no jvp");
+        return;
+    }
     struct diff_tensor *result = tensor_zeros_like(node->outputs[0]);
     custom->rules.jvp(x->count, x->storage->data, x_dot[0]->storage->data, result->storage->data,
                       custom->context);
@@ -167,7 +169,7 @@ static void coded_tangent(struct diff_node *node, struct diff_tensor *const *x_d
 {
     const struct diff_coder *coder = node->extra;
     if (coder->vjp && x_dot[0])
-        node_fail(node, "M009", "a coder with its own vjp has no tangent");
+        node_tangent_missing(node, "a coder with its own vjp has no tangent");
     y_dot[0] = x_dot[0];
 }
 

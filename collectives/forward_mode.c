@@ -31,8 +31,10 @@ static void node_carry(struct diff_node *node, uint64_t pass)
     }
     if (!reached)
         return;
-    if (!node->operation->tangent)
-        node_fail(node, "M009", "the operation has no tangent");
+    if (!node->operation->tangent) {
+        node_tangent_missing(node, "the operation has no tangent");
+        return;
+    }
     const void *site = node->tape->state->site;
     node->tape->state->site = node->site;
     node->operation->tangent(node, x_dot, y_dot);

@@ -370,7 +370,7 @@ void gradcheck_bisect(struct gradcheck *check, uint32_t epoch)
     struct bisect bisect = {.check = check};
     bisect.step = check->epsilon > 1e-10 ? 0x1p-6 : 0x1p-16;
     bisect.direction =
-        gradcheck_direction_new(&check->base, epoch, check->options->seed + 4711, -1);
+        gradcheck_direction_new(&check->base, epoch, check->options->seed + 4711, SPREAD_RANDOM);
     if (bisect.direction.pushes && traced_world(&bisect, &bisect.traced, 0) &&
         traced_world(&bisect, &bisect.above, bisect.step) &&
         traced_world(&bisect, &bisect.below, -bisect.step) &&

@@ -15,6 +15,9 @@ struct gradcheck {
     size_t epoch_count;
 };
 
+/* How a random direction is spread over the ranks. */
+enum gradcheck_spread { SPREAD_RANDOM, SPREAD_CONSTANT };
+
 /* Every input of an epoch pushed along a random direction. */
 struct gradcheck_direction {
     struct probe_push *pushes;
@@ -39,11 +42,24 @@ double gradcheck_epsilon(const struct diff_probe *base);
 double gradcheck_noise(struct gradcheck *check, uint32_t epoch);
 double gradcheck_step(const struct probe_input *input, size_t part, double epsilon);
 struct gradcheck_direction gradcheck_direction_new(const struct diff_probe *base, uint32_t epoch,
-                                                   uint64_t seed, int only_rank);
+                                                   uint64_t seed, enum gradcheck_spread spread);
 void gradcheck_direction_release(struct gradcheck_direction *direction);
 void gradcheck_verdict(struct gradcheck_row *row, double analytic, struct difference numeric,
                        double factor);
 
+/* J along a direction: a difference_function over a struct gradcheck_along. */
+double gradcheck_along_objective(void *context, double *offset);
+/* <gradient, direction>; `size` gains the sum of the terms' absolute values. */
+double gradcheck_product(const struct diff_probe *base, const struct gradcheck_direction *direction,
+                         double *size);
+/* A new row, all zero; NULL without memory. */
+struct gradcheck_row *gradcheck_row_add(struct gradcheck_result *result);
+
+/* Further oracles, each in rows or fields of the result: forward mode against the gradient, the
+ * orders of Taylor's remainders, errors by pairs of ranks. */
+void gradcheck_tangent(struct gradcheck *check, uint32_t epoch);
+void gradcheck_taylor(struct gradcheck *check, uint32_t epoch);
+void gradcheck_heat_map(struct gradcheck *check, uint32_t epoch);
 /* Looks for the first wrong adjoint of an epoch and notes it in the result. */
 void gradcheck_bisect(struct gradcheck *check, uint32_t epoch);
 

@@ -172,6 +172,23 @@ void probe_add_objective(struct diff_state *state, uint32_t epoch, double value,
     objective->present = true;
 }
 
+void probe_add_tangent(struct diff_state *state, uint32_t epoch, double tangent)
+{
+    if (state->row)
+        objective_of(state, epoch)->tangent += tangent;
+}
+
+const double *probe_tangent(const struct diff_state *state, size_t index)
+{
+    const struct diff_probe *probe = state->probe;
+    if (!probe || !probe->tangent)
+        return NULL;
+    for (size_t i = 0; i < probe->push_count; i++)
+        if (probe->pushes[i].rank == MPIX_World_rank() && probe->pushes[i].input == index)
+            return probe->pushes[i].direction;
+    return NULL;
+}
+
 void probe_keep_gradient(struct diff_state *state, size_t index, enum diff_type type, size_t count,
                          const void *values)
 {

@@ -32,6 +32,7 @@ struct probe_input {
 struct probe_objective {
     double value;     /* sum of this rank's losses in the epoch */
     double magnitude; /* sum of absolute values */
+    double tangent;   /* of the losses, see struct diff_probe */
     bool replicated;  /* J is the value, not the sum over ranks */
     bool present;
 };
@@ -76,6 +77,7 @@ struct diff_probe_rank {
     double kink_distance; /* smallest relative distance to a point without derivative met so far */
     struct diff_state *state;
     bool non_finite;
+    bool tangent_missing; /* an operation has none: forward mode is no oracle for this program */
     double *residuals; /* of lossy coders: kept from the base world, so that they stay constant */
     size_t residual_count, residual_room, residuals_seen;
 };
@@ -99,6 +101,7 @@ struct diff_probe {
     int seed_rank;                 /* -1, or: only this rank's loss is differentiated */
     int order;                     /* -1, or an enum diff_order that overrides the program's */
     const char *mutant;            /* NULL, or a name of diff_mutants[] */
+    bool tangent;    /* base world: the pushes are tangents of the inputs, carried to the losses */
     uint32_t flip;   /* 0, or: the adjoint of the node with this number gets one sign wrong */
     bool split_ties; /* not used by the machine: the tie policy of MAX and MIN */
 };
@@ -113,6 +116,10 @@ void diff_probe_release(struct diff_probe *probe);
  * its index. */
 size_t probe_meet_input(struct diff_state *state, const char *name, enum diff_type type,
                         size_t count, uint32_t epoch, bool replicated, bool marked, void *values);
+/* Adds the tangent of a loss. */
+void probe_add_tangent(struct diff_state *state, uint32_t epoch, double tangent);
+/* The tangent the probe wants for this input, NULL for none. */
+const double *probe_tangent(const struct diff_state *state, size_t index);
 void probe_add_objective(struct diff_state *state, uint32_t epoch, double value, bool replicated);
 /* Collects the gradient of the input met as number `index`. */
 void probe_keep_gradient(struct diff_state *state, size_t index, enum diff_type type, size_t count,

@@ -127,6 +127,14 @@ void node_fail(const struct diff_node *node, const char *code, const char *forma
     state_fail(node->tape->state, code, "%s: %s", node_text(node, who, sizeof who), what);
 }
 
+void node_tangent_missing(const struct diff_node *node, const char *why)
+{
+    const struct diff_state *state = node->tape->state;
+    if (!state->probe || !state->probe->tangent)
+        node_fail(node, "M009", "%s", why);
+    state->row->tangent_missing = true;
+}
+
 void *node_take(struct diff_node *node, size_t size)
 {
     return arena_take_zeroed(&node->tape->arena, size);

@@ -112,4 +112,7 @@ const char *node_text(const struct diff_node *node, char *text, size_t size);
 void node_fail(const struct diff_node *node, const char *code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
+/* The operation has no tangent: ends the rank, or tells the probe that only tries. */
+void node_tangent_missing(const struct diff_node *node, const char *why);
+
 #endif

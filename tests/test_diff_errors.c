@@ -1,0 +1,275 @@
+/* Wrong use ends the rank with a finding that names the place; nothing is computed from it. */
+#include "tests/diff_world.h"
+
+enum { N = 2 };
+
+#define TAPE() struct diff_tape *tape_ = diff_tape_new(MPI_COMM_WORLD)
+
+static struct diff_tensor *input(struct diff_tape *on, const char *name)
+{
+    int rank;
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    return diff_input(on, name, DIFF_DOUBLE, 1, (size_t[]){N}, (double[]){1.0 + rank, 2.0});
+}
+
+static void twice_without_retain(void)
+{
+    TAPE();
+    struct diff_tensor *loss = diff_sum(diff_exp(input(tape_, "x")));
+    diff_backward(loss);
+    diff_backward(loss);
+    diff_tape_free(tape_);
+}
+
+static void twice_with_retain(void)
+{
+    TAPE();
+    struct diff_tensor *loss = diff_sum(diff_exp(input(tape_, "x")));
+    diff_backward_from(tape_, 1, &loss, NULL, DIFF_RETAIN);
+    diff_backward(loss);
+    diff_tape_free(tape_);
+}
+
+static void changed_after_saving(void)
+{
+    TAPE();
+    struct diff_tensor *x = diff_scale(input(tape_, "x"), 2);
+    struct diff_tensor *loss = diff_sum(diff_mul(x, x));
+    ((double *)diff_values_modify(x))[0] = 7;
+    diff_backward(loss);
+    diff_tape_free(tape_);
+}
+
+static void changed_but_not_saved(void)
+{
+    TAPE();
+    struct diff_tensor *x = diff_scale(input(tape_, "x"), 2);
+    struct diff_tensor *loss = diff_sum(diff_add(x, x));
+    ((double *)diff_values_modify(x))[0] = 7;
+    diff_backward(loss);
+    diff_tape_free(tape_);
+}
+
+static void handle_used_twice(void)
+{
+    TAPE();
+    struct diff_tensor *handle = diff_iallreduce(input(tape_, "x"), MPI_SUM, MPI_COMM_WORLD);
+    diff_wait(handle);
+    diff_wait(handle);
+}
+
+static void handle_waited_after_join(void)
+{
+    TAPE();
+    struct diff_tensor *handle = diff_iallreduce(input(tape_, "x"), MPI_SUM, MPI_COMM_WORLD);
+    diff_join_handle(handle, 0, NULL);
+    diff_wait(handle);
+}
+
+static void integers(void)
+{
+    TAPE();
+    diff_input(tape_, "x", (enum diff_type)17, 1, (size_t[]){N}, (int[]){1, 2});
+}
+
+static void logical(void)
+{
+    TAPE();
+    diff_allreduce(input(tape_, "x"), MPI_LOR, MPI_COMM_WORLD);
+}
+
+static void unknown_op(void)
+{
+    TAPE();
+    diff_allreduce(input(tape_, "x"), MPI_REPLACE, MPI_COMM_WORLD);
+}
+
+static void complex_maximum(void)
+{
+    TAPE();
+    double values[2 * N] = {1, 2, 3, 4};
+    struct diff_tensor *z = diff_input(tape_, "z", DIFF_COMPLEX_DOUBLE, 1, (size_t[]){N}, values);
+    diff_allreduce(z, MPI_MAX, MPI_COMM_WORLD);
+}
+
+static void two_tapes_mixed(void)
+{
+    TAPE();
+    struct diff_tape *other = diff_tape_new(MPI_COMM_WORLD);
+    diff_add(input(tape_, "x"), input(other, "y"));
+}
+
+static void loss_not_a_number(void)
+{
+    TAPE();
+    diff_backward(input(tape_, "x"));
+}
+
+static void message_on_unknown_communicator(void)
+{
+    TAPE();
+    MPI_Comm copy;
+    MPI_Comm_dup(MPI_COMM_WORLD, &copy);
+    diff_send(input(tape_, "x"), 0, 0, copy);
+}
+
+static void message_on_registered_communicator(void)
+{
+    TAPE();
+    MPI_Comm copy;
+    int rank, size;
+    MPI_Comm_dup(MPI_COMM_WORLD, &copy);
+    MPI_Comm_rank(copy, &rank);
+    MPI_Comm_size(copy, &size);
+    diff_comm_register(tape_, copy);
+    struct diff_tensor *x = input(tape_, "x");
+    struct diff_tensor *y =
+        diff_sendrecv(x, (rank + 1) % size, 0, x, (rank + size - 1) % size, 0, copy);
+    diff_backward(diff_sum(y));
+    diff_tape_free(tape_);
+    MPI_Comm_free(&copy);
+}
+
+static void different_shapes(void)
+{
+    TAPE();
+    struct diff_tensor *x = input(tape_, "x");
+    diff_add(x, diff_sum(x));
+}
+
+static void wrong_root(void)
+{
+    TAPE();
+    diff_bcast(input(tape_, "x"), 99, MPI_COMM_WORLD);
+}
+
+static void scan_of_averages(void)
+{
+    TAPE();
+    diff_scan(input(tape_, "x"), DIFF_AVG, MPI_COMM_WORLD);
+}
+
+static void mark_without_input(void)
+{
+    double g = 1;
+    diff_mark_gradient("nobody", &g, 1);
+}
+
+static void no_grad(void)
+{
+    TAPE();
+    struct diff_tensor *x = input(tape_, "x");
+    diff_no_grad_begin(tape_);
+    struct diff_tensor *y = diff_allreduce(x, MPI_SUM, MPI_COMM_WORLD);
+    diff_no_grad_end(tape_);
+    expect(!diff_requires_gradient(y), "a result in a no-grad region is a constant");
+    expect(!diff_requires_gradient(diff_detach(x)), "a detached tensor is a constant");
+    diff_backward(diff_sum(diff_mul(x, y)));
+    const double *gradient = diff_gradient(x), *values = diff_values(y);
+    for (int i = 0; i < N; i++)
+        expect(gradient[i] == values[i], "%g is not %g", gradient[i], values[i]);
+    diff_tape_free(tape_);
+}
+
+static void accumulation(void)
+{
+    TAPE();
+    struct diff_tensor *x = input(tape_, "x"), *middle = diff_scale(x, 2);
+    diff_retain_gradient(middle);
+    diff_backward(diff_sum(middle));
+    diff_backward(diff_sum(diff_scale(x, 5)));
+    expect(((const double *)diff_gradient(x))[0] == 7, "gradients of two losses add up");
+    expect(((const double *)diff_gradient(middle))[0] == 1, "a tensor within keeps its own");
+    diff_gradient_clear(x);
+    expect(((const double *)diff_gradient(x))[1] == 0, "and can be cleared");
+    diff_tape_free(tape_);
+}
+
+/* d/dx of sum(g * v), g the gradient of sum over ranks of prod(x)^2: exact for the product of all
+ * ranks. */
+static void second_order(void)
+{
+    TAPE();
+    struct diff_tensor *x = input(tape_, "x");
+    int rank, size;
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    struct diff_tensor *product = diff_allreduce(x, MPI_PROD, MPI_COMM_WORLD);
+    struct diff_tensor *loss = diff_dot(product, product);
+    diff_backward_from(tape_, 1, &loss, NULL, DIFF_GRAPH);
+    struct diff_tensor *gradient = diff_gradient_tensor(x);
+    diff_gradient_clear(x);
+    diff_backward(diff_sum(gradient));
+    /* J = P p^2, p = prod x_r: dJ/dx_r = 2 P p^2 / x_r; H(r,s) = 4 P p^2/(x_r x_s), H(r,r) = 2 P
+     * p^2/x_r^2. */
+    const double *second = diff_gradient(x);
+    double p = 1, sum = 0;
+    for (int r = 0; r < size; r++)
+        p *= 1.0 + r;
+    for (int r = 0; r < size; r++)
+        sum += (r == rank ? 2 : 4) * size * p * p / ((1.0 + r) * (1.0 + rank));
+    expect(second[0] > sum * (1 - 1e-12) && second[0] < sum * (1 + 1e-12), "%.17g is not %.17g",
+           second[0], sum);
+    diff_tape_free(tape_);
+}
+
+static int outcome_is(const char *name, void (*body)(void), enum trace_outcome expected)
+{
+    int got = diff_world_outcome(body, 2);
+    return tap_test_str(world_outcomes[got < 0 ? 0 : got], world_outcomes[expected], TAP_HERE, "%s",
+                        name);
+}
+
+static void ends(const char *name, void (*body)(void))
+{
+    int got = diff_world_outcome(body, 2);
+    tap_ok(got != OUTCOME_FINISHED && got != OUTCOME_DEADLOCK, "%s ends the rank (%s)", name,
+           got < 0 ? "no world" : world_outcomes[got]);
+}
+
+static void body_no_grad(int rank, int size)
+{
+    (void)rank, (void)size;
+    no_grad();
+}
+
+static void body_accumulation(int rank, int size)
+{
+    (void)rank, (void)size;
+    accumulation();
+}
+
+static void body_second_order(int rank, int size)
+{
+    (void)rank, (void)size;
+    second_order();
+}
+
+int main(void)
+{
+    ends("backward twice without retain", twice_without_retain);
+    outcome_is("backward twice with retain is fine", twice_with_retain, OUTCOME_FINISHED);
+    ends("a value changed after it was saved", changed_after_saving);
+    outcome_is("a value changed that nobody saved is fine", changed_but_not_saved,
+               OUTCOME_FINISHED);
+    ends("a handle waited for twice", handle_used_twice);
+    ends("a handle waited for after it was joined", handle_waited_after_join);
+    ends("a tensor of integers", integers);
+    ends("a logical reduction", logical);
+    ends("a reduction without registered derivative", unknown_op);
+    ends("a maximum of complex numbers", complex_maximum);
+    ends("mixing two tapes", two_tapes_mixed);
+    ends("a loss of several values", loss_not_a_number);
+    ends("a message on an unknown communicator", message_on_unknown_communicator);
+    outcome_is("a message on a registered one is fine", message_on_registered_communicator,
+               OUTCOME_FINISHED);
+    ends("adding different shapes", different_shapes);
+    ends("a root outside the communicator", wrong_root);
+    ends("a scan of averages", scan_of_averages);
+    ends("marking the gradient of no input", mark_without_input);
+    world_test("no-grad regions and detached tensors are constants", body_no_grad, WORLD_ANY);
+    world_test("gradients accumulate, are retained and cleared", body_accumulation, WORLD_ANY);
+    world_test("the second derivative of a product over ranks is exact", body_second_order,
+               WORLD_ANY);
+    return tap_done();
+}
