@@ -117,13 +117,16 @@ static void paint_finding(struct scene *scene, const struct finding *finding)
         if (is_deadlock(finding) && strcmp(finding->ops[k].role, "partner") == 0)
             tone = TONE_WAITS; /* what would be needed, and comes too late */
         paint(mark, tone);
-        mark->spoiled = mark->spoiled || (tone == TONE_FAULT && finding_spoils_values(finding));
+        bool adjoins =
+            finding_spoils_values(finding) && mark->pass > 0; /* a forward value is right */
+        mark->spoiled = mark->spoiled || (tone == TONE_FAULT && adjoins);
         if (adjoint != TRACE_NO && tone == TONE_FAULT)
             paint_partners(scene, finding->ops[k].node);
         if (tone == TONE_FAULT && !mark->badge && !(mark->blocked && is_deadlock(finding)))
-            mark->badge =
-                scene_text(scene, "%s%s", finding->code,
-                           strcmp(finding->code, "G001") == 0 ? " first wrong adjoint" : "");
+            mark->badge = scene_text(scene, "%s%s", finding->code,
+                                     strcmp(finding->code, "G001") != 0 ? ""
+                                     : mark->pass > 0                   ? " first wrong adjoint"
+                                                                        : " adjoint never ran");
     }
 }
 
