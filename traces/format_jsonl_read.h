@@ -1,4 +1,5 @@
-/* The state of a JSONL reader between its two halves: lines (format_jsonl_read.c) and references
+/* The state of a JSONL reader and what its parts share: values (format_jsonl_values.c), operation
+ * lines (format_jsonl_ops.c), the other lines (format_jsonl_read.c), references
  * (format_jsonl_links.c). */
 #ifndef TRACES_FORMAT_JSONL_READ_H
 #define TRACES_FORMAT_JSONL_READ_H
@@ -68,6 +69,31 @@ struct jsonl_reader {
     uint32_t type;
     bool deps_on_ops, has_nodes;
 };
+
+/* Values with a meaning (format_jsonl_values.c): each pulls one and refuses what does not fit. */
+bool jsonl_read_u32(struct json *json, uint32_t *value);
+bool jsonl_read_rank(struct jsonl_reader *reader, uint32_t *rank);
+bool jsonl_read_word(struct json *json, enum jsonl_words list, unsigned *number);
+bool jsonl_read_double(struct json *json, double *value);
+bool jsonl_read_name(struct json *json, char *field, size_t size);
+bool jsonl_read_string(struct jsonl_reader *reader, uint32_t *string);
+bool jsonl_read_site(struct jsonl_reader *reader, uint32_t *site);
+bool jsonl_read_site_list(struct jsonl_reader *reader, uint32_t *site);
+bool jsonl_read_kind(struct json *json, uint8_t *kind, uint16_t *flags);
+bool jsonl_read_type(struct jsonl_reader *reader, uint32_t *type);
+bool jsonl_read_reduce(struct json *json, uint32_t *reduce);
+bool jsonl_read_identity(struct json *json, uint32_t *identity);
+bool jsonl_read_flags(struct json *json, uint16_t *flags);
+bool jsonl_read_who(struct json *json, int32_t *who);
+bool jsonl_read_field(struct json *json, const struct jsonl_field *field, struct trace_op *op);
+bool jsonl_read_place(struct jsonl_reader *reader, uint32_t *rank, uint32_t *id);
+
+/* Operation lines (format_jsonl_ops.c). */
+bool jsonl_reference_add(struct jsonl_reader *reader, enum jsonl_reference_to to, uint32_t row,
+                         uint32_t rank, uint32_t id, bool flag);
+bool jsonl_read_ids(struct jsonl_reader *reader, enum jsonl_reference_to to, uint32_t row,
+                    bool flag);
+bool jsonl_read_op(struct jsonl_reader *reader);
 
 /* Resolves references, numbers collectives, adds what was left unsaid. */
 bool jsonl_link(struct jsonl_reader *reader);
