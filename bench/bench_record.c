@@ -103,6 +103,7 @@ int main(void)
             costs[ROUNDS + round] = off;
             _exit(0);
         }
+        recording_feed(recording);
         wait(NULL);
         trace_free(trace);
         start = seconds(CLOCK_PROCESS_CPUTIME_ID);

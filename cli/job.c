@@ -154,6 +154,8 @@ static bool run_with(const struct job *job, struct board *board, struct recordin
         failure_set(failure, FAILURE_INTERNAL, "cannot start a process: %s", strerror(errno));
         return false;
     }
+    if (recording)
+        recording_feed(recording);
     bool timed_out;
     int status = watch(child, job->timeout, &timed_out);
     read_board(board, result);

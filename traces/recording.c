@@ -31,9 +31,13 @@ struct recording *recording_new(uint32_t ranks, enum record_level level, struct 
     recording->level = level;
     recording->buffers.header->level = level;
     recording_images_scan(recording);
-    if (level != RECORD_LEVEL_NONE)
-        feeder_start(&recording->feeder, &recording->buffers);
     return recording;
+}
+
+void recording_feed(struct recording *recording)
+{
+    if (recording->level != RECORD_LEVEL_NONE)
+        feeder_start(&recording->feeder, &recording->buffers);
 }
 
 void recording_ranks_release(struct recording *recording)

@@ -2,8 +2,9 @@
  *
  * The process that will own the trace makes it, forks, and the child runs the world:
  *
- *     parent   recording_new -> fork -> wait for the child -> recording_load -> recording_free
- *     child    each rank, on its own stack: recording_rank_begin ... program ... recording_rank_end
+ *     parent   recording_new -> fork -> recording_feed -> wait for the child -> recording_load ->
+ * recording_free child    each rank, on its own stack: recording_rank_begin ... program ...
+ * recording_rank_end
  *
  * Whatever kills the child, the parent loads what was written. Fork is not needed: one process may
  * do both. */
@@ -24,6 +25,10 @@ struct recording;
 /* NULL with a sentence when there is no memory. */
 struct recording *recording_new(uint32_t ranks, enum record_level level, struct failure *failure);
 void recording_free(struct recording *recording);
+/* Starts the thread that touches memory before ranks need it; without it recording is only slower.
+ * To be called by the owner after it has forked: a process with threads must not fork, since the
+ * child inherits their locks but not them. */
+void recording_feed(struct recording *recording);
 
 /* Names code that return addresses may lie in: [start, end) came from `path`, address - bias is the
  * linker's address. */
