@@ -79,6 +79,8 @@ static bool run_once(void *context, unsigned worker, const uint32_t *forced, siz
     run->fingerprint = fingerprint_of(&probe, world, options.ranks);
     run->diverged = sim_world_diverged(world);
     explore_run_take(run, sim_world_choices(world));
+    for (int r = 0; r < options.ranks; r++)
+        diff_state_release(sim_world_slots(world, r)[MPIX_SLOT_DIFF]);
     sim_world_free(world);
     diff_probe_release(&probe);
     return true;

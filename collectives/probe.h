@@ -110,6 +110,10 @@ struct diff_probe {
 bool diff_probe_init(struct diff_probe *probe, int ranks);
 void diff_probe_release(struct diff_probe *probe);
 
+/* Frees what the library kept for a rank of a world that is over: the value of its MPIX_SLOT_DIFF,
+ * NULL is fine. */
+void diff_state_release(void *slot);
+
 /* ---- called by the library inside the world ---- */
 
 /* Meets the next input of this rank: adds the perturbation to the values or collects them. Returns

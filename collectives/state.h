@@ -39,8 +39,6 @@ void state_leave(struct diff_state *state);
 /* Ends the rank with a finding at the current site. */
 _Noreturn void state_fail(struct diff_state *state, const char *code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-/* What the slot holds may be given back here once the rank has ended, whatever it left behind. */
-void diff_state_release(void *slot);
 
 #define ENTER(state) state_enter(state, __builtin_return_address(0))
 

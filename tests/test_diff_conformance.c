@@ -44,6 +44,8 @@ static bool world_pass(int ranks, unsigned thin, enum sim_executor_kind executor
     if (!world || !context.results)
         return false;
     enum trace_outcome outcome = sim_world_run(world, body, &context);
+    for (int rank = 0; rank < ranks; rank++)
+        diff_state_release(sim_world_slots(world, rank)[MPIX_SLOT_DIFF]);
     sim_world_free(world);
     *totals = (struct totals){.hash = 1};
     for (int r = 0; r < ranks; r++) {

@@ -24,6 +24,7 @@
 #include <mpi.h>
 #include <mpix.h>
 
+#include "collectives/probe.h"
 #include "sim/world.h"
 #include "tests/tap.h"
 
@@ -123,6 +124,8 @@ static inline struct world_result world_try_look(struct sim_world_options option
     result.outcome = sim_world_run(world, world_enter, &report);
     if (look)
         look(world, context);
+    for (int rank = 0; rank < options.ranks; rank++)
+        diff_state_release(sim_world_slots(world, rank)[MPIX_SLOT_DIFF]);
     sim_world_free(world);
     pthread_mutex_destroy(&report.lock);
     result.looked_at = report.looked_at;
