@@ -211,8 +211,6 @@ static int run_world(void *context, struct diff_probe *probe, int worker)
         note_end(child, outcome);
         silence(child);
     } else {
-        for (int r = 0; r < child->job->world.ranks; r++)
-            diff_state_release(sim_world_slots(world, r)[MPIX_SLOT_DIFF]);
         sim_world_free(world);
     }
     return outcome != OUTCOME_FINISHED;
