@@ -195,10 +195,12 @@ struct sim_comm *sim_comm_check(MPI_Comm handle, const char *function, int *erro
 
 static bool is_freed(const struct sim_rank *rank, MPI_Comm handle)
 {
-    for (const struct sim_comm *comm = rank->world->dead_comms; comm; comm = comm->next)
-        if ((const void *)comm == (const void *)handle && comm->owner == rank)
-            return true;
-    return false;
+    bool found = false;
+    sim_world_enter(rank->world);
+    for (const struct sim_comm *comm = rank->world->dead_comms; comm && !found; comm = comm->next)
+        found = (const void *)comm == (const void *)handle && comm->owner == rank;
+    sim_world_leave(rank->world);
+    return found;
 }
 
 int sim_comm_refuse(MPI_Comm handle, const char *function)
