@@ -36,7 +36,7 @@ inline_stores := -mmemset-strategy=unrolled_loop:512:noalign,libcall:-1:noalign 
 TUNING   := $(shell $(CC) $(inline_stores) -x c -c -o /dev/null /dev/null 2>/dev/null && echo '$(inline_stores)')
 ALLFLAGS := $(TUNING) -DSIMRUN_VERSION=\"$(VERSION)\" -std=c17 -D_GNU_SOURCE $(CFLAGS) -ffp-contract=off -fno-semantic-interposition -fno-omit-frame-pointer \
             -fopenmp -pthread -fPIC $(WARNINGS) $(if $(SAN),-fsanitize=$(SAN) -fno-sanitize-recover=undefined)
-INCLUDES := -I. -Isim -Icollectives -I$(BUILD)/gen $(shell pkg-config --cflags $(packages) 2>/dev/null)
+INCLUDES := -I. -Isim -Icollectives $(addprefix -I,$(wildcard collectives/*/)) -I$(BUILD)/gen $(shell pkg-config --cflags $(packages) 2>/dev/null)
 LIBS     := $(shell pkg-config --libs $(packages) 2>/dev/null) -ldl -lm -lrt
 
 sources  := $(filter-out sim/libmpi_abi.c,$(foreach f,$(folders),$(wildcard $f/*.c $f/*/*.c)))
@@ -49,14 +49,18 @@ Q        := $(if $(V),,@)
 stub     := $(BUILD)/lib/libmpi_abi.so.1
 
 # What programs under test are compiled with: these headers and nothing else of ours, and a compiler wrapper.
-public   := $(addprefix $(BUILD)/include/simrun/,$(notdir $(wildcard sim/mpi.h sim/mpix.h collectives/diff.h)))
+# A system under collectives/ has the header named after its folder; the functions it declares are exported.
+systems  := $(foreach d,$(wildcard collectives/*/),$(wildcard $d$(notdir $(d:/=)).h))
+public_headers := sim/mpi.h sim/mpix.h collectives/diff.h $(systems)
+public   := $(addprefix $(BUILD)/include/simrun/,$(notdir $(public_headers)))
 tools    := $(stub) $(public) $(BUILD)/simcc
 
 all: $(BUILD)/simrun $(tools)
 
-$(BUILD)/simrun: $(objects) sim/exports.list
+exports  := sim/exports.list $(BUILD)/gen/systems.list
+$(BUILD)/simrun: $(objects) $(exports)
 	@echo "link $@"
-	$Q$(CC) $(ALLFLAGS) -Wl,--dynamic-list=sim/exports.list -o $@ $(objects) $(LIBS)
+	$Q$(CC) $(ALLFLAGS) $(exports:%=-Wl,--dynamic-list=%) -o $@ $(objects) $(LIBS)
 
 $(BUILD)/obj/%.o: %.c
 	@mkdir -p $(@D)
@@ -69,26 +73,31 @@ $(BUILD)/libsimrun.a: $(library)
 	@rm -f $@
 	$Qar rcs $@ $^
 
-# What programs outside link against: the symbols of mpi.h, mpix.h and diff.h under the soname of the MPI ABI.
+# What programs outside link against: the symbols of the public headers under the soname of the MPI ABI.
 $(stub): sim/libmpi_abi.c sim/entry.h sim/functions.h $(BUILD)/gen/extensions.h
 	@mkdir -p $(@D)
 	@echo "link $@"
 	$Q$(CC) -std=c17 -D_GNU_SOURCE -O2 -fPIC $(WARNINGS) $(INCLUDES) -shared -Wl,-soname,$(@F) -o $@ $<
 	@ln -sf $(@F) $(@:.1=)
 
-$(BUILD)/include/simrun/%.h: sim/%.h
-	@mkdir -p $(@D)
-	@ln -sfr $< $@
-$(BUILD)/include/simrun/%.h: collectives/%.h
-	@mkdir -p $(@D)
-	@ln -sfr $< $@
+define link_header
+$(BUILD)/include/simrun/$(notdir $1): $1
+	@mkdir -p $$(@D)
+	@ln -sfr $$< $$@
+endef
+$(foreach header,$(public_headers),$(eval $(call link_header,$(header))))
 $(BUILD)/simcc: cli/simcc
 	@mkdir -p $(@D)
 	@install -m 755 $< $@
 
-$(BUILD)/gen/extensions.h: sim/mpix.h $(wildcard collectives/diff.h)
+# The functions a public header declares: a line that begins with a type, and the name before its first parenthesis.
+declared = sed -n '/^typedef/d; /^static/d; s/^[a-z][^(;={]*[ *]\([A-Za-z]\w*\)(.*/$1/p'
+$(BUILD)/gen/extensions.h: $(filter-out sim/mpi.h,$(public_headers)) Makefile
 	@mkdir -p $(@D)
-	@sed -n '/^static/d; /^[a-z]/s/.*[ *]\(P*MPIX_\w*\|SIM_\w*\|diff_\w*\)(.*/SIM_EXTENSION(\1)/p' $^ >$@
+	@$(call declared,SIM_EXTENSION(\1)) $(filter %.h,$^) >$@
+$(BUILD)/gen/systems.list: $(systems) Makefile
+	@mkdir -p $(@D)
+	@(echo '{ '; $(call declared,\1;) $(systems) /dev/null; echo 'systems_end; };') >$@
 
 # The standard's values as rows ABI_VALUE(name, expected value with its type).
 $(BUILD)/obj/tests/test_abi.o: $(BUILD)/gen/abi_values.h

@@ -2,7 +2,7 @@
 # Builds into build/peers/<mpi>; the sources are the simulator's own, peer.c stands in for the machine.
 
 peer_names    := openmpi mpich
-peer_sources  := $(wildcard collectives/*.c) traces/kinds.c traces/failure.c tests/diff_conformance_body.c
+peer_sources  := $(wildcard collectives/*.c collectives/*/*.c) traces/kinds.c traces/failure.c tests/diff_conformance_body.c
 peer_programs := tests/diff_conformance.c scenarios/ring.c scenarios/user.c
 peer_flags    := -std=c17 -D_GNU_SOURCE -O2 -g -ffp-contract=off -fopenmp $(filter-out -Wcast-qual -Wconversion,$(WARNINGS))
 
@@ -14,7 +14,7 @@ define peer_rules
 build/peers/$1/%.o: %.c build/peers/include/mpix.h
 	@mkdir -p $$(@D)
 	@echo "mpicc.$1 $$<"
-	$$(Q)mpicc.$1 $$(peer_flags) -I. -Ibuild/peers/include -Icollectives -MMD -MP -c -o $$@ $$<
+	$$(Q)mpicc.$1 $$(peer_flags) -I. -Ibuild/peers/include -Icollectives $(addprefix -I,$(sort $(dir $(systems)))) -MMD -MP -c -o $$@ $$<
 build/peers/$1/libdiff.a: $$(peer_sources:%.c=build/peers/$1/%.o)
 	@rm -f $$@
 	$$(Q)ar rcs $$@ $$^
