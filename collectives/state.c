@@ -56,6 +56,24 @@ struct diff_state *state_get(void)
     return state;
 }
 
+void *state_system(const char *name, size_t size, void (*release)(void *state))
+{
+    struct diff_state *state = state_get();
+    for (struct diff_system *system = state->systems; system; system = system->next)
+        if (strcmp(system->name, name) == 0)
+            return system->state;
+    struct diff_system *system = malloc(sizeof *system);
+    void *kept = calloc(1, size);
+    if (!system || !kept) {
+        free(system);
+        free(kept);
+        state_fail(state, "X002", "%s ran out of memory", name);
+    }
+    *system = (struct diff_system){state->systems, name, kept, release};
+    state->systems = system;
+    return kept;
+}
+
 void state_enter(struct diff_state *state, const void *site)
 {
     if (state->depth++ > 0)
@@ -88,6 +106,14 @@ void diff_state_release(void *slot)
     struct diff_state *state = slot;
     if (!state)
         return;
+    while (state->systems) {
+        struct diff_system *system = state->systems;
+        state->systems = system->next;
+        if (system->release)
+            system->release(system->state);
+        free(system->state);
+        free(system);
+    }
     while (state->tapes) {
         struct diff_tape *tape = state->tapes;
         state->tapes = tape->next;

@@ -16,11 +16,20 @@ struct diff_user_op {
     struct diff_op_rules rules;
 };
 
+/* What a system (a folder below this one) keeps for a rank. */
+struct diff_system {
+    struct diff_system *next;
+    const char *name;
+    void *state;
+    void (*release)(void *state);
+};
+
 struct diff_state {
     struct diff_probe *probe; /* NULL: nobody looks */
     struct diff_probe_rank *row;
     struct diff_tape *tapes;
     struct diff_user_op *user_ops;
+    struct diff_system *systems;
     const void *site; /* where the user called us */
     int depth;        /* of public calls */
     int no_grad;
@@ -32,6 +41,10 @@ struct diff_state {
 
 /* The caller's state, made at its first call. */
 struct diff_state *state_get(void);
+/* The calling rank's state of the system of this name: `size` bytes, zero at the first call.
+ * `release` (may be NULL) is called with it before the rank's state is freed, after the rank has
+ * ended: it must not communicate. */
+void *state_system(const char *name, size_t size, void (*release)(void *state));
 /* Brackets of a public call: the outermost one's return address is the site of all that happens
  * within. */
 void state_enter(struct diff_state *state, const void *site);
