@@ -5,6 +5,7 @@
 #include "cli/stored.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -138,6 +139,8 @@ static void show_metrics(const struct show *show)
                trace_string(trace, metric->unit));
         if (metric->rank >= 0)
             printf(" rank %d", metric->rank);
+        if (!isnan(metric->step))
+            printf(" step %g", metric->step);
         putchar('\n');
     }
     left_out(show, count);

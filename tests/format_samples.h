@@ -81,11 +81,11 @@ static inline bool same_op(const struct trace_op *a, const struct trace_op *b)
            a->peer_matched == b->peer_matched && a->tag_matched == b->tag_matched &&
            a->count == b->count && a->count_matched == b->count_matched && a->type == b->type &&
            a->signature == b->signature && a->reduce_op == b->reduce_op &&
-           a->request == b->request && a->batch == b->batch && a->node == b->node &&
-           a->adjoint_of == b->adjoint_of && a->match == b->match && a->site == b->site &&
-           a->error == b->error && a->identity == b->identity && a->begin == b->begin &&
-           a->end == b->end && a->begin_ns == b->begin_ns && a->end_ns == b->end_ns &&
-           a->buffer == b->buffer && a->extent == b->extent;
+           a->request == b->request && a->batch == b->batch && a->thread == b->thread &&
+           a->node == b->node && a->adjoint_of == b->adjoint_of && a->match == b->match &&
+           a->site == b->site && a->error == b->error && a->identity == b->identity &&
+           a->begin == b->begin && a->end == b->end && a->begin_ns == b->begin_ns &&
+           a->end_ns == b->end_ns && a->buffer == b->buffer && a->extent == b->extent;
 }
 
 static inline bool same_node(const struct trace_node *a, const struct trace_node *b)
@@ -132,6 +132,7 @@ static inline const char *different_small_tables(const struct trace *a, const st
     for (size_t i = 0; i < a->metric_count; i++)
         if (a->metrics[i].name != b->metrics[i].name || a->metrics[i].unit != b->metrics[i].unit ||
             a->metrics[i].rank != b->metrics[i].rank ||
+            !same_double(a->metrics[i].step, b->metrics[i].step) ||
             !same_double(a->metrics[i].value, b->metrics[i].value))
             return "metrics";
     for (uint32_t i = 0; i < a->ranks; i++) {

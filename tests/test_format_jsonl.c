@@ -66,9 +66,9 @@ static void random_small_tables(struct trace *trace, uint64_t *state)
                                      .relative = some_double(state),
                                      .ok = sample_below(state, 2)};
         trace_add_gradient(trace, &row);
-        trace_add_metric(trace, some_text(state),
-                         (int32_t)sample_below(state, trace->ranks + 1) - 1, some_double(state),
-                         some_text(state));
+        trace_add_metric_at(trace, some_text(state),
+                            (int32_t)sample_below(state, trace->ranks + 1) - 1, some_double(state),
+                            some_double(state), some_text(state));
     }
     for (uint32_t rank = 0; rank < trace->ranks; rank++)
         if (sample_below(state, 2))
@@ -144,6 +144,7 @@ static void random_op(struct trace *trace, uint64_t *state, uint32_t rank)
     op.signature = sample_below(state, 2) ? op.type : (uint32_t)sample_next(state);
     op.reduce_op = sample_below(state, 2) ? 0x21 : sample_below(state, 0x40);
     op.batch = sample_below(state, 3);
+    op.thread = sample_below(state, 3);
     op.error = sample_below(state, 5) ? 0 : (int32_t)sample_next(state);
     op.identity = (uint32_t)sample_next(state) >> sample_below(state, 31);
     op.begin = sample_next(state) >> sample_below(state, 63);

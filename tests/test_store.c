@@ -1,4 +1,5 @@
 /* The store: what goes in comes out, whatever happens to the writer. */
+#include "tests/format_samples.h"
 #include "tests/tap.h"
 
 #include "traces/store.h"
@@ -109,6 +110,8 @@ static struct trace *sample(int pairs)
                                                        .tolerance = 1e-300,
                                                        .relative = NAN});
     trace_add_metric(trace, "loss", -1, -0.5, "J");
+    trace_add_metric_at(trace, "gradient_norm M=4", 1, 0, 0.25, "");
+    trace_add_metric_at(trace, "gradient_norm M=4", 1, 1e10, NAN, "");
     trace->rank_info[1].state = RANK_BLOCKED;
     trace->rank_info[0].finalized = true;
     struct failure failure;
@@ -168,6 +171,10 @@ static void round_trip(void)
     struct trace *again = store_load_trace(store, run, &failure);
     tap_ok(again, "its trace is read: %s", failure.text);
     tap_ok(again && trace_hash(again) == trace_hash(trace), "the trace has the same hash");
+    const char *different = again ? sample_difference(again, trace) : "all of it";
+    tap_ok(!different, "nothing is different, table by table");
+    if (different)
+        tap_note("different: %s", different);
     tap_ok(again && again->seed == trace->seed, "a seed keeps all its bits");
     tap_ok(again && isnan(again->objective) && isnan(again->gradients[0].analytic) &&
                isinf(again->gradients[0].numeric),
@@ -297,6 +304,32 @@ static void migration(void)
     tap_is_int(store_verify(store, &failure), 0, "and the file is whole: %s", failure.text);
     tap_ok(put(store, 2, &failure) == 3, "new runs follow the old ones: %s", failure.text);
     findings_release(&findings);
+    trace_free(trace);
+    store_close(store);
+}
+
+/* Version 2 knew neither the step of a metric nor the thread of an operation. */
+static void migration_of_version_2(void)
+{
+    struct failure failure = {0};
+    char command[512];
+    snprintf(command, sizeof command, "cp tests/data/store-version-2.sqlite %s", file("two.db"));
+    if (system(command) != 0)
+        tap_note("cp failed");
+    refused(file("two.db"), STORE_READ, FAILURE_INPUT, "version 2 for reading");
+    struct store *store = store_open(file("two.db"), STORE_WRITE, &failure);
+    tap_ok(store && access(file("two.db.v2.bak"), R_OK) == 0,
+           "version 2 is migrated when it is written to, with a backup: %s", failure.text);
+    if (!store)
+        return;
+    tap_is_int(number(store, "PRAGMA user_version"), STORE_VERSION, "it says its new version");
+    struct trace *trace = store_load_trace(store, 2, &failure);
+    tap_ok(trace && trace->op_count == 28 && trace->ops[27].thread == 0,
+           "its operations are those of the first thread: %s", failure.text);
+    tap_ok(trace && trace->metric_count > 0 && isnan(trace->metrics[0].step),
+           "its metrics have no step");
+    tap_ok(put(store, 3, &failure) == 4, "new runs follow the old ones: %s", failure.text);
+    tap_is_int(store_verify(store, &failure), 0, "and the file is whole: %s", failure.text);
     trace_free(trace);
     store_close(store);
 }
@@ -452,6 +485,7 @@ int main(void)
     views();
     refusals();
     migration();
+    migration_of_version_2();
     kills();
     parallel();
     collection();

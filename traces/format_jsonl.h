@@ -27,6 +27,7 @@ struct jsonl_field {
     X("tag_matched", tag_matched, JSONL_WHO, TRACE_NONE)                                           \
     X("count_matched", count_matched, JSONL_I64, -1)                                               \
     X("batch", batch, JSONL_U32, 0)                                                                \
+    X("thread", thread, JSONL_U32, 0)                                                              \
     X("error", error, JSONL_I32, 0)                                                                \
     X("begin", begin, JSONL_U64, 0)                                                                \
     X("end", end, JSONL_U64, 0)                                                                    \

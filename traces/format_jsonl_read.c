@@ -359,7 +359,7 @@ static bool read_metric(struct jsonl_reader *reader)
     const char *key;
     uint32_t name, unit = TRACE_NO;
     int64_t rank = -1;
-    double value = NAN;
+    double value = NAN, step = NAN;
     bool done = jsonl_read_string(reader, &name);
     while (done && json_next(json)) {
         if (!json_key(json, &key))
@@ -368,14 +368,16 @@ static bool read_metric(struct jsonl_reader *reader)
             done = json_integer(json, -1, (int64_t)reader->trace->ranks - 1, &rank);
         else if (strcmp(key, "value") == 0)
             done = jsonl_read_double(json, &value);
+        else if (strcmp(key, "step") == 0)
+            done = jsonl_read_double(json, &step);
         else if (strcmp(key, "unit") == 0)
             done = jsonl_read_string(reader, &unit);
         else
             return json_refuse(json, "unknown key \"%.40s\" of a metric", key);
     }
     return done && !reader->input->refused &&
-           (trace_add_metric(reader->trace, trace_string(reader->trace, name), (int32_t)rank, value,
-                             trace_string(reader->trace, unit)) != TRACE_NO ||
+           (trace_add_metric_at(reader->trace, trace_string(reader->trace, name), (int32_t)rank,
+                                step, value, trace_string(reader->trace, unit)) != TRACE_NO ||
             format_no_memory(reader->input));
 }
 

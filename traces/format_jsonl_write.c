@@ -448,7 +448,12 @@ static void write_metrics(const struct trace *trace, FILE *out)
         const struct trace_metric *row = &trace->metrics[i];
         fputs("{\"metric\":", out);
         json_write_text(out, trace_string(trace, row->name));
-        fprintf(out, ",\"rank\":%" PRId32 ",\"value\":", row->rank);
+        fprintf(out, ",\"rank\":%" PRId32, row->rank);
+        if (!isnan(row->step)) {
+            fputs(",\"step\":", out);
+            json_write_double(out, row->step);
+        }
+        fputs(",\"value\":", out);
         json_write_double(out, row->value);
         fputs(",\"unit\":", out);
         json_write_text(out, trace_string(trace, row->unit));

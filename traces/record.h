@@ -170,7 +170,7 @@ struct record_gradient { /* small: ok */
 struct record_metric {
     struct record_head head;
     uint32_t name, unit, reserved;
-    double value;
+    double step, value; /* step: NaN for none */
 };
 
 _Static_assert(sizeof(struct record_rank) % 8 == 0, "rule 1");

@@ -4,6 +4,7 @@
 
 #include "traces/recorder_rank.h"
 
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -322,19 +323,32 @@ void record_gradient_check(const struct trace_gradient *row, const char *variabl
     recorder_commit(me, record, RECORD_GRADIENT, row->ok, sizeof *record);
 }
 
-void record_metric(const char *name, double value, const char *unit)
+static void metric_write(struct recorder_rank *me, const char *name, double step, double value,
+                         const char *unit)
 {
-    struct recorder_rank *me = recorder_me();
-    if (!me)
-        return;
-    uint32_t string = recorder_string(me, name), of = recorder_string(me, unit ? unit : "");
+    uint32_t string = recorder_string(me, name), of = recorder_string(me, unit);
     struct record_metric *record = recorder_record(me, sizeof *record);
     if (!record)
         return;
     record->name = string;
     record->unit = of;
+    record->step = step;
     record->value = value;
     recorder_commit(me, record, RECORD_METRIC, 0, sizeof *record);
+}
+
+void record_metric(const char *name, double value, const char *unit)
+{
+    struct recorder_rank *me = recorder_me();
+    if (me)
+        metric_write(me, name, NAN, value, unit ? unit : "");
+}
+
+void record_metric_at(const char *name, double step, double value)
+{
+    struct recorder_rank *me = recorder_me();
+    if (me)
+        metric_write(me, name, step, value, "");
 }
 
 static void note_write(struct recorder_rank *me, const char *code, const char *text)

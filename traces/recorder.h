@@ -45,6 +45,8 @@ void record_input(const char *name, uint32_t type, int64_t count);
 void record_objective(double value);
 void record_gradient_check(const struct trace_gradient *row, const char *variable);
 void record_metric(const char *name, double value, const char *unit);
+/* A point of a curve over `step`. */
+void record_metric_at(const char *name, double step, double value);
 /* The program under test is wrong: becomes a finding with this code at the caller's current op,
  * node and site. */
 void record_note(const char *code, const char *format, ...) __attribute__((format(printf, 2, 3)));

@@ -361,9 +361,9 @@ static void load_gradient(struct loader *loader, const struct record_gradient *r
 static void load_metric(struct loader *loader, const struct record_metric *record)
 {
     struct trace *trace = loader->trace;
-    trace_add_metric(trace, trace_string(trace, numbers_get(&loader->strings, record->name)),
-                     (int32_t)loader->rank, record->value,
-                     trace_string(trace, numbers_get(&loader->strings, record->unit)));
+    trace_add_metric_at(trace, trace_string(trace, numbers_get(&loader->strings, record->name)),
+                        (int32_t)loader->rank, record->step, record->value,
+                        trace_string(trace, numbers_get(&loader->strings, record->unit)));
 }
 
 static void load_string(struct loader *loader, const struct record_string *record)

@@ -205,6 +205,15 @@ static int back_up(struct store *store, int64_t version, struct failure *failure
     return code;
 }
 
+/* Version 1 was rearranged: its rows are copied into the tables of today. */
+static int migrate_from_1(struct store *store, struct failure *failure)
+{
+    int code = store_exec(store, store_migrate_1, failure);
+    if (!code)
+        code = make_tables(store, failure);
+    return code ? code : store_exec(store, store_migrate_1_copy, failure);
+}
+
 static int migrate(struct store *store, int64_t version, struct failure *failure)
 {
     int code = back_up(store, version, failure);
@@ -214,15 +223,12 @@ static int migrate(struct store *store, int64_t version, struct failure *failure
         store, "PRAGMA foreign_keys=OFF; PRAGMA legacy_alter_table=ON; BEGIN IMMEDIATE", failure);
     if (code)
         return code;
-    int64_t now = 0;
+    int64_t now = 0; /* another process may have been faster */
     code = number(store, "PRAGMA user_version", &now, failure);
-    if (!code && now == 1) { /* another process may have been faster */
-        code = store_exec(store, store_migrate_1, failure);
-        if (!code)
-            code = make_tables(store, failure);
-        if (!code)
-            code = store_exec(store, store_migrate_1_copy, failure);
-    }
+    if (!code && now == 1)
+        code = migrate_from_1(store, failure);
+    else if (!code && now == 2)
+        code = store_exec(store, store_migrate_2, failure);
     if (!code)
         code = store_exec(store, "COMMIT", failure);
     rolled_back(store, code);

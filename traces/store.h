@@ -16,7 +16,7 @@
 #include "traces/finding.h"
 #include "traces/trace.h"
 
-enum { STORE_VERSION = 2, STORE_APPLICATION = 0x53494d52 };
+enum { STORE_VERSION = 3, STORE_APPLICATION = 0x53494d52 };
 
 struct store;
 struct sqlite3;

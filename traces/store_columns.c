@@ -42,6 +42,7 @@ const struct column store_op_columns[] = {
     OP("step_end", end, COLUMN_U64, 0),
     OP("buffer", buffer, COLUMN_U64, 0),
     OP("extent", extent, COLUMN_U64, 0),
+    OP("thread", thread, COLUMN_U32, 0),
 };
 const size_t store_op_column_count = sizeof store_op_columns / sizeof *store_op_columns;
 

@@ -46,9 +46,9 @@ static const char *text(sqlite3_stmt *statement, int column)
 
 static double real(sqlite3_stmt *statement, int column)
 {
-    return sqlite3_column_type(statement, column) == SQLITE_TEXT
-               ? NAN
-               : sqlite3_column_double(statement, column);
+    int type = sqlite3_column_type(statement, column);
+    return type == SQLITE_TEXT || type == SQLITE_NULL ? NAN
+                                                      : sqlite3_column_double(statement, column);
 }
 
 static bool begin(struct reader *reader, const char *sql)
@@ -437,11 +437,12 @@ static void read_gradients(struct reader *reader)
                                      .ok = sqlite3_column_int(reader->rows, 10) != 0};
         trace_add_gradient(reader->trace, &row);
     }
-    if (!begin(reader, "SELECT name,rank,value,unit FROM metrics WHERE run_id=? ORDER BY ord"))
+    if (!begin(reader, "SELECT name,rank,value,unit,step FROM metrics WHERE run_id=? ORDER BY ord"))
         return;
     while (next(reader))
-        trace_add_metric(reader->trace, text(reader->rows, 0), sqlite3_column_int(reader->rows, 1),
-                         real(reader->rows, 2), text(reader->rows, 3));
+        trace_add_metric_at(reader->trace, text(reader->rows, 0),
+                            sqlite3_column_int(reader->rows, 1), real(reader->rows, 4),
+                            real(reader->rows, 2), text(reader->rows, 3));
 }
 
 static void read_run(struct reader *reader)

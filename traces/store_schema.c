@@ -8,3 +8,4 @@
 SQL_TEXT("store_schema", "store_schema.sql");
 SQL_TEXT("store_migrate_1", "store_migrate_1.sql");
 SQL_TEXT("store_migrate_1_copy", "store_migrate_1_copy.sql");
+SQL_TEXT("store_migrate_2", "store_migrate_2.sql");

@@ -16,7 +16,7 @@ CREATE TABLE strings(id INTEGER PRIMARY KEY, s TEXT NOT NULL UNIQUE) STRICT;
 CREATE TABLE sites(site_id INTEGER PRIMARY KEY, file TEXT NOT NULL, line INTEGER NOT NULL, func TEXT, UNIQUE(file,line,func)) STRICT;
 CREATE TABLE op_kinds(kind INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, class TEXT NOT NULL CHECK(class IN('p2p','coll','wait','compute','control')), adjoint TEXT) STRICT;
 CREATE TABLE ops(op_id INTEGER PRIMARY KEY, run_id INTEGER NOT NULL, rank INTEGER NOT NULL, seq INTEGER NOT NULL, phase INTEGER NOT NULL, kind INTEGER NOT NULL, site_id INTEGER, fwd_op_id INTEGER, peer INTEGER, tag INTEGER, comm INTEGER, dtype INTEGER, count INTEGER, root INTEGER, redop INTEGER, coll_seq INTEGER, state INTEGER NOT NULL,
-  flags INTEGER, peer_matched INTEGER, tag_matched INTEGER, count_matched INTEGER, signature INTEGER, request_op_id INTEGER, batch INTEGER, node_id INTEGER, error INTEGER, identity INTEGER, step_begin INTEGER, step_end INTEGER, buffer INTEGER, extent INTEGER) STRICT;
+  flags INTEGER, peer_matched INTEGER, tag_matched INTEGER, count_matched INTEGER, signature INTEGER, request_op_id INTEGER, batch INTEGER, node_id INTEGER, error INTEGER, identity INTEGER, step_begin INTEGER, step_end INTEGER, buffer INTEGER, extent INTEGER, thread INTEGER) STRICT;
 CREATE TABLE waits(run_id INTEGER NOT NULL, wait_op INTEGER NOT NULL, ord INTEGER NOT NULL, start_op INTEGER NOT NULL, completed INTEGER NOT NULL, PRIMARY KEY(run_id,wait_op,ord)) STRICT, WITHOUT ROWID;
 CREATE TABLE counts(run_id INTEGER NOT NULL, op_id INTEGER NOT NULL, send TEXT, receive TEXT, PRIMARY KEY(run_id,op_id)) STRICT, WITHOUT ROWID;
 CREATE TABLE nodes(node_id INTEGER PRIMARY KEY, run_id INTEGER NOT NULL, rank INTEGER NOT NULL, id INTEGER NOT NULL, pass INTEGER NOT NULL, kind INTEGER NOT NULL, state INTEGER NOT NULL, fwd_node_id INTEGER, site_id INTEGER, name INTEGER, step_begin INTEGER, step_end INTEGER) STRICT;
@@ -29,7 +29,7 @@ CREATE TABLE findings(finding_id INTEGER PRIMARY KEY, run_id INTEGER NOT NULL RE
   witness TEXT, repair TEXT, repair_edges TEXT, confirmation INTEGER, models TEXT, inherited INTEGER, allowed INTEGER) STRICT;
 CREATE TABLE finding_ops(finding_id INTEGER NOT NULL REFERENCES findings ON DELETE CASCADE, ord INTEGER NOT NULL, op_id INTEGER, role TEXT NOT NULL, node_id INTEGER, PRIMARY KEY(finding_id,ord)) STRICT, WITHOUT ROWID;
 CREATE TABLE gradients(grad_id INTEGER PRIMARY KEY, run_id INTEGER NOT NULL REFERENCES runs ON DELETE CASCADE, rank INTEGER NOT NULL, var TEXT NOT NULL, idx INTEGER, method TEXT NOT NULL CHECK(method IN('central','complex','dot','tangent','one-sided','value')), step ANY, analytic ANY, numeric ANY, abs_err ANY, rel_err ANY, atol ANY NOT NULL, rtol ANY NOT NULL, ok INTEGER NOT NULL CHECK(ok IN(0,1))) STRICT;
-CREATE TABLE metrics(run_id INTEGER NOT NULL REFERENCES runs ON DELETE CASCADE, ord INTEGER NOT NULL, name TEXT NOT NULL, rank INTEGER NOT NULL DEFAULT -1, value ANY NOT NULL, unit TEXT NOT NULL, PRIMARY KEY(run_id,ord)) STRICT, WITHOUT ROWID;
+CREATE TABLE metrics(run_id INTEGER NOT NULL REFERENCES runs ON DELETE CASCADE, ord INTEGER NOT NULL, name TEXT NOT NULL, rank INTEGER NOT NULL DEFAULT -1, value ANY NOT NULL, unit TEXT NOT NULL, step ANY, PRIMARY KEY(run_id,ord)) STRICT, WITHOUT ROWID;
 CREATE TABLE artifacts(run_id INTEGER NOT NULL, name TEXT NOT NULL, media TEXT NOT NULL, data BLOB NOT NULL, PRIMARY KEY(run_id,name)) STRICT;
 CREATE INDEX findings_run ON findings(run_id);
 CREATE INDEX findings_fp ON findings(fingerprint);

@@ -445,8 +445,9 @@ static void write_gradients(struct writer *writer)
 static void write_metrics(struct writer *writer)
 {
     const struct trace *trace = writer->trace;
-    if (!begin_table(writer,
-                     "INSERT INTO metrics(run_id,ord,name,rank,value,unit) VALUES(?,?,?,?,?,?)"))
+    if (!begin_table(
+            writer,
+            "INSERT INTO metrics(run_id,ord,name,rank,value,unit,step) VALUES(?,?,?,?,?,?,?)"))
         return;
     bind_number(writer, 1, writer->ids.run);
     for (size_t i = 0; i < trace->metric_count; i++) {
@@ -456,6 +457,10 @@ static void write_metrics(struct writer *writer)
         bind_number(writer, 4, metric->rank);
         bind_double(writer, 5, metric->value);
         bind_text(writer, 6, trace_string(trace, metric->unit));
+        if (isnan(metric->step))
+            sqlite3_bind_null(writer->insert, 7);
+        else
+            bind_double(writer, 7, metric->step);
         if (!row(writer))
             break;
     }

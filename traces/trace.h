@@ -80,7 +80,8 @@ struct trace_op {
     int32_t error;       /* MPI error class, 0 */
     uint32_t
         identity; /* hash of what the program says it moves (tensor name), 0: unknown; for R002 */
-    uint64_t begin, end;       /* logical time: scheduler steps; end 0 while not complete */
+    uint32_t thread;     /* which thread of its rank issued it: 0 the first, counted as they come */
+    uint64_t begin, end; /* logical time: scheduler steps; end 0 while not complete */
     uint64_t begin_ns, end_ns; /* wall time, 0 below --record events */
     uint64_t buffer, extent;   /* address and span in bytes of the (receive) buffer, 0 unknown */
 };
@@ -183,6 +184,7 @@ struct trace_gradient {
 struct trace_metric {
     uint32_t name, unit; /* strings */
     int32_t rank;        /* -1: of the whole run */
+    double step;         /* NaN: not a point of a curve */
     double value;
 };
 
@@ -266,6 +268,8 @@ uint32_t trace_add_note(struct trace *trace, const struct trace_note *note); /* 
 uint32_t trace_add_gradient(struct trace *trace, const struct trace_gradient *gradient);
 uint32_t trace_add_metric(struct trace *trace, const char *name, int32_t rank, double value,
                           const char *unit);
+uint32_t trace_add_metric_at(struct trace *trace, const char *name, int32_t rank, double step,
+                             double value, const char *unit);
 /* An op with every field at its "none" value, to start from; its state is STATE_COMPLETE. */
 struct trace_op trace_op_none(uint32_t rank, enum op_kind kind);
 bool trace_finish(struct trace *trace, struct failure *failure);

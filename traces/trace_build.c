@@ -5,6 +5,7 @@
 #include "traces/trace_memory.h"
 
 #include <assert.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -201,9 +202,16 @@ uint32_t trace_add_gradient(struct trace *trace, const struct trace_gradient *gr
 uint32_t trace_add_metric(struct trace *trace, const char *name, int32_t rank, double value,
                           const char *unit)
 {
+    return trace_add_metric_at(trace, name, rank, NAN, value, unit);
+}
+
+uint32_t trace_add_metric_at(struct trace *trace, const char *name, int32_t rank, double step,
+                             double value, const char *unit)
+{
     struct trace_metric row = {.name = trace_add_string(trace, name),
                                .unit = trace_add_string(trace, unit),
                                .rank = rank,
+                               .step = step,
                                .value = value};
     return APPEND(trace, metrics, metric_count, metric_room, &row);
 }

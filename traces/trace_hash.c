@@ -58,6 +58,8 @@ static uint64_t mix_op(uint64_t hash, const struct trace *trace, const struct tr
     hash = mix_op_of(hash, trace, op->adjoint_of);
     hash = mix_op_of(hash, trace, op->match);
     hash = mix(hash, op->identity);
+    if (op->thread)
+        hash = mix(hash, op->thread);
     return mix(mix(hash, op->begin), op->end);
 }
 

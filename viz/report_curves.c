@@ -1,9 +1,9 @@
 /* Curves and histograms from a run's metrics, for its report.
  *
- * A metric that a run recorded many times under one name is a series, in the order in which it was
- * recorded. Names that share their first word ("gradient_norm M=4", "gradient_norm M=8") share a
- * plot; the rest of the name tells the series. A first word with "staleness" in it makes a
- * histogram. */
+ * A metric that a run recorded many times under one name is a series, over its steps or, without
+ * them, in the order in which it was recorded. Names that share their first word ("gradient_norm
+ * M=4", "gradient_norm M=8") share a plot; the rest of the name tells the series. A first word with
+ * "staleness" in it makes a histogram. */
 #include "viz/report_page.h"
 
 #include "viz/plots.h"
@@ -77,8 +77,9 @@ static bool collect(struct collection *collection, const struct trace *trace)
         bool starts = i == 0 || entries[i].name != entries[i - 1].name ||
                       entries[i].rank != entries[i - 1].rank;
         first = starts ? i : first;
-        collection->steps[i] = (double)(i - first + 1);
-        collection->values[i] = trace->metrics[entries[i].index].value;
+        const struct trace_metric *metric = &trace->metrics[entries[i].index];
+        collection->steps[i] = isnan(metric->step) ? (double)(i - first + 1) : metric->step;
+        collection->values[i] = metric->value;
         bool ends = i + 1 == count || entries[i + 1].name != entries[i].name ||
                     entries[i + 1].rank != entries[i].rank;
         if (ends)
