@@ -86,6 +86,11 @@ WEAK void record_metric(const char *name, double value, const char *unit)
     (void)name, (void)value, (void)unit;
 }
 
+WEAK void record_metric_at(const char *name, double step, double value)
+{
+    (void)name, (void)step, (void)value;
+}
+
 WEAK void record_note(const char *code, const char *format, ...)
 {
     va_list arguments;

@@ -98,6 +98,11 @@ void SIM_Tensor_name(const char *name)
     record_identity(name);
 }
 
+void SIM_Metric(const char *name, double step, double value)
+{
+    record_metric_at(name ? name : "", step, value);
+}
+
 void SIM_Batch_begin(void)
 {
     struct sim_rank *rank = sim_self;

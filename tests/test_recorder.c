@@ -399,6 +399,8 @@ static void dag(int rank)
     record_pass_end(pass);
     record_objective(rank + 0.5);
     record_metric("loss", rank, "unit");
+    for (int step = 0; step < 3; step++)
+        SIM_Metric("norm", step, 1.0 / (1 + step));
     record_note("G005", "cotangents differ on rank %d", rank);
     record_gradient_check(
         &(struct trace_gradient){.index = 3, .method = "central", .analytic = NAN, .ok = false},
@@ -430,6 +432,13 @@ static void nodes(void)
     tap_is_double(trace->objective, 2.0, 0, "objectives are summed over ranks");
     tap_is_str(trace->note_count ? trace->notes[0].text : "", "cotangents differ on rank 0",
                "a note is kept");
+    size_t steps = 0;
+    for (size_t i = 0; i < trace->metric_count; i++) {
+        const struct trace_metric *metric = &trace->metrics[i];
+        steps += !strcmp(trace_string(trace, metric->name), "norm") &&
+                 metric->value == 1 / (1 + metric->step) && metric->step == (double)(steps % 3);
+    }
+    tap_is_int((long)steps, 6, "what a program measured is kept with its step");
     tap_ok(trace->gradient_count == 2 && isnan(trace->gradients[0].analytic) &&
                !trace->gradients[1].ok,
            "a gradient that is not a number is kept as it is");
