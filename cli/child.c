@@ -1,6 +1,7 @@
 /* The child process of a run: see child.h. */
 #include "cli/child.h"
 
+#include "cli/rank_output.h"
 #include "collectives/gradcheck.h"
 #include "sim/loader.h"
 #include "sim/run_program.h"
@@ -8,7 +9,6 @@
 #include "traces/recording.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -110,10 +110,10 @@ static _Noreturn void give_up(struct board *board, const struct failure *failure
 struct child {
     const struct job *job;
     struct board *board;
+    struct rank_output *output;
     struct recording *recording; /* NULL: nothing is recorded */
     struct sim_program *program;
     struct sim_world *base; /* the first world: recorded, kept for the rows of the gradient check */
-    int quiet_output; /* the ranks' output goes nowhere any more: only the first world speaks */
 };
 
 /* One world of it. */
@@ -168,21 +168,6 @@ static void note_end(const struct child *child, enum trace_outcome outcome)
     board->outcome = (int)outcome;
 }
 
-/* What further worlds print would only repeat the first one's output. */
-static void silence(struct child *child)
-{
-    if (child->quiet_output)
-        return;
-    child->quiet_output = 1;
-    fflush(NULL);
-    int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
-    if (nowhere >= 0) {
-        dup2(nowhere, STDOUT_FILENO);
-        dup2(nowhere, STDERR_FILENO);
-        close(nowhere);
-    }
-}
-
 /* Runs the program once in a fresh world. The first world is the one that is recorded and judged.
  */
 static int run_world(void *context, struct diff_probe *probe, int worker)
@@ -209,7 +194,9 @@ static int run_world(void *context, struct diff_probe *probe, int worker)
     enum trace_outcome outcome = sim_world_run(world, world_body, &run);
     if (base) {
         note_end(child, outcome);
-        silence(child);
+        /* What further worlds print would only repeat it. */
+        rank_output_finish(child->output);
+        rank_output_silence(child->output);
     } else {
         sim_world_free(world);
     }
@@ -270,15 +257,17 @@ static void run_plainly(struct child *child)
     run_world(child, &probe, 0);
 }
 
-void child_main(const struct job *job, struct board *board, struct recording *recording)
+void child_main(const struct job *job, struct board *board, struct rank_output *output,
+                struct recording *recording)
 {
     struct failure failure = {0};
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     dup2(STDERR_FILENO, STDOUT_FILENO); /* the ranks' output; the result is the parent's */
+    rank_output_install(output);
     judged_board = board;
-    struct child child = {.job = job, .board = board, .recording = recording};
+    struct child child = {.job = job, .board = board, .output = output, .recording = recording};
     if (job->quiet)
-        silence(&child);
+        rank_output_silence(output);
     struct sim_program_options options = {.kind = job->loader,
                                           .images = job->world.ranks *
                                                     (job->gradients ? job->workers : 1),

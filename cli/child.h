@@ -7,7 +7,9 @@
 #include "cli/job.h"
 
 struct recording;
+struct rank_output;
 
-_Noreturn void child_main(const struct job *job, struct board *board, struct recording *recording);
+_Noreturn void child_main(const struct job *job, struct board *board, struct rank_output *output,
+                          struct recording *recording);
 
 #endif

@@ -5,6 +5,7 @@
 #include "cli/board.h"
 #include "cli/child.h"
 #include "cli/interrupt.h"
+#include "cli/rank_output.h"
 
 #include <errno.h>
 #include <math.h>
@@ -143,13 +144,14 @@ static int watch(pid_t child, double timeout, bool *timed_out)
     return status;
 }
 
-static bool run_with(const struct job *job, struct board *board, struct recording *recording,
-                     struct job_result *result, struct failure *failure)
+static bool run_with(const struct job *job, struct board *board, struct rank_output *output,
+                     struct recording *recording, struct job_result *result,
+                     struct failure *failure)
 {
     fflush(NULL);
     pid_t child = fork();
     if (child == 0)
-        child_main(job, board, recording);
+        child_main(job, board, output, recording);
     if (child < 0) {
         failure_set(failure, FAILURE_INTERNAL, "cannot start a process: %s", strerror(errno));
         return false;
@@ -158,6 +160,7 @@ static bool run_with(const struct job *job, struct board *board, struct recordin
         recording_feed(recording);
     bool timed_out;
     int status = watch(child, job->timeout, &timed_out);
+    rank_output_finish(output);
     read_board(board, result);
     result->ended_ns = board->finished_ns ? board->finished_ns : monotonic_ns();
     if (board->failure_code) {
@@ -177,17 +180,21 @@ bool job_run(const struct job *job, struct job_result *result, struct failure *f
 {
     *result = (struct job_result){.outcome = OUTCOME_CRASHED};
     struct board *board = board_new(job->world.ranks);
-    if (!board) {
+    struct rank_output *output = rank_output_new(job->world.ranks, job->tag_output);
+    if (!board || !output) {
         failure_set(failure, FAILURE_INTERNAL, "no shared memory for %d ranks: %s",
                     job->world.ranks, strerror(errno));
+        rank_output_free(output);
+        board_free(board);
         return false;
     }
     struct recording *recording = NULL;
     bool good =
         job->record == RECORD_LEVEL_NONE ||
         (recording = recording_new((uint32_t)job->world.ranks, job->record, failure)) != NULL;
-    good = good && run_with(job, board, recording, result, failure);
+    good = good && run_with(job, board, output, recording, result, failure);
     recording_free(recording);
+    rank_output_free(output);
     board_free(board);
     return good;
 }

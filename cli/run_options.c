@@ -258,6 +258,7 @@ SWITCH(verbose, verbose)
 SWITCH(help, help)
 SWITCH(gdb, gdb)
 SWITCH(github, github)
+SWITCH(tag_output, tag_output)
 SWITCH(strict, world.strict_collectives)
 SWITCH(no_gradients, no_gradients)
 
@@ -290,6 +291,8 @@ const struct option_row run_option_rows[] = {
     {"db", 0, "FILE", "database of results, or none (default: ./simrun.db)", set_database},
     {"allow", 0, "CODE[:SITE]", "a known finding: reported as TODO, does not fail", add_allow},
     {"fail-on", 0, "SEVERITY", "error (default), warning or note", set_fail_on},
+    {"tag-output", 0, NULL, "put the rank in front of each line it prints: '[3] text'",
+     set_tag_output},
     {"wrapper", 0, "CMD", "run simrun itself under CMD, such as 'perf record'", set_wrapper},
     {"gdb", 0, NULL, "run under gdb, following the process of the ranks", set_gdb},
     {"tap", 0, NULL, "TAP 13 on stdout", set_tap},

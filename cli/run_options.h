@@ -18,7 +18,7 @@ struct run_options {
     enum record_level record;
     double timeout;
     int workers;
-    bool tap, json, quiet, verbose, help, gdb;
+    bool tap, json, quiet, verbose, help, gdb, tag_output;
     const char *junit, *html, *dot, *chrome, *color, *wrapper;
     bool github;
     size_t check_elements;

@@ -187,6 +187,7 @@ bool session_prepare(const char *word, int argc, char **argv, const struct run_o
                         .loader = options->loader,
                         .timeout = options->timeout,
                         .record = options->record,
+                        .tag_output = options->tag_output,
                         .order = options->order,
                         .mutant = options->mutant,
                         .gradients = !options->no_gradients && options->record >= RECORD_LEVEL_OPS,

@@ -18,6 +18,11 @@ __attribute__((weak)) struct sim_libc_state *sim_libc_current(void)
     return NULL;
 }
 
+__attribute__((weak)) int sim_libc_rank_number(void)
+{
+    return -1;
+}
+
 __attribute__((weak)) void sim_rank_exit(int status, enum sim_exit how)
 {
     (void)status, (void)how;

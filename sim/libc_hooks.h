@@ -78,6 +78,8 @@ enum sim_libc_place sim_libc_place(void);
 /* The rank that the calling thread carries, also in threads that a rank started (see below); NULL:
  * none. */
 struct sim_libc_state *sim_libc_current(void);
+/* Its number in its world; -1: none. */
+int sim_libc_rank_number(void);
 /* Ends the calling rank; does not return for one. May be called on a thread that the rank started.
  */
 void sim_rank_exit(int status, enum sim_exit how);

@@ -83,6 +83,12 @@ struct sim_libc_state *sim_libc_current(void)
     return started_by ? &started_by->libc : NULL;
 }
 
+int sim_libc_rank_number(void)
+{
+    const struct sim_rank *rank = sim_self ? sim_self : started_by;
+    return rank ? rank->id : -1;
+}
+
 void sim_rank_exit(int status, enum sim_exit how)
 {
     struct sim_rank *rank = sim_self;
