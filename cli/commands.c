@@ -46,7 +46,7 @@ const struct command commands[] = {
     {"explore", "explore [--runs MOST] [options] SCENARIO",
      "every relevant interleaving of a program", command_explore, run_option_rows, NULL},
     {"explain", "explain [CODE...]", "what a finding's code means", command_explain, NULL, NULL},
-    {"mutants", "mutants", "the known wrong adjoints for --mutant", command_mutants, NULL, NULL},
+    {"mutants", "mutants", "known wrong adjoints, and what notices each", command_mutants, NULL, NULL},
     {"catalogue", "catalogue [-v] [PATTERN]", "run the catalogue and assert its verdicts (TAP)",
      command_catalogue, catalogue_option_rows, NULL},
     {"doctor", "doctor [--unsupported]", "whether this machine has what simrun needs",

@@ -2,6 +2,7 @@
 #include "collectives/mutant_suite.h"
 
 #include "collectives/gradcheck.h"
+#include "traces/trace.h"
 
 #include <diff.h>
 #include <stdio.h>
@@ -217,33 +218,50 @@ struct trial {
     const struct program *program;
     int ranks;
     uint64_t seed;
+    int worlds, first_end; /* run so far, and how the first of them ended */
 };
 
 static int run_trial(void *context, struct diff_probe *probe, int worker)
 {
-    const struct trial *trial = context;
-    return trial->world->run(trial->world->context, trial->ranks, trial->seed, probe,
-                             trial->program->body, (void *)(uintptr_t)trial->program->argument,
-                             worker);
+    struct trial *trial = context;
+    int end = trial->world->run(trial->world->context, trial->ranks, trial->seed, probe,
+                                trial->program->body, (void *)(uintptr_t)trial->program->argument,
+                                worker);
+    if (trial->worlds++ == 0)
+        trial->first_end = end;
+    return end;
 }
 
-static const char *oracle_of(const struct gradcheck_result *result)
+/* Every oracle that objected, joined by "+". */
+static void oracles_name(const struct gradcheck_result *result, const struct trial *trial,
+                         char *text, size_t size)
 {
-    bool central = false, dot = false;
-    for (size_t i = 0; i < result->row_count; i++) {
-        const struct trace_gradient *check = &result->rows[i].check;
-        central = central || (!check->ok && strcmp(check->method, "central") == 0);
-        dot = dot || (!check->ok && strcmp(check->method, "dot") == 0);
+    static const struct {
+        const char *method, *oracle;
+    } oracles[] = {{"central", "central"},
+                   {"one-sided", "one-sided"},
+                   {"dot", "identity"},
+                   {"tangent", "forward"}};
+    size_t used = 0;
+    if (result->base_failed) {
+        snprintf(text, size, trial->first_end == OUTCOME_DEADLOCK ? "deadlock" : "ended itself");
+        return;
     }
-    if (result->base_failed)
-        return "the world did not finish";
-    return central ? "central differences" : dot ? "adjoint identity" : "non-finite gradient";
+    snprintf(text, size, "not finite");
+    for (size_t k = 0; k < sizeof oracles / sizeof *oracles; k++)
+        for (size_t i = 0; i < result->row_count; i++) {
+            const struct trace_gradient *check = &result->rows[i].check;
+            if (check->ok || strcmp(check->method, oracles[k].method) != 0)
+                continue;
+            int n = snprintf(text + used, size - used, "%s%s", used ? "+" : "", oracles[k].oracle);
+            used += n > 0 && (size_t)n < size - used ? (size_t)n : 0;
+            break;
+        }
 }
 
-static bool notices(const struct trial *trial, int mutant, struct mutant_verdict *verdict)
+static bool notices(struct trial *trial, int mutant, struct mutant_verdict *verdict)
 {
-    struct diff_runner runner = {run_trial, (void *)(uintptr_t)trial, trial->ranks,
-                                 trial->world->workers};
+    struct diff_runner runner = {run_trial, trial, trial->ranks, trial->world->workers};
     struct gradcheck_options options = gradcheck_options_default();
     struct gradcheck_result result;
     options.mutant = mutant == MUTANT_NONE ? NULL : diff_mutants[mutant].name;
@@ -254,7 +272,7 @@ static bool notices(const struct trial *trial, int mutant, struct mutant_verdict
         verdict->killed = true;
         verdict->ranks = trial->ranks;
         snprintf(verdict->program, sizeof verdict->program, "%s", trial->program->name);
-        snprintf(verdict->oracle, sizeof verdict->oracle, "%s", oracle_of(&result));
+        oracles_name(&result, trial, verdict->oracle, sizeof verdict->oracle);
         if (result.culprit.found)
             snprintf(verdict->blamed, sizeof verdict->blamed, "%s", result.culprit.name);
     }
@@ -271,7 +289,9 @@ static void mutant_judge(const struct mutant_world *world, int mutant,
     for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++)
         for (size_t p = 0; p < PROGRAMS; p++)
             for (size_t c = 0; c < sizeof seeds / sizeof *seeds; c++) {
-                struct trial trial = {world, &programs[p], sizes[s], seeds[c]};
+                struct trial trial = {
+                    .world = world, .program = &programs[p], .ranks = sizes[s], .seed = seeds[c]};
+                verdict->trials++;
                 if (notices(&trial, mutant, verdict))
                     return;
             }
@@ -284,24 +304,35 @@ void mutants_judge(const struct mutant_world *world,
         mutant_judge(world, mutant, &verdicts[mutant]);
 }
 
+static void line_print(const struct mutant_verdict *verdict, char *text, size_t size)
+{
+    const struct diff_mutant_row *row = &diff_mutants[verdict->mutant];
+    bool control = verdict->mutant == MUTANT_NONE;
+    if (!verdict->killed)
+        snprintf(text, size, "%-14s %s\n", row->name,
+                 control ? "passes every program" : "SURVIVED every program");
+    else
+        snprintf(text, size, "%-14s %5d %-19s %-11s %s\n", row->name, verdict->ranks,
+                 verdict->program, verdict->blamed[0] ? verdict->blamed : "-", verdict->oracle);
+}
+
 int mutants_print(const struct mutant_verdict verdicts[DIFF_MUTANT_COUNT], char *text, size_t size)
 {
-    size_t used = 0;
-    int survived = 0;
+    int survived = 0, killed = 0;
+    int used = snprintf(text, size, "%-14s %5s %-19s %-11s %s\n", "mutant", "ranks", "program",
+                        "first wrong", "killed by");
     for (int m = 0; m < DIFF_MUTANT_COUNT; m++) {
-        const struct mutant_verdict *verdict = &verdicts[m];
         bool control = m == MUTANT_NONE;
-        survived += control ? verdict->killed : !verdict->killed;
-        int n;
-        if (!verdict->killed)
-            n = snprintf(text + used, size - used, "%-17s %s\n", diff_mutants[m].name,
-                         control ? "all programs pass" : "SURVIVED");
-        else
-            n = snprintf(text + used, size - used, "%-17s %s by %s on %d ranks, in '%s'%s%s\n",
-                         diff_mutants[m].name, control ? "FAILED" : "killed", verdict->oracle,
-                         verdict->ranks, verdict->program, verdict->blamed[0] ? "; blamed: " : "",
-                         verdict->blamed);
-        used += n > 0 && (size_t)n < size - used ? (size_t)n : 0;
+        killed += !control && verdicts[m].killed;
+        survived += control ? verdicts[m].killed : !verdicts[m].killed;
+        if ((size_t)used >= size)
+            continue;
+        line_print(&verdicts[m], text + used, size - (size_t)used);
+        used += (int)strlen(text + used);
     }
+    if ((size_t)used < size)
+        snprintf(text + used, size - (size_t)used, "killed %d of %d; the right adjoints %s\n",
+                 killed, DIFF_MUTANT_COUNT - 1,
+                 verdicts[MUTANT_NONE].killed ? "FAIL" : "pass every program");
     return survived;
 }

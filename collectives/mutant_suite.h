@@ -8,8 +8,8 @@
 #include "collectives/probe.h"
 
 /* How to run `body` as every rank of a fresh world, between MPI_Init and MPI_Finalize, with this
- * probe in every rank's MPIX_SLOT_PROBE. `seed` 0: default choices. Returns 0 when all ranks
- * finished, else any other number (a deadlock, an MPI error, a rank that ended itself). */
+ * probe in every rank's MPIX_SLOT_PROBE. `seed` 0: default choices. Returns how the
+ * world ended, an enum trace_outcome: 0 when all ranks finished. */
 struct mutant_world {
     int (*run)(void *context, int ranks, uint64_t seed, struct diff_probe *probe,
                void (*body)(void *body_context), void *body_context, int worker);
@@ -21,9 +21,10 @@ struct mutant_verdict {
     int mutant; /* an enum diff_mutant */
     bool killed;
     char program[32];
-    char oracle[64]; /* "central differences", "adjoint identity", "the world did not finish" */
+    char oracle[96]; /* all that objected: "central+identity+forward", "deadlock", "ended itself" */
     char blamed[48]; /* the first wrong adjoint, "" when none was named */
     int ranks;       /* the smallest world that killed it */
+    int trials;      /* programs run until then */
 };
 
 /* Fills one verdict per mutant; [MUTANT_NONE] is the control: killed there means the right adjoints

@@ -36,7 +36,7 @@ static int run(void *context, int ranks, uint64_t seed, struct diff_probe *probe
         return -1;
     enum trace_outcome outcome = sim_world_run(world, rank_main, &call);
     sim_world_free(world);
-    return outcome != OUTCOME_FINISHED;
+    return (int)outcome;
 }
 
 int main(void)
@@ -46,11 +46,23 @@ int main(void)
     char text[8192] = "";
     mutants_judge(&world, verdicts);
     int survived = mutants_print(verdicts, text, sizeof text);
-    tap_plan(DIFF_MUTANT_COUNT + 1);
+    char wanted[80];
+    snprintf(wanted, sizeof wanted, "killed %d of %d; the right adjoints pass every program\n",
+             DIFF_MUTANT_COUNT - 1, DIFF_MUTANT_COUNT - 1);
+    tap_plan(DIFF_MUTANT_COUNT + 4);
     tap_ok(!verdicts[MUTANT_NONE].killed, "the right adjoints pass all programs");
     for (int m = MUTANT_NONE + 1; m < DIFF_MUTANT_COUNT; m++)
         tap_ok(verdicts[m].killed, "the mutant %s is killed", diff_mutants[m].name);
     tap_is_int(survived, 0, "none survives");
+    tap_ok(strstr(text, wanted) != NULL, "the table says so");
+    struct mutant_verdict escaped[DIFF_MUTANT_COUNT];
+    char table[8192];
+    memcpy(escaped, verdicts, sizeof escaped);
+    escaped[MUTANT_MEAN].killed = false;
+    escaped[MUTANT_NONE].killed = true;
+    tap_is_int(mutants_print(escaped, table, sizeof table), 2,
+               "a survivor counts, and so do right adjoints that fail");
+    tap_ok(strstr(table, "SURVIVED") && strstr(table, "right adjoints FAIL"), "and both are told");
     for (char *line = strtok(text, "\n"); line; line = strtok(NULL, "\n"))
         tap_note("%s", line);
     return tap_done();
