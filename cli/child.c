@@ -225,6 +225,7 @@ static void record_gradients(const struct child *child, const struct gradcheck_r
     }
     sim_world_impersonate(child->base, 0);
     record_metric("gradient check worlds", result->worlds, "worlds");
+    gradcheck_record_curves(result);
     sim_world_impersonate(child->base, -1);
 }
 
@@ -234,6 +235,7 @@ static void check_gradients(struct child *child)
     options.seed = child->job->world.seed;
     options.order = child->job->order;
     options.mutant = child->job->mutant;
+    options.taylor = options.heat_map = options.sweep = child->recording != NULL;
     if (child->job->check_elements)
         options.elements_max = child->job->check_elements;
     struct diff_runner runner = {.run = run_world,

@@ -3,8 +3,26 @@
 #include "cli/outputs.h"
 #include "cli/show_options.h"
 #include "cli/stored.h"
+#include "viz/gradient_plots.h"
 
 #include <stdlib.h>
+#include <string.h>
+
+static bool write_gradients(void *context, FILE *file, struct failure *failure)
+{
+    return gradient_plots_write(file, context, failure);
+}
+
+/* Plots are drawn here, not by Graphviz: SVG only. */
+static bool draw_gradients(const char *output, struct trace *trace, struct failure *failure)
+{
+    size_t length = strlen(output);
+    if (strcmp(output, "-") && (length < 4 || strcmp(output + length - 4, ".svg"))) {
+        failure_set(failure, FAILURE_USAGE, "%s: plots of gradients are written as .svg", output);
+        return false;
+    }
+    return output_write(output, write_gradients, trace, failure);
+}
 
 static bool draw(const struct show_options *options, const struct stored *stored,
                  struct failure *failure)
@@ -15,6 +33,8 @@ static bool draw(const struct show_options *options, const struct stored *stored
     graph.view = options->view;
     graph.all = options->all;
     graph.run = run;
+    if (options->gradients)
+        return draw_gradients(options->output, stored->result.verdict.result.trace, failure);
     if (options->finding && !stored_finding(stored, options->finding, &graph.finding, failure))
         return false;
     return output_graph(options->output, stored->result.verdict.result.trace,

@@ -59,12 +59,16 @@ NUMBER(keep)
 static bool set_view(void *target, const char *value)
 {
     static const char *const names[] = {"auto", "forward", "backward", "both"};
+    ((struct show_options *)target)->gradients = !strcmp(value, "gradients");
+    if (!strcmp(value, "gradients"))
+        return true;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (!strcmp(value, names[i])) {
             ((struct show_options *)target)->view = (enum viz_view)i;
             return true;
         }
-    fprintf(stderr, "simrun: --view '%s': expected auto, forward, backward or both\n", value);
+    fprintf(stderr, "simrun: --view '%s': expected auto, forward, backward, both or gradients\n",
+            value);
     return false;
 }
 
@@ -94,7 +98,8 @@ const struct option_row graph_option_rows[] = {
     DB,
     {"finding", 0, "F", "draw this finding only, numbered as 'simrun show findings' does",
      set_finding},
-    {"view", 0, "VIEW", "auto (default), forward, backward or both", set_view},
+    {"view", 0, "VIEW",
+     "auto (default), forward, backward, both; or gradients: plots of the check (.svg)", set_view},
     {"all", 0, NULL, "every operation instead of the findings' neighbourhood", set_all},
     {"output", 'o', "FILE", ".dot, .svg or .png (default: DOT on standard output)", set_output},
     END};

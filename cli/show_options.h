@@ -8,6 +8,7 @@
 struct show_options {
     const char *database, *output, *finding, *format, *color;
     enum viz_view view;
+    bool gradients; /* the view is that of the gradient check's plots */
     bool all, json, csv, verbose;
     long limit, rank, keep;
 };

@@ -283,8 +283,7 @@ struct element {
     int worker;
 };
 
-/* What the argument's precision makes of value + offset. */
-static double rounded_offset(const struct probe_input *input, size_t part, double offset)
+double gradcheck_offset(const struct probe_input *input, size_t part, double offset)
 {
     double value = input->values[part];
     if (diff_type_is_single(input->type))
@@ -295,7 +294,7 @@ static double rounded_offset(const struct probe_input *input, size_t part, doubl
 static double element_objective(void *context, double *offset)
 {
     struct element *element = context;
-    element->push.step = *offset = rounded_offset(element->input, element->push.part, *offset);
+    element->push.step = *offset = gradcheck_offset(element->input, element->push.part, *offset);
     return gradcheck_evaluate(element->check, &element->push, 1, element->input->epoch,
                               element->worker, NULL);
 }
@@ -503,6 +502,8 @@ int gradcheck_run(const struct diff_runner *runner, const struct gradcheck_optio
                 gradcheck_heat_map(&check, e);
         }
     failures_count(result);
+    if (options->sweep)
+        gradcheck_sweep(&check);
     if (result->failed && options->bisect)
         for (uint32_t e = 0; e < check.epoch_count && !result->culprit.found; e++)
             if (magnitude(&check.base, e) > 0)

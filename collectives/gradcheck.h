@@ -28,12 +28,15 @@ struct gradcheck_options {
     bool bisect;         /* on failure look for the first wrong adjoint */
     bool heat_map;       /* P more base runs: errors by (loss of rank, input of rank) */
     bool taylor;
+    bool sweep;              /* of the worst element, see struct gradcheck_sweep */
     double tolerance_factor; /* multiplies every tolerance, normally 1 */
     int order;               /* -1, or an enum diff_order for all worlds */
     const char *mutant;      /* NULL, or a mutant for all worlds */
     uint32_t flip;           /* see struct diff_probe */
     bool split_ties;
 };
+
+enum { GRADCHECK_MAP_RANKS = 32 };
 
 struct gradcheck_row {
     struct trace_gradient check; /* `variable` is unused: see name */
@@ -54,6 +57,26 @@ struct gradcheck_culprit {
     bool never_ran; /* its adjoint did not run at all */
 };
 
+/* The error of one element's central difference over its step, for a plot: it falls with the step's
+ * square, until rounding makes it rise again. */
+enum { GRADCHECK_POINTS = 40 };
+struct gradcheck_sweep {
+    size_t count; /* 0: none */
+    char name[64];
+    int rank;
+    int64_t index;
+    double step[GRADCHECK_POINTS], error[GRADCHECK_POINTS];
+    double chosen; /* the step the verdict came from */
+};
+
+/* Taylor's remainders along a random direction over the step: |J(x + h v) - J(x) - h <g, v>|, which
+ * falls as h^2, and |J(x + h v) - J(x - h v) - 2 h <g, v>|, as h^3. */
+struct gradcheck_taylor {
+    size_t count;
+    double step[GRADCHECK_POINTS], first[GRADCHECK_POINTS], second[GRADCHECK_POINTS];
+    double orders[2]; /* observed; 0: no remainder stands clear of rounding, or not run */
+};
+
 struct gradcheck_result {
     struct gradcheck_row *rows;
     size_t row_count, row_room;
@@ -64,10 +87,11 @@ struct gradcheck_result {
     bool base_failed;  /* the base world did not finish: nothing was checked */
     bool non_finite;
     int ranks;
-    double *heat_map; /* ranks x ranks: largest error of d l_row / d x_column over tolerance; NULL
-                         if none */
+    double *heat_map; /* ranks x ranks: error of d l_row / d x_column along a random direction, over
+                         its tolerance: right up to 1; NULL if none */
     struct gradcheck_culprit culprit;
-    double taylor_orders[2]; /* observed order of the remainders: about 1 and 2; 0 not run */
+    struct gradcheck_taylor taylor;
+    struct gradcheck_sweep sweep; /* of the worst element */
 };
 
 struct gradcheck_options gradcheck_options_default(void);
@@ -77,6 +101,10 @@ int gradcheck_run(const struct diff_runner *runner, const struct gradcheck_optio
 void gradcheck_release(struct gradcheck_result *result);
 /* Hands every row to the recorder of the calling rank. */
 void gradcheck_record(const struct gradcheck_result *result);
+/* Hands the curves and the map to the recorder as metrics: "gradient_error h=0.125" and
+ * "gradient_step" (unit: the element), "taylor_first h=0.125", "taylor_second h=0.125",
+ * "taylor_order first" and "second", "jacobian_error ROW COLUMN" (unit: tolerances). */
+void gradcheck_record_curves(const struct gradcheck_result *result);
 /* The worst row of each input by error over tolerance, one line each: "x: ok, worst element ..." */
 int gradcheck_print(const struct gradcheck_result *result, char *text, size_t size);
 

@@ -40,6 +40,8 @@ double gradcheck_evaluate(struct gradcheck *check, const struct probe_push *push
 double gradcheck_gaussian(uint64_t *state);
 double gradcheck_epsilon(const struct diff_probe *base);
 double gradcheck_noise(struct gradcheck *check, uint32_t epoch);
+/* What the argument's precision makes of value + offset. */
+double gradcheck_offset(const struct probe_input *input, size_t part, double offset);
 double gradcheck_step(const struct probe_input *input, size_t part, double epsilon);
 struct gradcheck_direction gradcheck_direction_new(const struct diff_probe *base, uint32_t epoch,
                                                    uint64_t seed, enum gradcheck_spread spread);
@@ -56,8 +58,10 @@ double gradcheck_product(const struct diff_probe *base, const struct gradcheck_d
 struct gradcheck_row *gradcheck_row_add(struct gradcheck_result *result);
 
 /* Further oracles, each in rows or fields of the result: forward mode against the gradient, the
- * orders of Taylor's remainders, errors by pairs of ranks. */
+ * orders of Taylor's remainders, errors by pairs of ranks; the last two of the first epoch that has
+ * a loss. */
 void gradcheck_tangent(struct gradcheck *check, uint32_t epoch);
+void gradcheck_sweep(struct gradcheck *check);
 void gradcheck_taylor(struct gradcheck *check, uint32_t epoch);
 void gradcheck_heat_map(struct gradcheck *check, uint32_t epoch);
 /* Looks for the first wrong adjoint of an epoch and notes it in the result. */

@@ -269,7 +269,7 @@ void viz_plot_heat(FILE *file, const struct viz_heat *heat)
     double left = 78, top = 52, width = left + size * (double)heat->columns + 20;
     double height = top + size * (double)heat->rows + 30;
     char name[64];
-    svg_open(&svg, fmax(width, 300), height, heat->title, heat->description);
+    svg_open(&svg, fmax(width, 330), height, heat->title, heat->description);
     svg_text(&svg, "bold", 4, 14, SVG_START, "%s", heat->title);
     svg_text(&svg, "mid soft", left, 30, SVG_START, "%s", heat->column_label);
     svg_text(&svg, "mid soft", 4, top - 6, SVG_START, "%s", heat->row_label);

@@ -1,6 +1,7 @@
 /* The tables of a run's report: gradients, ranks, matches, metrics, command and environment. */
 #include "viz/report_page.h"
 
+#include "viz/gradient_plots.h"
 #include "viz/plots.h"
 #include "viz/timeline.h"
 
@@ -112,91 +113,6 @@ static void put_gradient_heat(struct page *page)
     free(values);
 }
 
-/* Metrics named "jacobian_error R C": the worst error of the block d(output of rank R) / d(input of
- * rank C). */
-static void put_jacobian_heat(struct page *page)
-{
-    const struct trace *trace = page->run->trace;
-    size_t side = trace->ranks < HEAT_SIDE ? trace->ranks : HEAT_SIDE, found = 0;
-    double *values = malloc((side * side + 1) * sizeof *values);
-    for (size_t i = 0; values && i < side * side; i++)
-        values[i] = NAN;
-    for (size_t i = 0; values && i < trace->metric_count; i++) {
-        unsigned row, column;
-        if (sscanf(trace_string(trace, trace->metrics[i].name), "jacobian_error %u %u", &row,
-                   &column) != 2 ||
-            row >= side || column >= side)
-            continue;
-        values[row * side + column] = trace->metrics[i].value;
-        found++;
-    }
-    if (found) {
-        char id[40];
-        struct viz_heat heat = {
-            .title = "Jacobian blocks: error of d(output of row) / d(input of column)",
-            .row_label = "rank",
-            .column_label = "rank",
-            .description = "Errors of the blocks of the Jacobian, rank by rank.",
-            .values = values,
-            .rows = side,
-            .columns = side,
-            .limit = 1e-6,
-            .prefix = page_figure(page, id)};
-        viz_plot_heat(page->file, &heat);
-    }
-    free(values);
-}
-
-/* Error over step of the worst element that was checked with several steps. */
-static void put_step_curve(struct page *page)
-{
-    enum { STEPS = 128 };
-    const struct trace *trace = page->run->trace;
-    const struct trace_gradient *best = NULL;
-    size_t best_count = 2;
-    for (size_t i = 0; i < trace->gradient_count;) { /* rows of one sweep stand together */
-        const struct trace_gradient *first = &trace->gradients[i];
-        size_t end = i + 1;
-        while (end < trace->gradient_count && trace->gradients[end].rank == first->rank &&
-               trace->gradients[end].variable == first->variable &&
-               trace->gradients[end].index == first->index)
-            end++;
-        if (end - i > best_count) {
-            best = first;
-            best_count = end - i;
-        }
-        i = end;
-    }
-    if (!best)
-        return;
-    double x[STEPS], y[STEPS], least = INFINITY, at = NAN;
-    size_t count = best_count < STEPS ? best_count : STEPS;
-    for (size_t k = 0; k < count; k++) {
-        x[k] = best[k].step;
-        y[k] = best[k].error > 0 ? best[k].error : 1e-17;
-        if (y[k] < least) {
-            least = y[k];
-            at = x[k];
-        }
-    }
-    char id[40], title[160];
-    snprintf(title, sizeof title, "Error over step: %.60s[%" PRId64 "] of rank %" PRIu32,
-             trace_string(trace, best->variable), best->index, best->rank);
-    struct viz_curves curves = {.title = title,
-                                .x_label = "step h",
-                                .y_label = "absolute error",
-                                .log_x = true,
-                                .log_y = true,
-                                .series = {{"error", x, y, count, false}},
-                                .series_count = 1,
-                                .chosen_x = at,
-                                .chosen_y = least,
-                                .chosen = "chosen",
-                                .slopes = {2, 0},
-                                .prefix = page_figure(page, id)};
-    viz_plot_curves(page->file, &curves);
-}
-
 void page_gradients(struct page *page)
 {
     const struct trace *trace = page->run->trace;
@@ -206,10 +122,12 @@ void page_gradients(struct page *page)
         fputs("<p class=\"dim\">No gradient was checked.</p>\n", file);
         return;
     }
+    char id[40];
     fputs("<div class=\"plots\">\n", file);
-    put_jacobian_heat(page);
+    for (int plot = 0; plot < GRADIENT_PLOTS; plot++)
+        if (gradient_plot_exists(trace, plot))
+            gradient_plot_write(file, trace, plot, page_figure(page, id));
     put_gradient_heat(page);
-    put_step_curve(page);
     fputs("</div>\n", file);
     const struct trace_gradient **rows = malloc(trace->gradient_count * sizeof *rows);
     if (!rows)
@@ -381,9 +299,15 @@ void page_metrics(struct page *page)
           "scope=\"col\" class=\"n\">value"
           "</th><th scope=\"col\">unit</th></tr></thead><tbody>\n",
           file);
-    size_t shown = trace->metric_count < METRIC_ROWS ? trace->metric_count : METRIC_ROWS;
-    for (size_t i = 0; i < shown; i++) {
+    size_t shown = 0, all = 0;
+    for (size_t i = 0; i < trace->metric_count; i++) {
         const struct trace_metric *metric = &trace->metrics[i];
+        if (gradient_plot_draws(trace, metric))
+            continue;
+        all++;
+        if (shown == METRIC_ROWS)
+            continue;
+        shown++;
         char rank[16] = "all";
         if (metric->rank >= 0)
             snprintf(rank, sizeof rank, "%" PRId32, metric->rank);
@@ -393,7 +317,7 @@ void page_metrics(struct page *page)
             trace_string(trace, metric->name), rank, metric->value,
             trace_string(trace, metric->unit));
     }
-    close_table(file, shown, trace->metric_count);
+    close_table(file, shown, all);
 }
 
 static void put_row(FILE *file, const char *name, const char *value, bool code)
