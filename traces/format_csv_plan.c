@@ -11,6 +11,7 @@
  * messages so stand in one common order. Cells that can never go get their receives just before
  * them and their sends just behind: whoever checks the trace then sees the cycle. */
 #include "traces/format_csv.h"
+#include "traces/identity.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -94,7 +95,7 @@ static uint32_t identity_of(const struct csv_action *action)
     long long stage = sends ? (long long)action->stage : (long long)partner_stage(action);
     int length =
         snprintf(text, sizeof text, "%lld%c%u", stage, backward ? 'B' : 'F', action->microbatch);
-    return format_identity(text, (size_t)length);
+    return trace_identity(text, (size_t)length);
 }
 
 /* `derived`: a message that does not stand in the cell. */

@@ -1,5 +1,6 @@
 /* The entries of Flight Recorder dumps as operations: see format_flight.c for the rules. */
 #include "traces/format_flight.h"
+#include "traces/identity.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -103,7 +104,7 @@ static bool read_type(const struct entry *entry, enum side side)
     char name[32];
     value_copy(value_at(&entry->dump->pool, list, 0), name, sizeof name);
     row->type = 0;
-    row->signature = name[0] ? format_identity(name, strlen(name)) : 0;
+    row->signature = name[0] ? trace_identity(name, strlen(name)) : 0;
     for (size_t i = 0; i < sizeof dtypes / sizeof *dtypes; i++)
         if (strcmp(dtypes[i].name, name) == 0) {
             row->type = row->signature = dtypes[i].type;

@@ -232,14 +232,6 @@ uint32_t format_world_add(struct format_input *input, struct trace *trace, const
     return index;
 }
 
-uint32_t format_identity(const char *text, size_t length)
-{
-    uint32_t hash = 0x811c9dc5u;
-    for (size_t i = 0; i < length; i++)
-        hash = (hash ^ (unsigned char)text[i]) * 0x01000193u;
-    return hash ? hash : 1;
-}
-
 uint32_t format_type_by_name(const char *name)
 {
     for (uint32_t type = 0x200; type < 0x300; type++)

@@ -85,8 +85,6 @@ struct trace *format_finish(struct format_input *input, struct trace *trace);
 /* Adds communicator 1 of all ranks; its index, TRACE_NO (and FAILURE_INTERNAL) when memory ran out.
  */
 uint32_t format_world_add(struct format_input *input, struct trace *trace, const char *name);
-/* Hash of a text that names what an operation moves; never 0. */
-uint32_t format_identity(const char *text, size_t length);
 /* The number of the basic type with this name (as trace_type_name spells it), 0 if none. */
 uint32_t format_type_by_name(const char *name);
 uint32_t format_reduce_by_name(const char *name);

@@ -1,6 +1,7 @@
 /* Values of a JSONL file that mean more than their JSON: ranks, sites, kinds, types, wildcards. See
  * format_jsonl_read.h. */
 #include "traces/format_jsonl_read.h"
+#include "traces/identity.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -210,7 +211,7 @@ bool jsonl_read_identity(struct json *json, uint32_t *identity)
     }
     if (!json_text(json, &text, &length))
         return false;
-    *identity = format_identity(text, length);
+    *identity = trace_identity(text, length);
     return true;
 }
 

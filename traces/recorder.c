@@ -1,6 +1,7 @@
 /* The recorder of one rank: operations, nodes, notes. See recorder.h (public), recording.h and
  * recorder_rank.h. */
 #include "traces/recorder.h"
+#include "traces/identity.h"
 
 #include "traces/recorder_rank.h"
 
@@ -244,7 +245,7 @@ void record_identity(const char *name)
 {
     struct recorder_rank *me = recorder_me();
     if (me)
-        me->identity = name ? (uint32_t)(text_hash(name) >> 8) | 1 : 0;
+        me->identity = name ? trace_identity(name, strlen(name)) : 0;
 }
 
 void record_batch_begin(void)
