@@ -250,11 +250,25 @@ static bool stages(struct csv_table *table)
     return true;
 }
 
+bool csv_table_read(struct csv_table *table, struct format_input *input)
+{
+    *table = (struct csv_table){.input = input};
+    return rows(table) && stages(table);
+}
+
+void csv_table_release(struct csv_table *table)
+{
+    free(table->cells);
+    free(table->actions);
+    free(table->cell_of);
+    format_index_release(&table->stage_rank);
+}
+
 struct trace *format_csv_read(struct format_input *input)
 {
-    struct csv_table table = {.input = input};
+    struct csv_table table;
     struct trace *trace = NULL;
-    bool done = rows(&table) && stages(&table);
+    bool done = csv_table_read(&table, input);
     if (done && !(trace = trace_new(table.ranks)))
         done = format_no_memory(input);
     if (done) {
@@ -262,10 +276,7 @@ struct trace *format_csv_read(struct format_input *input)
         snprintf(trace->program, sizeof trace->program, "%s", input->name);
         done = csv_plan(&table, trace);
     }
-    free(table.cells);
-    free(table.actions);
-    free(table.cell_of);
-    format_index_release(&table.stage_rank);
+    csv_table_release(&table);
     if (done)
         return format_finish(input, trace);
     trace_free(trace);

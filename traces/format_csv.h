@@ -1,5 +1,5 @@
-/* A pipeline schedule as a table of cells: what the reader's halves share. Private to
- * traces/format_csv*.c.
+/* A pipeline schedule as a table of cells: what the reader's halves share, and those who run a
+ * schedule (collectives/schedule).
  *
  * A row is a rank; a cell holds one action or several. The stage of every action lives on the rank
  * of its row. */
@@ -51,6 +51,9 @@ struct csv_table {
     bool communicates; /* any SEND or RECV: nothing is derived */
 };
 
+/* Reads the input's table; release it even after a failure. */
+bool csv_table_read(struct csv_table *table, struct format_input *input);
+void csv_table_release(struct csv_table *table);
 /* "SEND_F" */
 const char *csv_kind_name(enum csv_kind kind);
 bool csv_communicates(enum csv_kind kind);
