@@ -21,6 +21,7 @@ static const struct suppress_rule rules[] = {
      "judged once it is mended"},
     {"D005", "D002 D003 D004 X003 L* X006 M010 G001 G002 G004 S*", SUPPRESS_RUN,
      "the same for a run that only polls"},
+    {"G005", "X002", SUPPRESS_RANK, "a broken invariant is why the rank ended itself"},
     {"X003", "L* X006 M010 G001 G002 G003 G004", SUPPRESS_RUN, "the run was cut off"},
     {"B001", "G001 G007 G008", SUPPRESS_RUN,
      "a buffer changed under a pending operation makes the values wrong"},
