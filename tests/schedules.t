@@ -1,0 +1,50 @@
+#!/bin/sh
+# Schedules that run and the files they are written to are judged alike, and a schedule that cannot be is told so.
+simrun=${SIMRUN:-build/simrun}
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+number=0
+check() { # name, what is, what should be
+    number=$((number + 1))
+    if [ "$2" = "$3" ]; then
+        echo "ok $number - $1"
+    else
+        echo "not ok $number - $1"
+        printf '  ---\n  got: %s\n  expected: %s\n  ...\n' "$2" "$3"
+    fi
+}
+codes() { grep -o '^[A-Z][0-9][0-9][0-9]' | sort -u | tr '\n' ' '; }
+echo "TAP version 13"
+
+# Kind, messages, microbatches, ranks. A file is judged under every model at once, as an eager run is.
+while read -r kind messages microbatches ranks expected; do
+    file=$folder/$kind-$messages.csv
+    ran=$("$simrun" --db none -n "$ranks" pipeline "$kind" "$messages" "$microbatches" -o "$file" 2>&1 | codes)
+    check "$kind, messages $messages: the run" "$ran" "${expected:+$expected }"
+    check "$kind, messages $messages: its file" "$("$simrun" check --db none "$file" 2>&1 | codes)" "$ran"
+    check "$kind, messages $messages: run from its file" \
+        "$("$simrun" --db none -n "$ranks" pipeline "$file" 2>&1 | codes)" "$ran"
+done <<END
+gpipe separate 6 3
+1f1b separate 6 3 D003
+1f1b batched 6 3
+interleaved separate 4 2 D003
+interleaved ordered 4 2
+zero-bubble separate 5 4 D003
+zero-bubble ordered 5 4
+v separate 4 4 D003
+v batched 4 4 D004
+v ordered 4 4
+END
+
+printf '0F0,0SEND_F0,0RECV_B0,0B0\n1F0,1RECV_F0,1B0,1SEND_B0\n' >"$folder/early.csv"
+said=$("$simrun" --db none -n 2 pipeline "$folder/early.csv" 2>&1)
+check "a value used before it came" "$(echo "$said" | grep -c '^rank 1: G005: row 2, column 1: stage 1, microbatch 0: F before its input has come$')" 1
+printf '0F0,0SEND_F0,0RECV_B0,0B0\n1RECV_F0,1F0,1SEND_B0,1B0\n' >"$folder/unmade.csv"
+said=$("$simrun" --db none -n 2 pipeline "$folder/unmade.csv" 2>&1 | codes)
+check "a gradient sent before it is computed" "$said" "G005 "
+printf '0F0,0SEND_F0,0F1,0SEND_F1,0RECV_B0,0B0\n1RECV_F0,1F0,1RECV_F1,1F1,1B0,1SEND_B0\n' >"$folder/forgotten.csv"
+said=$("$simrun" --db none -n 2 pipeline "$folder/forgotten.csv" 2>&1)
+check "a microbatch that never goes backward ends in a failure" $? 1
+check "and the serial computation says by how much" "$(echo "$said" | grep -c '^pipeline: .* away from the serial computation$')" 1
+echo "1..$number"
