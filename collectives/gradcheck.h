@@ -101,9 +101,9 @@ int gradcheck_run(const struct diff_runner *runner, const struct gradcheck_optio
 void gradcheck_release(struct gradcheck_result *result);
 /* Hands every row to the recorder of the calling rank. */
 void gradcheck_record(const struct gradcheck_result *result);
-/* Hands the curves and the map to the recorder as metrics: "gradient_error h=0.125" and
- * "gradient_step" (unit: the element), "taylor_first h=0.125", "taylor_second h=0.125",
- * "taylor_order first" and "second", "jacobian_error ROW COLUMN" (unit: tolerances). */
+/* Hands the curves and the map to the recorder as metrics: over their step "gradient_error",
+ * "taylor_first" and "taylor_second"; "gradient_step" (unit: the element), "taylor_order first" and
+ * "second", "jacobian_error ROW COLUMN" (unit: tolerances). */
 void gradcheck_record_curves(const struct gradcheck_result *result);
 /* The worst row of each input by error over tolerance, one line each: "x: ok, worst element ..." */
 int gradcheck_print(const struct gradcheck_result *result, char *text, size_t size);

@@ -215,13 +215,6 @@ void gradcheck_heat_map(struct gradcheck *check, uint32_t epoch)
 
 /* ---- into the trace ---- */
 
-static void point_record(const char *what, double step, double value, const char *unit)
-{
-    char name[64];
-    snprintf(name, sizeof name, "%s h=%.4g", what, step);
-    record_metric(name, value, unit);
-}
-
 void gradcheck_record_curves(const struct gradcheck_result *result)
 {
     const struct gradcheck_sweep *sweep = &result->sweep;
@@ -232,14 +225,14 @@ void gradcheck_record_curves(const struct gradcheck_result *result)
     if (sweep->count)
         record_metric("gradient_step", sweep->chosen, element);
     for (size_t i = 0; i < sweep->count; i++)
-        point_record("gradient_error", sweep->step[i], sweep->error[i], element);
+        record_metric_at("gradient_error", sweep->step[i], sweep->error[i]);
     if (taylor->count) {
         record_metric("taylor_order first", taylor->orders[0], "power of h");
         record_metric("taylor_order second", taylor->orders[1], "power of h");
     }
     for (size_t i = 0; i < taylor->count; i++) {
-        point_record("taylor_first", taylor->step[i], taylor->first[i], "J");
-        point_record("taylor_second", taylor->step[i], taylor->second[i], "J");
+        record_metric_at("taylor_first", taylor->step[i], taylor->first[i]);
+        record_metric_at("taylor_second", taylor->step[i], taylor->second[i]);
     }
     for (int r = 0; result->heat_map && r < result->ranks; r++)
         for (int c = 0; c < result->ranks; c++) {

@@ -23,19 +23,16 @@ static const struct trace_metric *metric_find(const struct trace *trace, const c
     return NULL;
 }
 
-/* ---- points "NAME h=STEP" ---- */
+/* ---- points of a curve ---- */
 
 struct points {
     double x[POINTS], y[POINTS];
     size_t count;
 };
 
-static bool is_point(const struct trace *trace, const struct trace_metric *metric, const char *name,
-                     double *step)
+static bool is_point(const struct trace *trace, const struct trace_metric *metric, const char *name)
 {
-    const char *text = name_of(trace, metric);
-    size_t length = strlen(name);
-    return strncmp(text, name, length) == 0 && sscanf(text + length, " h=%lf", step) == 1;
+    return !isnan(metric->step) && strcmp(name_of(trace, metric), name) == 0;
 }
 
 /* An error of zero has no place on a logarithmic axis: it stands at what rounding can hide. */
@@ -43,20 +40,18 @@ static void points_collect(const struct trace *trace, const char *name, struct p
 {
     points->count = 0;
     for (size_t i = 0; i < trace->metric_count && points->count < POINTS; i++) {
-        double step;
-        if (!is_point(trace, &trace->metrics[i], name, &step))
+        if (!is_point(trace, &trace->metrics[i], name))
             continue;
         double value = trace->metrics[i].value;
-        points->x[points->count] = step;
+        points->x[points->count] = trace->metrics[i].step;
         points->y[points->count++] = value == 0 ? 1e-17 : value;
     }
 }
 
 static bool has_points(const struct trace *trace, const char *name)
 {
-    double step;
     for (size_t i = 0; i < trace->metric_count; i++)
-        if (is_point(trace, &trace->metrics[i], name, &step))
+        if (is_point(trace, &trace->metrics[i], name))
             return true;
     return false;
 }
@@ -189,11 +184,8 @@ void gradient_plot_write(FILE *file, const struct trace *trace, enum gradient_pl
 bool gradient_plot_draws(const struct trace *trace, const struct trace_metric *metric)
 {
     unsigned row, column;
-    double step;
-    return block_of(trace, metric, &row, &column) ||
-           is_point(trace, metric, "gradient_error", &step) ||
-           is_point(trace, metric, "taylor_first", &step) ||
-           is_point(trace, metric, "taylor_second", &step);
+    return block_of(trace, metric, &row, &column) || is_point(trace, metric, "gradient_error") ||
+           is_point(trace, metric, "taylor_first") || is_point(trace, metric, "taylor_second");
 }
 
 bool gradient_plots_write(FILE *file, const struct trace *trace, struct failure *failure)

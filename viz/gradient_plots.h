@@ -2,8 +2,8 @@
  * by pairs of ranks, the error over the step, Taylor's remainders.
  *
  * Names: "jacobian_error R C" (d loss of rank R / d inputs of rank C; unit "tolerances": right up
- * to 1, else absolute), "gradient_error h=H" with "gradient_step", "taylor_first h=H" and
- * "taylor_second h=H" with "taylor_order first" and "second". */
+ * to 1, else absolute); over their step "gradient_error", "taylor_first" and "taylor_second";
+ * "gradient_step" (the chosen one; unit: the element), "taylor_order first" and "second". */
 #ifndef VIZ_GRADIENT_PLOTS_H
 #define VIZ_GRADIENT_PLOTS_H
 

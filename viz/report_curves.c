@@ -6,6 +6,7 @@
  * "staleness" in it makes a histogram. */
 #include "viz/report_page.h"
 
+#include "viz/gradient_plots.h"
 #include "viz/plots.h"
 
 #include <math.h>
@@ -20,6 +21,7 @@ struct series {
     const char *text, *rest; /* the name, and what follows its first word */
     size_t word;             /* length of the first word */
     size_t first, count;     /* in the array of values */
+    size_t metric;           /* its first point's place in the trace */
     bool taken;
 };
 
@@ -54,6 +56,7 @@ static void add_series(struct collection *collection, const struct trace *trace,
     *series = (struct series){.name = entries[first].name,
                               .rank = entries[first].rank,
                               .first = first,
+                              .metric = entries[first].index,
                               .count = end - first};
     series->text = trace_string(trace, series->name);
     series->word = strcspn(series->text, " ");
@@ -163,7 +166,8 @@ void page_curves(struct page *page)
         fputs("<div class=\"plots\">\n", page->file);
     for (size_t i = 0; room && i < collection.count && plots < PLOTS_MOST; i++) {
         struct series *series = &collection.series[i];
-        if (series->taken)
+        if (series->taken ||
+            gradient_plot_draws(page->run->trace, &page->run->trace->metrics[series->metric]))
             continue;
         plots++;
         if (memmem(series->text, series->word, "staleness", strlen("staleness")))

@@ -125,8 +125,8 @@ void page_gradients(struct page *page)
     char id[40];
     fputs("<div class=\"plots\">\n", file);
     for (int plot = 0; plot < GRADIENT_PLOTS; plot++)
-        if (gradient_plot_exists(trace, plot))
-            gradient_plot_write(file, trace, plot, page_figure(page, id));
+        if (gradient_plot_exists(trace, (enum gradient_plot)plot))
+            gradient_plot_write(file, trace, (enum gradient_plot)plot, page_figure(page, id));
     put_gradient_heat(page);
     fputs("</div>\n", file);
     const struct trace_gradient **rows = malloc(trace->gradient_count * sizeof *rows);
