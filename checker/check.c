@@ -9,7 +9,7 @@
 
 static const struct check_property properties[] = {
     {"notes", check_notes,
-     "G005 G006 G007 G008 B001 B003 B004 B005 L003 L004 L005 L006 L007 M009 S001 S002 S003 X004 "
+     "G005 G006 G007 G008 B001 B003 B004 B005 L003 L004 L005 L006 L007 M009 S004 X004 "
      "X005",
      "what the program or the machine itself found wrong while it ran"},
     {"crash", check_crash, "X001 X002 X003 X006",
@@ -30,6 +30,11 @@ static const struct check_property properties[] = {
     {"race", check_race, "R003", "wildcard receives with more than one possible sender"},
     {"buffers", check_buffers, "B001 B002",
      "buffers touched while an operation on them is under way"},
+    {"staleness", check_staleness, "S001",
+     "parameter servers that apply gradients older than their bound"},
+    {"updates", check_updates, "S002",
+     "parameter servers that lose an update: sent is applied plus in flight"},
+    {"replicas", check_replicas, "S003", "replicas of parameters that differ after a step"},
     {"models", check_models, "D002 D003 D004",
      "the same order under other progress models and synchronising collectives"},
 };

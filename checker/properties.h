@@ -17,6 +17,9 @@ void check_models(const struct check_context *context, struct findings *findings
 void check_order(const struct check_context *context, struct findings *findings);
 void check_transpose(const struct check_context *context, struct findings *findings);
 void check_race(const struct check_context *context, struct findings *findings);
+void check_staleness(const struct check_context *context, struct findings *findings);
+void check_updates(const struct check_context *context, struct findings *findings);
+void check_replicas(const struct check_context *context, struct findings *findings);
 void check_buffers(const struct check_context *context, struct findings *findings);
 
 #endif

@@ -126,6 +126,7 @@ static const struct finding_code codes[] = {
 {"S001", "staleness", E, "A gradient older than the declared bound was applied.", "Version at apply minus version at read exceeds the bound T.", "asynchronous updates with more workers than the bound allows", "Lower the number of workers, wait for stragglers, or drop stale gradients."},
 {"S002", "lost-update", E, "An update was sent and never applied.", "Sent does not equal applied plus in flight.", "two unordered read-modify-write cycles on one parameter", "Apply updates where the parameter lives, or order them."},
 {"S003", "replicas-diverge", E, "Copies of a replicated value differ.", "After a step that must leave all replicas equal, they are not.", "one rank skipped an allreduce and used its own gradient", "Compare the steps of the first rank and parameter that are named."},
+{"S004", "payload-damaged", E, "A coded gradient could not be decoded.", "The bytes that arrived are not what the coder wrote for this parameter: cut short, mixed up with another parameter's, or framed by a mark that occurs in them.", "a slot whose end is found by searching for a byte pattern", "Send the length with the bytes, and exchange every parameter in the same order on all ranks."},
 };
 /* clang-format on */
 
