@@ -14,6 +14,10 @@ static const struct suppress_rule rules[] = {
      "peers of a crashed rank wait for it, and what it would have released or received stays open"},
     {"M*", "X002 D001 D005 G001 G002 G004 L* X006 R001 R002", SUPPRESS_RUN,
      "a wrong argument or a mismatch ends or derails the run; everything after it follows from it"},
+    {"S004", "X002 D001 D005 M010 L* X006 G001 G002 G003 G004", SUPPRESS_RUN,
+     "the library ends the rank that cannot decode"},
+    {"M001 M002 M003 M004 M005 M006", "M007 M009", SUPPRESS_WAIT,
+     "a nonblocking collective that does not fit says so in its wait"},
     {"X002", "D001 D005 M010 L* X003 X006 G001 G002 G003 G004", SUPPRESS_RUN,
      "an aborted run leaves everything open"},
     {"D001", "D002 D003 D004 R001 L* X003 X006 M010 G001 G002 G004 S*", SUPPRESS_RUN,
@@ -83,9 +87,27 @@ static bool same_thing(const struct finding_op *a, const struct finding_op *b,
     return (a->op != TRACE_NO && a->op == b->op) || (a->node != TRACE_NO && a->node == b->node);
 }
 
+/* It is about a wait for a nonblocking collective. */
+static bool waits_for_collective(const struct finding *effect, const struct trace *trace)
+{
+    for (size_t i = 0; i < effect->op_count; i++) {
+        uint32_t starts[8], op = effect->ops[i].op;
+        if (op == TRACE_NO || op_kind_class(trace->ops[op].kind) != CLASS_WAIT)
+            continue;
+        size_t count = trace_op_requests(trace, op, starts, 8);
+        for (size_t k = 0; k < count && k < 8; k++)
+            if (starts[k] < trace->op_count &&
+                op_kind_class(trace->ops[starts[k]].kind) == CLASS_COLLECTIVE)
+                return true;
+    }
+    return false;
+}
+
 static bool related(const struct finding *cause, const struct finding *effect,
                     enum suppress_scope scope, const struct trace *trace)
 {
+    if (scope == SUPPRESS_WAIT)
+        return waits_for_collective(effect, trace);
     if (scope == SUPPRESS_RUN)
         return true;
     for (size_t i = 0; i < cause->op_count; i++)

@@ -6,9 +6,10 @@
 #include "traces/finding.h"
 
 enum suppress_scope {
-    SUPPRESS_RUN, /* any finding of the cause's code silences every finding of the effect's */
-    SUPPRESS_OP,  /* they name a common op or node */
-    SUPPRESS_RANK /* they name ops or nodes of a common rank */
+    SUPPRESS_RUN,  /* any finding of the cause's code silences every finding of the effect's */
+    SUPPRESS_OP,   /* they name a common op or node */
+    SUPPRESS_RANK, /* they name ops or nodes of a common rank */
+    SUPPRESS_WAIT  /* the effect is about a wait for a nonblocking collective */
 };
 
 struct suppress_rule {
