@@ -3,7 +3,7 @@
 
 peer_names    := openmpi mpich
 peer_sources  := $(wildcard collectives/*.c collectives/*/*.c) traces/kinds.c traces/failure.c tests/diff_conformance_body.c
-peer_programs := tests/diff_conformance.c scenarios/ring.c scenarios/user.c
+peer_programs := tests/diff_conformance.c scenarios/ring.c scenarios/user.c scenarios/server-sync.c
 peer_flags    := -std=c17 -D_GNU_SOURCE -O2 -g -ffp-contract=off -fopenmp $(filter-out -Wcast-qual -Wconversion,$(WARNINGS))
 
 build/peers/include/mpix.h: sim/mpix.h
@@ -19,7 +19,7 @@ build/peers/$1/libdiff.a: $$(peer_sources:%.c=build/peers/$1/%.o)
 	@rm -f $$@
 	$$(Q)ar rcs $$@ $$^
 build/peers/$1/%: build/peers/$1/%.o build/peers/$1/libdiff.a
-	$$(Q)mpicc.$1 $$(peer_flags) -o $$@ $$^ -lm
+	$$(Q)mpicc.$1 $$(peer_flags) -o $$@ $$^ -lzstd -lm
 peers-$1: $$(peer_programs:%.c=build/peers/$1/%)
 .PHONY: peers-$1
 endef
