@@ -42,7 +42,7 @@ static _Thread_local struct thread_block *thread_blocks;
 uintptr_t clone_base(const struct clone *clone, int index)
 {
     assert(index >= 0 && index < clone->count);
-    return clone->first + (uint64_t)index * clone->stride - clone->image->low;
+    return clone->first + (clone->common ? 0 : (uint64_t)index * clone->stride) - clone->image->low;
 }
 
 int clone_index(const struct clone *clone, uintptr_t address)
@@ -124,6 +124,8 @@ static uint64_t bytes_copied(const struct image *image)
 static int strategy_choose(struct clone *clone, long maps_max, struct failure *failure)
 {
     const struct image *image = clone->image;
+    if (clone->common)
+        return 0;
     clone->maps_each = 2 * image->piece_count;
     for (int i = 1; i < image->piece_count; i++) /* adjacent pieces have no gap between them */
         clone->maps_each -=
@@ -168,13 +170,16 @@ static int range_reserve(struct clone *clone, struct failure *failure)
     const struct image *image = clone->image;
     uint64_t slack = image->alignment - image_page();
     int protection = PROT_READ | PROT_WRITE | (clone->copied ? PROT_EXEC : 0);
-    clone->reserved = (size_t)((uint64_t)clone->count * clone->stride);
+    clone->reserved = (size_t)((uint64_t)(clone->common ? 1 : clone->count) * clone->stride);
     char *range = mmap(NULL, clone->reserved + slack, protection,
                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (range == MAP_FAILED)
+    if (range == MAP_FAILED) {
+        size_t wanted = clone->reserved;
+        clone->reserved = 0;
         return failure_set(failure, FAILURE_INTERNAL,
                            "%s: cannot reserve %.1f GiB for %d images: %s", image->path,
-                           (double)clone->reserved / (1 << 30), clone->count, strerror(errno));
+                           (double)wanted / (1 << 30), clone->count, strerror(errno));
+    }
     uintptr_t start = (uintptr_t)range, rest = image->low % image->alignment;
     clone->first = image_round_up(start - rest, image->alignment) + rest;
     if (clone->first > start)
@@ -186,10 +191,40 @@ static int range_reserve(struct clone *clone, struct failure *failure)
     return 0;
 }
 
+static int pieces_map(const struct clone *clone, uintptr_t base, struct failure *failure)
+{
+    const struct image *image = clone->image;
+    for (int i = 0; i < image->piece_count; i++) {
+        const struct image_piece *piece = &image->pieces[i];
+        void *at = (void *)(base + piece->address);
+        if (mmap(at, (size_t)piece->size, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_FIXED,
+                 image->file_descriptor, (off_t)piece->file_offset) == MAP_FAILED)
+            return failure_set(failure, FAILURE_INTERNAL,
+                               "%s: cannot map an image: %s (vm.max_map_count is %ld)", image->path,
+                               strerror(errno), file_number("/proc/sys/vm/max_map_count", ""));
+    }
+    return 0;
+}
+
+/* The one image of a program without variables. */
+static int common_make(const struct clone *clone, struct failure *failure)
+{
+    const struct image *image = clone->image;
+    uintptr_t base = clone_base(clone, 0);
+    int status = pieces_map(clone, base, failure);
+    if (status)
+        return status;
+    relocate_apply(&clone->plan, image, &clone->extra, base);
+    mprotect((void *)(base + image->data_start), image->low + clone->span - image->data_start,
+             PROT_READ);
+    return 0;
+}
+
 int clone_open(struct clone *clone, const struct image *image, struct resolver *resolver,
                const struct clone_options *options, struct failure *failure)
 {
     *clone = (struct clone){.image = image, .count = options->count};
+    clone->common = image->piece_count && !image_has_variables(image);
     clone->extra.own_threads = options->own_threads;
     layout_plan(clone);
     int status = strategy_choose(clone, options->maps_max, failure);
@@ -200,7 +235,10 @@ int clone_open(struct clone *clone, const struct image *image, struct resolver *
     status = clone->states
                  ? range_reserve(clone, failure)
                  : failure_set(failure, FAILURE_INTERNAL, "%s: out of memory", image->path);
+    status = status || !clone->common ? status : common_make(clone, failure);
     if (status) {
+        if (clone->reserved)
+            munmap((void *)clone->first, clone->reserved);
         relocate_release(&clone->plan);
         free(clone->states);
         *clone = (struct clone){0};
@@ -221,21 +259,6 @@ void clone_release(struct clone *clone)
     relocate_release(&clone->plan);
     free(clone->states);
     *clone = (struct clone){0};
-}
-
-static int pieces_map(const struct clone *clone, uintptr_t base, struct failure *failure)
-{
-    const struct image *image = clone->image;
-    for (int i = 0; i < image->piece_count; i++) {
-        const struct image_piece *piece = &image->pieces[i];
-        void *at = (void *)(base + piece->address);
-        if (mmap(at, (size_t)piece->size, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_FIXED,
-                 image->file_descriptor, (off_t)piece->file_offset) == MAP_FAILED)
-            return failure_set(failure, FAILURE_INTERNAL,
-                               "%s: cannot map an image: %s (vm.max_map_count is %ld)", image->path,
-                               strerror(errno), file_number("/proc/sys/vm/max_map_count", ""));
-    }
-    return 0;
 }
 
 static void pieces_copy(const struct clone *clone, uintptr_t base)
@@ -264,6 +287,8 @@ int clone_make(struct clone *clone, int index, struct failure *failure)
     uintptr_t base = clone_base(clone, index);
     struct clone_state *state = &clone->states[index];
     libc_handlers_forget(&state->handlers);
+    if (clone->common)
+        return 0;
     if (state->generation) {
         zero_again(clone, base);
     } else if (clone->copied) {

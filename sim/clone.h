@@ -1,13 +1,16 @@
 /* Private images of one program, as many as there are ranks, in one reserved range of addresses.
  *
  * Image i lies at base + i * stride: read-only pieces, data, zeroed data, and behind them what is
- * not in the file: the thread-local block and getopt's variables. There are two ways to fill it.
+ * not in the file: the thread-local block and getopt's variables. There are three ways to fill it.
  *
  * - mapped: the read-only pieces are mapped from the file (shared by all images and other
  *   processes), the rest is anonymous memory. Two mappings an image for a usual program.
  * - copied: the read-only pieces are copied too, and all images together are one mapping,
  *   readable, writable and executable. For more images than the kernel allows mappings
  *   (vm.max_map_count). A stray write into code or constants is then not caught.
+ * - common: a program without variables has nothing that a rank could change. Every index means one
+ *   mapped image, made when the clone is opened and write-protected from then on. Code that runs at
+ *   one address stays in the caches; a thousand images of it do not.
  *
  * Pages that an image never touches take no memory either way. Different images may be made at the
  * same time. */
@@ -36,6 +39,7 @@ struct clone {
     bool static_tls; /* thread-locals are the OS thread's: see clone_thread_enter */
     int maps_each;   /* mappings an image takes when mapped */
     bool copied;
+    bool common; /* all indexes are the same image */
     struct clone_state *states;
 };
 

@@ -3,8 +3,7 @@
  * Rules:
  *  1. The file is hostile: every offset, size and count is compared with what the mapping really
  *     holds before use.
- *  2. Only what the images need is taken; the section headers serve one purpose, finding a `main`
- *     that is not exported.
+ *  2. Only what the images need is taken; the section headers are image_sections.c's.
  *  3. Read-only segments whose distance between address and file offset is the same become one
  *     piece, so that a usual file needs one mapping for everything it does not change. */
 #include "sim/image.h"
@@ -136,32 +135,10 @@ static uint64_t table_find(const struct image_table *symbols, const char *string
     return 0;
 }
 
-/* The full symbol table is reached through the section headers and absent from a stripped file. */
-static uint64_t section_find(const struct image *image, const char *name)
-{
-    const Elf64_Ehdr *header = (const void *)image->file;
-    const Elf64_Shdr *sections =
-        file_bytes(image, header->e_shoff, (uint64_t)header->e_shnum * sizeof *sections);
-    if (!sections || header->e_shentsize != sizeof *sections || header->e_shoff % 8)
-        return 0;
-    for (int i = 0; i < header->e_shnum; i++) {
-        if (sections[i].sh_type != SHT_SYMTAB || sections[i].sh_link >= header->e_shnum ||
-            sections[i].sh_offset % 8)
-            continue;
-        const Elf64_Shdr *names = &sections[sections[i].sh_link];
-        struct image_table symbols = {file_bytes(image, sections[i].sh_offset, sections[i].sh_size),
-                                      (size_t)(sections[i].sh_size / sizeof(Elf64_Sym))};
-        const char *strings = file_bytes(image, names->sh_offset, names->sh_size);
-        if (symbols.start && strings)
-            return table_find(&symbols, strings, (size_t)names->sh_size, name);
-    }
-    return 0;
-}
-
 uint64_t image_find(const struct image *image, const char *name)
 {
     uint64_t found = table_find(&image->symbols, image->strings.start, image->strings.count, name);
-    return found ? found : section_find(image, name);
+    return found ? found : image_find_local(image, name);
 }
 
 static const char *machine_name(int machine)

@@ -85,6 +85,13 @@ const char *image_symbol_version(const struct image *image, size_t index);
  * use); 0 if none. */
 uint64_t image_find(const struct image *image, const char *name);
 
+/* The same in the table debuggers use alone; it is absent from a stripped file. */
+uint64_t image_find_local(const struct image *image, const char *name);
+
+/* Does the program have variables, or anything else a rank could change in its image? False only
+ * when the file's sections and symbols show that it has none. */
+bool image_has_variables(const struct image *image);
+
 /* Size of a memory page, and a value rounded down or up to a multiple of a power of two. */
 uint64_t image_page(void);
 uint64_t image_round_down(uint64_t value, uint64_t unit);

@@ -186,8 +186,8 @@ void sim_program_thread_enter(const struct sim_program *program, int index)
 void sim_program_finish(struct sim_program *program, int index)
 {
     const struct image *image = &program->image;
-    if (program->kind == SIM_LOADER_SHARED)
-        return;
+    if (program->kind == SIM_LOADER_SHARED || (cloned(program) && program->clone.common))
+        return; /* of the latter only the start files' own, which change a variable of theirs */
     uintptr_t base = base_of(program, index);
     const uintptr_t *functions = (const uintptr_t *)(base + image->fini_array);
     for (size_t i = image->fini_count; i-- > 0;)
@@ -255,7 +255,7 @@ struct libc_handler **sim_program_handlers(struct sim_program *program, int inde
 const char *sim_program_strategy(const struct sim_program *program)
 {
     if (cloned(program))
-        return program->clone.copied ? "copied" : "mapped";
+        return program->clone.common ? "common" : program->clone.copied ? "copied" : "mapped";
     return program->kind == SIM_LOADER_SHARED ? "shared" : "dlopen";
 }
 

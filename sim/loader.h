@@ -8,7 +8,8 @@
  *
  * Three loaders:
  * - clone: our own (default). Two or three pages an image; 16,384 images within the kernel's
- *   default limits, and any number beyond (sim/clone.h).
+ *   default limits, and any number beyond; one for all if the program has no variables
+ *   (sim/clone.h).
  * - dlopen: the system's dynamic linker, one file in memory per image: for debuggers and whatever
  *   clone refuses. About ten times slower, some thousands of images at most.
  * - shared: one image for all, no private globals. For programs known to be clean and very large
@@ -102,8 +103,8 @@ struct libc_handler **sim_program_handlers(struct sim_program *program, int inde
  * with own_threads is there anything to do. */
 void sim_program_thread_enter(const struct sim_program *program, int index);
 
-/* For `simrun doctor` and bench: how images are made ("mapped", "copied", "dlopen", "shared") and
- * the size of one. */
+/* For `simrun doctor` and bench: how images are made ("mapped", "copied", "common", "dlopen",
+ * "shared") and the size of one. */
 const char *sim_program_strategy(const struct sim_program *program);
 size_t sim_program_image_size(const struct sim_program *program);
 

@@ -141,6 +141,42 @@ static void test_shared(void)
     sim_program_close(program);
 }
 
+/* A program that has nothing to keep apart is not taken apart; each thing that would be is seen. */
+static void test_common(void)
+{
+    static const struct {
+        const char *flags, *strategy, *what;
+    } ways[] = {
+        {"", "common", "constants"},
+        {"-Wl,-z,noseparate-code,-z,norelro", "common", "constants beside the code"},
+        {"-DVARIABLE='char spare'", "mapped", "a byte"},
+        {"-DVARIABLE='int spare = 5'", "mapped", "a word with a value"},
+        {"-DVARIABLE='static const char *volatile spare = \"x\"'", "mapped", "an address"},
+        {"-DVARIABLE='_Thread_local int spare'", "mapped", "a thread-local"},
+        {"-DLOCAL='_Bool completed'", "mapped", "a variable named as the start files name theirs"},
+        {"-DOPTIONS", "mapped", "the state of getopt"},
+        {"-DCONSTRUCTOR", "mapped", "a constructor"},
+        {"-s", "mapped", "nothing known, stripped"},
+    };
+    for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
+        char flags[256];
+        snprintf(flags, sizeof flags, "%s %s", SHARED_FLAGS, ways[i].flags);
+        build("constant.so", "constant.c", flags);
+        struct sim_program *program =
+            sim_program_open(in_folder("constant.so"), SIM_LOADER_CLONE, 3, &failure);
+        bool made = program && !sim_program_image(program, 0, &failure) &&
+                    !sim_program_image(program, 2, &failure);
+        tap_is_str(program ? sim_program_strategy(program) : NULL, ways[i].strategy,
+                   "a program with %s: its images are %s", ways[i].what, ways[i].strategy);
+        bool one = made && sim_program_main(program, 0) == sim_program_main(program, 2);
+        tap_ok(made && one == !strcmp(ways[i].strategy, "common") && call(program, 0, 1) == 41 &&
+                   call(program, 2, 2) == 42 && !sim_program_reset(program, 2, &failure) &&
+                   call(program, 2, 3) == 43,
+               "each of them runs, and runs again");
+        sim_program_close(program);
+    }
+}
+
 static void test_locate(void)
 {
     uint64_t offsets[3] = {0, 0, 0}, outside;
@@ -489,6 +525,7 @@ int main(void)
         return 1;
     test_builds();
     test_shared();
+    test_common();
     test_locate();
     test_refusals();
     test_hostile();
