@@ -12,7 +12,7 @@
 #define HEADER_MAGIC 0x31304345524d4953u /* "SIMREC01" */
 #define CHUNK_MAGIC  0x4b484353u
 
-enum { UNITS_MAX = 16, POPULATE_UNITS = 8 };
+enum { UNITS_MAX = 16, POPULATE_UNITS = 8, FORMAT = 2 }; /* 2: metrics have a step */
 
 static uint64_t header_units(void)
 {
@@ -39,7 +39,7 @@ static int map(struct buffers *buffers, size_t size, struct failure *failure)
 static void header_fill(struct buffers *buffers, uint32_t ranks)
 {
     struct buffers_header *header = buffers->header;
-    header->version = 1;
+    header->version = FORMAT;
     header->ranks = ranks;
     header->units = buffers->size / BUFFERS_UNIT;
     atomic_store(&header->next_unit, header_units());
@@ -106,7 +106,7 @@ int buffers_open_file(struct buffers *buffers, const char *path, struct failure 
                        : MAP_FAILED;
     buffers->header = memory == MAP_FAILED ? NULL : memory;
     if (!buffers->header || buffers->header->magic != HEADER_MAGIC ||
-        buffers->header->version != 1 || buffers->header->image_count > BUFFERS_IMAGES) {
+        buffers->header->version != FORMAT || buffers->header->image_count > BUFFERS_IMAGES) {
         buffers_release(buffers);
         return failure_set(failure, FAILURE_INPUT, "%s: not a rank file of this version", path);
     }

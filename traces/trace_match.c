@@ -24,6 +24,7 @@
 #include <string.h>
 
 enum { LIST_EXACT, LIST_ANY_TAG, LIST_ANY_SOURCE, LIST_ANY_BOTH, LISTS };
+enum { SLOTS_FIRST = 256 };
 
 struct key {
     int32_t source, destination, tag;
@@ -42,7 +43,7 @@ struct matcher {
         *next[LISTS]; /* per list kind: the send after this one, NULL when the kind is not needed */
     size_t send_count;
     struct slot *slots;
-    size_t slot_count; /* power of two */
+    size_t slot_count, slots_used; /* power of two; at most half of them */
     bool wanted[LISTS];
 };
 
@@ -116,18 +117,39 @@ static struct key key_of_receive(const struct trace_op *op)
                         .comm = op->comm};
 }
 
-static void list_append(struct matcher *matcher, int list, uint32_t number)
+static bool slots_resize(struct matcher *matcher, size_t count)
 {
+    struct slot *old = matcher->slots, *slots = malloc(count * sizeof *slots);
+    size_t old_count = matcher->slot_count;
+    if (!slots)
+        return false;
+    memset(slots, 0xff, count * sizeof *slots);
+    matcher->slots = slots;
+    matcher->slot_count = count;
+    for (size_t i = 0; i < old_count; i++)
+        if (old[i].tail != TRACE_NO)
+            *slot_find(matcher, &old[i].key) = old[i];
+    free(old);
+    return true;
+}
+
+static bool list_append(struct matcher *matcher, int list, uint32_t number)
+{
+    if (matcher->slots_used * 2 >= matcher->slot_count &&
+        !slots_resize(matcher, matcher->slot_count * 2))
+        return false;
     struct key key = key_of_send(&matcher->trace->ops[matcher->sends[number]], list);
     struct slot *slot = slot_find(matcher, &key);
     matcher->next[list][number] = TRACE_NO;
     if (slot->tail == TRACE_NO) {
         slot->key = key;
         slot->head = number;
+        matcher->slots_used++;
     } else {
         matcher->next[list][slot->tail] = number;
     }
     slot->tail = number;
+    return true;
 }
 
 static void survey(struct matcher *matcher, size_t *receives)
@@ -146,17 +168,9 @@ static void survey(struct matcher *matcher, size_t *receives)
 
 static bool matcher_fill(struct matcher *matcher)
 {
-    size_t kinds = 0;
-    for (int list = 0; list < LISTS; list++)
-        kinds += matcher->wanted[list];
-    matcher->slot_count = 16;
-    while (matcher->slot_count < 2 * kinds * matcher->send_count)
-        matcher->slot_count *= 2;
     matcher->sends = malloc(matcher->send_count * sizeof *matcher->sends);
-    matcher->slots = malloc(matcher->slot_count * sizeof *matcher->slots);
-    if (!matcher->sends || !matcher->slots)
+    if (!matcher->sends || !slots_resize(matcher, SLOTS_FIRST))
         return false;
-    memset(matcher->slots, 0xff, matcher->slot_count * sizeof *matcher->slots);
     uint32_t number = 0;
     for (uint32_t i = 0; i < matcher->trace->op_count; i++)
         if (is_send(&matcher->trace->ops[i]))
@@ -168,7 +182,8 @@ static bool matcher_fill(struct matcher *matcher)
         if (!matcher->next[list])
             return false;
         for (number = 0; number < matcher->send_count; number++)
-            list_append(matcher, list, number);
+            if (!list_append(matcher, list, number))
+                return false;
     }
     return true;
 }

@@ -3,6 +3,8 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 struct trace_block {
     struct trace_block *next;
@@ -10,7 +12,18 @@ struct trace_block {
     max_align_t data[];
 };
 
-enum { BLOCK_SIZE = 64 * 1024 };
+enum { BLOCK_SIZE = 64 * 1024, LARGE_TABLE = 1 << 24 };
+
+/* Tables of many megabytes in large pages: taking their memory page by page costs as much as
+ * filling it. A wish only; where it is not granted nothing changes. All pages of the table are
+ * asked for, the first and last too: a mapping with two kinds of pages cannot grow in place. */
+static void ask_large_pages(const char *start, size_t size)
+{
+    uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+    uintptr_t from = (uintptr_t)start & ~(page - 1);
+    uintptr_t to = ((uintptr_t)start + size + page - 1) & ~(page - 1);
+    madvise((void *)from, to - from, MADV_HUGEPAGE);
+}
 
 bool trace_memory_grow(struct trace *trace, void *table, size_t count, size_t *room, size_t row)
 {
@@ -24,6 +37,8 @@ bool trace_memory_grow(struct trace *trace, void *table, size_t count, size_t *r
         trace->store->failed = true;
         return false;
     }
+    if (wanted * row >= LARGE_TABLE)
+        ask_large_pages(moved, wanted * row);
     memcpy(table, &moved, sizeof moved);
     *room = wanted;
     return true;
