@@ -49,8 +49,13 @@ static void end_child(pid_t child, int pidfd)
         kill(child, SIGKILL);
 }
 
+/* Nobody's program dies of SIGKILL by its own fault: that came from outside, as an interruption
+ * does.
+ */
 static void describe_end(int status, struct job_result *result)
 {
+    if (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL)
+        result->outcome = OUTCOME_INTERRUPTED;
     if (WIFSIGNALED(status))
         snprintf(result->crash, sizeof result->crash,
                  "the process that ran the ranks was killed by signal %d (%s)", WTERMSIG(status),
