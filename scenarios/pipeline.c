@@ -26,11 +26,12 @@
  * serial computation, which rank 0 does afterwards, and those of finite differences. -o writes the schedule, which
  * `simrun check FILE.csv` judges alike without running it.
  *
- * Where each rank sends when a value is made and receives when it needs one, two neighbours send to each other at once:
- * that takes buffers. In 1F1B the two can meet in one batch, if there are as many microbatches as stages, and nothing
- * stands between them on either side, as the weights' half of the backward pass does in a zero-bubble schedule. With two
- * stages a rank they meet in a circle of ranks. A common order of all messages mends all of these. A bidirectional schedule sums each layer over its two copies. Ranks that
- * begin with their own layer add up different layers, of equal size. */
+ * Where each rank sends when a value is made and receives when it needs one, two neighbours send to each other at
+ * once: that takes buffers. In 1F1B the two can meet in one batch, if there are as many microbatches as stages, and
+ * nothing stands between them on either side, as the weights' half of the backward pass does in a zero-bubble
+ * schedule. With two stages a rank they meet in a circle of ranks. A common order of all messages mends all of these.
+ * A bidirectional schedule sums each layer over its two copies. Ranks that begin with their own layer add up different
+ * layers, of equal size. */
 #include <diff.h>
 #include <mpi.h>
 #include <schedule.h>

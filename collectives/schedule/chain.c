@@ -253,12 +253,6 @@ static void serial_microbatch(struct serial *serial, int microbatch, double (*h)
     }
 }
 
-static double relative(double got, double expected)
-{
-    double scale = fabs(expected) > 1e-3 ? fabs(expected) : 1e-3;
-    return fabs(got - expected) / scale;
-}
-
 /* all: weights, then gradients of all layers; last the loss. */
 static double serial_difference(const struct chain *chain, const double *all)
 {
@@ -268,12 +262,10 @@ static double serial_difference(const struct chain *chain, const double *all)
     double(*h)[WIDTH] = zeroed((size_t)chain->layers + 1, sizeof *h);
     for (int m = 0; m < serial.microbatches; m++)
         serial_microbatch(&serial, m, h);
-    double worst = relative(all[2 * count], serial.loss);
-    for (int i = 0; i < count; i++) {
-        double error = relative(all[count + i], serial.grad[i]);
-        if (!(error <= worst)) /* NaN stays */
-            worst = error;
-    }
+    double of_loss = serial_distance(&all[2 * count], &serial.loss, 1);
+    double worst = serial_distance(all + count, serial.grad, (size_t)count);
+    if (!(of_loss <= worst))
+        worst = of_loss;
     free(serial.grad);
     free(h);
     return worst;

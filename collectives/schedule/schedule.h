@@ -1,4 +1,4 @@
-/* schedule.h: pipeline schedules that compute.
+/* schedule.h: pipeline schedules that compute, and serial references for other training schedules.
  *
  * A schedule says for every rank, cell by cell, what it does: forward and backward passes of its
  * stages on microbatches, and the messages between stages. It is made from a named kind or read
@@ -113,6 +113,30 @@ double chain_train(struct chain *chain);
  * weights the ranks used, and returns the largest relative difference; 0 on the other ranks.
  * Collective. */
 double chain_compare(struct chain *chain, double loss);
+
+/* ---- serial references: what a parallel computation must agree with ---- */
+
+/* 0.5 |tanh(x a) b - target|^2 over matrices by rows: x [rows, in], a [in, hidden], b [hidden,
+ * out]. Adds the gradients; NULL where none is asked for. */
+struct perceptron {
+    int rows, in, hidden, out;
+    const double *x, *a, *b, *target;
+    double *x_grad, *a_grad, *b_grad;
+};
+double perceptron_serial(const struct perceptron *model);
+
+/* 0.5 |softmax(q k^T / sqrt(width)) v - target|^2 over matrices [rows, width]; adds the gradients.
+ */
+struct attention {
+    int rows, width;
+    const double *q, *k, *v, *target;
+    double *q_grad, *k_grad, *v_grad;
+};
+double attention_serial(const struct attention *model);
+
+/* The largest difference of two arrays, relative to the larger of |expected| and 0.001; NaN if
+ * there is one. */
+double serial_distance(const double *got, const double *expected, size_t count);
 
 #ifdef __cplusplus
 }
