@@ -18,7 +18,10 @@ static void report_end(const struct trace *trace, const char *code, uint32_t ran
 {
     const struct trace_rank *info = &trace->rank_info[rank];
     char where[PLACE_TEXT], place[PLACE_TEXT];
-    trace_site_text(trace, info->site, where, sizeof where);
+    uint32_t op = last_op(trace, rank), site = info->site;
+    if (site == TRACE_NO && info->state == RANK_ABORTED && op != TRACE_NO)
+        site = trace->ops[op].site; /* of the call that ended it */
+    trace_site_text(trace, site, where, sizeof where);
     struct finding *finding;
     if (info->state == RANK_CRASHED)
         finding =
@@ -28,9 +31,8 @@ static void report_end(const struct trace *trace, const char *code, uint32_t ran
             findings_add(findings, code, "aborted with code %d at %s", info->exit_code, where);
     else
         finding = findings_add(findings, code, "exit code %d", info->exit_code);
-    finding->site = info->site;
+    finding->site = site;
     finding->confirmation = CONFIRM_HAPPENED;
-    uint32_t op = last_op(trace, rank);
     finding_detail(finding, "Rank %u ended this way", rank);
     if (op != TRACE_NO) {
         finding_detail(finding, "; its last operation: %s",

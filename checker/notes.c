@@ -26,6 +26,19 @@ static void add_note(struct finding *finding, const struct trace_note *note, uns
         finding_node_add(finding, note->node, "culprit");
 }
 
+/* How a rank ended has no operation to name its place: the title does, up to the advice behind the
+ * semicolon. */
+static struct finding *begin_finding(struct findings *findings, const struct trace *trace,
+                                     const struct trace_note *note)
+{
+    const char *text = note->text ? note->text : note->code;
+    char place[PLACE_TEXT];
+    if (note->code[0] != 'X' || note->site == TRACE_NO)
+        return findings_add(findings, note->code, "%s", text);
+    return findings_add(findings, note->code, "%.*s at %s", (int)strcspn(text, ";"), text,
+                        trace_site_text(trace, note->site, place, sizeof place));
+}
+
 void check_notes(const struct check_context *context, struct findings *findings)
 {
     const struct trace *trace = context->trace;
@@ -34,8 +47,7 @@ void check_notes(const struct check_context *context, struct findings *findings)
         const struct trace_note *note = &trace->notes[i];
         if (told[i])
             continue;
-        struct finding *finding =
-            findings_add(findings, note->code, "%s", note->text ? note->text : note->code);
+        struct finding *finding = begin_finding(findings, trace, note);
         finding->site = note->site;
         finding->confirmation = CONFIRM_HAPPENED;
         unsigned listed = 0;

@@ -16,7 +16,7 @@ struct board *board_new(int ranks)
         return NULL;
     board->ranks_count = ranks;
     board->outcome = -1;
-    board->interrupted_rank = -1;
+    board->computing.rank = -1;
     return board;
 }
 
@@ -24,4 +24,17 @@ void board_free(struct board *board)
 {
     if (board)
         munmap(board, board_bytes(board->ranks_count));
+}
+
+bool board_locate(void *context, uint32_t rank, uint64_t pc, const char **file, uint64_t *address)
+{
+    const struct board_locate *locate = context;
+    if (rank >= (uint32_t)locate->board->ranks_count)
+        return false;
+    uint64_t offset = pc - locate->board->ranks[rank].bias;
+    if (!locate->board->ranks[rank].bias || offset >= locate->board->image_size)
+        return false;
+    *file = locate->object;
+    *address = offset;
+    return true;
 }

@@ -5,7 +5,11 @@
 
 #include "sim/world.h"
 
+#include <signal.h>
 #include <stdatomic.h>
+
+/* What the parent sends to ask where a rank computes: one that no program uses. */
+#define BOARD_QUESTION SIGURG
 
 struct board_rank {
     int32_t state; /* enum rank_state */
@@ -18,9 +22,15 @@ struct board_rank {
 struct board {
     _Atomic int outcome; /* enum trace_outcome, -1 while running */
     _Atomic uint64_t steps, switches, started_ns, stopped_ns, finished_ns;
-    _Atomic int checked;          /* the gradient check is over too */
-    _Atomic int interrupted_rank; /* who ran when the watchdog came */
-    uint64_t interrupted_place;
+    _Atomic int checked;      /* the gradient check is over too */
+    _Atomic bool impatient;   /* the answer to the next question ends the child */
+    _Atomic bool out_of_time; /* because the time limit passed */
+    _Atomic unsigned answers; /* to questions so far */
+    struct {
+        int rank;       /* who computes, -1: nobody */
+        uint64_t place; /* where; 0: not known */
+        uint64_t steps; /* logical time */
+    } computing;
     uint64_t image_size;
     char failure[504]; /* why nothing ran */
     int failure_code;
@@ -30,5 +40,13 @@ struct board {
 
 struct board *board_new(int ranks);
 void board_free(struct board *board);
+
+/* The clones of the program are not modules of this process: their addresses are found through the
+ * board. A recording_locate. */
+struct board_locate {
+    const struct board *board;
+    const char *object; /* what the child loaded */
+};
+bool board_locate(void *context, uint32_t rank, uint64_t pc, const char **file, uint64_t *address);
 
 #endif

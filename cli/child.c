@@ -1,22 +1,22 @@
 /* The child process of a run: see child.h. */
 #include "cli/child.h"
 
+#include "cli/child_signals.h"
 #include "cli/rank_output.h"
 #include "collectives/gradcheck.h"
+#include "sim/libc_hooks.h"
 #include "sim/loader.h"
 #include "sim/run_program.h"
 #include "traces/recorder.h"
 #include "traces/recording.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <time.h>
-#include <ucontext.h>
 #include <unistd.h>
 
 static uint64_t monotonic_ns(void)
@@ -24,79 +24,6 @@ static uint64_t monotonic_ns(void)
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
-/* Signal handlers have no arguments of ours: what they need stands here, for the one run of this
- * process. */
-static struct board *judged_board;
-/* Whether the world that this thread runs is the one on the board. */
-static _Thread_local bool judged;
-
-static uint64_t place_of(const void *context)
-{
-#if defined __x86_64__
-    return (uint64_t)((const ucontext_t *)context)->uc_mcontext.gregs[REG_RIP];
-#elif defined __aarch64__
-    return ((const ucontext_t *)context)->uc_mcontext.pc;
-#else
-    (void)context;
-    return 0;
-#endif
-}
-
-/* A rank died by a signal: note where, let the others go on. */
-static void on_crash(int number, siginfo_t *info, void *context)
-{
-    int rank = sim_world_current_rank();
-    if (rank < 0 || rank >= judged_board->ranks_count) {
-        signal(number, SIG_DFL);
-        raise(number);
-        return;
-    }
-    if (!judged)
-        sim_rank_crash(number);
-    struct board_rank *row = &judged_board->ranks[rank];
-    row->state = RANK_CRASHED;
-    row->exit_code = number;
-    row->place = place_of(context);
-    row->overflow =
-        (number == SIGSEGV || number == SIGBUS) && sim_rank_stack_overflow(info->si_addr);
-    sim_rank_crash(number);
-}
-
-/* The watchdog in the parent lost patience: note who runs, and end. */
-static void on_watchdog(int number, siginfo_t *info, void *context)
-{
-    (void)number, (void)info;
-    int rank = sim_world_current_rank();
-    judged_board->interrupted_rank = rank;
-    judged_board->interrupted_place = place_of(context);
-    if (rank >= 0 && judged) {
-        record_site_enter((const void *)(uintptr_t)(place_of(context) + 1));
-        record_note(
-            "X003",
-            "the time limit passed while rank %d was computing here without an MPI call; if "
-            "it waits for another rank, --os-threads lets both run",
-            rank);
-    }
-    _exit(0);
-}
-
-static void catch (int number, void (*handler)(int, siginfo_t *, void *))
-{
-    struct sigaction action = {.sa_sigaction = handler,
-                               .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER};
-    sigaction(number, &action, NULL);
-}
-
-static void install_handlers(void)
-{
-    static const int crashes[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGSYS, SIGTRAP};
-    sim_run_signal_stack();
-    for (size_t i = 0; i < sizeof crashes / sizeof *crashes; i++)
-        catch (crashes[i], on_crash);
-    catch (SIGUSR1, on_watchdog);
-    signal(SIGPIPE, SIG_IGN);
 }
 
 static _Noreturn void give_up(struct board *board, const struct failure *failure)
@@ -133,6 +60,7 @@ static void note_image(void *context, int rank, uintptr_t pc, uint64_t address)
 static int world_body(void *context, int rank)
 {
     struct child_world *world = context;
+    child_signals_judge(world->base);
     if (world->base && world->child->recording)
         recording_rank_begin(world->child->recording);
     return sim_run_body(&world->run, rank);
@@ -160,7 +88,7 @@ static void note_end(const struct child *child, enum trace_outcome outcome)
             sim_world_impersonate(child->base, r);
             record_site_enter((const void *)(uintptr_t)(board->ranks[r].place + 1));
             record_note("X004",
-                        "the stack overflowed: raise --stack-size or look for endless recursion");
+                        "the stack overflowed; raise --stack-size or look for endless recursion");
             record_site_leave();
         }
     sim_world_impersonate(child->base, -1);
@@ -181,9 +109,10 @@ static int run_world(void *context, struct diff_probe *probe, int worker)
     if (!world)
         give_up(child->board, &failure);
     sim_run_signal_stack();
-    if (base)
+    if (base) {
         child->base = world;
-    judged = base;
+        child_signals_world(world);
+    }
     struct child_world run = {.child = child, .base = base};
     run.run = (struct sim_run){.program = child->program,
                                .first_image = worker * options.ranks,
@@ -266,7 +195,6 @@ void child_main(const struct job *job, struct board *board, struct rank_output *
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     dup2(STDERR_FILENO, STDOUT_FILENO); /* the ranks' output; the result is the parent's */
     rank_output_install(output);
-    judged_board = board;
     struct child child = {.job = job, .board = board, .output = output, .recording = recording};
     if (job->quiet)
         rank_output_silence(output);
@@ -278,7 +206,8 @@ void child_main(const struct job *job, struct board *board, struct rank_output *
     if (!program)
         give_up(board, &failure);
     board->image_size = sim_program_image_size(program);
-    install_handlers();
+    child_signals_install(board);
+    sim_libc_guard_forks();
     if (recording)
         recording_images_scan(recording);
     child.program = program;

@@ -6,15 +6,12 @@
 #include "cli/child.h"
 #include "cli/interrupt.h"
 #include "cli/rank_output.h"
+#include "cli/watch.h"
 
 #include <errno.h>
-#include <math.h>
-#include <poll.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -24,29 +21,6 @@ static uint64_t monotonic_ns(void)
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
-/* Waits until the child has ended, at most `seconds` (0: for ever) or until we are interrupted.
- * False: it is still alive. */
-static bool wait_for(int pidfd, double seconds)
-{
-    int milliseconds = seconds > 0 ? (int)fmin(ceil(seconds * 1000), 1e9) : -1;
-    struct pollfd entries[] = {{.fd = pidfd, .events = POLLIN},
-                               {.fd = interrupt_descriptor(), .events = POLLIN}};
-    int ready;
-    do
-        ready = poll(entries, 2, milliseconds);
-    while (ready < 0 && errno == EINTR);
-    return ready > 0 && entries[0].revents;
-}
-
-/* The watchdog: asks the child where it is, then ends it. */
-static void end_child(pid_t child, int pidfd)
-{
-    struct pollfd entry = {.fd = pidfd, .events = POLLIN};
-    kill(child, SIGUSR1);
-    if (poll(&entry, 1, 500) <= 0)
-        kill(child, SIGKILL);
 }
 
 /* Nobody's program dies of SIGKILL by its own fault: that came from outside, as an interruption
@@ -76,26 +50,6 @@ static void read_board(const struct board *board, struct job_result *result)
         result->outcome = (enum trace_outcome)board->outcome;
 }
 
-/* The clones of the program are not modules of this process: their addresses are found through the
- * board. */
-struct locate_context {
-    const struct job *job;
-    const struct board *board;
-};
-
-static bool locate(void *context, uint32_t rank, uint64_t pc, const char **file, uint64_t *address)
-{
-    const struct locate_context *locate = context;
-    if (rank >= (uint32_t)locate->board->ranks_count)
-        return false;
-    uint64_t offset = pc - locate->board->ranks[rank].bias;
-    if (!locate->board->ranks[rank].bias || offset >= locate->board->image_size)
-        return false;
-    *file = locate->job->object;
-    *address = offset;
-    return true;
-}
-
 static const char *model_name(enum sim_send_model model)
 {
     return model == SIM_SEND_EAGER        ? "eager"
@@ -121,7 +75,7 @@ static bool load_trace(const struct job *job, const struct board *board,
                        struct recording *recording, struct job_result *result,
                        struct failure *failure)
 {
-    struct locate_context context = {job, board};
+    struct board_locate context = {board, job->object};
     note_ends(recording, board);
     result->trace =
         recording_load(recording,
@@ -129,24 +83,10 @@ static bool load_trace(const struct job *job, const struct board *board,
                                                   .seed = job->world.seed,
                                                   .program = job->name,
                                                   .model = model_name(job->world.send_model),
-                                                  .locate = locate,
+                                                  .locate = board_locate,
                                                   .locate_context = &context},
                        failure);
     return result->trace != NULL;
-}
-
-/* Lets the child run to its end, or ends it; returns its wait status and whether it was ended. */
-static int watch(pid_t child, double timeout, bool *timed_out)
-{
-    int pidfd = (int)syscall(SYS_pidfd_open, child, 0);
-    *timed_out = !wait_for(pidfd, timeout);
-    if (*timed_out)
-        end_child(child, pidfd);
-    int status;
-    while (waitpid(child, &status, 0) < 0 && errno == EINTR)
-        ;
-    close(pidfd);
-    return status;
 }
 
 static bool run_with(const struct job *job, struct board *board, struct rank_output *output,
@@ -164,7 +104,8 @@ static bool run_with(const struct job *job, struct board *board, struct rank_out
     if (recording)
         recording_feed(recording);
     bool timed_out;
-    int status = watch(child, job->timeout, &timed_out);
+    int status =
+        watch_child(&(struct watch){.job = job, .board = board, .child = child}, &timed_out);
     rank_output_finish(output);
     read_board(board, result);
     result->ended_ns = board->finished_ns ? board->finished_ns : monotonic_ns();

@@ -164,8 +164,20 @@ static bool redirect(void *context, int rank, int stream, FILE *file)
     return more != NULL;
 }
 
+/* A process that a rank forks must not find the lock taken. */
+static void lock_take(void)
+{
+    pthread_mutex_lock(&lock);
+}
+
+static void lock_give(void)
+{
+    pthread_mutex_unlock(&lock);
+}
+
 void rank_output_install(struct rank_output *output)
 {
+    pthread_atfork(lock_take, lock_give, lock_give);
     sim_libc_output(&(struct sim_output){take, redirect, output});
 }
 

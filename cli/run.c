@@ -87,7 +87,7 @@ static bool is_misspelt_command(const char *word)
 /* --gdb and --wrapper: this command line again, under another program. Returns only on failure. */
 static int run_under(const struct run_options *options, int argc, char **argv)
 {
-    char gdb[] = "gdb -q -ex 'set follow-fork-mode child' -ex 'handle SIGUSR1 nostop noprint' "
+    char gdb[] = "gdb -q -ex 'set follow-fork-mode child' -ex 'handle SIGURG nostop noprint' "
                  "--args",
          line[1024], own[600], *words[COMMAND_WORDS + 64];
     snprintf(line, sizeof line, "%s", options->gdb ? gdb : options->wrapper);

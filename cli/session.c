@@ -188,6 +188,7 @@ bool session_prepare(const char *word, int argc, char **argv, const struct run_o
                         .timeout = options->timeout,
                         .record = options->record,
                         .tag_output = options->tag_output,
+                        .notices = options->verbose || (!options->quiet && isatty(STDERR_FILENO)),
                         .order = options->order,
                         .mutant = options->mutant,
                         .gradients = !options->no_gradients && options->record >= RECORD_LEVEL_OPS,

@@ -33,6 +33,8 @@ static const char *const flags_always[] = {"-shared",
                                            "-g",
                                            "-ffp-contract=off",
                                            "-fno-omit-frame-pointer",
+                                           "-fstack-clash-protection", /* no frame steps over a
+                                                                          guard */
                                            "-ftls-model=global-dynamic",
                                            "-Wl,-z,noseparate-code,-z,norelro,-Bsymbolic"};
 

@@ -327,6 +327,16 @@ static void fiber_main(void)
 /* Wide, so that a large frame does not step over it into the next rank's stack. */
 enum { DEFAULT_STACK = 256 * 1024, GUARD_PAGES = 16 };
 
+/* Programs for processes put whole matrices on their stack, of which Linux gives 8 MiB: so do we
+ * while that is a small part of the address space. Only what is touched is memory. The sanitizer
+ * marks all of it in every world, touched or not. */
+enum { ROOMY_STACK = 8 << 20, ROOMY_RANKS = 256 };
+
+static size_t default_stack(const struct sim_world *world)
+{
+    return world->size <= ROOMY_RANKS && !FIBER_ASAN ? ROOMY_STACK : DEFAULT_STACK;
+}
+
 /* Worlds this small fit under any limit; counting the mappings would cost them more than their run.
  */
 enum { FEW_RANKS = 256 };
@@ -354,7 +364,7 @@ static long maps_left(void)
 static bool map_stacks(struct sim_world *world, struct failure *failure)
 {
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
-    size_t stack = world->options.stack_size ? world->options.stack_size : DEFAULT_STACK;
+    size_t stack = world->options.stack_size ? world->options.stack_size : default_stack(world);
     stack = (stack + page - 1) / page * page;
     size_t guard = GUARD_PAGES * page;
     world->stack_stride = stack + guard;

@@ -133,6 +133,8 @@ void exit(int status)
 {
     LIBC_REAL(exit);
     rank_end(libc_rank(LIBC_CALLER), status, SIM_EXIT_NORMAL);
+    if (libc_forked)
+        sim_libc_finish(libc_forked, status);
     real(status);
     __builtin_unreachable();
 }
@@ -167,6 +169,12 @@ void abort(void)
     rank_end(libc_rank(LIBC_CALLER), STATUS_ABORT, SIM_EXIT_ABORT);
     real();
     __builtin_unreachable();
+}
+
+/* The memory of a vforked process is its parent's, where ranks go on: it gets its own. */
+pid_t vfork(void)
+{
+    return fork();
 }
 
 /* The end of a process's first thread is not the end of the process, but of a rank it is: nothing

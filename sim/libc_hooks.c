@@ -28,6 +28,10 @@ __attribute__((weak)) void sim_rank_exit(int status, enum sim_exit how)
     (void)status, (void)how;
 }
 
+__attribute__((weak)) void sim_rank_forget(void)
+{
+}
+
 __attribute__((weak)) void sim_rank_yield(void)
 {
 }
@@ -55,6 +59,32 @@ const struct sim_libc_hooks *libc_hooks = &machine;
 void sim_libc_use(const struct sim_libc_hooks *hooks)
 {
     libc_hooks = hooks ? hooks : &machine;
+}
+
+struct sim_libc_state *libc_forked;
+
+static struct sim_libc_state *nobody(void)
+{
+    return NULL;
+}
+
+/* In the new process, whose only thread is the one that forked. */
+static void forked(void)
+{
+    static const struct sim_libc_hooks none = {nobody,
+                                               sim_rank_exit,
+                                               sim_rank_yield,
+                                               sim_rank_thread_begin,
+                                               sim_rank_thread_end,
+                                               sim_rank_threads_changed};
+    libc_forked = libc_hooks->current();
+    sim_rank_forget();
+    libc_hooks = &none;
+}
+
+void sim_libc_guard_forks(void)
+{
+    pthread_atfork(NULL, NULL, forked);
 }
 
 static bool in_launcher(const void *address)
@@ -124,6 +154,7 @@ void sim_libc_release(struct sim_libc_state *state)
     libc_handlers_forget(&state->handlers);
     libc_handlers_forget(&state->quick_handlers);
     libc_random_release(state->random);
+    libc_signals_release(state->signals);
     *state = (struct sim_libc_state){.program = state->program, .image = state->image};
 }
 

@@ -43,8 +43,9 @@ struct sim_libc_state {
     int image;
     bool finished; /* destructors have run */
     struct libc_handler *handlers, *quick_handlers;
-    struct libc_random *random; /* made at first use */
-    char *token;                /* where strtok goes on */
+    struct libc_random *random;   /* made at first use */
+    char *token;                  /* where strtok goes on */
+    struct libc_signals *signals; /* own dispositions, made at first use */
     struct {
         char *cluster;   /* rest of a word like -abc */
         int first, last; /* the words passed over so far */
@@ -62,6 +63,10 @@ void sim_libc_finish(struct sim_libc_state *state, int status);
 
 /* Frees what the rank made; handlers that did not run are forgotten, as after _exit. */
 void sim_libc_release(struct sim_libc_state *state);
+
+/* From now on a process that a rank forks is nobody's rank: it ends as a process does, and the MPI
+ * it calls says so. To be called once by the process that runs ranks. */
+void sim_libc_guard_forks(void);
 
 /* A thread that begins to carry ranks says so: it may have been started by one (a pooled OpenMP
  * thread). */
@@ -83,6 +88,8 @@ int sim_libc_rank_number(void);
 /* Ends the calling rank; does not return for one. May be called on a thread that the rank started.
  */
 void sim_rank_exit(int status, enum sim_exit how);
+/* The calling thread is nobody's rank any more, in a process that a rank forked. */
+void sim_rank_forget(void);
 /* Lets the other ranks go on. Called only on a rank's own stack. */
 void sim_rank_yield(void);
 /* Brackets what a thread that a rank started does for the rank of `parent`: a POSIX thread's life,

@@ -58,12 +58,13 @@ struct sim_rank {
     struct sim_comm *comms; /* this rank's handles */
     /* OS threads only */
     pthread_cond_t *wakeup;
-    int threads;    /* POSIX threads the rank has started, which may call MPI as well */
-    int waiting;    /* how many of them and the rank's own have blocked since the last wake-up */
-    int asleep;     /* the same with threads of the rank's OpenMP teams */
-    uint64_t wakes; /* counts wake-ups */
+    pthread_t thread; /* the rank's own; valid while `unwind` is set */
+    int threads;      /* POSIX threads the rank has started, which may call MPI as well */
+    int waiting;      /* how many of them and the rank's own have blocked since the last wake-up */
+    int asleep;       /* the same with threads of the rank's OpenMP teams */
+    uint64_t wakes;   /* counts wake-ups */
     jmp_buf *unwind;
-    char *stack_base; /* lowest usable address of a fiber's stack */
+    char *stack_base; /* lowest usable address of the rank's stack */
     void *sanitizer;  /* what ASan or TSan keeps of a suspended fiber */
     struct sim_rank_scratch *scratch;
 };

@@ -26,6 +26,19 @@ void sim_run_signal_stack(void)
     sigaltstack(&(stack_t){.ss_sp = memory, .ss_size = SIGNAL_STACK}, NULL);
 }
 
+/* Where an OS thread's stack ends, so that running over it can be told from other crashes. */
+static void note_stack(struct sim_rank *rank)
+{
+    pthread_attr_t attributes;
+    void *lowest;
+    size_t size;
+    if (pthread_getattr_np(pthread_self(), &attributes))
+        return;
+    if (!pthread_attr_getstack(&attributes, &lowest, &size))
+        rank->stack_base = lowest;
+    pthread_attr_destroy(&attributes);
+}
+
 /* A copy of argv that the program may change: one block, freed when the rank ends normally. */
 static char **copy_arguments(int argc, char **argv)
 {
@@ -50,8 +63,10 @@ int sim_run_body(void *context, int rank)
     struct sim_rank *self = sim_self;
     struct failure failure = {0};
     int image = run->first_image + rank;
-    if (self->world->threaded)
+    if (self->world->threaded) {
         sim_run_signal_stack();
+        note_stack(self);
+    }
     sim_libc_init(&self->libc, run->program, image);
     char **argv = copy_arguments(run->argc, run->argv);
     if (!argv || sim_program_image(run->program, image, &failure)) {
@@ -94,9 +109,19 @@ void sim_rank_exit(int status, enum sim_exit how)
     struct sim_rank *rank = sim_self;
     if (!rank)
         return;
-    if (how == SIM_EXIT_ABORT || how == SIM_EXIT_ASSERT)
+    if (how == SIM_EXIT_ABORT || how == SIM_EXIT_ASSERT) {
+        /* The launcher's handler, if there is one, sees the place. */
+        struct sigaction now;
+        if (!sigaction(SIGABRT, NULL, &now) && now.sa_handler != SIG_DFL)
+            raise(SIGABRT);
         sim_rank_leave(rank, SIM_CRASHED, SIGABRT);
+    }
     sim_rank_leave(rank, SIM_DONE, status);
+}
+
+void sim_rank_forget(void)
+{
+    started_by = sim_self = NULL;
 }
 
 void sim_rank_yield(void)

@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <omp.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -148,9 +149,24 @@ static void thread_yield(struct sim_rank *rank)
     stop_if_over(rank);
 }
 
+/* No lock: a handler may have interrupted who holds it, and an answer about a moment ago will do.
+ */
+bool sim_world_pass_on(const struct sim_world *world, int signal_number)
+{
+    if (!world->threaded || world->over || (sim_self && sim_self->state == SIM_RUNNING))
+        return false;
+    for (int i = 0; i < world->size; i++) {
+        const struct sim_rank *rank = &world->ranks[i];
+        if (rank->state == SIM_RUNNING && rank->unwind && rank != sim_self)
+            return !pthread_kill(rank->thread, signal_number);
+    }
+    return false;
+}
+
 __attribute__((noinline)) static void thread_main(struct sim_rank *rank)
 {
     jmp_buf unwind;
+    rank->thread = pthread_self();
     rank->unwind = &unwind;
     sim_libc_thread_carries();
     sim_self = rank;

@@ -33,7 +33,7 @@ struct sim_world_options {
     enum sim_reduce_order reduce_order;
     bool delay_wildcards; /* a wildcard matches only when nobody else can move (exploration) */
     size_t stack_size; /* bytes of each fiber's stack, a multiple of the page size; 0: the default,
-                          256 KiB */
+                          8 MiB up to 256 ranks, 256 KiB beyond */
     uint64_t livelock_rounds; /* fruitless polls by every live rank before it is a livelock; 0: the
                                  default */
     enum sim_choose_driver driver;
@@ -82,6 +82,9 @@ void sim_world_impersonate(struct sim_world *world, int rank);
  * its signal stack. */
 int sim_world_current_rank(void);
 _Noreturn void sim_rank_crash(int signal_number);
+/* In a signal handler: sends the signal on to the thread of a rank of this world that is not
+ * blocked, unless the calling thread is that of one. False: it is, or there is none. */
+bool sim_world_pass_on(const struct sim_world *world, int signal_number);
 /* Ends the calling rank with this exit code, as return from main would. */
 _Noreturn void sim_rank_end(int exit_code);
 /* True when address lies in the guard below the calling rank's stack (a stack overflow). */

@@ -1,0 +1,129 @@
+/* The parent's watch over a run: see watch.h. */
+#include "cli/watch.h"
+
+#include "cli/interrupt.h"
+#include "traces/sites.h"
+
+#include <errno.h>
+#include <math.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+/* Seconds between two questions. A rank that answers both from the same logical time has computed
+ * for that long; the second notice comes after twice the time of the first, and so on. */
+static const double question_seconds = 2;
+
+static double now_seconds(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+}
+
+enum event { ENDED, INTERRUPTED, NOTHING };
+
+/* Waits until the child has ended or we are interrupted, at most so long. */
+static enum event wait_for(int pidfd, double seconds)
+{
+    int milliseconds = isinf(seconds) ? -1 : (int)fmin(ceil(fmax(seconds, 0) * 1000), 1e9);
+    struct pollfd entries[] = {{.fd = pidfd, .events = POLLIN},
+                               {.fd = interrupt_descriptor(), .events = POLLIN}};
+    int ready;
+    do
+        ready = poll(entries, 2, milliseconds);
+    while (ready < 0 && errno == EINTR);
+    return ready > 0 && entries[0].revents ? ENDED : ready > 0 ? INTERRUPTED : NOTHING;
+}
+
+/* Asks the child where it is, then ends it. */
+static void end_child(const struct watch *watch, int pidfd)
+{
+    struct pollfd entry = {.fd = pidfd, .events = POLLIN};
+    watch->board->out_of_time = !interrupt_signal();
+    watch->board->impatient = true;
+    kill(watch->child, BOARD_QUESTION);
+    if (poll(&entry, 1, 500) <= 0)
+        kill(watch->child, SIGKILL);
+}
+
+/* "prog.c:17", "" when it is not known. */
+static void place_text(const struct watch *watch, char *text, size_t size)
+{
+    const struct board *board = watch->board;
+    struct board_locate locate = {board, watch->job->object};
+    struct trace *trace = trace_new(1);
+    struct sites *sites = trace ? sites_new(trace) : NULL;
+    const char *file;
+    uint64_t address;
+    text[0] = '\0';
+    if (sites && board_locate(&locate, (uint32_t)board->computing.rank, board->computing.place,
+                              &file, &address))
+        trace_site_text(trace, sites_find(sites, file, address + 1), text, size);
+    sites_free(sites);
+    trace_free(trace);
+}
+
+/* What is known of the rank that computes. */
+struct patience {
+    double since;   /* when it was first met at this logical time */
+    double told_at; /* seconds of computing at which it is told next */
+    uint64_t steps;
+    int rank;
+};
+
+static void look(const struct watch *watch, struct patience *patience)
+{
+    const struct board *board = watch->board;
+    bool same = board->answers && board->computing.rank == patience->rank &&
+                board->computing.steps == patience->steps;
+    if (!same) {
+        *patience = (struct patience){now_seconds(), question_seconds, board->computing.steps,
+                                      board->computing.rank};
+        return;
+    }
+    double seconds = now_seconds() - patience->since;
+    if (patience->rank < 0 || !board->computing.place || seconds < patience->told_at)
+        return;
+    char place[300];
+    place_text(watch, place, sizeof place);
+    fprintf(stderr, "simrun: rank %d has computed for %.0f s without an MPI call%s%s%s\n",
+            patience->rank, seconds, place[0] ? ", now at " : "", place,
+            watch->job->world.executor == SIM_THREADS
+                ? " (--timeout SECONDS ends a run)"
+                : "; the others wait for it (--os-threads lets them run, --timeout SECONDS ends a "
+                  "run)");
+    patience->told_at = 2 * seconds;
+}
+
+static enum event watch_until(const struct watch *watch, int pidfd, double deadline)
+{
+    bool asks = watch->job->notices;
+    struct patience patience = {.rank = -1};
+    for (;;) {
+        double left = deadline - now_seconds();
+        enum event event = wait_for(pidfd, asks ? fmin(left, question_seconds) : left);
+        if (event != NOTHING || now_seconds() >= deadline)
+            return event;
+        look(watch, &patience);
+        kill(watch->child, BOARD_QUESTION);
+    }
+}
+
+int watch_child(const struct watch *watch, bool *ended)
+{
+    int pidfd = (int)syscall(SYS_pidfd_open, watch->child, 0);
+    double timeout = watch->job->timeout;
+    *ended = watch_until(watch, pidfd, timeout > 0 ? now_seconds() + timeout : HUGE_VAL) != ENDED;
+    if (*ended)
+        end_child(watch, pidfd);
+    int status;
+    while (waitpid(watch->child, &status, 0) < 0 && errno == EINTR)
+        ;
+    close(pidfd);
+    return status;
+}

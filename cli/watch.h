@@ -1,0 +1,21 @@
+/* The parent's watch over a run: it waits for the child, loses patience when a time limit passed,
+ * and says where a rank computes that lets nobody else run. */
+#ifndef CLI_WATCH_H
+#define CLI_WATCH_H
+
+#include "cli/board.h"
+#include "cli/job.h"
+
+#include <sys/types.h>
+
+struct watch {
+    const struct job *job;
+    struct board *board;
+    pid_t child;
+};
+
+/* Lets the child run to its end, or ends it when the job's time is over or we are interrupted;
+ * returns its wait status and whether it was ended. */
+int watch_child(const struct watch *watch, bool *ended);
+
+#endif

@@ -1,0 +1,12 @@
+/* Signals of ranks, for the launcher's own handlers. */
+#ifndef SIM_LIBC_SIGNAL_H
+#define SIM_LIBC_SIGNAL_H
+
+#include <signal.h>
+#include <stdbool.h>
+
+/* Calls the handler that a rank has set for this signal, the running one's before any other's, or
+ * does nothing where the running rank ignores it. False: nobody asked for it. */
+bool sim_libc_signal(int number, siginfo_t *info, void *context);
+
+#endif
