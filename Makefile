@@ -139,9 +139,10 @@ $(BUILD)/bench/%: $(BUILD)/obj/bench/%.o $(BUILD)/libsimrun.a
 bench: all $(BUILD)/bench/bench_record
 	@sh bench/run.sh $(BUILD)
 	@$(BUILD)/bench/bench_record
-# The same MPI programs must say the same here and under Debian's Open MPI and MPICH.
-test-peers: all
-	@SIMRUN=$(BUILD)/simrun PEERS=build/peers prove -e '' tests/peers/compare.sh
+
+# The same MPI programs must say the same here and under Debian's Open MPI and MPICH, and the scenarios must be right there.
+test-peers: all peers
+	@SIMRUN=$(BUILD)/simrun PEERS=build/peers prove -e '' tests/peers/compare.sh tests/peers/scenarios.sh
 
 catalogue: all
 	@$(BUILD)/simrun catalogue

@@ -2,9 +2,12 @@
 # Builds into build/peers/<mpi>; the sources are the simulator's own, peer.c stands in for the machine.
 
 peer_names    := openmpi mpich
-peer_sources  := $(wildcard collectives/*.c collectives/*/*.c) traces/kinds.c traces/failure.c tests/diff_conformance_body.c
-peer_programs := tests/diff_conformance.c scenarios/ring.c scenarios/user.c scenarios/server-sync.c
-peer_flags    := -std=c17 -D_GNU_SOURCE -O2 -g -ffp-contract=off -fopenmp $(filter-out -Wcast-qual -Wconversion,$(WARNINGS))
+peer_sources  := $(wildcard collectives/*.c collectives/*/*.c) tests/diff_conformance_body.c \
+                 $(addprefix traces/,kinds.c failure.c format_csv_table.c format_input.c) $(wildcard traces/trace*.c)
+# Programs; tests/peers/scenarios.sh runs the scenarios among them.
+peer_programs := tests/diff_conformance.c $(patsubst %,scenarios/%.c,ring user server-sync pipeline tensor-parallel data-parallel sharded \
+                 expert-parallel ring-attention)
+peer_flags    := -std=c17 -D_GNU_SOURCE -O2 -g -ffp-contract=off -fopenmp $(filter-out -Wcast-qual -Wconversion,$(WARNINGS)) -Wno-stringop-overflow
 
 build/peers/include/mpix.h: sim/mpix.h
 	@mkdir -p $(@D)

@@ -1,0 +1,38 @@
+#!/bin/sh
+# Good scenarios that compare themselves with a serial computation, built by `make peers`, on Open MPI and MPICH.
+# PEERS names the folder of `make peers`.
+built=${PEERS:-build/peers}
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_btl_base_warn_component_unused=0
+export OMPI_MCA_mpi_yield_when_idle=1
+echo "TAP version 13"
+count=0
+for peer in openmpi mpich; do
+    if ! command -v mpiexec.$peer >/dev/null || [ ! -x "$built/$peer/scenarios/ring" ]; then
+        continue
+    fi
+    while read -r name ranks arguments; do
+        count=$((count + 1))
+        # shellcheck disable=SC2086
+        said=$(timeout 120 mpiexec.$peer -n "$ranks" "$built/$peer/scenarios/$name" $arguments 2>&1 </dev/null)
+        status=$?
+        [ $status -eq 0 ] && echo "ok $count - $name $arguments on $ranks ranks of $peer" || {
+            echo "not ok $count - $name $arguments on $ranks ranks of $peer: exit status $status"
+            echo "$said" | head -5 | sed 's/^/# /'
+        }
+    done <<END
+ring 4
+user 4
+pipeline 4 1f1b batched 8
+pipeline 3 zero-bubble ordered 6
+pipeline 2 interleaved ordered 4 2
+pipeline 4 bidirectional ordered 8
+tensor-parallel 4 replicated
+tensor-parallel 3 sequence
+data-parallel 4 rebuild
+sharded 4 prefetch
+expert-parallel 4 idle
+ring-attention 3 overlapped
+server-sync 4
+END
+done
+[ $count -gt 0 ] && echo "1..$count" || echo "1..0 # SKIP run make peers first, with openmpi-bin or mpich installed"
