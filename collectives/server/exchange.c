@@ -5,8 +5,6 @@
  * at the same exchange and repeat it with a slot that holds the longest. */
 #include "collectives/server/private.h"
 
-#include "traces/recorder.h"
-
 #include <stdlib.h>
 #include <string.h>
 

@@ -11,6 +11,8 @@
 
 #include <server.h>
 
+#include "traces/recorder.h"
+
 struct parameter {
     char name[64];
     double *values;
@@ -42,6 +44,13 @@ enum stage {
     STAGE_COUNT
 };
 
+/* Messages under way with the buffers they are sent from: nobody waits for them before the end. */
+struct outbox {
+    struct outbox_entry *entries;
+    size_t count, room;
+    uint64_t *numbers; /* messages to each rank so far */
+};
+
 struct reader; /* asynchronous: a worker's side */
 
 struct server {
@@ -58,8 +67,10 @@ struct server {
     size_t scratch_count;
     uint64_t version;
     uint64_t sequence; /* of messages this rank sent */
+    bool is_done;      /* central: this worker has no more gradients */
     uint64_t encoded;  /* gradients this rank coded: the coder's seed */
     double seconds[STAGE_COUNT];
+    struct outbox outbox;
     struct reader *reader;
     struct server *next; /* of the rank */
 };
@@ -83,18 +94,45 @@ void server_decode(struct server *server, const struct parameter *parameter, int
                    const void *bytes, size_t size, double *values);
 /* The optimizer's step on every parameter with what `sum` holds, and a new version. */
 void server_apply(struct server *server);
-/* Bytes that all parameters need when coded one after the other, each with its size in front. */
-size_t server_packed_room(const struct server *server);
-size_t server_pack(struct server *server, const double *const *gradients, unsigned char *bytes);
-/* Adds what server_pack wrote to the sums. */
-void server_unpack(struct server *server, int source, const unsigned char *bytes, size_t size);
+
+/* Every message from a worker to rank 0: this head, then the packed gradients. */
+enum message_kind { MESSAGE_GRADIENTS = 1, MESSAGE_DONE };
+struct message_head {
+    uint64_t kind, sequence, version;
+    uint64_t taken; /* messages with values that the sender has got so far */
+};
+enum { TAG_GRADIENTS = 1, TAG_VALUES };
+
+/* message.c: all parameters' coded gradients one after the other, each with its size in front. */
+size_t message_room(const struct server *server);
+/* A new message, and its size. */
+unsigned char *message_pack(struct server *server, struct message_head head,
+                            const double *const *gradients, size_t *size);
+/* Receives the next message from anybody into `buffer`; returns its size. */
+size_t message_receive(struct server *server, unsigned char *buffer, int *source,
+                       struct message_head *head);
+/* Adds the gradients of a message to the sums. */
+void message_add(struct server *server, int source, const unsigned char *message, size_t size);
+/* Takes part in the tally: applied or dropped by the options' bound. True when it is applied. */
+bool message_judge(struct server *server, struct server_tally *tally, int source,
+                   const struct message_head *head);
+void server_sums_clear(struct server *server);
+/* A step with the sums of `count` gradients; clears them. */
+void server_apply_sums(struct server *server, size_t count);
+
+/* outbox.c: takes over the buffer (from server_take) and sends it. */
+void outbox_send(struct server *server, unsigned char *buffer, size_t size, int to, int tag);
+/* That rank has taken the first `count` messages sent to it. */
+void outbox_taken(struct server *server, int by, uint64_t count);
+void outbox_finish(struct server *server);
+void outbox_release(struct outbox *outbox);
 
 /* exchange.c: a launch starts with the sizes (two phases) or the slots, and goes on. */
 void exchange_start(struct server *server, struct launch *launch, const double *gradient);
 void exchange_finish_all(struct server *server);
 void launch_release(struct launch *launch);
 
-/* asynchronous.c */
+/* reader.c */
 void reader_free(struct reader *reader);
 
 /* Everything until leave is recorded at the place of the caller's caller. */

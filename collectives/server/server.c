@@ -2,7 +2,6 @@
 #include "collectives/server/private.h"
 
 #include "collectives/state.h"
-#include "traces/recorder.h"
 
 #include <limits.h>
 #include <mpix.h>
@@ -57,8 +56,12 @@ double server_stage(struct server *server, enum stage stage, double since)
 
 void server_options_init(struct server_options *options)
 {
-    *options = (struct server_options){
-        .name = "server", .coder = server_coder_none(), .optimizer = server_sgd(0.1)};
+    *options = (struct server_options){.name = "server",
+                                       .coder = server_coder_none(),
+                                       .optimizer = server_sgd(0.1),
+                                       .bound = SERVER_UNBOUNDED,
+                                       .blocks = 4,
+                                       .window = 1};
 }
 
 static void world_ranks(struct server *server)
@@ -108,6 +111,8 @@ struct server *server_new(MPI_Comm comm, const struct server_options *options)
     if (strpbrk(server->name, " /") || !*server->name)
         server_fail("M009", "server_new: '%s' is no name: one word without blank and slash",
                     server->name);
+    if (options->window < 1)
+        server_fail("M009", "server_new: a window of 0 lets no gradient go; 1 is the smallest");
     MPI_Comm_dup(comm, &server->comm);
     MPI_Comm_rank(server->comm, &server->rank);
     MPI_Comm_size(server->comm, &server->size);
@@ -225,6 +230,7 @@ static void memory_free(struct server *server)
     }
     for (size_t i = 0; i < server->launch_count; i++)
         launch_release(server->launches[i]);
+    outbox_release(&server->outbox);
     reader_free(server->reader);
     free(server->parameters);
     free(server->launches);

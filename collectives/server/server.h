@@ -89,6 +89,8 @@ void server_moments_release(struct server_moments *moments);
 
 /* ---- servers ---- */
 
+struct server;
+
 /* How coded gradients of unknown size travel. Two phases: the sizes, then the bytes. Padded: slots
  * of one size with the length in front; a gradient that does not fit is announced, and all go
  * again with a larger slot. Sentinel: slots in which a mark ends the bytes, as pytorch_ps_mpi had
@@ -99,21 +101,39 @@ enum server_framing { SERVER_TWO_PHASE, SERVER_PADDED, SERVER_SENTINEL };
  * right only if every rank's gradients become ready in the same order, each once. */
 enum server_launch { SERVER_AT_STEP, SERVER_AT_READY };
 
+/* What an asynchronous worker reads: whole versions, or blocks of different versions. */
+enum server_read { SERVER_CONSISTENT, SERVER_INCONSISTENT };
+enum server_stale { SERVER_STALE_APPLY, SERVER_STALE_DROP };
+#define SERVER_UNBOUNDED UINT64_MAX
+
 struct server_options {
     const char *name; /* without blanks; one of its own for each server of a program */
     struct server_coder coder;
     struct server_optimizer optimizer;
-    enum server_framing framing;
-    enum server_launch launch;
-    size_t slot;   /* bytes of a padded slot at the start; 0: what the coder may need */
-    bool average;  /* the mean of the gradients instead of their sum */
+    bool average;  /* the mean of the gradients of a step instead of their sum */
     uint64_t seed; /* of coders that draw */
     bool quiet;    /* write nothing into the trace: for long experiments */
+
+    /* synchronous */
+    enum server_framing framing;
+    enum server_launch launch;
+    size_t slot; /* bytes of a padded slot at the start; 0: what the coder may need */
+
+    /* rank 0 as the server */
+    size_t gradients;        /* that make one step; 0: as many as there are workers */
+    uint64_t bound;          /* T: the staleness that is allowed */
+    enum server_stale stale; /* what to do beyond T */
+    enum server_read read;   /* asynchronous */
+    size_t blocks;           /* inconsistent: into how many blocks the values are cut */
+    size_t window;           /* asynchronous: gradients of a worker that may be under way */
+    /* Called at rank 0 after every step; may be NULL. */
+    void (*stepped)(struct server *server, uint64_t version, void *context);
+    void *context;
 };
-/* No coder, SGD with learning rate 0.1, two phases, at the step, the sum. */
+/* No coder, SGD with learning rate 0.1, the sum; two phases, at the step; unbounded staleness,
+ * consistent reads, 4 blocks, a window of 1. */
 void server_options_init(struct server_options *options);
 
-struct server;
 /* Collective over `comm`, which is duplicated. Options are copied. */
 struct server *server_new(MPI_Comm comm, const struct server_options *options);
 /* Registers values and returns the parameter's number, from 0. */
@@ -139,47 +159,31 @@ void server_step(struct server *server);
  * same after every step, without any message. */
 bool server_replicas_equal(struct server *server);
 
-/* ---- rank 0 as the server ---- */
+/* ---- rank 0 as the server; all others are workers ---- */
 
-enum server_read { SERVER_CONSISTENT, SERVER_INCONSISTENT };
-enum server_stale { SERVER_STALE_APPLY, SERVER_STALE_DROP };
-struct server_service {
-    size_t gradients;        /* that make one step; 0: as many as there are workers */
-    enum server_read read;   /* asynchronous: whole versions, or blocks of different versions */
-    size_t blocks;           /* inconsistent: into how many blocks the parameters are cut; 0: 4 */
-    uint64_t bound;          /* T: the staleness that is allowed; 0: none declared */
-    enum server_stale stale; /* what to do beyond T */
-    size_t window; /* asynchronous: gradients a worker may have sent that it has not yet seen
-                      applied; 0: 1 */
-    /* Called at rank 0 after every step. */
-    void (*stepped)(struct server *server, uint64_t version, void *context);
-    void *context;
-};
+/* What became of the gradients that rank 0 received: received = applied + dropped. */
 struct server_tally {
-    uint64_t received, applied, dropped, versions, staleness_max;
+    uint64_t received, applied, dropped;
+    uint64_t staleness_max;
     double staleness_mean;
 };
 
-/* Rank 0 of a central server: per round one gradient of every worker that still has one, a step
- * for every `gradients` of them in the order of arrival, and a broadcast. Returns when all workers
- * are done; what is left then makes a last, smaller step. */
-struct server_tally server_serve_central(struct server *server,
-                                         const struct server_service *service);
-/* A worker of a central server: sends its gradients (one array per parameter; NULL: it is done),
- * gets the new values. Returns false once everybody is done. */
+/* Rank 0 of a central server. A round is: gradients from any source until `gradients` have come,
+ * or all that can come; a step; a broadcast of the values. Returns when all workers are done. */
+struct server_tally server_serve_central(struct server *server);
+/* A worker's part of a round: sends its gradients (one array per parameter; NULL: it has no more)
+ * and takes over the new values. False once nobody has more: leave the loop then. */
 bool server_round(struct server *server, const double *const *gradients);
 
-/* Rank 0 of an asynchronous server: applies what comes from anybody until all workers are done.
- * All ranks pass the same service. */
-struct server_tally server_serve(struct server *server, const struct server_service *service);
-/* A worker: takes over the newest values that have arrived, waiting only while its window is full;
- * returns the version read (of the oldest block). */
-uint64_t server_pull(struct server *server, const struct server_service *service);
+/* Rank 0 of an asynchronous server: applies what comes from anybody until all workers are done. */
+struct server_tally server_serve(struct server *server);
+/* A worker: takes over the values that have arrived, waiting only while its window is full.
+ * Returns the version read, that of the oldest block. */
+uint64_t server_pull(struct server *server);
 /* A worker: sends gradients of the values last pulled. */
-void server_push(struct server *server, const struct server_service *service,
-                 const double *const *gradients);
-/* A worker: says that it sends no more, and waits for the final values. */
-void server_done(struct server *server, const struct server_service *service);
+void server_push(struct server *server, const double *const *gradients);
+/* A worker: it sends no more; waits for the final values. */
+void server_done(struct server *server);
 
 /* ---- notes: for programs with a server of their own ---- */
 

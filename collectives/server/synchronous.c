@@ -1,8 +1,6 @@
 /* Synchronous training: everybody gets everybody's gradient and takes the same step. */
 #include "collectives/server/private.h"
 
-#include "traces/recorder.h"
-
 #include <stdlib.h>
 #include <string.h>
 
@@ -38,13 +36,6 @@ void server_ready(struct server *server, size_t parameter, const double *gradien
     SERVER_LEAVE();
 }
 
-static void sums_clear(struct server *server)
-{
-    for (size_t i = 0; i < server->parameter_count; i++)
-        memset(server->parameters[i].sum, 0,
-               server->parameters[i].count * sizeof *server->parameters[i].sum);
-}
-
 static void launch_all(struct server *server)
 {
     for (size_t i = 0; i < server->parameter_count; i++)
@@ -69,7 +60,7 @@ static void step_end(struct server *server)
 void server_step(struct server *server)
 {
     SERVER_ENTER();
-    sums_clear(server);
+    server_sums_clear(server);
     if (server->options.launch == SERVER_AT_STEP)
         launch_all(server);
     exchange_finish_all(server);
