@@ -148,6 +148,29 @@ static bool differ_in_split(const struct trace_counts *a, uint32_t i, const stru
     return true;
 }
 
+/* What a member gives to the root's Gatherv, or takes from its Scatterv, must be what the root
+ * says. */
+static bool differ_from_root(const struct trace *trace, uint32_t root, uint32_t member,
+                             struct difference *difference)
+{
+    const struct trace_op *at_root = &trace->ops[root], *theirs = &trace->ops[member];
+    const struct trace_counts *counts = trace_op_counts(trace, root);
+    bool gathers = at_root->kind == OP_GATHERV;
+    const int64_t *values = !counts ? NULL : gathers ? counts->receive : counts->send;
+    uint32_t index = index_in_comm(trace, theirs->comm, theirs->rank);
+    if (at_root->peer != (int32_t)at_root->rank || root == member || !values ||
+        counts->n != check_comm_size(trace, theirs->comm) || index >= counts->n ||
+        values[index] == theirs->count)
+        return false;
+    difference->code = "M005";
+    difference->what = "a member's count is not the root's";
+    snprintf(difference->mine, sizeof difference->mine, "%s %lld", gathers ? "expects" : "sends it",
+             (long long)values[index]);
+    snprintf(difference->theirs, sizeof difference->theirs, "%s %lld",
+             gathers ? "sends" : "expects", (long long)theirs->count);
+    return true;
+}
+
 static bool differ_in_counts(const struct trace *trace, uint32_t a, uint32_t b,
                              struct difference *difference)
 {
@@ -156,6 +179,8 @@ static bool differ_in_counts(const struct trace *trace, uint32_t a, uint32_t b,
                               *their_counts = trace_op_counts(trace, b);
     if (mine->kind == OP_ALLGATHERV || mine->kind == OP_REDUCE_SCATTER)
         return differ_in_receive_counts(my_counts, their_counts, difference);
+    if (mine->kind == OP_GATHERV || mine->kind == OP_SCATTERV)
+        return differ_from_root(trace, a, b, difference);
     if (mine->kind != OP_ALLTOALLV && mine->kind != OP_ALLTOALLW)
         return false;
     uint32_t i = index_in_comm(trace, mine->comm, mine->rank),
@@ -258,6 +283,19 @@ static bool plainly_agree(const struct trace_op *a, const struct trace_op *b)
            a->identity == b->identity && a->adjoint_of == TRACE_NO && b->adjoint_of == TRACE_NO &&
            agreement_of(a->kind) & AGREE_DATA;
 }
+
+/* Whom all others are compared with: the root where its counts are for everybody, else the first.
+ */
+static uint32_t reference_of(const struct trace *trace, const uint32_t *ops, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        const struct trace_op *op = &trace->ops[ops[i]];
+        if ((op->kind == OP_GATHERV || op->kind == OP_SCATTERV) && op->peer == (int32_t)op->rank)
+            return i;
+    }
+    return 0;
+}
+
 static void judge_group(const struct check_context *context, const struct check_group *group,
                         struct findings *findings)
 {
@@ -266,13 +304,15 @@ static void judge_group(const struct check_context *context, const struct check_
     bool meaning_told = false;
     bool each_with_each = group->count && (trace->ops[ops[0]].kind == OP_ALLTOALLV ||
                                            trace->ops[ops[0]].kind == OP_ALLTOALLW);
-    for (uint32_t i = 1; i < group->count; i++) {
+    uint32_t reference = reference_of(trace, ops, group->count);
+    for (uint32_t i = 0; i < group->count; i++) {
         struct difference difference;
-        if (plainly_agree(&trace->ops[ops[0]], &trace->ops[ops[i]]))
+        if (i == reference || plainly_agree(&trace->ops[ops[reference]], &trace->ops[ops[i]]))
             continue;
         if (!meaning_told)
-            meaning_told = judge_meaning(context, ops[0], ops[i], findings);
-        for (uint32_t j = 0; j < (each_with_each ? i : 1); j++)
+            meaning_told = judge_meaning(context, ops[reference], ops[i], findings);
+        for (uint32_t j = each_with_each ? 0 : reference; j < (each_with_each ? i : reference + 1);
+             j++)
             if (differ(trace, ops[j], ops[i], &difference)) {
                 report_difference(context, ops[j], ops[i], &difference, findings);
                 return;
