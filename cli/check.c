@@ -67,6 +67,8 @@ int command_check(int argc, char **argv)
         return command_fail("check", &failure);
     results_begin(&results, &options, words.count);
     results.store = store;
+    if (store)
+        store_show_progress(store, &results.bar.base);
     results.several_models = false;
     for (int i = 0; i < words.count; i++) {
         struct job job = {0};

@@ -4,6 +4,7 @@
 #include "cli/command.h"
 #include "cli/keep.h"
 #include "cli/outputs.h"
+#include "cli/progress_bar.h"
 #include "cli/shell_words.h"
 #include "cli/show_options.h"
 #include "cli/stored.h"
@@ -90,7 +91,8 @@ int command_export(int argc, char **argv)
 }
 
 /* Imported runs are judged at once, so that their findings are there to be shown. */
-static bool import_file(struct store *store, const char *path, struct failure *failure)
+static bool import_file(struct store *store, struct progress_bar *bar, const char *path,
+                        struct failure *failure)
 {
     struct run_options options;
     struct check_options checks;
@@ -111,6 +113,7 @@ static bool import_file(struct store *store, const char *path, struct failure *f
     shell_word_append(command, sizeof command, path);
     int64_t run = keep_begin(store, &job, command, 0, failure);
     bool good = run && keep_finish(store, run, &options, &verdict, failure);
+    progress_bar_clear(bar);
     if (good)
         printf("run %lld: %s, %u ranks, %zu operations, %zu findings\n", (long long)run, path,
                verdict.result.trace->ranks, verdict.result.trace->op_count, verdict.findings.count);
@@ -130,10 +133,14 @@ int command_import(int argc, char **argv)
         return status;
     if (!keep_open(options.database, &store, &failure))
         return command_fail("import", &failure);
+    struct progress_bar bar;
+    progress_bar_init(&bar, false);
+    if (store)
+        store_show_progress(store, &bar.base);
     status = EXIT_PASSED;
     for (int i = 0; i < words.count; i++) {
         failure = (struct failure){0};
-        if (store && !import_file(store, words.words[i], &failure))
+        if (store && !import_file(store, &bar, words.words[i], &failure))
             status = command_worse(status, command_fail("import", &failure));
     }
     store_close(store);

@@ -84,7 +84,8 @@ static bool load_trace(const struct job *job, const struct board *board,
                                                   .program = job->name,
                                                   .model = model_name(job->world.send_model),
                                                   .locate = board_locate,
-                                                  .locate_context = &context},
+                                                  .locate_context = &context,
+                                                  .progress = job->progress},
                        failure);
     return result->trace != NULL;
 }
@@ -104,8 +105,7 @@ static bool run_with(const struct job *job, struct board *board, struct rank_out
     if (recording)
         recording_feed(recording);
     bool timed_out;
-    int status =
-        watch_child(&(struct watch){.job = job, .board = board, .child = child}, &timed_out);
+    int status = watch_child(&(struct watch){job, board, recording, child}, &timed_out);
     rank_output_finish(output);
     read_board(board, result);
     result->ended_ns = board->finished_ns ? board->finished_ns : monotonic_ns();

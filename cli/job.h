@@ -22,10 +22,11 @@ struct job {
     double timeout;     /* seconds, 0: none */
     enum record_level record;
     bool gradients, tag_output;
-    bool quiet;            /* the ranks' output goes nowhere */
-    bool notices;          /* say on stderr where a rank computes for long */
-    int workers;           /* worlds side by side, at least 1 */
-    size_t check_elements; /* elements of an input to check, 0: all up to the default */
+    bool quiet;                /* the ranks' output goes nowhere */
+    struct progress *progress; /* who shows how far it is, NULL: nobody */
+    bool notices;              /* say on stderr where a rank computes for long */
+    int workers;               /* worlds side by side, at least 1 */
+    size_t check_elements;     /* elements of an input to check, 0: all up to the default */
 };
 
 /* What came of it. */

@@ -111,6 +111,7 @@ void results_begin(struct results *results, const struct run_options *options, i
                                 .keep_traces = options->html || options->dot || options->chrome ||
                                                options->junit || options->github,
                                 .status = EXIT_PASSED};
+    progress_bar_init(&results->bar, options->quiet);
     if (options->tap)
         tap_begin(stdout, expected);
 }
@@ -197,6 +198,7 @@ static void tell_text(const struct results *results, const struct result *result
 void results_tell(struct results *results, struct result *result)
 {
     results->status = command_worse(results->status, result->verdict.status);
+    progress_bar_clear(&results->bar);
     if (results->options->tap)
         result_tap(stdout, results, result);
     else if (results->options->json)
@@ -212,6 +214,7 @@ void results_tell(struct results *results, struct result *result)
 
 void results_fail(struct results *results, const struct job *job, const struct failure *failure)
 {
+    progress_bar_clear(&results->bar);
     fprintf(stderr, "simrun: %s\n", failure->text);
     results->status = command_worse(results->status, failure->code);
     if (!results->options->tap)

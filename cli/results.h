@@ -7,6 +7,7 @@
 #ifndef CLI_RESULTS_H
 #define CLI_RESULTS_H
 
+#include "cli/progress_bar.h"
 #include "cli/run_options.h"
 #include "cli/session.h"
 #include "traces/store.h"
@@ -37,6 +38,7 @@ struct results {
     struct store *store; /* where runs are kept, NULL: nowhere; closed at the end */
     int64_t parent;      /* the run that is repeated, 0: none */
     bool keep_traces;    /* for what is written at the end, or for the caller */
+    struct progress_bar bar;
     int status;
 };
 

@@ -12,17 +12,6 @@
 #include <string.h>
 #include <unistd.h>
 
-/* On a terminal, where a session of many runs stands: gone when the next line is written. */
-static void progress(const struct results *results, int done)
-{
-    if (results->options->quiet || results->expected < 2 || !isatty(STDERR_FILENO))
-        return;
-    fputs("\r\033[K", stderr);
-    if (done < results->expected)
-        fprintf(stderr, "run %d of %d ...", done + 1, results->expected);
-    fflush(stderr);
-}
-
 static void run_all(struct results *results, struct job *job, const int *ranks, int count)
 {
     int done = 0;
@@ -35,11 +24,12 @@ static void run_all(struct results *results, struct job *job, const int *ranks, 
             if (interrupt_signal())
                 return;
             job->world.ranks = ranks[i];
-            progress(results, done++);
+            if (results->expected > 1)
+                snprintf(results->bar.before, sizeof results->bar.before, "run %d of %d: ", ++done,
+                         results->expected);
             results_run(results, job);
         }
     }
-    progress(results, done);
 }
 
 /* "simrun ring --ranks 16": the option came too late. */
@@ -151,6 +141,9 @@ static int run_program(int argc, char **argv, struct run_options *options,
         return command_fail("run", &failure);
     results_begin(&results, options, count * (options->all_models ? 3 : 1));
     results.store = store;
+    job.progress = &results.bar.base;
+    if (store)
+        store_show_progress(store, &results.bar.base);
     run_all(&results, &job, ranks, count);
     return results_end(&results);
 }

@@ -1,6 +1,8 @@
 /* A stored run: see stored.h. */
 #include "cli/stored.h"
 
+#include "cli/progress_bar.h"
+
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -50,7 +52,12 @@ static bool load(struct stored *stored, struct failure *failure)
     struct result *result = &stored->result;
     if (store_run_get(stored->store, result->run, take_row, stored, failure))
         return false;
+    struct progress_bar bar;
+    progress_bar_init(&bar, false);
+    store_show_progress(stored->store, &bar.base);
     struct trace *trace = store_load_trace(stored->store, result->run, failure);
+    progress_bar_clear(&bar);
+    store_show_progress(stored->store, NULL);
     if (!trace)
         return false;
     result->verdict.result.trace = trace;

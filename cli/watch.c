@@ -16,7 +16,7 @@
 
 /* Seconds between two questions. A rank that answers both from the same logical time has computed
  * for that long; the second notice comes after twice the time of the first, and so on. */
-static const double question_seconds = 2;
+static const double question_seconds = 2, progress_seconds = 0.2;
 
 static double now_seconds(void)
 {
@@ -102,15 +102,22 @@ static void look(const struct watch *watch, struct patience *patience)
 
 static enum event watch_until(const struct watch *watch, int pidfd, double deadline)
 {
-    bool asks = watch->job->notices;
     struct patience patience = {.rank = -1};
+    double question = watch->job->notices ? now_seconds() + question_seconds : HUGE_VAL;
     for (;;) {
-        double left = deadline - now_seconds();
-        enum event event = wait_for(pidfd, asks ? fmin(left, question_seconds) : left);
+        double pause = fmin(deadline, question) - now_seconds();
+        enum event event =
+            wait_for(pidfd, watch->job->progress ? fmin(pause, progress_seconds) : pause);
         if (event != NOTHING || now_seconds() >= deadline)
             return event;
+        progress_tell(watch->job->progress,
+                      watch->board->outcome < 0 ? "running" : "checking gradients",
+                      watch->recording ? recording_size(watch->recording) : 0, 0, "bytes recorded");
+        if (now_seconds() < question)
+            continue;
         look(watch, &patience);
         kill(watch->child, BOARD_QUESTION);
+        question = now_seconds() + question_seconds;
     }
 }
 

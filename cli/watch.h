@@ -11,6 +11,7 @@
 struct watch {
     const struct job *job;
     struct board *board;
+    const struct recording *recording; /* NULL: nothing is recorded */
     pid_t child;
 };
 

@@ -40,6 +40,11 @@ void recording_feed(struct recording *recording)
         feeder_start(&recording->feeder, &recording->buffers);
 }
 
+uint64_t recording_size(const struct recording *recording)
+{
+    return atomic_load(&recording->buffers.header->next_unit) * BUFFERS_UNIT;
+}
+
 void recording_ranks_release(struct recording *recording)
 {
     for (uint32_t rank = 0; rank < recording->ranks; rank++) {

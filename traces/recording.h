@@ -11,6 +11,7 @@
 #ifndef TRACES_RECORDING_H
 #define TRACES_RECORDING_H
 
+#include "traces/progress.h"
 #include "traces/trace.h"
 
 enum record_level {
@@ -44,6 +45,8 @@ bool recording_rank_begin(struct recording *recording);
  * `site` is a return address or NULL. */
 void recording_rank_end(struct recording *recording, uint32_t rank, enum rank_state state,
                         int exit_code, const void *site);
+/* Bytes written so far; may be asked while ranks write. */
+uint64_t recording_size(const struct recording *recording);
 /* Frees what a rank's recorder holds in this process; the buffers stay. */
 void recording_ranks_release(struct recording *recording);
 
@@ -57,6 +60,7 @@ struct recording_result {
     const char *program, *model;
     recording_locate *locate; /* may be NULL */
     void *locate_context;
+    struct progress *progress; /* may be NULL */
 };
 /* The trace of everything written so far; NULL with a sentence. Ranks that never said how they
  * ended are RANK_BLOCKED when they stand in a call, else RANK_RUNNING. */

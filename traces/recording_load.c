@@ -562,6 +562,9 @@ static void rank_start(struct loader *loader, uint32_t rank)
 static void load_ranks(struct loader *loader)
 {
     size_t next = 0;
+    uint64_t units = 0, told = 0, total = 0;
+    for (size_t i = 0; i < loader->source_count; i++)
+        total += loader->sources[i].chunk->units;
     for (uint32_t rank = 0; rank < loader->trace->ranks; rank++) {
         rank_start(loader, rank);
         for (; next < loader->source_count && loader->sources[next].chunk->rank == rank; next++) {
@@ -570,6 +573,12 @@ static void load_ranks(struct loader *loader)
             for (const struct record_head *record = buffers_next_record(chunk, NULL); record;
                  record = buffers_next_record(chunk, record))
                 load_record(loader, record);
+            units += chunk->units;
+            if (units - told < PROGRESS_ROWS / 16)
+                continue;
+            told = units;
+            progress_tell(loader->result->progress, "loading", units * BUFFERS_UNIT,
+                          total * BUFFERS_UNIT, "bytes");
         }
         rank_finish(loader);
     }

@@ -325,6 +325,11 @@ void store_close(struct store *store)
     free(store);
 }
 
+void store_show_progress(struct store *store, struct progress *progress)
+{
+    store->progress = progress;
+}
+
 struct sqlite3 *store_handle(struct store *store)
 {
     return store->db;

@@ -14,6 +14,7 @@
 #define TRACES_STORE_H
 
 #include "traces/finding.h"
+#include "traces/progress.h"
 #include "traces/trace.h"
 
 enum { STORE_VERSION = 3, STORE_APPLICATION = 0x53494d52 };
@@ -31,6 +32,8 @@ enum store_mode {
 struct store *store_open(const char *path, enum store_mode mode, struct failure *failure);
 void store_close(struct store *store); /* NULL is fine */
 /* For SELECTs of the command line. */
+/* Operations written and read from now on are told to `progress`, which must outlive the store. */
+void store_show_progress(struct store *store, struct progress *progress);
 struct sqlite3 *store_handle(struct store *store);
 
 /* What is known before the run. NULL texts are stored as empty. */

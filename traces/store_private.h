@@ -10,6 +10,7 @@ struct store {
     sqlite3 *db;
     char *path;
     enum store_mode mode;
+    struct progress *progress; /* NULL: nobody looks */
 };
 
 /* The SQL texts compiled in (store_schema.sql and the migrations). */

@@ -234,6 +234,8 @@ static void write_ops(struct writer *writer)
                    &writer->ids, &bound);
         if (!row(writer))
             break;
+        if (i % PROGRESS_ROWS == 0)
+            progress_tell(writer->store->progress, "storing", i, trace->op_count, "operations");
     }
     end_table(writer);
 }

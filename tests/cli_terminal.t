@@ -1,0 +1,39 @@
+#!/usr/bin/perl
+# What only a terminal sees: colours, its width, and how far a long step is.
+use strict;
+use warnings;
+use Cwd qw(abs_path);
+use File::Temp qw(tempdir);
+use Test::More;
+
+my $simrun = abs_path($ENV{SIMRUN} || 'build/simrun');
+my $folder = tempdir(CLEANUP => 1);
+chdir $folder or die;
+$ENV{SIMRUN_CACHE} = "$folder/cache";
+delete $ENV{NO_COLOR};
+plan skip_all => 'script(1) is not installed' if system('script -qec true /dev/null >/dev/null 2>&1');
+
+sub terminal { # what a terminal of so many columns shows for a command
+    my ($columns, $command) = @_;
+    return scalar `script -qec 'stty cols $columns rows 40; $simrun $command' /dev/null </dev/null`;
+}
+
+open my $file, '>', 'endless.c' or die;
+print $file "#include <mpi.h>\nint main(int argc, char **argv)\n{\n    MPI_Init(&argc, &argv);\n    for (volatile int i = 0;; i++)\n        ;\n}\n";
+close $file;
+
+my $shown = terminal(80, '--db none -n 4 ring');
+like($shown, qr/^\e\[1;32mPASS\e\[0m ring, 4 ranks/, 'colours on a terminal');
+unlike($shown, qr/\e\[K/, 'what is quick shows no progress');
+for my $columns (60, 80, 120) {
+    my @wide = grep { length > $columns && !/^  (replay|draw|command) / } split /\r?\n/, terminal($columns, '--db none -n 4 --color never two-comms');
+    is(join("\n", @wide), '', "lines fit $columns columns");
+}
+$shown = terminal(80, '--db none -n 2 --timeout 1.5 ./endless.c');
+like($shown, qr/\rrunning 1 s, [0-9.]+ ?[kM]? bytes recorded, \S+ ?[kM]?\/s\e\[K\r/, 'a long run says how far it is');
+like($shown, qr/\r\e\[K\e\[1;31mTIMEOUT/, 'in a line that is gone when it is over');
+$shown = terminal(80, '--db none -n 2,3 --timeout 1.2 ./endless.c');
+like($shown, qr/\rrun 2 of 2: running 1 s/, 'and which of several');
+unlike(terminal(80, '-q --db none -n 2 --timeout 1 ./endless.c'), qr/running/, 'unless it is to be quiet');
+unlike(scalar `'$simrun' --db none -n 2 --timeout 1 ./endless.c 2>&1`, qr/running|\r/, 'nothing of it in a pipe');
+done_testing();
