@@ -21,9 +21,10 @@ count=0
 for program in "$here"/*.c; do
     name=$(basename "$program" .c)
     for peer in $peers; do
-        mpicc.$peer -std=c17 -D_GNU_SOURCE -w -O1 -o "$built/$name.$peer" "$program" || exit 1
+        mpicc.$peer -std=c17 -D_GNU_SOURCE -w -O1 -ffp-contract=off -o "$built/$name.$peer" "$program" -lm || exit 1
     done
-    for ranks in 1 2 3 5; do
+    wanted=$(sed -n '1,6s/.*ranks: \([0-9 ]*[0-9]\).*/\1/p' "$program")
+    for ranks in ${wanted:-1 2 3 5}; do
         ours=$built/$name.$ranks.simrun.txt
         "$simrun" -n $ranks --db none "$program" 2>&1 | grep '^= ' >"$ours"
         for peer in $peers; do
