@@ -1,7 +1,7 @@
 /* data_channel.h: the ways by which ranks move values, behind one interface.
  *
- * A channel is one rank's end of a set of ranks that can talk. The backend so far is MPI (the
- * in-memory machine of simrun, or a real MPI). A group is an ordered choice of a channel's
+ * A channel is one rank's end of a set of ranks that can talk. Backends: MPI (the in-memory machine
+ * of simrun, or a real MPI), and TCP between processes. A group is an ordered choice of a channel's
  * ranks with traffic of its own: what is sent in one group is never received in another.
  *
  * Rules that hold for every function:
@@ -55,9 +55,23 @@ struct data_status {
 /* Over an MPI communicator, which is duplicated; collective over it. NULL when that fails. */
 struct data_channel *data_channel_mpi(MPI_Comm comm);
 
+/* Over TCP sockets. Every rank listens, tells its port, and learns those of all others by
+ * `exchange` (an allgather of one int, in rank order; false: give up). Ranks connect to each other
+ * on 127.0.0.1. A wait of more than `timeout_milliseconds` without a byte from anybody is an error
+ * that names who was waited for; 0: wait for ever. NULL when it cannot be made: `error` (of `room`
+ * bytes) says why. */
+struct data_tcp_options {
+    int rank, size;
+    int timeout_milliseconds;
+    bool (*exchange)(void *context, int mine, int *all);
+    void *context;
+};
+struct data_channel *data_channel_tcp(const struct data_tcp_options *options, char *error,
+                                      size_t room);
+
 /* Collective. Groups of the channel must have been freed. */
 void data_channel_free(struct data_channel *channel);
-/* "mpi". */
+/* "mpi" or "tcp". */
 const char *data_channel_name(const struct data_channel *channel);
 /* All ranks of the channel; belongs to it. */
 struct data_group *data_channel_world(struct data_channel *channel);

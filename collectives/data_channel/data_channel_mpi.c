@@ -3,6 +3,7 @@
  * A group is a communicator. With MPI_ERRORS_ARE_FATAL, which is MPI's default, what MPI finds
  * wrong ends the program there, under simrun as a finding; with MPI_ERRORS_RETURN on the
  * communicator a channel is made over, its groups report errors as every channel does. */
+#include "collectives/data_channel/data_arithmetic.h"
 #include "collectives/data_channel/data_backend.h"
 
 #include <limits.h>
@@ -216,24 +217,9 @@ static bool uniform(const struct data_group *group, const size_t *counts)
     return true;
 }
 
-#define DIVIDE(T)                                                                                  \
-    for (size_t i = 0; i < count; i++)                                                             \
-    ((T *)values)[i] /= (T)size
-
-static void average(void *values, size_t count, enum data_type type, int size)
-{
-    bool complex = type == DATA_COMPLEX_FLOAT || type == DATA_COMPLEX_DOUBLE;
-    count *= complex ? 2 : 1;
-    if (type == DATA_FLOAT || type == DATA_COMPLEX_FLOAT)
-        DIVIDE(float);
-    else
-        DIVIDE(double);
-}
-
 static bool averaged(struct data_group *group, const struct data_call *call, size_t count)
 {
-    if (call->op == DATA_AVERAGE)
-        average(call->out, count, call->type, group->size);
+    data_finish(call->op, call->type, call->out, count, group->size);
     return true;
 }
 
