@@ -120,6 +120,7 @@ static void send_forward(struct diff_node *node)
     const struct group_call *call = &own->call;
     enum data_type type = process_group_type(x);
     const void *values = x->storage->data;
+    node_message(node, 0, KEY_SEND, call->peer, call->tag);
     if (call->later)
         send_later(own, x);
     else if (call->kind == GROUP_SEND)
@@ -139,6 +140,7 @@ static void arrived(struct group_node *own, const struct diff_tensor *buffer,
     own->received = status->count;
     own->source = status->source;
     y->arrival = node;
+    node_message(node, 0, KEY_RECEIVE, own->source, own->call.tag);
     if (own->received < y->count)
         memcpy((char *)y->storage->data + front, (const char *)buffer->storage->data + front,
                y->count * size - front);
@@ -272,27 +274,62 @@ static void send_adjoint(struct diff_node *node, struct diff_tensor *const *y_ba
     x_bar[0] = issue(own->group, own->group->adjoint, &call, tensor_zeros_like(node->inputs[0]));
 }
 
+/* Sends the front of the cotangent back. */
+static void send_back(const struct group_node *own, struct diff_tensor *y_bar)
+{
+    struct group_call call = {
+        .kind = GROUP_SEND, .peer = own->source, .tag = own->call.tag, .later = true};
+    struct diff_tensor *whole = cotangent_or_zeros(y_bar, own->result);
+    struct diff_tensor *flat = local_shaped(whole, 1, &whole->count);
+    issue(own->group, own->group->adjoint, &call, local_window(flat, 0, own->received));
+}
+
+/* What was behind the message belongs to the buffer's old content; NULL where there is nothing. */
+static struct diff_tensor *tail(const struct diff_node *node, struct diff_tensor *y_bar)
+{
+    const struct group_node *own = node->extra;
+    if (!y_bar || own->received == y_bar->count)
+        return NULL;
+    struct diff_tensor *flat = local_shaped(y_bar, 1, &y_bar->count);
+    struct diff_tensor *end = local_window(flat, own->received, y_bar->count - own->received);
+    return local_shaped_like(local_pad(end, own->received, y_bar->count), node->inputs[0]);
+}
+
 static void receive_adjoint(struct diff_node *node, struct diff_tensor *const *y_bar,
                             struct diff_tensor **x_bar)
 {
-    const struct group_node *own = node->extra;
-    struct group_call call = {
-        .kind = GROUP_SEND, .peer = own->source, .tag = own->call.tag, .later = true};
-    struct diff_tensor *whole = cotangent_or_zeros(y_bar[0], own->result);
-    struct diff_tensor *flat = local_shaped(whole, 1, &whole->count);
-    issue(own->group, own->group->adjoint, &call, local_window(flat, 0, own->received));
-    size_t left = whole->count - own->received;
-    if (y_bar[0] && left > 0)
-        x_bar[0] = local_shaped_like(
-            local_pad(local_window(flat, own->received, left), own->received, whole->count),
-            node->inputs[0]);
+    send_back(node->extra, y_bar[0]);
+    x_bar[0] = tail(node, y_bar[0]);
 }
 
 static void wait_adjoint(struct diff_node *node, struct diff_tensor *const *y_bar,
                          struct diff_tensor **x_bar)
 {
-    (void)node;
-    x_bar[0] = y_bar[0];
+    x_bar[0] = request_adjoint(node->extra, y_bar[0]);
+}
+
+static void irecv_launch(struct diff_node *node, struct diff_request *adjoint)
+{
+    send_back(node->extra, adjoint->y_bar);
+}
+
+static void irecv_adjoint(struct diff_node *node, struct diff_tensor *const *y_bar,
+                          struct diff_tensor **x_bar)
+{
+    x_bar[0] = tail(node, request_launched(node, y_bar[0])->y_bar);
+}
+
+/* The receive stands where the send was initiated, which is the order the others send in. */
+static void isend_launch(struct diff_node *node, struct diff_request *adjoint)
+{
+    (void)node, (void)adjoint;
+}
+
+static void isend_adjoint(struct diff_node *node, struct diff_tensor *const *y_bar,
+                          struct diff_tensor **x_bar)
+{
+    request_launched(node, y_bar[0]);
+    send_adjoint(node, y_bar, x_bar);
 }
 
 /* ---- tangents ---- */
@@ -338,26 +375,30 @@ static void wait_tangent(struct diff_node *node, struct diff_tensor *const *x_do
 
 /* ---- rows ---- */
 
-#define ROW(name_, kind_, forward_, adjoint_, tangent_)                                            \
+#define ROW(name_, kind_, forward_, adjoint_, tangent_, launch_)                                   \
     {                                                                                              \
         .name = (name_), .kind = (kind_), .saves = SAVES_INPUTS, .communicates = true,             \
-        .forward = (forward_), .adjoint = (adjoint_), .tangent = (tangent_)                        \
+        .forward = (forward_), .adjoint = (adjoint_), .tangent = (tangent_), .launch = (launch_)   \
     }
 
 static const struct diff_operation operations[GROUP_KINDS] = {
-    [GROUP_BROADCAST] = ROW("Broadcast", OP_BCAST, forward, adjoint, tangent),
-    [GROUP_REDUCE] = ROW("Reduce", OP_REDUCE, forward, adjoint, tangent),
-    [GROUP_ALL_REDUCE] = ROW("All_reduce", OP_ALLREDUCE, forward, adjoint, tangent),
-    [GROUP_REDUCE_SCATTER] = ROW("Reduce_scatter", OP_REDUCE_SCATTER, forward, adjoint, tangent),
-    [GROUP_GATHER] = ROW("Gather", OP_GATHER, forward, adjoint, tangent),
-    [GROUP_ALL_GATHER] = ROW("All_gather", OP_ALLGATHER, forward, adjoint, tangent),
-    [GROUP_SCATTER] = ROW("Scatter", OP_SCATTER, forward, adjoint, tangent),
-    [GROUP_ALL_TO_ALL] = ROW("All_to_all", OP_ALLTOALL, forward, adjoint, tangent),
-    [GROUP_SEND] = ROW("Send", OP_SEND, send_forward, send_adjoint, message_tangent),
-    [GROUP_RECEIVE] = ROW("Receive", OP_RECV, receive_forward, receive_adjoint, message_tangent),
-    [GROUP_ISEND] = ROW("Isend", OP_ISEND, send_forward, send_adjoint, message_tangent),
-    [GROUP_IRECV] = ROW("Irecv", OP_IRECV, receive_forward, receive_adjoint, message_tangent),
-    [GROUP_WAIT] = ROW("Wait", OP_WAIT, wait_forward, wait_adjoint, wait_tangent),
+    [GROUP_BROADCAST] = ROW("Broadcast", OP_BCAST, forward, adjoint, tangent, NULL),
+    [GROUP_REDUCE] = ROW("Reduce", OP_REDUCE, forward, adjoint, tangent, NULL),
+    [GROUP_ALL_REDUCE] = ROW("All_reduce", OP_ALLREDUCE, forward, adjoint, tangent, NULL),
+    [GROUP_REDUCE_SCATTER] =
+        ROW("Reduce_scatter", OP_REDUCE_SCATTER, forward, adjoint, tangent, NULL),
+    [GROUP_GATHER] = ROW("Gather", OP_GATHER, forward, adjoint, tangent, NULL),
+    [GROUP_ALL_GATHER] = ROW("All_gather", OP_ALLGATHER, forward, adjoint, tangent, NULL),
+    [GROUP_SCATTER] = ROW("Scatter", OP_SCATTER, forward, adjoint, tangent, NULL),
+    [GROUP_ALL_TO_ALL] = ROW("All_to_all", OP_ALLTOALL, forward, adjoint, tangent, NULL),
+    [GROUP_SEND] = ROW("Send", OP_SEND, send_forward, send_adjoint, message_tangent, NULL),
+    [GROUP_RECEIVE] =
+        ROW("Receive", OP_RECV, receive_forward, receive_adjoint, message_tangent, NULL),
+    [GROUP_ISEND] =
+        ROW("Isend", OP_ISEND, send_forward, isend_adjoint, message_tangent, isend_launch),
+    [GROUP_IRECV] =
+        ROW("Irecv", OP_IRECV, receive_forward, irecv_adjoint, message_tangent, irecv_launch),
+    [GROUP_WAIT] = ROW("Wait", OP_WAIT, wait_forward, wait_adjoint, wait_tangent, NULL),
 };
 
 /* ---- issuing ---- */
@@ -406,6 +447,7 @@ static struct diff_tensor *issue(struct process_group *group, struct data_group 
     own->call.in_counts = copied(group, call->in_counts);
     own->call.out_counts = copied(group, call->out_counts);
     node->extra = own;
+    node->channel = data == group->data ? group->forward_keys : group->adjoint_keys;
     if (!reduces || is_linear(call->op))
         node->saves = SAVES_NOTHING;
     struct diff_tensor *y;

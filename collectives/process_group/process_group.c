@@ -78,6 +78,19 @@ MPI_Op process_op_mpi(struct process_op op)
 
 /* ---- making ---- */
 
+/* The tape keeps messages in order by their channel: one that only stands for the group. */
+static struct diff_channel *keys_make(const struct process_group *group)
+{
+    struct diff_channel *keys = arena_take_zeroed(&group->tape->fixed, sizeof *keys);
+    keys->tape = group->tape;
+    keys->comm = MPI_COMM_NULL;
+    keys->rank = group->rank;
+    keys->size = group->size;
+    keys->keyval = MPI_KEYVAL_INVALID;
+    keys->adjoint = keys;
+    return keys;
+}
+
 /* Takes `data` over. */
 static struct process_group *group_make(struct diff_tape *tape, struct data_group *data, bool plain)
 {
@@ -93,6 +106,8 @@ static struct process_group *group_make(struct diff_tape *tape, struct data_grou
         diff_comm_register(tape, group->comm);
         return group;
     }
+    group->forward_keys = keys_make(group);
+    group->adjoint_keys = keys_make(group);
     int *same = process_group_take(group, (size_t)group->size * sizeof *same);
     for (int i = 0; i < group->size; i++)
         same[i] = i;

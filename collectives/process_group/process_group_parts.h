@@ -16,8 +16,9 @@ struct process_group {
     bool plain;              /* not by MPI even where there is one */
     bool is_world;           /* `data` belongs to the channel */
     int rank, size;
-    struct data_group *adjoint;    /* without MPI: where adjoints talk */
-    struct group_sending *sending; /* by adjoints, not waited for yet */
+    struct data_group *adjoint;                       /* without MPI: where adjoints talk */
+    struct diff_channel *forward_keys, *adjoint_keys; /* by which the tape orders messages */
+    struct group_sending *sending;                    /* by adjoints, not waited for yet */
 };
 
 /* Ends the rank: wrong use of this operation. */
