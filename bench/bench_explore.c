@@ -29,7 +29,7 @@ static int body(void *context, int rank)
     return 0;
 }
 
-static bool run_world(void *context, unsigned worker, const uint32_t *forced, size_t forced_count,
+static bool run_world(void *context, unsigned worker, struct explore_steer *steer,
                       struct explore_run *run)
 {
     struct sim_world_options options;
@@ -37,11 +37,7 @@ static bool run_world(void *context, unsigned worker, const uint32_t *forced, si
     (void)worker;
     sim_world_options_init(&options);
     options.ranks = 4;
-    options.delay_wildcards = true;
-    options.driver = SIM_CHOOSE_ENUMERATE;
-    options.forced = forced;
-    options.forced_count = forced_count;
-    options.log_choices = true;
+    explore_steer_world(steer, &options);
     struct sim_world *world = sim_world_new(&options, &failure);
     if (!world)
         return false;

@@ -1,72 +1,76 @@
 #include "checker/explore.h"
 
 #include "checker/memory.h"
+#include "checker/races.h"
+#include "checker/steer.h"
 
 #include <mpix.h>
 #include <omp.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Subtrees taken at once, and runs each may take before the rest is shared again: fixed, so that
- * nothing depends on the team. */
-enum { BATCH = 32, QUOTA = 64 };
+/* Runs taken at once: fixed, so that nothing depends on the team. */
+enum { BATCH = 64 };
 
-/* A subtree still to be explored: the picks that lead to it and the alternatives asleep at its
- * root: what they lead to is explored elsewhere. */
-struct subtree {
-    uint32_t *picks;
-    size_t pick_count;
-    struct sim_alternative *asleep;
-    size_t asleep_count;
-    double share; /* of the whole space, estimated */
+/* A run that somebody asks for: the choices it must make. */
+struct request {
+    struct request *next;
+    size_t count;
+    uint32_t choices[];
 };
 
-/* What is kept of a run until it is counted. */
-struct record {
-    enum trace_outcome outcome;
-    uint64_t fingerprint;
-    bool redundant, diverged;
-    uint32_t *picks; /* of a run that did not finish */
-    size_t pick_count;
+/* A branch of the tree: runs that make the first `level` choices of the node and not the next one.
+ * The first of them that is run becomes the child, below which the others are sorted in. */
+struct slot {
+    struct node *node; /* NULL: the root's */
+    uint32_t level;
+    struct node *child;
+    struct request *pending, **last;
+    bool queued;
+    struct slot *next;
 };
 
-/* One subtree's exploration up to its quota, by one thread; what is left of it goes back to the
- * common stack. */
+/* A run, with the choices it made beyond those of its slot, in order. */
+struct node {
+    struct slot *slot, *branches;
+    uint32_t count;
+    uint32_t choices[];
+};
+
+struct choice_table { /* choices by number, found by hashing */
+    struct explore_choice *items;
+    uint32_t *stamps; /* per item: the set it was last put into */
+    size_t count, room, stamp_room;
+    uint32_t *slots; /* number + 1 */
+    size_t slot_count;
+    uint32_t stamp;
+};
+
+struct hash_set {
+    uint64_t *slots;
+    size_t room, count;
+};
+
 struct explorer {
     const struct explore_options *options;
-    struct subtree *stack;
+    struct explore_report *report;
+    struct choice_table table;
+    struct hash_set asked; /* sets of choices that were asked for or run */
+    struct slot root;
+    struct slot **stack;
     size_t count, room;
-    struct record *records;
-    size_t record_count, record_room;
-    double done;
-    bool failed;
+    double widths;
 };
 
-static bool same_alternative(const struct sim_alternative *a, const struct sim_alternative *b)
-{
-    return a->rank == b->rank && a->object == b->object && a->source == b->source &&
-           a->number == b->number;
-}
-
-static bool contains(const struct sim_alternative *set, size_t count,
-                     const struct sim_alternative *one)
-{
-    for (size_t i = 0; i < count; i++)
-        if (same_alternative(&set[i], one))
-            return true;
-    return false;
-}
-
-/* Matches at one receiver depend on each other; a rank's own choice changes nothing for the others.
- */
-static size_t keep_independent(struct sim_alternative *set, size_t count, uint32_t rank)
-{
-    size_t kept = 0;
-    for (size_t i = 0; i < count; i++)
-        if (set[i].rank != rank)
-            set[kept++] = set[i];
-    return kept;
-}
+/* One run of a batch. */
+struct task {
+    struct slot *slot;
+    struct explore_steer steer;
+    size_t required; /* the first so many forced choices lead to the slot */
+    struct explore_run run;
+    struct explore_races races;
+    bool good;
+};
 
 void explore_options_init(struct explore_options *options)
 {
@@ -78,8 +82,13 @@ void explore_options_init(struct explore_options *options)
 
 void explore_run_take(struct explore_run *run, const struct sim_choice_log *log)
 {
-    run->log =
-        (struct sim_choice_log){.count = log->count, .alternative_count = log->alternative_count};
+    run->log = (struct sim_choice_log){.count = log->count,
+                                       .alternative_count = log->alternative_count,
+                                       .event_count = log->event_count,
+                                       .polls = log->polls};
+    run->log.events = check_new(log->event_count, sizeof *log->events);
+    if (log->event_count)
+        memcpy(run->log.events, log->events, log->event_count * sizeof *log->events);
     run->log.choices = check_new(log->count, sizeof *log->choices);
     run->log.alternatives = check_new(log->alternative_count, sizeof *log->alternatives);
     if (log->count)
@@ -116,285 +125,398 @@ static bool is_new_fingerprint(struct explore_report *report, uint64_t fingerpri
     return fresh;
 }
 
-/* What forces the run up to `depth` entries of its log and then `last`; entries without a choice
- * take no pick. */
-static uint32_t *copy_picks(const struct sim_choice_log *log, size_t depth, uint32_t last,
-                            size_t *count)
+static void keep_failure(struct explorer *explorer, const struct explore_run *run,
+                         const struct explore_races *races)
 {
-    uint32_t *picks = check_new(depth + 1, sizeof *picks);
-    *count = 0;
-    for (size_t i = 0; i < depth; i++)
-        if (log->choices[i].n > 1)
-            picks[(*count)++] = log->choices[i].picked;
-    picks[(*count)++] = last;
-    return picks;
-}
-
-static void keep_failure(struct explore_report *report, const struct explore_options *options,
-                         struct record *record)
-{
+    struct explore_report *report = explorer->report;
     for (size_t i = 0; i < report->failure_count; i++)
-        if (report->failures[i].outcome == record->outcome &&
-            report->failures[i].fingerprint == record->fingerprint)
+        if (report->failures[i].outcome == run->outcome &&
+            report->failures[i].fingerprint == run->fingerprint)
             return;
-    if (report->failure_count >= options->failures_max)
+    if (report->failure_count >= explorer->options->failures_max)
         return;
     report->failures = check_grow(report->failures, &report->failure_room,
                                   report->failure_count + 1, sizeof *report->failures);
-    report->failures[report->failure_count++] =
-        (struct explore_failure){.outcome = record->outcome,
-                                 .fingerprint = record->fingerprint,
-                                 .picks = record->picks,
-                                 .pick_count = record->pick_count};
-    record->picks = NULL;
+    struct explore_failure *failure = &report->failures[report->failure_count++];
+    *failure =
+        (struct explore_failure){.outcome = run->outcome,
+                                 .fingerprint = run->fingerprint,
+                                 .choices = check_new(races->move_count, sizeof *failure->choices),
+                                 .choice_count = races->move_count};
+    if (races->move_count)
+        memcpy(failure->choices, races->moves, races->move_count * sizeof *failure->choices);
 }
 
-static void count_run(struct explore_report *report, const struct explore_options *options,
-                      struct record *record)
+static void count_run(struct explorer *explorer, const struct task *task)
 {
-    report->diverged = report->diverged || record->diverged;
-    if (record->redundant) {
-        report->redundant++;
-        return;
-    }
+    struct explore_report *report = explorer->report;
+    const struct explore_run *run = &task->run;
     report->runs++;
-    report->by_outcome[record->outcome]++;
-    if (record->outcome != OUTCOME_FINISHED)
-        keep_failure(report, options, record);
-    else if (is_new_fingerprint(report, record->fingerprint))
+    report->by_outcome[run->outcome]++;
+    report->polls = report->polls || run->log.polls;
+    explorer->widths += task->races.width;
+    if (run->outcome != OUTCOME_FINISHED)
+        keep_failure(explorer, run, &task->races);
+    else if (is_new_fingerprint(report, run->fingerprint))
         report->results++;
 }
 
-static void keep_record(struct explorer *explorer, const struct explore_run *run, bool redundant)
+/* ---- numbers for choices, sets of them ---- */
+
+static uint64_t mix(uint64_t hash)
 {
-    struct record record = {.outcome = run->outcome,
-                            .fingerprint = run->fingerprint,
-                            .redundant = redundant,
-                            .diverged = run->diverged};
-    if (run->outcome != OUTCOME_FINISHED && !redundant) {
-        size_t length = run->log.count, count;
-        while (length > 0 && run->log.choices[length - 1].picked == 0)
-            length--; /* the rest is default */
-        record.picks = copy_picks(&run->log, length, 0, &count);
-        record.pick_count = count - 1;
+    hash = (hash ^ hash >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+    hash = (hash ^ hash >> 27) * UINT64_C(0x94d049bb133111eb);
+    return hash ^ hash >> 31;
+}
+
+static uint64_t hash_choice(const struct explore_choice *choice)
+{
+    uint64_t hash = mix(choice->kind + UINT64_C(0x9e3779b97f4a7c15) * (choice->rank + 1));
+    hash = mix(hash ^ ((uint64_t)choice->object << 32 | choice->source));
+    return mix(hash ^ ((uint64_t)choice->number << 32 | choice->box));
+}
+
+static void grow_table(struct choice_table *table)
+{
+    size_t slots = table->slot_count ? table->slot_count * 2 : 256;
+    free(table->slots);
+    table->slots = check_new(slots, sizeof *table->slots);
+    table->slot_count = slots;
+    for (size_t i = 0; i < table->count; i++) {
+        size_t at = hash_choice(&table->items[i]) & (slots - 1);
+        while (table->slots[at])
+            at = (at + 1) & (slots - 1);
+        table->slots[at] = (uint32_t)i + 1;
     }
-    explorer->records = check_grow(explorer->records, &explorer->record_room,
-                                   explorer->record_count + 1, sizeof *explorer->records);
-    explorer->records[explorer->record_count++] = record;
+}
+
+static uint32_t number_of(struct choice_table *table, const struct explore_choice *choice)
+{
+    if (2 * (table->count + 1) > table->slot_count)
+        grow_table(table);
+    size_t at = hash_choice(choice) & (table->slot_count - 1);
+    while (table->slots[at] && !explore_choice_same(&table->items[table->slots[at] - 1], choice))
+        at = (at + 1) & (table->slot_count - 1);
+    if (!table->slots[at]) {
+        table->items =
+            check_grow(table->items, &table->room, table->count + 1, sizeof *table->items);
+        table->stamps =
+            check_grow(table->stamps, &table->stamp_room, table->count + 1, sizeof *table->stamps);
+        table->stamps[table->count] = 0;
+        table->items[table->count++] = *choice;
+        table->slots[at] = (uint32_t)table->count;
+    }
+    return table->slots[at] - 1;
+}
+
+/* Makes these the members of the current set; returns its hash. */
+static uint64_t stamp(struct choice_table *table, const uint32_t *choices, size_t count)
+{
+    uint64_t hash = count;
+    table->stamp++;
+    for (size_t i = 0; i < count; i++) {
+        table->stamps[choices[i]] = table->stamp;
+        hash += mix(choices[i] + UINT64_C(0x9e3779b97f4a7c15));
+    }
+    return mix(hash);
+}
+
+static bool is_stamped(const struct choice_table *table, uint32_t choice)
+{
+    return table->stamps[choice] == table->stamp;
+}
+
+static bool add_to_set(struct hash_set *set, uint64_t hash)
+{
+    hash += hash == 0; /* 0 marks a free slot */
+    if (2 * (set->count + 1) > set->room) {
+        size_t room = set->room ? set->room * 2 : 256;
+        uint64_t *old = set->slots, *slots = check_new(room, sizeof *slots);
+        for (size_t i = 0; i < set->room; i++)
+            if (old[i]) {
+                size_t at = old[i] & (room - 1);
+                while (slots[at])
+                    at = (at + 1) & (room - 1);
+                slots[at] = old[i];
+            }
+        free(old);
+        set->slots = slots;
+        set->room = room;
+    }
+    size_t at = hash & (set->room - 1);
+    while (set->slots[at] && set->slots[at] != hash)
+        at = (at + 1) & (set->room - 1);
+    bool fresh = set->slots[at] == 0;
+    set->slots[at] = hash;
+    set->count += fresh;
+    return fresh;
 }
 
 /* ---- the tree ---- */
 
-struct branching {
-    struct explorer *explorer;
-    const struct sim_choice_log *log;
-    size_t depth;
-    struct sim_alternative *asleep; /* at this depth; grows by the alternatives explored here */
-    size_t asleep_count, asleep_room;
-    double share;
-};
-
-static const struct sim_alternative *alternative_at(const struct branching *at, uint32_t pick)
+static void enqueue(struct explorer *explorer, struct slot *slot)
 {
-    const struct sim_choice *choice = &at->log->choices[at->depth];
-    if (choice->first_alternative == SIZE_MAX || choice->kind != MPIX_CHOOSE_WILDCARD)
-        return NULL;
-    return &at->log->alternatives[choice->first_alternative + pick];
-}
-
-static uint32_t rank_moved(const struct branching *at, uint32_t pick)
-{
-    const struct sim_alternative *alternative = alternative_at(at, pick);
-    return alternative ? alternative->rank : at->log->choices[at->depth].rank;
-}
-
-static void put_to_sleep(struct branching *at, uint32_t pick)
-{
-    const struct sim_alternative *alternative = alternative_at(at, pick);
-    if (!alternative)
+    if (slot->queued)
         return;
-    at->asleep = check_grow(at->asleep, &at->asleep_room, at->asleep_count + 1, sizeof *at->asleep);
-    at->asleep[at->asleep_count++] = *alternative;
-}
-
-static bool is_asleep(const struct branching *at, uint32_t pick)
-{
-    const struct sim_alternative *alternative = alternative_at(at, pick);
-    return alternative && contains(at->asleep, at->asleep_count, alternative);
-}
-
-static void add_subtree(struct explorer *explorer, struct subtree subtree)
-{
+    slot->queued = true;
     explorer->stack =
-        check_grow(explorer->stack, &explorer->room, explorer->count + 1, sizeof *explorer->stack);
-    explorer->stack[explorer->count++] = subtree;
+        check_grow(explorer->stack, &explorer->room, explorer->count + 1, sizeof(struct slot *));
+    explorer->stack[explorer->count++] = slot;
 }
 
-static void push(struct branching *at, uint32_t pick, double share)
+static struct slot *branch_at(struct node *node, uint32_t level)
 {
-    struct explorer *explorer = at->explorer;
-    struct subtree subtree = {.share = share};
-    subtree.picks = copy_picks(at->log, at->depth, pick, &subtree.pick_count);
-    subtree.asleep = check_new(at->asleep_count, sizeof *subtree.asleep);
-    if (at->asleep_count)
-        memcpy(subtree.asleep, at->asleep, at->asleep_count * sizeof *subtree.asleep);
-    subtree.asleep_count = keep_independent(subtree.asleep, at->asleep_count, rank_moved(at, pick));
-    explorer->stack =
-        check_grow(explorer->stack, &explorer->room, explorer->count + 1, sizeof *explorer->stack);
-    explorer->stack[explorer->count++] = subtree;
+    struct slot *slot = node->branches;
+    while (slot && slot->level != level)
+        slot = slot->next;
+    if (slot)
+        return slot;
+    slot = check_new(1, sizeof *slot);
+    *slot = (struct slot){.node = node, .level = level, .next = node->branches};
+    slot->last = &slot->pending;
+    node->branches = slot;
+    return slot;
 }
 
-/* The alternatives of one choice: the run's own pick goes on, the others become subtrees. False:
- * the run's own pick is asleep, so the run repeats another from here on. */
-static bool branch(struct branching *at)
+/* Sorts a request (whose choices are stamped) into the tree below a node; what a run there does
+ * anyway is dropped. */
+static void sort_in(struct explorer *explorer, struct node *node, struct request *request)
 {
-    const struct sim_choice *choice = &at->log->choices[at->depth];
-    uint32_t awake = 0;
-    size_t before = at->asleep_count;
-    for (uint32_t pick = 0; pick < choice->n; pick++)
-        awake += !is_asleep(at, pick);
-    bool goes_on = !is_asleep(at, choice->picked);
-    double share = awake ? at->share / awake : 0;
-    if (goes_on)
-        put_to_sleep(at, choice->picked);
-    for (uint32_t pick = 0; pick < choice->n; pick++) {
-        if (pick == choice->picked || is_asleep(at, pick))
+    while (node) {
+        uint32_t level = 0;
+        while (level < node->count && is_stamped(&explorer->table, node->choices[level]))
+            level++;
+        if (level == node->count)
+            break;
+        struct slot *slot = branch_at(node, level);
+        node = slot->child;
+        if (node)
             continue;
-        push(at, pick, share);
-        put_to_sleep(at, pick);
+        *slot->last = request;
+        slot->last = &request->next;
+        enqueue(explorer, slot);
+        return;
     }
-    if (awake)
-        at->share = goes_on ? share : 0;
-    at->asleep_count = keep_independent(at->asleep, before, rank_moved(at, choice->picked));
-    return goes_on;
+    free(request);
 }
 
-/* The entry of the log after the last forced pick. */
-static size_t first_free(const struct sim_choice_log *log, size_t picks)
+static void ask(struct explorer *explorer, const struct task *task, const uint32_t *moves,
+                size_t race)
 {
-    size_t depth = 0;
-    while (picks && depth < log->count)
-        picks -= log->choices[depth++].n > 1;
-    return depth;
+    const struct explore_races *races = &task->races;
+    const uint64_t *kept = races->kept + race * races->words;
+    struct request *request = malloc(sizeof *request + (races->move_count + 1) * sizeof(uint32_t));
+    if (!request)
+        abort();
+    request->next = NULL;
+    request->count = 0;
+    request->choices[request->count++] = number_of(&explorer->table, &races->races[race].instead);
+    for (size_t m = 0; m < races->move_count; m++)
+        if (kept[m / 64] >> m % 64 & 1)
+            request->choices[request->count++] = moves[m];
+    if (add_to_set(&explorer->asked, stamp(&explorer->table, request->choices, request->count)))
+        sort_in(explorer, explorer->root.child, request);
+    else
+        free(request);
 }
 
-static void take_run(struct explorer *explorer, const struct subtree *subtree,
-                     const struct explore_run *run)
+/* The run becomes the child of its slot; what else the slot was asked for is sorted in below. */
+static void add_node(struct explorer *explorer, struct task *task, const uint32_t *moves)
 {
-    struct branching at = {.explorer = explorer, .log = &run->log, .share = subtree->share};
-    bool goes_on = true;
-    at.depth = first_free(&run->log, subtree->pick_count);
-    at.asleep = check_new(subtree->asleep_count, sizeof *at.asleep);
-    at.asleep_room = at.asleep_count = subtree->asleep_count;
-    if (at.asleep_count)
-        memcpy(at.asleep, subtree->asleep, at.asleep_count * sizeof *at.asleep);
-    for (; goes_on && at.depth < run->log.count; at.depth++)
-        if (explorer->options->kinds >> run->log.choices[at.depth].kind & 1)
-            goes_on = branch(&at);
-    keep_record(explorer, run, !goes_on);
-    explorer->done += at.share;
-    free(at.asleep);
+    struct slot *slot = task->slot;
+    struct choice_table *table = &explorer->table;
+    size_t count = task->races.move_count;
+    uint32_t *required = check_new(task->required, sizeof *required);
+    for (size_t i = 0; i < task->required; i++)
+        required[i] = number_of(table, &task->steer.forced[i]);
+    stamp(table, required, task->required);
+    struct node *node = check_new(1, sizeof *node + count * sizeof(uint32_t));
+    node->slot = slot;
+    for (size_t m = 0; m < count; m++)
+        if (!is_stamped(table, moves[m]))
+            node->choices[node->count++] = moves[m];
+    slot->child = node;
+    struct request *request = slot->pending;
+    slot->pending = NULL;
+    slot->last = &slot->pending;
+    while (request) {
+        struct request *next = request->next;
+        request->next = NULL;
+        stamp(table, request->choices, request->count);
+        sort_in(explorer, node, request);
+        request = next;
+    }
+    free(required);
+}
+
+static void take_run(struct explorer *explorer, struct task *task)
+{
+    struct explore_report *report = explorer->report;
+    struct slot *slot = task->slot;
+    slot->queued = false;
+    report->failed = report->failed || !task->good;
+    if (!task->good)
+        return;
+    if (task->steer.blocked) {
+        report->redundant++;
+        if (slot->pending)
+            enqueue(explorer, slot);
+        return;
+    }
+    for (size_t i = 0; i < task->required; i++)
+        report->diverged = report->diverged || !task->steer.done[i];
+    count_run(explorer, task);
+    size_t count = task->races.move_count;
+    uint32_t *moves = check_new(count, sizeof *moves);
+    for (size_t m = 0; m < count; m++)
+        moves[m] = number_of(&explorer->table, &task->races.moves[m]);
+    add_node(explorer, task, moves);
+    for (size_t race = 0; race < task->races.race_count; race++)
+        ask(explorer, task, moves, race);
+    free(moves);
 }
 
 /* ---- batches ---- */
 
-static void release_subtree(struct subtree *subtree)
+/* What leads to the slot is forced, what its elders explored is excluded; then what the first
+ * request wants besides. */
+static void aim(struct explorer *explorer, struct task *task, struct slot *slot)
 {
-    free(subtree->picks);
-    free(subtree->asleep);
+    struct choice_table *table = &explorer->table;
+    struct request *request = slot->pending;
+    *task = (struct task){.slot = slot, .steer.kinds = explorer->options->kinds};
+    for (const struct slot *at = slot; at->node; at = at->node->slot) {
+        const struct node *node = at->node;
+        explore_steer_exclude(&task->steer, &table->items[node->choices[at->level]]);
+        for (uint32_t i = 0; i < at->level; i++)
+            explore_steer_force(&task->steer, &table->items[node->choices[i]]);
+    }
+    task->required = task->steer.forced_count;
+    if (!request)
+        return;
+    table->stamp++;
+    for (size_t i = 0; i < task->required; i++)
+        table->stamps[number_of(table, &task->steer.forced[i])] = table->stamp;
+    for (size_t i = 0; i < request->count; i++)
+        if (!is_stamped(table, request->choices[i]))
+            explore_steer_force(&task->steer, &table->items[request->choices[i]]);
+    slot->pending = request->next;
+    if (!slot->pending)
+        slot->last = &slot->pending;
+    free(request);
 }
 
-static void explore_subtree(struct explorer *explorer, uint64_t quota, explore_callback *callback,
-                            void *context)
+static void run_task(struct task *task, explore_callback *callback, void *context)
 {
-    while (explorer->count && explorer->record_count < quota && !explorer->failed) {
-        struct subtree subtree = explorer->stack[--explorer->count];
-        struct explore_run run = {0};
-        explorer->failed = !callback(context, (unsigned)omp_get_thread_num(), subtree.picks,
-                                     subtree.pick_count, &run);
-        if (!explorer->failed)
-            take_run(explorer, &subtree, &run);
-        release_subtree(&subtree);
-        free(run.log.choices);
-        free(run.log.alternatives);
-    }
+    task->good = callback(context, (unsigned)omp_get_thread_num(), &task->steer, &task->run);
+    if (task->good && !task->steer.blocked)
+        explore_races_find(&task->races, &task->run.log, task->steer.kinds);
 }
 
-/* Counts what one subtree gave and takes back what is left of it. */
-static void collect(struct explorer *common, struct explorer *one, struct explore_report *report)
+static void task_release(struct task *task)
 {
-    for (size_t i = 0; i < one->record_count; i++) {
-        count_run(report, common->options, &one->records[i]);
-        free(one->records[i].picks);
-    }
-    for (size_t i = 0; i < one->count; i++)
-        add_subtree(common, one->stack[i]);
-    common->done += one->done;
-    report->failed = report->failed || one->failed;
-    free(one->stack);
-    free(one->records);
+    explore_steer_release(&task->steer);
+    explore_races_release(&task->races);
+    free(task->run.log.choices);
+    free(task->run.log.alternatives);
+    free(task->run.log.events);
 }
 
-static void run_batch(struct explorer *common, explore_callback *callback, void *context,
-                      struct explore_report *report)
+static void run_batch(struct explorer *explorer, explore_callback *callback, void *context)
 {
-    struct explorer batch[BATCH];
-    size_t count = common->count < BATCH ? common->count : BATCH;
-    uint64_t left = common->options->runs_max
-                        ? common->options->runs_max - report->runs - report->redundant
-                        : UINT64_MAX;
-    uint64_t quota = left / count < QUOTA ? left / count : QUOTA;
-    if (quota == 0) {
-        count = left;
-        quota = 1;
-    }
-    for (size_t i = 0; i < count; i++) {
-        batch[i] = (struct explorer){.options = common->options};
-        add_subtree(&batch[i], common->stack[--common->count]);
-    }
-    int workers = common->options->workers ? (int)common->options->workers : omp_get_max_threads();
+    const struct explore_options *options = explorer->options;
+    struct task batch[BATCH];
+    uint64_t begun = explorer->report->runs + explorer->report->redundant,
+             left = options->runs_max ? options->runs_max - begun : UINT64_MAX;
+    size_t count = explorer->count < BATCH ? explorer->count : BATCH;
+    count = left < count ? (size_t)left : count;
+    for (size_t i = 0; i < count; i++)
+        aim(explorer, &batch[i], explorer->stack[--explorer->count]);
+    int workers = options->workers ? (int)options->workers : omp_get_max_threads();
 #pragma omp parallel for schedule(dynamic, 1) num_threads(workers) if (count > 1)
     for (size_t i = 0; i < count; i++)
-        explore_subtree(&batch[i], quota, callback, context);
-    for (size_t i = count;
-         i-- > 0;) /* the first taken is to be explored next: what is left of it goes on top */
-        collect(common, &batch[i], report);
+        run_task(&batch[i], callback, context);
+    for (size_t i = 0; i < count; i++) {
+        take_run(explorer, &batch[i]);
+        task_release(&batch[i]);
+    }
 }
 
-static bool tell_progress(const struct explorer *explorer, const struct explore_report *report)
+static bool tell_progress(struct explorer *explorer)
 {
+    struct explore_report *report = explorer->report;
+    report->waiting = explorer->count;
+    report->expected = report->runs ? explorer->widths / (double)report->runs : 0;
     struct explore_progress progress = {.runs = report->runs + report->redundant,
                                         .waiting = explorer->count,
-                                        .done = explorer->done};
+                                        .expected = report->expected};
     return !explorer->options->progress ||
            explorer->options->progress(explorer->options->progress_context, &progress);
+}
+
+static void release_requests(struct slot *slot)
+{
+    for (struct request *request = slot->pending, *next; request; request = next) {
+        next = request->next;
+        free(request);
+    }
+}
+
+/* From the leaves up, without recursion: branches are taken off their node one by one. */
+static void release_tree(struct node *node)
+{
+    while (node) {
+        struct slot *slot = node->branches;
+        if (slot && slot->child) {
+            struct node *child = slot->child;
+            slot->child = NULL;
+            node = child;
+        } else if (slot) {
+            node->branches = slot->next;
+            release_requests(slot);
+            free(slot);
+        } else {
+            struct node *parent = node->slot->node;
+            free(node);
+            node = parent;
+        }
+    }
+}
+
+static void explorer_release(struct explorer *explorer)
+{
+    release_tree(explorer->root.child);
+    release_requests(&explorer->root);
+    free(explorer->stack);
+    free(explorer->table.items);
+    free(explorer->table.stamps);
+    free(explorer->table.slots);
+    free(explorer->asked.slots);
 }
 
 void explore(const struct explore_options *options, explore_callback *callback, void *context,
              struct explore_report *report)
 {
-    struct explorer common = {.options = options};
+    struct explorer explorer = {.options = options, .report = report};
     bool goes_on = true;
     *report = (struct explore_report){0};
-    add_subtree(&common, (struct subtree){.picks = check_new(1, sizeof(uint32_t)),
-                                          .asleep = check_new(1, sizeof(struct sim_alternative)),
-                                          .share = 1});
-    while (goes_on && common.count) {
+    explorer.root.last = &explorer.root.pending;
+    enqueue(&explorer, &explorer.root);
+    while (goes_on && explorer.count) {
         if (options->runs_max && report->runs + report->redundant >= options->runs_max)
             break;
-        run_batch(&common, callback, context, report);
-        goes_on = !report->failed && !report->diverged && tell_progress(&common, report);
+        run_batch(&explorer, callback, context);
+        goes_on = tell_progress(&explorer) && !report->failed && !report->diverged;
     }
-    report->complete = common.count == 0 && !report->failed && !report->diverged;
-    for (size_t i = 0; i < common.count; i++)
-        release_subtree(&common.stack[i]);
-    free(common.stack);
+    report->complete = explorer.count == 0 && !report->failed && !report->diverged;
+    explorer_release(&explorer);
 }
 
 void explore_report_release(struct explore_report *report)
 {
     for (size_t i = 0; i < report->failure_count; i++)
-        free(report->failures[i].picks);
+        free(report->failures[i].choices);
     free(report->failures);
     free(report->fingerprints);
     *report = (struct explore_report){0};

@@ -1,47 +1,70 @@
-/* Exploration: every run of a program that can differ in what it does, each exactly once.
+/* Exploration: every run of a program that can differ in what it does, each once.
  *
- * Stateless search: a run is named by its picks; the driver asks for a fresh run with a forced
- * prefix and continues with the first alternative of every later choice. Wildcards are delayed by
- * the machine until nobody else can move (POE), so one choice offers every possible match; two
- * matches at different receivers commute, and sleep sets leave out runs that differ only in their
- * order. Choices without named alternatives (ready queue, Waitany, buffering) are taken in full.
+ * Stateless: a run is named by the choices it must make; the driver asks for fresh runs. The
+ * machine delays wildcard receives, probes for any source and Waitany until nobody else can move
+ * (POE), and logs messages, takers and what led to what (sim/causes.h). A choice is "this taker
+ * takes that", named so that it is the same thing in every run; what a run did is a set of choices.
+ *
+ * After each run its races are looked up: what each taker could have taken instead that did not
+ * come about because of what it took. Each race asks for a run of its own: everything that does not
+ * depend on the reversed choice, and then the other thing. The runs stand in a tree in which every
+ * branch excludes what its elder branches have explored, so no set of choices is explored twice; a
+ * run that can only repeat one is ended and counted as redundant.
  *
  * Runs go side by side on an OpenMP team in batches whose content does not depend on the team, so
  * the same exploration gives the same report on any number of threads. */
 #ifndef CHECKER_EXPLORE_H
 #define CHECKER_EXPLORE_H
 
-#include "sim/choose.h"
+#include "sim/world.h"
 #include "traces/trace.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
+/* One choice, by name: for receives and probes the `object`-th of `rank` takes message `number` of
+ * `source` in communicator context `box`; for Waitany `source` is the index of the request; a
+ * rank's own choice (EXPLORE_LOCAL) is its `object`-th, which picked `source`. */
+struct explore_choice {
+    uint32_t kind; /* enum sim_taker or EXPLORE_LOCAL */
+    uint32_t rank, object, source, number, box;
+};
+enum { EXPLORE_LOCAL = 16 };
+
+/* What a run must do (in any order, as soon as possible) and what it must not do. */
+struct explore_steer;
+/* Makes a world with these options do so; the steer must outlive it. */
+void explore_steer_world(struct explore_steer *steer, struct sim_world_options *options);
+/* A steer that only forces; for one world at a time. The choices are copied. */
+struct explore_steer *explore_steer_new(const struct explore_choice *choices, size_t count);
+void explore_steer_free(struct explore_steer *steer);
+/* How many of the forced choices the last world made. */
+size_t explore_steer_done(const struct explore_steer *steer);
+
 /* One run, as the callback reports it. */
 struct explore_run {
     enum trace_outcome outcome;
     uint64_t fingerprint;      /* of what the run computed or did wrong; equal for equal results */
-    bool diverged;             /* a forced pick did not fit: the program is not deterministic */
     struct sim_choice_log log; /* filled by explore_run_take; the driver's */
 };
 
-/* Runs a fresh world with these picks forced and the rest default, on the calling thread, and fills
- * `run`. `worker` is below the number of workers. False ends the exploration (the environment
- * failed; say why elsewhere). */
-typedef bool explore_callback(void *context, unsigned worker, const uint32_t *forced,
-                              size_t forced_count, struct explore_run *run);
+/* Runs a fresh world under the steer on the calling thread and fills `run`. `worker` is below the
+ * number of workers. False ends the exploration (the environment failed; say why elsewhere). */
+typedef bool explore_callback(void *context, unsigned worker, struct explore_steer *steer,
+                              struct explore_run *run);
 
 struct explore_progress {
     uint64_t runs, waiting;
-    double done; /* estimated share of the space, by the sizes of the subtrees left */
+    double expected; /* estimated number of runs: a guess from the sizes of the choices met so far
+                      */
 };
 
 struct explore_options {
     uint64_t runs_max;   /* 0: no bound */
     unsigned workers;    /* threads; 0: as many as the team has */
     unsigned kinds;      /* bit k: branch over choices of kind k (MPIX_CHOOSE_*) */
-    size_t failures_max; /* kept with their picks */
+    size_t failures_max; /* kept with their choices */
     /* Told after every batch; false stops. May be NULL. */
     bool (*progress)(void *context, const struct explore_progress *progress);
     void *progress_context;
@@ -50,20 +73,24 @@ struct explore_options {
 struct explore_failure {
     enum trace_outcome outcome;
     uint64_t fingerprint;
-    uint32_t *picks; /* a shortest prefix that forces the run */
-    size_t pick_count;
+    struct explore_choice *choices; /* all that the run made, in order */
+    size_t choice_count;
 };
 
 enum { EXPLORE_OUTCOMES = OUTCOME_IMPORTED + 1 };
 
 struct explore_report {
     uint64_t runs;      /* different runs */
-    uint64_t redundant; /* started and found to be one of the others in another order */
+    uint64_t redundant; /* begun, and ended when they could only repeat one of the others */
     uint64_t by_outcome[EXPLORE_OUTCOMES];
-    uint64_t results;                 /* different fingerprints among runs that finished */
-    bool complete;                    /* every run was explored */
-    bool diverged;                    /* a run did not follow its picks: nothing is proven */
-    bool failed;                      /* the callback gave up */
+    uint64_t results; /* different fingerprints among runs that finished */
+    uint64_t waiting; /* branches left when a bound was reached */
+    double expected;  /* estimated number of runs, as in progress */
+    bool complete;    /* every run was explored */
+    bool polls;       /* the program looks without blocking (Test, Iprobe, Waitsome): what such a
+                         call sees is as it came, not explored */
+    bool diverged;    /* a run did not do what was forced: nothing is proven */
+    bool failed;      /* the callback gave up */
     struct explore_failure *failures; /* runs that did not finish, one per outcome and fingerprint,
                                          in order of discovery */
     size_t failure_count, failure_room;

@@ -49,7 +49,7 @@ static uint64_t fingerprint_of(const struct diff_probe *probe, const struct sim_
     return hash;
 }
 
-static bool run_once(void *context, unsigned worker, const uint32_t *forced, size_t forced_count,
+static bool run_once(void *context, unsigned worker, struct explore_steer *steer,
                      struct explore_run *run)
 {
     struct exploration *exploration = context;
@@ -60,10 +60,7 @@ static bool run_once(void *context, unsigned worker, const uint32_t *forced, siz
         return false;
     probe.order = exploration->job->order;
     probe.mutant = exploration->job->mutant;
-    options.driver = SIM_CHOOSE_ENUMERATE;
-    options.delay_wildcards = options.log_choices = true;
-    options.forced = forced;
-    options.forced_count = forced_count;
+    explore_steer_world(steer, &options);
     options.slots[MPIX_SLOT_PROBE] = &probe;
     struct sim_world *world = sim_world_new(&options, &failure);
     if (!world) {
@@ -77,7 +74,6 @@ static bool run_once(void *context, unsigned worker, const uint32_t *forced, siz
                            .argv = exploration->job->argv};
     run->outcome = sim_world_run(world, sim_run_body, &body);
     run->fingerprint = fingerprint_of(&probe, world, options.ranks);
-    run->diverged = sim_world_diverged(world);
     explore_run_take(run, sim_world_choices(world));
     for (int r = 0; r < options.ranks; r++)
         diff_state_release(sim_world_slots(world, r)[MPIX_SLOT_DIFF]);
@@ -110,10 +106,7 @@ static void print_report(FILE *out, const struct job *job, const struct explore_
                 (unsigned long long)report->results);
     for (size_t i = 0; i < report->failure_count; i++) {
         const struct explore_failure *failure = &report->failures[i];
-        fprintf(out, "  %s with picks", outcome_name(failure->outcome));
-        for (size_t k = 0; k < failure->pick_count; k++)
-            fprintf(out, " %u", failure->picks[k]);
-        fputs(failure->pick_count ? "\n" : " none: the default run\n", out);
+        fprintf(out, "  %s\n", outcome_name(failure->outcome));
     }
 }
 

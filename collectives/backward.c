@@ -292,11 +292,32 @@ static void ready_add(struct pass *pass, struct diff_node *node)
     pass->ready[at] = node;
 }
 
+/* The number by which a schedule names the node: the recorder's, so that it is found in the trace;
+ * 0 for nodes that only compute. */
+static unsigned node_name(const struct diff_node *node)
+{
+    if (node->operation->kind == OP_COMPUTE && strcmp(node->operation->name, "custom"))
+        return 0; /* a custom rule may call anything */
+    return node->pass_record ? node->pass_record : node->sequence + 1;
+}
+
+static size_t ready_choose(const struct pass *pass)
+{
+    unsigned few[32], *names = few;
+    if (pass->ready_count > 32)
+        names = malloc(pass->ready_count * sizeof *names);
+    assert(names && "out of memory for a choice");
+    for (size_t i = 0; i < pass->ready_count; i++)
+        names[i] = node_name(pass->ready[pass->ready_count - 1 - i]);
+    int pick = MPIX_Choose_named(MPIX_CHOOSE_READY, (int)pass->ready_count, names);
+    if (names != few)
+        free(names);
+    return (size_t)pick;
+}
+
 static struct diff_node *ready_take(struct pass *pass)
 {
-    size_t pick = 0;
-    if (pass->ready_count > 1)
-        pick = (size_t)MPIX_Choose(MPIX_CHOOSE_READY, (int)pass->ready_count);
+    size_t pick = pass->ready_count > 1 ? ready_choose(pass) : 0;
     size_t at = pass->ready_count - 1 - pick;
     struct diff_node *node = pass->ready[at];
     pass->ready_count--;

@@ -29,6 +29,7 @@ void sim_chooser_release(struct sim_chooser *chooser)
 {
     free(chooser->log.choices);
     free(chooser->log.alternatives);
+    free(chooser->log.events);
     chooser->log = (struct sim_choice_log){0};
 }
 
@@ -60,6 +61,24 @@ static void log_choice(struct sim_choice_log *log, struct sim_choice choice,
     log->choices[log->count++] = choice;
 }
 
+struct sim_event *sim_log_event(struct sim_chooser *chooser, uint32_t *at)
+{
+    struct sim_choice_log *log = &chooser->log;
+    log->events = grow(log->events, &log->event_room, log->event_count + 1, sizeof *log->events);
+    *at = (uint32_t)log->event_count++;
+    struct sim_event *event = &log->events[*at];
+    *event = (struct sim_event){.next = UINT32_MAX};
+    return event;
+}
+
+static uint32_t guided_pick(struct sim_chooser *chooser, uint32_t kind, uint32_t rank, uint32_t n,
+                            const struct sim_alternative *alternatives)
+{
+    uint32_t pick = chooser->guide(chooser->guide_context, kind, rank, n, alternatives);
+    chooser->stopped = chooser->stopped || pick == SIM_GUIDE_STOP;
+    return pick < n ? pick : 0;
+}
+
 static uint32_t forced_pick(struct sim_chooser *chooser, uint32_t n)
 {
     if (chooser->diverged || chooser->position >= chooser->forced_count)
@@ -75,11 +94,16 @@ uint32_t sim_choose(struct sim_chooser *chooser, uint32_t kind, uint32_t rank, u
                     const struct sim_alternative *alternatives)
 {
     assert(n >= 1);
+    struct sim_choice choice = {
+        .kind = kind, .rank = rank, .n = n, .first_alternative = SIZE_MAX, .taker = UINT32_MAX};
     if (n == 1) {
         /* No choice and no position of the forced picks, but an explorer must see who moved. */
-        if (chooser->driver == SIM_CHOOSE_ENUMERATE && chooser->logging && alternatives)
-            log_choice(&chooser->log, (struct sim_choice){kind, rank, n, 0, SIZE_MAX},
-                       alternatives);
+        bool enumerates =
+            chooser->driver == SIM_CHOOSE_ENUMERATE || chooser->driver == SIM_CHOOSE_GUIDED;
+        if (chooser->driver == SIM_CHOOSE_GUIDED && alternatives)
+            guided_pick(chooser, kind, rank, n, alternatives);
+        if (enumerates && chooser->logging && alternatives)
+            log_choice(&chooser->log, choice, alternatives);
         return 0;
     }
     uint32_t pick = 0;
@@ -93,9 +117,13 @@ uint32_t sim_choose(struct sim_chooser *chooser, uint32_t kind, uint32_t rank, u
     case SIM_CHOOSE_ENUMERATE:
         pick = forced_pick(chooser, n);
         break;
+    case SIM_CHOOSE_GUIDED:
+        pick = guided_pick(chooser, kind, rank, n, alternatives);
+        break;
     }
     chooser->position++;
+    choice.picked = pick;
     if (chooser->logging)
-        log_choice(&chooser->log, (struct sim_choice){kind, rank, n, pick, SIZE_MAX}, alternatives);
+        log_choice(&chooser->log, choice, alternatives);
     return pick;
 }

@@ -70,6 +70,7 @@ static struct sim_collective *collective_new(struct sim_context *context, uint32
     collective->running = NULL;
     collective->first_op = NULL;
     collective->stashed = NULL;
+    collective->causes = (struct sim_causes){{0}};
     return collective;
 }
 
@@ -137,6 +138,7 @@ static void call_complete(struct sim_collective_call *call)
 {
     call->done = true;
     if (call->request) {
+        sim_causes_join(&call->request->causes, &call->causes);
         call->request->error = call->error;
         sim_request_complete(call->request);
     } else if (call->waiter) {
@@ -155,6 +157,8 @@ static void member_complete(struct sim_collective *collective, int rank)
         return;
     collective->completed++;
     collective->calls[rank] = (struct sim_collective_call *)(uintptr_t)&gone_on;
+    if (collective->context->world->exploring && collective->kind->synchronisation != SIM_PREFIX)
+        call->causes = collective->causes;
     call_complete(call);
 }
 
@@ -341,6 +345,10 @@ static void arrive(struct sim_collective_call *call)
     struct sim_collective *collective = collective_find(context, comm->collectives++);
     context->world->changes++;
     int rank = comm->rank;
+    if (context->world->exploring &&
+        (call->kind->synchronisation != SIM_FROM_ROOT || rank == call->root))
+        sim_causes_join(&collective->causes, &comm->owner->causes);
+    call->causes = comm->owner->causes;
     if (!collective->arrived++) {
         collective->kind = call->kind;
         collective->first = rank;
@@ -396,6 +404,8 @@ int sim_collective_run(struct sim_collective_call *call)
         call->waiter = rank;
         sim_rank_block(rank);
     }
+    if (world->exploring)
+        sim_causes_join(&rank->causes, &call->causes);
     sim_world_leave(world);
     if (!call->error)
         return MPI_SUCCESS;

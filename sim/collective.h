@@ -80,6 +80,7 @@ struct sim_collective_call {
     void *result;                /* what a constructor hands to this member */
     const void *argument;        /* what a constructor needs from it */
     struct sim_collective_call *next_stashed;
+    struct sim_causes causes; /* exploration: what led to its completion */
 };
 
 struct sim_collective {
@@ -92,6 +93,7 @@ struct sim_collective {
     const struct sim_op *first_op;
     size_t first_amount;
     int next_prefix;
+    struct sim_causes causes; /* exploration: what led to the arrivals that matter */
     int error;
     char complaint[160]; /* why error is set */
     void *running;       /* PREFIX: the running result */

@@ -360,6 +360,32 @@ static long maps_left(void)
     return limit;
 }
 
+/* The stacks of the last explored world of this thread, for the next one: mapping and guarding them
+ * costs more than a small world. Other worlds always begin with empty stacks. */
+static _Thread_local struct {
+    char *stacks;
+    size_t size, stride;
+} spare;
+
+static bool take_spare(struct sim_world *world)
+{
+    if (!world->exploring || !spare.stacks || spare.size != world->stacks_size ||
+        spare.stride != world->stack_stride)
+        return false;
+    world->stacks = spare.stacks;
+    spare.stacks = NULL;
+    return true;
+}
+
+static void keep_spare(const struct sim_world *world)
+{
+    if (spare.stacks)
+        munmap(spare.stacks, spare.size);
+    spare.stacks = world->stacks;
+    spare.size = world->stacks_size;
+    spare.stride = world->stack_stride;
+}
+
 /* One mapping for all stacks; a guard below each while half the map limit allows it. */
 static bool map_stacks(struct sim_world *world, struct failure *failure)
 {
@@ -369,6 +395,13 @@ static bool map_stacks(struct sim_world *world, struct failure *failure)
     size_t guard = GUARD_PAGES * page;
     world->stack_stride = stack + guard;
     world->stacks_size = world->stack_stride * (size_t)world->size;
+    if (take_spare(world)) {
+#if FIBER_ASAN
+        __asan_unpoison_memory_region(world->stacks, world->stacks_size);
+#endif
+        world->guard = guard;
+        return true;
+    }
     world->stacks = mmap(NULL, world->stacks_size, PROT_READ | PROT_WRITE,
                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
     if (world->stacks == MAP_FAILED) {
@@ -423,7 +456,9 @@ void sim_fibers_release(struct sim_world *world)
         if (world->ranks[i].sanitizer)
             __tsan_destroy_fiber(world->ranks[i].sanitizer);
 #endif
-    if (world->stacks)
+    if (world->stacks && world->exploring && world->size <= FEW_RANKS)
+        keep_spare(world);
+    else if (world->stacks)
         munmap(world->stacks, world->stacks_size);
 }
 

@@ -3,6 +3,7 @@
 
 #include "sim/batch.h"
 #include "sim/bsend.h"
+#include "sim/delayed.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -196,6 +197,8 @@ void sim_message_deliver(struct sim_message *message, struct sim_request *receiv
 {
     struct sim_world *world = receive->owner->world;
     struct sim_request *send = message->sender;
+    if (world->exploring)
+        sim_explore_met(world, message->event, send, receive);
     if (send) {
         send->message = NULL;
         sim_pool_put(world, message, message->block);
@@ -266,6 +269,16 @@ static struct sim_request *first_claim(struct sim_mailbox *mailbox, struct sim_c
     return named->order < any->order ? named : any;
 }
 
+/* An earlier message of the sender, which a delayed wildcard claims, may yet be this receive's. */
+static bool would_overtake(const struct sim_channel *channel, const struct sim_message *message,
+                           const struct sim_request *receive)
+{
+    for (const struct sim_message *at = channel->first; at && at != message; at = at->next)
+        if (tag_fits(receive->tag, at->tag))
+            return true;
+    return false;
+}
+
 bool sim_mailbox_expects(struct sim_context *context, int destination, int source, int tag)
 {
     struct sim_mailbox *mailbox = &context->mailboxes[destination];
@@ -287,10 +300,16 @@ bool sim_mailbox_send(struct sim_context *context, int destination, struct sim_r
     struct sim_channel *channel = channel_of(mailbox, send->comm->rank);
     struct sim_world *world = context->world;
     sim_world_changed(world);
-    uint32_t number = channel->sent++;
+    uint32_t number = channel->sent++, event = 0;
+    send->causes = send->owner->causes;
+    if (world->exploring)
+        event = sim_explore_sent(context, destination, send, number);
     struct sim_request *receive = first_claim(mailbox, channel, send->tag);
-    if (receive && !receive->delayed) {
+    if (receive && !receive->delayed &&
+        !(mailbox->any_first && would_overtake(channel, NULL, receive))) {
         unpost(mailbox, receive);
+        if (world->exploring)
+            sim_explore_met(world, event, send, receive);
         if (world->options.send_model == SIM_SEND_BATCH && send->batch && receive->batch) {
             sim_batch_matched(send, receive);
             return sim_request_done(send);
@@ -308,6 +327,7 @@ bool sim_mailbox_send(struct sim_context *context, int destination, struct sim_r
     }
     struct sim_message *message = message_of(send, may_buffer);
     message->number = number;
+    message->event = event;
     if (message->buffered_by)
         sim_bsend_taken(message->buffered_by, message->bytes);
     message_append(mailbox, channel, message);
@@ -316,13 +336,7 @@ bool sim_mailbox_send(struct sim_context *context, int destination, struct sim_r
     return may_buffer;
 }
 
-/* Messages a wildcard could take: the first fitting one of each source, in order of arrival. */
-struct candidates {
-    struct sim_message **messages;
-    size_t count, room;
-};
-
-static void candidate_add(struct candidates *list, struct sim_message *message)
+static void candidate_add(struct sim_candidates *list, struct sim_message *message)
 {
     if (list->count == list->room) {
         list->room = list->room ? list->room * 2 : 16;
@@ -332,7 +346,7 @@ static void candidate_add(struct candidates *list, struct sim_message *message)
     list->messages[list->count++] = message;
 }
 
-static bool source_listed(const struct candidates *list, size_t from, int source)
+static bool source_listed(const struct sim_candidates *list, size_t from, int source)
 {
     for (size_t i = from; i < list->count; i++)
         if (list->messages[i]->source == source)
@@ -340,7 +354,7 @@ static bool source_listed(const struct candidates *list, size_t from, int source
     return false;
 }
 
-static void collect(const struct sim_mailbox *mailbox, int tag, struct candidates *list)
+static void collect(const struct sim_mailbox *mailbox, int tag, struct sim_candidates *list)
 {
     size_t from = list->count;
     for (struct sim_message *message = mailbox->oldest; message; message = message->later)
@@ -355,7 +369,9 @@ static struct sim_alternative alternative_of(const struct sim_message *message, 
         .rank = rank,
         .object = receive,
         .source = (uint32_t)sim_context_world_rank(message->context, message->source),
-        .number = message->number};
+        .number = message->number,
+        .taker = receive == UINT32_MAX ? SIM_TAKER_PROBE : SIM_TAKER_RECEIVE,
+        .box = message->context->id};
 }
 
 static struct sim_message *choose_any(struct sim_context *context, int owner, int tag,
@@ -369,7 +385,7 @@ static struct sim_message *choose_any(struct sim_context *context, int owner, in
             message = message->later;
         return message;
     }
-    struct candidates list = {0};
+    struct sim_candidates list = {0};
     collect(mailbox, tag, &list);
     if (!list.count)
         return NULL;
@@ -378,8 +394,11 @@ static struct sim_message *choose_any(struct sim_context *context, int owner, in
     assert(alternatives);
     for (size_t i = 0; i < list.count; i++)
         alternatives[i] = alternative_of(list.messages[i], rank, receive);
-    uint32_t pick =
-        sim_choose(chooser, MPIX_CHOOSE_WILDCARD, rank, (uint32_t)list.count, alternatives);
+    uint32_t pick;
+    if (context->world->exploring) /* a look that does not block: the rank's own choice */
+        pick = sim_rank_choose(sim_self, MPIX_CHOOSE_WILDCARD, (uint32_t)list.count, NULL);
+    else
+        pick = sim_choose(chooser, MPIX_CHOOSE_WILDCARD, rank, (uint32_t)list.count, alternatives);
     struct sim_message *message = list.messages[pick];
     free(alternatives);
     free(list.messages);
@@ -398,13 +417,18 @@ struct sim_message *sim_mailbox_find(struct sim_context *context, int owner, int
 
 void sim_mailbox_take(struct sim_context *context, int owner, struct sim_message *message)
 {
-    message_remove(&context->mailboxes[owner], message);
+    struct sim_mailbox *mailbox = &context->mailboxes[owner];
+    message_remove(mailbox, message);
     sim_world_changed(context->world);
+    if (context->world->exploring) {
+        struct sim_event *event = &context->world->chooser.log.events[message->event];
+        event->complete = true;
+        event->order = mailbox->posts++;
+    }
 }
 
 static void queue_receive(struct sim_mailbox *mailbox, struct sim_request *receive)
 {
-    receive->order = mailbox->posts++;
     if (receive->peer == MPI_ANY_SOURCE) {
         posted_append(&mailbox->any_first, &mailbox->any_last, receive);
         return;
@@ -429,12 +453,11 @@ void sim_mailbox_post(struct sim_context *context, int owner, struct sim_request
     struct sim_world *world = context->world;
     sim_world_changed(world);
     receive->number = receive->owner->receives++;
+    receive->order = mailbox->posts++;
+    receive->causes = receive->owner->causes;
     if (receive->peer == MPI_ANY_SOURCE && world->options.delay_wildcards) {
-        receive->delayed = true;
         queue_receive(mailbox, receive);
-        receive->delayed_next = NULL;
-        *world->delayed_tail = receive;
-        world->delayed_tail = &receive->delayed_next;
+        sim_delayed_post(world, receive);
         return;
     }
     struct sim_message *message = NULL;
@@ -455,27 +478,20 @@ void sim_mailbox_post(struct sim_context *context, int owner, struct sim_request
  * ------------------------------------------------------------------------------------------------------
  */
 
-static struct sim_mailbox *box_of(const struct sim_request *receive)
-{
-    return &receive->context->mailboxes[receive->comm->rank];
-}
-
 /* A receive may take a message only if no receive posted before it fits as well. */
-static bool has_claim(const struct sim_request *receive, const struct sim_message *message)
+void sim_mailbox_collect(struct sim_context *context, int owner, int tag,
+                         const struct sim_request *receive, struct sim_candidates *list)
 {
-    struct sim_mailbox *mailbox = box_of(receive);
-    return first_claim(mailbox, channel_of(mailbox, message->source), message->tag) == receive;
-}
-
-static void forget_delayed(struct sim_world *world, struct sim_request *receive)
-{
-    struct sim_request **link = &world->delayed;
-    while (*link != receive)
-        link = &(*link)->delayed_next;
-    *link = receive->delayed_next;
-    if (world->delayed_tail == &receive->delayed_next)
-        world->delayed_tail = link;
-    receive->delayed = false;
+    struct sim_mailbox *mailbox = &context->mailboxes[owner];
+    size_t kept = list->count, all;
+    collect(mailbox, tag, list);
+    all = list->count;
+    for (size_t i = kept; i < all; i++) {
+        struct sim_message *message = list->messages[i];
+        if (first_claim(mailbox, channel_of(mailbox, message->source), message->tag) == receive)
+            list->messages[kept++] = message;
+    }
+    list->count = kept;
 }
 
 /* After a delayed wildcard has matched, receives posted after it may have their messages. */
@@ -485,58 +501,30 @@ static void rematch(struct sim_mailbox *mailbox)
         later = message->later;
         struct sim_request *receive =
             first_claim(mailbox, channel_of(mailbox, message->source), message->tag);
-        if (!receive || receive->delayed)
+        if (!receive || receive->delayed ||
+            would_overtake(channel_of(mailbox, message->source), message, receive))
             continue;
         unpost(mailbox, receive);
         message_remove(mailbox, message);
         receive->state = SIM_MATCHED;
+        if (receive->owner->world->exploring)
+            sim_causes_add(&receive->causes, receive->owner->world->chooser.log.count - 1);
         sim_message_deliver(message, receive);
         later = mailbox->oldest;
     }
 }
 
-bool sim_mailbox_match_delayed(struct sim_world *world)
+void sim_mailbox_grant(struct sim_request *receive, struct sim_message *message)
 {
-    struct candidates list = {0};
-    size_t room = 0, count = 0;
-    struct sim_request **takers = NULL;
-    struct sim_alternative *alternatives = NULL;
-    for (struct sim_request *receive = world->delayed; receive; receive = receive->delayed_next) {
-        struct candidates found = {0};
-        collect(box_of(receive), receive->tag, &found);
-        for (size_t i = 0; i < found.count; i++) {
-            if (!has_claim(receive, found.messages[i]))
-                continue;
-            if (count == room) {
-                room = room ? room * 2 : 16;
-                takers = realloc(takers, room * sizeof(struct sim_request *));
-                alternatives = realloc(alternatives, room * sizeof *alternatives);
-                assert(takers && alternatives);
-            }
-            takers[count] = receive;
-            alternatives[count++] =
-                alternative_of(found.messages[i], (uint32_t)receive->owner->id, receive->number);
-            candidate_add(&list, found.messages[i]);
-        }
-        free(found.messages);
-    }
-    if (count) {
-        uint32_t pick = sim_choose(&world->chooser, MPIX_CHOOSE_WILDCARD, UINT32_MAX,
-                                   (uint32_t)count, alternatives);
-        struct sim_request *receive = takers[pick];
-        struct sim_mailbox *mailbox = box_of(receive);
-        forget_delayed(world, receive);
-        unpost(mailbox, receive);
-        message_remove(mailbox, list.messages[pick]);
-        sim_world_changed(world);
-        receive->state = SIM_MATCHED;
-        sim_message_deliver(list.messages[pick], receive);
-        rematch(mailbox);
-    }
-    free(list.messages);
-    free(takers);
-    free(alternatives);
-    return count > 0;
+    struct sim_world *world = receive->owner->world;
+    struct sim_mailbox *mailbox = &receive->context->mailboxes[receive->comm->rank];
+    sim_delayed_forget(world, receive);
+    unpost(mailbox, receive);
+    message_remove(mailbox, message);
+    sim_world_changed(world);
+    receive->state = SIM_MATCHED;
+    sim_message_deliver(message, receive);
+    rematch(mailbox);
 }
 
 /* --- cancellation and the end
@@ -548,7 +536,7 @@ bool sim_mailbox_cancel_receive(struct sim_context *context, int owner, struct s
     if (receive->state != SIM_POSTED || receive->partner)
         return false;
     if (receive->delayed)
-        forget_delayed(context->world, receive);
+        sim_delayed_forget(context->world, receive);
     unpost(&context->mailboxes[owner], receive);
     sim_world_changed(context->world);
     return true;

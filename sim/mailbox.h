@@ -18,6 +18,7 @@ struct sim_message {
     uint32_t magic; /* when it is an MPI_Message */
     int source, tag;
     uint32_t number;
+    uint32_t event;                      /* exploration: in the log */
     struct sim_message *next;            /* same source */
     struct sim_message *earlier, *later; /* arrival */
     struct sim_request
@@ -67,8 +68,19 @@ bool sim_mailbox_cancel_send(struct sim_context *context, int destination,
                              struct sim_request *send);
 /* True when a receive that would take this send is posted (ready mode). */
 bool sim_mailbox_expects(struct sim_context *context, int destination, int source, int tag);
-/* At quiescence: lets one delayed wildcard choose. True when something matched. */
-bool sim_mailbox_match_delayed(struct sim_world *world);
+
+/* Messages a wildcard could take: the first fitting one of each source, in order of arrival. */
+struct sim_candidates {
+    struct sim_message **messages;
+    size_t count, room;
+};
+
+/* Appends what a wildcard (with `receive`, which must have the first claim) or a probe (NULL: what
+ * no receive claims) could take. Free messages. */
+void sim_mailbox_collect(struct sim_context *context, int owner, int tag,
+                         const struct sim_request *receive, struct sim_candidates *list);
+/* A delayed wildcard takes a message of its box; receives posted after it may then have theirs. */
+void sim_mailbox_grant(struct sim_request *receive, struct sim_message *message);
 void sim_mailbox_release(struct sim_mailbox *mailbox);
 
 #endif

@@ -40,6 +40,9 @@ enum {
     MPIX_CHOOSE_OTHER
 };
 int MPIX_Choose(int kind, int n);
+/* The same among things that have numbers, by which a schedule can name them; what has the number 0
+ * matters to nobody but the caller. */
+int MPIX_Choose_named(int kind, int n, const unsigned *names);
 
 /* Lets other ranks run; the caller stays ready. Inside a loop that only polls, MPI's own calls do
  * this. */

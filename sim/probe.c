@@ -1,4 +1,5 @@
 /* Probes: what is waiting, without or with (matched probes) taking it out of the box. */
+#include "sim/delayed.h"
 #include "sim/error.h"
 #include "sim/mailbox.h"
 #include "sim/point.h"
@@ -33,12 +34,18 @@ static int probe(const struct sim_point *point, int flags, struct sim_message **
     struct sim_rank *rank = comm->owner;
     struct sim_context *context = comm->context;
     sim_world_enter(rank->world);
-    struct sim_message *message = sim_mailbox_find(context, comm->rank, point->peer, point->tag);
+    bool delayed =
+        flags & BLOCKING && point->peer == MPI_ANY_SOURCE && rank->world->options.delay_wildcards;
+    struct sim_message *message =
+        delayed ? sim_delayed_probe(rank, context, comm->rank, point->tag)
+                : sim_mailbox_find(context, comm->rank, point->peer, point->tag);
     while (!message && flags & BLOCKING) {
         context->mailboxes[comm->rank].prober = rank;
         sim_rank_block(rank);
         message = sim_mailbox_find(context, comm->rank, point->peer, point->tag);
     }
+    if (message && rank->world->exploring)
+        sim_causes_join(&rank->causes, &rank->world->chooser.log.events[message->event].causes);
     if (message) {
         message_status(message, status);
         if (flags & TAKING) {

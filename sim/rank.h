@@ -21,6 +21,7 @@
 
 struct sim_comm;
 struct sim_batch;
+struct sim_look;
 
 enum sim_rank_state { SIM_READY, SIM_RUNNING, SIM_BLOCKED, SIM_DONE, SIM_CRASHED };
 
@@ -41,9 +42,10 @@ struct sim_rank {
     /* Polling without effect: see world.c. */
     uint64_t idle_since, idle_polls;
     bool reads_clock;
-    struct sim_batch *batch;    /* open SIM_Batch, NULL */
-    uint32_t batches, receives; /* counters that number them */
-    struct sim_bsend *bsend;    /* attached buffer, NULL */
+    struct sim_batch *batch;           /* open SIM_Batch, NULL */
+    uint32_t batches, receives, looks; /* counters that number them; looks: probes, Waitanys */
+    struct sim_causes causes;          /* choices that led here */
+    struct sim_bsend *bsend;           /* attached buffer, NULL */
     uint64_t live_objects[8]; /* groups, datatypes, ops, ... the program created and has not freed;
                                  see environment.c */
     struct sim_libc_state libc;
@@ -106,7 +108,9 @@ struct sim_world {
     struct sim_chooser chooser;
     struct sim_context *contexts; /* all communicators' shared parts, newest first */
     uint32_t context_ids;
+    bool exploring; /* delays wildcards and logs what an explorer needs: causes.h */
     struct sim_request *delayed, **delayed_tail; /* wildcards waiting for quiescence */
+    struct sim_look *looks;           /* blocked in a probe or a Waitany until quiescence */
     struct sim_handshake *handshakes; /* Intercomm_create: leaders that wait for each other */
     struct sim_gathering *gatherings; /* Comm_create_group under way */
     struct sim_comm *world_comms, *dead_comms;
@@ -184,6 +188,9 @@ void sim_rank_poll_failed(struct sim_rank *rank);
 /* Nobody is runnable but some are live: tries what only quiescence allows (a delayed wildcard).
  * True when somebody became ready. */
 bool sim_world_quiescent(struct sim_world *world);
+/* A choice of the rank itself. In the monitor. */
+uint32_t sim_rank_choose(struct sim_rank *rank, uint32_t kind, uint32_t n,
+                         const struct sim_alternative *alternatives);
 /* Ends the world: no rank runs again. The caller is in the monitor. */
 void sim_world_stop(struct sim_world *world, enum trace_outcome outcome);
 /* Ends the world because of the calling rank (MPI_Abort, a fatal error). */

@@ -2,6 +2,7 @@
 #include "sim/request.h"
 
 #include "sim/collective.h"
+#include "sim/delayed.h"
 #include "sim/status.h"
 
 #include <assert.h>
@@ -57,6 +58,8 @@ void sim_request_complete(struct sim_request *request)
     struct sim_rank *waiter = request->waiter;
     request->waiter = NULL;
     request->owner->world->changes++;
+    if (!request->on_stack && request->items)
+        sim_explore_completed(request);
     if (waiter && sim_rank_waits(waiter))
         sim_rank_wake(waiter);
     if (request->freed && !request->on_stack) {
@@ -73,6 +76,8 @@ void sim_request_wait(struct sim_request *request)
         request->waiter = rank;
         sim_rank_block(rank);
     }
+    if (rank->world->exploring)
+        sim_causes_join(&rank->causes, &request->causes);
 }
 
 struct sim_request *sim_request_get(struct sim_rank *rank, MPI_Request handle)

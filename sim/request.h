@@ -49,6 +49,9 @@ struct sim_request {
     void (*start)(struct sim_request *request); /* persistent: begins it again; in the monitor */
     void *aside;                                /* a part's own copy of what it sends */
     void *general;                              /* generalised request's callbacks */
+    struct sim_causes causes; /* exploration: choices that led to its start, then to its end */
+    uint32_t event;           /* and the event of a delayed wildcard */
+    uint32_t items;           /* and the newest event of a Waitany for it, plus 1 */
 };
 
 /* A request from the pool, zeroed but for the given fields. In the monitor. NULL: out of memory. */

@@ -3,6 +3,7 @@
  * Which of several completed requests Waitany and Testany report is a choice (MPIX_CHOOSE_WAITANY);
  * by default the first. */
 #include "sim/collective.h"
+#include "sim/delayed.h"
 #include "sim/error.h"
 #include "sim/mailbox.h"
 #include "sim/point.h"
@@ -50,6 +51,8 @@ static int finish(struct sim_request *request, MPI_Request *handle, MPI_Status *
         return MPI_SUCCESS;
     }
     sim_request_status(request, status);
+    if (request->owner->world->exploring)
+        sim_causes_join(&request->owner->causes, &request->causes);
     int error = request->error;
     if (request->kind == SIM_REQUEST_GENERAL)
         error = sim_general_finish(request, status);
@@ -268,9 +271,7 @@ static int pick_done(const struct many *many)
     }
     if (done < 2)
         return first;
-    struct sim_world *world = many->rank->world;
-    uint32_t pick =
-        sim_choose(&world->chooser, MPIX_CHOOSE_WAITANY, (uint32_t)many->rank->id, done, NULL);
+    uint32_t pick = sim_rank_choose(many->rank, MPIX_CHOOSE_WAITANY, done, NULL);
     for (int i = first;; i++)
         if (is_active(many->requests[i]) && sim_request_done(many->requests[i]) && pick-- == 0)
             return i;
@@ -309,8 +310,12 @@ int PMPI_Waitany(int count, MPI_Request *handles, int *index, MPI_Status *status
     MPI_Comm comm = MPI_COMM_NULL;
     if (many.active) {
         sim_world_enter(many.rank->world);
-        wait_for_one(&many);
-        *index = pick_done(&many);
+        if (many.rank->world->options.delay_wildcards && many.active > 1) {
+            *index = sim_delayed_waitany(many.rank, many.requests, count);
+        } else {
+            wait_for_one(&many);
+            *index = pick_done(&many);
+        }
         comm = comm_of(many.requests[*index]);
         error = finish(many.requests[*index], &handles[*index], status);
         sim_world_leave(many.rank->world);
@@ -376,6 +381,7 @@ int PMPI_Waitsome(int count, MPI_Request *handles, int *outcount, int *indices,
     if (many.active) {
         sim_world_enter(many.rank->world);
         wait_for_one(&many);
+        many.rank->world->chooser.log.polls += many.active > 1;
         *outcount = finish_some(&many, indices, statuses, &error);
         sim_world_leave(many.rank->world);
     }

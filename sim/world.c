@@ -3,7 +3,7 @@
 
 #include "sim/batch.h"
 #include "sim/comm.h"
-#include "sim/mailbox.h"
+#include "sim/delayed.h"
 #include "sim/rank.h"
 
 #include <assert.h>
@@ -76,7 +76,10 @@ struct sim_world *sim_world_new(const struct sim_world_options *options, struct 
     world->options.choose_run |= options->driver == SIM_CHOOSE_SEED;
     world->chooser.forced = options->forced;
     world->chooser.forced_count = options->forced_count;
+    world->chooser.guide = options->guide;
+    world->chooser.guide_context = options->guide_context;
     world->chooser.logging = options->log_choices;
+    world->exploring = options->delay_wildcards && options->log_choices;
     if (make_ranks(world))
         return world;
     sim_world_free(world);
@@ -134,7 +137,7 @@ void sim_world_stop(struct sim_world *world, enum trace_outcome outcome)
 
 bool sim_world_quiescent(struct sim_world *world)
 {
-    return sim_mailbox_match_delayed(world);
+    return sim_delayed_go(world);
 }
 
 /* A world in which every rank that can run only polls, and nothing changes, round after round. */
@@ -157,13 +160,15 @@ static bool is_livelock(struct sim_world *world, struct sim_rank *rank)
 void sim_rank_poll_failed(struct sim_rank *rank)
 {
     struct sim_world *world = rank->world;
+    world->chooser.log.polls++;
     if (is_livelock(world, rank) && !sim_world_quiescent(world)) {
         sim_world_stop(world, OUTCOME_LIVELOCK);
         rank->idle_polls = 0;
     }
     /* Delayed wildcards wait for quiescence; when everybody else blocks and the rest polls, that is
      * the moment. */
-    if (world->delayed && rank->idle_polls == 2 && !world->ready_head && !world->threaded)
+    if ((world->delayed || world->looks) && rank->idle_polls == 2 && !world->ready_head &&
+        !world->threaded)
         sim_world_quiescent(world);
     world->executor->yield(rank);
 }
@@ -304,15 +309,43 @@ uint64_t MPIX_Steps(void)
     return sim_self ? sim_self->world->steps : 0;
 }
 
+uint32_t sim_rank_choose(struct sim_rank *rank, uint32_t kind, uint32_t n,
+                         const struct sim_alternative *alternatives)
+{
+    struct sim_world *world = rank->world;
+    struct sim_choice_log *log = &world->chooser.log;
+    size_t before = log->count;
+    uint32_t pick = sim_choose(&world->chooser, kind, (uint32_t)rank->id, n, alternatives);
+    if (world->exploring && log->count > before) {
+        log->choices[before].past = rank->causes;
+        sim_causes_add(&rank->causes, before);
+    }
+    return pick;
+}
+
 int MPIX_Choose(int kind, int n)
+{
+    return MPIX_Choose_named(kind, n, NULL);
+}
+
+int MPIX_Choose_named(int kind, int n, const unsigned *names)
 {
     if (!sim_self || n < 2)
         return 0;
     struct sim_world *world = sim_self->world;
+    struct sim_alternative few[16] = {{0}}, *alternatives = few;
+    if (n > 16 && names)
+        alternatives = calloc((size_t)n, sizeof *alternatives);
+    assert(alternatives && "out of memory for a choice");
+    for (int i = 0; i < n && names; i++)
+        alternatives[i] = (struct sim_alternative){
+            .rank = (uint32_t)sim_self->id, .object = names[i], .taker = SIM_TAKER_NAMED};
     sim_world_enter(world);
     uint32_t pick =
-        sim_choose(&world->chooser, (uint32_t)kind, (uint32_t)sim_self->id, (uint32_t)n, NULL);
+        sim_rank_choose(sim_self, (uint32_t)kind, (uint32_t)n, names ? alternatives : NULL);
     sim_world_leave(world);
+    if (alternatives != few)
+        free(alternatives);
     return (int)pick;
 }
 

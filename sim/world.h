@@ -31,7 +31,8 @@ struct sim_world_options {
     size_t eager_limit;      /* bytes; SIZE_MAX: no limit */
     bool strict_collectives; /* every collective synchronises all its ranks */
     enum sim_reduce_order reduce_order;
-    bool delay_wildcards; /* a wildcard matches only when nobody else can move (exploration) */
+    bool delay_wildcards; /* wildcards, probes for any source and Waitany take what they can get
+                             only when nobody else can move (exploration) */
     size_t stack_size; /* bytes of each fiber's stack, a multiple of the page size; 0: the default,
                           8 MiB up to 256 ranks, 256 KiB beyond */
     uint64_t livelock_rounds; /* fruitless polls by every live rank before it is a livelock; 0: the
@@ -42,6 +43,8 @@ struct sim_world_options {
                         to replay a seeded run's recording */
     const uint32_t *forced; /* picks for SIM_CHOOSE_RECORDED and _ENUMERATE; must outlive the run */
     size_t forced_count;
+    sim_guide *guide; /* of SIM_CHOOSE_GUIDED */
+    void *guide_context;
     bool log_choices;
     void *slots[MPIX_SLOTS]; /* initial values of every rank's slots */
 };

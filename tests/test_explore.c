@@ -100,7 +100,7 @@ static int hangs_sometimes(void *context, int rank)
     return 0;
 }
 
-static bool run_world(void *context, unsigned worker, const uint32_t *forced, size_t forced_count,
+static bool run_world(void *context, unsigned worker, struct explore_steer *steer,
                       struct explore_run *run)
 {
     const struct scene *scene = context;
@@ -110,16 +110,11 @@ static bool run_world(void *context, unsigned worker, const uint32_t *forced, si
     (void)worker;
     sim_world_options_init(&options);
     options.ranks = scene->ranks;
-    options.delay_wildcards = true;
-    options.driver = SIM_CHOOSE_ENUMERATE;
-    options.forced = forced;
-    options.forced_count = forced_count;
-    options.log_choices = true;
+    explore_steer_world(steer, &options);
     struct sim_world *world = sim_world_new(&options, &failure);
     if (!world)
         return false;
     run->outcome = sim_world_run(world, scene->body, seen);
-    run->diverged = sim_world_diverged(world);
     for (int rank = 0; rank < scene->ranks; rank++)
         run->fingerprint = run->fingerprint * 31 + seen[rank];
     explore_run_take(run, sim_world_choices(world));
@@ -159,11 +154,16 @@ static void finds_the_hang(void)
     struct explore_run run = {0};
     struct scene scene = {.body = hangs_sometimes, .ranks = 3};
     bool kept = report.failure_count == 1;
+    struct explore_steer *steer =
+        kept ? explore_steer_new(report.failures[0].choices, report.failures[0].choice_count)
+             : NULL;
     if (kept)
-        run_world(&scene, 0, report.failures[0].picks, report.failures[0].pick_count, &run);
-    tap_ok(kept && run.outcome == OUTCOME_DEADLOCK, "its picks make it hang again");
+        run_world(&scene, 0, steer, &run);
+    tap_ok(kept && run.outcome == OUTCOME_DEADLOCK, "its choices make it hang again");
+    explore_steer_free(steer);
     free(run.log.choices);
     free(run.log.alternatives);
+    free(run.log.events);
     explore_report_release(&report);
 }
 
