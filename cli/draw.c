@@ -4,24 +4,74 @@
 #include "cli/show_options.h"
 #include "cli/stored.h"
 #include "viz/gradient_plots.h"
+#include "viz/schedule.h"
+#include "viz/timeline.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-static bool write_gradients(void *context, FILE *file, struct failure *failure)
-{
-    return gradient_plots_write(file, context, failure);
-}
+/* A picture that is drawn here, not by Graphviz. */
+struct drawing {
+    const struct show_options *options;
+    const struct trace *trace;
+};
 
-/* Plots are drawn here, not by Graphviz: SVG only. */
-static bool draw_gradients(const char *output, struct trace *trace, struct failure *failure)
+static bool write_timeline(FILE *file, const struct trace *trace, bool wall,
+                           struct failure *failure)
 {
-    size_t length = strlen(output);
-    if (strcmp(output, "-") && (length < 4 || strcmp(output + length - 4, ".svg"))) {
-        failure_set(failure, FAILURE_USAGE, "%s: plots of gradients are written as .svg", output);
+    if (wall && !viz_timeline_has_wall(trace)) {
+        failure_set(failure, FAILURE_NOTHING,
+                    "the run has no wall times; record them with --record events");
         return false;
     }
-    return output_write(output, write_gradients, trace, failure);
+    struct viz_timeline options = {.wall = wall, .alone = true};
+    return viz_timeline_write(file, trace, &options, failure);
+}
+
+static bool write_schedule(FILE *file, const struct trace *trace, struct failure *failure)
+{
+    struct viz_block *blocks;
+    size_t count;
+    if (!viz_schedule_blocks(trace, &blocks, &count, failure))
+        return false;
+    free(blocks);
+    if (!count) {
+        failure_set(failure, FAILURE_NOTHING,
+                    "the run has no schedule: no node is named like a block (F3, B3, 0F3)");
+        return false;
+    }
+    return viz_schedule_write(file, trace, "schedule", true, failure);
+}
+
+static bool write_drawing(void *context, FILE *file, struct failure *failure)
+{
+    const struct drawing *drawing = context;
+    const struct show_options *options = drawing->options;
+    switch (options->picture) {
+    case PICTURE_TIMELINE:
+    case PICTURE_WALL:
+        return write_timeline(file, drawing->trace, options->picture == PICTURE_WALL, failure);
+    case PICTURE_SCHEDULE:
+        return write_schedule(file, drawing->trace, failure);
+    case PICTURE_METRICS:
+        return metric_plots_write_file(file, drawing->trace, options->plot, options->axes, failure);
+    default:
+        return gradient_plots_write(file, drawing->trace, failure);
+    }
+}
+
+static bool draw_here(const struct show_options *options, const struct trace *trace,
+                      struct failure *failure)
+{
+    const char *output = options->output;
+    size_t length = strlen(output);
+    if (strcmp(output, "-") && (length < 4 || strcmp(output + length - 4, ".svg"))) {
+        failure_set(failure, FAILURE_USAGE,
+                    "%s: this picture is drawn as SVG; its name ends in .svg", output);
+        return false;
+    }
+    struct drawing drawing = {options, trace};
+    return output_write(output, write_drawing, &drawing, failure);
 }
 
 static bool draw(const struct show_options *options, const struct stored *stored,
@@ -33,8 +83,8 @@ static bool draw(const struct show_options *options, const struct stored *stored
     graph.view = options->view;
     graph.all = options->all;
     graph.run = run;
-    if (options->gradients)
-        return draw_gradients(options->output, stored->result.verdict.result.trace, failure);
+    if (options->picture != PICTURE_DAG)
+        return draw_here(options, stored->result.verdict.result.trace, failure);
     if (options->finding && !stored_finding(stored, options->finding, &graph.finding, failure))
         return false;
     return output_graph(options->output, stored->result.verdict.result.trace,

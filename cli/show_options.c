@@ -56,19 +56,52 @@ NUMBER(limit)
 NUMBER(rank)
 NUMBER(keep)
 
+/* The views of --view, in the order in which they are named. */
+static const struct {
+    const char *name;
+    enum picture picture;
+    enum viz_view view;
+} views[] = {
+    {"auto", PICTURE_DAG, VIZ_AUTO},         {"forward", PICTURE_DAG, VIZ_FORWARD},
+    {"backward", PICTURE_DAG, VIZ_BACKWARD}, {"both", PICTURE_DAG, VIZ_BOTH},
+    {"timeline", PICTURE_TIMELINE, 0},       {"wall", PICTURE_WALL, 0},
+    {"schedule", PICTURE_SCHEDULE, 0},       {"gradients", PICTURE_GRADIENTS, 0},
+    {"metrics", PICTURE_METRICS, 0},
+};
+
 static bool set_view(void *target, const char *value)
 {
-    static const char *const names[] = {"auto", "forward", "backward", "both"};
-    ((struct show_options *)target)->gradients = !strcmp(value, "gradients");
-    if (!strcmp(value, "gradients"))
-        return true;
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (!strcmp(value, names[i])) {
-            ((struct show_options *)target)->view = (enum viz_view)i;
+    struct show_options *options = target;
+    for (size_t i = 0; i < sizeof views / sizeof *views; i++)
+        if (!strcmp(value, views[i].name)) {
+            options->picture = views[i].picture;
+            options->view = views[i].view;
             return true;
         }
-    fprintf(stderr, "simrun: --view '%s': expected auto, forward, backward, both or gradients\n",
-            value);
+    fprintf(stderr, "simrun: --view '%s': expected", value);
+    for (size_t i = 0; i < sizeof views / sizeof *views; i++)
+        fprintf(stderr, "%s %s", i ? "," : "", views[i].name);
+    fputc('\n', stderr);
+    return false;
+}
+
+static bool set_plot(void *target, const char *value)
+{
+    struct show_options *options = target;
+    options->picture = PICTURE_METRICS;
+    options->plot = value;
+    return true;
+}
+
+static bool set_axes(void *target, const char *value)
+{
+    static const char *const names[] = {"auto", "linear", "logx", "logy", "loglog"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (!strcmp(value, names[i])) {
+            ((struct show_options *)target)->axes = (enum metric_axes)i;
+            return true;
+        }
+    fprintf(stderr, "simrun: --axes '%s': expected auto, linear, logx, logy or loglog\n", value);
     return false;
 }
 
@@ -99,9 +132,14 @@ const struct option_row graph_option_rows[] = {
     {"finding", 0, "F", "draw this finding only, numbered as 'simrun show findings' does",
      set_finding},
     {"view", 0, "VIEW",
-     "auto (default), forward, backward, both; or gradients: plots of the check (.svg)", set_view},
+     "auto (default), forward, backward, both; timeline, wall (timeline in wall time), schedule, "
+     "gradients (plots of the check), metrics (plots of what the run measured)",
+     set_view},
+    {"plot", 0, "NAME", "one plot of the metrics: their first word, or a whole name", set_plot},
+    {"axes", 0, "AXES", "of plots: auto (default), linear, logx, logy, loglog", set_axes},
     {"all", 0, NULL, "every operation instead of the findings' neighbourhood", set_all},
-    {"output", 'o', "FILE", ".dot, .svg or .png (default: DOT on standard output)", set_output},
+    {"output", 'o', "FILE",
+     ".dot, .svg or .png; timelines and plots: .svg (default: standard output)", set_output},
     END};
 const struct option_row report_option_rows[] = {
     DB, {"output", 'o', "FILE", "where to write (default: standard output)", set_output}, END};

@@ -4,11 +4,24 @@
 
 #include "cli/options.h"
 #include "viz/graph.h"
+#include "viz/metric_plots.h"
+
+/* What 'simrun graph' draws; all but the DAG are SVG, drawn here and not by Graphviz. */
+enum picture {
+    PICTURE_DAG,
+    PICTURE_TIMELINE,
+    PICTURE_WALL,
+    PICTURE_SCHEDULE,
+    PICTURE_GRADIENTS,
+    PICTURE_METRICS
+};
 
 struct show_options {
     const char *database, *output, *finding, *format, *color;
     enum viz_view view;
-    bool gradients; /* the view is that of the gradient check's plots */
+    enum picture picture;
+    const char *plot; /* one plot of the metrics, NULL: all */
+    enum metric_axes axes;
     bool all, json, csv, verbose;
     long limit, rank, keep;
 };

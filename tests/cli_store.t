@@ -61,6 +61,17 @@ like($out, qr/^\s*4$/m, 'has changed');
 is(run(qw(graph 2 --finding 1 -o f.dot)), 0, 'graph');
 like(slurp('f.dot'), qr/digraph/, 'draws');
 is(run(qw(graph 2 --finding 7)), 2, 'a finding that is not there is refused');
+for my $view (qw(timeline gradients)) {
+    is(run('graph', 1, '--view', $view, '-o', "$view.svg"), 0, "graph --view $view");
+    like(slurp("$view.svg"), qr/^<svg.*<\/svg>$/ms, 'draws');
+}
+is(run(qw(graph 1 --view wall)), 4, 'a timeline in wall time of a run without');
+like($err, qr/--record events/, 'says how to have it');
+is(run(qw(graph 1 --view schedule)), 4, 'a run without a schedule has none');
+is(run(qw(graph 1 --plot loss)), 4, 'neither plots of what it did not measure');
+is(run(qw(graph 1 --view nonsense)), 2, 'an unknown view is refused');
+like($err, qr/timeline, wall, schedule, gradients, metrics/, 'with those there are');
+is(run(qw(graph 1 --view timeline -o t.png)), 2, 'a timeline is SVG');
 is(run(qw(report 1 2 -o r.html)), 0, 'report');
 like(slurp('r.html'), qr/head-to-head/, 'writes a page');
 

@@ -201,7 +201,7 @@ bool gradient_plots_write(FILE *file, const struct trace *trace, struct failure 
         return false;
     }
     struct svg svg = {file, "gradients", true};
-    svg_open(&svg, 1020, 590, "Gradient check",
+    svg_open(&svg, 1020, 600, "Gradient check",
              "Jacobian blocks, error over step, Taylor remainders");
     for (int plot = 0; plot < GRADIENT_PLOTS; plot++) {
         if (!gradient_plot_exists(trace, (enum gradient_plot)plot))

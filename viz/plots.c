@@ -6,7 +6,8 @@
 #include <math.h>
 #include <string.h>
 
-enum { WIDTH = 460, HEIGHT = 280, LEFT = 62, RIGHT = 16, TOP = 34, BOTTOM = 44 };
+enum { WIDTH = VIZ_PLOT_WIDTH, HEIGHT = 280, LEFT = 62, RIGHT = 16, TOP = 34, BOTTOM = 44 };
+enum { LEGEND_ROW = 15, LEGEND_COLUMNS = 2 };
 
 struct axis {
     bool logarithmic;
@@ -71,20 +72,31 @@ static double tick_value(const struct axis *axis, double at)
     return axis->logarithmic ? pow(10, at) : at;
 }
 
+/* "0.01", "1", "1000", beyond these "1e-5". */
+static void put_tick(struct svg *svg, const struct axis *axis, double x, double y,
+                     enum svg_anchor anchor, double at)
+{
+    if (!axis->logarithmic)
+        svg_text(svg, "small soft", x, y, anchor, "%.4g", at);
+    else if (fabs(at) <= 3)
+        svg_text(svg, "small soft", x, y, anchor, "%g", pow(10, at));
+    else
+        svg_text(svg, "small soft", x, y, anchor, "1e%g", at);
+}
+
 static void draw_axes(struct svg *svg, const struct axis *x, const struct axis *y, double x_step,
                       double y_step)
 {
     for (double at = x->low; at <= x->high + x_step / 2; at += x_step) {
         double place = x_at(x, tick_value(x, at));
         svg_line(svg, "grid", place, TOP, place, HEIGHT - BOTTOM);
-        svg_text(svg, "small soft", place, HEIGHT - BOTTOM + 14, SVG_MIDDLE,
-                 x->logarithmic ? "1e%g" : "%.4g", fabs(at) < x_step * 1e-9 ? 0 : at);
+        put_tick(svg, x, place, HEIGHT - BOTTOM + 14, SVG_MIDDLE,
+                 fabs(at) < x_step * 1e-9 ? 0 : at);
     }
     for (double at = y->low; at <= y->high + y_step / 2; at += y_step) {
         double place = y_at(y, tick_value(y, at));
         svg_line(svg, "grid", LEFT, place, WIDTH - RIGHT, place);
-        svg_text(svg, "small soft", LEFT - 6, place + 3, SVG_END, y->logarithmic ? "1e%g" : "%.4g",
-                 fabs(at) < y_step * 1e-9 ? 0 : at);
+        put_tick(svg, y, LEFT - 6, place + 3, SVG_END, fabs(at) < y_step * 1e-9 ? 0 : at);
     }
     svg_line(svg, "axis", LEFT, HEIGHT - BOTTOM, WIDTH - RIGHT, HEIGHT - BOTTOM);
     svg_line(svg, "axis", LEFT, TOP, LEFT, HEIGHT - BOTTOM);
@@ -102,7 +114,7 @@ static void draw_mark(struct svg *svg, const char *class, size_t series, double 
                       const char *tip)
 {
     const double r = 3;
-    switch (series) {
+    switch (series % 4) {
     case 0:
         svg_circle(svg, class, x, y, r, tip);
         break;
@@ -124,13 +136,12 @@ static void draw_series(struct svg *svg, const struct viz_curves *curves, size_t
                         const struct axis *x, const struct axis *y)
 {
     enum { POINTS = 2000 };
-    static const char *const names[VIZ_SERIES_MAX] = {"a", "b", "c", "d"};
     const struct viz_series *series = &curves->series[index];
-    char line[32], dot[32], tip[80];
+    char line[32], dot[32];
     double points[2 * POINTS];
     size_t count = 0, stride = series->count / POINTS + 1;
-    snprintf(line, sizeof line, "series %s", names[index]);
-    snprintf(dot, sizeof dot, "dot %s", names[index]);
+    snprintf(line, sizeof line, "series %c", (char)('a' + index));
+    snprintf(dot, sizeof dot, "dot %c", (char)('a' + index));
     for (size_t i = 0; i < series->count; i += stride) {
         if (!usable(series->x[i], x->logarithmic) || !usable(series->y[i], y->logarithmic))
             continue;
@@ -140,19 +151,56 @@ static void draw_series(struct svg *svg, const struct viz_curves *curves, size_t
     }
     if (!series->points_only && count > 1)
         svg_polyline(svg, line, points, count);
-    for (size_t i = 0; i < count && (count <= 60 || series->points_only); i++) {
-        snprintf(tip, sizeof tip, "%.60s", series->name ? series->name : "");
+    for (size_t i = 0; i < count && (count <= 60 || series->points_only); i++)
         draw_mark(svg, dot, index, points[2 * i], points[2 * i + 1], NULL);
+}
+
+double viz_fitted_slope(const struct viz_series *series)
+{
+    double n = 0, sx = 0, sy = 0, sxx = 0, sxy = 0;
+    for (size_t i = 0; i < series->count; i++) {
+        if (!usable(series->x[i], true) || !usable(series->y[i], true))
+            continue;
+        double x = log10(series->x[i]), y = log10(series->y[i]);
+        n++;
+        sx += x;
+        sy += y;
+        sxx += x * x;
+        sxy += x * y;
     }
-    if (curves->series_count > 1 && series->name) {
-        bool rises =
-            count > 1 && points[2 * count - 1] < points[1] && points[2 * count - 2] > points[0];
-        rises = rises || (count > 1 && points[2 * count - 1] > points[1] &&
-                          points[2 * count - 2] < points[0]);
-        double top = TOP + 12 + 14 * (double)index, place = rises ? LEFT + 10 : WIDTH - RIGHT - 8;
-        draw_mark(svg, dot, index, place, top - 3, NULL);
-        svg_text(svg, "small", place + (rises ? 8 : -8), top, rises ? SVG_START : SVG_END, "%s",
-                 series->name);
+    double spread = n * sxx - sx * sx;
+    return n >= 3 && spread > 1e-12 * n * sxx ? (n * sxy - sx * sy) / spread : NAN;
+}
+
+static bool has_slopes(const struct viz_curves *curves)
+{
+    return curves->fit && curves->log_x && curves->log_y;
+}
+
+static size_t legend_rows(const struct viz_curves *curves)
+{
+    if (curves->series_count == 1 && !has_slopes(curves))
+        return 0;
+    return (curves->series_count + LEGEND_COLUMNS - 1) / LEGEND_COLUMNS;
+}
+
+/* Below the picture, where it hides nothing. */
+static void draw_legend(struct svg *svg, const struct viz_curves *curves)
+{
+    for (size_t i = 0; legend_rows(curves) && i < curves->series_count; i++) {
+        const struct viz_series *series = &curves->series[i];
+        double x = LEFT + (double)(i % LEGEND_COLUMNS) * (WIDTH - LEFT - RIGHT) / LEGEND_COLUMNS;
+        double y = HEIGHT + 6 + LEGEND_ROW * (double)(i / LEGEND_COLUMNS);
+        char line[32], dot[32], slope[40] = "";
+        snprintf(line, sizeof line, "series %c", (char)('a' + i));
+        snprintf(dot, sizeof dot, "dot %c", (char)('a' + i));
+        double fitted = has_slopes(curves) ? viz_fitted_slope(series) : NAN;
+        if (isfinite(fitted))
+            snprintf(slope, sizeof slope, ": slope %.2f", fitted);
+        svg_polyline(svg, line, (double[]){x, y - 3, x + 22, y - 3}, 2);
+        draw_mark(svg, dot, i, x + 11, y - 3, NULL);
+        svg_text(svg, "small", x + 28, y, SVG_START, "%.34s%s", series->name ? series->name : "",
+                 slope);
     }
 }
 
@@ -208,7 +256,8 @@ void viz_plot_curves(FILE *file, const struct viz_curves *curves)
             }
         }
     double x_step = axis_settle(&x), y_step = axis_settle(&y);
-    svg_open(&svg, WIDTH, HEIGHT, curves->title,
+    size_t rows = legend_rows(curves);
+    svg_open(&svg, WIDTH, HEIGHT + (rows ? (double)rows * LEGEND_ROW + 6 : 0), curves->title,
              curves->description ? curves->description : curves->y_label);
     draw_labels(&svg, curves->title, curves->x_label, curves->y_label);
     draw_axes(&svg, &x, &y, x_step, y_step);
@@ -217,6 +266,7 @@ void viz_plot_curves(FILE *file, const struct viz_curves *curves)
     for (size_t s = 0; s < curves->series_count; s++)
         draw_series(&svg, curves, s, &x, &y);
     draw_chosen(&svg, curves, &x, &y);
+    draw_legend(&svg, curves);
     svg_close(&svg);
 }
 

@@ -1,7 +1,7 @@
 /* Small plots as SVG: curves, heat maps, histograms. No trace in here, only numbers and words.
  *
  * Values that are not finite, or not positive on a logarithmic axis, are left out of a curve and
- * shown as "none" in a heat map. Every curve has its own dash and mark besides its colour. Nothing
+ * shown as "none" in a heat map. Every curve has its own dash or mark besides its colour. Nothing
  * fails but through the FILE. */
 #ifndef VIZ_PLOTS_H
 #define VIZ_PLOTS_H
@@ -10,7 +10,9 @@
 #include <stddef.h>
 #include <stdio.h>
 
-enum { VIZ_SERIES_MAX = 4 };
+enum { VIZ_SERIES_MAX = 8 };
+/* What a curve or a histogram takes at most; its legend stands below. */
+enum { VIZ_PLOT_WIDTH = 460, VIZ_PLOT_HEIGHT_MAX = 350 };
 
 struct viz_series {
     const char *name;
@@ -27,11 +29,14 @@ struct viz_curves {
     double chosen_x, chosen_y; /* a point to ring, NaN for none */
     const char *chosen;        /* its words */
     double slopes[2];          /* guide lines of these slopes on logarithmic axes, 0 for none */
+    bool fit;                  /* print each curve's fitted slope on two logarithmic axes */
     const char *prefix;        /* of ids */
     bool alone;                /* a file of its own, not a part of a page */
 };
 
 void viz_plot_curves(FILE *file, const struct viz_curves *curves);
+/* The slope of log y over log x by least squares; NaN with fewer than three usable points. */
+double viz_fitted_slope(const struct viz_series *series);
 
 struct viz_heat {
     const char *title, *row_label, *column_label, *description;

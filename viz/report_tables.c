@@ -20,14 +20,25 @@ static void open_table(FILE *file, const char *caption)
              caption, caption);
 }
 
-static void close_table(FILE *file, size_t shown, size_t all)
+/* " 17" for a run that is kept, "" for one that is not. */
+static const char *run_number(const struct page *page)
 {
-    fputs("</tbody></table></div>\n", file);
+    const char *run = page->run->info->run;
+    return run && !strncmp(run, "run ", 4) ? run + 3 : "";
+}
+
+static void put_more(const struct page *page, size_t more, const char *part)
+{
+    page_put(page->file, "<p class=\"dim\">%zu more: <code>simrun show%s %s --limit 0</code></p>\n",
+             more, run_number(page), part);
+}
+
+/* `part` is what 'simrun show' calls the table, with all its rows. */
+static void close_table(const struct page *page, size_t shown, size_t all, const char *part)
+{
+    fputs("</tbody></table></div>\n", page->file);
     if (shown < all)
-        page_put(file,
-                 "<p class=\"dim\">%zu of %zu rows. The rest is in the database: <code>simrun "
-                 "show</code>.</p>\n",
-                 shown, all);
+        put_more(page, all - shown, part);
 }
 
 /* Wrong rows first, the worst of them on top; NaN is the worst. */
@@ -147,7 +158,7 @@ void page_gradients(struct page *page)
     size_t shown = trace->gradient_count < GRADIENT_ROWS ? trace->gradient_count : GRADIENT_ROWS;
     for (size_t i = 0; i < shown; i++)
         put_gradient(file, trace, rows[i]);
-    close_table(file, shown, trace->gradient_count);
+    close_table(page, shown, trace->gradient_count, "gradients");
     free(rows);
 }
 
@@ -198,7 +209,7 @@ void page_ranks(struct page *page)
                  site, end - first, (unsigned long)info->messages_sent,
                  (unsigned long)info->bytes_sent, 100 * idle[rank]);
     }
-    close_table(file, shown, trace->ranks);
+    close_table(page, shown, trace->ranks, "ranks");
     free(idle);
 }
 
@@ -283,29 +294,37 @@ void page_matches(struct page *page)
             shown++;
         }
     }
-    close_table(file, shown, wild);
+    fputs("</tbody></table></div>\n", file);
+    if (shown < wild)
+        page_put(file,
+                 "<p class=\"dim\">%zu more: <code>simrun query 'select * from v_matches where "
+                 "wildcard'</code></p>\n",
+                 wild - shown);
 }
 
-void page_metrics(struct page *page)
+/* Only in the table what is not in a plot. */
+static bool is_single(const struct trace *trace, const struct trace_metric *metric)
+{
+    return isnan(metric->step) && !gradient_plot_draws(trace, metric);
+}
+
+static void put_metric_table(struct page *page)
 {
     const struct trace *trace = page->run->trace;
     FILE *file = page->file;
-    if (trace->metric_count == 0)
+    size_t shown = 0, all = 0;
+    for (size_t i = 0; i < trace->metric_count; i++)
+        all += is_single(trace, &trace->metrics[i]);
+    if (all == 0)
         return;
-    page_heading(page, "Metrics");
-    page_curves(page);
     open_table(file, "Metrics");
     fputs("<thead><tr><th scope=\"col\">name</th><th scope=\"col\" class=\"n\">rank</th><th "
           "scope=\"col\" class=\"n\">value"
           "</th><th scope=\"col\">unit</th></tr></thead><tbody>\n",
           file);
-    size_t shown = 0, all = 0;
-    for (size_t i = 0; i < trace->metric_count; i++) {
+    for (size_t i = 0; i < trace->metric_count && shown < METRIC_ROWS; i++) {
         const struct trace_metric *metric = &trace->metrics[i];
-        if (gradient_plot_draws(trace, metric))
-            continue;
-        all++;
-        if (shown == METRIC_ROWS)
+        if (!is_single(trace, metric))
             continue;
         shown++;
         char rank[16] = "all";
@@ -317,7 +336,16 @@ void page_metrics(struct page *page)
             trace_string(trace, metric->name), rank, metric->value,
             trace_string(trace, metric->unit));
     }
-    close_table(file, shown, all);
+    close_table(page, shown, all, "metrics");
+}
+
+void page_metrics(struct page *page)
+{
+    if (page->run->trace->metric_count == 0)
+        return;
+    page_heading(page, "Metrics");
+    page_curves(page);
+    put_metric_table(page);
 }
 
 static void put_row(FILE *file, const char *name, const char *value, bool code)
