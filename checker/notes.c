@@ -26,14 +26,21 @@ static void add_note(struct finding *finding, const struct trace_note *note, uns
         finding_node_add(finding, note->node, "culprit");
 }
 
-/* How a rank ended has no operation to name its place: the title does, up to the advice behind the
- * semicolon. */
+/* Whether no operation names the place: how a rank ended, a call by another of its threads. */
+static bool has_own_place(const struct trace *trace, const struct trace_note *note)
+{
+    if (note->site == TRACE_NO || (note->code[0] != 'X' && strcmp(note->code, "M009")))
+        return false;
+    return note->code[0] == 'X' || note->op == TRACE_NO || trace->ops[note->op].site != note->site;
+}
+
+/* Then the title does, up to the advice behind the semicolon. */
 static struct finding *begin_finding(struct findings *findings, const struct trace *trace,
                                      const struct trace_note *note)
 {
     const char *text = note->text ? note->text : note->code;
     char place[PLACE_TEXT];
-    if (note->code[0] != 'X' || note->site == TRACE_NO)
+    if (!has_own_place(trace, note))
         return findings_add(findings, note->code, "%s", text);
     return findings_add(findings, note->code, "%.*s at %s", (int)strcspn(text, ";"), text,
                         trace_site_text(trace, note->site, place, sizeof place));

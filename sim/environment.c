@@ -42,30 +42,39 @@ int PMPI_Init_thread(int *argc, char ***argv, int required, int *provided)
     return init_as(required, provided, "Init_thread");
 }
 
+/* The rank of the calling thread, whichever of its threads that is. */
+static const struct sim_rank *any_thread_rank(void)
+{
+    return sim_self ? sim_self : sim_thread_parent();
+}
+
 int PMPI_Initialized(int *flag)
 {
-    *flag = sim_self && sim_self->initialized;
+    const struct sim_rank *rank = any_thread_rank();
+    *flag = rank && rank->initialized;
     return MPI_SUCCESS;
 }
 
 int PMPI_Finalized(int *flag)
 {
-    *flag = sim_self && sim_self->finalized;
+    const struct sim_rank *rank = any_thread_rank();
+    *flag = rank && rank->finalized;
     return MPI_SUCCESS;
 }
 
 int PMPI_Query_thread(int *provided)
 {
-    struct sim_rank *rank = sim_point_caller("Query_thread");
-    if (!rank)
-        return MPI_ERR_OTHER;
+    const struct sim_rank *rank = any_thread_rank();
+    if (!rank || !rank->initialized)
+        return sim_error_raise(MPI_COMM_NULL, MPI_ERR_OTHER, "Query_thread",
+                               "called before MPI_Init");
     *provided = rank->thread_level;
     return MPI_SUCCESS;
 }
 
 int PMPI_Is_thread_main(int *flag)
 {
-    *flag = 1;
+    *flag = sim_libc_place() != SIM_LIBC_THREAD;
     return MPI_SUCCESS;
 }
 
@@ -74,6 +83,7 @@ int PMPI_Finalize(void)
     struct sim_rank *rank = sim_point_caller("Finalize");
     if (!rank)
         return MPI_ERR_OTHER;
+    sim_rank_stray_check(rank);
     if (rank->comm_self)
         sim_comm_attributes_delete(
             rank->comm_self); /* the standard's hook for code to run at Finalize */

@@ -166,6 +166,33 @@ static int raise_on(struct sim_rank *rank, struct sim_comm *comm, int error_clas
     return error_class;
 }
 
+static const char stray_remedy[] =
+    "called by a thread that is not the rank's own, while ranks are fibers; call MPI from the "
+    "rank's own thread, which is the master of its OpenMP teams, or use --os-threads";
+
+/* The thread cannot wait as a fiber can, and the rank may be anywhere: the thread goes on with the
+ * error, the rank ends the world when it is back in its own hands. */
+static void note_stray(struct sim_rank *rank, const char *function)
+{
+    int none = 0;
+    if (!atomic_compare_exchange_strong(&rank->stray.state, &none, 1))
+        return;
+    rank->stray.function = function;
+    rank->stray.site = sim_libc_call_site();
+    fprintf(stderr, "rank %d: MPI_%s: %s\n", rank->id, function, stray_remedy);
+    atomic_store(&rank->stray.state, 2);
+}
+
+void sim_rank_stray_check(struct sim_rank *rank)
+{
+    if (atomic_load(&rank->stray.state) != 2)
+        return;
+    atomic_store(&rank->stray.state, 1);
+    record_site_enter(rank->stray.site);
+    record_note("M009", "MPI_%s: %s", rank->stray.function, stray_remedy);
+    sim_rank_abort(rank, MPI_ERR_OTHER);
+}
+
 int sim_error_raise(MPI_Comm handle, int error_class, const char *function, const char *format, ...)
 {
     char sentence[400];
@@ -174,8 +201,11 @@ int sim_error_raise(MPI_Comm handle, int error_class, const char *function, cons
     vsnprintf(sentence, sizeof sentence, format, arguments);
     va_end(arguments);
     struct sim_rank *rank = sim_self;
-    if (!rank)
+    if (!rank) {
+        if (sim_thread_parent())
+            note_stray(sim_thread_parent(), function);
         return error_class;
+    }
     struct sim_comm *comm = handle == MPI_COMM_NULL ? rank->comm_world : sim_comm_get(rank, handle);
     return raise_on(rank, comm ? comm : rank->comm_world, error_class, function, sentence);
 }

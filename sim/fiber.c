@@ -293,9 +293,21 @@ static void switch_away(struct sim_rank *rank, bool ends)
     *world->errno_address = rank->saved_errno;
 }
 
+/* What the OpenMP runtime knows of this thread is of the rank's region: the rank takes it along. */
+__attribute__((noinline, cold)) static void switch_in_region(struct sim_rank *rank)
+{
+    struct sim_team_state team;
+    sim_libc_team_aside(&team);
+    switch_away(rank, false);
+    sim_libc_team_back(&team);
+}
+
 static void fiber_block(struct sim_rank *rank)
 {
-    switch_away(rank, false);
+    if (__builtin_expect(rank->libc.regions, 0))
+        switch_in_region(rank);
+    else
+        switch_away(rank, false);
 }
 
 static void fiber_wake(struct sim_rank *rank)
@@ -307,11 +319,13 @@ static void fiber_yield(struct sim_rank *rank)
 {
     sim_rank_move(rank, SIM_READY);
     enqueue(rank->world, rank);
-    switch_away(rank, false);
+    fiber_block(rank);
 }
 
 static _Noreturn void fiber_leave(struct sim_rank *rank)
 {
+    if (rank->libc.regions)
+        sim_libc_team_drop();
     switch_away(rank, true);
     abort(); /* a rank that has left is never resumed */
 }
@@ -438,6 +452,8 @@ static bool fibers_run(struct sim_world *world, struct failure *failure)
             fiber_prepare(bottom + world->stack_stride - 128 - (size_t)(i % 16) * 192);
         enqueue(world, rank);
     }
+    struct sim_team_state team; /* of the caller, who may be in a region of its own */
+    sim_libc_team_aside(&team);
     world->errno_address = &errno;
     struct sim_rank *first = next_rank(world);
     announce_switch(NULL, first, false);
@@ -445,6 +461,7 @@ static bool fibers_run(struct sim_world *world, struct failure *failure)
     sim_fiber_switch(&world->host_stack_pointer, first->stack_pointer);
     announce_arrival(NULL, NULL);
     sim_self = NULL;
+    sim_libc_team_back(&team);
     return true;
 }
 

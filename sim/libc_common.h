@@ -26,6 +26,9 @@ void *libc_next(void *_Atomic *cache, const char *name);
     static void *_Atomic real_##name;                                                              \
     __typeof__(&name) real = (__typeof__(&name))(uintptr_t)libc_next(&real_##name, #name)
 
+/* Regions of this thread are run by gcc's runtime, whose state can be put aside. */
+bool libc_team_is_gomp(void);
+
 /* The calling thread begins to work for this rank: it gets thread-locals of the rank's image. */
 void libc_thread_enter(const struct sim_libc_state *rank);
 

@@ -46,6 +46,11 @@ __attribute__((weak)) void sim_rank_thread_end(struct sim_libc_state *parent)
     (void)parent;
 }
 
+__attribute__((weak)) void sim_rank_region_end(struct sim_libc_state *state)
+{
+    (void)state;
+}
+
 __attribute__((weak)) void sim_rank_threads_changed(struct sim_libc_state *parent, int change)
 {
     (void)parent, (void)change;
@@ -90,6 +95,19 @@ void sim_libc_guard_forks(void)
 static bool in_launcher(const void *address)
 {
     return (const char *)address >= &__executable_start && (const char *)address < &_end;
+}
+
+/* Frames of the launcher have their frame pointers; how many there are between a check and the
+ * program is known to be few. */
+const void *sim_libc_call_site(void)
+{
+    void **frame = __builtin_frame_address(0);
+    for (int depth = 0; depth < 12 && frame; depth++) {
+        if (!in_launcher(frame[1]))
+            return frame[1];
+        frame = frame[0];
+    }
+    return NULL;
 }
 
 struct sim_libc_state *libc_rank(const void *caller)

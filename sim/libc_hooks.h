@@ -46,6 +46,8 @@ struct sim_libc_state {
     struct libc_random *random;   /* made at first use */
     char *token;                  /* where strtok goes on */
     struct libc_signals *signals; /* own dispositions, made at first use */
+    int regions;                  /* OpenMP regions that the rank itself is in */
+    int team_size;                /* what omp_set_num_threads said, 0: nothing */
     struct {
         char *cluster;   /* rest of a word like -abc */
         int first, last; /* the words passed over so far */
@@ -73,10 +75,19 @@ void sim_libc_guard_forks(void);
 void sim_libc_thread_carries(void);
 
 /* Where the calling thread stands: on a rank's own stack (or it is no rank's at all); there, but
- * inside an OpenMP region of the rank, where it must not be suspended; or in a thread that a rank
- * started. One read of a thread-local. */
+ * inside an OpenMP region of the rank; or in a thread that a rank started. */
 enum sim_libc_place { SIM_LIBC_RANK, SIM_LIBC_REGION, SIM_LIBC_THREAD };
 enum sim_libc_place sim_libc_place(void);
+
+/* What the OpenMP runtime keeps for the calling OS thread is put aside, and the thread is one that
+ * never had a region; and put back. For whoever carries ranks, and for ranks that wait inside a
+ * region. Dropped: the rank that was in the region never comes back. */
+struct sim_team_state {
+    char bytes[512];
+};
+void sim_libc_team_aside(struct sim_team_state *state);
+void sim_libc_team_back(const struct sim_team_state *state);
+void sim_libc_team_drop(void);
 
 /* Defined by the machine; the defaults here say that nobody is a rank. */
 
@@ -96,8 +107,12 @@ void sim_rank_yield(void);
  * a team's thread's region. */
 void sim_rank_thread_begin(struct sim_libc_state *parent);
 void sim_rank_thread_end(struct sim_libc_state *parent);
+/* The rank itself has left an outermost region. */
+void sim_rank_region_end(struct sim_libc_state *state);
 /* The rank of `parent` has one POSIX thread more (change 1, told before it begins) or less (-1). */
 void sim_rank_threads_changed(struct sim_libc_state *parent, int change);
+/* The return address in the program of the call that led to the caller's frame; NULL: not found. */
+const void *sim_libc_call_site(void);
 /* The calling thread is one of those. */
 bool sim_libc_thread_is_counted(void);
 

@@ -18,8 +18,6 @@ struct region {
     struct sim_libc_state *rank;
 };
 
-static _Thread_local int regions; /* of the rank that this thread carries */
-
 static void region_run(void *argument)
 {
     const struct region *region = argument;
@@ -29,9 +27,9 @@ static void region_run(void *argument)
         region->body(region->data);
         libc_hooks->thread_end(region->rank);
     } else {
-        regions++;
+        region->rank->regions++;
         region->body(region->data);
-        regions--;
+        region->rank->regions--;
     }
 }
 
@@ -39,13 +37,44 @@ enum sim_libc_place sim_libc_place(void)
 {
     if (clone_thread_started())
         return SIM_LIBC_THREAD;
-    return regions ? SIM_LIBC_REGION : SIM_LIBC_RANK;
+    const struct sim_libc_state *state = libc_hooks->current();
+    return state && state->regions ? SIM_LIBC_REGION : SIM_LIBC_RANK;
+}
+
+/* How many threads a rank asked for is its own affair; libgomp would ask them of the OS thread. */
+void omp_set_num_threads(int threads);
+void omp_set_num_threads(int threads)
+{
+    LIBC_REAL(omp_set_num_threads);
+    struct sim_libc_state *state = libc_rank(LIBC_CALLER);
+    if (state && !state->regions && !clone_thread_started() && libc_team_is_gomp())
+        state->team_size = threads > 0 ? threads : 1;
+    else
+        real(threads);
+}
+
+int omp_get_max_threads(void);
+int omp_get_max_threads(void)
+{
+    LIBC_REAL(omp_get_max_threads);
+    struct sim_libc_state *state = libc_rank(LIBC_CALLER);
+    bool own = state && state->team_size && !state->regions && !clone_thread_started();
+    return own ? state->team_size : real();
+}
+
+/* Told once the rank is outside of all its regions. */
+static void region_left(struct sim_libc_state *rank)
+{
+    if (rank && !rank->regions && !clone_thread_started())
+        sim_rank_region_end(rank);
 }
 
 /* Regions within regions are run by the same threads or by new ones, all of the same rank. */
 #define REGION(caller)                                                                             \
     struct region region = {body, data, libc_rank(caller)};                                        \
     region_body *run = region.rank ? region_run : body;                                            \
+    if (region.rank && !threads && !region.rank->regions && !clone_thread_started())               \
+        threads = (unsigned)region.rank->team_size;                                                \
     void *with = region.rank ? (void *)&region : data
 
 void GOMP_parallel(region_body *body, void *data, unsigned threads, unsigned flags);
@@ -54,6 +83,7 @@ void GOMP_parallel(region_body *body, void *data, unsigned threads, unsigned fla
     LIBC_REAL(GOMP_parallel);
     REGION(LIBC_CALLER);
     real(run, with, threads, flags);
+    region_left(region.rank);
 }
 
 unsigned GOMP_parallel_reductions(region_body *body, void *data, unsigned threads, unsigned flags);
@@ -61,7 +91,9 @@ unsigned GOMP_parallel_reductions(region_body *body, void *data, unsigned thread
 {
     LIBC_REAL(GOMP_parallel_reductions);
     REGION(LIBC_CALLER);
-    return real(run, with, threads, flags);
+    unsigned got = real(run, with, threads, flags);
+    region_left(region.rank);
+    return got;
 }
 
 void GOMP_parallel_sections(region_body *body, void *data, unsigned threads, unsigned count,
@@ -72,6 +104,7 @@ void GOMP_parallel_sections(region_body *body, void *data, unsigned threads, uns
     LIBC_REAL(GOMP_parallel_sections);
     REGION(LIBC_CALLER);
     real(run, with, threads, count, flags);
+    region_left(region.rank);
 }
 
 #define LOOP(name)                                                                                 \
@@ -83,6 +116,7 @@ void GOMP_parallel_sections(region_body *body, void *data, unsigned threads, uns
         LIBC_REAL(name);                                                                           \
         REGION(LIBC_CALLER);                                                                       \
         real(run, with, threads, start, end, step, chunk, flags);                                  \
+        region_left(region.rank);                                                                  \
     }
 
 LOOP(GOMP_parallel_loop_static)
@@ -100,6 +134,7 @@ LOOP(GOMP_parallel_loop_nonmonotonic_guided)
         LIBC_REAL(name);                                                                           \
         REGION(LIBC_CALLER);                                                                       \
         real(run, with, threads, start, end, step, flags);                                         \
+        region_left(region.rank);                                                                  \
     }
 
 RUNTIME_LOOP(GOMP_parallel_loop_runtime)
@@ -152,6 +187,8 @@ void __kmpc_fork_call(void *place, int32_t count, clang_body *body, ...)
     void *const *v = region.v;
     if (region.rank)
         real(place, 1, (clang_body *)clang_region_run, &region);
+    if (region.rank)
+        region_left(region.rank);
     else
         real(place, count, body, v[0], v[1], v[2], v[3], v[4], v[5], v[6], v[7], v[8], v[9], v[10],
              v[11], v[12], v[13], v[14], v[15], v[16], v[17], v[18], v[19], v[20], v[21], v[22],

@@ -18,6 +18,7 @@
 #include <mpi.h>
 #include <pthread.h>
 #include <setjmp.h>
+#include <stdatomic.h>
 
 struct sim_comm;
 struct sim_batch;
@@ -56,7 +57,12 @@ struct sim_rank {
     struct sim_keyvals keyvals;
     struct sim_attributes *type_attributes; /* of predefined datatypes; NULL: none yet */
     struct sim_error_codes error_codes;
-    int sessions;           /* open ones */
+    int sessions; /* open ones */
+    struct sim_stray {
+        atomic_int state;     /* 0: none, 1: being written, 2: to be told */
+        const char *function; /* of the call */
+        const void *site;
+    } stray; /* a call of a thread that may not, where ranks are fibers: see error.c */
     struct sim_comm *comms; /* this rank's handles */
     /* OS threads only */
     pthread_cond_t *wakeup;
@@ -129,6 +135,11 @@ struct sim_world {
 };
 
 extern _Thread_local struct sim_rank *sim_self;
+
+/* The rank that started the calling thread, which is not that rank's own; NULL: none did. */
+struct sim_rank *sim_thread_parent(void);
+/* If a thread of the calling rank called MPI where only the rank's own may: ends the world. */
+void sim_rank_stray_check(struct sim_rank *rank);
 
 /* A rank has started POSIX threads (change > 0), or some have ended. Not in the monitor. */
 void sim_threads_changed(struct sim_rank *rank, int change);

@@ -81,6 +81,7 @@ int sim_run_body(void *context, int rank)
         run->placed(run->context, rank, (uintptr_t)program_main, address);
     int code = program_main(run->argc, argv, environ);
     sim_libc_finish(&self->libc, code);
+    sim_rank_stray_check(self);
     free(argv);
     return code;
 }
@@ -102,6 +103,18 @@ int sim_libc_rank_number(void)
 {
     const struct sim_rank *rank = sim_self ? sim_self : started_by;
     return rank ? rank->id : -1;
+}
+
+struct sim_rank *sim_thread_parent(void)
+{
+    return started_by;
+}
+
+void sim_rank_region_end(struct sim_libc_state *state)
+{
+    struct sim_rank *rank =
+        (struct sim_rank *)(void *)((char *)state - offsetof(struct sim_rank, libc));
+    sim_rank_stray_check(rank);
 }
 
 void sim_rank_exit(int status, enum sim_exit how)

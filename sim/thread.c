@@ -166,6 +166,8 @@ bool sim_world_pass_on(const struct sim_world *world, int signal_number)
 __attribute__((noinline)) static void thread_main(struct sim_rank *rank)
 {
     jmp_buf unwind;
+    struct sim_team_state team; /* the rank's own regions are not within this team's */
+    sim_libc_team_aside(&team);
     rank->thread = pthread_self();
     rank->unwind = &unwind;
     sim_libc_thread_carries();
@@ -178,6 +180,7 @@ __attribute__((noinline)) static void thread_main(struct sim_rank *rank)
         sim_rank_leave(rank, SIM_DONE, code);
     }
     sim_self = NULL;
+    sim_libc_team_back(&team);
 }
 
 /* Not looked at by ThreadSanitizer: the compiler hands `world` over behind its back. */
