@@ -145,7 +145,7 @@ test-peers: all peers
 	@SIMRUN=$(BUILD)/simrun PEERS=build/peers prove -e '' tests/peers/compare.sh tests/peers/scenarios.sh
 
 catalogue: all
-	@$(BUILD)/simrun catalogue
+	@$(BUILD)/simrun catalogue --table
 
 # Every reader of files against libFuzzer, from the seeds in tests/fuzz/corpus.
 FUZZ_CC      ?= clang

@@ -330,6 +330,23 @@ static void print_command(const struct present *present, const char *label, cons
 
 enum { PLACES_SHOWN = 12 };
 
+/* What happened in this run needs no other proof. */
+static const char *confirmation_text(enum confirmation confirmation)
+{
+    switch (confirmation) {
+    case CONFIRM_REAL:
+        return "confirmed by a real run of the witness";
+    case CONFIRM_ABSTRACT:
+        return "confirmed on the trace: its witness was replayed without running the program";
+    case CONFIRM_REFUTED:
+        return "not confirmed: its witness did not reproduce it";
+    case CONFIRM_HAPPENED:
+    case CONFIRM_NONE:
+        break;
+    }
+    return NULL;
+}
+
 void present_finding(const struct present *present, const struct trace *trace,
                      const struct finding *finding)
 {
@@ -348,6 +365,7 @@ void present_finding(const struct present *present, const struct trace *trace,
         fprintf(present->out, "          and %zu more\n", finding->op_count - PLACES_SHOWN);
     print_labelled(present, "cause", finding->detail);
     print_labelled(present, "models", finding->models);
+    print_labelled(present, "shown", confirmation_text(finding->confirmation));
     print_labelled(present, "repair", finding->repair);
     print_command(present, "replay", present->replay);
     print_command(present, "draw", present->draw);

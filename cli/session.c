@@ -4,6 +4,7 @@
 #include "checker/check.h"
 #include "cli/catalogue.h"
 #include "cli/command.h"
+#include "cli/confirm.h"
 #include "cli/interrupt.h"
 #include "cli/requirement.h"
 #include "cli/results.h"
@@ -95,8 +96,10 @@ bool session_judge(const struct job *job, const struct run_options *options,
         return false;
     if (!job_run(job, &verdict->result, failure))
         return false;
-    if (verdict->result.trace)
+    if (verdict->result.trace) {
         check_trace(verdict->result.trace, &checks, &verdict->findings);
+        confirm_findings(job, &verdict->result, &verdict->findings);
+    }
     session_conclude(options, verdict);
     return true;
 }

@@ -146,7 +146,10 @@ const struct option_row report_option_rows[] = {
 const struct option_row diff_option_rows[] = {DB, END};
 const struct option_row replay_option_rows[] = {
     DB,
-    {"witness", 0, "F", "the witness of this finding instead of the run", set_finding},
+    {"witness", 0, "F",
+     "the witness of this finding (its number, or a file) instead of the run: on the trace, and by "
+     "running the program",
+     set_finding},
     {"verbose", 'v', NULL, "the witness itself, too", set_verbose},
     END};
 const struct option_row db_option_rows[] = {
