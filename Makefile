@@ -161,6 +161,8 @@ install: all
 	install -m 755 $(stub) $(where)/lib/simrun
 	ln -sf $(notdir $(stub)) $(where)/lib/simrun/libmpi_abi.so
 	install -m 644 $(wildcard scenarios/*.c) $(where)/share/simrun/scenarios
+	install -d $(where)/lib/pkgconfig
+	sed 's/@VERSION@/$(VERSION)/' cli/simrun.pc.in >$(where)/lib/pkgconfig/simrun.pc
 	install -d $(where)/share/man/man1 $(where)/share/man/man5 $(where)/share/bash-completion/completions
 	install -m 644 docs/man/simrun.1 $(where)/share/man/man1
 	install -m 644 docs/man/simrun-db.5 $(where)/share/man/man5

@@ -123,27 +123,78 @@ static void show_ranks(const struct show *show)
     left_out(show, count);
 }
 
+static void print_metric(const struct trace *trace, const struct trace_metric *metric)
+{
+    printf("%-32s %12.6g %-10s", trace_string(trace, metric->name), metric->value,
+           trace_string(trace, metric->unit));
+    if (metric->rank >= 0)
+        printf(" rank %d", metric->rank);
+    if (!isnan(metric->step))
+        printf(" step %g", metric->step);
+    putchar('\n');
+}
+
+static int compare_metrics(const void *a, const void *b)
+{
+    const struct trace_metric *p = *(const struct trace_metric *const *)a;
+    const struct trace_metric *q = *(const struct trace_metric *const *)b;
+    if (p->name != q->name)
+        return p->name < q->name ? -1 : 1;
+    if (p->rank != q->rank)
+        return p->rank < q->rank ? -1 : 1;
+    return p < q ? -1 : p > q;
+}
+
+/* One line for the points of a curve: its first and its last. */
+static void print_curve(const struct trace *trace, const struct trace_metric *const *points,
+                        size_t count)
+{
+    const struct trace_metric *first = points[0], *last = points[count - 1];
+    printf("%-22s %.3g at %.3g", trace_string(trace, first->name), first->value, first->step);
+    if (count > 1)
+        printf(" .. %.3g at %.3g, %zu points", last->value, last->step, count);
+    if (first->rank >= 0)
+        printf(", rank %d", first->rank);
+    putchar('\n');
+}
+
+/* Metrics with a step, by name and rank; returns how many lines they are. */
+static size_t show_curves(const struct show *show, const struct trace_metric **points, size_t count,
+                          size_t shown)
+{
+    if (count)
+        qsort(points, count, sizeof *points, compare_metrics);
+    for (size_t i = 0, end; i < count; i = end) {
+        for (end = i + 1; end < count && points[end]->name == points[i]->name &&
+                          points[end]->rank == points[i]->rank;
+             end++)
+            ;
+        if (within(show, shown++))
+            print_curve(trace_of(show), points + i, end - i);
+    }
+    return shown;
+}
+
 static void show_metrics(const struct show *show)
 {
     const struct trace *trace = trace_of(show);
-    size_t count = 0;
+    const struct trace_metric **points = malloc((trace->metric_count + 1) * sizeof *points);
+    size_t count = 0, point_count = 0;
     if (!trace->metric_count)
         puts("no metrics");
-    for (size_t i = 0; i < trace->metric_count; i++) {
+    for (size_t i = 0; points && i < trace->metric_count; i++) {
         const struct trace_metric *metric = &trace->metrics[i];
         if (show->options.rank >= 0 && metric->rank != show->options.rank)
             continue;
-        if (!within(show, count++))
-            continue;
-        printf("%-32s %12.6g %-10s", trace_string(trace, metric->name), metric->value,
-               trace_string(trace, metric->unit));
-        if (metric->rank >= 0)
-            printf(" rank %d", metric->rank);
-        if (!isnan(metric->step))
-            printf(" step %g", metric->step);
-        putchar('\n');
+        if (!isnan(metric->step) && !show->options.verbose)
+            points[point_count++] = metric;
+        else if (within(show, count++))
+            print_metric(trace, metric);
     }
-    left_out(show, count);
+    left_out(show, points ? show_curves(show, points, point_count, count) : count);
+    if (point_count)
+        puts("curves: simrun graph --view metrics -o metrics.svg; -v shows every point");
+    free(points);
 }
 
 static void show_run(const struct show *show)

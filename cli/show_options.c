@@ -119,7 +119,7 @@ const struct option_row show_option_rows[] = {
     {"limit", 0, "N", "rows of a table to show (default: 40, 0: all)", set_limit},
     {"rank", 0, "R", "only this rank", set_rank},
     {"json", 0, NULL, "the whole run as one JSON object", set_json},
-    {"verbose", 'v', NULL, "every gradient comparison in full", set_verbose},
+    {"verbose", 'v', NULL, "every gradient comparison, every point of a curve", set_verbose},
     END};
 const struct option_row log_option_rows[] = {
     DB, {"limit", 'n', "N", "runs to show, newest first (default: 40, 0: all)", set_limit}, END};

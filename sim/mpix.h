@@ -61,10 +61,10 @@ void SIM_Batch_end(void);
  * in which different names meet is a finding (R002). NULL takes it back. A no-op on a real MPI. */
 void SIM_Tensor_name(const char *name);
 
-/* Keeps a number the program measured on the calling rank: `simrun show metrics` lists it, the
- * report plots it over `step`. Names that share their first word share a plot, the rest tells its
- * curves: "gradient_norm M=4", "gradient_norm M=8". NaN as step: a number by itself. A no-op on a
- * real MPI. */
+/* Keeps a number the program measured on the calling rank: `simrun show metrics` lists it,
+ * `simrun graph --view metrics` and the report plot it over `step`. Names that share their first
+ * word share a plot, the rest tells its curves: "gradient_norm M=4", "gradient_norm M=8". NaN as
+ * step: a number by itself. A no-op on a real MPI. */
 void SIM_Metric(const char *name, double step, double value);
 
 #ifdef __cplusplus
