@@ -216,7 +216,7 @@ static void replicas(void)
             op.reduce_op = 3;
             op.identity = trace_identity("w", 1);
             trace_add_op(s.program.trace, &op);
-            note(&s, r, "replica/s/w", NAN, 100 + step + (step > 0 && r == 1));
+            note(&s, r, "replica/s/w", NAN, 100 + step + (step > 0 && r == 0));
         }
     tap_is_str(verdict(&s, "all"), "S003", "replicas that differ are one finding");
     const struct finding *finding = s.findings.count ? &s.findings.items[0] : NULL;
@@ -225,7 +225,7 @@ static void replicas(void)
     bool places = finding && finding->op_count == 2;
     for (size_t i = 0; places && i < finding->op_count; i++) {
         const struct trace_op *op = &s.program.trace->ops[finding->ops[i].op];
-        places = op->comm_seq == 1 && (op->rank == 1) == !strcmp(finding->ops[i].role, "culprit");
+        places = op->comm_seq == 1 && (op->rank == 0) == !strcmp(finding->ops[i].role, "culprit");
     }
     tap_ok(places, "the rank that is not with the most is to blame, by its gradient's operation");
     end(&s);
