@@ -228,12 +228,23 @@ static void say(int rank, const char *what, struct interval interval)
         printf("%s: %.4f, 95 %% within %.4f .. %.4f\n", what, interval.mean, interval.low, interval.high);
 }
 
+static void keep(int rank, const char *plot, double x, struct interval interval)
+{
+    const char *const names[] = {"mean", "low (95 %)", "high (95 %)"};
+    const double values[] = {interval.mean, interval.low, interval.high};
+    for (int i = 0; i < 3 && rank == 0; i++) {
+        char name[80];
+        snprintf(name, sizeof name, "%s %s", plot, names[i]);
+        SIM_Metric(name, x, values[i]);
+    }
+}
+
 /* ---- the experiments ---- */
 
 static int slope(int rank, int workers, enum server_read read, int full)
 {
     int seeds = full ? 12 : 7, points = full ? 6 : 3, factor = full ? 2 : 4, updates[POINTS_MAX];
-    const char *name = read == SERVER_CONSISTENT ? "squared_gradient consistent" : "squared_gradient inconsistent";
+    const char *name = read == SERVER_CONSISTENT ? "squared_gradient_over_K consistent" : "squared_gradient_over_K inconsistent";
     double slopes[SEEDS_MAX], logs[POINTS_MAX], values[POINTS_MAX], means[POINTS_MAX] = {0};
     for (int seed = 0; seed < seeds; seed++) {
         for (int i = 0; i < points; i++) {
@@ -271,8 +282,7 @@ static int workers(int rank, int most, int full)
         say(rank, text, interval);
         reference = count == 1 ? interval.mean : reference;
         right = right && fabs(interval.mean / reference - 1) <= (full ? 0.05 : 0.15);
-        if (rank == 0)
-            SIM_Metric("equal_work squared_gradient", count, interval.mean);
+        keep(rank, "squared_gradient_over_workers", count, interval);
     }
     return right;
 }
@@ -303,8 +313,7 @@ static int staleness(int rank, int workers, int full)
         first = window == 1 ? interval : first;
         if (window == factor)
             right = fabs(interval.mean / first.mean - 1) < 0.1;
-        if (rank == 0)
-            SIM_Metric("error_over_T squared_gradient", bound, interval.mean);
+        keep(rank, "squared_gradient_over_T", bound, interval);
     }
     return right && interval.low > 2 * first.high;
 }

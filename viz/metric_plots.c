@@ -60,6 +60,12 @@ static int compare_points(const void *a, const void *b)
     return p->metric < q->metric ? -1 : p->metric > q->metric;
 }
 
+/* Hashes are compared, not measured. */
+static bool is_hash(const struct trace *trace, const struct trace_metric *metric)
+{
+    return strcmp(trace_string(trace, metric->unit), "hash") == 0;
+}
+
 /* What can be drawn, sorted. */
 static struct point *points_of(const struct trace *trace, size_t *count)
 {
@@ -68,7 +74,7 @@ static struct point *points_of(const struct trace *trace, size_t *count)
     for (size_t i = 0; points && i < trace->metric_count; i++) {
         const struct trace_metric *metric = &trace->metrics[i];
         const char *text = trace_string(trace, metric->name);
-        if (!gradient_plot_draws(trace, metric))
+        if (!gradient_plot_draws(trace, metric) && !is_hash(trace, metric))
             points[(*count)++] =
                 (struct point){text, word_length(text), metric->name, metric->rank, i};
     }

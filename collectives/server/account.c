@@ -80,5 +80,7 @@ void server_note_replica(const char *server, const char *parameter, const double
         hash = (hash ^ bits) * UINT64_C(0x9e3779b97f4a7c15);
         hash ^= hash >> 29;
     }
-    note(NAN, (double)(hash >> 11), "replica/%s/%s", server, parameter);
+    char name[NAME];
+    snprintf(name, sizeof name, "replica/%s/%s", server, parameter);
+    record_metric(name, (double)(hash >> 11), "hash");
 }

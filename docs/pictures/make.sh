@@ -29,3 +29,19 @@ if [ -n "$browser" ]; then
         --window-size=1200,1900 --screenshot="$pictures/report.png" "file://$PWD/$pictures/report.html" 2>/dev/null
     rm -rf "$profile"
 fi
+# Plots of the parameter server's experiments at full size: a minute or two.
+experiment() { # picture plot axes ranks arguments...
+    name=$1 plot=$2 axes=$3 ranks=$4
+    shift 4
+    [ -n "$browser" ] || return 0
+    folder=$(mktemp -d)
+    echo "simrun --record findings --seed 1 --check=-race -n $ranks server-convergence $*; simrun graph --plot $plot --axes $axes"
+    "$simrun" --db "$folder/runs.db" --quiet --record findings --seed 1 --check=-race -n "$ranks" server-convergence "$@" &&
+        "$simrun" graph --db "$folder/runs.db" --plot "$plot" --axes "$axes" -o "$folder/plot.svg" &&
+        timeout 60 "$browser" --headless --no-sandbox --disable-gpu --hide-scrollbars --user-data-dir="$folder/profile" \
+            --force-device-scale-factor=2 --window-size=484,340 --screenshot="$PWD/$pictures/$name.png" "file://$folder/plot.svg" 2>/dev/null
+    rm -rf "$folder"
+}
+experiment server-slope squared_gradient_over_K loglog 5 slope-both full
+experiment server-workers squared_gradient_over_workers loglog 17 workers full
+experiment server-staleness squared_gradient_over_T loglog 5 staleness full
