@@ -44,6 +44,17 @@ for width in 1200 390; do
         ok $? "single: a picture of it at $width pixels, $( [ $scheme -eq 0 ] && echo dark || echo light)"
     done
 done
+# A page around it measures how wide it becomes in 390 pixels; only tables and pictures may scroll, in boxes of their own.
+for page in single session hostile; do
+    cat >"$folder/around.html" <<END
+<iframe id="page" src="$page.html" width="390" height="800"></iframe>
+<script>onload = () => document.body.append('width=' + document.getElementById('page').contentDocument.documentElement.scrollWidth + ';')</script>
+END
+    width=$(chrome --allow-file-access-from-files --dump-dom "file://$folder/around.html" | sed -n 's/.*width=\([0-9]*\);.*/\1/p')
+    [ "${width:-9999}" -le 390 ]
+    ok $? "$page: fits a phone of 390 pixels"
+    [ "${width:-9999}" -le 390 ] || echo "# it is ${width:-?} pixels wide"
+done
 ! cmp -s "$folder/shot-1200-0.png" "$folder/shot-1200-1.png"
 ok $? "single: dark is not light"
 [ -n "$SHOTS" ] && cp "$folder"/*.png "$folder"/*.html "$SHOTS"

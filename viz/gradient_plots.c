@@ -28,6 +28,7 @@ static const struct trace_metric *metric_find(const struct trace *trace, const c
 struct points {
     double x[POINTS], y[POINTS];
     size_t count;
+    bool any; /* of them is not zero */
 };
 
 static bool is_point(const struct trace *trace, const struct trace_metric *metric, const char *name)
@@ -39,10 +40,12 @@ static bool is_point(const struct trace *trace, const struct trace_metric *metri
 static void points_collect(const struct trace *trace, const char *name, struct points *points)
 {
     points->count = 0;
+    points->any = false;
     for (size_t i = 0; i < trace->metric_count && points->count < POINTS; i++) {
         if (!is_point(trace, &trace->metrics[i], name))
             continue;
         double value = trace->metrics[i].value;
+        points->any |= value != 0;
         points->x[points->count] = trace->metrics[i].step;
         points->y[points->count++] = value == 0 ? 1e-17 : value;
     }
@@ -112,7 +115,8 @@ static void steps_write(FILE *file, const struct trace *trace, const char *prefi
              chosen ? trace_string(trace, chosen->unit) : "the worst element");
     struct viz_curves curves = {.title = title,
                                 .x_label = "step h of the central difference",
-                                .y_label = "absolute error",
+                                .y_label = points.any ? "absolute error"
+                                                      : "absolute error (none: drawn at 1e-17)",
                                 .log_x = true,
                                 .log_y = true,
                                 .series = {{"error", points.x, points.y, points.count, false}},
@@ -120,9 +124,15 @@ static void steps_write(FILE *file, const struct trace *trace, const char *prefi
                                 .chosen_x = x,
                                 .chosen_y = y,
                                 .chosen = "chosen",
-                                .slopes = {2, 0},
+                                .slopes = {points.any ? 2 : 0, 0},
                                 .prefix = prefix};
     viz_plot_curves(file, &curves);
+}
+
+/* No order was fitted: the remainders are what rounding leaves. */
+static bool is_rounding(const struct trace_metric *order)
+{
+    return !order || !(order->value > 0);
 }
 
 static void taylor_write(FILE *file, const struct trace *trace, const char *prefix)
@@ -135,23 +145,24 @@ static void taylor_write(FILE *file, const struct trace *trace, const char *pref
     char names[2][80];
     for (int i = 0; i < 2; i++) {
         const char *what = i ? "second" : "first";
-        if (orders[i] && orders[i]->value > 0)
+        if (!is_rounding(orders[i]))
             snprintf(names[i], sizeof *names, "%s: falls as h^%.2f", what, orders[i]->value);
         else
             snprintf(names[i], sizeof *names, "%s: rounding only", what);
     }
-    struct viz_curves curves = {.title = "Taylor remainders along a random direction",
-                                .x_label = "step h",
-                                .y_label = "remainder of J",
-                                .log_x = true,
-                                .log_y = true,
-                                .series = {{names[0], first.x, first.y, first.count, false},
-                                           {names[1], second.x, second.y, second.count, false}},
-                                .series_count = 2,
-                                .chosen_x = NAN,
-                                .chosen_y = NAN,
-                                .slopes = {2, 3},
-                                .prefix = prefix};
+    struct viz_curves curves = {
+        .title = "Taylor remainders along a random direction",
+        .x_label = "step h",
+        .y_label = "remainder of J",
+        .log_x = true,
+        .log_y = true,
+        .series = {{names[0], first.x, first.y, first.count, false},
+                   {names[1], second.x, second.y, second.count, false}},
+        .series_count = 2,
+        .chosen_x = NAN,
+        .chosen_y = NAN,
+        .slopes = {is_rounding(orders[0]) ? 0 : 2, is_rounding(orders[1]) ? 0 : 3},
+        .prefix = prefix};
     viz_plot_curves(file, &curves);
 }
 

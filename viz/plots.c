@@ -325,8 +325,8 @@ void viz_plot_heat(FILE *file, const struct viz_heat *heat)
     svg_text(&svg, "mid soft", 4, top - 6, SVG_START, "%s", heat->row_label);
     for (size_t c = 0; c < heat->columns; c += every) {
         heat_name(name, sizeof name, heat->column_names, c);
-        svg_text(&svg, "small soft", left + size * ((double)c + 0.5), top - 6, SVG_MIDDLE, "%.6s",
-                 name);
+        svg_text(&svg, "small soft", left + size * ((double)c + 0.5), top - 6, SVG_MIDDLE, "%.6s%s",
+                 name, strlen(name) > 6 ? "\xE2\x80\xA6" : "");
     }
     for (size_t r = 0; r < heat->rows; r++) {
         heat_name(name, sizeof name, heat->row_names, r);

@@ -126,7 +126,7 @@ static const char style[] =
     ".wide{overflow:auto;border:1px solid "
     "var(--rule);border-radius:8px;background:var(--bg);margin:10px 0;padding:4px}"
     ".wide>svg{display:block}\n"
-    ".plots{display:flex;flex-wrap:wrap;gap:12px}.plots>*{max-width:100%}\n"
+    ".plots{display:flex;flex-wrap:wrap;gap:12px}.plots>*{max-width:100%}.plots svg{height:auto}\n"
     "table{border-collapse:collapse;width:100%;font-size:14px}th,td{text-align:left;padding:5px "
     "10px 5px 6px;"
     "border-bottom:1px solid "
@@ -141,8 +141,9 @@ static const char style[] =
     "40px}dl{grid-template-columns:1fr}dt{margin-top:.4em}"
     "h1{font-size:1.3rem}.tiles{grid-template-columns:repeat(2,1fr)}}\n"
     "@media "
-    "print{body{max-width:none;padding:0;font-size:11px}details{break-inside:avoid;border-color:#"
-    "999}"
+    "print{body{max-width:none;padding:0;font-size:11px}details{border-color:#"
+    "999}details::details-content{content-visibility:visible;block-size:auto}svg,tr,.tiles"
+    "{break-inside:avoid}code,pre{font-size:10px}table{font-size:10px}.plots svg{max-width:48%}"
     ".wide{overflow:visible;border:0}.wide>svg{max-width:100%;height:auto}h2,h3{break-after:avoid}"
     "a{color:inherit;text-decoration:none}.skip{display:none}}\n";
 

@@ -8,7 +8,7 @@
 #include <stdarg.h>
 
 static const char light[] =
-    "--paper:#fff;--lane:#f7f7f7;--edge:#d9d9d9;--ink:#1a1a1a;--soft:#555;--faint:#767676;--line:#"
+    "--paper:#fff;--lane:#f7f7f7;--edge:#d9d9d9;--ink:#1a1a1a;--soft:#555;--faint:#6b6b6b;--line:#"
     "444;"
     "--blue:#0072b2;--blue-fill:#cfe8f6;--amber:#8a5a00;--amber-fill:#ffe8bf;--plum:#a0507d;--plum-"
     "fill:#f3dcea;"
