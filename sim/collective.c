@@ -57,6 +57,7 @@ static struct sim_collective *collective_new(struct sim_context *context, uint32
             malloc((size_t)context->size * sizeof(struct sim_collective_call *));
         assert(collective && calls && "out of memory for a collective");
         collective->calls = calls;
+        collective->values = NULL;
     }
     struct sim_collective_call **calls = collective->calls;
     memset(calls, 0, (size_t)context->size * sizeof(struct sim_collective_call *));
@@ -66,6 +67,7 @@ static struct sim_collective *collective_new(struct sim_context *context, uint32
     collective->number = number;
     collective->size = context->size;
     collective->arrived = collective->completed = collective->next_prefix = 0;
+    collective->shortly = 0;
     collective->error = MPI_SUCCESS;
     collective->running = NULL;
     collective->first_op = NULL;
@@ -74,8 +76,7 @@ static struct sim_collective *collective_new(struct sim_context *context, uint32
     return collective;
 }
 
-/* The n-th collective of this context, made by whoever comes first. */
-static struct sim_collective *collective_find(struct sim_context *context, uint32_t number)
+struct sim_collective *sim_collective_find(struct sim_context *context, uint32_t number)
 {
     struct sim_collective **link = &context->first_collective;
     while (*link && (*link)->number != number)
@@ -118,7 +119,7 @@ void sim_collective_forget(struct sim_collective *collective)
     collective->running = NULL;
 }
 
-static void collective_retire(struct sim_collective *collective)
+void sim_collective_retire(struct sim_collective *collective)
 {
     struct sim_context *context = collective->context;
     struct sim_collective **link = &context->first_collective;
@@ -141,6 +142,8 @@ static void call_complete(struct sim_collective_call *call)
         sim_causes_join(&call->request->causes, &call->causes);
         call->request->error = call->error;
         sim_request_complete(call->request);
+    } else if (call->brief) {
+        sim_collective_release_brief(call);
     } else if (call->waiter) {
         sim_rank_wake(call->waiter);
     }
@@ -342,13 +345,15 @@ static void arrive(struct sim_collective_call *call)
 {
     struct sim_comm *comm = call->comm;
     struct sim_context *context = comm->context;
-    struct sim_collective *collective = collective_find(context, comm->collectives++);
+    struct sim_collective *collective = sim_collective_find(context, comm->collectives++);
     context->world->changes++;
     int rank = comm->rank;
     if (context->world->exploring &&
         (call->kind->synchronisation != SIM_FROM_ROOT || rank == call->root))
         sim_causes_join(&collective->causes, &comm->owner->causes);
     call->causes = comm->owner->causes;
+    if (collective->shortly)
+        sim_collective_unfold(collective);
     if (!collective->arrived++) {
         collective->kind = call->kind;
         collective->first = rank;
@@ -377,15 +382,17 @@ static void arrive(struct sim_collective_call *call)
         arrived_to_root(collective, rank, call->root);
     }
     if (collective->completed == collective->size)
-        collective_retire(collective);
+        sim_collective_retire(collective);
 }
 
-static int raise_call(const struct sim_collective_call *call, const char *complaint)
+int sim_collective_raise(struct sim_comm *comm, const struct sim_collective_kind *kind, int error)
 {
-    call->comm->owner->mismatch = true;
-    int error = sim_error_raise(sim_comm_handle(call->comm), call->error, call->kind->name, "%s",
-                                complaint);
-    call->comm->owner->mismatch = false;
+    struct sim_rank *rank = comm->owner;
+    rank->mismatch = true;
+    error = sim_error_raise(sim_comm_handle(comm), error, kind->name, "%s",
+                            rank->complaint[0] ? rank->complaint
+                                               : "the members do not agree on the amount of data");
+    rank->mismatch = false;
     return error;
 }
 
@@ -397,6 +404,7 @@ int sim_collective_run(struct sim_collective_call *call)
     call->waiter = NULL;
     call->request = NULL;
     call->error = MPI_SUCCESS;
+    call->brief = NULL;
     sim_world_enter(world);
     rank->complaint[0] = '\0';
     arrive(call);
@@ -407,10 +415,7 @@ int sim_collective_run(struct sim_collective_call *call)
     if (world->exploring)
         sim_causes_join(&rank->causes, &call->causes);
     sim_world_leave(world);
-    if (!call->error)
-        return MPI_SUCCESS;
-    return raise_call(call, rank->complaint[0] ? rank->complaint
-                                               : "the members do not agree on the amount of data");
+    return call->error ? sim_collective_raise(call->comm, call->kind, call->error) : MPI_SUCCESS;
 }
 
 static void start_again(struct sim_request *request)
@@ -418,7 +423,7 @@ static void start_again(struct sim_request *request)
     request->call->done = request->call->stashed = false;
     request->call->error = MPI_SUCCESS;
     request->call->request = request;
-    request->call->waiter = NULL;
+    request->call->waiter = request->call->brief = NULL;
     arrive(request->call);
 }
 

@@ -76,6 +76,7 @@ struct sim_collective_call {
     int error;
     bool done, stashed;
     struct sim_rank *waiter;     /* blocked in the blocking form */
+    struct sim_rank *brief;      /* blocked in the short way: see collective_short.c */
     struct sim_request *request; /* the nonblocking form's request */
     void *result;                /* what a constructor hands to this member */
     const void *argument;        /* what a constructor needs from it */
@@ -95,6 +96,10 @@ struct sim_collective {
     int next_prefix;
     struct sim_causes causes; /* exploration: what led to the arrivals that matter */
     int error;
+    int shortly;                           /* members that came the short way */
+    const struct sim_datatype *short_type; /* what they brought; NULL: nothing */
+    size_t short_count;
+    uint64_t *values;    /* of each, kept for the next time; NULL: none yet */
     char complaint[160]; /* why error is set */
     void *running;       /* PREFIX: the running result */
     size_t running_bytes;
@@ -112,6 +117,21 @@ int sim_collective_start(const struct sim_collective_call *call, MPI_Request *ha
 int sim_collective_init(const struct sim_collective_call *call, MPI_Request *handle);
 /* Frees the call of a request. */
 void sim_collective_call_delete(struct sim_request *request);
+/* The n-th collective of this context, made by whoever comes first. */
+struct sim_collective *sim_collective_find(struct sim_context *context, uint32_t number);
+/* Everybody has gone on. */
+void sim_collective_retire(struct sim_collective *collective);
+/* Raises what went wrong for the caller, who has seen it in its call; the error class to hand back.
+ */
+int sim_collective_raise(struct sim_comm *comm, const struct sim_collective_kind *kind, int error);
+/* Makes ordinary calls of the members that came the short way. */
+void sim_collective_unfold(struct sim_collective *collective);
+/* Lets one of them go on. */
+void sim_collective_release_brief(struct sim_collective_call *call);
+/* The blocking forms whatever their arguments are. */
+int sim_barrier_long(MPI_Comm handle);
+int sim_allreduce_long(const void *send, void *receive, int count, MPI_Datatype type, MPI_Op op,
+                       MPI_Comm handle);
 /* Gives back what a collective holds of its members' types, ops and data. */
 void sim_collective_forget(struct sim_collective *collective);
 

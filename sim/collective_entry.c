@@ -317,7 +317,7 @@ static int fill_reduce_scatter(struct sim_collective_call *call, const void *sen
     const void *sendbuf, void *recvbuf, const count_t recvcounts[], MPI_Datatype type, MPI_Op op,  \
         MPI_Comm comm
 
-FORMS(Barrier, Ibarrier, P_BARRIER, fill_barrier(&call, comm))
+FORMS_AS(sim_barrier_long, Barrier, Ibarrier, P_BARRIER, fill_barrier(&call, comm))
 WIDE_FORMS(Bcast, Ibcast, P_BCAST, fill_bcast(&call, buffer, count, type, root, comm))
 WIDE_FORMS(Gather, Igather, P_GATHER,
            fill_gather(&call, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root,
@@ -346,8 +346,8 @@ WIDE_FORMS(Alltoallw, Ialltoallw, P_ALLTOALLW,
                           COUNTS(recvcounts), COUNTS(rdispls), recvtypes, comm))
 WIDE_FORMS(Reduce, Ireduce, P_REDUCE,
            fill_reduce(&call, sendbuf, recvbuf, count, type, op, root, comm))
-WIDE_FORMS(Allreduce, Iallreduce, P_ALLREDUCE,
-           fill_allreduce(&call, sendbuf, recvbuf, count, type, op, comm))
+WIDE_FORMS_AS(sim_allreduce_long, Allreduce, Iallreduce, P_ALLREDUCE,
+              fill_allreduce(&call, sendbuf, recvbuf, count, type, op, comm))
 WIDE_FORMS(Scan, Iscan, P_ALLREDUCE, fill_scan(&call, sendbuf, recvbuf, count, type, op, comm))
 WIDE_FORMS(Exscan, Iexscan, P_ALLREDUCE,
            fill_exscan(&call, sendbuf, recvbuf, count, type, op, comm))

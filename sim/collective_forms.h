@@ -46,8 +46,13 @@ int sim_call_types(struct sim_collective_call *call, struct sim_side *side,
     _Generic((array), const int *: (struct sim_counts){(const int *)(const void *)(array), NULL}, \
                                default: (struct sim_counts){NULL, (const MPI_Count *)(const void *)(array)})
 
-#define FORMS(name, iname, PARAMETERS, CALL)                                                       \
-    int PMPI_##name(PARAMETERS(int, int))                                                          \
+#define FORMS(name, iname, PARAMETERS, CALL) FORMS_AS(PMPI_##name, name, iname, PARAMETERS, CALL)
+#define WIDE_FORMS(name, iname, PARAMETERS, CALL)                                                  \
+    WIDE_FORMS_AS(PMPI_##name, name, iname, PARAMETERS, CALL)
+
+/* The same with another function for the blocking form. */
+#define FORMS_AS(blocking, name, iname, PARAMETERS, CALL)                                          \
+    int blocking(PARAMETERS(int, int))                                                             \
     {                                                                                              \
         struct sim_collective_call call;                                                           \
         int error = CALL;                                                                          \
@@ -67,8 +72,8 @@ int sim_call_types(struct sim_collective_call *call, struct sim_side *side,
         return error ? error : sim_collective_init(&call, request);                                \
     }
 
-#define WIDE_FORMS(name, iname, PARAMETERS, CALL)                                                  \
-    FORMS(name, iname, PARAMETERS, CALL)                                                           \
+#define WIDE_FORMS_AS(blocking, name, iname, PARAMETERS, CALL)                                     \
+    FORMS_AS(blocking, name, iname, PARAMETERS, CALL)                                              \
     int PMPI_##name##_c(PARAMETERS(MPI_Count, MPI_Aint))                                           \
     {                                                                                              \
         struct sim_collective_call call;                                                           \

@@ -125,12 +125,14 @@ static void context_release(struct sim_context *context)
     for (struct sim_collective *at = context->spare_collective, *next; at; at = next) {
         next = at->next;
         free(at->calls);
+        free(at->values);
         free(at);
     }
     for (struct sim_collective *at = context->first_collective, *next; at; at = next) {
         next = at->next;
         sim_collective_forget(at);
         free(at->calls);
+        free(at->values);
         free(at);
     }
     sim_topology_release(context->topology);

@@ -24,22 +24,29 @@ struct sim_comm;
 struct sim_batch;
 struct sim_look;
 
+/* Whether a collective has let a member go on that waits in its short way. */
+enum sim_release { SIM_WAITS, SIM_RELEASED, SIM_RELEASED_WITH_ERROR };
+
 enum sim_rank_state { SIM_READY, SIM_RUNNING, SIM_BLOCKED, SIM_DONE, SIM_CRASHED };
 
 struct sim_rank {
-    struct sim_world *world;
+    /* What switching and the short way of a collective touch is one line of the cache. */
+    _Alignas(64) struct sim_world *world;
     int id;
     enum sim_rank_state state;
     struct sim_rank *next_ready;
     void *stack_pointer; /* of a suspended fiber */
-    const void *code;    /* somewhere in the program's image, to fetch it ahead */
+    struct sim_comm *comm_world;
     int saved_errno;
     bool initialized, finalized, in_call;
+    enum sim_release released : 8; /* see collective_short.c */
+    uint64_t value;                /* the same: what this rank gets from it */
+    void *slots[MPIX_SLOTS];       /* the recorder's is the last word of the line */
+    const void *code;              /* somewhere in the program's image */
     int thread_level;
     int exit_code;
     bool aborted;
-    struct sim_comm *comm_world, *comm_self;
-    void *slots[MPIX_SLOTS];
+    struct sim_comm *comm_self;
     /* Polling without effect: see world.c. */
     uint64_t idle_since, idle_polls;
     bool reads_clock;
@@ -167,13 +174,25 @@ static inline void sim_rank_move(struct sim_rank *rank, enum sim_rank_state to)
     rank->state = to;
 }
 
+/* Puts a fiber at the end of the ready queue. */
+static inline void sim_fiber_enqueue(struct sim_world *world, struct sim_rank *rank)
+{
+    rank->next_ready = NULL;
+    *world->ready_tail = rank;
+    world->ready_tail = &rank->next_ready;
+}
+void sim_fiber_block(struct sim_rank *rank);
+
 /* Blocks the calling rank, in the monitor, until sim_rank_wake. Does not return once the world is
  * over. An OS-thread rank is SIM_BLOCKED when all its threads are. */
 static inline void sim_rank_block(struct sim_rank *rank)
 {
-    if (!rank->world->threaded)
-        sim_rank_move(rank, SIM_BLOCKED);
-    rank->world->executor->block(rank);
+    if (rank->world->threaded) {
+        rank->world->executor->block(rank);
+        return;
+    }
+    sim_rank_move(rank, SIM_BLOCKED);
+    sim_fiber_block(rank);
 }
 
 /* Somebody of this rank waits to be woken. */
@@ -185,7 +204,10 @@ static inline bool sim_rank_waits(const struct sim_rank *rank)
 static inline void sim_rank_wake(struct sim_rank *rank)
 {
     sim_rank_move(rank, SIM_READY);
-    rank->world->executor->wake(rank);
+    if (rank->world->threaded)
+        rank->world->executor->wake(rank);
+    else
+        sim_fiber_enqueue(rank->world, rank);
 }
 
 static inline void sim_world_changed(struct sim_world *world)

@@ -40,9 +40,11 @@ static uint64_t monotonic_ns(void)
 
 static bool make_ranks(struct sim_world *world)
 {
-    world->ranks = calloc((size_t)world->size, sizeof *world->ranks);
+    size_t bytes = (size_t)world->size * sizeof *world->ranks;
+    world->ranks = aligned_alloc(_Alignof(struct sim_rank), bytes);
     if (!world->ranks)
         return false;
+    memset(world->ranks, 0, bytes);
     for (int i = 0; i < world->size; i++) {
         struct sim_rank *rank = &world->ranks[i];
         rank->world = world;

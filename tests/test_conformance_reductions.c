@@ -334,9 +334,80 @@ static void local_reductions_need_nobody(int rank, int size)
     expect(op == MPI_OP_NULL, "the freed op is null");
 }
 
+/* The machine has a way of its own for small values; members that come by another meet those. */
+static void small_values_meet_whatever_the_form(int rank, int size)
+{
+    MPI_Comm others;
+    MPI_Comm_split(MPI_COMM_WORLD, 0, size - rank, &others);
+    for (int round = 0; round < 8; round++) {
+        MPI_Comm comm = round % 2 ? others : MPI_COMM_WORLD;
+        int in[2] = {rank + round, 7 * rank}, out[2] = {-1, -1}, sum = size * (size - 1) / 2;
+        MPI_Request request;
+        switch ((rank + round) % 5) {
+        case 0:
+            expect_ok(MPI_Allreduce_c(in, out, 2, MPI_INT, MPI_SUM, comm));
+            break;
+        case 1:
+            memcpy(out, in, sizeof out);
+            expect_ok(MPI_Allreduce(MPI_IN_PLACE, out, 2, MPI_INT, MPI_SUM, comm));
+            break;
+        case 2:
+            expect_ok(
+                MPI_Allreduce_init(in, out, 2, MPI_INT, MPI_SUM, comm, MPI_INFO_NULL, &request));
+            expect_ok(MPI_Start(&request));
+            expect_ok(MPI_Wait(&request, MPI_STATUS_IGNORE));
+            expect_ok(MPI_Request_free(&request));
+            break;
+        default:
+            expect_ok(MPI_Allreduce(in, out, 2, MPI_INT, MPI_SUM, comm));
+        }
+        expect(out[0] == sum + size * round && out[1] == 7 * sum, "round %d: %d and %d", round,
+               out[0], out[1]);
+        if ((rank + round) % 3) {
+            expect_ok(MPI_Barrier(comm));
+        } else {
+            expect_ok(MPI_Ibarrier(comm, &request));
+            expect_ok(MPI_Wait(&request, MPI_STATUS_IGNORE));
+        }
+        signed char small = (signed char)(rank == round), most = 0;
+        expect_ok(MPI_Allreduce(&small, &most, 1, MPI_SIGNED_CHAR, MPI_MAX, comm));
+        expect(most == (round < size), "the largest is %d", most);
+    }
+    MPI_Comm_free(&others);
+}
+
+static int class_of(int error)
+{
+    int class = -1;
+    MPI_Error_class(error, &class);
+    return class;
+}
+
+/* One member does something else than the others, which all learn of it. */
+static void small_values_that_do_not_agree_are_refused(int rank, int size)
+{
+    expect_ok(MPI_Barrier(MPI_COMM_WORLD));
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    for (int odd = 0; size > 1 && odd < size && odd < 4; odd++) {
+        double in[3] = {1, 2, 3}, out[3] = {0};
+        int error = rank == odd ? MPI_Allreduce(in, out, 3, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD)
+                                : MPI_Barrier(MPI_COMM_WORLD);
+        expect(class_of(error) == MPI_ERR_OTHER, "a barrier and a sum: %d", class_of(error));
+        error =
+            MPI_Allreduce(in, out, 1, MPI_DOUBLE, rank == odd ? MPI_MAX : MPI_SUM, MPI_COMM_WORLD);
+        expect(class_of(error) == MPI_ERR_OP, "a maximum and a sum: %d", class_of(error));
+        error = MPI_Allreduce(in, out, 1, rank == odd ? MPI_FLOAT : MPI_DOUBLE, MPI_SUM,
+                              MPI_COMM_WORLD);
+        expect(class_of(error) == MPI_ERR_TRUNCATE, "four bytes and eight: %d", class_of(error));
+        error = MPI_Allreduce(in, out, rank == odd ? 2 : 1, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
+        expect(class_of(error) == MPI_ERR_TRUNCATE, "one value and two: %d", class_of(error));
+    }
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
+}
+
 int main(void)
 {
-    tap_plan(11);
+    tap_plan(13);
     world_test("Reduce combines in rank order at every root", reduce_combines_in_rank_order,
                WORLD_ANY);
     world_test("Allreduce gives everybody the same", allreduce_gives_all_the_same, WORLD_ANY);
@@ -351,6 +422,10 @@ int main(void)
     associations_differ_as_asked();
     world_test("wrong reductions have their error classes and do no harm",
                wrong_reductions_are_refused, WORLD_ANY);
+    world_test("small values meet whatever form each member uses",
+               small_values_meet_whatever_the_form, WORLD_ANY);
+    world_test("small values that do not agree are refused by every member",
+               small_values_that_do_not_agree_are_refused, WORLD_ANY);
     world_test("local reductions need nobody else", local_reductions_need_nobody, WORLD_ANY);
     return tap_done();
 }
