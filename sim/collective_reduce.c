@@ -3,7 +3,9 @@
  * (options.reduce_order), to show how far a result depends on it.
  *
  * The inputs are folded chunk by chunk, so that the accumulator stays in the first-level cache;
- * large reductions are shared among an OpenMP team. An output may be its member's own input (in
+ * large reductions are shared among an OpenMP team while that is quicker: on a machine busy with
+ * other things a team waits for whichever of its threads does not run. Who folds a chunk changes no
+ * bit of it. An output may be its member's own input (in
  * place): a chunk of all inputs is read before any output is written. */
 #include "sim/collective_data.h"
 
@@ -11,14 +13,20 @@
 #include <omp.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
-enum { CHUNK = 8 * 1024, TEAM_FROM = 2 << 20 /* bytes of all inputs together */ };
+enum {
+    CHUNK = 8 * 1024,
+    TEAM_FROM = 2 << 20, /* bytes of all inputs and outputs together */
+    LOOK_AGAIN = 64      /* large reductions until the slower way is tried once more */
+};
 
 struct fold {
     const struct sim_op *op;
     const struct sim_datatype *type;
     const char **inputs; /* n addresses, each at the same element */
     int n;
+    struct sim_world *world;
     enum sim_reduce_order order;
     uint64_t seed;
 };
@@ -87,28 +95,35 @@ static void fold_range(const struct fold *fold, size_t offset, size_t count, cha
         sim_op_apply_right(fold->op, result, fold->inputs[i] + offset, count, fold->type);
 }
 
-/* Folds `count` elements and copies the result to every output. */
-static void fold_all(struct fold *fold, size_t count, char *const *outputs, int output_count)
+/* Whether a large reduction is for the team: each way is tried twice, since a team's first time is
+ * spent on starting it, then the quicker one is taken. */
+static bool team_is_quicker(struct sim_fold_pace *pace)
 {
-    permute(fold);
-    size_t size = fold->type->size;
-    bool plain = fold->type->contiguous && fold->op->predefined;
-    if (!plain) {
-        char *result = need(raw_bytes(fold->type, count));
-        fold_range(fold, 0, count, result - fold->type->true_lb);
-        for (int i = 0; i < output_count; i++)
-            sim_datatype_transfer(result - fold->type->true_lb, fold->type, count, outputs[i],
-                                  fold->type, count);
-        free(result);
-        return;
-    }
-    if (!size)
-        return;
-    size_t step = CHUNK / size ? CHUNK / size : 1;
+    uint32_t turn = pace->turns++;
+    if (turn < 4)
+        return turn % 2 == 0;
+    bool team = pace->team < pace->alone;
+    return turn % LOOK_AGAIN ? team : !team;
+}
+
+static double seconds(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+/* Folds elements of a predefined op and copies the result to every output. */
+static void fold_chunks(const struct fold *fold, size_t count, char *const *outputs,
+                        int output_count)
+{
+    size_t size = fold->type->size, step = CHUNK / size ? CHUNK / size : 1;
     long chunks = (long)((count + step - 1) / step);
     size_t total = count * size * (size_t)(fold->n + output_count);
-#pragma omp parallel for schedule(static) if (total >= TEAM_FROM && chunks > 1 &&                  \
-                                              !omp_in_parallel())
+    bool large = total >= TEAM_FROM && chunks > 1 && !omp_in_parallel();
+    bool team = large && team_is_quicker(&fold->world->fold_pace);
+    double start = large ? seconds() : 0;
+#pragma omp parallel for schedule(dynamic) if (team)
     for (long chunk = 0; chunk < chunks; chunk++) {
         _Alignas(64) char accumulator[CHUNK];
         size_t from = (size_t)chunk * step;
@@ -117,6 +132,29 @@ static void fold_all(struct fold *fold, size_t count, char *const *outputs, int 
         for (int i = 0; i < output_count; i++)
             memcpy(outputs[i] + from * size, accumulator, here * size);
     }
+    if (!large)
+        return;
+    double took = (seconds() - start) / (double)total;
+    double *known = team ? &fold->world->fold_pace.team : &fold->world->fold_pace.alone;
+    bool better = *known <= 0 || took < *known; /* a delay may have been somebody else's */
+    *known = better ? took : 0.75 * *known + 0.25 * took;
+}
+
+/* Folds `count` elements and copies the result to every output. */
+static void fold_all(struct fold *fold, size_t count, char *const *outputs, int output_count)
+{
+    permute(fold);
+    if (fold->type->contiguous && fold->op->predefined) {
+        if (fold->type->size)
+            fold_chunks(fold, count, outputs, output_count);
+        return;
+    }
+    char *result = need(raw_bytes(fold->type, count));
+    fold_range(fold, 0, count, result - fold->type->true_lb);
+    for (int i = 0; i < output_count; i++)
+        sim_datatype_transfer(result - fold->type->true_lb, fold->type, count, outputs[i],
+                              fold->type, count);
+    free(result);
 }
 
 static struct fold fold_of(struct sim_collective *collective,
@@ -127,6 +165,7 @@ static struct fold fold_of(struct sim_collective *collective,
                         .type = like->send.type,
                         .inputs = need((size_t)collective->size * sizeof(char *)),
                         .n = collective->size,
+                        .world = collective->context->world,
                         .order = options->reduce_order,
                         .seed = options->seed + collective->number};
     for (int r = 0; r < collective->size; r++)

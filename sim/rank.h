@@ -102,6 +102,12 @@ extern const struct sim_executor sim_fibers, sim_threads;
 /* Free lists of small blocks: messages and requests. */
 enum { SIM_POOL_CLASSES = 6 };
 
+/* How long large reductions took lately, in seconds a byte. */
+struct sim_fold_pace {
+    double team, alone; /* 0: never tried */
+    uint32_t turns;
+};
+
 struct sim_world {
     struct sim_world_options options;
     const struct sim_executor *executor;
@@ -119,6 +125,7 @@ struct sim_world {
     uint64_t saturated_at;
     uint64_t stopped_ns;
     struct sim_chooser chooser;
+    struct sim_fold_pace fold_pace;
     struct sim_context *contexts; /* all communicators' shared parts, newest first */
     uint32_t context_ids;
     bool exploring; /* delays wildcards and logs what an explorer needs: causes.h */
