@@ -41,12 +41,12 @@ enum sim_exit {
 struct sim_libc_state {
     struct sim_program *program;
     int image;
+    int regions;   /* OpenMP regions that the rank itself is in; looked at in each switch */
     bool finished; /* destructors have run */
     struct libc_handler *handlers, *quick_handlers;
     struct libc_random *random;   /* made at first use */
     char *token;                  /* where strtok goes on */
     struct libc_signals *signals; /* own dispositions, made at first use */
-    int regions;                  /* OpenMP regions that the rank itself is in */
     int team_size;                /* what omp_set_num_threads said, 0: nothing */
     struct {
         char *cluster;   /* rest of a word like -abc */

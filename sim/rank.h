@@ -42,7 +42,8 @@ struct sim_rank {
     enum sim_release released : 8; /* see collective_short.c */
     uint64_t value;                /* the same: what this rank gets from it */
     void *slots[MPIX_SLOTS];       /* the recorder's is the last word of the line */
-    const void *code;              /* somewhere in the program's image */
+    struct sim_libc_state libc;
+    const void *code; /* somewhere in the program's image */
     int thread_level;
     int exit_code;
     bool aborted;
@@ -56,7 +57,6 @@ struct sim_rank {
     struct sim_bsend *bsend;           /* attached buffer, NULL */
     uint64_t live_objects[8]; /* groups, datatypes, ops, ... the program created and has not freed;
                                  see environment.c */
-    struct sim_libc_state libc;
     int error_depth;
     char complaint[160]; /* why the collective this rank is in has failed */
     bool mismatch; /* the error being raised is a collective mismatch, which the trace shows by
