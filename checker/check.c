@@ -35,6 +35,8 @@ static const struct check_property properties[] = {
     {"updates", check_updates, "S002",
      "parameter servers that lose an update: sent is applied plus in flight"},
     {"replicas", check_replicas, "S003", "replicas of parameters that differ after a step"},
+    {"remote", check_remote, "A001 A002 A003 A004 A005 A006 A007 A009 A010 A011 A012 A013",
+     "the protocol of remote calls and distributed autograd"},
     {"models", check_models, "D002 D003 D004",
      "the same order under other progress models and synchronising collectives"},
 };

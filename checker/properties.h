@@ -20,6 +20,7 @@ void check_race(const struct check_context *context, struct findings *findings);
 void check_staleness(const struct check_context *context, struct findings *findings);
 void check_updates(const struct check_context *context, struct findings *findings);
 void check_replicas(const struct check_context *context, struct findings *findings);
+void check_remote(const struct check_context *context, struct findings *findings);
 void check_buffers(const struct check_context *context, struct findings *findings);
 
 #endif
