@@ -95,6 +95,9 @@ struct rpc_future *rpc_sync(int to, const char *name, size_t count,
 void call_results_take(struct rpc_worker *worker, struct rpc_future *future, struct wire *body)
 {
     struct rpc_context *context = context_find(worker, future->context);
+    char id[32];
+    if (future->context && !context)
+        rpc_event(worker, "refuse c=%s", id_text(future->context, id));
     struct diff_tensor **tensors =
         tensors_get(worker, context, future->peer, body, &future->result_count);
     future->results = rpc_take(future->result_count * sizeof *tensors);
@@ -238,6 +241,7 @@ void call_handle(struct rpc_worker *worker, struct rpc_packet *packet)
     else
         error[0] = 0;
     if (error[0]) {
+        rpc_event(worker, "refuse c=%s", id_text(packet->context, id));
         if (call.keep)
             reference_keep_error(worker, call.keep, error);
         call_answer_error(&call, error);

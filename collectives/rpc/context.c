@@ -378,15 +378,42 @@ void rollback_handle(struct rpc_worker *worker, struct rpc_packet *packet)
         answer_ok(worker, packet->source, RPC_ROLLBACK_ANSWER, packet->request, packet->context);
 }
 
+/* ---- deaths ---- */
+
+/* Who heard of the context from the one that died is known to nobody else now: it tells the
+ * originator, who will release it, or has. */
+static void join_send(struct rpc_worker *worker, const struct rpc_context *context)
+{
+    packet_begin(worker);
+    packet_send(worker, id_worker(context->id), RPC_JOIN, 0, context->id);
+}
+
+void join_handle(struct rpc_worker *worker, struct rpc_packet *packet)
+{
+    struct rpc_context *context = context_find(worker, packet->context);
+    if (context) {
+        context->known[packet->source] = true;
+        return;
+    }
+    struct rpc_future *future = future_new(worker, packet->source, RPC_RELEASE, packet->context);
+    wire_put(packet_begin(worker), 0);
+    wire_put(&future->again, 0);
+    packet_send(worker, packet->source, RPC_RELEASE, future->request, packet->context);
+}
+
 /* A context whose originator is gone will never be released by anybody. */
 void contexts_peer_died(struct rpc_worker *worker, int peer)
 {
     for (struct rpc_context *context = worker->contexts, *next; context; context = next) {
         next = context->next;
+        int originator = id_worker(context->id);
         if (context->task)
             task_peer_died(worker, context->task, peer);
-        if (id_worker(context->id) != peer)
+        if (originator != peer) {
+            if (originator != worker->me && context->known[peer] && !worker->peers[originator].dead)
+                join_send(worker, context);
             continue;
+        }
         id_set_add(&worker->tombstones, context->id);
         context_forget(worker, context);
         next = worker->contexts; /* answers may have changed the list */

@@ -16,8 +16,11 @@ static void gradient_answered(struct rpc_future *future, struct wire *body, void
 {
     struct rpc_task *task = context;
     struct rpc_worker *worker = future->worker;
+    char id[32], pass[32];
     (void)body;
     task->open--;
+    rpc_event(worker, "answered c=%s p=%s", id_text(task->context->id, id),
+              id_text(task->pass, pass));
     task->holders++;
     if (future->failed)
         task_fail(worker, task, future->error);
@@ -56,12 +59,8 @@ void gradient_send(struct rpc_worker *worker, struct rpc_task *task, struct rpc_
     wire_put(wire, (uint64_t)task->context->mode);
     id_set_put(&task->needed, wire);
     wire_put(wire, recv->count);
-    for (size_t i = 0; i < recv->count; i++) {
-        struct diff_tensor *gradient = gradients[i];
-        if (worker->mutant == RPC_MUTANT_GRADIENT_SIGN)
-            gradient = diff_neg(gradient);
-        wire_put_tensor(wire, gradient);
-    }
+    for (size_t i = 0; i < recv->count; i++)
+        wire_put_tensor(wire, gradients[i]);
     packet_send(worker, recv->from, RPC_GRADIENT, future->request, context);
 }
 
@@ -284,9 +283,10 @@ static bool wait_for_task(struct rpc_worker *worker, struct rpc_task *task)
                 task_fail(worker, task, "no gradient came for a send that was counted");
         }
     }
+    bool good = !task->failed;
     if (!task->over)
         task_abandon(worker, task);
-    return !task->failed;
+    return good;
 }
 
 static struct diff_tensor *seed_new(const struct rpc_worker *worker, const struct diff_tensor *root)
@@ -316,7 +316,9 @@ static bool pass_run(struct rpc_worker *worker, struct rpc_context *context, uin
     for (size_t i = 0; i < count; i++)
         seeds[i] = seed_new(worker, roots[i]);
     task_roots_arrive(worker, task, count, roots, seeds);
+    worker->roots++;
     bool good = wait_for_task(worker, task);
+    worker->roots--;
     if (!good)
         refused(worker, task->error);
     task_drop(task);

@@ -213,6 +213,9 @@ static void recv_execute(struct rpc_worker *worker, struct rpc_task *task,
     }
     for (size_t i = 0; i < vertex->count; i++)
         gradients[i] = cotangent_or_zeros(gradients[i], recv->tensors[i]);
+    if (worker->mutant == RPC_MUTANT_GRADIENT_SIGN)
+        for (size_t i = 0; i < vertex->count; i++)
+            gradients[i] = diff_neg(gradients[i]);
     recv->released = !task->retain;
     gradient_send(worker, task, recv, gradients);
     if (worker->mutant == RPC_MUTANT_GRADIENT_TWICE)
@@ -233,11 +236,14 @@ static void vertex_run(struct rpc_worker *worker, struct rpc_task *task, uint32_
 {
     /* Running may make no new vertices: all were counted before. */
     struct rpc_vertex *vertex = &task->vertices[number];
-    char id[32], pass[32];
+    char id[32], pass[32], of[32];
     vertex->ran = true;
-    rpc_event(worker, "run c=%s p=%s v=%u kind=%d deps=%u arrived=%u",
+    uint64_t function = vertex->kind == VERTEX_RECV   ? vertex->of.recv->message
+                        : vertex->kind == VERTEX_NODE ? vertex->of.node->sequence
+                                                      : 0;
+    rpc_event(worker, "run c=%s p=%s v=%u kind=%d f=%s deps=%u arrived=%u",
               id_text(task->context->id, id), id_text(task->pass, pass), (unsigned)number,
-              (int)vertex->kind, vertex->dependencies, vertex->arrived);
+              (int)vertex->kind, id_text(function, of), vertex->dependencies, vertex->arrived);
     if (vertex->kind == VERTEX_NODE)
         node_execute(worker, task, vertex);
     else if (vertex->kind == VERTEX_RECV)

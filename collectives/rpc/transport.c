@@ -202,6 +202,9 @@ static void packet_handle(struct rpc_worker *worker, struct rpc_packet *packet)
     case RPC_DROP:
         drop_handle(worker, packet);
         break;
+    case RPC_JOIN:
+        join_handle(worker, packet);
+        break;
     case RPC_BYE:
         peer->bye = true;
         break;
@@ -292,7 +295,13 @@ bool worker_serve(struct rpc_worker *worker)
     unsigned char piece[PIECE];
     MPI_Status status;
     int source = MPI_ANY_SOURCE, size;
-    if (worker->patience && !arrived(worker, &source))
+    if (worker->dead && worker->futures) { /* asked after it had died */
+        futures_peer_died(worker, worker->me);
+        return true;
+    }
+    /* Who asks for nothing waits for others as long as they like. */
+    bool asks = worker->futures || worker->roots;
+    if (worker->patience && asks && !arrived(worker, &source))
         return false;
     MPI_Recv(piece, PIECE, MPI_BYTE, source, TAG, worker->comm, &status);
     MPI_Get_count(&status, MPI_BYTE, &size);
@@ -312,13 +321,14 @@ static bool all_said(const struct rpc_worker *worker, bool end)
 
 void transport_close(struct rpc_worker *worker)
 {
-    worker->patience = 0;
     packet_to_all(worker, RPC_BYE);
     while (!all_said(worker, false))
-        worker_serve(worker);
+        if (!worker_serve(worker))
+            futures_expire(worker);
     packet_to_all(worker, RPC_END);
     while (!all_said(worker, true))
-        worker_serve(worker);
+        if (!worker_serve(worker))
+            futures_expire(worker);
     MPI_Waitall((int)worker->outgoing_count, worker->outgoing_requests, MPI_STATUSES_IGNORE);
 }
 

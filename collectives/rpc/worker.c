@@ -112,10 +112,8 @@ void id_set_get(struct id_set *set, struct wire *wire)
     }
 }
 
-void rpc_event(const struct rpc_worker *worker, const char *format, ...)
+void event_record(const struct rpc_worker *worker, const char *format, ...)
 {
-    if (!record_active())
-        return;
     char text[400] = "rpc.";
     va_list arguments;
     va_start(arguments, format);

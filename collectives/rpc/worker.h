@@ -11,6 +11,7 @@
 #include "collectives/rpc/wire.h"
 #include "collectives/state.h"
 #include "collectives/tape.h"
+#include "traces/recorder.h"
 
 #include <rpc.h>
 
@@ -27,6 +28,7 @@
     X(ROLLBACK, "rollback", 0)                                                                     \
     X(ROLLBACK_ANSWER, "rollback-answer", 1)                                                       \
     X(ABORT, "abort", 0)                                                                           \
+    X(JOIN, "join", 0)                                                                             \
     X(FORK, "fork", 0)                                                                             \
     X(DROP, "drop", 0)                                                                             \
     X(BYE, "bye", 0)                                                                               \
@@ -150,6 +152,7 @@ struct rpc_worker {
     struct id_set tombstones;
     struct rpc_hook *hooks;
     /* passes */
+    unsigned roots; /* passes that began here and wait */
     unsigned engine_limit, engine_busy;
     struct rpc_packet **waiting; /* first contacts for which there is no place */
     size_t waiting_count, waiting_room;
@@ -229,6 +232,7 @@ void gradient_handle(struct rpc_worker *worker, struct rpc_packet *packet);
 void mark_handle(struct rpc_worker *worker, struct rpc_packet *packet);
 void release_handle(struct rpc_worker *worker, struct rpc_packet *packet);
 void rollback_handle(struct rpc_worker *worker, struct rpc_packet *packet);
+void join_handle(struct rpc_worker *worker, struct rpc_packet *packet);
 void abort_handle(struct rpc_worker *worker, struct rpc_packet *packet);
 void fork_handle(struct rpc_worker *worker, struct rpc_packet *packet);
 void drop_handle(struct rpc_worker *worker, struct rpc_packet *packet);
@@ -245,8 +249,10 @@ struct rpc_reference *reference_get(struct rpc_worker *worker, struct wire *body
 void reference_put(struct rpc_worker *worker, struct rpc_reference *reference, int to,
                    struct wire *body);
 
-/* What the trace gets to see: "rpc.NAME key=value ..."; see checker/remote.h. */
-void rpc_event(const struct rpc_worker *worker, const char *format, ...)
+/* What the trace gets to see: "rpc.NAME key=value ..."; see checker/remote.h. The arguments are
+ * evaluated only when somebody records. */
+#define rpc_event(worker, ...) (record_active() ? event_record((worker), __VA_ARGS__) : (void)0)
+void event_record(const struct rpc_worker *worker, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
 #endif
