@@ -1,0 +1,89 @@
+/* about: the protocol of distributed autograd with one rule broken: each invariant seen failing
+ * ranks: 3
+ * arguments: none
+ * options: --no-gradients
+ * expect: OK
+ * variant: recv-twice; arguments: recv-twice; expect: A001
+ * variant: gradient-twice; arguments: gradient-twice; expect: A002
+ * variant: early-node; arguments: early-node; expect: A003
+ * variant: idle-twice; arguments: idle-twice; expect: A004
+ * variant: ack-early; arguments: ack-early; expect: A005
+ * variant: root-early; arguments: root-early; expect: A006
+ * variant: value-changed; arguments: value-changed; expect: A007
+ * variant: gradient-sign; arguments: gradient-sign; options: ; expect: G001
+ * variant: contexts-mixed; arguments: contexts-mixed; expect: A009
+ * variant: released-again; arguments: released-again; expect: A010
+ * variant: after-error; arguments: after-error; expect: A011
+ * variant: release-local; arguments: release-local; expect: A012
+ * variant: id-reused; arguments: id-reused; expect: A013
+ *
+ * Worker 0 calls through 1 to 2 and back in two contexts that share a leaf, with a pass that fails, a second pass without
+ * retain and releases. rpc_break breaks one rule on all workers; the checks read the trace alone. That leaf gradients are
+ * derivatives (invariant 8) is what finite differences say. */
+#include <mpi.h>
+#include <rpc.h>
+#include <string.h>
+
+static const char *rule;
+static bool hook_fails;
+
+static const char *hook(struct diff_tensor *gradient, void *unused)
+{
+    (void)gradient, (void)unused;
+    return hook_fails ? "simulated error" : NULL;
+}
+
+static void twice(struct rpc_call *call)
+{
+    struct diff_tensor *x = rpc_argument(call, 0), *y = diff_mul(x, x);
+    if (rpc_worker() == 1)
+        y = diff_add(y, rpc_result(rpc_sync(2, "twice", 1, &y), 0));
+    rpc_reply(call, 1, &y);
+}
+
+static struct diff_tensor *loss_of(struct diff_tensor *x)
+{
+    struct diff_tensor *result = rpc_result(rpc_sync(1, "twice", 1, &x), 0);
+    struct diff_tensor *other = rpc_result(rpc_sync(2, "twice", 1, &x), 0);
+    return diff_sum(diff_add(diff_mul(result, result), diff_mul(x, other)));
+}
+
+static void drive(struct diff_tensor *x)
+{
+    uint64_t contexts[2];
+    struct diff_tensor *losses[2];
+    for (int i = 0; i < 2; i++) {
+        contexts[i] = dist_context_new(DIST_FAST);
+        losses[i] = loss_of(x);
+        dist_context_leave();
+    }
+    for (int i = 0; i < 2; i++)
+        dist_backward(contexts[i], 1, &losses[i], 0);
+    dist_backward(contexts[1], 1, &losses[1], 0); /* not retained */
+    for (int i = 0; i < 2; i++)
+        dist_context_release(contexts[i]);
+    if (!strcmp(rule, "gradient-sign"))
+        return; /* the gradient check has no passes that fail */
+    uint64_t context = dist_context_new(DIST_FAST);
+    struct diff_tensor *y = diff_exp(x), *loss = diff_sub(diff_sum(diff_mul(y, y)), loss_of(x));
+    dist_hook_add(y, DIST_BEFORE, hook, NULL);
+    hook_fails = true;
+    dist_backward(context, 1, &loss, 0);
+    dist_context_leave();
+    dist_context_release(context);
+}
+
+int main(int argc, char **argv)
+{
+    MPI_Init(&argc, &argv);
+    rule = argc > 1 ? argv[1] : "none";
+    rpc_init(MPI_COMM_WORLD);
+    rpc_register("twice", twice);
+    rpc_break(rule);
+    struct diff_tensor *x = diff_input(rpc_tape(), "x", DIFF_DOUBLE, 1, (size_t[]){2}, (double[]){0.5, 1.5});
+    if (rpc_worker() == 0)
+        drive(x);
+    rpc_shutdown();
+    MPI_Finalize();
+    return 0;
+}
