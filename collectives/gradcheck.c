@@ -306,26 +306,47 @@ double gradcheck_step(const struct probe_input *input, size_t part, double epsil
     return scale * (epsilon > 1e-10 ? 0x1p-4 : 0x1p-9);
 }
 
-static bool sampled(const struct gradcheck_options *options, size_t parts, size_t part,
+/* How many elements of each input on each rank: what was asked for, or so many that they are about
+ * GRADCHECK_ELEMENTS in all, fewer in large worlds. The directions see the others. */
+static size_t elements_most(const struct gradcheck *check)
+{
+    size_t inputs = 0, parts = 0, all = GRADCHECK_ELEMENTS;
+    if (check->options->elements_max)
+        return check->options->elements_max;
+    if (check->base.ranks > 16) /* a world costs as much as it has ranks */
+        all = all * 16 / (size_t)check->base.ranks;
+    for (int r = 0; r < check->base.ranks; r++) {
+        const struct diff_probe_rank *row = &check->base.rows[r];
+        inputs += row->input_count;
+        for (size_t i = 0; i < row->input_count; i++)
+            parts += row->inputs[i].count * diff_type_parts(row->inputs[i].type);
+    }
+    if (parts <= all)
+        return parts;
+    return inputs < all ? all / inputs : 1;
+}
+
+static bool sampled(const struct gradcheck_options *options, size_t most, size_t parts, size_t part,
                     uint64_t salt)
 {
-    if (options->elements_max == 0 || parts <= options->elements_max)
+    if (parts <= most)
         return true;
     /* Equally many of every stretch, at a place within it that the seed chooses. */
-    size_t stretch = parts / options->elements_max;
+    size_t stretch = parts / most;
     uint64_t z = (options->seed + salt + part / stretch) * 0x9e3779b97f4a7c15u;
-    return part % stretch == (z >> 33) % stretch && part / stretch < options->elements_max;
+    return part % stretch == (z >> 33) % stretch && part / stretch < most;
 }
 
 static bool rows_plan(struct gradcheck *check)
 {
     const struct diff_probe *base = &check->base;
+    size_t most = elements_most(check);
     for (int r = 0; r < base->ranks; r++)
         for (size_t i = 0; i < base->rows[r].input_count; i++) {
             const struct probe_input *input = &base->rows[r].inputs[i];
             size_t parts = input->count * diff_type_parts(input->type);
             for (size_t k = 0; k < parts; k++) {
-                if (!sampled(check->options, parts, k, (uint64_t)r * 131 + i))
+                if (!sampled(check->options, most, parts, k, (uint64_t)r * 131 + i))
                     continue;
                 struct gradcheck_row *row = gradcheck_row_add(check->result);
                 if (!row)

@@ -22,7 +22,8 @@ struct diff_runner {
 };
 
 struct gradcheck_options {
-    size_t elements_max; /* per input and rank; more are sampled; 0: all */
+    size_t elements_max; /* per input and rank; of more some are sampled; 0: so many that there are
+                            about GRADCHECK_ELEMENTS in all, fewer above 16 ranks */
     uint64_t seed;       /* of samples and random directions */
     int directions;      /* random ones besides the elements */
     bool bisect;         /* on failure look for the first wrong adjoint */
@@ -36,7 +37,7 @@ struct gradcheck_options {
     bool split_ties;
 };
 
-enum { GRADCHECK_MAP_RANKS = 32 };
+enum { GRADCHECK_MAP_RANKS = 32, GRADCHECK_ELEMENTS = 1024 };
 
 struct gradcheck_row {
     struct trace_gradient check; /* `variable` is unused: see name */
