@@ -31,9 +31,9 @@ int main(int argc, char **argv)
 
     MPI_Comm ring;
     int next[2] = {(rank + 1) % size, (rank + 2) % size};
-    int before[2] = {(rank + size - 1) % size, (rank + 2 * size - 2) % size};
-    MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, 2, before, MPI_UNWEIGHTED, 2, next,
-                                   MPI_UNWEIGHTED, MPI_INFO_NULL, 0, &ring);
+    int even[2] = {1, 1}, before[2] = {(rank + size - 1) % size, (rank + 2 * size - 2) % size};
+    MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, 2, before, even, 2, next, even, MPI_INFO_NULL, 0,
+                                   &ring);
     struct diff_tensor *y = diff_neighbor_allgather(square, ring);
 
     size_t count = diff_count(y);

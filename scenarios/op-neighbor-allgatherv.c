@@ -31,9 +31,9 @@ int main(int argc, char **argv)
 
     MPI_Comm ring;
     int next[2] = {(rank + 1) % size, (rank + 2) % size};
-    int before[2] = {(rank + size - 1) % size, (rank + 2 * size - 2) % size};
-    MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, 2, before, MPI_UNWEIGHTED, 2, next,
-                                   MPI_UNWEIGHTED, MPI_INFO_NULL, 0, &ring);
+    int even[2] = {1, 1}, before[2] = {(rank + size - 1) % size, (rank + 2 * size - 2) % size};
+    MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, 2, before, even, 2, next, even, MPI_INFO_NULL, 0,
+                                   &ring);
     int counts[2] = {1 + before[0] % 2, 1 + before[1] % 2};
     struct diff_call call = {.kind = DIFF_NEIGHBOR_ALLGATHERV,
                              .x = diff_slice(square, 0, 1 + (size_t)rank % 2),
