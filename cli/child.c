@@ -19,6 +19,8 @@
 #include <time.h>
 #include <unistd.h>
 
+enum { MEMORY_KEPT = 64 << 20 };
+
 static uint64_t monotonic_ns(void)
 {
     struct timespec now;

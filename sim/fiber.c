@@ -374,30 +374,55 @@ static long maps_left(void)
     return limit;
 }
 
-/* The stacks of the last explored world of this thread, for the next one: mapping and guarding them
- * costs more than a small world. Other worlds always begin with empty stacks. */
-static _Thread_local struct {
+/* The stacks of this thread's last world, for its next one of the same size: making and dropping
+ * the mapping, its guards and its pages costs many times what a small world does, and threads get
+ * in each other's way there. What was used is zeroed, so that every world starts alike; only behind
+ * a hole of untouched pages something may stay, for programs that read what they never wrote. */
+struct spare_stacks {
     char *stacks;
-    size_t size, stride;
-} spare;
+    size_t size, stride, guard;
+};
+static _Thread_local struct spare_stacks spare;
+enum { SPARE_RANKS = 64 };
 
-static bool take_spare(struct sim_world *world)
+static bool take_spare(struct sim_world *world, size_t stride)
 {
-    if (!world->exploring || !spare.stacks || spare.size != world->stacks_size ||
-        spare.stride != world->stack_stride)
+    if (!spare.stacks || spare.stride != stride || spare.size != stride * (size_t)world->size)
         return false;
     world->stacks = spare.stacks;
-    spare.stacks = NULL;
+    world->stacks_size = spare.size;
+    world->guard = spare.guard;
+    spare = (struct spare_stacks){0};
     return true;
 }
 
-static void keep_spare(const struct sim_world *world)
+/* From the top down to two pages in a row that nobody touched. */
+static void stack_zero(char *bottom, char *top)
 {
-    if (spare.stacks)
-        munmap(spare.stacks, spare.size);
-    spare.stacks = world->stacks;
-    spare.size = world->stacks_size;
-    spare.stride = world->stack_stride;
+    enum { PAGE = 4096, HOLE = 2 };
+    static const char zeros[PAGE];
+    int untouched = 0;
+    for (char *page = top - PAGE; page >= bottom && untouched < HOLE; page -= PAGE)
+        if (memcmp(page, zeros, PAGE) == 0) {
+            untouched++;
+        } else {
+            memset(page, 0, PAGE);
+            untouched = 0;
+        }
+}
+
+/* Keeps the world's stacks when there is no spare and they are few. */
+static bool become_spare(const struct sim_world *world)
+{
+    if (FIBER_ASAN || spare.stacks || world->size > SPARE_RANKS)
+        return false;
+    for (int i = 0; i < world->size; i++) {
+        char *bottom = world->stacks + (size_t)i * world->stack_stride;
+        stack_zero(bottom + world->guard, bottom + world->stack_stride);
+    }
+    spare =
+        (struct spare_stacks){world->stacks, world->stacks_size, world->stack_stride, world->guard};
+    return true;
 }
 
 /* One mapping for all stacks; a guard below each while half the map limit allows it. */
@@ -409,13 +434,8 @@ static bool map_stacks(struct sim_world *world, struct failure *failure)
     size_t guard = GUARD_PAGES * page;
     world->stack_stride = stack + guard;
     world->stacks_size = world->stack_stride * (size_t)world->size;
-    if (take_spare(world)) {
-#if FIBER_ASAN
-        __asan_unpoison_memory_region(world->stacks, world->stacks_size);
-#endif
-        world->guard = guard;
+    if (take_spare(world, world->stack_stride))
         return true;
-    }
     world->stacks = mmap(NULL, world->stacks_size, PROT_READ | PROT_WRITE,
                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
     if (world->stacks == MAP_FAILED) {
@@ -473,9 +493,7 @@ void sim_fibers_release(struct sim_world *world)
         if (world->ranks[i].sanitizer)
             __tsan_destroy_fiber(world->ranks[i].sanitizer);
 #endif
-    if (world->stacks && world->exploring && world->size <= FEW_RANKS)
-        keep_spare(world);
-    else if (world->stacks)
+    if (world->stacks && !become_spare(world))
         munmap(world->stacks, world->stacks_size);
 }
 
