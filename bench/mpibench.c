@@ -3,12 +3,13 @@
  *   mpibench OPERATION BYTES MILLISECONDS
  *
  * OPERATION: pingpong (half a round trip between ranks 0 and 1, the others wait), barrier,
- * allreduce (doubles, sum), alltoall (BYTES per pair), ring (Sendrecv), memcpy (no messages: what one
- * copy of BYTES costs here).
+ * allreduce (doubles, sum), alltoall (BYTES per pair), ring (Sendrecv), memcpy (no messages: what
+ * one copy of BYTES costs here).
  *
- * Only rank 0 reads the clock, and only around whole batches: where ranks share a core, every clock reading of
- * another rank would be charged to the operation. Data are checked after the last batch. State is in locals,
- * so that any loader may run it. Prints: operation,ranks,bytes,microseconds (median of the batches),ok */
+ * Only rank 0 reads the clock, and only around whole batches: where ranks share a core, every clock
+ * reading of another rank would be charged to the operation. Data are checked after the last batch.
+ * State is in locals, so that any loader may run it. Prints: operation,ranks,bytes,microseconds
+ * (median of the batches),ok */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -54,7 +55,8 @@ static void barrier(struct bench *bench, long count)
 static void allreduce(struct bench *bench, long count)
 {
     for (long i = 0; i < count; i++)
-        MPI_Allreduce(bench->out, bench->in, (int)(bench->bytes / sizeof(double)), MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+        MPI_Allreduce(bench->out, bench->in, (int)(bench->bytes / sizeof(double)), MPI_DOUBLE,
+                      MPI_SUM, MPI_COMM_WORLD);
 }
 
 static void alltoall(struct bench *bench, long count)
@@ -66,9 +68,11 @@ static void alltoall(struct bench *bench, long count)
 
 static void ring(struct bench *bench, long count)
 {
-    int n = (int)bench->bytes, right = (bench->rank + 1) % bench->size, left = (bench->rank + bench->size - 1) % bench->size;
+    int n = (int)bench->bytes, right = (bench->rank + 1) % bench->size,
+        left = (bench->rank + bench->size - 1) % bench->size;
     for (long i = 0; i < count; i++)
-        MPI_Sendrecv(bench->out, n, MPI_BYTE, right, 3, bench->in, n, MPI_BYTE, left, 3, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        MPI_Sendrecv(bench->out, n, MPI_BYTE, right, 3, bench->in, n, MPI_BYTE, left, 3,
+                     MPI_COMM_WORLD, MPI_STATUS_IGNORE);
 }
 
 static void copy(struct bench *bench, long count)
@@ -119,7 +123,8 @@ static int is_right(const struct bench *bench, const char *operation)
             if (bench->in[(size_t)i * bench->bytes] != (i & 0x7f))
                 return 0;
     if (!strcmp(operation, "ring"))
-        return !bench->bytes || bench->in[bench->bytes - 1] == (((bench->rank + bench->size - 1) % bench->size) & 0x7f);
+        return !bench->bytes || bench->in[bench->bytes - 1] ==
+                                    (((bench->rank + bench->size - 1) % bench->size) & 0x7f);
     if (!strcmp(operation, "pingpong") && bench->rank < 2 && bench->bytes)
         return bench->in[0] == ((1 - bench->rank) & 0x7f);
     return 1;
@@ -145,7 +150,8 @@ int main(int argc, char **argv)
         which++;
     if (argc != 4 || which == known) {
         if (bench.rank == 0)
-            fprintf(stderr, "usage: mpibench pingpong|barrier|allreduce|alltoall|ring|memcpy BYTES MILLISECONDS\n");
+            fprintf(stderr, "usage: mpibench pingpong|barrier|allreduce|alltoall|ring|memcpy BYTES "
+                            "MILLISECONDS\n");
         MPI_Finalize();
         return 2;
     }
@@ -162,12 +168,14 @@ int main(int argc, char **argv)
     }
     double times[BATCHES];
     for (int i = 0; i < BATCHES; i++)
-        times[i] = timed(&bench, operations[which].run, count) * operations[which].share / (double)count;
+        times[i] =
+            timed(&bench, operations[which].run, count) * operations[which].share / (double)count;
     int right = is_right(&bench, argv[1]), all = 0;
     MPI_Reduce(&right, &all, 1, MPI_INT, MPI_MIN, 0, MPI_COMM_WORLD);
     qsort(times, BATCHES, sizeof *times, compare);
     if (bench.rank == 0)
-        printf("%s,%d,%zu,%.4f,%s\n", argv[1], bench.size, bench.bytes, times[BATCHES / 2], all ? "ok" : "WRONG");
+        printf("%s,%d,%zu,%.4f,%s\n", argv[1], bench.size, bench.bytes, times[BATCHES / 2],
+               all ? "ok" : "WRONG");
     free(bench.out);
     free(bench.in);
     MPI_Finalize();

@@ -172,7 +172,7 @@ struct diff_tensor *collective_issue(const struct collective *spec, struct diff_
     const struct collective_rule *rule = spec->rule;
     struct diff_node *node =
         node_begin(spec->nonblocking ? &rule->nonblocking : &rule->blocking, 1, &x);
-    struct collective *collective = node_take(node, sizeof *collective);
+    struct collective *collective = arena_take(&x->tape->arena, sizeof *collective);
     *collective = *spec;
     collective->type = x->type;
     node->extra = collective;

@@ -95,7 +95,7 @@ static void send_adjoint(struct diff_node *node, struct diff_tensor *const *y_ba
     (void)y_bar;
     const struct message *message = node->extra;
     if (!is_nobody(message->peer))
-        x_bar[0] = message_recv(tensor_zeros_like(node->inputs[0]), way_back(node));
+        x_bar[0] = message_recv(tensor_room_like(node->inputs[0]), way_back(node));
 }
 
 static void send_tangent(struct diff_node *node, struct diff_tensor *const *x_dot,
@@ -150,8 +150,10 @@ void message_tail_keep(const struct diff_tensor *buffer, struct diff_tensor *y, 
     size_t size = diff_type_size(y->type);
     const char *from = buffer->storage->data;
     char *to = y->storage->data;
-    if (received < y->count)
+    if (received < y->count && from)
         memcpy(to + received * size, from + received * size, (y->count - received) * size);
+    else if (received < y->count)
+        memset(to + received * size, 0, (y->count - received) * size);
 }
 
 /* What a completed receive tells: how much came, and from whom. */
@@ -276,7 +278,7 @@ static void isend_launch(struct diff_node *node, struct diff_request *adjoint)
 {
     const struct message *message = node->extra;
     if (!is_nobody(message->peer))
-        adjoint->parts[0] = message_irecv(tensor_zeros_like(node->inputs[0]), way_back(node));
+        adjoint->parts[0] = message_irecv(tensor_room_like(node->inputs[0]), way_back(node));
 }
 
 static void isend_adjoint(struct diff_node *node, struct diff_tensor *const *y_bar,

@@ -74,7 +74,7 @@ static void exchange_adjoint(struct diff_node *node, struct diff_tensor *const *
     }
     struct diff_tensor *bar = cotangent_or_zeros(y_bar[0], node->outputs[0]);
     x_bar[0] = exchange_on(channel_adjoint(node->channel), message_front(bar, forward.received),
-                           tensor_zeros_like(node->inputs[0]), &back);
+                           tensor_room_like(node->inputs[0]), &back);
     x_bar[1] = message_tail(y_bar[0], forward.received);
 }
 

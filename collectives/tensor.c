@@ -66,10 +66,20 @@ MPI_Datatype diff_type_mpi(enum diff_type type)
     return MPI_DATATYPE_NULL;
 }
 
-static struct diff_tensor *tensor_bare(struct diff_tape *tape, enum diff_type type, size_t dims,
-                                       const size_t *shape)
+/* Small values stand behind the tensor, in the same piece of memory. */
+enum { SMALL_BYTES = 512 };
+
+static size_t head_size(size_t dims)
 {
-    struct diff_tensor *tensor = arena_take(&tape->arena, sizeof *tensor + dims * sizeof *shape);
+    size_t size = sizeof(struct diff_tensor) + dims * sizeof(size_t);
+    return (size + 63) & ~(size_t)63;
+}
+
+/* With room for `bytes` of values behind it, at head_size(dims). */
+static struct diff_tensor *tensor_bare_with(struct diff_tape *tape, enum diff_type type,
+                                            size_t dims, const size_t *shape, size_t bytes)
+{
+    struct diff_tensor *tensor = arena_take(&tape->arena, head_size(dims) + bytes);
     size_t *own_shape = (size_t *)(tensor + 1);
     *tensor = (struct diff_tensor){.tape = tape,
                                    .type = type,
@@ -85,11 +95,21 @@ static struct diff_tensor *tensor_bare(struct diff_tape *tape, enum diff_type ty
     return tensor;
 }
 
+static struct diff_tensor *tensor_bare(struct diff_tape *tape, enum diff_type type, size_t dims,
+                                       const size_t *shape)
+{
+    return tensor_bare_with(tape, type, dims, shape, 0);
+}
+
 struct diff_tensor *tensor_new(struct diff_tape *tape, enum diff_type type, size_t dims,
                                const size_t *shape)
 {
-    struct diff_tensor *tensor = tensor_bare(tape, type, dims, shape);
-    tensor->own.data = arena_take(&tape->arena, tensor->count * types[type].size);
+    size_t bytes = types[type].size;
+    for (size_t i = 0; i < dims; i++)
+        bytes *= shape[i];
+    bool small = bytes <= SMALL_BYTES;
+    struct diff_tensor *tensor = tensor_bare_with(tape, type, dims, shape, small ? bytes : 0);
+    tensor->own.data = small ? (char *)tensor + head_size(dims) : arena_take(&tape->arena, bytes);
     return tensor;
 }
 
@@ -108,6 +128,13 @@ struct diff_tensor *tensor_zeros_like(const struct diff_tensor *x)
     struct diff_tensor *zeros = tensor_new_like(x);
     memset(zeros->storage->data, 0, zeros->count * types[x->type].size);
     return zeros;
+}
+
+struct diff_tensor *tensor_room_like(const struct diff_tensor *x)
+{
+    if (x->tape->state->no_grad == 0)
+        return tensor_zeros_like(x);
+    return tensor_bare(x->tape, x->type, x->dims, x->shape);
 }
 
 struct diff_tensor *tensor_view(const struct diff_tensor *x, size_t dims, const size_t *shape)

@@ -58,6 +58,9 @@ struct diff_tensor *tensor_new(struct diff_tape *tape, enum diff_type type, size
 struct diff_tensor *tensor_new_flat(struct diff_tape *tape, enum diff_type type, size_t count);
 struct diff_tensor *tensor_new_like(const struct diff_tensor *x);
 struct diff_tensor *tensor_zeros_like(const struct diff_tensor *x);
+/* What a receive of a cotangent writes over: zeros. Outside of a recorded pass they are not written
+ * down (no values at all), since only message_tail_keep looks at them. */
+struct diff_tensor *tensor_room_like(const struct diff_tensor *x);
 /* Shares the values of `x` under another shape. */
 struct diff_tensor *tensor_view(const struct diff_tensor *x, size_t dims, const size_t *shape);
 /* The values of `x` from `begin` on, which a new tensor takes over: `x` keeps a copy of what it
