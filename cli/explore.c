@@ -1,86 +1,43 @@
 /* simrun explore: every relevant interleaving of a program.
  *
- * The worlds run in a child process, many of them side by side, with nothing recorded: each is only
- * asked how it ended and what objective it computed. A choice sequence that fails is printed as
- * picks, which force the same run again. */
+ * The worlds run in a child process (explore_worlds.h). Each way in which some of them fail is run
+ * once more, steered and recorded, so that it is told like the failure of any run. */
+#include "checker/explore.h"
+#include "checker/check.h"
+
 #include "cli/command.h"
+#include "cli/explore_worlds.h"
+#include "cli/interrupt.h"
+#include "cli/present.h"
+#include "cli/progress_bar.h"
 #include "cli/run_options.h"
 #include "cli/session.h"
 
-#include "checker/explore.h"
-#include "collectives/probe.h"
-#include "sim/loader.h"
-#include "sim/run_program.h"
-
 #include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
-struct exploration {
-    const struct job *job;
-    struct sim_program *program;
-    FILE *out; /* the command's result; the ranks' output goes nowhere */
+enum { FAILURES_SHOWN = 4 };
+
+/* The options of run, and one of its own. */
+struct explore_command {
+    struct run_options run; /* first: the rows of run set it */
+    uint64_t runs_max;
 };
 
-static uint64_t mix(uint64_t hash, const void *data, size_t size)
+static double seconds_now(void)
 {
-    const unsigned char *bytes = data;
-    for (size_t i = 0; i < size; i++)
-        hash = (hash ^ bytes[i]) * 0x100000001b3u;
-    return hash;
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
 }
 
-/* What a run computed: its objectives and exit codes. */
-static uint64_t fingerprint_of(const struct diff_probe *probe, const struct sim_world *world,
-                               int ranks)
-{
-    uint64_t hash = 0xcbf29ce484222325u;
-    for (int r = 0; r < ranks; r++) {
-        int code = sim_world_exit_code(world, r);
-        hash = mix(hash, &code, sizeof code);
-        for (size_t e = 0; e < probe->rows[r].epoch_count; e++)
-            hash = mix(hash, &probe->rows[r].objectives[e].value, sizeof(double));
-    }
-    return hash;
-}
-
-static bool run_once(void *context, unsigned worker, struct explore_steer *steer,
-                     struct explore_run *run)
-{
-    struct exploration *exploration = context;
-    struct sim_world_options options = exploration->job->world;
-    struct failure failure = {0};
-    struct diff_probe probe;
-    if (!diff_probe_init(&probe, options.ranks))
-        return false;
-    probe.order = exploration->job->order;
-    probe.mutant = exploration->job->mutant;
-    explore_steer_world(steer, &options);
-    options.slots[MPIX_SLOT_PROBE] = &probe;
-    struct sim_world *world = sim_world_new(&options, &failure);
-    if (!world) {
-        diff_probe_release(&probe);
-        return false;
-    }
-    sim_run_signal_stack();
-    struct sim_run body = {.program = exploration->program,
-                           .first_image = (int)worker * options.ranks,
-                           .argc = exploration->job->argc,
-                           .argv = exploration->job->argv};
-    run->outcome = sim_world_run(world, sim_run_body, &body);
-    run->fingerprint = fingerprint_of(&probe, world, options.ranks);
-    explore_run_take(run, sim_world_choices(world));
-    for (int r = 0; r < options.ranks; r++)
-        diff_state_release(sim_world_slots(world, r)[MPIX_SLOT_DIFF]);
-    sim_world_free(world);
-    diff_probe_release(&probe);
-    return true;
-}
+/* ---- what is told ---- */
 
 static const char *outcome_name(enum trace_outcome outcome)
 {
@@ -89,109 +46,255 @@ static const char *outcome_name(enum trace_outcome outcome)
     return names[outcome];
 }
 
-static void print_report(FILE *out, const struct job *job, const struct explore_report *report)
+static void print_extent(const struct explore_report *report)
 {
-    bool good = !report->failure_count && report->results <= 1;
-    fprintf(out, "%s %s, %d ranks: %llu run%s explored, %s\n", good ? "PASS" : "FAIL", job->name,
-            job->world.ranks, (unsigned long long)report->runs, report->runs == 1 ? "" : "s",
-            report->diverged   ? "nothing proven: the program did not follow its picks"
-            : report->complete ? "complete: there is no other"
-                               : "bounded: not all of them");
+    if (report->diverged) {
+        puts("nothing proven: the program did not do the same when run again; does it look at "
+             "clocks,\n  random numbers or files it writes?");
+    } else if (report->complete && report->polls) {
+        puts("complete but for polls: what\n  Test, Iprobe and Waitsome see was taken as it came");
+    } else if (report->complete) {
+        puts("complete: there is no other");
+    } else {
+        printf("bounded: NOT all of them\n  at least %llu more",
+               (unsigned long long)report->waiting);
+        if (report->expected > (double)report->runs)
+            printf(", by estimate %.3g in all", report->expected);
+        puts("; --runs MOST raises the bound (0: none)");
+    }
+}
+
+static bool is_good(const struct explore_report *report)
+{
+    return !report->failure_count && report->results <= 1 && !report->diverged;
+}
+
+static void print_report(const struct job *job, const struct explore_report *report,
+                         const char *model, double seconds)
+{
+    unsigned long long begun = report->runs + report->redundant;
+    printf("%s %s, %d rank%s%s%s: %llu run%s explored, ", is_good(report) ? "PASS" : "FAIL",
+           job->name, job->world.ranks, job->world.ranks == 1 ? "" : "s", *model ? ", " : "", model,
+           (unsigned long long)report->runs, report->runs == 1 ? "" : "s");
+    print_extent(report);
     for (int i = 0; i < EXPLORE_OUTCOMES; i++)
         if (report->by_outcome[i])
-            fprintf(out, "  %-10s %llu\n", outcome_name((enum trace_outcome)i),
-                    (unsigned long long)report->by_outcome[i]);
+            printf("  %-10s %llu\n", outcome_name((enum trace_outcome)i),
+                   (unsigned long long)report->by_outcome[i]);
     if (report->results > 1)
-        fprintf(out, "  %llu different results among the runs that finished (R003)\n",
-                (unsigned long long)report->results);
-    for (size_t i = 0; i < report->failure_count; i++) {
-        const struct explore_failure *failure = &report->failures[i];
-        fprintf(out, "  %s\n", outcome_name(failure->outcome));
+        printf("  %llu different results among the runs that finished (R003)\n",
+               (unsigned long long)report->results);
+    if (report->redundant)
+        printf("  %llu more were begun and ended when they could only repeat one of these\n",
+               (unsigned long long)report->redundant);
+    if (seconds > 0.1)
+        printf("  %.1f s, %.0f runs a second\n", seconds, (double)begun / seconds);
+}
+
+static void print_choices(const struct explore_failure *failure)
+{
+    for (size_t i = 0; i < failure->choice_count; i++) {
+        const struct explore_choice *choice = &failure->choices[i];
+        printf("    rank %u: ", choice->rank);
+        switch (choice->kind) {
+        case SIM_TAKER_RECEIVE:
+            printf("its receive number %u takes message %u from rank %u\n", choice->object + 1,
+                   choice->number + 1, choice->source);
+            break;
+        case SIM_TAKER_PROBE:
+            printf("its probe sees message %u from rank %u\n", choice->number + 1, choice->source);
+            break;
+        case SIM_TAKER_WAITANY:
+            printf("Waitany reports request %u\n", choice->source);
+            break;
+        default:
+            printf("takes number %u of what is ready\n", choice->source + 1);
+        }
     }
 }
 
-static _Noreturn void explore_in_child(const struct job *job, uint64_t runs_max, int result)
+/* Runs one failure again, recorded, and presents what the checker says of it. */
+static void tell_failure(const struct job *job, const struct run_options *options,
+                         const struct explore_failure *failure)
 {
-    struct failure failure = {0};
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-    FILE *out = fdopen(result, "w");
-    int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
-    dup2(nowhere, STDOUT_FILENO);
-    struct sim_program_options options = {.kind = job->loader,
-                                          .images = job->world.ranks * job->workers,
-                                          .own_threads = job->world.executor == SIM_THREADS};
-    struct exploration exploration = {
-        .job = job, .program = sim_program_open_as(job->object, &options, &failure), .out = out};
-    if (!exploration.program || !out) {
-        fprintf(stderr, "simrun explore: %s\n", failure.text);
-        _exit(failure.code ? failure.code : EXIT_INTERNAL);
-    }
-    dup2(nowhere, STDERR_FILENO);
-    struct explore_options explore_options;
-    explore_options_init(&explore_options);
-    explore_options.workers = (unsigned)job->workers;
-    if (runs_max)
-        explore_options.runs_max = runs_max;
-    struct explore_report report;
-    explore(&explore_options, run_once, &exploration, &report);
-    print_report(out, job, &report);
-    fflush(out);
-    _exit(report.failed                                                   ? EXIT_INTERNAL
-          : report.failure_count || report.results > 1 || report.diverged ? EXIT_FINDINGS
-                                                                          : EXIT_PASSED);
+    struct explore_steer *steer = explore_steer_new(failure->choices, failure->choice_count);
+    struct job again = *job;
+    struct verdict verdict;
+    struct failure trouble = {0};
+    struct present present;
+    printf("  %s with these choices:\n", outcome_name(failure->outcome));
+    print_choices(failure);
+    again.gradients = false;
+    again.quiet = true;
+    again.record = RECORD_LEVEL_OPS;
+    explore_steer_world(steer, &again.world);
+    present_init(&present, stdout, options->color);
+    if (!session_judge(&again, options, &verdict, &trouble))
+        fprintf(stderr, "simrun explore: %s\n", trouble.text);
+    else if (verdict.result.outcome != failure->outcome)
+        printf("  (run once more it ended otherwise: the program is not deterministic)\n");
+    for (size_t i = 0; i < verdict.findings.count; i++)
+        if (verdict.findings.items[i].severity == SEVERITY_ERROR)
+            present_finding(&present, verdict.result.trace, &verdict.findings.items[i]);
+    verdict_release(&verdict);
+    explore_steer_free(steer);
 }
 
-static int explore_job(const struct job *job, uint64_t runs_max)
+/* ---- watching ---- */
+
+/* Until the child has ended; shows progress, and stops it on a signal or when time is over. */
+static int watch(pid_t child, const struct job *job, struct explore_board *board, bool quiet)
 {
-    fflush(NULL);
-    pid_t child = fork();
-    if (child == 0)
-        explore_in_child(job, runs_max, dup(STDOUT_FILENO));
-    int status;
-    while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR)
+    int pidfd = (int)syscall(SYS_pidfd_open, child, 0), status;
+    struct pollfd entries[] = {{.fd = pidfd, .events = POLLIN},
+                               {.fd = interrupt_descriptor(), .events = POLLIN}};
+    struct progress_bar bar;
+    double begun = seconds_now();
+    progress_bar_init(&bar, quiet);
+    for (;;) {
+        int ready = poll(entries, interrupt_signal() ? 1 : 2, 100);
+        if (ready > 0 && entries[0].revents)
+            break;
+        if (interrupt_signal() || (job->timeout > 0 && seconds_now() - begun > job->timeout))
+            board->stop = 1;
+        uint64_t runs = board->runs, expected = board->expected;
+        progress_tell(&bar.base, "exploring", runs, expected > runs ? expected : 0, "runs");
+    }
+    progress_bar_clear(&bar);
+    close(pidfd);
+    while (waitpid(child, &status, 0) < 0 && errno == EINTR)
         ;
-    if (child > 0 && WIFEXITED(status))
-        return WEXITSTATUS(status);
-    fprintf(stderr,
-            "simrun explore: the process that ran the worlds was killed by signal %d (%s); "
-            "'simrun run' of the same program shows where\n",
-            WTERMSIG(status), strsignal(WTERMSIG(status)));
-    return EXIT_FINDINGS;
+    return status;
+}
+
+static int explore_job(const struct job *job, const struct explore_command *command,
+                       const char *model)
+{
+    struct explore_options options;
+    struct explore_report report = {0};
+    struct explore_board *board = explore_board_new();
+    FILE *result = tmpfile();
+    int status = EXIT_INTERNAL;
+    explore_options_init(&options);
+    options.workers = (unsigned)job->workers;
+    options.runs_max = command->runs_max;
+    double begun = seconds_now();
+    pid_t child = board && result ? explore_worlds_begin(job, &options, board, result) : -1;
+    if (child < 0) {
+        fprintf(stderr, "simrun explore: cannot start a process: %s\n", strerror(errno));
+    } else {
+        int ended = watch(child, job, board, command->run.quiet);
+        if (WIFSIGNALED(ended)) {
+            fprintf(stderr,
+                    "simrun explore: after %llu runs the process of the worlds was killed by "
+                    "signal %d (%s);\n'simrun run' of the same program shows where\n",
+                    (unsigned long long)board->runs, WTERMSIG(ended), strsignal(WTERMSIG(ended)));
+            status = EXIT_FINDINGS;
+        } else if (WEXITSTATUS(ended) != EXIT_PASSED) {
+            status = WEXITSTATUS(ended);
+        } else if (explore_worlds_end(result, &report)) {
+            print_report(job, &report, model, seconds_now() - begun);
+            for (size_t i = 0; i < report.failure_count && i < FAILURES_SHOWN; i++)
+                tell_failure(job, &command->run, &report.failures[i]);
+            if (report.failure_count > FAILURES_SHOWN)
+                printf("  and %zu more ways to fail\n", report.failure_count - FAILURES_SHOWN);
+            status = report.failed ? EXIT_INTERNAL : is_good(&report) ? EXIT_PASSED : EXIT_FINDINGS;
+            if (interrupt_signal())
+                status = interrupt_signal() == SIGTERM ? EXIT_TERMINATED : EXIT_INTERRUPTED;
+        }
+    }
+    explore_report_release(&report);
+    if (result)
+        fclose(result);
+    if (board)
+        explore_board_free(board);
+    return status;
+}
+
+/* ---- the command ---- */
+
+static bool set_runs(void *target, const char *value)
+{
+    char *end;
+    ((struct explore_command *)target)->runs_max = strtoull(value, &end, 10);
+    if (*value && !*end && *value != '-')
+        return true;
+    fprintf(stderr, "simrun explore: --runs '%s': expected a number, 0 for no bound\n", value);
+    return false;
+}
+
+/* The rows of run, with --runs before them. */
+static const struct option_row *all_rows(void)
+{
+    static struct option_row rows[80] = {
+        {"runs", 0, "MOST", "runs after which to stop (default: 1000000, 0: no bound)", set_runs}};
+    size_t count = 1;
+    for (const struct option_row *row = run_option_rows; row->name && count < 79; row++)
+        rows[count++] = *row;
+    return rows;
+}
+
+static void command_reset(struct explore_command *command)
+{
+    *command = (struct explore_command){.runs_max = 1000000};
+    run_options_init(&command->run);
+}
+
+/* A scenario's own options lie under those of the command line. */
+static bool prepare(struct explore_command *command, int argc, char **argv, int at,
+                    struct session_words *words, struct job *job, struct failure *failure)
+{
+    int ranks[64], count, program_count = argc - at;
+    char **program = argv + at;
+    command_reset(command);
+    if (!session_entry(argv[at], &command->run, words, failure) ||
+        options_parse("explore", all_rows(), command, argc, argv) < 0)
+        return false;
+    if (program_count == 1 && words->argc) {
+        memmove(words->argv + 1, words->argv, (size_t)words->argc * sizeof *words->argv);
+        words->argv[0] = argv[at];
+        words->argv[++words->argc] = NULL;
+        program = words->argv;
+        program_count = words->argc;
+    }
+    if (!session_prepare(argv[at], program_count, program, &command->run, job, ranks, 64, &count,
+                         failure))
+        return false;
+    job->world.ranks = command->run.rank_count ? command->run.ranks[0] : ranks[0];
+    return true;
 }
 
 int command_explore(int argc, char **argv)
 {
-    struct run_options options;
-    uint64_t runs_max = 0;
-    run_options_init(&options);
-    if (argc > 2 && !strcmp(argv[1], "--runs")) {
-        runs_max = strtoull(argv[2], NULL, 10);
-        argv += 2;
-        argc -= 2;
-    }
-    int at = options_parse("explore", run_option_rows, &options, argc, argv);
-    if (at < 0)
-        return EXIT_USAGE;
-    if (options.help || at >= argc) {
-        puts("usage: simrun explore [--runs MOST] [options of run] SCENARIO [arguments]\n\n"
-             "Runs every relevant interleaving: each wildcard receive takes each possible sender, "
-             "the ready\nqueue and Waitany each pick. Says 'complete' only when nothing is left.");
-        return options.help ? EXIT_PASSED : EXIT_USAGE;
-    }
+    struct explore_command command;
     struct session_words words;
     struct failure failure = {0};
     struct job job;
-    int ranks[64], count;
-    run_options_init(&options);
-    bool good = session_entry(argv[at], &options, &words, &failure);
-    if (good)
-        options_parse("explore", run_option_rows, &options, argc, argv);
-    good = good && session_prepare(argv[at], argc - at, argv + at, &options, &job, ranks, 64,
-                                   &count, &failure);
-    if (!good) {
-        fprintf(stderr, "simrun explore: %s\n", failure.text);
-        return failure.code;
+    command_reset(&command);
+    int at = options_parse("explore", all_rows(), &command, argc, argv);
+    if (at < 0)
+        return EXIT_USAGE;
+    if (command.run.help) {
+        command_help(command_find("explore"));
+        return EXIT_PASSED;
     }
-    job.world.ranks = options.rank_count ? options.ranks[0] : ranks[0];
-    return explore_job(&job, runs_max);
+    if (at >= argc) {
+        fputs("simrun explore: no scenario given; see 'simrun list'\n", stderr);
+        return EXIT_USAGE;
+    }
+    if (!prepare(&command, argc, argv, at, &words, &job, &failure)) {
+        if (failure.text[0])
+            fprintf(stderr, "simrun explore: %s\n", failure.text);
+        return failure.code ? failure.code : EXIT_USAGE;
+    }
+    interrupt_install();
+    if (!command.run.all_models)
+        return explore_job(&job, &command, "");
+    int status = EXIT_PASSED;
+    for (int model = SIM_SEND_EAGER; model <= SIM_SEND_BATCH && !interrupt_signal(); model++) {
+        job.world.send_model = (enum sim_send_model)model;
+        status = command_worse(
+            status, explore_job(&job, &command, check_model_name((enum check_model)(1u << model))));
+    }
+    return status;
 }

@@ -1,0 +1,187 @@
+/* The child process of an exploration: see explore_worlds.h. */
+#include "cli/explore_worlds.h"
+
+#include "cli/command.h"
+#include "collectives/probe.h"
+#include "sim/loader.h"
+#include "sim/run_program.h"
+
+#include <fcntl.h>
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+struct exploration {
+    const struct job *job;
+    struct explore_board *board;
+    struct sim_program *program;
+};
+
+static uint64_t mix(uint64_t hash, const void *data, size_t size)
+{
+    const unsigned char *bytes = data;
+    for (size_t i = 0; i < size; i++)
+        hash = (hash ^ bytes[i]) * 0x100000001b3u;
+    return hash;
+}
+
+/* A gradient up to rounding: nodes in another order add their contributions in another order. */
+static uint64_t mix_gradient(uint64_t hash, const struct probe_input *input)
+{
+    double largest = 0;
+    for (size_t i = 0; i < input->count && input->has_gradient && input->gradient; i++)
+        largest = fmax(largest, fabs(input->gradient[i]));
+    for (size_t i = 0; i < input->count && largest > 0 && isfinite(largest); i++) {
+        long long rounded = llround(input->gradient[i] / largest * 0x1p24);
+        hash = mix(hash, &rounded, sizeof rounded);
+    }
+    return mix(hash, &input->has_gradient, sizeof input->has_gradient);
+}
+
+/* What a run computed: its objectives, its gradients and its exit codes. */
+static uint64_t fingerprint_of(const struct diff_probe *probe, const struct sim_world *world,
+                               int ranks)
+{
+    uint64_t hash = 0xcbf29ce484222325u;
+    for (int r = 0; r < ranks; r++) {
+        int code = sim_world_exit_code(world, r);
+        hash = mix(hash, &code, sizeof code);
+        for (size_t e = 0; e < probe->rows[r].epoch_count; e++)
+            hash = mix(hash, &probe->rows[r].objectives[e].value, sizeof(double));
+        for (size_t i = 0; i < probe->rows[r].input_count; i++)
+            hash = mix_gradient(hash, &probe->rows[r].inputs[i]);
+    }
+    return hash;
+}
+
+static bool run_once(void *context, unsigned worker, struct explore_steer *steer,
+                     struct explore_run *run)
+{
+    const struct exploration *exploration = context;
+    struct sim_world_options options = exploration->job->world;
+    struct failure failure = {0};
+    struct diff_probe probe;
+    if (!diff_probe_init(&probe, options.ranks))
+        return false;
+    probe.order = exploration->job->order;
+    probe.mutant = exploration->job->mutant;
+    explore_steer_world(steer, &options);
+    options.slots[MPIX_SLOT_PROBE] = &probe;
+    struct sim_world *world = sim_world_new(&options, &failure);
+    if (!world) {
+        diff_probe_release(&probe);
+        return false;
+    }
+    sim_run_signal_stack();
+    struct sim_run body = {.program = exploration->program,
+                           .first_image = (int)worker * options.ranks,
+                           .argc = exploration->job->argc,
+                           .argv = exploration->job->argv};
+    run->outcome = sim_world_run(world, sim_run_body, &body);
+    run->fingerprint = fingerprint_of(&probe, world, options.ranks);
+    explore_run_take(run, sim_world_choices(world));
+    sim_world_free(world);
+    diff_probe_release(&probe);
+    return true;
+}
+
+static bool tell_board(void *context, const struct explore_progress *progress)
+{
+    struct explore_board *board = context;
+    board->runs = progress->runs;
+    board->expected = (uint64_t)(progress->expected < 1e18 ? progress->expected : 1e18);
+    return !board->stop;
+}
+
+/* The report as it is, then each failure's choices. */
+static bool write_report(FILE *out, const struct explore_report *report)
+{
+    bool good = fwrite(report, sizeof *report, 1, out) == 1;
+    for (size_t i = 0; i < report->failure_count; i++) {
+        const struct explore_failure *failure = &report->failures[i];
+        good = good && fwrite(failure, sizeof *failure, 1, out) == 1 &&
+               fwrite(failure->choices, sizeof *failure->choices, failure->choice_count, out) ==
+                   failure->choice_count;
+    }
+    return good && fflush(out) == 0;
+}
+
+static bool read_report(FILE *in, struct explore_report *report)
+{
+    bool good = fread(report, sizeof *report, 1, in) == 1;
+    if (!good)
+        return false;
+    report->fingerprints = NULL;
+    report->failures = calloc(report->failure_count + 1, sizeof *report->failures);
+    for (size_t i = 0; i < report->failure_count && good && report->failures; i++) {
+        struct explore_failure *failure = &report->failures[i];
+        good = fread(failure, sizeof *failure, 1, in) == 1;
+        failure->choices = calloc(failure->choice_count + 1, sizeof *failure->choices);
+        good = good && failure->choices &&
+               fread(failure->choices, sizeof *failure->choices, failure->choice_count, in) ==
+                   failure->choice_count;
+    }
+    return good && report->failures;
+}
+
+/* What the ranks print would come once per run: it goes nowhere. */
+_Noreturn static void explore_in_child(const struct job *job, const struct explore_options *wanted,
+                                       struct explore_board *board, FILE *result)
+{
+    struct failure failure = {0};
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    signal(SIGINT, SIG_IGN); /* the parent's affair */
+    signal(SIGTERM, SIG_IGN);
+    struct sim_program_options options = {.kind = job->loader,
+                                          .images = job->world.ranks * job->workers,
+                                          .own_threads = job->world.executor == SIM_THREADS};
+    struct exploration exploration = {.job = job,
+                                      .board = board,
+                                      .program =
+                                          sim_program_open_as(job->object, &options, &failure)};
+    if (!exploration.program) {
+        fprintf(stderr, "simrun explore: %s\n", failure.text);
+        _exit(failure.code ? failure.code : EXIT_INTERNAL);
+    }
+    int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
+    dup2(nowhere, STDOUT_FILENO);
+    dup2(nowhere, STDERR_FILENO);
+    struct explore_options explore_options = *wanted;
+    struct explore_report report;
+    explore_options.progress = tell_board;
+    explore_options.progress_context = board;
+    explore(&explore_options, run_once, &exploration, &report);
+    _exit(write_report(result, &report) ? EXIT_PASSED : EXIT_INTERNAL);
+}
+
+struct explore_board *explore_board_new(void)
+{
+    void *board = mmap(NULL, sizeof(struct explore_board), PROT_READ | PROT_WRITE,
+                       MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    return board == MAP_FAILED ? NULL : board;
+}
+
+void explore_board_free(struct explore_board *board)
+{
+    munmap(board, sizeof *board);
+}
+
+pid_t explore_worlds_begin(const struct job *job, const struct explore_options *options,
+                           struct explore_board *board, FILE *result)
+{
+    fflush(NULL);
+    pid_t child = fork();
+    if (child == 0)
+        explore_in_child(job, options, board, result);
+    return child;
+}
+
+bool explore_worlds_end(FILE *result, struct explore_report *report)
+{
+    rewind(result);
+    return read_report(result, report);
+}
