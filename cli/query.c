@@ -1,6 +1,7 @@
 /* simrun query: one SELECT on the database, as a table, CSV or JSON. Nothing can be changed: the
  * file is opened for reading, and an authorizer refuses everything but reading. */
 #include "cli/command.h"
+#include "cli/present.h"
 #include "cli/show_options.h"
 #include "cli/stored.h"
 #include "traces/format_write.h"
@@ -8,6 +9,7 @@
 #include <sqlite3.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { CELLS_HELD = 4000, CELL_WIDTH = 48 };
 
@@ -81,10 +83,37 @@ struct table {
     bool *right;
     int *width;
     bool flushed;
+    int screen;    /* columns of the terminal, 0: no terminal */
+    size_t record; /* number of the last row told below each other, 0: they are told in lines */
 };
 
-static void print_row(const struct table *table, const char *const *cells)
+static bool is_too_wide(const struct table *table)
 {
+    int width = -2;
+    for (int i = 0; i < table->columns; i++)
+        width += table->width[i] + 2;
+    return table->screen && table->columns > 1 && width > table->screen;
+}
+
+/* A row too wide for the terminal: a line per column. */
+static void print_record(struct table *table, const char *const *cells)
+{
+    int widest = 0;
+    for (int i = 0; i < table->columns; i++) {
+        int length = (int)strnlen(table->cells[i], CELL_WIDTH);
+        widest = length > widest ? length : widest;
+    }
+    printf("-- row %zu\n", table->record++);
+    for (int i = 0; i < table->columns; i++)
+        printf("%-*.*s  %.4096s\n", widest, CELL_WIDTH, table->cells[i], cells[i]);
+}
+
+static void print_row(struct table *table, const char *const *cells)
+{
+    if (table->record) {
+        print_record(table, cells);
+        return;
+    }
     for (int i = 0; i < table->columns; i++) {
         bool last = i == table->columns - 1;
         int width = table->width[i], most = last ? 4096 : CELL_WIDTH;
@@ -98,7 +127,9 @@ static void print_row(const struct table *table, const char *const *cells)
 
 static void table_flush(struct table *table)
 {
-    for (size_t row = 0; !table->flushed && row < table->count; row++)
+    bool records = !table->flushed && is_too_wide(table);
+    table->record += records;
+    for (size_t row = records; !table->flushed && row < table->count; row++)
         print_row(table, (const char *const *)&table->cells[row * (size_t)table->columns]);
     table->flushed = true;
 }
@@ -114,7 +145,10 @@ static void widen(struct table *table, int column, const char *text)
 static bool table_begin(struct table *table, sqlite3_stmt *rows)
 {
     size_t columns = (size_t)sqlite3_column_count(rows);
-    *table = (struct table){.columns = (int)columns, .count = 1};
+    struct present present;
+    present_init(&present, stdout, NULL);
+    *table = (struct table){
+        .columns = (int)columns, .count = 1, .screen = isatty(STDOUT_FILENO) ? present.width : 0};
     table->cells = calloc((size_t)CELLS_HELD + columns, sizeof *table->cells);
     table->right = calloc(columns, sizeof *table->right);
     table->width = calloc(columns, sizeof *table->width);

@@ -55,6 +55,20 @@ static bool options_after_program(int argc, char **argv, int at)
     return false;
 }
 
+/* "simrun --db FILE show": the command stands first, its options behind it. */
+static bool is_late_command(int argc, char **argv, int at)
+{
+    if (at < 2 || !command_find(argv[at]) || !access(argv[at], F_OK))
+        return false;
+    fprintf(stderr, "simrun: the command stands before its options; did you mean\n  simrun %s",
+            argv[at]);
+    for (int i = 1; i < argc; i++)
+        if (i != at)
+            fprintf(stderr, " %s", argv[i]);
+    fputc('\n', stderr);
+    return true;
+}
+
 /* "simrun shwo": neither a file nor a scenario, but nearly a command. */
 static bool is_misspelt_command(const char *word)
 {
@@ -163,8 +177,8 @@ int command_run(int argc, char **argv)
         fputs("simrun run: no scenario given; see 'simrun list'\n", stderr);
         return EXIT_USAGE;
     }
-    if (options_after_program(argc, argv, at) || !run_options_agree("run", &options) ||
-        (argv[0] != NULL && is_misspelt_command(argv[at])))
+    if (options_after_program(argc, argv, at) || is_late_command(argc, argv, at) ||
+        !run_options_agree("run", &options) || (argv[0] != NULL && is_misspelt_command(argv[at])))
         return EXIT_USAGE;
     if (options.gdb || options.wrapper)
         return run_under(&options, argc, argv);

@@ -201,9 +201,13 @@ static void show_run(const struct show *show)
 {
     const struct result *result = &show->stored.result;
     const struct trace *trace = trace_of(show);
-    present_verdict(&show->present, result, true);
-    printf("  run     %lld, started %s UTC\n  command %s\n", (long long)result->run,
-           result->started, result->command);
+    /* What is kept is the time of all of it; the verdict's own line tells that of the run alone. */
+    struct result untimed = *result;
+    untimed.verdict.result.ended_ns = 0;
+    present_verdict(&show->present, &untimed, true);
+    printf("  run     %lld, started %s UTC, took %.1f ms with checks and storing\n",
+           (long long)result->run, result->started, result_seconds(result) * 1e3);
+    printf("  command %s\n", result->command);
     printf("  trace   %zu operations, hash %s\n", trace->op_count, show->stored.hash);
     if (trace->objective == trace->objective)
         printf("  sum of the ranks' objectives %.15g\n", trace->objective);

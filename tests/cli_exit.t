@@ -51,6 +51,8 @@ is(run('--rank', 2, './good.c'), 2, 'a misspelt option ends with 2');
 like($err, qr/did you mean '--ranks'/, 'and with what was meant');
 is(run('ring', '--ranks', 2), 2, 'an option behind the scenario ends with 2');
 like($err, qr/simrun --ranks 2 ring/, 'and with the corrected command');
+is(run('--db', 'x.db', 'show', 1), 2, 'a command behind its options ends with 2');
+like($err, qr/^  simrun show --db x\.db 1$/m, 'and with the corrected command');
 is(run('shwo'), 2, 'a misspelt command is not run as a scenario');
 like($err, qr/simrun show/, 'and names the command');
 is(run('--mutant', 'identty', './good.c'), 2, 'an unknown mutant ends with 2');

@@ -36,4 +36,8 @@ $shown = terminal(80, '--db none -n 2,3 --timeout 1.2 ./endless.c');
 like($shown, qr/\rrun 2 of 2: running 1 s/, 'and which of several');
 unlike(terminal(80, '-q --db none -n 2 --timeout 1 ./endless.c'), qr/running/, 'unless it is to be quiet');
 unlike(scalar `'$simrun' --db none -n 2 --timeout 1 ./endless.c 2>&1`, qr/running|\r/, 'nothing of it in a pipe');
+terminal(80, '--db t.db -n 2 ring');
+like(terminal(80, 'query --db t.db "select * from v_runs"'), qr/^-- row 1\r\nrun_id\s+1\r\nscenario\s+ring\r$/m, 'a table too wide is told row by row');
+like(terminal(80, 'query --db t.db "select run_id, scenario from v_runs"'), qr/^run_id  scenario\r\n\s+1  ring\r$/m, 'another is a table');
+like(scalar `'$simrun' query --db t.db 'select * from v_runs'`, qr/^run_id  scenario .*\n\s+1  ring /m, 'as each is in a pipe');
 done_testing();
