@@ -136,9 +136,10 @@ $(BUILD)/bench/%: $(BUILD)/obj/bench/%.o $(BUILD)/libsimrun.a
 	@mkdir -p $(@D)
 	$Q$(CC) $(ALLFLAGS) -rdynamic -o $@ $< -Wl,--whole-archive $(BUILD)/libsimrun.a -Wl,--no-whole-archive $(LIBS)
 
-bench: all $(BUILD)/bench/bench_record
+bench: all $(BUILD)/bench/bench_record $(BUILD)/bench/bench_viz
 	@sh bench/run.sh $(BUILD)
 	@$(BUILD)/bench/bench_record
+	@$(BUILD)/bench/bench_viz
 
 # The same MPI programs must say the same here and under Debian's Open MPI and MPICH, and the scenarios must be right there.
 test-peers: all peers
