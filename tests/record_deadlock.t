@@ -1,0 +1,62 @@
+#!/usr/bin/perl
+# A job that hangs on a real MPI and is killed: its rank files survive, and simrun names the deadlock. Needs `make peers`.
+use strict;
+use warnings;
+use Cwd qw(abs_path);
+use File::Temp qw(tempdir);
+use JSON::PP;
+use Test::More;
+
+my $simrun = abs_path($ENV{SIMRUN} || 'build/simrun');
+my %peers = (
+    openmpi => ['mpirun.openmpi --allow-run-as-root --oversubscribe -n 4 -x SIMRUN_TRACE_DIR -x LD_PRELOAD=LIBRARY'],
+    mpich => ['mpirun.mpich -n 4 -genv LD_PRELOAD LIBRARY'],
+);
+$_->[1] = abs_path("build/peers/$_->[2]/libsimrecord.so") for map { $peers{$_}[2] = $_; $peers{$_} } keys %peers;
+my $folder = tempdir(CLEANUP => 1);
+chdir $folder or die;
+open my $file, '>', 'hangs.c' or die;
+print $file <<'END';
+#include <mpi.h>
+int main(int argc, char **argv)
+{
+    MPI_Init(&argc, &argv);
+    int rank, size, mine, theirs = 0;
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    mine = rank;
+    MPI_Sendrecv(&mine, 1, MPI_INT, (rank + 1) % size, 1, &theirs, 1, MPI_INT, (rank + size - 1) % size, 1, MPI_COMM_WORLD,
+                 MPI_STATUS_IGNORE);
+    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Ssend(&mine, 1, MPI_INT, (rank + 1) % size, 2, MPI_COMM_WORLD); /* line 12: nobody receives */
+    MPI_Recv(&theirs, 1, MPI_INT, (rank + size - 1) % size, 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    MPI_Finalize();
+    return 0;
+}
+END
+close $file;
+
+for my $peer (sort keys %peers) {
+    my ($launch, $library) = @{$peers{$peer}};
+  SKIP: {
+        skip "$peer or its recorder is absent (make peers)", 7
+            if !$library || !-r $library || system("command -v mpirun.$peer mpicc.$peer >/dev/null 2>&1");
+        $launch =~ s/LIBRARY/$library/;
+        mkdir "$peer.trace";
+        $ENV{SIMRUN_TRACE_DIR} = "$folder/$peer.trace";
+        is(system("mpicc.$peer -g -o hangs.$peer hangs.c 2>/dev/null"), 0, "$peer: compiles");
+        # It hangs until it is killed: the more time it has, the surer all ranks stand in line 12.
+        isnt(system("timeout -k 2 6 $launch ./hangs.$peer >/dev/null 2>&1"), 0, "$peer: the job hangs and is killed");
+        my @files = glob "$peer.trace/*.simrec";
+        is(scalar @files, 4, "$peer: every rank has left its file");
+        my $said = `'$simrun' check --json '$peer.trace' 2>err`;
+        is($? >> 8, 1, "$peer: check finds something") or diag `cat err`;
+        my ($finding) = grep { $_->{code} eq 'D001' } @{(eval { decode_json($said) } || {})->{findings} || []};
+        ok($finding, "$peer: the deadlock");
+        my %places = map { ("$_->{rank} $_->{line}" => 1) } grep { defined $_->{line} } @{$finding->{places} || []};
+        is(join(' ', sort keys %places), '0 12 1 12 2 12 3 12', "$peer: of all four ranks, at their line");
+        like(scalar `'$simrun' import --db $peer.db '$peer.trace' 2>&1`, qr/^run 1: .* 4 ranks, \d+ operations, [1-9]\d* findings$/m,
+            "$peer: import keeps it");
+    }
+}
+done_testing();
