@@ -5,7 +5,7 @@ peer_names    := openmpi mpich
 peer_sources  := $(wildcard collectives/*.c collectives/*/*.c) tests/diff_conformance_body.c \
                  $(addprefix traces/,kinds.c failure.c format_csv_table.c format_input.c) $(wildcard traces/trace*.c)
 # Programs; tests/peers/scenarios.sh runs the scenarios among them.
-peer_programs := tests/diff_conformance.c $(patsubst %,scenarios/%.c,ring user server-sync pipeline tensor-parallel data-parallel sharded \
+peer_programs := tests/diff_conformance.c $(patsubst %,scenarios/%.c,ring user server-sync server-async server-central pipeline tensor-parallel data-parallel sharded \
                  expert-parallel ring-attention)
 peer_flags    := -std=c17 -D_GNU_SOURCE -O2 -g -ffp-contract=off -fopenmp $(filter-out -Wcast-qual -Wconversion,$(WARNINGS)) -Wno-stringop-overflow
 

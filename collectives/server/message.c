@@ -1,6 +1,7 @@
 /* Gradients of all parameters in one message from a worker to rank 0. */
 #include "collectives/server/private.h"
 
+#include <stdio.h>
 #include <string.h>
 
 enum { HEAD = sizeof(struct message_head), LENGTH = sizeof(uint64_t) };
@@ -85,8 +86,12 @@ bool message_judge(struct server *server, struct server_tally *tally, int source
     tally->staleness_mean += ((double)staleness - tally->staleness_mean) / (double)tally->applied;
     if (staleness > tally->staleness_max)
         tally->staleness_max = staleness;
-    if (!server->options.quiet)
+    if (!server->options.quiet) {
+        char name[96];
+        snprintf(name, sizeof name, "staleness/%s", server->name);
+        record_metric_at(name, (double)tally->applied, (double)staleness);
         server_note_applied(server->name, server->world[source], head->sequence, server->version);
+    }
     return true;
 }
 

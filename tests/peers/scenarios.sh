@@ -33,6 +33,14 @@ sharded 4 prefetch
 expert-parallel 4 idle
 ring-attention 3 overlapped
 server-sync 4
+server-sync 3 zstd:3 padded
+server-sync 4 top-k:0.5 padded
+server-sync 4 quantised:8 two-phase adam
+server-async 4 consistent
+server-async 4 inconsistent
+server-async 4 consistent 1 drop
+server-central 4 all uneven
+server-central 4 two even
 END
 done
 [ $count -gt 0 ] && echo "1..$count" || echo "1..0 # SKIP run make peers first, with openmpi-bin or mpich installed"
