@@ -427,6 +427,9 @@ static void nodes(void)
     tap_ok(send->identity != 0 && nth(trace, 1, OP_IRECV, 0)->identity == send->identity &&
                receive->identity == 0,
            "an identity belongs to one operation");
+    char text[80];
+    tap_is_str(trace_op_text(trace, (uint32_t)(send - trace->ops), text, sizeof text),
+               "Isend to 1 tag 0 (\"x\")", "and keeps its name");
     tap_is_int(trace->nodes[3].state, STATE_NEVER, "a node never entered says so");
     tap_is_str(trace_string(trace, trace->nodes[2].name), "wait*", "a node keeps its name");
     tap_is_double(trace->objective, 2.0, 0, "objectives are summed over ranks");

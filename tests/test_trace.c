@@ -1,5 +1,6 @@
 /* The in-memory trace: building in any order, linking, matching, texts, hashes. */
 #include "tests/tap.h"
+#include "traces/identity.h"
 #include "traces/trace.h"
 
 #include <stdlib.h>
@@ -77,6 +78,14 @@ static void groups_ranks(void)
     tap_is_str(trace_op_text(trace, 2, text, sizeof text), "Wait for Isend to 0 tag 7",
                "a wait is told with what it waits for");
     tap_is_str(trace_op_text(trace, 2, text, 8), "Wait fo", "a text is cut at the buffer's end");
+    trace->ops[1].identity = trace_identity("head", 4);
+    tap_is_str(trace_op_text(trace, 1, text, sizeof text), "Isend to 0 tag 7",
+               "a name that the trace does not have is not told");
+    trace_add_string(trace, "head");
+    tap_is_str(trace_op_text(trace, 1, text, sizeof text), "Isend to 0 tag 7 (\"head\")",
+               "what an operation moves is told by name");
+    tap_ok(trace_identity("layer 0", 7) != trace_identity("layer 1", 7),
+           "names that differ in their last letter are two");
     (void)receive;
     trace_free(trace);
 }

@@ -132,7 +132,7 @@ static bool read_op_key(struct jsonl_reader *reader, struct op_line *line, const
     if (strcmp(key, "reduce") == 0)
         return jsonl_read_reduce(json, &op->reduce_op);
     if (strcmp(key, "identity") == 0)
-        return jsonl_read_identity(json, &op->identity);
+        return jsonl_read_identity(reader, &op->identity);
     if (strcmp(key, "site") == 0)
         return jsonl_read_site(reader, &op->site);
     if (strcmp(key, "name") == 0)

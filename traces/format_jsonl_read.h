@@ -82,7 +82,7 @@ bool jsonl_read_site_list(struct jsonl_reader *reader, uint32_t *site);
 bool jsonl_read_kind(struct json *json, uint8_t *kind, uint16_t *flags);
 bool jsonl_read_type(struct jsonl_reader *reader, uint32_t *type);
 bool jsonl_read_reduce(struct json *json, uint32_t *reduce);
-bool jsonl_read_identity(struct json *json, uint32_t *identity);
+bool jsonl_read_identity(struct jsonl_reader *reader, uint32_t *identity);
 bool jsonl_read_flags(struct json *json, uint16_t *flags);
 bool jsonl_read_who(struct json *json, int32_t *who);
 bool jsonl_read_field(struct json *json, const struct jsonl_field *field, struct trace_op *op);

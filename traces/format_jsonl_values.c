@@ -198,8 +198,9 @@ bool jsonl_read_reduce(struct json *json, uint32_t *reduce)
     return *reduce != 0 || json_refuse(json, "unknown reduction \"%.40s\"", text);
 }
 
-bool jsonl_read_identity(struct json *json, uint32_t *identity)
+bool jsonl_read_identity(struct jsonl_reader *reader, uint32_t *identity)
 {
+    struct json *json = &reader->json;
     const char *text;
     size_t length;
     int64_t number;
@@ -212,7 +213,7 @@ bool jsonl_read_identity(struct json *json, uint32_t *identity)
     if (!json_text(json, &text, &length))
         return false;
     *identity = trace_identity(text, length);
-    return true;
+    return trace_add_string(reader->trace, text) != TRACE_NO || format_no_memory(reader->input);
 }
 
 bool jsonl_read_flags(struct json *json, uint16_t *flags)

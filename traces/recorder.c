@@ -244,8 +244,11 @@ void record_site_leave(void)
 void record_identity(const char *name)
 {
     struct recorder_rank *me = recorder_me();
-    if (me)
-        me->identity = name ? trace_identity(name, strlen(name)) : 0;
+    if (!me)
+        return;
+    me->identity = name ? trace_identity(name, strlen(name)) : 0;
+    if (name)
+        recorder_string(me, name);
 }
 
 void record_batch_begin(void)

@@ -1,5 +1,6 @@
 /* A trace in words: operations, sites, types and reductions for messages and labels. See trace.h.
  */
+#include "traces/identity.h"
 #include "traces/trace.h"
 
 #include <stdarg.h>
@@ -98,6 +99,18 @@ static void say_kind(struct text *text, const struct trace_op *op)
         say(text, "%s", name);
 }
 
+/* The name whose hash the operation carries, if the trace has it among its strings. */
+static void say_identity(struct text *text, const struct trace *trace, const struct trace_op *op)
+{
+    for (size_t i = 0; op->identity && i < trace->string_count; i++) {
+        const char *name = trace->strings[i];
+        if (trace_identity(name, strlen(name)) == op->identity) {
+            say(text, " (\"%.60s\")", name);
+            return;
+        }
+    }
+}
+
 static void say_wait(struct text *text, const struct trace *trace, uint32_t index)
 {
     uint32_t start;
@@ -114,6 +127,7 @@ static void say_wait(struct text *text, const struct trace *trace, uint32_t inde
     enum op_class class = op_kind_class(op->kind);
     if (class == CLASS_SEND || class == CLASS_RECEIVE)
         say_point_to_point(text, op);
+    say_identity(text, trace, op);
 }
 
 char *trace_op_text(const struct trace *trace, uint32_t index, char *buffer, size_t size)
@@ -144,5 +158,6 @@ char *trace_op_text(const struct trace *trace, uint32_t index, char *buffer, siz
     case CLASS_CONTROL:
         break;
     }
+    say_identity(&text, trace, op);
     return buffer;
 }
