@@ -134,6 +134,38 @@ static int run_world(void *context, struct diff_probe *probe, int worker)
     return outcome != OUTCOME_FINISHED;
 }
 
+/* The first wrong adjoint, at the operation and the line that it is about. */
+static void record_culprit(const struct child *child, const struct gradcheck_culprit *culprit)
+{
+    char text[400];
+    if (!culprit->found)
+        return;
+    sim_world_impersonate(child->base, culprit->rank);
+    record_node_enter(culprit->record);
+    record_site_enter(culprit->site);
+    if (!culprit->marked)
+        record_note("G001",
+                    culprit->never_ran ? "the adjoint of %s never ran"
+                                       : "the first wrong adjoint is that of %s",
+                    culprit->name);
+    else if (culprit->before[0])
+        snprintf(
+            text, sizeof text,
+            "the gradient of %s is the first wrong one: the adjoint of what leads from %s to %s "
+            "is wrong, since the gradient of %s, marked before it, is right",
+            culprit->name, culprit->name, culprit->before, culprit->before);
+    else
+        snprintf(
+            text, sizeof text,
+            "the gradient of %s is wrong, and it is the first that was marked: mark what comes "
+            "between it and the loss to find the place",
+            culprit->name);
+    if (culprit->marked)
+        record_note_at(culprit->position, "G001", text);
+    record_site_leave();
+    record_node_leave(culprit->record);
+}
+
 /* The rows go where everything about the run goes: into the recorder's buffers, each in its rank's
  * name. */
 static void record_gradients(const struct child *child, const struct gradcheck_result *result)
@@ -142,18 +174,7 @@ static void record_gradients(const struct child *child, const struct gradcheck_r
         sim_world_impersonate(child->base, (int)result->rows[i].check.rank);
         record_gradient_check(&result->rows[i].check, result->rows[i].name);
     }
-    const struct gradcheck_culprit *culprit = &result->culprit;
-    if (culprit->found) {
-        sim_world_impersonate(child->base, culprit->rank);
-        record_node_enter(culprit->record);
-        record_site_enter(culprit->site);
-        record_note("G001",
-                    culprit->never_ran ? "the adjoint of %s never ran"
-                                       : "the first wrong adjoint is that of %s",
-                    culprit->name);
-        record_site_leave();
-        record_node_leave(culprit->record);
-    }
+    record_culprit(child, &result->culprit);
     sim_world_impersonate(child->base, 0);
     record_metric("gradient check worlds", result->worlds, "worlds");
     gradcheck_record_curves(result);

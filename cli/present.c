@@ -209,6 +209,21 @@ static const char *method_text(const char *method)
     return method;
 }
 
+void present_methods(const struct present *present, const struct trace *trace)
+{
+    for (size_t i = 0; i < trace->gradient_count; i++) {
+        const char *method = trace->gradients[i].method;
+        char text[300];
+        bool told = false;
+        for (size_t k = 0; k < i && !told; k++)
+            told = !strcmp(trace->gradients[k].method, method);
+        if (told)
+            continue;
+        snprintf(text, sizeof text, "%s: %s", method, method_text(method));
+        present_wrapped(present, 2, text);
+    }
+}
+
 static void print_variable(const struct present *present, const struct trace *trace, size_t first,
                            bool verbose)
 {

@@ -21,6 +21,9 @@ struct present {
 void present_init(struct present *present, FILE *out, const char *color);
 /* "PASS ring, 16 ranks: finished, 12 of 12 gradients right (1.2 ms)". */
 void present_verdict(const struct present *present, const struct result *result, bool model);
+/* One line for each method of the gradient comparisons: what it is and where its tolerance comes
+ * from. */
+void present_methods(const struct present *present, const struct trace *trace);
 /* Per input the worst of its checks: error, tolerance, and how both were found. */
 void present_gradients(const struct present *present, const struct trace *trace, bool verbose);
 void present_finding(const struct present *present, const struct trace *trace,

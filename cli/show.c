@@ -76,6 +76,7 @@ static void show_gradients(const struct show *show)
                row->error, row->tolerance);
     }
     left_out(show, count);
+    present_methods(&show->present, trace);
 }
 
 static const char *const op_states[] = {"never",    "posted", "BLOCKED",

@@ -526,6 +526,8 @@ int gradcheck_run(const struct diff_runner *runner, const struct gradcheck_optio
     if (options->sweep)
         gradcheck_sweep(&check);
     if (result->failed && options->bisect)
+        gradcheck_bisect_marks(&check);
+    if (result->failed && options->bisect)
         for (uint32_t e = 0; e < check.epoch_count && !result->culprit.found; e++)
             if (magnitude(&check.base, e) > 0)
                 gradcheck_bisect(&check, e);

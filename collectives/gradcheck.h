@@ -52,7 +52,10 @@ struct gradcheck_culprit {
     int rank;
     uint32_t sequence, record; /* node on that rank's tape, and the recorder's number of it */
     const void *site;
-    char name[32];
+    char name[64];
+    char before[64];   /* of marks: the gradient that was right before it; "": it is the first */
+    uint32_t position; /* of marks: the recorder's, when the gradient was marked */
+    bool marked;       /* a hand-written adjoint: the first wrong one of the marked gradients */
     double defect,
         scale; /* of the identity <y_bar, y_dot> = <x_bar, x_dot> summed over the participants */
     bool never_ran; /* its adjoint did not run at all */

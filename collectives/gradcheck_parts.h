@@ -64,6 +64,9 @@ void gradcheck_tangent(struct gradcheck *check, uint32_t epoch);
 void gradcheck_sweep(struct gradcheck *check);
 void gradcheck_taylor(struct gradcheck *check, uint32_t epoch);
 void gradcheck_heat_map(struct gradcheck *check, uint32_t epoch);
+/* Of hand-written adjoints: the first wrong one among the marked gradients, in the order in which
+ * they were marked. What the program did between it and the one before is wrong. */
+void gradcheck_bisect_marks(struct gradcheck *check);
 /* Looks for the first wrong adjoint of an epoch and notes it in the result. */
 void gradcheck_bisect(struct gradcheck *check, uint32_t epoch);
 

@@ -81,7 +81,11 @@ int gradcheck_print(const struct gradcheck_result *result, char *text, size_t si
             check->analytic, check->numeric, check->error, check->tolerance, check->method,
             check->step);
     }
-    if (result->culprit.found)
+    if (result->culprit.found && result->culprit.marked)
+        say(&out, "first wrong gradient: %s, on rank %d%s%s\n", result->culprit.name,
+            result->culprit.rank, result->culprit.before[0] ? "; right before it: " : "",
+            result->culprit.before);
+    else if (result->culprit.found)
         say(&out, "first wrong adjoint: %s, node %u of rank %d%s\n", result->culprit.name,
             (unsigned)result->culprit.sequence, result->culprit.rank,
             result->culprit.never_ran ? ", which never ran" : "");

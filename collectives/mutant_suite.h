@@ -22,7 +22,7 @@ struct mutant_verdict {
     bool killed;
     char program[32];
     char oracle[96]; /* all that objected: "central+identity+forward", "deadlock", "ended itself" */
-    char blamed[48]; /* the first wrong adjoint, "" when none was named */
+    char blamed[64]; /* the first wrong adjoint, "" when none was named */
     int ranks;       /* the smallest world that killed it */
     int trials;      /* programs run until then */
 };

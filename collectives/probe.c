@@ -245,6 +245,9 @@ void diff_mark_gradient(const char *name, const double *gradient, size_t count)
             state_fail(state, "M009", "diff_mark_gradient of %s, which no diff_mark_input named",
                        name);
         probe_keep_gradient(state, index - 1, DIFF_DOUBLE, count, gradient);
+        row->inputs[index - 1].gradient_site = state->site;
+        row->inputs[index - 1].gradient_order = ++row->gradients_marked;
+        row->inputs[index - 1].gradient_position = record_position();
     }
     state_leave(state);
 }

@@ -27,6 +27,9 @@ struct probe_input {
     double *values;   /* parts, as doubles */
     double *gradient; /* parts; NULL when the program never had one */
     bool has_gradient;
+    const void *gradient_site;  /* of a marked one */
+    uint32_t gradient_order;    /* when it was marked: 1, 2... */
+    uint32_t gradient_position; /* the recorder's, then */
 };
 
 struct probe_objective {
@@ -73,6 +76,7 @@ struct diff_probe_rank {
         uint32_t epoch, sequence, record;
     } * records;
     size_t record_count, record_room;
+    uint32_t gradients_marked;
     size_t inputs_seen;   /* how many this world's rank has met */
     double kink_distance; /* smallest relative distance to a point without derivative met so far */
     struct diff_state *state;

@@ -91,6 +91,11 @@ WEAK void record_metric_at(const char *name, double step, double value)
     (void)name, (void)step, (void)value;
 }
 
+WEAK uint32_t record_position(void)
+{
+    return 0;
+}
+
 WEAK void record_note(const char *code, const char *format, ...)
 {
     va_list arguments;

@@ -355,14 +355,15 @@ void record_metric_at(const char *name, double step, double value)
         metric_write(me, name, step, value, "");
 }
 
-static void note_write(struct recorder_rank *me, const char *code, const char *text)
+static void note_write(struct recorder_rank *me, uint32_t position, const char *code,
+                       const char *text)
 {
     size_t length, size = text_room(text, sizeof(struct record_note), &length);
     struct record_note *record = recorder_record(me, size);
     if (!record)
         return;
     snprintf(record->code, sizeof record->code, "%s", code);
-    record->op = me->ops ? me->ops - 1 : UINT32_MAX;
+    record->op = position ? position - 1 : UINT32_MAX;
     record->node = me->node_depth ? me->nodes[me->node_depth - 1] : 0;
     if (me->site_depth)
         record->site = (uint64_t)(uintptr_t)me->sites[me->site_depth - 1];
@@ -382,7 +383,20 @@ void record_note(const char *code, const char *format, ...)
     va_start(arguments, format);
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
-    note_write(me, code, text);
+    note_write(me, me->ops, code, text);
+}
+
+uint32_t record_position(void)
+{
+    const struct recorder_rank *me = recorder_me();
+    return me ? me->ops : 0;
+}
+
+void record_note_at(uint32_t position, const char *code, const char *text)
+{
+    struct recorder_rank *me = recorder_me();
+    if (me)
+        note_write(me, position, code, text);
 }
 
 void record_failure(int error_class)

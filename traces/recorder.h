@@ -50,5 +50,8 @@ void record_metric_at(const char *name, double step, double value);
 /* The program under test is wrong: becomes a finding with this code at the caller's current op,
  * node and site. */
 void record_note(const char *code, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* How many operations the caller's rank has begun; and a note about the last one of so many. */
+uint32_t record_position(void);
+void record_note_at(uint32_t position, const char *code, const char *text);
 
 #endif
