@@ -4,7 +4,7 @@
 #   make demo       install what is missing, build, run good and bad scenarios, write a report
 #   make test       the whole test-suite (TAP, prove);  make test-peers compares with Open MPI and MPICH
 #   make fuzz       the readers of files against hostile input; FUZZ_SECONDS=60 for each
-#   make bench      figures against Open MPI and MPICH, as ratios in one run
+#   make bench      figures against Open MPI and MPICH, as ratios in one run; BENCH="200 million" for 2^20 ranks, too
 #   make format     rewrite the sources in house style;  make format-check only looks
 #   make install    PREFIX=/usr/local DESTDIR=
 #   make clean
@@ -137,7 +137,7 @@ $(BUILD)/bench/%: $(BUILD)/obj/bench/%.o $(BUILD)/libsimrun.a
 	$Q$(CC) $(ALLFLAGS) -rdynamic -o $@ $< -Wl,--whole-archive $(BUILD)/libsimrun.a -Wl,--no-whole-archive $(LIBS)
 
 bench: all $(BUILD)/bench/bench_record $(BUILD)/bench/bench_viz
-	@sh bench/run.sh $(BUILD)
+	@sh bench/run.sh $(BUILD) $(BENCH)
 	@$(BUILD)/bench/bench_record
 	@$(BUILD)/bench/bench_viz
 

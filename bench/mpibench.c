@@ -3,25 +3,29 @@
  *   mpibench OPERATION BYTES MILLISECONDS
  *
  * OPERATION: pingpong (half a round trip between ranks 0 and 1, the others wait), barrier,
- * allreduce (doubles, sum), alltoall (BYTES per pair), ring (Sendrecv), memcpy (no messages: what
- * one copy of BYTES costs here).
+ * allreduce (doubles, sum), alltoall (BYTES per pair), ring (Sendrecv), switch (every rank gives
+ * way once), memcpy (no messages: what one copy of BYTES costs here, between two pairs of buffers
+ * in turn as in pingpong), memory (instead of microseconds: peak KiB of this process for each
+ * rank).
  *
  * Only rank 0 reads the clock, and only around whole batches: where ranks share a core, every clock
  * reading of another rank would be charged to the operation. Data are checked after the last batch.
  * State is in locals, so that any loader may run it. Prints: operation,ranks,bytes,microseconds
  * (median of the batches),ok */
 #include <mpi.h>
+#include <sched.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-enum { BATCHES = 41 };
+enum { BATCHES = 41, LARGE_WORLD = 8192, LARGE_BATCHES = 5 };
 
 struct bench {
     int rank, size;
     size_t bytes;
-    char *out, *in;
+    char *out, *in, *other_out, *other_in;
 };
 
 static double microseconds(void)
@@ -75,20 +79,38 @@ static void ring(struct bench *bench, long count)
                      MPI_COMM_WORLD, MPI_STATUS_IGNORE);
 }
 
+static void give_way(struct bench *bench, long count)
+{
+    (void)bench;
+    for (long i = 0; i < count; i++)
+        sched_yield();
+}
+
 static void copy(struct bench *bench, long count)
 {
     for (long i = 0; i < count && bench->rank == 0; i++) {
         memcpy(bench->in, bench->out, bench->bytes);
         __asm__ volatile("" ::: "memory");
+        memcpy(bench->other_in, bench->other_out, bench->bytes);
+        __asm__ volatile("" ::: "memory");
     }
+}
+
+static void nothing(struct bench *bench, long count)
+{
+    (void)bench, (void)count;
 }
 
 static const struct {
     const char *name;
     void (*run)(struct bench *bench, long count);
     double share; /* of an operation's time that is reported */
-} operations[] = {{"pingpong", pingpong, 0.5}, {"barrier", barrier, 1}, {"allreduce", allreduce, 1},
-                  {"alltoall", alltoall, 1},   {"ring", ring, 1},       {"memcpy", copy, 1}};
+    long least;   /* operations in a batch; where there are several, ranks drift apart and meet at
+                     its end */
+} operations[] = {{"pingpong", pingpong, 0.5, 1}, {"barrier", barrier, 1, 1},
+                  {"allreduce", allreduce, 1, 1}, {"alltoall", alltoall, 1, 1},
+                  {"ring", ring, 1, 16},          {"switch", give_way, 1, 16},
+                  {"memcpy", copy, 0.5, 1},       {"memory", nothing, 1, 1}};
 
 static int compare(const void *left, const void *right)
 {
@@ -103,6 +125,11 @@ static void fill(struct bench *bench, const char *operation)
     bench->in = malloc(room);
     memset(bench->out, bench->rank & 0x7f, room);
     memset(bench->in, 0xff, room);
+    bench->other_out = bench->other_in = NULL;
+    if (!strcmp(operation, "memcpy")) {
+        bench->other_out = memset(malloc(room), 1, room);
+        bench->other_in = memset(malloc(room), 2, room);
+    }
     if (!strcmp(operation, "allreduce"))
         for (size_t i = 0; i < bench->bytes / sizeof(double); i++)
             memcpy(bench->out + i * sizeof(double), &(double){bench->rank + 1.0}, sizeof(double));
@@ -131,12 +158,38 @@ static int is_right(const struct bench *bench, const char *operation)
 }
 
 /* Rank 0 decides how many operations make a batch; the others follow. */
-static double timed(struct bench *bench, void (*run)(struct bench *, long), long count)
+static double timed(struct bench *bench, size_t which, long count)
 {
     MPI_Barrier(MPI_COMM_WORLD);
     double begin = bench->rank == 0 ? microseconds() : 0;
-    run(bench, count);
+    operations[which].run(bench, count);
+    if (operations[which].least > 1)
+        MPI_Barrier(MPI_COMM_WORLD);
     return bench->rank == 0 ? microseconds() - begin : 0;
+}
+
+/* Peak memory of this process, in KiB; 0 where the kernel does not say. */
+static double peak_memory(void)
+{
+    FILE *file = fopen("/proc/self/status", "r");
+    char line[256];
+    double peak = 0;
+    while (file && fgets(line, sizeof line, file))
+        if (!strncmp(line, "VmHWM:", 6))
+            peak = strtod(line + 6, NULL);
+    if (file)
+        fclose(file);
+    return peak;
+}
+
+static int report(const struct bench *bench, const char *operation, double result)
+{
+    int right = is_right(bench, operation), all = 0;
+    MPI_Reduce(&right, &all, 1, MPI_INT, MPI_MIN, 0, MPI_COMM_WORLD);
+    if (bench->rank == 0)
+        printf("%s,%d,%zu,%.4f,%s\n", operation, bench->size, bench->bytes, result,
+               all ? "ok" : "WRONG");
+    return bench->rank == 0 && !all;
 }
 
 int main(int argc, char **argv)
@@ -150,34 +203,33 @@ int main(int argc, char **argv)
         which++;
     if (argc != 4 || which == known) {
         if (bench.rank == 0)
-            fprintf(stderr, "usage: mpibench pingpong|barrier|allreduce|alltoall|ring|memcpy BYTES "
-                            "MILLISECONDS\n");
+            fprintf(stderr,
+                    "usage: mpibench pingpong|barrier|allreduce|alltoall|ring|switch|memcpy|memory "
+                    "BYTES MILLISECONDS\n");
         MPI_Finalize();
         return 2;
     }
     bench.bytes = strtoul(argv[2], NULL, 10);
-    double budget = strtod(argv[3], NULL) * 1e3 / BATCHES;
+    int batches = bench.size < LARGE_WORLD ? BATCHES : LARGE_BATCHES;
+    bool idle = !strcmp(argv[1], "memory");
+    double budget = idle ? 0 : strtod(argv[3], NULL) * 1e3 / batches, times[BATCHES];
     fill(&bench, argv[1]);
-    long count = 1;
+    long count = operations[which].least;
     for (double spent = 0; spent < budget && count < 1L << 24;) {
-        spent = timed(&bench, operations[which].run, count);
+        spent = timed(&bench, which, count);
         long next = bench.rank == 0 && spent < budget ? count * 2 : count;
         MPI_Bcast(&next, 1, MPI_LONG, 0, MPI_COMM_WORLD);
         MPI_Bcast(&spent, 1, MPI_DOUBLE, 0, MPI_COMM_WORLD);
         count = next;
     }
-    double times[BATCHES];
-    for (int i = 0; i < BATCHES; i++)
-        times[i] =
-            timed(&bench, operations[which].run, count) * operations[which].share / (double)count;
-    int right = is_right(&bench, argv[1]), all = 0;
-    MPI_Reduce(&right, &all, 1, MPI_INT, MPI_MIN, 0, MPI_COMM_WORLD);
-    qsort(times, BATCHES, sizeof *times, compare);
-    if (bench.rank == 0)
-        printf("%s,%d,%zu,%.4f,%s\n", argv[1], bench.size, bench.bytes, times[BATCHES / 2],
-               all ? "ok" : "WRONG");
+    for (int i = 0; i < batches; i++)
+        times[i] = timed(&bench, which, count) * operations[which].share / (double)count;
+    qsort(times, (size_t)batches, sizeof *times, compare);
+    int wrong = report(&bench, argv[1], idle ? peak_memory() / bench.size : times[batches / 2]);
     free(bench.out);
     free(bench.in);
+    free(bench.other_out);
+    free(bench.other_in);
     MPI_Finalize();
-    return all ? 0 : 1;
+    return wrong;
 }
