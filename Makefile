@@ -139,6 +139,8 @@ $(BUILD)/bench/%: $(BUILD)/obj/bench/%.o $(BUILD)/libsimrun.a
 bench: all $(BUILD)/bench/bench_record $(BUILD)/bench/bench_viz
 	@sh bench/run.sh $(BUILD) $(BENCH)
 	@$(BUILD)/bench/bench_record
+	@$(BUILD)/bench/bench_checker 10000000 1000 100000 64
+	@$(BUILD)/bench/bench_explore
 	@$(BUILD)/bench/bench_viz
 
 # The same MPI programs must say the same here and under Debian's Open MPI and MPICH, and the scenarios must be right there.

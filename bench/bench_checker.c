@@ -2,11 +2,13 @@
  * time grows.
  *
  *   bench_checker [ops ranks nodes dag_ranks]     default: 1,000,000 over 1,000 and 10,000 over 64
+ *   bench_checker --jsonl FILE ops ranks          writes the totally ordered run, for simrun check
  *
  * A totally ordered run is a ring exchange (Irecv, Isend, Waitall) and an allreduce, over and over.
  * A backward pass is that of layers: in each, a rank exchanges with two neighbours and reduces, and
  * several messages of one layer are unordered. */
 #include "checker/check.h"
+#include "traces/format.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -184,8 +186,26 @@ static void measure(const char *name, struct trace *trace)
     trace_free(trace);
 }
 
+static int write_file(const char *path, size_t ops, uint32_t ranks)
+{
+    struct failure failure = {0};
+    struct trace *trace = totally_ordered(ops, ranks);
+    FILE *out = fopen(path, "w");
+    bool good =
+        out && trace_finish(trace, &failure) && format_write(trace, NULL, "jsonl", out, &failure);
+    good = out && fclose(out) == 0 && good;
+    if (!good)
+        fprintf(stderr, "bench_checker: %s: %s\n", path,
+                failure.text[0] ? failure.text : "cannot be written");
+    trace_free(trace);
+    return good ? 0 : 1;
+}
+
 int main(int argc, char **argv)
 {
+    if (argc == 5 && !strcmp(argv[1], "--jsonl"))
+        return write_file(argv[2], strtoull(argv[3], NULL, 10),
+                          (uint32_t)strtoul(argv[4], NULL, 10));
     size_t ops = argc > 1 ? strtoull(argv[1], NULL, 10) : 1000000,
            nodes = argc > 3 ? strtoull(argv[3], NULL, 10) : 10000;
     uint32_t ranks = argc > 2 ? (uint32_t)strtoul(argv[2], NULL, 10) : 1000,

@@ -6,12 +6,28 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* How wrong a row is: error over tolerance; what is no number is worse than any number. */
 static double badness(const struct trace_gradient *row)
 {
     double ratio = row->tolerance > 0 ? row->error / row->tolerance : row->error;
     return isnan(ratio) ? INFINITY : ratio;
+}
+
+/* Who contradicts the backward pass. */
+static const char *oracle_of(const char *method)
+{
+    static const struct {
+        const char *method, *text;
+    } oracles[] = {
+        {"central", "central differences say"}, {"one-sided", "one-sided differences say"},
+        {"complex", "the complex step says"},   {"dot", "the adjoint identity wants"},
+        {"tangent", "forward mode says"},       {"value", "the right value is"}};
+    for (size_t i = 0; i < sizeof oracles / sizeof *oracles; i++)
+        if (strcmp(method, oracles[i].method) == 0)
+            return oracles[i].text;
+    return "the check says";
 }
 
 /* Such a finding names no operation: the variable's name tells it from the others. */
@@ -46,18 +62,17 @@ static void report_variable(const struct trace *trace, size_t first, struct find
     if (!worst)
         return;
     const char *name = trace_string(trace, worst->variable);
-    struct finding *finding = findings_add(
-        findings, finite ? "G001" : "G006",
-        finite ? "the gradient of %s is wrong" : "the gradient of %s is not finite", name);
+    struct finding *finding =
+        findings_add(findings, finite ? "G001" : "G006", "the gradient %s %s is %s",
+                     worst->index >= 0 ? "of" : "along", name, finite ? "wrong" : "not finite");
     finding_detail(finding, "Worst: rank %u, ", worst->rank);
     if (worst->index >= 0)
         finding_detail(finding, "%s[%lld]", name, (long long)worst->index);
     else
-        finding_detail(finding, "a direction in %s", name);
+        finding_detail(finding, "along %s", name);
     finding_detail(
-        finding,
-        ": the backward pass says %.17g, %s differences say %.17g (error %.3g, tolerance %.3g).\n",
-        worst->analytic, worst->method, worst->numeric, worst->error, worst->tolerance);
+        finding, ": the backward pass says %.17g, %s %.17g (error %.3g, tolerance %.3g).\n",
+        worst->analytic, oracle_of(worst->method), worst->numeric, worst->error, worst->tolerance);
     finding_detail(finding,
                    "%zu of %zu checks of %s fail. The objective is the sum over ranks of the local "
                    "objectives.\n",

@@ -16,11 +16,15 @@ static bool same_finding(const struct trace_note *a, const struct trace_note *b,
     return strcmp(a->code, b->code) == 0 && a->site == b->site && kind_a == kind_b;
 }
 
-static void add_note(struct finding *finding, const struct trace_note *note, unsigned listed)
+static void add_note(struct finding *finding, const struct trace *trace,
+                     const struct trace_note *note, unsigned listed)
 {
     if (listed < PLACES_LISTED_MAX)
         finding_detail(finding, "Rank %u: %s\n", note->rank, note->text ? note->text : "");
-    if (note->op != TRACE_NO && !(note->code[0] == 'G' && note->node != TRACE_NO))
+    /* A call that was refused before it became an operation: the note's op is the one before. */
+    bool refused = strcmp(note->code, "X005") == 0 && note->op != TRACE_NO &&
+                   trace->ops[note->op].site != note->site;
+    if (note->op != TRACE_NO && !refused && !(note->code[0] == 'G' && note->node != TRACE_NO))
         finding_op_add(finding, note->op, "culprit");
     else if (note->node != TRACE_NO)
         finding_node_add(finding, note->node, "culprit");
@@ -63,7 +67,7 @@ void check_notes(const struct check_context *context, struct findings *findings)
         for (size_t j = i; j < trace->note_count; j++)
             if (!told[j] && same_finding(note, &trace->notes[j], trace)) {
                 told[j] = true;
-                add_note(finding, &trace->notes[j], listed++);
+                add_note(finding, trace, &trace->notes[j], listed++);
             }
         finding_seal(finding, trace);
     }

@@ -113,7 +113,8 @@ static void rematch(const struct check_plan *plan, const struct plan_options *op
         size_t receive_end = r;
         while (receive_end < receive_count && same_channel(&receives[receive_end], &sends[s]))
             receive_end++;
-        match_channel(trace, sends + s, send_end - s, receives + r, receive_end - r, match);
+        if (receive_end > r) /* else there may be no receives at all */
+            match_channel(trace, sends + s, send_end - s, receives + r, receive_end - r, match);
         s = send_end;
         r = receive_end;
     }

@@ -49,7 +49,7 @@ static const struct suppress_rule rules[] = {
     {"M010", "L001 L008 G003", SUPPRESS_OP, "the request is open because a participant is missing"},
     {"X006", "L001 L008", SUPPRESS_OP, "finalizing with the request pending says it"},
     {"L008", "L001", SUPPRESS_OP, "a start nobody waits for is the leak"},
-    {"B002", "B001", SUPPRESS_OP, "the other pending operation is who changed the buffer"},
+    {"B002", "B001", SUPPRESS_RANK, "the other pending operation is who changed the buffer"},
     {"G003", "G001", SUPPRESS_RUN, "an adjoint that some ranks leave out makes the gradient wrong"},
     {"D002", "M010", SUPPRESS_OP, "who waits for the missing participant is named already"},
     {"D002", "D003 D004", SUPPRESS_OP,
@@ -127,6 +127,10 @@ static bool is_silenced(const struct findings *findings, size_t first, size_t wh
 {
     const struct finding *effect = &findings->items[which];
     if (!names_code(rule->effects, effect->code))
+        return false;
+    /* An exit code after a complete run leaves nothing open: it is no cause, often a consequence.
+     */
+    if (strcmp(rule->cause, "X002") == 0 && trace->outcome == OUTCOME_FINISHED)
         return false;
     for (size_t i = first; i < findings->count; i++) {
         const struct finding *cause = &findings->items[i];

@@ -205,14 +205,36 @@ static bool is_freed(const struct sim_rank *rank, MPI_Comm handle)
     return found;
 }
 
+/* Where the program called: the first return address outside the machine. All our code keeps frame
+ * pointers. NULL: not found. */
+static const void *caller_outside(void)
+{
+    extern const char __executable_start, etext;
+    const uintptr_t *frame = __builtin_frame_address(0);
+    for (int depth = 0; depth < 24 && frame; depth++) {
+        uintptr_t address = frame[1], next = frame[0];
+        if (address < (uintptr_t)&__executable_start || address >= (uintptr_t)&etext)
+            return (const void *)address;
+        if (next <= (uintptr_t)frame || next - (uintptr_t)frame > 65536)
+            break;
+        frame = (const uintptr_t *)next;
+    }
+    return NULL;
+}
+
 int sim_comm_refuse(MPI_Comm handle, const char *function)
 {
     const char *what = "not a valid handle of this rank";
     if (handle == MPI_COMM_NULL) {
         what = "MPI_COMM_NULL";
     } else if (is_freed(sim_self, handle)) {
+        const void *place = caller_outside();
         what = "freed";
+        if (place)
+            record_site_enter(place);
         record_note("X005", "a communicator was used after it had been freed");
+        if (place)
+            record_site_leave();
     }
     return sim_error_raise(MPI_COMM_NULL, MPI_ERR_COMM, function, "communicator is %s", what);
 }

@@ -4,6 +4,7 @@
 #include "sim/batch.h"
 #include "sim/bsend.h"
 #include "sim/delayed.h"
+#include "traces/recorder.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -169,6 +170,8 @@ static void message_remove(struct sim_mailbox *mailbox, struct sim_message *mess
 
 static void receive_matched(struct sim_request *receive, int source, int tag, size_t bytes)
 {
+    if (!receive->on_stack && receive->guarded)
+        sim_request_inspect(receive);
     receive->source_matched = source;
     receive->tag_matched = tag;
     size_t room = receive->type ? receive->type->size * receive->count : 0;
@@ -455,6 +458,10 @@ void sim_mailbox_post(struct sim_context *context, int owner, struct sim_request
     receive->number = receive->owner->receives++;
     receive->order = mailbox->posts++;
     receive->causes = receive->owner->causes;
+    if (!receive->on_stack && record_active()) {
+        receive->touched = false;
+        sim_request_guard(receive);
+    }
     if (receive->peer == MPI_ANY_SOURCE && world->options.delay_wildcards) {
         queue_receive(mailbox, receive);
         sim_delayed_post(world, receive);

@@ -36,6 +36,39 @@ void sim_request_delete(struct sim_request *request)
     sim_pool_put(request->owner->world, request, sizeof *request);
 }
 
+enum { GUARDED_BYTES = 4096 };
+
+static uint64_t checksum(const struct sim_request *receive)
+{
+    const unsigned char *at = receive->buffer;
+    size_t bytes = receive->type->size * receive->count;
+    uint64_t hash = bytes;
+    for (; bytes >= 8; bytes -= 8, at += 8) {
+        uint64_t word;
+        memcpy(&word, at, sizeof word);
+        hash = (hash ^ word) * 0x9e3779b97f4a7c15u;
+        hash ^= hash >> 29;
+    }
+    for (; bytes; bytes--)
+        hash = (hash ^ *at++) * 0x100000001b3u;
+    return hash;
+}
+
+void sim_request_guard(struct sim_request *receive)
+{
+    size_t bytes = receive->type ? receive->type->size * receive->count : 0;
+    receive->guarded = bytes && bytes <= GUARDED_BYTES && receive->type->contiguous &&
+                       receive->kind == SIM_REQUEST_RECEIVE;
+    if (receive->guarded)
+        receive->guard = checksum(receive);
+}
+
+void sim_request_inspect(struct sim_request *receive)
+{
+    if (receive->guarded && receive->guard != checksum(receive))
+        receive->touched = true;
+}
+
 /* A whole is complete when its last part is; what it says is what its receive says. */
 static void part_complete(struct sim_request *part)
 {
@@ -60,6 +93,8 @@ void sim_request_complete(struct sim_request *request)
     request->owner->world->changes++;
     if (!request->on_stack && request->items)
         sim_explore_completed(request);
+    if (!request->on_stack && request->guarded)
+        sim_request_guard(request); /* what has arrived */
     if (waiter && sim_rank_waits(waiter))
         sim_rank_wake(waiter);
     if (request->freed && !request->on_stack) {

@@ -49,6 +49,9 @@ struct sim_request {
     void (*start)(struct sim_request *request); /* persistent: begins it again; in the monitor */
     void *aside;                                /* a part's own copy of what it sends */
     void *general;                              /* generalised request's callbacks */
+    /* A pending receive's buffer, while something is recorded: see sim_request_guard. */
+    uint64_t guard;
+    bool guarded, touched;
     struct sim_causes causes; /* exploration: choices that led to its start, then to its end */
     uint32_t event;           /* and the event of a delayed wildcard */
     uint32_t items;           /* and the newest event of a Waitany for it, plus 1 */
@@ -66,6 +69,12 @@ static inline bool sim_request_done(const struct sim_request *request)
     return request->state == SIM_COMPLETE || request->state == SIM_CANCELLED ||
            request->state == SIM_INACTIVE;
 }
+/* From here on nobody but the transfer may write to the buffer of this nonblocking receive: a
+ * checksum is kept, and compared when data arrive and when the program completes it. Short
+ * contiguous buffers only. */
+void sim_request_guard(struct sim_request *receive);
+/* Compares; remembers in `touched` that they differ. */
+void sim_request_inspect(struct sim_request *receive);
 /* The caller's request behind a handle; NULL when it is none. */
 struct sim_request *sim_request_get(struct sim_rank *rank, MPI_Request handle);
 void sim_request_status(const struct sim_request *request, MPI_Status *status);

@@ -8,6 +8,7 @@
 #include "sim/mailbox.h"
 #include "sim/point.h"
 #include "sim/status.h"
+#include "traces/recorder.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -51,6 +52,16 @@ static int finish(struct sim_request *request, MPI_Request *handle, MPI_Status *
         return MPI_SUCCESS;
     }
     sim_request_status(request, status);
+    if (request->guarded) {
+        sim_request_inspect(request);
+        if (request->touched)
+            record_note("B001",
+                        "the buffer of a receive (%s %d, tag %d) was written between its "
+                        "start and this completion",
+                        request->state == SIM_COMPLETE ? "from" : "posted from",
+                        request->state == SIM_COMPLETE ? request->source_matched : request->peer,
+                        request->state == SIM_COMPLETE ? request->tag_matched : request->tag);
+    }
     if (request->owner->world->exploring)
         sim_causes_join(&request->owner->causes, &request->causes);
     int error = request->error;
