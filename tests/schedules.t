@@ -24,6 +24,9 @@ while read -r kind messages microbatches ranks expected; do
     check "$kind, messages $messages: its file" "$("$simrun" check --db none "$file" 2>&1 | codes)" "$ran"
     check "$kind, messages $messages: run from its file" \
         "$("$simrun" --db none -n "$ranks" pipeline "$file" 2>&1 | codes)" "$ran"
+    "$simrun" --db "$folder/runs.db" --quiet -n "$ranks" pipeline "$kind" "$messages" "$microbatches" >/dev/null 2>&1
+    "$simrun" export --db "$folder/runs.db" --format csv -o "$folder/exported.csv" 2>&1
+    check "$kind, messages $messages: the run, exported" "$(cmp "$folder/exported.csv" "$file" 2>&1)" ""
 done <<END
 gpipe separate 6 3
 1f1b separate 6 3 D003

@@ -1,8 +1,8 @@
 /* Writes a schedule: the cells its operations came from, derived messages in cells of their own.
  *
- * Only a trace that was read from a schedule knows its cells: they stand in the function texts of
- * the sites
- * ("column 3: 0F1", "column 3: 0F1 derives 0SEND_F1"). */
+ * Two kinds of trace know their cells. One that was read from a schedule has them in the function
+ * texts of the sites ("column 3: 0F1", "column 3: 0F1 derives 0SEND_F1"). A run of a schedule has a
+ * node for each, named by its text; what it did outside of them is left out. */
 #include "traces/format_input.h"
 #include "traces/format_write.h"
 
@@ -19,6 +19,11 @@ struct cell_text {
     bool derived;
 };
 
+static bool is_cell_text(const char *text)
+{
+    return text[0] && text[strspn(text, "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ_;() ")] == 0;
+}
+
 static bool cell_of(const struct trace *trace, const struct trace_op *op, struct cell_text *cell)
 {
     static const char before[] = "column ", between[] = " derives ";
@@ -34,8 +39,7 @@ static bool cell_of(const struct trace *trace, const struct trace_op *op, struct
     cell->derived = derives != NULL;
     cell->text = derives ? derives + sizeof between - 1 : end + 2;
     cell->length = (int)strlen(cell->text);
-    return cell->length > 0 &&
-           cell->text[strspn(cell->text, "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ_;() ")] == 0;
+    return is_cell_text(cell->text);
 }
 
 static bool any_derived(const struct trace *trace)
@@ -75,11 +79,45 @@ static bool write_row(const struct trace *trace, uint32_t rank, bool sequence, F
     return true;
 }
 
+/* A node that is a cell: outside of backward passes, and its name begins with an action. */
+static bool is_cell_node(const struct trace *trace, const struct trace_node *node)
+{
+    const char *name = trace_string(trace, node->name);
+    size_t digits = strspn(name, "0123456789");
+    return node->pass == 0 && digits > 0 && isupper((unsigned char)name[digits]) &&
+           is_cell_text(name);
+}
+
+static bool is_run_of_schedule(const struct trace *trace)
+{
+    for (size_t i = 0; i < trace->node_count; i++)
+        if (is_cell_node(trace, &trace->nodes[i]))
+            return true;
+    return false;
+}
+
+static void write_nodes(const struct trace *trace, uint32_t rank, FILE *out)
+{
+    const char *between = "";
+    for (size_t i = trace->node_begin[rank]; i < trace->node_begin[rank + 1]; i++) {
+        if (!is_cell_node(trace, &trace->nodes[i]))
+            continue;
+        fprintf(out, "%s%s", between, trace_string(trace, trace->nodes[i].name));
+        between = ",";
+    }
+    putc('\n', out);
+}
+
 bool format_csv_write(const struct trace *trace, const struct findings *findings, FILE *out,
                       struct failure *failure)
 {
     (void)findings;
     bool sequence = any_derived(trace);
+    if (is_run_of_schedule(trace)) {
+        for (uint32_t rank = 0; rank < trace->ranks; rank++)
+            write_nodes(trace, rank, out);
+        return true;
+    }
     for (uint32_t rank = 0; rank < trace->ranks; rank++)
         if (!write_row(trace, rank, sequence, out, failure))
             return false;

@@ -87,19 +87,30 @@ struct schedule *schedule_read(const char *path, char *why, size_t room)
     return with_messages;
 }
 
+bool rows_cell_text(const struct schedule_row *row, const struct schedule_cell *cell, char *text,
+                    size_t room)
+{
+    size_t used = 0;
+    for (size_t a = cell->first; a < cell->end && used < room; a++) {
+        const struct schedule_action *action = &row->actions[a];
+        bool whole_stage = action->kind >= SCHEDULE_UNSHARD && action->kind <= SCHEDULE_REDUCE_GRAD;
+        int added = snprintf(text + used, room - used, "%s%d%s", a > cell->first ? ";" : "",
+                             action->stage, csv_kind_name((enum csv_kind)action->kind));
+        used += (size_t)added;
+        if (!whole_stage && used < room)
+            used += (size_t)snprintf(text + used, room - used, "%d", action->microbatch);
+    }
+    return used < room;
+}
+
+/* One action at a time: a cell may hold any number. */
 static void print_row(FILE *file, const struct schedule_row *row)
 {
     for (size_t c = 0; c < row->cell_count; c++)
         for (size_t a = row->cells[c].first; a < row->cells[c].end; a++) {
-            const struct schedule_action *action = &row->actions[a];
-            const char *name = csv_kind_name((enum csv_kind)action->kind);
-            const char *before = a > row->cells[c].first ? ";" : c ? "," : "";
-            bool whole_stage =
-                action->kind >= SCHEDULE_UNSHARD && action->kind <= SCHEDULE_REDUCE_GRAD;
-            if (whole_stage)
-                fprintf(file, "%s%d%s", before, action->stage, name);
-            else
-                fprintf(file, "%s%d%s%d", before, action->stage, name, action->microbatch);
+            char text[64];
+            rows_cell_text(row, &(struct schedule_cell){a, a + 1}, text, sizeof text);
+            fprintf(file, "%s%s", a > row->cells[c].first ? ";" : c ? "," : "", text);
         }
     fputc('\n', file);
 }

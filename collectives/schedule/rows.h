@@ -13,6 +13,10 @@ void rows_add(struct schedule *schedule, int rank, struct schedule_action action
 /* Adds to the last cell of the rank. */
 void rows_join(struct schedule *schedule, int rank, struct schedule_action action);
 
+/* The cell as the CSV has it: "0F1;1B0". False when there is not enough room. */
+bool rows_cell_text(const struct schedule_row *row, const struct schedule_cell *cell, char *text,
+                    size_t room);
+
 /* First and last of its chain. */
 bool stage_is_first(const struct schedule *schedule, int stage);
 bool stage_is_last(const struct schedule *schedule, int stage);

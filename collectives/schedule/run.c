@@ -6,10 +6,13 @@
  *  2. A message is tagged as the CSV checker tags it: by the stage whose result it is, the
  *     microbatch and the direction. It carries the name of its value, so that a crossing shows. */
 #include "collectives/schedule/rows.h"
+#include "traces/recorder.h"
 
 #include <mpix.h>
 #include <stdio.h>
 #include <stdlib.h>
+
+enum { CELL_TEXT = 1024 };
 
 /* What is known of one stage on one microbatch. */
 struct value {
@@ -23,6 +26,8 @@ struct run {
     MPI_Comm comm;
     int rank;
     size_t column;        /* of the cell, from 1 */
+    const void *site;     /* where the caller runs it */
+    uint32_t node;        /* the last cell's in the trace */
     struct value *values; /* [stage][microbatch] */
     double *storage;
     MPI_Request *requests;
@@ -187,8 +192,8 @@ static void exchange(struct run *run, const struct schedule_action *action, MPI_
     *message.has = true;
 }
 
-static void run_cell(struct run *run, const struct schedule_row *row,
-                     const struct schedule_cell *cell)
+static void do_cell(struct run *run, const struct schedule_row *row,
+                    const struct schedule_cell *cell)
 {
     const struct schedule_action *actions = row->actions;
     if (cell->end - cell->first == 1 && kind_is_message(actions[cell->first].kind)) {
@@ -206,6 +211,24 @@ static void run_cell(struct run *run, const struct schedule_row *row,
             compute(run, &actions[a]);
     if (posted)
         MPI_Waitall(posted, run->requests, MPI_STATUSES_IGNORE);
+}
+
+/* The cell is a node of the trace, by its text: pictures show it, and the run can be exported as
+ * the schedule it followed. */
+static void run_cell(struct run *run, const struct schedule_row *row,
+                     const struct schedule_cell *cell)
+{
+    char text[CELL_TEXT];
+    bool named = record_active() && rows_cell_text(row, cell, text, sizeof text);
+    uint32_t node = named ? record_node(text, OP_COMPUTE, 0, 0, run->site) : 0;
+    if (node && run->node)
+        record_edge(run->node, node, EDGE_ORDER);
+    run->node = node ? node : run->node;
+    if (node)
+        record_node_enter(node);
+    do_cell(run, row, cell);
+    if (node)
+        record_node_leave(node);
 }
 
 static void allocate(struct run *run)
@@ -231,6 +254,7 @@ double schedule_run(const struct schedule *schedule, const struct schedule_stage
                     MPI_Comm comm)
 {
     struct run run = {.schedule = schedule, .stages = stages, .comm = comm};
+    run.site = __builtin_return_address(0);
     int size;
     MPI_Comm_rank(comm, &run.rank);
     MPI_Comm_size(comm, &size);
