@@ -153,11 +153,13 @@ static struct diff_channel *duplicate_next(const struct diff_channel *first,
 
 void channel_deepen(struct diff_tape *tape)
 {
+    uint32_t wanted = ++tape->recorded_passes + 1;
     for (struct diff_channel *first = tape->channels; first; first = first->next) {
         struct diff_channel *deepest = first, *next;
-        while ((next = duplicate_next(first, deepest)))
+        uint32_t depth = 0;
+        for (; (next = duplicate_next(first, deepest)); depth++)
             deepest = next;
-        if (deepest != first && !first->graph)
+        if (deepest != first && !first->graph && depth < wanted)
             deepest->adjoint = channel_duplicate(deepest, false);
     }
 }

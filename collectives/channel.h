@@ -5,8 +5,9 @@
  * the first collective operation of the tape on a communicator, or by diff_comm_register. Point to
  * point operations never make one, since not everybody takes part in them.
  *  2. Adjoint traffic of channel c runs on c->adjoint. The duplicate is its own adjoint until a
- * pass is recorded (DIFF_GRAPH); channel_deepen then gives every duplicate one of its own, in order
- * of registration, which every member repeats alike.
+ * pass is recorded (DIFF_GRAPH); channel_deepen then gives it one of its own, in order of
+ * registration, which every member repeats alike: one for every recorded pass since the tape was
+ * cleared. Clearing keeps them for the next passes.
  *  3. The adjoint of a communicator with a topology has every edge turned round, and its adjoint
  * again.
  *  4. The user may free a communicator while the tape lives: its duplicate stays until the tape

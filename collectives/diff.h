@@ -62,7 +62,8 @@ void diff_op_register(MPI_Op op, const struct diff_op_rules *rules);
 struct diff_tape *diff_tape_new(MPI_Comm comm);
 /* Frees the tape with all its tensors; collective over every communicator the tape duplicated. */
 void diff_tape_free(struct diff_tape *tape);
-/* Forgets all tensors and nodes, keeps memory and communicators: for loops. */
+/* Forgets all tensors and nodes, keeps memory and communicators: for loops. On all ranks alike, as
+ * far as passes with DIFF_GRAPH go. */
 void diff_tape_clear(struct diff_tape *tape);
 /* Sets the order of backward passes; --order and SIMRUN_ORDER override it. */
 void diff_tape_order(struct diff_tape *tape, enum diff_order order);

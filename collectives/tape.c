@@ -47,6 +47,7 @@ static void nodes_forget(struct diff_tape *tape)
 {
     tape->first = tape->last = NULL;
     tape->sequence = 0;
+    tape->recorded_passes = 0;
     tape->retained = NULL;
     if (tape->keys)
         memset(tape->keys, 0, tape->key_room * sizeof *tape->keys);

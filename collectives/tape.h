@@ -77,6 +77,7 @@ struct diff_tape {
     struct diff_tensor *retained; /* tensors with a gradient of their own */
     uint32_t epoch;               /* of its inputs and objectives in the probe */
     uint64_t pass;                /* counter of backward passes */
+    uint32_t recorded_passes;     /* with DIFF_GRAPH, since it was cleared */
     uint64_t tangents;            /* counter of diff_jvp */
     struct diff_tape *next;       /* of the rank */
 };

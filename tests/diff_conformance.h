@@ -8,6 +8,7 @@
  *   forward   the result is the reference, bit for bit where the reduction order is the reference's
  *   fd        the gradient is that of finite differences of the reference
  *   dot       <w, J v> = <J^T w, v> over all ranks
+ *   dense     the whole Jacobian, a backward pass for every result, on up to 4 ranks
  *   second    differentiating the backward pass: by the cotangent gives J v, by x the Hessian
  * product repeat    the same bits again
  *
