@@ -115,8 +115,27 @@ static void ranks(void)
     trace_free(trace);
 }
 
+/* Steps 64, 256, 1024 grow by factors; 1 .. 40 do not. */
+static void axes(void)
+{
+    struct trace *trace = trace_new(1);
+    struct failure failure;
+    for (int k = 64; k <= 1024; k *= 4)
+        trace_add_metric_at(trace, "factors", 0, k, 1 / sqrt(k), "");
+    for (int k = 1; k <= 40; k++)
+        trace_add_metric_at(trace, "steady", 0, k, 1 + k, "");
+    char *text = draw(trace, "factors", AXES_AUTO, &failure);
+    tap_ok(strstr(text, "slope -0.50"), "steps that grow by factors get logarithmic axes");
+    free(text);
+    text = draw(trace, "steady", AXES_AUTO, &failure);
+    tap_ok(!strstr(text, "slope"), "steady steps do not");
+    free(text);
+    trace_free(trace);
+}
+
 int main(void)
 {
+    axes();
     slopes();
     curves();
     ranks();

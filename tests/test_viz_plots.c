@@ -80,6 +80,33 @@ static void test_cells(void)
     trace_free(trace);
 }
 
+/* Blocks that a program names while it runs; the message of the last one comes late. */
+static void test_named(void)
+{
+    struct trace *trace = trace_new(2);
+    sample_head(trace, "named.c");
+    trace_add_metric_at(trace, "block 0F", 0, 1, 0, "");
+    trace_add_metric_at(trace, "block 0F", 0, 2, 1, "");
+    uint32_t send = sample_op(trace, 0, TRACE_NO, OP_SEND, 1, 0, STATE_COMPLETE, 0);
+    trace->ops[send].begin = 3;
+    uint32_t receive = sample_op(trace, 1, TRACE_NO, OP_RECV, 0, 0, STATE_COMPLETE, 0);
+    trace->ops[receive].begin = 1;
+    trace_add_metric_at(trace, "block 1B", 1, 5, 1, "");
+    trace_add_metric_at(trace, "block of wood", 1, 5, 1, "");
+    trace_finish(trace, NULL);
+    struct viz_block *blocks;
+    size_t count;
+    viz_schedule_blocks(trace, &blocks, &count, NULL);
+    tap_ok(count == 3 && blocks[1].action == 'F' && blocks[1].microbatch == 1 &&
+               blocks[1].start == 1,
+           "blocks a program names stand in the order of their steps");
+    tap_ok(count == 3 && blocks[2].rank == 1 && blocks[2].stage == 1 && blocks[2].start == 2 &&
+               blocks[2].length == 2,
+           "and after the messages received before them");
+    free(blocks);
+    trace_free(trace);
+}
+
 static void test_plots(void)
 {
     char *svg = NULL;
@@ -144,12 +171,13 @@ static void test_plots(void)
 
 int main(void)
 {
-    tap_plan(24);
+    tap_plan(26);
     test_names();
     test_bubble(false, 4, 8);
     test_bubble(true, 4, 8);
     test_bubble(true, 2, 3);
     test_cells();
+    test_named();
     test_plots();
     return tap_done();
 }

@@ -201,7 +201,10 @@ bool gradient_plot_draws(const struct trace *trace, const struct trace_metric *m
 
 bool gradient_plots_write(FILE *file, const struct trace *trace, struct failure *failure)
 {
-    static const double places[GRADIENT_PLOTS][2] = {{10, 10}, {550, 10}, {550, 300}};
+    size_t side = trace->ranks < HEAT_SIDE ? trace->ranks : HEAT_SIDE;
+    bool has_heat = gradient_plot_exists(trace, GRADIENT_PLOT_JACOBIAN);
+    double heat = has_heat ? fmax(330, 98 + fmin(38 * (double)side, 420)) + 20 : 0;
+    const double places[GRADIENT_PLOTS][2] = {{10, 10}, {10 + heat, 10}, {10 + heat, 300}};
     static const char *const prefixes[GRADIENT_PLOTS] = {"jacobian", "steps", "taylor"};
     bool any = false;
     for (int plot = 0; plot < GRADIENT_PLOTS; plot++)
@@ -212,7 +215,7 @@ bool gradient_plots_write(FILE *file, const struct trace *trace, struct failure 
         return false;
     }
     struct svg svg = {file, "gradients", true};
-    svg_open(&svg, 1020, 600, "Gradient check",
+    svg_open(&svg, heat + VIZ_PLOT_WIDTH + 20, 600, "Gradient check",
              "Jacobian blocks, error over step, Taylor remainders");
     for (int plot = 0; plot < GRADIENT_PLOTS; plot++) {
         if (!gradient_plot_exists(trace, (enum gradient_plot)plot))

@@ -3,6 +3,7 @@
 
 #include "viz/gradient_plots.h"
 #include "viz/plots.h"
+#include "viz/schedule.h"
 #include "viz/svg.h"
 
 #include <math.h>
@@ -74,7 +75,8 @@ static struct point *points_of(const struct trace *trace, size_t *count)
     for (size_t i = 0; points && i < trace->metric_count; i++) {
         const struct trace_metric *metric = &trace->metrics[i];
         const char *text = trace_string(trace, metric->name);
-        if (!gradient_plot_draws(trace, metric) && !is_hash(trace, metric))
+        if (!gradient_plot_draws(trace, metric) && !is_hash(trace, metric) &&
+            !viz_schedule_draws(trace, metric, NULL))
             points[(*count)++] =
                 (struct point){text, word_length(text), metric->name, metric->rank, i};
     }
@@ -286,10 +288,11 @@ static bool is_wide(const double *values, size_t count)
     return high > 30 * low;
 }
 
-/* Steps that grow by factors: half of them lie in the first quarter. */
+/* Steps that grow by factors: half of them lie in the first third. */
 static bool is_geometric(const double *steps, size_t count)
 {
-    return count > 2 && is_wide(steps, count) && steps[count / 2] * 4 < steps[count - 1];
+    return count > 2 && steps[0] > 0 && steps[count - 1] >= 8 * steps[0] &&
+           steps[count / 2] * 3 <= steps[count - 1];
 }
 
 static void choose_axes(const struct metric_plots *plots, const struct plot *plot,
@@ -310,7 +313,7 @@ static void choose_axes(const struct metric_plots *plots, const struct plot *plo
         geometric = geometric && is_geometric(x, line->count);
     }
     curves->log_y = positive && (wide_y || geometric);
-    curves->log_x = wide_x && (geometric || (curves->log_y && plot->stepped));
+    curves->log_x = geometric || (wide_x && curves->log_y && plot->stepped);
 }
 
 static bool has_ranks(const struct metric_plots *plots, const struct plot *plot)

@@ -8,7 +8,7 @@
  * ranks are averaged step by step.
  *  3. A first word with "staleness" in it makes a histogram per name, of all ranks together.
  *  4. On logarithmic axes each curve's fitted slope is printed.
- *  5. What gradient_plots.h draws is left to it. */
+ *  5. What gradient_plots.h and schedule.h draw is left to them. */
 #ifndef VIZ_METRIC_PLOTS_H
 #define VIZ_METRIC_PLOTS_H
 

@@ -101,6 +101,36 @@ static void find_cells(struct simulation *simulation)
     }
 }
 
+bool viz_schedule_draws(const struct trace *trace, const struct trace_metric *metric,
+                        struct viz_block *block)
+{
+    char name[48];
+    struct viz_block own;
+    const char *text = trace_string(trace, metric->name);
+    if (isnan(metric->step) || metric->rank < 0 || strncmp(text, "block ", 6) != 0 ||
+        !(metric->value >= 0 && metric->value < 1e6))
+        return false;
+    snprintf(name, sizeof name, "%.20s%.0f", text + 6, metric->value);
+    block = block ? block : &own;
+    block->rank = (uint32_t)metric->rank;
+    return strlen(text) < 20 && viz_block_parse(name, block);
+}
+
+/* Blocks that the program named as it began them. */
+static void find_named(struct simulation *simulation)
+{
+    const struct trace *trace = simulation->trace;
+    for (size_t i = 0; i < trace->metric_count; i++) {
+        struct viz_block block;
+        if (!viz_schedule_draws(trace, &trace->metrics[i], &block))
+            continue;
+        simulation->events[simulation->event_count++] =
+            (struct event){(uint64_t)trace->metrics[i].step, block.rank, (uint32_t)i,
+                           (int64_t)simulation->block_count, TRACE_NO};
+        simulation->blocks[simulation->block_count++] = block;
+    }
+}
+
 static void find_blocks(struct simulation *simulation)
 {
     const struct trace *trace = simulation->trace;
@@ -115,6 +145,8 @@ static void find_blocks(struct simulation *simulation)
         simulation->blocks[simulation->block_count++] = block;
     }
     find_cells(simulation);
+    if (simulation->block_count == 0)
+        find_named(simulation);
     for (size_t i = 0; i < simulation->block_count; i++)
         weights = weights || simulation->blocks[i].action == 'W';
     for (size_t i = 0; i < simulation->block_count; i++)
@@ -205,12 +237,11 @@ static void run(struct simulation *simulation, size_t *next, int64_t *clock)
 static bool simulate(struct simulation *simulation)
 {
     const struct trace *trace = simulation->trace;
+    size_t rows = trace->node_count + trace->op_count + trace->metric_count + 1;
     size_t *next = calloc(trace->ranks + 1, sizeof *next);
     int64_t *clock = calloc(trace->ranks + 1, sizeof *clock);
-    simulation->blocks =
-        calloc(trace->node_count + trace->op_count + 1, sizeof *simulation->blocks);
-    simulation->events =
-        calloc(trace->node_count + trace->op_count + 1, sizeof *simulation->events);
+    simulation->blocks = calloc(rows, sizeof *simulation->blocks);
+    simulation->events = calloc(rows, sizeof *simulation->events);
     simulation->begin = calloc((size_t)trace->ranks + 1, sizeof *simulation->begin);
     simulation->sent = calloc(trace->op_count + 1, sizeof *simulation->sent);
     bool room = next && clock && simulation->blocks && simulation->events && simulation->begin &&

@@ -1,11 +1,12 @@
 /* A pipeline schedule as the familiar chart: a row per rank, a block per forward or backward of a
  * microbatch, bubbles.
  *
- * Blocks are the DAG nodes named "F3", "B3", "W3", "I3" or with the stage in front, "0F3", and the
- * computations of an imported schedule, whose place names their cell. When they ran says only in
- * which order; how long they take in the chart is by kind (forward 1, backward 2, or 1 each where
- * the weight gradient has a block of its own), and each waits for the messages its rank received
- * before it. */
+ * Blocks are what the program named as it began them (a metric "block 0F", its value the
+ * microbatch, its step the logical time: SIM_Metric("block 0F", MPIX_Steps(), 3)), or the DAG nodes
+ * named "F3", "B3", "W3", "I3" or with the stage in front, "0F3", and the computations of an
+ * imported schedule, whose place names their cell. When they ran says only in which order; how long
+ * they take in the chart is by kind (forward 1, backward 2, or 1 each where the weight gradient has
+ * a block of its own), and each waits for the messages its rank received before it. */
 #ifndef VIZ_SCHEDULE_H
 #define VIZ_SCHEDULE_H
 
@@ -26,6 +27,10 @@ struct viz_block {
 
 /* Reads a name; false when it is not one of a block. Fills action, stage and microbatch. */
 bool viz_block_parse(const char *name, struct viz_block *block);
+
+/* Whether the metric names a block; fills it unless NULL. */
+bool viz_schedule_draws(const struct trace *trace, const struct trace_metric *metric,
+                        struct viz_block *block);
 
 /* All blocks with their places, to be freed with free(); *count 0 and NULL when there are none.
  * False: out of memory. */

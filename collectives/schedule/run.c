@@ -107,8 +107,21 @@ static void backward_weights(struct run *run, const struct schedule_action *acti
     value->has_weights = true;
 }
 
+/* For the chart: which block begins when. */
+static void tell(const struct schedule_action *action)
+{
+    static const char letters[] = {
+        [SCHEDULE_F] = 'F', [SCHEDULE_I] = 'I', [SCHEDULE_W] = 'W', [SCHEDULE_B] = 'B'};
+    if ((size_t)action->kind >= sizeof letters)
+        return;
+    char name[32];
+    snprintf(name, sizeof name, "block %d%c", action->stage, letters[action->kind]);
+    SIM_Metric(name, (double)MPIX_Steps(), action->microbatch);
+}
+
 static void compute(struct run *run, const struct schedule_action *action)
 {
+    tell(action);
     switch (action->kind) {
     case SCHEDULE_F:
         forward(run, action);

@@ -21,13 +21,23 @@ draw race -n 2 --order data two-allreduce
 draw wrong-gradient -n 4 --order data --mutant identity two-allreduce:chained
 draw dead-communication -n 4 --order data naive-ring
 draw divergence -n 2 --order data --strict bcast-off-root
+scratch=$(mktemp -d) || exit 1
+trap 'rm -rf "$scratch"' EXIT
+plot() { # picture view options... scenario: SVG, drawn by simrun itself
+    name=$1 view=$2
+    shift 2
+    echo "simrun $* && simrun graph --view $view -o $pictures/$name.svg"
+    "$simrun" --db "$scratch/db" --quiet "$@" >/dev/null 2>&1
+    "$simrun" graph --db "$scratch/db" --view "$view" -o "$pictures/$name.svg" || exit 1
+}
+plot schedule schedule -n 4 pipeline
+plot check gradients -n 4 ring
 "$simrun" --db none --quiet --html "$pictures/report.html" -n 2 --order data two-allreduce >/dev/null 2>&1
 browser=$(command -v chromium || command -v chromium-browser || command -v google-chrome)
 if [ -n "$browser" ]; then
-    profile=$(mktemp -d)
+    profile=$scratch/profile
     timeout 60 "$browser" --headless --no-sandbox --disable-gpu --hide-scrollbars --user-data-dir="$profile" \
         --window-size=1200,1900 --screenshot="$pictures/report.png" "file://$PWD/$pictures/report.html" 2>/dev/null
-    rm -rf "$profile"
 fi
 # Plots of the parameter server's experiments at full size: a minute or two.
 experiment() { # picture plot axes ranks arguments...
