@@ -175,11 +175,20 @@ void sim_rank_poll_failed(struct sim_rank *rank)
     world->executor->yield(rank);
 }
 
+static void failure_note(const struct sim_rank *rank)
+{
+    int *first = rank->world->options.first_failure;
+    if (first && __atomic_load_n(first, __ATOMIC_RELAXED) < 0)
+        __atomic_store_n(first, rank->id, __ATOMIC_RELAXED);
+}
+
 void sim_rank_leave(struct sim_rank *rank, enum sim_rank_state state, int exit_code)
 {
     struct sim_world *world = rank->world;
     sim_world_enter(world);
     rank->exit_code = exit_code;
+    if (state == SIM_CRASHED || exit_code)
+        failure_note(rank);
     sim_rank_move(rank, state);
     world->live--;
     sim_world_changed(world);
@@ -194,6 +203,7 @@ void sim_rank_abort(struct sim_rank *rank, int exit_code)
     sim_world_enter(rank->world);
     rank->aborted = true;
     rank->exit_code = exit_code;
+    failure_note(rank);
     sim_world_stop(rank->world, OUTCOME_ABORTED);
     rank->world->executor->leave(rank);
     abort(); /* leave does not return */

@@ -47,6 +47,8 @@ struct sim_world_options {
     void *guide_context;
     bool log_choices;
     void *slots[MPIX_SLOTS]; /* initial values of every rank's slots */
+    int *first_failure; /* if not NULL: gets the rank that crashed, aborted or ended with another
+                           code than 0 before all others did; -1 before */
 };
 
 /* 16 ranks, fibers, eager up to 64 KiB, minimal collectives, linear reductions, default choices. */
