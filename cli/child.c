@@ -107,6 +107,7 @@ static int run_world(void *context, struct diff_probe *probe, int worker)
     bool base = !child->base;
     struct sim_world_options options = child->job->world;
     options.slots[MPIX_SLOT_PROBE] = probe;
+    options.first_failure = base ? &child->board->first_failure : NULL;
     struct sim_world *world = sim_world_new(&options, &failure);
     if (!world)
         give_up(child->board, &failure);
@@ -211,6 +212,16 @@ static void run_plainly(struct child *child)
     run_world(child, &probe, 0);
 }
 
+/* Programs and their libraries see how often the group was started again. */
+static void restart_count_tell(const struct job *job)
+{
+    char count[16], most[16];
+    snprintf(count, sizeof count, "%d", job->restart);
+    snprintf(most, sizeof most, "%d", job->restarts_max);
+    setenv("SIMRUN_RESTART_COUNT", count, 1);
+    setenv("SIMRUN_MAX_RESTARTS", most, 1);
+}
+
 void child_main(const struct job *job, struct board *board, struct rank_output *output,
                 struct recording *recording)
 {
@@ -218,6 +229,7 @@ void child_main(const struct job *job, struct board *board, struct rank_output *
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     dup2(STDERR_FILENO, STDOUT_FILENO); /* the ranks' output; the result is the parent's */
     rank_output_install(output);
+    restart_count_tell(job);
     struct child child = {.job = job, .board = board, .output = output, .recording = recording};
     if (job->quiet)
         rank_output_silence(output);

@@ -3,6 +3,7 @@
 #include "cli/job.h"
 
 #include "cli/board.h"
+#include "cli/cause.h"
 #include "cli/child.h"
 #include "cli/interrupt.h"
 #include "cli/rank_output.h"
@@ -115,11 +116,16 @@ static bool run_with(const struct job *job, struct board *board, struct rank_out
     }
     if (interrupt_signal())
         result->outcome = OUTCOME_INTERRUPTED;
+    else if (board->stopped)
+        result->outcome = OUTCOME_CRASHED;
     else if (timed_out)
         result->outcome = OUTCOME_TIMEOUT;
     else if (board->outcome < 0)
         describe_end(status, result);
-    return !recording || load_trace(job, board, recording, result, failure);
+    bool good = !recording || load_trace(job, board, recording, result, failure);
+    if (good && result->trace)
+        cause_note(result->trace, board->first_failure, job->restart);
+    return good;
 }
 
 bool job_run(const struct job *job, struct job_result *result, struct failure *failure)

@@ -26,6 +26,7 @@ struct job {
     struct progress *progress; /* who shows how far it is, NULL: nobody */
     bool notices;              /* say on stderr where a rank computes for long */
     int workers;               /* worlds side by side, at least 1 */
+    int restart, restarts_max; /* how often the group was started again, and may be */
     size_t check_elements;     /* elements of an input to check, 0: all up to the default */
 };
 

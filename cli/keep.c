@@ -23,8 +23,8 @@ int64_t keep_begin(struct store *store, const struct job *job, const char *comma
 {
     static const char *const models[] = {"eager", "rendezvous", "batch"};
     char params[128];
-    snprintf(params, sizeof params, "{\"model\":\"%s\",\"mutant\":\"%s\"}",
-             models[job->world.send_model], job->mutant ? job->mutant : "none");
+    snprintf(params, sizeof params, "{\"model\":\"%s\",\"mutant\":\"%s\",\"restart\":%d}",
+             models[job->world.send_model], job->mutant ? job->mutant : "none", job->restart);
     return store_run_begin(
         store,
         &(struct store_run){.scenario = job->name,

@@ -3,6 +3,7 @@
 #include "cli/show_options.h"
 #include "cli/stored.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 struct log {
@@ -17,8 +18,13 @@ static bool print_run(void *context, const struct store_run_row *row)
     if (!log->count++)
         printf("%5s %-19s %-22s %5s %-11s %6s %6s\n", "run", "started (UTC)", "scenario", "ranks",
                "outcome", "errors", "ms");
-    printf("%5lld %-19s %-22s %5u %-11s %6lld %6.1f\n", (long long)row->run, row->started,
+    printf("%5lld %-19s %-22s %5u %-11s %6lld %6.1f", (long long)row->run, row->started,
            row->scenario, row->ranks, row->outcome, (long long)row->errors, row->milliseconds);
+    const char *restart = strstr(row->params, "\"restart\":");
+    long count = restart ? strtol(restart + strlen("\"restart\":"), NULL, 10) : 0;
+    if (count > 0)
+        printf("  restart %ld", count);
+    putchar('\n');
     return true;
 }
 

@@ -2,6 +2,7 @@
 #include "cli/present.h"
 
 #include "cli/catalogue.h"
+#include "cli/cause.h"
 #include "cli/results.h"
 
 #include <math.h>
@@ -167,6 +168,9 @@ void present_verdict(const struct present *present, const struct result *result,
         append(text, sizeof text, ": %s", outcome_text(run));
     if (run->trace)
         count_gradients(text, sizeof text, run->trace);
+    int restarts = run->trace ? cause_restarts(run->trace) : 0;
+    if (restarts)
+        append(text, sizeof text, " after %d restart%s", restarts, restarts == 1 ? "" : "s");
     if (findings->count)
         append(text, sizeof text, ", %zu finding%s", findings->count,
                findings->count == 1 ? "" : "s");
@@ -179,6 +183,11 @@ void present_verdict(const struct present *present, const struct result *result,
     present_hanging(present, (int)strlen(result_word(result)) + 1, 5, text);
     if (run->crash[0])
         present_wrapped(present, 2, run->crash);
+    char cause[CAUSE_TEXT];
+    if (cause_text(run->trace, cause, sizeof cause)) {
+        fputs("  root cause  ", present->out);
+        present_hanging(present, 14, 14, cause);
+    }
 }
 
 /* How wrong a row is: NaN and what is not ok before anything else, then error by tolerance. */

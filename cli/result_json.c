@@ -1,4 +1,5 @@
 /* A run as one JSON object on one line; described in simrun(1). */
+#include "cli/cause.h"
 #include "cli/results.h"
 #include "traces/format_write.h"
 
@@ -112,6 +113,11 @@ void result_json(FILE *out, const struct result *result)
     number(out, "seconds", result_seconds(result));
     if (result->run)
         fprintf(out, ",\"run\":%lld", (long long)result->run);
+    char cause[CAUSE_TEXT];
+    if (cause_text(result->verdict.result.trace, cause, sizeof cause))
+        field(out, "root_cause", cause);
+    if (result->verdict.result.trace && cause_restarts(result->verdict.result.trace))
+        number(out, "restarts", cause_restarts(result->verdict.result.trace));
     if (result->verdict.result.crash[0])
         field(out, "crash", result->verdict.result.crash);
     if (trace) {

@@ -1,7 +1,9 @@
 /* The results of one command: see results.h. */
 #include "cli/results.h"
 
+#include "cli/cause.h"
 #include "cli/command.h"
+#include "cli/interrupt.h"
 #include "cli/keep.h"
 #include "cli/outputs.h"
 #include "cli/present.h"
@@ -146,7 +148,24 @@ static void command_of(const struct run_options *options, const struct job *job,
     }
 }
 
-bool results_run(struct results *results, const struct job *job)
+/* Whether the group shall be started again; says so, and why. */
+static bool is_restarted(const struct results *results, const struct job *job,
+                         const struct verdict *verdict)
+{
+    char cause[CAUSE_TEXT];
+    bool failed = cause_text(verdict->result.trace, cause, sizeof cause) ||
+                  verdict->result.outcome == OUTCOME_CRASHED;
+    if (verdict->passed || !failed || job->restart >= job->restarts_max || interrupt_signal())
+        return false;
+    if (!results->options->quiet)
+        fprintf(stderr, "simrun: %s: %s; all ranks are stopped: restart %d of %d\n", job->name,
+                cause[0] ? cause : "a rank failed", job->restart + 1, job->restarts_max);
+    return true;
+}
+
+/* One attempt: false when it could not be made, which is told. *again: it failed and is to be
+ * followed by another; such a one is kept, but its verdict is not the run's. */
+static bool attempt(struct results *results, const struct job *job, bool *again)
 {
     struct verdict verdict = {0};
     struct failure failure = {0};
@@ -162,6 +181,13 @@ bool results_run(struct results *results, const struct job *job)
         results_fail(results, job, &failure);
         return false;
     }
+    *again = is_restarted(results, job, &verdict);
+    if (*again) {
+        if (run && !keep_finish(results->store, run, results->options, &verdict, &failure))
+            fprintf(stderr, "simrun: the run was not kept: %s\n", failure.text);
+        verdict_release(&verdict);
+        return true;
+    }
     struct result *result = results_add(results, job);
     result->verdict = verdict;
     snprintf(result->command, sizeof result->command, "%s", command);
@@ -172,6 +198,18 @@ bool results_run(struct results *results, const struct job *job)
     if (run && !result->run) {
         fprintf(stderr, "simrun: the run was not kept: %s\n", failure.text);
         results->status = command_worse(results->status, failure.code);
+    }
+    return true;
+}
+
+bool results_run(struct results *results, const struct job *job)
+{
+    struct job attempted = *job;
+    bool again = true;
+    for (; again; attempted.restart++) {
+        again = false;
+        if (!attempt(results, &attempted, &again))
+            return false;
     }
     return true;
 }

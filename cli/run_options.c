@@ -148,6 +148,25 @@ static bool set_timeout(void *target, const char *value)
     return complain("timeout", value, "a number of seconds above 0");
 }
 
+static bool small_number(const char *option, const char *value, int *target)
+{
+    unsigned long long number;
+    if (!whole_number(value, &number) || number > 1000)
+        return complain(option, value, "a number from 0 to 1000");
+    *target = (int)number;
+    return true;
+}
+
+static bool set_max_restarts(void *target, const char *value)
+{
+    return small_number("max-restarts", value, &((struct run_options *)target)->restarts_max);
+}
+
+static bool set_restart_count(void *target, const char *value)
+{
+    return small_number("restart-count", value, &((struct run_options *)target)->restart);
+}
+
 static bool set_workers(void *target, const char *value)
 {
     struct run_options *options = target;
@@ -283,6 +302,10 @@ const struct option_row run_option_rows[] = {
     {"stack-size", 0, "BYTES",
      "of each rank, such as 256K or 8M (default: 8M up to 256 ranks, then 256K)", set_stack},
     {"timeout", 0, "SECONDS", "end a run that has no verdict by then", set_timeout},
+    {"max-restarts", 0, "N", "start the whole group again, up to N times, when a rank fails",
+     set_max_restarts},
+    {"restart-count", 0, "N", "what $SIMRUN_RESTART_COUNT begins with (default 0)",
+     set_restart_count},
     {"threads", 0, "N", "worlds run side by side (default: one per core)", set_workers},
     {"check", 0, "LIST", "only these checks, or all but those with a '-' in front", set_checks},
     {"check-elements", 0, "N", "elements of each input to check (default: up to 1024 in all)",
@@ -409,6 +432,8 @@ void run_options_text(const struct run_options *options, const struct job *job, 
         snprintf(seconds, sizeof seconds, "%g", options->timeout);
         append(text, size, "timeout", seconds);
     }
+    if (job->restart) /* this very attempt, which is not started again */
+        append_number(text, size, "restart-count", (unsigned long long)job->restart);
     for (int i = 0; i < options->allow_count; i++)
         append(text, size, "allow", options->allow[i]);
     if (options->fail_on && strcmp(options->fail_on, "error"))

@@ -17,6 +17,7 @@ struct run_options {
     int allow_count;
     enum record_level record;
     double timeout;
+    int restart, restarts_max;
     int workers;
     bool tap, json, quiet, verbose, help, gdb, tag_output;
     const char *junit, *html, *dot, *chrome, *color, *wrapper;

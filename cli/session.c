@@ -189,6 +189,8 @@ bool session_prepare(const char *word, int argc, char **argv, const struct run_o
                         .world = options->world,
                         .loader = options->loader,
                         .timeout = options->timeout,
+                        .restart = options->restart,
+                        .restarts_max = options->restart + options->restarts_max,
                         .record = options->record,
                         .tag_output = options->tag_output,
                         .notices = options->verbose || (!options->quiet && isatty(STDERR_FILENO)),

@@ -17,6 +17,8 @@
 /* Seconds between two questions. A rank that answers both from the same logical time has computed
  * for that long; the second notice comes after twice the time of the first, and so on. */
 static const double question_seconds = 2, progress_seconds = 0.2;
+/* After a rank's failure the others have so long to end, or to come to where they wait for it. */
+static const double stop_seconds = 1, look_seconds = 0.5;
 
 static double now_seconds(void)
 {
@@ -44,7 +46,7 @@ static enum event wait_for(int pidfd, double seconds)
 static void end_child(const struct watch *watch, int pidfd)
 {
     struct pollfd entry = {.fd = pidfd, .events = POLLIN};
-    watch->board->out_of_time = !interrupt_signal();
+    watch->board->out_of_time = !interrupt_signal() && !watch->board->stopped;
     watch->board->impatient = true;
     kill(watch->child, BOARD_QUESTION);
     if (poll(&entry, 1, 500) <= 0)
@@ -100,16 +102,33 @@ static void look(const struct watch *watch, struct patience *patience)
     patience->told_at = 2 * seconds;
 }
 
+/* A rank has failed, and others have gone on for so long that they would never stop by themselves.
+ */
+static bool goes_on_too_long(const struct watch *watch, double *failed_at)
+{
+    if (watch->board->outcome >= 0 ||
+        __atomic_load_n(&watch->board->first_failure, __ATOMIC_RELAXED) < 0)
+        return false;
+    if (*failed_at <= 0)
+        *failed_at = now_seconds();
+    return now_seconds() - *failed_at >= stop_seconds;
+}
+
 static enum event watch_until(const struct watch *watch, int pidfd, double deadline)
 {
     struct patience patience = {.rank = -1};
+    double failed_at = 0;
     double question = watch->job->notices ? now_seconds() + question_seconds : HUGE_VAL;
     for (;;) {
         double pause = fmin(deadline, question) - now_seconds();
         enum event event =
-            wait_for(pidfd, watch->job->progress ? fmin(pause, progress_seconds) : pause);
+            wait_for(pidfd, fmin(pause, watch->job->progress ? progress_seconds : look_seconds));
         if (event != NOTHING || now_seconds() >= deadline)
             return event;
+        if (goes_on_too_long(watch, &failed_at)) {
+            watch->board->stopped = true;
+            return NOTHING;
+        }
         progress_tell(watch->job->progress,
                       watch->board->outcome < 0 ? "running" : "checking gradients",
                       watch->recording ? recording_size(watch->recording) : 0, 0, "bytes recorded");
