@@ -4,16 +4,18 @@
  *  1. Sends are nonblocking and receives take any source: no two workers ever wait for each other's
  * buffers, under any progress model.
  *  2. A message whose number was seen before is a duplicate and dropped.
- *  3. Closing takes two rounds. BYE: the program here is done and asks nothing any more. After
- * everybody's BYE nothing is asked anywhere; END is then the last message on each channel.
- *  4. A dead worker sends nothing but BYE and END, and drops what it receives. */
+ *  3. Closing: a token goes round twice. A worker passes BYE on when its program is done and it
+ * asks nothing; from then on it only works for workers the token has not seen. So when BYE is back
+ * at worker 0 nothing is asked anywhere. END is passed on at once; then everybody takes what is
+ * still under way to it, by name and number.
+ *  4. A dead worker sends nothing but tokens, and drops what it receives. */
 #include "collectives/rpc/worker.h"
 
 #include <mpix.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { PIECE = 8192, HEAD = 48, OUTGOING_REAP = 16, TAG = 0 };
+enum { PIECE = 8192, HEAD = 48, OUTGOING_REAP = 16, TAG = 0, TAG_END = 1 };
 
 static const uint64_t DOWN_MARK = 0x72706320646f776e;
 
@@ -73,6 +75,7 @@ static void outgoing_start(struct rpc_worker *worker, int to, struct wire *wire,
         worker->outgoing[count].wire = own;
         MPI_Isend(last ? own.data + at : own.data, (int)piece, MPI_BYTE, to, TAG, worker->comm,
                   &worker->outgoing_requests[count]);
+        worker->peers[to].pieces_sent++;
         worker->outgoing_count = count + 1;
     }
     *wire = (struct wire){0};
@@ -206,10 +209,10 @@ static void packet_handle(struct rpc_worker *worker, struct rpc_packet *packet)
         join_handle(worker, packet);
         break;
     case RPC_BYE:
-        peer->bye = true;
+        worker->bye = true;
         break;
     case RPC_END:
-        peer->ended = true;
+        worker->end = true;
         break;
     case RPC_DOWN:
         peer->dead = true;
@@ -250,6 +253,7 @@ static void piece_take(struct rpc_worker *worker, int source, const unsigned cha
                        size_t size)
 {
     struct rpc_peer *peer = &worker->peers[source];
+    peer->pieces_taken++;
     if (!peer->partial.size && size >= HEAD) {
         uint64_t whole;
         memcpy(&whole, piece, sizeof whole);
@@ -311,24 +315,57 @@ bool worker_serve(struct rpc_worker *worker)
 
 /* ---- the end ---- */
 
-static bool all_said(const struct rpc_worker *worker, bool end)
+static void token_pass(struct rpc_worker *worker, enum rpc_kind kind)
 {
+    packet_begin(worker);
+    packet_send(worker, (worker->me + 1) % worker->count, kind, 0, 0);
+}
+
+static void token_wait(struct rpc_worker *worker, const bool *seen)
+{
+    while (!*seen || worker->futures)
+        if (!worker_serve(worker))
+            futures_expire(worker);
+}
+
+/* Says how many pieces went to each worker, and takes what is still under way from each. */
+static void channels_drain(struct rpc_worker *worker)
+{
+    unsigned char piece[PIECE];
+    MPI_Request *requests = rpc_take((size_t)worker->count * sizeof *requests);
     for (int i = 0; i < worker->count; i++)
-        if (i != worker->me && !(end ? worker->peers[i].ended : worker->peers[i].bye))
-            return false;
-    return true;
+        MPI_Isend(&worker->peers[i].pieces_sent, 1, MPI_UINT64_T, i, TAG_END, worker->comm,
+                  &requests[i]);
+    for (int i = 0; i < worker->count; i++) {
+        uint64_t count;
+        MPI_Status status;
+        int size;
+        MPI_Recv(&count, 1, MPI_UINT64_T, i, TAG_END, worker->comm, MPI_STATUS_IGNORE);
+        while (worker->peers[i].pieces_taken < count) {
+            MPI_Recv(piece, PIECE, MPI_BYTE, i, TAG, worker->comm, &status);
+            MPI_Get_count(&status, MPI_BYTE, &size);
+            piece_take(worker, i, piece, (size_t)size);
+        }
+    }
+    MPI_Waitall(worker->count, requests, MPI_STATUSES_IGNORE);
+    free(requests);
 }
 
 void transport_close(struct rpc_worker *worker)
 {
-    packet_to_all(worker, RPC_BYE);
-    while (!all_said(worker, false))
-        if (!worker_serve(worker))
-            futures_expire(worker);
-    packet_to_all(worker, RPC_END);
-    while (!all_said(worker, true))
-        if (!worker_serve(worker))
-            futures_expire(worker);
+    if (worker->me == 0) {
+        token_wait(worker, &(bool){true});
+        token_pass(worker, RPC_BYE);
+        token_wait(worker, &worker->bye);
+        token_pass(worker, RPC_END);
+    } else {
+        token_wait(worker, &worker->bye);
+        token_pass(worker, RPC_BYE);
+    }
+    token_wait(worker, &worker->end);
+    if (worker->me != 0)
+        token_pass(worker, RPC_END);
+    channels_drain(worker);
     MPI_Waitall((int)worker->outgoing_count, worker->outgoing_requests, MPI_STATUSES_IGNORE);
 }
 

@@ -85,7 +85,8 @@ struct rpc_packet {
 
 struct rpc_peer {
     uint64_t sent, seen; /* numbers of the last message to and from it */
-    bool dead, bye, ended;
+    uint64_t pieces_sent, pieces_taken;
+    bool dead;
     struct wire partial; /* pieces of a message under way */
     uint64_t expected;
 };
@@ -121,6 +122,7 @@ struct rpc_worker {
     MPI_Comm comm;
     int me, count;
     bool open, dead;
+    bool bye, end; /* tokens seen */
     unsigned patience;
     enum rpc_mutant mutant;
     char error[600];
