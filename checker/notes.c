@@ -30,12 +30,13 @@ static void add_note(struct finding *finding, const struct trace *trace,
         finding_node_add(finding, note->node, "culprit");
 }
 
-/* Whether no operation names the place: how a rank ended, a call by another of its threads. */
+/* Whether no operation names the place: how a rank ended, what it has made and not freed, a call by
+ * another of its threads. */
 static bool has_own_place(const struct trace *trace, const struct trace_note *note)
 {
     if (note->site != TRACE_NO && note->op == TRACE_NO && note->node == TRACE_NO)
         return true;
-    if (note->site == TRACE_NO || (note->code[0] != 'X' && strcmp(note->code, "M009")))
+    if (note->site == TRACE_NO || (!strchr("XL", note->code[0]) && strcmp(note->code, "M009")))
         return false;
     return note->code[0] == 'X' || note->op == TRACE_NO || trace->ops[note->op].site != note->site;
 }

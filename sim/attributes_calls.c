@@ -10,6 +10,7 @@
 
 #include "sim/attributes.h"
 #include "sim/error.h"
+#include "sim/live.h"
 
 /* What identifies a call in errors: its name, what it is about, and the handle. */
 struct call {
@@ -60,6 +61,7 @@ static int create(struct call call, sim_attribute_function *copy,
     *keyval = sim_keyvals_create(keyvals, &model);
     if (*keyval == MPI_KEYVAL_INVALID)
         return refuse(&call, MPI_ERR_NO_MEM, "no memory for the keyval");
+    sim_live_add(SIM_LIVE_KEYVAL, (uint64_t)(uint32_t)*keyval);
     return MPI_SUCCESS;
 }
 
@@ -68,6 +70,7 @@ static int free_keyval(struct call call, int *keyval)
     struct sim_keyvals *keyvals = sim_attributes_keyvals();
     if (!keyval || !keyvals || !sim_keyvals_free(keyvals, call.kind, *keyval))
         return refuse_keyval(&call);
+    sim_live_remove(SIM_LIVE_KEYVAL, (uint64_t)(uint32_t)*keyval);
     *keyval = MPI_KEYVAL_INVALID;
     return MPI_SUCCESS;
 }

@@ -45,6 +45,7 @@ struct sim_comm *sim_comm_new(struct sim_rank *rank, struct sim_context *context
     comm->rank = position;
     comm->size = context->size;
     comm->errhandler = MPI_ERRORS_ARE_FATAL;
+    comm->site = sim_libc_call_site();
     comm->next = rank->comms;
     rank->comms = comm;
     return comm;
@@ -262,7 +263,7 @@ int PMPI_Comm_group(MPI_Comm handle, MPI_Group *group)
     int error;
     struct sim_comm *comm = sim_comm_check(handle, "Comm_group", &error);
     if (comm)
-        *group = sim_group_handle(sim_group_retain(comm->context->group));
+        *group = sim_group_hand_out(sim_group_retain(comm->context->group));
     return error;
 }
 
@@ -378,6 +379,6 @@ int PMPI_Comm_remote_group(MPI_Comm handle, MPI_Group *group)
     struct sim_comm *comm = sim_comm_check(handle, "Comm_remote_group", &error);
     if (!comm || !comm->context->remote)
         return comm ? refuse_intra(handle, "Comm_remote_group") : error;
-    *group = sim_group_handle(sim_group_retain(comm->context->remote->group));
+    *group = sim_group_hand_out(sim_group_retain(comm->context->remote->group));
     return MPI_SUCCESS;
 }

@@ -46,6 +46,7 @@ struct sim_comm {
     char *name;
     MPI_Info info;
     struct sim_comm *next; /* of the rank's handles, for the leak report */
+    const void *site;      /* of the call that made it */
     bool predefined;
     /* An intercommunicator's collectives run on a handle of its bridge, which no program sees. */
     struct sim_comm *bridge, *face;

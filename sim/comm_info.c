@@ -2,6 +2,7 @@
 #include "sim/comm.h"
 #include "sim/error.h"
 #include "sim/info.h"
+#include "sim/live.h"
 
 static int check_info(MPI_Comm handle, MPI_Info info, const char *function)
 {
@@ -18,6 +19,7 @@ static int hand_out(MPI_Comm handle, const struct sim_info *hints, const char *f
     if (!copy)
         return sim_error_raise(handle, MPI_ERR_NO_MEM, function, "out of memory");
     *used = (MPI_Info)(void *)copy;
+    sim_live_add(SIM_LIVE_INFO, (uint64_t)(uintptr_t)copy);
     return MPI_SUCCESS;
 }
 

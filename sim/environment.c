@@ -2,6 +2,7 @@
 #include "sim/bsend.h"
 #include "sim/comm.h"
 #include "sim/error.h"
+#include "sim/live.h"
 #include "sim/point.h"
 
 #include "traces/recorder.h"
@@ -88,6 +89,7 @@ int PMPI_Finalize(void)
         sim_comm_attributes_delete(
             rank->comm_self); /* the standard's hook for code to run at Finalize */
     sim_comm_attributes_delete(rank->comm_world);
+    sim_live_report(rank);
     rank->finalized = true;
     return MPI_SUCCESS;
 }

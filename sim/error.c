@@ -4,6 +4,7 @@
 #include "sim/comm.h"
 #include "sim/errhandler.h"
 #include "sim/handle.h"
+#include "sim/live.h"
 #include "sim/point.h"
 #include "sim/unsupported.h"
 
@@ -242,6 +243,7 @@ int PMPI_Comm_create_errhandler(MPI_Comm_errhandler_function *function, MPI_Errh
     handler->references = 1;
     handler->function = function;
     *handle = (MPI_Errhandler)(void *)handler;
+    sim_live_add(SIM_LIVE_ERRHANDLER, (uint64_t)(uintptr_t)handler);
     return MPI_SUCCESS;
 }
 
@@ -250,6 +252,7 @@ int PMPI_Errhandler_free(MPI_Errhandler *handle)
     if (!errhandler_valid(*handle))
         return sim_error_raise(MPI_COMM_NULL, MPI_ERR_ERRHANDLER, "Errhandler_free",
                                "not a valid error handler");
+    sim_live_remove(SIM_LIVE_ERRHANDLER, (uint64_t)(uintptr_t)*handle);
     sim_errhandler_release(*handle);
     *handle = MPI_ERRHANDLER_NULL;
     return MPI_SUCCESS;

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "sim/handle.h"
+#include "sim/live.h"
 
 static const struct sim_group group_empty = {.magic = SIM_MAGIC_GROUP, .references = 1};
 
@@ -210,6 +211,14 @@ const struct sim_group *sim_group_from_handle(MPI_Group handle)
     if (handle == MPI_GROUP_EMPTY)
         return &group_empty;
     return sim_handle_object(handle, SIM_MAGIC_GROUP);
+}
+
+MPI_Group sim_group_hand_out(struct sim_group *group)
+{
+    MPI_Group handle = sim_group_handle(group);
+    if (handle != MPI_GROUP_EMPTY)
+        sim_live_add(SIM_LIVE_GROUP, (uint64_t)(uintptr_t)handle);
+    return handle;
 }
 
 MPI_Group sim_group_handle(struct sim_group *group)

@@ -62,5 +62,7 @@ const struct sim_group *sim_group_from_handle(MPI_Group handle);
 /* The handle to give to a program, which takes over the caller's reference: MPI_GROUP_EMPTY when
  * the group is empty (it is then released). */
 MPI_Group sim_group_handle(struct sim_group *group);
+/* The same, and the calling rank is to free it. */
+MPI_Group sim_group_hand_out(struct sim_group *group);
 
 #endif

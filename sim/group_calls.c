@@ -12,6 +12,7 @@
 
 #include "sim/error.h"
 #include "sim/group.h"
+#include "sim/live.h"
 
 static int raise_group(const char *function)
 {
@@ -30,7 +31,7 @@ static int hand_out(const char *function, struct sim_group *group, MPI_Group *ne
     if (!group)
         return sim_error_raise(MPI_COMM_NULL, MPI_ERR_NO_MEM, function,
                                "no memory for the new group");
-    *newgroup = sim_group_handle(group);
+    *newgroup = sim_group_hand_out(group);
     return MPI_SUCCESS;
 }
 
@@ -217,6 +218,7 @@ int PMPI_Group_free(MPI_Group *group)
 {
     if (!group || !sim_group_from_handle(*group))
         return raise_group("Group_free");
+    sim_live_remove(SIM_LIVE_GROUP, (uint64_t)(uintptr_t)*group);
     if (*group != MPI_GROUP_EMPTY)
         sim_group_release((struct sim_group *)(void *)*group);
     *group = MPI_GROUP_NULL;

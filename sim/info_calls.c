@@ -11,6 +11,7 @@
 
 #include "sim/error.h"
 #include "sim/info.h"
+#include "sim/live.h"
 
 static int raise_info(const char *function)
 {
@@ -58,6 +59,7 @@ static int hand_out(const char *function, struct sim_info *info, MPI_Info *newin
     if (!info)
         return raise_memory(function);
     *newinfo = (MPI_Info)(void *)info;
+    sim_live_add(SIM_LIVE_INFO, (uint64_t)(uintptr_t)info);
     return MPI_SUCCESS;
 }
 
@@ -96,6 +98,7 @@ int PMPI_Info_free(MPI_Info *info)
     struct sim_info *object = info ? sim_info_from_handle(*info) : NULL;
     if (!object)
         return raise_info("Info_free");
+    sim_live_remove(SIM_LIVE_INFO, (uint64_t)(uintptr_t)*info);
     sim_info_free(object);
     *info = MPI_INFO_NULL;
     return MPI_SUCCESS;

@@ -55,8 +55,7 @@ struct sim_rank {
     uint32_t batches, receives, looks; /* counters that number them; looks: probes, Waitanys */
     struct sim_causes causes;          /* choices that led here */
     struct sim_bsend *bsend;           /* attached buffer, NULL */
-    uint64_t live_objects[8]; /* groups, datatypes, ops, ... the program created and has not freed;
-                                 see environment.c */
+    struct sim_live *live;             /* handles not freed yet, NULL: none so far; see live.h */
     int error_depth;
     char complaint[160]; /* why the collective this rank is in has failed */
     bool mismatch; /* the error being raised is a collective mismatch, which the trace shows by

@@ -5,6 +5,7 @@
 #include "sim/errhandler.h"
 #include "sim/error.h"
 #include "sim/info.h"
+#include "sim/live.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -98,6 +99,7 @@ static int make_info(const struct sim_session *session, const char *function, co
         return fail(session, MPI_ERR_NO_MEM, function, "out of memory");
     }
     *info = (MPI_Info)(void *)made;
+    sim_live_add(SIM_LIVE_INFO, (uint64_t)(uintptr_t)made);
     return MPI_SUCCESS;
 }
 
@@ -170,6 +172,6 @@ int PMPI_Group_from_session_pset(MPI_Session handle, const char *name, MPI_Group
                                               : sim_group_new_sequence(1, sim_self->id, 1);
     if (!made)
         return fail(session, MPI_ERR_NO_MEM, "Group_from_session_pset", "out of memory");
-    *group = sim_group_handle(made);
+    *group = sim_group_hand_out(made);
     return MPI_SUCCESS;
 }

@@ -7,6 +7,7 @@
 #include <assert.h>
 #include <stdlib.h>
 
+#include "sim/live.h"
 #include "sim/type_call.h"
 
 /* Indices of one dimension, `size` long: `count` blocks of `block` indices, `stride` apart from
@@ -69,6 +70,7 @@ static int hand_out(const struct sim_type_call *call, struct sim_datatype *produ
     }
     product_type->contents = contents;
     *call->newtype = sim_datatype_handle(product_type);
+    sim_live_add(SIM_LIVE_DATATYPE, (uint64_t)(uintptr_t)*call->newtype);
     return MPI_SUCCESS;
 }
 

@@ -1,4 +1,5 @@
 /* type_construct.c: MPI_Type_contiguous, vector, hvector, resized, dup. */
+#include "sim/live.h"
 #include "sim/type_call.h"
 
 int sim_type_call_check(const struct sim_type_call *call, int64_t count, MPI_Datatype oldtype,
@@ -39,6 +40,7 @@ int sim_type_call_finish(const struct sim_type_call *call, struct sim_layout *la
                               error == MPI_ERR_NO_MEM ? "out of memory"
                                                       : "the type is too large for its addresses");
     *call->newtype = sim_datatype_handle(type);
+    sim_live_add(SIM_LIVE_DATATYPE, (uint64_t)(uintptr_t)*call->newtype);
     return MPI_SUCCESS;
 }
 

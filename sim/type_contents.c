@@ -1,6 +1,7 @@
 /* type_contents.c: MPI_Type_get_envelope and MPI_Type_get_contents: how a type was made. */
 #include <string.h>
 
+#include "sim/live.h"
 #include "sim/type_call.h"
 
 static const struct sim_contents named = {.combiner = MPI_COMBINER_NAMED};
@@ -85,6 +86,7 @@ static MPI_Datatype new_handle(const struct sim_datatype *type)
     if (!type->predefined) {
         sim_datatype_retain(type);
         derived->handles++;
+        sim_live_add(SIM_LIVE_DATATYPE, (uint64_t)(uintptr_t)sim_datatype_handle(type));
         derived->magic = SIM_MAGIC_DATATYPE;
     }
     return sim_datatype_handle(type);

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/live.h"
 #include "sim/type_call.h"
 
 static int check(const char *function, MPI_Datatype datatype, bool pointers)
@@ -51,6 +52,7 @@ int PMPI_Type_free(MPI_Datatype *datatype)
         type->magic = SIM_MAGIC_FREED;
     }
     type->handles--;
+    sim_live_remove(SIM_LIVE_DATATYPE, (uint64_t)(uintptr_t)*datatype);
     sim_datatype_release(type);
     *datatype = MPI_DATATYPE_NULL;
     return MPI_SUCCESS;

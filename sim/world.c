@@ -4,6 +4,7 @@
 #include "sim/batch.h"
 #include "sim/comm.h"
 #include "sim/delayed.h"
+#include "sim/live.h"
 #include "sim/rank.h"
 
 #include <assert.h>
@@ -99,6 +100,8 @@ void sim_world_free(struct sim_world *world)
     sim_fibers_release(world);
     sim_chooser_release(&world->chooser);
     pthread_mutex_destroy(&world->monitor);
+    for (int i = 0; world->ranks && i < world->size; i++)
+        sim_live_release(world->ranks[i].live);
     free(world->ranks);
     free(world);
 }
