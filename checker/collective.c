@@ -88,7 +88,7 @@ static bool differ_in_op(const struct trace_op *a, const struct trace_op *b,
 static bool differ_in_data(const struct trace_op *a, const struct trace_op *b,
                            struct difference *difference)
 {
-    if (a->count > 0 && b->count > 0 && a->signature != b->signature) {
+    if (a->count > 0 && b->count > 0 && check_signatures_differ(a, b)) {
         difference->code = "M004";
         difference->what = "the data types differ";
         snprintf(difference->mine, sizeof difference->mine, "%s", trace_type_name(a->type));

@@ -67,6 +67,11 @@ uint32_t check_comm_member(const struct trace *trace, uint32_t comm, uint32_t in
     return (uint32_t)trace->comms[comm].members[index];
 }
 
+bool check_signatures_differ(const struct trace_op *a, const struct trace_op *b)
+{
+    return a->signature && b->signature && a->signature != b->signature;
+}
+
 bool check_same_signature(const struct trace_op *a, const struct trace_op *b)
 {
     return a->kind == b->kind && a->count == b->count && a->type == b->type &&

@@ -52,6 +52,8 @@ bool check_comm_has(const struct trace *trace, uint32_t comm, uint32_t rank);
 uint32_t check_comm_size(const struct trace *trace, uint32_t comm);
 /* The world rank at `index` of the communicator. */
 uint32_t check_comm_member(const struct trace *trace, uint32_t comm, uint32_t index);
+/* The basic types of two operations are known, and not the same sequence. */
+bool check_signatures_differ(const struct trace_op *a, const struct trace_op *b);
 /* Same kind, count, type and reduction: in a collective nobody could tell the two apart. */
 bool check_same_signature(const struct trace_op *a, const struct trace_op *b);
 

@@ -48,6 +48,20 @@ static void add_pair(struct finding *finding, const struct trace *trace, uint32_
     finding_op_add(finding, send, "partner");
 }
 
+/* The types by name; both may be called mixed. */
+static struct finding *differing_types(struct findings *findings, size_t first,
+                                       const struct trace *trace, uint32_t send, uint32_t receive)
+{
+    char title[120];
+    uint32_t sent = trace->ops[send].type, received = trace->ops[receive].type;
+    if (sent == received)
+        snprintf(title, sizeof title, "sent and received data types differ");
+    else
+        snprintf(title, sizeof title, "a message of %s is received as %s", trace_type_name(sent),
+                 trace_type_name(received));
+    return finding_for(findings, first, "M008", trace, receive, title);
+}
+
 static void judge_pair(const struct trace *trace, uint32_t send, uint32_t receive, size_t first,
                        struct findings *findings)
 {
@@ -60,11 +74,9 @@ static void judge_pair(const struct trace *trace, uint32_t send, uint32_t receiv
         add_pair(finding_for(findings, first, "M007", trace, receive,
                              "the message is longer than the receive has room for"),
                  trace, send, receive);
-    else if (sent->count > 0 && received->count > 0 && sent->signature != received->signature &&
+    else if (sent->count > 0 && received->count > 0 && check_signatures_differ(sent, received) &&
              sent->type != ABI_PACKED && received->type != ABI_PACKED)
-        add_pair(finding_for(findings, first, "M008", trace, receive,
-                             "sent and received data types differ"),
-                 trace, send, receive);
+        add_pair(differing_types(findings, first, trace, send, receive), trace, send, receive);
 }
 
 static void judge_arguments(const struct trace *trace, uint32_t op, size_t first,

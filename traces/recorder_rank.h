@@ -25,9 +25,12 @@
 enum { OP_CANCEL_ASKED = 1 << 15 };
 
 struct recorder_type {
-    uint32_t basic, unit, signature; /* ABI number (0: mixed), bytes of one, hash */
-    int64_t elements;                /* basic elements in one item; bytes when mixed */
-    int64_t size, extent, lower;     /* bytes of one item; span; first byte */
+    uint32_t basic, unit, signature; /* ABI number (0: mixed), bytes of one, hash (0: unknown) */
+    /* The shortest word of basic types of whose repetitions the type consists; NULL: unknown. */
+    uint16_t *word;
+    uint32_t word_length, word_bytes;
+    int64_t elements;            /* basic elements in one item; bytes when mixed */
+    int64_t size, extent, lower; /* bytes of one item; span; first byte */
 };
 
 struct recorder_comm {
@@ -141,6 +144,7 @@ int32_t recorder_world_rank(const struct recorder_comm *comm, int rank);
 /* What the type is made of; never NULL (an unknown type is a byte). */
 const struct recorder_type *recorder_type(struct recorder_rank *me, MPI_Datatype type);
 void recorder_type_forget(struct recorder_rank *me, MPI_Datatype type);
+void recorder_type_free(struct recorder_type *type); /* NULL is fine */
 /* The ABI's number for a predefined type or op, 0 (type) or 1 (op) for others. */
 uint32_t recorder_type_number(MPI_Datatype type);
 uint32_t recorder_reduction_number(MPI_Op op);

@@ -147,7 +147,7 @@ void recorder_rank_free(struct recorder_rank *me)
     }
     for (size_t i = 0; i < me->types.slots; i++)
         if (me->types.entries[i].key)
-            free(me->types.entries[i].value);
+            recorder_type_free(me->types.entries[i].value);
     struct handle_map *maps[] = {&me->requests, &me->comms,        &me->types,       &me->windows,
                                  &me->strings,  &me->node_records, &me->pass_records};
     for (size_t i = 0; i < sizeof maps / sizeof *maps; i++)

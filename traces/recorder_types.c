@@ -2,20 +2,30 @@
  * signature.
  *
  * A derived type is opened with envelope and contents, once; the answer is kept per rank until the
- * type is freed. The signature is a hash of the sequence of basic types with repetitions folded, so
- * that counts do not matter: one element type gives the same signature in a vector, an array or
- * alone. */
+ * type is freed. The signature is a hash of the shortest word of basic types of whose repetitions
+ * the type consists, so that neither counts nor the way of construction matter: one element type
+ * gives the same signature in a vector, an array or alone. A sequence too long to be written out
+ * has signature 0: unknown. */
 #include "traces/recorder_rank.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 struct named {
     uint64_t key;
     uint32_t number;
 };
 
-static const struct recorder_type byte_type = {
-    .basic = 0x247, .unit = 1, .signature = 0x247, .elements = 1, .size = 1, .extent = 1};
+static uint16_t byte_word[] = {0x247};
+static const struct recorder_type byte_type = {.word = byte_word,
+                                               .word_length = 1,
+                                               .word_bytes = 1,
+                                               .basic = 0x247,
+                                               .unit = 1,
+                                               .signature = 0x247,
+                                               .elements = 1,
+                                               .size = 1,
+                                               .extent = 1};
 
 #ifdef MPI_ABI_VERSION
 uint32_t recorder_type_number(MPI_Datatype type)
@@ -100,33 +110,98 @@ uint32_t recorder_reduction_number(MPI_Op op)
 }
 #endif
 
-/* What a derived type is made of, gathered over its parts. */
+enum { WORD_MAX = 1024 };
+
+/* What a derived type is made of, gathered over its parts: its basic types in order, as repetitions
+ * of one word while the parts allow, else written out. */
 struct parts {
-    uint32_t basic, signature;
-    int64_t elements;
-    bool mixed, any;
+    uint32_t basic;
+    bool mixed, any, unknown;
+    uint16_t word[WORD_MAX];
+    size_t length;
+    int64_t times;
 };
 
-static uint32_t mix(uint32_t signature, uint32_t value)
+static bool word_append(struct parts *parts, const uint16_t *word, size_t length, int64_t times)
 {
-    return (signature ^ value) * 0x9e3779b1u + 1;
+    if (times > WORD_MAX || parts->length + length * (size_t)times > WORD_MAX)
+        return false;
+    for (int64_t i = 0; i < times; i++) {
+        memmove(parts->word + parts->length, word, length * sizeof *word);
+        parts->length += length;
+    }
+    return true;
 }
 
 static void parts_add(struct parts *parts, const struct recorder_type *type, int64_t repeated)
 {
-    if (repeated <= 0 || type->elements == 0)
+    if (repeated <= 0 || type->size <= 0)
         return;
-    if (!parts->any) {
+    if (!parts->any)
         parts->basic = type->basic;
-        parts->signature = type->signature;
-        parts->any = true;
-    } else if (parts->signature != type->signature) {
-        parts->signature = mix(parts->signature, type->signature);
-        parts->mixed = true;
+    parts->mixed |= type->basic == 0 || type->basic != parts->basic;
+    parts->any = true;
+    parts->unknown |= !type->word;
+    if (parts->unknown)
+        return;
+    size_t length = parts->length;
+    int64_t times = type->size / type->word_bytes * repeated;
+    if (!length)
+        parts->unknown = !word_append(parts, type->word, type->word_length, 1);
+    else if (length != type->word_length ||
+             memcmp(parts->word, type->word, length * sizeof *type->word) != 0) {
+        parts->unknown = !word_append(parts, parts->word, length, parts->times - 1) ||
+                         !word_append(parts, type->word, type->word_length, times);
+        parts->times = 1;
+        return;
     }
-    if (type->basic == 0)
-        parts->mixed = true;
-    parts->elements += repeated * type->elements;
+    parts->times += times;
+}
+
+/* The shortest word of which this one is a repetition. */
+static size_t root_length(const uint16_t *word, size_t length)
+{
+    for (size_t period = 1; period <= length / 2; period++)
+        if (length % period == 0 &&
+            memcmp(word, word + period, (length - period) * sizeof *word) == 0)
+            return period;
+    return length;
+}
+
+/* Types of equal sequences get equal words, however they were made and whatever the counts. */
+static void set_word(struct recorder_type *type, const uint16_t *word, size_t length)
+{
+    length = root_length(word, length);
+    type->word = malloc((length + 1) * sizeof *type->word);
+    if (!type->word)
+        return;
+    memcpy(type->word, word, length * sizeof *word);
+    type->word_length = (uint32_t)length;
+    type->word_bytes = 0;
+    type->signature = word[0];
+    for (size_t i = 0; i < length; i++) {
+        size_t bytes = trace_type_size(word[i]);
+        type->word_bytes += (uint32_t)(bytes ? bytes : 1);
+        if (i)
+            type->signature =
+                (type->signature << 7 ^ type->signature >> 25 ^ word[i]) * 0x9e3779b1u;
+    }
+}
+
+/* The pair types are two basic types each. */
+static void set_basic_word(struct recorder_type *type)
+{
+    static const uint16_t pairs[][3] = {{0x228, 0x210, 0x209}, {0x229, 0x214, 0x209},
+                                        {0x22a, 0x20a, 0x209}, {0x22b, 0x209, 0x209},
+                                        {0x22c, 0x208, 0x209}, {0x22d, 0x220, 0x209}};
+    uint16_t basic = (uint16_t)type->basic;
+    type->signature = basic;
+    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
+        if (pairs[i][0] == basic) {
+            set_word(type, pairs[i] + 1, 2);
+            return;
+        }
+    set_word(type, &basic, 1);
 }
 
 /* How often each part of a derived type stands in it; combiners differ only in where their counts
@@ -199,7 +274,7 @@ static void fill(struct recorder_rank *me, MPI_Datatype handle, struct recorder_
     type->lower = (int64_t)lower;
     type->basic = recorder_type_number(handle);
     if (type->basic) {
-        type->signature = type->basic;
+        set_basic_word(type);
         type->unit = (uint32_t)(size > 0 ? size : 1);
         type->elements = size > 0;
         return;
@@ -207,10 +282,18 @@ static void fill(struct recorder_rank *me, MPI_Datatype handle, struct recorder_
     struct parts parts = {0};
     open_derived(me, handle, &parts);
     type->basic = parts.mixed ? 0 : parts.basic;
-    type->signature = parts.signature;
+    if (parts.any && !parts.unknown)
+        set_word(type, parts.word, parts.length);
     size_t unit = type->basic ? trace_type_size(type->basic) : 1;
     type->unit = (uint32_t)(unit ? unit : 1);
     type->elements = type->size / type->unit;
+}
+
+void recorder_type_free(struct recorder_type *type)
+{
+    if (type)
+        free(type->word);
+    free(type);
 }
 
 static const struct recorder_type *look_up(struct recorder_rank *me, MPI_Datatype handle,
@@ -226,7 +309,7 @@ static const struct recorder_type *look_up(struct recorder_rank *me, MPI_Datatyp
     fill(me, handle, type);
     if (handle_map_add(&me->types, key, type))
         return type;
-    free(type);
+    recorder_type_free(type);
     return &byte_type;
 }
 
@@ -250,6 +333,6 @@ void recorder_type_forget(struct recorder_rank *me, MPI_Datatype handle)
     size_t slot = (size_t)(key ^ key >> 4 ^ key >> 8) % RECORDER_CACHE;
     if (me->type_cache[slot].key == key)
         me->type_cache[slot].key = 0;
-    free(handle_map_find(&me->types, key));
+    recorder_type_free(handle_map_find(&me->types, key));
     handle_map_remove(&me->types, key);
 }

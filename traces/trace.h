@@ -68,7 +68,7 @@ struct trace_op {
     uint32_t type; /* the MPI ABI number of the basic type, 0 where the type map mixes types (count
                       is then bytes) */
     uint32_t signature; /* hash of the type map's basic types; equal types give equal hashes
-                           whatever the counts */
+                           whatever the counts; 0: unknown */
     uint32_t reduce_op; /* the MPI ABI number of the op, 1 for a user's op, 0 for none */
     uint32_t request;   /* start: the op whose return completed it; wait on one request: the op that
                            started it */
