@@ -373,6 +373,97 @@ static void seeds(void)
     tap_ok(most > 0 && least < most, "other seeds drop others (%g to %g)", least, most);
 }
 
+/* ---- wrong use ends the rank ---- */
+
+static void wrong_name(int rank, int size)
+{
+    struct server_options options = options_of("none", SERVER_TWO_PHASE);
+    (void)rank, (void)size;
+    options.name = "two words";
+    server_new(MPI_COMM_WORLD, &options);
+}
+
+static void wrong_window(int rank, int size)
+{
+    struct server_options options = options_of("none", SERVER_TWO_PHASE);
+    (void)rank, (void)size;
+    options.window = 0;
+    server_new(MPI_COMM_WORLD, &options);
+}
+
+static struct server *plain_server(double *x)
+{
+    struct server_options options = options_of("none", SERVER_TWO_PHASE);
+    struct server *server = server_new(MPI_COMM_WORLD, &options);
+    server_parameter(server, "x", x, 1);
+    return server;
+}
+
+static void wrong_parameter(int rank, int size)
+{
+    double x = 0;
+    (void)rank, (void)size;
+    server_ready(plain_server(&x), 1, &x);
+}
+
+static void wrong_server(int rank, int size)
+{
+    double x = 0;
+    (void)size;
+    struct server *server = plain_server(&x);
+    if (rank == 0)
+        server_push(server, (const double *[]){&x});
+    else
+        server_serve(server);
+}
+
+static void wrong_nesterov(int rank, int size)
+{
+    double x = 0;
+    struct server_options options = options_of("none", SERVER_TWO_PHASE);
+    (void)rank, (void)size;
+    options.optimizer.momentum = 0;
+    options.optimizer.nesterov = true;
+    struct server *server = server_new(MPI_COMM_WORLD, &options);
+    server_parameter(server, "x", &x, 1);
+    server_ready(server, 0, &x);
+    server_step(server);
+}
+
+/* A coder whose decoder believes nothing. */
+static bool refuse(const struct server_coder *coder, const void *bytes, size_t size, double *values,
+                   size_t count)
+{
+    (void)coder, (void)bytes, (void)size, (void)values, (void)count;
+    return false;
+}
+
+static void damaged(int rank, int size)
+{
+    double x = 0;
+    struct server_options options = options_of("none", SERVER_TWO_PHASE);
+    (void)rank, (void)size;
+    options.coder.decode = refuse;
+    struct server *server = server_new(MPI_COMM_WORLD, &options);
+    server_parameter(server, "x", &x, 1);
+    server_ready(server, 0, &x);
+    server_step(server);
+}
+
+static void wrong_uses(void)
+{
+    struct sim_world_options two = world_options(2);
+    world_outcome_is("a name of two words ends the rank", two, wrong_name, OUTCOME_ABORTED);
+    world_outcome_is("a window of 0 ends the rank", two, wrong_window, OUTCOME_ABORTED);
+    world_outcome_is("a parameter that was not registered ends the rank", two, wrong_parameter,
+                     OUTCOME_ABORTED);
+    world_outcome_is("workers' and servers' calls are not each other's", two, wrong_server,
+                     OUTCOME_ABORTED);
+    world_outcome_is("Nesterov without momentum ends the rank", two, wrong_nesterov,
+                     OUTCOME_ABORTED);
+    world_outcome_is("bytes that cannot be decoded end the rank", two, damaged, OUTCOME_ABORTED);
+}
+
 int main(void)
 {
     world_test("two phases train as one process does, bit for bit", two_phase, 0);
@@ -397,5 +488,6 @@ int main(void)
     tap_ok(mixed > 0, "inconsistent reads do mix versions (%d times)", mixed);
     world_test_pairs("stale gradients are dropped and counted", dropping, 0);
     seeds();
+    wrong_uses();
     return tap_done();
 }

@@ -5,6 +5,7 @@
  * at the same exchange and repeat it with a slot that holds the longest. */
 #include "collectives/server/private.h"
 
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -77,8 +78,9 @@ static void slots_repeat_if_needed(struct server *server, struct launch *launch)
         longest = slot_length(launch, r) > longest ? slot_length(launch, r) : longest;
     if (longest + LENGTH <= launch->slot)
         return;
-    if (longest > (uint64_t)server_int(server, SIZE_MAX / 2 < longest ? 0 : (size_t)longest))
-        server_fail("S004", "server %s: a slot announces a length that cannot be", server->name);
+    if (longest > INT_MAX - LENGTH)
+        server_fail("S004", "server %s: a slot announces %llu bytes, which cannot be", server->name,
+                    (unsigned long long)longest);
     struct parameter *parameter = &server->parameters[launch->parameter];
     unsigned char *grown = server_take((size_t)longest + LENGTH, 1);
     memcpy(grown, launch->out, LENGTH + launch->out_size);
