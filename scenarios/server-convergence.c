@@ -266,7 +266,7 @@ static int slope(int rank, int workers, enum server_read read, int full)
 
 static int workers(int rank, int most, int full)
 {
-    int seeds = full ? 12 : 5, updates = full ? 4096 : 512, right = 1;
+    int seeds = full ? 12 : 4, updates = full ? 4096 : 256, right = 1;
     double reference = 0;
     for (int count = 1; count <= most; count *= 2) {
         double values[SEEDS_MAX], staleness = 0;
@@ -295,7 +295,7 @@ static struct interval antilog(struct interval interval)
 /* Workers that make `window` gradients of one version are stale by up to about workers * window. */
 static int staleness(int rank, int workers, int full)
 {
-    int seeds = full ? 12 : 4, updates = full ? 4096 : 1024, factor = full ? 2 : 4, windows = full ? 32 : 64;
+    int seeds = full ? 12 : 3, updates = full ? 4096 : 768, factor = full ? 2 : 4, windows = full ? 32 : 64;
     struct interval first = {0}, interval = {0};
     int right = 1;
     for (int window = 1; window <= windows; window *= factor) {
@@ -312,7 +312,7 @@ static int staleness(int rank, int workers, int full)
         say(rank, text, interval);
         first = window == 1 ? interval : first;
         if (window == factor)
-            right = fabs(interval.mean / first.mean - 1) < 0.1;
+            right = fabs(interval.mean / first.mean - 1) < (full ? 0.1 : 0.2);
         keep(rank, "squared_gradient_over_T", bound, interval);
     }
     return right && interval.low > 2 * first.high;
