@@ -138,6 +138,7 @@ $(BUILD)/bench/%: $(BUILD)/obj/bench/%.o $(BUILD)/libsimrun.a
 
 bench: all $(BUILD)/bench/bench_record $(BUILD)/bench/bench_viz
 	@sh bench/run.sh $(BUILD) $(BENCH)
+	@sh bench/bench_rpc.sh $(BUILD)
 	@$(BUILD)/bench/bench_record
 	@$(BUILD)/bench/bench_checker 10000000 1000 100000 64
 	@$(BUILD)/bench/bench_explore
