@@ -112,9 +112,8 @@ struct sim_rank *sim_thread_parent(void)
 
 void sim_rank_region_end(struct sim_libc_state *state)
 {
-    struct sim_rank *rank =
-        (struct sim_rank *)(void *)((char *)state - offsetof(struct sim_rank, libc));
-    sim_rank_stray_check(rank);
+    if (sim_self && state == &sim_self->libc) /* not another host's */
+        sim_rank_stray_check(sim_self);
 }
 
 void sim_rank_exit(int status, enum sim_exit how)
