@@ -10,6 +10,8 @@
 
 #include <dlfcn.h>
 #include <link.h>
+#include <omp.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -68,15 +70,42 @@ static void take_fresh(struct block block)
     free(spare);
 }
 
+/* A thread that ends lets its spare pools go: each is made its own once more and dismissed. */
+static void spares_release(void *unused)
+{
+    struct block block = own_block();
+    struct sim_team_state own;
+    (void)unused;
+    memcpy(own.bytes, block.address, block.size);
+    while (spares) {
+        struct spare *spare = spares;
+        spares = spare->next;
+        memcpy(block.address, spare->state.bytes, block.size);
+        omp_pause_resource_all(omp_pause_hard);
+        free(spare);
+    }
+    memcpy(block.address, own.bytes, block.size);
+}
+
+static pthread_key_t ending;
+
+static void ending_watch(void)
+{
+    pthread_key_create(&ending, spares_release);
+}
+
 /* Without memory the pool is lost, not the run. */
 static void put_spare(struct block block)
 {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
     struct spare *spare = malloc(sizeof *spare);
     if (!spare)
         return;
+    pthread_once(&once, ending_watch);
     memcpy(spare->state.bytes, block.address, block.size);
     spare->next = spares;
     spares = spare;
+    pthread_setspecific(ending, spares);
 }
 
 void sim_libc_team_aside(struct sim_team_state *state)
