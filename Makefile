@@ -146,7 +146,7 @@ bench: all $(BUILD)/bench/bench_record $(BUILD)/bench/bench_viz
 
 # The same MPI programs must say the same here and under Debian's Open MPI and MPICH, and the scenarios must be right there.
 test-peers: all peers
-	@SIMRUN=$(BUILD)/simrun PEERS=build/peers prove -e '' tests/peers/compare.sh tests/peers/scenarios.sh
+	@SIMRUN=$(BUILD)/simrun PEERS=build/peers prove -e '' tests/peers/compare.sh tests/peers/scenarios.sh tests/peers/groups.sh
 
 catalogue: all
 	@$(BUILD)/simrun catalogue --table

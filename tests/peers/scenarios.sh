@@ -22,6 +22,12 @@ for peer in openmpi mpich; do
     done <<END
 ring 4
 user 4
+process-group 5
+process-group 4 channel
+worker-gradient 4
+worker-order 2 fifo
+worker-lock 3 locked
+worker-freed 3 told
 pipeline 4 1f1b batched 8
 pipeline 3 zero-bubble ordered 6
 pipeline 2 interleaved ordered 4 2
