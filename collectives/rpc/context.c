@@ -117,7 +117,7 @@ void gradient_accumulate(struct rpc_worker *worker, struct rpc_context *context,
     entry->sum = sum_of(entry->sum, gradient);
     char id[32], number[32];
     rpc_event(worker, "leaf c=%s p=%s leaf=%zx before=%llx after=%llx", id_text(context->id, id),
-              id_text(pass, number), (size_t)((uintptr_t)leaf >> 4 & 0xffffff),
+              id_text(pass, number), (size_t)(entry - into->gradients),
               (unsigned long long)gradient_hash(entry->before),
               (unsigned long long)gradient_hash(entry->sum));
 }
