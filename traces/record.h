@@ -65,7 +65,7 @@ struct record_rank {
 
 struct record_op {
     struct record_head head; /* small: enum op_kind */
-    uint8_t state, reserved;
+    uint8_t state, thread;   /* thread: which of its rank's, from 0 */
     uint16_t flags;
     uint32_t pass, node;
     uint64_t site; /* return address */

@@ -19,6 +19,20 @@ uint64_t recorder_now(void)
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
+/* Threads are told apart by where their own copy of this lies. */
+static _Thread_local char thread_mark;
+
+/* The number of a thread that is not the first; beyond the last number they share it. */
+static uint8_t thread_number(struct recorder_rank *me)
+{
+    uint32_t i = 0;
+    while (i < me->thread_count && me->threads[i] != &thread_mark)
+        i++;
+    if (i == me->thread_count && i < RECORDER_THREADS)
+        me->threads[me->thread_count++] = &thread_mark;
+    return (uint8_t)(i < RECORDER_THREADS ? i : RECORDER_THREADS - 1);
+}
+
 struct record_op *recorder_op(struct recorder_rank *me, enum op_kind kind, enum op_state state,
                               const void *site)
 {
@@ -31,6 +45,7 @@ struct record_op *recorder_op(struct recorder_rank *me, enum op_kind kind, enum 
     uint32_t node = me->node_depth ? me->nodes[me->node_depth - 1] : 0;
     *op = (struct record_op){
         .state = (uint8_t)state,
+        .thread = me->threads[0] == &thread_mark ? 0 : thread_number(me),
         .flags = pass && node ? OP_ADJOINT : 0,
         .pass = pass,
         .node = node,

@@ -55,7 +55,7 @@ struct recorder_request {
     struct recorder_request *next_free;
 };
 
-enum { RECORDER_DEPTH = 64, RECORDER_CACHE = 16 };
+enum { RECORDER_DEPTH = 64, RECORDER_CACHE = 16, RECORDER_THREADS = 64 };
 
 struct recorder_rank {
     struct recording *recording;
@@ -65,7 +65,9 @@ struct recorder_rank {
     uint32_t rank, ranks;
     uint32_t ops; /* issued so far: the number of the next one */
     struct record_rank *info;
-    struct record_op *current; /* the one in progress or issued last */
+    struct record_op *current;             /* the one in progress or issued last */
+    const void *threads[RECORDER_THREADS]; /* by number, as they came; the first began the rank */
+    uint32_t thread_count;
     uint32_t node_depth, site_depth, pass_depth;
     uint32_t nodes[RECORDER_DEPTH], passes[RECORDER_DEPTH];
     const void *sites[RECORDER_DEPTH];

@@ -255,6 +255,7 @@ static void load_op(struct loader *loader, const struct record_op *record)
     op.request = op_number(loader, record->request);
     op.batch = record->batch;
     op.identity = record->identity;
+    op.thread = record->thread;
     op.error = record->error;
     op.begin = record->begin;
     op.end = record->end;
