@@ -136,10 +136,12 @@ $(BUILD)/bench/%: $(BUILD)/obj/bench/%.o $(BUILD)/libsimrun.a
 	@mkdir -p $(@D)
 	$Q$(CC) $(ALLFLAGS) -rdynamic -o $@ $< -Wl,--whole-archive $(BUILD)/libsimrun.a -Wl,--no-whole-archive $(LIBS)
 
-bench: all $(BUILD)/bench/bench_record $(BUILD)/bench/bench_viz
+bench: all $(BUILD)/bench/bench_record $(BUILD)/bench/bench_tape $(BUILD)/bench/bench_gradcheck $(BUILD)/bench/bench_viz
 	@sh bench/run.sh $(BUILD) $(BENCH)
 	@sh bench/bench_rpc.sh $(BUILD)
 	@$(BUILD)/bench/bench_record
+	@$(BUILD)/bench/bench_tape
+	@$(BUILD)/bench/bench_gradcheck
 	@$(BUILD)/bench/bench_checker 10000000 1000 100000 64
 	@$(BUILD)/bench/bench_explore
 	@$(BUILD)/bench/bench_viz

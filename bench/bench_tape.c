@@ -177,10 +177,11 @@ int main(int argc, char **argv)
 {
     omp_set_num_threads(1); /* the machine's large reductions: no matter of the tape */
     setvbuf(stdout, NULL, _IOLBF, 0);
-    if (argc > 3) {
+    if (argc > 3) { /* one kind, bytes, times: for profiles */
+        size_t bytes = (size_t)atoi(argv[2]);
         for (int i = 0; i < 40; i++)
-            measure((struct bench){(enum kind)atoi(argv[1]), (size_t)atoi(argv[2]) / 8,
-                                   atoi(argv[2]) > 8 ? 2 : BATCH, atoi(argv[3]), argc == 4, 0});
+            measure((struct bench){(enum kind)atoi(argv[1]), bytes / sizeof(double),
+                                   bytes > 8 ? 2 : BATCH, atoi(argv[3]), true, 0});
         return 0;
     }
     printf("forward and backward, %d ranks, microseconds of processor time for all ranks\n", RANKS);
