@@ -14,7 +14,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { RANKS = 4, ROUNDS = 9, BATCH = 64, WARM = 3 };
+enum { RANKS = 4, ROUNDS = 9, BATCH = 16, WARM = 3 };
 
 enum kind { ALLREDUCE, ALLTOALL, SENDRECV, KINDS };
 static const char *const names[KINDS] = {"allreduce", "alltoall", "sendrecv"};
@@ -188,7 +188,7 @@ int main(int argc, char **argv)
     printf("%-10s %9s %12s %12s %8s %8s\n", "operation", "bytes", "raw MPI pair", "taped", "ratio",
            "at most");
     for (int kind = 0; kind < KINDS; kind++)
-        row((enum kind)kind, 8, BATCH, 100, 3);
+        row((enum kind)kind, 8, BATCH, 400, 3);
     for (int kind = 0; kind < KINDS; kind++)
         row((enum kind)kind, 1 << 20, 2, 10, 1.5);
     return 0;

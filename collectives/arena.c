@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ALIGNMENT = 64, FIRST_BLOCK = 16 * 1024, LAST_BLOCK = 1024 * 1024 };
+enum { ALIGNMENT = 64, SMALL_ALIGNMENT = 16, FIRST_BLOCK = 16 * 1024, LAST_BLOCK = 1024 * 1024 };
 
 struct arena_block {
     struct arena_block *next;
@@ -56,11 +56,11 @@ static char *block_data(struct arena_block *block)
 
 void *arena_take(struct arena *arena, size_t size)
 {
-    size_t need = (size + ALIGNMENT - 1) & ~(size_t)(ALIGNMENT - 1);
+    size_t need = (size + SMALL_ALIGNMENT - 1) & ~(size_t)(SMALL_ALIGNMENT - 1);
     if (need < size)
         MPIX_Fail("X002", "the differentiable library was asked for more memory than exists");
     if (need == 0)
-        need = ALIGNMENT;
+        need = SMALL_ALIGNMENT;
     arena->bytes += need;
     if (need <= (size_t)(arena->end - arena->next)) {
         void *piece = arena->next;
@@ -68,7 +68,7 @@ void *arena_take(struct arena *arena, size_t size)
         return piece;
     }
     if (need > LAST_BLOCK / 4)
-        return block_data(block_get(arena, need));
+        return block_data(block_get(arena, (need + ALIGNMENT - 1) & ~(size_t)(ALIGNMENT - 1)));
     while (arena->block_size < need)
         arena->block_size *= 2;
     struct arena_block *block = block_get(arena, arena->block_size);

@@ -1,8 +1,8 @@
 /* Memory of one tape: many small pieces taken one by one, all given back at once.
  *
- * Rules: pieces are 64-byte aligned and stay where they are; clearing keeps the blocks, so that a
- * program that fills the tape again and again touches the same pages. It never frees a single
- * piece. */
+ * Rules: pieces are 16-byte aligned (large ones 64) and stay where they are; clearing keeps the
+ * blocks, so that a program that fills the tape again and again touches the same pages. It never
+ * frees a single piece. */
 #ifndef COLLECTIVES_ARENA_H
 #define COLLECTIVES_ARENA_H
 

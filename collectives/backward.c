@@ -73,12 +73,14 @@ void backward_node(struct diff_node *node, struct diff_tensor *const *y_bar,
     struct diff_state *state = node->tape->state;
     const void *site = state->site;
     state->site = node->site;
-    record_site_enter(node->site); /* what the adjoint does is blamed on the forward call */
+    if (state->recorded)
+        record_site_enter(node->site); /* what the adjoint does is blamed on the forward call */
     versions_compare(node);
     node->operation->adjoint(node, y_bar, x_bar);
     if (node->operation->communicates)
         request_release_held(node);
-    record_site_leave();
+    if (state->recorded)
+        record_site_leave();
     state->site = site;
 }
 
@@ -156,9 +158,12 @@ static void node_execute(struct pass *pass, struct diff_node *node)
         node_fail(
             node, "M009",
             "backward reaches it a second time: the first pass released it (use DIFF_RETAIN)");
-    record_node_enter(node->pass_record);
+    bool recorded = node->tape->state->recorded;
+    if (recorded)
+        record_node_enter(node->pass_record);
     backward_node(node, y_bar, x_bar);
-    record_node_leave(node->pass_record);
+    if (recorded)
+        record_node_leave(node->pass_record);
     const struct diff_probe *probe = node->tape->state->probe;
     if (probe && probe->flip && probe->flip == node->sequence)
         sign_flip(node, x_bar);
@@ -214,7 +219,7 @@ static bool has_cotangent(const struct diff_node *node)
 
 static void program_order_run(struct pass *pass, size_t count, struct diff_tensor *const *roots)
 {
-    bool recorded = record_active();
+    bool recorded = pass->tape->state->recorded;
     for (struct diff_node *node = pass->limit; node; node = node->previous) {
         node->adjoint_state = ADJOINT_IDLE;
         node->adjoint_request = NULL;
@@ -346,7 +351,7 @@ static void data_order_record(struct pass *pass, size_t count, struct diff_tenso
 static void data_order_run(struct pass *pass, size_t count, struct diff_tensor *const *roots)
 {
     reach(pass, count, roots);
-    if (record_active())
+    if (pass->tape->state->recorded)
         data_order_record(pass, count, roots);
     for (size_t i = 0; i < pass->reached_count; i++)
         if (pass->reached[i]->pending == 0)

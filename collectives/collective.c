@@ -199,13 +199,13 @@ struct collective collective_for_adjoint(const struct diff_node *node,
                                          const struct collective_rule *rule)
 {
     const struct collective *collective = node->extra;
-    struct collective spec = {.rule = rule,
-                              .channel = channel_adjoint(node->channel),
-                              .op = MPI_SUM,
-                              .root = collective->root,
-                              .nonblocking = collective->nonblocking,
-                              .count = collective->count};
-    return spec;
+    struct diff_channel *channel = channel_adjoint(node->channel);
+    return (struct collective){.rule = rule,
+                               .channel = channel,
+                               .op = MPI_SUM,
+                               .root = collective->root,
+                               .nonblocking = collective->nonblocking,
+                               .count = collective->count};
 }
 
 struct collective collective_for_tangent(const struct diff_node *node)

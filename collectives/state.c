@@ -49,6 +49,7 @@ struct diff_state *state_get(void)
     if (!state)
         MPIX_Fail("X002", "the differentiable library ran out of memory");
     slots[MPIX_SLOT_DIFF] = state;
+    state->recorded = record_active();
     state->epochs = 1; /* 0 is that of the marks */
     state->order_override = order_from_environment();
     state->mutant = diff_mutant_number(getenv("SIMRUN_MUTANT"));
@@ -79,12 +80,13 @@ void state_enter(struct diff_state *state, const void *site)
     if (state->depth++ > 0)
         return;
     state->site = site;
-    record_site_enter(site);
+    if (state->recorded)
+        record_site_enter(site);
 }
 
 void state_leave(struct diff_state *state)
 {
-    if (--state->depth == 0)
+    if (--state->depth == 0 && state->recorded)
         record_site_leave();
 }
 

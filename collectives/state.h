@@ -4,6 +4,7 @@
 #define COLLECTIVES_STATE_H
 
 #include <diff.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 struct diff_probe;
@@ -35,6 +36,7 @@ struct diff_state {
     int no_grad;
     int mutant;         /* an enum diff_mutant, 0 for none */
     int order_override; /* -1, or an enum diff_order */
+    bool recorded; /* somebody listens to the recorder's calls: from the rank's first call on */
     uint32_t epochs;
     uint32_t channels; /* made by this rank, for their identities */
 };

@@ -240,11 +240,15 @@ void node_run(struct diff_node *node)
         return;
     }
     node_link(node);
-    node_record(node);
-    probe_keep_record(node->tape->state, node->tape->epoch, node->sequence, node->record);
-    record_node_enter(node->record);
-    node->operation->forward(node);
-    record_node_leave(node->record);
+    if (node->tape->state->recorded) {
+        node_record(node);
+        probe_keep_record(node->tape->state, node->tape->epoch, node->sequence, node->record);
+        record_node_enter(node->record);
+        node->operation->forward(node);
+        record_node_leave(node->record);
+    } else {
+        node->operation->forward(node);
+    }
     versions_note(node);
     trace_forward(node);
 }

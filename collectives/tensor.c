@@ -72,7 +72,7 @@ enum { SMALL_BYTES = 512 };
 static size_t head_size(size_t dims)
 {
     size_t size = sizeof(struct diff_tensor) + dims * sizeof(size_t);
-    return (size + 63) & ~(size_t)63;
+    return (size + 15) & ~(size_t)15;
 }
 
 /* With room for `bytes` of values behind it, at head_size(dims). */
