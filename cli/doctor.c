@@ -36,33 +36,39 @@ static void say(const char *what, const char *state, const char *text)
     printf("%-14s %-8s %s\n", what, state, text);
 }
 
-/* Finds a program on the PATH. */
+/* Finds a program on the PATH; a folder of that name is none. */
 static bool on_path(const char *name, char *found, size_t size)
 {
     const char *path = getenv("PATH");
     while (path && *path) {
         size_t length = strcspn(path, ":");
         snprintf(found, size, "%.*s/%s", (int)length, path, name);
-        if (length && !access(found, X_OK))
+        struct stat status;
+        if (length && !access(found, X_OK) && !stat(found, &status) && S_ISREG(status.st_mode))
             return true;
         path += length + (path[length] == ':');
     }
     return false;
 }
 
-/* The first line with a number in it that `program --version` prints; "" when it cannot be run. */
-static void version_of(const char *program, const char *option, char *text, size_t size)
+/* The first line with a number in it that `program --version` prints, without its blanks at both
+ * ends. False when it cannot be run. */
+static bool version_of(const char *program, const char *option, char *text, size_t size)
 {
     char line[600];
     *text = '\0';
     snprintf(line, sizeof line, "'%s' %s 2>&1 </dev/null", program, option);
     FILE *pipe = popen(line, "re");
     if (!pipe)
-        return;
-    while (fgets(line, sizeof line, pipe))
-        if (!*text && strpbrk(line, "0123456789"))
-            snprintf(text, size, "%.*s", (int)strcspn(line, "\n"), line + strspn(line, " "));
-    pclose(pipe);
+        return false;
+    while (fgets(line, sizeof line, pipe)) {
+        char *start = line + strspn(line, " \t");
+        if (!strncmp(start, "Version:", 8))
+            start += 8 + strspn(start + 8, " \t");
+        if (!*text && strpbrk(start, "0123456789"))
+            snprintf(text, size, "%.*s", (int)strcspn(start, "\r\n"), start);
+    }
+    return pclose(pipe) == 0;
 }
 
 static bool report_program(const char *what, const char *name, const char *option,
@@ -73,9 +79,9 @@ static bool report_program(const char *what, const char *name, const char *optio
         say(what, "absent", absent);
         return false;
     }
-    version_of(path, option, version, sizeof version);
-    say(what, "ok", version[0] ? version : path);
-    return true;
+    bool runs = version_of(path, option, version, sizeof version);
+    say(what, runs ? "ok" : "broken", runs && version[0] ? version : path);
+    return runs;
 }
 
 static void report_versions(void)

@@ -122,6 +122,19 @@ is(join(' ', @missing), '', 'simrun(1) has every option');
 
 is(run('--version'), 0, '--version');
 is(run('doctor'), 0, 'doctor');
+like($out, qr/^sqlite\s+ok\s+3\.\d+/m, 'tells versions');
+{
+    mkdir 'path';
+    mkdir 'path/gdb';
+    open my $broken, '>', 'path/neato' or die;
+    print $broken "#!/bin/sh\nexit 1\n";
+    close $broken;
+    chmod 0755, 'path/neato';
+    local $ENV{PATH} = "$folder/path:$ENV{PATH}";
+    run('doctor');
+    like($out, qr{^graphviz\s+broken\s+\S*path/neato$}m, 'a program that does not run is broken');
+    unlike($out, qr{path/gdb}, 'a folder is no program');
+}
 is(run('explain', 'r002'), 0, 'a code in any case');
 like($out, qr/^R002 /, 'is explained');
 run('completion', 'bash');

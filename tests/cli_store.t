@@ -116,6 +116,17 @@ is(run(qw(log --db old.db)), 3, 'an old database is not read');
 like($err, qr/migrate/, 'but named with what brings it up to date');
 is(run(qw(db migrate --db old.db)), 0, 'db migrate');
 is(run(qw(log --db old.db)), 0, 'then it is');
+SKIP: {
+    skip 'sqlite3 is not installed', 6 if system('sqlite3 --version >/dev/null 2>&1');
+    system('cp old.db newer.db && sqlite3 newer.db "pragma user_version=99"');
+    is(run(qw(-n 2 --db newer.db ring)), 3, 'a newer database is refused');
+    like($err, qr/newer\.db: written by a newer simrun \(version 99/, 'with the path and its version');
+    system('sqlite3 other.db "create table t(a)"');
+    is(run(qw(-n 2 --db other.db ring)), 3, 'a database of another program, too');
+    like($err, qr/other\.db: a database of another program/, 'with the reason');
+    is(run(qw(show --db other.db)), 3, 'also for reading');
+    is(`sqlite3 other.db "select name from sqlite_master"`, "t\n", 'and is not touched');
+}
 run(qw(db nonsense));
 like($err, qr/info, migrate and gc/, 'an unknown action is refused with those there are');
 
