@@ -35,6 +35,17 @@ static _Noreturn void give_up(struct board *board, const struct failure *failure
     _exit(0);
 }
 
+/* Whoever gave a source does not know the object in the cache by its name. */
+static void name_program(const struct job *job, struct failure *failure)
+{
+    size_t length = strlen(job->object);
+    char rest[sizeof failure->text];
+    if (!job->source[0] || strncmp(failure->text, job->object, length) != 0)
+        return;
+    snprintf(rest, sizeof rest, "%s", failure->text + length);
+    failure_set(failure, failure->code, "%s%s", job->source, rest);
+}
+
 /* Everything the worlds of this process share. */
 struct child {
     const struct job *job;
@@ -238,8 +249,10 @@ void child_main(const struct job *job, struct board *board, struct rank_output *
                                                     (job->gradients ? job->workers : 1),
                                           .own_threads = job->world.executor == SIM_THREADS};
     struct sim_program *program = sim_program_open_as(job->object, &options, &failure);
-    if (!program)
+    if (!program) {
+        name_program(job, &failure);
         give_up(board, &failure);
+    }
     board->image_size = sim_program_image_size(program);
     child_signals_install(board);
     sim_libc_guard_forks();

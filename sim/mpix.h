@@ -26,7 +26,7 @@ void **MPIX_Rank_slots(void);
 int MPIX_World_rank(void);
 int MPIX_World_size(void);
 
-/* Logical time: scheduler steps of this world so far. Costs one load. */
+/* Logical time: scheduler steps of this world so far; where ranks are OS threads, of the caller. */
 uint64_t MPIX_Steps(void);
 
 /* The one source of nondeterminism: an index below n (n >= 1). Driven by the run's driver: always 0

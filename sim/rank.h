@@ -71,6 +71,7 @@ struct sim_rank {
     } stray; /* a call of a thread that may not, where ranks are fibers: see error.c */
     struct sim_comm *comms; /* this rank's handles */
     /* OS threads only */
+    uint64_t own_steps; /* logical time: the world's depends on how threads come along */
     pthread_cond_t *wakeup;
     pthread_t thread; /* the rank's own; valid while `unwind` is set */
     int threads;      /* POSIX threads the rank has started, which may call MPI as well */

@@ -80,8 +80,10 @@ static void stop_if_over(struct sim_rank *rank)
 void sim_threads_enter(struct sim_world *world)
 {
     pthread_mutex_lock(&world->monitor);
-    if (sim_self && sim_self->world == world)
-        stop_if_over(sim_self);
+    if (!sim_self || sim_self->world != world)
+        return;
+    sim_self->own_steps++;
+    stop_if_over(sim_self);
 }
 
 /* Whether a thread that blocks brings its rank nearer to being blocked. In a region of the rank's

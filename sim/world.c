@@ -321,7 +321,9 @@ int MPIX_World_size(void)
 
 uint64_t MPIX_Steps(void)
 {
-    return sim_self ? sim_self->world->steps : 0;
+    if (!sim_self)
+        return 0;
+    return sim_self->world->threaded ? sim_self->own_steps : sim_self->world->steps;
 }
 
 uint32_t sim_rank_choose(struct sim_rank *rank, uint32_t kind, uint32_t n,
