@@ -4,6 +4,8 @@
 #include "cli/show_options.h"
 #include "cli/stored.h"
 #include "viz/gradient_plots.h"
+#include "viz/passes.h"
+#include "viz/render.h"
 #include "viz/schedule.h"
 #include "viz/timeline.h"
 
@@ -74,6 +76,30 @@ static bool draw_here(const struct show_options *options, const struct trace *tr
     return output_write(output, write_drawing, &drawing, failure);
 }
 
+static bool write_passes(void *context, FILE *file, struct failure *failure)
+{
+    return viz_passes_write(file, context, failure);
+}
+
+/* Laid out by Graphviz when the name asks for a picture. */
+static bool draw_passes(const char *output, const struct trace *trace, struct failure *failure)
+{
+    enum { SECONDS = 30 };
+    size_t length = strlen(output), size = 0;
+    const char *ending = length > 4 ? output + length - 4 : "";
+    bool picture = !strcmp(ending, ".svg") || !strcmp(ending, ".png");
+    if (!picture)
+        return output_write(output, write_passes, (void *)(uintptr_t)trace, failure);
+    char *dot = NULL;
+    FILE *file = open_memstream(&dot, &size);
+    bool good = file && viz_passes_write(file, trace, failure);
+    if (file)
+        fclose(file);
+    good = good && viz_render(dot, size, ending + 1, output, SECONDS, failure);
+    free(dot);
+    return good;
+}
+
 static bool draw(const struct show_options *options, const struct stored *stored,
                  struct failure *failure)
 {
@@ -83,6 +109,8 @@ static bool draw(const struct show_options *options, const struct stored *stored
     graph.view = options->view;
     graph.all = options->all;
     graph.run = run;
+    if (options->picture == PICTURE_PASSES)
+        return draw_passes(options->output, stored->result.verdict.result.trace, failure);
     if (options->picture != PICTURE_DAG)
         return draw_here(options, stored->result.verdict.result.trace, failure);
     if (options->finding && !stored_finding(stored, options->finding, &graph.finding, failure))

@@ -66,7 +66,7 @@ static const struct {
     {"backward", PICTURE_DAG, VIZ_BACKWARD}, {"both", PICTURE_DAG, VIZ_BOTH},
     {"timeline", PICTURE_TIMELINE, 0},       {"wall", PICTURE_WALL, 0},
     {"schedule", PICTURE_SCHEDULE, 0},       {"gradients", PICTURE_GRADIENTS, 0},
-    {"metrics", PICTURE_METRICS, 0},
+    {"metrics", PICTURE_METRICS, 0},         {"passes", PICTURE_PASSES, 0},
 };
 
 static bool set_view(void *target, const char *value)
@@ -133,6 +133,7 @@ const struct option_row graph_option_rows[] = {
      set_finding},
     {"view", 0, "VIEW",
      "auto (default), forward, backward, both; timeline, wall (timeline in wall time), schedule, "
+     "passes (who contacted whom in distributed autograd), "
      "gradients (plots of the check), metrics (plots of what the run measured)",
      set_view},
     {"plot", 0, "NAME", "one plot of the metrics: their first word, or a whole name", set_plot},
