@@ -47,6 +47,9 @@ server-async 4 inconsistent
 server-async 4 consistent 1 drop
 server-central 4 all uneven
 server-central 4 two even
+dist-autograd 4
+dist-orders 2
+dist-orders 3
 END
 done
 [ $count -gt 0 ] && echo "1..$count" || echo "1..0 # SKIP run make peers first, with openmpi-bin or mpich installed"
