@@ -2,8 +2,8 @@
  * ranks: 4,2,3,6
  * arguments: consistent
  * options: --seed 3 --check -race
- * expect: OK
- * variant: inconsistent; arguments: inconsistent; expect: OK
+ * expect: eager=OK rendezvous=OK batch=OK
+ * variant: inconsistent; arguments: inconsistent; expect: eager=OK rendezvous=OK batch=OK
  * variant: races; arguments: consistent; options: --seed 3; ranks: 4; expect: R003
  * variant: stale; arguments: consistent 1; ranks: 4,6; expect: S001
  * variant: stale-inconsistent; arguments: inconsistent 1; ranks: 4,6; expect: S001

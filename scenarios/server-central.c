@@ -2,10 +2,10 @@
  * ranks: 4,2,3,6
  * arguments: all even
  * options: --check -race
- * expect: OK
- * variant: first-two; arguments: two even; ranks: 4,6; expect: OK
- * variant: uneven; arguments: all uneven; expect: OK
- * variant: fresh-only; arguments: fresh even; ranks: 4,6; expect: OK
+ * expect: eager=OK rendezvous=OK batch=OK
+ * variant: first-two; arguments: two even; ranks: 4,6; expect: eager=OK rendezvous=OK batch=OK
+ * variant: uneven; arguments: all uneven; expect: eager=OK rendezvous=OK batch=OK
+ * variant: fresh-only; arguments: fresh even; ranks: 4,6; expect: eager=OK rendezvous=OK batch=OK
  * variant: races; arguments: all even; ranks: 3,4; options: --check all; expect: R003
  * variant: leftover; arguments: by-hand two; ranks: 4; expect: D001
  * variant: leftover-counted; arguments: by-hand counted; ranks: 4; expect: OK

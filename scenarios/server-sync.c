@@ -1,8 +1,8 @@
 /* about: a small regression trained by all ranks together: gradients are coded, exchanged, decoded and summed
  * ranks: 4,1,2,5
  * arguments: none two-phase
- * expect: OK
- * variant: padded; arguments: none padded; expect: OK
+ * expect: eager=OK rendezvous=OK batch=OK
+ * variant: padded; arguments: none padded; expect: eager=OK rendezvous=OK batch=OK
  * variant: float16; arguments: float16 two-phase; expect: OK
  * variant: top-k; arguments: top-k:0.5 padded; expect: OK
  * variant: quantised; arguments: quantised:8 two-phase; expect: OK
