@@ -11,6 +11,8 @@
 
 #include "collectives/data_channel/data_channel.h"
 
+#include <stdint.h>
+
 /* The arguments of any operation; which fields count is said in data_channel.h. */
 struct data_call {
     const char *name; /* "all_reduce" */
@@ -65,6 +67,10 @@ struct data_request {
 /* Sets the error and returns false. */
 bool data_channel_fail(struct data_channel *channel, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+/* Of a list of ranks, by which ranks see that they make the same group; and the error when rank
+ * `other` names another list. */
+uint64_t data_list_hash(int count, const int *ranks);
+bool data_list_differs(struct data_group *parent, int other);
 size_t data_type_size(enum data_type type);
 const char *data_type_name(enum data_type type);
 const char *data_operator_name(enum data_operator op);

@@ -114,6 +114,22 @@ static bool list_check(struct data_group *parent, int count, const int *ranks)
     return right;
 }
 
+uint64_t data_list_hash(int count, const int *ranks)
+{
+    uint64_t hash = 0xcbf29ce484222325u ^ (uint64_t)count;
+    for (int i = 0; i < count; i++)
+        hash = (hash ^ (uint64_t)ranks[i]) * 0x100000001b3u;
+    return hash;
+}
+
+bool data_list_differs(struct data_group *parent, int other)
+{
+    return data_channel_fail(parent->channel,
+                             "group_new: rank %d makes another group than this rank: all make the "
+                             "same ones in the same order",
+                             other);
+}
+
 bool data_group_new(struct data_group *parent, int count, const int *ranks,
                     struct data_group **group)
 {

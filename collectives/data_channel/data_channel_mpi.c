@@ -7,6 +7,7 @@
 #include "collectives/data_channel/data_backend.h"
 
 #include <limits.h>
+#include <stdint.h>
 #include <stdlib.h>
 
 struct mpi_group {
@@ -337,11 +338,30 @@ static struct data_group *group_over(struct data_channel *channel, MPI_Comm comm
     return &own->group;
 }
 
+/* MPI takes whatever lists come together, and hangs later. */
+static bool lists_agree(struct data_group *parent, int count, const int *ranks)
+{
+    uint64_t own = data_list_hash(count, ranks);
+    uint64_t *all = malloc((size_t)parent->size * sizeof *all);
+    if (!all)
+        return data_channel_fail(parent->channel, "group_new: out of memory");
+    bool right =
+        said(parent, "group_new",
+             MPI_Allgather(&own, 1, MPI_UINT64_T, all, 1, MPI_UINT64_T, mpi_group(parent)->comm));
+    for (int i = 0; right && i < parent->size; i++)
+        if (all[i] != own)
+            right = data_list_differs(parent, i);
+    free(all);
+    return right;
+}
+
 static bool group_new(struct data_group *parent, int count, const int *ranks,
                       struct data_group **group)
 {
     MPI_Group all, chosen;
     MPI_Comm comm = MPI_COMM_NULL;
+    if (!lists_agree(parent, count, ranks))
+        return false;
     MPI_Comm_group(mpi_group(parent)->comm, &all);
     MPI_Group_incl(all, count, ranks, &chosen);
     int code = MPI_Comm_create(mpi_group(parent)->comm, chosen, &comm);

@@ -458,14 +458,6 @@ struct proposal {
     uint64_t list, contexts;
 };
 
-static uint64_t list_hash(int count, const int *ranks)
-{
-    uint64_t hash = 0xcbf29ce484222325u ^ (uint64_t)count;
-    for (int i = 0; i < count; i++)
-        hash = (hash ^ (uint64_t)ranks[i]) * 0x100000001b3u;
-    return hash;
-}
-
 static bool agree(struct data_group *parent, struct proposal own, uint64_t *context)
 {
     size_t size = (size_t)parent->size;
@@ -487,10 +479,7 @@ static bool agree(struct data_group *parent, struct proposal own, uint64_t *cont
         if (all[i].contexts > *context)
             *context = all[i].contexts;
         if (all[i].list != own.list)
-            right = data_channel_fail(parent->channel,
-                                      "group_new: rank %zu makes another group than this rank: "
-                                      "all make the same ones in the same order",
-                                      i);
+            right = data_list_differs(parent, (int)i);
     }
     free(counts);
     free(all);
@@ -502,7 +491,8 @@ static bool tcp_group_new(struct data_group *parent, int count, const int *ranks
 {
     struct tcp_channel *channel = tcp_channel(parent->channel);
     uint64_t context;
-    if (!agree(parent, (struct proposal){list_hash(count, ranks), channel->contexts}, &context))
+    if (!agree(parent, (struct proposal){data_list_hash(count, ranks), channel->contexts},
+               &context))
         return false;
     channel->contexts = context + 1;
     int place = 0;
