@@ -7,6 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Keys are compared many times an operation: most differ in their first letter. */
+static bool is_key(const char *key, const char *name)
+{
+    return *key == *name && strcmp(key, name) == 0;
+}
+
 bool jsonl_reference_add(struct jsonl_reader *reader, enum jsonl_reference_to to, uint32_t row,
                          uint32_t rank, uint32_t id, bool flag)
 {
@@ -108,61 +114,61 @@ static bool read_op_key(struct jsonl_reader *reader, struct op_line *line, const
     unsigned word;
     int64_t number;
     for (size_t i = 0; i < jsonl_field_count; i++)
-        if (strcmp(jsonl_fields[i].key, key) == 0) {
-            line->has_pass |= strcmp(key, "pass") == 0;
+        if (is_key(key, jsonl_fields[i].key)) {
+            line->has_pass |= is_key(key, "pass");
             return jsonl_read_field(json, &jsonl_fields[i], op);
         }
-    if (strcmp(key, "rank") == 0)
+    if (is_key(key, "rank"))
         return (line->has_rank = true) && jsonl_read_rank(reader, &op->rank);
-    if (strcmp(key, "id") == 0)
+    if (is_key(key, "id"))
         return (line->has_id = true) && jsonl_read_u32(json, &line->id);
-    if (strcmp(key, "root") == 0)
+    if (is_key(key, "root"))
         return jsonl_read_who(json, &op->peer);
-    if (strcmp(key, "comm") == 0)
+    if (is_key(key, "comm"))
         return read_comm_of_op(reader, line);
-    if (strcmp(key, "comm_seq") == 0)
+    if (is_key(key, "comm_seq"))
         return (line->has_comm_seq = true) && jsonl_read_u32(json, &op->comm_seq);
-    if (strcmp(key, "type") == 0)
+    if (is_key(key, "type"))
         return jsonl_read_type(reader, &op->type);
-    if (strcmp(key, "signature") == 0) {
+    if (is_key(key, "signature")) {
         line->has_signature = json_integer(json, 0, UINT32_MAX, &number);
         op->signature = (uint32_t)number;
         return line->has_signature;
     }
-    if (strcmp(key, "reduce") == 0)
+    if (is_key(key, "reduce"))
         return jsonl_read_reduce(json, &op->reduce_op);
-    if (strcmp(key, "identity") == 0)
+    if (is_key(key, "identity"))
         return jsonl_read_identity(reader, &op->identity);
-    if (strcmp(key, "site") == 0)
+    if (is_key(key, "site"))
         return jsonl_read_site(reader, &op->site);
-    if (strcmp(key, "name") == 0)
+    if (is_key(key, "name"))
         return jsonl_read_string(reader, &line->name);
-    if (strcmp(key, "flags") == 0)
+    if (is_key(key, "flags"))
         return jsonl_read_flags(json, &op->flags);
-    if (strcmp(key, "state") == 0) {
+    if (is_key(key, "state")) {
         bool done = jsonl_read_word(json, JSONL_STATES, &word);
         op->state = done ? (uint8_t)word : op->state;
         return done;
     }
-    if (strcmp(key, "request") == 0)
+    if (is_key(key, "request"))
         return jsonl_read_u32(json, &op->request);
-    if (strcmp(key, "node") == 0)
+    if (is_key(key, "node"))
         return jsonl_read_u32(json, &op->node);
-    if (strcmp(key, "match") == 0)
+    if (is_key(key, "match"))
         return read_reference(reader, line, JSONL_TO_MATCH);
-    if (strcmp(key, "adjoint_of") == 0)
+    if (is_key(key, "adjoint_of"))
         return read_reference(reader, line, JSONL_TO_ADJOINT);
-    if (strcmp(key, "requests") == 0)
+    if (is_key(key, "requests"))
         return jsonl_read_ids(reader, JSONL_TO_WAITED, line->index, true);
-    if (strcmp(key, "completed") == 0)
+    if (is_key(key, "completed"))
         return (line->has_completed = true) && read_completed(reader, line->first_reference);
-    if (strcmp(key, "deps") == 0)
+    if (is_key(key, "deps"))
         return (line->has_deps = true) && jsonl_read_ids(reader, JSONL_TO_DEP, line->index, false);
-    if (strcmp(key, "order_deps") == 0)
+    if (is_key(key, "order_deps"))
         return (line->has_deps = true) && jsonl_read_ids(reader, JSONL_TO_DEP, line->index, true);
-    if (strcmp(key, "send_counts") == 0)
+    if (is_key(key, "send_counts"))
         return read_numbers(reader, &line->send, &line->sends);
-    if (strcmp(key, "receive_counts") == 0)
+    if (is_key(key, "receive_counts"))
         return read_numbers(reader, &line->receive, &line->receives);
     return *key == '_' ? json_skip(json)
                        : json_refuse(json, "unknown key \"%.40s\" of an operation", key);
