@@ -212,8 +212,8 @@ static void report(const struct race *race, uint32_t receive, uint32_t other,
                    alike ? "Both have the same size and type: only their values differ.\n"
                          : "They differ in size or type: the program goes on differently.\n");
     if (trace->op_count <= EXCHANGE_OPS_MAX && exchange_hangs(race, receive, other))
-        finding_detail(finding, "If the program went on as recorded, that would hang; `simrun "
-                                "explore` shows whether it does.\n");
+        finding_detail(finding, "If the program went on as recorded, that would hang (D002); "
+                                "'simrun explore' tries every other match.\n");
     finding_op_add(finding, receive, "culprit");
     finding_op_add(finding, match, "partner");
     finding_op_add(finding, other, "partner");

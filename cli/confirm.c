@@ -4,6 +4,7 @@
 #include "checker/check.h"
 #include "checker/rerun.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -36,14 +37,34 @@ bool confirm_finding(const struct job *job, const struct trace *trace,
     return shown;
 }
 
+/* A race whose other outcome hangs is a deadlock that this run was lucky to miss. */
+static void add_hang(struct findings *findings, size_t race, const struct trace *trace,
+                     const char *model)
+{
+    struct finding *hang = findings_add(findings, "D002", "another message first hangs:%s",
+                                        strchr(findings->items[race].title, ':')
+                                            ? strchr(findings->items[race].title, ':') + 1
+                                            : "");
+    const struct finding *cause = &findings->items[race];
+    finding_detail(hang, "%s", cause->detail);
+    for (size_t i = 0; i < cause->op_count; i++)
+        finding_op_add(hang, cause->ops[i].op, cause->ops[i].role);
+    hang->site = cause->site;
+    hang->witness = strdup(cause->witness);
+    hang->confirmation = CONFIRM_REAL;
+    snprintf(hang->models, sizeof hang->models, "%s", model);
+    finding_seal(hang, trace);
+}
+
 void confirm_findings(const struct job *job, const struct job_result *result,
                       struct findings *findings)
 {
     const struct trace *trace = result->trace;
     unsigned runs = 0;
+    size_t count = findings->count;
     if (trace->op_count > OPS_MAX || result->outcome != OUTCOME_FINISHED)
         return;
-    for (size_t i = 0; i < findings->count && runs < RUNS_MAX; i++) {
+    for (size_t i = 0; i < count && runs < RUNS_MAX; i++) {
         struct finding *finding = &findings->items[i];
         char *text = NULL;
         if (!finding->witness || finding->confirmation == CONFIRM_HAPPENED)
@@ -52,7 +73,11 @@ void confirm_findings(const struct job *job, const struct job_result *result,
         if (confirm_finding(job, trace, finding, &text)) {
             finding->confirmation = CONFIRM_REAL;
             finding_detail(finding, "Run again under the witness: %s.\n", text);
+            if (!strcmp(finding->code, "R003") && strstr(text, "it hangs"))
+                add_hang(findings, i, trace, "eager");
         }
         free(text);
     }
+    if (findings->count > count)
+        findings_sort(findings);
 }

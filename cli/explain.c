@@ -1,9 +1,11 @@
 /* simrun explain: what a code means, or all codes. */
+#include "cli/catalogue.h"
 #include "cli/command.h"
 #include "cli/present.h"
 #include "cli/results.h"
 
 #include <ctype.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -28,6 +30,47 @@ static void print_example(const char *text)
     }
 }
 
+/* Whether the expectation names the code under some model; that model's name, "" for all. */
+static bool expects(const char *expect, const char *code, char *model, size_t size)
+{
+    const char *at = strstr(expect, code);
+    if (!at)
+        return false;
+    const char *word = at;
+    while (word > expect && word[-1] != ' ')
+        word--;
+    size_t length = strcspn(word, "= +");
+    bool keyed = word[length] == '=';
+    snprintf(model, size, "%.*s", keyed ? (int)length : 0, word);
+    return true;
+}
+
+/* The first scenario of the catalogue that shows the code: what it expects is asserted there. */
+static void print_scenario(const char *code)
+{
+    struct catalogue catalogue;
+    struct failure failure = {0};
+    char model[32];
+    if (!catalogue_read(&catalogue, &failure)) {
+        catalogue_release(&catalogue);
+        return;
+    }
+    /* A variant's options lie over those of its scenario, so the scenario itself is preferred. */
+    for (size_t k = 0; k < 2 * catalogue.count; k++) {
+        const struct catalogue_entry *entry = &catalogue.entries[k % catalogue.count];
+        bool variant = k >= catalogue.count;
+        if (!entry->rank_count || variant != (*entry->variant != 0) ||
+            !expects(entry->expect, code, model, sizeof model))
+            continue;
+        printf("\nsee it\n  simrun -n %d%s%s%s%s %s%s%s\n", entry->ranks[0],
+               *model && strcmp(model, "eager") ? " --send " : "",
+               strcmp(model, "eager") ? model : "", *entry->options ? " " : "", entry->options,
+               entry->name, *entry->arguments ? " " : "", entry->arguments);
+        break;
+    }
+    catalogue_release(&catalogue);
+}
+
 static void print_code(const struct present *present, const struct finding_code *code)
 {
     printf("%s %s (%s)\n", code->code, code->name, severity_name(code->severity));
@@ -35,6 +78,7 @@ static void print_code(const struct present *present, const struct finding_code 
     print_section(present, "cause", code->cause);
     print_example(code->example);
     print_section(present, "remedy", code->remedy);
+    print_scenario(code->code);
 }
 
 static void print_list(void)
