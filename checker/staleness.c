@@ -32,8 +32,8 @@ static void judge(const struct trace *trace, const struct server_account *accoun
     uint32_t send = server_update_send(trace, account, worst);
     finding =
         findings_add(findings, "S001", "%s applied an update staler than its bound", account->name);
-    finding_detail(finding, "%u of %u updates are older than the %g versions that are allowed.\n",
-                   stale, applied, account->bound);
+    finding_detail(finding, "%u of %u updates are staler than T = %g.\n", stale, applied,
+                   account->bound);
     finding_detail(finding,
                    "Worst: update %llu of rank %u, made from version %g, was applied by rank %u "
                    "at version %g",
