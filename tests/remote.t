@@ -1,0 +1,38 @@
+#!/bin/sh
+# Remote calls and distributed autograd from the command line: what is said of a hang, explored, drawn and explained.
+cd "$(dirname "$0")/.." || exit 1
+simrun=${SIMRUN:-build/simrun}
+folder=$(mktemp -d) || exit 1
+trap 'rm -rf "$folder"' EXIT
+count=0
+ok() { # status name
+    count=$((count + 1))
+    if [ "$1" -eq 0 ]; then echo "ok $count - $2"; else echo "not ok $count - $2"; sed 's/^/# /' "$folder/said"; fi
+}
+run() { timeout 120 "$simrun" "$@" >"$folder/said" 2>&1; }
+says() { tr -s ' \n' ' ' <"$folder/said" | grep -q -- "$1"; }
+
+echo "TAP version 13"
+run --tap --db none -n 4 dist-autograd && ! says '^not ok' && says 'remote'
+ok $? "every case passes every check"
+
+run --db "$folder/hang.db" -n 4 dist-autograd unused-send fast
+[ $? -eq 1 ] && says 'D001' && says 'Pass 0.1 counted send 0.1 of worker 0, the call of weigh on worker 1 at .*dist-autograd.c'
+ok $? "a pass that hangs names the send it counted on"
+run graph --db "$folder/hang.db" --view passes && says 'm0_1 -> p0_0 .*0.1 never came'
+ok $? "and the picture shows where its gradient would have come from"
+
+run --db "$folder/good.db" -n 4 dist-autograd nested fast &&
+    run graph --db "$folder/good.db" --view passes &&
+    says 'p0_0 -> p0_1 .label="1.[0-9]*", penwidth=2' && says 'p0_1 -> p0_2 .label="2.[0-9]*", penwidth=2' && says 'p0_2 -> p0_3 .label="3.[0-9]*", penwidth=2'
+ok $? "the first contacts of a chain are a tree from worker to worker"
+run --db "$folder/none.db" -n 2 ring && ! run graph --db "$folder/none.db" --view passes && says 'no passes of distributed autograd'
+ok $? "a run without such passes is told so"
+
+for ranks in 2 3; do
+    run explore -n $ranks dist-orders && says 'complete: there is no other' && ! says 'different results'
+    ok $? "every order of arrival among $ranks workers ends well"
+done
+for code in A001 A002 A003 A004 A005 A006 A007 A009 A010 A011 A012 A013; do run explain $code && says 'remote-' || break; done
+ok $? "every invariant is explained"
+echo "1..$count"
