@@ -32,6 +32,8 @@ plot() { # picture view options... scenario: SVG, drawn by simrun itself
 }
 plot schedule schedule -n 4 pipeline
 plot check gradients -n 4 ring
+plot passes passes -n 4 dist-autograd nested fast
+plot passes-hang passes -n 4 dist-autograd unused-send fast
 "$simrun" --db none --quiet --html "$pictures/report.html" -n 2 --order data two-allreduce >/dev/null 2>&1
 browser=$(command -v chromium || command -v chromium-browser || command -v google-chrome)
 if [ -n "$browser" ]; then
