@@ -38,7 +38,7 @@ struct sim_rank {
     void *stack_pointer; /* of a suspended fiber */
     struct sim_comm *comm_world;
     int saved_errno;
-    bool initialized, finalized, in_call;
+    bool initialized, finalized;
     enum sim_release released : 8; /* see collective_short.c */
     uint64_t value;                /* the same: what this rank gets from it */
     void *slots[MPIX_SLOTS];       /* the recorder's is the last word of the line */
