@@ -387,6 +387,39 @@ static void drop_forward(struct check_plan *plan)
     }
 }
 
+static void find_roots(struct check_plan *plan)
+{
+    const struct trace *trace = plan->context->trace;
+    plan->slot_root = check_new(plan->slot_count, sizeof *plan->slot_root);
+    memset(plan->slot_root, 0xff, plan->slot_count * sizeof *plan->slot_root);
+    for (uint32_t op = 0; op < trace->op_count; op++)
+        if (plan->steps[op].action == PLAN_COLLECTIVE &&
+            trace->ops[op].peer == (int32_t)trace->ops[op].rank)
+            plan->slot_root[plan->steps[op].target] = op;
+}
+
+/* What the call needs where the data flow alone decides. */
+static int64_t minimal_need(const struct check_plan *plan, uint32_t op)
+{
+    const struct trace_op *call = &plan->context->trace->ops[op];
+    uint32_t slot = plan->steps[op].target, root = plan->slot_root[slot];
+    bool is_root = root == op;
+    switch (call->kind) {
+    case OP_BCAST:
+    case OP_SCATTER:
+    case OP_SCATTERV:
+        if (is_root)
+            return PLAN_NEEDS_NOTHING;
+        return root == TRACE_NO ? (int64_t)PLAN_NEEDS_NOBODY : (int64_t)root;
+    case OP_REDUCE:
+    case OP_GATHER:
+    case OP_GATHERV:
+        return is_root ? (int64_t)plan_slot_key(plan, slot) : (int64_t)PLAN_NEEDS_NOTHING;
+    default:
+        return (int64_t)plan_slot_key(plan, slot);
+    }
+}
+
 void check_plan_init(struct check_plan *plan, const struct check_context *context,
                      const struct plan_options *options)
 {
@@ -409,6 +442,8 @@ void check_plan_init(struct check_plan *plan, const struct check_context *contex
         compile_step(plan, position, match, slot);
     if (options->backward_only)
         drop_forward(plan);
+    if (options->minimal)
+        find_roots(plan);
     if (context->has_batches && context->options->models & CHECK_BATCH)
         bundle(plan);
     free(match);
@@ -420,6 +455,7 @@ void check_plan_release(struct check_plan *plan)
 {
     free(plan->steps);
     free(plan->slot_need);
+    free(plan->slot_root);
     free(plan->bundle_of);
     free(plan->bundle_need);
     *plan = (struct check_plan){0};
@@ -435,6 +471,8 @@ int64_t check_plan_need(const struct check_plan *plan, enum check_model model, u
         return PLAN_NEEDS_NOTHING;
     if (step->target == TRACE_NO)
         return PLAN_NEEDS_NOBODY;
+    if (plan->slot_root && step->action == PLAN_COLLECTIVE)
+        return minimal_need(plan, op);
     if (model == CHECK_BATCH && plan->bundle_of && plan->bundle_of[op] != TRACE_NO)
         return (int64_t)plan_bundle_key(plan, plan->bundle_of[op]);
     return step->action == PLAN_COLLECTIVE ? (int64_t)plan_slot_key(plan, step->target)

@@ -45,7 +45,9 @@ struct check_plan {
     uint32_t *bundle_of;   /* per op, TRACE_NO: in none; NULL: no batches */
     uint32_t *bundle_need; /* posts each bundle waits for */
     size_t bundle_count;
-    bool rearranged; /* other orders or sources than recorded: things may meet that did not */
+    uint32_t *slot_root; /* collectives that only wait for the data they need: each slot's call of
+                            its root, TRACE_NO none; NULL: collectives wait for everybody */
+    bool rearranged;     /* other orders or sources than recorded: things may meet that did not */
 };
 
 /* A wildcard receive takes a message of this rank instead of the recorded one. */
@@ -57,6 +59,7 @@ struct plan_options {
     const uint32_t *order; /* NULL: as recorded */
     const struct plan_choice *choices;
     size_t choice_count;
+    bool minimal;       /* eager: collectives wait only for the data they need */
     bool backward_only; /* only ops of backward passes; the rest is taken as done */
 };
 

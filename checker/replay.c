@@ -28,6 +28,13 @@ struct machine {
     size_t waiter_count, waiter_room;
     uint32_t free_waiter;
     size_t slots, bundles; /* first key of each */
+    /* A lane is a thread of a rank, which alone issues in order: mostly there is one per rank. What
+     * is called rank below is a lane. */
+    uint32_t lanes;
+    const size_t *lane_begin;
+    size_t *own_begin;  /* of several threads; else NULL, and lanes are ranks */
+    uint32_t *sequence; /* then: op at each position, lane by lane */
+    uint32_t *lane_of;  /* then: per op */
 };
 
 static void wake(struct machine *machine, uint32_t rank)
@@ -125,7 +132,14 @@ static int64_t lack_at(struct machine *machine, uint32_t rank, uint32_t op, bool
 
 static uint32_t op_at(const struct machine *machine, size_t position)
 {
+    if (machine->sequence)
+        return machine->sequence[position];
     return machine->plan->order ? machine->plan->order[position] : (uint32_t)position;
+}
+
+static uint32_t lane_of(const struct machine *machine, uint32_t op)
+{
+    return machine->lane_of ? machine->lane_of[op] : machine->trace->ops[op].rank;
 }
 
 static void tell(const struct machine *machine, uint32_t op, bool passed)
@@ -136,7 +150,7 @@ static void tell(const struct machine *machine, uint32_t op, bool passed)
 
 static void run_rank(struct machine *machine, uint32_t rank)
 {
-    size_t end = machine->trace->rank_begin[rank + 1];
+    size_t end = machine->lane_begin[rank + 1];
     for (size_t at = machine->next[rank]; at < end; at = ++machine->next[rank]) {
         uint32_t op = op_at(machine, at);
         const struct plan_step *step = &machine->plan->steps[op];
@@ -204,7 +218,7 @@ static uint32_t lacking_op(struct machine *machine, uint32_t rank, uint32_t op)
  */
 static void find_cycle(struct machine *machine, struct check_replay *replay)
 {
-    uint32_t ranks = machine->trace->ranks, rank = 0;
+    uint32_t ranks = machine->lanes, rank = 0;
     while (replay->at[rank] == TRACE_NO)
         rank++;
     uint32_t *visit = check_new(ranks, sizeof *visit); /* step of the first visit, from 1 */
@@ -215,11 +229,11 @@ static void find_cycle(struct machine *machine, struct check_replay *replay)
         path[length] = replay->at[rank];
         lacks[length] = lacking_op(machine, rank, replay->at[rank]);
         uint32_t lacked = lacks[length++];
-        if (lacked == TRACE_NO || replay->at[machine->trace->ops[lacked].rank] == TRACE_NO) {
+        if (lacked == TRACE_NO || replay->at[lane_of(machine, lacked)] == TRACE_NO) {
             first = length - 1; /* nobody has it: this op alone is the cause */
             break;
         }
-        rank = machine->trace->ops[lacked].rank;
+        rank = lane_of(machine, lacked);
         if (visit[rank]) {
             first = visit[rank] - 1;
             break;
@@ -267,6 +281,34 @@ static void find_crossing(const struct machine *machine, struct check_replay *re
     free(holder);
 }
 
+/* Threads of one rank issue side by side: each keeps its own order, none waits for another's. */
+static void make_lanes(struct machine *machine)
+{
+    const struct trace *trace = machine->trace;
+    uint32_t threads = 0;
+    for (size_t i = 0; i < trace->op_count; i++)
+        threads = trace->ops[i].thread > threads ? trace->ops[i].thread : threads;
+    machine->lanes = trace->ranks;
+    machine->lane_begin = trace->rank_begin;
+    if (threads) {
+        machine->lanes = trace->ranks * (threads + 1);
+        machine->own_begin = check_new(machine->lanes + 2, sizeof *machine->own_begin);
+        machine->sequence = check_new(trace->op_count, sizeof *machine->sequence);
+        machine->lane_of = check_new(trace->op_count, sizeof *machine->lane_of);
+        for (uint32_t op = 0; op < trace->op_count; op++) {
+            machine->lane_of[op] = trace->ops[op].rank * (threads + 1) + trace->ops[op].thread;
+            machine->own_begin[machine->lane_of[op] + 2]++;
+        }
+        for (uint32_t lane = 0; lane < machine->lanes; lane++)
+            machine->own_begin[lane + 2] += machine->own_begin[lane + 1];
+        for (size_t i = 0; i < trace->op_count; i++) {
+            uint32_t op = machine->plan->order ? machine->plan->order[i] : (uint32_t)i;
+            machine->sequence[machine->own_begin[machine->lane_of[op] + 1]++] = op;
+        }
+        machine->lane_begin = machine->own_begin;
+    }
+}
+
 static void machine_init(struct machine *machine, const struct check_plan *plan,
                          enum check_model model)
 {
@@ -276,14 +318,15 @@ static void machine_init(struct machine *machine, const struct check_plan *plan,
     machine->slots = trace->op_count;
     machine->bundles = machine->slots + plan->slot_count;
     size_t keys = machine->bundles + plan->bundle_count;
-    machine->next = check_new(trace->ranks, sizeof *machine->next);
-    machine->posted = check_new(trace->ranks, sizeof *machine->posted);
-    machine->ready = check_new(trace->ranks, sizeof *machine->ready);
-    machine->stack = check_new(trace->ranks, sizeof *machine->stack);
+    make_lanes(machine);
+    machine->next = check_new(machine->lanes, sizeof *machine->next);
+    machine->posted = check_new(machine->lanes, sizeof *machine->posted);
+    machine->ready = check_new(machine->lanes, sizeof *machine->ready);
+    machine->stack = check_new(machine->lanes, sizeof *machine->stack);
     machine->waiting = check_new(keys, sizeof *machine->waiting);
     memset(machine->waiting, 0xff, keys * sizeof *machine->waiting);
     machine->posts = check_new(keys - machine->slots, sizeof *machine->posts);
-    memcpy(machine->next, trace->rank_begin, trace->ranks * sizeof *machine->next);
+    memcpy(machine->next, machine->lane_begin, machine->lanes * sizeof *machine->next);
     for (size_t slot = 0; slot < plan->slot_count; slot++)
         if (!plan->slot_need[slot])
             machine->waiting[machine->slots + slot] = KEY_DONE;
@@ -292,6 +335,9 @@ static void machine_init(struct machine *machine, const struct check_plan *plan,
 static void machine_release(struct machine *machine)
 {
     free(machine->next);
+    free(machine->own_begin);
+    free(machine->sequence);
+    free(machine->lane_of);
     free(machine->posted);
     free(machine->ready);
     free(machine->stack);
@@ -304,19 +350,18 @@ void check_replay_watch(const struct check_plan *plan, enum check_model model,
                         const struct replay_watch *watch, struct check_replay *replay)
 {
     struct machine machine;
-    const struct trace *trace = plan->context->trace;
     machine_init(&machine, plan, model);
     machine.watch = watch;
-    for (uint32_t rank = trace->ranks; rank-- > 0;)
+    for (uint32_t rank = machine.lanes; rank-- > 0;)
         wake(&machine, rank);
     while (machine.top) {
         uint32_t rank = machine.stack[--machine.top];
         machine.ready[rank] = false;
         run_rank(&machine, rank);
     }
-    *replay = (struct check_replay){.at = check_new(trace->ranks, sizeof *replay->at)};
-    for (uint32_t rank = 0; rank < trace->ranks; rank++) {
-        bool ended = machine.next[rank] == trace->rank_begin[rank + 1];
+    *replay = (struct check_replay){.at = check_new(machine.lanes, sizeof *replay->at)};
+    for (uint32_t rank = 0; rank < machine.lanes; rank++) {
+        bool ended = machine.next[rank] == machine.lane_begin[rank + 1];
         replay->at[rank] = ended ? TRACE_NO : op_at(&machine, machine.next[rank]);
         replay->stuck = replay->stuck || !ended;
     }

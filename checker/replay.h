@@ -11,7 +11,8 @@
 
 struct check_replay {
     bool stuck;
-    uint32_t *at;    /* per rank: the op it stands in, TRACE_NO when it ran to its end */
+    uint32_t *at;    /* per rank (of several threads: per rank and thread): the op it stands in,
+                        TRACE_NO when it ran to its end */
     uint32_t *cycle; /* when stuck: ops, one per rank, each waiting for the rank of the next, the
                         last for the first */
     uint32_t *lacks; /* per op of the cycle: the op of the next rank that it lacks; TRACE_NO where

@@ -277,8 +277,53 @@ static void row(const char *name, struct pipe pipe, bool eager, bool rendezvous,
     trace_free(pipe.program.trace);
 }
 
+/* Every rank receives, then sends: by two threads the sends do not wait for the receives. */
+static struct pipe threads(uint32_t sender)
+{
+    struct pipe pipe = pipe_new(2);
+    for (int rank = 0; rank < 2; rank++) {
+        receive(&pipe, rank, 1 - rank, 0);
+        uint32_t op = program_p2p(&pipe.program, (uint32_t)rank, OP_SEND, 1 - rank, 0, ++pipe.line);
+        pipe.program.trace->ops[op].thread = sender;
+    }
+    return pipe;
+}
+
+/* Rank 0 broadcasts and then sends; rank 1 receives before it joins. As a file: nothing ran. */
+static void waits_for_data_only(bool root_first)
+{
+    struct program p = program_new(2);
+    struct findings findings;
+    struct check_options options;
+    for (uint32_t rank = 0; rank < 2; rank++) {
+        struct trace_op bcast = program_op(&p, rank, OP_BCAST, 1);
+        bcast.comm = p.world;
+        bcast.peer = root_first ? 0 : 1;
+        if (rank == 1)
+            program_p2p(&p, 1, OP_RECV, 0, 0, 2);
+        trace_add_op(p.trace, &bcast);
+        if (rank == 0)
+            program_p2p(&p, 0, OP_SEND, 1, 0, 3);
+    }
+    p.trace->outcome = OUTCOME_IMPORTED;
+    program_finish(&p);
+    check_options_init(&options);
+    check_options_parse(&options, "models", NULL);
+    findings_init(&findings);
+    check_trace(p.trace, &options, &findings);
+    const char *wanted = root_first ? "where collectives wait for everybody" : "every progress";
+    tap_ok(findings.count == 1 && strstr(findings.items[0].title, wanted),
+           "a broadcast before its message: hangs %s", wanted);
+    findings_release(&findings);
+    trace_free(p.trace);
+}
+
 int main(void)
 {
+    row("two ranks that receive first", threads(0), true, true, true);
+    row("the same, sent by another thread", threads(1), false, false, false);
+    waits_for_data_only(true);
+    waits_for_data_only(false);
     row("a ring that sends first", ring(4, 4, false), false, true, true);
     row("a ring that receives first", ring(4, 0, false), true, true, true);
     row("a ring of 3 by parity", ring(3, 0, true), false, false, false);
