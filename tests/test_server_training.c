@@ -140,6 +140,27 @@ static void skipped_and_shared(int rank, int size)
     server_free(server);
 }
 
+static void nothing(int rank, int size)
+{
+    static const char *const coders[] = {"none", "float16", "top-k", "quantised", "zstd"};
+    for (size_t i = 0; i < sizeof coders / sizeof *coders; i++)
+        for (int framing = SERVER_TWO_PHASE; framing <= SERVER_PADDED; framing++) {
+            struct server_options options = options_of(coders[i], (enum server_framing)framing);
+            double none[1] = {4}, one[1] = {0};
+            struct server *server = server_new(MPI_COMM_WORLD, &options);
+            server_step(server); /* no parameters at all */
+            server_parameter(server, "none", none, 0);
+            server_parameter(server, "one", one, 1);
+            server_ready(server, 0, none);
+            server_ready(server, 1, (double[]){rank == 0 ? 1 : 0});
+            server_step(server);
+            expect(none[0] == 4 && one[0] == -0.1 && server_replicas_equal(server), "%s: %g, %g",
+                   coders[i], none[0], one[0]);
+            (void)size;
+            server_free(server);
+        }
+}
+
 /* ---- rank 0 as the server ---- */
 
 /* Gradients that do not depend on the values: whatever the order, the sum of all that were applied
@@ -473,6 +494,7 @@ int main(void)
     world_test("Adam trains as one process does", adam, 0);
     world_test("coders that lose bits lose the same on every replica", lossy, 0);
     world_test("no gradient counts as zero, two are added", skipped_and_shared, 0);
+    world_test("parameters without values, and servers without parameters, are fine", nothing, 0);
     world_test_pairs("a central server applies every gradient once", central_all, 0);
     world_test_pairs("a central server with steps of two applies every gradient once", central_two,
                      0);
