@@ -136,7 +136,8 @@ $(BUILD)/bench/%: $(BUILD)/obj/bench/%.o $(BUILD)/libsimrun.a
 	@mkdir -p $(@D)
 	$Q$(CC) $(ALLFLAGS) -rdynamic -o $@ $< -Wl,--whole-archive $(BUILD)/libsimrun.a -Wl,--no-whole-archive $(LIBS)
 
-bench: all $(BUILD)/bench/bench_record $(BUILD)/bench/bench_tape $(BUILD)/bench/bench_gradcheck $(BUILD)/bench/bench_viz
+benches  := record tape gradcheck checker explore viz
+bench: all $(benches:%=$(BUILD)/bench/bench_%)
 	@sh bench/run.sh $(BUILD) $(BENCH)
 	@sh bench/bench_rpc.sh $(BUILD)
 	@$(BUILD)/bench/bench_record
