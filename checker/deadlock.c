@@ -71,6 +71,9 @@ static void tell_near_miss(struct finding *finding, const struct trace *trace, u
     char place[PLACE_TEXT];
     finding_detail(finding, "Nearest partner: %s, %s.\n",
                    check_place(trace, culprit, place, sizeof place), why);
+    for (size_t i = 0; i < finding->op_count; i++)
+        if (finding->ops[i].op == culprit)
+            return;
     finding_op_add(finding, culprit, "culprit");
 }
 
@@ -86,6 +89,16 @@ static const char *why_over(const struct trace *trace, uint32_t rank)
     }
 }
 
+/* How many collective calls the rank has made on the communicator. */
+static uint32_t calls_of(const struct check_context *context, uint32_t rank, uint32_t comm)
+{
+    const struct trace *trace = context->trace;
+    uint32_t calls = 0;
+    for (size_t i = trace->rank_begin[rank]; i < trace->rank_begin[rank + 1]; i++)
+        calls += trace->ops[i].comm == comm && context->group_of[i] != TRACE_NO;
+    return calls;
+}
+
 /* What the blocked op lacks, seen from the rank it waits for. */
 static void tell_missing(struct finding *finding, const struct check_context *context, uint32_t op,
                          uint32_t rank)
@@ -98,9 +111,7 @@ static void tell_missing(struct finding *finding, const struct check_context *co
         return;
     }
     if (check_class(waiting) == CLASS_COLLECTIVE) {
-        uint32_t calls = 0;
-        for (size_t i = trace->rank_begin[rank]; i < trace->rank_begin[rank + 1]; i++)
-            calls += trace->ops[i].comm == waiting->comm && context->group_of[i] != TRACE_NO;
+        uint32_t calls = calls_of(context, rank, waiting->comm);
         finding_detail(
             finding,
             "Rank %u %s and is absent: it made %u collective call%s on %s, this is number %u.\n",
@@ -276,6 +287,42 @@ static bool same_place(const struct trace *trace, uint32_t a, uint32_t b)
     return trace->ops[a].site == trace->ops[b].site && trace->ops[a].kind == trace->ops[b].kind;
 }
 
+static int by_rank(const void *a, const void *b)
+{
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* The ranks that never come, in order; those that are absent from a call in the same way together.
+ */
+static void tell_all_missing(struct finding *finding, const struct check_context *context,
+                             uint32_t op, uint32_t *over, size_t count)
+{
+    const struct trace *trace = context->trace;
+    const struct trace_op *waiting = &trace->ops[op];
+    qsort(over, count, sizeof *over, by_rank);
+    bool alike =
+        count > 1 && check_class(waiting) == CLASS_COLLECTIVE && waiting->kind != OP_FINALIZE;
+    uint32_t calls = alike ? calls_of(context, over[0], waiting->comm) : 0;
+    for (size_t i = 1; i < count && alike; i++)
+        alike = calls_of(context, over[i], waiting->comm) == calls &&
+                trace->rank_info[over[i]].state == trace->rank_info[over[0]].state;
+    for (size_t i = 0; i < count && !alike; i++)
+        tell_missing(finding, context, op, over[i]);
+    if (!alike)
+        return;
+    char text[PLACE_TEXT];
+    finding_detail(finding, "Ranks ");
+    for (size_t i = 0; i < count; i++)
+        finding_detail(finding, "%s%u", i == 0 ? "" : i + 1 == count ? " and " : ", ", over[i]);
+    finding_detail(finding,
+                   "%s have ended and are absent: each made %u collective call%s on %s, this is "
+                   "number %u.\n",
+                   count == PLACES_LISTED_MAX ? " (and perhaps more)" : "", calls,
+                   calls == 1 ? "" : "s", check_comm_text(trace, waiting->comm, text, sizeof text),
+                   waiting->comm_seq + 1);
+}
+
 /* One finding for all ranks that wait, at one place, for ranks that are over. */
 static void report_absent(const struct check_context *context, const struct wait_graph *graph,
                           uint32_t first, bool *told, struct findings *findings)
@@ -308,8 +355,8 @@ static void report_absent(const struct check_context *context, const struct wait
         if (reason != graph->nodes[rank].op)
             finding_op_add(finding, reason, "core");
         bool shared = listed > 1 && check_class(&trace->ops[reason]) == CLASS_COLLECTIVE;
-        for (size_t i = count; i-- > 0 && !shared;)
-            tell_missing(finding, context, reason, over[i]);
+        if (!shared)
+            tell_all_missing(finding, context, reason, over, count);
         tell_near_miss(finding, trace, reason);
     }
     tell_waiting(finding, context, graph, core);

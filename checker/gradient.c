@@ -62,14 +62,21 @@ static void report_variable(const struct trace *trace, size_t first, struct find
     if (!worst)
         return;
     const char *name = trace_string(trace, worst->variable);
+    bool direction = worst->index < 0 && strncmp(name, "direction", 9) == 0;
     struct finding *finding =
-        findings_add(findings, finite ? "G001" : "G006", "the gradient %s %s is %s",
-                     worst->index >= 0 ? "of" : "along", name, finite ? "wrong" : "not finite");
+        findings_add(findings, finite ? "G001" : "G006", "the gradient %s %s%s",
+                     worst->index >= 0 ? "of"
+                     : direction       ? "along"
+                                       : "contradicts",
+                     name,
+                     worst->index < 0 && !direction ? ""
+                     : finite                       ? " is wrong"
+                                                    : " is not finite");
     finding_detail(finding, "Worst: rank %u, ", worst->rank);
     if (worst->index >= 0)
         finding_detail(finding, "%s[%lld]", name, (long long)worst->index);
     else
-        finding_detail(finding, "along %s", name);
+        finding_detail(finding, direction ? "along %s" : "%s", name);
     finding_detail(
         finding, ": the backward pass says %.17g, %s %.17g (error %.3g, tolerance %.3g).\n",
         worst->analytic, oracle_of(worst->method), worst->numeric, worst->error, worst->tolerance);
