@@ -43,14 +43,20 @@ static inline void tcp_say(const struct tcp_report *report)
 }
 
 struct tcp_rank {
-    int socket, size;
+    int socket, size, number;
 };
+
+/* What rank 1 does between learning the ports and calling the others; NULL: nothing. */
+static void (*tcp_mischief)(const int *ports);
 
 static bool tcp_exchange(void *context, int mine, int *all)
 {
     const struct tcp_rank *rank = context;
-    return tcp_all(rank->socket, &mine, sizeof mine, false) &&
-           tcp_all(rank->socket, all, (size_t)rank->size * sizeof *all, true);
+    bool good = tcp_all(rank->socket, &mine, sizeof mine, false) &&
+                tcp_all(rank->socket, all, (size_t)rank->size * sizeof *all, true);
+    if (good && tcp_mischief && rank->number == 1)
+        tcp_mischief(all);
+    return good;
 }
 
 /* `timeout`: of rank 0; the others are patient. A body that frees the channel itself, or dies, is
@@ -91,7 +97,7 @@ static inline bool tcp_world(int size, int timeout, tcp_body *body, void *contex
             for (int k = 0; k < i; k++)
                 close(sockets[k]);
             close(pair[0]);
-            tcp_rank_main(i, (struct tcp_rank){pair[1], size}, timeout, body, context);
+            tcp_rank_main(i, (struct tcp_rank){pair[1], size, i}, timeout, body, context);
         }
         close(pair[1]);
         sockets[i] = pair[0];

@@ -4,6 +4,9 @@
 #include "tests/tap.h"
 #include "tests/tcp_world.h"
 
+#include <arpa/inet.h>
+#include <netinet/in.h>
+
 static void ask(struct data_channel *channel, struct tcp_report *report, void *context)
 {
     struct channel_report answers = {0};
@@ -157,6 +160,33 @@ static void other_groups(struct data_channel *channel, struct tcp_report *report
             "makes another group than this rank");
 }
 
+/* Calls rank 0 three times before rank 1 does: with nothing to say, with too little, and with what
+ * no rank would say. */
+static void strangers(const int *ports)
+{
+    static const char nonsense[64] = "GET / HTTP/1.1";
+    for (int i = 0; i < 3; i++) {
+        struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons((uint16_t)ports[0])};
+        address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+        int caller = socket(AF_INET, SOCK_STREAM, 0);
+        if (connect(caller, (struct sockaddr *)&address, sizeof address) != 0 ||
+            write(caller, nonsense, (size_t)i * 10) != i * 10)
+            abort();
+        if (i < 2)
+            close(caller); /* the last one stays on the line */
+    }
+}
+
+static void strangers_are_sent_away(void)
+{
+    char text[400] = "all ranks content";
+    struct channel_question question = channel_questions[0];
+    tcp_mischief = strangers;
+    tcp_world(3, TCP_NET_MILLISECONDS, ask, &question, text, sizeof text);
+    tcp_mischief = NULL;
+    tap_is_str(text, "all ranks content", "who calls and is no rank is sent away");
+}
+
 static const struct fault faults[] = {
     {"who waits for a rank that has left hears its name, after all it has sent", 3,
      TCP_NET_MILLISECONDS, peer_leaves},
@@ -179,5 +209,6 @@ int main(void)
         tcp_world(fault->size, fault->timeout, fault->body, NULL, text, sizeof text);
         tap_is_str(text, "all ranks content", "%s", fault->name);
     }
+    strangers_are_sent_away();
     return tap_done();
 }
