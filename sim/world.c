@@ -178,11 +178,15 @@ void sim_rank_poll_failed(struct sim_rank *rank)
     world->executor->yield(rank);
 }
 
-static void failure_note(const struct sim_rank *rank)
+static void failure_note(const struct sim_rank *rank, bool crashed)
 {
-    int *first = rank->world->options.first_failure;
-    if (first && __atomic_load_n(first, __ATOMIC_RELAXED) < 0)
-        __atomic_store_n(first, rank->id, __ATOMIC_RELAXED);
+    struct sim_first_failure *first = rank->world->options.first_failure;
+    if (!first || first->rank >= 0)
+        return;
+    first->exit_code = rank->exit_code;
+    first->crashed = crashed;
+    first->aborted = rank->aborted;
+    first->rank = rank->id;
 }
 
 void sim_rank_leave(struct sim_rank *rank, enum sim_rank_state state, int exit_code)
@@ -191,7 +195,7 @@ void sim_rank_leave(struct sim_rank *rank, enum sim_rank_state state, int exit_c
     sim_world_enter(world);
     rank->exit_code = exit_code;
     if (state == SIM_CRASHED || exit_code)
-        failure_note(rank);
+        failure_note(rank, state == SIM_CRASHED);
     sim_rank_move(rank, state);
     world->live--;
     sim_world_changed(world);
@@ -206,7 +210,7 @@ void sim_rank_abort(struct sim_rank *rank, int exit_code)
     sim_world_enter(rank->world);
     rank->aborted = true;
     rank->exit_code = exit_code;
-    failure_note(rank);
+    failure_note(rank, false);
     sim_world_stop(rank->world, OUTCOME_ABORTED);
     rank->world->executor->leave(rank);
     abort(); /* leave does not return */

@@ -24,6 +24,13 @@ enum sim_reduce_order { SIM_REDUCE_LINEAR, SIM_REDUCE_TREE, SIM_REDUCE_RING, SIM
 struct sim_rank;
 struct sim_world;
 
+/* The rank that crashed, aborted or ended with another code than 0 before all others did. */
+struct sim_first_failure {
+    _Atomic int rank; /* -1 before; set last */
+    int exit_code;
+    bool crashed, aborted;
+};
+
 struct sim_world_options {
     int ranks;
     enum sim_executor_kind executor;
@@ -46,9 +53,8 @@ struct sim_world_options {
     sim_guide *guide; /* of SIM_CHOOSE_GUIDED */
     void *guide_context;
     bool log_choices;
-    void *slots[MPIX_SLOTS]; /* initial values of every rank's slots */
-    int *first_failure; /* if not NULL: gets the rank that crashed, aborted or ended with another
-                           code than 0 before all others did; -1 before */
+    void *slots[MPIX_SLOTS];                 /* initial values of every rank's slots */
+    struct sim_first_failure *first_failure; /* if not NULL: filled in at the first failure */
 };
 
 /* 16 ranks, fibers, eager up to 64 KiB, minimal collectives, linear reductions, default choices. */
