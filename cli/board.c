@@ -17,7 +17,7 @@ struct board *board_new(int ranks)
     board->ranks_count = ranks;
     board->outcome = -1;
     board->computing.rank = -1;
-    board->first_failure = -1;
+    board->first_failure.rank = -1;
     return board;
 }
 

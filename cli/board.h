@@ -26,8 +26,8 @@ struct board {
     _Atomic bool impatient;   /* the answer to the next question ends the child */
     _Atomic bool out_of_time; /* because the time limit passed */
     _Atomic unsigned answers; /* to questions so far */
-    int first_failure; /* the rank that failed first, -1: none; read and written atomically */
-    bool stopped;      /* by us, since other ranks went on after a failure */
+    struct sim_first_failure first_failure;
+    bool stopped; /* by us, since other ranks went on after a failure */
     struct {
         int rank;       /* who computes, -1: nobody */
         uint64_t place; /* where; 0: not known */

@@ -59,8 +59,16 @@ static const char *model_name(enum sim_send_model model)
 }
 
 /* Ranks that ended say so here, whether or not they could say it themselves. */
-static void note_ends(struct recording *recording, const struct board *board)
+static void note_ends(struct recording *recording, struct board *board)
 {
+    const struct sim_first_failure *first = &board->first_failure;
+    if (board->stopped && first->rank >= 0 && !first->crashed) { /* the child could not say it */
+        struct board_rank *row = &board->ranks[first->rank];
+        row->state = first->aborted ? RANK_ABORTED : RANK_FINISHED;
+        row->exit_code = first->exit_code;
+        recording_rank_end(recording, (uint32_t)first->rank, (enum rank_state)row->state,
+                           row->exit_code, NULL);
+    }
     for (int r = 0; r < board->ranks_count; r++) {
         const struct board_rank *row = &board->ranks[r];
         bool ended =
@@ -72,9 +80,8 @@ static void note_ends(struct recording *recording, const struct board *board)
     }
 }
 
-static bool load_trace(const struct job *job, const struct board *board,
-                       struct recording *recording, struct job_result *result,
-                       struct failure *failure)
+static bool load_trace(const struct job *job, struct board *board, struct recording *recording,
+                       struct job_result *result, struct failure *failure)
 {
     struct board_locate context = {board, job->object};
     note_ends(recording, board);
@@ -124,7 +131,7 @@ static bool run_with(const struct job *job, struct board *board, struct rank_out
         describe_end(status, result);
     bool good = !recording || load_trace(job, board, recording, result, failure);
     if (good && result->trace)
-        cause_note(result->trace, board->first_failure, job->restart);
+        cause_note(result->trace, board->first_failure.rank, job->restart);
     return good;
 }
 

@@ -106,8 +106,7 @@ static void look(const struct watch *watch, struct patience *patience)
  */
 static bool goes_on_too_long(const struct watch *watch, double *failed_at)
 {
-    if (watch->board->outcome >= 0 ||
-        __atomic_load_n(&watch->board->first_failure, __ATOMIC_RELAXED) < 0)
+    if (watch->board->outcome >= 0 || watch->board->first_failure.rank < 0)
         return false;
     if (*failed_at <= 0)
         *failed_at = now_seconds();

@@ -32,7 +32,7 @@ cat >fails.c <<'C'
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-/* Rank 2 fails, and then rank 0 because of it; rank 1 waits, or computes for ever. */
+/* Rank 2 fails, and then rank 0 because of it; or, with another word, rank 1 computes for ever. */
 int main(int argc, char **argv)
 {
     MPI_Init(&argc, &argv);
@@ -48,7 +48,7 @@ int main(int argc, char **argv)
     }
     for (volatile long i = 0; rank == 1 && argc > 2; i++)
         ;
-    if (rank == 0) {
+    if (rank == 0 && argc < 3) {
         MPI_Recv(&word, 1, MPI_INT, 2, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
         MPI_Barrier(MPI_COMM_SELF);
         exit(5);
@@ -103,6 +103,9 @@ run -n 3 --os-threads fails.c crash for-ever
 [ $? -eq 1 ] && root "rank 2 failed first: signal 11 (Segmentation fault) at fails.c:$(line 'the place' fails.c)" &&
     grep -q '^X001' out
 check $? "ranks that would compute for ever are stopped"
+run -n 3 --os-threads fails.c exit for-ever
+[ $? -eq 1 ] && root 'rank 2 failed first: exit code 3' && grep -q '^X002 abort: exit code 3' out
+check $? "also after an exit code"
 run -n 3 --json fails.c crash
 grep -q '"root_cause":"rank 2 failed first: signal 11' out
 check $? "JSON has the root cause"
