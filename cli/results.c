@@ -163,6 +163,18 @@ static bool is_restarted(const struct results *results, const struct job *job,
     return true;
 }
 
+/* How soon a run that hangs is told of: from the instant at which nobody could move. */
+static void tell_delay(const struct results *results, const struct job_result *run)
+{
+    struct timespec now;
+    if (!results->options->verbose || !run->stopped_ns)
+        return;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    double told = (double)now.tv_sec * 1e3 + (double)now.tv_nsec * 1e-6;
+    fprintf(stderr, "simrun: told %.1f ms after nobody could move any more\n",
+            told - (double)run->stopped_ns * 1e-6);
+}
+
 /* One attempt: false when it could not be made, which is told. *again: it failed and is to be
  * followed by another; such a one is kept, but its verdict is not the run's. */
 static bool attempt(struct results *results, const struct job *job, bool *again)
@@ -195,6 +207,7 @@ static bool attempt(struct results *results, const struct job *job, bool *again)
     if (run && keep_finish(results->store, run, results->options, &verdict, &failure))
         result->run = run;
     results_tell(results, result);
+    tell_delay(results, &verdict.result);
     if (run && !result->run) {
         fprintf(stderr, "simrun: the run was not kept: %s\n", failure.text);
         results->status = command_worse(results->status, failure.code);

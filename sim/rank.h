@@ -54,6 +54,7 @@ struct sim_rank {
     struct sim_batch *batch;           /* open SIM_Batch, NULL */
     uint32_t batches, receives, looks; /* counters that number them; looks: probes, Waitanys */
     struct sim_causes causes;          /* choices that led here */
+    int reported_next;                 /* Waitany and Testany look there first */
     struct sim_bsend *bsend;           /* attached buffer, NULL */
     struct sim_live *live;             /* handles not freed yet, NULL: none so far; see live.h */
     int error_depth;

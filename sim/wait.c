@@ -1,7 +1,7 @@
 /* Wait and Test in all their forms, Request_free, Cancel, Request_get_status.
  *
  * Which of several completed requests Waitany and Testany report is a choice (MPIX_CHOOSE_WAITANY);
- * by default the first. */
+ * by default the next behind the one reported last. */
 #include "sim/collective.h"
 #include "sim/delayed.h"
 #include "sim/error.h"
@@ -269,9 +269,29 @@ int PMPI_Testall(int count, MPI_Request *handles, int *flag, MPI_Status *statuse
     return raise_for(comm, "Testall", error);
 }
 
+/* The next one behind the one reported last, and from the start again: who waits in a loop for what
+ * is always ready again still hears of everything. */
+static int next_done(const struct many *many)
+{
+    int from = many->rank->reported_next, pick = -1;
+    for (int i = 0; i < many->count; i++) {
+        if (!is_active(many->requests[i]) || !sim_request_done(many->requests[i]))
+            continue;
+        if (pick < 0 || i >= from)
+            pick = i;
+        if (i >= from)
+            break;
+    }
+    many->rank->reported_next = pick + 1;
+    return pick;
+}
+
 /* Which done request is reported: -1 when none is. In the monitor. */
 static int pick_done(const struct many *many)
 {
+    const struct sim_chooser *chooser = &many->rank->world->chooser;
+    if (chooser->driver == SIM_CHOOSE_DEFAULT && !chooser->logging)
+        return next_done(many);
     uint32_t done = 0;
     int first = -1;
     for (int i = 0; i < many->count; i++) {

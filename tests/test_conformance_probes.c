@@ -1,0 +1,192 @@
+/* Probes against receives and each other: what each of them may see, and that a message is taken
+ * once. */
+#include "tests/world_harness.h"
+
+#include <string.h>
+
+enum { EACH = 6 };
+
+static void posted_receives_go_first(int rank, int size)
+{
+    (void)size;
+    int first = 0, second = 0, flag = -1, sent[2] = {10 + rank, 20 + rank};
+    MPI_Request receive, sends[2];
+    MPI_Status status;
+    MPI_Irecv(&first, 1, MPI_INT, rank, MPI_ANY_TAG, MPI_COMM_WORLD, &receive);
+    MPI_Isend(&sent[0], 1, MPI_INT, rank, 3, MPI_COMM_WORLD, &sends[0]);
+    expect_ok(MPI_Iprobe(MPI_ANY_SOURCE, 3, MPI_COMM_WORLD, &flag, &status));
+    expect(!flag, "a probe saw a message that a receive has");
+    MPI_Isend(&sent[1], 1, MPI_INT, rank, 3, MPI_COMM_WORLD, &sends[1]);
+    MPI_Probe(rank, 3, MPI_COMM_WORLD, &status);
+    MPI_Wait(&receive, MPI_STATUS_IGNORE);
+    MPI_Recv(&second, 1, MPI_INT, rank, 3, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    expect(first == sent[0] && second == sent[1], "got %d and %d", first, second);
+    MPI_Waitall(2, sends, MPI_STATUSES_IGNORE);
+}
+
+static void matched_messages_are_out_of_reach(int rank, int size)
+{
+    (void)size;
+    int values[3] = {1, 2, 3}, got[3] = {0}, flag = 0;
+    MPI_Request sends[3], last;
+    MPI_Message first = MPI_MESSAGE_NULL, second = MPI_MESSAGE_NULL;
+    for (int i = 0; i < 3; i++)
+        MPI_Isend(&values[i], 1, MPI_INT, rank, 0, MPI_COMM_WORLD, &sends[i]);
+    expect_ok(MPI_Mprobe(rank, 0, MPI_COMM_WORLD, &first, MPI_STATUS_IGNORE));
+    while (!flag)
+        expect_ok(MPI_Improbe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &flag, &second,
+                              MPI_STATUS_IGNORE));
+    MPI_Recv(&got[2], 1, MPI_INT, rank, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    expect_ok(MPI_Imrecv(&got[1], 1, MPI_INT, &second, &last));
+    expect_ok(MPI_Mrecv(&got[0], 1, MPI_INT, &first, MPI_STATUS_IGNORE));
+    MPI_Wait(&last, MPI_STATUS_IGNORE);
+    expect(got[0] == 1 && got[1] == 2 && got[2] == 3, "got %d %d %d", got[0], got[1], got[2]);
+    expect(first == MPI_MESSAGE_NULL && second == MPI_MESSAGE_NULL, "messages are used up");
+    MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE);
+    expect(!flag, "something is left");
+    MPI_Waitall(3, sends, MPI_STATUSES_IGNORE);
+}
+
+/* Everybody sends to rank 0, which takes what comes by matched probes and receives it backwards. */
+static void each_message_is_taken_once(int rank, int size)
+{
+    enum { MOST = 16 * EACH };
+    int values[EACH], last[16], seen[16] = {0}, count = size * EACH;
+    MPI_Request sends[EACH];
+    for (int i = 0; i < EACH; i++) {
+        values[i] = rank * EACH + i;
+        MPI_Isend(&values[i], 1, MPI_INT, 0, i % 3, MPI_COMM_WORLD, &sends[i]);
+    }
+    MPI_Message messages[MOST];
+    MPI_Status statuses[MOST], status;
+    for (int i = 0; rank == 0 && i < count; i++) {
+        int flag = i % 2;
+        if (flag)
+            MPI_Mprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &messages[i], &statuses[i]);
+        while (!flag)
+            MPI_Improbe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &flag, &messages[i],
+                        &statuses[i]);
+    }
+    for (int i = 0; i < 16; i++)
+        last[i] = EACH;
+    for (int i = count - 1; rank == 0 && i >= 0; i--) {
+        int value = -1, from = statuses[i].MPI_SOURCE;
+        MPI_Mrecv(&value, 1, MPI_INT, &messages[i], &status);
+        expect(value / EACH == from && status.MPI_SOURCE == from &&
+                   status.MPI_TAG == statuses[i].MPI_TAG && value % EACH % 3 == status.MPI_TAG,
+               "message %d from %d with tag %d", value, from, status.MPI_TAG);
+        expect(value % EACH < last[from], "messages of %d are taken out of order", from);
+        last[from] = value % EACH;
+        seen[from]++;
+    }
+    for (int i = 0; rank == 0 && i < size; i++)
+        expect(seen[i] == EACH, "%d messages of %d", seen[i], i);
+    MPI_Waitall(EACH, sends, MPI_STATUSES_IGNORE);
+    expect(true, "all are sent");
+}
+
+/* What Probe with wildcards said is what a receive with that source and tag gets, whoever else
+ * sends meanwhile. */
+static void probes_hold_their_word(int rank, int size)
+{
+    char text[100] = "";
+    memset(text, 'x', sizeof text);
+    for (int i = 0; rank && i < EACH; i++)
+        MPI_Send(text, rank + 7 * i, MPI_CHAR, 0, 1, MPI_COMM_WORLD);
+    int next[16] = {0};
+    for (int i = 0; rank == 0 && i < EACH * (size - 1); i++) {
+        MPI_Status probed, status;
+        int announced = -1, came = -1;
+        char room[120];
+        MPI_Probe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &probed);
+        MPI_Get_count(&probed, MPI_CHAR, &announced);
+        MPI_Recv(room, announced, MPI_CHAR, probed.MPI_SOURCE, probed.MPI_TAG, MPI_COMM_WORLD,
+                 &status);
+        MPI_Get_count(&status, MPI_CHAR, &came);
+        int from = probed.MPI_SOURCE, wanted = from + 7 * next[from]++;
+        expect(announced == wanted && came == wanted, "%d announced, %d came of %d from %d",
+               announced, came, wanted, from);
+    }
+    expect(true, "all came");
+}
+
+static void nobody_has_empty_messages(int rank, int size)
+{
+    (void)rank, (void)size;
+    int flag = 0, value = 5, count = -1;
+    MPI_Message message = MPI_MESSAGE_NULL;
+    MPI_Status status;
+    expect_ok(MPI_Improbe(MPI_PROC_NULL, 4, MPI_COMM_WORLD, &flag, &message, &status));
+    expect(flag && message == MPI_MESSAGE_NO_PROC && status.MPI_SOURCE == MPI_PROC_NULL &&
+               status.MPI_TAG == MPI_ANY_TAG,
+           "flag %d, source %d", flag, status.MPI_SOURCE);
+    expect_ok(MPI_Mrecv(&value, 1, MPI_INT, &message, &status));
+    MPI_Get_count(&status, MPI_INT, &count);
+    expect(value == 5 && count == 0 && message == MPI_MESSAGE_NULL, "value %d, count %d", value,
+           count);
+    expect_ok(MPI_Mprobe(MPI_PROC_NULL, 4, MPI_COMM_WORLD, &message, MPI_STATUS_IGNORE));
+    MPI_Request request;
+    expect_ok(MPI_Imrecv(&value, 1, MPI_INT, &message, &request));
+    expect_ok(MPI_Wait(&request, &status));
+    expect(status.MPI_SOURCE == MPI_PROC_NULL, "source %d", status.MPI_SOURCE);
+}
+
+static void probes_tell_communicators_apart(int rank, int size)
+{
+    (void)size;
+    MPI_Comm copy;
+    int flag = 1, value = rank, got = -1;
+    MPI_Request send;
+    MPI_Comm_dup(MPI_COMM_WORLD, &copy);
+    MPI_Isend(&value, 1, MPI_INT, rank, 0, copy, &send);
+    MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE);
+    expect(!flag, "a probe saw another communicator's message");
+    MPI_Probe(MPI_ANY_SOURCE, MPI_ANY_TAG, copy, MPI_STATUS_IGNORE);
+    MPI_Recv(&got, 1, MPI_INT, MPI_ANY_SOURCE, MPI_ANY_TAG, copy, MPI_STATUS_IGNORE);
+    expect(got == rank, "got %d", got);
+    MPI_Wait(&send, MPI_STATUS_IGNORE);
+    MPI_Comm_free(&copy);
+}
+
+/* All three are ready whenever they are looked at. */
+static void waiting_is_fair(int rank, int size)
+{
+    (void)size;
+    int got[3], heard[3] = {0}, index;
+    MPI_Request requests[3];
+    for (int i = 0; i < 3; i++) {
+        MPI_Irecv(&got[i], 1, MPI_INT, rank, i, MPI_COMM_WORLD, &requests[i]);
+        MPI_Send(&rank, 1, MPI_INT, rank, i, MPI_COMM_WORLD);
+    }
+    for (int round = 0; round < 30; round++) {
+        int flag = round % 2;
+        if (flag)
+            MPI_Waitany(3, requests, &index, MPI_STATUS_IGNORE);
+        while (!flag)
+            MPI_Testany(3, requests, &index, &flag, MPI_STATUS_IGNORE);
+        heard[index]++;
+        MPI_Irecv(&got[index], 1, MPI_INT, rank, index, MPI_COMM_WORLD, &requests[index]);
+        MPI_Send(&rank, 1, MPI_INT, rank, index, MPI_COMM_WORLD);
+    }
+    for (int i = 0; i < 3; i++)
+        expect(heard[i] >= 5, "request %d was heard of %d times of 30", i, heard[i]);
+    MPI_Waitall(3, requests, MPI_STATUSES_IGNORE);
+}
+
+int main(void)
+{
+    world_test("a probe does not see what a posted receive has", posted_receives_go_first,
+               WORLD_BUFFERS);
+    world_test("what a matched probe took no other probe or receive sees",
+               matched_messages_are_out_of_reach, WORLD_ANY);
+    world_test("matched probes of everything take each message once, in each sender's order",
+               each_message_is_taken_once, WORLD_ANY);
+    world_test("a receive gets what a probe with wildcards announced", probes_hold_their_word,
+               WORLD_ANY);
+    world_test("matched probes of MPI_PROC_NULL give empty messages", nobody_has_empty_messages,
+               WORLD_ANY);
+    world_test("probes tell communicators apart", probes_tell_communicators_apart, WORLD_ANY);
+    world_test("Waitany and Testany in a loop hear of every request", waiting_is_fair,
+               WORLD_BUFFERS | WORLD_DEFAULT);
+    return tap_done();
+}
