@@ -26,6 +26,62 @@ static void in_the_machine(const char *name)
     tap_is_str(text, "right", "%s", name);
 }
 
+/* ---- twice ---- */
+
+/* The gradient of a weighted sum of the gradient: the Hessian of J times the weights. */
+static void twice(bool by_channel, double *result)
+{
+    struct data_channel *channel = data_channel_mpi(MPI_COMM_WORLD);
+    struct diff_tape *tape = diff_tape_new(MPI_COMM_WORLD);
+    struct process_group *g =
+        by_channel ? process_group_plain(tape, channel) : process_group_world(tape, channel);
+    int size = process_group_size(g), rank = process_group_rank(g);
+    double values[BODY_VALUES], weights[BODY_VALUES];
+    for (int i = 0; i < BODY_VALUES; i++) {
+        values[i] = body_value(rank, i) / 4;
+        weights[i] = 1.0 / (1 + i + rank);
+    }
+    struct body b = {.tape = tape, .world = g, .rank = rank, .size = size};
+    struct diff_tensor *w = diff_constant(tape, DIFF_DOUBLE, 1, (size_t[]){BODY_VALUES}, weights);
+    struct diff_tensor *x = diff_input(tape, "x", DIFF_DOUBLE, 1, (size_t[]){BODY_VALUES}, values);
+    b.x = diff_tanh(x);
+    struct diff_tensor *handle = process_group_irecv(g, body_part(&b, 2, 4), (rank + 1) % size, 0);
+    struct diff_tensor *sent =
+        process_group_isend(g, body_part(&b, 1, 3), (rank + size - 1) % size, 0);
+    struct diff_tensor *got = process_group_wait(g, handle);
+    process_group_wait(g, sent);
+    body_count(&b, diff_mul(got, got));
+    body_count(&b, process_group_all_reduce(g, body_part(&b, 0, 4), PROCESS_PRODUCT));
+    body_count(
+        &b, process_group_reduce_scatter(g, body_part(&b, 0, (size_t)size), NULL, PROCESS_PRODUCT));
+    got = process_group_all_gather(g, body_part(&b, 3, 2));
+    body_count(&b, diff_mul(got, got));
+    got = process_group_broadcast(g, body_part(&b, 5, 3), size - 1);
+    body_count(&b, diff_mul(got, got));
+    diff_backward_from(tape, 1, &b.loss, NULL, DIFF_GRAPH);
+    struct diff_tensor *gradient = diff_gradient_tensor(x);
+    diff_gradient_clear(x);
+    diff_backward(diff_dot(gradient, w));
+    memcpy(result, diff_gradient(x), BODY_VALUES * sizeof *result);
+    process_group_free(g);
+    data_channel_free(channel);
+    diff_tape_free(tape);
+}
+
+static void twice_body(int rank, int size)
+{
+    double by_mpi[BODY_VALUES], by_channel[BODY_VALUES], magnitude = 0;
+    (void)rank, (void)size;
+    twice(false, by_mpi);
+    twice(true, by_channel);
+    for (int i = 0; i < BODY_VALUES; i++) {
+        expect(fabs(by_mpi[i] - by_channel[i]) <= 1e-12, "value %d: %.15g and %.15g", i, by_mpi[i],
+               by_channel[i]);
+        magnitude += fabs(by_mpi[i]);
+    }
+    expect(magnitude > 0.1, "nothing came");
+}
+
 /* ---- over TCP: every process is a world of one rank, which knows the others by the channel ----
  */
 
@@ -100,10 +156,12 @@ static void between_processes(void)
 
 int main(void)
 {
-    tap_plan(3);
+    tap_plan(4);
     in_the_machine("gradients through every operation are right over MPI");
     plain = true;
     in_the_machine("gradients are right by the operations of channels that are not MPI");
+    world_test_sizes("a recorded pass is differentiated again, by both kinds of operations alike",
+                     twice_body, WORLD_ANY, WORLD_SIZES(1, 2, 3, 5));
     between_processes();
     return tap_done();
 }
