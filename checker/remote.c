@@ -23,14 +23,16 @@ struct query {
 
 typedef int compare_events(const struct remote_event *a, const struct remote_event *b);
 
-static const struct remote_trace *sorted_remote; /* qsort has no argument to spare */
-static compare_events *sorted_by;
-#pragma omp threadprivate(sorted_remote, sorted_by)
+struct sorting {
+    const struct remote_trace *remote;
+    compare_events *compare;
+};
 
-static int by_query(const void *a, const void *b)
+static int by_query(const void *a, const void *b, void *context)
 {
+    const struct sorting *sorting = context;
     uint32_t left = *(const uint32_t *)a, right = *(const uint32_t *)b;
-    int order = sorted_by(&sorted_remote->events[left], &sorted_remote->events[right]);
+    int order = sorting->compare(&sorting->remote->events[left], &sorting->remote->events[right]);
     return order ? order : (left > right) - (left < right);
 }
 
@@ -41,9 +43,8 @@ static void query_take(struct query *query, unsigned kinds, compare_events *comp
     for (size_t i = 0; i < query->remote->count; i++)
         if (kinds >> query->remote->events[i].kind & 1)
             query->order[query->count++] = (uint32_t)i;
-    sorted_remote = query->remote;
-    sorted_by = compare;
-    qsort(query->order, query->count, sizeof *query->order, by_query);
+    qsort_r(query->order, query->count, sizeof *query->order, by_query,
+            &(struct sorting){query->remote, compare});
 }
 
 static const struct remote_event *at(const struct query *query, size_t i)
