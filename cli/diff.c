@@ -90,14 +90,32 @@ static void diff_gradients(const struct trace *one, const struct trace *two)
     }
 }
 
+static bool same_step(const struct trace_metric *a, const struct trace_metric *b)
+{
+    return a->step == b->step || (isnan(a->step) && isnan(b->step));
+}
+
+/* The same number of the other run: name, rank and, for a point of a curve, step. */
 static const struct trace_metric *find_metric(const struct trace *trace, const char *name,
-                                              int32_t rank)
+                                              const struct trace_metric *like)
 {
     for (size_t i = 0; i < trace->metric_count; i++)
-        if (trace->metrics[i].rank == rank &&
+        if (trace->metrics[i].rank == like->rank && same_step(&trace->metrics[i], like) &&
             !strcmp(trace_string(trace, trace->metrics[i].name), name))
             return &trace->metrics[i];
     return NULL;
+}
+
+static bool same_value(double a, double b)
+{
+    return a == b || (isnan(a) && isnan(b));
+}
+
+/* A metric that came twice under one name is told by its first value. */
+static bool is_first(const struct trace *trace, size_t index)
+{
+    const struct trace_metric *metric = &trace->metrics[index];
+    return find_metric(trace, trace_string(trace, metric->name), metric) == metric;
 }
 
 static void diff_metrics(const struct trace *one, const struct trace *two)
@@ -105,13 +123,16 @@ static void diff_metrics(const struct trace *one, const struct trace *two)
     for (size_t i = 0; i < two->metric_count; i++) {
         const struct trace_metric *after = &two->metrics[i];
         const char *name = trace_string(two, after->name);
-        const struct trace_metric *before = find_metric(one, name, after->rank);
-        char rank[24] = "";
+        const struct trace_metric *before = find_metric(one, name, after);
+        char rank[24] = "", step[40] = "";
+        if (!before || same_value(before->value, after->value) || !is_first(two, i))
+            continue;
         if (after->rank >= 0)
             snprintf(rank, sizeof rank, " of rank %d", after->rank);
-        if (before && before->value != after->value)
-            printf("metric %s%s: %g -> %g %s\n", name, rank, before->value, after->value,
-                   trace_string(two, after->unit));
+        if (!isnan(after->step))
+            snprintf(step, sizeof step, " at %g", after->step);
+        printf("metric %s%s%s: %g -> %g %s\n", name, rank, step, before->value, after->value,
+               trace_string(two, after->unit));
     }
 }
 

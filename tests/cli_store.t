@@ -85,6 +85,7 @@ like($out, qr/^new\s+G001 .*findings: [1-9] new, 0 fixed/ms, 'and are listed');
 is(run(qw(diff 4 1)), 0, 'the other way round they are fixed');
 is(run(qw(diff 1 1)), 0, 'a run and itself');
 like($out, qr/^traces: the same$/m, 'are the same');
+unlike($out, qr/^metric /m, 'in every number, points of curves too');
 
 is(run(qw(replay 1)), 0, 'replay');
 like($out, qr/^replay of run 1: the same trace \([0-9a-f]{16}\)$/m, 'gives the same trace');
