@@ -53,7 +53,7 @@ const struct command commands[] = {
     {"explain", "explain [CODE...]", "what a finding's code means", command_explain, NULL, NULL},
     {"mutants", "mutants", "known wrong adjoints, and what notices each", command_mutants, NULL,
      NULL},
-    {"catalogue", "catalogue [-v] [PATTERN]", "run the catalogue and assert its verdicts (TAP)",
+    {"catalogue", "catalogue [-v] [-t] [PATTERN]", "run the catalogue and assert its verdicts (TAP)",
      command_catalogue, catalogue_option_rows, NULL},
     {"doctor", "doctor [--unsupported]", "whether this machine has what simrun needs",
      command_doctor, doctor_option_rows, NULL},
