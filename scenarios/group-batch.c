@@ -3,6 +3,7 @@
  * arguments: one-by-one
  * expect: eager=D003 rendezvous=D001 batch=D001
  * variant: batched; arguments: batched; expect: eager=OK rendezvous=OK batch=OK
+ * variant: batched-data; arguments: batched; options: --order data; expect: eager=OK rendezvous=OK batch=OK
  * variant: started; arguments: started; expect: eager=OK rendezvous=OK batch=OK
  * variant: any-source; arguments: any-source; expect: eager=R003 rendezvous=R003 batch=R003
  *

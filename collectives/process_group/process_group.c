@@ -246,7 +246,8 @@ void process_group_batch(struct process_group *group, size_t count,
                          const struct process_message *messages, struct diff_tensor **results)
 {
     ENTER(group->tape->state);
-    struct diff_tensor **handles = process_group_take(group, (count + 1) * sizeof *handles);
+    struct diff_tensor **handles = process_group_take(group, 3 * (count + 1) * sizeof *handles);
+    struct diff_tensor **started = handles + count, **joined = started + count;
     SIM_Batch_begin();
     for (size_t i = 0; i < count; i++) {
         const struct process_message *m = &messages[i];
@@ -254,8 +255,24 @@ void process_group_batch(struct process_group *group, size_t count,
                                  : process_group_isend(group, m->x, m->peer, m->tag);
     }
     SIM_Batch_end();
-    for (size_t i = 0; i < count; i++)
-        results[i] = process_group_wait(group, handles[i]);
+    /* Each is waited for after all have started, and what was received depends on what was sent: so
+     * in data order, too, every adjoint runs, and starts before another is waited for. */
+    for (size_t i = 0; i < count && count > 1; i++) {
+        size_t others = 0;
+        for (size_t k = 0; k < count; k++)
+            if (k != i)
+                started[others++] = handles[k];
+        joined[i] = diff_join_handle(handles[i], others, started);
+    }
+    size_t sends = 0;
+    for (size_t i = 0; i < count; i++) {
+        results[i] = process_group_wait(group, count > 1 ? joined[i] : handles[i]);
+        if (!messages[i].receives)
+            started[sends++] = results[i];
+    }
+    for (size_t i = 0; i < count && sends > 0; i++)
+        if (messages[i].receives)
+            results[i] = diff_join(results[i], sends, started);
     state_leave(group->tape->state);
 }
 

@@ -81,7 +81,8 @@ struct diff_tensor *process_group_irecv(struct process_group *group, struct diff
                                         int from, int tag);
 struct diff_tensor *process_group_wait(struct process_group *group, struct diff_tensor *handle);
 
-/* Messages that start together and are all waited for; results[i] is that of message i. */
+/* Messages that start together and are all waited for; results[i] is that of message i. What is
+ * received depends on what is sent, so that in data order, too, every adjoint runs. */
 struct process_message {
     bool receives;
     struct diff_tensor *x; /* what to send, or what the buffer held */
