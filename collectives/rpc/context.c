@@ -37,14 +37,12 @@ struct rpc_context *context_get_or_make(struct rpc_worker *worker, uint64_t id, 
     return context_make(worker, id, mode);
 }
 
-void context_forget(struct rpc_worker *worker, struct rpc_context *context)
+void context_free(struct rpc_worker *worker, struct rpc_context *context)
 {
-    char text[32];
-    if (context->task)
-        task_fail(worker, context->task, "its context was released during the pass");
-    if (context->task)
-        task_abandon(worker, context->task);
-    rpc_event(worker, "forget c=%s", id_text(context->id, text));
+    if (context->task) { /* its rank has ended in the middle of a pass */
+        context->task->holders = 1;
+        task_drop(context->task);
+    }
     struct rpc_context **link = &worker->contexts;
     while (*link != context)
         link = &(*link)->next;
@@ -64,6 +62,17 @@ void context_forget(struct rpc_worker *worker, struct rpc_context *context)
     free(context->ended);
     id_set_release(&context->marked);
     free(context);
+}
+
+void context_forget(struct rpc_worker *worker, struct rpc_context *context)
+{
+    char text[32];
+    if (context->task)
+        task_fail(worker, context->task, "its context was released during the pass");
+    if (context->task)
+        task_abandon(worker, context->task);
+    rpc_event(worker, "forget c=%s", id_text(context->id, text));
+    context_free(worker, context);
 }
 
 /* ---- gradients ---- */
@@ -216,6 +225,12 @@ struct flood {
     char error[300];
 };
 
+/* On the tape: a rank may end while one is under way. */
+static struct flood *flood_take(struct rpc_worker *worker)
+{
+    return arena_take_zeroed(&worker->tape->arena, sizeof(struct flood));
+}
+
 static void flood_end(struct flood *flood)
 {
     flood->over = true;
@@ -226,7 +241,6 @@ static void flood_end(struct flood *flood)
                      flood->error);
     else
         answer_ok(flood->worker, flood->to, flood->kind + 1, flood->request, flood->context);
-    free(flood);
 }
 
 static void flood_answered(struct rpc_future *future, struct wire *body, void *context)
@@ -271,9 +285,7 @@ static bool flood_wait(struct flood *flood)
             futures_expire(worker);
     if (flood->failed)
         snprintf(worker->error, sizeof worker->error, "%s", flood->error);
-    bool good = !flood->failed;
-    free(flood);
-    return good;
+    return !flood->failed;
 }
 
 static void release_here(struct flood *flood, struct rpc_context *context)
@@ -297,7 +309,7 @@ bool dist_context_release(uint64_t id)
     bool good = true;
     if (context) {
         rpc_event(worker, "release c=%s", id_text(id, text));
-        struct flood *flood = rpc_take(sizeof *flood);
+        struct flood *flood = flood_take(worker);
         *flood = (struct flood){.worker = worker, .to = -1, .context = id, .kind = RPC_RELEASE};
         release_here(flood, context);
         good = flood_wait(flood);
@@ -309,7 +321,7 @@ bool dist_context_release(uint64_t id)
 
 static struct flood *flood_asked(struct rpc_worker *worker, const struct rpc_packet *packet)
 {
-    struct flood *flood = rpc_take(sizeof *flood);
+    struct flood *flood = flood_take(worker);
     *flood = (struct flood){.worker = worker,
                             .to = packet->source,
                             .request = packet->request,
@@ -361,7 +373,7 @@ void context_rollback(struct rpc_worker *worker, uint64_t id, uint64_t pass)
         return;
     char error[sizeof worker->error];
     snprintf(error, sizeof error, "%s", worker->error);
-    struct flood *flood = rpc_take(sizeof *flood);
+    struct flood *flood = flood_take(worker);
     *flood = (struct flood){.worker = worker, .to = -1, .context = id, .kind = RPC_ROLLBACK};
     rollback_here(flood, context, pass);
     flood_wait(flood);

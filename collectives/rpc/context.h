@@ -65,6 +65,9 @@ struct rpc_context *context_find(const struct rpc_worker *worker, uint64_t id);
 /* NULL when its id has a tombstone. */
 struct rpc_context *context_get_or_make(struct rpc_worker *worker, uint64_t id,
                                         enum dist_mode mode);
+/* Frees it without telling anybody: when the worker ends. */
+void context_free(struct rpc_worker *worker, struct rpc_context *context);
+/* Ends what is under way in it, then frees it. */
 void context_forget(struct rpc_worker *worker, struct rpc_context *context);
 /* Records the tensors among these that need gradients; the function's message id, 0 when there are
  * none. */

@@ -90,7 +90,6 @@ static void marking_end(struct marking *marking)
         packet_send(worker, marking->to, RPC_MARK_ANSWER, marking->request, marking->context);
     }
     id_set_release(&marking->found);
-    free(marking);
 }
 
 static void marking_answered(struct rpc_future *future, struct wire *body, void *context)
@@ -150,7 +149,8 @@ void mark_handle(struct rpc_worker *worker, struct rpc_packet *packet)
                      "the context is not known any more");
         return;
     }
-    struct marking *marking = rpc_take(sizeof *marking);
+    /* On the tape: a rank may end while one is under way. */
+    struct marking *marking = arena_take(&worker->tape->arena, sizeof *marking);
     *marking = (struct marking){.worker = worker,
                                 .to = packet->source,
                                 .request = packet->request,

@@ -137,7 +137,7 @@ void worker_misuse(const struct rpc_worker *worker, const char *format, ...)
 static void worker_forget(struct rpc_worker *worker)
 {
     while (worker->contexts)
-        context_forget(worker, worker->contexts);
+        context_free(worker, worker->contexts);
     optimizers_release(worker);
     references_release(worker);
     while (worker->all_futures)
