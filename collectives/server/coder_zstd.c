@@ -1,8 +1,38 @@
 /* Lossless compression with zstd. The bytes of the values are put in planes (all first bytes, then
  * all second ones): exponents of neighbours are alike, mantissas are not. */
 #include <server.h>
+
+#include "collectives/state.h"
+
+#include <mpix.h>
 #include <stdlib.h>
 #include <zstd.h>
+
+/* Making a context takes longer than most gradients do: a rank keeps its own. */
+struct contexts {
+    ZSTD_CCtx *compress;
+    ZSTD_DCtx *decompress;
+};
+
+static void contexts_release(void *state)
+{
+    struct contexts *contexts = state;
+    ZSTD_freeCCtx(contexts->compress);
+    ZSTD_freeDCtx(contexts->decompress);
+}
+
+/* NULL outside of a rank. */
+static struct contexts *contexts_get(void)
+{
+    if (!MPIX_Rank_slots())
+        return NULL;
+    struct contexts *contexts = state_system("server zstd", sizeof *contexts, contexts_release);
+    if (!contexts->compress)
+        contexts->compress = ZSTD_createCCtx();
+    if (!contexts->decompress)
+        contexts->decompress = ZSTD_createDCtx();
+    return contexts->compress && contexts->decompress ? contexts : NULL;
+}
 
 static size_t zstd_room(const struct server_coder *coder, size_t count)
 {
@@ -27,8 +57,12 @@ static size_t zstd_encode(const struct server_coder *coder, const double *values
     for (size_t i = 0; i < count; i++)
         for (size_t b = 0; b < sizeof(double); b++)
             planes[b * count + i] = in[i * sizeof(double) + b];
-    size_t size = ZSTD_compress(bytes, zstd_room(coder, count), planes, count * sizeof(double),
-                                (int)coder->setting);
+    struct contexts *contexts = contexts_get();
+    size_t room = zstd_room(coder, count), length = count * sizeof(double);
+    int level = (int)coder->setting;
+    size_t size = contexts
+                      ? ZSTD_compressCCtx(contexts->compress, bytes, room, planes, length, level)
+                      : ZSTD_compress(bytes, room, planes, length, level);
     free(planes);
     if (ZSTD_isError(size))
         abort(); /* the room is what zstd asks for: only memory can be missing */
@@ -40,8 +74,11 @@ static bool zstd_decode(const struct server_coder *coder, const void *bytes, siz
 {
     unsigned char *planes = planes_new(count), *out = (unsigned char *)values;
     (void)coder;
-    size_t got = ZSTD_decompress(planes, count * sizeof(double), bytes, size);
-    bool whole = !ZSTD_isError(got) && got == count * sizeof(double);
+    struct contexts *contexts = contexts_get();
+    size_t length = count * sizeof(double);
+    size_t got = contexts ? ZSTD_decompressDCtx(contexts->decompress, planes, length, bytes, size)
+                          : ZSTD_decompress(planes, length, bytes, size);
+    bool whole = !ZSTD_isError(got) && got == length;
     for (size_t i = 0; i < count && whole; i++)
         for (size_t b = 0; b < sizeof(double); b++)
             out[i * sizeof(double) + b] = planes[b * count + i];
