@@ -104,7 +104,7 @@ static void compare(const char *what, double torch, double own, const char *limi
     if (torch > 0)
         printf("  %-52s %10.2f ms, %.1f times as long%s\n", what, torch * 1e3, torch / own, limit);
     else
-        printf("  %-52s not run: python3-torch is not installed (./setup --bench)\n", what);
+        printf("  %-52s not run: python3-torch is not installed (./setup --ci)\n", what);
 }
 
 int main(int argc, char **argv)

@@ -110,11 +110,18 @@ static void sign_flip(const struct diff_node *node, struct diff_tensor **x_bar)
         struct diff_tensor *wrong = tensor_new_like(x_bar[i]);
         memcpy(wrong->storage->data, x_bar[i]->storage->data,
                x_bar[i]->count * diff_type_size(x_bar[i]->type));
-        size_t largest = 0;
-        for (size_t k = 0; k < wrong->count * diff_type_parts(wrong->type); k++)
-            if (fabs(tensor_part(wrong, k)) > fabs(tensor_part(wrong, largest)))
-                largest = k;
-        tensor_part_set(wrong, largest, -tensor_part(wrong, largest));
+        const struct diff_probe *probe = node->tape->state->probe;
+        size_t parts = wrong->count * diff_type_parts(wrong->type), part = 0;
+        for (size_t k = 0; k < parts && !probe->flip_part; k++)
+            if (fabs(tensor_part(wrong, k)) > fabs(tensor_part(wrong, part)))
+                part = k;
+        if (probe->flip_part)
+            part = probe->flip_part - 1;
+        if (part >= parts)
+            return;
+        if (probe->flipped)
+            probe->flipped[MPIX_World_rank()] = tensor_part(wrong, part);
+        tensor_part_set(wrong, part, -tensor_part(wrong, part));
         x_bar[i] = wrong;
         return;
     }

@@ -26,6 +26,8 @@ bool gradcheck_world(struct gradcheck *check, struct diff_probe *probe, int work
     probe->order = check->options->order;
     probe->mutant = check->options->mutant;
     probe->flip = check->options->flip;
+    probe->flip_part = check->options->flip_part;
+    probe->flipped = check->options->flipped;
     probe->split_ties = check->options->split_ties;
     int status = check->runner->run(check->runner->context, probe, worker);
 #pragma omp atomic

@@ -33,7 +33,9 @@ struct gradcheck_options {
     double tolerance_factor; /* multiplies every tolerance, normally 1 */
     int order;               /* -1, or an enum diff_order for all worlds */
     const char *mutant;      /* NULL, or a mutant for all worlds */
-    uint32_t flip;           /* see struct diff_probe */
+    uint32_t flip;           /* see struct diff_probe, and the next two */
+    size_t flip_part;
+    double *flipped;
     bool split_ties;
 };
 

@@ -105,9 +105,11 @@ struct diff_probe {
     int seed_rank;                 /* -1, or: only this rank's loss is differentiated */
     int order;                     /* -1, or an enum diff_order that overrides the program's */
     const char *mutant;            /* NULL, or a name of diff_mutants[] */
-    bool tangent;    /* base world: the pushes are tangents of the inputs, carried to the losses */
-    uint32_t flip;   /* 0, or: the adjoint of the node with this number gets one sign wrong */
-    bool split_ties; /* not used by the machine: the tie policy of MAX and MIN */
+    bool tangent;     /* base world: the pushes are tangents of the inputs, carried to the losses */
+    uint32_t flip;    /* 0, or: the adjoint of the node with this number gets one sign wrong */
+    size_t flip_part; /* which term of it, from 1; 0: the largest */
+    double *flipped;  /* per rank: the term before; NULL: nobody wants to know */
+    bool split_ties;  /* not used by the machine: the tie policy of MAX and MIN */
 };
 
 /* An empty base probe for `ranks` ranks; false without memory. */

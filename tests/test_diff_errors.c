@@ -1,6 +1,9 @@
 /* Wrong use ends the rank with a finding that names the place; nothing is computed from it. */
 #include "tests/diff_world.h"
 
+#include <sys/mman.h>
+#include <unistd.h>
+
 enum { N = 2 };
 
 #define TAPE() struct diff_tape *tape_ = diff_tape_new(MPI_COMM_WORLD)
@@ -155,6 +158,47 @@ static void mark_without_input(void)
     diff_mark_gradient("nobody", &g, 1);
 }
 
+static void loss_complex(void)
+{
+    TAPE();
+    double values[2] = {1, 2};
+    diff_backward(diff_input(tape_, "z", DIFF_COMPLEX_DOUBLE, 1, (size_t[]){1}, values));
+}
+
+static void handle_in_arithmetic(void)
+{
+    TAPE();
+    struct diff_tensor *x = input(tape_, "x");
+    diff_values(diff_iallreduce(x, MPI_SUM, MPI_COMM_WORLD));
+}
+
+static void no_grad_unbalanced(void)
+{
+    TAPE();
+    diff_no_grad_end(tape_);
+}
+
+static void replaced_in_place(void)
+{
+    TAPE();
+    struct diff_tensor *x = diff_scale(input(tape_, "x"), 2);
+    struct diff_tensor *square = diff_mul(x, x);
+    struct diff_tensor *flat = diff_reshape(x, 2, (size_t[]){1, N}); /* shares its memory */
+    struct diff_call call = {.kind = DIFF_ALLREDUCE,
+                             .x = flat,
+                             .comm = MPI_COMM_WORLD,
+                             .op = MPI_SUM,
+                             .flags = DIFF_IN_PLACE};
+    diff_backward(diff_add(diff_sum(square), diff_sum(diff_collective(&call))));
+}
+
+static void roots_differ(void)
+{
+    TAPE();
+    struct diff_tensor *x = input(tape_, "x"), *one = diff_sum(x);
+    diff_backward_from(tape_, 1, &x, &one, 0);
+}
+
 static void no_grad(void)
 {
     TAPE();
@@ -220,11 +264,32 @@ static int outcome_is(const char *name, void (*body)(void), enum trace_outcome e
                         name);
 }
 
-static void ends(const char *name, void (*body)(void))
+/* What the ranks said on stderr while `body` ran, in `text`; the outcome of the world. */
+static int outcome_heard(void (*body)(void), char *text, size_t size)
 {
-    int got = diff_world_outcome(body, 2);
-    tap_ok(got != OUTCOME_FINISHED && got != OUTCOME_DEADLOCK, "%s ends the rank (%s)", name,
-           got < 0 ? "no world" : world_outcomes[got]);
+    fflush(stderr);
+    int outside = dup(STDERR_FILENO), inside = memfd_create("stderr", MFD_CLOEXEC);
+    dup2(inside, STDERR_FILENO);
+    int outcome = diff_world_outcome(body, 2);
+    fflush(stderr);
+    dup2(outside, STDERR_FILENO);
+    ssize_t got = pread(inside, text, size - 1, 0);
+    text[got > 0 ? got : 0] = '\0';
+    close(inside);
+    close(outside);
+    return outcome;
+}
+
+/* The rank ends itself and says so: the code, then these words. */
+static void ends(const char *name, void (*body)(void), const char *code, const char *words)
+{
+    char text[4096], wanted[300];
+    int got = outcome_heard(body, text, sizeof text);
+    snprintf(wanted, sizeof wanted, ": %s: ", code);
+    const char *said = strstr(text, wanted);
+    bool good =
+        got != OUTCOME_FINISHED && got != OUTCOME_DEADLOCK && said && strstr(said, words) != NULL;
+    tap_test_str(good ? words : text, words, TAP_HERE, "%s ends the rank and says why", name);
 }
 
 static void body_no_grad(int rank, int size)
@@ -247,26 +312,52 @@ static void body_second_order(int rank, int size)
 
 int main(void)
 {
-    ends("backward twice without retain", twice_without_retain);
+    ends("backward twice without retain", twice_without_retain, "M009",
+         "node 2 (sum): backward reaches it a second time: the first pass released it (use "
+         "DIFF_RETAIN)");
     outcome_is("backward twice with retain is fine", twice_with_retain, OUTCOME_FINISHED);
-    ends("a value changed after it was saved", changed_after_saving);
+    ends("a value changed after it was saved", changed_after_saving, "G008",
+         "node 2 (mul): input 0 was changed in place after the operation had saved it (version 1, "
+         "saved at 0)");
     outcome_is("a value changed that nobody saved is fine", changed_but_not_saved,
                OUTCOME_FINISHED);
-    ends("a handle waited for twice", handle_used_twice);
-    ends("a handle waited for after it was joined", handle_waited_after_join);
-    ends("a tensor of integers", integers);
-    ends("a logical reduction", logical);
-    ends("a reduction without registered derivative", unknown_op);
-    ends("a maximum of complex numbers", complex_maximum);
-    ends("mixing two tapes", two_tapes_mixed);
-    ends("a loss of several values", loss_not_a_number);
-    ends("a message on an unknown communicator", message_on_unknown_communicator);
+    ends("a handle waited for twice", handle_used_twice, "M009",
+         "diff_wait uses a handle a second time: the handle of node 1 (IAllreduce) was waited for "
+         "or joined before");
+    ends("a handle waited for after it was joined", handle_waited_after_join, "M009",
+         "diff_wait uses a handle a second time: the handle of node 1 (IAllreduce)");
+    ends("a tensor of integers", integers, "M009",
+         "x: only floating point values have derivatives");
+    ends("a logical reduction", logical, "M009",
+         "Allreduce: logical and bitwise operations have no derivative");
+    ends("a reduction without registered derivative", unknown_op, "M009",
+         "Allreduce: the operation has no registered derivative: call diff_op_register");
+    ends("a maximum of complex numbers", complex_maximum, "M009",
+         "Allreduce: complex numbers have no order");
+    ends("mixing two tapes", two_tapes_mixed, "M009", "add mixes tensors of two tapes");
+    ends("a loss of several values", loss_not_a_number, "M009",
+         "backward of a tensor with 2 values: a loss is one number");
+    ends("a message on an unknown communicator", message_on_unknown_communicator, "M009",
+         "a message on a communicator the tape does not know: call diff_comm_register on all its "
+         "ranks first");
     outcome_is("a message on a registered one is fine", message_on_registered_communicator,
                OUTCOME_FINISHED);
-    ends("adding different shapes", different_shapes);
-    ends("a root outside the communicator", wrong_root);
-    ends("a scan of averages", scan_of_averages);
-    ends("marking the gradient of no input", mark_without_input);
+    ends("adding different shapes", different_shapes, "M009",
+         "add of tensors of different shapes (2 and 1 values)");
+    ends("a root outside the communicator", wrong_root, "M009",
+         "Bcast: the root is not a rank of the communicator");
+    ends("a scan of averages", scan_of_averages, "M009", "Scan: a scan has no average");
+    ends("marking the gradient of no input", mark_without_input, "M009",
+         "diff_mark_gradient of nobody, which no diff_mark_input named");
+    ends("a complex loss", loss_complex, "M009", "backward of a complex number: a loss is real");
+    ends("the values of a handle", handle_in_arithmetic, "M009",
+         "the values of a handle: wait for it first");
+    ends("the end of a region that was not begun", no_grad_unbalanced, "M009",
+         "diff_no_grad_end without its begin");
+    ends("a buffer that IN_PLACE overwrites after it was saved", replaced_in_place, "G008",
+         "was changed in place after the operation had saved it");
+    ends("a root and its cotangent of different counts", roots_differ, "M009",
+         "root 0 and its cotangent differ in type or count");
     world_test("no-grad regions and detached tensors are constants", body_no_grad, WORLD_ANY);
     world_test("gradients accumulate, are retained and cleared", body_accumulation, WORLD_ANY);
     world_test("the second derivative of a product over ranks is exact", body_second_order,
