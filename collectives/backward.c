@@ -193,12 +193,11 @@ static void pass_node_record(struct pass *pass, struct diff_node *node)
         record_node(name, node->operation->kind, pass->number, node->record, node->site);
 }
 
-static void pass_edges_record(const struct pass *pass, const struct diff_node *node)
+static void pass_edges_record(const struct diff_node *node)
 {
-    (void)pass;
     for (uint32_t i = 0; i < node->input_count; i++) {
         const struct diff_tensor *x = node->inputs[i];
-        if (!x->node || !x->node->in_pass || !x->node->pass_record)
+        if (!x->node || !x->node->pass_record)
             continue;
         bool order = x->type == DIFF_HANDLE || (node->order_only && i > 0);
         record_edge(node->pass_record, x->node->pass_record, order ? EDGE_ORDER : EDGE_DATA);
@@ -224,30 +223,44 @@ static bool has_cotangent(const struct diff_node *node)
     return false;
 }
 
+/* All that the pass may reach, newest first, and then every edge among it: an edge leads to an
+ * older node, which must have its number before. */
+static void program_order_record(struct pass *pass, size_t count, struct diff_tensor *const *roots)
+{
+    for (struct diff_node *node = pass->limit; node; node = node->previous)
+        node->expected = node->in_pass;
+    for (size_t i = 0; i < count; i++)
+        if (roots[i]->node && roots[i]->requires_gradient)
+            roots[i]->node->expected = true;
+    for (struct diff_node *node = pass->limit; node; node = node->previous) {
+        if (!node->expected)
+            continue;
+        pass_node_record(pass, node);
+        for (uint32_t i = 0; i < node->input_count; i++)
+            if (node->inputs[i]->node && node->inputs[i]->requires_gradient)
+                node->inputs[i]->node->expected = true;
+    }
+    seed_record(pass, count, roots);
+    for (struct diff_node *node = pass->limit; node; node = node->previous)
+        if (node->expected)
+            pass_edges_record(node);
+}
+
 static void program_order_run(struct pass *pass, size_t count, struct diff_tensor *const *roots)
 {
-    bool recorded = pass->tape->state->recorded;
     for (struct diff_node *node = pass->limit; node; node = node->previous) {
         node->adjoint_state = ADJOINT_IDLE;
         node->adjoint_request = NULL;
         node->pass_record = 0;
         node->in_pass = node->operation->communicates && !node->released;
-        if (recorded && node->in_pass)
-            pass_node_record(pass, node);
     }
-    if (recorded)
-        seed_record(pass, count, roots);
-    for (struct diff_node *node = pass->limit; node; node = node->previous) {
-        bool reached = has_cotangent(node);
-        if (!reached && !node->in_pass)
-            continue;
-        node->in_pass = true;
-        if (recorded && !node->pass_record)
-            pass_node_record(pass, node);
-        if (recorded)
-            pass_edges_record(pass, node);
-        node_execute(pass, node);
-    }
+    if (pass->tape->state->recorded)
+        program_order_record(pass, count, roots);
+    for (struct diff_node *node = pass->limit; node; node = node->previous)
+        if (node->in_pass || has_cotangent(node)) {
+            node->in_pass = true;
+            node_execute(pass, node);
+        }
 }
 
 /* ---- data order ---- */
@@ -352,7 +365,7 @@ static void data_order_record(struct pass *pass, size_t count, struct diff_tenso
         pass_node_record(pass, pass->reached[i]);
     seed_record(pass, count, roots);
     for (size_t i = 0; i < pass->reached_count; i++)
-        pass_edges_record(pass, pass->reached[i]);
+        pass_edges_record(pass->reached[i]);
 }
 
 static void data_order_run(struct pass *pass, size_t count, struct diff_tensor *const *roots)

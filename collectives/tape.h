@@ -58,6 +58,7 @@ struct diff_node {
     uint32_t pass_record; /* recorder's number of the backward node */
     size_t trace;         /* its entry in the probe + 1, 0 for none */
     bool in_pass;         /* runs in the running pass */
+    bool expected;        /* program order, recorded: the pass may reach it */
 };
 
 struct key_slot;

@@ -47,6 +47,13 @@ like($out, qr/the gradient of squares is the first wrong one/, 'and is placed be
 is(run(qw(--db none -n 3 op-custom wrong)), 1, 'a wrong operation of the program\'s own fails');
 like($out, qr/the first wrong adjoint is that of custom where rank \d: custom \S*op-custom\.c:\d+/, 'and is named');
 
+# The backward pass is the forward one turned round: program order records its edges, too.
+run(qw(-n 3 ring));
+run('query', q{select count(*) || ' edges, ' || sum(not exists (select 1 from edges g where g.src=b2.node_id and g.dst=a2.node_id)) || ' missing' as answer }
+    . 'from edges f join nodes a on a.node_id=f.src join nodes b on b.node_id=f.dst join nodes a2 on a2.fwd_node_id=a.node_id '
+    . 'join nodes b2 on b2.fwd_node_id=b.node_id where a.pass=0 and a.run_id=(select max(run_id) from runs)');
+like($out, qr/\b([1-9]\d*) edges, 0 missing/, 'every edge of the tape has its reverse in a backward pass in program order');
+
 is(run('mutants'), 0, 'all mutants are killed');
 my ($killed, $all) = $out =~ /killed (\d+) of (\d+); the right adjoints pass every program/;
 ok($killed && $killed == $all && $all >= 19, "killed $killed of $all");
