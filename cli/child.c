@@ -118,6 +118,12 @@ static int run_world(void *context, struct diff_probe *probe, int worker)
     bool base = !child->base;
     struct sim_world_options options = child->job->world;
     options.slots[MPIX_SLOT_PROBE] = probe;
+    if (probe->repeat && child->job->vary != VARY_CHOICES)
+        options.reduce_order = SIM_REDUCE_SEED;
+    if (probe->repeat && child->job->vary != VARY_ORDER)
+        options.driver = SIM_CHOOSE_SEED;
+    if (probe->repeat)
+        options.seed += (uint64_t)probe->repeat * 7919;
     options.first_failure = base ? &child->board->first_failure : NULL;
     struct sim_world *world = sim_world_new(&options, &failure);
     if (!world)
@@ -178,6 +184,21 @@ static void record_culprit(const struct child *child, const struct gradcheck_cul
     record_node_leave(culprit->record);
 }
 
+/* How far repetitions differ, and a finding when that is more than rounding. */
+static void record_repeat(const struct gradcheck_repeat *repeat)
+{
+    if (repeat->worlds == 0)
+        return;
+    record_metric("gradient repetitions", repeat->worlds, "worlds");
+    record_metric("gradient spread", repeat->spread, "units of precision");
+    if (!(repeat->spread <= repeat->bound))
+        record_note("G007",
+                    "repeating the run gives another gradient: %s[%lld] of rank %d differs by %.3g "
+                    "units of the precision; another order of the sums explains %.3g",
+                    repeat->name, (long long)repeat->index, repeat->rank, repeat->spread,
+                    repeat->bound);
+}
+
 /* The rows go where everything about the run goes: into the recorder's buffers, each in its rank's
  * name. */
 static void record_gradients(const struct child *child, const struct gradcheck_result *result)
@@ -190,6 +211,7 @@ static void record_gradients(const struct child *child, const struct gradcheck_r
     sim_world_impersonate(child->base, 0);
     record_metric("gradient check worlds", result->worlds, "worlds");
     gradcheck_record_curves(result);
+    record_repeat(&result->repeat);
     sim_world_impersonate(child->base, -1);
 }
 
@@ -199,6 +221,7 @@ static void check_gradients(struct child *child)
     options.seed = child->job->world.seed;
     options.order = child->job->order;
     options.mutant = child->job->mutant;
+    options.repeat = child->job->repeat;
     options.taylor = options.heat_map = options.sweep = child->recording != NULL;
     if (child->job->check_elements)
         options.elements_max = child->job->check_elements;

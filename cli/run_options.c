@@ -187,6 +187,27 @@ static bool set_check_elements(void *target, const char *value)
     return true;
 }
 
+static bool set_repeat(void *target, const char *value)
+{
+    unsigned long long number;
+    if (!whole_number(value, &number) || number < 1 || number > 100000)
+        return complain("repeat", value, "a number from 1 to 100000");
+    ((struct run_options *)target)->repeat = (int)number;
+    return true;
+}
+
+static const char *const vary_names[] = {"all", "order", "choices"};
+
+static bool set_vary(void *target, const char *value)
+{
+    for (size_t i = 0; i < sizeof vary_names / sizeof *vary_names; i++)
+        if (!strcmp(value, vary_names[i])) {
+            ((struct run_options *)target)->vary = (enum vary)i;
+            return true;
+        }
+    return complain("vary", value, "order, choices or all");
+}
+
 static bool set_record(void *target, const char *value)
 {
     struct run_options *options = target;
@@ -310,6 +331,8 @@ const struct option_row run_option_rows[] = {
     {"check", 0, "LIST", "only these checks, or all but those with a '-' in front", set_checks},
     {"check-elements", 0, "N", "elements of each input to check (default: up to 1024 in all)",
      set_check_elements},
+    {"repeat", 0, "K", "K more runs, whose gradients may differ by rounding only", set_repeat},
+    {"vary", 0, "WHAT", "what they vary: order (of sums), choices or all (default)", set_vary},
     {"no-gradients", 0, NULL, "do not check gradients", set_no_gradients},
     {"mutant", 0, "NAME", "use a known wrong adjoint (see 'simrun mutants')", set_mutant},
     {"record", 0, "LEVEL", "none, findings, ops (default) or events", set_record},
@@ -423,6 +446,10 @@ void run_options_text(const struct run_options *options, const struct job *job, 
         append(text, size, "check", options->checks);
     if (options->check_elements)
         append_number(text, size, "check-elements", options->check_elements);
+    if (options->repeat)
+        append_number(text, size, "repeat", (unsigned long long)options->repeat);
+    if (options->vary)
+        append(text, size, "vary", vary_names[options->vary]);
     if (options->no_gradients)
         append(text, size, "no-gradients", NULL);
     if (options->record != RECORD_LEVEL_OPS)

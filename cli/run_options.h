@@ -23,6 +23,8 @@ struct run_options {
     const char *junit, *html, *dot, *chrome, *color, *wrapper;
     bool github;
     size_t check_elements;
+    int repeat;
+    enum vary vary;
     bool no_gradients;
 };
 

@@ -199,7 +199,9 @@ bool session_prepare(const char *word, int argc, char **argv, const struct run_o
                         .gradients = !options->no_gradients && options->record >= RECORD_LEVEL_OPS,
                         .workers = options->workers ? options->workers
                                                     : (int)sysconf(_SC_NPROCESSORS_ONLN),
-                        .check_elements = options->check_elements};
+                        .check_elements = options->check_elements,
+                        .repeat = options->repeat,
+                        .vary = options->vary};
     snprintf(job->name, sizeof job->name, "%s", word);
     *rank_count = 0;
     if (strchr(word, '/') || access(word, F_OK) == 0)

@@ -525,6 +525,8 @@ int gradcheck_run(const struct diff_runner *runner, const struct gradcheck_optio
                 gradcheck_heat_map(&check, e);
         }
     failures_count(result);
+    if (options->repeat > 0)
+        gradcheck_repeat(&check);
     if (options->sweep)
         gradcheck_sweep(&check);
     if (result->failed && options->bisect)

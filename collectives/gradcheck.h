@@ -29,7 +29,8 @@ struct gradcheck_options {
     bool bisect;         /* on failure look for the first wrong adjoint */
     bool heat_map;       /* P more base runs: errors by (loss of rank, input of rank) */
     bool taylor;
-    bool sweep;              /* of the worst element, see struct gradcheck_sweep */
+    int repeat; /* so many more base worlds, whose gradients must be the same up to rounding */
+    bool sweep; /* of the worst element, see struct gradcheck_sweep */
     double tolerance_factor; /* multiplies every tolerance, normally 1 */
     int order;               /* -1, or an enum diff_order for all worlds */
     const char *mutant;      /* NULL, or a mutant for all worlds */
@@ -97,6 +98,15 @@ struct gradcheck_result {
                          its tolerance: right up to 1; NULL if none */
     struct gradcheck_culprit culprit;
     struct gradcheck_taylor taylor;
+    struct gradcheck_repeat {
+        int worlds;    /* repeated */
+        double spread; /* largest difference of a gradient's value by the input's largest one, in
+                          units of the precision; infinite when a world did not finish */
+        double bound;  /* what another order of the same sums explains */
+        int rank;      /* of that value */
+        char name[64]; /* its input */
+        int64_t index;
+    } repeat;
     struct gradcheck_sweep sweep; /* of the worst element */
 };
 

@@ -61,6 +61,7 @@ struct gradcheck_row *gradcheck_row_add(struct gradcheck_result *result);
  * orders of Taylor's remainders, errors by pairs of ranks; the last two of the first epoch that has
  * a loss. */
 void gradcheck_tangent(struct gradcheck *check, uint32_t epoch);
+void gradcheck_repeat(struct gradcheck *check);
 void gradcheck_sweep(struct gradcheck *check);
 void gradcheck_taylor(struct gradcheck *check, uint32_t epoch);
 void gradcheck_heat_map(struct gradcheck *check, uint32_t epoch);

@@ -54,6 +54,15 @@ run('query', q{select count(*) || ' edges, ' || sum(not exists (select 1 from ed
     . 'join nodes b2 on b2.fwd_node_id=b.node_id where a.pass=0 and a.run_id=(select max(run_id) from runs)');
 like($out, qr/\b([1-9]\d*) edges, 0 missing/, 'every edge of the tape has its reverse in a backward pass in program order');
 
+run(qw(--repeat 5 --vary order -n 8 ring));
+run(qw(show metrics --limit 0));
+my ($spread) = $out =~ /gradient spread (\S+) units/;
+ok($spread > 0 && $spread < 1000, "another order of sums changes gradients in the last places: $spread units");
+run(qw(--repeat 5 --vary choices -n 8 ring));
+run(qw(show metrics --limit 0));
+like($out, qr/gradient spread 0 units/, 'other choices change nothing where there is no race');
+is(run(qw(--repeat), 0, 'ring'), 2, 'no repetitions at all is a misuse');
+
 is(run('mutants'), 0, 'all mutants are killed');
 my ($killed, $all) = $out =~ /killed (\d+) of (\d+); the right adjoints pass every program/;
 ok($killed && $killed == $all && $all >= 19, "killed $killed of $all");
