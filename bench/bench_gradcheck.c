@@ -112,7 +112,15 @@ int main(int argc, char **argv)
     mallopt(M_TRIM_THRESHOLD, 64 << 20); /* as the command's child does */
     mallopt(M_MMAP_THRESHOLD, 64 << 20);
     int worlds = 0;
-    double one = least(1, &worlds), two = least(2, &worlds);
+    struct timespec c0, c1, c2;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &c0);
+    double one = least(1, &worlds);
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &c1);
+    double two = least(2, &worlds);
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &c2);
+    printf("processor time of two workers by that of one: %.2f\n",
+           ((double)(c2.tv_sec - c1.tv_sec) + 1e-9 * (double)(c2.tv_nsec - c1.tv_nsec)) /
+               ((double)(c1.tv_sec - c0.tv_sec) + 1e-9 * (double)(c1.tv_nsec - c0.tv_nsec)));
     const char *script = argc > 1 ? argv[1] : "bench/gradcheck.py";
     if (one < 0 || two < 0) {
         puts("the gradient check found something wrong");
