@@ -264,8 +264,8 @@ static void backward(struct worker *worker, const struct command *command)
 static void forget(struct worker *worker)
 {
     for (int m = 0; m < worker->session->masters; m++)
-        memset(worker->shelves[m].tensors, 0,
-               worker->shelves[m].room * sizeof *worker->shelves[m].tensors);
+        for (size_t i = 0; i < worker->shelves[m].room; i++)
+            worker->shelves[m].tensors[i] = NULL;
     diff_tape_clear(worker->session->tape);
 }
 
