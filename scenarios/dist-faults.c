@@ -108,9 +108,9 @@ static void drive(const struct fault *fault, struct diff_tensor *x)
     dist_context_leave();
     check(dist_context_release(context) == fault->release_good || fault->worker == 0, dist_error());
     check(dist_contexts() == 0, "the context is still known here");
-    for (int worker = 1; worker < rpc_workers(); worker++) {
+    /* Who heard of the context from a dead worker is told later: A012 sees to it. */
+    for (int worker = 1; worker < rpc_workers() && fault->fault < RPC_FAULT_CRASH_BEFORE; worker++) {
         size_t size;
-        rpc_sync(worker, "known", 0, NULL); /* who knew it through the dead one alone is told meanwhile */
         struct rpc_future *asked = rpc_sync(worker, "known", 0, NULL);
         if (!rpc_error(asked))
             check(*(const size_t *)rpc_result_bytes(asked, &size) == 0, "the context is still known elsewhere");
@@ -128,7 +128,7 @@ int main(int argc, char **argv)
     int worker = rpc_worker();
     rpc_register("chain", chain);
     rpc_register("known", known);
-    rpc_patience(fault->patience * (worker == 0 ? 4 : 5 - (unsigned)worker));
+    rpc_patience(fault->patience << (2 * (3 - (unsigned)worker))); /* who waits for more waits longer */
     for (unsigned i = 1; fault->worker < 0 && i < 40; i++)
         rpc_fault(fault->fault, fault->kind, i);
     if (worker == fault->worker)

@@ -216,6 +216,7 @@ void pass_note_end(struct rpc_context *context, uint64_t pass)
 /* What everybody who knows a context must do: done here first, then asked of the others; the answer
  * waits for theirs. */
 struct flood {
+    struct flood *next;
     struct rpc_worker *worker;
     int to; /* who asked, -1: the user here */
     uint64_t request, context;
@@ -226,13 +227,21 @@ struct flood {
 };
 
 /* On the tape: a rank may end while one is under way. */
-static struct flood *flood_take(struct rpc_worker *worker)
+static struct flood *flood_new(struct rpc_worker *worker, enum rpc_kind kind, uint64_t context)
 {
-    return arena_take_zeroed(&worker->tape->arena, sizeof(struct flood));
+    struct flood *flood = arena_take_zeroed(&worker->tape->arena, sizeof *flood);
+    *flood = (struct flood){
+        .next = worker->floods, .worker = worker, .to = -1, .context = context, .kind = kind};
+    worker->floods = flood;
+    return flood;
 }
 
 static void flood_end(struct flood *flood)
 {
+    struct flood **link = &flood->worker->floods;
+    while (*link != flood)
+        link = &(*link)->next;
+    *link = flood->next;
     flood->over = true;
     if (flood->to < 0)
         return;
@@ -309,8 +318,7 @@ bool dist_context_release(uint64_t id)
     bool good = true;
     if (context) {
         rpc_event(worker, "release c=%s", id_text(id, text));
-        struct flood *flood = flood_take(worker);
-        *flood = (struct flood){.worker = worker, .to = -1, .context = id, .kind = RPC_RELEASE};
+        struct flood *flood = flood_new(worker, RPC_RELEASE, id);
         release_here(flood, context);
         good = flood_wait(flood);
         rpc_event(worker, "release-done c=%s ok=%d", id_text(id, text), good);
@@ -321,13 +329,19 @@ bool dist_context_release(uint64_t id)
 
 static struct flood *flood_asked(struct rpc_worker *worker, const struct rpc_packet *packet)
 {
-    struct flood *flood = flood_take(worker);
-    *flood = (struct flood){.worker = worker,
-                            .to = packet->source,
-                            .request = packet->request,
-                            .context = packet->context,
-                            .kind = packet->kind};
+    struct flood *flood = flood_new(worker, packet->kind, packet->context);
+    flood->to = packet->source;
+    flood->request = packet->request;
     return flood;
+}
+
+/* Asked again by one who has lost patience: the answer will come. */
+static bool is_asked_again(const struct rpc_worker *worker, const struct rpc_packet *packet)
+{
+    for (struct flood *flood = worker->floods; flood; flood = flood->next)
+        if (flood->to == packet->source && flood->request == packet->request)
+            return true;
+    return false;
 }
 
 void release_handle(struct rpc_worker *worker, struct rpc_packet *packet)
@@ -338,7 +352,8 @@ void release_handle(struct rpc_worker *worker, struct rpc_packet *packet)
         return;
     }
     id_set_add(&worker->tombstones, packet->context);
-    answer_ok(worker, packet->source, RPC_RELEASE_ANSWER, packet->request, packet->context);
+    if (!is_asked_again(worker, packet))
+        answer_ok(worker, packet->source, RPC_RELEASE_ANSWER, packet->request, packet->context);
 }
 
 /* ---- taking a failed pass back ---- */
@@ -373,8 +388,7 @@ void context_rollback(struct rpc_worker *worker, uint64_t id, uint64_t pass)
         return;
     char error[sizeof worker->error];
     snprintf(error, sizeof error, "%s", worker->error);
-    struct flood *flood = flood_take(worker);
-    *flood = (struct flood){.worker = worker, .to = -1, .context = id, .kind = RPC_ROLLBACK};
+    struct flood *flood = flood_new(worker, RPC_ROLLBACK, id);
     rollback_here(flood, context, pass);
     flood_wait(flood);
     snprintf(worker->error, sizeof worker->error, "%s", error);
@@ -396,8 +410,10 @@ void rollback_handle(struct rpc_worker *worker, struct rpc_packet *packet)
  * originator, who will release it, or has. */
 static void join_send(struct rpc_worker *worker, const struct rpc_context *context)
 {
+    int originator = id_worker(context->id);
+    struct rpc_future *future = future_new(worker, originator, RPC_JOIN, context->id);
     packet_begin(worker);
-    packet_send(worker, id_worker(context->id), RPC_JOIN, 0, context->id);
+    packet_send(worker, originator, RPC_JOIN, future->request, context->id);
 }
 
 void join_handle(struct rpc_worker *worker, struct rpc_packet *packet)
@@ -405,12 +421,14 @@ void join_handle(struct rpc_worker *worker, struct rpc_packet *packet)
     struct rpc_context *context = context_find(worker, packet->context);
     if (context) {
         context->known[packet->source] = true;
+        answer_ok(worker, packet->source, RPC_JOIN_ANSWER, packet->request, packet->context);
         return;
     }
     struct rpc_future *future = future_new(worker, packet->source, RPC_RELEASE, packet->context);
     wire_put(packet_begin(worker), 0);
     wire_put(&future->again, 0);
     packet_send(worker, packet->source, RPC_RELEASE, future->request, packet->context);
+    answer_ok(worker, packet->source, RPC_JOIN_ANSWER, packet->request, packet->context);
 }
 
 /* A context whose originator is gone will never be released by anybody. */
@@ -421,7 +439,7 @@ void contexts_peer_died(struct rpc_worker *worker, int peer)
         int originator = id_worker(context->id);
         if (context->task)
             task_peer_died(worker, context->task, peer);
-        if (originator != peer) {
+        if (originator != peer && !worker->end) {
             if (originator != worker->me && context->known[peer] && !worker->peers[originator].dead)
                 join_send(worker, context);
             continue;

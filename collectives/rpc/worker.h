@@ -29,6 +29,7 @@
     X(ROLLBACK_ANSWER, "rollback-answer", 1)                                                       \
     X(ABORT, "abort", 0)                                                                           \
     X(JOIN, "join", 0)                                                                             \
+    X(JOIN_ANSWER, "join-answer", 1)                                                               \
     X(FORK, "fork", 0)                                                                             \
     X(DROP, "drop", 0)                                                                             \
     X(BYE, "bye", 0)                                                                               \
@@ -122,7 +123,8 @@ struct rpc_worker {
     MPI_Comm comm;
     int me, count;
     bool open, dead;
-    bool bye, end; /* tokens seen */
+    bool bye, end;        /* tokens seen */
+    struct flood *floods; /* under way */
     unsigned patience;
     enum rpc_mutant mutant;
     char error[600];
