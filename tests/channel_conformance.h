@@ -227,13 +227,13 @@ static void conform_broadcast(const struct channel_case *c)
         double complex z[2] = {0};
         char text[20] = "";
         if (c->rank == root) {
-            z[0] = CMPLX(root, 2);
+            z[0] = (double)root + 2.0 * I;
             z[1] = -root;
             snprintf(text, sizeof text, "root %d", root);
         }
         conform_ok(data_group_broadcast(c->world, z, 2, DATA_COMPLEX_DOUBLE, root));
         conform_ok(data_group_broadcast(c->world, text, sizeof text, DATA_BYTE, root));
-        conform(z[0] == CMPLX(root, 2) && z[1] == -root, "root %d", root);
+        conform(z[0] == (double)root + 2.0 * I && z[1] == -root, "root %d", root);
         char expected[20];
         snprintf(expected, sizeof expected, "root %d", root);
         conform(strcmp(text, expected) == 0, "%s", text);
