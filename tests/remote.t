@@ -33,6 +33,10 @@ for ranks in 2 3; do
     run explore -n $ranks dist-orders && says 'complete: there is no other' && ! says 'different results'
     ok $? "every order of arrival among $ranks workers ends well"
 done
+for fault in crash-before crash-during; do
+    run explore -n 4 --no-gradients dist-faults $fault && says 'complete: there is no other' && ! says 'different results'
+    ok $? "a worker's $fault a gradient message ends the same in every order"
+done
 for code in A001 A002 A003 A004 A005 A006 A007 A009 A010 A011 A012 A013; do run explain $code && says 'remote-' || break; done
 ok $? "every invariant is explained"
 echo "1..$count"
