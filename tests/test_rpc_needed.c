@@ -149,7 +149,8 @@ static void search(int value, bool *seen, struct id_set *needed)
 
 static bool same(const struct id_set *a, const struct id_set *b)
 {
-    return a->count == b->count && !memcmp(a->ids, b->ids, a->count * sizeof *a->ids);
+    return a->count == b->count &&
+           (!a->count || !memcmp(a->ids, b->ids, a->count * sizeof *a->ids));
 }
 
 static struct totals {
