@@ -130,7 +130,8 @@ void explore_steer_world(struct explore_steer *steer, struct sim_world_options *
     if (!steer->done)
         abort();
     memset(steer->done, 0, steer->forced_count + 1);
-    memset(steer->locals, 0, steer->rank_count * sizeof *steer->locals);
+    if (steer->rank_count)
+        memset(steer->locals, 0, steer->rank_count * sizeof *steer->locals);
     steer->blocked = false;
     options->driver = SIM_CHOOSE_GUIDED;
     options->delay_wildcards = options->log_choices = true;
