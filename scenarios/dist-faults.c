@@ -91,7 +91,7 @@ static void drive(const struct fault *fault, struct diff_tensor *x)
 {
     uint64_t context = dist_context_new(DIST_FAST);
     struct rpc_future *future = rpc_sync(1, "chain", 1, &x);
-    check(!rpc_error(future) == fault->call_good, rpc_error(future) ? rpc_error(future) : "the call succeeded");
+    check((rpc_error(future) == NULL) == fault->call_good, rpc_error(future) ? rpc_error(future) : "the call succeeded");
     const char *error = rpc_error(future);
     bool good = false;
     if (!error) {
