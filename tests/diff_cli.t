@@ -40,7 +40,7 @@ is(() = $plots =~ /class="cell v4"/g, 12, 'and every other one is wrong');
 
 is(run(qw(--db none -n 4 marks)), 0, 'a hand-written adjoint with marks passes');
 is(run(qw(--db none -n 4 marks ring)), 1, 'a wrong one fails');
-like($out, qr/the gradient of sums is the first wrong one.*since the gradient of moved, marked before it, is right where rank 0: \S+ .*?marks\.c:51/,
+like($out, qr/the gradient of sums is the first wrong one.*since the gradient of moved, marked before it, is right where rank 0: \S+ .*?marks\.c:(4[89]|5[0-3])/, # compilers make one call of the two
     'the first wrong operation is named');
 is(run(qw(--db none -n 4 marks sum)), 1, 'an adjoint that was forgotten fails');
 like($out, qr/the gradient of squares is the first wrong one/, 'and is placed between two marks');

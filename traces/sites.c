@@ -92,20 +92,38 @@ static const char *shorten(const struct sites *sites, const char *path)
     return path;
 }
 
+/* The unit's line for an address. Instructions that stand for no single line (clang gives them the
+ * line 0, such as calls it merged) take that of the code before them. */
+static const char *unit_line(Dwarf_Die *unit, Dwarf_Addr address, int *line)
+{
+    Dwarf_Lines *lines;
+    size_t count, at = 0;
+    Dwarf_Line *found = dwarf_getsrc_die(unit, address);
+    if (!found || dwarf_lineno(found, line) || dwarf_getsrclines(unit, &lines, &count))
+        return NULL;
+    while (at < count && dwarf_onesrcline(lines, at) != found)
+        at++;
+    for (; *line == 0 && at > 0 && at < count; at--) {
+        Dwarf_Line *before = dwarf_onesrcline(lines, at - 1);
+        bool ended = true;
+        if (!before || dwarf_lineendsequence(before, &ended) || ended || dwarf_lineno(before, line))
+            break;
+        found = before;
+    }
+    return dwarf_linesrc(found, NULL, NULL);
+}
+
 /* Compilers that write no .debug_aranges (clang) leave an address without a way to its unit: then
  * every unit is asked. */
 static const char *search_units(Dwfl_Module *module, Dwarf_Addr address, int *line)
 {
     Dwarf_Addr bias;
-    for (Dwarf_Die *unit = dwfl_module_nextcu(module, NULL, &bias); unit;
-         unit = dwfl_module_nextcu(module, unit, &bias)) {
-        if (dwarf_haspc(unit, address - bias) <= 0)
-            continue;
-        Dwarf_Line *found = dwarf_getsrc_die(unit, address - bias);
-        if (found && !dwarf_lineno(found, line))
-            return dwarf_linesrc(found, NULL, NULL);
-    }
-    return NULL;
+    const char *file = NULL;
+    for (Dwarf_Die *unit = dwfl_module_nextcu(module, NULL, &bias); unit && !file;
+         unit = dwfl_module_nextcu(module, unit, &bias))
+        if (dwarf_haspc(unit, address - bias) > 0)
+            file = unit_line(unit, address - bias, line);
+    return file;
 }
 
 static uint32_t look_up(struct sites *sites, const struct module *module, uint64_t address)
@@ -118,7 +136,7 @@ static uint32_t look_up(struct sites *sites, const struct module *module, uint64
         Dwfl_Line *found = dwfl_module_getsrc(module->module, own);
         if (found)
             file = dwfl_lineinfo(found, &at, &line, &column, NULL, NULL);
-        else
+        if (!file || line == 0)
             file = search_units(module->module, own, &line);
     }
     return trace_add_site(sites->trace, shorten(sites, file ? file : module->path), file ? line : 0,

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 _Static_assert((int)SCHEDULE_F == CSV_F && (int)SCHEDULE_W == CSV_W &&
@@ -118,15 +119,16 @@ static void print_row(FILE *file, const struct schedule_row *row)
 bool schedule_write(const struct schedule *schedule, const char *path, char *why, size_t room)
 {
     char temporary[1024];
-    snprintf(temporary, sizeof temporary, "%s.part", path);
-    FILE *file = fopen(temporary, "w");
+    snprintf(temporary, sizeof temporary, "%s.XXXXXX", path); /* worlds side by side write too */
+    int descriptor = mkstemp(temporary);
+    FILE *file = descriptor < 0 ? NULL : fdopen(descriptor, "w");
     if (!file) {
         snprintf(why, room, "%s: %s", path, strerror(errno));
         return false;
     }
     for (int r = 0; r < schedule->ranks; r++)
         print_row(file, &schedule->rows[r]);
-    bool written = !ferror(file);
+    bool written = !ferror(file) && fchmod(descriptor, 0644) == 0;
     written = fclose(file) == 0 && written && rename(temporary, path) == 0;
     if (!written) {
         snprintf(why, room, "%s: %s", path, strerror(errno));

@@ -32,11 +32,11 @@ static int recurse(volatile int depth)
 }
 
 /* A frame that would step over any guard. */
-static int wide(void)
+static __attribute__((noinline)) int wide(volatile int at)
 {
     volatile char frame[16 << 20];
-    frame[0] = 1; /* wide */
-    return frame[0];
+    frame[at] = 1; /* wide */
+    return frame[at];
 }
 
 static void end(const char *how)
@@ -60,7 +60,7 @@ static void end(const char *how)
     if (!strcmp(how, "stack"))
         zero = recurse(0);
     if (!strcmp(how, "wide"))
-        zero = wide();
+        zero = wide(zero);
     if (!strcmp(how, "term"))
         raise(SIGTERM); /* term */
     if (!strcmp(how, "alarm")) {
