@@ -20,8 +20,8 @@ timeout 60 "$simrun" -n 3 --os-threads --record none --db none "$program" stuck 
     echo "not ok 3 - when all threads of all ranks wait for ever it is a deadlock, at once"
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
-timeout 60 "$simrun" -n 3 --os-threads --db "$folder/db" "$program" >/dev/null 2>&1
-# Who runs first is the system's choice; each of the two issues its own 600 operations in the order of its numbers.
+timeout 60 "$simrun" -n 3 --os-threads --db "$folder/db" "$program" turns >/dev/null 2>&1
+# The two threads of a rank take turns; each issues its own 600 operations.
 counts=$(timeout 60 "$simrun" query --csv --db "$folder/db" "select rank, coalesce(thread,0) t, count(*) n from ops join op_kinds using(kind)
     where name in ('Isend','Recv','Wait') group by 1,2 having n=600" | wc -l)
 [ "$counts" -eq 7 ] && echo "ok 4 - each operation tells the thread of its rank that issued it" ||

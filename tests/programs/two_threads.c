@@ -1,9 +1,11 @@
 /* Two threads of every rank pass numbers round, each with its own tag, both blocked much of the
- * time. With an argument one of them waits for what nobody sends. Says "round" when all is well. */
+ * time. With "stuck" one of them waits for what nobody sends; with "turns" one goes after the other, as
+ * MPI_THREAD_SERIALIZED asks, which is what a recording needs. Says "round" when all is well. */
 #include <mpi.h>
 #include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <string.h>
 
 static int rank, size, wrong;
 
@@ -34,14 +36,18 @@ int main(int argc, char **argv)
     MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
-    if (argc > 1)
+    int stuck = argc > 1 && !strcmp(argv[1], "stuck"), turns = argc > 1 && !strcmp(argv[1], "turns");
+    if (stuck)
         pthread_create(&thread, NULL, wait_for_nothing, &never);
     else
         pthread_create(&thread, NULL, pass_round, (void *)1);
+    if (turns)
+        pthread_join(thread, NULL);
     pass_round((void *)2);
-    if (argc > 1)
+    if (stuck)
         MPI_Recv(&never, 1, MPI_INT, rank, 78, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-    pthread_join(thread, NULL);
+    if (!turns)
+        pthread_join(thread, NULL);
     if (!wrong)
         printf("round\n");
     MPI_Finalize();
