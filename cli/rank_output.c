@@ -62,6 +62,8 @@ void rank_output_free(struct rank_output *output)
 /* Without memory the text is lost: there is nothing better to do with it. */
 static void append(struct more *to, const char *text, size_t size)
 {
+    if (size == 0) /* nothing has no address */
+        return;
     if (to->length + size > to->room) {
         size_t room = 2 * (to->length + size);
         char *larger = realloc(to->text, room);
