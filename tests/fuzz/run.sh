@@ -9,7 +9,7 @@ if ! printf 'int LLVMFuzzerTestOneInput(const char *d, unsigned long n);\nint LL
     echo "fuzz: skipped, $cc has no libFuzzer (Debian: clang and libclang-rt-dev)"
     exit 0
 fi
-sources="$(ls traces/format*.c traces/json*.c traces/pickle.c traces/trace*.c traces/kinds.c traces/failure.c traces/finding*.c \
+sources="$(ls traces/format*.c traces/json*.c traces/pickle.c traces/trace*.c traces/identity.c traces/kinds.c traces/failure.c traces/finding*.c \
     traces/recording_*.c traces/handle_map.c traces/sites.c traces/buffers.c)"
 libraries=$(pkg-config --libs libdw libelf)
 for target in tests/fuzz/fuzz_*.c; do
