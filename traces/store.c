@@ -237,15 +237,23 @@ static int migrate(struct store *store, int64_t version, struct failure *failure
     return code ? failure_prefix(failure, "migration from version %lld", (long long)version) : 0;
 }
 
+static int read_stamps(struct store *store, int64_t *application, int64_t *version, int64_t *tables,
+                       struct failure *failure)
+{
+    int code = number(store, "PRAGMA application_id", application, failure);
+    if (!code)
+        code = number(store, "PRAGMA user_version", version, failure);
+    return code ? code : number(store, "SELECT count(*) FROM sqlite_master", tables, failure);
+}
+
 /* Decides what to do with a file by its stamps. */
 static int look(struct store *store, struct failure *failure)
 {
     int64_t application = 0, version = 0, tables = 0;
-    int code = number(store, "PRAGMA application_id", &application, failure);
-    if (!code)
-        code = number(store, "PRAGMA user_version", &version, failure);
-    if (!code)
-        code = number(store, "SELECT count(*) FROM sqlite_master", &tables, failure);
+    int code = read_stamps(store, &application, &version, &tables, failure);
+    if (!code && application == 0 && (version || tables))
+        /* Another process may have made the tables between two of these readings. */
+        code = read_stamps(store, &application, &version, &tables, failure);
     if (code)
         return code;
     if (application == 0 && version == 0 && tables == 0)
