@@ -4,6 +4,7 @@
  * The three families differ in the type of the handle only, so each function is one line that hands
  * its arguments to the function for all kinds.
  */
+#include "sim/local.h"
 #include <stddef.h>
 
 #include <mpi.h>
@@ -52,6 +53,7 @@ static int finish(const struct call *call, int error)
 static int create(struct call call, sim_attribute_function *copy,
                   sim_attribute_function *delete_value, int *keyval, void *extra_state)
 {
+    SIM_LOCAL;
     struct sim_keyvals *keyvals = sim_attributes_keyvals();
     struct sim_keyval model = {0, 0, call.kind, copy, delete_value, extra_state};
     if (!keyval)
@@ -67,6 +69,7 @@ static int create(struct call call, sim_attribute_function *copy,
 
 static int free_keyval(struct call call, int *keyval)
 {
+    SIM_LOCAL;
     struct sim_keyvals *keyvals = sim_attributes_keyvals();
     if (!keyval || !keyvals || !sim_keyvals_free(keyvals, call.kind, *keyval))
         return refuse_keyval(&call);
@@ -77,6 +80,7 @@ static int free_keyval(struct call call, int *keyval)
 
 static int set(struct call call, int keyval, void *value)
 {
+    SIM_LOCAL;
     struct sim_keyvals *keyvals = sim_attributes_keyvals();
     struct sim_attributes *list = sim_attributes_of(call.kind, call.handle);
     if (!list)
@@ -87,8 +91,18 @@ static int set(struct call call, int keyval, void *value)
     return finish(&call, sim_attributes_set(list, key, call.handle, value));
 }
 
+/* A keyval that was freed lives on in the attributes that have it, until they are deleted. */
+static bool is_known(const struct sim_keyvals *keyvals, const struct sim_attributes *list,
+                     enum sim_attribute_kind kind, int keyval)
+{
+    void *value;
+    return keyvals &&
+           (sim_keyvals_find(keyvals, kind, keyval) || sim_attributes_get(list, keyval, &value));
+}
+
 static int get(struct call call, int keyval, void *value, int *flag)
 {
+    SIM_LOCAL;
     struct sim_keyvals *keyvals = sim_attributes_keyvals();
     struct sim_attributes *list = sim_attributes_of(call.kind, call.handle);
     if (!list)
@@ -98,7 +112,7 @@ static int get(struct call call, int keyval, void *value, int *flag)
     *flag = sim_attributes_predefined(call.kind, call.handle, keyval, value);
     if (*flag)
         return MPI_SUCCESS;
-    if (!keyvals || !sim_keyvals_find(keyvals, call.kind, keyval))
+    if (!is_known(keyvals, list, call.kind, keyval))
         return refuse_keyval(&call);
     *flag = sim_attributes_get(list, keyval, value);
     return MPI_SUCCESS;
@@ -106,11 +120,12 @@ static int get(struct call call, int keyval, void *value, int *flag)
 
 static int remove_value(struct call call, int keyval)
 {
+    SIM_LOCAL;
     struct sim_keyvals *keyvals = sim_attributes_keyvals();
     struct sim_attributes *list = sim_attributes_of(call.kind, call.handle);
     if (!list)
         return refuse_handle(&call);
-    if (!keyvals || !sim_keyvals_find(keyvals, call.kind, keyval))
+    if (!is_known(keyvals, list, call.kind, keyval))
         return refuse_keyval(&call);
     return finish(&call, sim_attributes_delete(list, keyval, call.handle));
 }

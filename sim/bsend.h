@@ -1,6 +1,6 @@
 /* The attached buffer of buffered sends: only its capacity is kept, since the machine copies
- * messages into its own memory. A message occupies its size plus MPI_BSEND_OVERHEAD until it is
- * received. */
+ * messages into its own memory. A message occupies its size and some more (see
+ * bsend.c) until it is received. */
 #ifndef SIM_BSEND_H
 #define SIM_BSEND_H
 

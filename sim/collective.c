@@ -367,8 +367,7 @@ static void arrive(struct sim_collective_call *call)
         for (int r = 0; r < collective->size; r++)
             if (collective->calls[r] && !collective->calls[r]->done) {
                 collective->calls[r]->error = collective->error;
-                memcpy(collective->calls[r]->comm->owner->complaint, collective->complaint,
-                       sizeof collective->complaint);
+                sim_collective_complain(collective->calls[r], collective->complaint);
             }
         complete_all(collective);
     } else if (context->world->options.strict_collectives ||
@@ -385,15 +384,20 @@ static void arrive(struct sim_collective_call *call)
         sim_collective_retire(collective);
 }
 
+void sim_collective_complain(struct sim_collective_call *call, const char *complaint)
+{
+    free(call->comm->complaint);
+    call->comm->complaint = strdup(complaint);
+}
+
 int sim_collective_raise(struct sim_comm *comm, const struct sim_collective_kind *kind, int error)
 {
-    struct sim_rank *rank = comm->owner;
-    rank->mismatch = true;
-    error = sim_error_raise(sim_comm_handle(comm), error, kind->name, "%s",
-                            rank->complaint[0] ? rank->complaint
-                                               : "the members do not agree on the amount of data");
-    rank->mismatch = false;
-    return error;
+    char sentence[160];
+    snprintf(sentence, sizeof sentence, "%s",
+             comm->complaint ? comm->complaint : "the members do not agree on the amount of data");
+    free(comm->complaint);
+    comm->complaint = NULL;
+    return sim_error_raise_mismatch(sim_comm_handle(comm), error, kind->name, sentence);
 }
 
 int sim_collective_run(struct sim_collective_call *call)
@@ -406,7 +410,10 @@ int sim_collective_run(struct sim_collective_call *call)
     call->error = MPI_SUCCESS;
     call->brief = NULL;
     sim_world_enter(world);
-    rank->complaint[0] = '\0';
+    if (call->comm->complaint) { /* of a nonblocking one, told with its request */
+        free(call->comm->complaint);
+        call->comm->complaint = NULL;
+    }
     arrive(call);
     while (!call->done) {
         call->waiter = rank;

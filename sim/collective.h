@@ -121,6 +121,8 @@ void sim_collective_call_delete(struct sim_request *request);
 struct sim_collective *sim_collective_find(struct sim_context *context, uint32_t number);
 /* Everybody has gone on. */
 void sim_collective_retire(struct sim_collective *collective);
+/* What sim_collective_raise will say for this call. In the monitor. */
+void sim_collective_complain(struct sim_collective_call *call, const char *complaint);
 /* Raises what went wrong for the caller, who has seen it in its call; the error class to hand back.
  */
 int sim_collective_raise(struct sim_comm *comm, const struct sim_collective_kind *kind, int error);

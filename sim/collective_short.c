@@ -38,13 +38,12 @@ static inline struct sim_rank *unmarked(struct sim_collective_call *call)
     return (struct sim_rank *)(void *)((char *)(void *)call - 1);
 }
 
-/* The caller's communicator if this way is open there. OS threads of one rank may be in several
- * collectives at once, and a rank has room for one result. */
+/* The caller's communicator if this way is open there: a rank has room for one result, and OS
+ * threads of one rank may be in several collectives at once. */
 static inline struct sim_comm *usable_comm(MPI_Comm handle)
 {
     struct sim_rank *rank = sim_self;
-    if (!rank || !rank->initialized || rank->finalized || rank->world->threaded ||
-        rank->world->exploring)
+    if (!rank || !rank->plain)
         return NULL;
     struct sim_comm *comm = sim_comm_get(rank, handle);
     return comm && !comm->context->remote ? comm : NULL;
@@ -55,7 +54,9 @@ static inline struct sim_comm *usable_comm(MPI_Comm handle)
 static inline struct sim_collective *
 join(struct sim_comm *comm, const struct sim_collective_kind *kind, const struct brought *brought)
 {
-    struct sim_collective *collective = sim_collective_find(comm->context, comm->collectives);
+    struct sim_collective *collective = comm->context->first_collective;
+    if (!collective || collective->number != comm->collectives)
+        collective = sim_collective_find(comm->context, comm->collectives);
     if (!collective->arrived) {
         collective->kind = kind;
         collective->first = comm->rank;
@@ -85,13 +86,18 @@ static uint64_t fold(const struct sim_collective *collective)
 /* Everybody has come: the others may go on, in the order of their ranks. */
 static void release_all(struct sim_collective *collective, struct sim_rank *last)
 {
+    enum { AHEAD = 8 };
     uint64_t result = collective->short_type ? fold(collective) : 0;
     for (int r = 0; r < collective->size; r++) {
+        if (r + AHEAD < collective->size)
+            __builtin_prefetch(unmarked(collective->calls[r + AHEAD]), 1);
         struct sim_rank *rank = unmarked(collective->calls[r]);
         rank->value = result;
         rank->released = SIM_RELEASED;
-        if (rank != last)
-            sim_rank_wake(rank);
+        if (rank == last)
+            continue;
+        sim_rank_move(rank, SIM_READY);
+        sim_fiber_enqueue(last->world, rank);
     }
     collective->completed = collective->size;
     collective->first_op = NULL; /* predefined: no reference was taken */

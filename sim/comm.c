@@ -1,6 +1,7 @@
 /* Communicators: the objects, and the calls that need no agreement. Making new ones is in
  * comm_create.c. */
 #include "sim/comm.h"
+#include "sim/local.h"
 
 #include "sim/collective.h"
 #include "sim/errhandler.h"
@@ -60,6 +61,8 @@ void sim_comm_delete(struct sim_comm *comm)
     comm->magic = SIM_MAGIC_FREED;
     sim_attributes_release(&comm->attributes);
     free(comm->name);
+    free(comm->complaint);
+    comm->complaint = NULL;
     sim_info_free(sim_info_from_handle(comm->info));
     /* The object itself lives on with the world, so that a stale handle is recognised; see
      * sim_comm_release_all. */
@@ -97,18 +100,27 @@ bool sim_comm_make_predefined(struct sim_world *world)
     return true;
 }
 
-struct sim_comm *sim_comm_of_self(struct sim_rank *rank)
+/* In the monitor. */
+static struct sim_comm *make_self(struct sim_rank *rank)
 {
-    if (rank->comm_self)
-        return rank->comm_self;
-    sim_world_enter(rank->world);
     struct sim_group *group = sim_group_new_sequence(1, rank->id, 1);
     struct sim_context *context = group ? sim_context_new(rank->world, group) : NULL;
-    rank->comm_self = context ? sim_comm_new(rank, context, 0) : NULL;
+    struct sim_comm *made = context ? sim_comm_new(rank, context, 0) : NULL;
+    assert(made && "out of memory for MPI_COMM_SELF");
+    made->predefined = true;
+    __atomic_store_n(&rank->comm_self, made, __ATOMIC_RELEASE);
+    return made;
+}
+
+struct sim_comm *sim_comm_of_self(struct sim_rank *rank)
+{
+    struct sim_comm *self = __atomic_load_n(&rank->comm_self, __ATOMIC_ACQUIRE);
+    if (self)
+        return self;
+    sim_world_enter(rank->world);
+    self = rank->comm_self ? rank->comm_self : make_self(rank);
     sim_world_leave(rank->world);
-    assert(rank->comm_self && "out of memory for MPI_COMM_SELF");
-    rank->comm_self->predefined = true;
-    return rank->comm_self;
+    return self;
 }
 
 MPI_Comm sim_comm_handle(struct sim_comm *comm)
@@ -147,6 +159,7 @@ static void comm_release(struct sim_comm *comm)
     sim_attributes_release(&comm->attributes);
     sim_errhandler_release(comm->errhandler);
     sim_info_free(sim_info_from_handle(comm->info));
+    free(comm->complaint);
     free(comm->name);
     free(comm->bridge);
 }
@@ -301,6 +314,7 @@ int PMPI_Comm_test_inter(MPI_Comm handle, int *flag)
 
 int PMPI_Comm_set_name(MPI_Comm handle, const char *name)
 {
+    SIM_LOCAL;
     int error;
     struct sim_comm *comm = sim_comm_check(handle, "Comm_set_name", &error);
     if (!comm)
@@ -312,6 +326,7 @@ int PMPI_Comm_set_name(MPI_Comm handle, const char *name)
 
 int PMPI_Comm_get_name(MPI_Comm handle, char *name, int *length)
 {
+    SIM_LOCAL;
     int error;
     name[0] = '\0';
     *length = 0;

@@ -45,6 +45,7 @@ struct sim_comm {
     struct sim_attributes attributes;
     char *name;
     MPI_Info info;
+    char *complaint;       /* why the collective under way here has failed; NULL: nothing to add */
     struct sim_comm *next; /* of the rank's handles, for the leak report */
     const void *site;      /* of the call that made it */
     bool predefined;

@@ -9,6 +9,7 @@
 #include "sim/topology.h"
 
 #include <assert.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -74,7 +75,7 @@ static struct sim_topology *build_for(struct sim_collective *collective, const i
     struct sim_topology *topology = sim_topology_build(plans, members, &error, complaint);
     for (int i = 0; !topology && i < members; i++) {
         collective->calls[ranks[i]]->error = error;
-        memcpy(collective->calls[ranks[i]]->comm->owner->complaint, complaint, sizeof complaint);
+        sim_collective_complain(collective->calls[ranks[i]], complaint);
     }
     free(plans);
     return topology;
@@ -136,23 +137,94 @@ static void cart_sub_execute(struct sim_collective *collective)
     split_into(collective, true);
 }
 
+static const struct sim_group *group_of(const struct sim_collective *collective, int rank)
+{
+    return ((const struct creation *)collective->calls[rank]->argument)->group;
+}
+
+/* The i-th member of the group that this rank gives, as a rank of the communicator. */
+static int member_of(const struct sim_collective *collective, int rank, int i)
+{
+    return sim_group_rank(collective->context->group,
+                          sim_group_world_rank(group_of(collective, rank), i));
+}
+
+/* In constant time where both are sequences, and otherwise in a pass over memory: every member
+ * asks.
+ */
+static bool same_group(const struct sim_group *one, const struct sim_group *other)
+{
+    if (one->size != other->size)
+        return false;
+    if (!one->ranks && !other->ranks)
+        return one->first == other->first && (one->size < 2 || one->stride == other->stride);
+    if (one->ranks && other->ranks)
+        return memcmp(one->ranks, other->ranks, (size_t)one->size * sizeof *one->ranks) == 0;
+    return sim_group_compare(one, other) == MPI_IDENT;
+}
+
+static bool give_the_same(const struct sim_collective *collective, int one, int other)
+{
+    const struct sim_group *group = group_of(collective, other);
+    return group && same_group(group_of(collective, one), group);
+}
+
+/* Per rank: who gives another group than the first member of this rank's group does, though it is
+ * in it; MPI_UNDEFINED where all give the same, in the same order. */
+static int *find_dissenters(const struct sim_collective *collective)
+{
+    int n = collective->size, *dissenters = malloc((size_t)n * sizeof *dissenters);
+    assert(dissenters);
+    for (int r = 0; r < n; r++) {
+        const struct sim_group *group = group_of(collective, r);
+        dissenters[r] = MPI_UNDEFINED;
+        if (!group || member_of(collective, r, 0) != r)
+            continue;
+        for (int i = 1; i < group->size && dissenters[r] == MPI_UNDEFINED; i++)
+            if (!give_the_same(collective, r, member_of(collective, r, i)))
+                dissenters[r] = member_of(collective, r, i);
+    }
+    for (int r = 0; r < n; r++) {
+        int first = group_of(collective, r) ? member_of(collective, r, 0) : r;
+        if (first != r)
+            dissenters[r] = give_the_same(collective, r, first) ? dissenters[first] : first;
+    }
+    return dissenters;
+}
+
+static void complain_of(struct sim_collective *collective, int rank, int dissenter)
+{
+    const struct sim_group *one = group_of(collective, rank),
+                           *other = group_of(collective, dissenter);
+    char complaint[160];
+    const char *how = !other ? "one it is not in"
+                      : sim_group_compare(one, other) == MPI_SIMILAR
+                          ? "the same members in another order"
+                          : "other members";
+    snprintf(complaint, sizeof complaint,
+             "rank %d is in the group that rank %d gives, but gives %s itself", dissenter, rank,
+             how);
+    collective->calls[rank]->error = MPI_ERR_GROUP;
+    sim_collective_complain(collective->calls[rank], complaint);
+}
+
 /* Members of one group get one context; groups of different members may be disjoint, so several may
  * be made at once. */
 static void create_execute(struct sim_collective *collective)
 {
+    int *dissenters = find_dissenters(collective);
     for (int r = 0; r < collective->size; r++) {
-        const struct creation *creation = collective->calls[r]->argument;
-        int world_rank = sim_context_world_rank(collective->context, r);
-        if (!creation->group || sim_group_rank(creation->group, world_rank) != 0)
-            continue;
-        struct sim_group *group = sim_group_retain((struct sim_group *)(uintptr_t)creation->group);
-        struct sim_context *context = context_like(collective, group);
-        for (int i = 0; i < group->size; i++) {
-            int member = sim_group_rank(collective->context->group, sim_group_world_rank(group, i));
-            if (member != MPI_UNDEFINED)
-                give(collective->calls[member], context, i);
+        const struct sim_group *given = group_of(collective, r);
+        if (dissenters[r] != MPI_UNDEFINED)
+            complain_of(collective, r, dissenters[r]);
+        else if (given && member_of(collective, r, 0) == r) {
+            struct sim_group *group = sim_group_retain((struct sim_group *)(uintptr_t)given);
+            struct sim_context *context = context_like(collective, group);
+            for (int i = 0; i < group->size; i++)
+                give(collective->calls[member_of(collective, r, i)], context, i);
         }
     }
+    free(dissenters);
 }
 
 static const struct sim_collective_kind comm_dup = {

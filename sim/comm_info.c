@@ -3,6 +3,7 @@
 #include "sim/error.h"
 #include "sim/info.h"
 #include "sim/live.h"
+#include "sim/local.h"
 
 static int check_info(MPI_Comm handle, MPI_Info info, const char *function)
 {
@@ -25,6 +26,7 @@ static int hand_out(MPI_Comm handle, const struct sim_info *hints, const char *f
 
 int PMPI_Comm_set_info(MPI_Comm handle, MPI_Info info)
 {
+    SIM_LOCAL;
     int error;
     struct sim_comm *comm = sim_comm_check(handle, "Comm_set_info", &error);
     if (comm)
@@ -46,6 +48,7 @@ int PMPI_Comm_set_info(MPI_Comm handle, MPI_Info info)
 
 int PMPI_Comm_get_info(MPI_Comm handle, MPI_Info *used)
 {
+    SIM_LOCAL;
     int error;
     struct sim_comm *comm = sim_comm_check(handle, "Comm_get_info", &error);
     return comm ? hand_out(handle, sim_info_from_handle(comm->info), "Comm_get_info", used) : error;
@@ -53,11 +56,13 @@ int PMPI_Comm_get_info(MPI_Comm handle, MPI_Info *used)
 
 int PMPI_Abi_get_info(MPI_Info *info)
 {
+    SIM_LOCAL;
     return hand_out(MPI_COMM_NULL, NULL, "Abi_get_info", info);
 }
 
 /* Nothing is known of the hardware below a rank. */
 int PMPI_Get_hw_resource_info(MPI_Info *info)
 {
+    SIM_LOCAL;
     return hand_out(MPI_COMM_NULL, NULL, "Get_hw_resource_info", info);
 }

@@ -29,6 +29,7 @@ enum { ARGUMENTS_MAX = 96 };
 
 static const char *const flags_always[] = {"-shared",
                                            "-fPIC",
+                                           "-fno-plt", /* one page less to run through */
                                            "-O2",
                                            "-g",
                                            "-ffp-contract=off",
@@ -145,6 +146,12 @@ static int source_read(struct job *job)
 {
     struct stat status;
     FILE *file = realpath(job->source, job->real) ? fopen(job->real, "re") : NULL;
+    if (file && strchr(job->real, '\n')) { /* the compiler's list of headers has one a line */
+        fclose(file);
+        return failure_set(job->failure, FAILURE_INPUT,
+                           "%s: a path with a line break cannot be compiled; rename it",
+                           job->source);
+    }
     if (!file || fstat(fileno(file), &status) || !S_ISREG(status.st_mode)) {
         failure_set(job->failure, FAILURE_INPUT, "%s: %s", job->source,
                     file ? "not a regular file" : strerror(errno));
@@ -279,27 +286,38 @@ static bool name_set(struct job *job, const char *list)
     return good;
 }
 
-/* Turns the compiler's rule `target: a.c b.h \ c.h` into a list of paths, one a line; a backslash
- * keeps a space. */
+/* Turns the compiler's rule `target: a.c b.h \ c.h` into a list of headers' paths, one a line. In a
+ * rule a backslash keeps a space or a #, and a dollar is written twice. The source, the first, is
+ * left out: its text is hashed in any case, and clang writes a backslash in its name as a slash. */
 static bool headers_list(const char *rule, const char *list)
 {
     FILE *in = fopen(rule, "re"), *out = in ? fopen(list, "we") : NULL;
     int c = in ? getc(in) : EOF;
     while (c != EOF && c != ':')
         c = getc(in);
-    bool word = false;
+    bool word = false, source = true;
     while (out && (c = getc(in)) != EOF) {
-        if (c == '\\' && (c = getc(in)) == '\n')
-            c = ' ';
-        else if (isspace(c) && c != ' ' && c != '\t' && c != '\n')
-            continue;
-        bool separator = c == ' ' || c == '\t' || c == '\n';
-        if (!separator)
+        bool kept = false;
+        if (c == '\\') {
+            int next = getc(in);
+            kept = next == ' ' || next == '#';
+            if (kept)
+                c = next;
+            else if (next == '\n')
+                c = ' ';
+            else
+                ungetc(next, in);
+        } else if (c == '$') {
+            getc(in);
+        }
+        bool separator = !kept && (c == ' ' || c == '\t' || c == '\n');
+        if (!separator && !source)
             putc(c, out);
-        else if (word)
+        else if (separator && word && !source)
             putc('\n', out);
+        source = source && !(separator && word);
         word = !separator;
-        if (c == '\n')
+        if (c == '\n' && !kept)
             break;
     }
     bool good = out && !ferror(out);

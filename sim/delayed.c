@@ -13,6 +13,7 @@ struct sim_look {
     int owner, tag;
     struct sim_request **requests; /* Waitany */
     int count;
+    const struct sim_patience *patience; /* NULL: waits for ever */
     bool granted;
     struct sim_message *message;
     int index;
@@ -98,12 +99,18 @@ static void add_waitany(struct options *options, struct sim_look *look)
 
 /* ---- granting ---- */
 
-static void grant_look(struct sim_world *world, const struct option *option)
+static void look_end(struct sim_look *look)
 {
-    struct sim_look *look = option->look, **link = &world->looks;
+    struct sim_look **link = &look->rank->world->looks;
     while (*link != look)
         link = &(*link)->next;
     *link = look->next;
+}
+
+static void grant_look(struct sim_world *world, const struct option *option)
+{
+    struct sim_look *look = option->look;
+    look_end(look);
     look->granted = true;
     look->message = option->message;
     look->index = option->index;
@@ -219,15 +226,21 @@ static void look_until_granted(struct sim_look *look)
     while (*last)
         last = &(*last)->next;
     *last = look;
-    while (!look->granted)
+    while (!look->granted && !(look->patience && look->patience->passed))
         sim_rank_block(look->rank);
+    if (!look->granted)
+        look_end(look);
 }
 
 struct sim_message *sim_delayed_probe(struct sim_rank *rank, struct sim_context *context, int owner,
-                                      int tag)
+                                      int tag, const struct sim_patience *patience)
 {
-    struct sim_look look = {
-        .rank = rank, .object = rank->looks++, .context = context, .owner = owner, .tag = tag};
+    struct sim_look look = {.rank = rank,
+                            .object = rank->looks++,
+                            .context = context,
+                            .owner = owner,
+                            .tag = tag,
+                            .patience = patience};
     if (rank->world->exploring)
         look.event =
             note_taker(rank, context, owner, tag, context->mailboxes[owner].posts++, look.object);

@@ -7,6 +7,7 @@
 #define SIM_DELAYED_H
 
 #include "sim/mailbox.h"
+#include "sim/patience.h"
 
 /* At quiescence: lets one of them have what was chosen. True when somebody can go on. */
 bool sim_delayed_go(struct sim_world *world);
@@ -14,9 +15,10 @@ bool sim_delayed_go(struct sim_world *world);
 void sim_delayed_post(struct sim_world *world, struct sim_request *receive);
 /* A receive that is taken back, or has what it wanted. */
 void sim_delayed_forget(struct sim_world *world, struct sim_request *receive);
-/* Blocks the rank until a message from anybody is granted to its probe. In the monitor. */
+/* Blocks the rank until a message from anybody is granted to its probe. In the monitor. `patience`
+ * may be NULL; NULL when its limit has passed. */
 struct sim_message *sim_delayed_probe(struct sim_rank *rank, struct sim_context *context, int owner,
-                                      int tag);
+                                      int tag, const struct sim_patience *patience);
 /* Blocks the rank until one of its requests is granted to its Waitany: its index. In the monitor.
  */
 int sim_delayed_waitany(struct sim_rank *rank, struct sim_request **requests, int count);

@@ -23,9 +23,10 @@ static int init_as(int required, int *provided, const char *function)
     if (rank->initialized)
         return sim_error_raise(MPI_COMM_NULL, MPI_ERR_OTHER, function,
                                "MPI is initialised already");
-    int most = rank->world->threaded ? MPI_THREAD_SERIALIZED : MPI_THREAD_FUNNELED;
+    int most = rank->world->threaded ? MPI_THREAD_MULTIPLE : MPI_THREAD_FUNNELED;
     rank->thread_level = required < most ? required : most;
     rank->initialized = true;
+    rank->plain = sim_rank_plain(rank);
     if (provided)
         *provided = rank->thread_level;
     return MPI_SUCCESS;
@@ -91,6 +92,7 @@ int PMPI_Finalize(void)
     sim_comm_attributes_delete(rank->comm_world);
     sim_live_report(rank);
     rank->finalized = true;
+    rank->plain = false;
     return MPI_SUCCESS;
 }
 

@@ -1,5 +1,6 @@
 /* What an error leads to (error.h), error handlers, classes, codes and strings. */
 #include "sim/error.h"
+#include "sim/local.h"
 
 #include "sim/comm.h"
 #include "sim/errhandler.h"
@@ -138,27 +139,28 @@ static const char *note_code(int error_class)
     return error_class == MPI_ERR_TRUNCATE ? "M007" : "M009";
 }
 
+/* `shown`: by the trace, so that no note is needed. */
 static _Noreturn void die(struct sim_rank *rank, int error_class, const char *function,
-                          const char *sentence)
+                          const char *sentence, bool shown)
 {
     fprintf(stderr, "rank %d: MPI_%s: %s: %s\n", rank->id, function, sim_error_name(error_class),
             sentence);
     record_failure(error_class);
-    if (!rank->mismatch)
+    if (!shown)
         record_note(note_code(error_class), "MPI_%s: %s: %s", function, sim_error_name(error_class),
                     sentence);
     sim_rank_abort(rank, error_class);
 }
 
 static int raise_on(struct sim_rank *rank, struct sim_comm *comm, int error_class,
-                    const char *function, const char *sentence)
+                    const char *function, const char *sentence, bool shown)
 {
     MPI_Errhandler handler = comm ? comm->errhandler : MPI_ERRORS_ARE_FATAL;
     if (handler == MPI_ERRORS_RETURN)
         return error_class;
     struct sim_errhandler *user = errhandler_get(handler);
     if (!user || rank->error_depth > 8)
-        die(rank, error_class, function, sentence);
+        die(rank, error_class, function, sentence, shown);
     MPI_Comm handle = sim_comm_handle(comm);
     int code = error_class;
     rank->error_depth++;
@@ -194,13 +196,9 @@ void sim_rank_stray_check(struct sim_rank *rank)
     sim_rank_abort(rank, MPI_ERR_OTHER);
 }
 
-int sim_error_raise(MPI_Comm handle, int error_class, const char *function, const char *format, ...)
+static int raise_sentence(MPI_Comm handle, int error_class, const char *function,
+                          const char *sentence, bool shown)
 {
-    char sentence[400];
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(sentence, sizeof sentence, format, arguments);
-    va_end(arguments);
     struct sim_rank *rank = sim_self;
     if (!rank) {
         if (sim_thread_parent())
@@ -208,7 +206,23 @@ int sim_error_raise(MPI_Comm handle, int error_class, const char *function, cons
         return error_class;
     }
     struct sim_comm *comm = handle == MPI_COMM_NULL ? rank->comm_world : sim_comm_get(rank, handle);
-    return raise_on(rank, comm ? comm : rank->comm_world, error_class, function, sentence);
+    return raise_on(rank, comm ? comm : rank->comm_world, error_class, function, sentence, shown);
+}
+
+int sim_error_raise(MPI_Comm handle, int error_class, const char *function, const char *format, ...)
+{
+    char sentence[400];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(sentence, sizeof sentence, format, arguments);
+    va_end(arguments);
+    return raise_sentence(handle, error_class, function, sentence, false);
+}
+
+int sim_error_raise_mismatch(MPI_Comm handle, int error_class, const char *function,
+                             const char *sentence)
+{
+    return raise_sentence(handle, error_class, function, sentence, true);
 }
 
 int sim_error_unsupported(const char *name)
@@ -227,6 +241,23 @@ void MPIX_Fail(const char *code, const char *text)
     fprintf(stderr, "rank %d: %s: %s\n", rank->id, code, text);
     record_note(code, "%s", text);
     sim_rank_abort(rank, 1);
+}
+
+void SIM_Usage(const char *text)
+{
+    struct sim_rank *rank = sim_self;
+    struct sim_first_failure *first = rank ? rank->world->options.first_failure : NULL;
+    if (!rank) {
+        fprintf(stderr, "simrun: %s\n", text);
+        exit(2);
+    }
+    if (!first)
+        MPIX_Fail("X002", text);
+    sim_world_enter(rank->world);
+    if (first->rank < 0)
+        snprintf(first->refused, sizeof first->refused, "%s", text);
+    sim_world_leave(rank->world);
+    sim_rank_abort(rank, 2);
 }
 
 /* --- calls
@@ -260,6 +291,7 @@ int PMPI_Errhandler_free(MPI_Errhandler *handle)
 
 int PMPI_Comm_set_errhandler(MPI_Comm handle, MPI_Errhandler handler)
 {
+    SIM_LOCAL;
     int error;
     struct sim_comm *comm = sim_comm_check(handle, "Comm_set_errhandler", &error);
     if (!comm)
@@ -275,6 +307,7 @@ int PMPI_Comm_set_errhandler(MPI_Comm handle, MPI_Errhandler handler)
 
 int PMPI_Comm_get_errhandler(MPI_Comm handle, MPI_Errhandler *handler)
 {
+    SIM_LOCAL;
     int error;
     struct sim_comm *comm = sim_comm_check(handle, "Comm_get_errhandler", &error);
     if (!comm)
@@ -291,6 +324,6 @@ int PMPI_Comm_call_errhandler(MPI_Comm handle, int error_code)
     if (!comm)
         return error;
     raise_on(comm->owner, comm, error_code, "Comm_call_errhandler",
-             "the program called the error handler");
+             "the program called the error handler", false);
     return MPI_SUCCESS;
 }

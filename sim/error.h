@@ -15,6 +15,10 @@
 int sim_error_raise(MPI_Comm comm, int error_class, const char *function, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 
+/* The same for what a trace shows by itself: calls of a collective that do not fit together. */
+int sim_error_raise_mismatch(MPI_Comm comm, int error_class, const char *function,
+                             const char *sentence);
+
 /* "MPI_ERR_RANK" for a class; "MPI_ERR_?" for an unknown one. Sentence of the standard's meaning.
  */
 const char *sim_error_name(int error_class);

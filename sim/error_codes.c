@@ -1,5 +1,6 @@
 /* Error classes, codes and strings, the standard's and the program's: see error_codes.h. */
 #include "sim/error_codes.h"
+#include "sim/local.h"
 
 #include "sim/error.h"
 #include "sim/rank.h"
@@ -60,6 +61,7 @@ void sim_error_codes_release(struct sim_error_codes *codes)
 
 int PMPI_Add_error_class(int *class)
 {
+    SIM_LOCAL;
     if (!sim_self)
         return MPI_ERR_OTHER;
     *class = add(0);
@@ -68,6 +70,7 @@ int PMPI_Add_error_class(int *class)
 
 int PMPI_Add_error_code(int class, int *code)
 {
+    SIM_LOCAL;
     if (!sim_self || !is_class(class))
         return refuse("Add_error_code", class, "not an error class");
     *code = add(class);
@@ -76,6 +79,7 @@ int PMPI_Add_error_code(int class, int *code)
 
 int PMPI_Add_error_string(int code, const char *string)
 {
+    SIM_LOCAL;
     struct sim_error_row *row = find(code);
     if (!row)
         return refuse("Add_error_string", code, "not an error code the program has added");
@@ -86,6 +90,7 @@ int PMPI_Add_error_string(int code, const char *string)
 
 int PMPI_Remove_error_class(int class)
 {
+    SIM_LOCAL;
     struct sim_error_row *row = find(class);
     if (!row || row->class != class)
         return refuse("Remove_error_class", class, "not an error class the program has added");
@@ -99,6 +104,7 @@ int PMPI_Remove_error_class(int class)
 
 int PMPI_Remove_error_code(int code)
 {
+    SIM_LOCAL;
     struct sim_error_row *row = find(code);
     if (!row || row->class == code)
         return refuse("Remove_error_code", code, "not an error code the program has added");
@@ -108,6 +114,7 @@ int PMPI_Remove_error_code(int code)
 
 int PMPI_Remove_error_string(int code)
 {
+    SIM_LOCAL;
     struct sim_error_row *row = find(code);
     if (!row || !row->text)
         return refuse("Remove_error_string", code, "not an error code with an added string");
@@ -119,6 +126,7 @@ int PMPI_Remove_error_string(int code)
 /* A code of the standard is its own class. */
 int PMPI_Error_class(int code, int *class)
 {
+    SIM_LOCAL;
     if (!is_code(code))
         return refuse("Error_class", code, "not an error code");
     const struct sim_error_row *row = find(code);
@@ -128,6 +136,7 @@ int PMPI_Error_class(int code, int *class)
 
 int PMPI_Error_string(int code, char *string, int *length)
 {
+    SIM_LOCAL;
     if (!is_code(code))
         return refuse("Error_string", code, "not an error code");
     const struct sim_error_row *row = find(code);

@@ -4,6 +4,7 @@
  * Deadlock is the instant at which the queue is empty: control returns to the host, that is
  * sim_world_run's stack. errno is kept per rank across switches. The switch saves what the ABI says
  * a callee keeps; elsewhere than x86-64 and aarch64 ucontext does it. */
+#include "sim/ahead.h"
 #include "sim/rank.h"
 
 #include <assert.h>
@@ -41,8 +42,6 @@
 #endif
 
 static void fiber_main(void);
-
-enum { FETCHED_LINES = 8, FETCH_DISTANCE = 1 };
 
 #if defined __x86_64__
 /* Saves the callee-saved registers and the two control words on the stack, stores it in *from,
@@ -237,33 +236,16 @@ static void announce_arrival(struct sim_rank *rank, struct sim_world *world)
 #endif
 }
 
-/* In large worlds the next ranks' stacks have left the cache and the TLB: they are fetched while
- * others run. */
-static inline void fetch_ahead(const struct sim_rank *rank)
-{
-    const struct sim_rank *next = rank->next_ready;
-    for (int i = 1; next && i < FETCH_DISTANCE; i++)
-        next = next->next_ready;
-    if (!next)
-        return;
-    const char *stack = next->stack_pointer;
-    for (int line = 0; line < FETCHED_LINES; line++)
-        __builtin_prefetch(stack + (ptrdiff_t)line * 64);
-    __builtin_prefetch(next->comm_world);
-    if (next->next_ready)
-        __builtin_prefetch(next->next_ready);
-}
-
 static inline void become(struct sim_rank *rank)
 {
-    fetch_ahead(rank);
+    sim_ahead_fetch(rank);
     sim_self = rank;
     sim_rank_move(rank, SIM_RUNNING);
     rank->world->switches++;
 }
 
 /* Who runs next; NULL when nobody can. */
-static struct sim_rank *next_rank(struct sim_world *world)
+static __attribute__((noinline)) struct sim_rank *next_rank(struct sim_world *world)
 {
     if (world->over)
         return NULL;
@@ -272,10 +254,13 @@ static struct sim_rank *next_rank(struct sim_world *world)
     return world->options.choose_run ? dequeue_chosen(world) : dequeue(world);
 }
 
-static void switch_away(struct sim_rank *rank, bool ends)
+static inline void switch_away(struct sim_rank *rank, bool ends)
 {
     struct sim_world *world = rank->world;
-    struct sim_rank *next = next_rank(world);
+    if (world->switches % SIM_AHEAD_PERIOD == 0 && world->ahead.wanted && !ends)
+        sim_ahead_learn(rank);
+    bool in_turn = world->ready_head && !world->out_of_turn;
+    struct sim_rank *next = in_turn ? dequeue(world) : next_rank(world);
     if (next == rank) {
         sim_rank_move(rank, SIM_RUNNING);
         return;
@@ -467,9 +452,9 @@ static bool fibers_run(struct sim_world *world, struct failure *failure)
         char *bottom = world->stacks + (size_t)i * world->stack_stride;
         rank->stack_base = bottom + world->guard;
         /* Tops differ by a few cache lines from rank to rank, so that a thousand stacks do not
-         * fight for one cache set. */
-        rank->stack_pointer =
-            fiber_prepare(bottom + world->stack_stride - 128 - (size_t)(i % 16) * 192);
+         * fight for one cache set; above is what may be read ahead. */
+        rank->stack_pointer = fiber_prepare(bottom + world->stack_stride - SIM_AHEAD_LINES * 64 -
+                                            (size_t)(i % 16) * 192);
         sim_fiber_enqueue(world, rank);
     }
     struct sim_team_state team; /* of the caller, who may be in a region of its own */

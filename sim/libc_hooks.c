@@ -56,9 +56,15 @@ __attribute__((weak)) void sim_rank_threads_changed(struct sim_libc_state *paren
     (void)parent, (void)change;
 }
 
-static const struct sim_libc_hooks machine = {sim_libc_current,    sim_rank_exit,
-                                              sim_rank_yield,      sim_rank_thread_begin,
-                                              sim_rank_thread_end, sim_rank_threads_changed};
+__attribute__((weak)) void sim_rank_joining_changed(struct sim_libc_state *parent, int change)
+{
+    (void)parent, (void)change;
+}
+
+static const struct sim_libc_hooks machine = {sim_libc_current,        sim_rank_exit,
+                                              sim_rank_yield,          sim_rank_thread_begin,
+                                              sim_rank_thread_end,     sim_rank_threads_changed,
+                                              sim_rank_joining_changed};
 const struct sim_libc_hooks *libc_hooks = &machine;
 
 void sim_libc_use(const struct sim_libc_hooks *hooks)
@@ -81,7 +87,8 @@ static void forked(void)
                                                sim_rank_yield,
                                                sim_rank_thread_begin,
                                                sim_rank_thread_end,
-                                               sim_rank_threads_changed};
+                                               sim_rank_threads_changed,
+                                               sim_rank_joining_changed};
     libc_forked = libc_hooks->current();
     sim_rank_forget();
     libc_hooks = &none;
@@ -98,14 +105,18 @@ static bool in_launcher(const void *address)
 }
 
 /* Frames of the launcher have their frame pointers; how many there are between a check and the
- * program is known to be few. */
+ * program, and how large they are, is known to be little. (A sanitizer's own have none.) */
 const void *sim_libc_call_site(void)
 {
-    void **frame = __builtin_frame_address(0);
-    for (int depth = 0; depth < 12 && frame; depth++) {
-        if (!in_launcher(frame[1]))
-            return frame[1];
-        frame = frame[0];
+    enum { FRAME_MAX = 16384 };
+    char *frame = __builtin_frame_address(0);
+    for (int depth = 0; depth < 12; depth++) {
+        if (!in_launcher(((void **)(void *)frame)[1]))
+            return ((void **)(void *)frame)[1];
+        char *next = *(void **)(void *)frame;
+        if ((uintptr_t)next - (uintptr_t)frame > FRAME_MAX)
+            break;
+        frame = next;
     }
     return NULL;
 }

@@ -10,7 +10,7 @@
  * - getopt, getopt_long, getopt_long_only: with optind, opterr, optopt, optarg of its image
  * - rand, random, drand48 and their families, strtok: as in a process of its own
  * - sleep, usleep, nanosleep, clock_nanosleep, sched_yield: let other ranks go on; time is logical
- * - pthread_create and OpenMP regions: the child belongs to its parent's rank
+ * - pthread_create, pthread_join and OpenMP regions: the child belongs to its parent's rank
  *
  * Left to the machine: errno is a thread-local of the OS thread, which fibers share, so it must be
  * saved and restored at each switch. Not kept per rank: locale, working directory, umask,
@@ -22,6 +22,7 @@
 #ifndef SIM_LIBC_HOOKS_H
 #define SIM_LIBC_HOOKS_H
 
+#include <pthread.h>
 #include <stdbool.h>
 
 struct sim_program;
@@ -39,9 +40,9 @@ enum sim_exit {
 
 /* One per rank; its owner embeds it. All zero is valid for a rank without program. */
 struct sim_libc_state {
-    struct sim_program *program;
+    int regions; /* OpenMP regions that the rank itself is in; looked at in each switch */
     int image;
-    int regions;   /* OpenMP regions that the rank itself is in; looked at in each switch */
+    struct sim_program *program;
     bool finished; /* destructors have run */
     struct libc_handler *handlers, *quick_handlers;
     struct libc_random *random;   /* made at first use */
@@ -111,8 +112,16 @@ void sim_rank_thread_end(struct sim_libc_state *parent);
 void sim_rank_region_end(struct sim_libc_state *state);
 /* The rank of `parent` has one POSIX thread more (change 1, told before it begins) or less (-1). */
 void sim_rank_threads_changed(struct sim_libc_state *parent, int change);
+/* Its thread that calls is about to wait until another of its POSIX threads has ended (1), or that
+ * one ends (-1, told before threads_changed). */
+void sim_rank_joining_changed(struct sim_libc_state *parent, int change);
 /* The return address in the program of the call that led to the caller's frame; NULL: not found. */
 const void *sim_libc_call_site(void);
+/* What pthread_create and pthread_join do when a rank's program calls them, for the launcher's own
+ * code that runs as a rank (tests), also under sanitizers. */
+int sim_libc_thread_start(pthread_t *thread, const pthread_attr_t *attributes,
+                          void *(*body)(void *), void *argument);
+int sim_libc_thread_join(pthread_t thread, void **result);
 /* The calling thread is one of those. */
 bool sim_libc_thread_is_counted(void);
 
@@ -124,6 +133,7 @@ struct sim_libc_hooks {
     void (*thread_begin)(struct sim_libc_state *parent);
     void (*thread_end)(struct sim_libc_state *parent);
     void (*threads_changed)(struct sim_libc_state *parent, int change); /* may be NULL */
+    void (*joining_changed)(struct sim_libc_state *parent, int change); /* the same */
 };
 void sim_libc_use(const struct sim_libc_hooks *hooks);
 

@@ -26,46 +26,135 @@ bool sim_libc_thread_is_counted(void)
     return counted;
 }
 
-#ifndef THREADS_LEFT_TO_SANITIZER
+/* A thread on its way, and while it lives. */
+struct birth {
+    struct sim_libc_state *parent; /* NULL: of a team */
+    void *(*body)(void *);
+    void *argument;
+    pthread_t thread;
+    bool joined; /* somebody of its rank waits for its end */
+    struct birth *next;
+};
 
-static void count(struct sim_libc_state *parent, int change)
+/* The threads of ranks, but those of teams. */
+static pthread_mutex_t living_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct birth *living;
+
+/* Whether somebody joins it. */
+static bool strike_out(struct birth *birth)
+{
+    pthread_mutex_lock(&living_lock);
+    struct birth **at = &living;
+    while (*at != birth)
+        at = &(*at)->next;
+    *at = birth->next;
+    bool joined = birth->joined;
+    pthread_mutex_unlock(&living_lock);
+    return joined;
+}
+
+static void tell_threads(struct sim_libc_state *parent, int change)
 {
     if (parent && libc_hooks->threads_changed)
         libc_hooks->threads_changed(parent, change);
 }
 
-struct birth {
-    struct sim_libc_state *parent; /* NULL: of a team */
-    void *(*body)(void *);
-    void *argument;
-};
-
-static void thread_end(void *parent)
+static void tell_joining(struct sim_libc_state *parent, int change)
 {
-    if (parent) {
-        count(parent, -1);
-        libc_hooks->thread_end(parent);
+    if (libc_hooks->joining_changed)
+        libc_hooks->joining_changed(parent, change);
+}
+
+static void thread_end(void *argument)
+{
+    struct birth *birth = argument;
+    if (birth->parent) {
+        if (strike_out(birth))
+            tell_joining(birth->parent, -1);
+        tell_threads(birth->parent, -1);
+        libc_hooks->thread_end(birth->parent);
     }
+    free(birth);
     clone_thread_end();
 }
 
 /* The end comes by return, pthread_exit or cancellation. */
 static void *thread_body(void *argument)
 {
-    struct birth birth = *(struct birth *)argument;
+    struct birth *birth = argument;
     void *result;
-    free(argument);
     clone_thread_begin();
-    if (birth.parent) {
+    if (birth->parent) {
         counted = true;
-        libc_hooks->thread_begin(birth.parent);
-        libc_thread_enter(birth.parent);
+        libc_hooks->thread_begin(birth->parent);
+        libc_thread_enter(birth->parent);
     }
-    pthread_cleanup_push(thread_end, birth.parent);
-    result = birth.body(birth.argument);
+    pthread_cleanup_push(thread_end, birth);
+    result = birth->body(birth->argument);
     pthread_cleanup_pop(1);
     return result;
 }
+
+#ifdef THREADS_LEFT_TO_SANITIZER
+#define REAL(name) __typeof__(&name) real = name
+#else
+#define REAL(name) LIBC_REAL(name)
+#endif
+
+static int start(pthread_t *thread, const pthread_attr_t *attributes, const struct birth *newborn)
+{
+    REAL(pthread_create);
+    struct birth *birth = malloc(sizeof *birth);
+    if (!birth)
+        return EAGAIN;
+    *birth = *newborn;
+    tell_threads(newborn->parent, 1);
+    pthread_mutex_lock(&living_lock); /* it is on the list before it ends */
+    int status = real(thread, attributes, thread_body, birth);
+    if (!status && birth->parent) {
+        birth->thread = *thread;
+        birth->next = living;
+        living = birth;
+    }
+    pthread_mutex_unlock(&living_lock);
+    if (status) {
+        tell_threads(newborn->parent, -1);
+        free(birth);
+    }
+    return status;
+}
+
+int sim_libc_thread_start(pthread_t *thread, const pthread_attr_t *attributes,
+                          void *(*body)(void *), void *argument)
+{
+    return start(thread, attributes,
+                 &(struct birth){libc_hooks->current(), body, argument, 0, false, NULL});
+}
+
+/* The caller is about to wait for the end of this thread, if it is one of its rank and has not
+ * ended. */
+static void expect_end(pthread_t thread, struct sim_libc_state *rank)
+{
+    pthread_mutex_lock(&living_lock);
+    struct birth *birth = living;
+    while (birth && !pthread_equal(birth->thread, thread))
+        birth = birth->next;
+    bool lives = birth && birth->parent == rank && !birth->joined;
+    if (lives)
+        birth->joined = true;
+    pthread_mutex_unlock(&living_lock);
+    if (lives)
+        tell_joining(rank, 1);
+}
+
+int sim_libc_thread_join(pthread_t thread, void **result)
+{
+    REAL(pthread_join);
+    expect_end(thread, libc_hooks->current());
+    return real(thread, result);
+}
+
+#ifndef THREADS_LEFT_TO_SANITIZER
 
 /* Does an OpenMP library ask, gcc's or clang's? */
 static bool is_team(const void *caller)
@@ -80,19 +169,16 @@ int pthread_create(pthread_t *restrict thread, const pthread_attr_t *restrict at
 {
     LIBC_REAL(pthread_create);
     struct sim_libc_state *parent = libc_rank(LIBC_CALLER);
-    struct birth *birth = parent ? malloc(sizeof *birth) : NULL;
-    if (!birth)
-        return parent ? EAGAIN : real(thread, attributes, body, argument);
-    *birth = (struct birth){is_team(LIBC_CALLER) ? NULL : parent, body, argument};
-    parent = birth->parent;
-    count(parent, 1);
-    int status = real(thread, attributes, thread_body, birth);
-    if (status) {
-        count(parent, -1);
-        free(birth);
-    }
-    return status;
+    if (!parent)
+        return real(thread, attributes, body, argument);
+    struct birth birth = {is_team(LIBC_CALLER) ? NULL : parent, body, argument, 0, false, NULL};
+    return start(thread, attributes, &birth);
+}
+
+int pthread_join(pthread_t thread, void **result)
+{
+    LIBC_REAL(pthread_join);
+    return libc_rank(LIBC_CALLER) ? sim_libc_thread_join(thread, result) : real(thread, result);
 }
 
 #endif
-typedef int libc_thread_not_empty;

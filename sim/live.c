@@ -1,5 +1,6 @@
 /* What a rank has made and not freed: see live.h. */
 #include "sim/live.h"
+#include "sim/local.h"
 
 #include "sim/comm.h"
 #include "traces/handle_map.h"
@@ -23,6 +24,7 @@ static struct sim_live *live_of(struct sim_rank *rank)
 
 void sim_live_add(enum sim_live_kind kind, uint64_t handle)
 {
+    SIM_LOCAL;
     struct sim_rank *rank = sim_self;
     struct sim_live *live = rank ? live_of(rank) : NULL;
     if (!live)
@@ -37,6 +39,7 @@ void sim_live_add(enum sim_live_kind kind, uint64_t handle)
 
 void sim_live_remove(enum sim_live_kind kind, uint64_t handle)
 {
+    SIM_LOCAL;
     if (sim_self && sim_self->live)
         handle_map_remove(&sim_self->live->handles[kind], handle);
 }

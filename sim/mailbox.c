@@ -16,7 +16,7 @@
 
 static struct sim_channel *channel_probe(struct sim_channel *channels, uint32_t mask, int source)
 {
-    uint32_t at = (uint32_t)source * 0x9e3779b1u & mask;
+    uint32_t at = (uint32_t)source * SIM_CHANNEL_FACTOR & mask;
     while (channels[at].source != source && channels[at].source != -1)
         at = (at + 1) & mask;
     return &channels[at];
@@ -140,14 +140,10 @@ static void message_append(struct sim_mailbox *mailbox, struct sim_channel *chan
     mailbox->newest = message;
 }
 
-static void message_remove(struct sim_mailbox *mailbox, struct sim_message *message)
+/* `before` is the one before it in its channel, NULL: it is the first. */
+static inline void message_unlink(struct sim_mailbox *mailbox, struct sim_channel *channel,
+                                  struct sim_message *message, struct sim_message *before)
 {
-    struct sim_channel *channel = channel_of(mailbox, message->source);
-    struct sim_message *before = NULL, *at = channel->first;
-    while (at != message) {
-        before = at;
-        at = at->next;
-    }
     if (before)
         before->next = message->next;
     else
@@ -162,6 +158,17 @@ static void message_remove(struct sim_mailbox *mailbox, struct sim_message *mess
         message->later->earlier = message->earlier;
     else
         mailbox->newest = message->earlier;
+}
+
+static void message_remove(struct sim_mailbox *mailbox, struct sim_message *message)
+{
+    struct sim_channel *channel = channel_of(mailbox, message->source);
+    struct sim_message *before = NULL, *at = channel->first;
+    while (at != message) {
+        before = at;
+        at = at->next;
+    }
+    message_unlink(mailbox, channel, message, before);
 }
 
 /* --- moving data
@@ -223,20 +230,21 @@ void sim_message_deliver(struct sim_message *message, struct sim_request *receiv
     sim_request_complete(receive);
 }
 
-static struct sim_message *message_new(struct sim_request *send, size_t payload)
+/* A message of the communicator's rank, of so many bytes, with room for `payload` of them. */
+static inline struct sim_message *message_new(const struct sim_comm *comm, int tag, size_t bytes,
+                                              size_t payload)
 {
-    struct sim_world *world = send->owner->world;
     size_t block = sizeof(struct sim_message) + payload;
-    struct sim_message *message = sim_pool_get(world, block);
+    struct sim_message *message = sim_pool_get(comm->owner->world, block);
     assert(message && "out of memory for a message");
     message->magic = 0;
-    message->source = send->comm->rank;
-    message->tag = send->tag;
+    message->source = comm->rank;
+    message->tag = tag;
     message->sender = NULL;
-    message->context = send->context;
+    message->context = comm->context;
     message->receiver = NULL;
-    message->buffered_by = send->mode == SIM_BUFFERED && payload ? send->owner : NULL;
-    message->bytes = send->type->size * send->count;
+    message->buffered_by = NULL;
+    message->bytes = bytes;
     message->block = block;
     return message;
 }
@@ -245,7 +253,9 @@ static struct sim_message *message_new(struct sim_request *send, size_t payload)
 static struct sim_message *message_of(struct sim_request *send, bool may_buffer)
 {
     size_t bytes = send->type->size * send->count;
-    struct sim_message *message = message_new(send, may_buffer ? bytes : 0);
+    struct sim_message *message = message_new(send->comm, send->tag, bytes, may_buffer ? bytes : 0);
+    if (send->mode == SIM_BUFFERED && may_buffer && bytes)
+        message->buffered_by = send->owner;
     if (!may_buffer) {
         message->sender = send;
         send->message = message;
@@ -337,6 +347,29 @@ bool sim_mailbox_send(struct sim_context *context, int destination, struct sim_r
     if (mailbox->prober)
         wake_prober(mailbox);
     return may_buffer;
+}
+
+void sim_mailbox_leave(struct sim_mailbox *mailbox, struct sim_channel *channel,
+                       const struct sim_comm *comm, int tag, const void *data, size_t bytes)
+{
+    struct sim_message *message = message_new(comm, tag, bytes, bytes);
+    message->number = channel->sent++;
+    message->event = 0;
+    if (bytes)
+        memcpy(message->data, data, bytes);
+    message_append(mailbox, channel, message);
+}
+
+size_t sim_mailbox_fetch(struct sim_mailbox *mailbox, struct sim_channel *channel,
+                         struct sim_world *world, void *data)
+{
+    struct sim_message *message = channel->first;
+    size_t bytes = message->bytes;
+    message_unlink(mailbox, channel, message, NULL);
+    if (bytes)
+        memcpy(data, message->data, bytes);
+    sim_pool_put(world, message, message->block);
+    return bytes;
 }
 
 static void candidate_add(struct sim_candidates *list, struct sim_message *message)

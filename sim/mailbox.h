@@ -37,6 +37,9 @@ struct sim_channel {
     struct sim_request *posted_first, *posted_last;
 };
 
+/* Where probing for a source's channel begins: its number times this. */
+#define SIM_CHANNEL_FACTOR 0x9e3779b1u
+
 struct sim_mailbox {
     struct sim_channel *channels; /* open addressing; NULL until used: then `one` serves */
     uint32_t mask, used;
@@ -58,6 +61,13 @@ bool sim_mailbox_send(struct sim_context *context, int destination, struct sim_r
 void sim_mailbox_post(struct sim_context *context, int owner, struct sim_request *receive);
 /* The message a probe (or a receive) for (source, tag) would get, NULL for none. In the monitor. */
 struct sim_message *sim_mailbox_find(struct sim_context *context, int owner, int source, int tag);
+/* A message of so many bytes, whose receive is not posted, is put aside in its sender's channel;
+ * nobody probes. And the first message of a channel, whose data are with it, is taken out: its
+ * bytes. Both in the monitor, for point_short.c. */
+void sim_mailbox_leave(struct sim_mailbox *mailbox, struct sim_channel *channel,
+                       const struct sim_comm *comm, int tag, const void *data, size_t bytes);
+size_t sim_mailbox_fetch(struct sim_mailbox *mailbox, struct sim_channel *channel,
+                         struct sim_world *world, void *data);
 /* Takes a message out of the box (matched probe); deliver it later. */
 void sim_mailbox_take(struct sim_context *context, int owner, struct sim_message *message);
 void sim_message_deliver(struct sim_message *message, struct sim_request *receive);

@@ -3,6 +3,7 @@
 #ifndef SIM_MPIX_H
 #define SIM_MPIX_H
 
+#include <mpi.h>
 #include <stdint.h>
 
 #ifdef __cplusplus
@@ -44,6 +45,12 @@ int MPIX_Choose(int kind, int n);
  * matters to nobody but the caller. */
 int MPIX_Choose_named(int kind, int n, const unsigned *names);
 
+/* Waits for a message from anybody, as MPI_Probe with MPI_ANY_SOURCE, but gives up, with *flag 0,
+ * after `ticks` of a time that passes only when nobody in the world can do anything else: no
+ * message that is on its way comes too late, and who is the least patient gives up first. On a real
+ * MPI: after so many Iprobes that found nothing. */
+int MPIX_Probe_patient(int tag, MPI_Comm comm, uint64_t ticks, int *flag, MPI_Status *status);
+
 /* Lets other ranks run; the caller stays ready. Inside a loop that only polls, MPI's own calls do
  * this. */
 void MPIX_Yield(void);
@@ -51,6 +58,11 @@ void MPIX_Yield(void);
 /* Ends the calling rank with a finding: code as in `simrun explain`, text one sentence. Does not
  * return under simrun; on a real MPI it prints the sentence and aborts. */
 void MPIX_Fail(const char *code, const char *text);
+
+/* Ends the run: the words the program was given are of no use, `text` is one sentence that names
+ * the word and what would do. Nothing is judged; simrun says the sentence and ends with 2, as for
+ * its own options. Does not return; on a real MPI it prints the sentence and ends with 2. */
+void SIM_Usage(const char *text);
 
 /* Operations started between begin and end move together, under the atomic-batch progress model:
  * none completes before each is matched. Batches do not nest. No-ops on a real MPI. */

@@ -7,8 +7,6 @@
 #include "sim/mailbox.h"
 #include "sim/status.h"
 
-enum { TAG_LIMIT = 0x3fffffff };
-
 struct sim_rank *sim_point_refuse(const char *function)
 {
     struct sim_rank *rank = sim_self;
@@ -73,9 +71,9 @@ int sim_point_send_check(const struct sim_point *point, struct sim_request *requ
         return sim_error_raise(point->comm, MPI_ERR_RANK, point->function,
                                "destination %d is not in a communicator of %d ranks", point->peer,
                                peer_count(comm));
-    if ((unsigned)point->tag > TAG_LIMIT)
+    if ((unsigned)point->tag > SIM_TAG_LIMIT)
         return sim_error_raise(point->comm, MPI_ERR_TAG, point->function,
-                               "tag %d is not between 0 and %d", point->tag, TAG_LIMIT);
+                               "tag %d is not between 0 and %d", point->tag, SIM_TAG_LIMIT);
     request->kind = SIM_REQUEST_SEND;
     request->mode = (uint8_t)mode;
     request->state = SIM_POSTED;
@@ -95,10 +93,10 @@ int sim_point_probe_check(const struct sim_point *point, struct sim_comm **resul
         return sim_error_raise(point->comm, MPI_ERR_RANK, point->function,
                                "source %d is not in a communicator of %d ranks", point->peer,
                                peer_count(comm));
-    if ((unsigned)point->tag > TAG_LIMIT && point->tag != MPI_ANY_TAG)
+    if ((unsigned)point->tag > SIM_TAG_LIMIT && point->tag != MPI_ANY_TAG)
         return sim_error_raise(point->comm, MPI_ERR_TAG, point->function,
                                "tag %d is neither between 0 and %d nor MPI_ANY_TAG", point->tag,
-                               TAG_LIMIT);
+                               SIM_TAG_LIMIT);
     *result = comm;
     return MPI_SUCCESS;
 }
@@ -251,7 +249,7 @@ static int send_nonblocking(const struct sim_point *point, enum sim_send_mode mo
     return MPI_SUCCESS;
 }
 
-static int truncated(const struct sim_point *point, const struct sim_request *receive)
+int sim_point_truncated(const struct sim_point *point, const struct sim_request *receive)
 {
     return sim_error_raise(
         point->comm, MPI_ERR_TRUNCATE, point->function,
@@ -282,7 +280,7 @@ static int receive_blocking(const struct sim_point *point, MPI_Status *status)
         sim_request_wait(&receive);
     sim_world_leave(world);
     sim_request_status(&receive, status);
-    return receive.error ? truncated(point, &receive) : MPI_SUCCESS;
+    return receive.error ? sim_point_truncated(point, &receive) : MPI_SUCCESS;
 }
 
 static int receive_nonblocking(const struct sim_point *point, MPI_Request *handle)
@@ -333,7 +331,20 @@ static int receive_nonblocking(const struct sim_point *point, MPI_Request *handl
                                 mode, request);                                                    \
     }
 
-SEND(Send, SIM_STANDARD)
+int sim_send_long(const void *buffer, int count, MPI_Datatype type, int peer, int tag,
+                  MPI_Comm comm)
+{
+    return send_blocking(&(struct sim_point){"Send", buffer, count, type, peer, tag, comm},
+                         SIM_STANDARD);
+}
+
+int PMPI_Send_c(const void *buffer, MPI_Count count, MPI_Datatype type, int peer, int tag,
+                MPI_Comm comm)
+{
+    return send_blocking(&(struct sim_point){"Send", buffer, count, type, peer, tag, comm},
+                         SIM_STANDARD);
+}
+
 SEND(Ssend, SIM_SYNCHRONOUS)
 SEND(Bsend, SIM_BUFFERED)
 SEND(Rsend, SIM_READY_MODE)
@@ -342,10 +353,10 @@ ISEND(Issend, SIM_SYNCHRONOUS)
 ISEND(Ibsend, SIM_BUFFERED)
 ISEND(Irsend, SIM_READY_MODE)
 
-int PMPI_Recv(void *buf, int count, MPI_Datatype type, int source, int tag, MPI_Comm comm,
-              MPI_Status *status)
+int sim_receive_long(void *buffer, int count, MPI_Datatype type, int peer, int tag, MPI_Comm comm,
+                     MPI_Status *status)
 {
-    return receive_blocking(&(struct sim_point){"Recv", buf, count, type, source, tag, comm},
+    return receive_blocking(&(struct sim_point){"Recv", buffer, count, type, peer, tag, comm},
                             status);
 }
 

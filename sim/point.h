@@ -24,6 +24,21 @@ int sim_point_receive_check(const struct sim_point *point, struct sim_request *r
 /* Communicator, source and tag of a probe. */
 int sim_point_probe_check(const struct sim_point *point, struct sim_comm **comm);
 
+enum { SIM_TAG_LIMIT = 0x3fffffff };
+
+/* MPI_Send, MPI_Recv and MPI_Sendrecv where point_short.c does not do: any arguments, right or
+ * wrong. */
+int sim_send_long(const void *buffer, int count, MPI_Datatype type, int peer, int tag,
+                  MPI_Comm comm);
+int sim_receive_long(void *buffer, int count, MPI_Datatype type, int peer, int tag, MPI_Comm comm,
+                     MPI_Status *status);
+int sim_sendrecv_long(const void *sendbuf, int sendcount, MPI_Datatype sendtype, int dest,
+                      int sendtag, void *recvbuf, int recvcount, MPI_Datatype recvtype, int source,
+                      int recvtag, MPI_Comm comm, MPI_Status *status);
+/* Raises what `receive` ended with: the message was longer. */
+int sim_point_truncated(const struct sim_point *point, const struct sim_request *receive);
+int sim_sendrecv_truncated(MPI_Comm comm, const char *function, const struct sim_request *receive);
+
 /* Begins a checked send or receive whose peer is not MPI_PROC_NULL; in the monitor. */
 void sim_point_start_send(struct sim_request *send);
 void sim_point_start_receive(struct sim_request *receive);

@@ -37,7 +37,7 @@ static int probe(const struct sim_point *point, int flags, struct sim_message **
     bool delayed =
         flags & BLOCKING && point->peer == MPI_ANY_SOURCE && rank->world->options.delay_wildcards;
     struct sim_message *message =
-        delayed ? sim_delayed_probe(rank, context, comm->rank, point->tag)
+        delayed ? sim_delayed_probe(rank, context, comm->rank, point->tag, NULL)
                 : sim_mailbox_find(context, comm->rank, point->peer, point->tag);
     while (!message && flags & BLOCKING) {
         context->mailboxes[comm->rank].prober = rank;
@@ -78,6 +78,49 @@ int PMPI_Iprobe(int source, int tag, MPI_Comm comm, int *flag, MPI_Status *statu
               0, &message, &nobody, status);
     *flag = message || nobody;
     return error;
+}
+
+/* The first message that fits, from anybody; NULL when the limit has passed. In the monitor. */
+static struct sim_message *wait_patiently(struct sim_rank *rank, const struct sim_comm *comm,
+                                          int tag, const struct sim_patience *patience)
+{
+    struct sim_context *context = comm->context;
+    struct sim_mailbox *mailbox = &context->mailboxes[comm->rank];
+    if (rank->world->options.delay_wildcards)
+        return sim_delayed_probe(rank, context, comm->rank, tag, patience);
+    struct sim_message *message;
+    while (!(message = sim_mailbox_find(context, comm->rank, MPI_ANY_SOURCE, tag)) &&
+           !patience->passed) {
+        mailbox->prober = rank;
+        sim_rank_block(rank);
+    }
+    if (mailbox->prober == rank)
+        mailbox->prober = NULL;
+    return message;
+}
+
+int MPIX_Probe_patient(int tag, MPI_Comm handle, uint64_t ticks, int *flag, MPI_Status *status)
+{
+    struct sim_comm *comm;
+    struct sim_patience patience;
+    int error = sim_point_probe_check(
+        &(struct sim_point){
+            .function = "Probe_patient", .peer = MPI_ANY_SOURCE, .tag = tag, .comm = handle},
+        &comm);
+    if (error)
+        return error;
+    struct sim_rank *rank = comm->owner;
+    sim_world_enter(rank->world);
+    sim_patience_begin(&patience, rank, ticks);
+    struct sim_message *message = wait_patiently(rank, comm, tag, &patience);
+    sim_patience_end(&patience);
+    if (message && rank->world->exploring)
+        sim_causes_join(&rank->causes, &rank->world->chooser.log.events[message->event].causes);
+    if (message)
+        message_status(message, status);
+    sim_world_leave(rank->world);
+    *flag = message != NULL;
+    return MPI_SUCCESS;
 }
 
 static MPI_Message handle_of(struct sim_message *message, bool nobody)

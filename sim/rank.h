@@ -39,10 +39,11 @@ struct sim_rank {
     struct sim_comm *comm_world;
     int saved_errno;
     bool initialized, finalized;
+    bool plain;                    /* the short ways are open to it: see sim_rank_plain */
     enum sim_release released : 8; /* see collective_short.c */
     uint64_t value;                /* the same: what this rank gets from it */
-    void *slots[MPIX_SLOTS];       /* the recorder's is the last word of the line */
-    struct sim_libc_state libc;
+    struct sim_libc_state libc;    /* its first word is the last of the line */
+    void *slots[MPIX_SLOTS];
     const void *code; /* somewhere in the program's image */
     int thread_level;
     int exit_code;
@@ -57,14 +58,12 @@ struct sim_rank {
     int reported_next;                 /* Waitany and Testany look there first */
     struct sim_bsend *bsend;           /* attached buffer, NULL */
     struct sim_live *live;             /* handles not freed yet, NULL: none so far; see live.h */
-    int error_depth;
-    char complaint[160]; /* why the collective this rank is in has failed */
-    bool mismatch; /* the error being raised is a collective mismatch, which the trace shows by
-                      itself */
+    atomic_int error_depth;
     struct sim_keyvals keyvals;
     struct sim_attributes *type_attributes; /* of predefined datatypes; NULL: none yet */
+    char **type_names;                      /* the same: what the program calls them */
     struct sim_error_codes error_codes;
-    int sessions; /* open ones */
+    atomic_int sessions; /* open ones */
     struct sim_stray {
         atomic_int state;     /* 0: none, 1: being written, 2: to be told */
         const char *function; /* of the call */
@@ -72,10 +71,15 @@ struct sim_rank {
     } stray; /* a call of a thread that may not, where ranks are fibers: see error.c */
     struct sim_comm *comms; /* this rank's handles */
     /* OS threads only */
-    uint64_t own_steps; /* logical time: the world's depends on how threads come along */
+    struct sim_local {
+        _Atomic uintptr_t owner; /* 0: nobody */
+        int depth;
+    } local;                    /* see local.h */
+    _Atomic uint64_t own_steps; /* logical time: the world's depends on how threads come along */
     pthread_cond_t *wakeup;
     pthread_t thread; /* the rank's own; valid while `unwind` is set */
     int threads;      /* POSIX threads the rank has started, which may call MPI as well */
+    int joining;      /* of these and its own: wait for the end of one */
     int waiting;      /* how many of them and the rank's own have blocked since the last wake-up */
     int asleep;       /* the same with threads of the rank's OpenMP teams */
     uint64_t wakes;   /* counts wake-ups */
@@ -113,7 +117,8 @@ struct sim_world {
     struct sim_world_options options;
     const struct sim_executor *executor;
     bool threaded;
-    bool over; /* nobody may run any more */
+    bool over;        /* nobody may run any more */
+    bool out_of_turn; /* over, or choosing: the first in the queue is not simply the next to run */
     enum trace_outcome outcome;
     int size, live, runnable;
     struct sim_rank *ranks;
@@ -121,6 +126,11 @@ struct sim_world {
     sim_rank_body *body;
     void *context;
     uint64_t steps, switches;
+    struct {              /* see ahead.h */
+        const char *word; /* of image 0: to be read ahead of a rank's turn, NULL: none */
+        size_t stride;    /* from image to image */
+        bool wanted;
+    } ahead;
     uint64_t changes; /* counts changes of state: messages, matches, arrivals, ends */
     int saturated;    /* ranks that have polled livelock_rounds times since the last change */
     uint64_t saturated_at;
@@ -132,6 +142,8 @@ struct sim_world {
     bool exploring; /* delays wildcards and logs what an explorer needs: causes.h */
     struct sim_request *delayed, **delayed_tail; /* wildcards waiting for quiescence */
     struct sim_look *looks;           /* blocked in a probe or a Waitany until quiescence */
+    struct sim_patience *patient;     /* waits that have a limit */
+    uint64_t clock;                   /* passes when nobody can move: patience.h */
     struct sim_handshake *handshakes; /* Intercomm_create: leaders that wait for each other */
     struct sim_gathering *gatherings; /* Comm_create_group under way */
     struct sim_comm *world_comms, *dead_comms;
@@ -156,8 +168,9 @@ struct sim_rank *sim_thread_parent(void);
 /* If a thread of the calling rank called MPI where only the rank's own may: ends the world. */
 void sim_rank_stray_check(struct sim_rank *rank);
 
-/* A rank has started POSIX threads (change > 0), or some have ended. Not in the monitor. */
-void sim_threads_changed(struct sim_rank *rank, int change);
+/* A rank has so many POSIX threads more or less, and so many that wait until one of them ends. Not
+ * in the monitor. */
+void sim_threads_changed(struct sim_rank *rank, int threads, int joining);
 /* Takes the monitor; a rank whose world is over does not come back. */
 void sim_threads_enter(struct sim_world *world);
 
@@ -218,6 +231,15 @@ static inline void sim_rank_wake(struct sim_rank *rank)
         sim_fiber_enqueue(rank->world, rank);
 }
 
+/* Whether the short ways of sends, receives and collectives are open to the rank: it is a fiber
+ * between Init and Finalize, a matched message is delivered at once, and nobody explores. */
+static inline bool sim_rank_plain(const struct sim_rank *rank)
+{
+    const struct sim_world *world = rank->world;
+    return rank->initialized && !rank->finalized && !world->threaded && !world->exploring &&
+           !world->options.delay_wildcards && world->options.send_model != SIM_SEND_BATCH;
+}
+
 static inline void sim_world_changed(struct sim_world *world)
 {
     world->changes++;
@@ -226,7 +248,8 @@ static inline void sim_world_changed(struct sim_world *world)
 /* A poll found nothing: yields, and counts towards livelock. In the monitor. */
 void sim_rank_poll_failed(struct sim_rank *rank);
 
-/* Nobody is runnable but some are live: tries what only quiescence allows (a delayed wildcard).
+/* Nobody is runnable but some are live: tries what only quiescence allows (a delayed wildcard, then
+ * a limit that passes).
  * True when somebody became ready. */
 bool sim_world_quiescent(struct sim_world *world);
 /* A choice of the rank itself. In the monitor. */

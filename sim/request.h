@@ -22,22 +22,23 @@ struct sim_message;
 struct sim_collective_call;
 
 struct sim_request {
+    /* What a sender looks at, and what it leaves, are together. */
     uint32_t magic;
     uint8_t kind, state, mode;
-    bool persistent, freed, on_stack, delayed;
-    struct sim_rank *owner, *waiter;
-    struct sim_comm *comm;
-    struct sim_context *context; /* whose mailboxes it uses */
+    bool persistent, freed, on_stack, delayed, status_cancelled;
+    int peer, tag;            /* as posted */
+    struct sim_request *next; /* in a mailbox's queue */
     const struct sim_datatype *type;
     void *buffer;
     size_t count;
-    int peer, tag; /* as posted */
+    struct sim_rank *waiter;
+    size_t bytes; /* sent or received */
     int source_matched, tag_matched, error;
-    bool status_cancelled;
-    size_t bytes;             /* sent or received */
-    uint64_t order;           /* when it was posted to its mailbox */
-    uint32_t number;          /* of this receive on its rank */
-    struct sim_request *next; /* in a mailbox's queue */
+    uint32_t number; /* of this receive on its rank */
+    uint64_t order;  /* when it was posted to its mailbox */
+    struct sim_rank *owner;
+    struct sim_comm *comm;
+    struct sim_context *context; /* whose mailboxes it uses */
     struct sim_request *delayed_next;
     struct sim_message *message; /* a send that waits to be matched */
     struct sim_batch *batch;

@@ -147,12 +147,21 @@ void sim_rank_thread_begin(struct sim_libc_state *parent)
     sim_self = started_by->world->threaded ? started_by : NULL;
 }
 
+static struct sim_rank *rank_of(struct sim_libc_state *state)
+{
+    return (struct sim_rank *)(void *)((char *)state - offsetof(struct sim_rank, libc));
+}
+
 void sim_rank_threads_changed(struct sim_libc_state *parent, int change)
 {
-    struct sim_rank *rank =
-        (struct sim_rank *)(void *)((char *)parent - offsetof(struct sim_rank, libc));
-    if (rank->world->threaded)
-        sim_threads_changed(rank, change);
+    if (rank_of(parent)->world->threaded)
+        sim_threads_changed(rank_of(parent), change, 0);
+}
+
+void sim_rank_joining_changed(struct sim_libc_state *parent, int change)
+{
+    if (rank_of(parent)->world->threaded)
+        sim_threads_changed(rank_of(parent), 0, change);
 }
 
 void sim_rank_thread_end(struct sim_libc_state *parent)

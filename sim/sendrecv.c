@@ -5,6 +5,13 @@
 
 #include <stdlib.h>
 
+int sim_sendrecv_truncated(MPI_Comm comm, const char *function, const struct sim_request *receive)
+{
+    return sim_error_raise(comm, MPI_ERR_TRUNCATE, function,
+                           "the message from %d with tag %d is longer than the receive buffer",
+                           receive->source_matched, receive->tag_matched);
+}
+
 /* Both are checked; runs them to completion. The data of the send are `send->buffer`. */
 static int exchange(struct sim_request *send, struct sim_request *receive, const char *function,
                     MPI_Comm comm, MPI_Status *status)
@@ -23,11 +30,7 @@ static int exchange(struct sim_request *send, struct sim_request *receive, const
     sim_request_wait(receive);
     sim_world_leave(world);
     sim_request_status(receive, status);
-    if (!receive->error)
-        return MPI_SUCCESS;
-    return sim_error_raise(comm, MPI_ERR_TRUNCATE, function,
-                           "the message from %d with tag %d is longer than the receive buffer",
-                           receive->source_matched, receive->tag_matched);
+    return receive->error ? sim_sendrecv_truncated(comm, function, receive) : MPI_SUCCESS;
 }
 
 static int sendrecv(const struct sim_point *to, const struct sim_point *from, MPI_Status *status)
@@ -39,9 +42,9 @@ static int sendrecv(const struct sim_point *to, const struct sim_point *from, MP
     return error ? error : exchange(&send, &receive, to->function, to->comm, status);
 }
 
-int PMPI_Sendrecv(const void *sendbuf, int sendcount, MPI_Datatype sendtype, int dest, int sendtag,
-                  void *recvbuf, int recvcount, MPI_Datatype recvtype, int source, int recvtag,
-                  MPI_Comm comm, MPI_Status *status)
+int sim_sendrecv_long(const void *sendbuf, int sendcount, MPI_Datatype sendtype, int dest,
+                      int sendtag, void *recvbuf, int recvcount, MPI_Datatype recvtype, int source,
+                      int recvtag, MPI_Comm comm, MPI_Status *status)
 {
     return sendrecv(
         &(struct sim_point){"Sendrecv", sendbuf, sendcount, sendtype, dest, sendtag, comm},

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 static const char *const psets[] = {"mpi://WORLD", "mpi://SELF"};
 enum { WORLD_SET, SELF_SET, PSET_COUNT };
@@ -45,7 +46,7 @@ int PMPI_Session_init(MPI_Info info, MPI_Errhandler errhandler, MPI_Session *han
     if (!session)
         return sim_error_raise(MPI_COMM_NULL, MPI_ERR_NO_MEM, "Session_init", "out of memory");
     *session = (struct sim_session){
-        SIM_MAGIC_SESSION, rank->world->threaded ? MPI_THREAD_SERIALIZED : MPI_THREAD_FUNNELED,
+        SIM_MAGIC_SESSION, rank->world->threaded ? MPI_THREAD_MULTIPLE : MPI_THREAD_FUNNELED,
         errhandler};
     sim_errhandler_retain(errhandler);
     rank->sessions++;
@@ -109,8 +110,8 @@ int PMPI_Session_get_info(MPI_Session handle, MPI_Info *used)
     const struct sim_session *session = check(handle, "Session_get_info", &error);
     if (!session)
         return error;
-    const char *level = session->thread_level == MPI_THREAD_SERIALIZED ? "MPI_THREAD_SERIALIZED"
-                                                                       : "MPI_THREAD_FUNNELED";
+    const char *level = session->thread_level == MPI_THREAD_MULTIPLE ? "MPI_THREAD_MULTIPLE"
+                                                                     : "MPI_THREAD_FUNNELED";
     return make_info(session, "Session_get_info", "thread_level", level, used);
 }
 
@@ -143,7 +144,7 @@ static int find_pset(const struct sim_session *session, const char *name, const 
                      int *error)
 {
     for (int i = 0; i < PSET_COUNT; i++)
-        if (strcmp(name, psets[i]) == 0)
+        if (strcasecmp(name, psets[i]) == 0) /* as MPICH has it; no set differs only there */
             return i;
     *error = fail(session, MPI_ERR_ARG, function, "there is no process set of this name");
     return -1;

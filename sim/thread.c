@@ -29,11 +29,12 @@ static char fork_and_join; /* an address to speak of; the same for all worlds, s
                               look at its world before */
 #define TEAM_RELEASE() __tsan_release(&fork_and_join)
 #define TEAM_ACQUIRE() __tsan_acquire(&fork_and_join)
-/* What LLVM's OpenMP runtime does with mutexes of its own. */
+/* What LLVM's OpenMP runtime does with mutexes of its own; threads that the end of a world ends,
+ * whom nobody joins any more. */
 const char *__tsan_default_suppressions(void);
 const char *__tsan_default_suppressions(void)
 {
-    return "called_from_lib:libomp.so";
+    return "called_from_lib:libomp.so\nthread:sim_libc_thread_start";
 }
 #else
 #define TEAM_RELEASE() ((void)0)
@@ -82,7 +83,8 @@ void sim_threads_enter(struct sim_world *world)
     pthread_mutex_lock(&world->monitor);
     if (!sim_self || sim_self->world != world)
         return;
-    sim_self->own_steps++;
+    uint64_t steps = atomic_load_explicit(&sim_self->own_steps, memory_order_relaxed);
+    atomic_store_explicit(&sim_self->own_steps, steps + 1, memory_order_relaxed);
     stop_if_over(sim_self);
 }
 
@@ -94,19 +96,32 @@ static bool is_counted(const struct sim_rank *rank)
            (sim_libc_place() == SIM_LIBC_RANK || sim_libc_thread_is_counted());
 }
 
+/* None of its threads can go on by itself. One that joins a thread cannot, as long as some other
+ * waits in a call. */
+static bool all_wait(const struct sim_rank *rank)
+{
+    return rank->waiting && rank->waiting + rank->joining == 1 + rank->threads;
+}
+
+/* The world ended while this POSIX thread of a rank slept: it is waited for until it has told its
+ * end. */
+static _Thread_local bool woken_to_end;
+
 static void thread_block(struct sim_rank *rank)
 {
     struct sim_world *world = rank->world;
     uint64_t seen = rank->wakes;
     int child = sim_libc_place() == SIM_LIBC_THREAD;
     rank->asleep++;
-    if (is_counted(rank) && ++rank->waiting == 1 + rank->threads)
+    rank->waiting += is_counted(rank);
+    if (is_counted(rank) && all_wait(rank))
         sim_rank_move(rank, SIM_BLOCKED);
     stop_world_if_stuck(world);
     world->sleeping_children += child;
     while (rank->wakes == seen && !world->over)
         pthread_cond_wait(rank->wakeup, &world->monitor);
-    world->sleeping_children -= child;
+    woken_to_end = child && world->over && sim_libc_thread_is_counted();
+    world->sleeping_children -= child && !woken_to_end;
     stop_if_over(rank);
     if (rank->state == SIM_READY)
         sim_rank_move(rank, SIM_RUNNING);
@@ -120,12 +135,16 @@ static void thread_wake(struct sim_rank *rank)
     pthread_cond_broadcast(rank->wakeup);
 }
 
-void sim_threads_changed(struct sim_rank *rank, int change)
+void sim_threads_changed(struct sim_rank *rank, int threads, int joining)
 {
     struct sim_world *world = rank->world;
     pthread_mutex_lock(&world->monitor);
-    rank->threads += change;
-    if (rank->state <= SIM_RUNNING && rank->waiting && rank->waiting == 1 + rank->threads) {
+    sim_world_changed(world);
+    rank->threads += threads;
+    rank->joining += joining;
+    if (threads < 0 && woken_to_end)
+        world->sleeping_children--;
+    if (rank->state <= SIM_RUNNING && all_wait(rank)) {
         sim_rank_move(rank, SIM_BLOCKED);
         stop_world_if_stuck(world);
     }

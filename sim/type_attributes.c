@@ -7,6 +7,7 @@
 
 #include <stdlib.h>
 
+#include "sim/local.h"
 #include "sim/rank.h"
 #include "sim/type_call.h"
 
@@ -31,16 +32,31 @@ struct sim_attributes *sim_type_attributes(MPI_Datatype handle)
     return &((struct sim_datatype *)(uintptr_t)type)->attributes;
 }
 
+char **sim_type_own_name(const struct sim_datatype *type, bool create)
+{
+    if (!type->predefined)
+        return &((struct sim_datatype *)(uintptr_t)type)->name;
+    if (sim_self && !sim_self->type_names && create)
+        sim_self->type_names = calloc(PREDEFINED, sizeof *sim_self->type_names);
+    return sim_self && sim_self->type_names ? &sim_self->type_names[type - sim_datatype_predefined]
+                                            : NULL;
+}
+
 void sim_type_attributes_release(struct sim_rank *rank)
 {
     for (size_t i = 0; rank->type_attributes && i < PREDEFINED; i++)
         sim_attributes_release(&rank->type_attributes[i]);
+    for (size_t i = 0; rank->type_names && i < PREDEFINED; i++)
+        free(rank->type_names[i]);
     free(rank->type_attributes);
+    free(rank->type_names);
     rank->type_attributes = NULL;
+    rank->type_names = NULL;
 }
 
 int sim_type_copy_attributes(const struct sim_type_call *call, MPI_Datatype oldtype)
 {
+    SIM_LOCAL;
     const struct sim_datatype *old = sim_datatype_get(oldtype);
     const struct sim_attributes *from =
         old->predefined ? predefined_attributes(old, false) : &old->attributes;

@@ -1,9 +1,11 @@
 /* type_query.c: what a program may ask of a datatype, and commit, free, names, addresses. */
+#include "sim/local.h"
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "sim/live.h"
+#include "sim/type_attributes.h"
 #include "sim/type_call.h"
 
 static int check(const char *function, MPI_Datatype datatype, bool pointers)
@@ -143,31 +145,30 @@ int PMPI_Type_get_true_extent_x(MPI_Datatype datatype, MPI_Count *true_lb, MPI_C
 
 int PMPI_Type_set_name(MPI_Datatype datatype, const char *type_name)
 {
+    SIM_LOCAL;
     int error = check("Type_set_name", datatype, type_name);
     if (error)
         return error;
-    struct sim_datatype *type = writable(datatype);
-    /* A predefined type is one constant for all ranks of all worlds. */
-    if (type->predefined)
-        return sim_type_raise("Type_set_name", MPI_ERR_UNSUPPORTED_OPERATION,
-                              "%s is predefined; its name cannot be changed here", type->label);
-    char *name = strndup(type_name, MPI_MAX_OBJECT_NAME - 1);
+    char **own = sim_type_own_name(sim_datatype_get(datatype), true);
+    char *name = own ? strndup(type_name, MPI_MAX_OBJECT_NAME - 1) : NULL;
     if (!name)
         return sim_type_raise("Type_set_name", MPI_ERR_NO_MEM, "out of memory");
-    free(type->name);
-    type->name = name;
+    free(*own);
+    *own = name;
     return MPI_SUCCESS;
 }
 
 int PMPI_Type_get_name(MPI_Datatype datatype, char *type_name, int *resultlen)
 {
+    SIM_LOCAL;
     /* The null handle has a name. */
     const char *name = "MPI_DATATYPE_NULL";
     if (datatype != MPI_DATATYPE_NULL || !type_name || !resultlen) {
         int error = check("Type_get_name", datatype, type_name && resultlen);
         if (error)
             return error;
-        name = sim_datatype_name(sim_datatype_get(datatype));
+        char **own = sim_type_own_name(sim_datatype_get(datatype), false);
+        name = own && *own ? *own : sim_datatype_name(sim_datatype_get(datatype));
     }
     size_t length = strlen(name);
     memcpy(type_name, name, length + 1);

@@ -1,10 +1,12 @@
 /* Worlds: creation, the run, quiescence, polling, the end. See world.h and rank.h. */
 #include "sim/world.h"
 
+#include "sim/ahead.h"
 #include "sim/batch.h"
 #include "sim/comm.h"
 #include "sim/delayed.h"
 #include "sim/live.h"
+#include "sim/patience.h"
 #include "sim/rank.h"
 
 #include <assert.h>
@@ -71,12 +73,14 @@ struct sim_world *sim_world_new(const struct sim_world_options *options, struct 
         world->options.livelock_rounds = LIVELOCK_ROUNDS;
     world->size = world->live = world->runnable = options->ranks;
     world->ready_tail = &world->ready_head;
+    world->ahead.wanted = options->ranks >= SIM_AHEAD_RANKS;
     world->delayed_tail = &world->delayed;
     world->threaded = options->executor == SIM_THREADS;
     world->executor = world->threaded ? &sim_threads : &sim_fibers;
     pthread_mutex_init(&world->monitor, NULL);
     sim_chooser_init(&world->chooser, options->driver, options->seed);
     world->options.choose_run |= options->driver == SIM_CHOOSE_SEED;
+    world->out_of_turn = world->options.choose_run;
     world->chooser.forced = options->forced;
     world->chooser.forced_count = options->forced_count;
     world->chooser.guide = options->guide;
@@ -128,7 +132,7 @@ void sim_world_stop(struct sim_world *world, enum trace_outcome outcome)
 {
     if (world->over)
         return;
-    world->over = true;
+    world->over = world->out_of_turn = true;
     /* Ranks that wait for a crashed one are stuck because of the crash. */
     if (!(world->outcome == OUTCOME_CRASHED && outcome == OUTCOME_DEADLOCK))
         world->outcome = outcome;
@@ -142,7 +146,13 @@ void sim_world_stop(struct sim_world *world, enum trace_outcome outcome)
 
 bool sim_world_quiescent(struct sim_world *world)
 {
-    return sim_delayed_go(world);
+    return sim_delayed_go(world) || sim_patience_go(world);
+}
+
+/* No other thread of the rank can bring about what it polls for: there is none, or it waits. */
+static bool only_polls(const struct sim_rank *rank)
+{
+    return !rank->libc.regions && rank->waiting + rank->joining == rank->threads;
 }
 
 /* A world in which every rank that can run only polls, and nothing changes, round after round. */
@@ -157,7 +167,8 @@ static bool is_livelock(struct sim_world *world, struct sim_rank *rank)
         rank->idle_polls = 0;
         rank->reads_clock = false;
     }
-    if (++rank->idle_polls == world->options.livelock_rounds && !rank->reads_clock)
+    if (only_polls(rank) && ++rank->idle_polls == world->options.livelock_rounds &&
+        !rank->reads_clock)
         world->saturated++;
     return world->saturated && world->saturated == world->runnable;
 }
@@ -327,7 +338,9 @@ uint64_t MPIX_Steps(void)
 {
     if (!sim_self)
         return 0;
-    return sim_self->world->threaded ? sim_self->own_steps : sim_self->world->steps;
+    return sim_self->world->threaded
+               ? atomic_load_explicit(&sim_self->own_steps, memory_order_relaxed)
+               : sim_self->world->steps;
 }
 
 uint32_t sim_rank_choose(struct sim_rank *rank, uint32_t kind, uint32_t n,

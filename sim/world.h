@@ -29,6 +29,7 @@ struct sim_first_failure {
     _Atomic int rank; /* -1 before; set last */
     int exit_code;
     bool crashed, aborted;
+    char refused[400]; /* SIM_Usage: what is wrong with the program's words, else "" */
 };
 
 struct sim_world_options {
