@@ -12,11 +12,36 @@
 #define HEADER_MAGIC 0x31304345524d4953u /* "SIMREC01" */
 #define CHUNK_MAGIC  0x4b484353u
 
-enum { UNITS_MAX = 16, POPULATE_UNITS = 8, FORMAT = 2 }; /* 2: metrics have a step */
+#ifndef MADV_COLLAPSE
+#define MADV_COLLAPSE 25
+#endif
+
+enum { UNITS_MAX = 64, PREPARE_UNITS = 8, FORMAT = 2 }; /* 2: metrics have a step */
 
 static uint64_t header_units(void)
 {
     return (sizeof(struct buffers_header) + BUFFERS_UNIT - 1) / BUFFERS_UNIT;
+}
+
+/* Maps the file to an address that large pages may begin at. */
+static void *map_aligned(int file, size_t size)
+{
+    size_t block = (size_t)BUFFERS_BLOCK * BUFFERS_UNIT;
+    char *room =
+        mmap(NULL, size + block, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (room == MAP_FAILED)
+        return MAP_FAILED;
+    size_t before = (block - (uintptr_t)room % block) % block;
+    char *memory = mmap(room + before, size, PROT_READ | PROT_WRITE,
+                        MAP_SHARED | MAP_NORESERVE | MAP_FIXED, file, 0);
+    if (memory == MAP_FAILED) {
+        munmap(room, size + block);
+        return MAP_FAILED;
+    }
+    if (before)
+        munmap(room, before);
+    munmap(memory + size, block - before);
+    return memory;
 }
 
 static int map(struct buffers *buffers, size_t size, struct failure *failure)
@@ -25,8 +50,7 @@ static int map(struct buffers *buffers, size_t size, struct failure *failure)
     for (; memory == MAP_FAILED && size >= ((size_t)1 << 24); size /= 2) {
         if (ftruncate(buffers->file, (off_t)size) != 0)
             continue;
-        memory =
-            mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, buffers->file, 0);
+        memory = map_aligned(buffers->file, size);
         buffers->size = size;
     }
     if (memory == MAP_FAILED)
@@ -80,6 +104,7 @@ int buffers_init_file(struct buffers *buffers, const char *path, struct failure 
         return failure_prefix(failure, "%s", path);
     }
     header_fill(buffers, 1);
+    buffers->on_disk = true;
     return 0;
 }
 
@@ -113,6 +138,46 @@ int buffers_open_file(struct buffers *buffers, const char *path, struct failure 
     return 0;
 }
 
+/* One large page if the kernel (6.1 and later) gives one now, whatever it is told to do by itself;
+ * else its small pages one by one, which takes ten times as long. */
+static bool prepare_block(struct buffers_header *header, uint64_t unit)
+{
+    char *start = (char *)header + unit * BUFFERS_UNIT;
+    size_t size = (size_t)BUFFERS_BLOCK * BUFFERS_UNIT;
+    if (madvise(start, BUFFERS_UNIT, MADV_POPULATE_WRITE) != 0)
+        return false; /* an older kernel, or no memory: ranks touch for themselves */
+    if (madvise(start, size, MADV_COLLAPSE) == 0)
+        return true;
+    atomic_store(&header->small_pages, 1);
+    return madvise(start, size, MADV_POPULATE_WRITE) == 0;
+}
+
+bool buffers_prepare(struct buffers *buffers)
+{
+    struct buffers_header *header = buffers->header;
+    uint64_t unit = atomic_load(&header->prepared);
+    do
+        if (unit + BUFFERS_BLOCK > header->units)
+            return false;
+    while (!atomic_compare_exchange_weak(&header->prepared, &unit, unit + BUFFERS_BLOCK));
+    return prepare_block(header, unit);
+}
+
+/* A rank that writes much does not wait for the kernel page by page. */
+static void touch(struct buffers *buffers, void *chunk, uint64_t end, size_t size)
+{
+    const struct buffers_header *header = buffers->header;
+    if (buffers->on_disk) {
+        madvise(chunk, size, MADV_POPULATE_WRITE);
+        return;
+    }
+    while (atomic_load(&header->prepared) < end)
+        if (!buffers_prepare(buffers))
+            break;
+    if (atomic_load(&header->small_pages))
+        madvise(chunk, size, MADV_POPULATE_READ); /* several at a time, and they can be written */
+}
+
 bool buffers_more(struct buffers *buffers, struct buffers_writer *writer, size_t size)
 {
     struct buffers_header *header = buffers->header;
@@ -128,8 +193,8 @@ bool buffers_more(struct buffers *buffers, struct buffers_writer *writer, size_t
         return false;
     }
     struct chunk *chunk = (struct chunk *)(void *)((char *)header + unit * BUFFERS_UNIT);
-    if (wanted >= POPULATE_UNITS)
-        madvise(chunk, (size_t)wanted * BUFFERS_UNIT, MADV_POPULATE_WRITE); /* else page by page */
+    if (wanted >= PREPARE_UNITS)
+        touch(buffers, chunk, unit + wanted, (size_t)wanted * BUFFERS_UNIT);
     chunk->rank = writer->rank;
     chunk->sequence = writer->sequence++;
     chunk->units = wanted;

@@ -3,7 +3,10 @@
  *
  * One sparse memory file, mapped shared. Ranks take chunks by one atomic addition and own them;
  * there is no lock. A rank's chunks are numbered. The first chunk is a page, later ones double up
- * to 64 KiB, so that many idle ranks stay cheap. */
+ * to 256 KiB, so that many idle ranks stay cheap.
+ *
+ * Memory is prepared ahead in blocks of the size of a large page: finding, clearing and mapping its
+ * small pages one by one costs more than all the rest of recording. */
 #ifndef TRACES_BUFFERS_H
 #define TRACES_BUFFERS_H
 
@@ -14,7 +17,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-enum { BUFFERS_UNIT = 4096, BUFFERS_IMAGES = 64, BUFFERS_PATH = 232 };
+enum { BUFFERS_UNIT = 4096, BUFFERS_BLOCK = 512, BUFFERS_IMAGES = 64, BUFFERS_PATH = 232 };
 
 /* Code that a recorded return address may lie in. */
 struct buffers_image {
@@ -29,6 +32,8 @@ struct buffers_header {
     _Atomic uint64_t next_unit; /* first that no chunk has taken */
     _Atomic uint64_t lost;      /* records that found no room */
     struct buffers_image images[BUFFERS_IMAGES];
+    _Atomic uint64_t prepared;    /* first unit whose block nobody has prepared, or is about to */
+    _Atomic uint32_t small_pages; /* the kernel refused a large page */
 };
 
 struct chunk {
@@ -40,6 +45,7 @@ struct buffers {
     int file;
     struct buffers_header *header; /* start of the mapping */
     size_t size;
+    bool on_disk; /* a rank file: its pages are the file system's */
 };
 
 /* A rank's place in the memory. */
@@ -61,6 +67,10 @@ int buffers_open_file(struct buffers *buffers, const char *path, struct failure 
 /* Room for a record of `size` bytes at writer->next, taking a new chunk; false when the memory is
  * used up. */
 bool buffers_more(struct buffers *buffers, struct buffers_writer *writer, size_t size);
+
+/* Takes and clears memory for the block after those already prepared, by whoever comes first; false
+ * when that is not possible: then pages are taken as they are touched. */
+bool buffers_prepare(struct buffers *buffers);
 
 /* Chunks in the order in which they were taken: pass NULL first; NULL after the last. */
 const struct chunk *buffers_next_chunk(const struct buffers *buffers, const struct chunk *chunk);

@@ -2,13 +2,12 @@
 #include "traces/feeder.h"
 
 #include <signal.h>
-#include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
 
 /* Units kept ahead: at first, and once ranks are seen to write much. Ten million records a second
  * fill 32 MiB in 25 ms. */
-enum { AHEAD_FIRST = 1024, AHEAD = 8192, STEP = 256, PAUSE_MIN_US = 500, PAUSE_MAX_US = 16000 };
+enum { AHEAD_FIRST = 256, AHEAD = 8192, PAUSE_MIN_US = 500, PAUSE_MAX_US = 16000 };
 
 /* True when asked to stop; waits that long otherwise. */
 static bool pause_for(struct feeder *feeder, long microseconds)
@@ -29,27 +28,19 @@ static bool pause_for(struct feeder *feeder, long microseconds)
 static void *feed(void *context)
 {
     struct feeder *feeder = context;
-    struct buffers_header *header = feeder->buffers->header;
-    uint64_t first = atomic_load(&header->next_unit), touched = first, seen = first;
+    const struct buffers_header *header = feeder->buffers->header;
+    uint64_t seen = 0;
     long pause = PAUSE_MIN_US;
     do {
         uint64_t taken = atomic_load(&header->next_unit);
-        uint64_t wanted = taken + (taken - first > AHEAD_FIRST / 2 ? AHEAD : AHEAD_FIRST);
-        if (wanted > header->units)
-            wanted = header->units;
-        if (touched < taken)
-            touched = taken; /* they were faster */
+        uint64_t ahead = taken > BUFFERS_BLOCK ? AHEAD : AHEAD_FIRST;
         pause = taken == seen ? pause * 2 : PAUSE_MIN_US;
         if (pause > PAUSE_MAX_US)
             pause = PAUSE_MAX_US;
         seen = taken;
-        for (; touched < wanted && touched < atomic_load(&header->next_unit) + AHEAD;
-             touched += STEP) {
-            uint64_t units = wanted - touched < STEP ? wanted - touched : STEP;
-            if (madvise((char *)header + touched * BUFFERS_UNIT, units * BUFFERS_UNIT,
-                        MADV_POPULATE_WRITE))
-                return NULL; /* an older kernel, or no memory: ranks touch for themselves */
-        }
+        while (atomic_load(&header->prepared) < taken + ahead)
+            if (!buffers_prepare(feeder->buffers))
+                return NULL;
     } while (!pause_for(feeder, pause));
     return NULL;
 }

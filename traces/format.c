@@ -132,6 +132,12 @@ struct trace *format_read_memory(const char *name, const void *data, size_t size
 
 struct trace *format_read(const char *path, struct failure *failure)
 {
+    return format_read_slowly(path, NULL, failure);
+}
+
+struct trace *format_read_slowly(const char *path, struct progress *progress,
+                                 struct failure *failure)
+{
     struct stat status;
     struct format_input *inputs = NULL;
     size_t count = 0;
@@ -140,6 +146,8 @@ struct trace *format_read(const char *path, struct failure *failure)
     bool folder = strcmp(path, "-") != 0 && stat(path, &status) == 0 && S_ISDIR(status.st_mode);
     bool done = folder ? format_folder_open(path, &inputs, &count, failure)
                        : format_folder_one(path, &inputs, &count, failure);
+    for (size_t i = 0; i < count; i++)
+        inputs[i].progress = progress;
     struct trace *trace = done ? read_inputs(inputs, count) : NULL;
     format_folder_release(inputs, count);
     return trace;

@@ -15,6 +15,7 @@
 
 #include "traces/failure.h"
 #include "traces/finding.h"
+#include "traces/progress.h"
 #include "traces/trace.h"
 
 #include <stdbool.h>
@@ -36,6 +37,9 @@ const struct format *format_by_name(const char *name);
  * rank (Flight Recorder dumps, or time-independent traces). `path` "-" reads standard input. NULL
  * and a failure otherwise. */
 struct trace *format_read(const char *path, struct failure *failure);
+/* The same, telling how far it is. */
+struct trace *format_read_slowly(const char *path, struct progress *progress,
+                                 struct failure *failure);
 /* The same from memory; `name` stands for the file in sites and messages. */
 struct trace *format_read_memory(const char *name, const void *data, size_t size,
                                  struct failure *failure);

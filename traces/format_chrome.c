@@ -167,7 +167,7 @@ static void write_op(struct timeline *line, uint32_t index)
         fprintf(line->out, ",\"communicator\":%" PRIu32, trace->comms[op->comm].id);
     if (op->pass)
         fprintf(line->out, ",\"pass\":%" PRIu32, op->pass);
-    if (op->site != TRACE_NO) {
+    if (trace_site_known(trace, op->site)) {
         fputs(",\"place\":", line->out);
         json_write_text(line->out, trace_site_text(trace, op->site, place, sizeof place));
     }

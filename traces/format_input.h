@@ -9,6 +9,7 @@
 #define TRACES_FORMAT_INPUT_H
 
 #include "traces/failure.h"
+#include "traces/progress.h"
 #include "traces/trace.h"
 
 #include <stdbool.h>
@@ -32,6 +33,7 @@ struct format_input {
     bool binary; /* places are byte offsets */
     bool refused;
     struct failure *failure;
+    struct progress *progress; /* who shows how far it is, NULL: nobody */
 };
 
 /* Reads a whole file ("-": standard input); release it even after a failure. */

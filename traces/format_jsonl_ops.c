@@ -7,10 +7,98 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Keys are compared many times an operation: most differ in their first letter. */
-static bool is_key(const char *key, const char *name)
+/* The keys of an operation line: first the numbers of jsonl_fields, then these. */
+enum op_key {
+    KEY_RANK = 16,
+    KEY_ID,
+    KEY_ROOT,
+    KEY_COMM,
+    KEY_COMM_SEQ,
+    KEY_TYPE,
+    KEY_SIGNATURE,
+    KEY_REDUCE,
+    KEY_IDENTITY,
+    KEY_SITE,
+    KEY_NAME,
+    KEY_FLAGS,
+    KEY_STATE,
+    KEY_REQUEST,
+    KEY_NODE,
+    KEY_MATCH,
+    KEY_ADJOINT_OF,
+    KEY_REQUESTS,
+    KEY_COMPLETED,
+    KEY_DEPS,
+    KEY_ORDER_DEPS,
+    KEY_SEND_COUNTS,
+    KEY_RECEIVE_COUNTS,
+    KEYS,
+    KEY_NONE = KEYS
+};
+_Static_assert((int)KEYS <= (int)JSONL_OP_KEYS, "key_after has room for all of them");
+
+#define KEY(text)                                                                                  \
+    {                                                                                              \
+        text, sizeof(text) - 1                                                                     \
+    }
+static const struct {
+    const char *name;
+    size_t length;
+} keys[] = {
+#define X(key, member, type, absent) KEY(key),
+    JSONL_FIELDS(X)
+#undef X
+        [KEY_RANK] = KEY("rank"),
+    [KEY_ID] = KEY("id"),
+    [KEY_ROOT] = KEY("root"),
+    [KEY_COMM] = KEY("comm"),
+    [KEY_COMM_SEQ] = KEY("comm_seq"),
+    [KEY_TYPE] = KEY("type"),
+    [KEY_SIGNATURE] = KEY("signature"),
+    [KEY_REDUCE] = KEY("reduce"),
+    [KEY_IDENTITY] = KEY("identity"),
+    [KEY_SITE] = KEY("site"),
+    [KEY_NAME] = KEY("name"),
+    [KEY_FLAGS] = KEY("flags"),
+    [KEY_STATE] = KEY("state"),
+    [KEY_REQUEST] = KEY("request"),
+    [KEY_NODE] = KEY("node"),
+    [KEY_MATCH] = KEY("match"),
+    [KEY_ADJOINT_OF] = KEY("adjoint_of"),
+    [KEY_REQUESTS] = KEY("requests"),
+    [KEY_COMPLETED] = KEY("completed"),
+    [KEY_DEPS] = KEY("deps"),
+    [KEY_ORDER_DEPS] = KEY("order_deps"),
+    [KEY_SEND_COUNTS] = KEY("send_counts"),
+    [KEY_RECEIVE_COUNTS] = KEY("receive_counts"),
+};
+_Static_assert(sizeof keys / sizeof *keys == KEYS, "one name each");
+enum { KEY_PASS = 3 };
+
+static unsigned key_number(const char *text)
 {
-    return *key == *name && strcmp(key, name) == 0;
+    unsigned key = 0;
+    while (key < KEYS && (keys[key].name[0] != text[0] || strcmp(keys[key].name, text) != 0))
+        key++;
+    return key;
+}
+
+/* Lines are written by programs, which order their keys alike: the key that came after this one the
+ * last time an operation of this kind was read is looked for first, without taking its text out of
+ * the file. */
+static bool key_next(struct jsonl_reader *reader, uint8_t *after, unsigned *key, const char **text)
+{
+    unsigned guess = *after;
+    if (json_key_is(&reader->json, keys[guess].name, keys[guess].length)) {
+        *key = guess;
+        return true;
+    }
+    if (!json_key(&reader->json, text))
+        return false;
+    *key = key_number(*text);
+    if (*key != KEY_NONE)
+        *after = (uint8_t)*key;
+    return true;
 }
 
 bool jsonl_reference_add(struct jsonl_reader *reader, enum jsonl_reference_to to, uint32_t row,
@@ -107,71 +195,88 @@ static bool read_reference(struct jsonl_reader *reader, struct op_line *line,
            jsonl_reference_add(reader, to, line->index, rank, id, false);
 }
 
-static bool read_op_key(struct jsonl_reader *reader, struct op_line *line, const char *key)
+static bool read_state(struct jsonl_reader *reader, struct trace_op *op)
+{
+    unsigned word;
+    bool done = jsonl_read_word(&reader->json, JSONL_STATES, &word);
+    op->state = done ? (uint8_t)word : op->state;
+    return done;
+}
+
+static bool read_signature(struct jsonl_reader *reader, struct op_line *line)
+{
+    int64_t number = 0;
+    line->has_signature = json_integer(&reader->json, 0, UINT32_MAX, &number);
+    line->op.signature = (uint32_t)number;
+    return line->has_signature;
+}
+
+static bool read_deps(struct jsonl_reader *reader, struct op_line *line, bool order)
+{
+    line->has_deps = true;
+    return jsonl_read_ids(reader, JSONL_TO_DEP, line->index, order);
+}
+
+static bool read_op_key(struct jsonl_reader *reader, struct op_line *line, unsigned key,
+                        const char *text)
 {
     struct json *json = &reader->json;
     struct trace_op *op = &line->op;
-    unsigned word;
-    int64_t number;
-    for (size_t i = 0; i < jsonl_field_count; i++)
-        if (is_key(key, jsonl_fields[i].key)) {
-            line->has_pass |= is_key(key, "pass");
-            return jsonl_read_field(json, &jsonl_fields[i], op);
-        }
-    if (is_key(key, "rank"))
+    if (key < KEY_RANK) {
+        line->has_pass |= key == KEY_PASS;
+        return jsonl_read_field(json, &jsonl_fields[key], op);
+    }
+    switch (key) {
+    case KEY_RANK:
         return (line->has_rank = true) && jsonl_read_rank(reader, &op->rank);
-    if (is_key(key, "id"))
+    case KEY_ID:
         return (line->has_id = true) && jsonl_read_u32(json, &line->id);
-    if (is_key(key, "root"))
+    case KEY_ROOT:
         return jsonl_read_who(json, &op->peer);
-    if (is_key(key, "comm"))
+    case KEY_COMM:
         return read_comm_of_op(reader, line);
-    if (is_key(key, "comm_seq"))
+    case KEY_COMM_SEQ:
         return (line->has_comm_seq = true) && jsonl_read_u32(json, &op->comm_seq);
-    if (is_key(key, "type"))
+    case KEY_TYPE:
         return jsonl_read_type(reader, &op->type);
-    if (is_key(key, "signature")) {
-        line->has_signature = json_integer(json, 0, UINT32_MAX, &number);
-        op->signature = (uint32_t)number;
-        return line->has_signature;
-    }
-    if (is_key(key, "reduce"))
-        return jsonl_read_reduce(json, &op->reduce_op);
-    if (is_key(key, "identity"))
+    case KEY_SIGNATURE:
+        return read_signature(reader, line);
+    case KEY_REDUCE:
+        return jsonl_read_reduce(reader, &op->reduce_op);
+    case KEY_IDENTITY:
         return jsonl_read_identity(reader, &op->identity);
-    if (is_key(key, "site"))
+    case KEY_SITE:
         return jsonl_read_site(reader, &op->site);
-    if (is_key(key, "name"))
+    case KEY_NAME:
         return jsonl_read_string(reader, &line->name);
-    if (is_key(key, "flags"))
+    case KEY_FLAGS:
         return jsonl_read_flags(json, &op->flags);
-    if (is_key(key, "state")) {
-        bool done = jsonl_read_word(json, JSONL_STATES, &word);
-        op->state = done ? (uint8_t)word : op->state;
-        return done;
-    }
-    if (is_key(key, "request"))
+    case KEY_STATE:
+        return read_state(reader, op);
+    case KEY_REQUEST:
         return jsonl_read_u32(json, &op->request);
-    if (is_key(key, "node"))
+    case KEY_NODE:
         return jsonl_read_u32(json, &op->node);
-    if (is_key(key, "match"))
+    case KEY_MATCH:
         return read_reference(reader, line, JSONL_TO_MATCH);
-    if (is_key(key, "adjoint_of"))
+    case KEY_ADJOINT_OF:
         return read_reference(reader, line, JSONL_TO_ADJOINT);
-    if (is_key(key, "requests"))
+    case KEY_REQUESTS:
         return jsonl_read_ids(reader, JSONL_TO_WAITED, line->index, true);
-    if (is_key(key, "completed"))
+    case KEY_COMPLETED:
         return (line->has_completed = true) && read_completed(reader, line->first_reference);
-    if (is_key(key, "deps"))
-        return (line->has_deps = true) && jsonl_read_ids(reader, JSONL_TO_DEP, line->index, false);
-    if (is_key(key, "order_deps"))
-        return (line->has_deps = true) && jsonl_read_ids(reader, JSONL_TO_DEP, line->index, true);
-    if (is_key(key, "send_counts"))
+    case KEY_DEPS:
+        return read_deps(reader, line, false);
+    case KEY_ORDER_DEPS:
+        return read_deps(reader, line, true);
+    case KEY_SEND_COUNTS:
         return read_numbers(reader, &line->send, &line->sends);
-    if (is_key(key, "receive_counts"))
+    case KEY_RECEIVE_COUNTS:
         return read_numbers(reader, &line->receive, &line->receives);
-    return *key == '_' ? json_skip(json)
-                       : json_refuse(json, "unknown key \"%.40s\" of an operation", key);
+    default:
+        return *text == '_' ? json_skip(json)
+                            : json_refuse(json, "unknown key \"%.40s\" of an operation", text);
+    }
 }
 
 static bool has_peers(const struct trace_op *op)
@@ -256,10 +361,12 @@ bool jsonl_read_op(struct jsonl_reader *reader)
                            .index = (uint32_t)reader->trace->op_count,
                            .name = TRACE_NO,
                            .first_reference = reader->reference_count};
-    const char *key;
-    bool done = jsonl_read_kind(&reader->json, &line.op.kind, &line.op.flags);
+    const char *text = "";
+    unsigned key = KEY_NONE;
+    bool done = jsonl_read_kind(reader, &line.op.kind, &line.op.flags);
     while (done && json_next(&reader->json))
-        done = json_key(&reader->json, &key) && read_op_key(reader, &line, key);
+        done = key_next(reader, &reader->key_after[line.op.kind][key], &key, &text) &&
+               read_op_key(reader, &line, key, text);
     done = done && !reader->input->refused && op_complete(reader, &line) && op_store(reader, &line);
     free(line.send);
     free(line.receive);

@@ -29,7 +29,7 @@ static bool read_node_key(struct jsonl_reader *reader, struct trace_node *node, 
     if (strcmp(key, "pass") == 0)
         return jsonl_read_u32(json, &node->pass);
     if (strcmp(key, "kind") == 0)
-        return jsonl_read_kind(json, &node->kind, &ignored);
+        return jsonl_read_kind(reader, &node->kind, &ignored);
     if (strcmp(key, "state") == 0) {
         bool done = jsonl_read_word(json, JSONL_STATES, &word);
         node->state = done ? (uint8_t)word : node->state;
@@ -461,6 +461,8 @@ static bool read_line(struct jsonl_reader *reader)
         return false;
     if (!json_next(json))
         return json_refuse(json, "an empty object");
+    if (reader->trace && json_key_is(json, "op", 2))
+        return jsonl_read_op(reader);
     if (!json_key(json, &key))
         return false;
     if (!reader->trace) {
@@ -478,7 +480,10 @@ static bool read_line(struct jsonl_reader *reader)
 static bool read_lines(struct jsonl_reader *reader)
 {
     struct format_input *input = reader->input;
+    size_t number = 0;
     for (size_t begin = 0; begin < input->size;) {
+        if (number++ % PROGRESS_ROWS == 0)
+            progress_tell(input->progress, "reading", begin, input->size, "bytes");
         const unsigned char *newline = memchr(input->data + begin, '\n', input->size - begin);
         size_t end = newline ? (size_t)(newline - input->data) : input->size;
         size_t first = begin;

@@ -45,6 +45,14 @@ struct jsonl_op { /* beside trace->ops */
     bool has_deps;
 };
 
+/* The kind that a name stands for: few repeat over many lines. */
+enum { JSONL_KINDS = 64, JSONL_OP_KEYS = 48 };
+struct jsonl_kind {
+    char name[32];
+    uint16_t flags;
+    uint8_t kind;
+};
+
 struct jsonl_lines { /* where the rows of a table stood */
     size_t *offsets, room;
 };
@@ -65,8 +73,10 @@ struct jsonl_reader {
     struct format_index comm_ids;
     struct format_index passes; /* rank << 32 | pass */
     struct jsonl_lines node_lines, comm_lines, pass_lines;
-    char type_name[48];
-    uint32_t type;
+    char type_name[48], reduce_name[48];
+    uint32_t type, reduce;
+    struct jsonl_kind kinds[JSONL_KINDS];
+    uint8_t key_after[OP_KIND_LIMIT][JSONL_OP_KEYS + 1]; /* which key came next the last time */
     bool deps_on_ops, has_nodes;
 };
 
@@ -79,9 +89,9 @@ bool jsonl_read_name(struct json *json, char *field, size_t size);
 bool jsonl_read_string(struct jsonl_reader *reader, uint32_t *string);
 bool jsonl_read_site(struct jsonl_reader *reader, uint32_t *site);
 bool jsonl_read_site_list(struct jsonl_reader *reader, uint32_t *site);
-bool jsonl_read_kind(struct json *json, uint8_t *kind, uint16_t *flags);
+bool jsonl_read_kind(struct jsonl_reader *reader, uint8_t *kind, uint16_t *flags);
 bool jsonl_read_type(struct jsonl_reader *reader, uint32_t *type);
-bool jsonl_read_reduce(struct json *json, uint32_t *reduce);
+bool jsonl_read_reduce(struct jsonl_reader *reader, uint32_t *reduce);
 bool jsonl_read_identity(struct jsonl_reader *reader, uint32_t *identity);
 bool jsonl_read_flags(struct json *json, uint16_t *flags);
 bool jsonl_read_who(struct json *json, int32_t *who);

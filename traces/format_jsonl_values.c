@@ -159,14 +159,33 @@ static enum op_kind kind_by_name(const char *name, uint16_t *flags)
     return kind;
 }
 
-bool jsonl_read_kind(struct json *json, uint8_t *kind, uint16_t *flags)
+bool jsonl_read_kind(struct jsonl_reader *reader, uint8_t *kind, uint16_t *flags)
 {
     const char *text;
-    if (!json_text(json, &text, NULL))
+    size_t length;
+    uint16_t own = 0;
+    if (!json_text(&reader->json, &text, &length))
         return false;
-    *kind = (uint8_t)kind_by_name(text, flags);
-    return *kind != OP_NONE || strcmp(text, "none") == 0 ||
-           json_refuse(json, "unknown operation \"%.40s\"", text);
+    size_t slot =
+        length
+            ? ((unsigned char)text[0] * 7u + (unsigned char)text[length - 1] + length) % JSONL_KINDS
+            : 0;
+    struct jsonl_kind *known = &reader->kinds[slot];
+    if (length && length < sizeof known->name && strcmp(known->name, text) == 0) {
+        *kind = known->kind;
+        *flags |= known->flags;
+        return true;
+    }
+    *kind = (uint8_t)kind_by_name(text, &own);
+    *flags |= own;
+    if (*kind == OP_NONE)
+        return strcmp(text, "none") == 0 ||
+               json_refuse(&reader->json, "unknown operation \"%.40s\"", text);
+    if (length < sizeof known->name) {
+        *known = (struct jsonl_kind){.kind = *kind, .flags = own};
+        memcpy(known->name, text, length);
+    }
+    return true;
 }
 
 bool jsonl_read_type(struct jsonl_reader *reader, uint32_t *type)
@@ -187,14 +206,22 @@ bool jsonl_read_type(struct jsonl_reader *reader, uint32_t *type)
     return true;
 }
 
-bool jsonl_read_reduce(struct json *json, uint32_t *reduce)
+bool jsonl_read_reduce(struct jsonl_reader *reader, uint32_t *reduce)
 {
+    struct json *json = &reader->json;
     const char *text;
     if (json_peek(json) != JSON_TEXT)
         return jsonl_read_u32(json, reduce);
     if (!json_text(json, &text, NULL))
         return false;
-    *reduce = format_reduce_by_name(text);
+    if (strcmp(text, reader->reduce_name) != 0) {
+        uint32_t found = format_reduce_by_name(text);
+        if (found == 0)
+            return json_refuse(json, "unknown reduction \"%.40s\"", text);
+        reader->reduce = found;
+        snprintf(reader->reduce_name, sizeof reader->reduce_name, "%s", text);
+    }
+    *reduce = reader->reduce;
     return *reduce != 0 || json_refuse(json, "unknown reduction \"%.40s\"", text);
 }
 

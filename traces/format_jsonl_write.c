@@ -333,20 +333,23 @@ static void write_flags(FILE *out, unsigned flags)
 struct names {
     uint32_t type, type_back;
     uint32_t reduce, reduce_back;
+    const char *type_name, *reduce_name;
 };
 
 static void write_types(FILE *out, const struct trace_op *op, struct names *names)
 {
-    if (op->type != names->type) {
+    if (op->type && op->type != names->type) {
         names->type = op->type;
-        names->type_back = format_type_by_name(trace_type_name(op->type));
+        names->type_name = trace_type_name(op->type);
+        names->type_back = format_type_by_name(names->type_name);
     }
-    if (op->reduce_op != names->reduce) {
+    if (op->reduce_op && op->reduce_op != names->reduce) {
         names->reduce = op->reduce_op;
-        names->reduce_back = format_reduce_by_name(trace_reduce_name(op->reduce_op));
+        names->reduce_name = trace_reduce_name(op->reduce_op);
+        names->reduce_back = format_reduce_by_name(names->reduce_name);
     }
-    write_named(out, "type", op->type, trace_type_name(op->type), names->type_back);
-    write_named(out, "reduce", op->reduce_op, trace_reduce_name(op->reduce_op), names->reduce_back);
+    write_named(out, "type", op->type, names->type_name, names->type_back);
+    write_named(out, "reduce", op->reduce_op, names->reduce_name, names->reduce_back);
     if (op->signature != op->type)
         fprintf(out, ",\"signature\":%" PRIu32, op->signature);
 }

@@ -63,11 +63,21 @@ void *handle_map_find(const struct handle_map *map, uint64_t key)
     return slot == SIZE_MAX ? NULL : map->entries[slot].value;
 }
 
-void handle_map_remove(struct handle_map *map, uint64_t key)
+void *handle_map_next(const struct handle_map *map, uint64_t key, size_t *slot)
 {
-    size_t hole = find(map, key);
-    if (hole == SIZE_MAX)
-        return;
+    if (map->slots == 0)
+        return NULL;
+    size_t at = *slot == SIZE_MAX ? place(key, map->slots) : (*slot + 1) & (map->slots - 1);
+    for (; map->entries[at].key; at = (at + 1) & (map->slots - 1))
+        if (map->entries[at].key == key) {
+            *slot = at;
+            return map->entries[at].value;
+        }
+    return NULL;
+}
+
+static void remove_at(struct handle_map *map, size_t hole)
+{
     size_t mask = map->slots - 1;
     for (size_t next = (hole + 1) & mask; map->entries[next].key; next = (next + 1) & mask) {
         size_t home = place(map->entries[next].key, map->slots);
@@ -78,4 +88,21 @@ void handle_map_remove(struct handle_map *map, uint64_t key)
     }
     map->entries[hole] = (struct handle_entry){0};
     map->count--;
+}
+
+void handle_map_remove(struct handle_map *map, uint64_t key)
+{
+    size_t slot = find(map, key);
+    if (slot != SIZE_MAX)
+        remove_at(map, slot);
+}
+
+void handle_map_remove_value(struct handle_map *map, uint64_t key, const void *value)
+{
+    size_t slot = SIZE_MAX;
+    const void *found = handle_map_next(map, key, &slot);
+    while (found && found != value)
+        found = handle_map_next(map, key, &slot);
+    if (found)
+        remove_at(map, slot);
 }

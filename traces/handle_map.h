@@ -26,5 +26,9 @@ void handle_map_release(struct handle_map *map); /* not the values */
 bool handle_map_add(struct handle_map *map, uint64_t key, void *value);
 void handle_map_remove(struct handle_map *map, uint64_t key);      /* the first of this key */
 void *handle_map_find(const struct handle_map *map, uint64_t key); /* NULL if absent */
+/* All values of a key: *slot is SIZE_MAX first; NULL after the last. */
+void *handle_map_next(const struct handle_map *map, uint64_t key, size_t *slot);
+/* The one of this key with this value. */
+void handle_map_remove_value(struct handle_map *map, uint64_t key, const void *value);
 
 #endif

@@ -178,9 +178,35 @@ static bool signed_value(const struct json *json, int64_t *value)
     return true;
 }
 
+/* Most numbers: up to 18 digits and nothing behind them. Takes one, or nothing at all: whatever is
+ * unusual is for the grammar, which knows what is wrong with it. */
+static bool take_plain(struct json *json, int64_t *value)
+{
+    if (json->input->refused)
+        return false;
+    blanks(json);
+    const unsigned char *data = json->input->data;
+    size_t at = json->start, first, end = json->end - at > 20 ? at + 20 : json->end;
+    bool negative = at < end && data[at] == '-';
+    uint64_t number = 0; /* of up to 20 digits, of which only 18 are used */
+    first = at += negative;
+    for (; at < end && data[at] >= '0' && data[at] <= '9'; at++)
+        number = number * 10 + (uint64_t)(data[at] - '0');
+    size_t length = at - first;
+    if (length == 0 || length > 18 || (length > 1 && data[first] == '0') || at >= json->end ||
+        (data[at] != ',' && data[at] != '}' && data[at] != ']'))
+        return false;
+    *value = negative ? -(int64_t)number : (int64_t)number;
+    json->offset = at;
+    return true;
+}
+
 bool json_integer(struct json *json, int64_t low, int64_t high, int64_t *value)
 {
     bool integer;
+    if (take_plain(json, value) && *value >= low && *value <= high)
+        return true;
+    json->offset = json->input->refused ? json->offset : json->start;
     if (!number_span(json, &integer))
         return false;
     if (!integer)
@@ -194,6 +220,12 @@ bool json_integer(struct json *json, int64_t low, int64_t high, int64_t *value)
 bool json_unsigned(struct json *json, uint64_t *value)
 {
     bool integer;
+    int64_t plain_value;
+    if (take_plain(json, &plain_value) && plain_value >= 0) {
+        *value = (uint64_t)plain_value;
+        return true;
+    }
+    json->offset = json->input->refused ? json->offset : json->start;
     if (!number_span(json, &integer))
         return false;
     if (!integer || json->input->data[json->start] == '-')
@@ -409,6 +441,17 @@ bool json_key(struct json *json, const char **key)
         return refuse_here(json, "':'");
     json->offset++;
     json->start = start;
+    return true;
+}
+
+bool json_key_is(struct json *json, const char *name, size_t length)
+{
+    const unsigned char *data = json->input->data + json->offset;
+    if (json->input->refused || json->end - json->offset < length + 3 || data[0] != '"' ||
+        memcmp(data + 1, name, length) != 0 || data[length + 1] != '"' || data[length + 2] != ':')
+        return false;
+    json->start = json->offset;
+    json->offset += length + 3;
     return true;
 }
 

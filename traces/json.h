@@ -50,6 +50,9 @@ bool json_text(struct json *json, const char **text, size_t *length);
 bool json_open(struct json *json, char bracket);
 bool json_next(struct json *json);
 bool json_key(struct json *json, const char **key);
+/* Takes `"name":` where exactly that stands, and nothing else: for readers that can guess which key
+ * comes next. */
+bool json_key_is(struct json *json, const char *name, size_t length);
 bool json_skip(struct json *json);
 /* Nothing but blanks may be left. */
 bool json_end(struct json *json);

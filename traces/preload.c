@@ -7,9 +7,8 @@
  * file, so that what was recorded survives a crash; `simrun import DIR` merges them.
  * SIMRUN_RECORD=events adds wall times.
  *
- * A process is one rank. Only the thread that initialised MPI is recorded: the recorder takes no
- * locks. Never part of simrun itself; compiled against the real MPI's header with
- * RECORDER_PRELOADED. */
+ * A process is one rank, and all its threads are recorded; an operation tells which one issued it.
+ * Never part of simrun itself; compiled against the real MPI's header with RECORDER_PRELOADED. */
 #include "traces/recorder_rank.h"
 
 #ifdef RECORDER_PRELOADED
@@ -25,8 +24,8 @@
 static struct recording recording = {.buffers = {.file = -1}};
 static struct recorder_rank *recorder;
 static struct recording_end end;
-static _Thread_local void *slots[MPIX_SLOTS];
-static uint64_t steps;
+static void *slots[MPIX_SLOTS]; /* of all threads */
+static uint64_t steps;          /* touched within the recorder only */
 static int world_rank = -1, world_size;
 
 void **MPIX_Rank_slots(void)
@@ -81,45 +80,52 @@ static void start(void)
         recorder = slots[MPIX_SLOT_RECORDER];
 }
 
-static void initialised(int error, const void *site)
+static void initialised(int error, int provided, const void *site)
 {
     if (error != MPI_SUCCESS)
         return;
     start();
-    struct record_op *op = recorder ? recorder_op(recorder, OP_INIT, STATE_BLOCKED, site) : NULL;
+    record_threads(provided);
+    struct recorder_rank *me = recorder_enter();
+    struct record_op *op = me ? recorder_op(me, OP_INIT, STATE_BLOCKED, site) : NULL;
     if (op)
-        recorder_op_complete(recorder, op);
+        recorder_op_complete(me, op);
+    recorder_leave(me);
 }
 
 int MPI_Init(int *count, char ***arguments)
 {
     int error = PMPI_Init(count, arguments);
-    initialised(error, __builtin_return_address(0));
+    initialised(error, MPI_THREAD_SINGLE, __builtin_return_address(0));
     return error;
 }
 
 int MPI_Init_thread(int *count, char ***arguments, int required, int *provided)
 {
     int error = PMPI_Init_thread(count, arguments, required, provided);
-    initialised(error, __builtin_return_address(0));
+    initialised(error, error == MPI_SUCCESS ? *provided : MPI_THREAD_SINGLE,
+                __builtin_return_address(0));
     return error;
 }
 
 int MPI_Finalize(void)
 {
+    struct recorder_rank *me = recorder_enter();
     struct record_op *op =
-        recorder ? recorder_op(recorder, OP_FINALIZE, STATE_BLOCKED, __builtin_return_address(0))
-                 : NULL;
-    struct recorder_comm *world = op ? recorder_comm(recorder, MPI_COMM_WORLD) : NULL;
+        me ? recorder_op(me, OP_FINALIZE, STATE_BLOCKED, __builtin_return_address(0)) : NULL;
+    struct recorder_comm *world = op ? recorder_comm(me, MPI_COMM_WORLD) : NULL;
     if (world) {
         op->comm = world->number;
         op->comm_seq = world->collectives++;
     }
+    recorder_leave(me);
     int error = PMPI_Finalize();
     if (!recorder)
         return error;
+    recorder_reenter(recorder); /* no other thread is in MPI any more */
     if (op)
         recorder_op_complete(recorder, op);
+    recorder_leave(recorder);
     recorder->info->finalized = 1;
     recorder->info->ended = 1 + RANK_FINISHED;
     slots[MPIX_SLOT_RECORDER] = NULL;

@@ -2,7 +2,7 @@
 # The sources are the simulator's own, compiled against the other MPI's header; only MPI_ functions are visible.
 
 preload_sources := $(addprefix traces/,preload.c buffers.c failure.c feeder.c handle_map.c identity.c kinds.c recorder.c recorder_comms.c \
-                   recorder_requests.c recorder_types.c recording.c trace_types.c wrappers_coll.c wrappers_comm.c wrappers_p2p.c wrappers_wait.c)
+                   recorder_requests.c recorder_threads.c recorder_types.c recording.c trace_types.c wrappers_coll.c wrappers_comm.c wrappers_p2p.c wrappers_wait.c)
 
 define preload_rules
 build/peers/$1/record/%.o: %.c build/peers/include/mpix.h

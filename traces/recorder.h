@@ -24,6 +24,10 @@ void record_node_leave(uint32_t node);
 /* Opens a backward pass and returns its number (from 1 on each rank; also when not recording). */
 uint32_t record_pass_begin(enum pass_mode mode);
 void record_pass_end(uint32_t pass);
+/* How many threads of the caller's rank may call MPI: MPI_THREAD_MULTIPLE and so on. */
+void record_threads(int provided);
+/* The calling thread will not return to where it stands, maybe within the recorder. */
+void record_abandon(void);
 /* Operations until leave carry this call site instead of their own return address (a library's
  * public entry). */
 void record_site_enter(const void *site);

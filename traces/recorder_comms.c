@@ -108,8 +108,9 @@ static bool find_members(struct recorder_comm *comm, MPI_Comm handle,
 static uint64_t members_hash(const struct recorder_comm *comm)
 {
     uint64_t local = 1, remote = 1;
-    if (!comm->members)
-        return mix(mix(comm->size, (uint32_t)comm->start), (uint32_t)comm->stride);
+    if (!comm->members) /* what is mixed first only adds to the second: start with a large number */
+        return mix(mix(mix(UINT64_C(0x8f14e45fceea167a), comm->size), (uint32_t)comm->start),
+                   (uint32_t)comm->stride);
     for (uint32_t i = 0; i < comm->size; i++) {
         uint64_t *hash = i < comm->local_size ? &local : &remote;
         *hash = mix(*hash, (uint64_t)(uint32_t)member(comm, i));
@@ -117,24 +118,24 @@ static uint64_t members_hash(const struct recorder_comm *comm)
     return comm->size == comm->local_size ? local : local + remote;
 }
 
-static bool is_known(const struct recorder_rank *me, uint64_t id)
+/* How many were made in this way before. */
+static uintptr_t count_one_more(struct recorder_rank *me, uint64_t way)
 {
-    for (const struct recorder_comm *known = me->comm_list; known; known = known->next)
-        if (known->id == id)
-            return true;
-    return false;
+    uintptr_t before = (uintptr_t)handle_map_find(&me->comms_made, way);
+    if (before)
+        handle_map_remove(&me->comms_made, way);
+    handle_map_add(&me->comms_made, way, (void *)(before + 1));
+    return before;
 }
 
-static uint64_t make_id(const struct recorder_rank *me, const struct recorder_comm *comm,
+static uint64_t make_id(struct recorder_rank *me, const struct recorder_comm *comm,
                         const struct recorder_comm *parent, uint32_t label)
 {
     bool inter = comm->size != comm->local_size;
     uint64_t base = mix(members_hash(comm), parent && !inter ? parent->id : 0);
-    base = mix(base, label);
-    uint64_t id = base | 1;  /* never 0 */
-    while (is_known(me, id)) /* made the same way before */
-        id = mix(id, 1) | 1;
-    return id;
+    base = mix(base, label) | 1; /* never 0 */
+    uintptr_t before = count_one_more(me, base);
+    return before ? mix(base, before) | 1 : base;
 }
 
 static void write_members(struct recorder_rank *me, const struct recorder_comm *comm)
@@ -173,27 +174,51 @@ void recorder_comm_named(struct recorder_rank *me, const struct recorder_comm *c
                     (uint8_t)((comm->members ? 0 : RECORD_COMM_RANGE) | comm->special), size);
 }
 
-static void write_comm(struct recorder_rank *me, const struct recorder_comm *comm, MPI_Comm handle)
+static void write_comm(struct recorder_rank *me, const struct recorder_comm *comm, const char *name)
 {
-    char name[MPI_MAX_OBJECT_NAME + 1] = "";
-    int length = 0;
-    PMPI_Comm_get_name(handle, name, &length);
     recorder_comm_named(me, comm, name);
     if (comm->members && comm->rank == 0)
         write_members(me, comm);
 }
 
+static void comm_free(struct recorder_comm *comm)
+{
+    if (comm)
+        free(comm->members);
+    free(comm);
+}
+
+/* What MPI says of it; it may raise an error, and so is asked outside the recorder. */
+static struct recorder_comm *comm_ask(struct recorder_rank *me, MPI_Comm handle,
+                                      const struct recorder_comm *parent, bool duplicate,
+                                      char *name)
+{
+    int length = 0;
+    recorder_leave(me);
+    struct recorder_comm *comm = calloc(1, sizeof *comm);
+    if (comm && find_members(comm, handle, parent, duplicate)) {
+        PMPI_Comm_get_name(handle, name, &length);
+    } else {
+        comm_free(comm);
+        comm = NULL;
+    }
+    recorder_reenter(me);
+    return comm;
+}
+
 struct recorder_comm *recorder_comm_new(struct recorder_rank *me, MPI_Comm handle,
                                         struct recorder_comm *parent, uint32_t label)
 {
+    char name[MPI_MAX_OBJECT_NAME + 1] = "";
     if (handle == MPI_COMM_NULL)
         return NULL;
-    struct recorder_comm *comm = calloc(1, sizeof *comm);
-    if (!comm || !find_members(comm, handle, parent, label == OP_COMM_DUP)) {
-        if (comm)
-            free(comm->members);
-        free(comm);
+    struct recorder_comm *comm = comm_ask(me, handle, parent, label == OP_COMM_DUP, name);
+    if (!comm)
         return NULL;
+    struct recorder_comm *known = handle_map_find(&me->comms, HANDLE_KEY(handle));
+    if (known && label <= LABEL_FOUND) { /* another thread met it at the same time */
+        comm_free(comm);
+        return known;
     }
     comm->number = ++me->comm_count;
     comm->parent = parent ? parent->number : 0;
@@ -207,7 +232,7 @@ struct recorder_comm *recorder_comm_new(struct recorder_rank *me, MPI_Comm handl
     handle_map_add(&me->comms, HANDLE_KEY(handle), comm);
     if (me->comm_key == HANDLE_KEY(handle))
         me->comm_key = 0;
-    write_comm(me, comm, handle);
+    write_comm(me, comm, name);
     return comm;
 }
 
@@ -230,9 +255,10 @@ struct recorder_comm *recorder_comm(struct recorder_rank *me, MPI_Comm handle)
     return comm;
 }
 
-void recorder_comm_forget(struct recorder_rank *me, MPI_Comm handle)
+void recorder_comm_forget(struct recorder_rank *me, MPI_Comm handle,
+                          const struct recorder_comm *comm)
 {
-    handle_map_remove(&me->comms, HANDLE_KEY(handle));
+    handle_map_remove_value(&me->comms, HANDLE_KEY(handle), comm);
     me->comm_key = 0;
 }
 
@@ -244,7 +270,7 @@ uint32_t recorder_collective_number(struct recorder_rank *me, uint32_t number)
     return 0;
 }
 
-uint32_t recorder_neighbours(MPI_Comm comm, bool receive)
+static uint32_t ask_neighbours(MPI_Comm comm, bool receive)
 {
     int topology = MPI_UNDEFINED, in = 0, out = 0, weighted = 0, rank = 0;
     PMPI_Topo_test(comm, &topology);
@@ -260,4 +286,12 @@ uint32_t recorder_neighbours(MPI_Comm comm, bool receive)
     if (topology == MPI_DIST_GRAPH)
         PMPI_Dist_graph_neighbors_count(comm, &in, &out, &weighted);
     return (uint32_t)(receive ? in : out);
+}
+
+uint32_t recorder_neighbours(struct recorder_rank *me, MPI_Comm comm, bool receive)
+{
+    recorder_leave(me);
+    uint32_t neighbours = ask_neighbours(comm, receive);
+    recorder_reenter(me);
+    return neighbours;
 }

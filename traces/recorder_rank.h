@@ -2,7 +2,9 @@
  * to recorder*.c and wrappers_*.c.
  *
  * Rules:
- *  1. A rank's recorder is touched by that rank only: no locks.
+ *  1. A rank's recorder is touched by that rank only, by one of its threads at a time: between
+ * recorder_enter and recorder_leave, within which nothing blocks and nothing is asked of MPI that
+ * may fail. Operations stand in the trace in the order in which their threads entered.
  *  2. Nothing here calls MPI_X, only PMPI_X, so that nothing records itself.
  *  3. When there is no memory, recording stops for that rank (the buffers count what is lost); the
  * program goes on. */
@@ -17,6 +19,8 @@
 
 #include <mpi.h>
 #include <mpix.h>
+#include <pthread.h>
+#include <stdatomic.h>
 
 /* A handle of any MPI as a number: pointers in the standard ABI and Open MPI, integers in MPICH. */
 #define HANDLE_KEY(handle) ((uint64_t)(uintptr_t)(handle))
@@ -52,10 +56,28 @@ struct recorder_request {
     const struct recorder_comm *comm;
     struct record_op *pattern; /* persistent: what Start issues; owned */
     bool active;
+    bool taken;     /* a call that may complete it is under way */
+    uint8_t thread; /* that started it */
     struct recorder_request *next_free;
 };
 
 enum { RECORDER_DEPTH = 64, RECORDER_CACHE = 16, RECORDER_THREADS = 64 };
+
+/* What is one thread's own. */
+struct recorder_thread {
+    const void *mark;          /* tells threads apart */
+    uint8_t number;            /* as they came; the first began the rank */
+    uint32_t op;               /* number of its last operation */
+    struct record_op *current; /* the one in progress or issued last */
+    uint32_t node_depth, site_depth, pass_depth;
+    uint32_t nodes[RECORDER_DEPTH], passes[RECORDER_DEPTH];
+    const void *sites[RECORDER_DEPTH];
+    uint32_t batch, identity;
+    MPI_Status *statuses; /* scratch */
+    struct recorder_request **pending;
+    uint64_t *keys;
+    size_t scratch;
+};
 
 struct recorder_rank {
     struct recording *recording;
@@ -65,14 +87,16 @@ struct recorder_rank {
     uint32_t rank, ranks;
     uint32_t ops; /* issued so far: the number of the next one */
     struct record_rank *info;
-    struct record_op *current;             /* the one in progress or issued last */
-    const void *threads[RECORDER_THREADS]; /* by number, as they came; the first began the rank */
+    struct recorder_thread *self; /* the calling one, while it is in the recorder */
+    struct recorder_thread first, *threads[RECORDER_THREADS]; /* by number */
     uint32_t thread_count;
-    uint32_t node_depth, site_depth, pass_depth;
-    uint32_t nodes[RECORDER_DEPTH], passes[RECORDER_DEPTH];
-    const void *sites[RECORDER_DEPTH];
-    uint32_t node_count, pass_count, batch_count, batch, identity, string_count;
-    struct handle_map requests, comms, types, windows, strings, node_records, pass_records;
+    _Atomic bool shared; /* by several threads: entered through the lock */
+    pthread_mutex_t lock;
+    const void *_Atomic owner; /* its mark, while the lock is held */
+    int depth;                 /* how often it has entered */
+    uint32_t node_count, pass_count, batch_count, string_count;
+    struct handle_map requests, comms, comms_made, types, windows, strings, node_records,
+        pass_records;
     struct recorder_request *free_requests;
     void *request_blocks;
     struct recorder_comm *comm_list;
@@ -83,17 +107,61 @@ struct recorder_rank {
         uint64_t key;
         const struct recorder_type *type;
     } type_cache[RECORDER_CACHE];
-    MPI_Status *statuses; /* scratch */
-    struct recorder_request **pending;
-    uint64_t *keys;
-    size_t scratch;
 };
+
+/* Whether any rank of this process has been recorded yet; until then nobody need look further. */
+extern __attribute__((visibility("hidden"))) atomic_bool recorder_used;
+
+static inline bool recorder_maybe(void)
+{
+    return __builtin_expect(atomic_load_explicit(&recorder_used, memory_order_relaxed), 0);
+}
+
+extern __attribute__((visibility("hidden"))) _Thread_local char recorder_thread_mark;
+
+void recorder_threads_init(struct recorder_rank *me);
+void recorder_threads_release(struct recorder_rank *me);
+void recorder_lock(struct recorder_rank *me);
+void recorder_unlock(struct recorder_rank *me);
 
 /* The caller's recorder, NULL when it is not being recorded. */
 static inline struct recorder_rank *recorder_me(void)
 {
+    if (!recorder_maybe())
+        return NULL;
     void **slots = MPIX_Rank_slots();
     return slots ? slots[MPIX_SLOT_RECORDER] : NULL;
+}
+
+/* Back in the recorder after a call of MPI. A rank of one thread takes no lock. */
+static inline void recorder_reenter(struct recorder_rank *me)
+{
+    if (atomic_load_explicit(&me->shared, memory_order_relaxed) ||
+        me->first.mark != &recorder_thread_mark)
+        recorder_lock(me);
+}
+
+/* The caller's recorder, for it alone until recorder_leave; NULL when it is not being recorded. */
+static inline struct recorder_rank *recorder_enter(void)
+{
+    struct recorder_rank *me = recorder_me();
+    if (me)
+        recorder_reenter(me);
+    return me;
+}
+
+/* Before a call of MPI, and at the end. NULL is fine. */
+static inline void recorder_leave(struct recorder_rank *me)
+{
+    if (me && atomic_load_explicit(&me->shared, memory_order_relaxed))
+        recorder_unlock(me);
+}
+
+/* The layer above that set a site knows better. */
+static inline uint64_t recorder_site(const struct recorder_rank *me, const void *site)
+{
+    const struct recorder_thread *self = me->self;
+    return (uint64_t)(uintptr_t)(self->site_depth ? self->sites[self->site_depth - 1] : site);
 }
 
 /* A zeroed record of `size` bytes (a multiple of 8), not visible until recorder_commit; NULL when
@@ -137,8 +205,9 @@ void recorder_comm_named(struct recorder_rank *me, const struct recorder_comm *c
                          const char *name);
 /* Neighbours of the caller in a communicator's topology that it receives from or sends to; 0
  * without a topology. */
-uint32_t recorder_neighbours(MPI_Comm comm, bool receive);
-void recorder_comm_forget(struct recorder_rank *me, MPI_Comm comm);
+uint32_t recorder_neighbours(struct recorder_rank *me, MPI_Comm comm, bool receive);
+void recorder_comm_forget(struct recorder_rank *me, MPI_Comm handle,
+                          const struct recorder_comm *comm);
 /* World rank of a rank given in `comm` (in its remote group for an intercommunicator); wildcards as
  * the trace has them. */
 int32_t recorder_world_rank(const struct recorder_comm *comm, int rank);
@@ -155,12 +224,14 @@ uint32_t recorder_reduction_number(MPI_Op op);
 struct recorder_request *recorder_request_add(struct recorder_rank *me, MPI_Request request,
                                               struct record_op *op,
                                               const struct recorder_comm *comm);
+/* Of several under one handle the caller's own, else the first; none that another call has taken.
+ */
 struct recorder_request *recorder_request_find(const struct recorder_rank *me, MPI_Request request);
 void recorder_request_remove(struct recorder_rank *me, uint64_t key,
                              struct recorder_request *request);
 /* A checksum of a send's buffer, 0 when it is not taken: gaps, too long for the level. */
 uint32_t recorder_checksum(const struct recorder_rank *me, const struct record_op *op);
-/* Room for `count` statuses and pending requests in me->statuses and me->pending. */
+/* Room for `count` statuses, pending requests and keys in the thread's scratch memory. */
 bool recorder_scratch(struct recorder_rank *me, size_t count);
 
 /* Ends a started operation: state, matched peer, tag and count from `status` (of the completed

@@ -34,20 +34,35 @@ struct recorder_request *recorder_request_add(struct recorder_rank *me, MPI_Requ
     if (!handle_map_add(&me->requests, HANDLE_KEY(handle), request))
         return NULL;
     me->free_requests = request->next_free;
-    *request = (struct recorder_request){
-        .op = op, .index = me->ops - 1, .comm = comm, .active = op != NULL};
+    *request = (struct recorder_request){.op = op,
+                                         .index = me->self->op,
+                                         .comm = comm,
+                                         .active = op != NULL,
+                                         .thread = me->self->number};
     return request;
 }
 
 struct recorder_request *recorder_request_find(const struct recorder_rank *me, MPI_Request handle)
 {
-    return handle == MPI_REQUEST_NULL ? NULL : handle_map_find(&me->requests, HANDLE_KEY(handle));
+    struct recorder_request *first = NULL, *request;
+    size_t slot = SIZE_MAX;
+    if (handle == MPI_REQUEST_NULL)
+        return NULL;
+    while ((request = handle_map_next(&me->requests, HANDLE_KEY(handle), &slot)) != NULL) {
+        if (request->taken)
+            continue;
+        if (request->thread == me->self->number)
+            return request;
+        if (!first)
+            first = request;
+    }
+    return first;
 }
 
 void recorder_request_remove(struct recorder_rank *me, uint64_t key,
                              struct recorder_request *request)
 {
-    handle_map_remove(&me->requests, key);
+    handle_map_remove_value(&me->requests, key, request);
     free(request->pattern);
     request->pattern = NULL;
     request->next_free = me->free_requests;
@@ -56,21 +71,22 @@ void recorder_request_remove(struct recorder_rank *me, uint64_t key,
 
 bool recorder_scratch(struct recorder_rank *me, size_t count)
 {
-    if (count <= me->scratch)
+    struct recorder_thread *self = me->self;
+    if (count <= self->scratch)
         return true;
     size_t room = count < 16 ? 16 : count * 2;
-    MPI_Status *statuses = realloc(me->statuses, room * sizeof *statuses);
+    MPI_Status *statuses = realloc(self->statuses, room * sizeof *statuses);
     if (statuses)
-        me->statuses = statuses;
-    struct recorder_request **pending = realloc(me->pending, room * sizeof *pending);
+        self->statuses = statuses;
+    struct recorder_request **pending = realloc(self->pending, room * sizeof *pending);
     if (pending)
-        me->pending = pending;
-    uint64_t *keys = realloc(me->keys, room * sizeof *keys);
+        self->pending = pending;
+    uint64_t *keys = realloc(self->keys, room * sizeof *keys);
     if (keys)
-        me->keys = keys;
+        self->keys = keys;
     if (!statuses || !pending || !keys)
         return false;
-    me->scratch = room;
+    self->scratch = room;
     return true;
 }
 
@@ -108,7 +124,7 @@ void recorder_request_complete(struct recorder_rank *me, uint64_t key,
         else if (op_kind_class(op->head.small) == CLASS_RECEIVE)
             recorder_matched(request->comm, op, status);
     }
-    request->active = false;
+    request->active = request->taken = false;
     if (!request->pattern)
         recorder_request_remove(me, key, request);
 }
@@ -148,12 +164,10 @@ void recorder_rank_free(struct recorder_rank *me)
     for (size_t i = 0; i < me->types.slots; i++)
         if (me->types.entries[i].key)
             recorder_type_free(me->types.entries[i].value);
-    struct handle_map *maps[] = {&me->requests, &me->comms,        &me->types,       &me->windows,
-                                 &me->strings,  &me->node_records, &me->pass_records};
+    struct handle_map *maps[] = {&me->requests, &me->comms,   &me->comms_made,   &me->types,
+                                 &me->windows,  &me->strings, &me->node_records, &me->pass_records};
     for (size_t i = 0; i < sizeof maps / sizeof *maps; i++)
         handle_map_release(maps[i]);
-    free(me->statuses);
-    free(me->pending);
-    free(me->keys);
+    recorder_threads_release(me);
     free(me);
 }

@@ -204,14 +204,15 @@ static void set_basic_word(struct recorder_type *type)
     set_word(type, &basic, 1);
 }
 
-/* How often each part of a derived type stands in it; combiners differ only in where their counts
- * are. */
+/* Called, as all that asks MPI, outside the recorder. How often each part of a derived type stands
+ * in it; combiners differ only in where their counts are. */
 static void parts_gather(struct recorder_rank *me, struct parts *parts, int combiner,
                          const int *integers, int integer_count, const MPI_Datatype *types,
                          int type_count)
 {
     if (type_count == 0)
         return;
+    recorder_reenter(me);
     const struct recorder_type *first = recorder_type(me, types[0]);
     if (combiner == MPI_COMBINER_STRUCT) {
         for (int i = 0; i < integers[0] && i < type_count; i++)
@@ -228,16 +229,19 @@ static void parts_gather(struct recorder_rank *me, struct parts *parts, int comb
         parts_add(parts, first,
                   1); /* dup, resized, subarray, darray: the count follows from the size */
     }
+    recorder_leave(me);
 }
 
-static void release_types(MPI_Datatype *types, int count)
+static void release_types(struct recorder_rank *me, MPI_Datatype *types, int count)
 {
     for (int i = 0; i < count; i++) {
         int integers, addresses, inner, combiner;
         if (PMPI_Type_get_envelope(types[i], &integers, &addresses, &inner, &combiner) ==
                 MPI_SUCCESS &&
             combiner != MPI_COMBINER_NAMED) {
-            recorder_type_forget(recorder_me(), types[i]);
+            recorder_reenter(me);
+            recorder_type_forget(me, types[i]);
+            recorder_leave(me);
             PMPI_Type_free(&types[i]);
         }
     }
@@ -256,7 +260,7 @@ static void open_derived(struct recorder_rank *me, MPI_Datatype type, struct par
         PMPI_Type_get_contents(type, integers, addresses, types, numbers, places, inner) ==
             MPI_SUCCESS) {
         parts_gather(me, parts, combiner, numbers, integers, inner, types);
-        release_types(inner, types);
+        release_types(me, inner, types);
     }
     free(numbers);
     free(places);
@@ -306,7 +310,14 @@ static const struct recorder_type *look_up(struct recorder_rank *me, MPI_Datatyp
         handle == MPI_DATATYPE_NULL || !key ? NULL : calloc(1, sizeof *type);
     if (!type)
         return &byte_type;
+    recorder_leave(me); /* MPI may raise an error */
     fill(me, handle, type);
+    recorder_reenter(me);
+    known = handle_map_find(&me->types, key);
+    if (known) { /* another thread met it at the same time */
+        recorder_type_free(type);
+        return known;
+    }
     if (handle_map_add(&me->types, key, type))
         return type;
     recorder_type_free(type);

@@ -108,6 +108,8 @@ void recording_images_scan(struct recording *recording)
     dl_iterate_phdr(add_module, recording);
 }
 
+atomic_bool recorder_used;
+
 static struct recorder_rank *rank_new(struct recording *recording, uint32_t rank, uint32_t ranks)
 {
     struct recorder_rank *me = calloc(1, sizeof *me);
@@ -118,6 +120,7 @@ static struct recorder_rank *rank_new(struct recording *recording, uint32_t rank
     me->level = recording->level;
     me->rank = me->writer.rank = rank;
     me->ranks = ranks;
+    recorder_threads_init(me);
     struct record_rank *info = recorder_record(me, sizeof *info);
     if (!info) {
         free(me);
@@ -128,6 +131,7 @@ static struct recorder_rank *rank_new(struct recording *recording, uint32_t rank
     info->level = recording->level;
     recorder_commit(me, info, RECORD_RANK, 0, sizeof *info);
     me->info = info;
+    atomic_store_explicit(&recorder_used, true, memory_order_relaxed);
     return me;
 }
 

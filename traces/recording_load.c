@@ -520,12 +520,26 @@ static void end_told(struct loader *loader, const struct recording_end *end)
     loader->info.crash_site = end->site;
 }
 
+/* Whether a rank that never said how it ended stands in a call: its last operation has not
+ * returned, or any of another thread, which goes on after an operation only when that has. */
+static bool stands(const struct loader *loader)
+{
+    const struct trace *trace = loader->trace;
+    bool threads = false, blocked = false;
+    for (size_t i = loader->first_op; i < trace->op_count; i++) {
+        threads |= trace->ops[i].thread > 0;
+        blocked |= trace->ops[i].state == STATE_BLOCKED;
+    }
+    bool last = trace->op_count > loader->first_op &&
+                trace->ops[trace->op_count - 1].state == STATE_BLOCKED;
+    return last || (threads && blocked);
+}
+
 static void rank_finish(struct loader *loader)
 {
     struct trace *trace = loader->trace;
     struct trace_rank *rank = &trace->rank_info[loader->rank];
     const struct record_rank *info = &loader->info;
-    bool has_ops = trace->op_count > loader->first_op;
     if (loader->ends && loader->ends[loader->rank].known)
         end_told(loader, &loader->ends[loader->rank]);
     if (!loader->has_info) {
@@ -536,9 +550,7 @@ static void rank_finish(struct loader *loader)
     if (info->ended > 0 && info->ended <= 1 + RANK_RUNNING)
         rank->state = (enum rank_state)(info->ended - 1);
     else
-        rank->state = has_ops && trace->ops[trace->op_count - 1].state == STATE_BLOCKED
-                          ? RANK_BLOCKED
-                          : RANK_RUNNING;
+        rank->state = stands(loader) ? RANK_BLOCKED : RANK_RUNNING;
     rank->exit_code = info->exit_code;
     rank->finalized = info->finalized;
     rank->bytes_sent = info->bytes_sent;

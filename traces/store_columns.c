@@ -60,7 +60,7 @@ const struct column store_node_columns[] = {
 };
 const size_t store_node_column_count = sizeof store_node_columns / sizeof *store_node_columns;
 
-static int64_t field(const struct column *column, const void *row)
+int64_t store_get(const struct column *column, const void *row)
 {
     const char *place = (const char *)row + column->offset;
     uint8_t u8;
@@ -88,7 +88,7 @@ static int64_t field(const struct column *column, const void *row)
     }
 }
 
-static int64_t id_of(const struct column *column, int64_t value, const struct store_ids *ids)
+int64_t store_id(const struct column *column, int64_t value, const struct store_ids *ids)
 {
     switch (column->type) {
     case COLUMN_OP:
@@ -101,26 +101,6 @@ static int64_t id_of(const struct column *column, int64_t value, const struct st
         return ids->strings[value];
     default:
         return value;
-    }
-}
-
-void store_bind(sqlite3_stmt *statement, int first, const struct column *columns, size_t count,
-                const void *row, const struct store_ids *ids, struct store_bound *bound)
-{
-    for (size_t i = 0; i < count; i++) {
-        int64_t value = field(&columns[i], row);
-        if (value == columns[i].none) {
-            if (bound->states[i] == BOUND_NULL)
-                continue;
-            sqlite3_bind_null(statement, first + (int)i);
-            bound->states[i] = BOUND_NULL;
-            continue;
-        }
-        if (bound->states[i] == BOUND_NUMBER && bound->values[i] == value)
-            continue;
-        sqlite3_bind_int64(statement, first + (int)i, id_of(&columns[i], value, ids));
-        bound->states[i] = BOUND_NUMBER;
-        bound->values[i] = value;
     }
 }
 

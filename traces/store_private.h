@@ -56,15 +56,9 @@ struct store_ids {
 extern const struct column store_op_columns[], store_node_columns[];
 extern const size_t store_op_column_count, store_node_column_count;
 
-/* What the parameters hold, so that a value that stays is not bound again: rows in a row are alike.
- */
-struct store_bound {
-    int64_t values[48];
-    enum { BOUND_NOT, BOUND_NULL, BOUND_NUMBER } states[48];
-};
-
-void store_bind(sqlite3_stmt *statement, int first, const struct column *columns, size_t count,
-                const void *row, const struct store_ids *ids, struct store_bound *bound);
+/* A value of a row; and what is stored for it, when it is not the column's none. */
+int64_t store_get(const struct column *column, const void *row);
+int64_t store_id(const struct column *column, int64_t value, const struct store_ids *ids);
 /* A value read back; references come as ids (TRACE_NO-independent), resolved by the reader. */
 void store_put(const struct column *column, void *row, int64_t value);
 

@@ -1,5 +1,6 @@
 /* Writing a finished run into the store, in one transaction. See store.h. */
 #include "traces/store_private.h"
+#include "traces/store_rows.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -205,81 +206,91 @@ static void write_comms(struct writer *writer)
     end_table(writer);
 }
 
-/* "INSERT INTO table(id,run_id,columns...) VALUES(?,...)". */
-static void insert_sql(char *sql, size_t size, const char *start, const struct column *columns,
-                       size_t count)
-{
-    size_t used = (size_t)snprintf(sql, size, "%s", start);
-    for (size_t i = 0; i < count; i++)
-        used += (size_t)snprintf(sql + used, size - used, ",%s", columns[i].name);
-    used += (size_t)snprintf(sql + used, size - used, ") VALUES(?,?");
-    for (size_t i = 0; i < count; i++)
-        used += (size_t)snprintf(sql + used, size - used, ",?");
-    snprintf(sql + used, size - used, ")");
-}
-
 static void write_ops(struct writer *writer)
 {
     const struct trace *trace = writer->trace;
-    char sql[1024];
-    struct store_bound bound = {0};
-    insert_sql(sql, sizeof sql, "INSERT INTO ops(op_id,run_id", store_op_columns,
-               store_op_column_count);
-    if (!begin_table(writer, sql))
-        return;
-    bind_number(writer, 2, writer->ids.run);
-    for (size_t i = 0; i < trace->op_count; i++) {
-        bind_number(writer, 1, writer->ids.first_op + (int64_t)i);
-        store_bind(writer->insert, 3, store_op_columns, store_op_column_count, &trace->ops[i],
-                   &writer->ids, &bound);
-        if (!row(writer))
-            break;
-        if (i % PROGRESS_ROWS == 0)
-            progress_tell(writer->store->progress, "storing", i, trace->op_count, "operations");
+    const struct store_structs ops = {.table = "ops",
+                                      .id = "op_id",
+                                      .first_id = writer->ids.first_op,
+                                      .columns = store_op_columns,
+                                      .column_count = store_op_column_count,
+                                      .rows = trace->ops,
+                                      .row_size = sizeof *trace->ops,
+                                      .count = trace->op_count,
+                                      .what = "operations"};
+    if (!writer->code)
+        writer->code = store_structs_insert(writer->store, &ops, &writer->ids, writer->failure);
+}
+
+static bool next_match(struct store_rows *rows)
+{
+    const struct writer *writer = rows->context;
+    const struct trace *trace = writer->trace;
+    for (; rows->at < trace->op_count; rows->at++) {
+        const struct trace_op *op = &trace->ops[rows->at];
+        if (op->match < trace->op_count && op_kind_class(op->kind) == CLASS_SEND)
+            return rows->at++, true; /* `at` is behind the current one */
     }
-    end_table(writer);
+    return false;
+}
+
+static void match_value(struct store_rows *rows, sqlite3_context *result, int column)
+{
+    const struct writer *writer = rows->context;
+    size_t send = rows->at - 1;
+    uint32_t match = writer->trace->ops[send].match;
+    const struct trace_op *receive = &writer->trace->ops[match];
+    if (column == 0)
+        sqlite3_result_int64(result, writer->ids.first_op + (int64_t)send);
+    else if (column == 1)
+        sqlite3_result_int64(result, writer->ids.first_op + match);
+    else
+        sqlite3_result_int(result, (receive->peer == TRACE_ANY) + 2 * (receive->tag == TRACE_ANY));
+}
+
+static void write_rows(struct writer *writer, const char *sql, struct store_rows *rows)
+{
+    rows->context = writer;
+    if (!writer->code)
+        writer->code =
+            store_rows_insert(writer->store, sql, rows, &writer->ids.run, 1, writer->failure);
 }
 
 static void write_matches(struct writer *writer)
 {
-    const struct trace *trace = writer->trace;
-    if (!begin_table(writer,
-                     "INSERT INTO matches(run_id,send_op,recv_op,wildcard) VALUES(?,?,?,?)"))
-        return;
-    bind_number(writer, 1, writer->ids.run);
-    for (size_t i = 0; i < trace->op_count; i++) {
-        const struct trace_op *op = &trace->ops[i];
-        if (op->match >= trace->op_count || op_kind_class(op->kind) != CLASS_SEND)
-            continue;
-        const struct trace_op *receive = &trace->ops[op->match];
-        bind_number(writer, 2, writer->ids.first_op + (int64_t)i);
-        bind_number(writer, 3, writer->ids.first_op + op->match);
-        bind_number(writer, 4, (receive->peer == TRACE_ANY) + 2 * (receive->tag == TRACE_ANY));
-        if (!row(writer))
-            break;
-    }
-    end_table(writer);
+    write_rows(writer,
+               "INSERT OR FAIL INTO matches(run_id,send_op,recv_op,wildcard) SELECT ?1,c0,c1,c2 "
+               "FROM trace_rows",
+               &(struct store_rows){.next = next_match, .value = match_value, .columns = 3});
+}
+
+static bool next_wait(struct store_rows *rows)
+{
+    const struct trace *trace = ((const struct writer *)rows->context)->trace;
+    if (rows->at >= trace->wait_count)
+        return false;
+    if (trace->waits[rows->at].wait != trace->waits[rows->first].wait)
+        rows->first = rows->at;
+    rows->at++;
+    return true;
+}
+
+static void wait_value(struct store_rows *rows, sqlite3_context *result, int column)
+{
+    const struct writer *writer = rows->context;
+    const struct trace_wait *wait = &writer->trace->waits[rows->at - 1];
+    const int64_t values[] = {writer->ids.first_op + wait->wait,
+                              (int64_t)(rows->at - 1 - rows->first),
+                              writer->ids.first_op + wait->start, wait->completed};
+    sqlite3_result_int64(result, values[column]);
 }
 
 static void write_waits(struct writer *writer)
 {
-    const struct trace *trace = writer->trace;
-    if (!begin_table(writer,
-                     "INSERT INTO waits(run_id,wait_op,ord,start_op,completed) VALUES(?,?,?,?,?)"))
-        return;
-    bind_number(writer, 1, writer->ids.run);
-    for (size_t i = 0, first = 0; i < trace->wait_count; i++) {
-        const struct trace_wait *wait = &trace->waits[i];
-        if (trace->waits[first].wait != wait->wait)
-            first = i;
-        bind_number(writer, 2, writer->ids.first_op + wait->wait);
-        bind_number(writer, 3, (int64_t)(i - first));
-        bind_number(writer, 4, writer->ids.first_op + wait->start);
-        bind_number(writer, 5, wait->completed);
-        if (!row(writer))
-            break;
-    }
-    end_table(writer);
+    write_rows(writer,
+               "INSERT OR FAIL INTO waits(run_id,wait_op,ord,start_op,completed) SELECT "
+               "?1,c0,c1,c2,c3 FROM trace_rows",
+               &(struct store_rows){.next = next_wait, .value = wait_value, .columns = 4});
 }
 
 static char *numbers_text(const int64_t *numbers, uint32_t n)
@@ -317,62 +328,79 @@ static void write_counts(struct writer *writer)
     end_table(writer);
 }
 
+/* Begin and end of every operation that has a wall time: row 2 * op + (0 or 1). */
+static uint64_t event_time(const struct trace *trace, size_t event)
+{
+    const struct trace_op *op = &trace->ops[event / 2];
+    return event % 2 ? op->end_ns : op->begin_ns;
+}
+
+static bool next_event(struct store_rows *rows)
+{
+    const struct trace *trace = ((const struct writer *)rows->context)->trace;
+    while (rows->at < 2 * trace->op_count)
+        if (event_time(trace, rows->at++))
+            return true;
+    return false;
+}
+
+static void event_value(struct store_rows *rows, sqlite3_context *result, int column)
+{
+    const struct writer *writer = rows->context;
+    size_t event = rows->at - 1;
+    const struct trace_op *op = &writer->trace->ops[event / 2];
+    const int64_t values[] = {op->rank,
+                              op->seq,
+                              (int64_t)(event % 2),
+                              writer->ids.first_op + (int64_t)(event / 2),
+                              (int64_t)event_time(writer->trace, event),
+                              (int64_t)(event % 2 ? op->end : op->begin)};
+    sqlite3_result_int64(result, values[column]);
+}
+
 static void write_events(struct writer *writer)
 {
-    const struct trace *trace = writer->trace;
-    if (!begin_table(
-            writer,
-            "INSERT INTO events(run_id,rank,seq,what,op_id,t_ns,lamport) VALUES(?,?,?,?,?,?,?)"))
-        return;
-    bind_number(writer, 1, writer->ids.run);
-    for (size_t i = 0; i < trace->op_count && !writer->code; i++) {
-        const struct trace_op *op = &trace->ops[i];
-        for (int what = 0; what < 2; what++) {
-            uint64_t time = what ? op->end_ns : op->begin_ns;
-            if (!time)
-                continue;
-            bind_number(writer, 2, op->rank);
-            bind_number(writer, 3, op->seq);
-            bind_number(writer, 4, what);
-            bind_number(writer, 5, writer->ids.first_op + (int64_t)i);
-            bind_number(writer, 6, (int64_t)time);
-            bind_number(writer, 7, (int64_t)(what ? op->end : op->begin));
-            if (!row(writer))
-                break;
-        }
-    }
-    end_table(writer);
+    write_rows(writer,
+               "INSERT OR FAIL INTO events(run_id,rank,seq,what,op_id,t_ns,lamport) SELECT "
+               "?1,c0,c1,c2,c3,c4,c5 FROM trace_rows",
+               &(struct store_rows){.next = next_event, .value = event_value, .columns = 6});
 }
 
 static void write_nodes(struct writer *writer)
 {
     const struct trace *trace = writer->trace;
-    char sql[512];
-    struct store_bound bound = {0};
-    insert_sql(sql, sizeof sql, "INSERT INTO nodes(node_id,run_id", store_node_columns,
-               store_node_column_count);
-    if (!begin_table(writer, sql))
-        return;
-    bind_number(writer, 2, writer->ids.run);
-    for (size_t i = 0; i < trace->node_count; i++) {
-        bind_number(writer, 1, writer->ids.first_node + (int64_t)i);
-        store_bind(writer->insert, 3, store_node_columns, store_node_column_count, &trace->nodes[i],
-                   &writer->ids, &bound);
-        if (!row(writer))
-            break;
-    }
-    end_table(writer);
-    if (!begin_table(writer, "INSERT OR IGNORE INTO edges(run_id,src,dst,type) VALUES(?,?,?,?)"))
-        return;
-    bind_number(writer, 1, writer->ids.run);
-    for (size_t i = 0; i < trace->edge_count; i++) {
-        bind_number(writer, 2, writer->ids.first_node + trace->edges[i].from);
-        bind_number(writer, 3, writer->ids.first_node + trace->edges[i].to);
-        bind_number(writer, 4, trace->edges[i].type);
-        if (!row(writer))
-            break;
-    }
-    end_table(writer);
+    const struct store_structs nodes = {.table = "nodes",
+                                        .id = "node_id",
+                                        .first_id = writer->ids.first_node,
+                                        .columns = store_node_columns,
+                                        .column_count = store_node_column_count,
+                                        .rows = trace->nodes,
+                                        .row_size = sizeof *trace->nodes,
+                                        .count = trace->node_count};
+    if (!writer->code)
+        writer->code = store_structs_insert(writer->store, &nodes, &writer->ids, writer->failure);
+}
+
+static bool next_edge(struct store_rows *rows)
+{
+    return rows->at++ < ((const struct writer *)rows->context)->trace->edge_count;
+}
+
+static void edge_value(struct store_rows *rows, sqlite3_context *result, int column)
+{
+    const struct writer *writer = rows->context;
+    const struct trace_edge *edge = &writer->trace->edges[rows->at - 1];
+    const int64_t values[] = {writer->ids.first_node + edge->from,
+                              writer->ids.first_node + edge->to, edge->type};
+    sqlite3_result_int64(result, values[column]);
+}
+
+static void write_edges(struct writer *writer)
+{
+    write_rows(writer,
+               "INSERT OR IGNORE INTO edges(run_id,src,dst,type) SELECT ?1,c0,c1,c2 FROM "
+               "trace_rows",
+               &(struct store_rows){.next = next_edge, .value = edge_value, .columns = 3});
 }
 
 static void write_passes(struct writer *writer)
@@ -576,6 +604,7 @@ static void write_trace(struct writer *writer, bool without_ops)
         write_counts(writer);
         write_events(writer);
         write_nodes(writer);
+        write_edges(writer);
         write_passes(writer);
         write_notes(writer);
     }

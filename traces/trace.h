@@ -14,10 +14,11 @@
  *  5. A node's edges stay on its rank: dependencies across ranks are matches and collectives, never
  * edges.
  *
- * Order on a rank: ops of pass 0 and of passes in program order are totally ordered as issued. In a
- * pass with data order (PASS_DATA) op a precedes op b only if both belong to one node and a was
- * issued first, or a's node reaches b's node through edges. Everything before a pass began precedes
- * it, and the pass precedes everything after its end. */
+ * Order on a rank: ops of pass 0 and of passes in program order are totally ordered as issued; of
+ * several threads each has such an order of its own, and nothing orders one's ops after another's.
+ * In a pass with data order (PASS_DATA) op a precedes op b only if both belong to one node and a
+ * was issued first, or a's node reaches b's node through edges. Everything before a pass began
+ * precedes it, and the pass precedes everything after its end. */
 #ifndef TRACES_TRACE_H
 #define TRACES_TRACE_H
 
@@ -278,6 +279,9 @@ bool trace_finish(struct trace *trace, struct failure *failure);
 const char *trace_string(const struct trace *trace, uint32_t string); /* "" for TRACE_NO */
 /* "file.c:41", "?" for none; into `text`, returned. */
 char *trace_site_text(const struct trace *trace, uint32_t site, char *text, size_t size);
+bool trace_site_known(const struct trace *trace, uint32_t site);
+/* " at file.c:41", "" where the place is not known: for sentences. */
+char *trace_at_text(const struct trace *trace, uint32_t site, char *text, size_t size);
 /* "Send to 3 tag 7", "Allreduce sum of 4 double", "Wait for Isend to 3": for messages and labels.
  */
 char *trace_op_text(const struct trace *trace, uint32_t op, char *text, size_t size);

@@ -7,10 +7,15 @@
 #include <stdio.h>
 #include <string.h>
 
+bool trace_site_known(const struct trace *trace, uint32_t site)
+{
+    return site < trace->site_count && strcmp(trace->sites[site].file, "?") != 0;
+}
+
 char *trace_site_text(const struct trace *trace, uint32_t site, char *text, size_t size)
 {
     unsigned column;
-    if (site >= trace->site_count || trace->sites[site].file[0] == '?')
+    if (!trace_site_known(trace, site))
         snprintf(text, size, "?");
     else if (sscanf(trace->sites[site].function, "column %u:", &column) ==
              1) /* a cell of a schedule */
@@ -19,6 +24,16 @@ char *trace_site_text(const struct trace *trace, uint32_t site, char *text, size
         snprintf(text, size, "%s:%d", trace->sites[site].file, trace->sites[site].line);
     else
         snprintf(text, size, "%s", trace->sites[site].file);
+    return text;
+}
+
+char *trace_at_text(const struct trace *trace, uint32_t site, char *text, size_t size)
+{
+    char where[300] = "";
+    bool known = trace_site_known(trace, site);
+    if (known)
+        trace_site_text(trace, site, where, sizeof where);
+    snprintf(text, size, "%s%s", known ? " at " : "", where);
     return text;
 }
 

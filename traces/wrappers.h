@@ -41,6 +41,14 @@ static inline void wrapper_comm(struct record_op *op, const struct recorder_comm
     op->comm = comm ? comm->number : 0;
 }
 
+/* Of an operation whose call returned, in the recorder for this only. */
+static inline void wrapper_end(struct recorder_rank *me, struct record_op *op, int error)
+{
+    recorder_reenter(me);
+    recorder_op_end(me, op, error);
+    recorder_leave(me);
+}
+
 /* Elements times bytes, for a rank's totals. */
 static inline void wrapper_sent(struct recorder_rank *me, const struct record_op *op)
 {

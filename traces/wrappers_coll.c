@@ -66,10 +66,11 @@ static bool rooted_at_me_only(enum op_kind kind, bool receive)
 }
 
 /* Peers a rank gives counts for: all, the other side of an intercommunicator, or its neighbours. */
-static uint32_t peers(const struct call *call, const struct recorder_comm *comm, bool receive)
+static uint32_t peers(struct recorder_rank *me, const struct call *call,
+                      const struct recorder_comm *comm, bool receive)
 {
     if (call->kind >= OP_NEIGHBOR_ALLGATHER && call->kind <= OP_NEIGHBOR_ALLTOALLW)
-        return recorder_neighbours(call->comm, receive);
+        return recorder_neighbours(me, call->comm, receive);
     if (comm->local_size == comm->size)
         return comm->size;
     return call->kind == OP_REDUCE_SCATTER ? comm->local_size : comm->size - comm->local_size;
@@ -82,7 +83,7 @@ static int64_t sum_counts(struct recorder_rank *me, const struct call *call,
     struct counts counts = receive ? call->receive_counts : call->send_counts;
     const MPI_Datatype *types = receive ? call->receive_types : call->send_types;
     MPI_Datatype type = receive ? call->receive_type : call->send_type;
-    uint32_t n = peers(call, comm, receive);
+    uint32_t n = peers(me, call, comm, receive);
     int64_t *values = n <= COUNTS_MAX ? malloc(((size_t)n + 1) * sizeof *values) : NULL;
     int64_t sum = 0;
     for (uint32_t i = 0; i < n; i++) {
@@ -101,7 +102,7 @@ static int64_t sum_counts(struct recorder_rank *me, const struct call *call,
 static void describe_counts(struct recorder_rank *me, struct record_op *op, const struct call *call,
                             const struct recorder_comm *comm)
 {
-    uint32_t number = me->ops - 1;
+    uint32_t number = me->self->op;
     bool sends = given(call->send_counts) && call->send != MPI_IN_PLACE &&
                  (!rooted_at_me_only(call->kind, false) || at_root(call, comm));
     bool receives = given(call->receive_counts) &&
@@ -155,9 +156,9 @@ static void describe(struct recorder_rank *me, struct record_op *op, const struc
         op->reduce_op = recorder_reduction_number(call->reduction);
 }
 
-static struct record_op *call_begin(const struct call *call, bool nonblocking, const void *site)
+static struct record_op *call_begin(struct recorder_rank *me, const struct call *call,
+                                    bool nonblocking, const void *site)
 {
-    struct recorder_rank *me = recorder_me();
     struct recorder_comm *comm = recorder_comm(me, call->comm);
     struct record_op *op =
         recorder_op(me, call->kind, nonblocking ? STATE_POSTED : STATE_BLOCKED, site);
@@ -174,33 +175,35 @@ static struct record_op *call_begin(const struct call *call, bool nonblocking, c
     return op;
 }
 
-static void call_started(struct record_op *op, MPI_Comm comm, MPI_Request request, int error)
+static void call_started(struct recorder_rank *me, struct record_op *op, MPI_Comm comm,
+                         MPI_Request request, int error)
 {
-    struct recorder_rank *me = recorder_me();
+    recorder_reenter(me);
     if (error != MPI_SUCCESS)
         recorder_op_end(me, op, error);
     else
         recorder_request_add(me, request, op, recorder_comm(me, comm));
+    recorder_leave(me);
 }
 
 #if MPI_VERSION >= 4
 static void call_kept(const struct call *call, MPI_Request handle, int error)
 {
-    struct recorder_rank *me = recorder_me();
-    if (!me || error != MPI_SUCCESS)
-        return;
-    struct recorder_comm *comm = recorder_comm(me, call->comm);
-    struct record_op *pattern = calloc(1, sizeof *pattern);
-    struct recorder_request *kept = pattern ? recorder_request_add(me, handle, NULL, comm) : NULL;
-    if (!kept) {
-        free(pattern);
-        return;
+    struct recorder_rank *me = error == MPI_SUCCESS ? recorder_enter() : NULL;
+    struct record_op *pattern = me ? calloc(1, sizeof *pattern) : NULL;
+    if (pattern) {
+        struct recorder_comm *comm = recorder_comm(me, call->comm);
+        pattern->head.small = (uint8_t)call->kind;
+        pattern->flags = OP_NONBLOCKING;
+        pattern->peer = pattern->tag = RECORD_NONE;
+        describe(me, pattern, call, comm);
+        struct recorder_request *kept = recorder_request_add(me, handle, NULL, comm);
+        if (kept)
+            kept->pattern = pattern;
+        else
+            free(pattern);
     }
-    pattern->head.small = (uint8_t)call->kind;
-    pattern->flags = OP_NONBLOCKING;
-    pattern->peer = pattern->tag = RECORD_NONE;
-    describe(me, pattern, call, comm);
-    kept->pattern = pattern;
+    recorder_leave(me);
 }
 #endif
 
@@ -214,10 +217,12 @@ static void call_kept(const struct call *call, MPI_Request handle, int error)
                                                                  LIST parameters)                  \
     {                                                                                              \
         struct call call = {.comm = comm, __VA_ARGS__};                                            \
-        struct record_op *op = call_begin(&call, false, site);                                     \
+        struct recorder_rank *me = recorder_enter();                                               \
+        struct record_op *op = call_begin(me, &call, false, site);                                 \
+        recorder_leave(me);                                                                        \
         int error = PMPI_##name##suffix(LIST arguments);                                           \
         if (op)                                                                                    \
-            recorder_op_end(recorder_me(), op, error);                                             \
+            wrapper_end(me, op, error);                                                            \
         return error;                                                                              \
     }                                                                                              \
     int MPI_##name##suffix(LIST parameters)                                                        \
@@ -229,10 +234,12 @@ static void call_kept(const struct call *call, MPI_Request handle, int error)
         const void *site, LIST parameters, MPI_Request *request)                                   \
     {                                                                                              \
         struct call call = {.comm = comm, __VA_ARGS__};                                            \
-        struct record_op *op = call_begin(&call, true, site);                                      \
+        struct recorder_rank *me = recorder_enter();                                               \
+        struct record_op *op = call_begin(me, &call, true, site);                                  \
+        recorder_leave(me);                                                                        \
         int error = PMPI_I##small_name##suffix(LIST arguments, request);                           \
         if (op)                                                                                    \
-            call_started(op, comm, *request, error);                                               \
+            call_started(me, op, comm, *request, error);                                           \
         return error;                                                                              \
     }                                                                                              \
     int MPI_I##small_name##suffix(LIST parameters, MPI_Request *request)                           \

@@ -18,9 +18,11 @@ static struct record_op *collective(struct recorder_rank *me, enum op_kind kind,
 static void made_comm(struct recorder_rank *me, struct record_op *op, MPI_Comm from, MPI_Comm made,
                       int error)
 {
+    recorder_reenter(me);
     recorder_op_end(me, op, error);
     if (error == MPI_SUCCESS && made != MPI_COMM_NULL)
         recorder_comm_new(me, made, recorder_comm(me, from), op->head.small);
+    recorder_leave(me);
 }
 
 /* Communicators from one communicator: name, kind, parameters before the result, their names. */
@@ -28,8 +30,9 @@ static void made_comm(struct recorder_rank *me, struct record_op *op, MPI_Comm f
 #define MAKES_COMM(name, kind, parameters, arguments)                                              \
     int MPI_##name(LIST parameters, MPI_Comm *made)                                                \
     {                                                                                              \
-        struct recorder_rank *me = recorder_me();                                                  \
+        struct recorder_rank *me = recorder_enter();                                               \
         struct record_op *op = me ? collective(me, kind, comm, CALLER) : NULL;                     \
+        recorder_leave(me);                                                                        \
         int error = PMPI_##name(LIST arguments, made);                                             \
         if (op)                                                                                    \
             made_comm(me, op, comm, *made, error);                                                 \
@@ -62,18 +65,20 @@ MAKES_COMM(Intercomm_merge, OP_INTERCOMM_MERGE, (MPI_Comm comm, int high), (comm
 /* Only the group's members call: not a collective of `comm`, so it takes no number of it. */
 int MPI_Comm_create_group(MPI_Comm comm, MPI_Group group, int tag, MPI_Comm *made)
 {
-    struct recorder_rank *me = recorder_me();
     int error = PMPI_Comm_create_group(comm, group, tag, made);
+    struct recorder_rank *me = recorder_enter();
     if (me && error == MPI_SUCCESS && *made != MPI_COMM_NULL)
         recorder_comm_new(me, *made, recorder_comm(me, comm), OP_COMM_CREATE | 0x100);
+    recorder_leave(me);
     return error;
 }
 
 int MPI_Intercomm_create(MPI_Comm comm, int leader, MPI_Comm peer, int remote, int tag,
                          MPI_Comm *made)
 {
-    struct recorder_rank *me = recorder_me();
+    struct recorder_rank *me = recorder_enter();
     struct record_op *op = me ? collective(me, OP_INTERCOMM_CREATE, comm, CALLER) : NULL;
+    recorder_leave(me);
     int error = PMPI_Intercomm_create(comm, leader, peer, remote, tag, made);
     if (op)
         made_comm(me, op, comm, *made, error);
@@ -82,48 +87,57 @@ int MPI_Intercomm_create(MPI_Comm comm, int leader, MPI_Comm peer, int remote, i
 
 int MPI_Comm_idup(MPI_Comm comm, MPI_Comm *made, MPI_Request *request)
 {
-    struct recorder_rank *me = recorder_me();
+    struct recorder_rank *me = recorder_enter();
     struct record_op *op = me ? collective(me, OP_COMM_DUP, comm, CALLER) : NULL;
+    recorder_leave(me);
     int error = PMPI_Comm_idup(comm, made, request);
     if (!op)
         return error;
+    recorder_reenter(me);
     if (error != MPI_SUCCESS) {
         recorder_op_end(me, op, error);
-        return error;
+    } else {
+        op->state = STATE_POSTED; /* the communicator becomes known at its first use */
+        op->flags |= OP_NONBLOCKING;
+        recorder_request_add(me, *request, op, recorder_comm(me, comm));
     }
-    op->state = STATE_POSTED; /* the communicator becomes known at its first use */
-    op->flags |= OP_NONBLOCKING;
-    recorder_request_add(me, *request, op, recorder_comm(me, comm));
+    recorder_leave(me);
     return error;
 }
 
 int MPI_Comm_free(MPI_Comm *comm)
 {
-    struct recorder_rank *me = recorder_me();
+    struct recorder_rank *me = recorder_enter();
     MPI_Comm freed = *comm;
     struct record_op *op = me ? collective(me, OP_COMM_FREE, freed, CALLER) : NULL;
+    const struct recorder_comm *known = op ? recorder_comm(me, freed) : NULL;
+    recorder_leave(me);
     int error = PMPI_Comm_free(comm);
     if (!op)
         return error;
+    recorder_reenter(me);
     recorder_op_end(me, op, error);
-    if (error == MPI_SUCCESS)
-        recorder_comm_forget(me, freed);
+    if (error == MPI_SUCCESS) /* unless another thread has got a new one of this handle */
+        recorder_comm_forget(me, freed, known);
+    recorder_leave(me);
     return error;
 }
 
 int MPI_Comm_set_name(MPI_Comm comm, const char *name)
 {
-    struct recorder_rank *me = recorder_me();
+    struct recorder_rank *me = recorder_enter();
     if (me)
         recorder_comm_named(me, recorder_comm(me, comm), name);
+    recorder_leave(me);
     return PMPI_Comm_set_name(comm, name);
 }
 
 int MPI_Type_free(MPI_Datatype *type)
 {
-    struct recorder_rank *me = recorder_me();
+    struct recorder_rank *me = recorder_enter();
     if (me)
         recorder_type_forget(me, *type);
+    recorder_leave(me);
     return PMPI_Type_free(type);
 }
 
@@ -131,16 +145,19 @@ int MPI_Type_free(MPI_Datatype *type)
 static void made_window(struct recorder_rank *me, struct record_op *op, MPI_Comm comm, MPI_Win win,
                         int error)
 {
+    recorder_reenter(me);
     recorder_op_end(me, op, error);
     if (error == MPI_SUCCESS)
         handle_map_add(&me->windows, HANDLE_KEY(win), recorder_comm(me, comm));
+    recorder_leave(me);
 }
 
 #define MAKES_WINDOW(name, parameters, arguments)                                                  \
     int MPI_##name(LIST parameters, MPI_Win *made)                                                 \
     {                                                                                              \
-        struct recorder_rank *me = recorder_me();                                                  \
+        struct recorder_rank *me = recorder_enter();                                               \
         struct record_op *op = me ? collective(me, OP_WIN_CREATE, comm, CALLER) : NULL;            \
+        recorder_leave(me);                                                                        \
         int error = PMPI_##name(LIST arguments, made);                                             \
         if (op)                                                                                    \
             made_window(me, op, comm, *made, error);                                               \
@@ -172,25 +189,27 @@ static struct record_op *on_window(struct recorder_rank *me, enum op_kind kind, 
 
 int MPI_Win_free(MPI_Win *win)
 {
-    struct recorder_rank *me = recorder_me();
+    struct recorder_rank *me = recorder_enter();
     MPI_Win freed = *win;
     struct record_op *op = me ? on_window(me, OP_WIN_FREE, freed, MPI_PROC_NULL, CALLER) : NULL;
-    int error = PMPI_Win_free(win);
-    if (op) {
-        recorder_op_end(me, op, error);
+    if (op)
         handle_map_remove(&me->windows, HANDLE_KEY(freed));
-    }
+    recorder_leave(me);
+    int error = PMPI_Win_free(win);
+    if (op)
+        wrapper_end(me, op, error);
     return error;
 }
 
 #define WINDOW_CALL(name, kind, target, parameters, arguments)                                     \
     int MPI_##name(LIST parameters, MPI_Win win)                                                   \
     {                                                                                              \
-        struct recorder_rank *me = recorder_me();                                                  \
+        struct recorder_rank *me = recorder_enter();                                               \
         struct record_op *op = me ? on_window(me, kind, win, target, CALLER) : NULL;               \
+        recorder_leave(me);                                                                        \
         int error = PMPI_##name(LIST arguments, win);                                              \
         if (op)                                                                                    \
-            recorder_op_end(me, op, error);                                                        \
+            wrapper_end(me, op, error);                                                            \
         return error;                                                                              \
     }
 WINDOW_CALL(Win_fence, OP_WIN_FENCE, MPI_PROC_NULL, (int assertion), (assertion))
@@ -201,13 +220,14 @@ WINDOW_CALL(Win_unlock, OP_WIN_UNLOCK, rank, (int rank), (rank))
 #define TRANSFER(name, kind, parameters, arguments)                                                \
     int MPI_##name(LIST parameters, MPI_Win win)                                                   \
     {                                                                                              \
-        struct recorder_rank *me = recorder_me();                                                  \
+        struct recorder_rank *me = recorder_enter();                                               \
         struct record_op *op = me ? on_window(me, kind, win, target, CALLER) : NULL;               \
         if (op)                                                                                    \
             wrapper_data(me, op, origin, count, type);                                             \
+        recorder_leave(me);                                                                        \
         int error = PMPI_##name(LIST arguments, win);                                              \
         if (op)                                                                                    \
-            recorder_op_end(me, op, error);                                                        \
+            wrapper_end(me, op, error);                                                            \
         return error;                                                                              \
     }
 TRANSFER(Put, OP_PUT,
@@ -226,10 +246,11 @@ TRANSFER(Accumulate, OP_ACCUMULATE,
 #ifndef RECORDER_PRELOADED /* the preloaded recorder begins and ends inside these itself */
 static void initialised(int error, const void *site)
 {
-    struct recorder_rank *me = recorder_me();
+    struct recorder_rank *me = recorder_enter();
     struct record_op *op = me ? recorder_op(me, OP_INIT, STATE_BLOCKED, site) : NULL;
     if (op)
         recorder_op_end(me, op, error);
+    recorder_leave(me);
 }
 
 int MPI_Init(int *count, char ***arguments)
@@ -242,19 +263,33 @@ int MPI_Init(int *count, char ***arguments)
 int MPI_Init_thread(int *count, char ***arguments, int required, int *provided)
 {
     int error = PMPI_Init_thread(count, arguments, required, provided);
+    if (error == MPI_SUCCESS)
+        record_threads(*provided);
     initialised(error, CALLER);
+    return error;
+}
+
+/* How many threads a session provides for only its info tells: a lock too many costs little. */
+int MPI_Session_init(MPI_Info info, MPI_Errhandler handler, MPI_Session *session)
+{
+    int error = PMPI_Session_init(info, handler, session);
+    if (error == MPI_SUCCESS)
+        record_threads(MPI_THREAD_SERIALIZED);
     return error;
 }
 
 int MPI_Finalize(void)
 {
-    struct recorder_rank *me = recorder_me();
+    struct recorder_rank *me = recorder_enter();
     struct record_op *op = me ? collective(me, OP_FINALIZE, MPI_COMM_WORLD, CALLER) : NULL;
+    recorder_leave(me);
     int error = PMPI_Finalize();
     if (op) {
+        recorder_reenter(me);
         op->state = error == MPI_SUCCESS ? STATE_COMPLETE : STATE_FAILED;
         op->end = MPIX_Steps() + 1;
         me->info->finalized = 1;
+        recorder_leave(me);
     }
     return error;
 }
@@ -262,11 +297,12 @@ int MPI_Finalize(void)
 
 int MPI_Abort(MPI_Comm comm, int code)
 {
-    struct recorder_rank *me = recorder_me();
+    struct recorder_rank *me = recorder_enter();
     struct record_op *op = me ? recorder_op(me, OP_ABORT, STATE_COMPLETE, CALLER) : NULL;
     if (op) {
         wrapper_comm(op, recorder_comm(me, comm));
         op->end = op->begin + 1;
     }
+    recorder_leave(me);
     return PMPI_Abort(comm, code);
 }

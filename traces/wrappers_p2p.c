@@ -43,19 +43,31 @@ static struct recorder_request *started(struct recorder_rank *me, struct record_
     X(Bsend, OP_BSEND, suffix, count_type)                                                         \
     X(Rsend, OP_RSEND, suffix, count_type)
 
+/* The frequent ones are two functions each, so that without a recorder the first only jumps. */
 #define DEFINE_SEND(name, kind, suffix, count_type)                                                \
+    static __attribute__((noinline)) int recorded_##name##suffix(                                  \
+        const void *buffer, count_type count, MPI_Datatype type, int peer, int tag, MPI_Comm comm, \
+        const void *site)                                                                          \
+    {                                                                                              \
+        struct recorder_rank *me = recorder_enter();                                               \
+        struct record_op *op = me ? point(me, kind, buffer, count, type, site) : NULL;             \
+        if (!op)                                                                                   \
+            return recorder_leave(me), PMPI_##name##suffix(buffer, count, type, peer, tag, comm);  \
+        envelope(me, op, peer, tag, comm);                                                         \
+        wrapper_sent(me, op);                                                                      \
+        recorder_leave(me);                                                                        \
+        int error = PMPI_##name##suffix(buffer, count, type, peer, tag, comm);                     \
+        recorder_reenter(me);                                                                      \
+        recorder_op_end(me, op, error);                                                            \
+        recorder_leave(me);                                                                        \
+        return error;                                                                              \
+    }                                                                                              \
     int MPI_##name##suffix(const void *buffer, count_type count, MPI_Datatype type, int peer,      \
                            int tag, MPI_Comm comm)                                                 \
     {                                                                                              \
-        struct recorder_rank *me = recorder_me();                                                  \
-        struct record_op *op = me ? point(me, kind, buffer, count, type, CALLER) : NULL;           \
-        if (!op)                                                                                   \
-            return PMPI_##name##suffix(buffer, count, type, peer, tag, comm);                      \
-        envelope(me, op, peer, tag, comm);                                                         \
-        wrapper_sent(me, op);                                                                      \
-        int error = PMPI_##name##suffix(buffer, count, type, peer, tag, comm);                     \
-        recorder_op_end(me, op, error);                                                            \
-        return error;                                                                              \
+        return recorder_maybe()                                                                    \
+                   ? recorded_##name##suffix(buffer, count, type, peer, tag, comm, CALLER)         \
+                   : PMPI_##name##suffix(buffer, count, type, peer, tag, comm);                    \
     }
 BOTH_FORMS(BLOCKING_SENDS, DEFINE_SEND)
 
@@ -69,16 +81,20 @@ BOTH_FORMS(BLOCKING_SENDS, DEFINE_SEND)
     int MPI_##name##suffix(const void *buffer, count_type count, MPI_Datatype type, int peer,      \
                            int tag, MPI_Comm comm, MPI_Request *request)                           \
     {                                                                                              \
-        struct recorder_rank *me = recorder_me();                                                  \
+        struct recorder_rank *me = recorder_enter();                                               \
         struct record_op *op = me ? point(me, kind, buffer, count, type, CALLER) : NULL;           \
         if (!op)                                                                                   \
-            return PMPI_##name##suffix(buffer, count, type, peer, tag, comm, request);             \
+            return recorder_leave(me),                                                             \
+                   PMPI_##name##suffix(buffer, count, type, peer, tag, comm, request);             \
         const struct recorder_comm *known = envelope(me, op, peer, tag, comm);                     \
         wrapper_sent(me, op);                                                                      \
+        recorder_leave(me);                                                                        \
         int error = PMPI_##name##suffix(buffer, count, type, peer, tag, comm, request);            \
+        recorder_reenter(me);                                                                      \
         struct recorder_request *pending = started(me, op, known, *request, error);                \
         if (pending)                                                                               \
             pending->checksum = recorder_checksum(me, op);                                         \
+        recorder_leave(me);                                                                        \
         return error;                                                                              \
     }
 BOTH_FORMS(STARTED_SENDS, DEFINE_ISEND)
@@ -86,32 +102,48 @@ BOTH_FORMS(STARTED_SENDS, DEFINE_ISEND)
 #define RECEIVES(X, suffix, count_type) X(suffix, count_type)
 
 #define DEFINE_RECV(suffix, count_type)                                                            \
-    int MPI_Recv##suffix(void *buffer, count_type count, MPI_Datatype type, int peer, int tag,     \
-                         MPI_Comm comm, MPI_Status *status)                                        \
+    static __attribute__((noinline)) int recorded_Recv##suffix(                                    \
+        void *buffer, count_type count, MPI_Datatype type, int peer, int tag, MPI_Comm comm,       \
+        MPI_Status *status, const void *site)                                                      \
     {                                                                                              \
-        struct recorder_rank *me = recorder_me();                                                  \
-        struct record_op *op = me ? point(me, OP_RECV, buffer, count, type, CALLER) : NULL;        \
+        struct recorder_rank *me = recorder_enter();                                               \
+        struct record_op *op = me ? point(me, OP_RECV, buffer, count, type, site) : NULL;          \
         if (!op)                                                                                   \
-            return PMPI_Recv##suffix(buffer, count, type, peer, tag, comm, status);                \
+            return recorder_leave(me),                                                             \
+                   PMPI_Recv##suffix(buffer, count, type, peer, tag, comm, status);                \
         const struct recorder_comm *known = envelope(me, op, peer, tag, comm);                     \
+        recorder_leave(me);                                                                        \
         MPI_Status own;                                                                            \
         MPI_Status *used = status == MPI_STATUS_IGNORE ? &own : status;                            \
         int error = PMPI_Recv##suffix(buffer, count, type, peer, tag, comm, used);                 \
+        recorder_reenter(me);                                                                      \
         recorder_op_end(me, op, error);                                                            \
         if (error == MPI_SUCCESS || op->error == MPI_ERR_TRUNCATE)                                 \
             recorder_matched(known, op, used);                                                     \
+        recorder_leave(me);                                                                        \
         return error;                                                                              \
+    }                                                                                              \
+    int MPI_Recv##suffix(void *buffer, count_type count, MPI_Datatype type, int peer, int tag,     \
+                         MPI_Comm comm, MPI_Status *status)                                        \
+    {                                                                                              \
+        return recorder_maybe()                                                                    \
+                   ? recorded_Recv##suffix(buffer, count, type, peer, tag, comm, status, CALLER)   \
+                   : PMPI_Recv##suffix(buffer, count, type, peer, tag, comm, status);              \
     }                                                                                              \
     int MPI_Irecv##suffix(void *buffer, count_type count, MPI_Datatype type, int peer, int tag,    \
                           MPI_Comm comm, MPI_Request *request)                                     \
     {                                                                                              \
-        struct recorder_rank *me = recorder_me();                                                  \
+        struct recorder_rank *me = recorder_enter();                                               \
         struct record_op *op = me ? point(me, OP_IRECV, buffer, count, type, CALLER) : NULL;       \
         if (!op)                                                                                   \
-            return PMPI_Irecv##suffix(buffer, count, type, peer, tag, comm, request);              \
+            return recorder_leave(me),                                                             \
+                   PMPI_Irecv##suffix(buffer, count, type, peer, tag, comm, request);              \
         const struct recorder_comm *known = envelope(me, op, peer, tag, comm);                     \
+        recorder_leave(me);                                                                        \
         int error = PMPI_Irecv##suffix(buffer, count, type, peer, tag, comm, request);             \
+        recorder_reenter(me);                                                                      \
         started(me, op, known, *request, error);                                                   \
+        recorder_leave(me);                                                                        \
         return error;                                                                              \
     }
 BOTH_FORMS(RECEIVES, DEFINE_RECV)
@@ -120,7 +152,7 @@ BOTH_FORMS(RECEIVES, DEFINE_RECV)
 struct pair {
     struct record_op *send, *receive, *wait;
     const struct recorder_comm *comm;
-    uint32_t first; /* number of the send */
+    uint32_t number; /* of the wait */
 };
 
 struct side {
@@ -133,15 +165,17 @@ struct side {
 static bool pair_begin(struct recorder_rank *me, struct pair *pair, const struct side *send,
                        const struct side *receive, MPI_Comm comm, const void *site)
 {
-    pair->first = me->ops;
+    uint32_t starts[2];
     pair->send = point(me, OP_ISEND, send->buffer, send->count, send->type, site);
     if (!pair->send)
         return false;
+    starts[0] = me->self->op;
     envelope(me, pair->send, send->peer, send->tag, comm);
     wrapper_sent(me, pair->send);
     pair->receive = point(me, OP_IRECV, receive->buffer, receive->count, receive->type, site);
     if (!pair->receive)
         return false;
+    starts[1] = me->self->op;
     pair->comm = envelope(me, pair->receive, receive->peer, receive->tag, comm);
     pair->wait = recorder_op(me, OP_WAITALL, STATE_BLOCKED, site);
     if (!pair->wait)
@@ -149,19 +183,22 @@ static bool pair_begin(struct recorder_rank *me, struct pair *pair, const struct
     struct record_op *ops[] = {pair->send, pair->receive, pair->wait};
     for (int i = 0; i < 3; i++)
         ops[i]->flags |= OP_COMPOUND;
-    recorder_waits(me, pair->first + 2, 2, (const uint32_t[]){pair->first, pair->first + 1});
+    pair->number = me->self->op;
+    recorder_waits(me, pair->number, 2, starts);
     return true;
 }
 
 static void pair_end(struct recorder_rank *me, const struct pair *pair, int error,
                      const MPI_Status *status)
 {
+    recorder_reenter(me);
     recorder_op_end(me, pair->send, error);
     recorder_op_end(me, pair->receive, error);
     recorder_op_end(me, pair->wait, error);
-    pair->send->request = pair->receive->request = pair->first + 2;
+    pair->send->request = pair->receive->request = pair->number;
     if (error == MPI_SUCCESS || pair->receive->error == MPI_ERR_TRUNCATE)
         recorder_matched(pair->comm, pair->receive, status);
+    recorder_leave(me);
 }
 
 #define DEFINE_SENDRECV(suffix, count_type)                                                        \
@@ -170,11 +207,13 @@ static void pair_end(struct recorder_rank *me, const struct pair *pair, int erro
                              MPI_Datatype receive_type, int from, int receive_tag, MPI_Comm comm,  \
                              MPI_Status *status)                                                   \
     {                                                                                              \
-        struct recorder_rank *me = recorder_me();                                                  \
+        struct recorder_rank *me = recorder_enter();                                               \
         struct pair pair;                                                                          \
         struct side there = {send, send_count, send_type, to, send_tag};                           \
         struct side here = {receive, receive_count, receive_type, from, receive_tag};              \
-        if (!me || !pair_begin(me, &pair, &there, &here, comm, CALLER))                            \
+        bool recorded = me && pair_begin(me, &pair, &there, &here, comm, CALLER);                  \
+        recorder_leave(me);                                                                        \
+        if (!recorded)                                                                             \
             return PMPI_Sendrecv##suffix(send, send_count, send_type, to, send_tag, receive,       \
                                          receive_count, receive_type, from, receive_tag, comm,     \
                                          status);                                                  \
@@ -189,11 +228,13 @@ static void pair_end(struct recorder_rank *me, const struct pair *pair, int erro
                                      int send_tag, int from, int receive_tag, MPI_Comm comm,       \
                                      MPI_Status *status)                                           \
     {                                                                                              \
-        struct recorder_rank *me = recorder_me();                                                  \
+        struct recorder_rank *me = recorder_enter();                                               \
         struct pair pair;                                                                          \
         struct side there = {NULL, count, type, to, send_tag};                                     \
         struct side here = {buffer, count, type, from, receive_tag};                               \
-        if (!me || !pair_begin(me, &pair, &there, &here, comm, CALLER))                            \
+        bool recorded = me && pair_begin(me, &pair, &there, &here, comm, CALLER);                  \
+        recorder_leave(me);                                                                        \
+        if (!recorded)                                                                             \
             return PMPI_Sendrecv_replace##suffix(buffer, count, type, to, send_tag, from,          \
                                                  receive_tag, comm, status);                       \
         MPI_Status own, *used = status == MPI_STATUS_IGNORE ? &own : status;                       \
@@ -215,15 +256,18 @@ static struct record_op *probe(struct recorder_rank *me, enum op_kind kind, int 
 
 int MPI_Probe(int peer, int tag, MPI_Comm comm, MPI_Status *status)
 {
-    struct recorder_rank *me = recorder_me();
+    struct recorder_rank *me = recorder_enter();
     struct record_op *op = me ? probe(me, OP_PROBE, peer, tag, comm, CALLER) : NULL;
+    recorder_leave(me);
     if (!op)
         return PMPI_Probe(peer, tag, comm, status);
     MPI_Status own, *used = status == MPI_STATUS_IGNORE ? &own : status;
     int error = PMPI_Probe(peer, tag, comm, used);
+    recorder_reenter(me);
     recorder_op_end(me, op, error);
     if (error == MPI_SUCCESS)
         recorder_matched(recorder_comm(me, comm), op, used);
+    recorder_leave(me);
     return error;
 }
 
@@ -233,14 +277,13 @@ static void polled_probe(struct recorder_rank *me, enum op_kind kind, int peer, 
 {
     const struct recorder_comm *known = recorder_comm(me, comm);
     me->info->polls++;
-    me->info->poll = (struct record_poll){
-        .ops = me->ops,
-        .kind = kind,
-        .comm = known ? known->number : 0,
-        .request = UINT32_MAX,
-        .peer = recorder_world_rank(known, peer),
-        .tag = tag == MPI_ANY_TAG ? TRACE_ANY : tag,
-        .site = (uint64_t)(uintptr_t)(me->site_depth ? me->sites[me->site_depth - 1] : site)};
+    me->info->poll = (struct record_poll){.ops = me->ops,
+                                          .kind = kind,
+                                          .comm = known ? known->number : 0,
+                                          .request = UINT32_MAX,
+                                          .peer = recorder_world_rank(known, peer),
+                                          .tag = tag == MPI_ANY_TAG ? TRACE_ANY : tag,
+                                          .site = recorder_site(me, site)};
 }
 
 int MPI_Iprobe(int peer, int tag, MPI_Comm comm, int *flag, MPI_Status *status)
@@ -251,16 +294,18 @@ int MPI_Iprobe(int peer, int tag, MPI_Comm comm, int *flag, MPI_Status *status)
     const void *site = CALLER;
     MPI_Status own, *used = status == MPI_STATUS_IGNORE ? &own : status;
     int error = PMPI_Iprobe(peer, tag, comm, flag, used);
-    if (error == MPI_SUCCESS && !*flag) {
+    recorder_reenter(me);
+    struct record_op *op = NULL;
+    if (error == MPI_SUCCESS && !*flag)
         polled_probe(me, OP_IPROBE, peer, tag, comm, site);
-        return error;
-    }
-    struct record_op *op = probe(me, OP_IPROBE, peer, tag, comm, site);
+    else
+        op = probe(me, OP_IPROBE, peer, tag, comm, site);
     if (op) {
         recorder_op_end(me, op, error);
         if (error == MPI_SUCCESS)
             recorder_matched(recorder_comm(me, comm), op, used);
     }
+    recorder_leave(me);
     return error;
 }
 
@@ -285,13 +330,16 @@ static void matched_probe(struct recorder_rank *me, struct record_op *op, MPI_Co
 
 int MPI_Mprobe(int peer, int tag, MPI_Comm comm, MPI_Message *message, MPI_Status *status)
 {
-    struct recorder_rank *me = recorder_me();
+    struct recorder_rank *me = recorder_enter();
     struct record_op *op = me ? probe(me, OP_MPROBE, peer, tag, comm, CALLER) : NULL;
+    recorder_leave(me);
     if (!op)
         return PMPI_Mprobe(peer, tag, comm, message, status);
     MPI_Status own, *used = status == MPI_STATUS_IGNORE ? &own : status;
     int error = PMPI_Mprobe(peer, tag, comm, message, used);
+    recorder_reenter(me);
     matched_probe(me, op, comm, error, used, *message);
+    recorder_leave(me);
     return error;
 }
 
@@ -304,13 +352,15 @@ int MPI_Improbe(int peer, int tag, MPI_Comm comm, int *flag, MPI_Message *messag
     const void *site = CALLER;
     MPI_Status own, *used = status == MPI_STATUS_IGNORE ? &own : status;
     int error = PMPI_Improbe(peer, tag, comm, flag, message, used);
-    if (error == MPI_SUCCESS && !*flag) {
+    recorder_reenter(me);
+    struct record_op *op = NULL;
+    if (error == MPI_SUCCESS && !*flag)
         polled_probe(me, OP_IMPROBE, peer, tag, comm, site);
-        return error;
-    }
-    struct record_op *op = probe(me, OP_IMPROBE, peer, tag, comm, site);
+    else
+        op = probe(me, OP_IMPROBE, peer, tag, comm, site);
     if (op)
         matched_probe(me, op, comm, error, used, *message);
+    recorder_leave(me);
     return error;
 }
 
@@ -333,7 +383,7 @@ static struct record_op *from_message(struct recorder_rank *me, enum op_kind kin
     op->tag = probe->op->tag;
     op->peer_matched = probe->op->peer_matched;
     op->tag_matched = probe->op->tag_matched;
-    probe->op->request = me->ops - 1;
+    probe->op->request = me->self->op;
     recorder_request_remove(me, HANDLE_KEY(message), probe);
     return op;
 }
@@ -342,48 +392,57 @@ static struct record_op *from_message(struct recorder_rank *me, enum op_kind kin
     int MPI_Mrecv##suffix(void *buffer, count_type count, MPI_Datatype type, MPI_Message *message, \
                           MPI_Status *status)                                                      \
     {                                                                                              \
-        struct recorder_rank *me = recorder_me();                                                  \
+        struct recorder_rank *me = recorder_enter();                                               \
         const struct recorder_comm *comm = NULL;                                                   \
         struct record_op *op =                                                                     \
             me ? from_message(me, OP_MRECV, buffer, count, type, *message, &comm, CALLER) : NULL;  \
+        recorder_leave(me);                                                                        \
         if (!op)                                                                                   \
             return PMPI_Mrecv##suffix(buffer, count, type, message, status);                       \
         MPI_Status own, *used = status == MPI_STATUS_IGNORE ? &own : status;                       \
         int error = PMPI_Mrecv##suffix(buffer, count, type, message, used);                        \
+        recorder_reenter(me);                                                                      \
         recorder_op_end(me, op, error);                                                            \
         if (error == MPI_SUCCESS)                                                                  \
             recorder_matched(comm, op, used);                                                      \
+        recorder_leave(me);                                                                        \
         return error;                                                                              \
     }                                                                                              \
     int MPI_Imrecv##suffix(void *buffer, count_type count, MPI_Datatype type,                      \
                            MPI_Message *message, MPI_Request *request)                             \
     {                                                                                              \
-        struct recorder_rank *me = recorder_me();                                                  \
+        struct recorder_rank *me = recorder_enter();                                               \
         const struct recorder_comm *comm = NULL;                                                   \
         struct record_op *op =                                                                     \
             me ? from_message(me, OP_IMRECV, buffer, count, type, *message, &comm, CALLER) : NULL; \
+        recorder_leave(me);                                                                        \
         int error = PMPI_Imrecv##suffix(buffer, count, type, message, request);                    \
-        if (op)                                                                                    \
+        if (op) {                                                                                  \
+            recorder_reenter(me);                                                                  \
             started(me, op, comm, *request, error);                                                \
+            recorder_leave(me);                                                                    \
+        }                                                                                          \
         return error;                                                                              \
     }
 BOTH_FORMS(RECEIVES, DEFINE_MRECV)
 
 /* Persistent: *_init keeps a pattern, Start issues it. */
-static void keep_pattern(struct recorder_rank *me, enum op_kind kind, const struct side *side,
-                         MPI_Comm handle, MPI_Request request)
+static void keep_pattern(enum op_kind kind, const struct side *side, MPI_Comm handle,
+                         MPI_Request request)
 {
-    struct record_op *pattern = calloc(1, sizeof *pattern);
-    const struct recorder_comm *comm = recorder_comm(me, handle);
-    struct recorder_request *kept = pattern ? recorder_request_add(me, request, NULL, comm) : NULL;
-    if (!kept) {
-        free(pattern);
-        return;
+    struct recorder_rank *me = recorder_enter();
+    struct record_op *pattern = me ? calloc(1, sizeof *pattern) : NULL;
+    if (pattern) {
+        pattern->head.small = (uint8_t)kind;
+        wrapper_data(me, pattern, side->buffer, side->count, side->type);
+        const struct recorder_comm *comm = envelope(me, pattern, side->peer, side->tag, handle);
+        struct recorder_request *kept = recorder_request_add(me, request, NULL, comm);
+        if (kept)
+            kept->pattern = pattern;
+        else
+            free(pattern);
     }
-    pattern->head.small = (uint8_t)kind;
-    wrapper_data(me, pattern, side->buffer, side->count, side->type);
-    envelope(me, pattern, side->peer, side->tag, handle);
-    kept->pattern = pattern;
+    recorder_leave(me);
 }
 
 #define PERSISTENT_SENDS(X, suffix, count_type)                                                    \
@@ -396,11 +455,9 @@ static void keep_pattern(struct recorder_rank *me, enum op_kind kind, const stru
     int MPI_##name##_init##suffix(const void *buffer, count_type count, MPI_Datatype type,         \
                                   int peer, int tag, MPI_Comm comm, MPI_Request *request)          \
     {                                                                                              \
-        struct recorder_rank *me = recorder_me();                                                  \
         int error = PMPI_##name##_init##suffix(buffer, count, type, peer, tag, comm, request);     \
-        if (me && error == MPI_SUCCESS)                                                            \
-            keep_pattern(me, kind, &(struct side){buffer, count, type, peer, tag}, comm,           \
-                         *request);                                                                \
+        if (error == MPI_SUCCESS)                                                                  \
+            keep_pattern(kind, &(struct side){buffer, count, type, peer, tag}, comm, *request);    \
         return error;                                                                              \
     }
 BOTH_FORMS(PERSISTENT_SENDS, DEFINE_SEND_INIT)
@@ -409,10 +466,9 @@ BOTH_FORMS(PERSISTENT_SENDS, DEFINE_SEND_INIT)
     int MPI_Recv_init##suffix(void *buffer, count_type count, MPI_Datatype type, int peer,         \
                               int tag, MPI_Comm comm, MPI_Request *request)                        \
     {                                                                                              \
-        struct recorder_rank *me = recorder_me();                                                  \
         int error = PMPI_Recv_init##suffix(buffer, count, type, peer, tag, comm, request);         \
-        if (me && error == MPI_SUCCESS)                                                            \
-            keep_pattern(me, OP_IRECV, &(struct side){buffer, count, type, peer, tag}, comm,       \
+        if (error == MPI_SUCCESS)                                                                  \
+            keep_pattern(OP_IRECV, &(struct side){buffer, count, type, peer, tag}, comm,           \
                          *request);                                                                \
         return error;                                                                              \
     }
@@ -440,15 +496,16 @@ static void issue(struct recorder_rank *me, struct recorder_request *request, co
     else if (op_kind_class(pattern->head.small) == CLASS_SEND)
         wrapper_sent(me, op);
     request->op = op;
-    request->index = me->ops - 1;
+    request->index = me->self->op;
     request->active = true;
+    request->thread = me->self->number;
     request->checksum =
         op_kind_class(pattern->head.small) == CLASS_SEND ? recorder_checksum(me, op) : 0;
 }
 
 int MPI_Start(MPI_Request *request)
 {
-    struct recorder_rank *me = recorder_me();
+    struct recorder_rank *me = recorder_enter();
     struct recorder_request *known = me ? recorder_request_find(me, *request) : NULL;
     if (known && known->pattern) {
         if (known->active)
@@ -457,38 +514,41 @@ int MPI_Start(MPI_Request *request)
         else
             issue(me, known, CALLER);
     }
+    recorder_leave(me);
     return PMPI_Start(request);
 }
 
 int MPI_Startall(int count, MPI_Request *requests)
 {
-    struct recorder_rank *me = recorder_me();
+    struct recorder_rank *me = recorder_enter();
     for (int i = 0; me && i < count; i++) {
         struct recorder_request *known = recorder_request_find(me, requests[i]);
         if (known && known->pattern && !known->active)
             issue(me, known, CALLER);
     }
+    recorder_leave(me);
     return PMPI_Startall(count, requests);
 }
 
 int MPI_Cancel(MPI_Request *request)
 {
-    struct recorder_rank *me = recorder_me();
+    struct recorder_rank *me = recorder_enter();
     struct recorder_request *known = me ? recorder_request_find(me, *request) : NULL;
     struct record_op *op = me ? recorder_op(me, OP_CANCEL, STATE_BLOCKED, CALLER) : NULL;
     if (known && known->op)
         known->op->flags |= OP_CANCEL_ASKED;
     if (op && known)
         op->request = known->index;
+    recorder_leave(me);
     int error = PMPI_Cancel(request);
     if (op)
-        recorder_op_end(me, op, error);
+        wrapper_end(me, op, error);
     return error;
 }
 
 int MPI_Request_free(MPI_Request *request)
 {
-    struct recorder_rank *me = recorder_me();
+    struct recorder_rank *me = recorder_enter();
     if (!me)
         return PMPI_Request_free(request);
     uint64_t key = HANDLE_KEY(*request);
@@ -496,10 +556,17 @@ int MPI_Request_free(MPI_Request *request)
     struct record_op *op = recorder_op(me, OP_REQUEST_FREE, STATE_BLOCKED, CALLER);
     if (op && known && known->active)
         op->request = known->index;
+    if (known)
+        known->taken = true;
+    recorder_leave(me);
     int error = PMPI_Request_free(request);
+    recorder_reenter(me);
     if (op)
         recorder_op_end(me, op, error);
     if (known && error == MPI_SUCCESS)
         recorder_request_remove(me, key, known);
+    else if (known)
+        known->taken = false;
+    recorder_leave(me);
     return error;
 }

@@ -25,13 +25,12 @@ void recorder_waits(struct recorder_rank *me, uint32_t op, uint32_t n, const uin
 static void polled(struct recorder_rank *me, enum op_kind kind, uint32_t request, const void *site)
 {
     me->info->polls++;
-    me->info->poll = (struct record_poll){
-        .ops = me->ops,
-        .kind = kind,
-        .request = request,
-        .peer = RECORD_NONE,
-        .tag = RECORD_NONE,
-        .site = (uint64_t)(uintptr_t)(me->site_depth ? me->sites[me->site_depth - 1] : site)};
+    me->info->poll = (struct record_poll){.ops = me->ops,
+                                          .kind = kind,
+                                          .request = request,
+                                          .peer = RECORD_NONE,
+                                          .tag = RECORD_NONE,
+                                          .site = recorder_site(me, site)};
 }
 
 static struct record_op *one(struct recorder_rank *me, enum op_kind kind,
@@ -47,45 +46,60 @@ static struct record_op *one(struct recorder_rank *me, enum op_kind kind,
     return op;
 }
 
+/* Taken while a call may complete it: MPI may give its handle to another thread's request before
+ * that call is back in the recorder. */
+static struct recorder_request *take(struct recorder_rank *me, MPI_Request handle)
+{
+    struct recorder_request *request = recorder_request_find(me, handle);
+    if (request)
+        request->taken = true;
+    return request;
+}
+
 int MPI_Wait(MPI_Request *request, MPI_Status *status)
 {
-    struct recorder_rank *me = recorder_me();
+    struct recorder_rank *me = recorder_enter();
     if (!me)
         return PMPI_Wait(request, status);
     uint64_t key = HANDLE_KEY(*request);
-    struct recorder_request *pending = recorder_request_find(me, *request);
+    struct recorder_request *pending = take(me, *request);
     struct record_op *op = one(me, OP_WAIT, pending, CALLER);
-    uint32_t number = me->ops - 1;
+    recorder_leave(me);
     MPI_Status own, *used = status == MPI_STATUS_IGNORE ? &own : status;
     int error = PMPI_Wait(request, used);
+    recorder_reenter(me);
     if (op)
         recorder_op_end(me, op, error);
     if (pending)
-        recorder_request_complete(me, key, pending, used, number);
+        recorder_request_complete(me, key, pending, used, me->self->op);
+    recorder_leave(me);
     return error;
 }
 
 int MPI_Test(MPI_Request *request, int *flag, MPI_Status *status)
 {
-    struct recorder_rank *me = recorder_me();
+    struct recorder_rank *me = recorder_enter();
     if (!me)
         return PMPI_Test(request, flag, status);
     const void *site = CALLER;
     uint64_t key = HANDLE_KEY(*request);
-    struct recorder_request *pending = recorder_request_find(me, *request);
+    struct recorder_request *pending = take(me, *request);
+    recorder_leave(me);
     MPI_Status own, *used = status == MPI_STATUS_IGNORE ? &own : status;
     int error = PMPI_Test(request, flag, used);
+    recorder_reenter(me);
     if (error == MPI_SUCCESS && !*flag) {
         polled(me, OP_TEST, pending ? pending->index : UINT32_MAX, site);
-        return error;
+        if (pending)
+            pending->taken = false;
+    } else if (pending || error != MPI_SUCCESS) { /* a null request says nothing */
+        struct record_op *op = one(me, OP_TEST, pending, site);
+        if (op)
+            recorder_op_end(me, op, error);
+        if (pending)
+            recorder_request_complete(me, key, pending, used, me->self->op);
     }
-    if (!pending && error == MPI_SUCCESS) /* a null request: says nothing */
-        return error;
-    struct record_op *op = one(me, OP_TEST, pending, site);
-    if (op)
-        recorder_op_end(me, op, error);
-    if (pending)
-        recorder_request_complete(me, key, pending, used, me->ops - 1);
+    recorder_leave(me);
     return error;
 }
 
@@ -93,6 +107,7 @@ int MPI_Test(MPI_Request *request, int *flag, MPI_Status *status)
 struct several {
     struct recorder_rank *me;
     int count;
+    MPI_Status *statuses; /* where the caller wants none */
     uint64_t *keys;
     struct recorder_request **pending;
     struct record_op *op;
@@ -110,9 +125,11 @@ static void several_look(struct several *several, const MPI_Request *requests)
     several->any = false;
     for (int i = 0; i < several->count; i++) {
         several->keys[i] = HANDLE_KEY(requests[i]);
-        several->pending[i] = recorder_request_find(several->me, requests[i]);
-        if (several->pending[i] && !several->pending[i]->active)
+        several->pending[i] = take(several->me, requests[i]);
+        if (several->pending[i] && !several->pending[i]->active) {
+            several->pending[i]->taken = false;
             several->pending[i] = NULL;
+        }
         several->any = several->any || several->pending[i];
     }
 }
@@ -122,7 +139,7 @@ static void several_begin(struct several *several, enum op_kind kind, const void
     struct recorder_rank *me = several->me;
     several->op = recorder_op(me, kind, STATE_BLOCKED, site);
     several->record = NULL;
-    several->number = me->ops - 1;
+    several->number = me->self->op;
     if (!several->op)
         return;
     if (!several->any)
@@ -145,6 +162,15 @@ static void several_begin(struct several *several, enum op_kind kind, const void
     }
 }
 
+/* The end of the call: what it did not complete others may. */
+static void several_end(const struct several *several)
+{
+    for (int i = 0; i < several->count; i++)
+        if (several->pending[i])
+            several->pending[i]->taken = false;
+    recorder_leave(several->me);
+}
+
 /* Marks request `i` as completed by this call. */
 static void several_completed(struct several *several, int i, const MPI_Status *status)
 {
@@ -165,9 +191,11 @@ static void several_completed(struct several *several, int i, const MPI_Status *
 static void several_all(struct several *several, const MPI_Status *statuses)
 {
     for (int i = 0; i < several->count; i++)
-        if (several->pending[i])
+        if (several->pending[i]) {
             recorder_request_complete(several->me, several->keys[i], several->pending[i],
                                       &statuses[i], several->number);
+            several->pending[i] = NULL;
+        }
     for (uint32_t k = 0; several->record && k < several->record->n; k++)
         several->record->starts[k] |= 1u << 31;
 }
@@ -181,16 +209,20 @@ static void several_poll(struct several *several, enum op_kind kind, const void 
     polled(several->me, kind, request, site);
 }
 
-/* The arrays live in the rank's scratch memory (a rank is in one such call at a time). */
-static bool several_init(struct several *several, struct recorder_rank *me, int count,
-                         const MPI_Request *requests, uint64_t keys[static FEW],
-                         struct recorder_request *few[static FEW])
+/* Enters the recorder. The arrays live in the thread's scratch memory (a thread is in one such call
+ * at a time). */
+static bool several_init(struct several *several, int count, const MPI_Request *requests,
+                         uint64_t keys[static FEW], struct recorder_request *few[static FEW])
 {
-    if (!me || count < 0 || !recorder_scratch(me, (size_t)count))
+    struct recorder_rank *me = recorder_enter();
+    if (!me || count < 0 || !recorder_scratch(me, (size_t)count)) {
+        recorder_leave(me);
         return false;
+    }
     *several = (struct several){.me = me, .count = count};
-    several->keys = count <= FEW ? keys : me->keys;
-    several->pending = count <= FEW ? few : me->pending;
+    several->statuses = me->self->statuses;
+    several->keys = count <= FEW ? keys : me->self->keys;
+    several->pending = count <= FEW ? few : me->self->pending;
     several_look(several, requests);
     return true;
 }
@@ -200,20 +232,22 @@ int MPI_Waitall(int count, MPI_Request *requests, MPI_Status *statuses)
     struct several several;
     uint64_t keys[FEW];
     struct recorder_request *few[FEW];
-    struct recorder_rank *me = recorder_me();
-    if (!several_init(&several, me, count, requests, keys, few))
+    if (!several_init(&several, count, requests, keys, few))
         return PMPI_Waitall(count, requests, statuses);
     several_begin(&several, OP_WAITALL, CALLER);
-    MPI_Status *used = statuses == MPI_STATUSES_IGNORE ? me->statuses : statuses;
+    recorder_leave(several.me);
+    MPI_Status *used = statuses == MPI_STATUSES_IGNORE ? several.statuses : statuses;
     int error = PMPI_Waitall(count, requests, used);
+    recorder_reenter(several.me);
     if (several.op)
-        recorder_op_end(me, several.op, error);
+        recorder_op_end(several.me, several.op, error);
     if (error == MPI_SUCCESS)
         several_all(&several, used);
     else
         for (int i = 0; i < count; i++)
             if (requests[i] == MPI_REQUEST_NULL)
                 several_completed(&several, i, &used[i]);
+    several_end(&several);
     return error;
 }
 
@@ -222,23 +256,23 @@ int MPI_Testall(int count, MPI_Request *requests, int *flag, MPI_Status *statuse
     struct several several;
     uint64_t keys[FEW];
     struct recorder_request *few[FEW];
-    struct recorder_rank *me = recorder_me();
     const void *site = CALLER;
-    if (!several_init(&several, me, count, requests, keys, few))
+    if (!several_init(&several, count, requests, keys, few))
         return PMPI_Testall(count, requests, flag, statuses);
-    MPI_Status *used = statuses == MPI_STATUSES_IGNORE ? me->statuses : statuses;
+    MPI_Status *used = statuses == MPI_STATUSES_IGNORE ? several.statuses : statuses;
+    recorder_leave(several.me);
     int error = PMPI_Testall(count, requests, flag, used);
+    recorder_reenter(several.me);
     if (error == MPI_SUCCESS && !*flag) {
         several_poll(&several, OP_TESTALL, site);
-        return error;
+    } else if (several.any || error != MPI_SUCCESS) {
+        several_begin(&several, OP_TESTALL, site);
+        if (several.op)
+            recorder_op_end(several.me, several.op, error);
+        if (error == MPI_SUCCESS)
+            several_all(&several, used);
     }
-    if (!several.any && error == MPI_SUCCESS)
-        return error;
-    several_begin(&several, OP_TESTALL, site);
-    if (several.op)
-        recorder_op_end(me, several.op, error);
-    if (error == MPI_SUCCESS)
-        several_all(&several, used);
+    several_end(&several);
     return error;
 }
 
@@ -247,16 +281,18 @@ int MPI_Waitany(int count, MPI_Request *requests, int *index, MPI_Status *status
     struct several several;
     uint64_t keys[FEW];
     struct recorder_request *few[FEW];
-    struct recorder_rank *me = recorder_me();
-    if (!several_init(&several, me, count, requests, keys, few))
+    if (!several_init(&several, count, requests, keys, few))
         return PMPI_Waitany(count, requests, index, status);
     several_begin(&several, OP_WAITANY, CALLER);
+    recorder_leave(several.me);
     MPI_Status own, *used = status == MPI_STATUS_IGNORE ? &own : status;
     int error = PMPI_Waitany(count, requests, index, used);
+    recorder_reenter(several.me);
     if (several.op)
-        recorder_op_end(me, several.op, error);
+        recorder_op_end(several.me, several.op, error);
     if (error == MPI_SUCCESS && *index >= 0 && *index < count)
         several_completed(&several, *index, used);
+    several_end(&several);
     return error;
 }
 
@@ -265,23 +301,23 @@ int MPI_Testany(int count, MPI_Request *requests, int *index, int *flag, MPI_Sta
     struct several several;
     uint64_t keys[FEW];
     struct recorder_request *few[FEW];
-    struct recorder_rank *me = recorder_me();
     const void *site = CALLER;
-    if (!several_init(&several, me, count, requests, keys, few))
+    if (!several_init(&several, count, requests, keys, few))
         return PMPI_Testany(count, requests, index, flag, status);
     MPI_Status own, *used = status == MPI_STATUS_IGNORE ? &own : status;
+    recorder_leave(several.me);
     int error = PMPI_Testany(count, requests, index, flag, used);
+    recorder_reenter(several.me);
     if (error == MPI_SUCCESS && !*flag) {
         several_poll(&several, OP_TESTANY, site);
-        return error;
+    } else if (several.any || error != MPI_SUCCESS) {
+        several_begin(&several, OP_TESTANY, site);
+        if (several.op)
+            recorder_op_end(several.me, several.op, error);
+        if (error == MPI_SUCCESS && *index >= 0 && *index < count)
+            several_completed(&several, *index, used);
     }
-    if (!several.any && error == MPI_SUCCESS)
-        return error;
-    several_begin(&several, OP_TESTANY, site);
-    if (several.op)
-        recorder_op_end(me, several.op, error);
-    if (error == MPI_SUCCESS && *index >= 0 && *index < count)
-        several_completed(&several, *index, used);
+    several_end(&several);
     return error;
 }
 
@@ -300,13 +336,15 @@ int MPI_Waitsome(int count, MPI_Request *requests, int *completed, int *indices,
     struct several several;
     uint64_t keys[FEW];
     struct recorder_request *few[FEW];
-    struct recorder_rank *me = recorder_me();
-    if (!several_init(&several, me, count, requests, keys, few))
+    if (!several_init(&several, count, requests, keys, few))
         return PMPI_Waitsome(count, requests, completed, indices, statuses);
     several_begin(&several, OP_WAITSOME, CALLER);
-    MPI_Status *used = statuses == MPI_STATUSES_IGNORE ? me->statuses : statuses;
+    recorder_leave(several.me);
+    MPI_Status *used = statuses == MPI_STATUSES_IGNORE ? several.statuses : statuses;
     int error = PMPI_Waitsome(count, requests, completed, indices, used);
+    recorder_reenter(several.me);
     some_completed(&several, error, *completed, indices, used);
+    several_end(&several);
     return error;
 }
 
@@ -316,19 +354,19 @@ int MPI_Testsome(int count, MPI_Request *requests, int *completed, int *indices,
     struct several several;
     uint64_t keys[FEW];
     struct recorder_request *few[FEW];
-    struct recorder_rank *me = recorder_me();
     const void *site = CALLER;
-    if (!several_init(&several, me, count, requests, keys, few))
+    if (!several_init(&several, count, requests, keys, few))
         return PMPI_Testsome(count, requests, completed, indices, statuses);
-    MPI_Status *used = statuses == MPI_STATUSES_IGNORE ? me->statuses : statuses;
+    MPI_Status *used = statuses == MPI_STATUSES_IGNORE ? several.statuses : statuses;
+    recorder_leave(several.me);
     int error = PMPI_Testsome(count, requests, completed, indices, used);
+    recorder_reenter(several.me);
     if (error == MPI_SUCCESS && *completed == 0) {
         several_poll(&several, OP_TESTSOME, site);
-        return error;
+    } else if (several.any || error != MPI_SUCCESS) {
+        several_begin(&several, OP_TESTSOME, site);
+        some_completed(&several, error, *completed, indices, used);
     }
-    if (!several.any && error == MPI_SUCCESS)
-        return error;
-    several_begin(&several, OP_TESTSOME, site);
-    some_completed(&several, error, *completed, indices, used);
+    several_end(&several);
     return error;
 }
