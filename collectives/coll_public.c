@@ -47,6 +47,7 @@ struct plan {
     struct collective spec;
     struct diff_tensor *x;        /* dense */
     const struct layout *receive; /* NULL: dense */
+    struct diff_tensor *into;     /* what the receive buffer held, NULL: zeros */
 };
 
 static void misuse(const struct plan *plan, const char *what)
@@ -116,6 +117,21 @@ static void receive_side(struct plan *plan, int peers)
     plan->receive = kept(plan->tape, layout);
 }
 
+/* IN_PLACE: what is received replaces the buffer's own values. Blocks with gaps or in another order
+ * are taken out of it, exchanged, and put back over it. */
+static void buffer_in_place(struct plan *plan)
+{
+    const struct layout *layout = plan->receive;
+    if (!layout)
+        return;
+    if (!layout->index && layout->count == plan->x->count) {
+        plan->receive = NULL;
+        return;
+    }
+    plan->into = plan->x;
+    plan->x = layout_take(plan->x, layout);
+}
+
 static size_t per_rank(struct plan *plan, int parts)
 {
     size_t n = (size_t)parts;
@@ -144,7 +160,8 @@ static void plan_gather(struct plan *plan, bool all)
         spec->count = v ? (size_t)spec->receive_counts[rank] : per_rank(plan, size);
         spec->own_begin = v ? (size_t)spec->receive_begins[rank] : spec->count * (size_t)rank;
         spec->own_count = spec->count;
-        plan->receive = NULL;
+        spec->own_read = true;
+        buffer_in_place(plan);
     } else {
         spec->count = plan->x->count;
     }
@@ -207,9 +224,7 @@ static void plan_alltoall(struct plan *plan)
     }
     spec->send_counts = spec->receive_counts;
     spec->send_begins = spec->receive_begins;
-    plan->receive = NULL;
-    if (spec->result_count != plan->x->count)
-        misuse(plan, "IN_PLACE needs counts that cover the buffer");
+    buffer_in_place(plan);
 }
 
 static void plan_neighbor(struct plan *plan)
@@ -293,20 +308,21 @@ static void op_check(const struct plan *plan)
 static struct diff_tensor *result_arrange(const struct plan *plan, struct diff_tensor *y)
 {
     const struct layout *layout = plan->receive;
-    if (!layout || (!layout->index && !plan->call->into))
+    if (!layout || (!layout->index && !plan->into))
         return y;
     if (y->type != DIFF_HANDLE)
-        return layout_put(y, layout, plan->call->into);
+        return layout_put(y, layout, plan->into);
     y->request->layout = layout; /* once it is there */
-    y->request->into = plan->call->into;
+    y->request->into = plan->into;
     return y;
 }
 
-static struct diff_tensor *collective_at(const struct diff_call *call, const void *site)
+static struct diff_tensor *collective_at(const struct diff_call *call, const void *site,
+                                         const char *function)
 {
     struct diff_tape *tape = call->x->tape;
-    struct plan plan = {.call = call, .tape = tape, .x = call->x};
-    state_enter(tape->state, site);
+    struct plan plan = {.call = call, .tape = tape, .x = call->x, .into = call->into};
+    state_enter_function(tape->state, site, function);
     if (call->x->type == DIFF_HANDLE)
         misuse(&plan, "its operand is a handle: wait for it first");
     plan.channel = channel_find(tape, call->comm, true);
@@ -331,10 +347,11 @@ static struct diff_tensor *collective_at(const struct diff_call *call, const voi
 
 struct diff_tensor *diff_collective(const struct diff_call *call)
 {
-    return collective_at(call, __builtin_return_address(0));
+    return collective_at(call, __builtin_return_address(0), __func__);
 }
 
-#define CALL(...) collective_at(&(struct diff_call){__VA_ARGS__}, __builtin_return_address(0))
+#define CALL(...)                                                                                  \
+    collective_at(&(struct diff_call){__VA_ARGS__}, __builtin_return_address(0), __func__)
 
 struct diff_tensor *diff_barrier(struct diff_tape *tape, MPI_Comm comm)
 {

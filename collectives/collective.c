@@ -162,7 +162,7 @@ static struct diff_tensor *result_make(struct diff_node *node, const struct coll
 {
     size_t count = collective->result_count;
     if (collective->in_place)
-        return tensor_take_over(x, collective->own_count ? 0 : collective->own_begin, count);
+        return tensor_take_over(x, collective->own_read ? 0 : collective->own_begin, count);
     return count == x->count ? tensor_new_like(x)
                              : tensor_new_flat(node->tape, collective->type, count);
 }
@@ -304,7 +304,7 @@ void collective_tangent(struct diff_node *node, struct diff_tensor *const *x_dot
 {
     const struct collective *collective = node->extra;
     struct diff_tensor *dot = cotangent_or_zeros(x_dot[0], node->inputs[0]);
-    if (collective->in_place && collective->own_count > 0)
+    if (collective->in_place && collective->own_read)
         dot = local_window(local_shaped(dot, 1, &dot->count), collective->own_begin,
                            collective->own_count);
     y_dot[0] = collective->rule->tangent(node, dot);

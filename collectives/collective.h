@@ -41,8 +41,9 @@ struct collective {
     const int *send_begins, *receive_begins; /* where they start, dense */
     int send_peers, receive_peers;           /* length of these arrays */
     size_t result_count;                     /* values of the result on this rank */
-    size_t own_begin, own_count; /* IN_PLACE: the own block in the buffer; count 0: all of it */
-    const int *index_in;         /* MINLOC, MAXLOC: NULL for the rank */
+    size_t own_begin, own_count;             /* IN_PLACE: the own block in the buffer */
+    bool own_read;       /* the result is the whole buffer, of which that block is read */
+    const int *index_in; /* MINLOC, MAXLOC: NULL for the rank */
     int *index_out;
     /* filled in by the engine */
     struct diff_request *request;

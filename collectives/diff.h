@@ -362,6 +362,14 @@ const char *diff_collective_name(enum diff_collective kind);
 struct diff_tensor *diff_replicate(struct diff_tensor *x, MPI_Comm comm);
 struct diff_tensor *diff_reduce_invariant(struct diff_tensor *x, MPI_Comm comm);
 
+/* ---- programs that are run again ---- */
+
+/* Whether this run repeats one that has already been: a gradient check runs a program, or the
+ * objective of diff_gradcheck, many times with perturbed inputs. What must happen once (files,
+ * sockets, other programs) belongs behind `if (!diff_is_repeated())`; no communication may. Under
+ * simrun what is printed appears once anyway. */
+bool diff_is_repeated(void);
+
 /* ---- gradient check inside the program (on a real MPI; under simrun the command does it) ---- */
 
 /* Calls `objective` again and again with perturbed inputs and compares what its backward passes

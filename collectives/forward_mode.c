@@ -24,7 +24,7 @@ static void node_carry(struct diff_node *node, uint64_t pass)
     struct diff_tensor *few[8], **x_dot = few, *y_dot[2] = {NULL, NULL};
     if (node->input_count > 8)
         x_dot = arena_take(&node->tape->arena, node->input_count * sizeof(struct diff_tensor *));
-    bool reached = node->operation->communicates;
+    bool reached = node->operation->communicates || node->operation->inputs_elsewhere;
     for (uint32_t i = 0; i < node->input_count; i++) {
         x_dot[i] = tangent_of(node->inputs[i], pass);
         reached = reached || x_dot[i];

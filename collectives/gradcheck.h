@@ -34,7 +34,8 @@ struct gradcheck_options {
     double tolerance_factor; /* multiplies every tolerance, normally 1 */
     int order;               /* -1, or an enum diff_order for all worlds */
     const char *mutant;      /* NULL, or a mutant for all worlds */
-    uint32_t flip;           /* see struct diff_probe, and the next two */
+    uint32_t flip;           /* see struct diff_probe, and the next three */
+    const char *flip_name;
     size_t flip_part;
     double *flipped;
     bool split_ties;
@@ -57,11 +58,15 @@ struct gradcheck_culprit {
     const void *site;
     char name[64];
     char before[64];   /* of marks: the gradient that was right before it; "": it is the first */
-    uint32_t position; /* of marks: the recorder's, when the gradient was marked */
+    uint32_t position; /* 0, or the recorder's: of marks when the gradient was marked; of a call
+                          outside of the tape */
     bool marked;       /* a hand-written adjoint: the first wrong one of the marked gradients */
     double defect,
-        scale; /* of the identity <y_bar, y_dot> = <x_bar, x_dot> summed over the participants */
+        scale;    /* of the identity <y_bar, y_dot> = <x_bar, x_dot> summed over the participants */
+    bool outside; /* what is wrong happened outside of the tape */
     bool never_ran; /* its adjoint did not run at all */
+    char text[400]; /* what there is to say instead of "the first wrong adjoint is that of NAME";
+                       also where no operation is to blame and nothing was found */
 };
 
 /* The error of one element's central difference over its step, for a plot: it falls with the step's

@@ -6,33 +6,12 @@
  * communication summed over those who took part. y_bar is what the consumers of y contributed. An
  * operation's defect does not depend on the others', so a spoiled cotangent further down is not
  * blamed; of several the one nearest to the loss is told. */
-#include "collectives/gradcheck_parts.h"
+#include "collectives/gradcheck_bisect.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* A node of a rank in the flat numbering over all ranks. */
-struct entry {
-    const struct probe_node *node;
-    const struct probe_node *above, *below; /* the same node in the moved worlds */
-    int rank;
-    size_t parent;        /* of the group */
-    double **bars;        /* per output: sum of the consumers' contributions and the seed */
-    double defect, scale; /* of the group, at its parent */
-    bool never_ran;
-};
-
-struct bisect {
-    struct gradcheck *check;
-    struct diff_probe traced, above, below;
-    struct gradcheck_direction direction;
-    double step;
-    struct entry *entries;
-    size_t *begin; /* first entry of a rank */
-    size_t count;
-};
 
 /* ---- worlds ---- */
 
@@ -67,8 +46,8 @@ static bool same_nodes(const struct diff_probe *a, const struct diff_probe *b)
 
 /* ---- tangents ---- */
 
-static double tangent_of_output(const struct bisect *bisect, const struct entry *entry,
-                                uint32_t output, size_t part)
+double bisect_tangent(const struct bisect *bisect, const struct entry *entry, uint32_t output,
+                      size_t part)
 {
     double above = entry->above->outputs[output].values[part];
     double below = entry->below->outputs[output].values[part];
@@ -101,7 +80,7 @@ static double tangent_of_input(const struct bisect *bisect, const struct entry *
     if (value->node) {
         const struct entry *origin =
             entry_find(bisect, entry->rank, entry->node->epoch, value->node);
-        return origin ? tangent_of_output(bisect, origin, value->output, part) : 0;
+        return origin ? bisect_tangent(bisect, origin, value->output, part) : 0;
     }
     for (size_t i = 0; value->input && i < bisect->direction.count; i++) {
         const struct probe_push *push = &bisect->direction.pushes[i];
@@ -113,7 +92,7 @@ static double tangent_of_input(const struct bisect *bisect, const struct entry *
 
 /* ---- groups ---- */
 
-static size_t group_of(struct bisect *bisect, size_t at)
+size_t bisect_group(struct bisect *bisect, size_t at)
 {
     while (bisect->entries[at].parent != at)
         at = bisect->entries[at].parent = bisect->entries[bisect->entries[at].parent].parent;
@@ -122,8 +101,8 @@ static size_t group_of(struct bisect *bisect, size_t at)
 
 static void group_join(struct bisect *bisect, size_t a, size_t b)
 {
-    a = group_of(bisect, a);
-    b = group_of(bisect, b);
+    a = bisect_group(bisect, a);
+    b = bisect_group(bisect, b);
     bisect->entries[a > b ? a : b].parent = a < b ? a : b;
 }
 
@@ -219,43 +198,118 @@ static bool bars_collect(struct bisect *bisect)
     return true;
 }
 
+/* Adds the sums of the rank that was being added to the group's. */
+static void group_rank_close(struct entry *group)
+{
+    if (group->adding < 0)
+        return;
+    bool first = group->members++ == 0;
+    group->out_low = first ? group->rank_out : fmin(group->out_low, group->rank_out);
+    group->out_high = first ? group->rank_out : fmax(group->out_high, group->rank_out);
+    group->in_low = first ? group->rank_in : fmin(group->in_low, group->rank_in);
+    group->in_high = first ? group->rank_in : fmax(group->in_high, group->rank_in);
+    group->out += group->rank_out;
+    group->in += group->rank_in;
+    group->rank_out = group->rank_in = 0;
+    group->adding = -1;
+}
+
+/* A constant that differs between the moved worlds was computed from the inputs outside of the
+ * tape. */
+static bool constant_moves(const struct entry *entry, uint32_t k)
+{
+    const double *above = entry->above->inputs[k].values, *below = entry->below->inputs[k].values;
+    for (size_t p = 0; above && below && p < entry->node->inputs[k].parts; p++)
+        if (above[p] != below[p])
+            return true;
+    return false;
+}
+
+/* The value moves with the inputs, but its origin is not on the way back: that one is to blame. */
+static bool origin_blamed(struct bisect *bisect, const struct entry *entry,
+                          const struct probe_value *value)
+{
+    double due = 0;
+    for (size_t p = 0; p < value->parts; p++)
+        due += fabs(tangent_of_input(bisect, entry, value, p));
+    struct entry *origin = value->untracked && due > 0 && value->node
+                               ? entry_find(bisect, entry->rank, entry->node->epoch, value->node)
+                               : NULL;
+    if (!origin)
+        return false;
+    struct entry *other =
+        &bisect->entries[bisect_group(bisect, (size_t)(origin - bisect->entries))];
+    other->never_ran = true;
+    other->defect += due;
+    other->scale += due;
+    return true;
+}
+
 static void defect_add(struct bisect *bisect, struct entry *entry)
 {
     const struct probe_node *node = entry->node;
-    struct entry *group = &bisect->entries[group_of(bisect, (size_t)(entry - bisect->entries))];
-    double sum = 0, scale = 0;
+    struct entry *group = &bisect->entries[bisect_group(bisect, (size_t)(entry - bisect->entries))];
+    double out = 0, in = 0, scale = 0;
     for (uint32_t k = 0; k < node->output_count; k++)
         for (size_t p = 0; p < node->outputs[k].parts; p++) {
-            double term = entry->bars[k][p] * tangent_of_output(bisect, entry, k, p);
-            sum += term;
+            double term = entry->bars[k][p] * bisect_tangent(bisect, entry, k, p);
+            out += term;
             scale += fabs(term);
         }
     for (uint32_t k = 0; k < node->input_count; k++) {
         const struct probe_value *value = &node->inputs[k];
-        double due = 0;
-        for (size_t p = 0; p < value->parts; p++) {
-            double dot = tangent_of_input(bisect, entry, value, p);
-            double term = value->cotangent ? value->cotangent[p] * dot : 0;
-            sum -= term;
+        for (size_t p = 0; value->cotangent && p < value->parts; p++) {
+            double term = value->cotangent[p] * tangent_of_input(bisect, entry, value, p);
+            in += term;
             scale += fabs(term);
-            due += fabs(dot);
         }
-        if (!value->untracked || !(due > 0) || !value->node)
-            continue;
-        /* The value moves with the inputs, but its origin is not on the way back: that one is to
-         * blame. */
-        struct entry *origin = entry_find(bisect, entry->rank, node->epoch, value->node);
-        if (!origin)
-            continue;
-        struct entry *other =
-            &bisect->entries[group_of(bisect, (size_t)(origin - bisect->entries))];
-        other->never_ran = true;
-        other->defect += due;
-        other->scale += due;
-        return;
+        if (origin_blamed(bisect, entry, value))
+            return;
+        if (constant_moves(entry, k)) {
+            if (!bisect->outside || node->sequence > bisect->outside->node->sequence)
+                bisect->outside = entry;
+            return;
+        }
     }
-    group->defect += sum;
+    if (group->adding != entry->rank)
+        group_rank_close(group);
+    group->adding = entry->rank;
+    group->rank_out += out;
+    group->rank_in += in;
     group->scale += scale;
+    group->collective =
+        group->collective || (node->places[0].channel && node->places[0].source < 0);
+    group->replicates = group->replicates || strcmp(node->name, "replicate") == 0;
+}
+
+static bool alike(double low, double high)
+{
+    return high - low <= 1e-6 * fmax(fabs(low), fabs(high));
+}
+
+/* What all ranks hold alike counts once: under a replicated loss the results of a collective whose
+ * cotangents are equal, and always the value that f spreads. */
+static void group_weigh(const struct bisect *bisect, struct entry *group)
+{
+    group_rank_close(group);
+    double out = 1, in = 1;
+    if (group->members > 1 && group->replicates && alike(group->in_low, group->in_high))
+        in = 1.0 / group->members;
+    else if (group->members > 1 && group->collective && bisect->replicated &&
+             alike(group->out_low, group->out_high))
+        out = 1.0 / group->members;
+    group->defect += out * group->out - in * group->in;
+}
+
+static void defects_collect(struct bisect *bisect)
+{
+    for (size_t i = 0; i < bisect->count; i++)
+        bisect->entries[i].adding = -1;
+    for (size_t i = 0; i < bisect->count; i++)
+        defect_add(bisect, &bisect->entries[i]);
+    for (size_t i = 0; i < bisect->count; i++)
+        if (bisect->entries[i].parent == i)
+            group_weigh(bisect, &bisect->entries[i]);
 }
 
 /* The newest member that took part on any rank stands for the group. */
@@ -264,28 +318,42 @@ static const struct entry *member_newest(struct bisect *bisect, size_t group)
     const struct entry *newest = NULL;
     for (size_t i = 0; i < bisect->count; i++) {
         const struct entry *entry = &bisect->entries[i];
-        if (group_of(bisect, i) == group &&
+        if (bisect_group(bisect, i) == group &&
             (!newest || entry->node->sequence > newest->node->sequence))
             newest = entry;
     }
     return newest;
 }
 
-static bool is_defective(const struct bisect *bisect, const struct entry *group)
+bool bisect_is_defective(const struct bisect *bisect, const struct entry *group)
 {
     double slack = bisect->check->epsilon > 1e-10 ? 2e-2 : 1e-5;
     return !(fabs(group->defect) <= slack * group->scale);
 }
 
-/* The base world is the one that was recorded: its number of the node. */
-static uint32_t recorded_as(const struct bisect *bisect, const struct entry *entry)
+/* The base world is the one that was recorded: what it noted of the node. */
+static const struct probe_record *recorded_as(const struct bisect *bisect,
+                                              const struct entry *entry)
 {
     const struct diff_probe_rank *row = &bisect->check->base.rows[entry->rank];
     for (size_t i = 0; i < row->record_count; i++)
         if (row->records[i].epoch == entry->node->epoch &&
             row->records[i].sequence == entry->node->sequence)
-            return row->records[i].record;
-    return 0;
+            return &row->records[i];
+    return NULL;
+}
+
+void bisect_tell(struct bisect *bisect, const struct entry *told)
+{
+    struct gradcheck_culprit *culprit = &bisect->check->result->culprit;
+    const struct probe_record *record = recorded_as(bisect, told);
+    *culprit = (struct gradcheck_culprit){.found = true,
+                                          .rank = told->rank,
+                                          .sequence = told->node->sequence,
+                                          .record = record ? record->record : 0,
+                                          .position = record ? record->position : 0,
+                                          .site = told->node->site};
+    snprintf(culprit->name, sizeof culprit->name, "%s", told->node->name);
 }
 
 static void culprit_choose(struct bisect *bisect)
@@ -294,7 +362,7 @@ static void culprit_choose(struct bisect *bisect)
     const struct entry *chosen = NULL, *chosen_group = NULL;
     for (size_t i = 0; i < bisect->count; i++) {
         const struct entry *group = &bisect->entries[i];
-        if (group->parent != i || !is_defective(bisect, group))
+        if (group->parent != i || !bisect_is_defective(bisect, group))
             continue;
         const struct entry *member = member_newest(bisect, i);
         if (!chosen || member->node->sequence > chosen->node->sequence) {
@@ -302,23 +370,23 @@ static void culprit_choose(struct bisect *bisect)
             chosen_group = group;
         }
     }
-    if (!chosen)
+    if (!chosen || (bisect->outside && bisect->outside->node->sequence > chosen->node->sequence)) {
+        if (!bisect_explain_outside(bisect))
+            bisect_explain_nothing(bisect);
         return;
+    }
     /* Tell the communication rather than the wait that completed it. */
     const struct entry *told = chosen;
     for (size_t i = 0; i < bisect->count && strcmp(told->node->name, "Wait") == 0; i++)
         if (bisect->entries[i].rank == chosen->rank && &bisect->entries[i] != chosen &&
-            group_of(bisect, i) == (size_t)(chosen_group - bisect->entries))
+            bisect_group(bisect, i) == (size_t)(chosen_group - bisect->entries))
             told = &bisect->entries[i];
-    *culprit = (struct gradcheck_culprit){.found = true,
-                                          .rank = told->rank,
-                                          .sequence = told->node->sequence,
-                                          .record = recorded_as(bisect, told),
-                                          .site = told->node->site,
-                                          .defect = chosen_group->defect,
-                                          .scale = chosen_group->scale,
-                                          .never_ran = chosen_group->never_ran || !told->node->ran};
-    snprintf(culprit->name, sizeof culprit->name, "%s", told->node->name);
+    bisect_tell(bisect, told);
+    culprit->position = 0;
+    culprit->defect = chosen_group->defect;
+    culprit->scale = chosen_group->scale;
+    culprit->never_ran = chosen_group->never_ran || !told->node->ran;
+    bisect_explain_group(bisect, chosen_group);
 }
 
 /* ---- the whole ---- */
@@ -403,7 +471,10 @@ void gradcheck_bisect_marks(struct gradcheck *check)
 
 void gradcheck_bisect(struct gradcheck *check, uint32_t epoch)
 {
-    struct bisect bisect = {.check = check};
+    struct bisect bisect = {.check = check, .epoch = epoch};
+    for (int r = 0; r < check->base.ranks; r++)
+        if (epoch < check->base.rows[r].epoch_count)
+            bisect.replicated |= check->base.rows[r].objectives[epoch].replicated;
     bisect.step = check->epsilon > 1e-10 ? 0x1p-6 : 0x1p-16;
     bisect.direction =
         gradcheck_direction_new(&check->base, epoch, check->options->seed + 4711, SPREAD_RANDOM);
@@ -413,9 +484,13 @@ void gradcheck_bisect(struct gradcheck *check, uint32_t epoch)
         same_nodes(&bisect.traced, &bisect.above) && same_nodes(&bisect.traced, &bisect.below) &&
         entries_make(&bisect) && places_join(&bisect) && bars_collect(&bisect)) {
         handles_join(&bisect);
-        for (size_t i = 0; i < bisect.count; i++)
-            defect_add(&bisect, &bisect.entries[i]);
+        defects_collect(&bisect);
         culprit_choose(&bisect);
+    } else {
+        snprintf(
+            check->result->culprit.text, sizeof check->result->culprit.text,
+            "no single operation explains it: a little away from these inputs the program runs "
+            "other operations or does not finish, so that its values cannot be followed");
     }
     entries_release(&bisect);
     probe_drop(&bisect.traced);

@@ -49,6 +49,23 @@ void gradcheck_direction_release(struct gradcheck_direction *direction);
 void gradcheck_verdict(struct gradcheck_row *row, double analytic, struct difference numeric,
                        double factor);
 
+/* A row under judgement: the function along its element or direction. */
+struct judged {
+    difference_function *function;
+    void *context;
+    double analytic, step, noise, slack, factor;
+};
+
+void gradcheck_judge(const struct judged *judged, struct gradcheck_row *row);
+/* Sum of the absolute values of an epoch's losses. */
+double gradcheck_magnitude(const struct diff_probe *probe, uint32_t epoch);
+/* Whether some rank has a loss in the epoch; its value may be zero. */
+bool gradcheck_has_loss(const struct diff_probe *probe, uint32_t epoch);
+/* A row for every element to look at, false without memory; then the verdict over each. */
+bool gradcheck_elements_plan(struct gradcheck *check);
+void gradcheck_elements(struct gradcheck *check);
+void gradcheck_directions(struct gradcheck *check, uint32_t epoch);
+
 /* J along a direction: a difference_function over a struct gradcheck_along. */
 double gradcheck_along_objective(void *context, double *offset);
 /* <gradient, direction>; `size` gains the sum of the terms' absolute values. */

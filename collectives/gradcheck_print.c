@@ -85,6 +85,8 @@ int gradcheck_print(const struct gradcheck_result *result, char *text, size_t si
         say(&out, "first wrong gradient: %s, on rank %d%s%s\n", result->culprit.name,
             result->culprit.rank, result->culprit.before[0] ? "; right before it: " : "",
             result->culprit.before);
+    else if (result->culprit.text[0])
+        say(&out, "%s\n", result->culprit.text);
     else if (result->culprit.found)
         say(&out, "first wrong adjoint: %s, node %u of rank %d%s\n", result->culprit.name,
             (unsigned)result->culprit.sequence, result->culprit.rank,

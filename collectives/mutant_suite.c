@@ -273,7 +273,9 @@ static bool notices(struct trial *trial, int mutant, struct mutant_verdict *verd
         verdict->ranks = trial->ranks;
         snprintf(verdict->program, sizeof verdict->program, "%s", trial->program->name);
         oracles_name(&result, trial, verdict->oracle, sizeof verdict->oracle);
-        if (result.culprit.found)
+        if (result.culprit.outside)
+            snprintf(verdict->blamed, sizeof verdict->blamed, "untaped");
+        else if (result.culprit.found)
             snprintf(verdict->blamed, sizeof verdict->blamed, "%s", result.culprit.name);
     }
     gradcheck_release(&result);

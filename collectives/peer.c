@@ -56,6 +56,15 @@ int MPIX_Choose_named(int kind, int n, const unsigned *names)
     return 0;
 }
 
+int MPIX_Probe_patient(int tag, MPI_Comm comm, uint64_t ticks, int *flag, MPI_Status *status)
+{
+    int error = MPI_SUCCESS;
+    *flag = 0;
+    for (uint64_t i = 0; i < ticks && !*flag && error == MPI_SUCCESS; i++)
+        error = MPI_Iprobe(MPI_ANY_SOURCE, tag, comm, flag, status);
+    return error;
+}
+
 void MPIX_Yield(void)
 {
 }
@@ -67,6 +76,15 @@ void MPIX_Fail(const char *code, const char *text)
     if (initialized())
         MPI_Abort(MPI_COMM_WORLD, 1);
     abort();
+}
+
+void SIM_Usage(const char *text)
+{
+    fprintf(stderr, "%s\n", text);
+    fflush(stderr);
+    if (initialized())
+        MPI_Abort(MPI_COMM_WORLD, 2);
+    exit(2);
 }
 
 void SIM_Batch_begin(void)

@@ -2,19 +2,19 @@
 # Builds into build/peers/<mpi>; the sources are the simulator's own, peer.c stands in for the machine.
 
 peer_names    := openmpi mpich
-peer_sources  := $(wildcard collectives/*.c collectives/*/*.c) tests/diff_conformance_body.c \
+peer_sources  := $(wildcard collectives/*.c collectives/*/*.c) $(wildcard tests/diff_conformance_*.c) \
                  $(addprefix traces/,kinds.c failure.c format_csv_table.c format_input.c) $(wildcard traces/trace*.c)
 # Programs; tests/peers/scenarios.sh runs the scenarios among them.
 peer_programs := tests/diff_conformance.c tests/channel_peers.c tests/process_group_peers.c $(patsubst %,scenarios/%.c,ring user server-sync server-async server-central pipeline tensor-parallel data-parallel sharded \
-                 expert-parallel ring-attention process-group worker-gradient worker-order worker-lock worker-freed dist-autograd dist-orders)
+                 expert-parallel ring-attention process-group worker-gradient worker-order worker-lock worker-freed worker-types worker-data dist-autograd dist-orders)
 peer_flags    := -std=c17 -D_GNU_SOURCE -O2 -g -ffp-contract=off -fopenmp $(filter-out -Wcast-qual -Wconversion,$(WARNINGS)) -Wno-stringop-overflow
 
-build/peers/include/mpix.h: sim/mpix.h
+build/peers/include/%.h: sim/%.h
 	@mkdir -p $(@D)
 	@cp $< $@
 
 define peer_rules
-build/peers/$1/%.o: %.c build/peers/include/mpix.h
+build/peers/$1/%.o: %.c build/peers/include/mpix.h build/peers/include/words.h
 	@mkdir -p $$(@D)
 	@echo "mpicc.$1 $$<"
 	$$(Q)mpicc.$1 $$(peer_flags) -I. -Ibuild/peers/include -Icollectives $(addprefix -I,$(sort $(dir $(systems)))) -MMD -MP -c -o $$@ $$<

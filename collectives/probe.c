@@ -63,6 +63,14 @@ bool probe_perturbed(const struct diff_state *state)
     return state->probe && state->probe->mode == PROBE_PERTURBED;
 }
 
+bool probe_needs_no_tape(const struct diff_state *state)
+{
+    if (!probe_perturbed(state) || state->probe->trace)
+        return false;
+    const struct diff_probe *base = state->probe->base;
+    return !base || !base->rows[MPIX_World_rank()].graphs;
+}
+
 /* Makes room for one more of `items`; without memory the rank ends. */
 static void *grown(struct diff_state *state, void *items, size_t count, size_t *room, size_t size)
 {
@@ -75,10 +83,24 @@ static void *grown(struct diff_state *state, void *items, size_t count, size_t *
     return larger;
 }
 
+bool diff_is_repeated(void)
+{
+    const struct diff_probe *probe = state_get()->probe;
+    return probe && probe->again;
+}
+
 static double part_get(enum diff_type type, const void *values, size_t i)
 {
     return diff_type_is_single(type) ? (double)((const float *)values)[i]
                                      : ((const double *)values)[i];
+}
+
+static void part_set(enum diff_type type, void *values, size_t i, double value)
+{
+    if (diff_type_is_single(type))
+        ((float *)values)[i] = (float)value;
+    else
+        ((double *)values)[i] = value;
 }
 
 static void part_add(enum diff_type type, void *values, size_t i, double step)
@@ -119,6 +141,33 @@ static double *parts_copy(struct diff_state *state, enum diff_type type, size_t 
     return copy;
 }
 
+/* The input as the base world met it, if it is one that an earlier filling of a tape had as well.
+ */
+static const struct probe_input *input_again(const struct diff_state *state, size_t index,
+                                             const char *name, size_t count)
+{
+    const struct diff_probe *base = state->probe->base;
+    const struct diff_probe_rank *row = base ? &base->rows[MPIX_World_rank()] : NULL;
+    const struct probe_input *input = row && index < row->input_count ? &row->inputs[index] : NULL;
+    if (!input || input->marked || input->count != count || strcmp(input->name, name) != 0)
+        return NULL;
+    for (size_t i = 0; i < index; i++)
+        if (row->inputs[i].epoch < input->epoch && strcmp(row->inputs[i].name, name) == 0)
+            return input;
+    return NULL;
+}
+
+/* A variable that is trained gets other values in every step, by gradients that a perturbed world
+ * does not have: there it takes those of the base world. */
+static void trained_take(const struct diff_state *state, size_t index, const char *name,
+                         enum diff_type type, size_t count, void *values)
+{
+    const struct probe_input *input = input_again(state, index, name, count);
+    size_t parts = input ? count * diff_type_parts(type) : 0;
+    for (size_t i = 0; i < parts && input->type == type; i++)
+        part_set(type, values, i, input->values[i]);
+}
+
 size_t probe_meet_input(struct diff_state *state, const char *name, enum diff_type type,
                         size_t count, uint32_t epoch, bool replicated, bool marked, void *values)
 {
@@ -128,6 +177,8 @@ size_t probe_meet_input(struct diff_state *state, const char *name, enum diff_ty
         return SIZE_MAX;
     size_t index = row->inputs_seen++;
     if (state->probe->mode == PROBE_PERTURBED) {
+        if (!marked)
+            trained_take(state, index, name, type, count, values);
         push_apply(state, index, type, count, values);
         return index;
     }
@@ -141,6 +192,7 @@ size_t probe_meet_input(struct diff_state *state, const char *name, enum diff_ty
                                   .replicated = replicated,
                                   .marked = marked};
     input->name = strdup(name);
+    input->position = record_position();
     input->values = parts_copy(state, type, count, values);
     return index;
 }
@@ -210,7 +262,14 @@ void probe_keep_record(struct diff_state *state, uint32_t epoch, uint32_t sequen
         return;
     row->records =
         grown(state, row->records, row->record_count, &row->record_room, sizeof *row->records);
-    row->records[row->record_count++] = (struct probe_record){epoch, sequence, record};
+    row->records[row->record_count++] = (struct probe_record){epoch, sequence, record, 0};
+}
+
+void probe_keep_position(struct diff_state *state)
+{
+    struct diff_probe_rank *row = state->row;
+    if (row && row->record_count > 0)
+        row->records[row->record_count - 1].position = record_position();
 }
 
 /* ---- marks ---- */

@@ -6,7 +6,9 @@
  * its own row, so no lock.
  *
  * An epoch is one filling of a tape: inputs and objectives belong to one, and a gradient is checked
- * against the objective of its own epoch only. Epoch 0 is that of the marks. */
+ * against the objective of its own epoch only. Epoch 0 is that of the marks. An input that an
+ * earlier epoch had as well is one that is trained: a perturbed world, which has no gradients to
+ * train it by, takes its values from the base world. */
 #ifndef COLLECTIVES_PROBE_H
 #define COLLECTIVES_PROBE_H
 
@@ -27,6 +29,7 @@ struct probe_input {
     double *values;   /* parts, as doubles */
     double *gradient; /* parts; NULL when the program never had one */
     bool has_gradient;
+    uint32_t position;          /* the recorder's, when it was met */
     const void *gradient_site;  /* of a marked one */
     uint32_t gradient_order;    /* when it was marked: 1, 2... */
     uint32_t gradient_position; /* the recorder's, then */
@@ -43,6 +46,7 @@ struct probe_objective {
 /* One node's values, kept when the probe traces: for finding the first wrong adjoint. */
 struct probe_node {
     char name[32];
+    const char *function; /* the public one that made it, NULL: not known */
     const void *site;
     uint32_t sequence, record, epoch;
     struct probe_place {        /* what it communicated with: equal places belong together */
@@ -59,7 +63,7 @@ struct probe_node {
         uint32_t input;        /* index of the probe input + 1, 0 for none */
         size_t parts;
         double *cotangent; /* inputs: what this node contributed; outputs: a seed; NULL: zero */
-        double *values;    /* outputs only */
+        double *values;    /* outputs, and constants */
         bool handle;
         bool untracked; /* an input that needs no gradient: whatever it was due is dropped */
     } * inputs, *outputs;
@@ -72,8 +76,9 @@ struct diff_probe_rank {
     size_t epoch_count;
     struct probe_node *nodes;
     size_t node_count, node_room;
-    struct probe_record { /* the recorder's numbers of this world's nodes */
-        uint32_t epoch, sequence, record;
+    struct probe_record { /* the recorder's numbers of this world's nodes, and how many operations
+                             had begun when a node was done */
+        uint32_t epoch, sequence, record, position;
     } * records;
     size_t record_count, record_room;
     uint32_t gradients_marked;
@@ -81,6 +86,8 @@ struct diff_probe_rank {
     double kink_distance; /* smallest relative distance to a point without derivative met so far */
     struct diff_state *state;
     bool non_finite;
+    bool graphs; /* base world: passes with DIFF_GRAPH, so that perturbed worlds need tapes */
+    bool loss_untracked;  /* traced: a loss was a constant to the tape */
     bool tangent_missing; /* an operation has none: forward mode is no oracle for this program */
     double *residuals; /* of lossy coders: kept from the base world, so that they stay constant */
     size_t residual_count, residual_room, residuals_seen;
@@ -101,17 +108,19 @@ struct diff_probe {
     const struct probe_push *pushes;
     size_t push_count;
     const struct diff_probe *base; /* of a perturbed world: what the base world saw */
+    bool again;                    /* the program has been run before */
     bool trace;                    /* keep every node's values */
     int seed_rank;                 /* -1, or: only this rank's loss is differentiated */
     int order;                     /* -1, or an enum diff_order that overrides the program's */
     const char *mutant;            /* NULL, or a name of diff_mutants[] */
-    bool tangent;     /* base world: the pushes are tangents of the inputs, carried to the losses */
-    uint32_t flip;    /* 0, or: the adjoint of the node with this number gets one sign wrong */
-    size_t flip_part; /* which term of it, from 1; 0: the largest */
-    double *flipped;  /* per rank: the term before; NULL: nobody wants to know */
-    int repeat;       /* 0, or: the how many-th repetition this is; whoever runs the world varies
-                         what a result should not depend on */
-    bool split_ties;  /* not used by the machine: the tie policy of MAX and MIN */
+    bool tangent;  /* base world: the pushes are tangents of the inputs, carried to the losses */
+    uint32_t flip; /* 0, or: the adjoint of the node with this number gets one sign wrong */
+    const char *flip_name; /* NULL, or instead: of the nodes of this operation */
+    size_t flip_part;      /* which term of it, from 1; 0: the largest */
+    double *flipped;       /* per rank: the term before; NULL: nobody wants to know */
+    int repeat;      /* 0, or: the how many-th repetition this is; whoever runs the world varies
+                        what a result should not depend on */
+    bool split_ties; /* not used by the machine: the tie policy of MAX and MIN */
 };
 
 /* An empty base probe for `ranks` ranks; false without memory. */
@@ -139,6 +148,10 @@ void probe_keep_gradient(struct diff_state *state, size_t index, enum diff_type 
 /* Notes the recorder's number of a node. */
 void probe_keep_record(struct diff_state *state, uint32_t epoch, uint32_t sequence,
                        uint32_t record);
+/* The node noted last is done. */
+void probe_keep_position(struct diff_state *state);
 bool probe_perturbed(const struct diff_state *state);
+/* Whether nodes may be forgotten at once: a perturbed world that will run no backward pass. */
+bool probe_needs_no_tape(const struct diff_state *state);
 
 #endif

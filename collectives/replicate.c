@@ -17,7 +17,7 @@ static struct diff_tensor *invariant_on(struct diff_channel *channel, struct dif
 
 static void replicate_forward(struct diff_node *node)
 {
-    (void)node; /* the output shares the input's values */
+    node_collective(node); /* the output shares the input's values; its adjoint communicates */
 }
 
 static void replicate_adjoint(struct diff_node *node, struct diff_tensor *const *y_bar,

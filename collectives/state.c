@@ -77,9 +77,15 @@ void *state_system(const char *name, size_t size, void (*release)(void *state))
 
 void state_enter(struct diff_state *state, const void *site)
 {
+    state_enter_function(state, site, NULL);
+}
+
+void state_enter_function(struct diff_state *state, const void *site, const char *function)
+{
     if (state->depth++ > 0)
         return;
     state->site = site;
+    state->function = function;
     if (state->recorded)
         record_site_enter(site);
 }

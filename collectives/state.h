@@ -31,8 +31,9 @@ struct diff_state {
     struct diff_tape *tapes;
     struct diff_user_op *user_ops;
     struct diff_system *systems;
-    const void *site; /* where the user called us */
-    int depth;        /* of public calls */
+    const void *site;     /* where the user called us */
+    const char *function; /* and which public function, NULL where it did not say */
+    int depth;            /* of public calls */
     int no_grad;
     int mutant;         /* an enum diff_mutant, 0 for none */
     int order_override; /* -1, or an enum diff_order */
@@ -50,11 +51,12 @@ void *state_system(const char *name, size_t size, void (*release)(void *state));
 /* Brackets of a public call: the outermost one's return address is the site of all that happens
  * within. */
 void state_enter(struct diff_state *state, const void *site);
+void state_enter_function(struct diff_state *state, const void *site, const char *function);
 void state_leave(struct diff_state *state);
 /* Ends the rank with a finding at the current site. */
 _Noreturn void state_fail(struct diff_state *state, const char *code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-#define ENTER(state) state_enter(state, __builtin_return_address(0))
+#define ENTER(state) state_enter_function(state, __builtin_return_address(0), __func__)
 
 #endif

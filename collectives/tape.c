@@ -184,7 +184,7 @@ static void node_activity_decide(struct diff_node *node)
 {
     struct diff_tape *tape = node->tape;
     const struct diff_state *state = tape->state;
-    if (state->no_grad > 0 || (probe_perturbed(state) && !state->probe->trace))
+    if (state->no_grad > 0 || probe_needs_no_tape(state))
         return;
     if (state->mutant == MUTANT_GATHER_UNTAPED && node->operation->kind == OP_GATHER)
         return;
@@ -246,6 +246,7 @@ void node_run(struct diff_node *node)
         record_node_enter(node->record);
         node->operation->forward(node);
         record_node_leave(node->record);
+        probe_keep_position(node->tape->state);
     } else {
         node->operation->forward(node);
     }

@@ -33,9 +33,10 @@ static struct probe_value value_of(struct diff_state *state, const struct diff_t
     } else if (x->input != SIZE_MAX) {
         value.input = (uint32_t)x->input + 1;
     }
-    (void)state;
     value.handle = x->type == DIFF_HANDLE;
     value.untracked = !x->requires_gradient && x->type != DIFF_HANDLE;
+    if (!x->node && !value.input && !value.handle)
+        value.values = parts_of(state, x);
     return value;
 }
 
@@ -75,7 +76,8 @@ void trace_forward(struct diff_node *node)
             no_memory(state);
     }
     struct probe_node *entry = &row->nodes[row->node_count++];
-    *entry = (struct probe_node){.site = node->site,
+    *entry = (struct probe_node){.function = state->function,
+                                 .site = node->site,
                                  .sequence = node->sequence,
                                  .record = node->record,
                                  .epoch = node->tape->epoch,
@@ -131,6 +133,8 @@ void trace_adjoint(struct diff_node *node, struct diff_tensor *const *y_bar,
 void trace_seed(const struct diff_tensor *root, const struct diff_tensor *cotangent)
 {
     struct diff_state *state = root->tape->state;
+    if (state->row && !root->requires_gradient)
+        state->row->loss_untracked = true;
     if (root->node && root->node->trace)
         cotangent_note(state, &state->row->nodes[root->node->trace - 1].outputs[root->output],
                        cotangent);

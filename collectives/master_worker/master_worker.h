@@ -34,10 +34,19 @@ extern "C" {
 
 struct master;
 
-/* A tensor on a worker: a name for it, which is copied like a number. */
+/* A tensor on a worker, or data: a name for it, which is copied like a number. */
 struct remote {
     int worker;
     uint64_t id;
+};
+
+/* Values on a worker as its functions see them: of a tensor, or data, which are not differentiated
+ * and may be integers or bytes. */
+struct remote_values {
+    struct diff_tensor *tensor; /* NULL: data */
+    enum data_type type;
+    size_t count;
+    const void *values;
 };
 
 /* What workers can be told to do beside the built-in operations; every rank gives the same table.
@@ -46,6 +55,10 @@ struct master_function {
     const char *name;
     struct diff_tensor *(*run)(struct diff_tape *tape, size_t count,
                                struct diff_tensor *const *arguments);
+    /* Where `run` is NULL: the same for arguments of which some may be data. Of a result without a
+     * tensor the values are copied; with neither there is none. */
+    struct remote_values (*run_any)(struct diff_tape *tape, size_t count,
+                                    const struct remote_values *arguments);
 };
 
 /* ---- the session ---- */
@@ -80,6 +93,15 @@ struct remote master_input(struct master *master, int worker, const char *name, 
                            const double *values);
 struct remote master_constant(struct master *master, int worker, size_t count,
                               const double *values);
+/* The same in another type. */
+struct remote master_input_of(struct master *master, int worker, const char *name,
+                              enum diff_type type, size_t count, const void *values);
+struct remote master_constant_of(struct master *master, int worker, enum diff_type type,
+                                 size_t count, const void *values);
+/* Data of any type: functions of the table take and make them, copies carry them, master_fetch gets
+ * them; the operations below are for tensors. */
+struct remote master_data(struct master *master, int worker, enum data_type type, size_t count,
+                          const void *values);
 enum remote_operation {
     REMOTE_NEG,
     REMOTE_TANH,
@@ -92,7 +114,7 @@ enum remote_operation {
     REMOTE_OPERATIONS
 };
 struct remote master_apply(struct master *master, enum remote_operation operation, struct remote a);
-/* Both tensors live on one worker. */
+/* Both tensors live on one worker and have one type. */
 struct remote master_apply_two(struct master *master, enum remote_operation operation,
                                struct remote a, struct remote b);
 struct remote master_scale(struct master *master, struct remote a, double factor);
@@ -103,6 +125,9 @@ struct remote master_call(struct master *master, int worker, const char *functio
  * only. */
 void master_all_reduce(struct master *master, size_t count, const struct remote *x,
                        struct process_op op, struct remote *results);
+/* The same in another type; data where that is an integer. */
+void master_all_reduce_of(struct master *master, enum data_type type, size_t count,
+                          const struct remote *x, struct process_op op, struct remote *results);
 /* The id is not used again; using it is an error of the worker. */
 void master_free(struct master *master, struct remote x);
 
@@ -111,6 +136,10 @@ void master_free(struct master *master, struct remote x);
 struct remote master_copy_to(struct master *master, int worker, struct diff_tensor *x);
 /* NULL when the worker has failed and errors are told. */
 struct diff_tensor *master_copy_from(struct master *master, struct remote x);
+/* The values of a tensor or of data, without history: `count` of this type. False when the worker
+ * has failed. */
+bool master_fetch(struct master *master, struct remote x, enum data_type type, size_t count,
+                  void *values);
 /* The master does not wait. */
 struct remote master_copy_between(struct master *master, struct remote x, int worker);
 /* Waits until the worker has obeyed; false when it has failed. */
@@ -124,6 +153,8 @@ void master_backward(struct master *master, struct diff_tensor *loss, size_t cou
                      const struct remote *losses);
 /* The gradient of a remote variable: `count` values. False when the worker has failed. */
 bool master_gradient(struct master *master, struct remote x, size_t count, double *values);
+bool master_gradient_of(struct master *master, struct remote x, enum diff_type type, size_t count,
+                        void *values);
 
 #ifdef __cplusplus
 }

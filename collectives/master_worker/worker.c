@@ -5,22 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-/* One master's tensors, by number; NULL: freed, or never made. */
-struct shelf {
-    struct diff_tensor **tensors;
-    size_t room;
-};
-
-struct worker {
-    struct master_session *session;
-    struct shelf *shelves; /* one for each master */
-    int from;              /* who gave the running command */
-    bool failed, stopped;
-    char error[REMOTE_ERROR_ROOM];
-    struct data_request *telling; /* the error, under way */
-    int told;                     /* to whom */
-};
-
 static const char *const operation_names[REMOTE_OPERATIONS] = {
     [REMOTE_NEG] = "neg", [REMOTE_TANH] = "tanh", [REMOTE_EXP] = "exp", [REMOTE_SUM] = "sum",
     [REMOTE_ADD] = "add", [REMOTE_SUB] = "sub",   [REMOTE_MUL] = "mul", [REMOTE_DOT] = "dot"};
@@ -35,7 +19,8 @@ const char *command_name(const struct command *command)
         [COMMAND_GIVE] = "copy_from",    [COMMAND_TAKE_PIECE] = "copy_between",
         [COMMAND_SYNC] = "sync",         [COMMAND_BACKWARD] = "backward",
         [COMMAND_GRADIENT] = "gradient", [COMMAND_CLEAR] = "clear",
-        [COMMAND_STOP] = "stop",
+        [COMMAND_STOP] = "stop",         [COMMAND_DATA] = "data",
+        [COMMAND_COPY] = "copy_between", [COMMAND_FETCH] = "fetch",
     };
     if (command->kind == COMMAND_APPLY && (unsigned)command->peer < REMOTE_OPERATIONS)
         return operation_names[command->peer];
@@ -45,8 +30,7 @@ const char *command_name(const struct command *command)
 /* ---- errors ---- */
 
 /* The first one counts, and goes to whoever gave the command. */
-static void __attribute__((format(printf, 3, 4)))
-fail(struct worker *worker, const struct command *command, const char *format, ...)
+void worker_fail(struct worker *worker, const struct command *command, const char *format, ...)
 {
     struct process_group *group = worker->session->group;
     va_list arguments;
@@ -65,11 +49,15 @@ fail(struct worker *worker, const struct command *command, const char *format, .
                                           DATA_BYTE, worker->from, TAG_ERROR, &worker->telling));
 }
 
-static void answer(struct worker *worker, int to, bool failed, size_t count)
+void worker_answer(struct worker *worker, int to, const struct remote_values *values)
 {
     struct process_group *group = worker->session->group;
-    struct answer told = {
-        .failed = failed, .told = worker->telling && worker->told == to, .count = count};
+    struct answer told = {.failed = !values, .told = worker->telling && worker->told == to};
+    if (values) {
+        told.count = values->count;
+        told.type = values->type;
+        told.data = !values->tensor;
+    }
     memcpy(told.error, worker->error, sizeof told.error);
     process_group_expect(
         group, data_group_send(group->data, &told, sizeof told, DATA_BYTE, to, TAG_ANSWER));
@@ -77,7 +65,7 @@ static void answer(struct worker *worker, int to, bool failed, size_t count)
 
 /* ---- tensors ---- */
 
-static struct diff_tensor **place(struct worker *worker, uint64_t id, bool make)
+static struct remote_values *place(struct worker *worker, uint64_t id, bool make)
 {
     uint64_t master = id >> REMOTE_ID_BITS, number = id & (((uint64_t)1 << REMOTE_ID_BITS) - 1);
     if (master >= (uint64_t)worker->session->masters || number == 0)
@@ -87,30 +75,48 @@ static struct diff_tensor **place(struct worker *worker, uint64_t id, bool make)
         return NULL;
     if (number >= shelf->room) {
         size_t room = 2 * (size_t)number + 64;
-        struct diff_tensor **tensors =
-            arena_take_zeroed(&worker->session->tape->fixed, room * sizeof *tensors);
+        struct remote_values *items =
+            arena_take_zeroed(&worker->session->tape->fixed, room * sizeof *items);
         for (size_t i = 0; i < shelf->room; i++)
-            tensors[i] = shelf->tensors[i];
-        *shelf = (struct shelf){tensors, room};
+            items[i] = shelf->items[i];
+        *shelf = (struct shelf){items, room};
     }
-    return &shelf->tensors[number];
+    return &shelf->items[number];
 }
 
-static struct diff_tensor *find(struct worker *worker, const struct command *command, uint64_t id)
+const struct remote_values *worker_find(struct worker *worker, const struct command *command,
+                                        uint64_t id)
 {
-    struct diff_tensor **at = place(worker, id, false);
-    if (at && *at)
-        return *at;
-    fail(worker, command, "there is no tensor %llu: it was freed, or never made",
-         (unsigned long long)(id & (((uint64_t)1 << REMOTE_ID_BITS) - 1)));
+    const struct remote_values *at = place(worker, id, false);
+    if (at && (at->tensor || at->values))
+        return at;
+    worker_fail(worker, command, "there is no tensor %llu: it was freed, or never made",
+                (unsigned long long)(id & (((uint64_t)1 << REMOTE_ID_BITS) - 1)));
     return NULL;
 }
 
-static void keep(struct worker *worker, const struct command *command, struct diff_tensor *x)
+struct diff_tensor *worker_tensor(struct worker *worker, const struct command *command, uint64_t id)
 {
-    struct diff_tensor **at = x ? place(worker, command->result, true) : NULL;
+    const struct remote_values *found = worker_find(worker, command, id);
+    if (found && !found->tensor)
+        worker_fail(worker, command, "%s data are no tensor: functions take them",
+                    data_type_name(found->type));
+    return found ? found->tensor : NULL;
+}
+
+struct remote_values values_of(struct diff_tensor *x)
+{
+    if (!x)
+        return (struct remote_values){0};
+    return (struct remote_values){x, process_group_type(x), x->count, diff_values(x)};
+}
+
+static void keep(struct worker *worker, const struct command *command, struct remote_values made)
+{
+    struct remote_values *at =
+        made.tensor || made.values ? place(worker, command->result, true) : NULL;
     if (at)
-        *at = x;
+        *at = made;
 }
 
 /* ---- operations ---- */
@@ -148,184 +154,120 @@ static struct diff_tensor *apply(struct worker *worker, const struct command *co
 {
     enum remote_operation operation = (enum remote_operation)command->peer;
     bool two = operation >= REMOTE_ADD;
-    struct diff_tensor *a = find(worker, command, command->arguments[0]);
-    struct diff_tensor *b = two && a ? find(worker, command, command->arguments[1]) : NULL;
+    struct diff_tensor *a = worker_tensor(worker, command, command->arguments[0]);
+    struct diff_tensor *b = two && a ? worker_tensor(worker, command, command->arguments[1]) : NULL;
     if (!a || (two && !b))
         return NULL;
     if (!two)
         return apply_one(operation, a);
-    if (a->count == b->count)
-        return apply_two(operation, a, b);
-    fail(worker, command, "tensors of %zu and %zu values", a->count, b->count);
-    return NULL;
+    if (a->count != b->count)
+        worker_fail(worker, command, "tensors of %zu and %zu values", a->count, b->count);
+    else if (a->type != b->type)
+        worker_fail(worker, command, "tensors of %s and %s values", diff_type_name(a->type),
+                    diff_type_name(b->type));
+    return worker->failed ? NULL : apply_two(operation, a, b);
 }
 
-static struct diff_tensor *call(struct worker *worker, const struct command *command)
+static struct remote_values call(struct worker *worker, const struct command *command)
 {
-    struct diff_tensor *arguments[REMOTE_ARGUMENTS_MAX];
+    struct remote_values arguments[REMOTE_ARGUMENTS_MAX], none = {0};
+    struct diff_tensor *tensors[REMOTE_ARGUMENTS_MAX];
     const struct master_session *session = worker->session;
-    for (size_t i = 0; i < command->count; i++)
-        if (!(arguments[i] = find(worker, command, command->arguments[i])))
-            return NULL;
-    for (size_t i = 0; i < session->function_count; i++)
+    const struct master_function *function = NULL;
+    for (size_t i = 0; i < session->function_count && !function; i++)
         if (!strcmp(session->functions[i].name, command->name))
-            return session->functions[i].run(session->tape, command->count, arguments);
-    fail(worker, command, "there is no function of this name in the table");
-    return NULL;
-}
-
-/* All workers come, so one that has failed takes part with zeros. */
-static struct diff_tensor *all_reduce(struct worker *worker, const struct command *command)
-{
-    struct master_session *session = worker->session;
-    struct diff_tensor *x = worker->failed ? NULL : find(worker, command, command->arguments[0]);
-    if (x && x->count != command->count) {
-        fail(worker, command, "%zu values where the master says %llu", x->count,
-             (unsigned long long)command->count);
-        x = NULL;
+            function = &session->functions[i];
+    if (!function)
+        worker_fail(worker, command, "there is no function of this name in the table");
+    for (size_t i = 0; i < command->count && !worker->failed; i++) {
+        const struct remote_values *found = worker_find(worker, command, command->arguments[i]);
+        arguments[i] = found ? *found : none;
+        tensors[i] = arguments[i].tensor;
+        if (found && !found->tensor && function->run)
+            worker_fail(worker, command, "argument %zu are %s data, and it takes tensors", i + 1,
+                        data_type_name(found->type));
     }
-    size_t count = (size_t)command->count;
-    struct process_op op = {(enum process_op_kind)command->peer, command->factor, NULL};
-    struct diff_tensor *y = process_group_all_reduce(
-        session->workers, x ? x : diff_zeros(session->tape, DIFF_DOUBLE, 1, &count), op);
-    return x ? y : NULL;
+    if (worker->failed)
+        return none;
+    if (function->run)
+        return values_of(function->run(session->tape, command->count, tensors));
+    struct remote_values made = function->run_any(session->tape, command->count, arguments);
+    return made.tensor ? values_of(made.tensor) : worker_data(worker, &made);
 }
 
-/* ---- values ---- */
-
-static struct diff_tensor *values_take(struct worker *worker, const struct command *command)
-{
-    struct process_group *group = worker->session->group;
-    size_t count = (size_t)command->count;
-    double *values = process_group_take(group, (count + 1) * sizeof *values);
-    process_group_expect(group, data_group_receive(group->data, values, count, DATA_DOUBLE,
-                                                   worker->from, TAG_VALUES, NULL));
-    if (command->kind == COMMAND_INPUT)
-        return diff_input(worker->session->tape, command->name, DIFF_DOUBLE, 1, &count, values);
-    return diff_constant(worker->session->tape, DIFF_DOUBLE, 1, &count, values);
-}
-
-static struct diff_tensor *tensor_take(struct worker *worker, size_t count, int from)
-{
-    struct diff_tensor *buffer = diff_zeros(worker->session->tape, DIFF_DOUBLE, 1, &count);
-    return process_group_receive(worker->session->group, buffer, from, TAG_PIECE);
-}
-
-static void tensor_give(struct worker *worker, const struct command *command)
-{
-    struct diff_tensor *x = worker->failed ? NULL : find(worker, command, command->arguments[0]);
-    answer(worker, command->peer, x == NULL, x ? x->count : 0);
-    if (x)
-        process_group_send(worker->session->group, x, command->peer, TAG_PIECE);
-}
-
-static struct diff_tensor *piece_take(struct worker *worker, const struct command *command)
-{
-    struct process_group *group = worker->session->group;
-    struct answer told;
-    process_group_expect(group, data_group_receive(group->data, &told, sizeof told, DATA_BYTE,
-                                                   command->peer, TAG_ANSWER, NULL));
-    if (!told.failed)
-        return tensor_take(worker, (size_t)told.count, command->peer);
-    told.error[sizeof told.error - 1] = '\0';
-    fail(worker, command, "%.120s", told.error);
-    return NULL;
-}
-
-static void gradient_give(struct worker *worker, const struct command *command)
-{
-    struct process_group *group = worker->session->group;
-    struct diff_tensor *x = worker->failed ? NULL : find(worker, command, command->arguments[0]);
-    if (x && x->count != command->count) {
-        fail(worker, command, "%llu values asked for, and there are %zu",
-             (unsigned long long)command->count, x->count);
-        x = NULL;
-    }
-    answer(worker, worker->from, x == NULL, x ? x->count : 0);
-    if (x)
-        process_group_expect(group, data_group_send(group->data, diff_gradient(x), x->count,
-                                                    DATA_DOUBLE, worker->from, TAG_VALUES));
-}
-
-static void backward(struct worker *worker, const struct command *command)
-{
-    bool named = command->count > 0 && !worker->failed;
-    struct diff_tensor *loss = named ? find(worker, command, command->arguments[0]) : NULL;
-    if (loss && loss->count != 1) {
-        fail(worker, command, "a loss of %zu values", loss->count);
-        loss = NULL;
-    }
-    if (loss)
-        diff_backward(loss);
-    else
-        diff_backward_none(worker->session->tape);
-}
+/* ---- the loop ---- */
 
 static void forget(struct worker *worker)
 {
     for (int m = 0; m < worker->session->masters; m++)
         for (size_t i = 0; i < worker->shelves[m].room; i++)
-            worker->shelves[m].tensors[i] = NULL;
+            worker->shelves[m].items[i] = (struct remote_values){0};
     diff_tape_clear(worker->session->tape);
 }
 
 /* Values are taken, answers given and collectives joined whatever has happened before. */
 static void obey(struct worker *worker, const struct command *command)
 {
-    struct diff_tensor *y = NULL;
+    struct remote_values made = {0};
+    struct diff_tensor *x;
     bool able = !worker->failed;
     switch (command->kind) {
     case COMMAND_INPUT:
     case COMMAND_CONSTANT:
-        y = values_take(worker, command);
+    case COMMAND_DATA:
+        made = worker_take_values(worker, command);
         break;
     case COMMAND_APPLY:
-        y = able ? apply(worker, command) : NULL;
+        made = values_of(able ? apply(worker, command) : NULL);
         break;
-    case COMMAND_SCALE: {
-        struct diff_tensor *x = able ? find(worker, command, command->arguments[0]) : NULL;
-        y = x ? diff_scale(x, command->factor) : NULL;
+    case COMMAND_SCALE:
+        x = able ? worker_tensor(worker, command, command->arguments[0]) : NULL;
+        made = values_of(x ? diff_scale(x, command->factor) : NULL);
         break;
-    }
     case COMMAND_CALL:
-        y = able ? call(worker, command) : NULL;
+        if (able)
+            made = call(worker, command);
         break;
     case COMMAND_ALL_REDUCE:
-        y = all_reduce(worker, command);
+        made = worker_all_reduce(worker, command);
         break;
     case COMMAND_FREE:
-        if (able && find(worker, command, command->arguments[0]))
-            *place(worker, command->arguments[0], false) = NULL;
+        if (able && worker_find(worker, command, command->arguments[0]))
+            *place(worker, command->arguments[0], false) = made;
+        break;
+    case COMMAND_COPY:
+        made = worker_copy(worker, command);
         break;
     case COMMAND_TAKE:
-        y = tensor_take(worker, (size_t)command->count, worker->from);
+        made = worker_take_tensor(worker, command->type, (size_t)command->count, worker->from);
         break;
     case COMMAND_GIVE:
-        tensor_give(worker, command);
+        worker_give(worker, command);
         break;
     case COMMAND_TAKE_PIECE:
-        y = piece_take(worker, command);
+        made = worker_take_piece(worker, command);
+        break;
+    case COMMAND_FETCH:
+    case COMMAND_GRADIENT:
+        worker_give_values(worker, command);
         break;
     case COMMAND_SYNC:
-        answer(worker, worker->from, worker->failed, 0);
+        worker_answer(worker, worker->from, able ? &made : NULL);
         break;
     case COMMAND_BACKWARD:
-        backward(worker, command);
-        break;
-    case COMMAND_GRADIENT:
-        gradient_give(worker, command);
+        worker_backward(worker, command);
         break;
     case COMMAND_CLEAR:
         forget(worker);
         break;
     case COMMAND_STOP:
-        answer(worker, worker->from, worker->failed, 0);
+        worker_answer(worker, worker->from, able ? &made : NULL);
         worker->stopped = true;
         break;
     case COMMANDS:
         break;
     }
-    keep(worker, command, y);
+    keep(worker, command, made);
 }
 
 void worker_obey(struct master_session *session)

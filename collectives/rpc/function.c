@@ -22,11 +22,13 @@ static void received_tangent(struct diff_node *node, struct diff_tensor *const *
                              struct diff_tensor **y_dot)
 {
     (void)x_dot, (void)y_dot;
-    node_tangent_missing(node, "tangents do not travel with remote calls");
+    node_tangent_missing(node, "diff_jvp: tangents do not travel with remote calls; differentiate "
+                               "backward by dist_backward");
 }
 
 static const struct diff_operation received_operation = {.name = "received",
                                                          .kind = OP_COMPUTE,
+                                                         .inputs_elsewhere = true,
                                                          .saves = SAVES_NOTHING,
                                                          .forward = received_forward,
                                                          .adjoint = received_adjoint,

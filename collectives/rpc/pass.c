@@ -80,8 +80,13 @@ static void contact_error(struct rpc_worker *worker, const struct rpc_packet *pa
 }
 
 /* Waits for a place in the engine. */
-static void contact_queue(struct rpc_worker *worker, struct rpc_packet *packet)
+static void contact_queue(struct rpc_worker *worker, struct rpc_packet *packet,
+                          const struct contact *contact)
 {
+    char id[32], pass[32], message[32];
+    rpc_event(worker, "queue c=%s p=%s m=%s w=%u", id_text(packet->context, id),
+              id_text(contact->pass, pass), id_text(contact->message, message),
+              worker->engine_busy);
     struct rpc_packet *copy = rpc_take(sizeof *copy);
     *copy = *packet;
     copy->body = (struct wire){0};
@@ -174,7 +179,7 @@ void gradient_handle(struct rpc_worker *worker, struct rpc_packet *packet)
         return;
     }
     if (!context->task && worker->engine_limit && worker->engine_busy >= worker->engine_limit) {
-        contact_queue(worker, packet);
+        contact_queue(worker, packet, &contact);
         return;
     }
     id_set_get(&contact.needed, &packet->body);
@@ -360,6 +365,11 @@ bool dist_backward(uint64_t context, size_t count, struct diff_tensor *const *ro
 {
     struct rpc_worker *worker = worker_get("dist_backward");
     ENTER(worker->state);
+    if (flags & ~(unsigned)DIST_RETAIN)
+        worker_misuse(worker,
+                      "dist_backward with flags %u: DIST_RETAIN is the only one; a pass through "
+                      "remote calls cannot itself be differentiated (DIFF_GRAPH)",
+                      flags);
     bool good = backward(worker, context, count, roots, flags);
     state_leave(worker->state);
     return good;

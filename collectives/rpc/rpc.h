@@ -44,8 +44,10 @@ struct diff_tape *rpc_tape(void);
  * is). */
 struct diff_tensor *rpc_variable(enum diff_type type, size_t dims, const size_t *shape,
                                  const void *values);
-/* Gives up waiting after `polls` polls in which nothing came; 0 (default): waits for ever. */
-void rpc_patience(unsigned polls);
+/* Gives up waiting after `ticks` in which nothing came: in time that passes only when nobody else
+ * can do anything (MPIX_Probe_patient), so that no answer on its way is late; on a real MPI after
+ * so many polls. 0 (default): waits for ever. */
+void rpc_patience(unsigned ticks);
 
 /* ---- calls ---- */
 

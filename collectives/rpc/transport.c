@@ -283,15 +283,11 @@ static void piece_take(struct rpc_worker *worker, int source, const unsigned cha
 
 static bool arrived(struct rpc_worker *worker, int *source)
 {
-    for (unsigned poll = 0; poll < worker->patience; poll++) {
-        int flag;
-        MPI_Status status;
-        MPI_Iprobe(MPI_ANY_SOURCE, TAG, worker->comm, &flag, &status);
-        *source = status.MPI_SOURCE;
-        if (flag)
-            return true;
-    }
-    return false;
+    int flag;
+    MPI_Status status;
+    MPIX_Probe_patient(TAG, worker->comm, worker->patience, &flag, &status);
+    *source = flag ? status.MPI_SOURCE : MPI_ANY_SOURCE;
+    return flag;
 }
 
 bool worker_serve(struct rpc_worker *worker)

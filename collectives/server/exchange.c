@@ -118,14 +118,14 @@ static void bytes_gather(struct server *server, struct launch *launch)
 
 void exchange_start(struct server *server, struct launch *launch, const double *gradient)
 {
-    const struct parameter *parameter = &server->parameters[launch->parameter];
+    struct parameter *parameter = &server->parameters[launch->parameter];
     const struct server_coder *coder = &server->options.coder;
     launch->out = server_take(coder->room(coder, parameter->count), 1);
     launch->sizes = server_take(ranks_of(server), sizeof *launch->sizes);
     launch->places = server_take(ranks_of(server), sizeof *launch->places);
     launch->slot = parameter->slot;
     if (gradient) /* a rank without one sends no bytes: zeros */
-        launch->out_size = server_encode(server, gradient, parameter->count, launch->out);
+        launch->out_size = server_encode(server, parameter, gradient, launch->out);
     if (server->options.framing == SERVER_TWO_PHASE) {
         sizes_gather(server, launch);
         return;

@@ -23,8 +23,7 @@ unsigned char *message_pack(struct server *server, struct message_head head,
     *size = HEAD;
     for (size_t i = 0; i < server->parameter_count && gradients; i++) {
         unsigned char *at = message + *size;
-        uint64_t length =
-            server_encode(server, gradients[i], server->parameters[i].count, at + LENGTH);
+        uint64_t length = server_encode(server, &server->parameters[i], gradients[i], at + LENGTH);
         memcpy(at, &length, LENGTH);
         *size += LENGTH + (size_t)length;
     }

@@ -17,8 +17,9 @@ struct parameter {
     char name[64];
     double *values;
     size_t count;
-    double *ready; /* local gradient, summed over the calls of server_ready */
-    double *sum;   /* of all ranks */
+    double *ready;    /* local gradient, summed over the calls of server_ready */
+    double *sum;      /* of all ranks */
+    double *residual; /* of this rank: what its coder has lost, where that is fed back */
     bool is_ready;
     size_t slot; /* of the padded framing */
     struct server_moments moments;
@@ -87,8 +88,13 @@ int server_int(const struct server *server, size_t bytes);
 double server_clock(void);
 double server_stage(struct server *server, enum stage stage, double since);
 
-/* Codes one gradient with the next seed; returns the number of bytes. */
-size_t server_encode(struct server *server, const double *values, size_t count, void *bytes);
+/* Codes one gradient with the next seed, and what was lost before where that is fed back; returns
+ * the number of bytes. */
+size_t server_encode(struct server *server, struct parameter *parameter, const double *gradient,
+                     void *bytes);
+/* feedback.c: codes the gradient and the residual, and keeps what that loses. */
+size_t feedback_encode(struct server *server, struct parameter *parameter, const double *gradient,
+                       uint64_t seed, void *bytes);
 /* Ends the rank with S004 when the bytes are not a coded gradient of this parameter. */
 void server_decode(struct server *server, const struct parameter *parameter, int source,
                    const void *bytes, size_t size, double *values);

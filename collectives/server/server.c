@@ -133,6 +133,7 @@ size_t server_parameter(struct server *server, const char *name, double *values,
     snprintf(parameter->name, sizeof parameter->name, "%s", name);
     parameter->ready = server_take(count, sizeof(double));
     parameter->sum = server_take(count, sizeof(double));
+    parameter->residual = server_take(count, sizeof(double));
     size_t room = server->options.coder.room(&server->options.coder, count);
     parameter->slot = server->options.slot ? server->options.slot : room + sizeof(uint64_t);
     if (count > server->scratch_count) {
@@ -176,11 +177,21 @@ static uint64_t coder_seed(struct server *server)
     return z ^ z >> 32;
 }
 
-size_t server_encode(struct server *server, const double *values, size_t count, void *bytes)
+const double *server_residual(const struct server *server, size_t parameter)
+{
+    server_gradient(server, parameter); /* the number is right */
+    return server->parameters[parameter].residual;
+}
+
+size_t server_encode(struct server *server, struct parameter *parameter, const double *gradient,
+                     void *bytes)
 {
     const struct server_coder *coder = &server->options.coder;
     double since = server_clock();
-    size_t size = coder->encode(coder, values, count, coder_seed(server), bytes);
+    uint64_t seed = coder_seed(server);
+    size_t size = server->options.feedback
+                      ? feedback_encode(server, parameter, gradient, seed, bytes)
+                      : coder->encode(coder, gradient, parameter->count, seed, bytes);
     server_stage(server, STAGE_ENCODE, since);
     return size;
 }
@@ -227,6 +238,7 @@ static void memory_free(struct server *server)
         server_moments_release(&parameter->moments);
         free(parameter->ready);
         free(parameter->sum);
+        free(parameter->residual);
     }
     for (size_t i = 0; i < server->launch_count; i++)
         launch_release(server->launches[i]);

@@ -109,6 +109,9 @@ enum server_stale { SERVER_STALE_APPLY, SERVER_STALE_DROP };
 struct server_options {
     const char *name; /* without blanks; one of its own for each server of a program */
     struct server_coder coder;
+    /* What the coder loses of a gradient is kept by its rank and added to the next one (error
+     * feedback): what was sent and what is kept are together all gradients. */
+    bool feedback;
     struct server_optimizer optimizer;
     bool average;  /* the mean of the gradients of a step instead of their sum */
     uint64_t seed; /* of coders that draw */
@@ -144,6 +147,9 @@ void server_broadcast(struct server *server);
 uint64_t server_version(const struct server *server);
 /* The sum (or mean) that the last step used; the server's. */
 const double *server_gradient(const struct server *server, size_t parameter);
+/* What this rank has lost of its gradients so far and will send later; zeros without feedback; the
+ * server's. */
+const double *server_residual(const struct server *server, size_t parameter);
 /* Collective. */
 void server_free(struct server *server);
 
