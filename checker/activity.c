@@ -68,9 +68,9 @@ static void name_node(struct activity *activity, struct finding *finding, uint32
 {
     const struct trace *trace = activity->context->trace;
     char where[PLACE_TEXT];
-    finding_detail(finding, "Rank %u: %s at %s is %s.\n", trace->nodes[node].rank,
+    finding_detail(finding, "Rank %u: %s%s is %s.\n", trace->nodes[node].rank,
                    trace_string(trace, trace->nodes[node].name),
-                   trace_site_text(trace, trace->nodes[node].site, where, sizeof where),
+                   trace_at_text(trace, trace->nodes[node].site, where, sizeof where),
                    activity->life[node] == LIFE_DEAD ? "left out" : "in the backward pass");
     finding_node_add(finding, node, role);
     if (activity->backward[node] != TRACE_NO)
@@ -102,9 +102,9 @@ static void judge_collective(struct activity *activity, const struct check_group
         return;
     char where[PLACE_TEXT];
     struct finding *finding = findings_add(
-        findings, "G003", "ranks differ about whether %s at %s is part of the backward pass",
+        findings, "G003", "ranks differ about whether %s%s is part of the backward pass",
         op_kind_name(trace->nodes[live].kind),
-        trace_site_text(trace, trace->nodes[live].site, where, sizeof where));
+        trace_at_text(trace, trace->nodes[live].site, where, sizeof where));
     finding->site = trace->nodes[dead].site;
     finding->confirmation = CONFIRM_HAPPENED;
     finding_detail(finding,
@@ -187,9 +187,9 @@ static void judge_dead(struct activity *activity, struct findings *findings)
         char where[PLACE_TEXT];
         if (!finding) {
             finding =
-                findings_add(findings, "G002", "no gradient flows through %s at %s",
+                findings_add(findings, "G002", "no gradient flows through %s%s",
                              op_kind_name(trace->nodes[node].kind),
-                             trace_site_text(trace, trace->nodes[node].site, where, sizeof where));
+                             trace_at_text(trace, trace->nodes[node].site, where, sizeof where));
             finding->site = trace->nodes[node].site;
             finding->confirmation = CONFIRM_HAPPENED;
         }

@@ -7,14 +7,24 @@
 #include "checker/memory.h"
 #include "checker/places.h"
 #include "checker/properties.h"
+#include "checker/spans.h"
 
 #include <stdlib.h>
 
-enum { PENDING_MAX = 4096 };
+/* Of one operation with earlier ones: more say no more. */
+enum { PARTNERS_MAX = 16 };
 
+/* What is under way on a rank, and what each of its calls completes. */
 struct pending {
-    uint32_t *ops;
-    size_t count, room;
+    const struct trace *trace;
+    struct findings *findings;
+    size_t first;               /* finding of this check */
+    struct spans read, written; /* apart, since any number may read the same */
+    uint32_t *completed,
+        *next; /* by operation of the rank: the first start that it completed; the next of those */
+    size_t completed_room, next_room;
+    uint32_t later; /* compared now, with how many that overlap */
+    int partners;
 };
 
 static bool is_contiguous(const struct trace_op *op)
@@ -23,15 +33,28 @@ static bool is_contiguous(const struct trace_op *op)
            op->extent == (uint64_t)op->count * trace_type_size(op->type);
 }
 
+/* Whether the recorded buffer of the op is written: a collective's is the one that receives, where
+ * this rank receives anything. */
 static bool writes(const struct trace_op *op)
 {
-    enum op_class class = check_class(op);
-    return class == CLASS_RECEIVE || (class == CLASS_COLLECTIVE && op->kind != OP_BARRIER);
-}
-
-static bool overlap(const struct trace_op *a, const struct trace_op *b)
-{
-    return a->buffer < b->buffer + b->extent && b->buffer < a->buffer + a->extent;
+    bool is_root = op->peer == (int32_t)op->rank;
+    if (check_class(op) != CLASS_COLLECTIVE)
+        return check_class(op) == CLASS_RECEIVE;
+    switch (op->kind) {
+    case OP_BARRIER:
+        return false;
+    case OP_BCAST:
+        return !is_root;
+    case OP_REDUCE:
+    case OP_GATHER:
+    case OP_GATHERV:
+        return is_root;
+    case OP_SCATTER:
+    case OP_SCATTERV:
+        return !is_root || !(op->flags & OP_IN_PLACE);
+    default:
+        return true;
+    }
 }
 
 static void report_overlap(const struct trace *trace, uint32_t earlier, uint32_t later,
@@ -56,38 +79,62 @@ static void report_overlap(const struct trace *trace, uint32_t earlier, uint32_t
     finding_op_add(finding, earlier, "partner");
 }
 
-/* Forgets what was completed before `now`. */
-static void retire(const struct trace *trace, struct pending *pending, uint32_t now)
+static struct span span_of(const struct trace *trace, uint32_t op)
 {
-    size_t kept = 0;
-    for (size_t i = 0; i < pending->count; i++)
-        if (trace->ops[pending->ops[i]].request >= now) /* also those that never were: TRACE_NO */
-            pending->ops[kept++] = pending->ops[i];
-    pending->count = kept;
+    return (struct span){trace->ops[op].buffer, trace->ops[op].buffer + trace->ops[op].extent, op};
 }
 
-static void judge_rank(const struct trace *trace, uint32_t rank, struct pending *pending,
-                       size_t first, struct findings *findings)
+/* Links the starts of a rank to the call that completed them. */
+static void link_completed(struct pending *pending, uint32_t begin, uint32_t end)
 {
-    pending->count = 0;
-    for (uint32_t op = (uint32_t)trace->rank_begin[rank]; op < trace->rank_begin[rank + 1]; op++) {
+    size_t ops = end - begin;
+    const struct trace_op *rows = pending->trace->ops;
+    pending->completed = check_grow(pending->completed, &pending->completed_room, ops + 1,
+                                    sizeof *pending->completed);
+    pending->next = check_grow(pending->next, &pending->next_room, ops + 1, sizeof *pending->next);
+    for (size_t i = 0; i < ops; i++)
+        pending->completed[i] = TRACE_NO;
+    for (uint32_t op = begin; op < end; op++) {
+        uint32_t by = rows[op].request;
+        if (!check_is_start(&rows[op]) || by < begin || by >= end)
+            continue;
+        pending->next[op - begin] = pending->completed[by - begin];
+        pending->completed[by - begin] = op;
+    }
+}
+
+static bool compare(void *context, uint32_t earlier)
+{
+    struct pending *pending = context;
+    report_overlap(pending->trace, earlier, pending->later, pending->first, pending->findings);
+    return ++pending->partners < PARTNERS_MAX;
+}
+
+static void judge_rank(struct pending *pending, uint32_t begin, uint32_t end)
+{
+    const struct trace *trace = pending->trace;
+    spans_clear(&pending->read);
+    spans_clear(&pending->written);
+    link_completed(pending, begin, end);
+    for (uint32_t op = begin; op < end; op++) {
         const struct trace_op *at = &trace->ops[op];
         enum op_class class = check_class(at);
-        if (class == CLASS_WAIT && pending->count)
-            retire(trace, pending, op + 1);
+        for (uint32_t start = pending->completed[op - begin]; start != TRACE_NO;
+             start = pending->next[start - begin]) {
+            struct span over = span_of(trace, start);
+            spans_remove(writes(&trace->ops[start]) ? &pending->written : &pending->read, &over);
+        }
         bool moves = class == CLASS_SEND || class == CLASS_RECEIVE || class == CLASS_COLLECTIVE;
         if (!moves || !is_contiguous(at))
             continue;
-        for (size_t i = 0; i < pending->count; i++) {
-            const struct trace_op *other = &trace->ops[pending->ops[i]];
-            if ((writes(at) || writes(other)) && overlap(at, other))
-                report_overlap(trace, pending->ops[i], op, first, findings);
-        }
-        if (!check_is_start(at) || pending->count >= PENDING_MAX)
-            continue;
-        pending->ops =
-            check_grow(pending->ops, &pending->room, pending->count + 1, sizeof *pending->ops);
-        pending->ops[pending->count++] = op;
+        struct span span = span_of(trace, op);
+        pending->later = op;
+        pending->partners = 0;
+        spans_overlapping(&pending->written, &span, compare, pending);
+        if (writes(at))
+            spans_overlapping(&pending->read, &span, compare, pending);
+        if (check_is_start(at))
+            spans_add(writes(at) ? &pending->written : &pending->read, &span);
     }
 }
 
@@ -116,14 +163,17 @@ static void report_change(const struct trace *trace, uint32_t op, size_t first,
 void check_buffers(const struct check_context *context, struct findings *findings)
 {
     const struct trace *trace = context->trace;
-    struct pending pending = {0};
-    size_t first = findings->count;
+    struct pending pending = {.trace = trace, .findings = findings, .first = findings->count};
     for (uint32_t rank = 0; rank < trace->ranks; rank++)
-        judge_rank(trace, rank, &pending, first, findings);
+        judge_rank(&pending, (uint32_t)trace->rank_begin[rank],
+                   (uint32_t)trace->rank_begin[rank + 1]);
     for (uint32_t op = 0; op < trace->op_count; op++)
         if (trace->ops[op].flags & OP_BUFFER_CHANGED)
-            report_change(trace, op, first, findings);
-    for (size_t i = first; i < findings->count; i++)
+            report_change(trace, op, pending.first, findings);
+    for (size_t i = pending.first; i < findings->count; i++)
         finding_seal(&findings->items[i], trace);
-    free(pending.ops);
+    spans_release(&pending.read);
+    spans_release(&pending.written);
+    free(pending.completed);
+    free(pending.next);
 }

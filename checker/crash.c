@@ -1,4 +1,5 @@
 /* X001 crash, X002 abort or exit code, X003 time limit, X006 finalized with operations pending. */
+#include "checker/given_up.h"
 #include "checker/memory.h"
 #include "checker/places.h"
 #include "checker/properties.h"
@@ -21,14 +22,12 @@ static void report_end(const struct trace *trace, const char *code, uint32_t ran
     uint32_t op = last_op(trace, rank), site = info->site;
     if (site == TRACE_NO && info->state == RANK_ABORTED && op != TRACE_NO)
         site = trace->ops[op].site; /* of the call that ended it */
-    trace_site_text(trace, site, where, sizeof where);
+    trace_at_text(trace, site, where, sizeof where);
     struct finding *finding;
     if (info->state == RANK_CRASHED)
-        finding =
-            findings_add(findings, code, "crash: %s at %s", strsignal(info->exit_code), where);
+        finding = findings_add(findings, code, "%s%s", strsignal(info->exit_code), where);
     else if (info->state == RANK_ABORTED)
-        finding =
-            findings_add(findings, code, "aborted with code %d at %s", info->exit_code, where);
+        finding = findings_add(findings, code, "aborted with code %d%s", info->exit_code, where);
     else
         finding = findings_add(findings, code, "exit code %d", info->exit_code);
     finding->site = site;
@@ -128,14 +127,16 @@ static void report_pending(const struct trace *trace, uint32_t op, uint32_t fina
 static void check_finalize(const struct trace *trace, struct findings *findings)
 {
     size_t first = findings->count;
+    uint8_t *requests = given_up_requests(trace);
     for (uint32_t rank = 0; rank < trace->ranks; rank++) {
         size_t end = trace->rank_begin[rank + 1], finalize = end;
         for (size_t i = trace->rank_begin[rank]; i < end; i++)
             finalize = trace->ops[i].kind == OP_FINALIZE ? i : finalize;
         for (size_t i = trace->rank_begin[rank]; i < finalize && finalize < end; i++)
-            if (is_pending(&trace->ops[i]))
+            if (is_pending(&trace->ops[i]) && !given_up_in_order(requests, trace, i))
                 report_pending(trace, (uint32_t)i, (uint32_t)finalize, first, findings);
     }
+    free(requests);
     for (size_t i = first; i < findings->count; i++)
         finding_seal(&findings->items[i], trace);
 }

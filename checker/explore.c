@@ -1,5 +1,6 @@
 #include "checker/explore.h"
 
+#include "checker/choice_table.h"
 #include "checker/memory.h"
 #include "checker/races.h"
 #include "checker/steer.h"
@@ -37,25 +38,11 @@ struct node {
     uint32_t choices[];
 };
 
-struct choice_table { /* choices by number, found by hashing */
-    struct explore_choice *items;
-    uint32_t *stamps; /* per item: the set it was last put into */
-    size_t count, room, stamp_room;
-    uint32_t *slots; /* number + 1 */
-    size_t slot_count;
-    uint32_t stamp;
-};
-
-struct hash_set {
-    uint64_t *slots;
-    size_t room, count;
-};
-
 struct explorer {
     const struct explore_options *options;
     struct explore_report *report;
     struct choice_table table;
-    struct hash_set asked; /* sets of choices that were asked for or run */
+    struct number_set asked; /* sets of choices that were asked for or run */
     struct slot root;
     struct slot **stack;
     size_t count, room;
@@ -77,7 +64,8 @@ void explore_options_init(struct explore_options *options)
     *options = (struct explore_options){
         .runs_max = 1000000,
         .kinds = 1u << MPIX_CHOOSE_WILDCARD | 1u << MPIX_CHOOSE_READY | 1u << MPIX_CHOOSE_WAITANY,
-        .failures_max = 16};
+        .failures_max = 16,
+        .examples_max = 16};
 }
 
 void explore_run_take(struct explore_run *run, const struct sim_choice_log *log)
@@ -100,29 +88,16 @@ void explore_run_take(struct explore_run *run, const struct sim_choice_log *log)
 
 /* ---- results ---- */
 
-static bool is_new_fingerprint(struct explore_report *report, uint64_t fingerprint)
+static void keep_run(struct explore_failure *kept, const struct explore_run *run,
+                     const struct explore_races *races)
 {
-    fingerprint += fingerprint == 0; /* 0 marks a free slot */
-    if (2 * (report->results + 1) > report->fingerprint_room) {
-        size_t room = report->fingerprint_room ? report->fingerprint_room * 2 : 64;
-        uint64_t *old = report->fingerprints, *slots = check_new(room, sizeof *slots);
-        for (size_t i = 0; i < report->fingerprint_room; i++)
-            if (old[i]) {
-                size_t at = old[i] * UINT64_C(0x9e3779b97f4a7c15) & (room - 1);
-                while (slots[at])
-                    at = (at + 1) & (room - 1);
-                slots[at] = old[i];
-            }
-        free(old);
-        report->fingerprints = slots;
-        report->fingerprint_room = room;
-    }
-    size_t at = fingerprint * UINT64_C(0x9e3779b97f4a7c15) & (report->fingerprint_room - 1);
-    while (report->fingerprints[at] && report->fingerprints[at] != fingerprint)
-        at = (at + 1) & (report->fingerprint_room - 1);
-    bool fresh = report->fingerprints[at] == 0;
-    report->fingerprints[at] = fingerprint;
-    return fresh;
+    *kept = (struct explore_failure){.outcome = run->outcome,
+                                     .fingerprint = run->fingerprint,
+                                     .ended_badly = run->failed,
+                                     .choices = check_new(races->move_count, sizeof *kept->choices),
+                                     .choice_count = races->move_count};
+    if (races->move_count)
+        memcpy(kept->choices, races->moves, races->move_count * sizeof *kept->choices);
 }
 
 static void keep_failure(struct explorer *explorer, const struct explore_run *run,
@@ -133,18 +108,23 @@ static void keep_failure(struct explorer *explorer, const struct explore_run *ru
         if (report->failures[i].outcome == run->outcome &&
             report->failures[i].fingerprint == run->fingerprint)
             return;
-    if (report->failure_count >= explorer->options->failures_max)
+    report->more_failures = report->failure_count >= explorer->options->failures_max;
+    if (report->more_failures)
         return;
     report->failures = check_grow(report->failures, &report->failure_room,
                                   report->failure_count + 1, sizeof *report->failures);
-    struct explore_failure *failure = &report->failures[report->failure_count++];
-    *failure =
-        (struct explore_failure){.outcome = run->outcome,
-                                 .fingerprint = run->fingerprint,
-                                 .choices = check_new(races->move_count, sizeof *failure->choices),
-                                 .choice_count = races->move_count};
-    if (races->move_count)
-        memcpy(failure->choices, races->moves, races->move_count * sizeof *failure->choices);
+    keep_run(&report->failures[report->failure_count++], run, races);
+}
+
+static void keep_example(struct explorer *explorer, const struct explore_run *run,
+                         const struct explore_races *races)
+{
+    struct explore_report *report = explorer->report;
+    if (report->example_count >= explorer->options->examples_max)
+        return;
+    report->examples = check_grow(report->examples, &report->example_room,
+                                  report->example_count + 1, sizeof *report->examples);
+    keep_run(&report->examples[report->example_count++], run, races);
 }
 
 static void count_run(struct explorer *explorer, const struct task *task)
@@ -155,102 +135,13 @@ static void count_run(struct explorer *explorer, const struct task *task)
     report->by_outcome[run->outcome]++;
     report->polls = report->polls || run->log.polls;
     explorer->widths += task->races.width;
-    if (run->outcome != OUTCOME_FINISHED)
+    if (run->outcome != OUTCOME_FINISHED || run->failed) {
+        report->ended_badly += run->outcome == OUTCOME_FINISHED;
         keep_failure(explorer, run, &task->races);
-    else if (is_new_fingerprint(report, run->fingerprint))
+    } else if (number_set_add(&report->fingerprints, run->fingerprint)) {
         report->results++;
-}
-
-/* ---- numbers for choices, sets of them ---- */
-
-static uint64_t mix(uint64_t hash)
-{
-    hash = (hash ^ hash >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-    hash = (hash ^ hash >> 27) * UINT64_C(0x94d049bb133111eb);
-    return hash ^ hash >> 31;
-}
-
-static uint64_t hash_choice(const struct explore_choice *choice)
-{
-    uint64_t hash = mix(choice->kind + UINT64_C(0x9e3779b97f4a7c15) * (choice->rank + 1));
-    hash = mix(hash ^ ((uint64_t)choice->object << 32 | choice->source));
-    return mix(hash ^ ((uint64_t)choice->number << 32 | choice->box));
-}
-
-static void grow_table(struct choice_table *table)
-{
-    size_t slots = table->slot_count ? table->slot_count * 2 : 256;
-    free(table->slots);
-    table->slots = check_new(slots, sizeof *table->slots);
-    table->slot_count = slots;
-    for (size_t i = 0; i < table->count; i++) {
-        size_t at = hash_choice(&table->items[i]) & (slots - 1);
-        while (table->slots[at])
-            at = (at + 1) & (slots - 1);
-        table->slots[at] = (uint32_t)i + 1;
+        keep_example(explorer, run, &task->races);
     }
-}
-
-static uint32_t number_of(struct choice_table *table, const struct explore_choice *choice)
-{
-    if (2 * (table->count + 1) > table->slot_count)
-        grow_table(table);
-    size_t at = hash_choice(choice) & (table->slot_count - 1);
-    while (table->slots[at] && !explore_choice_same(&table->items[table->slots[at] - 1], choice))
-        at = (at + 1) & (table->slot_count - 1);
-    if (!table->slots[at]) {
-        table->items =
-            check_grow(table->items, &table->room, table->count + 1, sizeof *table->items);
-        table->stamps =
-            check_grow(table->stamps, &table->stamp_room, table->count + 1, sizeof *table->stamps);
-        table->stamps[table->count] = 0;
-        table->items[table->count++] = *choice;
-        table->slots[at] = (uint32_t)table->count;
-    }
-    return table->slots[at] - 1;
-}
-
-/* Makes these the members of the current set; returns its hash. */
-static uint64_t stamp(struct choice_table *table, const uint32_t *choices, size_t count)
-{
-    uint64_t hash = count;
-    table->stamp++;
-    for (size_t i = 0; i < count; i++) {
-        table->stamps[choices[i]] = table->stamp;
-        hash += mix(choices[i] + UINT64_C(0x9e3779b97f4a7c15));
-    }
-    return mix(hash);
-}
-
-static bool is_stamped(const struct choice_table *table, uint32_t choice)
-{
-    return table->stamps[choice] == table->stamp;
-}
-
-static bool add_to_set(struct hash_set *set, uint64_t hash)
-{
-    hash += hash == 0; /* 0 marks a free slot */
-    if (2 * (set->count + 1) > set->room) {
-        size_t room = set->room ? set->room * 2 : 256;
-        uint64_t *old = set->slots, *slots = check_new(room, sizeof *slots);
-        for (size_t i = 0; i < set->room; i++)
-            if (old[i]) {
-                size_t at = old[i] & (room - 1);
-                while (slots[at])
-                    at = (at + 1) & (room - 1);
-                slots[at] = old[i];
-            }
-        free(old);
-        set->slots = slots;
-        set->room = room;
-    }
-    size_t at = hash & (set->room - 1);
-    while (set->slots[at] && set->slots[at] != hash)
-        at = (at + 1) & (set->room - 1);
-    bool fresh = set->slots[at] == 0;
-    set->slots[at] = hash;
-    set->count += fresh;
-    return fresh;
 }
 
 /* ---- the tree ---- */
@@ -279,15 +170,38 @@ static struct slot *branch_at(struct node *node, uint32_t level)
     return slot;
 }
 
+/* Whether a run can make only one of the two: they are of one taker, or take one message. */
+static bool exclude_each_other(const struct explore_choice *a, const struct explore_choice *b)
+{
+    bool same_taker = a->kind == b->kind && a->rank == b->rank && a->object == b->object;
+    bool same_message = a->kind <= SIM_TAKER_PROBE && b->kind <= SIM_TAKER_PROBE &&
+                        a->rank == b->rank && a->source == b->source && a->number == b->number &&
+                        a->box == b->box;
+    return same_taker || same_message;
+}
+
+/* Whether nothing that the request wants stands against the choice: then what it wants is explored
+ * together with the choice, and what takes the choice's place is asked for from there. */
+static bool goes_with(const struct explorer *explorer, const struct request *request,
+                      uint32_t choice)
+{
+    const struct explore_choice *items = explorer->table.items;
+    for (size_t i = 0; i < request->count; i++)
+        if (exclude_each_other(&items[request->choices[i]], &items[choice]))
+            return false;
+    return true;
+}
+
 /* Sorts a request (whose choices are stamped) into the tree below a node; what a run there does
- * anyway is dropped. */
+ * anyway, or can do besides, is dropped. */
 static void sort_in(struct explorer *explorer, struct node *node, struct request *request)
 {
     while (node) {
         uint32_t level = 0;
-        while (level < node->count && is_stamped(&explorer->table, node->choices[level]))
+        while (level < node->count &&
+               choice_table_is_stamped(&explorer->table, node->choices[level]))
             level++;
-        if (level == node->count)
+        if (level == node->count || goes_with(explorer, request, node->choices[level]))
             break;
         struct slot *slot = branch_at(node, level);
         node = slot->child;
@@ -311,11 +225,13 @@ static void ask(struct explorer *explorer, const struct task *task, const uint32
         abort();
     request->next = NULL;
     request->count = 0;
-    request->choices[request->count++] = number_of(&explorer->table, &races->races[race].instead);
+    request->choices[request->count++] =
+        choice_table_number(&explorer->table, &races->races[race].instead);
     for (size_t m = 0; m < races->move_count; m++)
         if (kept[m / 64] >> m % 64 & 1)
             request->choices[request->count++] = moves[m];
-    if (add_to_set(&explorer->asked, stamp(&explorer->table, request->choices, request->count)))
+    if (number_set_add(&explorer->asked,
+                       choice_table_stamp(&explorer->table, request->choices, request->count)))
         sort_in(explorer, explorer->root.child, request);
     else
         free(request);
@@ -329,12 +245,12 @@ static void add_node(struct explorer *explorer, struct task *task, const uint32_
     size_t count = task->races.move_count;
     uint32_t *required = check_new(task->required, sizeof *required);
     for (size_t i = 0; i < task->required; i++)
-        required[i] = number_of(table, &task->steer.forced[i]);
-    stamp(table, required, task->required);
+        required[i] = choice_table_number(table, &task->steer.forced[i]);
+    choice_table_stamp(table, required, task->required);
     struct node *node = check_new(1, sizeof *node + count * sizeof(uint32_t));
     node->slot = slot;
     for (size_t m = 0; m < count; m++)
-        if (!is_stamped(table, moves[m]))
+        if (!choice_table_is_stamped(table, moves[m]))
             node->choices[node->count++] = moves[m];
     slot->child = node;
     struct request *request = slot->pending;
@@ -343,7 +259,7 @@ static void add_node(struct explorer *explorer, struct task *task, const uint32_
     while (request) {
         struct request *next = request->next;
         request->next = NULL;
-        stamp(table, request->choices, request->count);
+        choice_table_stamp(table, request->choices, request->count);
         sort_in(explorer, node, request);
         request = next;
     }
@@ -370,7 +286,7 @@ static void take_run(struct explorer *explorer, struct task *task)
     size_t count = task->races.move_count;
     uint32_t *moves = check_new(count, sizeof *moves);
     for (size_t m = 0; m < count; m++)
-        moves[m] = number_of(&explorer->table, &task->races.moves[m]);
+        moves[m] = choice_table_number(&explorer->table, &task->races.moves[m]);
     add_node(explorer, task, moves);
     for (size_t race = 0; race < task->races.race_count; race++)
         ask(explorer, task, moves, race);
@@ -397,9 +313,9 @@ static void aim(struct explorer *explorer, struct task *task, struct slot *slot)
         return;
     table->stamp++;
     for (size_t i = 0; i < task->required; i++)
-        table->stamps[number_of(table, &task->steer.forced[i])] = table->stamp;
+        table->stamps[choice_table_number(table, &task->steer.forced[i])] = table->stamp;
     for (size_t i = 0; i < request->count; i++)
-        if (!is_stamped(table, request->choices[i]))
+        if (!choice_table_is_stamped(table, request->choices[i]))
             explore_steer_force(&task->steer, &table->items[request->choices[i]]);
     slot->pending = request->next;
     if (!slot->pending)
@@ -489,10 +405,8 @@ static void explorer_release(struct explorer *explorer)
     release_tree(explorer->root.child);
     release_requests(&explorer->root);
     free(explorer->stack);
-    free(explorer->table.items);
-    free(explorer->table.stamps);
-    free(explorer->table.slots);
-    free(explorer->asked.slots);
+    choice_table_release(&explorer->table);
+    number_set_release(&explorer->asked);
 }
 
 void explore(const struct explore_options *options, explore_callback *callback, void *context,
@@ -517,7 +431,10 @@ void explore_report_release(struct explore_report *report)
 {
     for (size_t i = 0; i < report->failure_count; i++)
         free(report->failures[i].choices);
+    for (size_t i = 0; i < report->example_count; i++)
+        free(report->examples[i].choices);
     free(report->failures);
-    free(report->fingerprints);
+    free(report->examples);
+    number_set_release(&report->fingerprints);
     *report = (struct explore_report){0};
 }

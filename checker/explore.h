@@ -8,14 +8,17 @@
  * After each run its races are looked up: what each taker could have taken instead that did not
  * come about because of what it took. Each race asks for a run of its own: everything that does not
  * depend on the reversed choice, and then the other thing. The runs stand in a tree in which every
- * branch excludes what its elder branches have explored, so no set of choices is explored twice; a
- * run that can only repeat one is ended and counted as redundant.
+ * branch excludes what its elder branches have explored, so no set of choices is explored twice. A
+ * request that goes together with what is excluded is not run: the elder branch explores both, and
+ * its races ask for whatever takes the excluded choice's place. A run that turns out all the same
+ * to repeat one is ended and counted as redundant; that is rare.
  *
  * Runs go side by side on an OpenMP team in batches whose content does not depend on the team, so
  * the same exploration gives the same report on any number of threads. */
 #ifndef CHECKER_EXPLORE_H
 #define CHECKER_EXPLORE_H
 
+#include "checker/number_set.h"
 #include "sim/world.h"
 #include "traces/trace.h"
 
@@ -46,6 +49,7 @@ size_t explore_steer_done(const struct explore_steer *steer);
 struct explore_run {
     enum trace_outcome outcome;
     uint64_t fingerprint;      /* of what the run computed or did wrong; equal for equal results */
+    bool failed;               /* although it finished: a rank ended with another code than 0 */
     struct sim_choice_log log; /* filled by explore_run_take; the driver's */
 };
 
@@ -65,6 +69,7 @@ struct explore_options {
     unsigned workers;    /* threads; 0: as many as the team has */
     unsigned kinds;      /* bit k: branch over choices of kind k (MPIX_CHOOSE_*) */
     size_t failures_max; /* kept with their choices */
+    size_t examples_max; /* the same for results */
     /* Told after every batch; false stops. May be NULL. */
     bool (*progress)(void *context, const struct explore_progress *progress);
     void *progress_context;
@@ -73,6 +78,7 @@ struct explore_options {
 struct explore_failure {
     enum trace_outcome outcome;
     uint64_t fingerprint;
+    bool ended_badly;               /* finished, with a rank's other code than 0 */
     struct explore_choice *choices; /* all that the run made, in order */
     size_t choice_count;
 };
@@ -83,19 +89,22 @@ struct explore_report {
     uint64_t runs;      /* different runs */
     uint64_t redundant; /* begun, and ended when they could only repeat one of the others */
     uint64_t by_outcome[EXPLORE_OUTCOMES];
-    uint64_t results; /* different fingerprints among runs that finished */
-    uint64_t waiting; /* branches left when a bound was reached */
-    double expected;  /* estimated number of runs, as in progress */
-    bool complete;    /* every run was explored */
-    bool polls;       /* the program looks without blocking (Test, Iprobe, Waitsome): what such a
-                         call sees is as it came, not explored */
-    bool diverged;    /* a run did not do what was forced: nothing is proven */
-    bool failed;      /* the callback gave up */
-    struct explore_failure *failures; /* runs that did not finish, one per outcome and fingerprint,
-                                         in order of discovery */
+    uint64_t ended_badly; /* runs that finished, in which a rank ended with another code than 0 */
+    uint64_t results;     /* different fingerprints among the others that finished */
+    uint64_t waiting;     /* branches left when a bound was reached */
+    double expected;      /* estimated number of runs, as in progress */
+    bool complete;        /* every run was explored */
+    bool polls;    /* the program looks without blocking (Test, Iprobe, Waitsome): what such a
+                      call sees is as it came, not explored */
+    bool diverged; /* a run did not do what was forced: nothing is proven */
+    bool failed;   /* the callback gave up */
+    struct explore_failure *failures; /* runs that did not finish, or not well, one per outcome and
+                                         fingerprint, in order of discovery */
     size_t failure_count, failure_room;
-    uint64_t *fingerprints; /* private */
-    size_t fingerprint_room;
+    struct explore_failure *examples; /* the first run of each result */
+    size_t example_count, example_room;
+    bool more_failures;             /* than were kept */
+    struct number_set fingerprints; /* of the runs that finished well */
 };
 
 /* Wildcards, ready queue and Waitany; a million runs. */

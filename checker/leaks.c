@@ -1,9 +1,11 @@
 /* L002 messages never received, L001 starts nobody waits for, L009 waits for nothing. The other
  * leaks are noted by the machine, which knows the handles; they come through notes.c. */
+#include "checker/given_up.h"
 #include "checker/places.h"
 #include "checker/properties.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 static void report(const struct trace *trace, const char *code, const char *title, uint32_t op,
                    size_t first, struct findings *findings)
@@ -39,16 +41,18 @@ void check_leaks(const struct check_context *context, struct findings *findings)
     size_t first = findings->count;
     if (context->cut_short)
         return;
+    uint8_t *requests = given_up_requests(trace);
     for (size_t i = 0; i < trace->op_count; i++) {
         const struct trace_op *op = &trace->ops[i];
         uint32_t index = (uint32_t)i;
-        if (never_received(op))
+        if (never_received(op) && !given_up_in_order(requests, trace, i))
             report(trace, "L002", "a message is never received", index, first, findings);
-        if (never_waited(op))
+        if (never_waited(op) && !given_up(requests, i))
             report(trace, "L001", "nobody waits for the operation", index, first, findings);
         if (op->kind == OP_WAIT && op->flags & OP_INACTIVE)
             report(trace, "L009", "a wait on an inactive request", index, first, findings);
     }
+    free(requests);
     for (size_t i = first; i < findings->count; i++)
         finding_seal(&findings->items[i], trace);
 }

@@ -33,6 +33,8 @@ static void gather_needs(struct check_needs *needs)
     needs->need_begin = check_new(ops + 1, sizeof *needs->need_begin);
     for (uint32_t op = 0; op < ops; op++) {
         needs->need_begin[op] = (uint32_t)list.count;
+        if (plan->steps[op].tested)
+            continue; /* waits for nothing */
         if (plan->steps[op].action == PLAN_WAIT_ONE || plan->steps[op].action == PLAN_WAIT_ALL)
             add_requests(needs, op, &list);
         else if (plan->steps[op].action != PLAN_WAIT_ANY && !plan->steps[op].starts)

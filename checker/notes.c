@@ -49,8 +49,8 @@ static struct finding *begin_finding(struct findings *findings, const struct tra
     char place[PLACE_TEXT];
     if (!has_own_place(trace, note))
         return findings_add(findings, note->code, "%s", text);
-    return findings_add(findings, note->code, "%.*s at %s", (int)strcspn(text, ";"), text,
-                        trace_site_text(trace, note->site, place, sizeof place));
+    return findings_add(findings, note->code, "%.*s%s", (int)strcspn(text, ";"), text,
+                        trace_at_text(trace, note->site, place, sizeof place));
 }
 
 void check_notes(const struct check_context *context, struct findings *findings)

@@ -20,6 +20,14 @@
 
 enum { CYCLES_MAX = 32, TRIES_MAX = 64, REPAIR_OPS_MAX = 100000 };
 
+/* Why not all orders were seen. */
+enum {
+    STOPPED_SEARCH = 1, /* the search for a cycle took more steps than it may */
+    STOPPED_TRIES = 2,  /* too many cycles turned out to cross instead of waiting */
+    STOPPED_FOUND = 4,  /* enough was found */
+    STOPPED_PASS = 8    /* a pass is too large or cyclic: taken as recorded */
+};
+
 struct order_check {
     const struct check_context *context;
     const struct trace *trace;
@@ -30,6 +38,8 @@ struct order_check {
     struct cycle_step *refused;
     size_t refused_count, refused_room;
     bool *told; /* per op: stands in a reported cycle of a more forgiving model */
+    unsigned stopped;
+    uint32_t stopped_at; /* an op of what was not searched to the end */
 };
 
 static uint32_t *recorded_order(const struct trace *trace)
@@ -283,6 +293,35 @@ static bool is_told(const struct order_check *check, const struct check_componen
     return false;
 }
 
+static void stop(struct order_check *check, unsigned why, uint32_t op)
+{
+    check->stopped_at = check->stopped ? check->stopped_at : op;
+    check->stopped |= why;
+}
+
+/* Looks for a cycle of the component that hangs, and reports it. */
+static bool search_component(struct order_check *check, struct cycle_search *search,
+                             uint32_t component, enum check_model model)
+{
+    uint32_t first = search->components->standing_begin[component];
+    uint32_t op = search->components->standing_ops[first];
+    search->budget = check->context->options->search_limit;
+    for (unsigned tries = 0; tries < TRIES_MAX; tries++) {
+        struct check_cycle cycle = check_cycle_find(search, component);
+        size_t length = cycle.count;
+        bool hangs = length && (is_known_fault(check, &cycle) || judge_cycle(check, &cycle, model));
+        if (length && !hangs)
+            refuse(check, &cycle);
+        free(cycle.steps);
+        if (!length && !search->budget)
+            stop(check, STOPPED_SEARCH, op);
+        if (!length || hangs)
+            return hangs;
+    }
+    stop(check, STOPPED_TRIES, op);
+    return false;
+}
+
 static void search_model(struct order_check *check, const struct check_plan *plan,
                          enum check_model model)
 {
@@ -299,26 +338,48 @@ static void search_model(struct order_check *check, const struct check_plan *pla
                                   .excluded = crosses_instead,
                                   .context = check};
     unsigned found = 0;
-    for (uint32_t c = 0; c < components.count && found < CYCLES_MAX; c++) {
-        if (is_told(check, &components, c))
+    for (uint32_t c = 0; c < components.count; c++) {
+        if (components.standing_begin[c] == components.standing_begin[c + 1] ||
+            is_told(check, &components, c))
             continue;
-        search.budget = check->context->options->search_limit;
-        for (unsigned tries = 0; tries < TRIES_MAX; tries++) {
-            struct check_cycle cycle = check_cycle_find(&search, c);
-            size_t length = cycle.count;
-            bool hangs =
-                length && (is_known_fault(check, &cycle) || judge_cycle(check, &cycle, model));
-            if (length && !hangs)
-                refuse(check, &cycle);
-            free(cycle.steps);
-            found += hangs;
-            if (!length || hangs)
-                break;
+        if (found == CYCLES_MAX) {
+            stop(check, STOPPED_FOUND, components.standing_ops[components.standing_begin[c]]);
+            break;
         }
+        found += search_component(check, &search, c, model);
     }
     check_replay_release(&replay);
     check_components_release(&components);
     check_needs_release(&needs);
+}
+
+/* What was not seen may hold more: said, so that silence means that all was seen. */
+static void report_stopped(struct order_check *check)
+{
+    char place[PLACE_TEXT];
+    if (check->reach.bounded)
+        stop(check, STOPPED_PASS, check->reach.bounded_at);
+    if (!check->stopped)
+        return;
+    struct finding *finding =
+        findings_add(check->findings, "N001", "bounded: not all orders were searched: %s",
+                     check_short_place(check->trace, check->stopped_at, place, sizeof place));
+    if (check->stopped & STOPPED_SEARCH)
+        finding_detail(finding, "The search for cycles took %llu steps and was not at its end.\n",
+                       (unsigned long long)check->context->options->search_limit);
+    if (check->stopped & STOPPED_TRIES)
+        finding_detail(finding,
+                       "%d cycles that cross instead of waiting were passed over; there "
+                       "may be more behind them.\n",
+                       TRIES_MAX);
+    if (check->stopped & STOPPED_FOUND)
+        finding_detail(finding, "%d hangs were found; more were not looked for.\n", CYCLES_MAX);
+    if (check->stopped & STOPPED_PASS)
+        finding_detail(finding, "A backward pass is too large, or its edges go in a circle: only "
+                                "its recorded order was judged.\n");
+    finding->site = check->trace->ops[check->stopped_at].site;
+    finding_op_add(finding, check->stopped_at, "unsearched");
+    finding_seal(finding, check->trace);
 }
 
 /* One set of edges mends everything this check found: it is told with each finding. */
@@ -363,6 +424,7 @@ void check_order(const struct check_context *context, struct findings *findings)
             search_model(&check, &plan, (enum check_model)model);
     check_plan_release(&plan);
     propose_repair(&check);
+    report_stopped(&check);
     check_streams_release(&check.streams);
     check_reach_release(&check.reach);
     free(check.refused);

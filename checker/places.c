@@ -18,17 +18,17 @@ char *check_place(const struct trace *trace, uint32_t op, char *text, size_t siz
 {
     char what[160], where[160];
     trace_op_text(trace, op, what, sizeof what);
-    trace_site_text(trace, trace->ops[op].site, where, sizeof where);
-    snprintf(text, size, "rank %u, %s at %s", trace->ops[op].rank, what, where);
+    trace_at_text(trace, trace->ops[op].site, where, sizeof where);
+    snprintf(text, size, "rank %u, %s%s", trace->ops[op].rank, what, where);
     return text;
 }
 
 char *check_short_place(const struct trace *trace, uint32_t op, char *text, size_t size)
 {
     char where[160];
-    trace_site_text(trace, trace->ops[op].site, where, sizeof where);
+    trace_at_text(trace, trace->ops[op].site, where, sizeof where);
     const char *prefix = trace->ops[op].flags & OP_NONBLOCKING ? "nonblocking " : "";
-    snprintf(text, size, "%s%s at %s", prefix, op_kind_name(trace->ops[op].kind), where);
+    snprintf(text, size, "%s%s%s", prefix, op_kind_name(trace->ops[op].kind), where);
     return text;
 }
 

@@ -169,19 +169,30 @@ static uint32_t probed_message(const struct check_plan *plan, size_t position,
         const struct trace_op *receive = &trace->ops[op];
         if (check_class(receive) == CLASS_RECEIVE && receive->comm == probe->comm &&
             match[op] != TRACE_NO &&
+            (probe->tag == TRACE_ANY || probe->tag == trace->ops[match[op]].tag) &&
             (probe->peer == TRACE_ANY || probe->peer == (int32_t)trace->ops[match[op]].rank))
             return match[op];
     }
     return TRACE_NO;
 }
 
-/* A test that succeeded counts as a wait only where the program turned in a loop for it: the same
- * test failed just before. */
-static bool is_spun(const struct trace *trace, uint32_t op)
+/* A test that succeeded needs what it found complete; the rest of its requests do not matter. */
+static struct plan_step test_step(const struct trace *trace, uint32_t op, uint32_t row,
+                                  uint32_t first)
 {
+    struct plan_step step = {.action = PLAN_PASS, .target = TRACE_NO};
     const struct trace_op *test = &trace->ops[op];
-    return test->seq > 0 && trace->ops[op - 1].rank == test->rank &&
-           trace->ops[op - 1].kind == test->kind && trace->ops[op - 1].site == test->site;
+    if (test->state != STATE_COMPLETE)
+        return step;
+    if (test->kind == OP_TESTALL && row != TRACE_NO && trace->waits[row].completed)
+        return (struct plan_step){.action = PLAN_WAIT_ALL, .tested = true, .target = row};
+    for (; row != TRACE_NO && row < trace->wait_count && trace->waits[row].wait == op; row++)
+        if (trace->waits[row].completed)
+            return (struct plan_step){
+                .action = PLAN_WAIT_ONE, .tested = true, .target = trace->waits[row].start};
+    if (trace->ops[first].request == op)
+        step = (struct plan_step){.action = PLAN_WAIT_ONE, .tested = true, .target = first};
+    return step;
 }
 
 /* Before: the step's target is the first row of the wait's requests, TRACE_NO where it has none. */
@@ -204,11 +215,7 @@ static struct plan_step wait_step(const struct trace *trace, uint32_t op, uint32
         step.action = PLAN_WAIT_ANY;
         break;
     default:
-        step.action =
-            wait->state == STATE_COMPLETE && trace->ops[first].request == op && is_spun(trace, op)
-                ? PLAN_WAIT_ANY
-                : PLAN_PASS;
-        break;
+        return test_step(trace, op, row, first);
     }
     if (!several && step.action != PLAN_PASS)
         step = (struct plan_step){.action = PLAN_WAIT_ONE, .target = first};
@@ -265,9 +272,10 @@ static void compile_step(struct check_plan *plan, size_t position, const uint32_
                                    .starts = check_is_start(op)};
         break;
     case CLASS_PROBE:
-        if (op->kind == OP_PROBE || op->kind == OP_MPROBE)
+        if (op->state == STATE_COMPLETE || op->state == STATE_BLOCKED)
             step->target = probed_message(plan, position, match);
         step->action = step->target == TRACE_NO ? PLAN_PASS : PLAN_PROBE;
+        step->tested = op->kind == OP_IPROBE || op->kind == OP_IMPROBE;
         break;
     case CLASS_COLLECTIVE:
         *step = collective_step(op, slot[index]);

@@ -9,7 +9,10 @@
  *  3. In the batch model messages and calls tied together by batches form a bundle, which moves
  * when all of it is posted: the greatest fixpoint of "a batch moves if all its members are matched
  * with members of batches that move".
- *  4. In a run that ended, messages nobody matched complete at once: leaks.c and activity.c speak
+ *  4. A test or a probe that may fail never blocks. One that succeeded is passed where it would
+ * succeed again, so that what follows is what was recorded; a rank that can only get past it by
+ * failing is off the record (replay.h).
+ *  5. In a run that ended, messages nobody matched complete at once: leaks.c and activity.c speak
  * of it. In an imported plan (OUTCOME_IMPORTED) they never complete. */
 #ifndef CHECKER_PLAN_H
 #define CHECKER_PLAN_H
@@ -32,6 +35,7 @@ enum plan_action {
 struct plan_step {
     uint8_t action;  /* enum plan_action */
     bool starts;     /* completes through a request: the rank goes on at once */
+    bool tested;     /* a test or probe that succeeded, and may fail (rule 4) */
     uint32_t target; /* partner op or slot, TRACE_NO: none; for waits see above */
 };
 

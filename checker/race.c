@@ -4,6 +4,7 @@
  * sender that fits, and was not sent because of the receive (vector clocks, one component per rank
  * that has wildcard receives, along what the data flow of the run forces). One finding per place.
  */
+#include "checker/inbox.h"
 #include "checker/memory.h"
 #include "checker/places.h"
 #include "checker/properties.h"
@@ -14,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LOOK_AHEAD = 64, EXCHANGE_OPS_MAX = 100000 };
+enum { EXCHANGE_OPS_MAX = 100000 };
 /* Clock values kept at once; beyond, the search is left out rather than the memory filled. */
 static const size_t clock_values_max = (size_t)1 << 28;
 
@@ -129,11 +130,6 @@ static void observe(void *context, uint32_t op, bool passed)
 
 /* ---- candidates ---- */
 
-static bool fits(const struct trace_op *send, const struct trace_op *receive)
-{
-    return send->comm == receive->comm && (receive->tag == TRACE_ANY || receive->tag == send->tag);
-}
-
 /* The send happened because the receive was complete. */
 static bool is_after(const struct race *race, uint32_t send, uint32_t receive)
 {
@@ -142,30 +138,14 @@ static bool is_after(const struct race *race, uint32_t send, uint32_t receive)
            race->sent[send][column] >= race->stamp[receive];
 }
 
-/* Messages to one rank, sender by sender in order. */
-struct inbox {
-    uint32_t *sends;
-    size_t count, room;
-};
-
-static uint32_t other_sender(const struct race *race, const struct inbox *inbox, uint32_t receive)
+/* The first message of each sender stands for it. */
+static uint32_t other_sender(const struct race *race, struct inbox *inbox, uint32_t receive)
 {
     const struct trace *trace = race->trace;
-    const struct trace_op *at = &trace->ops[receive];
-    uint32_t source = TRACE_NO, looked = 0;
-    for (size_t i = 0; i < inbox->count; i++) {
-        uint32_t send = inbox->sends[i];
-        const struct trace_op *message = &trace->ops[send];
-        if (message->rank != source) {
-            source = message->rank;
-            looked = 0;
-        }
-        if (looked >= LOOK_AHEAD || source == trace->ops[at->match].rank || !fits(message, at))
-            continue;
-        if (message->match != TRACE_NO && message->match < receive)
-            continue;        /* taken before by a receive posted earlier */
-        looked = LOOK_AHEAD; /* the first that fits stands for its sender */
-        if (!is_after(race, send, receive))
+    uint32_t own = trace->ops[trace->ops[receive].match].rank;
+    for (size_t at = inbox_first(inbox, receive); at != SIZE_MAX; at = inbox_next(inbox, at)) {
+        uint32_t send = inbox_head(inbox, at, receive);
+        if (send != TRACE_NO && trace->ops[send].rank != own && !is_after(race, send, receive))
             return send;
     }
     return TRACE_NO;
@@ -223,41 +203,27 @@ static void report(const struct race *race, uint32_t receive, uint32_t other,
     finding_seal(finding, trace);
 }
 
-static struct inbox *fill_inboxes(const struct race *race)
-{
-    const struct trace *trace = race->trace;
-    struct inbox *inboxes = check_new(trace->ranks, sizeof *inboxes);
-    for (uint32_t op = 0; op < trace->op_count; op++) {
-        int32_t to = trace->ops[op].peer;
-        if (check_class(&trace->ops[op]) != CLASS_SEND || to < 0 || (uint32_t)to >= trace->ranks ||
-            race->column[to] == TRACE_NO)
-            continue;
-        struct inbox *inbox = &inboxes[to];
-        inbox->sends =
-            check_grow(inbox->sends, &inbox->room, inbox->count + 1, sizeof *inbox->sends);
-        inbox->sends[inbox->count++] = op;
-    }
-    return inboxes;
-}
-
 static void judge(const struct race *race, struct findings *findings)
 {
     const struct trace *trace = race->trace;
     size_t first = findings->count;
-    struct inbox *inboxes = fill_inboxes(race);
+    struct inbox of_tag, of_any;
+    inbox_init(&of_tag, trace, race->column, true);
+    inbox_init(&of_any, trace, race->column, false);
     for (uint32_t op = 0; op < trace->op_count; op++) {
         if (!is_wildcard(&trace->ops[op]) || order_is_free(trace, &trace->ops[op]) ||
             check_at_place(findings, first, "R003", trace, op))
             continue;
-        uint32_t other = other_sender(race, &inboxes[trace->ops[op].rank], op);
+        bool any = trace->ops[op].tag == TRACE_ANY;
+        uint32_t other = other_sender(race, any ? &of_any : &of_tag, op);
         if (other != TRACE_NO)
             report(race, op, other, findings);
     }
-    for (uint32_t rank = 0; rank < trace->ranks; rank++)
-        free(inboxes[rank].sends);
-    free(inboxes);
+    inbox_release(&of_tag);
+    inbox_release(&of_any);
 }
 
+/* False where the clocks would need more memory than they may. */
 static bool race_init(struct race *race, const struct check_context *context)
 {
     const struct trace *trace = context->trace;
@@ -270,14 +236,32 @@ static bool race_init(struct race *race, const struct check_context *context)
         if (is_wildcard(&trace->ops[op]) && race->column[trace->ops[op].rank] == TRACE_NO)
             race->column[trace->ops[op].rank] = race->width++;
     }
-    if (!race->width ||
+    if (race->width &&
         (sends + context->group_count + trace->ranks) > clock_values_max / race->width)
         return false;
+    if (!race->width)
+        return true;
     race->clocks = check_new((size_t)trace->ranks * race->width, sizeof *race->clocks);
     race->sent = check_new(trace->op_count, sizeof *race->sent);
     race->gathered = check_new(context->group_count, sizeof *race->gathered);
     race->stamp = check_new(trace->op_count, sizeof *race->stamp);
     return true;
+}
+
+static void report_too_many(const struct race *race, struct findings *findings)
+{
+    const struct trace *trace = race->trace;
+    uint32_t op = 0;
+    while (!is_wildcard(&trace->ops[op]))
+        op++;
+    struct finding *finding = findings_add(findings, "N001", "bounded: races were not looked for");
+    finding_detail(finding,
+                   "%u ranks receive from anybody: their vector clocks would not fit into "
+                   "memory.\n",
+                   race->width);
+    finding->site = trace->ops[op].site;
+    finding_op_add(finding, op, "unsearched");
+    finding_seal(finding, trace);
 }
 
 static void race_release(struct race *race)
@@ -300,7 +284,9 @@ void check_race(const struct check_context *context, struct findings *findings)
     struct check_replay replay;
     if (!context->has_wildcards)
         return;
-    if (race_init(&race, context)) {
+    if (!race_init(&race, context)) {
+        report_too_many(&race, findings);
+    } else if (race.width) {
         check_plan_init(&plan, context, &(struct plan_options){0});
         check_replay_watch(&plan, CHECK_EAGER,
                            &(struct replay_watch){.event = observe, .context = &race}, &replay);

@@ -189,6 +189,12 @@ static void fill_rows(struct reach_segment *segment, const struct pass_graph *gr
     transpose(segment);
 }
 
+static void take_as_recorded(struct check_reach *reach, uint32_t op)
+{
+    reach->bounded_at = reach->bounded ? reach->bounded_at : op;
+    reach->bounded = true;
+}
+
 static void add_partial(struct check_reach *reach, const struct pass_graph *graph, uint32_t rank,
                         uint32_t first, uint32_t end)
 {
@@ -199,7 +205,7 @@ static void add_partial(struct check_reach *reach, const struct pass_graph *grap
     number_items(reach, segment, graph, item_of_node);
     size_t bytes = ((size_t)segment->item_count / 64 + 1) * sizeof(uint64_t) * graph->count;
     if (bytes > row_bytes_max) {
-        reach->bounded = true;
+        take_as_recorded(reach, first);
         segment->item_count = 0;
     } else if (segment->item_count) {
         fill_rows(segment, graph, item_of_node);
@@ -234,7 +240,8 @@ static void add_pass(struct check_reach *reach, const struct trace_pass *pass)
         add_partial(reach, &graph, pass->rank, from, pass->op_end);
     else if (pass->first_op < pass->op_end)
         add_segment(reach, pass->rank, pass->first_op, pass->op_end);
-    reach->bounded = reach->bounded || (graph.count && !sorted);
+    if (graph.count && !sorted && pass->first_op < pass->op_end)
+        take_as_recorded(reach, pass->first_op);
     release_graph(&graph);
 }
 

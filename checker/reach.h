@@ -28,6 +28,7 @@ struct check_reach {
     uint32_t *segment_of;    /* per op */
     uint32_t *item_of;       /* per op, TRACE_NO in total segments */
     bool bounded;            /* a pass was too large or cyclic: taken as recorded */
+    uint32_t bounded_at;     /* its first op */
 };
 
 void check_reach_init(struct check_reach *reach, const struct check_context *context);

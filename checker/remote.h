@@ -8,6 +8,7 @@
  *   send c m to n h what | recv c m from n h | refuse c
  *   out to w kind [lost] | in from w kind
  *   pass-begin c p mode retain | pass-end c p ok | contact c p from | count c p m
+ *   queue c p m w
  *   grad-out c p m to h | grad-in c p m h | answered c p | answer c p to | idle c p | over c p to
  * ok run c p v kind f deps arrived | leaf c p leaf before after | fail c p | rollback c p release c
  * | release-done c ok */
@@ -32,6 +33,7 @@
     X(PASS_END, "pass-end")                                                                        \
     X(CONTACT, "contact")                                                                          \
     X(COUNT, "count")                                                                              \
+    X(QUEUE, "queue")                                                                              \
     X(GRAD_OUT, "grad-out")                                                                        \
     X(GRAD_IN, "grad-in")                                                                          \
     X(ANSWERED, "answered")                                                                        \

@@ -122,11 +122,11 @@ const char *remote_send_text(const struct remote_trace *remote, const struct rem
     const struct trace_node *node = &remote->trace->nodes[send->node];
     const char *what = value_of(trace_string(remote->trace, node->name), "what");
     char place[160];
-    trace_site_text(remote->trace, node->site, place, sizeof place);
+    trace_at_text(remote->trace, node->site, place, sizeof place);
     if (what && strncmp(what, "answer-of-", 10) == 0)
-        snprintf(text, size, "the answer of %s to worker %d at %s", what + 10, send->peer, place);
+        snprintf(text, size, "the answer of %s to worker %d%s", what + 10, send->peer, place);
     else
-        snprintf(text, size, "the call of %s on worker %d at %s", what ? what : "?", send->peer,
-                 place);
+        snprintf(text, size, "the call%s%s on worker %d%s", what ? " of " : "", what ? what : "",
+                 send->peer, place);
     return text;
 }

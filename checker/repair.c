@@ -235,6 +235,7 @@ static bool sweep_model(struct mender *mender, enum check_model model, bool mend
     for (uint32_t c = 0; c < components.count && !*failed && (mend || !unsafe); c++) {
         search.budget = mender->context->options->search_limit / 16;
         struct check_cycle cycle = check_cycle_find(&search, c);
+        mender->repair->bounded = mender->repair->bounded || (!cycle.count && !search.budget);
         if (cycle.count) {
             unsafe = true;
             *failed = mend && !mend_cycle(mender, &search, &cycle);
@@ -476,6 +477,8 @@ char *check_repair_text(const struct check_repair *repair, const struct trace *t
     }
     if (!fewest)
         fprintf(out, "at least %zu are needed towards this order\n", repair->lower_bound);
+    if (repair->bounded)
+        fputs("not all orders with these edges could be searched\n", out);
     free(joins);
     fclose(out);
     return text;

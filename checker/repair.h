@@ -19,6 +19,7 @@ struct check_repair {
     size_t count, room;
     size_t lower_bound; /* no set of order edges towards the reference is smaller */
     bool repairs;       /* re-checked: with these edges nothing unsafe is left */
+    bool bounded;       /* as far as that could be searched */
 };
 
 void check_repair_find(struct check_repair *repair, const struct check_context *context);

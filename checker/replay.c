@@ -19,6 +19,7 @@ struct machine {
     const struct replay_watch *watch;
     size_t *next; /* per rank: position of the op it stands before or in */
     bool *posted; /* per rank: that op is posted */
+    bool *astray; /* per rank: it is off the record, and may post anything */
     bool *ready;  /* per rank: on the stack */
     uint32_t *stack;
     size_t top;
@@ -148,8 +149,22 @@ static void tell(const struct machine *machine, uint32_t op, bool passed)
         machine->watch->event(machine->watch->context, op, passed);
 }
 
+/* What the record still has is posted, and waits for nobody. */
+static void run_astray(struct machine *machine, uint32_t rank)
+{
+    for (; machine->next[rank] < machine->lane_begin[rank + 1]; machine->next[rank]++) {
+        if (!machine->posted[rank])
+            post(machine, op_at(machine, machine->next[rank]));
+        machine->posted[rank] = false;
+    }
+}
+
 static void run_rank(struct machine *machine, uint32_t rank)
 {
+    if (machine->astray[rank]) {
+        run_astray(machine, rank);
+        return;
+    }
     size_t end = machine->lane_begin[rank + 1];
     for (size_t at = machine->next[rank]; at < end; at = ++machine->next[rank]) {
         uint32_t op = op_at(machine, at);
@@ -266,7 +281,8 @@ static void find_crossing(const struct machine *machine, struct check_replay *re
     memset(holder, 0xff, plan->slot_count * sizeof *holder);
     for (uint32_t op = 0; op < machine->trace->op_count && !replay->crossed; op++) {
         const struct plan_step *step = &plan->steps[op];
-        if (step->action == PLAN_PASS || step->target == TRACE_NO || !is_posted(machine, op))
+        if (step->action == PLAN_PASS || step->target == TRACE_NO || !is_posted(machine, op) ||
+            machine->astray[lane_of(machine, op)])
             continue;
         if (step->action == PLAN_RECEIVE && step->target != machine->trace->ops[op].match &&
             is_posted(machine, step->target))
@@ -321,6 +337,7 @@ static void machine_init(struct machine *machine, const struct check_plan *plan,
     make_lanes(machine);
     machine->next = check_new(machine->lanes, sizeof *machine->next);
     machine->posted = check_new(machine->lanes, sizeof *machine->posted);
+    machine->astray = check_new(machine->lanes, sizeof *machine->astray);
     machine->ready = check_new(machine->lanes, sizeof *machine->ready);
     machine->stack = check_new(machine->lanes, sizeof *machine->stack);
     machine->waiting = check_new(keys, sizeof *machine->waiting);
@@ -339,11 +356,35 @@ static void machine_release(struct machine *machine)
     free(machine->sequence);
     free(machine->lane_of);
     free(machine->posted);
+    free(machine->astray);
     free(machine->ready);
     free(machine->stack);
     free(machine->waiting);
     free(machine->posts);
     free(machine->waiters);
+}
+
+static void run_ready(struct machine *machine)
+{
+    while (machine->top) {
+        uint32_t rank = machine->stack[--machine->top];
+        machine->ready[rank] = false;
+        run_rank(machine, rank);
+    }
+}
+
+/* When nobody can move: who stands at a test goes on without. False where nobody does. */
+static bool let_tests_fail(struct machine *machine)
+{
+    bool any = false;
+    for (uint32_t rank = 0; rank < machine->lanes; rank++) {
+        size_t at = machine->next[rank];
+        if (at == machine->lane_begin[rank + 1] || !machine->plan->steps[op_at(machine, at)].tested)
+            continue;
+        machine->astray[rank] = any = true;
+        wake(machine, rank);
+    }
+    return any;
 }
 
 void check_replay_watch(const struct check_plan *plan, enum check_model model,
@@ -354,11 +395,9 @@ void check_replay_watch(const struct check_plan *plan, enum check_model model,
     machine.watch = watch;
     for (uint32_t rank = machine.lanes; rank-- > 0;)
         wake(&machine, rank);
-    while (machine.top) {
-        uint32_t rank = machine.stack[--machine.top];
-        machine.ready[rank] = false;
-        run_rank(&machine, rank);
-    }
+    do
+        run_ready(&machine);
+    while (let_tests_fail(&machine));
     *replay = (struct check_replay){.at = check_new(machine.lanes, sizeof *replay->at)};
     for (uint32_t rank = 0; rank < machine.lanes; rank++) {
         bool ended = machine.next[rank] == machine.lane_begin[rank + 1];
