@@ -22,6 +22,7 @@ struct board_rank {
 struct board {
     _Atomic int outcome; /* enum trace_outcome, -1 while running */
     _Atomic uint64_t steps, switches, started_ns, stopped_ns, finished_ns;
+    _Atomic size_t choices_made;
     _Atomic int checked;      /* the gradient check is over too */
     _Atomic bool impatient;   /* the answer to the next question ends the child */
     _Atomic bool out_of_time; /* because the time limit passed */

@@ -58,8 +58,8 @@ bool cause_text(const struct trace *trace, char *text, size_t size)
     else
         used += snprintf(text + used, size - (size_t)used, "it ended before the others");
     uint32_t site = site_of(trace, rank);
-    if (site != TRACE_NO && used > 0 && (size_t)used < size)
-        snprintf(text + used, size - (size_t)used, " at %s",
-                 trace_site_text(trace, site, where, sizeof where));
+    if (used > 0 && (size_t)used < size)
+        snprintf(text + used, size - (size_t)used, "%s",
+                 trace_at_text(trace, site, where, sizeof where));
     return true;
 }

@@ -23,7 +23,7 @@ static bool judge_file(const char *path, struct results *results, struct failure
     checks.models = models_of(results->options);
     if (results->options->checks && check_options_parse(&checks, results->options->checks, failure))
         return false;
-    struct trace *trace = format_read(path, failure);
+    struct trace *trace = format_read_slowly(path, &results->bar.base, failure);
     if (!trace)
         return false;
     struct job job = {0};

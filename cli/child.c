@@ -1,6 +1,7 @@
 /* The child process of a run: see child.h. */
 #include "cli/child.h"
 
+#include "checker/explore.h"
 #include "cli/child_signals.h"
 #include "cli/rank_output.h"
 #include "collectives/gradcheck.h"
@@ -106,6 +107,8 @@ static void note_end(const struct child *child, enum trace_outcome outcome)
         }
     sim_world_impersonate(child->base, -1);
     note_ranks(child);
+    if (child->job->steer)
+        board->choices_made = explore_steer_done(child->job->steer);
     board->outcome = (int)outcome;
 }
 
@@ -156,12 +159,22 @@ static int run_world(void *context, struct diff_probe *probe, int worker)
 static void record_culprit(const struct child *child, const struct gradcheck_culprit *culprit)
 {
     char text[400];
-    if (!culprit->found)
+    if (!culprit->found && !culprit->text[0])
         return;
     sim_world_impersonate(child->base, culprit->rank);
+    if (!culprit->found) { /* about no operation */
+        record_note_at(0, "G001", culprit->text);
+        return;
+    }
+    if (culprit->outside && culprit->position > 0 && culprit->position <= record_position()) {
+        record_note_at(culprit->position, "G001", culprit->text);
+        return;
+    }
     record_node_enter(culprit->record);
     record_site_enter(culprit->site);
-    if (!culprit->marked)
+    if (culprit->text[0])
+        record_note("G001", "%s", culprit->text);
+    else if (!culprit->marked)
         record_note("G001",
                     culprit->never_ran ? "the adjoint of %s never ran"
                                        : "the first wrong adjoint is that of %s",

@@ -91,6 +91,7 @@ static void on_crash(int number, siginfo_t *info, void *context)
         raise(number);
         return;
     }
+    record_abandon();
     if (!judged)
         sim_rank_crash(number);
     struct board_rank *row = &board->ranks[rank];

@@ -24,6 +24,7 @@ bool confirm_finding(const struct job *job, const struct trace *trace,
         return false;
     check_rerun_init(&rerun, trace, &witness);
     check_rerun_world(&rerun, &witness, &again.world);
+    again.schedule = NULL;
     again.gradients = false;
     again.quiet = true;
     again.record = RECORD_LEVEL_OPS;

@@ -64,7 +64,10 @@ static bool export_run(const struct show_options *options, const char *word,
 static bool export_file(const struct show_options *options, const char *path,
                         struct failure *failure)
 {
-    struct trace *trace = format_read(path, failure);
+    struct progress_bar bar;
+    progress_bar_init(&bar, false);
+    struct trace *trace = format_read_slowly(path, &bar.base, failure);
+    progress_bar_clear(&bar);
     if (!trace)
         return false;
     struct writing writing = {trace, NULL, options->format};
@@ -99,7 +102,7 @@ static bool import_file(struct store *store, struct progress_bar *bar, const cha
     struct verdict verdict = {0};
     struct job job = {0};
     char command[RESULT_COMMAND] = "simrun check ";
-    verdict.result.trace = format_read(path, failure);
+    verdict.result.trace = format_read_slowly(path, &bar->base, failure);
     if (!verdict.result.trace)
         return false;
     run_options_init(&options);

@@ -28,9 +28,10 @@ static size_t print_findings(const struct present *present, const char *word,
         char line[900];
         if (has(&others->verdict.findings, finding->fingerprint) != common)
             continue;
-        snprintf(line, sizeof line, "%-5s %s %s", word, finding->code, finding->title);
+        snprintf(line, sizeof line, "%s %s", finding->code, finding->title);
         char *shown = present_short(line);
-        present_wrapped(present, 0, shown);
+        printf("%-5s ", word);
+        present_hanging(present, 6, 6, shown);
         free(shown);
         count++;
     }
@@ -124,15 +125,44 @@ static void diff_metrics(const struct trace *one, const struct trace *two)
         const struct trace_metric *after = &two->metrics[i];
         const char *name = trace_string(two, after->name);
         const struct trace_metric *before = find_metric(one, name, after);
-        char rank[24] = "", step[40] = "";
-        if (!before || same_value(before->value, after->value) || !is_first(two, i))
+        char rank[24] = "";
+        if (!isnan(after->step) || !before || same_value(before->value, after->value) ||
+            !is_first(two, i))
             continue;
         if (after->rank >= 0)
             snprintf(rank, sizeof rank, " of rank %d", after->rank);
-        if (!isnan(after->step))
-            snprintf(step, sizeof step, " at %g", after->step);
-        printf("metric %s%s%s: %g -> %g %s\n", name, rank, step, before->value, after->value,
-               trace_string(two, after->unit));
+        const char *unit = trace_string(two, after->unit);
+        printf("metric %s%s: %g -> %g%s%s\n", name, rank, before->value, after->value,
+               *unit ? " " : "", unit);
+    }
+}
+
+static bool is_curve(const struct trace_metric *metric, const struct trace_metric *like)
+{
+    return metric->name == like->name && metric->rank == like->rank && !isnan(metric->step);
+}
+
+/* Curves in one line each: how many of their points differ. */
+static void diff_curves(const struct trace *one, const struct trace *two)
+{
+    for (size_t i = 0; i < two->metric_count; i++) {
+        const struct trace_metric *first = &two->metrics[i];
+        const char *name = trace_string(two, first->name);
+        size_t points = 0, different = 0, before = 0;
+        while (before < i && !is_curve(&two->metrics[before], first))
+            before++;
+        for (size_t k = i; k < two->metric_count && before == i && !isnan(first->step); k++) {
+            if (!is_curve(&two->metrics[k], first) || !is_first(two, k))
+                continue;
+            const struct trace_metric *other = find_metric(one, name, &two->metrics[k]);
+            points++;
+            different += other && !same_value(other->value, two->metrics[k].value);
+        }
+        if (different && first->rank >= 0)
+            printf("curve %s of rank %d: %zu of %zu points differ\n", name, first->rank, different,
+                   points);
+        else if (different)
+            printf("curve %s: %zu of %zu points differ\n", name, different, points);
     }
 }
 
@@ -152,6 +182,7 @@ static int diff(const struct stored *one, const struct stored *two)
     printf("findings: %zu new, %zu fixed, %zu the same\n", new, fixed, same);
     diff_gradients(one->result.verdict.result.trace, two->result.verdict.result.trace);
     diff_metrics(one->result.verdict.result.trace, two->result.verdict.result.trace);
+    diff_curves(one->result.verdict.result.trace, two->result.verdict.result.trace);
     return new ? EXIT_FINDINGS : EXIT_PASSED;
 }
 

@@ -129,8 +129,11 @@ static void report_limits(void)
 {
     char text[256];
     long maps = number_in("/proc/sys/vm/max_map_count");
-    snprintf(text, sizeof text, "vm.max_map_count %ld: about %ld ranks that are programs", maps,
-             maps / 4);
+    if (maps < 0)
+        snprintf(text, sizeof text, "/proc/sys/vm/max_map_count cannot be read");
+    else
+        snprintf(text, sizeof text, "enough for about %ld ranks (vm.max_map_count %ld)", maps / 4,
+                 maps);
     say("memory maps", maps < 0 ? "unknown" : "ok", text);
     struct stat file;
     FILE *memory = fopen("/proc/meminfo", "re");

@@ -58,6 +58,14 @@ static uint64_t fingerprint_of(const struct diff_probe *probe, const struct sim_
     return hash;
 }
 
+static bool has_bad_end(const struct sim_world *world, int ranks)
+{
+    for (int r = 0; r < ranks; r++)
+        if (sim_world_exit_code(world, r))
+            return true;
+    return false;
+}
+
 static bool run_once(void *context, unsigned worker, struct explore_steer *steer,
                      struct explore_run *run)
 {
@@ -71,6 +79,7 @@ static bool run_once(void *context, unsigned worker, struct explore_steer *steer
     probe.mutant = exploration->job->mutant;
     explore_steer_world(steer, &options);
     options.slots[MPIX_SLOT_PROBE] = &probe;
+    options.first_failure = &exploration->board->first_failure;
     struct sim_world *world = sim_world_new(&options, &failure);
     if (!world) {
         diff_probe_release(&probe);
@@ -83,6 +92,7 @@ static bool run_once(void *context, unsigned worker, struct explore_steer *steer
                            .argv = exploration->job->argv};
     run->outcome = sim_world_run(world, sim_run_body, &body);
     run->fingerprint = fingerprint_of(&probe, world, options.ranks);
+    run->failed = has_bad_end(world, options.ranks);
     explore_run_take(run, sim_world_choices(world));
     sim_world_free(world);
     diff_probe_release(&probe);
@@ -97,17 +107,37 @@ static bool tell_board(void *context, const struct explore_progress *progress)
     return !board->stop;
 }
 
-/* The report as it is, then each failure's choices. */
+static bool write_runs(FILE *out, const struct explore_failure *runs, size_t count)
+{
+    bool good = true;
+    for (size_t i = 0; i < count && good; i++)
+        good = fwrite(&runs[i], sizeof runs[i], 1, out) == 1 &&
+               fwrite(runs[i].choices, sizeof *runs[i].choices, runs[i].choice_count, out) ==
+                   runs[i].choice_count;
+    return good;
+}
+
+/* The report as it is, then each kept run's choices. */
 static bool write_report(FILE *out, const struct explore_report *report)
 {
-    bool good = fwrite(report, sizeof *report, 1, out) == 1;
-    for (size_t i = 0; i < report->failure_count; i++) {
-        const struct explore_failure *failure = &report->failures[i];
-        good = good && fwrite(failure, sizeof *failure, 1, out) == 1 &&
-               fwrite(failure->choices, sizeof *failure->choices, failure->choice_count, out) ==
-                   failure->choice_count;
+    return fwrite(report, sizeof *report, 1, out) == 1 &&
+           write_runs(out, report->failures, report->failure_count) &&
+           write_runs(out, report->examples, report->example_count) && fflush(out) == 0;
+}
+
+static bool read_runs(FILE *in, struct explore_failure **runs, size_t count)
+{
+    *runs = calloc(count + 1, sizeof **runs);
+    bool good = *runs != NULL;
+    for (size_t i = 0; i < count && good; i++) {
+        struct explore_failure *run = &(*runs)[i];
+        good = fread(run, sizeof *run, 1, in) == 1;
+        run->choices = calloc(run->choice_count + 1, sizeof *run->choices);
+        good =
+            good && run->choices &&
+            fread(run->choices, sizeof *run->choices, run->choice_count, in) == run->choice_count;
     }
-    return good && fflush(out) == 0;
+    return good;
 }
 
 static bool read_report(FILE *in, struct explore_report *report)
@@ -115,17 +145,10 @@ static bool read_report(FILE *in, struct explore_report *report)
     bool good = fread(report, sizeof *report, 1, in) == 1;
     if (!good)
         return false;
-    report->fingerprints = NULL;
-    report->failures = calloc(report->failure_count + 1, sizeof *report->failures);
-    for (size_t i = 0; i < report->failure_count && good && report->failures; i++) {
-        struct explore_failure *failure = &report->failures[i];
-        good = fread(failure, sizeof *failure, 1, in) == 1;
-        failure->choices = calloc(failure->choice_count + 1, sizeof *failure->choices);
-        good = good && failure->choices &&
-               fread(failure->choices, sizeof *failure->choices, failure->choice_count, in) ==
-                   failure->choice_count;
-    }
-    return good && report->failures;
+    report->fingerprints = (struct number_set){0};
+    report->failures = report->examples = NULL;
+    return read_runs(in, &report->failures, report->failure_count) &&
+           read_runs(in, &report->examples, report->example_count);
 }
 
 /* What the ranks print would come once per run: it goes nowhere. */
@@ -162,7 +185,10 @@ struct explore_board *explore_board_new(void)
 {
     void *board = mmap(NULL, sizeof(struct explore_board), PROT_READ | PROT_WRITE,
                        MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    return board == MAP_FAILED ? NULL : board;
+    if (board == MAP_FAILED)
+        return NULL;
+    ((struct explore_board *)board)->first_failure.rank = -1;
+    return board;
 }
 
 void explore_board_free(struct explore_board *board)

@@ -14,6 +14,7 @@
 struct explore_board {
     _Atomic uint64_t runs, expected;
     _Atomic int stop;
+    struct sim_first_failure first_failure; /* of the first run that had one */
 };
 
 struct explore_board *explore_board_new(void); /* NULL: no memory */

@@ -7,6 +7,7 @@
 #include "cli/child.h"
 #include "cli/interrupt.h"
 #include "cli/rank_output.h"
+#include "cli/schedule.h"
 #include "cli/watch.h"
 
 #include <errno.h>
@@ -45,6 +46,7 @@ static void read_board(const struct board *board, struct job_result *result)
 {
     result->steps = board->steps;
     result->switches = board->switches;
+    result->choices_made = board->choices_made;
     result->started_ns = board->started_ns;
     result->stopped_ns = board->stopped_ns;
     if (board->outcome >= 0)
@@ -98,6 +100,28 @@ static bool load_trace(const struct job *job, struct board *board, struct record
     return result->trace != NULL;
 }
 
+/* A rank that crashed, aborted or ended with another code than 0. */
+static bool has_failed_rank(const struct board *board)
+{
+    for (int r = 0; r < board->ranks_count; r++)
+        if (board->ranks[r].state == RANK_CRASHED || board->ranks[r].state == RANK_ABORTED ||
+            (board->ranks[r].state == RANK_FINISHED && board->ranks[r].exit_code))
+            return true;
+    return board->first_failure.rank >= 0;
+}
+
+/* Where nothing was recorded the board still knows how the ranks ended: a trace of nothing but
+ * that. */
+static bool load_ends(const struct job *job, struct board *board, struct job_result *result,
+                      struct failure *failure)
+{
+    struct recording *ends =
+        recording_new((uint32_t)job->world.ranks, RECORD_LEVEL_FINDINGS, failure);
+    bool good = ends && load_trace(job, board, ends, result, failure);
+    recording_free(ends);
+    return good;
+}
+
 static bool run_with(const struct job *job, struct board *board, struct rank_output *output,
                      struct recording *recording, struct job_result *result,
                      struct failure *failure)
@@ -121,6 +145,10 @@ static bool run_with(const struct job *job, struct board *board, struct rank_out
         failure_set(failure, board->failure_code, "%s", board->failure);
         return false;
     }
+    if (board->first_failure.rank >= 0 && board->first_failure.refused[0]) {
+        failure_set(failure, FAILURE_USAGE, "%s: %s", job->name, board->first_failure.refused);
+        return false;
+    }
     if (interrupt_signal())
         result->outcome = OUTCOME_INTERRUPTED;
     else if (board->stopped)
@@ -129,13 +157,17 @@ static bool run_with(const struct job *job, struct board *board, struct rank_out
         result->outcome = OUTCOME_TIMEOUT;
     else if (board->outcome < 0)
         describe_end(status, result);
-    bool good = !recording || load_trace(job, board, recording, result, failure);
+    bool good = true;
+    if (recording)
+        good = load_trace(job, board, recording, result, failure);
+    else if (has_failed_rank(board))
+        good = load_ends(job, board, result, failure);
     if (good && result->trace)
         cause_note(result->trace, board->first_failure.rank, job->restart);
     return good;
 }
 
-bool job_run(const struct job *job, struct job_result *result, struct failure *failure)
+static bool run_free(const struct job *job, struct job_result *result, struct failure *failure)
 {
     *result = (struct job_result){.outcome = OUTCOME_CRASHED};
     struct board *board = board_new(job->world.ranks);
@@ -155,6 +187,28 @@ bool job_run(const struct job *job, struct job_result *result, struct failure *f
     recording_free(recording);
     rank_output_free(output);
     board_free(board);
+    return good;
+}
+
+bool job_run(const struct job *job, struct job_result *result, struct failure *failure)
+{
+    size_t count, at;
+    if (!job->schedule)
+        return run_free(job, result, failure);
+    struct explore_choice *choices = schedule_parse(job->schedule, &count, &at);
+    if (!choices) {
+        *result = (struct job_result){.outcome = OUTCOME_CRASHED};
+        failure_set(failure, FAILURE_INPUT, "--schedule '%s': byte %zu is no choice", job->schedule,
+                    at + 1);
+        return false;
+    }
+    struct job steered = *job;
+    steered.steer = explore_steer_new(choices, count);
+    explore_steer_world(steered.steer, &steered.world);
+    bool good = run_free(&steered, result, failure);
+    result->choices_missed = count - result->choices_made;
+    explore_steer_free(steered.steer);
+    free(choices);
     return good;
 }
 

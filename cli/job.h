@@ -9,6 +9,8 @@
 #include "traces/recording.h"
 #include "traces/trace.h"
 
+struct explore_steer;
+
 struct job {
     char name[128];   /* as the user called it: scenario or file */
     char source[512]; /* the .c file, "" when there is none */
@@ -17,9 +19,11 @@ struct job {
     char **argv; /* argv[0] is the name; NULL-terminated */
     struct sim_world_options world;
     enum sim_loader loader;
-    int order;          /* -1: the program's own, else an enum diff_order */
-    const char *mutant; /* NULL: none */
-    double timeout;     /* seconds, 0: none */
+    const char *schedule;        /* the choices it makes (schedule.h), NULL: as they come */
+    struct explore_steer *steer; /* that makes it do so; job_run's own */
+    int order;                   /* -1: the program's own, else an enum diff_order */
+    const char *mutant;          /* NULL: none */
+    double timeout;              /* seconds, 0: none */
     enum record_level record;
     bool gradients, tag_output;
     bool quiet;                /* the ranks' output goes nowhere */
@@ -35,10 +39,11 @@ struct job {
 /* What came of it. */
 struct job_result {
     enum trace_outcome outcome;
-    struct trace *trace; /* NULL when nothing was recorded */
+    struct trace *trace; /* NULL when nothing was recorded and no rank failed */
     uint64_t started_ns, stopped_ns,
         ended_ns; /* monotonic: the run's begin, when nobody could move, its end */
     uint64_t steps, switches;
+    size_t choices_made, choices_missed; /* of the schedule's */
     char crash[256]; /* a sentence about how the child ended, "" when as it should */
 };
 

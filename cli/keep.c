@@ -25,18 +25,20 @@ int64_t keep_begin(struct store *store, const struct job *job, const char *comma
     char params[128];
     snprintf(params, sizeof params, "{\"model\":\"%s\",\"mutant\":\"%s\",\"restart\":%d}",
              models[job->world.send_model], job->mutant ? job->mutant : "none", job->restart);
-    return store_run_begin(
-        store,
-        &(struct store_run){.scenario = job->name,
-                            .variant = "",
-                            .params = params,
-                            .ranks = (uint32_t)job->world.ranks,
-                            .seed = job->world.seed,
-                            .schedule = job->world.driver == SIM_CHOOSE_SEED ? "seed" : "default",
-                            .argv = command,
-                            .version = SIMRUN_VERSION,
-                            .parent = parent},
-        failure);
+    return store_run_begin(store,
+                           &(struct store_run){.scenario = job->name,
+                                               .variant = "",
+                                               .params = params,
+                                               .ranks = (uint32_t)job->world.ranks,
+                                               .seed = job->world.seed,
+                                               .schedule = job->schedule ? job->schedule
+                                                           : job->world.driver == SIM_CHOOSE_SEED
+                                                               ? "seed"
+                                                               : "default",
+                                               .argv = command,
+                                               .version = SIMRUN_VERSION,
+                                               .parent = parent},
+                           failure);
 }
 
 static const char *outcome_of(const struct verdict *verdict)

@@ -39,9 +39,8 @@ static int help(int argc, char **argv)
     return EXIT_USAGE;
 }
 
-int main(int argc, char **argv)
+static int run(int argc, char **argv)
 {
-    signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is a write error, as a full disk is */
     if (argc < 2) {
         print_commands(stderr);
         return EXIT_USAGE;
@@ -56,4 +55,20 @@ int main(int argc, char **argv)
     if (command)
         return command->run(argc - 1, argv + 1);
     return command_run(argc, argv); /* the default command: argv[0] stands for its name */
+}
+
+/* A result that could not be written was not told. */
+static int with_output(int status)
+{
+    if (!fflush(stdout) && !ferror(stdout))
+        return status;
+    if (status != EXIT_INTERNAL)
+        fputs("simrun: cannot write to standard output\n", stderr);
+    return EXIT_INTERNAL;
+}
+
+int main(int argc, char **argv)
+{
+    signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is a write error, as a full disk is */
+    return with_output(run(argc, argv));
 }

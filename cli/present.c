@@ -84,8 +84,7 @@ static void wrap_paragraph(const struct present *present, int column, int indent
     }
 }
 
-/* The rest of a line that has begun: continuation lines are indented. */
-static void present_hanging(const struct present *present, int column, int indent, const char *text)
+void present_hanging(const struct present *present, int column, int indent, const char *text)
 {
     wrap_paragraph(present, column, indent, text, strlen(text));
 }
@@ -183,10 +182,14 @@ void present_verdict(const struct present *present, const struct result *result,
     present_hanging(present, (int)strlen(result_word(result)) + 1, 5, text);
     if (run->crash[0])
         present_wrapped(present, 2, run->crash);
+    if (!run->trace && !result->verdict.passed && !result->file)
+        present_wrapped(present, 2, "nothing was recorded: --record ops says why");
     char cause[CAUSE_TEXT];
     if (cause_text(run->trace, cause, sizeof cause)) {
         fputs("  root cause  ", present->out);
-        present_hanging(present, 14, 14, cause);
+        char *shown = present_short(cause);
+        present_hanging(present, 14, 14, shown);
+        free(shown);
     }
 }
 
@@ -309,21 +312,23 @@ char *present_short(const char *text)
 static void print_place(const struct present *present, const struct trace *trace,
                         const struct finding_op *place, const char *label)
 {
-    char what[160], where[160];
-    uint32_t rank;
+    char what[160], where[160] = "";
+    uint32_t rank, site;
     if (place->op != TRACE_NO) {
         rank = trace->ops[place->op].rank;
         trace_op_text(trace, place->op, what, sizeof what);
-        trace_site_text(trace, trace->ops[place->op].site, where, sizeof where);
+        site = trace->ops[place->op].site;
     } else if (place->node != TRACE_NO) {
         rank = trace->nodes[place->node].rank;
         snprintf(what, sizeof what, "%s", trace_string(trace, trace->nodes[place->node].name));
-        trace_site_text(trace, trace->nodes[place->node].site, where, sizeof where);
+        site = trace->nodes[place->node].site;
     } else {
         return;
     }
+    if (trace_site_known(trace, site))
+        trace_site_text(trace, site, where, sizeof where);
     char text[512];
-    snprintf(text, sizeof text, "rank %u: %s  %s%s%s%s", rank, what, where,
+    snprintf(text, sizeof text, "rank %u: %s%s%s%s%s%s", rank, what, *where ? "  " : "", where,
              *place->role ? " (" : "", place->role, *place->role ? ")" : "");
     char *shown = present_short(text);
     fprintf(present->out, "  %-7s ", label);

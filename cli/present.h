@@ -30,6 +30,8 @@ void present_finding(const struct present *present, const struct trace *trace,
                      const struct finding *finding);
 /* Prints text wrapped to the width, every line indented. */
 void present_wrapped(const struct present *present, int indent, const char *text);
+/* The rest of a line that has come to `column`, and its end: further lines are indented. */
+void present_hanging(const struct present *present, int column, int indent, const char *text);
 /* A copy of the text in which files are named relative to this folder, and those of the catalogue
  * begin with "scenarios/". free() it. */
 char *present_short(const char *text);

@@ -25,6 +25,12 @@ static const char *const outcomes[] = {
     [WITNESS_STUCK] = "the schedule stands still",
     [WITNESS_CROSSES] = "operations meet that did not meet in the recorded run"};
 
+/* What is longer is kept as far as there is room: no command to run again. */
+static bool is_cut(const struct stored *stored)
+{
+    return strlen(stored->result.command) >= RESULT_COMMAND - 1;
+}
+
 /* The job of a stored command line; false: it came from a file, or does not say what was run. */
 static bool job_of(const struct stored *stored, char *line, size_t size, struct job *job,
                    struct run_options *options, struct failure *failure)
@@ -32,7 +38,8 @@ static bool job_of(const struct stored *stored, char *line, size_t size, struct 
     static char *words[COMMAND_WORDS];
     int ranks[64], count;
     snprintf(line, size, "%s", stored->result.command);
-    int words_count = stored->result.file ? -1 : shell_words_split(line, words, COMMAND_WORDS);
+    int words_count =
+        stored->result.file || is_cut(stored) ? -1 : shell_words_split(line, words, COMMAND_WORDS);
     run_options_init(options);
     int at = words_count < 2
                  ? -1
@@ -190,6 +197,7 @@ static int run_again(int argc, char **argv, const struct show_options *show,
         return command_fail("replay", failure);
     interrupt_install();
     job.world.ranks = options.ranks[0];
+    snprintf(job.name, sizeof job.name, "%s", stored->result.job.name);
     results_begin(&results, &options, 1);
     results.store = store;
     results.parent = stored->result.run;
@@ -206,9 +214,15 @@ static int replay_run(const struct show_options *options, const struct stored *s
     uint64_t hash = 0;
     snprintf(line, sizeof line, "%s", stored->result.command);
     int count = stored->result.file ? -1 : shell_words_split(line, words, COMMAND_WORDS);
-    if (count < 2) {
+    if (stored->result.file) {
         failure_set(failure, FAILURE_INPUT, "run %lld came from a file; 'simrun check' judges it",
                     (long long)stored->result.run);
+        return command_fail("replay", failure);
+    }
+    if (count < 2 || is_cut(stored)) {
+        failure_set(failure, FAILURE_INPUT,
+                    "run %lld: its command line was too long to be kept (%d bytes, %d words)",
+                    (long long)stored->result.run, RESULT_COMMAND - 2, COMMAND_WORDS - 1);
         return command_fail("replay", failure);
     }
     int status = run_again(count, words, options, stored, &hash, failure);

@@ -56,10 +56,12 @@ static void junit_finding(FILE *out, const struct results *results, const struct
     xml_attribute(out, "classname", result_name(results, result, name, sizeof name));
     snprintf(name, sizeof name, "%s %s", finding->code, finding->fingerprint);
     xml_attribute(out, "name", name);
-    if (result->verdict.result.trace && finding->site != TRACE_NO) {
+    if (result->verdict.result.trace &&
+        trace_site_known(result->verdict.result.trace, finding->site)) {
         const struct trace_site *site = &result->verdict.result.trace->sites[finding->site];
         xml_attribute(out, "file", site->file);
-        fprintf(out, " line=\"%d\"", site->line);
+        if (site->line > 0)
+            fprintf(out, " line=\"%d\"", site->line);
     }
     fputs(" time=\"0\">\n", out);
     bool failed = fails(results, finding);
@@ -70,9 +72,11 @@ static void junit_finding(FILE *out, const struct results *results, const struct
     fputs(failed ? ">" : "/>\n", out);
     if (failed) {
         xml_text(out, finding->detail ? finding->detail : "");
-        fputs("&#10;at ", out);
-        xml_text(out,
-                 trace_site_text(result->verdict.result.trace, finding->site, where, sizeof where));
+        if (result->verdict.result.trace) {
+            trace_at_text(result->verdict.result.trace, finding->site, where, sizeof where);
+            fputs(*where ? "&#10;" : "", out);
+            xml_text(out, *where ? where + 1 : "");
+        }
         fputs("&#10;replay: ", out);
         xml_text(out, result_replay(result, (int)index, replay, sizeof replay));
         fputs("</failure>\n", out);
@@ -149,10 +153,12 @@ static void annotate(FILE *out, const struct result *result, size_t index)
     const struct trace *trace = result->verdict.result.trace;
     char replay[RESULT_COMMAND + 700], title[64];
     fprintf(out, "::%s ", levels[finding->allowed ? 0 : finding->severity]);
-    if (trace && finding->site != TRACE_NO && strcmp(trace->sites[finding->site].file, "?")) {
+    if (trace && trace_site_known(trace, finding->site)) {
         fputs("file=", out);
         command_text(out, checkout_path(trace->sites[finding->site].file), true);
-        fprintf(out, ",line=%d,", trace->sites[finding->site].line);
+        if (trace->sites[finding->site].line > 0)
+            fprintf(out, ",line=%d", trace->sites[finding->site].line);
+        putc(',', out);
     }
     const struct finding_code *code = finding_code(finding->code);
     snprintf(title, sizeof title, "%s %s", finding->code, code ? code->name : "");

@@ -27,10 +27,11 @@ static void number(FILE *out, const char *key, double value)
 
 static void write_site(FILE *out, const struct trace *trace, uint32_t site)
 {
-    if (!trace || site == TRACE_NO)
+    if (!trace || !trace_site_known(trace, site))
         return;
     field(out, "file", trace->sites[site].file);
-    fprintf(out, ",\"line\":%d", trace->sites[site].line);
+    if (trace->sites[site].line > 0)
+        fprintf(out, ",\"line\":%d", trace->sites[site].line);
 }
 
 static void write_place(FILE *out, const struct trace *trace, const struct finding_op *place)

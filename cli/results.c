@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 const char *severity_name(enum severity severity)
 {
@@ -135,17 +136,46 @@ struct result *results_add(struct results *results, const struct job *job)
     return result;
 }
 
-/* The command that repeats one run. */
-static void command_of(const struct run_options *options, const struct job *job, char *text,
-                       size_t size)
+static void append_words(const struct job *job, int first, char *text, size_t size)
 {
-    snprintf(text, size, "simrun");
-    run_options_text(options, job, text, size);
-    for (int i = 0; i < job->argc; i++) {
+    for (int i = first; i < job->argc; i++) {
         size_t used = strlen(text);
         snprintf(text + used, size - used, " ");
         shell_word_append(text, size, job->argv[i]);
     }
+}
+
+void result_command(const struct run_options *options, const struct job *job, char *text,
+                    size_t size)
+{
+    snprintf(text, size, "simrun");
+    run_options_text(options, job, text, size);
+    append_words(job, 0, text, size);
+}
+
+/* The same as it is kept: a program that is a file is found from any folder. */
+static void stored_command(const struct run_options *options, const struct job *job, char *text,
+                           size_t size)
+{
+    char *path = job->source[0] && (strchr(job->argv[0], '/') || !access(job->argv[0], F_OK))
+                     ? realpath(job->argv[0], NULL)
+                     : NULL;
+    char *words[2] = {path ? path : job->argv[0], NULL};
+    struct job program = *job;
+    program.argv = words;
+    program.argc = 1;
+    result_command(options, &program, text, size);
+    append_words(job, 1, text, size);
+    free(path);
+}
+
+/* What stopped all ranks though none failed, NULL: nothing did. */
+static const char *standstill_text(enum trace_outcome outcome)
+{
+    return outcome == OUTCOME_DEADLOCK   ? "a deadlock: no rank can go on"
+           : outcome == OUTCOME_LIVELOCK ? "a livelock: ranks poll and nothing changes"
+           : outcome == OUTCOME_TIMEOUT  ? "the time limit passed"
+                                         : NULL;
 }
 
 /* Whether the group shall be started again; says so, and why. */
@@ -153,13 +183,17 @@ static bool is_restarted(const struct results *results, const struct job *job,
                          const struct verdict *verdict)
 {
     char cause[CAUSE_TEXT];
-    bool failed = cause_text(verdict->result.trace, cause, sizeof cause) ||
+    const char *standstill = standstill_text(verdict->result.outcome);
+    bool failed = cause_text(verdict->result.trace, cause, sizeof cause) || standstill ||
                   verdict->result.outcome == OUTCOME_CRASHED;
     if (verdict->passed || !failed || job->restart >= job->restarts_max || interrupt_signal())
         return false;
     if (!results->options->quiet)
         fprintf(stderr, "simrun: %s: %s; all ranks are stopped: restart %d of %d\n", job->name,
-                cause[0] ? cause : "a rank failed", job->restart + 1, job->restarts_max);
+                cause[0]     ? cause
+                : standstill ? standstill
+                             : "a rank failed",
+                job->restart + 1, job->restarts_max);
     return true;
 }
 
@@ -175,17 +209,28 @@ static void tell_delay(const struct results *results, const struct job_result *r
             told - (double)run->stopped_ns * 1e-6);
 }
 
+/* A schedule of another program, or of other options, cannot be kept to. */
+static void tell_missed(const struct job *job, const struct verdict *verdict)
+{
+    if (verdict->result.choices_missed)
+        fprintf(stderr,
+                "simrun: %s: %zu of the schedule's choices were never offered: is it of this "
+                "program, with these options?\n",
+                job->name, verdict->result.choices_missed);
+}
+
 /* One attempt: false when it could not be made, which is told. *again: it failed and is to be
  * followed by another; such a one is kept, but its verdict is not the run's. */
 static bool attempt(struct results *results, const struct job *job, bool *again)
 {
     struct verdict verdict = {0};
     struct failure failure = {0};
-    char command[RESULT_COMMAND];
+    char command[RESULT_COMMAND], stored[RESULT_COMMAND];
     int64_t run = 0;
-    command_of(results->options, job, command, sizeof command);
+    result_command(results->options, job, command, sizeof command);
+    stored_command(results->options, job, stored, sizeof stored);
     bool good = !results->store ||
-                (run = keep_begin(results->store, job, command, results->parent, &failure)) != 0;
+                (run = keep_begin(results->store, job, stored, results->parent, &failure)) != 0;
     if (good && !(good = session_judge(job, results->options, &verdict, &failure)))
         keep_give_up(results->store, run, failure.code);
     if (!good) {
@@ -193,6 +238,7 @@ static bool attempt(struct results *results, const struct job *job, bool *again)
         results_fail(results, job, &failure);
         return false;
     }
+    tell_missed(job, &verdict);
     *again = is_restarted(results, job, &verdict);
     if (*again) {
         if (run && !keep_finish(results->store, run, results->options, &verdict, &failure))
@@ -344,45 +390,49 @@ static bool write_chrome(void *context, FILE *out, struct failure *failure)
                         failure);
 }
 
-static bool write_files(struct results *results, struct failure *failure)
+/* One of the files: whether it is there; told and counted where it is not. */
+static void written(struct results *results, bool good, const struct failure *failure)
+{
+    if (good)
+        return;
+    fprintf(stderr, "simrun: %s\n", failure->text);
+    results->status = command_worse(results->status, failure->code);
+}
+
+/* Each for itself: one that fails keeps no other back. */
+static void write_files(struct results *results)
 {
     const struct run_options *options = results->options;
     struct viz_options graph = viz_options_default();
+    struct failure failure = {0};
     const struct result *telling = most_telling(results);
-    bool good = true;
     if (options->dot && telling)
-        good = output_graph(options->dot, telling->verdict.result.trace, &telling->verdict.findings,
-                            &graph, failure);
+        written(results,
+                output_graph(options->dot, telling->verdict.result.trace,
+                             &telling->verdict.findings, &graph, &failure),
+                &failure);
     if (options->chrome && telling) {
         struct result copy = *telling;
-        good = good && output_write(options->chrome, write_chrome, &copy, failure);
+        written(results, output_write(options->chrome, write_chrome, &copy, &failure), &failure);
     }
     if (options->html)
-        good = good && write_html(results, failure);
+        written(results, write_html(results, &failure), &failure);
     if (options->junit)
-        good = good && output_write(options->junit, write_junit, results, failure);
+        written(results, output_write(options->junit, write_junit, results, &failure), &failure);
     /* Annotations are commands to the runner: with a machine-readable stdout they go to stderr,
      * which the runner reads as well. */
     if (options->github)
-        good = good &&
-               results_github(options->tap || options->json ? stderr : stdout, results, failure);
-    return good;
+        written(results,
+                results_github(options->tap || options->json ? stderr : stdout, results, &failure),
+                &failure);
 }
 
 int results_end(struct results *results)
 {
-    struct failure failure = {0};
-    if (!write_files(results, &failure)) {
-        fprintf(stderr, "simrun: %s\n", failure.text);
-        results->status = command_worse(results->status, failure.code);
-    }
+    write_files(results);
     for (size_t i = 0; i < results->count; i++)
         verdict_release(&results->items[i].verdict);
     free(results->items);
     store_close(results->store);
-    if (ferror(stdout) || fflush(stdout)) {
-        fputs("simrun: cannot write to standard output\n", stderr);
-        results->status = command_worse(results->status, EXIT_INTERNAL);
-    }
     return results->status;
 }

@@ -16,7 +16,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-enum { RESULT_COMMAND = 1024 };
+enum { RESULT_COMMAND = 4096 };
 
 struct result {
     struct job job; /* its argv belongs to the caller and must live as long */
@@ -64,6 +64,9 @@ const char *result_model(const struct result *result);
 /* "ring/ranks=4", or "ring/ranks=4/batch" where several models are run. */
 char *result_name(const struct results *results, const struct result *result, char *text,
                   size_t size);
+/* The command line that makes one run. */
+void result_command(const struct run_options *options, const struct job *job, char *text,
+                    size_t size);
 /* The commands that repeat the run (finding -1) or replay a finding, and draw it. */
 char *result_replay(const struct result *result, int finding, char *text, size_t size);
 char *result_draw(const struct result *result, int finding, char *text, size_t size);

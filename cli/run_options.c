@@ -3,6 +3,7 @@
 
 #include "cli/command.h"
 #include "cli/ranks.h"
+#include "cli/schedule.h"
 #include "cli/shell_words.h"
 #include "collectives/mutant.h"
 
@@ -12,8 +13,8 @@
 
 void run_options_init(struct run_options *options)
 {
-    *options =
-        (struct run_options){.order = -1, .database = "./simrun.db", .record = RECORD_LEVEL_OPS};
+    *options = (struct run_options){
+        .order = -1, .database = "./simrun.db", .record = RECORD_LEVEL_OPS, .runs_max = 1000000};
     sim_world_options_init(&options->world);
 }
 
@@ -249,6 +250,29 @@ static bool set_mutant(void *target, const char *value)
     return false;
 }
 
+static bool set_runs(void *target, const char *value)
+{
+    unsigned long long number;
+    if (!whole_number(value, &number))
+        return complain("runs", value, "a number, 0 for no bound");
+    ((struct run_options *)target)->runs_max = number;
+    return true;
+}
+
+static bool set_schedule(void *target, const char *value)
+{
+    size_t count, at;
+    struct explore_choice *choices = schedule_parse(value, &count, &at);
+    ((struct run_options *)target)->schedule = value;
+    if (!choices)
+        fprintf(stderr,
+                "simrun: --schedule: byte %zu ('%.20s'): expected choices such as "
+                "r0.1=2.3,l1.0=2, as 'simrun explore' prints them\n",
+                at + 1, value + at);
+    free(choices);
+    return choices != NULL;
+}
+
 static bool set_color(void *target, const char *value)
 {
     static const char *const words[] = {"auto", "always", "never", NULL};
@@ -315,6 +339,8 @@ const struct option_row run_option_rows[] = {
     {"send", 0, "MODEL", "eager[:BYTES|:unlimited], rendezvous, batch or all", set_send},
     {"order", 0, "ORDER", "order of backward passes: program or data", set_order},
     {"seed", 0, "N", "let a pseudo-random stream make every choice", set_seed},
+    {"schedule", 0, "CHOICES", "make the choices that 'simrun explore' found to fail",
+     set_schedule},
     {"os-threads", 0, NULL, "each rank an OS thread instead of a fiber", set_os_threads},
     {"strict", 0, NULL, "every collective synchronises all its ranks", set_strict},
     {"reduce-order", 0, "ORDER", "association of reductions: linear, tree, ring or seed",
@@ -323,7 +349,7 @@ const struct option_row run_option_rows[] = {
     {"stack-size", 0, "BYTES",
      "of each rank, such as 256K or 8M (default: 8M up to 256 ranks, then 256K)", set_stack},
     {"timeout", 0, "SECONDS", "end a run that has no verdict by then", set_timeout},
-    {"max-restarts", 0, "N", "start the whole group again, up to N times, when a rank fails",
+    {"max-restarts", 0, "N", "start the whole group again, up to N times, when it fails or hangs",
      set_max_restarts},
     {"restart-count", 0, "N", "what $SIMRUN_RESTART_COUNT begins with (default 0)",
      set_restart_count},
@@ -377,8 +403,48 @@ const struct option_row check_option_rows[] = {
     {NULL, 0, NULL, NULL, NULL},
 };
 
+const struct option_row explore_option_rows[] = {
+    {"runs", 0, "MOST", "runs after which to stop (default: 1000000, 0: no bound)", set_runs},
+    {"ranks", 'n', "N", "numbers of ranks: 3 or 2..4 (default: the scenario's)", set_ranks},
+    {"send", 0, "MODEL", "eager[:BYTES|:unlimited], rendezvous, batch or all", set_send},
+    {"order", 0, "ORDER", "order of backward passes: program or data", set_order},
+    {"os-threads", 0, NULL, "each rank an OS thread instead of a fiber", set_os_threads},
+    {"strict", 0, NULL, "every collective synchronises all its ranks", set_strict},
+    {"reduce-order", 0, "ORDER", "association of reductions: linear, tree or ring",
+     set_reduce_order},
+    {"loader", 0, "KIND", "clone (default), dlopen or shared", set_loader},
+    {"stack-size", 0, "BYTES", "of each rank, such as 256K or 8M", set_stack},
+    {"timeout", 0, "SECONDS", "stop then, with what was explored", set_timeout},
+    {"threads", 0, "N", "worlds run side by side (default: one per core)", set_workers},
+    {"check", 0, "LIST", "of one run of each kind: only these checks, or all but those with '-'",
+     set_checks},
+    {"mutant", 0, "NAME", "use a known wrong adjoint (see 'simrun mutants')", set_mutant},
+    {"allow", 0, "CODE[:SITE]", "a known finding: does not fail", add_allow},
+    {"fail-on", 0, "SEVERITY", "error (default), warning or note", set_fail_on},
+    {"color", 0, "WHEN", "auto (default), always or never", set_color},
+    {"quiet", 'q', NULL, "no progress", set_quiet},
+    {"help", 'h', NULL, "this text", set_help},
+    {NULL, 0, NULL, NULL, NULL},
+};
+
+/* What the name of a picture ends in is asked before anything runs. */
+static bool is_picture(const char *path)
+{
+    static const char *const endings[] = {".dot", ".gv", ".svg", ".png"};
+    size_t length = strlen(path);
+    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
+        if (length > strlen(endings[i]) && !strcmp(path + length - strlen(endings[i]), endings[i]))
+            return true;
+    return !strcmp(path, "-");
+}
+
 bool run_options_agree(const char *command, const struct run_options *options)
 {
+    if (options->dot && !is_picture(options->dot)) {
+        fprintf(stderr, "simrun %s: --dot %s: a picture's name ends in .dot, .gv, .svg or .png\n",
+                command, options->dot);
+        return false;
+    }
     if (options->tap && options->json) {
         fprintf(stderr, "simrun %s: --tap and --json both want stdout; choose one\n", command);
         return false;
@@ -436,6 +502,8 @@ void run_options_text(const struct run_options *options, const struct job *job, 
     size_t used = strlen(text);
     snprintf(text + used, size - used, " -n %d", job->world.ranks);
     world_text(&job->world, text, size);
+    if (options->schedule)
+        append(text, size, "schedule", options->schedule);
     if (options->order >= 0)
         append(text, size, "order", options->order ? "data" : "program");
     if (options->loader)

@@ -12,7 +12,7 @@ struct run_options {
     struct sim_world_options world;
     bool all_models;
     int order;
-    const char *mutant, *database, *checks, *fail_on;
+    const char *mutant, *database, *checks, *fail_on, *schedule;
     const char *allow[64];
     int allow_count;
     enum record_level record;
@@ -20,6 +20,7 @@ struct run_options {
     int restart, restarts_max;
     int workers;
     bool tap, json, quiet, verbose, help, gdb, tag_output;
+    uint64_t runs_max; /* of an exploration; 0: no bound */
     const char *junit, *html, *dot, *chrome, *color, *wrapper;
     bool github;
     size_t check_elements;
@@ -29,8 +30,8 @@ struct run_options {
 };
 
 void run_options_init(struct run_options *options);
-/* Of `simrun run`, and of commands that judge files and stored runs. */
-extern const struct option_row run_option_rows[], check_option_rows[];
+/* Of `simrun run`, of commands that judge files and stored runs, and of `simrun explore`. */
+extern const struct option_row run_option_rows[], check_option_rows[], explore_option_rows[];
 /* Appends the options that decide what one run does and says, with the job's ranks and model: "-n 4
  * --send batch". What is as usual is left out. */
 void run_options_text(const struct run_options *options, const struct job *job, char *text,

@@ -196,7 +196,9 @@ bool session_prepare(const char *word, int argc, char **argv, const struct run_o
                         .notices = options->verbose || (!options->quiet && isatty(STDERR_FILENO)),
                         .order = options->order,
                         .mutant = options->mutant,
-                        .gradients = !options->no_gradients && options->record >= RECORD_LEVEL_OPS,
+                        .schedule = options->schedule,
+                        .gradients = !options->no_gradients && !options->schedule &&
+                                     options->record >= RECORD_LEVEL_OPS,
                         .workers = options->workers ? options->workers
                                                     : (int)sysconf(_SC_NPROCESSORS_ONLN),
                         .check_elements = options->check_elements,
@@ -204,6 +206,13 @@ bool session_prepare(const char *word, int argc, char **argv, const struct run_o
                         .vary = options->vary};
     snprintf(job->name, sizeof job->name, "%s", word);
     *rank_count = 0;
+    if (strlen(word) >= sizeof job->source) {
+        failure_set(failure, FAILURE_INPUT,
+                    "a program's path has at most %zu bytes, not %zu; change to a folder nearer to "
+                    "it: %.80s...",
+                    sizeof job->source - 1, strlen(word), word);
+        return false;
+    }
     if (strchr(word, '/') || access(word, F_OK) == 0)
         snprintf(job->source, sizeof job->source, "%s", word);
     else if (!from_catalogue(word, job, ranks, room, rank_count, failure))

@@ -3,6 +3,7 @@
 #include "cli/present.h"
 #include "cli/show_options.h"
 #include "cli/stored.h"
+#include "viz/gradient_plots.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -92,13 +93,18 @@ static void show_ops(const struct show *show)
         printf("%4s %5s %-9s %-8s %s\n", "rank", "seq", "state", "phase", "operation, place");
     for (size_t i = 0; i < trace->op_count; i++) {
         const struct trace_op *op = &trace->ops[i];
-        char text[160], where[300];
+        char text[160], where[300] = "";
         if (!wanted(show, op->rank) || !within(show, count++))
             continue;
-        char *place = present_short(trace_site_text(trace, op->site, where, sizeof where));
-        printf("%4u %5u %-9s %-8s %s  %s\n", op->rank, op->seq, op_states[op->state],
-               op->pass ? "backward" : "forward",
-               trace_op_text(trace, (uint32_t)i, text, sizeof text), place);
+        if (trace_site_known(trace, op->site))
+            trace_site_text(trace, op->site, where, sizeof where);
+        char *place = present_short(where);
+        char line[500];
+        printf("%4u %5u %-9s %-8s ", op->rank, op->seq, op_states[op->state],
+               op->pass ? "backward" : "forward");
+        snprintf(line, sizeof line, "%s%s%s", trace_op_text(trace, (uint32_t)i, text, sizeof text),
+                 *place ? "  " : "", place);
+        present_hanging(&show->present, 30, 32, line);
         free(place);
     }
     left_out(show, count);
@@ -147,16 +153,19 @@ static int compare_metrics(const void *a, const void *b)
 }
 
 /* One line for the points of a curve: its first and its last. */
-static void print_curve(const struct trace *trace, const struct trace_metric *const *points,
+static void print_curve(const struct show *show, const struct trace_metric *const *points,
                         size_t count)
 {
     const struct trace_metric *first = points[0], *last = points[count - 1];
-    printf("%-22s %.3g at %.3g", trace_string(trace, first->name), first->value, first->step);
+    char line[200];
+    int column = printf("%-22s ", trace_string(trace_of(show), first->name));
+    int used = snprintf(line, sizeof line, "%.3g at %.3g", first->value, first->step);
     if (count > 1)
-        printf(" .. %.3g at %.3g, %zu points", last->value, last->step, count);
+        used += snprintf(line + used, sizeof line - (size_t)used, " .. %.3g at %.3g, %zu points",
+                         last->value, last->step, count);
     if (first->rank >= 0)
-        printf(", rank %d", first->rank);
-    putchar('\n');
+        snprintf(line + used, sizeof line - (size_t)used, ", rank %d", first->rank);
+    present_hanging(&show->present, column, 23, line);
 }
 
 /* Metrics with a step, by name and rank; returns how many lines they are. */
@@ -171,7 +180,7 @@ static size_t show_curves(const struct show *show, const struct trace_metric **p
              end++)
             ;
         if (within(show, shown++))
-            print_curve(trace_of(show), points + i, end - i);
+            print_curve(show, points + i, end - i);
     }
     return shown;
 }
@@ -193,7 +202,12 @@ static void show_metrics(const struct show *show)
             print_metric(trace, metric);
     }
     left_out(show, points ? show_curves(show, points, point_count, count) : count);
-    if (point_count)
+    size_t of_check = 0;
+    for (size_t i = 0; i < point_count; i++)
+        of_check += gradient_plot_draws(trace, points[i]);
+    if (of_check)
+        puts("curves: simrun graph --view gradients -o gradients.svg; -v shows every point");
+    if (point_count > of_check)
         puts("curves: simrun graph --view metrics -o metrics.svg; -v shows every point");
     free(points);
 }
@@ -206,8 +220,11 @@ static void show_run(const struct show *show)
     struct result untimed = *result;
     untimed.verdict.result.ended_ns = 0;
     present_verdict(&show->present, &untimed, true);
-    printf("  run     %lld, started %s UTC, took %.1f ms with checks and storing\n",
-           (long long)result->run, result->started, result_seconds(result) * 1e3);
+    char when[200];
+    snprintf(when, sizeof when, "%lld, started %s UTC, took %.1f ms with checks and storing",
+             (long long)result->run, result->started, result_seconds(result) * 1e3);
+    fputs("  run     ", stdout);
+    present_hanging(&show->present, 10, 10, when);
     printf("  command %s\n", result->command);
     printf("  trace   %zu operations, hash %s\n", trace->op_count, show->stored.hash);
     if (trace->objective == trace->objective)

@@ -85,9 +85,10 @@ static void diagnose(FILE *out, const struct result *result, size_t index)
     quoted(out, "message", finding->title);
     fprintf(out, "  severity: %s\n  code: %s\n  fingerprint: '%s'\n",
             severity_name(finding->severity), finding->code, finding->fingerprint);
-    if (trace && finding->site != TRACE_NO) {
+    if (trace && trace_site_known(trace, finding->site)) {
         quoted(out, "file", trace->sites[finding->site].file);
-        fprintf(out, "  line: %d\n", trace->sites[finding->site].line);
+        if (trace->sites[finding->site].line > 0)
+            fprintf(out, "  line: %d\n", trace->sites[finding->site].line);
     }
     if (trace && finding->code[0] == 'G')
         gradient_numbers(out, trace, finding);

@@ -227,19 +227,19 @@ static const char *tip_of(struct scene *scene, const struct mark *mark)
         if (op->end)
             snprintf(times, sizeof times, ", steps %" PRIu64 " to %" PRIu64, op->begin, op->end);
         size_t state = op->state < sizeof states / sizeof *states ? op->state : 1;
-        trace_site_text(scene->trace, site_of(scene, mark), site, sizeof site);
-        return scene_text(scene, "rank %" PRIu32 " #%" PRIu32 ": %s, at %s, %s%s", mark->rank,
-                          op->seq, text, site, states[state], times);
+        trace_at_text(scene->trace, site_of(scene, mark), site, sizeof site);
+        return scene_text(scene, "rank %" PRIu32 " #%" PRIu32 ": %s%s%s, %s%s", mark->rank, op->seq,
+                          text, *site ? "," : "", site, states[state], times);
     }
-    trace_site_text(scene->trace, site_of(scene, mark), site, sizeof site);
+    trace_at_text(scene->trace, site_of(scene, mark), site, sizeof site);
     if (mark->shape == MARK_LEAF)
         return scene_text(scene, "rank %" PRIu32 ": %s%s%s", mark->rank, mark->name,
                           mark->badge ? ", " : "", mark->badge ? mark->badge : "");
     if (mark->repeat > 1)
-        return scene_text(scene,
-                          "rank %" PRIu32 ": %" PRIu32 " operations in a row, the first at %s",
-                          mark->rank, mark->repeat, site);
-    return scene_text(scene, "rank %" PRIu32 ": %s, at %s", mark->rank, mark->name, site);
+        return scene_text(scene, "rank %" PRIu32 ": %" PRIu32 " operations in a row%s%s",
+                          mark->rank, mark->repeat, *site ? ", the first" : "", site);
+    return scene_text(scene, "rank %" PRIu32 ": %s%s%s", mark->rank, mark->name, *site ? "," : "",
+                      site);
 }
 
 static void add_lines(struct scene *scene, struct mark *mark)
@@ -249,7 +249,7 @@ static void add_lines(struct scene *scene, struct mark *mark)
     if (mark->blocked) {
         mark->name = scene_text(scene, "%s blocked", mark->name);
         mark->note = note_of_blocked(scene, mark);
-        if (!mark->badge)
+        if (!mark->badge && trace_site_known(scene->trace, site_of(scene, mark)))
             mark->place =
                 cut(scene, trace_site_text(scene->trace, site_of(scene, mark), site, sizeof site));
     } else if (mark->never) {

@@ -1,23 +1,24 @@
 /* Running Graphviz: see render.h.
  *
- * The child reads the DOT text from an unlinked temporary file, writes a temporary name beside the
- * target, and is killed with its whole process group when its time is over. The target appears by
- * rename, whole or not at all. */
+ * The child reads the DOT text from a file in memory and writes the picture into another, so that
+ * nothing is left over whoever is killed; it is killed with its whole process group when its time
+ * is over, and dies with us. The target appears by rename, whole or not at all. */
 #include "viz/render.h"
+
+#include "traces/whole_file.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
-
-extern char **environ;
 
 enum { PATH_ROOM = 4096, REASON_ROOM = 200 };
 
@@ -34,42 +35,63 @@ static bool write_whole(int fd, const char *bytes, size_t size)
     return true;
 }
 
-/* An unlinked file holding the text, at its start; -1 on failure. */
+/* A file in memory holding the text, at its start; -1 on failure. */
 static int text_as_file(const char *text, size_t size)
 {
-    char name[] = "/tmp/simrun-dot-XXXXXX";
-    int fd = mkstemp(name);
-    if (fd < 0)
-        return -1;
-    unlink(name);
-    if (write_whole(fd, text, size) && lseek(fd, 0, SEEK_SET) == 0)
+    int fd = memfd_create("simrun-dot", MFD_CLOEXEC);
+    if (fd >= 0 && write_whole(fd, text, size) && lseek(fd, 0, SEEK_SET) == 0)
         return fd;
-    close(fd);
+    if (fd >= 0)
+        close(fd);
     return -1;
 }
 
-static int spawn_graphviz(pid_t *child, int input, int alive, const char *format,
-                          const char *output)
+/* What Graphviz gets: its ends are the child's standard streams. */
+struct streams {
+    int input, output;
+    int alive; /* open as long as the child or one of its own is there */
+    int told;  /* why it could not be run: an errno; nothing when it runs */
+};
+
+static void nowhere(int fd)
 {
-    char format_option[16], neato[] = "neato", positions[] = "-n2", quiet[] = "-q",
-                            output_option[] = "-o";
-    char output_copy[PATH_ROOM];
+    int null = open("/dev/null", O_WRONLY);
+    dup2(null, fd);
+}
+
+/* Becomes Graphviz, which dies with us. */
+static _Noreturn void become_graphviz(pid_t parent, const struct streams *streams,
+                                      const char *format)
+{
+    char format_option[16], neato[] = "neato", positions[] = "-n2", quiet[] = "-q";
+    char *arguments[] = {neato, positions, quiet, format_option, NULL};
     snprintf(format_option, sizeof format_option, "-T%s", format);
-    snprintf(output_copy, sizeof output_copy, "%s", output);
-    char *arguments[] = {neato, positions, quiet, format_option, output_option, output_copy, NULL};
-    posix_spawn_file_actions_t actions;
-    posix_spawnattr_t attributes;
-    posix_spawn_file_actions_init(&actions);
-    posix_spawnattr_init(&attributes);
-    posix_spawn_file_actions_adddup2(&actions, input, STDIN_FILENO);
-    posix_spawn_file_actions_adddup2(&actions, alive, 3);
-    posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
-    posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
-    posix_spawnattr_setpgroup(&attributes, 0);
-    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
-    int error = posix_spawnp(child, neato, &actions, &attributes, arguments, environ);
-    posix_spawn_file_actions_destroy(&actions);
-    posix_spawnattr_destroy(&attributes);
+    setpgid(0, 0);
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != parent)
+        _exit(1);
+    dup2(streams->input, STDIN_FILENO);
+    dup2(streams->output, STDOUT_FILENO);
+    nowhere(STDERR_FILENO);
+    fcntl(streams->alive, F_SETFD, 0);
+    execvp(neato, arguments);
+    int error = errno;
+    _exit(write(streams->told, &error, sizeof error) == sizeof error ? 127 : 126);
+}
+
+/* 0, or why Graphviz cannot be run. */
+static int start_graphviz(pid_t *child, const struct streams *streams, int told, const char *format)
+{
+    pid_t parent = getpid();
+    int error = 0;
+    *child = fork();
+    if (*child == 0)
+        become_graphviz(parent, streams, format);
+    close(streams->told);
+    if (*child < 0)
+        return errno;
+    if (read(told, &error, sizeof error) == sizeof error)
+        waitpid(*child, NULL, 0);
     return error;
 }
 
@@ -96,18 +118,22 @@ static bool wait_limited(pid_t child, int alive, unsigned seconds, int *status)
     return gone;
 }
 
-/* Why Graphviz made no picture, in `reason`; true if it made one. */
-static bool run_graphviz(int input, const char *format, const char *output, unsigned seconds,
+/* Why Graphviz put no picture into `output`, in `reason`; true if it did. */
+static bool run_graphviz(int input, const char *format, int output, unsigned seconds,
                          char reason[REASON_ROOM])
 {
     pid_t child = 0;
-    int status = 0, alive[2];
-    if (pipe2(alive, O_CLOEXEC) != 0) {
+    int status = 0, alive[2] = {-1, -1}, told[2] = {-1, -1};
+    if (pipe2(alive, O_CLOEXEC) || pipe2(told, O_CLOEXEC)) {
         snprintf(reason, REASON_ROOM, "no pipe to Graphviz: %s", strerror(errno));
+        close(alive[0]);
+        close(alive[1]);
         return false;
     }
-    int error = spawn_graphviz(&child, input, alive[1], format, output);
+    int error = start_graphviz(&child, &(struct streams){input, output, alive[1], told[1]}, told[0],
+                               format);
     close(alive[1]);
+    close(told[0]);
     bool in_time = error != 0 || wait_limited(child, alive[0], seconds, &status);
     close(alive[0]);
     if (error == ENOENT)
@@ -116,13 +142,28 @@ static bool run_graphviz(int input, const char *format, const char *output, unsi
         snprintf(reason, REASON_ROOM, "Graphviz's neato cannot be run: %s", strerror(error));
     else if (!in_time)
         snprintf(reason, REASON_ROOM, "Graphviz was not done after %u s", seconds);
-    else if (WIFEXITED(status) && WEXITSTATUS(status) == 127)
-        snprintf(reason, REASON_ROOM, "Graphviz's neato is not installed (package graphviz)");
-    else if (!WIFEXITED(status) || WEXITSTATUS(status) != 0 || access(output, R_OK) != 0)
+    else if (!WIFEXITED(status) || WEXITSTATUS(status) || lseek(output, 0, SEEK_END) <= 0)
         snprintf(reason, REASON_ROOM, "Graphviz failed");
     else
         return true;
     return false;
+}
+
+static bool keep_picture(int picture, const char *path, char reason[REASON_ROOM])
+{
+    struct whole_file whole;
+    struct failure failure = {0};
+    char bytes[1 << 14];
+    ssize_t n = 1;
+    bool good = whole_file_begin(&whole, path, &failure);
+    if (good) {
+        good = lseek(picture, 0, SEEK_SET) == 0;
+        while (good && (n = read(picture, bytes, sizeof bytes)) > 0)
+            good = fwrite(bytes, 1, (size_t)n, whole.file) == (size_t)n;
+        good = whole_file_finish(&whole, n == 0 || ferror(whole.file), &failure);
+    }
+    snprintf(reason, REASON_ROOM, "%.*s", REASON_ROOM - 1, failure.text);
+    return good;
 }
 
 /* "a/b.svg" -> "a/b.dot". */
@@ -146,23 +187,20 @@ static bool keep_dot(const char *dot, size_t size, const char *path)
 bool viz_render(const char *dot, size_t size, const char *format, const char *path,
                 unsigned seconds, struct failure *failure)
 {
-    char reason[REASON_ROOM] = "", temporary[PATH_ROOM], kept[PATH_ROOM];
-    snprintf(temporary, sizeof temporary, "%s.%ld.part", path, (long)getpid());
-    int input = text_as_file(dot, size);
+    char reason[REASON_ROOM] = "", kept[PATH_ROOM];
+    int input = text_as_file(dot, size), output = memfd_create("simrun-picture", MFD_CLOEXEC);
     bool rendered = false;
-    if (input < 0) {
-        snprintf(reason, sizeof reason, "no temporary file in /tmp: %s", strerror(errno));
-    } else {
-        rendered = run_graphviz(input, format, temporary, seconds, reason);
+    if (input < 0 || output < 0)
+        snprintf(reason, sizeof reason, "no memory for a picture: %s", strerror(errno));
+    else
+        rendered = run_graphviz(input, format, output, seconds, reason) &&
+                   keep_picture(output, path, reason);
+    if (input >= 0)
         close(input);
-    }
-    if (rendered && rename(temporary, path) != 0) {
-        rendered = false;
-        snprintf(reason, sizeof reason, "%.120s cannot be written: %s", path, strerror(errno));
-    }
+    if (output >= 0)
+        close(output);
     if (rendered)
         return true;
-    unlink(temporary);
     dot_path(kept, sizeof kept, path, format);
     if (keep_dot(dot, size, kept))
         failure_set(failure, FAILURE_REQUIREMENT, "no picture: %s; its DOT text is in %.200s",

@@ -97,7 +97,7 @@ static void put_facts(struct page *page, const struct finding *finding)
     const struct finding_code *code = finding_code(finding->code);
     char site[300] = "";
     fputs("<dl>\n", file);
-    if (finding->site != TRACE_NO && page->run->trace)
+    if (page->run->trace && trace_site_known(page->run->trace, finding->site))
         put_code_row(file, "place",
                      trace_site_text(page->run->trace, finding->site, site, sizeof site));
     put_row(file, "severity", severity_name(finding->severity));

@@ -198,7 +198,7 @@ void page_ranks(struct page *page)
                 place = trace->ops[i - 1].site;
                 break;
             }
-        if (place != TRACE_NO && info->state != RANK_FINISHED)
+        if (trace_site_known(trace, place) && info->state != RANK_FINISHED)
             trace_site_text(trace, place, site, sizeof site);
         page_put(file,
                  "<tr><td class=\"n\">%u</td><td class=\"%s\">%s</td><td><code>%s</code></td><td "
@@ -242,6 +242,8 @@ static void put_match(FILE *file, const struct trace *trace, uint32_t receive)
     const struct trace_op *op = &trace->ops[receive];
     char others[200], source[24] = "any", tag[24] = "any", got[64] = "nothing", site[300] = "";
     size_t count = put_alternatives(trace, receive, others, sizeof others);
+    if (trace_site_known(trace, op->site))
+        trace_site_text(trace, op->site, site, sizeof site);
     if (op->peer >= 0)
         snprintf(source, sizeof source, "%" PRId32, op->peer);
     if (op->tag >= 0)
@@ -253,8 +255,7 @@ static void put_match(FILE *file, const struct trace *trace, uint32_t receive)
              "<tr><td class=\"n\">%u</td><td>%s #%u</td><td><code>%s</code></td><td "
              "class=\"n\">%s</td><td class=\"n\">%s</td>"
              "<td>%s</td><td class=\"n\">%zu</td><td>%s</td></tr>\n",
-             op->rank, op_kind_name(op->kind), op->seq,
-             trace_site_text(trace, op->site, site, sizeof site), source, tag, got, count, others);
+             op->rank, op_kind_name(op->kind), op->seq, site, source, tag, got, count, others);
 }
 
 /* Receives with a wildcard: the only matches that could have been others. */

@@ -34,6 +34,7 @@ struct event {
     uint32_t rank, order;
     int64_t block; /* NOTHING: an operation */
     uint32_t op;
+    uint32_t node; /* that is the block, or issued the operation; TRACE_NO where it is not known */
 };
 
 struct simulation {
@@ -42,6 +43,7 @@ struct simulation {
     struct event *events;
     size_t *begin; /* by rank */
     size_t event_count, block_count;
+    bool by_node;  /* blocks are nodes, whose clock is ahead of that of operations */
     int64_t *sent; /* by operation: when a send was issued, NOT_YET before */
 };
 
@@ -54,6 +56,8 @@ static int compare_events(const void *a, const void *b)
         return x->op < y->op ? -1 : x->op > y->op;
     if (x->time != y->time)
         return x->time < y->time ? -1 : 1;
+    if (x->node != y->node && x->node != TRACE_NO && y->node != TRACE_NO)
+        return x->node < y->node ? -1 : 1; /* entered one after the other */
     if ((x->block == NOTHING) !=
         (y->block == NOTHING)) /* what a block issued comes after its begin */
         return x->block == NOTHING ? 1 : -1;
@@ -96,7 +100,7 @@ static void find_cells(struct simulation *simulation)
         if (!cell || !parse_cell(cell, number, &block))
             continue;
         simulation->events[simulation->event_count++] =
-            (struct event){op->begin, op->rank, i, (int64_t)simulation->block_count, i};
+            (struct event){op->begin, op->rank, i, (int64_t)simulation->block_count, i, TRACE_NO};
         simulation->blocks[simulation->block_count++] = block;
     }
 }
@@ -126,7 +130,7 @@ static void find_named(struct simulation *simulation)
             continue;
         simulation->events[simulation->event_count++] =
             (struct event){(uint64_t)trace->metrics[i].step, block.rank, (uint32_t)i,
-                           (int64_t)simulation->block_count, TRACE_NO};
+                           (int64_t)simulation->block_count, TRACE_NO,   TRACE_NO};
         simulation->blocks[simulation->block_count++] = block;
     }
 }
@@ -140,10 +144,11 @@ static void find_blocks(struct simulation *simulation)
         struct viz_block block = {.rank = node->rank};
         if (!viz_block_parse(trace_string(trace, node->name), &block))
             continue;
-        simulation->events[simulation->event_count++] =
-            (struct event){node->begin, node->rank, i, (int64_t)simulation->block_count, TRACE_NO};
+        simulation->events[simulation->event_count++] = (struct event){
+            node->begin, node->rank, i, (int64_t)simulation->block_count, TRACE_NO, i};
         simulation->blocks[simulation->block_count++] = block;
     }
+    simulation->by_node = simulation->block_count > 0;
     find_cells(simulation);
     if (simulation->block_count == 0)
         find_named(simulation);
@@ -153,14 +158,28 @@ static void find_blocks(struct simulation *simulation)
         simulation->blocks[i].length = simulation->blocks[i].action == 'B' && !weights ? 2 : 1;
 }
 
+/* Beside nodes an operation stands where the node that issued it began: its own time is that of
+ * another count. */
+static struct event event_of(const struct simulation *simulation, uint32_t index)
+{
+    const struct trace *trace = simulation->trace;
+    const struct trace_op *op = &trace->ops[index];
+    bool by_node = simulation->by_node && op->node < trace->node_count;
+    return (struct event){.time = by_node ? trace->nodes[op->node].begin : op->begin,
+                          .rank = op->rank,
+                          .order = index,
+                          .block = NOTHING,
+                          .op = index,
+                          .node = by_node ? op->node : TRACE_NO};
+}
+
 static void find_events(struct simulation *simulation)
 {
     const struct trace *trace = simulation->trace;
     for (uint32_t i = 0; i < trace->op_count && simulation->block_count; i++) {
         enum op_class class = op_kind_class(trace->ops[i].kind);
         if (class == CLASS_SEND || class == CLASS_RECEIVE || class == CLASS_WAIT)
-            simulation->events[simulation->event_count++] =
-                (struct event){trace->ops[i].begin, trace->ops[i].rank, i, NOTHING, i};
+            simulation->events[simulation->event_count++] = event_of(simulation, i);
     }
     if (simulation->event_count)
         qsort(simulation->events, simulation->event_count, sizeof *simulation->events,
