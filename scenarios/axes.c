@@ -11,7 +11,7 @@
 #include <diff.h>
 #include <math.h>
 #include <mpi.h>
-#include <string.h>
+#include <words.h>
 
 enum { ROWS = 2, COLUMNS = 3 };
 
@@ -67,7 +67,7 @@ int main(int argc, char **argv)
         values[i] = sin(0.2 + 0.9 * rank + i);
     struct diff_tape *tape = diff_tape_new(MPI_COMM_WORLD);
     struct diff_tensor *x = diff_input(tape, "x", DIFF_DOUBLE, 1, (size_t[]){ROWS * COLUMNS}, values);
-    diff_backward(argc > 1 && !strcmp(argv[1], "handles") ? handles(tape, x) : columns(tape, x));
+    diff_backward(switch_alone(argc, argv, "form", "columns", "handles") ? handles(tape, x) : columns(tape, x));
     diff_tape_free(tape);
     MPI_Finalize();
     return 0;

@@ -19,8 +19,7 @@
 #include <mpix.h>
 #include <schedule.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include <words.h>
 
 enum { ROWS = 2, WIDTH = 3, WEIGHTS = WIDTH * WIDTH, A = 0, B = 1, C = 2, BUCKETS = 3, ROWS_MAX = 64 };
 
@@ -115,7 +114,7 @@ int main(int argc, char **argv)
 {
     static const char *const names[BUCKETS] = {"a", "b", "c"};
     MPI_Init(&argc, &argv);
-    form = argc > 1 ? argv[1] : "ready";
+    form = word_alone(argc, argv, "form", "ready", "ready rebuild unused unused-forgotten own-order no-wait");
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     double x[ROWS * WIDTH], target[ROWS * WIDTH], x_grad[ROWS * WIDTH] = {0};

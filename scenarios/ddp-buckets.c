@@ -11,7 +11,7 @@
  * the others waiting. */
 #include <mpi.h>
 #include <mpix.h>
-#include <string.h>
+#include <words.h>
 
 enum { BUCKETS = 3, BUCKET_ROOM = 8 };
 
@@ -26,7 +26,7 @@ static void reduce(MPI_Comm comm, int bucket, int count)
 int main(int argc, char **argv)
 {
     MPI_Init(&argc, &argv);
-    const char *form = argc > 1 ? argv[1] : "fixed";
+    const char *form = word_alone(argc, argv, "form", "fixed", "fixed sizes order skip");
     int rank, count = BUCKETS, order[BUCKETS] = {0, 1, 2};
     MPI_Comm replicas;
     MPI_Comm_dup(MPI_COMM_WORLD, &replicas);

@@ -27,7 +27,7 @@
 #include <mpi.h>
 #include <rpc.h>
 #include <stdio.h>
-#include <string.h>
+#include <words.h>
 
 static struct diff_tensor *weight;
 static int wrong;
@@ -117,13 +117,22 @@ static void drive(const struct fault *fault, struct diff_tensor *x)
     }
 }
 
+static const struct fault *fault_of(int argc, char **argv)
+{
+    char known[400] = "";
+    const struct fault *fault = faults;
+    for (size_t i = 0; i < sizeof faults / sizeof *faults; i++)
+        snprintf(known + strlen(known), sizeof known - strlen(known), "%s%s", i ? " " : "", faults[i].name);
+    const char *name = word_alone(argc, argv, "fault", "none", known);
+    while (strcmp(fault->name, name))
+        fault++;
+    return fault;
+}
+
 int main(int argc, char **argv)
 {
     MPI_Init(&argc, &argv);
-    const char *name = argc > 1 ? argv[1] : "none";
-    const struct fault *fault = faults;
-    while (strcmp(fault->name, name))
-        fault++;
+    const struct fault *fault = fault_of(argc, argv);
     rpc_init(MPI_COMM_WORLD);
     int worker = rpc_worker();
     rpc_register("chain", chain);

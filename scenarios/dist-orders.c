@@ -12,6 +12,7 @@
 #include <mpi.h>
 #include <rpc.h>
 #include <stdio.h>
+#include <words.h>
 
 static struct diff_tensor *weight;
 
@@ -59,7 +60,7 @@ int main(int argc, char **argv)
     rpc_init(MPI_COMM_WORLD);
     rpc_register("weigh", weigh);
     if (argc > 1)
-        rpc_break(argv[1]);
+        rpc_break(word_alone(argc, argv, "rule to break", "", "order-matters"));
     double value = 0.7, factor = weight_of(rpc_worker());
     weight = diff_input(rpc_tape(), "weight", DIFF_DOUBLE, 1, (size_t[]){1}, &factor);
     struct diff_tensor *x = diff_input(rpc_tape(), "x", DIFF_DOUBLE, 1, (size_t[]){1}, &value);

@@ -9,11 +9,12 @@
  * goes through its two messages in the reverse of the forward order. */
 #include <diff.h>
 #include <mpi.h>
+#include <words.h>
 
 int main(int argc, char **argv)
 {
     MPI_Init(&argc, &argv);
-    int rank, joined = argc > 1;
+    int rank, joined = switch_alone(argc, argv, "form", "apart", "joined");
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     double values[2] = {0.5 + rank, 1.5}, weights[2] = {1.0 + rank, -2.0};
     struct diff_tape *tape = diff_tape_new(MPI_COMM_WORLD);

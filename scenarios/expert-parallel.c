@@ -15,8 +15,7 @@
 #include <mpi.h>
 #include <mpix.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include <words.h>
 
 enum { RANKS_MAX = 8, WIDTH = 2, TOKENS_MAX = 8, VALUES_MAX = RANKS_MAX * TOKENS_MAX * WIDTH };
 
@@ -85,7 +84,7 @@ static int differs(int count, const double *x, const double *x_grad, const doubl
 int main(int argc, char **argv)
 {
     MPI_Init(&argc, &argv);
-    form = argc > 1 ? argv[1] : "exchanged";
+    form = word_alone(argc, argv, "form", "exchanged", "exchanged idle guessed idle-returns");
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     int out[RANKS_MAX], in[RANKS_MAX], out_at[RANKS_MAX], in_at[RANKS_MAX];

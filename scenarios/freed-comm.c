@@ -8,7 +8,7 @@
  * The tape keeps what the backward pass needs. A hand-written adjoint that does not uses a handle of nothing. */
 #include <diff.h>
 #include <mpi.h>
-#include <string.h>
+#include <words.h>
 
 static void with_tape(double *values, double *weights, MPI_Comm *comm)
 {
@@ -41,7 +41,7 @@ int main(int argc, char **argv)
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_split(MPI_COMM_WORLD, rank % 2, rank, &comm);
     double values[2] = {0.5 + rank, 1.5}, weights[2] = {1.0 + rank, -2.0};
-    if (argc > 1 && !strcmp(argv[1], "by-hand"))
+    if (switch_alone(argc, argv, "form", "tape", "by-hand"))
         by_hand(values, weights, &comm);
     else
         with_tape(values, weights, &comm);

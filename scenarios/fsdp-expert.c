@@ -8,12 +8,12 @@
  * No token was routed to the last rank's expert, so it never asks for the shards. The others wait for its shard, or meet
  * whatever collective it does next. Every rank must gather, with tokens or without. */
 #include <mpi.h>
-#include <string.h>
+#include <words.h>
 
 int main(int argc, char **argv)
 {
     MPI_Init(&argc, &argv);
-    const char *form = argc > 1 ? argv[1] : "always";
+    const char *form = word_alone(argc, argv, "form", "always", "always skip skip-then-reduce");
     int rank, size;
     MPI_Comm experts;
     MPI_Comm_dup(MPI_COMM_WORLD, &experts);

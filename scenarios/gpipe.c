@@ -8,14 +8,14 @@
 #include <diff.h>
 #include <math.h>
 #include <mpi.h>
-#include <stdlib.h>
+#include <words.h>
 
 enum { MICROBATCHES_MAX = 32 };
 
 int main(int argc, char **argv)
 {
     MPI_Init(&argc, &argv);
-    int stage, stages, microbatches = argc > 1 ? atoi(argv[1]) : 8;
+    int stage, stages, microbatches = (int)number_alone(argc, argv, "microbatches", 8, 1, 64);
     MPI_Comm_rank(MPI_COMM_WORLD, &stage);
     MPI_Comm_size(MPI_COMM_WORLD, &stages);
     double weight = 0.7 + 0.1 * stage, gradient = 0, objective = 0;

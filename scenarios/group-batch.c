@@ -13,7 +13,7 @@
 #include <diff.h>
 #include <mpi.h>
 #include <process_group.h>
-#include <string.h>
+#include <words.h>
 
 static struct diff_tensor *pass_on(struct process_group *group, struct diff_tensor *x, const char *how)
 {
@@ -49,7 +49,7 @@ static struct diff_tensor *collect(struct process_group *group, struct diff_tens
 int main(int argc, char **argv)
 {
     MPI_Init(&argc, &argv);
-    const char *how = argc > 1 ? argv[1] : "batched";
+    const char *how = word_alone(argc, argv, "form", "batched", "batched one-by-one started any-source");
     int rank;
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     double values[2] = {0.5 + rank, 1.5}, weights[2] = {1.0 + rank, -2.0};

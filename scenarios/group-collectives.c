@@ -28,8 +28,7 @@
 #include <diff.h>
 #include <mpi.h>
 #include <process_group.h>
-#include <stdlib.h>
-#include <string.h>
+#include <words.h>
 
 enum { RANKS_MAX = 8, VALUES = 8 };
 
@@ -81,6 +80,11 @@ static struct diff_tensor *weighted(struct diff_tape *tape, struct diff_tensor *
 int main(int argc, char **argv)
 {
     MPI_Init(&argc, &argv);
+    const char *name = word_of(argc, argv, 1, "collective", "all-reduce",
+                               "all-reduce avg product min max premul reduce broadcast gather all-gather scatter "
+                               "reduce-scatter all-to-all coalesced sized");
+    bool plain = switch_of(argc, argv, 2, "way", "group", "channel");
+    words_end(argc, argv, 2);
     int rank, size, turned[RANKS_MAX];
     double values[VALUES];
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
@@ -91,10 +95,10 @@ int main(int argc, char **argv)
         values[i] = 0.5 + 0.2 * i + (i % 2 ? -0.3 : 0.4) * rank;
     struct diff_tape *tape = diff_tape_new(MPI_COMM_WORLD);
     struct data_channel *channel = data_channel_mpi(MPI_COMM_WORLD);
-    struct process_group *world = argc > 2 ? process_group_plain(tape, channel) : process_group_world(tape, channel);
+    struct process_group *world = plain ? process_group_plain(tape, channel) : process_group_world(tape, channel);
     struct process_group *group = process_group_new(world, size, turned);
     struct diff_tensor *x = diff_input(tape, "x", DIFF_DOUBLE, 1, (size_t[]){VALUES}, values);
-    diff_backward(weighted(tape, apply(group, argc > 1 ? argv[1] : "all-reduce", x), rank));
+    diff_backward(weighted(tape, apply(group, name, x), rank));
     process_group_free(group);
     process_group_free(world);
     data_channel_free(channel);

@@ -12,7 +12,7 @@
 #include <mpi.h>
 #include <process_group.h>
 #include <stdlib.h>
-#include <string.h>
+#include <words.h>
 
 enum { SLOT = 16, ROOM = 64 };
 
@@ -20,7 +20,7 @@ int main(int argc, char **argv)
 {
     MPI_Init(&argc, &argv);
     int rank, wrong = 0;
-    const char *how = argc > 1 ? argv[1] : "two-phase";
+    const char *how = word_alone(argc, argv, "form", "two-phase", "two-phase guessed slot");
     char text[ROOM] = "short";
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     if (rank == 0)

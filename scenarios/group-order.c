@@ -10,13 +10,13 @@
 #include <diff.h>
 #include <mpi.h>
 #include <process_group.h>
-#include <string.h>
+#include <words.h>
 
 int main(int argc, char **argv)
 {
     static const int lists[2][2] = {{0, 1}, {1, 2}};
     MPI_Init(&argc, &argv);
-    int rank, crossed = argc > 1 && !strcmp(argv[1], "crossed");
+    int rank, crossed = switch_alone(argc, argv, "order", "same", "crossed");
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     struct diff_tape *tape = diff_tape_new(MPI_COMM_WORLD);
     struct data_channel *channel = data_channel_mpi(MPI_COMM_WORLD);

@@ -12,14 +12,16 @@
 #include <diff.h>
 #include <mpi.h>
 #include <process_group.h>
-#include <string.h>
+#include <words.h>
 
 enum { RANKS_MAX = 4, ROOM = 64 };
 
 int main(int argc, char **argv)
 {
     MPI_Init(&argc, &argv);
-    const char *how = argc > 1 ? argv[1] : "exchanged";
+    const char *how = word_of(argc, argv, 1, "form", "exchanged", "exchanged guessed uneven");
+    bool plain = switch_of(argc, argv, 2, "way", "group", "channel");
+    words_end(argc, argv, 2);
     int rank, size;
     size_t out[RANKS_MAX], in[RANKS_MAX] = {0}, total = 0;
     double values[ROOM], weights[ROOM];
@@ -33,7 +35,7 @@ int main(int argc, char **argv)
     }
     struct diff_tape *tape = diff_tape_new(MPI_COMM_WORLD);
     struct data_channel *channel = data_channel_mpi(MPI_COMM_WORLD);
-    struct process_group *world = argc > 2 ? process_group_plain(tape, channel) : process_group_world(tape, channel);
+    struct process_group *world = plain ? process_group_plain(tape, channel) : process_group_world(tape, channel);
     struct diff_tensor *x = diff_input(tape, "x", DIFF_DOUBLE, 1, &total, values), *y;
     if (!strcmp(how, "guessed"))
         y = process_group_all_to_all(world, x, out, out);

@@ -8,12 +8,12 @@
  * receives into the cotangent itself, without waiting, the other part is added to memory that the message will overwrite. */
 #include <diff.h>
 #include <mpi.h>
-#include <string.h>
+#include <words.h>
 
 int main(int argc, char **argv)
 {
     MPI_Init(&argc, &argv);
-    int rank, straight = argc > 1 && !strcmp(argv[1], "straight");
+    int rank, straight = switch_alone(argc, argv, "form", "apart", "straight");
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     double x = 0.5 + rank, y, gradient = 0, part = 0;
     diff_mark_input("x", &x, 1);

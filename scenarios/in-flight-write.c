@@ -7,12 +7,12 @@
  * The adjoint of a receive sends the cotangent away and leaves zero behind. A nonblocking one has to send a copy. */
 #include <diff.h>
 #include <mpi.h>
-#include <string.h>
+#include <words.h>
 
 int main(int argc, char **argv)
 {
     MPI_Init(&argc, &argv);
-    int rank, straight = argc > 1 && !strcmp(argv[1], "straight");
+    int rank, straight = switch_alone(argc, argv, "form", "copied", "straight");
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     double x = 0.5 + rank, y, gradient = 0;
     diff_mark_input("x", &x, 1);

@@ -7,14 +7,14 @@
  * Rank 0 sends microbatch 1 to rank 1's first chunk while rank 1 sends microbatch 0 to rank 0's second. Both send before
  * they receive. */
 #include <mpi.h>
-#include <string.h>
+#include <words.h>
 
 enum { FIRST_CHUNK = 0, SECOND_CHUNK = 10 };
 
 int main(int argc, char **argv)
 {
     MPI_Init(&argc, &argv);
-    int rank, paired = argc > 1 && !strcmp(argv[1], "paired");
+    int rank, paired = switch_alone(argc, argv, "form", "send-first", "paired");
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     int other = 1 - rank, activation = FIRST_CHUNK + 1, result = SECOND_CHUNK;
     int send_tag = rank == 0 ? activation : result, receive_tag = rank == 0 ? result : activation;

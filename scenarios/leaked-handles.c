@@ -7,6 +7,7 @@
  * handle; what MPI makes from handles (a type from a type, a communicator with a handler) keeps
  * none of the program's. */
 #include <mpi.h>
+#include <words.h>
 
 static void add(void *in, void *inout, int *count, MPI_Datatype *type)
 {
@@ -38,7 +39,7 @@ int main(int argc, char **argv)
     MPI_Comm_rank(comm, &rank);
     MPI_Sendrecv(mine, 1, column, rank, 0, sum, 8, MPI_INT, rank, 0, comm, MPI_STATUS_IGNORE);
     MPI_Allreduce(mine, sum, 8, MPI_INT, op, comm);
-    if (argc > 1) {
+    if (switch_alone(argc, argv, "form", "leaked", "freed")) {
         MPI_Comm_free_keyval(&key);
         MPI_Info_free(&info);
         MPI_Op_free(&op);

@@ -17,7 +17,7 @@
 #include <math.h>
 #include <mpi.h>
 #include <stdio.h>
-#include <string.h>
+#include <words.h>
 
 enum { ROWS = 4, PARAMETERS = 3 };
 
@@ -49,8 +49,8 @@ static void serial(const double *p, int first, int last, double *gradient)
 int main(int argc, char **argv)
 {
     MPI_Init(&argc, &argv);
-    int rank, size, average = argc < 2 || strcmp(argv[1], "no-average"),
-                    every = argc > 1 && !strcmp(argv[1], "every-loss");
+    const char *form = word_alone(argc, argv, "form", "average", "average no-average every-loss none");
+    int rank, size, average = strcmp(form, "no-average"), every = !strcmp(form, "every-loss");
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     double x[ROWS * PARAMETERS], y[ROWS], start[PARAMETERS] = {0.5, -0.25, 0.125}, used[PARAMETERS],
@@ -70,7 +70,7 @@ int main(int argc, char **argv)
     struct diff_tensor *total = diff_allreduce(diff_scale(diff_dot(residual, residual), 0.5), MPI_SUM, MPI_COMM_WORLD);
     if (rank == 0 || every)
         diff_backward(total);
-    else if (argc > 1 && !strcmp(argv[1], "none"))
+    else if (!strcmp(form, "none"))
         diff_backward_none(tape);
     else
         diff_backward(diff_scale(total, 0));
@@ -82,7 +82,7 @@ int main(int argc, char **argv)
     for (int i = 0; i < PARAMETERS; i++)
         wrong |= !(fabs(((const double *)diff_gradient(copy))[i] - times * expected[i]) <=
                    1e-12 * (1 + fabs(expected[i]) * size));
-    wrong = wrong && !(argc > 1 && !strcmp(argv[1], "none"));
+    wrong = wrong && strcmp(form, "none");
     if (wrong)
         fprintf(stderr, "linear-regression: another gradient than the serial computation's\n");
     diff_tape_free(tape);

@@ -9,14 +9,14 @@
  * gradients. Marks of what lies between tell which operation's adjoint is the first wrong one. */
 #include <diff.h>
 #include <mpi.h>
-#include <string.h>
+#include <words.h>
 
 enum { N = 3 };
 
 int main(int argc, char **argv)
 {
     MPI_Init(&argc, &argv);
-    const char *wrong = argc > 1 ? argv[1] : "";
+    const char *wrong = word_alone(argc, argv, "wrong adjoint", "none", "none ring sum local");
     int rank, size;
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
@@ -44,12 +44,10 @@ int main(int argc, char **argv)
     for (int i = 0; i < N; i++)
         moved_bar[i] = 2 * (1 + 0.5 * rank - i) * moved[i];
     diff_mark_gradient("moved", moved_bar, N);
-    if (strcmp(wrong, "ring") == 0) /* forwards again instead of back */
-        MPI_Sendrecv(moved_bar, N, MPI_DOUBLE, right, 1, sums_bar, N, MPI_DOUBLE, left, 1,
-                     MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-    else
-        MPI_Sendrecv(moved_bar, N, MPI_DOUBLE, left, 1, sums_bar, N, MPI_DOUBLE, right, 1,
-                     MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    int forwards = strcmp(wrong, "ring") == 0; /* the way the values went, instead of back */
+    int to = forwards ? right : left, from = forwards ? left : right;
+    MPI_Sendrecv(moved_bar, N, MPI_DOUBLE, to, 1, sums_bar, N, MPI_DOUBLE, from, 1, MPI_COMM_WORLD,
+                 MPI_STATUS_IGNORE);
     diff_mark_gradient("sums", sums_bar, N);
     for (int i = 0; i < N; i++)
         own[i] = (1 + rank) * sums_bar[i];

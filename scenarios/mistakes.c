@@ -26,7 +26,7 @@
 #include <diff.h>
 #include <math.h>
 #include <mpi.h>
-#include <string.h>
+#include <words.h>
 
 static int rank, size, other;
 static double x = 1, y = 2;
@@ -140,7 +140,9 @@ static void wrong_gradient(void)
 int main(int argc, char **argv)
 {
     MPI_Init(&argc, &argv);
-    const char *what = argc > 1 ? argv[1] : "none";
+    const char *what = word_alone(argc, argv, "mistake", "none",
+                                  "none root op datatype communicator signature absent twice poll request unreceived "
+                                  "leak-comm leak-group leak-type leak-op inactive restart exit overflow nan");
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     other = (rank + 1) % size;

@@ -8,11 +8,12 @@
  * Rank 0 may wait for its cotangent while rank 1 is in the allreduce that rank 0 has not come to. */
 #include <diff.h>
 #include <mpi.h>
+#include <words.h>
 
 int main(int argc, char **argv)
 {
     MPI_Init(&argc, &argv);
-    int rank, ordered = argc > 1;
+    int rank, ordered = switch_alone(argc, argv, "form", "apart", "ordered");
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     double values[2] = {0.5 + rank, 1.5}, weights[2] = {1.0 + rank, -2.0};
     struct diff_tape *tape = diff_tape_new(MPI_COMM_WORLD);

@@ -8,7 +8,7 @@
  * Rank r has r + p tokens for the expert of rank p, but the last rank has none at all. The counts must be exchanged, not
  * guessed from the own ones, and a rank without tokens must come all the same. */
 #include <mpi.h>
-#include <string.h>
+#include <words.h>
 
 enum { RANKS_MAX = 8, TOKENS_MAX = 2 * RANKS_MAX };
 
@@ -25,7 +25,7 @@ static int displace(int size, const int *counts, int *displacements)
 int main(int argc, char **argv)
 {
     MPI_Init(&argc, &argv);
-    const char *form = argc > 1 ? argv[1] : "exchanged";
+    const char *form = word_alone(argc, argv, "form", "exchanged", "exchanged disagree early-return");
     int rank, size, out[RANKS_MAX], in[RANKS_MAX], out_at[RANKS_MAX], in_at[RANKS_MAX];
     static double tokens[RANKS_MAX * TOKENS_MAX], mine[RANKS_MAX * TOKENS_MAX];
     MPI_Comm experts;

@@ -12,12 +12,12 @@
  * edge from the receive to the wait the backward pass may wait for a message that is sent only afterwards. */
 #include <diff.h>
 #include <mpi.h>
-#include <string.h>
+#include <words.h>
 
 int main(int argc, char **argv)
 {
     MPI_Init(&argc, &argv);
-    const char *form = argc > 1 ? argv[1] : "naive";
+    const char *form = word_alone(argc, argv, "form", "naive", "naive joined minus-one");
     int rank, size;
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);

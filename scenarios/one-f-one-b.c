@@ -17,8 +17,7 @@
 #include <math.h>
 #include <mpi.h>
 #include <mpix.h>
-#include <stdlib.h>
-#include <string.h>
+#include <words.h>
 
 enum { MICROBATCHES_MAX = 32, ACTIVATION = 0, COTANGENT = 1 };
 
@@ -128,8 +127,9 @@ static void run_crossing_late(void)
 int main(int argc, char **argv)
 {
     MPI_Init(&argc, &argv);
-    form = argc > 1 ? argv[1] : "fused";
-    microbatches = argc > 2 ? atoi(argv[2]) : 8;
+    form = word_of(argc, argv, 1, "form", "fused", "fused unfused batched");
+    microbatches = (int)number_of(argc, argv, 2, "microbatches", 8, 1, 64);
+    words_end(argc, argv, 2);
     MPI_Comm_rank(MPI_COMM_WORLD, &stage);
     MPI_Comm_size(MPI_COMM_WORLD, &stages);
     weight = 0.7 + 0.1 * stage;

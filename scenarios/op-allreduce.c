@@ -14,52 +14,15 @@
  * Each rank's copy of the result is a value of its own, so the adjoint of a sum is again a sum of
  * all ranks' cotangents. PROD gives every factor the product of the others, never by division;
  * MAX and MIN give all of it to the lowest rank that attains them. */
-#include <diff.h>
-#include <mpi.h>
-#include <string.h>
-
-struct named {
-    const char *name;
-    MPI_Op op;
-};
-
-static MPI_Op op_named(const char *name)
-{
-    const struct named known[] = {{"sum", MPI_SUM},
-                                  {"avg", DIFF_AVG},
-                                  {"prod", MPI_PROD},
-                                  {"max", MPI_MAX},
-                                  {"min", MPI_MIN}};
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
-        if (strcmp(known[i].name, name) == 0)
-            return known[i].op;
-    return MPI_OP_NULL;
-}
-
-enum { ROOM = 8 };
+#include "op.h"
 
 int main(int argc, char **argv)
 {
-    MPI_Init(&argc, &argv);
-    int rank, size;
-    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    MPI_Comm_size(MPI_COMM_WORLD, &size);
-    double values[ROOM], weight_values[ROOM];
-    for (int i = 0; i < ROOM; i++) {
-        values[i] = 0.6 + 0.17 * i - 0.11 * rank;
-        weight_values[i] = 1 + 0.5 * rank - 0.3 * i;
-    }
-    struct diff_tape *tape = diff_tape_new(MPI_COMM_WORLD);
-    struct diff_tensor *x = diff_input(tape, "x", DIFF_DOUBLE, 1, (size_t[]){3}, values);
-    struct diff_tensor *square = diff_mul(x, x);
+    struct op op = op_begin(&argc, &argv);
+    struct diff_tensor *x = op_input(&op, 3), *square = diff_mul(x, x);
 
-    MPI_Op op = op_named(argc > 1 ? argv[1] : "sum");
-    struct diff_tensor *y = diff_allreduce(square, op, MPI_COMM_WORLD);
+    MPI_Op reduction = op_named(argc, argv);
+    struct diff_tensor *y = diff_allreduce(square, reduction, MPI_COMM_WORLD);
 
-    size_t count = diff_count(y);
-    struct diff_tensor *weights = diff_constant(tape, DIFF_DOUBLE, 1, &count, weight_values);
-    diff_backward(diff_dot(y, weights)); /* J is the sum over ranks */
-    diff_tape_free(tape);
-    MPI_Finalize();
-    return 0;
+    return op_end(&op, y);
 }

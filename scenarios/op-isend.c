@@ -4,36 +4,18 @@
  *
  * The adjoint of a receive's wait sends the cotangent back, that of a send's wait receives it;
  * the adjoints of the starts complete them. */
-#include <diff.h>
-#include <mpi.h>
-
-enum { ROOM = 8 };
+#include "op.h"
 
 int main(int argc, char **argv)
 {
-    MPI_Init(&argc, &argv);
-    int rank, size;
-    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    MPI_Comm_size(MPI_COMM_WORLD, &size);
-    double values[ROOM], weight_values[ROOM];
-    for (int i = 0; i < ROOM; i++) {
-        values[i] = 0.6 + 0.17 * i - 0.11 * rank;
-        weight_values[i] = 1 + 0.5 * rank - 0.3 * i;
-    }
-    struct diff_tape *tape = diff_tape_new(MPI_COMM_WORLD);
-    struct diff_tensor *x = diff_input(tape, "x", DIFF_DOUBLE, 1, (size_t[]){3}, values);
-    struct diff_tensor *square = diff_mul(x, x);
+    struct op op = op_begin(&argc, &argv);
+    struct diff_tensor *x = op_input(&op, 3), *square = diff_mul(x, x);
 
-    struct diff_tensor *handles[2] = {diff_irecv(x, (rank + size - 1) % size, 7, MPI_COMM_WORLD),
-                                      diff_isend(square, (rank + 1) % size, 7, MPI_COMM_WORLD)};
+    struct diff_tensor *handles[2] = {diff_irecv(x, op_before(&op, 1), 7, MPI_COMM_WORLD),
+                                      diff_isend(square, op_after(&op, 1), 7, MPI_COMM_WORLD)};
     struct diff_tensor *results[2];
     diff_waitall(2, handles, results);
     struct diff_tensor *y = diff_mul(results[0], x);
 
-    size_t count = diff_count(y);
-    struct diff_tensor *weights = diff_constant(tape, DIFF_DOUBLE, 1, &count, weight_values);
-    diff_backward(diff_dot(y, weights)); /* J is the sum over ranks */
-    diff_tape_free(tape);
-    MPI_Finalize();
-    return 0;
+    return op_end(&op, y);
 }

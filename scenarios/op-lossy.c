@@ -4,8 +4,7 @@
  *
  * Values are rounded to float on the way. The derivative goes straight through, and the check
  * holds the rounding fixed. */
-#include <diff.h>
-#include <mpi.h>
+#include "op.h"
 
 static void to_float(enum diff_type type, size_t count, const void *x, void *y, void *context)
 {
@@ -14,30 +13,13 @@ static void to_float(enum diff_type type, size_t count, const void *x, void *y, 
         ((double *)y)[i] = (double)(float)((const double *)x)[i];
 }
 
-enum { ROOM = 8 };
-
 int main(int argc, char **argv)
 {
-    MPI_Init(&argc, &argv);
-    int rank, size;
-    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    MPI_Comm_size(MPI_COMM_WORLD, &size);
-    double values[ROOM], weight_values[ROOM];
-    for (int i = 0; i < ROOM; i++) {
-        values[i] = 0.6 + 0.17 * i - 0.11 * rank;
-        weight_values[i] = 1 + 0.5 * rank - 0.3 * i;
-    }
-    struct diff_tape *tape = diff_tape_new(MPI_COMM_WORLD);
-    struct diff_tensor *x = diff_input(tape, "x", DIFF_DOUBLE, 1, (size_t[]){3}, values);
-    struct diff_tensor *square = diff_mul(x, x);
+    struct op op = op_begin(&argc, &argv);
+    struct diff_tensor *x = op_input(&op, 3), *square = diff_mul(x, x);
 
     static const struct diff_coder coder = {.name = "float", .code = to_float};
     struct diff_tensor *y = diff_allreduce(diff_coded(square, &coder), MPI_SUM, MPI_COMM_WORLD);
 
-    size_t count = diff_count(y);
-    struct diff_tensor *weights = diff_constant(tape, DIFF_DOUBLE, 1, &count, weight_values);
-    diff_backward(diff_dot(y, weights)); /* J is the sum over ranks */
-    diff_tape_free(tape);
-    MPI_Finalize();
-    return 0;
+    return op_end(&op, y);
 }

@@ -4,43 +4,18 @@
  *
  * Rank r's values go to r + 1 and r + 2. The adjoint is the same operation on the graph with
  * every edge turned round. */
-#include <diff.h>
-#include <mpi.h>
-#include <stdio.h>
-
-enum { RANKS = 64, ROOM = 4 * RANKS };
+#include "op.h"
 
 int main(int argc, char **argv)
 {
-    MPI_Init(&argc, &argv);
-    int rank, size;
-    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    MPI_Comm_size(MPI_COMM_WORLD, &size);
-    if (size > RANKS) {
-        fprintf(stderr, "this program is made for up to %d ranks\n", RANKS);
-        MPI_Abort(MPI_COMM_WORLD, 2);
-    }
-    double values[ROOM], weight_values[ROOM];
-    for (int i = 0; i < ROOM; i++) {
-        values[i] = 0.6 + 0.17 * i - 0.11 * rank;
-        weight_values[i] = 1 + 0.5 * rank - 0.3 * i;
-    }
-    struct diff_tape *tape = diff_tape_new(MPI_COMM_WORLD);
-    struct diff_tensor *x = diff_input(tape, "x", DIFF_DOUBLE, 1, (size_t[]){3}, values);
-    struct diff_tensor *square = diff_mul(x, x);
+    struct op op = op_begin(&argc, &argv);
+    struct diff_tensor *x = op_input(&op, 3), *square = diff_mul(x, x);
 
-    MPI_Comm ring;
-    int next[2] = {(rank + 1) % size, (rank + 2) % size};
-    int even[2] = {1, 1}, before[2] = {(rank + size - 1) % size, (rank + 2 * size - 2) % size};
-    MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, 2, before, even, 2, next, even, MPI_INFO_NULL, 0,
-                                   &ring);
-    struct diff_tensor *y = diff_neighbor_allgather(square, ring);
+    MPI_Comm graph = op_graph(&op);
+    struct diff_tensor *y = diff_neighbor_allgather(square, graph);
 
-    size_t count = diff_count(y);
-    struct diff_tensor *weights = diff_constant(tape, DIFF_DOUBLE, 1, &count, weight_values);
-    diff_backward(diff_dot(y, weights)); /* J is the sum over ranks */
-    diff_tape_free(tape);
-    MPI_Comm_free(&ring);
+    op_backward(&op, y);
+    MPI_Comm_free(&graph);
     MPI_Finalize();
     return 0;
 }

@@ -4,31 +4,14 @@
  *
  * Blocks are taken from every other value and arrive dense. The adjoint is the same operation on
  * the graph with every edge turned round. */
-#include <diff.h>
-#include <mpi.h>
-
-enum { ROOM = 8 };
+#include "op.h"
 
 int main(int argc, char **argv)
 {
-    MPI_Init(&argc, &argv);
-    int rank, size;
-    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    MPI_Comm_size(MPI_COMM_WORLD, &size);
-    double values[ROOM], weight_values[ROOM];
-    for (int i = 0; i < ROOM; i++) {
-        values[i] = 0.6 + 0.17 * i - 0.11 * rank;
-        weight_values[i] = 1 + 0.5 * rank - 0.3 * i;
-    }
-    struct diff_tape *tape = diff_tape_new(MPI_COMM_WORLD);
-    struct diff_tensor *x = diff_input(tape, "x", DIFF_DOUBLE, 1, (size_t[]){4}, values);
-    struct diff_tensor *square = diff_mul(x, x);
+    struct op op = op_begin(&argc, &argv);
+    struct diff_tensor *x = op_input(&op, 4), *square = diff_mul(x, x);
 
-    MPI_Comm ring;
-    int next[2] = {(rank + 1) % size, (rank + 2) % size};
-    int even[2] = {1, 1}, before[2] = {(rank + size - 1) % size, (rank + 2 * size - 2) % size};
-    MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, 2, before, even, 2, next, even, MPI_INFO_NULL, 0,
-                                   &ring);
+    MPI_Comm graph = op_graph(&op);
     MPI_Datatype strided;
     MPI_Type_vector(2, 1, 2, MPI_DOUBLE, &strided);
     MPI_Type_commit(&strided);
@@ -36,7 +19,7 @@ int main(int argc, char **argv)
     int out[2] = {0, sizeof(double)}, in[2] = {0, 2 * sizeof(double)};
     struct diff_call call = {.kind = DIFF_NEIGHBOR_ALLTOALLW,
                              .x = square,
-                             .comm = ring,
+                             .comm = graph,
                              .send_counts = ones,
                              .send_displacements = out,
                              .send_types = (MPI_Datatype[]){strided, strided},
@@ -46,11 +29,8 @@ int main(int argc, char **argv)
     struct diff_tensor *y = diff_collective(&call);
     MPI_Type_free(&strided);
 
-    size_t count = diff_count(y);
-    struct diff_tensor *weights = diff_constant(tape, DIFF_DOUBLE, 1, &count, weight_values);
-    diff_backward(diff_dot(y, weights)); /* J is the sum over ranks */
-    diff_tape_free(tape);
-    MPI_Comm_free(&ring);
+    op_backward(&op, y);
+    MPI_Comm_free(&graph);
     MPI_Finalize();
     return 0;
 }

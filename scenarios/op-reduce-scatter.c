@@ -7,61 +7,21 @@
  *
  * Rank r gets the sum of everybody's part r; the adjoint gathers the parts' cotangents to all
  * ranks. */
-#include <diff.h>
-#include <mpi.h>
-#include <stdio.h>
-#include <string.h>
-
-struct named {
-    const char *name;
-    MPI_Op op;
-};
-
-static MPI_Op op_named(const char *name)
-{
-    const struct named known[] = {{"sum", MPI_SUM},
-                                  {"avg", DIFF_AVG},
-                                  {"prod", MPI_PROD},
-                                  {"max", MPI_MAX},
-                                  {"min", MPI_MIN}};
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
-        if (strcmp(known[i].name, name) == 0)
-            return known[i].op;
-    return MPI_OP_NULL;
-}
-
-enum { RANKS = 64, ROOM = 4 * RANKS };
+#include "op.h"
 
 int main(int argc, char **argv)
 {
-    MPI_Init(&argc, &argv);
-    int rank, size;
-    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    MPI_Comm_size(MPI_COMM_WORLD, &size);
-    if (size > RANKS) {
-        fprintf(stderr, "this program is made for up to %d ranks\n", RANKS);
-        MPI_Abort(MPI_COMM_WORLD, 2);
-    }
-    double values[ROOM], weight_values[ROOM];
-    for (int i = 0; i < ROOM; i++) {
-        values[i] = 0.6 + 0.17 * i - 0.11 * rank;
-        weight_values[i] = 1 + 0.5 * rank - 0.3 * i;
-    }
-    struct diff_tape *tape = diff_tape_new(MPI_COMM_WORLD);
-    struct diff_tensor *x = diff_input(tape, "x", DIFF_DOUBLE, 1, (size_t[]){3}, values);
-    struct diff_tensor *square = diff_mul(x, x);
+    struct op op = op_begin(&argc, &argv);
+    op_ranks_check(&op);
+    struct diff_tensor *x = op_input(&op, 3), *square = diff_mul(x, x);
 
-    int counts[RANKS], total = 0;
-    for (int r = 0; r < size; r++)
+    int counts[OP_RANKS], total = 0;
+    for (int r = 0; r < op.size; r++)
         total += counts[r] = (r + 1) % 3;
-    struct diff_tensor *all = diff_gather_rows(square, (size_t)total, (size_t[RANKS]){0, 1, 2, 1});
-    MPI_Op op = op_named(argc > 1 ? argv[1] : "sum");
-    struct diff_tensor *y = diff_reduce_scatter(all, counts, op, MPI_COMM_WORLD);
+    struct diff_tensor *all =
+        diff_gather_rows(square, (size_t)total, (size_t[OP_RANKS]){0, 1, 2, 1});
+    MPI_Op reduction = op_named(argc, argv);
+    struct diff_tensor *y = diff_reduce_scatter(all, counts, reduction, MPI_COMM_WORLD);
 
-    size_t count = diff_count(y);
-    struct diff_tensor *weights = diff_constant(tape, DIFF_DOUBLE, 1, &count, weight_values);
-    diff_backward(diff_dot(y, weights)); /* J is the sum over ranks */
-    diff_tape_free(tape);
-    MPI_Finalize();
-    return 0;
+    return op_end(&op, y);
 }

@@ -3,43 +3,20 @@
  * expect: ok
  *
  * Two ranks read the same values of the root: their cotangents add up there. */
-#include <diff.h>
-#include <mpi.h>
-#include <stdio.h>
-
-enum { RANKS = 64, ROOM = 4 * RANKS };
+#include "op.h"
 
 int main(int argc, char **argv)
 {
-    MPI_Init(&argc, &argv);
-    int rank, size;
-    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    MPI_Comm_size(MPI_COMM_WORLD, &size);
-    if (size > RANKS) {
-        fprintf(stderr, "this program is made for up to %d ranks\n", RANKS);
-        MPI_Abort(MPI_COMM_WORLD, 2);
-    }
-    double values[ROOM], weight_values[ROOM];
-    for (int i = 0; i < ROOM; i++) {
-        values[i] = 0.6 + 0.17 * i - 0.11 * rank;
-        weight_values[i] = 1 + 0.5 * rank - 0.3 * i;
-    }
-    struct diff_tape *tape = diff_tape_new(MPI_COMM_WORLD);
-    struct diff_tensor *x =
-        diff_input(tape, "x", DIFF_DOUBLE, 1, (size_t[]){(size_t)size + 1}, values);
-    struct diff_tensor *square = diff_mul(x, x);
+    struct op op = op_begin(&argc, &argv);
+    op_ranks_check(&op);
+    struct diff_tensor *x = op_input(&op, op.size + 1), *square = diff_mul(x, x);
 
-    int counts[RANKS], begins[RANKS];
-    for (int r = 0; r < size; r++) {
+    int counts[OP_RANKS], begins[OP_RANKS];
+    for (int r = 0; r < op.size; r++) {
         counts[r] = 2;
         begins[r] = r;
     }
     struct diff_tensor *y = diff_scatterv(square, counts, begins, 2, 0, MPI_COMM_WORLD);
 
-    size_t count = diff_count(y);
-    struct diff_tensor *weights = diff_constant(tape, DIFF_DOUBLE, 1, &count, weight_values);
-    diff_backward(diff_dot(y, weights)); /* J is the sum over ranks */
-    diff_tape_free(tape);
-    MPI_Finalize();
-    return 0;
+    return op_end(&op, y);
 }

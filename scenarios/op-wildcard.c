@@ -5,30 +5,17 @@
  *
  * Who sent a message is known only when it has come; the adjoint answers that rank. The sum over
  * the senders does not depend on their order. */
-#include <diff.h>
-#include <mpi.h>
-
-enum { ROOM = 8 };
+#include "op.h"
 
 int main(int argc, char **argv)
 {
-    MPI_Init(&argc, &argv);
-    int rank, size;
-    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    MPI_Comm_size(MPI_COMM_WORLD, &size);
-    double values[ROOM], weight_values[ROOM];
-    for (int i = 0; i < ROOM; i++) {
-        values[i] = 0.6 + 0.17 * i - 0.11 * rank;
-        weight_values[i] = 1 + 0.5 * rank - 0.3 * i;
-    }
-    struct diff_tape *tape = diff_tape_new(MPI_COMM_WORLD);
-    struct diff_tensor *x = diff_input(tape, "x", DIFF_DOUBLE, 1, (size_t[]){3}, values);
-    struct diff_tensor *square = diff_mul(x, x);
+    struct op op = op_begin(&argc, &argv);
+    struct diff_tensor *x = op_input(&op, 3), *square = diff_mul(x, x);
 
     struct diff_tensor *y = square;
-    if (rank > 0)
-        diff_send(square, 0, rank, MPI_COMM_WORLD);
-    for (int i = 1; rank == 0 && i < size; i++) {
+    if (op.rank > 0)
+        diff_send(square, 0, op.rank, MPI_COMM_WORLD);
+    for (int i = 1; op.rank == 0 && i < op.size; i++) {
         struct diff_tensor *got;
         int source;
         if (i % 2) {
@@ -42,10 +29,5 @@ int main(int argc, char **argv)
         y = diff_add(y, diff_scale(got, 1.0 + source));
     }
 
-    size_t count = diff_count(y);
-    struct diff_tensor *weights = diff_constant(tape, DIFF_DOUBLE, 1, &count, weight_values);
-    diff_backward(diff_dot(y, weights)); /* J is the sum over ranks */
-    diff_tape_free(tape);
-    MPI_Finalize();
-    return 0;
+    return op_end(&op, y);
 }

@@ -36,15 +36,16 @@
 #include <mpi.h>
 #include <schedule.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include <words.h>
 
 static struct schedule *make(int argc, char **argv, int ranks, char *why, size_t room)
 {
     if (argc == 2)
         return schedule_read(argv[1], why, room);
+    words_end(argc, argv, 4);
     struct schedule_plan plan = {argc > 1 ? argv[1] : "1f1b", argc > 2 ? argv[2] : "batched", ranks,
-                                 argc > 3 ? atoi(argv[3]) : 8, argc > 4 ? atoi(argv[4]) : 2};
+                                 (int)number_of(argc, argv, 3, "microbatches", 8, 1, 1000),
+                                 (int)number_of(argc, argv, 4, "chunks", 2, 1, 16)};
     return schedule_new(&plan, why, room);
 }
 
@@ -61,10 +62,8 @@ int main(int argc, char **argv)
         argc -= 2;
     }
     struct schedule *schedule = make(argc, argv, ranks, why, sizeof why);
-    if (!schedule || (rank == 0 && file && !schedule_write(schedule, file, why, sizeof why))) {
-        fprintf(stderr, "pipeline: %s\n", why);
-        return 2;
-    }
+    if (!schedule || (rank == 0 && file && !schedule_write(schedule, file, why, sizeof why)))
+        SIM_Usage(why);
     struct chain *chain = chain_new(schedule, MPI_COMM_WORLD);
     double loss = chain_train(chain);
     double difference = chain_compare(chain, loss);

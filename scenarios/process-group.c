@@ -9,13 +9,14 @@
 #include <diff.h>
 #include <mpi.h>
 #include <process_group.h>
-#include <string.h>
+#include <words.h>
 
 enum { RANKS_MAX = 16 };
 
 int main(int argc, char **argv)
 {
     MPI_Init(&argc, &argv);
+    bool plain = switch_alone(argc, argv, "way", "group", "channel");
     int rank, size, count = 0, ranks[RANKS_MAX];
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
@@ -23,7 +24,7 @@ int main(int argc, char **argv)
         ranks[count++] = r;
     struct diff_tape *tape = diff_tape_new(MPI_COMM_WORLD);
     struct data_channel *channel = data_channel_mpi(MPI_COMM_WORLD);
-    struct process_group *world = argc > 1 && !strcmp(argv[1], "channel") ? process_group_plain(tape, channel)
+    struct process_group *world = plain ? process_group_plain(tape, channel)
                                                                           : process_group_world(tape, channel);
     struct process_group *even = process_group_new(world, count, ranks);
     double values[2] = {0.5 + rank, 1.5}, weights[2] = {1.0 + rank, -2.0};

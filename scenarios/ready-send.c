@@ -8,7 +8,7 @@
  * its receive is posted, which MPI forbids: rank 1 is still waiting for the loss. */
 #include <diff.h>
 #include <mpi.h>
-#include <string.h>
+#include <words.h>
 
 /* One message from `source` to the other rank, ready because the receive is there before the barrier. */
 static void transfer(double *value, int rank, int source, int with_barrier)
@@ -42,7 +42,7 @@ int main(int argc, char **argv)
     }
     MPI_Bcast(&objective, 1, MPI_DOUBLE, 0, MPI_COMM_WORLD); /* everybody prints the loss */
     double gradient = rank == 0 ? y * y : 0;
-    transfer(&cotangent, rank, 0, argc < 2 || strcmp(argv[1], "pruned") != 0);
+    transfer(&cotangent, rank, 0, !switch_alone(argc, argv, "form", "barrier", "pruned"));
     if (rank == 1)
         gradient += cotangent;
     diff_mark_gradient("x", &gradient, 1);

@@ -8,7 +8,7 @@
  * forward allreduce can meet nothing: it waits for ever, and adjoint and forward traffic stay apart (no R005). */
 #include <diff.h>
 #include <mpi.h>
-#include <string.h>
+#include <words.h>
 
 struct plan {
     int recomputes;
@@ -43,7 +43,7 @@ int main(int argc, char **argv)
     int rank;
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     double values[2] = {0.5 + rank, 1.5}, weights[2] = {1.0 + rank, -2.0};
-    struct plan plan = {.recomputes = rank == 0 || (argc > 1 && !strcmp(argv[1], "both"))};
+    struct plan plan = {.recomputes = rank == 0 || switch_alone(argc, argv, "form", "one", "both")};
     static const struct diff_custom_rules rules = {.name = "checkpoint", .forward = forward, .vjp = vjp};
     struct diff_tape *tape = diff_tape_new(MPI_COMM_WORLD);
     struct diff_tensor *x = diff_input(tape, "x", DIFF_DOUBLE, 1, (size_t[]){2}, values);

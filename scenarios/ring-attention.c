@@ -13,8 +13,7 @@
 #include <mpi.h>
 #include <schedule.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include <words.h>
 
 enum { RANKS_MAX = 8, ROWS = 2, WIDTH = 2, VALUES = ROWS * WIDTH, ALL = RANKS_MAX * VALUES };
 
@@ -79,7 +78,7 @@ int main(int argc, char **argv)
 {
     static const char *const names[] = {"queries", "keys", "values"};
     MPI_Init(&argc, &argv);
-    form = argc > 1 ? argv[1] : "exchange";
+    form = word_alone(argc, argv, "form", "exchange", "exchange overlapped send-first");
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     double first[VALUES], targets[VALUES];

@@ -10,11 +10,12 @@
  * either is waited for. */
 #include <diff.h>
 #include <mpi.h>
+#include <words.h>
 
 int main(int argc, char **argv)
 {
     MPI_Init(&argc, &argv);
-    int rank, size, joined = argc > 1;
+    int rank, size, joined = switch_alone(argc, argv, "form", "apart", "joined");
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     int right = (rank + 1) % size, left = (rank + size - 1) % size;

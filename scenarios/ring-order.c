@@ -8,7 +8,7 @@
  * Sending first is right only while the machine buffers; receiving first never is; by parity it is always. */
 #include <mpi.h>
 #include <stdio.h>
-#include <string.h>
+#include <words.h>
 
 int main(int argc, char **argv)
 {
@@ -17,7 +17,7 @@ int main(int argc, char **argv)
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     int right = (rank + 1) % size, left = (rank + size - 1) % size;
-    const char *order = argc > 1 ? argv[1] : "send-first";
+    const char *order = word_alone(argc, argv, "order", "send-first", "send-first receive-first parity");
     int sends_first = !strcmp(order, "send-first") || (!strcmp(order, "parity") && rank % 2 == 0);
     mine = rank * rank;
     if (sends_first)

@@ -11,7 +11,7 @@
  * the sender's side reversed and the receiver's not they always do. */
 #include <diff.h>
 #include <mpi.h>
-#include <string.h>
+#include <words.h>
 
 static struct diff_tensor *send_both(struct diff_tensor *x, struct diff_tensor *y, int ordered)
 {
@@ -39,7 +39,7 @@ static struct diff_tensor *receive_both(struct diff_tensor *x, struct diff_tenso
 int main(int argc, char **argv)
 {
     MPI_Init(&argc, &argv);
-    const char *form = argc > 1 ? argv[1] : "unordered";
+    const char *form = word_alone(argc, argv, "form", "unordered", "unordered reversed one-reversed");
     int rank;
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     double first[2] = {0.5 + rank, 1.5}, second[2] = {2.0, 0.25};

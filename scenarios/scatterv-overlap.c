@@ -9,7 +9,7 @@
  * over the other, and which one stays is not defined. */
 #include <diff.h>
 #include <mpi.h>
-#include <string.h>
+#include <words.h>
 
 enum { BLOCK = 3, STEP = 2, MOST = 4, ROOM = STEP * MOST + BLOCK };
 
@@ -47,7 +47,7 @@ static void by_hand(double *x, double *weights, int plain)
 int main(int argc, char **argv)
 {
     MPI_Init(&argc, &argv);
-    const char *form = argc > 1 ? argv[1] : "tape";
+    const char *form = word_alone(argc, argv, "form", "tape", "tape by-hand plain-gatherv");
     int rank;
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     double values[ROOM], weights[BLOCK] = {1.0 + rank, -2.0, 0.5 * rank + 0.25};

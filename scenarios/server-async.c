@@ -18,8 +18,7 @@
 #include <mpi.h>
 #include <mpix.h>
 #include <server.h>
-#include <stdlib.h>
-#include <string.h>
+#include <words.h>
 
 enum { COUNT = 8, BATCHES = 40 };
 
@@ -59,9 +58,12 @@ int main(int argc, char **argv)
     options.optimizer = server_sgd(0.05);
     options.gradients = 1;
     options.window = 2;
-    options.read = argc > 1 && !strcmp(argv[1], "inconsistent") ? SERVER_INCONSISTENT : SERVER_CONSISTENT;
-    options.bound = argc > 2 ? strtoull(argv[2], NULL, 10) : SERVER_UNBOUNDED;
-    options.stale = argc > 3 ? SERVER_STALE_DROP : SERVER_STALE_APPLY;
+    bool inconsistent = switch_of(argc, argv, 1, "read", "consistent", "inconsistent");
+    options.read = inconsistent ? SERVER_INCONSISTENT : SERVER_CONSISTENT;
+    options.bound = argc > 2 ? (uint64_t)number_of(argc, argv, 2, "bound of staleness", 0, 0, 1000) : SERVER_UNBOUNDED;
+    bool drops = switch_of(argc, argv, 3, "treatment of what is stale", "apply", "drop");
+    options.stale = drops ? SERVER_STALE_DROP : SERVER_STALE_APPLY;
+    words_end(argc, argv, 3);
     struct server *server = server_new(MPI_COMM_WORLD, &options);
     server_parameter(server, "x", x, COUNT);
     int right = 1;

@@ -10,7 +10,7 @@
  * zero_grad between Isend and Wait changes what is sent. The same happens on the server's side when the parameters are sent
  * out of the place where the next gradient is added: that is no inconsistent read but no read at all. */
 #include <mpi.h>
-#include <string.h>
+#include <words.h>
 
 enum { COUNT = 4, STEPS = 3, RANKS_MAX = 16 };
 
@@ -66,7 +66,7 @@ static void worker_of_values(void)
 int main(int argc, char **argv)
 {
     MPI_Init(&argc, &argv);
-    const char *form = argc > 1 ? argv[1] : "copied";
+    const char *form = word_alone(argc, argv, "form", "copied", "copied cleared waited live published");
     int rank, size, of_values = !strcmp(form, "live") || !strcmp(form, "published");
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);

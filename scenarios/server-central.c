@@ -18,7 +18,7 @@
 #include <mpi.h>
 #include <mpix.h>
 #include <server.h>
-#include <string.h>
+#include <words.h>
 
 enum { COUNT = 8, ROUNDS = 30 };
 
@@ -98,8 +98,12 @@ int main(int argc, char **argv)
     int rank, size, right = 1;
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
-    const char *form = argc > 1 ? argv[1] : "all", *detail = argc > 2 ? argv[2] : "even";
-    if (!strcmp(form, "by-hand"))
+    const char *form = word_of(argc, argv, 1, "form", "all", "all two fresh by-hand");
+    bool by_self = !strcmp(form, "by-hand");
+    const char *detail = by_self ? word_of(argc, argv, 2, "end", "two", "two counted")
+                                 : word_of(argc, argv, 2, "number of batches", "even", "even uneven");
+    words_end(argc, argv, 2);
+    if (by_self)
         by_hand(!strcmp(detail, "counted"), rank, size);
     else
         right = train(form, !strcmp(detail, "uneven"), rank, size);

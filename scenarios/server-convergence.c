@@ -21,7 +21,7 @@
 #include <server.h>
 #include <stdint.h>
 #include <stdio.h>
-#include <string.h>
+#include <words.h>
 
 enum { FEATURES = 6, ROWS = 40, SEEDS_MAX = 24, POINTS_MAX = 8 };
 
@@ -333,8 +333,10 @@ static int non_coercive(int rank, int workers)
 int main(int argc, char **argv)
 {
     MPI_Init(&argc, &argv);
-    const char *form = argc > 1 ? argv[1] : "slope";
-    int rank, size, full = argc > 2 && !strcmp(argv[2], "full"), right;
+    const char *form = word_of(argc, argv, 1, "experiment", "slope",
+                               "slope slope-inconsistent slope-both workers staleness non-coercive");
+    int rank, size, full = switch_of(argc, argv, 2, "length", "short", "full"), right;
+    words_end(argc, argv, 2);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     if (!strcmp(form, "workers"))

@@ -22,7 +22,7 @@
 #include <mpi.h>
 #include <server.h>
 #include <stdbool.h>
-#include <string.h>
+#include <words.h>
 
 enum { HEAD = 3, BODY_ROOM = 5 };
 
@@ -76,11 +76,14 @@ int main(int argc, char **argv)
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     struct server_options options;
     server_options_init(&options);
-    options.launch = argc > 1 && !strcmp(argv[1], "at-step") ? SERVER_AT_STEP : SERVER_AT_READY;
-    options.framing = argc > 4 ? SERVER_PADDED : SERVER_TWO_PHASE;
-    const char *fault = argc > 2 && rank == size - 1 ? argv[2] : "plain";
+    options.launch = switch_of(argc, argv, 1, "time", "at-ready", "at-step") ? SERVER_AT_STEP : SERVER_AT_READY;
+    options.framing = switch_of(argc, argv, 4, "framing", "two-phase", "padded") ? SERVER_PADDED : SERVER_TWO_PHASE;
+    const char *fault = word_of(argc, argv, 2, "fault", "plain", "plain swapped shared skipped");
+    if (rank < size - 1)
+        fault = "plain";
     struct model model = {.head = {1, -2, 3}, .body = {0.5, 4, -1, 2, -3}};
-    model.body_count = argc > 3 && !strcmp(argv[3], "sizes") ? BODY_ROOM : HEAD;
+    model.body_count = switch_of(argc, argv, 3, "model", "equal", "sizes") ? BODY_ROOM : HEAD;
+    words_end(argc, argv, 4);
     struct server *server = server_new(MPI_COMM_WORLD, &options);
     server_parameter(server, "head", model.head, HEAD);
     server_parameter(server, "body", model.body, (size_t)model.body_count);

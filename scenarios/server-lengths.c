@@ -14,7 +14,7 @@
 #include <mpi.h>
 #include <stdint.h>
 #include <stdlib.h>
-#include <string.h>
+#include <words.h>
 
 enum { RANKS_MAX = 16, LARGE = 70000 };
 
@@ -57,11 +57,14 @@ static void broadcast(const char *form, int rank)
 int main(int argc, char **argv)
 {
     MPI_Init(&argc, &argv);
-    const char *form = argc > 2 ? argv[2] : "exchanged";
+    bool bcast = switch_of(argc, argv, 1, "operation", "gatherv", "bcast");
+    const char *form = word_of(argc, argv, 2, "form", "exchanged",
+                               bcast ? "exchanged stale" : "exchanged stale sixteen sixteen-small");
+    words_end(argc, argv, 2);
     int rank, size;
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
-    if (argc > 1 && !strcmp(argv[1], "bcast"))
+    if (bcast)
         broadcast(form, rank);
     else
         gather(form, rank, size);

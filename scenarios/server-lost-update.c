@@ -13,7 +13,7 @@
  * queue keeps both. One that takes a repeated message for a new one applies it twice. */
 #include <mpi.h>
 #include <server.h>
-#include <string.h>
+#include <words.h>
 
 static const char name[] = "by-hand";
 enum { READ = 1, UPDATE, GRADIENT };
@@ -90,7 +90,7 @@ int main(int argc, char **argv)
     int rank, size;
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
-    const char *form = argc > 1 ? argv[1] : "added";
+    const char *form = word_alone(argc, argv, "form", "added", "added write-back one-place queued twice");
     int added = !strcmp(form, "added");
     if (added || !strcmp(form, "write-back")) {
         if (rank == 0)

@@ -16,7 +16,7 @@
 #include <mpi.h>
 #include <server.h>
 #include <stdint.h>
-#include <string.h>
+#include <words.h>
 
 enum { COUNT = 6, MARK = 8 };
 
@@ -30,20 +30,21 @@ static double value_of(uint64_t bits)
 int main(int argc, char **argv)
 {
     MPI_Init(&argc, &argv);
-    const char *form = argc > 2 ? argv[2] : "fits";
+    const char *form = word_of(argc, argv, 2, "gradient", "fits", "fits larger mark full");
     int rank, size;
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     size_t bytes = COUNT * sizeof(double);
     struct server_options options;
     server_options_init(&options);
-    options.framing = argc > 1 && !strcmp(argv[1], "sentinel") ? SERVER_SENTINEL : SERVER_PADDED;
+    options.framing = switch_of(argc, argv, 1, "framing", "length", "sentinel") ? SERVER_SENTINEL : SERVER_PADDED;
     options.slot = !strcmp(form, "larger") ? bytes - 8 : !strcmp(form, "full") ? bytes : bytes + MARK;
     double x[COUNT] = {0}, gradient[COUNT], sum = 0;
     for (int i = 0; i < COUNT; i++)
         gradient[i] = rank + i;
     if (!strcmp(form, "mark"))
         gradient[2] = value_of(UINT64_C(0x2929292929292929)); /* 2.8e-109, as good as any */
+    words_end(argc, argv, 2);
     struct server *server = server_new(MPI_COMM_WORLD, &options);
     server_parameter(server, "x", x, COUNT);
     server_ready(server, 0, gradient);

@@ -17,7 +17,7 @@
 #include <mpi.h>
 #include <mpix.h>
 #include <server.h>
-#include <string.h>
+#include <words.h>
 
 enum { ROWS = 6, FEATURES = 4, STEPS = 60 };
 
@@ -74,11 +74,13 @@ int main(int argc, char **argv)
     struct server_options options;
     server_options_init(&options);
     if (argc > 1 && !server_coder_parse(argv[1], &options.coder))
-        MPI_Abort(MPI_COMM_WORLD, 2);
-    options.framing = argc > 2 && !strcmp(argv[2], "padded") ? SERVER_PADDED : SERVER_TWO_PHASE;
-    options.optimizer = argc > 3 ? server_adam(0.3) : server_sgd(0.2);
+        word_refuse("coder", argv[1], "none float16 top-k:FRACTION quantised:LEVELS zstd:LEVEL");
+    options.framing = switch_of(argc, argv, 2, "framing", "two-phase", "padded") ? SERVER_PADDED : SERVER_TWO_PHASE;
+    bool adam = switch_of(argc, argv, 3, "optimizer", "sgd", "adam");
+    words_end(argc, argv, 3);
+    options.optimizer = adam ? server_adam(0.3) : server_sgd(0.2);
     options.optimizer.momentum = 0.8;
-    options.optimizer.nesterov = argc <= 3;
+    options.optimizer.nesterov = !adam;
 
     struct model model = {.weights = {0.1, 0.2, -0.1, 0.3}, .offset = -0.2};
     data_make(&model, rank);

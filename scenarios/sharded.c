@@ -19,8 +19,7 @@
 #include <mpi.h>
 #include <schedule.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include <words.h>
 
 enum { RANKS_MAX = 8, ROWS = 2, WEIGHTS_MAX = RANKS_MAX * RANKS_MAX };
 
@@ -131,7 +130,7 @@ static int differs(void)
 int main(int argc, char **argv)
 {
     MPI_Init(&argc, &argv);
-    form = argc > 1 ? argv[1] : "plain";
+    form = word_alone(argc, argv, "form", "plain", "plain prefetch alone alone-apart alone-blocking own-part");
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     MPI_Comm_dup(MPI_COMM_WORLD, &gathers);

@@ -4,12 +4,15 @@
  * variant: struct; arguments: struct; expect: M008
  * variant: persistent; arguments: persistent; expect: M008
  * variant: same; arguments: same; expect: OK
+ * variant: prefix; arguments: prefix; expect: OK
+ * variant: not-prefix; arguments: not-prefix; expect: M008
  *
  * As many bytes arrive as are expected, so nothing fails; on another machine, or tomorrow, they
  * mean something else. A datatype made of the same basic types in the same order matches, however
- * it was made (same). */
+ * it was made (same), and a message may fill the first part of a receive (prefix) as long as that
+ * is made of the same types. */
 #include <mpi.h>
-#include <string.h>
+#include <words.h>
 
 struct point {
     int index;
@@ -29,7 +32,8 @@ int main(int argc, char **argv)
     int rank, lengths[2] = {1, 1};
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    const char *how = argc > 1 ? argv[1] : "";
+    const char *how =
+        word_alone(argc, argv, "form", "count", "count struct persistent same prefix not-prefix");
     float floats[4] = {1, 2, 3, 4};
     int ints[4];
     struct point points[2] = {{1, 0.5F}, {2, 0.25F}};
@@ -72,7 +76,20 @@ int main(int argc, char **argv)
         }
         MPI_Type_free(&four);
         MPI_Type_free(&both);
-    } else if (!*how) {
+    } else if (strstr(how, "prefix")) { /* an int and two floats, of an int and five */
+        MPI_Datatype sent, room;
+        float many[6] = {0};
+        commit_struct((int[]){1, 2}, MPI_INT, MPI_FLOAT, &sent);
+        commit_struct((int[]){1, 5}, MPI_INT, MPI_FLOAT, &room);
+        if (rank == 0)
+            MPI_Send(many, 1, sent, 1, 0, MPI_COMM_WORLD);
+        if (rank == 1 && !strcmp(how, "prefix"))
+            MPI_Recv(many, 1, room, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        else if (rank == 1)
+            MPI_Recv(many, 6, MPI_FLOAT, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        MPI_Type_free(&sent);
+        MPI_Type_free(&room);
+    } else if (!strcmp(how, "count")) {
         if (rank == 0)
             MPI_Send(floats, 4, MPI_FLOAT, 1, 0, MPI_COMM_WORLD);
         if (rank == 1)

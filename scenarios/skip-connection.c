@@ -8,12 +8,12 @@
  * message waits for stage 1's, which waits for stage 0, which waits for the skip message. */
 #include <mpi.h>
 #include <mpix.h>
-#include <string.h>
+#include <words.h>
 
 int main(int argc, char **argv)
 {
     MPI_Init(&argc, &argv);
-    int rank, together = argc > 1 && !strcmp(argv[1], "together");
+    int rank, together = switch_alone(argc, argv, "form", "split", "together");
     double x = 2, skip = 0, through = 0;
     MPI_Request requests[2];
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);

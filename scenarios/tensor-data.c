@@ -7,7 +7,7 @@
  * Each rank is in one row and one column. Each of the four groups has one rank that came and one that is in another
  * group: no two ranks wait for each other, all four do. */
 #include <mpi.h>
-#include <string.h>
+#include <words.h>
 
 int main(int argc, char **argv)
 {
@@ -17,7 +17,7 @@ int main(int argc, char **argv)
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_split(MPI_COMM_WORLD, rank / 2, rank, &groups[0]);
     MPI_Comm_split(MPI_COMM_WORLD, rank % 2, rank, &groups[1]);
-    int turned = argc > 1 && !strcmp(argv[1], "cycle") && (rank == 1 || rank == 2);
+    int turned = switch_alone(argc, argv, "form", "ordered", "cycle") && (rank == 1 || rank == 2);
     double activation = 1.0 + rank, sums[2];
     for (int i = 0; i < 2; i++)
         MPI_Allreduce(&activation, &sums[i], 1, MPI_DOUBLE, MPI_SUM, groups[turned ? 1 - i : i]);

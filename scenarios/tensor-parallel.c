@@ -18,8 +18,7 @@
 #include <mpi.h>
 #include <schedule.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include <words.h>
 
 enum { ROWS_EACH = 2, IN = 3, HIDDEN_EACH = 2, OUT = 2, RANKS_MAX = 16 };
 enum { ROWS_MAX = RANKS_MAX * ROWS_EACH, HIDDEN_MAX = RANKS_MAX * HIDDEN_EACH };
@@ -69,7 +68,7 @@ static int differs(int rows, const double *x_grad, const double *a, const double
 int main(int argc, char **argv)
 {
     MPI_Init(&argc, &argv);
-    const char *form = argc > 1 ? argv[1] : "replicated";
+    const char *form = word_alone(argc, argv, "form", "replicated", "replicated sequence without-f allreduce");
     int sequence = !strcmp(form, "sequence"), bad = !sequence && strcmp(form, "replicated");
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);

@@ -11,12 +11,12 @@
  * each other's cotangents and nobody notices; with unequal sizes the allreduces do not fit. */
 #include <diff.h>
 #include <mpi.h>
-#include <string.h>
+#include <words.h>
 
 int main(int argc, char **argv)
 {
     MPI_Init(&argc, &argv);
-    const char *form = argc > 1 ? argv[1] : "equal";
+    const char *form = word_alone(argc, argv, "form", "equal", "equal unequal chained");
     int rank;
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     size_t count = strcmp(form, "unequal") ? 2 : 3;

@@ -7,7 +7,7 @@
  * The second run of the receives may match in another order than the first, and then the backward pass uses activations
  * that the loss never saw. Recomputation must name the sources that matched. */
 #include <mpi.h>
-#include <string.h>
+#include <words.h>
 
 /* The weighted sum of what the others sent: the order of arrival matters. */
 static double gather(int rank, int size, double mine, int named)
@@ -25,7 +25,7 @@ static double gather(int rank, int size, double mine, int named)
 int main(int argc, char **argv)
 {
     MPI_Init(&argc, &argv);
-    int rank, size, named = argc > 1 && !strcmp(argv[1], "named");
+    int rank, size, named = switch_alone(argc, argv, "form", "wildcard", "named");
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     double forward = gather(rank, size, 1.0 + rank, named);

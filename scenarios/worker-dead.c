@@ -9,7 +9,7 @@
 #include <master_worker.h>
 #include <mpi.h>
 #include <signal.h>
-#include <string.h>
+#include <words.h>
 
 static struct diff_tensor *harm(struct diff_tape *tape, size_t count, struct diff_tensor *const *arguments)
 {
@@ -19,11 +19,11 @@ static struct diff_tensor *harm(struct diff_tape *tape, size_t count, struct dif
     return arguments[0];
 }
 
-static const struct master_function functions[] = {{"harm", harm}};
+static const struct master_function functions[] = {{"harm", harm, NULL}};
 
 int main(int argc, char **argv)
 {
-    double value = argc > 1 && !strcmp(argv[1], "dies") ? -1 : 1;
+    double value = switch_alone(argc, argv, "end", "lives", "dies") ? -1 : 1;
     MPI_Init(&argc, &argv);
     struct diff_tape *tape = diff_tape_new(MPI_COMM_WORLD);
     struct data_channel *channel = data_channel_mpi(MPI_COMM_WORLD);

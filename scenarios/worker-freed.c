@@ -9,7 +9,7 @@
 #include <diff.h>
 #include <master_worker.h>
 #include <mpi.h>
-#include <string.h>
+#include <words.h>
 
 static int drive(struct master *master, int told)
 {
@@ -28,12 +28,13 @@ int main(int argc, char **argv)
 {
     int wrong = 0;
     MPI_Init(&argc, &argv);
+    bool told = switch_alone(argc, argv, "error", "ends", "told");
     struct diff_tape *tape = diff_tape_new(MPI_COMM_WORLD);
     struct data_channel *channel = data_channel_mpi(MPI_COMM_WORLD);
     struct process_group *world = process_group_world(tape, channel);
     struct master *master = master_start(world, 1, NULL, 0);
     if (master) {
-        wrong = drive(master, argc > 1 && !strcmp(argv[1], "told"));
+        wrong = drive(master, told);
         master_stop(master);
     }
     process_group_free(world);

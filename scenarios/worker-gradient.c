@@ -17,7 +17,7 @@ static struct diff_tensor *squares_plus(struct diff_tape *tape, size_t count, st
     return diff_add(diff_mul(arguments[0], arguments[0]), arguments[1]);
 }
 
-static const struct master_function functions[] = {{"squares_plus", squares_plus}};
+static const struct master_function functions[] = {{"squares_plus", squares_plus, NULL}};
 
 static int is_near(double a, double b)
 {

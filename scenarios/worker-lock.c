@@ -10,7 +10,7 @@
 #include <diff.h>
 #include <master_worker.h>
 #include <mpi.h>
-#include <string.h>
+#include <words.h>
 
 static double total; /* the worker's: total = 2 total + value, so the order shows */
 
@@ -21,12 +21,12 @@ static struct diff_tensor *shift_in(struct diff_tape *tape, size_t count, struct
     return NULL;
 }
 
-static const struct master_function functions[] = {{"shift_in", shift_in}};
+static const struct master_function functions[] = {{"shift_in", shift_in, NULL}};
 
 int main(int argc, char **argv)
 {
     enum { WORKER = 2 };
-    int rank, wrong = 0, locked = argc > 1 && !strcmp(argv[1], "locked");
+    int rank, wrong = 0, locked = switch_alone(argc, argv, "form", "unlocked", "locked");
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     struct diff_tape *tape = diff_tape_new(MPI_COMM_WORLD);

@@ -9,7 +9,7 @@
 #include <diff.h>
 #include <master_worker.h>
 #include <mpi.h>
-#include <string.h>
+#include <words.h>
 
 static struct diff_tensor *tell(struct diff_tape *tape, size_t count, struct diff_tensor *const *arguments)
 {
@@ -18,7 +18,7 @@ static struct diff_tensor *tell(struct diff_tape *tape, size_t count, struct dif
     return NULL;
 }
 
-static const struct master_function functions[] = {{"tell", tell}};
+static const struct master_function functions[] = {{"tell", tell, NULL}};
 
 static int drive(struct master *master, int across)
 {
@@ -41,12 +41,13 @@ int main(int argc, char **argv)
 {
     int wrong = 0;
     MPI_Init(&argc, &argv);
+    bool across = switch_alone(argc, argv, "order", "fifo", "across");
     struct diff_tape *tape = diff_tape_new(MPI_COMM_WORLD);
     struct data_channel *channel = data_channel_mpi(MPI_COMM_WORLD);
     struct process_group *world = process_group_world(tape, channel);
     struct master *master = master_start(world, 1, functions, 1);
     if (master) {
-        wrong = drive(master, argc > 1 && !strcmp(argv[1], "across"));
+        wrong = drive(master, across);
         master_stop(master);
     }
     process_group_free(world);

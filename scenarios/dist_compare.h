@@ -1,0 +1,73 @@
+/* Of dist-autograd: gradients of all workers against those of one process. */
+#ifndef SCENARIOS_DIST_COMPARE_H
+#define SCENARIOS_DIST_COMPARE_H
+
+#include "dist_calls.h"
+
+static bool near(double a, double b)
+{
+    return fabs(a - b) <= 1e-12 * (1 + fabs(b));
+}
+
+static void compare_values(const double *got, struct diff_tensor *leaf, double passes, const char *what)
+{
+    const double *expected = diff_gradient(leaf);
+    char text[160];
+    for (int i = 0; i < 2; i++) {
+        snprintf(text, sizeof text, "gradient of %s[%d] is %.17g, alone it is %.17g", what, i, got ? got[i] : 0,
+                 passes * expected[i]);
+        check(near(got ? got[i] : 0, passes * expected[i]), text);
+    }
+}
+
+/* The loss once more in one process, and every gradient compared. */
+static void compare(uint64_t context, struct diff_tensor *(*loss)(void), double passes)
+{
+    struct diff_tensor *leaves[] = {x, y, weights[0], weights[1], weights[2], weights[3]};
+    for (int i = 0; i < 6; i++)
+        diff_gradient_clear(leaves[i]);
+    serial = true;
+    struct diff_tensor *root = loss();
+    double one = 1;
+    struct diff_tensor *seed = diff_constant(rpc_tape(), DIFF_DOUBLE, 1, (size_t[]){1}, &one);
+    diff_backward_from(rpc_tape(), 1, &root, &seed, 0);
+    serial = false;
+    struct diff_tensor *gradient = dist_gradient(context, x);
+    compare_values(gradient ? diff_values(gradient) : NULL, x, passes, "x");
+    gradient = dist_gradient(context, y);
+    compare_values(gradient ? diff_values(gradient) : NULL, y, passes, "y");
+    gradient = dist_gradient(context, weights[0]);
+    compare_values(gradient ? diff_values(gradient) : NULL, weights[0], passes, "weight 0");
+    for (int worker = 1; worker < WORKERS; worker++) {
+        char what[16];
+        snprintf(what, sizeof what, "weight %d", worker);
+        compare_values(ask(worker, "report", context) + 1, weights[worker], passes, what);
+    }
+}
+
+static uint64_t open_context(void)
+{
+    return dist_context_new(mode);
+}
+
+static void close_context(uint64_t context)
+{
+    dist_context_leave();
+    check(dist_context_release(context), "release");
+    for (int worker = 1; worker < WORKERS; worker++)
+        check(ask(worker, "known", context)[0] == 0, "a released context is still known");
+}
+
+/* A case whose loss is a function. */
+static void case_of(struct diff_tensor *(*loss)(void))
+{
+    uint64_t context = open_context();
+    struct diff_tensor *root = loss();
+    bool good = dist_backward(context, 1, &root, 0);
+    check(good, good ? "" : dist_error());
+    dist_context_leave();
+    compare(context, loss, 1);
+    close_context(context);
+}
+
+#endif
