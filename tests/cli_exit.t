@@ -36,6 +36,8 @@ program('stuck.c', '', "    int x;\n    MPI_Recv(&x, 1, MPI_INT, 1 - rank, 0, MP
 program('endless.c', '', "    for (volatile int i = 0;; i++)\n        ;\n");
 program('needy.c', " * requires: header:no-such-header-anywhere.h\n", '');
 program('broken.c', '', "    this is no C\n");
+program('aborts.c', '', "    if (rank == 1)\n        MPI_Abort(MPI_COMM_WORLD, 7);\n");
+program('crashes.c', '', "    if (rank == 1)\n        abort();\n");
 program('exits.c', '', "    if (rank == 1)\n        exit(42);\n");
 
 is(run('-n', 2, './good.c'), 0, 'a program without fault ends with 0');
@@ -43,6 +45,13 @@ is(run('-n', 2, './stuck.c'), 1, 'a finding ends with 1');
 like($out, qr/^D001 /m, 'and is the deadlock');
 is(run('-n', 2, '--allow', 'D001', './stuck.c'), 0, 'an allowed finding ends with 0');
 isnt(run('-n', 2, './exits.c'), 42, "a rank's own exit code is not passed through");
+for my $case (['./exits.c', qr/^X002 abort: exit code 42$/m], ['./aborts.c', qr/^X002 abort: aborted with code 7$/m],
+    ['./crashes.c', qr/^X001 crash: .* at crashes\.c:\d+$/m], ['./stuck.c', qr/deadlock.*\n.*--record ops/]) {
+    is(run('--record', 'none', '--db', 'none', '-n', 2, $case->[0]), 1, "$case->[0] fails though nothing is recorded");
+    like($out, $case->[1], 'and says as much as is known');
+    unlike($out, qr/ at \?/, 'and nothing of what is not');
+}
+is(run('--record', 'none', '--db', 'none', '-n', 2, './good.c'), 0, 'what ends well passes without a recording');
 is(run('-n', 2, '--timeout', 5, './stuck.c'), 1, 'a proven deadlock under a time limit is 1, not 124');
 
 is(run('--no-such-option', './good.c'), 2, 'an unknown option ends with 2');
@@ -75,6 +84,11 @@ like($err, qr{/no/such/folder/out\.xml}, 'and is named');
 is(run('-n', 2, '--db', '/no/such/folder/db', './good.c'), 5, 'a database that cannot be written ends with 5');
 is(run('-n', 2, '--tap', '--db', 'none', '--html', '/no/such/folder/x', './stuck.c'), 5, 'and outweighs a finding');
 
+is(run('-n', 2, qw(--db none --html /no/such/a.html --chrome /no/such/b --junit c.xml --dot d.dot), './good.c'), 5, 'one output that cannot be written');
+like($err, qr{/no/such/b.*\n.*/no/such/a\.html}, 'is named like any other');
+ok(-s 'c.xml' && -s 'd.dot', 'and keeps none back that can be');
+is(run('-n', 2, qw(--db none --dot x.pdf), './good.c'), 2, "a picture's name that says nothing of its form ends with 2");
+is($out, '', 'before anything runs');
 is(run('-n', 2, './needy.c'), 77, 'a requirement that is absent ends with 77');
 like($err, qr/no-such-header-anywhere\.h/, 'and is named');
 run('--tap', '-n', 2, './needy.c');

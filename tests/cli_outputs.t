@@ -103,6 +103,16 @@ is(run(qw(--db none -n 2 --allow D001:head.c:13 head-to-head)), 1, 'not at anoth
 is(run(qw(--db none -n 4 wildcard-recompute)), 0, 'a warning does not fail');
 is(run(qw(--db none -n 4 --fail-on warning wildcard-recompute)), 1, 'unless asked for');
 is(run(qw(--db none -n 2 --fail-on note two-comms)), 1, 'two orders of two communicators');
+# What a new user tries, at 80 columns.
+for my $command ('-n 16 ring', '-n 2 two-allreduce', 'log', 'show', 'show 1', 'show findings', 'show ops', 'show gradients', 'show ranks',
+    'show metrics', 'diff 1 2', 'diff 2 1', 'query "select run_id, scenario, outcome from runs"', 'replay --witness 1', 'db info', 'doctor',
+    'list', 'explain R002', 'explore -n 2 ring') {
+    my $text = `'$simrun' $command --db new.db 2>&1`;
+    $text = `'$simrun' --db new.db $command 2>&1` if $command =~ /^-n/;
+    $text = `'$simrun' $command 2>&1` if $command =~ /^(doctor|list|explain|explore)/;
+    is(narrow($text), '', "'simrun $command' fits 80 columns");
+    unlike($text, qr/unknown option|^usage/m, 'and is understood');
+}
 is(run('help'), 0, 'help');
 is(narrow($out), '', 'within 80 columns');
 cmp_ok(scalar(split /\n/, $out), '<=', 40, 'on one screen');
@@ -111,15 +121,23 @@ for my $command (qw(run list check show log query graph report diff replay db ex
     like($out, qr/^usage: simrun .*\Q$command\E/, 'with its usage') or diag $out;
     is(narrow($out), '', 'within 80 columns');
 }
-# The manual names every option of every command.
-my $manual = slurp("$tree/docs/man/simrun.1") =~ s/\\-/-/gr;
-my @missing;
-for my $command (qw(run check show log query graph report diff replay db export import catalogue doctor)) {
+# Help, manual and completion name the same options of each command.
+my $manual = slurp("$tree/docs/man/simrun.1") =~ s/\\-/-/gr =~ s/\\f.//gr;
+my ($commands, $of_run) = $manual =~ /^\.SH COMMANDS\n(.*)^\.SH OPTIONS OF RUN\n(.*?)^\.SH/ms;
+my %entry = map { /^(?:\[)?(\w+)/ ? ($1 => $_) : () } split /^\.B /m, $commands;
+run(qw(completion bash));
+my %completed = $out =~ /^ +(\S+)\) options='([^']*)'/mg;
+my @commands = do { run(qw(completion words)); split ' ', $out };
+sub options_of { my %seen; join ' ', sort grep { $_ ne '--help' && !$seen{$_}++ } @_ }
+for my $command (@commands) {
     run($command, '--help');
-    push @missing, grep { index($manual, $_) < 0 } $out =~ /^  (?:-\w, |    )(--[a-z-]+)/mg;
+    my $helped = options_of($out =~ /^  (?:-\w, |    )(--[a-z-]+)/mg);
+    my $text = $command eq 'run' ? $of_run : $entry{$command};
+    ok(defined $text, "the manual has $command") or next;
+    my $told = options_of($text =~ /^(?:-\w, )?(--[a-z-]+)/mg);
+    is($told, $helped, "simrun(1) has the options of $command, and no others");
+    is(options_of(($completed{$command} // '') =~ /(--[a-z-]+)/g), $helped, "and so has the completion");
 }
-is(join(' ', @missing), '', 'simrun(1) has every option');
-
 is(run('--version'), 0, '--version');
 is(run('doctor'), 0, 'doctor');
 like($out, qr/^sqlite\s+ok\s+3\.\d+/m, 'tells versions');

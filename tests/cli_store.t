@@ -136,6 +136,37 @@ run('query', 'select count(*) from runs');
 like($out, qr/^\s*2$/m, 'keeps nothing');
 is(run(qw(-n 2 --db), 'with space.db', 'head-to-head'), 1, 'another database');
 like($out, qr/^  replay  simrun replay --db 'with space.db' 1$/m, 'is part of the commands printed');
+# A program that is a file, with a name that needs quotes, is found again from another folder.
+mkdir 'programs';
+mkdir 'elsewhere';
+for my $name ("it's mine.c", '# $y \\z.c') {
+    open my $program, '>', "programs/$name" or die;
+    print $program "#include <mpi.h>\nint main(int c, char **v)\n{\n    MPI_Init(&c, &v);\n    MPI_Finalize();\n    return c != 2;\n}\n";
+    close $program;
+    chdir 'programs' or die;
+    is(run(qw(--db ../moved.db -n 2), "./$name", 'a word'), 0, "a program called $name");
+    chdir '../elsewhere' or die;
+    is(run(qw(replay --db ../moved.db)), 0, 'is replayed from another folder');
+    like($out, qr/the same trace/, 'with the same trace');
+    chdir '..' or die;
+}
+{
+    my $program = "new\nline.c";
+    open my $file, '>', $program or die;
+    print $file "int main(void) { return 0; }\n";
+    close $file;
+    is(run(qw(--db none -n 2), "./$program"), 3, 'a name with a line break is refused');
+    like($err, qr/line break/, 'and says why');
+}
+# A command line that is too long to be kept is not run again by half.
+is(run(qw(--db long.db -n 2 ring), 'z' x 5000), 0, 'a long argument');
+is(run(qw(replay --db long.db)), 3, 'cannot be repeated');
+like($err, qr/too long to be kept/, 'and it is said why');
+is(run(qw(--db long.db -n 2 ring), ('a') x 400), 0, 'many arguments');
+is(run(qw(replay --db long.db)), 3, 'neither');
+like($err, qr/too long to be kept/, 'for the same reason');
+is(run(qw(--db none -n 2), './' . 'x' x 600), 3, 'a path that is too long');
+like($err, qr/at most 511 bytes/, 'is refused as such');
 my @children = map { my $n = $_; fork() // die or do { open STDOUT, '>', '/dev/null'; exec $simrun, qw(-n 2 --db many.db ring) } } 1 .. 4;
 my $failed = 0;
 for (@children) { waitpid $_, 0; $failed += $? != 0 }
@@ -172,7 +203,12 @@ like(slurp('err'), qr/full\.db/, 'with the path');
 is(run(qw(show 1 --db full.db)), 0, 'the earlier run is whole');
 is(run(qw(db info --db full.db)), 0, 'the database is sound');
 SKIP: {
-    skip 'no /dev/full', 1 if !-e '/dev/full';
+    skip 'no /dev/full', 14 if !-e '/dev/full';
     is(system("'$simrun' -n 2 --db none ring >/dev/full 2>err") >> 8, 5, 'a full standard output: 5');
+    for my $command ('show', 'log', 'list', 'help', 'explain', 'doctor', 'mutants', 'completion bash', 'show ops', 'db info',
+        'query "select * from runs"', 'export --format jsonl', 'catalogue ring') {
+        my $status = system("'$simrun' $command >/dev/full 2>err") >> 8;
+        is($status, 5, "and so with $command") or diag slurp('err');
+    }
 }
 done_testing();

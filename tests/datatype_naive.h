@@ -7,6 +7,8 @@
 #ifndef TESTS_DATATYPE_NAIVE_H
 #define TESTS_DATATYPE_NAIVE_H
 
+#include "tests/dice.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -22,10 +24,7 @@ static _Thread_local uint64_t naive_state;
 
 static inline uint64_t naive_random(void)
 {
-    uint64_t z = naive_state += UINT64_C(0x9e3779b97f4a7c15);
-    z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-    z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
-    return z ^ z >> 31;
+    return dice_next(&naive_state);
 }
 /* low <= result <= high */
 static inline int naive_between(int low, int high)

@@ -1,4 +1,8 @@
-/* The conformance suite under mpirun, on any MPI: prints TAP on rank 0. */
+/* The conformance suite under mpirun, on any MPI: prints TAP on rank 0.
+ *
+ *   diff_conformance [THIN [FOLDER]]
+ *
+ * THIN takes every so many-th case; each rank writes its values to FOLDER/conformance.RANK. */
 #include "tests/diff_conformance.h"
 
 #include "tests/tap.h"
@@ -11,8 +15,18 @@ int main(int argc, char **argv)
     int rank;
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     struct conf_options options = {.thin = argc > 1 ? (unsigned)atoi(argv[1]) : 1};
+    struct conf_kept kept = {0};
+    if (argc > 2)
+        options.kept = &kept;
     struct conf_result result;
     conformance_run(&options, &result);
+    char path[4096];
+    snprintf(path, sizeof path, "%s/conformance.%d", argc > 2 ? argv[2] : ".", rank);
+    if (options.kept && !conf_kept_write(&kept, path)) {
+        fprintf(stderr, "%s cannot be written\n", path);
+        MPI_Abort(MPI_COMM_WORLD, 1);
+    }
+    conf_kept_release(&kept);
     long sums[3] = {result.failed, result.checks, result.cases}, all[3];
     MPI_Allreduce(sums, all, 3, MPI_LONG, MPI_SUM, MPI_COMM_WORLD);
     char text[200];

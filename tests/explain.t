@@ -11,6 +11,7 @@ my %without = (
     B003 => 'windows', B004 => 'windows', B005 => 'windows', L007 => 'windows',
     L001 => 'said by X006 where the program finalizes',
     L009 => 'a note: the catalogue compares warnings and errors',
+    N001 => 'a note: the catalogue compares warnings and errors',
     X003 => 'takes as long as its time limit',
     G007 => 'needs a program that differs from run to run',
     G005 => 'shown by tests/schedules.t',

@@ -3,6 +3,7 @@
 #ifndef TESTS_FORMAT_SAMPLES_H
 #define TESTS_FORMAT_SAMPLES_H
 
+#include "tests/dice.h"
 #include "tests/tap.h"
 #include "traces/format.h"
 
@@ -44,17 +45,9 @@ static inline char *sample_write(const struct trace *trace, const char *format, 
     return text;
 }
 
-static inline uint64_t sample_next(uint64_t *state)
-{
-    uint64_t z = *state += 0x9e3779b97f4a7c15u;
-    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ z >> 27) * 0x94d049bb133111ebu;
-    return z ^ z >> 31;
-}
-
 static inline uint32_t sample_below(uint64_t *state, uint32_t limit)
 {
-    return (uint32_t)(sample_next(state) % limit);
+    return (uint32_t)(dice_next(state) % limit);
 }
 
 static inline bool same_text(const char *a, const char *b)

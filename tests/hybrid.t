@@ -1,11 +1,7 @@
 #!/bin/sh
 # MPI within a rank's own OpenMP regions: the master may wait there, others may not call where ranks are fibers.
-simrun=$(realpath "${SIMRUN:-build/simrun}")
 program=$(realpath "$(dirname "$0")/programs/hybrid.c")
-folder=$(mktemp -d) || exit 1
-trap 'rm -rf "$folder"' EXIT
-cd "$folder" || exit 1
-export SIMRUN_CACHE="$folder/cache"
+. "$(dirname "$0")/shell.sh"
 echo "TAP version 13"
 case "$BUILD" in
 *clang*)
@@ -13,11 +9,6 @@ case "$BUILD" in
     exit 0
     ;;
 esac
-count=0
-check() { # status name
-    count=$((count + 1))
-    [ "$1" -eq 0 ] && echo "ok $count - $2" || { echo "not ok $count - $2"; cat out err | head -30 | sed 's/^/# /'; }
-}
 run() { timeout 60 "$simrun" --db none "$@" >out 2>err; }
 line=$(grep -n '/\* stray \*/' "$program" | cut -d: -f1)
 

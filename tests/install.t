@@ -18,6 +18,7 @@ $ENV{PATH} = "$root/bin:$ENV{PATH}";
 like(scalar `simrun -n 4 --db none ring 2>&1`, qr/^PASS ring, 4 ranks/, 'the catalogue is found and runs');
 my $passed = () = `simrun catalogue ring 2>&1` =~ /^ok /mg;
 cmp_ok($passed, '>', 3, 'and asserts its verdicts');
+like(scalar `simrun -n 2 --db none op-bcast 2>&1`, qr/^PASS op-bcast, 2 ranks/, 'also scenarios that share a header');
 like(scalar `simrun doctor 2>&1`, qr/compil/, 'doctor');
 ok(-s "$root/share/man/man1/simrun.1" && -s "$root/share/man/man5/simrun-db.5", 'man pages');
 is(system("bash -n '$root/share/bash-completion/completions/simrun'"), 0, 'completion');

@@ -1,15 +1,6 @@
 #!/bin/sh
 # What the machine promises a user, each by the command that shows it.
-simrun=$(realpath "${SIMRUN:-build/simrun}")
-folder=$(mktemp -d) || exit 1
-trap 'rm -rf "$folder"' EXIT
-cd "$folder" || exit 1
-export SIMRUN_CACHE="$folder/cache"
-count=0
-check() { # status name
-    count=$((count + 1))
-    [ "$1" -eq 0 ] && echo "ok $count - $2" || { echo "not ok $count - $2"; cat out err | head -30 | sed 's/^/# /'; }
-}
+. "$(dirname "$0")/shell.sh"
 run() { timeout 60 "$simrun" --db none "$@" >out 2>err; }
 echo "TAP version 13"
 

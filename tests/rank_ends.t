@@ -1,11 +1,7 @@
 #!/bin/sh
 # How ranks end: each way is a finding at its line, the other ranks go on, what was printed is kept.
-simrun=$(realpath "${SIMRUN:-build/simrun}")
 program=$(realpath "$(dirname "$0")/programs/ends.c")
-folder=$(mktemp -d) || exit 1
-trap 'rm -rf "$folder"' EXIT
-cd "$folder" || exit 1
-export SIMRUN_CACHE="$folder/cache"
+. "$(dirname "$0")/shell.sh"
 echo "TAP version 13"
 case "$BUILD" in
 *-*)
@@ -13,11 +9,6 @@ case "$BUILD" in
     exit 0
     ;;
 esac
-count=0
-check() { # status name
-    count=$((count + 1))
-    [ "$1" -eq 0 ] && echo "ok $count - $2" || { echo "not ok $count - $2"; cat out err | head -30 | sed 's/^/# /'; }
-}
 run() { timeout 60 "$simrun" --db none "$@" >out 2>err; }
 line_of() { grep -n "/\* $1 \*/" "$program" | cut -d: -f1; }
 at() { grep -qE "ends\.c:$(line_of "$1")( |\$)" out; }
@@ -29,7 +20,7 @@ for threads in "" --os-threads; do
     for how in segv:Segmentation library:Segmentation fpe:Floating abort:Aborted assert:Aborted term:Terminated alarm:Alarm; do
         words=${how#*:} how=${how%:*}
         run -n 3 $threads "$program" "$how"
-        [ $? -eq 1 ] && grep -q "^X001 crash: crash: $words" out && at "$how" && others
+        [ $? -eq 1 ] && grep -q "^X001 crash: $words" out && at "$how" && others
         check $? "$how ends one rank, and is found where it happened ($on)"
     done
     for how in stack wide; do

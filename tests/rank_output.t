@@ -1,10 +1,6 @@
 #!/bin/sh
 # What ranks print: whole lines, tagged when asked for, and not lost whatever ends the run.
-simrun=$(realpath "${SIMRUN:-build/simrun}")
-folder=$(mktemp -d) || exit 1
-trap 'rm -rf "$folder"' EXIT
-cd "$folder" || exit 1
-export SIMRUN_CACHE="$folder/cache"
+. "$(dirname "$0")/shell.sh"
 cat >prints.c <<'C'
 #include <mpi.h>
 #include <signal.h>
@@ -59,11 +55,6 @@ int main(int argc, char **argv)
     return 0;
 }
 C
-count=0
-check() { # status name
-    count=$((count + 1))
-    [ "$1" -eq 0 ] && echo "ok $count - $2" || { echo "not ok $count - $2"; head -5 err | cut -c1-200 | sed 's/^/# /'; }
-}
 run() { timeout 60 "$simrun" --db none --record none "$@" >out 2>err; }
 # All lines of 3 ranks, whole: 40 of each stream, one wide, one that the end finished.
 whole() { # pattern of a tag

@@ -1,10 +1,6 @@
 #!/bin/sh
 # One rank fails: all stop, the first failure is named as the root cause, and the group is started again when asked to.
-simrun=$(realpath "${SIMRUN:-build/simrun}")
-folder=$(mktemp -d) || exit 1
-trap 'rm -rf "$folder"' EXIT
-cd "$folder" || exit 1
-export SIMRUN_CACHE="$folder/cache"
+. "$(dirname "$0")/shell.sh"
 cat >again.c <<'C'
 #include <mpi.h>
 #include <signal.h>
@@ -23,6 +19,27 @@ int main(int argc, char **argv)
     MPI_Allreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
     if (rank == 0)
         printf("attempt %d of at most %s: sum %d\n", count, getenv("SIMRUN_MAX_RESTARTS"), sum);
+    MPI_Finalize();
+    return 0;
+}
+C
+cat >hangs.c <<'C'
+#include <mpi.h>
+#include <stdlib.h>
+#include <string.h>
+/* Its ranks wait for each other, poll or compute for ever until the group has been started again twice. */
+int main(int argc, char **argv)
+{
+    MPI_Init(&argc, &argv);
+    int rank, size, word = 0, flag = 0, sick = atoi(getenv("SIMRUN_RESTART_COUNT")) < 2;
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    if (sick && !strcmp(argv[1], "waits"))
+        MPI_Recv(&word, 1, MPI_INT, (rank + 1) % size, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    while (sick && !strcmp(argv[1], "polls") && !flag)
+        MPI_Iprobe(MPI_ANY_SOURCE, 7, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE);
+    for (volatile long i = 0; sick && !strcmp(argv[1], "computes"); i++)
+        ;
     MPI_Finalize();
     return 0;
 }
@@ -58,11 +75,6 @@ int main(int argc, char **argv)
     return 0;
 }
 C
-count=0
-check() { # status name
-    count=$((count + 1))
-    [ "$1" -eq 0 ] && echo "ok $count - $2" || { echo "not ok $count - $2"; cat out err | head -30 | sed 's/^/# /'; }
-}
 run() { timeout 60 "$simrun" --db runs.db "$@" >out 2>err; }
 line() { grep -n "$1" "$2" | head -1 | cut -d: -f1; }
 place=again.c:$(line 'the place' again.c)
@@ -93,6 +105,19 @@ check $? "under TAP only the last attempt counts"
 run -n 3 --max-restarts 2 --send rendezvous fails.c none
 [ $? -eq 1 ] && grep -q 'restart 2 of 2' err && root 'rank 0 failed first: exit code 5'
 check $? "an exit code starts the group again too"
+for how in waits polls computes; do
+    case $how in
+    waits) why='a deadlock: no rank can go on' ;;
+    polls) why='a livelock: ranks poll and nothing changes' ;;
+    computes) why='the time limit passed' ;;
+    esac
+    run -n 2 --timeout 0.4 --max-restarts 2 hangs.c $how
+    [ $? -eq 0 ] && grep -q '^PASS hangs.c, 2 ranks: finished after 2 restarts' out && [ "$(grep -c "hangs.c: $why; all ranks are stopped: restart [12] of 2" err)" -eq 2 ]
+    check $? "a group of which each $how for ever is started again"
+done
+run -n 2 --max-restarts 1 hangs.c waits
+[ $? -eq 1 ] && grep -q '^FAIL hangs.c, 2 ranks: deadlock after 1 restart' out && grep -q '^D001' out
+check $? "when restarts are used up a deadlock is the verdict"
 run -n 3 fails.c crash
 [ $? -eq 1 ] && root "rank 2 failed first: signal 11 (Segmentation fault) at fails.c:$(line 'the place' fails.c)"
 check $? "of two failures the first is the root cause"

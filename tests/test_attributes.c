@@ -132,7 +132,8 @@ static void test_duplicates(void)
         PMPI_Comm_set_attr(COMM, keys[i], values[i]);
     int freed = keys[2];
     PMPI_Comm_free_keyval(&freed);
-    tap_is_str(comm_value(keys[2]), "error", "a freed keyval finds nothing");
+    tap_is_str(comm_value(keys[2]), "c", "a freed keyval still finds the attributes that have it");
+    tap_is_int(PMPI_Comm_set_attr(COMM, keys[2], values[2]), MPI_ERR_KEYVAL, "but sets none");
     sim_attributes_copy(&lists[SIM_ATTRIBUTE_COMM], COMM, &duplicate);
     tap_is_str(diary, "AB", "duplicating asks the program's functions in the order of setting");
     tap_ok(sim_attributes_get(&duplicate, keys[0], &value) && *(char *)value == 'z',
@@ -147,6 +148,7 @@ static void test_duplicates(void)
     sim_attributes_clear(&lists[SIM_ATTRIBUTE_COMM], COMM);
     tap_is_str(diary, "cba", "clearing deletes in the reverse order of setting");
     tap_is_int(lists[SIM_ATTRIBUTE_COMM].count, 0, "clearing leaves nothing");
+    tap_is_str(comm_value(keys[2]), "error", "of a freed keyval neither");
     sim_attributes_release(&duplicate);
 }
 

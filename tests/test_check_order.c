@@ -229,6 +229,22 @@ static void buffered_ring(bool backward_too)
 }
 
 /* Two senders, one wildcard receiver; the second message may be sent because of the first. */
+/* Edges in a circle give no order to search. */
+static void circle(void)
+{
+    struct pass pass = pass_new(2);
+    for (uint32_t rank = 0; rank < 2; rank++) {
+        uint32_t first = node(&pass, rank);
+        program_collective(&pass.program, rank, OP_ALLREDUCE, pass.program.world, 0, 1);
+        uint32_t second = node(&pass, rank);
+        program_collective(&pass.program, rank, OP_ALLREDUCE, pass.program.world, 1, 2);
+        before(&pass, first, second);
+        before(&pass, second, first);
+    }
+    expect(&pass, BOTH, "N001",
+           "a pass whose edges go in a circle is judged as recorded, and told");
+}
+
 static void race(bool caused, const char *codes, const char *name)
 {
     struct program p = program_new(3);
@@ -261,6 +277,7 @@ int main(void)
     two_allreduces(true, 1, false, "D002",
                    "allreduces on two communicators that nothing orders can hang");
     two_allreduces(true, 1, true, "", "chained allreduces on two communicators are safe");
+    circle();
     two_roots();
     grid(false);
     grid(true);

@@ -357,8 +357,58 @@ static void buffers(uint64_t address, bool wait_first, bool changed, const char 
     expect(&p, codes, name);
 }
 
+/* Rank 0 starts many receives, each into memory of its own, the last perhaps into that of the
+ * `meets`-th, before it waits. */
+static void many_pending(uint32_t meets, const char *codes, const char *name)
+{
+    enum { COUNT = 20000 };
+    const uint32_t count = COUNT;
+    struct program p = program_new(2);
+    uint32_t *starts = calloc(count, sizeof *starts);
+    for (uint32_t i = 0; i < count; i++) {
+        struct trace_op op = program_op(&p, 0, OP_IRECV, 1);
+        op.peer = 1;
+        op.tag = 0;
+        op.extent = trace_type_size(op.type);
+        op.buffer = 1000 + (i == COUNT - 1 ? meets : i) * op.extent;
+        starts[i] = trace_add_op(p.trace, &op);
+    }
+    program_waitall(&p, 0, starts, count, 2);
+    for (uint32_t i = 0; i < count; i++)
+        program_p2p(&p, 1, OP_SEND, 0, 0, 3);
+    free(starts);
+    expect(&p, codes, name);
+}
+
+/* Everybody gets one message from anybody: that of the rank before. */
+static void many_wildcards(uint32_t ranks, const char *codes, const char *name)
+{
+    struct program p = program_new(ranks);
+    for (uint32_t rank = 0; rank < ranks; rank++) {
+        int from = (int)((rank + ranks - 1) % ranks);
+        program_p2p(&p, rank, OP_SEND, (int)((rank + 1) % ranks), 0, 1);
+        struct trace_op op = program_op(&p, rank, OP_RECV, 2);
+        op.peer = TRACE_ANY;
+        op.tag = op.tag_matched = 0;
+        op.peer_matched = from;
+        trace_add_op(p.trace, &op);
+    }
+    struct check_options options;
+    char found[64];
+    check_options_init(&options);
+    check_options_parse(&options, "race", NULL);
+    program_finish(&p);
+    tap_is_str(program_codes(&p, &options, found, sizeof found), codes, "%s", name);
+    trace_free(p.trace);
+}
+
 int main(void)
 {
+    many_pending(19999, "", "20,000 pending receives are compared");
+    many_pending(0, "B002", "the last with the first");
+    many_pending(12345, "B002", "and with any other");
+    many_wildcards(1000, "", "a thousand wildcards that have one sender each do not race");
+    many_wildcards(12000, "N001", "where clocks take too much memory that is told");
     buffers(1008, false, false, "B002",
             "a send from memory that a pending receive writes is found");
     buffers(5000, false, false, "", "a send from elsewhere is well");

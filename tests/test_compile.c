@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -58,6 +59,12 @@ static void test_reuse(void)
     write_text("five.h", "#define VALUE 5\n");
     tap_ok(run("value.c") == 5 && !sim_compile_was_run(),
            "changing it back finds the first object again");
+    write_text("six words.h", "#define INNER 8\n");
+    write_text("five.h", "#include \"six words.h\"\n#define VALUE INNER\n");
+    tap_ok(run("value.c") == 8 && sim_compile_was_run(), "a header may include another");
+    write_text("six words.h", "#define INNER 9\n");
+    tap_ok(run("value.c") == 9 && sim_compile_was_run(), "whose change is noticed, too");
+    write_text("five.h", "#define VALUE 5\n");
     write_text("value.c", "#include \"five.h\"\nint main(void) { return VALUE + 2; }\n");
     tap_ok(run("value.c") == 7 && sim_compile_was_run(), "a changed source is noticed");
     unlink(in_folder("five.h"));
@@ -66,6 +73,11 @@ static void test_reuse(void)
     tap_is_int(run("value.c"), -1, "a header that went is noticed");
     dup2(keep, 2);
     close(keep), close(nowhere);
+    mkdir(in_folder("my own #1 $x"), 0755);
+    write_text("my own #1 $x/a b.h", "#define VALUE 9\n");
+    write_text("my own #1 $x/an odd name.c",
+               "#include \"a b.h\"\nint main(void) { return VALUE; }\n");
+    tap_is_int(run("my own #1 $x/an odd name.c"), 9, "names may have spaces, # and $");
 }
 
 static void test_flags(void)

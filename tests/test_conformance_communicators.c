@@ -108,6 +108,40 @@ static void groups_make_communicators(int rank, int size)
     expect(made == MPI_COMM_NULL, "nobody's communicator is null");
 }
 
+/* Ranks 0 and 1 cross, or rank 1 names itself alone; the others are of one mind. */
+static void crossed_groups_are_refused(int rank, int size)
+{
+    MPI_Group all, mine;
+    MPI_Comm made;
+    int both[2] = {0, 1}, crossed[2] = {1, 0}, others[16];
+    MPI_Comm_group(MPI_COMM_WORLD, &all);
+    expect_ok(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
+    for (int i = 2; i < size; i++)
+        others[i - 2] = i;
+    for (int way = 0; way < 3 && size > 1; way++) {
+        if (rank == 0)
+            MPI_Group_incl(all, 2, both, &mine);
+        else if (rank == 1)
+            MPI_Group_incl(all, way == 1 ? 1 : 2, way == 0 ? crossed : both + 1 - way / 2, &mine);
+        else
+            MPI_Group_incl(all, size - 2, others, &mine);
+        if (way == 1 && rank == 1) { /* its own group is in order, but rank 0 counts on it */
+            expect_ok(MPI_Comm_create(MPI_COMM_WORLD, mine, &made));
+            expect(size_of(made) == 1, "alone it is %d", size_of(made));
+        } else if (way < 2 && rank < 2) {
+            expect_class(MPI_Comm_create(MPI_COMM_WORLD, mine, &made), MPI_ERR_GROUP);
+            expect(made == MPI_COMM_NULL, "a communicator was made all the same");
+        } else {
+            expect_ok(MPI_Comm_create(MPI_COMM_WORLD, mine, &made));
+            expect(size_of(made) == (rank < 2 ? 2 : size - 2), "size %d", size_of(made));
+        }
+        MPI_Group_free(&mine);
+        if (made != MPI_COMM_NULL)
+            MPI_Comm_free(&made);
+    }
+    MPI_Group_free(&all);
+}
+
 static void nonblocking_duplicates_arrive(int rank, int size)
 {
     MPI_Comm copy, other;
@@ -139,6 +173,15 @@ static void names_are_kept(int rank, int size)
     MPI_Comm_get_name(copy, name, &length);
     expect(!strcmp(name, "rows"), "it is %s", name);
     MPI_Comm_free(&copy);
+    MPI_Type_get_name(MPI_INT, name, &length);
+    expect(!strcmp(name, "MPI_INT") && length == 7, "the type is %s", name);
+    if (rank == 0) {
+        MPI_Type_set_name(MPI_INT, "first");
+        MPI_Type_set_name(MPI_INT, "number");
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Type_get_name(MPI_INT, name, &length);
+    expect(!strcmp(name, rank == 0 ? "number" : "MPI_INT"), "the type is %s", name);
 }
 
 /* --- attributes ------------------------------------------------------------------------------- */
@@ -356,7 +399,7 @@ static void sessions_give_communicators(int rank, int size)
     MPI_Info_get_string(info, "mpi_size", &room, number, &flag);
     expect(flag && atoi(number) == size, "size %s", number);
     MPI_Info_free(&info);
-    expect_ok(MPI_Group_from_session_pset(session, "mpi://WORLD", &group));
+    expect_ok(MPI_Group_from_session_pset(session, "mpi://world", &group));
     expect_ok(MPI_Comm_create_from_group(group, "tests", MPI_INFO_NULL, MPI_ERRORS_RETURN, &comm));
     expect(rank_in(comm) == rank && sum_over(comm, 1) == size, "rank %d", rank_in(comm));
     MPI_Group_free(&group);
@@ -380,7 +423,7 @@ static void the_tool_interface_is_empty(int rank, int size)
 
 int main(void)
 {
-    tap_plan(14);
+    tap_plan(15);
     world_test("splits order by key, equal keys by rank", splits_order_by_key_then_rank, WORLD_ANY);
     world_test("comparisons tell the same, a copy, another order and another group",
                comparisons_tell_the_four_cases, WORLD_ANY);
@@ -400,6 +443,7 @@ int main(void)
     world_test("hints are given back", hints_are_given_back, WORLD_ANY);
     world_test("error classes and codes can be added and removed", error_codes_can_be_added,
                WORLD_ANY);
+    world_test("crossed groups make no communicator", crossed_groups_are_refused, WORLD_ANY);
     world_test("sessions give groups and communicators", sessions_give_communicators, WORLD_ANY);
     world_test("the tool interface is there and empty", the_tool_interface_is_empty, WORLD_ANY);
     return tap_done();

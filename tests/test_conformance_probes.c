@@ -2,6 +2,7 @@
  * once. */
 #include "tests/world_harness.h"
 
+#include <mpix.h>
 #include <string.h>
 
 enum { EACH = 6 };
@@ -173,6 +174,34 @@ static void waiting_is_fair(int rank, int size)
     MPI_Waitall(3, requests, MPI_STATUSES_IGNORE);
 }
 
+/* The least patient of those who wait for nothing gives up first; what is on its way is never late,
+ * however slow its sender is. */
+static void patience_ends_when_nothing_moves(int rank, int size)
+{
+    int flag = -1, from = -1;
+    MPI_Status status;
+    for (int i = 0; rank && i < 200 * rank; i++)
+        MPIX_Yield();
+    if (rank == 0) {
+        for (int i = 1; i < size; i++) {
+            expect_ok(MPIX_Probe_patient(1, MPI_COMM_WORLD, 1, &flag, &status));
+            expect(flag && status.MPI_TAG == 1, "message %d of %d came too late", i, size - 1);
+            MPI_Recv(&from, 1, MPI_INT, status.MPI_SOURCE, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        }
+    } else {
+        MPI_Send(&rank, 1, MPI_INT, 0, 1, MPI_COMM_WORLD);
+    }
+    /* Each waits for the word of the one that is less patient; that of rank 0 nobody gives. */
+    expect_ok(MPIX_Probe_patient(2, MPI_COMM_WORLD, (uint64_t)rank + 1, &flag, &status));
+    expect(flag == (rank > 0), "rank %d of %d: %d", rank, size, flag);
+    if (flag)
+        MPI_Recv(&from, 1, MPI_INT, MPI_ANY_SOURCE, 2, MPI_COMM_WORLD, &status);
+    expect(!flag || (from == rank - 1 && status.MPI_SOURCE == from), "rank %d heard %d", rank,
+           from);
+    if (rank + 1 < size)
+        MPI_Send(&rank, 1, MPI_INT, rank + 1, 2, MPI_COMM_WORLD);
+}
+
 int main(void)
 {
     world_test("a probe does not see what a posted receive has", posted_receives_go_first,
@@ -188,5 +217,7 @@ int main(void)
     world_test("probes tell communicators apart", probes_tell_communicators_apart, WORLD_ANY);
     world_test("Waitany and Testany in a loop hear of every request", waiting_is_fair,
                WORLD_BUFFERS | WORLD_DEFAULT);
+    world_test("patience ends when nothing else can happen, the least first",
+               patience_ends_when_nothing_moves, WORLD_ANY);
     return tap_done();
 }

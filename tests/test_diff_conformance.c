@@ -2,8 +2,10 @@
  *
  * Every case of the matrix, twice for every size: nothing is sampled. Run with a number of ranks
  * and a divisor it runs that part alone. */
-#include "tests/diff_conformance_body.c" /* one object per test program: the suite is part of this one */
+#include "tests/diff_conformance.h"
 
+#include "collectives/probe.h"
+#include "tests/diff_public.h"
 #include "tests/world_harness.h"
 
 #include <omp.h>
@@ -21,6 +23,21 @@ struct world_context {
     struct conf_options options;
     struct conf_result *results; /* [ranks] */
 };
+
+/* ---- who took part ---- */
+
+enum { TRACED_RANKS = 2 };
+
+static bool has_run(const struct diff_probe *probe, const char *name, bool function)
+{
+    for (size_t i = 0; i < probe->rows[0].node_count; i++) {
+        const struct probe_node *node = &probe->rows[0].nodes[i];
+        const char *is = function ? node->function : node->name;
+        if (is && strcmp(is, name) == 0)
+            return true;
+    }
+    return false;
+}
 
 static int body(void *context, int rank)
 {
@@ -69,6 +86,46 @@ static bool world_pass(int ranks, unsigned thin, enum sim_executor_kind executor
     return outcome == OUTCOME_FINISHED;
 }
 
+static void missing_add(char *missing, size_t size, const struct diff_probe *probe,
+                        const char *name, bool function)
+{
+    size_t used = strlen(missing);
+    if (!has_run(probe, name, function))
+        snprintf(missing + used, size - used, "%s ", name);
+}
+
+/* Every function of diff.h that communicates, and both forms of every row of the library's table of
+ * collectives, took part in some case. */
+static void coverage_test(void)
+{
+    struct conf_result results[TRACED_RANKS];
+    struct world_context context = {{.thin = 1, .exact_forward = true}, results};
+    struct sim_world_options options = world_options(TRACED_RANKS);
+    struct failure failure = {0};
+    struct diff_probe probe;
+    diff_probe_init(&probe, TRACED_RANKS);
+    probe.trace = true;
+    options.slots[MPIX_SLOT_PROBE] = &probe;
+    struct sim_world *world = sim_world_new(&options, &failure);
+    bool ran = world && sim_world_run(world, body, &context) == OUTCOME_FINISHED;
+    sim_world_free(world);
+    struct diff_public list = diff_public_read();
+    char missing[2000] = "";
+    for (int i = 0; i < list.count; i++)
+        missing_add(missing, sizeof missing, &probe, list.name[i], true);
+    tap_is_str(missing, "", "all %d functions that communicate are in the matrix", list.count);
+    missing[0] = '\0';
+    for (int kind = 0; kind < DIFF_COLLECTIVES; kind++) {
+        char name[40];
+        snprintf(name, sizeof name, "I%s", diff_collective_name((enum diff_collective)kind));
+        missing_add(missing, sizeof missing, &probe, name, false);
+        missing_add(missing, sizeof missing, &probe, name + 1, false);
+    }
+    tap_is_str(missing, "", "and both forms of all %d collectives", (int)DIFF_COLLECTIVES);
+    tap_ok(ran && list.count > 40, "diff.h has %d functions that communicate", list.count);
+    diff_probe_release(&probe);
+}
+
 int main(int argc, char **argv)
 {
     struct totals all[SIZES], again[SIZES];
@@ -78,7 +135,7 @@ int main(int argc, char **argv)
         printf("%ld cases, %ld failed %s\n", all[0].cases, all[0].failed, all[0].text);
         return 0;
     }
-    tap_plan(SIZES + 3);
+    tap_plan(SIZES + 6);
 #pragma omp parallel for schedule(dynamic)
     for (int i = SIZES - 1; i >= 0; i--) {
         finished[i] = world_pass(sizes[i], 1, SIM_FIBERS, SIM_SEND_EAGER, &all[i]);
@@ -102,6 +159,7 @@ int main(int argc, char **argv)
     tap_test_ok(world_pass(4, 400, SIM_FIBERS, SIM_SEND_RENDEZVOUS, &rendezvous) &&
                     rendezvous.failed == 0,
                 TAP_HERE, rendezvous.text, "and worlds where sends wait for their receives");
+    coverage_test();
     tap_note("%ld combinations, %ld values compared", cases, checks);
     return tap_done();
 }

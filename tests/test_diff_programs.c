@@ -328,6 +328,83 @@ static void replicated(void)
     diff_tape_free(here.tape);
 }
 
+/* The objective is made of a gradient: |d/dx <w, f(x)>|^2. */
+static void second_objective(enum diff_type type)
+{
+    struct here here = begin(type);
+    struct diff_tensor *y = diff_tanh(diff_div(diff_exp(diff_scale(here.x, 0.2)), here.w));
+    y = diff_dot(diff_allreduce(y, MPI_PROD, MPI_COMM_WORLD), here.w);
+    struct diff_tensor *one =
+        diff_constant(here.tape, DIFF_DOUBLE, 1, (size_t[]){1}, (double[]){1});
+    diff_backward_from(here.tape, 1, &y, &one, DIFF_GRAPH);
+    struct diff_tensor *gradient = diff_gradient_tensor(here.x);
+    diff_gradient_clear(here.x);
+    diff_backward(diff_dot(gradient, gradient));
+    diff_tape_free(here.tape);
+}
+
+static void second_objective_double(void)
+{
+    second_objective(DIFF_DOUBLE);
+}
+
+static void second_objective_complex(void)
+{
+    second_objective(DIFF_COMPLEX_DOUBLE);
+}
+
+/* Elements that a datatype lists twice add up. */
+static void overlapping(void)
+{
+    struct here here = begin(DIFF_DOUBLE);
+    MPI_Datatype twice;
+    MPI_Type_indexed(3, (int[]){2, 2, 2}, (int[]){0, 1, 2}, MPI_DOUBLE, &twice);
+    MPI_Type_commit(&twice);
+    struct diff_tensor *packed = diff_pack(diff_mul(here.x, here.x), 1, twice);
+    MPI_Type_free(&twice);
+    packed = diff_allreduce(packed, MPI_PROD, MPI_COMM_WORLD);
+    end(&here, diff_slice(packed, 1, N));
+}
+
+static void sine(size_t count, const void *x, void *y, void *context)
+{
+    (void)context;
+    for (size_t i = 0; i < count; i++)
+        ((double *)y)[i] = sin(((const double *)x)[i]);
+}
+
+static void sine_vjp(size_t count, const void *x, const void *y_bar, void *x_bar, void *context)
+{
+    (void)context;
+    for (size_t i = 0; i < count; i++)
+        ((double *)x_bar)[i] = cos(((const double *)x)[i]) * ((const double *)y_bar)[i];
+}
+
+/* Twice what it should be. */
+static void sine_jvp(size_t count, const void *x, const void *x_dot, void *y_dot, void *context)
+{
+    (void)context;
+    for (size_t i = 0; i < count; i++)
+        ((double *)y_dot)[i] = 2 * cos(((const double *)x)[i]) * ((const double *)x_dot)[i];
+}
+
+static void wrong_tangent(void)
+{
+    struct here here = begin(DIFF_DOUBLE);
+    static const struct diff_custom_rules rules = {
+        .name = "sine", .forward = sine, .vjp = sine_vjp, .jvp = sine_jvp};
+    end(&here, diff_custom(here.x, &rules, NULL));
+}
+
+static void wrong_tangent_test(void)
+{
+    struct gradcheck_result result = diff_world_check(wrong_tangent, 2, NULL);
+    tap_ok(result.failed == 1 && !result.culprit.found &&
+               strstr(result.culprit.text, "no wrong adjoint but a wrong tangent"),
+           "a wrong jvp is told from a wrong vjp");
+    gradcheck_release(&result);
+}
+
 static void several_passes(void)
 {
     struct here here = begin(DIFF_DOUBLE);
@@ -471,5 +548,9 @@ int main(void)
     expect_wrong("g under a summed objective is noticed", g_summed, 2);
     expect_wrong("a value that is not a number is noticed", not_a_number, 2);
     signs_are_noticed();
+    gradients_are_right("an objective made of a gradient", second_objective_double, 1, 2, 3);
+    gradients_are_right("and of complex numbers", second_objective_complex, 1, 2, 3);
+    gradients_are_right("a datatype that lists elements twice", overlapping, 1, 2, 3);
+    wrong_tangent_test();
     return tap_done();
 }

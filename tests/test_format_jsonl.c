@@ -27,7 +27,7 @@ static double some_double(uint64_t *state)
 {
     static const double odd[] = {0.0, -1.5, 0.1, 1e300, 5e-324, INFINITY, -INFINITY};
     uint32_t choice = sample_below(state, 9);
-    return choice < 7 ? odd[choice] : choice == 7 ? NAN : (double)sample_next(state) / 3e7;
+    return choice < 7 ? odd[choice] : choice == 7 ? NAN : (double)dice_next(state) / 3e7;
 }
 
 static uint32_t maybe(uint64_t *state, size_t count)
@@ -77,9 +77,9 @@ static void random_small_tables(struct trace *trace, uint64_t *state)
                                     .exit_code = (int)sample_below(state, 300) - 20,
                                     .site = maybe(state, trace->site_count),
                                     .finalized = sample_below(state, 2),
-                                    .bytes_sent = sample_next(state),
+                                    .bytes_sent = dice_next(state),
                                     .messages_sent = sample_below(state, 2),
-                                    .hash = sample_next(state)};
+                                    .hash = dice_next(state)};
 }
 
 /* Nodes of a rank in one run each, with edges to earlier ones. */
@@ -99,7 +99,7 @@ static void random_nodes(struct trace *trace, uint64_t *state)
                                       .site = maybe(state, trace->site_count),
                                       .name = trace_add_string(trace, some_text(state)),
                                       .begin = sample_below(state, 99),
-                                      .end = sample_next(state)};
+                                      .end = dice_next(state)};
             trace_add_node(trace, &node);
             for (uint32_t k = 0; i && k < 2; k++)
                 trace_add_edge(trace, first + sample_below(state, i), first + i,
@@ -138,18 +138,18 @@ static void random_op(struct trace *trace, uint64_t *state, uint32_t rank)
     op.tag = some_who(state, 3);
     op.peer_matched = sample_below(state, 3) ? TRACE_NONE : some_who(state, trace->ranks);
     op.tag_matched = sample_below(state, 3) ? TRACE_NONE : some_who(state, 3);
-    op.count = (int64_t)sample_next(state) >> (6 + sample_below(state, 58));
+    op.count = (int64_t)dice_next(state) >> (6 + sample_below(state, 58));
     op.count_matched = (int64_t)sample_below(state, 5) - 1;
     op.type = sample_below(state, 2) ? 0x214 : sample_below(state, 0x300);
-    op.signature = sample_below(state, 2) ? op.type : (uint32_t)sample_next(state);
+    op.signature = sample_below(state, 2) ? op.type : (uint32_t)dice_next(state);
     op.reduce_op = sample_below(state, 2) ? 0x21 : sample_below(state, 0x40);
     op.batch = sample_below(state, 3);
     op.thread = sample_below(state, 3);
-    op.error = sample_below(state, 5) ? 0 : (int32_t)sample_next(state);
-    op.identity = (uint32_t)sample_next(state) >> sample_below(state, 31);
-    op.begin = sample_next(state) >> sample_below(state, 63);
-    op.end_ns = sample_next(state);
-    op.buffer = sample_next(state);
+    op.error = sample_below(state, 5) ? 0 : (int32_t)dice_next(state);
+    op.identity = (uint32_t)dice_next(state) >> sample_below(state, 31);
+    op.begin = dice_next(state) >> sample_below(state, 63);
+    op.end_ns = dice_next(state);
+    op.buffer = dice_next(state);
     op.site = maybe(state, trace->site_count);
     if (here > 0 && trace->ops[here - 1].rank == rank && sample_below(state, 2))
         op.request = here - 1;
@@ -183,7 +183,7 @@ static struct trace *random_trace(uint64_t *state)
     snprintf(trace->program, sizeof trace->program, "%s", some_text(state));
     snprintf(trace->model, sizeof trace->model, "%s", sample_below(state, 2) ? "eager" : "");
     trace->outcome = sample_below(state, 8);
-    trace->seed = sample_next(state);
+    trace->seed = dice_next(state);
     trace->objective = some_double(state);
     random_small_tables(trace, state);
     random_nodes(trace, state);
@@ -406,8 +406,94 @@ static void test_prefixes(void)
     free(text);
 }
 
+/* The same operations, with the keys of each line in another order and blanks between everything:
+ * what was guessed from the lines before changes nothing. */
+static void test_order_of_keys(void)
+{
+    struct failure failure;
+    char plain[8000], mixed[8000];
+    size_t plain_used = 0, mixed_used = 0;
+    const char *head = "{\"simrun\":1,\"ranks\":2}\n";
+    plain_used += (size_t)sprintf(plain, "%s", head);
+    mixed_used += (size_t)sprintf(mixed, "%s", head);
+    for (int i = 0; i < 24; i++) {
+        char keys[6][60];
+        const char *name = i % 3 ? "Send" : "Iallreduce", *reduce = i % 3 ? "0" : "\"sum\"";
+        sprintf(keys[0], "\"rank\"!:!%d", i % 2);
+        sprintf(keys[1], "\"id\"!:!%d", i);
+        sprintf(keys[2], "\"count\"!:!%d", i == 5 ? 1 << 30 : i);
+        sprintf(keys[3], "\"type\"!:!\"%s\"", i % 5 ? "double" : "int");
+        sprintf(keys[4], "\"reduce\"!:!%s", reduce);
+        sprintf(keys[5], "\"begin\"!:!%s", i % 4 ? "18446744073709551615" : "7");
+        plain_used += (size_t)sprintf(plain + plain_used, "{\"op\":\"%s\"", name);
+        mixed_used += (size_t)sprintf(mixed + mixed_used, " { \"op\" : \"%s\"", name);
+        for (int k = 0; k < 6; k++) {
+            const char *key = keys[k], *other = keys[(k * 5 + i) % 6];
+            plain[plain_used++] = mixed[mixed_used++] = ',';
+            for (; *key; key++)
+                if (*key != '!')
+                    plain[plain_used++] = *key;
+            for (; *other; other++)
+                mixed[mixed_used++] = *other == '!' ? ' ' : *other;
+        }
+        plain_used += (size_t)sprintf(plain + plain_used, "}\n");
+        mixed_used += (size_t)sprintf(mixed + mixed_used, " } \n");
+    }
+    struct trace *a = sample_read("t", plain, &failure);
+    tap_ok(a != NULL, "operations in the usual form are read: %s", a ? "" : failure.text);
+    struct trace *b = sample_read("t", mixed, &failure);
+    tap_ok(b != NULL, "operations with blanks and other orders are read: %s",
+           b ? "" : failure.text);
+    tap_ok(a && b && trace_hash(a) == trace_hash(b) && a->op_count == b->op_count &&
+               memcmp(a->ops, b->ops, a->op_count * sizeof *a->ops) == 0,
+           "and are the same");
+    trace_free(a);
+    trace_free(b);
+}
+
+struct listener {
+    struct progress base;
+    uint64_t last, total;
+    unsigned calls;
+    bool falls;
+};
+
+static void listen(struct progress *progress, const char *step, uint64_t done, uint64_t total,
+                   const char *unit)
+{
+    struct listener *listener = (struct listener *)progress;
+    listener->falls |= done < listener->last || strcmp(step, "reading") || strcmp(unit, "bytes");
+    listener->last = done;
+    listener->total = total;
+    listener->calls++;
+}
+
+static void test_progress(void)
+{
+    enum { LINES = 3 * PROGRESS_ROWS };
+    char path[] = "/tmp/simrun-jsonl-XXXXXX";
+    int fd = mkstemp(path);
+    FILE *file = fd < 0 ? NULL : fdopen(fd, "w");
+    struct listener listener = {.base = {.tell = listen}};
+    struct failure failure = {0};
+    fputs("{\"simrun\":1,\"ranks\":1}\n", file);
+    for (int i = 0; i < LINES; i++)
+        fputs("{\"op\":\"Barrier\",\"rank\":0}\n", file);
+    long size = ftell(file);
+    fclose(file);
+    struct trace *trace = format_read_slowly(path, &listener.base, &failure);
+    tap_ok(trace && trace->op_count == LINES, "a long file is read: %s", failure.text);
+    tap_ok(listener.calls == 4 && !listener.falls && listener.total == (uint64_t)size &&
+               listener.last > listener.total / 2,
+           "and tells how far it is");
+    trace_free(trace);
+    unlink(path);
+}
+
 int main(void)
 {
+    test_progress();
+    test_order_of_keys();
     test_round_trips();
     test_minimum();
     test_deps();

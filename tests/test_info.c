@@ -41,6 +41,9 @@ static void test_cutting(MPI_Info info)
     memset(value, '#', sizeof value);
     PMPI_Info_get(info, "long", 3, value, &flag);
     tap_is_str(value, "abc", "get cuts a value to the length given and adds the null");
+    char longest[MPI_MAX_INFO_VAL];
+    tap_is_int(PMPI_Info_get(info, "long", MPI_MAX_INFO_VAL, longest, &flag), MPI_SUCCESS,
+               "get may be told the size of the largest value");
     memset(value, '#', sizeof value);
     PMPI_Info_get_string(info, "long", &length, value, &flag);
     tap_is_str(value, "abc", "get_string cuts a value so that the null fits into the length given");

@@ -64,8 +64,8 @@ static void hook_thread_end(struct sim_libc_state *parent)
     __atomic_fetch_add(&threads_ended, parent == parent_of_thread, __ATOMIC_RELAXED);
 }
 
-static const struct sim_libc_hooks hooks = {hook_current,      hook_exit,       hook_yield,
-                                            hook_thread_begin, hook_thread_end, NULL};
+static const struct sim_libc_hooks hooks = {
+    hook_current, hook_exit, hook_yield, hook_thread_begin, hook_thread_end, NULL, NULL};
 
 static bool made_by_rank; /* images are made by their ranks rather than before */
 static const char *process_name;

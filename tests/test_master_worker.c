@@ -37,7 +37,7 @@ static struct diff_tensor *shout(struct diff_tape *tape, size_t count,
     expect(false, "a worker that has failed goes on");
     return NULL;
 }
-static const struct master_function tested[] = {{"shout", shout}};
+static const struct master_function tested[] = {{"shout", shout, NULL}};
 
 #define SESSION_BODY(name, masters)                                                                \
     static void name##_body(int rank, int size)                                                    \
@@ -146,7 +146,7 @@ static struct diff_tensor *append(struct diff_tape *tape, size_t count,
     (void)tape, (void)count;
     return diff_add(diff_scale(arguments[0], 10), arguments[1]);
 }
-static const struct master_function appenders[] = {{"append", append}};
+static const struct master_function appenders[] = {{"append", append, NULL}};
 
 /* Two masters change one number in turn: the digits are the order. */
 static void turns_body(int rank, int size)
@@ -207,7 +207,7 @@ static struct diff_tensor *die(struct diff_tape *tape, size_t count,
     tcp_say(&(struct tcp_report){.looked_at = 1});
     _exit(0);
 }
-static const struct master_function deaths[] = {{"squares_plus", die}};
+static const struct master_function deaths[] = {{"squares_plus", die, NULL}};
 
 static void tcp_death(struct diff_tape *tape, struct master *master)
 {

@@ -2,12 +2,13 @@
  * peers). */
 #include "tests/tap.h"
 
+#include "checker/check.h"
 #include "traces/format.h"
 
 #include <stdlib.h>
 #include <unistd.h>
 
-enum { TESTS = 11 };
+enum { TESTS = 14 };
 
 static const struct peer {
     const char *name, *launch, *preload;
@@ -70,6 +71,54 @@ static void judge(const struct peer *peer, const struct trace *trace)
            "%s: ranks ended in order", peer->name);
 }
 
+static size_t verdict(const struct trace *trace)
+{
+    struct check_options options;
+    struct findings findings;
+    findings_init(&findings);
+    check_options_init(&options);
+    check_trace(trace, &options, &findings);
+    size_t count = findings.count;
+    findings_release(&findings);
+    return count;
+}
+
+/* tests/programs/two_threads.c: both threads of every rank pass 200 numbers round at once. */
+static void judge_threads(const struct peer *peer, const struct trace *trace)
+{
+    int issued[4][2] = {0}, right = 0;
+    for (size_t i = 0; i < trace->op_count; i++) {
+        const struct trace_op *op = &trace->ops[i];
+        if (op->kind != OP_ISEND && op->kind != OP_RECV && op->kind != OP_WAIT)
+            continue;
+        if (op->thread < 2 && op->state == STATE_COMPLETE)
+            issued[op->rank][op->thread]++;
+        right += op->kind == OP_RECV && op->match < trace->op_count &&
+                 trace->ops[op->match].tag == op->tag;
+    }
+    bool all = true;
+    for (int rank = 0; rank < 4; rank++)
+        all = all && issued[rank][0] == 600 && issued[rank][1] == 600;
+    tap_ok(all && right == 4 * 2 * 200, "%s: the calls of all threads are recorded", peer->name);
+    tap_is_int(verdict(trace), 0, "%s: and threads side by side are no fault", peer->name);
+}
+
+static void threads(const struct peer *peer, const char *launch, const char *folder)
+{
+    struct failure failure = {0};
+    run("rm -f %s/*.simrec", folder);
+    bool ran = run("mpicc.%s -w -g -O0 -pthread -o %s/threads tests/programs/two_threads.c",
+                   peer->name, folder) &&
+               run("%s %s/threads >%s/out 2>&1", launch, folder, folder);
+    struct trace *trace = ran ? format_read(folder, &failure) : NULL;
+    tap_ok(trace, "%s: two threads of each rank call MPI at once: %s", peer->name, failure.text);
+    if (trace)
+        judge_threads(peer, trace);
+    else
+        tap_skip(2, "nothing was recorded");
+    trace_free(trace);
+}
+
 static void with(const struct peer *peer)
 {
     struct failure failure = {0};
@@ -104,6 +153,7 @@ static void with(const struct peer *peer)
     tap_ok(trace && nth(trace, 0, OP_SSEND, 0)->state == STATE_BLOCKED,
            "%s: and the call another stood in", peer->name);
     trace_free(trace);
+    threads(peer, launch, folder);
     run("rm -rf %s", folder);
 }
 

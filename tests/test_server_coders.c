@@ -1,4 +1,5 @@
 /* Coders of the parameter server: what is lost, what is not, and bytes that nobody wrote. */
+#include "tests/dice.h"
 #include "tests/tap.h"
 
 #include <math.h>
@@ -10,10 +11,7 @@ enum { COUNT_MAX = 1000, GUARD = 16 };
 
 static double random_value(uint64_t *state)
 {
-    uint64_t z = *state += UINT64_C(0x9e3779b97f4a7c15);
-    z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-    z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
-    return (double)((z ^ z >> 31) >> 11) * 0x1p-52 - 1;
+    return (double)(dice_next(state) >> 11) * 0x1p-52 - 1;
 }
 
 static double bits_value(uint64_t bits)

@@ -8,6 +8,7 @@
  * RUNS times. */
 #include "checker/check.h"
 #include "sim/world.h"
+#include "tests/dice.h"
 #include "tests/tap.h"
 #include "traces/recording.h"
 
@@ -24,11 +25,7 @@ static uint64_t random_state;
 
 static uint32_t below(uint32_t n)
 {
-    random_state += 0x9e3779b97f4a7c15u;
-    uint64_t z = random_state;
-    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ z >> 27) * 0x94d049bb133111ebu;
-    return (uint32_t)((z ^ z >> 31) % n);
+    return dice_below(&random_state, n);
 }
 
 /* ---- programs ---- */

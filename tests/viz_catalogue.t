@@ -1,5 +1,6 @@
 #!/bin/sh
 # Every scenario of the catalogue can be drawn: its DOT parses, renders without a word from Graphviz, and is the same twice.
+# A pipeline that ran is charted with the bubble it has.
 cd "$(dirname "$0")/.." || exit 1
 simrun=${SIMRUN:-build/simrun}
 echo "TAP version 13"
@@ -24,6 +25,19 @@ for source in scenarios/*.c; do
     else
         echo "not ok $count - $name is drawn"
         echo "# $words"
+    fi
+done
+# S ranks and M microbatches, a backward as long as two forwards: (S-1)/(M+S-1) idle, (M+S-1) * 3 units.
+for form in "1f1b batched" "gpipe separate"; do
+    count=$((count + 1))
+    timeout 60 "$simrun" --db "$folder/db" --quiet -n 4 pipeline $form 8 >/dev/null 2>&1
+    "$simrun" graph --db "$folder/db" --view schedule -o "$folder/schedule.svg" >/dev/null 2>&1
+    title=$(sed -n 's/.*<title[^>]*>\([^<]*\).*/\1/p' "$folder/schedule.svg" | head -1)
+    if [ "$title" = "Pipeline schedule: 27 % bubble, 33 units" ]; then
+        echo "ok $count - the chart of a $form run has the bubble of theory"
+    else
+        echo "not ok $count - the chart of a $form run has the bubble of theory"
+        echo "# $title"
     fi
 done
 echo "1..$count"

@@ -12,18 +12,32 @@ fi
 sources="$(ls traces/format*.c traces/json*.c traces/pickle.c traces/trace*.c traces/identity.c traces/kinds.c traces/failure.c traces/finding*.c \
     traces/recording_*.c traces/handle_map.c traces/sites.c traces/buffers.c)"
 libraries=$(pkg-config --libs libdw libelf)
-for target in tests/fuzz/fuzz_*.c; do
-    name=$(basename "$target" .c)
+fuzz() {
+    name=$1
     # shellcheck disable=SC2086
     "$cc" -std=c17 -D_GNU_SOURCE -O1 -g -I. -Isim -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined \
-        -o "$out/$name" "$target" $sources $libraries -lm
+        -o "$out/$name" "tests/fuzz/$name.c" $sources $libraries -lm
     mkdir -p "$out/$name.corpus"
-    echo "fuzz: $name for $seconds s"
     if ! "$out/$name" -max_total_time="$seconds" -timeout=20 -rss_limit_mb=4096 -max_len=8192 -print_final_stats=0 \
         -artifact_prefix="$out/$name-" "$out/$name.corpus" "tests/fuzz/corpus/${name#fuzz_}" >"$out/$name.log" 2>&1; then
         tail -40 "$out/$name.log"
         echo "fuzz: $name failed, the input is $out/$name-*"
-        exit 1
+        return 1
     fi
-    tail -1 "$out/$name.log"
+    echo "fuzz: $name for $seconds s: $(tail -1 "$out/$name.log")"
+}
+
+# Two at a time, each for the whole of its seconds.
+failed=0
+set -- $(basename -s .c tests/fuzz/fuzz_*.c)
+while [ $# -gt 0 ]; do
+    (fuzz "$1") &
+    first=$!
+    if [ $# -gt 1 ]; then
+        (fuzz "$2") || failed=1
+        shift
+    fi
+    wait "$first" || failed=1
+    shift
 done
+exit $failed

@@ -3,9 +3,10 @@
 # SIMRUN names simrun, PEERS the folder for what is built here.
 here=$(dirname "$0")
 simrun=${SIMRUN:-build/simrun}
-built=${PEERS:-build/peers}/programs
-export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_btl_base_warn_component_unused=0
-export OMPI_MCA_mpi_yield_when_idle=1 OMPI_MCA_mpi_param_check=1
+BUILT=${PEERS:-build/peers}
+built=$BUILT/programs
+. "$here/settings.sh"
+export OMPI_MCA_mpi_param_check=1
 
 echo "TAP version 13"
 peers=
@@ -29,7 +30,7 @@ for program in "$here"/*.c; do
         "$simrun" -n $ranks --db none "$program" 2>&1 | grep '^= ' >"$ours"
         for peer in $peers; do
             theirs=$built/$name.$ranks.$peer.txt
-            timeout 60 mpiexec.$peer -n $ranks "$built/$name.$peer" 2>/dev/null | grep '^= ' >"$theirs"
+            peer_run $peer 60 $ranks "$built/$name.$peer" 2>/dev/null | grep '^= ' >"$theirs"
             count=$((count + 1))
             if [ -s "$theirs" ] && cmp -s "$ours" "$theirs"; then
                 echo "ok $count - $name on $ranks ranks says the same under $peer ($(wc -l <"$ours") lines)"

@@ -3,9 +3,9 @@
 # SIMRUN names simrun, PEERS the folder of `make peers`.
 here=$(dirname "$0")
 simrun=${SIMRUN:-build/simrun}
-built=${PEERS:-build/peers}
-export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_btl_base_warn_component_unused=0
-export OMPI_MCA_mpi_yield_when_idle=1
+BUILT=${PEERS:-build/peers}
+built=$BUILT
+. "$here/settings.sh"
 echo "TAP version 13"
 count=0
 check() { # status name
@@ -18,11 +18,11 @@ for peer in openmpi mpich; do
     fi
     for ranks in 1 2 3 5; do
         out=$built/$peer/groups.$ranks
-        timeout 120 mpiexec.$peer -n $ranks "$built/$peer/tests/channel_peers" >"$out.said" 2>&1 </dev/null &&
+        peer_run $peer 120 $ranks "$built/$peer/tests/channel_peers" >"$out.said" 2>&1 &&
             [ "$(grep -c '^ok ' "$out.said")" -eq 15 ]
         check $? "data channels on $ranks ranks of $peer answer every question"
         timeout 60 "$simrun" --db none --no-gradients -n $ranks "$here/../process_group_peers.c" 2>&1 | grep '^= ' >"$out.ours"
-        timeout 120 mpiexec.$peer -n $ranks "$built/$peer/tests/process_group_peers" 2>&1 </dev/null | grep '^= ' >"$out.theirs"
+        peer_run $peer 120 $ranks "$built/$peer/tests/process_group_peers" 2>&1 | grep '^= ' >"$out.theirs"
         diff "$out.ours" "$out.theirs" >"$out.said" && [ "$(wc -l <"$out.ours")" -eq $((2 * ranks)) ]
         check $? "process groups on $ranks ranks of $peer give simrun's losses and gradients"
     done

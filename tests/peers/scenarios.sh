@@ -1,9 +1,9 @@
 #!/bin/sh
 # Good scenarios that compare themselves with a serial computation, built by `make peers`, on Open MPI and MPICH.
 # PEERS names the folder of `make peers`.
-built=${PEERS:-build/peers}
-export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_btl_base_warn_component_unused=0
-export OMPI_MCA_mpi_yield_when_idle=1
+BUILT=${PEERS:-build/peers}
+built=$BUILT
+. "$(dirname "$0")/settings.sh"
 echo "TAP version 13"
 count=0
 for peer in openmpi mpich; do
@@ -13,7 +13,7 @@ for peer in openmpi mpich; do
     while read -r name ranks arguments; do
         count=$((count + 1))
         # shellcheck disable=SC2086
-        said=$(timeout 120 mpiexec.$peer -n "$ranks" "$built/$peer/scenarios/$name" $arguments 2>&1 </dev/null)
+        said=$(peer_run $peer 120 "$ranks" "$built/$peer/scenarios/$name" $arguments 2>&1)
         status=$?
         [ $status -eq 0 ] && echo "ok $count - $name $arguments on $ranks ranks of $peer" || {
             echo "not ok $count - $name $arguments on $ranks ranks of $peer: exit status $status"
@@ -28,6 +28,8 @@ worker-gradient 4
 worker-order 2 fifo
 worker-lock 3 locked
 worker-freed 3 told
+worker-types 3 complex-float
+worker-data 4
 pipeline 4 1f1b batched 8
 pipeline 3 zero-bubble ordered 6
 pipeline 2 interleaved ordered 4 2

@@ -1,6 +1,7 @@
 /* Two threads of every rank pass numbers round, each with its own tag, both blocked much of the
- * time. With "stuck" one of them waits for what nobody sends; with "turns" one goes after the other, as
- * MPI_THREAD_SERIALIZED asks, which is what a recording needs. Says "round" when all is well. */
+ * time. With "stuck" both wait for what nobody sends, with
+ * "joined" one of them while the other joins it; with "turns" one goes after the other, as
+ * MPI_THREAD_SERIALIZED asks. Says "round" when all is well. */
 #include <mpi.h>
 #include <pthread.h>
 #include <stdint.h>
@@ -36,12 +37,13 @@ int main(int argc, char **argv)
     MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
+    int joined = argc > 1 && !strcmp(argv[1], "joined");
     int stuck = argc > 1 && !strcmp(argv[1], "stuck"), turns = argc > 1 && !strcmp(argv[1], "turns");
-    if (stuck)
+    if (stuck || joined)
         pthread_create(&thread, NULL, wait_for_nothing, &never);
     else
         pthread_create(&thread, NULL, pass_round, (void *)1);
-    if (turns)
+    if (turns || joined)
         pthread_join(thread, NULL);
     pass_round((void *)2);
     if (stuck)

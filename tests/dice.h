@@ -1,0 +1,22 @@
+/* Random numbers of tests (splitmix64): the same from the same seed, everywhere. */
+#ifndef TESTS_DICE_H
+#define TESTS_DICE_H
+
+#include <stdint.h>
+
+static inline uint64_t dice_next(uint64_t *state)
+{
+    *state += 0x9e3779b97f4a7c15u;
+    uint64_t z = *state;
+    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ z >> 27) * 0x94d049bb133111ebu;
+    return z ^ z >> 31;
+}
+
+/* One of 0 .. n-1. */
+static inline uint32_t dice_below(uint64_t *state, uint32_t n)
+{
+    return (uint32_t)(dice_next(state) % n);
+}
+
+#endif
