@@ -15,9 +15,15 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { MESSAGES = 500000, BURST = 100, ROUNDS = 5, OPS = 2 * MESSAGES };
+enum { MESSAGES = 500000, FEW = 100000, BURST = 100, ROUNDS = 31 };
 
 static struct recording *recording;
+static double *costs; /* of rounds recorded, then of the same not recorded; shared with children */
+
+struct job {
+    bool recorded;
+    int messages;
+};
 
 static double seconds(clockid_t clock)
 {
@@ -28,11 +34,12 @@ static double seconds(clockid_t clock)
 
 static int body(void *context, int rank)
 {
+    const struct job *job = context;
     double x = 1;
-    if (*(const int *)context)
+    if (job->recorded)
         recording_rank_begin(recording);
     MPI_Init(NULL, NULL);
-    for (int i = 0; i < MESSAGES; i++) {
+    for (int i = 0; i < job->messages; i++) {
         if (i % BURST == 0)
             PMPI_Barrier(MPI_COMM_WORLD); /* not recorded */
         if (rank == 0)
@@ -45,17 +52,18 @@ static int body(void *context, int rank)
 }
 
 /* Nanoseconds an operation. */
-static double run_world(int recorded)
+static double run_world(bool recorded, int messages)
 {
+    struct job job = {recorded, messages};
     struct sim_world_options options;
     sim_world_options_init(&options);
     options.ranks = 2;
     struct sim_world *world = sim_world_new(&options, NULL);
     double start = seconds(CLOCK_THREAD_CPUTIME_ID);
-    sim_world_run(world, body, &recorded);
+    sim_world_run(world, body, &job);
     double taken = seconds(CLOCK_THREAD_CPUTIME_ID) - start;
     sim_world_free(world);
-    return taken / OPS * 1e9;
+    return taken / (2.0 * messages) * 1e9;
 }
 
 static int by_size(const void *left, const void *right)
@@ -73,48 +81,70 @@ static void measure_store(const struct trace *trace)
     struct store_run run = {
         .scenario = "bench", .ranks = 2, .schedule = "", .argv = "", .version = ""};
     int64_t id = store ? store_run_begin(store, &run, &failure) : 0;
+    double ops = (double)trace->op_count;
     double cpu = seconds(CLOCK_PROCESS_CPUTIME_ID), wall = seconds(CLOCK_MONOTONIC);
     if (!id || store_run_finish(
                    store, id, &(struct store_result){.outcome = "pass", .trace = trace}, &failure))
         printf("store: %s\n", failure.text);
     else
         printf("store      %10.0f operations a second of processor time, %.0f of wall time\n",
-               OPS / (seconds(CLOCK_PROCESS_CPUTIME_ID) - cpu),
-               OPS / (seconds(CLOCK_MONOTONIC) - wall));
+               ops / (seconds(CLOCK_PROCESS_CPUTIME_ID) - cpu),
+               ops / (seconds(CLOCK_MONOTONIC) - wall));
     store_close(store);
     unlink(path);
 }
 
-int main(void)
+/* A round in a child, as under simrun; the owner feeds. */
+static struct recording *record(int round, int messages, struct failure *failure)
 {
-    double *costs = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    struct failure failure = {0};
-    double start = 0;
-    struct trace *trace = NULL;
-    for (int round = 0; round < ROUNDS; round++) {
-        recording = recording_new(2, RECORD_LEVEL_OPS, &failure);
-        if (!recording || costs == MAP_FAILED) {
-            printf("%s\n", failure.text);
-            return 1;
-        }
-        if (fork() == 0) {
-            double off = run_world(0);
-            costs[round] = run_world(1) - off;
-            costs[ROUNDS + round] = off;
-            _exit(0);
-        }
-        recording_feed(recording);
-        wait(NULL);
-        trace_free(trace);
-        start = seconds(CLOCK_PROCESS_CPUTIME_ID);
-        trace = recording_load(recording, &(struct recording_result){.program = "bench"}, &failure);
-        start = seconds(CLOCK_PROCESS_CPUTIME_ID) - start;
-        recording_free(recording);
+    recording = recording_new(2, RECORD_LEVEL_OPS, failure);
+    if (!recording)
+        return NULL;
+    if (fork() == 0) {
+        run_world(false, FEW / 10); /* warm */
+        if (round % 2)
+            costs[ROUNDS + round] = run_world(false, messages);
+        costs[round] = run_world(true, messages);
+        if (round % 2 == 0)
+            costs[ROUNDS + round] = run_world(false, messages);
+        _exit(0);
     }
+    recording_feed(recording);
+    wait(NULL);
+    return recording;
+}
+
+static bool measure_record(struct failure *failure)
+{
+    double differences[ROUNDS];
+    for (int round = 0; round < ROUNDS; round++) {
+        recording_free(record(round, FEW, failure));
+        if (!recording)
+            return false;
+        differences[round] = costs[round] - costs[ROUNDS + round];
+    }
+    qsort(differences, ROUNDS, sizeof *differences, by_size);
     qsort(costs, ROUNDS, sizeof *costs, by_size);
     qsort(costs + ROUNDS, ROUNDS, sizeof *costs, by_size);
-    printf("record     %10.1f ns an operation on top of %.1f (median of %d)\n", costs[ROUNDS / 2],
-           costs[ROUNDS + ROUNDS / 2], ROUNDS);
+    printf("record     %10.1f ns an operation on top of %.1f (least of %d runs; median of their "
+           "differences %.1f)\n",
+           costs[0] - costs[ROUNDS], costs[ROUNDS], ROUNDS, differences[ROUNDS / 2]);
+    return true;
+}
+
+int main(void)
+{
+    struct failure failure = {0};
+    costs = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (costs == MAP_FAILED || !measure_record(&failure) || !record(0, MESSAGES, &failure)) {
+        printf("record: %s\n", failure.text);
+        return 1;
+    }
+    double start = seconds(CLOCK_PROCESS_CPUTIME_ID);
+    struct trace *trace =
+        recording_load(recording, &(struct recording_result){.program = "bench"}, &failure);
+    start = seconds(CLOCK_PROCESS_CPUTIME_ID) - start;
+    recording_free(recording);
     if (!trace) {
         printf("load: %s\n", failure.text);
         return 1;
