@@ -1,6 +1,7 @@
 /* simrun doctor: whether this machine has what simrun needs, and what it supports. */
 #include "cli/catalogue.h"
 #include "cli/command.h"
+#include "cli/present.h"
 #include "sim/compile.h"
 #include "sim/unsupported.h"
 
@@ -31,9 +32,21 @@ const struct option_row doctor_option_rows[] = {
     {NULL, 0, NULL, NULL, NULL},
 };
 
+/* One line of the table; what does not fit beside its name, a long path say, goes below it. */
 static void say(const char *what, const char *state, const char *text)
 {
-    printf("%-14s %-8s %s\n", what, state, text);
+    enum { BESIDE = 24, BELOW = 4 };
+    struct present present;
+    present_init(&present, stdout, "never");
+    bool fits = BESIDE + strcspn(text, " ") <= (size_t)present.width;
+    printf("%-14s ", what);
+    if (fits) {
+        printf("%-8s ", state);
+        present_hanging(&present, BESIDE, BESIDE, text);
+    } else {
+        puts(state);
+        present_wrapped(&present, BELOW, text);
+    }
 }
 
 /* Finds a program on the PATH; a folder of that name is none. */

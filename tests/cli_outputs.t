@@ -142,6 +142,12 @@ is(run('--version'), 0, '--version');
 is(run('doctor'), 0, 'doctor');
 like($out, qr/^sqlite\s+ok\s+3\.\d+/m, 'tells versions');
 {
+    local $ENV{SIMRUN_CACHE} = "$folder/" . 'a-folder-with-a-long-name/' x 3;
+    run('doctor');
+    like($out, qr{^compile cache  ok\n    \Q$ENV{SIMRUN_CACHE}\E$}m, 'a long path has a line of its own');
+    is(narrow($out), '', 'within 80 columns');
+}
+{
     mkdir 'path';
     mkdir 'path/gdb';
     open my $broken, '>', 'path/neato' or die;
