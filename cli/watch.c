@@ -17,14 +17,30 @@
 /* Seconds between two questions. A rank that answers both from the same logical time has computed
  * for that long; the second notice comes after twice the time of the first, and so on. */
 static const double question_seconds = 2, progress_seconds = 0.2;
-/* After a rank's failure the others have so long to end, or to come to where they wait for it. */
-static const double stop_seconds = 1, look_seconds = 0.5;
+/* After a rank's failure the others have so long to end, or to come to where they wait for it: in
+ * processor time, which a busy machine does not shorten, but no longer than `sleep_seconds` where
+ * they use none. */
+static const double stop_seconds = 1, sleep_seconds = 10, look_seconds = 0.5;
+/* So long a child whose time is over may take to say where it is. */
+static const int answer_milliseconds = 5000, interrupted_milliseconds = 500;
+
+static double clock_seconds(clockid_t clock)
+{
+    struct timespec now;
+    if (clock_gettime(clock, &now) != 0)
+        return HUGE_VAL; /* of a process that is gone */
+    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+}
 
 static double now_seconds(void)
 {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+    return clock_seconds(CLOCK_MONOTONIC);
+}
+
+static double processor_seconds(pid_t process)
+{
+    clockid_t clock;
+    return clock_getcpuclockid(process, &clock) == 0 ? clock_seconds(clock) : HUGE_VAL;
 }
 
 enum event { ENDED, INTERRUPTED, NOTHING };
@@ -49,7 +65,7 @@ static void end_child(const struct watch *watch, int pidfd)
     watch->board->out_of_time = !interrupt_signal() && !watch->board->stopped;
     watch->board->impatient = true;
     kill(watch->child, BOARD_QUESTION);
-    if (poll(&entry, 1, 500) <= 0)
+    if (poll(&entry, 1, interrupt_signal() ? interrupted_milliseconds : answer_milliseconds) <= 0)
         kill(watch->child, SIGKILL);
 }
 
@@ -102,21 +118,30 @@ static void look(const struct watch *watch, struct patience *patience)
     patience->told_at = 2 * seconds;
 }
 
+/* When a rank's failure was first seen, by both clocks. */
+struct failed_at {
+    bool seen;
+    double time, processor;
+};
+
 /* A rank has failed, and others have gone on for so long that they would never stop by themselves.
  */
-static bool goes_on_too_long(const struct watch *watch, double *failed_at)
+static bool goes_on_too_long(const struct watch *watch, struct failed_at *failed)
 {
     if (watch->board->outcome >= 0 || watch->board->first_failure.rank < 0)
         return false;
-    if (*failed_at <= 0)
-        *failed_at = now_seconds();
-    return now_seconds() - *failed_at >= stop_seconds;
+    double processor = processor_seconds(watch->child);
+    if (!failed->seen)
+        *failed = (struct failed_at){true, now_seconds(), processor};
+    double passed = now_seconds() - failed->time;
+    return passed >= sleep_seconds ||
+           (passed >= stop_seconds && processor - failed->processor >= stop_seconds);
 }
 
 static enum event watch_until(const struct watch *watch, int pidfd, double deadline)
 {
     struct patience patience = {.rank = -1};
-    double failed_at = 0;
+    struct failed_at failed = {0};
     double question = watch->job->notices ? now_seconds() + question_seconds : HUGE_VAL;
     for (;;) {
         double pause = fmin(deadline, question) - now_seconds();
@@ -124,7 +149,7 @@ static enum event watch_until(const struct watch *watch, int pidfd, double deadl
             wait_for(pidfd, fmin(pause, watch->job->progress ? progress_seconds : look_seconds));
         if (event != NOTHING || now_seconds() >= deadline)
             return event;
-        if (goes_on_too_long(watch, &failed_at)) {
+        if (goes_on_too_long(watch, &failed)) {
             watch->board->stopped = true;
             return NOTHING;
         }
