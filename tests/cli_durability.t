@@ -16,7 +16,7 @@ my $OPERATIONS = 400;
 my ($out, $err);
 sub slurp { open my $f, '<', shift or return ''; local $/; my $t = <$f>; return $t // '' }
 sub run {
-    my $status = system('sh', '-c', 'exec timeout 60 "$0" "$@" >out 2>err', $simrun, @_);
+    my $status = system('sh', '-c', 'exec timeout 300 "$0" "$@" >out 2>err', $simrun, @_);
     ($out, $err) = (slurp('out'), slurp('err'));
     return $status >> 8;
 }
@@ -163,8 +163,8 @@ SKIP: {
     run(qw(-n 1024 --no-gradients --db large.db ring));
     run(qw(export --db large.db -o large.jsonl));
     my $script = qq($private "$simrun" -n 2 --db disk/r.db ring >/dev/null; echo \$? >first;)
-        . qq( timeout 60 "$simrun" import --db disk/r.db large.jsonl >out 2>err; echo \$? >second;)
-        . qq( timeout 60 "$simrun" -n 1024 --no-gradients --db disk/r.db ring >out3 2>err3; echo \$? >third;)
+        . qq( timeout 300 "$simrun" import --db disk/r.db large.jsonl >out 2>err; echo \$? >second;)
+        . qq( timeout 300 "$simrun" -n 1024 --no-gradients --db disk/r.db ring >out3 2>err3; echo \$? >third;)
         . qq( "$simrun" db info --db disk/r.db >info; cp disk/r.db kept.db; mount -o remount,ro disk;)
         . qq( "$simrun" -n 2 --db disk/new.db ring >out4 2>err4; echo \$? >fourth; "$simrun" show 1 --db disk/r.db >shown; echo \$? >fifth');
     system($script);

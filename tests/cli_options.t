@@ -2,7 +2,7 @@
 # Options that other tests do not use: each does what its line of --help says.
 . "$(dirname "$0")/shell.sh"
 echo "TAP version 13"
-run() { timeout 120 "$simrun" "$@" >out 2>err; }
+run() { timeout 300 "$simrun" "$@" >out 2>err; }
 says() { grep -qE "$1" out; }
 
 cat >sums.c <<'END'

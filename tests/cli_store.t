@@ -15,7 +15,7 @@ chdir $folder or die;
 my ($out, $err);
 sub slurp { open my $f, '<', shift or return ''; local $/; my $t = <$f>; return $t // '' }
 sub run {
-    my $status = system('sh', '-c', 'exec timeout 60 "$0" "$@" >out 2>err', $simrun, @_);
+    my $status = system('sh', '-c', 'exec timeout 300 "$0" "$@" >out 2>err', $simrun, @_);
     ($out, $err) = (slurp('out'), slurp('err'));
     return $status >> 8;
 }

@@ -34,7 +34,7 @@ for my $code (@codes) {
         ok($without{$code}, "$code: " . ($without{$code} || 'no scenario shows it'));
         next;
     }
-    my $out = `timeout 60 $simrun --db none $command 2>/dev/null`;
+    my $out = `timeout 300 $simrun --db none $command 2>/dev/null`;
     like($out, qr/^$code /m, "$code: simrun $command");
 }
 is($broken, 0, 'each says cause, example and remedy');

@@ -2,7 +2,7 @@
 # Exploration from the command line: a run in which a rank fails is a failed run, and is replayed by the command that is printed.
 . "$(dirname "$0")/shell.sh"
 echo "TAP version 13"
-run() { timeout 120 "$simrun" "$@" >out 2>err; }
+run() { timeout 300 "$simrun" "$@" >out 2>err; }
 says() { grep -qE "$1" out; }
 # The command behind the n-th "replay", run in a database of its own.
 replayed() {
@@ -89,11 +89,14 @@ int main(int argc, char **argv)
         MPI_Allreduce(&x, &y, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
 }
 END
-run explore -n 2 --timeout 0.2 ./endless.c
-[ $? -eq 124 ] && grep -q 'stopped in a run that had not ended' err
+for limit in 0.2 2 20; do # long enough for the run to begin
+    run explore -n 2 --timeout $limit ./endless.c
+    [ $? -eq 124 ] && grep -q 'stopped in a run that had not ended' err && break
+done
 check $? "a time limit ends an exploration whose run does not"
 for signal in INT:130 TERM:143; do
     cat >interrupt.pl <<'END'
+use POSIX 'WNOHANG';
 my ($simrun, $signal) = @ARGV;
 my $child = fork() // die;
 if (!$child) {
@@ -103,11 +106,9 @@ if (!$child) {
     open STDERR, '>', 'err';
     exec $simrun, qw(-n 2 --db twice.db ./endless.c) or die;
 }
-for (1 .. 600) {
-    last if `'$simrun' query --db twice.db "select count(*) from runs where outcome is null" 2>/dev/null` =~ /^\s*1$/m;
-    select undef, undef, undef, 0.02;
+until (`'$simrun' query --db twice.db "select count(*) from runs where outcome is null" 2>/dev/null` =~ /^\s*1$/m) {
+    exit 99 if waitpid($child, WNOHANG) > 0;
 }
-select undef, undef, undef, 0.1;
 kill $signal, $child;
 select undef, undef, undef, 0.02; # so that they are two
 kill $signal, -$child; # as timeout(1) does

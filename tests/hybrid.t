@@ -9,7 +9,7 @@ case "$BUILD" in
     exit 0
     ;;
 esac
-run() { timeout 60 "$simrun" --db none "$@" >out 2>err; }
+run() { timeout 300 "$simrun" --db none "$@" >out 2>err; }
 line=$(grep -n '/\* stray \*/' "$program" | cut -d: -f1)
 
 for threads in "" --os-threads; do

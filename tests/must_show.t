@@ -1,7 +1,7 @@
 #!/bin/sh
 # What the machine promises a user, each by the command that shows it.
 . "$(dirname "$0")/shell.sh"
-run() { timeout 60 "$simrun" --db none "$@" >out 2>err; }
+run() { timeout 300 "$simrun" --db none "$@" >out 2>err; }
 echo "TAP version 13"
 
 cat >meet.c <<'C'

@@ -10,12 +10,12 @@ case "$BUILD" in
     ;;
 esac
 echo "1..7"
-said=$(timeout 60 "$simrun" -n 3 --os-threads --record none --db none "$program" 2>&1)
+said=$(timeout 300 "$simrun" -n 3 --os-threads --record none --db none "$program" 2>&1)
 [ "$(echo "$said" | grep -c '^round')" -eq 3 ] && echo "ok 1 - two threads of each rank pass numbers round" ||
     echo "not ok 1 - two threads of each rank pass numbers round"
-timeout 60 "$simrun" -n 3 --os-threads --record none --db none "$program" >/dev/null 2>&1
+timeout 300 "$simrun" -n 3 --os-threads --record none --db none "$program" >/dev/null 2>&1
 [ $? -eq 0 ] && echo "ok 2 - and the run passes" || echo "not ok 2 - and the run passes"
-timeout 60 "$simrun" -n 3 --os-threads --record none --db none "$program" stuck >/dev/null 2>&1
+timeout 300 "$simrun" -n 3 --os-threads --record none --db none "$program" stuck >/dev/null 2>&1
 [ $? -eq 1 ] && echo "ok 3 - when all threads of all ranks wait for ever it is a deadlock, at once" ||
     echo "not ok 3 - when all threads of all ranks wait for ever it is a deadlock, at once"
 folder=$(mktemp -d)
@@ -23,13 +23,13 @@ trap 'rm -rf "$folder"' EXIT
 # Each of a rank's two threads issues its own 600 operations, one thread after the other or both at once.
 number=4
 for how in turns together; do
-    said=$(timeout 60 "$simrun" -n 3 --os-threads --db "$folder/db" "$program" $how 2>&1)
-    counts=$(timeout 60 "$simrun" query --csv --db "$folder/db" "select rank, coalesce(thread,0) t, count(*) n from ops join op_kinds using(kind)
+    said=$(timeout 300 "$simrun" -n 3 --os-threads --db "$folder/db" "$program" $how 2>&1)
+    counts=$(timeout 300 "$simrun" query --csv --db "$folder/db" "select rank, coalesce(thread,0) t, count(*) n from ops join op_kinds using(kind)
         where name in ('Isend','Recv','Wait') and run_id=(select max(run_id) from runs) group by 1,2 having n=600" | wc -l)
     [ "$counts" -eq 7 ] && echo "ok $number - each operation tells the thread of its rank that issued it ($how)" ||
         echo "not ok $number - each operation tells the thread of its rank that issued it ($how)"
     number=$((number + 1))
 done
 echo "$said" | grep -q "^PASS.*no findings" && echo "ok 6 - threads side by side are no fault" || echo "not ok 6 - threads side by side are no fault"
-timeout 60 "$simrun" -n 3 --os-threads --record none --db none "$program" joined 2>&1 | grep -q deadlock && echo "ok 7 - so it is when a rank joins a thread that waits for ever" ||
+timeout 300 "$simrun" -n 3 --os-threads --record none --db none "$program" joined 2>&1 | grep -q deadlock && echo "ok 7 - so it is when a rank joins a thread that waits for ever" ||
     echo "not ok 7 - so it is when a rank joins a thread that waits for ever"

@@ -13,7 +13,7 @@ ok() { # status name
     if [ "$1" -eq 0 ]; then echo "ok $count - $2"; else echo "not ok $count - $2"; sed 's/^/# /' "$folder/said"; fi
 }
 run() { # arguments of simrun; what it says is kept
-    timeout 60 "$simrun" --db none --record none "$@" >"$folder/said" 2>&1
+    timeout 300 "$simrun" --db none --record none "$@" >"$folder/said" 2>&1
 }
 says() { grep -q -- "$1" "$folder/said"; }
 refused() { # exit status, words, name, arguments...

@@ -9,7 +9,7 @@ ok() { # status name
     count=$((count + 1))
     if [ "$1" -eq 0 ]; then echo "ok $count - $2"; else echo "not ok $count - $2"; sed 's/^/# /' "$folder/said"; fi
 }
-run() { timeout 120 "$simrun" "$@" >"$folder/said" 2>&1; }
+run() { timeout 300 "$simrun" "$@" >"$folder/said" 2>&1; }
 says() { tr -s ' \n' ' ' <"$folder/said" | grep -q -- "$1"; }
 
 echo "TAP version 13"

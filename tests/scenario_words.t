@@ -11,7 +11,7 @@ $ENV{SIMRUN_CACHE} = "$folder/cache";
 
 my $said;
 sub run {
-    my $status = system('sh', '-c', "exec timeout 60 \"\$0\" --db none --no-gradients \"\$@\" >$folder/out 2>&1", $simrun, @_);
+    my $status = system('sh', '-c', "exec timeout 300 \"\$0\" --db none --no-gradients \"\$@\" >$folder/out 2>&1", $simrun, @_);
     open my $file, '<', "$folder/out" or die;
     local $/;
     $said = <$file> // '';

@@ -81,5 +81,5 @@ adam 0.05 0 0 0 0 0.9 0.999 1e-8
 adam 0.05 0.2 0 0 0 0.9 0.999 1e-8
 adam 0.05 0.2 0 0 0 0.5 0.7 1e-2
 END
-timeout 60 "$simrun" --db none --quiet -n 1 "$folder/optimizers.c" "$folder/settings" >"$folder/ours" 2>&1
+timeout 300 "$simrun" --db none --quiet -n 1 "$folder/optimizers.c" "$folder/settings" >"$folder/ours" 2>&1
 "$python" "$folder/torch_steps.py" "$folder/settings" "$folder/ours"

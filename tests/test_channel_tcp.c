@@ -33,7 +33,7 @@ static void suite(void)
 
 struct fault {
     const char *name;
-    int size, timeout;
+    int size;
     tcp_body *body;
 };
 
@@ -98,12 +98,13 @@ static void everybody_leaves(struct data_channel *channel, struct tcp_report *re
 static void peer_is_silent(struct data_channel *channel, struct tcp_report *report, void *context)
 {
     struct data_group *world = data_channel_world(channel);
+    const int *timeout = context;
     int got;
     int other = 1 - data_group_rank(world);
-    (void)context;
+    char silent[100];
+    snprintf(silent, sizeof silent, "receive: nothing from rank 1 for %d ms", *timeout);
     refused(channel, report, data_group_receive(world, &got, 1, DATA_INT, other, 1, NULL),
-            other == 1 ? "receive: nothing from rank 1 for 50 ms"
-                       : "receive: rank 0 closed the connection");
+            other == 1 ? silent : "receive: rank 0 closed the connection");
 }
 
 static void other_collective(struct data_channel *channel, struct tcp_report *report, void *context)
@@ -187,17 +188,26 @@ static void strangers_are_sent_away(void)
     tap_is_str(text, "all ranks content", "who calls and is no rank is sent away");
 }
 
+/* The limit is one on the making of connections, too: on a busy machine the first may be too short
+ * for that. */
+static void silence_is_named(void)
+{
+    char text[400];
+    bool right = false;
+    for (int timeout = 50; !right && timeout <= 50 * 20 * 20; timeout *= 20) {
+        snprintf(text, sizeof text, "all ranks content");
+        right = tcp_world(2, timeout, peer_is_silent, &timeout, text, sizeof text);
+    }
+    tap_is_str(text, "all ranks content", "a rank that keeps silent is named");
+}
+
 static const struct fault faults[] = {
-    {"who waits for a rank that has left hears its name, after all it has sent", 3,
-     TCP_NET_MILLISECONDS, peer_leaves},
-    {"a receive from any source ends when everybody has left", 3, TCP_NET_MILLISECONDS,
-     everybody_leaves},
-    {"a rank that keeps silent is named", 2, 50, peer_is_silent},
-    {"ranks in different collectives are told so", 2, TCP_NET_MILLISECONDS, other_collective},
-    {"ranks with different counts are told so", 2, TCP_NET_MILLISECONDS, other_counts},
-    {"messages of another type, and too long ones, are refused", 2, TCP_NET_MILLISECONDS,
-     other_type},
-    {"ranks that make different groups are told so", 3, TCP_NET_MILLISECONDS, other_groups},
+    {"who waits for a rank that has left hears its name, after all it has sent", 3, peer_leaves},
+    {"a receive from any source ends when everybody has left", 3, everybody_leaves},
+    {"ranks in different collectives are told so", 2, other_collective},
+    {"ranks with different counts are told so", 2, other_counts},
+    {"messages of another type, and too long ones, are refused", 2, other_type},
+    {"ranks that make different groups are told so", 3, other_groups},
 };
 
 int main(void)
@@ -206,9 +216,10 @@ int main(void)
     for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) {
         const struct fault *fault = &faults[i];
         char text[400] = "all ranks content";
-        tcp_world(fault->size, fault->timeout, fault->body, NULL, text, sizeof text);
+        tcp_world(fault->size, TCP_NET_MILLISECONDS, fault->body, NULL, text, sizeof text);
         tap_is_str(text, "all ranks content", "%s", fault->name);
     }
+    silence_is_named();
     strangers_are_sent_away();
     return tap_done();
 }

@@ -131,7 +131,7 @@ static void with(const struct peer *peer)
         return;
     }
     setenv("SIMRUN_TRACE_DIR", folder, 1);
-    snprintf(launch, sizeof launch, "timeout 60 %s %s$PWD/%s", peer->launch, peer->preload,
+    snprintf(launch, sizeof launch, "timeout 300 %s %s$PWD/%s", peer->launch, peer->preload,
              library);
     tap_ok(
         run("mpicc.%s -w -g -O0 -o %s/program tests/programs/peer_record.c", peer->name, folder) &&

@@ -11,6 +11,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+/* Seconds: what is waited for comes long before. */
+enum { PATIENT = 300 };
+
 static char folder[] = "/tmp/simrun-render-XXXXXX";
 static const char text[] = "digraph g { a [pos=\"0,0!\"]; b [pos=\"90,0!\"]; a -> b; }\n";
 
@@ -62,7 +65,7 @@ static void test_killed(void)
     kill(drawer, SIGKILL);
     waitpid(drawer, NULL, 0);
     struct pollfd ends = {.fd = again, .events = POLLIN};
-    int told = poll(&ends, 1, 20000);
+    int told = poll(&ends, 1, PATIENT * 1000);
     tap_ok(runs && told == 1 && (ends.revents & POLLHUP),
            "Graphviz does not outlive the one that draws");
     tap_ok(access(in_folder("out.svg"), F_OK) != 0, "and no half picture is left");
@@ -81,17 +84,17 @@ int main(void)
     if (!mkdtemp(folder))
         return 1;
     setenv("PATH", folder, 1);
-    test_without("Graphviz is absent", "not installed", 5);
+    test_without("Graphviz is absent", "not installed", PATIENT);
     fake_neato("while :; do :; done");
     test_without("Graphviz hangs", "not done after", 1);
     fake_neato("echo half; exit 1");
-    test_without("Graphviz fails half way", "failed", 5);
+    test_without("Graphviz fails half way", "failed", PATIENT);
     fake_neato("exit 0");
-    test_without("Graphviz ends well without a picture", "failed", 5);
+    test_without("Graphviz ends well without a picture", "failed", PATIENT);
     setenv("PATH", path, 1);
     test_killed();
     setenv("PATH", path, 1);
-    if (viz_render(text, sizeof text - 1, "svg", in_folder("out.svg"), 20, &failure)) {
+    if (viz_render(text, sizeof text - 1, "svg", in_folder("out.svg"), PATIENT, &failure)) {
         tap_ok(access(in_folder("out.svg"), R_OK) == 0,
                "Graphviz is there: the picture is written");
         tap_ok(access(in_folder("out.dot"), F_OK) != 0,

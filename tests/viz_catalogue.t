@@ -17,9 +17,9 @@ for source in scenarios/*.c; do
     ranks=$(sed -n 's/^ \* ranks: *\([0-9]*\).*/\1/p' "$source" | head -1)
     count=$((count + 1))
     for time in 1 2; do # options is a list of words
-        timeout 60 "$simrun" -n "${ranks:-2}" $options --db none --no-gradients --dot "$folder/$name.$time.dot" "$name" >/dev/null 2>&1
+        timeout 300 "$simrun" -n "${ranks:-2}" $options --db none --no-gradients --dot "$folder/$name.$time.dot" "$name" >/dev/null 2>&1
     done
-    words=$(timeout 20 neato -n2 -Tsvg "$folder/$name.1.dot" 2>&1 >"$folder/$name.svg")
+    words=$(timeout 300 neato -n2 -Tsvg "$folder/$name.1.dot" 2>&1 >"$folder/$name.svg")
     if [ -s "$folder/$name.svg" ] && [ -z "$words" ] && cmp -s "$folder/$name.1.dot" "$folder/$name.2.dot"; then
         echo "ok $count - $name is drawn"
     else
@@ -30,7 +30,7 @@ done
 # S ranks and M microbatches, a backward as long as two forwards: (S-1)/(M+S-1) idle, (M+S-1) * 3 units.
 for form in "1f1b batched" "gpipe separate"; do
     count=$((count + 1))
-    timeout 60 "$simrun" --db "$folder/db" --quiet -n 4 pipeline $form 8 >/dev/null 2>&1
+    timeout 300 "$simrun" --db "$folder/db" --quiet -n 4 pipeline $form 8 >/dev/null 2>&1
     "$simrun" graph --db "$folder/db" --view schedule -o "$folder/schedule.svg" >/dev/null 2>&1
     title=$(sed -n 's/.*<title[^>]*>\([^<]*\).*/\1/p' "$folder/schedule.svg" | head -1)
     if [ "$title" = "Pipeline schedule: 27 % bubble, 33 units" ]; then

@@ -14,7 +14,7 @@ ok() { # status name
 for file in *.dot; do
     nop -p "$file" >/dev/null 2>&1
     ok $? "$file is DOT"
-    words=$(timeout 20 neato -n2 -Tsvg "$file" 2>&1 >/dev/null)
+    words=$(timeout 300 neato -n2 -Tsvg "$file" 2>&1 >/dev/null)
     [ -z "$words" ]
     ok $? "$file renders without a word from Graphviz"
 done

@@ -14,7 +14,7 @@ REPORT_FOLDER=$folder "$program" >/dev/null
 alone=
 unshare -rn true 2>/dev/null && alone="unshare -rn"
 chrome() {
-    $alone timeout 60 "$browser" --headless --no-sandbox --disable-gpu --hide-scrollbars --user-data-dir="$folder/profile" "$@" 2>/dev/null
+    $alone timeout 300 "$browser" --headless --no-sandbox --disable-gpu --hide-scrollbars --user-data-dir="$folder/profile" "$@" 2>/dev/null
 }
 count=0
 ok() { # status name

@@ -14,7 +14,7 @@ my ($out, $err);
 sub slurp { open my $f, '<', shift or return ''; local $/; my $t = <$f>; return $t // '' }
 sub spew { open my $f, '>', shift or die; print $f @_; close $f }
 sub run {
-    my $status = system('sh', '-c', 'exec timeout 60 "$0" "$@" >out 2>err', $simrun, @_);
+    my $status = system('sh', '-c', 'exec timeout 300 "$0" "$@" >out 2>err', $simrun, @_);
     ($out, $err) = (slurp('out'), slurp('err'));
     return $status >> 8;
 }

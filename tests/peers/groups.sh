@@ -21,7 +21,7 @@ for peer in openmpi mpich; do
         peer_run $peer 120 $ranks "$built/$peer/tests/channel_peers" >"$out.said" 2>&1 &&
             [ "$(grep -c '^ok ' "$out.said")" -eq 15 ]
         check $? "data channels on $ranks ranks of $peer answer every question"
-        timeout 60 "$simrun" --db none --no-gradients -n $ranks "$here/../process_group_peers.c" 2>&1 | grep '^= ' >"$out.ours"
+        timeout 300 "$simrun" --db none --no-gradients -n $ranks "$here/../process_group_peers.c" 2>&1 | grep '^= ' >"$out.ours"
         peer_run $peer 120 $ranks "$built/$peer/tests/process_group_peers" 2>&1 | grep '^= ' >"$out.theirs"
         diff "$out.ours" "$out.theirs" >"$out.said" && [ "$(wc -l <"$out.ours")" -eq $((2 * ranks)) ]
         check $? "process groups on $ranks ranks of $peer give simrun's losses and gradients"
