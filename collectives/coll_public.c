@@ -301,8 +301,6 @@ static void op_check(const struct plan *plan)
     bool scan = call->kind == DIFF_SCAN || call->kind == DIFF_EXSCAN;
     if (scan && call->op == DIFF_AVG)
         misuse(plan, "a scan has no average");
-    if (in_place(plan) && (call->op == MPI_MINLOC || call->op == MPI_MAXLOC))
-        misuse(plan, "MINLOC and MAXLOC are not offered in place");
 }
 
 static struct diff_tensor *result_arrange(const struct plan *plan, struct diff_tensor *y)

@@ -81,11 +81,13 @@ MPI_Datatype collective_type(const struct collective *collective)
     return collective->type == DIFF_FLOAT ? MPI_FLOAT_INT : MPI_DOUBLE_INT;
 }
 
+/* The pairs of x, with room for so many: IN_PLACE they are received over. */
 static void *pairs_pack(const struct diff_node *node, const struct collective *collective,
-                        const struct diff_tensor *x)
+                        const struct diff_tensor *x, size_t room)
 {
     struct arena *arena = &node->tape->arena;
-    struct double_int *wide = arena_take_zeroed(arena, (x->count + 1) * sizeof *wide);
+    size_t count = x->count > room ? x->count : room;
+    struct double_int *wide = arena_take_zeroed(arena, (count + 1) * sizeof *wide);
     struct float_int *narrow = (struct float_int *)(void *)wide;
     for (size_t i = 0; i < x->count; i++) {
         int index = collective->index_in ? collective->index_in[i] : node->channel->rank;
@@ -147,9 +149,10 @@ void collective_forward(struct diff_node *node)
     void *receive = collective->in_place && receives ? MPI_IN_PLACE : y->storage->data;
     node_collective(node);
     if (has_index(collective)) {
-        send = pairs_pack(node, collective, x);
-        receive = collective->pairs =
-            arena_take(&node->tape->arena, (y->count + 1) * sizeof(struct double_int));
+        collective->pairs = pairs_pack(node, collective, x, y->count);
+        receive = collective->pairs;
+        if (!collective->in_place)
+            send = pairs_pack(node, collective, x, 0);
     }
     collective->rule->call(collective, send, receive,
                            collective->nonblocking ? &collective->request->mpi : NULL);

@@ -9,8 +9,6 @@ static bool op_fits(const struct conf_case *at)
     bool ordered = at->op >= CONF_MAX && at->op <= CONF_MAXLOC;
     if (!conf_kinds[at->kind].reduces)
         return at->op == CONF_SUM;
-    if ((at->op == CONF_MINLOC || at->op == CONF_MAXLOC) && at->in_place)
-        return false;
     if (at->op == CONF_AVG && (at->kind == DIFF_SCAN || at->kind == DIFF_EXSCAN))
         return false;
     return !(complex_type && ordered);

@@ -37,6 +37,22 @@ double conf_growth(const struct conf_world *world)
     return 16 * (world->size + 4) * (grows ? pow(2.5, world->size) : 4);
 }
 
+/* Rank 0 of an Exscan has no result, and in place its own value. */
+static bool has_extremum(const struct conf_world *world)
+{
+    return world->at->kind != DIFF_EXSCAN || world->rank > 0 || world->at->in_place;
+}
+
+/* The lowest rank that contributes this extremum. */
+static int holder(const struct conf_world *world, double extremum)
+{
+    for (int r = 0; r < world->size; r++)
+        for (size_t i = 0; i < world->send[r].full; i++)
+            if (world->x[r][i] == extremum)
+                return r;
+    return -1;
+}
+
 void conf_check_forward(struct conf_checker *checker, struct conf_world *world,
                         const struct conf_run *run)
 {
@@ -55,8 +71,11 @@ void conf_check_forward(struct conf_checker *checker, struct conf_world *world,
     for (size_t i = 0; i < run->y_parts; i++)
         conf_keep(checker, world, CONF_RESULT, i, tensor_part(run->y, i));
     bool located = world->at->op == CONF_MINLOC || world->at->op == CONF_MAXLOC;
-    for (size_t i = 0; located && i < diff_count(run->y); i++)
+    for (size_t i = 0; located && i < diff_count(run->y); i++) {
         conf_keep(checker, world, CONF_INDEX, i, run->indices[i]);
+        if (has_extremum(world))
+            conf_check(checker, "index", run->indices[i], holder(world, y[i]), 0);
+    }
     free(y);
 }
 

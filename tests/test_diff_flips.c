@@ -522,6 +522,12 @@ static bool takes_in_place(enum diff_collective kind)
     return kind != DIFF_BARRIER && kind < DIFF_NEIGHBOR_ALLGATHER;
 }
 
+static bool reduces(enum diff_collective kind)
+{
+    return kind == DIFF_REDUCE || kind == DIFF_ALLREDUCE || kind == DIFF_REDUCE_SCATTER ||
+           kind == DIFF_REDUCE_SCATTER_BLOCK || kind == DIFF_SCAN || kind == DIFF_EXSCAN;
+}
+
 /* Every collective of the library's table: blocking, nonblocking and in place. */
 static void general_tests(void)
 {
@@ -539,6 +545,12 @@ static void general_tests(void)
             snprintf(name, sizeof name, "%s%s", flipped, in_place ? " in place" : "");
             struct operation operation = {name, flipped, NULL, general_body,
                                           values_of(general.kind, flags)};
+            operation_test(&operation);
+            if (!reduces((enum diff_collective)kind) || starts)
+                continue;
+            general.op = in_place ? MPI_MAXLOC : MPI_MINLOC;
+            snprintf(name, sizeof name, "%s %s%s", flipped, in_place ? "maxloc" : "minloc",
+                     in_place ? " in place" : "");
             operation_test(&operation);
         }
 }
