@@ -194,6 +194,8 @@ const void *diff_gradient(struct diff_tensor *x)
 
 struct diff_tensor *diff_gradient_tensor(struct diff_tensor *x)
 {
+    if (x->gradient) /* the next pass adds to another one */
+        x->gradient->exclusive = false;
     return x->gradient;
 }
 

@@ -150,6 +150,8 @@ void pass_node_execute(struct pass *pass, struct diff_node *node)
         struct diff_tensor *y = node->outputs[i];
         y_bar[i] = y->cotangent;
         y->cotangent = NULL;
+        if (y_bar[i]) /* the adjoint may hand it on to several inputs */
+            y_bar[i]->exclusive = false;
         if (y->retains_gradient)
             pass_gradient_keep(y, y_bar[i]);
     }

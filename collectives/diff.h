@@ -260,6 +260,9 @@ struct diff_persistent *diff_recv_init(struct diff_tape *tape, enum diff_type ty
                                        int source, int tag, MPI_Comm comm);
 /* `x`: what to send, or what the buffer held. */
 struct diff_tensor *diff_start(struct diff_persistent *persistent, struct diff_tensor *x);
+/* Starts them one after the other, each with its own tensor; fills in `count` handles. */
+void diff_startall(size_t count, struct diff_persistent *const *persistents,
+                   struct diff_tensor *const *x, struct diff_tensor **handles);
 void diff_persistent_free(struct diff_persistent *persistent);
 
 /* ---- collectives ----

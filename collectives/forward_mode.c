@@ -15,6 +15,8 @@ static struct diff_tensor *tangent_of(const struct diff_tensor *x, uint64_t pass
 
 static void tangent_set(struct diff_tensor *x, struct diff_tensor *tangent, uint64_t pass)
 {
+    if (tangent) /* several operations may read it: nobody adds to it in place */
+        tangent->exclusive = false;
     x->tangent = tangent;
     x->tangent_pass = pass;
 }

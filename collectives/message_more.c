@@ -175,17 +175,34 @@ struct diff_persistent *diff_recv_init(struct diff_tape *tape, enum diff_type ty
     return p;
 }
 
+static struct diff_tensor *started(struct diff_persistent *persistent, struct diff_tensor *x,
+                                   const char *function)
+{
+    if (x->type != persistent->type || x->count != persistent->count)
+        state_fail(x->tape->state, "M009", "%s with %zu %s values on a request for %zu %s values",
+                   function, x->count, diff_type_name(x->type), persistent->count,
+                   diff_type_name(persistent->type));
+    return message_start(persistent, x);
+}
+
 struct diff_tensor *diff_start(struct diff_persistent *persistent, struct diff_tensor *x)
 {
-    struct diff_state *state = x->tape->state;
-    ENTER(state);
-    if (x->type != persistent->type || x->count != persistent->count)
-        state_fail(state, "M009", "diff_start with %zu %s values on a request for %zu %s values",
-                   x->count, diff_type_name(x->type), persistent->count,
-                   diff_type_name(persistent->type));
-    struct diff_tensor *handle = message_start(persistent, x);
-    state_leave(state);
+    ENTER(x->tape->state);
+    struct diff_tensor *handle = started(persistent, x, __func__);
+    state_leave(x->tape->state);
     return handle;
+}
+
+void diff_startall(size_t count, struct diff_persistent *const *persistents,
+                   struct diff_tensor *const *x, struct diff_tensor **handles)
+{
+    if (count == 0)
+        return;
+    struct diff_state *state = x[0]->tape->state;
+    ENTER(state);
+    for (size_t i = 0; i < count; i++)
+        handles[i] = started(persistents[i], x[i], __func__);
+    state_leave(state);
 }
 
 void diff_persistent_free(struct diff_persistent *persistent)

@@ -123,8 +123,15 @@ static struct diff_tensor *persistent(const struct exchange *e, struct diff_tape
         diff_recv_init(tape, type, diff_count(e->buffer), e->from, e->tag, e->comm);
     struct diff_persistent *out =
         diff_send_init(tape, type, diff_count(e->x), e->to, e->send_tag, e->comm);
-    struct diff_tensor *receive = diff_start(in, e->buffer);
-    struct diff_tensor *y = waited(receive, diff_start(out, e->x), other);
+    struct diff_persistent *both[] = {in, out};
+    struct diff_tensor *handles[2];
+    if (other) {
+        diff_startall(2, both, (struct diff_tensor *[]){e->buffer, e->x}, handles);
+    } else {
+        handles[0] = diff_start(in, e->buffer);
+        handles[1] = diff_start(out, e->x);
+    }
+    struct diff_tensor *y = waited(handles[0], handles[1], other);
     diff_persistent_free(in);
     diff_persistent_free(out);
     return y;

@@ -144,8 +144,15 @@ static struct diff_tensor *started(struct diff_tape *tape, struct diff_tensor *x
 {
     struct diff_persistent *out = diff_send_init(tape, DIFF_DOUBLE, N, right, 5, WORLD);
     struct diff_persistent *in = diff_recv_init(tape, DIFF_DOUBLE, N, source, 5, WORLD);
-    struct diff_tensor *receive = diff_start(in, buffer);
-    struct diff_tensor *y = both(receive, diff_start(out, x), false);
+    struct diff_tensor *handles[2];
+    if (source == MPI_ANY_SOURCE) {
+        diff_startall(2, (struct diff_persistent *[]){in, out}, (struct diff_tensor *[]){buffer, x},
+                      handles);
+    } else {
+        handles[0] = diff_start(in, buffer);
+        handles[1] = diff_start(out, x);
+    }
+    struct diff_tensor *y = both(handles[0], handles[1], false);
     diff_persistent_free(out);
     diff_persistent_free(in);
     return y;
