@@ -70,7 +70,7 @@ int command_check(int argc, char **argv)
     struct store *store;
     struct failure failure = {0};
     if (!keep_open(options.database, &store, &failure))
-        return command_fail("check", &failure);
+        return results_refuse(&options, words.words[0], &failure);
     results_begin(&results, &options, words.count);
     results.store = store;
     if (store)

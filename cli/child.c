@@ -128,6 +128,7 @@ static int run_world(void *context, struct diff_probe *probe, int worker)
     if (probe->repeat)
         options.seed += (uint64_t)probe->repeat * 7919;
     options.first_failure = base ? &child->board->first_failure : NULL;
+    options.unable = &failure;
     struct sim_world *world = sim_world_new(&options, &failure);
     if (!world)
         give_up(child->board, &failure);
@@ -144,6 +145,8 @@ static int run_world(void *context, struct diff_probe *probe, int worker)
                                .placed = note_image,
                                .context = &run};
     enum trace_outcome outcome = sim_world_run(world, world_body, &run);
+    if (failure.code)
+        give_up(child->board, &failure);
     if (base) {
         note_end(child, outcome);
         /* What further worlds print would only repeat it. */

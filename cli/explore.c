@@ -97,6 +97,7 @@ struct judged {
     struct verdict verdict;
     bool again; /* the same came of it */
     bool fails;
+    int unable; /* it could not be run once more: the exit status, 0 where it could */
 };
 
 /* What may happen under other orders is for the exploration to find: here counts what did. */
@@ -124,7 +125,7 @@ static void judge(struct judged *judged, const struct explore_failure *run, bool
     again.record = RECORD_LEVEL_OPS;
     if (!session_judge(&again, options, &judged->verdict, &failure)) {
         fprintf(stderr, "simrun explore: %s\n", failure.text);
-        judged->fails = true;
+        judged->unable = failure.code;
         return;
     }
     const struct findings *findings = &judged->verdict.findings;
@@ -250,6 +251,13 @@ static int tell(const struct explore_report *report, const struct job *job,
     struct judged *judged = judge_all(report, job, options);
     size_t count = report->failure_count + report->example_count, failing = 0;
     bool good = is_good(report, judged, options);
+    int unable = EXIT_PASSED;
+    for (size_t i = 0; i < count; i++)
+        unable = command_worse(unable, judged[i].unable);
+    if (unable) {
+        judged_release(judged, count);
+        return unable;
+    }
     print_report(job, report, good, model, seconds);
     for (size_t i = 0; i < count; i++)
         if (judged[i].fails && failing++ < FAILURES_SHOWN)
@@ -328,6 +336,9 @@ static int explore_job(const struct job *job, const struct run_options *options,
         } else if (board->first_failure.rank >= 0 && board->first_failure.refused[0]) {
             fprintf(stderr, "simrun explore: %s: %s\n", job->name, board->first_failure.refused);
             status = EXIT_USAGE;
+        } else if (board->unable.code) {
+            fprintf(stderr, "simrun explore: %s\n", board->unable.text);
+            status = board->unable.code;
         } else if (explore_worlds_end(result, &report)) {
             status = tell(&report, job, options, model, seconds_now() - begun);
             if (report.failed)

@@ -80,8 +80,10 @@ static bool run_once(void *context, unsigned worker, struct explore_steer *steer
     explore_steer_world(steer, &options);
     options.slots[MPIX_SLOT_PROBE] = &probe;
     options.first_failure = &exploration->board->first_failure;
+    options.unable = &failure;
     struct sim_world *world = sim_world_new(&options, &failure);
     if (!world) {
+        exploration->board->unable = failure;
         diff_probe_release(&probe);
         return false;
     }
@@ -96,7 +98,9 @@ static bool run_once(void *context, unsigned worker, struct explore_steer *steer
     explore_run_take(run, sim_world_choices(world));
     sim_world_free(world);
     diff_probe_release(&probe);
-    return true;
+    if (failure.code) /* of this machine, not of the program */
+        exploration->board->unable = failure;
+    return !failure.code;
 }
 
 static bool tell_board(void *context, const struct explore_progress *progress)

@@ -15,6 +15,7 @@ struct explore_board {
     _Atomic uint64_t runs, expected;
     _Atomic int stop;
     struct sim_first_failure first_failure; /* of the first run that had one */
+    struct failure unable;                  /* why a world could not be made, if so */
 };
 
 struct explore_board *explore_board_new(void); /* NULL: no memory */

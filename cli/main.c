@@ -1,6 +1,7 @@
 /* simrun: finds the command and runs it. */
 #include "cli/command.h"
 
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -67,8 +68,20 @@ static int with_output(int status)
     return EXIT_INTERNAL;
 }
 
+/* A standard stream that the caller closed ("simrun ring >&-") would be the next file that is
+ * opened here, and what is said would go into it. Opened the wrong way round, using it fails as it
+ * did. */
+static void keep_standard_streams(void)
+{
+    for (int stream = STDIN_FILENO; stream <= STDERR_FILENO; stream++)
+        if (fcntl(stream, F_GETFD) < 0 &&
+            open("/dev/null", stream == STDIN_FILENO ? O_WRONLY : O_RDONLY) != stream)
+            _exit(EXIT_INTERNAL);
+}
+
 int main(int argc, char **argv)
 {
+    keep_standard_streams();
     signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is a write error, as a full disk is */
     return with_output(run(argc, argv));
 }

@@ -1,5 +1,6 @@
 /* Results for CI services: JUnit XML, and what GitHub shows beside the lines of a change. */
 #include "cli/results.h"
+#include "viz/escape.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -8,22 +9,25 @@
 
 enum { ANNOTATIONS_MOST = 10 };
 
-/* Text of XML 1.0: markup escaped, control characters and broken bytes as '?'. */
+/* Text of XML 1.0 in UTF-8: markup escaped; what may not stand there becomes U+FFFD. */
 static void xml_text(FILE *out, const char *text)
 {
-    for (const unsigned char *byte = (const unsigned char *)text; *byte; byte++) {
-        if (*byte == '&')
-            fputs("&amp;", out);
-        else if (*byte == '<')
-            fputs("&lt;", out);
-        else if (*byte == '>')
-            fputs("&gt;", out);
-        else if (*byte == '"')
-            fputs("&quot;", out);
-        else if (*byte == '\n')
+    while (*text) {
+        const char *from = text;
+        if (*text == '\n') {
             fputs("&#10;", out);
+            text++;
+            continue;
+        }
+        unsigned code = viz_text_next(&text);
+        if (code == 0xFFFD)
+            fputs("\xEF\xBF\xBD", out);
+        else if (strchr("&<>\"", (int)code) && code < 0x80)
+            fprintf(out, "&#%u;", code);
+        else if (code == ' ')
+            putc(' ', out);
         else
-            putc((*byte < ' ' && *byte != '\t') || *byte > 126 ? '?' : *byte, out);
+            fwrite(from, 1, (size_t)(text - from), out);
     }
 }
 
@@ -113,11 +117,27 @@ static void junit_run(FILE *out, const struct results *results, const struct res
     fputs("  </testsuite>\n", out);
 }
 
+static void junit_refusal(FILE *out, const struct result_refusal *refusal)
+{
+    bool absent = refusal->failure.code == FAILURE_REQUIREMENT;
+    fputs("  <testsuite", out);
+    xml_attribute(out, "name", refusal->name);
+    fprintf(out,
+            " tests=\"1\" failures=\"0\" errors=\"%d\" skipped=\"%d\" time=\"0\">\n    <testcase",
+            !absent, absent);
+    xml_attribute(out, "classname", refusal->name);
+    fprintf(out, " name=\"run\" time=\"0\">\n      <%s", absent ? "skipped" : "error");
+    xml_attribute(out, "message", refusal->failure.text);
+    fputs("/>\n    </testcase>\n  </testsuite>\n", out);
+}
+
 bool results_junit(FILE *out, const struct results *results)
 {
     fputs("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"simrun\">\n", out);
     for (size_t i = 0; i < results->count; i++)
         junit_run(out, results, &results->items[i]);
+    for (size_t i = 0; i < results->refusal_count; i++)
+        junit_refusal(out, &results->refusals[i]);
     fputs("</testsuites>\n", out);
     return !ferror(out);
 }
@@ -173,6 +193,15 @@ static void annotate(FILE *out, const struct result *result, size_t index)
     putc('\n', out);
 }
 
+static void annotate_refusal(FILE *out, const struct result_refusal *refusal)
+{
+    fprintf(out, "::%s title=", refusal->failure.code == FAILURE_REQUIREMENT ? "notice" : "error");
+    command_text(out, refusal->name, true);
+    fputs("::", out);
+    command_text(out, refusal->failure.text, false);
+    putc('\n', out);
+}
+
 static bool seen_before(const struct results *results, size_t run, size_t index)
 {
     const char *print = results->items[run].verdict.findings.items[index].fingerprint;
@@ -212,6 +241,15 @@ static void summary(FILE *out, const struct results *results)
         }
         fprintf(out, " | %.1f |\n", result_seconds(result) * 1e3);
     }
+    for (size_t i = 0; i < results->refusal_count; i++) {
+        const struct result_refusal *refusal = &results->refusals[i];
+        fputs("| ", out);
+        table_cell(out, refusal->scenario);
+        fprintf(out, " | %d | | %s | ", refusal->ranks,
+                refusal->failure.code == FAILURE_REQUIREMENT ? "SKIP" : "ERROR");
+        table_cell(out, refusal->failure.text);
+        fputs(" | |\n", out);
+    }
     putc('\n', out);
 }
 
@@ -224,6 +262,8 @@ bool results_github(FILE *out, const struct results *results, struct failure *fa
                 annotate(out, &results->items[i], k);
                 told++;
             }
+    for (size_t i = 0; i < results->refusal_count && told < ANNOTATIONS_MOST; i++, told++)
+        annotate_refusal(out, &results->refusals[i]);
     fflush(out);
     const char *path = getenv("GITHUB_STEP_SUMMARY");
     if (!path || !*path)

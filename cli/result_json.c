@@ -140,3 +140,17 @@ void result_json(FILE *out, const struct result *result)
     }
     fputs("]}\n", out);
 }
+
+/* A run that could not be made has no verdict: why stands in its place. */
+void result_json_refusal(FILE *out, const struct result_refusal *refusal, uint64_t seed)
+{
+    fputs("{\"scenario\":", out);
+    json_write_text(out, refusal->scenario);
+    if (refusal->ranks)
+        fprintf(out, ",\"ranks\":%d", refusal->ranks);
+    fprintf(out, ",\"seed\":%" PRIu64 ",\"exit\":%d", seed, refusal->failure.code);
+    field(out, "verdict", refusal->failure.code == FAILURE_REQUIREMENT ? "SKIP" : "ERROR");
+    field(out, "error", refusal->failure.text);
+    field(out, "version", SIMRUN_VERSION);
+    fputs(",\"gradients\":[],\"findings\":[]}\n", out);
+}

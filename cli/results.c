@@ -309,18 +309,52 @@ void results_tell(struct results *results, struct result *result)
     findings_init(&result->verdict.findings);
 }
 
+static const struct result_refusal *refusal_add(struct results *results, const struct job *job,
+                                                const struct failure *failure)
+{
+    size_t count = results->refusal_count + 1;
+    results->refusals = realloc(results->refusals, count * sizeof *results->refusals);
+    if (!results->refusals)
+        abort();
+    struct result_refusal *refusal = &results->refusals[results->refusal_count++];
+    *refusal = (struct result_refusal){.ranks = job->world.ranks, .failure = *failure};
+    snprintf(refusal->scenario, sizeof refusal->scenario, "%s", job->name);
+    if (job->world.ranks)
+        result_name(results, &(struct result){.job = *job}, refusal->name, sizeof refusal->name);
+    else
+        snprintf(refusal->name, sizeof refusal->name, "%s", job->name);
+    return refusal;
+}
+
 void results_fail(struct results *results, const struct job *job, const struct failure *failure)
 {
+    const struct result_refusal *refusal = refusal_add(results, job, failure);
     progress_bar_clear(&results->bar);
     fprintf(stderr, "simrun: %s\n", failure->text);
     results->status = command_worse(results->status, failure->code);
-    if (!results->options->tap)
-        return;
-    if (failure->code == FAILURE_INTERNAL)
-        printf("Bail out! %s\n", failure->text);
-    else
-        tap_failure(stdout, job, failure, &results->number);
+    if (results->options->json)
+        result_json_refusal(stdout, refusal, results->options->world.seed);
+    if (results->options->tap && failure->code == FAILURE_INTERNAL)
+        tap_bail_out(stdout, failure->text);
+    else if (results->options->tap)
+        tap_failure(stdout, refusal->name, failure, &results->number);
     fflush(stdout);
+}
+
+int results_refuse(const struct run_options *options, const char *scenario,
+                   const struct failure *failure)
+{
+    struct results results = {.options = options, .status = EXIT_PASSED};
+    struct run_options quiet = *options;
+    struct job job = {0};
+    snprintf(job.name, sizeof job.name, "%s", scenario);
+    if (options->tap)
+        tap_nothing(stdout, scenario, failure);
+    quiet.tap = false; /* said */
+    results.options = &quiet;
+    results_fail(&results, &job, failure);
+    results.options = options;
+    return results_end(&results);
 }
 
 struct viz_run_info result_info(const struct result *result, struct report_texts *texts)
@@ -433,6 +467,7 @@ int results_end(struct results *results)
     for (size_t i = 0; i < results->count; i++)
         verdict_release(&results->items[i].verdict);
     free(results->items);
+    free(results->refusals);
     store_close(results->store);
     return results->status;
 }

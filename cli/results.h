@@ -28,10 +28,20 @@ struct result {
     char started[32];
 };
 
+/* A run that could not be made. */
+struct result_refusal {
+    char name[320]; /* as result_name */
+    char scenario[128];
+    int ranks;
+    struct failure failure;
+};
+
 struct results {
     const struct run_options *options;
     struct result *items;
     size_t count, room;
+    struct result_refusal *refusals;
+    size_t refusal_count;
     int expected; /* runs, for the plan */
     int number;   /* of the last TAP test */
     bool several_models;
@@ -49,6 +59,10 @@ struct result *results_add(struct results *results, const struct job *job);
 void results_tell(struct results *results, struct result *result);
 /* A run that could not be made: one sentence on stderr, "Bail out!" in TAP when it is our fault. */
 void results_fail(struct results *results, const struct job *job, const struct failure *failure);
+/* A command that comes to no run, in place of results_begin to results_end: told the same way, also
+ * in the files asked for. Returns the exit status. */
+int results_refuse(const struct run_options *options, const char *scenario,
+                   const struct failure *failure);
 /* Runs a job, keeps it and tells what came of it; false when it could not be run, which is told. */
 bool results_run(struct results *results, const struct job *job);
 /* What a run's report needs to know; the texts live as long as `texts`. */
@@ -80,6 +94,7 @@ double result_seconds(const struct result *result);
 
 /* One file per form. */
 void result_json(FILE *out, const struct result *result);
+void result_json_refusal(FILE *out, const struct result_refusal *refusal, uint64_t seed);
 void result_tap(FILE *out, struct results *results, const struct result *result);
 bool results_junit(FILE *out, const struct results *results);
 /* Annotations on `out` (at most 10, one per fingerprint) and a table at the end of the file

@@ -139,12 +139,8 @@ static int run_program(int argc, char **argv, struct run_options *options,
     int ranks[64], count;
     char **program;
     argc = program_words(argc, argv, own, &program);
-    if (!session_prepare(argv[0], argc, program, options, &job, ranks, 64, &count, &failure)) {
-        fprintf(stderr, "simrun: %s\n", failure.text);
-        if (options->tap && failure.code == FAILURE_REQUIREMENT)
-            printf("TAP version 13\n1..0 # SKIP %s\n", failure.text);
-        return failure.code;
-    }
+    if (!session_prepare(argv[0], argc, program, options, &job, ranks, 64, &count, &failure))
+        return results_refuse(options, argv[0], &failure);
     if (options->rank_count) {
         count = options->rank_count;
         memcpy(ranks, options->ranks, sizeof ranks);
@@ -152,7 +148,7 @@ static int run_program(int argc, char **argv, struct run_options *options,
     interrupt_install();
     struct store *store;
     if (!keep_open(options->database, &store, &failure))
-        return command_fail("run", &failure);
+        return results_refuse(options, argv[0], &failure);
     results_begin(&results, options, count * (options->all_models ? 3 : 1));
     results.store = store;
     job.progress = &results.bar.base;

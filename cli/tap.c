@@ -58,6 +58,16 @@ static void quoted(FILE *out, const char *key, const char *text)
     fputs("'\n", out);
 }
 
+/* Part of a test's line: a '#' in the name of a file is no directive, and a line stays one. */
+static void plain(FILE *out, const char *text)
+{
+    for (; *text; text++) {
+        if (*text == '#' || *text == '\\')
+            putc('\\', out);
+        putc((unsigned char)*text < ' ' ? ' ' : *text, out);
+    }
+}
+
 /* The worst row of the variable that a gradient finding is about. */
 static void gradient_numbers(FILE *out, const struct trace *trace, const struct finding *finding)
 {
@@ -74,6 +84,13 @@ static void gradient_numbers(FILE *out, const struct trace *trace, const struct 
     if (worst)
         fprintf(out, "  got: %.17g\n  expected: %.17g\n  relative_error: %.3g\n", worst->analytic,
                 worst->numeric, worst->relative);
+}
+
+static void message(FILE *out, const char *text)
+{
+    fputs("  ---\n", out);
+    quoted(out, "message", text);
+    fputs("  ...\n", out);
 }
 
 static void diagnose(FILE *out, const struct result *result, size_t index)
@@ -131,16 +148,13 @@ static void one_check(FILE *out, struct results *results, const struct result *r
     }
     bool todo = allowed && !failed;
     const char *skip = any || failed ? NULL : skipped(result, check);
-    fprintf(out, "%sok %d - %s: %s%s%s%s\n", failed || todo ? "not " : "", ++results->number,
-            result_name(results, result, name, sizeof name), check_name(check),
-            todo ? " # TODO allowed" : "", skip ? " # SKIP " : "", skip ? skip : "");
-    if (ended_badly(result, check)) {
-        fputs("  ---\n", out);
-        quoted(out, "message",
-               result->verdict.result.crash[0] ? result->verdict.result.crash
-                                               : result_word(result));
-        fputs("  ...\n", out);
-    }
+    fprintf(out, "%sok %d - ", failed || todo ? "not " : "", ++results->number);
+    plain(out, result_name(results, result, name, sizeof name));
+    fprintf(out, ": %s%s%s%s\n", check_name(check), todo ? " # TODO allowed" : "",
+            skip ? " # SKIP " : "", skip ? skip : "");
+    if (ended_badly(result, check))
+        message(out, result->verdict.result.crash[0] ? result->verdict.result.crash
+                                                     : result_word(result));
     for (size_t i = 0; i < findings->count; i++)
         if (belongs(&findings->items[i], check))
             diagnose(out, result, i);
@@ -152,17 +166,44 @@ void result_tap(FILE *out, struct results *results, const struct result *result)
         one_check(out, results, result, check);
 }
 
-void tap_failure(FILE *out, const struct job *job, const struct failure *failure, int *number)
+void tap_failure(FILE *out, const char *name, const struct failure *failure, int *number)
 {
-    bool skip = failure->code == FAILURE_REQUIREMENT;
+    bool absent = failure->code == FAILURE_REQUIREMENT;
     for (size_t check = 0; check <= check_count(); check++) {
-        fprintf(out, "%sok %d - %s/ranks=%d: %s%s%s\n", skip ? "" : "not ", ++*number, job->name,
-                job->world.ranks, check_name(check), skip ? " # SKIP " : "",
-                skip ? failure->text : "");
-        if (skip)
-            continue;
-        fputs("  ---\n", out);
-        quoted(out, "message", failure->text);
-        fputs("  ...\n", out);
+        bool last = check == check_count() && !absent;
+        fprintf(out, "%sok %d - ", last ? "not " : "", ++*number);
+        plain(out, name);
+        fprintf(out, ": %s", check_name(check));
+        if (!last) {
+            fputs(" # SKIP ", out);
+            plain(out, absent ? failure->text : "nothing was checked");
+        }
+        putc('\n', out);
+    }
+    if (!absent)
+        message(out, failure->text);
+}
+
+void tap_bail_out(FILE *out, const char *text)
+{
+    fputs("Bail out! ", out);
+    plain(out, text);
+    putc('\n', out);
+}
+
+void tap_nothing(FILE *out, const char *name, const struct failure *failure)
+{
+    fputs("TAP version 13\n", out);
+    if (failure->code == FAILURE_INTERNAL) {
+        tap_bail_out(out, failure->text);
+    } else if (failure->code == FAILURE_REQUIREMENT) {
+        fputs("1..0 # SKIP ", out);
+        plain(out, failure->text);
+        putc('\n', out);
+    } else {
+        fputs("1..1\nnot ok 1 - ", out);
+        plain(out, name);
+        fputs(": nothing else\n", out);
+        message(out, failure->text);
     }
 }

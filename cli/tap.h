@@ -3,14 +3,19 @@
 #ifndef CLI_TAP_H
 #define CLI_TAP_H
 
-#include "cli/job.h"
+#include "traces/failure.h"
 
 #include <stdio.h>
 
 /* Version and plan for `runs` verdicts. */
 void tap_begin(FILE *out, int runs);
-/* All tests of a run that could not be made: skipped where a requirement is absent, else failed.
- * `number` is that of the last test. */
-void tap_failure(FILE *out, const struct job *job, const struct failure *failure, int *number);
+/* The tests of a run that could not be made: skipped where a requirement is absent, else the last
+ * one, "nothing else", fails with the sentence and the others are skipped. `number` is that of the
+ * last test. */
+void tap_failure(FILE *out, const char *name, const struct failure *failure, int *number);
+/* The whole of a command that came to no run: one failed test, or a plan that says why there is
+ * none. */
+void tap_nothing(FILE *out, const char *name, const struct failure *failure);
+void tap_bail_out(FILE *out, const char *text);
 
 #endif

@@ -119,7 +119,10 @@ enum trace_outcome sim_world_run(struct sim_world *world, sim_rank_body *body, v
     struct sim_rank *outer = sim_self;
     struct failure failure = {0};
     if (!world->executor->run(world, &failure)) {
-        fprintf(stderr, "simrun: %s\n", failure.text);
+        if (world->options.unable)
+            *world->options.unable = failure;
+        else
+            fprintf(stderr, "simrun: %s\n", failure.text);
         world->outcome = OUTCOME_ABORTED;
     } else if (world->live && !world->over) {
         sim_world_stop(world, OUTCOME_DEADLOCK);

@@ -56,6 +56,8 @@ struct sim_world_options {
     bool log_choices;
     void *slots[MPIX_SLOTS];                 /* initial values of every rank's slots */
     struct sim_first_failure *first_failure; /* if not NULL: filled in at the first failure */
+    struct failure *unable; /* if not NULL: why no rank could be started (no memory, no threads);
+                               else that goes to stderr */
 };
 
 /* 16 ranks, fibers, eager up to 64 KiB, minimal collectives, linear reductions, default choices. */
