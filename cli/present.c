@@ -14,6 +14,18 @@
 
 enum { NARROWEST = 40, USUAL = 80 };
 
+bool present_is_dumb(void)
+{
+    const char *terminal = getenv("TERM");
+    return terminal && !strcmp(terminal, "dumb");
+}
+
+static bool may_be_coloured(void)
+{
+    const char *no_color = getenv("NO_COLOR");
+    return !(no_color && *no_color) && !present_is_dumb();
+}
+
 void present_init(struct present *present, FILE *out, const char *color)
 {
     struct winsize size;
@@ -22,10 +34,8 @@ void present_init(struct present *present, FILE *out, const char *color)
     present->width = terminal && !ioctl(fileno(out), TIOCGWINSZ, &size) && size.ws_col >= NARROWEST
                          ? size.ws_col
                          : USUAL;
-    const char *no_color = getenv("NO_COLOR");
-    present->color = color && !strcmp(color, "always") ? true
-                                                       : terminal && !(no_color && *no_color) &&
-                                                             !(color && !strcmp(color, "never"));
+    present->color = color && strcmp(color, "auto") != 0 ? !strcmp(color, "always")
+                                                         : terminal && may_be_coloured();
     present->replay = present->draw = NULL;
 }
 

@@ -1,6 +1,8 @@
 /* A progress line on a terminal: see progress_bar.h. */
 #include "cli/progress_bar.h"
 
+#include "cli/present.h"
+
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -105,7 +107,8 @@ static void tell(struct progress *progress, const char *step, uint64_t done, uin
 
 void progress_bar_init(struct progress_bar *bar, bool quiet)
 {
-    *bar = (struct progress_bar){.base = {tell}, .enabled = !quiet && isatty(STDERR_FILENO)};
+    *bar = (struct progress_bar){.base = {tell},
+                                 .enabled = !quiet && isatty(STDERR_FILENO) && !present_is_dumb()};
 }
 
 void progress_bar_clear(struct progress_bar *bar)

@@ -22,6 +22,7 @@ open my $file, '>', 'endless.c' or die;
 print $file "#include <mpi.h>\nint main(int argc, char **argv)\n{\n    MPI_Init(&argc, &argv);\n    for (volatile int i = 0;; i++)\n        ;\n}\n";
 close $file;
 
+$ENV{TERM} = 'xterm';
 my $shown;
 for (1 .. 20) { # quick it is on a busy machine, too, one time or another
     $shown = terminal(80, '--db none -n 4 ring');
@@ -48,6 +49,11 @@ for ($limit, 4 * $limit, 16 * $limit) {
 like($shown, qr/\rrun 2 of 2: running \d+ s/, 'and which of several');
 unlike(terminal(80, "-q --db none -n 2 --timeout $limit ./endless.c"), qr/running/, 'unless it is to be quiet');
 unlike(scalar `'$simrun' --db none -n 2 --timeout $limit ./endless.c 2>&1`, qr/running|\r/, 'nothing of it in a pipe');
+{
+    local $ENV{TERM} = 'dumb';
+    unlike(terminal(80, "--db none -n 2 --timeout $limit ./endless.c"), qr/\e|\r(?!\n)/, 'a dumb terminal gets plain lines');
+    like(terminal(80, '--db none -n 4 --color always ring'), qr/^\e\[1;32mPASS/, 'unless colours are asked for');
+}
 terminal(80, '--db t.db -n 2 ring');
 like(terminal(80, 'query --db t.db "select * from v_runs"'), qr/^-- row 1\r\nrun_id\s+1\r\nscenario\s+ring\r$/m, 'a table too wide is told row by row');
 like(terminal(80, 'query --db t.db "select run_id, scenario from v_runs"'), qr/^run_id  scenario\r\n\s+1  ring\r$/m, 'another is a table');
