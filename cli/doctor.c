@@ -3,6 +3,7 @@
 #include "cli/command.h"
 #include "cli/present.h"
 #include "sim/compile.h"
+#include "sim/compile_cache.h"
 #include "sim/unsupported.h"
 
 #include <elfutils/version.h>
@@ -148,7 +149,6 @@ static void report_limits(void)
         snprintf(text, sizeof text, "enough for about %ld ranks (vm.max_map_count %ld)", maps / 4,
                  maps);
     say("memory maps", maps < 0 ? "unknown" : "ok", text);
-    struct stat file;
     FILE *memory = fopen("/proc/meminfo", "re");
     long total = 0, available = 0;
     char line[128];
@@ -161,27 +161,13 @@ static void report_limits(void)
     snprintf(text, sizeof text, "%.1f of %.1f GiB free", (double)available / 1048576,
              (double)total / 1048576);
     say("memory", "ok", text);
-    if (stat("/dev/shm", &file))
-        say("shared memory", "absent", "/dev/shm is missing: runs are recorded there");
-}
-
-static void cache_folder(char *text, size_t size)
-{
-    const char *own = getenv("SIMRUN_CACHE"), *shared = getenv("XDG_CACHE_HOME");
-    const char *home = getenv("HOME");
-    if (own && *own)
-        snprintf(text, size, "%s", own);
-    else if (shared && *shared)
-        snprintf(text, size, "%s/simrun", shared);
-    else
-        snprintf(text, size, "%s/.cache/simrun", home ? home : "");
 }
 
 /* Writable, or its nearest existing parent is. */
 static void report_cache(struct doctor *doctor)
 {
     char folder[512], probe[512], text[640];
-    cache_folder(folder, sizeof folder);
+    sim_cache_folder(folder, sizeof folder);
     snprintf(probe, sizeof probe, "%s", folder);
     while (access(probe, F_OK) && strrchr(probe, '/') && strrchr(probe, '/') != probe)
         *strrchr(probe, '/') = '\0';

@@ -11,6 +11,7 @@
  * the same time writes the same. */
 #include "sim/compile.h"
 
+#include "sim/compile_cache.h"
 #include "sim/hash.h"
 
 #include <ctype.h>
@@ -85,16 +86,7 @@ const char *sim_compile_include(void)
 
 static int cache_find(struct job *job)
 {
-    const char *own = getenv("SIMRUN_CACHE"), *shared = getenv("XDG_CACHE_HOME"),
-               *home = getenv("HOME");
-    int used;
-    if (own && *own)
-        used = snprintf(job->cache, sizeof job->cache, "%s", own);
-    else if (shared && *shared)
-        used = snprintf(job->cache, sizeof job->cache, "%s/simrun", shared);
-    else
-        used = snprintf(job->cache, sizeof job->cache, "%s/.cache/simrun",
-                        home && *home ? home : "/tmp");
+    int used = sim_cache_folder(job->cache, sizeof job->cache);
     /* Room for the names of files in it. */
     if (used + 128 < (int)sizeof job->cache)
         return 0;
@@ -376,6 +368,8 @@ static int cache_fill(struct job *job, const char *list, char object[PATH_MAX])
         status = cache_refuse(job);
     for (int i = 0; i < 3; i++)
         unlink(mine[i]);
+    if (!status)
+        sim_cache_prune(job->cache, object);
     return status;
 }
 
@@ -392,8 +386,11 @@ static int compile_source(struct job *job, char object[PATH_MAX])
     cache_path(job, list, job->key, ".headers");
     if (name_set(job, list)) {
         cache_path(job, object, job->name, ".so");
-        if (!access(object, R_OK))
+        if (!access(object, R_OK)) {
+            sim_cache_touch(list);
+            sim_cache_touch(object);
             return 0;
+        }
     }
     compiler_was_run = true;
     return cache_fill(job, list, object);

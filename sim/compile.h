@@ -1,9 +1,9 @@
 /* Programs given as C source: compiled once by the system's compiler into a cache.
  *
- * The cache is $SIMRUN_CACHE, else $XDG_CACHE_HOME/simrun, else ~/.cache/simrun. An object is
- * reused only if the source, every header it included, the compiler and the flags are what they
- * were: all by content, the compiler by the file it is. Objects appear by renaming, so that any
- * number of jobs may share a cache. Nothing is ever removed from it.
+ * The cache is a folder of bounded size (compile_cache.h). An object is reused only if the source,
+ * every header it included, the compiler and the flags are what they were: all by content, the
+ * compiler by the file it is. Objects appear by renaming, so that any number of jobs may share a
+ * cache.
  *
  * The compiler is $CC, else cc; its messages go to stderr as they are. `-fopenmp` is added for a
  * source that says `#pragma omp`, and whatever follows `simrun: cflags:` in a comment of it (for

@@ -4,6 +4,7 @@
 #include "sim/loader.h"
 #include "tests/tap.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdlib.h>
@@ -211,6 +212,99 @@ static void test_wrapper(void)
     tap_ok(simcc("--version") == 0, "and passes questions on to the compiler");
 }
 
+/* A file of the cache, so many KiB large, last used `hours` before `now`. */
+static const char *cached(const char *name, long kib, time_t now, int hours)
+{
+    char relative[PATH_MAX];
+    snprintf(relative, sizeof relative, "cache/%s", name);
+    const char *path = in_folder(relative);
+    int file = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0666);
+    struct timespec used[2] = {{.tv_sec = now - 3600 * hours}, {.tv_sec = now - 3600 * hours}};
+    if (file >= 0 && (ftruncate(file, kib << 10) || futimens(file, used)))
+        tap_ok(false, "the cache's files are laid out");
+    close(file);
+    return path;
+}
+
+static bool is_there(const char *name)
+{
+    char relative[PATH_MAX];
+    snprintf(relative, sizeof relative, "cache/%s", name);
+    return !access(in_folder(relative), F_OK);
+}
+
+static time_t now_of_files(void)
+{
+    struct stat status;
+    write_text("clock", "");
+    return stat(in_folder("clock"), &status) ? 0 : status.st_mtim.tv_sec;
+}
+
+static void test_bound(void)
+{
+    static const char oldest[] = "00000000000000000000000000000001.so",
+                      older[] = "00000000000000000000000000000002.headers",
+                      old[] = "00000000000000000000000000000003.77-5f.d",
+                      young[] = "00000000000000000000000000000004.so", foreign[] = "notes.so";
+    time_t now = now_of_files();
+    mkdir(in_folder("cache"), 0777);
+    write_text("first.c", "int main(void) { return 1; }\n");
+    write_text("second.c", "int main(void) { return 2; }\n");
+    write_text("third.c", "int main(void) { return 3; }\n");
+    cached(foreign, 4096, now, 9);
+    cached(oldest, 500, now, 5);
+    cached(older, 500, now, 4);
+    cached(old, 500, now, 3);
+    setenv("SIMRUN_CACHE_SIZE", "2", 1);
+    tap_ok(run("first.c") == 1 && is_there(oldest), "a cache within its bound keeps all");
+    cached(young, 1024, now, 0);
+    tap_ok(run("second.c") == 2 && !is_there(oldest) && is_there(old),
+           "one over its bound loses what was not used for longest, and no more");
+    setenv("SIMRUN_CACHE_SIZE", "1", 1);
+    tap_ok(run("third.c") == 3 && !is_there(older) && !is_there(old) && is_there(young),
+           "what was used within the hour stays though the bound is passed");
+    tap_ok(is_there(foreign), "and so do files of others");
+    tap_ok(run("third.c") == 3 && !sim_compile_was_run(), "what was just added stays, too");
+    unlink(cached(young, 1, now, 0));
+    setenv("SIMRUN_CACHE_SIZE", "0", 1);
+    cached(oldest, 4096, now, 9);
+    write_text("third.c", "int main(void) { return 4; }\n");
+    tap_ok(run("third.c") == 4 && is_there(oldest), "0 is no bound");
+    unsetenv("SIMRUN_CACHE_SIZE");
+    unlink(cached(oldest, 1, now, 0));
+    unlink(cached(foreign, 1, now, 0));
+}
+
+/* Every object of the cache as if it had been made long ago. */
+static void age_all(time_t now)
+{
+    DIR *directory = opendir(in_folder("cache"));
+    struct timespec used[2] = {{.tv_sec = now - 36000}, {.tv_sec = now - 36000}};
+    for (struct dirent *file; directory && (file = readdir(directory));)
+        utimensat(dirfd(directory), file->d_name, used, 0);
+    if (directory)
+        closedir(directory);
+}
+
+static void test_use_is_remembered(void)
+{
+    static const char large[] = "00000000000000000000000000000005.so";
+    time_t now = now_of_files();
+    write_text("used.c", "int main(void) { return 5; }\n");
+    write_text("unused.c", "int main(void) { return 6; }\n");
+    write_text("new.c", "int main(void) { return 7; }\n");
+    run("used.c");
+    run("unused.c");
+    age_all(now);
+    run("used.c");
+    cached(large, 1024, now, 0);
+    setenv("SIMRUN_CACHE_SIZE", "1", 1);
+    tap_is_int(run("new.c"), 7, "an object that takes the cache over its bound is made");
+    tap_ok(run("used.c") == 5 && !sim_compile_was_run(), "one that was used again stays");
+    tap_ok(run("unused.c") == 6 && sim_compile_was_run(), "one that was not is made again");
+    unsetenv("SIMRUN_CACHE_SIZE");
+}
+
 static void test_parallel(void)
 {
     pid_t children[4];
@@ -238,6 +332,8 @@ int main(void)
         return 1;
     unsetenv("CC");
     setenv("SIMRUN_CACHE", in_folder("cache"), 1);
+    test_bound();
+    test_use_is_remembered();
     test_reuse();
     test_flags();
     test_refusals();

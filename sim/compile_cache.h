@@ -1,0 +1,25 @@
+/* The folder in which compiled programs are kept (compile.h), held to a size.
+ *
+ * Rules:
+ *  1. Only files whose names this cache gives are looked at; whatever else lies there stays.
+ *  2. What was used within the last hour stays, however much it is: another job may be about to
+ * load it. Times are compared with that of the file just added, so both are the file system's.
+ *  3. Losing an entry costs a compilation, never a wrong object: a list without its object, or an
+ *     object without its list, is no hit. */
+#ifndef SIM_COMPILE_CACHE_H
+#define SIM_COMPILE_CACHE_H
+
+#include <stddef.h>
+
+/* Puts the folder's path into `out`: $SIMRUN_CACHE, else $XDG_CACHE_HOME/simrun where that is
+ * absolute, else ~/.cache/simrun. Returns its length, as snprintf does. */
+int sim_cache_folder(char *out, size_t size);
+
+/* An entry was used: it is the youngest now. A folder that cannot be written is no failure. */
+void sim_cache_touch(const char *path);
+
+/* After `added`, a path in `folder`, was written: removes what was not used for longest while all
+ * entries together are larger than $SIMRUN_CACHE_SIZE MiB (256 without it, 0: no bound). */
+void sim_cache_prune(const char *folder, const char *added);
+
+#endif
