@@ -166,18 +166,18 @@ fuzz:
 
 where    := $(DESTDIR)$(PREFIX)
 install: all
-	install -d $(where)/bin $(where)/include/simrun $(where)/lib/simrun $(where)/share/simrun/scenarios
-	install -m 755 $(BUILD)/simrun $(BUILD)/simcc $(where)/bin
-	install -m 644 $(public) $(where)/include/simrun
-	install -m 755 $(stub) $(where)/lib/simrun
-	ln -sf $(notdir $(stub)) $(where)/lib/simrun/libmpi_abi.so
-	install -m 644 $(wildcard scenarios/*.[ch]) $(where)/share/simrun/scenarios
-	install -d $(where)/lib/pkgconfig
-	sed 's/@VERSION@/$(VERSION)/' cli/simrun.pc.in >$(where)/lib/pkgconfig/simrun.pc
-	install -d $(where)/share/man/man1 $(where)/share/man/man5 $(where)/share/bash-completion/completions
-	install -m 644 docs/man/simrun.1 $(where)/share/man/man1
-	install -m 644 docs/man/simrun-db.5 $(where)/share/man/man5
-	$(BUILD)/simrun completion bash >$(where)/share/bash-completion/completions/simrun
+	install -d "$(where)/bin" "$(where)/include/simrun" "$(where)/lib/simrun" "$(where)/share/simrun/scenarios"
+	install -m 755 $(BUILD)/simrun $(BUILD)/simcc "$(where)/bin"
+	install -m 644 $(public) "$(where)/include/simrun"
+	install -m 755 $(stub) "$(where)/lib/simrun"
+	ln -sf $(notdir $(stub)) "$(where)/lib/simrun/libmpi_abi.so"
+	install -m 644 $(wildcard scenarios/*.[ch]) "$(where)/share/simrun/scenarios"
+	install -d "$(where)/lib/pkgconfig"
+	sed 's/@VERSION@/$(VERSION)/' cli/simrun.pc.in >"$(where)/lib/pkgconfig/simrun.pc"
+	install -d "$(where)/share/man/man1" "$(where)/share/man/man5" "$(where)/share/bash-completion/completions"
+	install -m 644 docs/man/simrun.1 "$(where)/share/man/man1"
+	install -m 644 docs/man/simrun-db.5 "$(where)/share/man/man5"
+	$(BUILD)/simrun completion bash >"$(where)/share/bash-completion/completions/simrun"
 
 format:
 	clang-format -i $(sources) $(headers) $(wildcard tests/*.c)

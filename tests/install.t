@@ -10,6 +10,8 @@ plan skip_all => 'the plain build is what gets installed' if ($ENV{BUILD} || 'bu
 my $folder = tempdir(CLEANUP => 1);
 delete @ENV{qw(MAKEFLAGS MAKELEVEL MFLAGS)};
 is(system("make -s install DESTDIR='$folder' PREFIX=/opt/simrun >'$folder/log' 2>&1"), 0, 'make install') or diag `cat '$folder/log'`;
+is(system("make -s install DESTDIR='$folder/a b' PREFIX='/c d' >'$folder/log' 2>&1"), 0, 'also into a folder with blanks') or diag `cat '$folder/log'`;
+like(scalar `cd '$folder'; 'a b/c d/bin/simrun' -n 2 --db none ring 2>&1`, qr/^PASS ring/, 'where it runs');
 my $root = "$folder/opt/simrun";
 chdir $folder or die;
 $ENV{SIMRUN_CACHE} = "$folder/cache";
