@@ -16,7 +16,7 @@
 #define MADV_COLLAPSE 25
 #endif
 
-enum { UNITS_MAX = 64, PREPARE_UNITS = 8, FORMAT = 2 }; /* 2: metrics have a step */
+enum { UNITS_MAX = 64, PREPARE_UNITS = 8, FORMAT = 3 }; /* 3: paths of any length */
 
 static uint64_t header_units(void)
 {

@@ -17,11 +17,11 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-enum { BUFFERS_UNIT = 4096, BUFFERS_BLOCK = 512, BUFFERS_IMAGES = 64, BUFFERS_PATH = 232 };
+enum { BUFFERS_UNIT = 4096, BUFFERS_BLOCK = 512, BUFFERS_IMAGES = 64, BUFFERS_PATHS = 32768 };
 
 /* Code that a recorded return address may lie in. */
 struct buffers_image {
-    char path[BUFFERS_PATH];
+    uint64_t path;             /* where it begins in the header's paths */
     uint64_t start, end, bias; /* address - bias is the linker's */
 };
 
@@ -32,6 +32,8 @@ struct buffers_header {
     _Atomic uint64_t next_unit; /* first that no chunk has taken */
     _Atomic uint64_t lost;      /* records that found no room */
     struct buffers_image images[BUFFERS_IMAGES];
+    uint64_t paths_used;
+    char paths[BUFFERS_PATHS];    /* those of the images, each with its end */
     _Atomic uint64_t prepared;    /* first unit whose block nobody has prepared, or is about to */
     _Atomic uint32_t small_pages; /* the kernel refused a large page */
 };

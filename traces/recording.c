@@ -4,6 +4,7 @@
 #include "traces/recorder_rank.h"
 #include "traces/recording_private.h"
 
+#include <limits.h>
 #include <link.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -74,18 +75,20 @@ void recording_image_add(struct recording *recording, const char *path, uint64_t
     for (uint32_t i = 0; i < header->image_count; i++)
         if (header->images[i].start == start && header->images[i].end == end)
             return;
-    if (header->image_count >= BUFFERS_IMAGES || strlen(path) >= BUFFERS_PATH)
+    size_t size = strlen(path) + 1;
+    if (header->image_count >= BUFFERS_IMAGES || size > BUFFERS_PATHS - header->paths_used)
         return; /* its sites stay unknown */
-    struct buffers_image *image = &header->images[header->image_count];
-    *image = (struct buffers_image){.start = start, .end = end, .bias = bias};
-    memcpy(image->path, path, strlen(path) + 1);
+    header->images[header->image_count] = (struct buffers_image){
+        .path = header->paths_used, .start = start, .end = end, .bias = bias};
+    memcpy(header->paths + header->paths_used, path, size);
+    header->paths_used += size;
     header->image_count++;
 }
 
 static int add_module(struct dl_phdr_info *info, size_t size, void *context)
 {
     (void)size;
-    char own[BUFFERS_PATH] = "";
+    char own[PATH_MAX] = "";
     const char *path = info->dlpi_name;
     if (!path[0]) {
         ssize_t length = readlink("/proc/self/exe", own, sizeof own - 1);

@@ -200,10 +200,11 @@ static const char *located(const struct loader *loader, uint64_t pc, uint64_t *a
     const struct buffers_header *header = loader->buffers->header;
     for (uint32_t i = 0; i < header->image_count && i < BUFFERS_IMAGES; i++) {
         const struct buffers_image *image = &header->images[i];
-        if (pc < image->start || pc > image->end || !memchr(image->path, 0, sizeof image->path))
-            continue;
+        if (pc < image->start || pc > image->end || image->path >= BUFFERS_PATHS ||
+            !memchr(header->paths + image->path, 0, BUFFERS_PATHS - image->path))
+            continue; /* the second half only in a damaged file */
         *address = pc - image->bias;
-        return image->path;
+        return header->paths + image->path;
     }
     return NULL;
 }
