@@ -2,8 +2,8 @@
 #include "cli/catalogue.h"
 #include "cli/command.h"
 #include "cli/present.h"
+#include "sim/cache_folder.h"
 #include "sim/compile.h"
-#include "sim/compile_cache.h"
 #include "sim/unsupported.h"
 
 #include <elfutils/version.h>
@@ -163,19 +163,17 @@ static void report_limits(void)
     say("memory", "ok", text);
 }
 
-/* Writable, or its nearest existing parent is. */
 static void report_cache(struct doctor *doctor)
 {
-    char folder[512], probe[512], text[640];
-    sim_cache_folder(folder, sizeof folder);
-    snprintf(probe, sizeof probe, "%s", folder);
-    while (access(probe, F_OK) && strrchr(probe, '/') && strrchr(probe, '/') != probe)
-        *strrchr(probe, '/') = '\0';
-    bool good = !access(probe, W_OK | X_OK);
-    doctor->wrong += !good;
-    snprintf(text, sizeof text, "%s%s", folder,
-             good ? "" : " cannot be written; set SIMRUN_CACHE to a folder that can");
-    say("compile cache", good ? "ok" : "wrong", text);
+    struct cache_folder cache;
+    struct failure failure = {0};
+    char text[PATH_MAX + 64];
+    bool good = cache_folder_find(&cache, &failure) == 0;
+    bool writable = good && cache_folder_writable(&cache);
+    doctor->wrong += !writable;
+    snprintf(text, sizeof text, "%s%s", good ? cache.path : failure.text,
+             good && !writable ? " cannot be written; set SIMRUN_CACHE to a folder that can" : "");
+    say("compile cache", writable ? "ok" : "wrong", text);
     good = !access(".", W_OK | X_OK);
     say("results", good ? "ok" : "wrong",
         good ? "./simrun.db" : "this folder cannot be written: use --db FILE or --db none");

@@ -11,6 +11,7 @@
  * the same time writes the same. */
 #include "sim/compile.h"
 
+#include "sim/cache_folder.h"
 #include "sim/compile_cache.h"
 #include "sim/hash.h"
 
@@ -45,7 +46,8 @@ static _Thread_local bool compiler_was_run;
 /* Everything about one compilation; `text` holds the words of $CC and of the source's own flags. */
 struct job {
     const char *source;
-    char real[PATH_MAX], compiler[PATH_MAX], cache[PATH_MAX];
+    char real[PATH_MAX], compiler[PATH_MAX];
+    struct cache_folder cache;
     char *text; /* the source */
     char *words;
     const char *arguments[ARGUMENTS_MAX];
@@ -82,41 +84,6 @@ const char *sim_compile_include(void)
         }
     }
     return NULL;
-}
-
-static int cache_find(struct job *job)
-{
-    int used = sim_cache_folder(job->cache, sizeof job->cache);
-    /* Room for the names of files in it. */
-    if (used + 128 < (int)sizeof job->cache)
-        return 0;
-    return failure_set(job->failure, FAILURE_INTERNAL,
-                       "the path of the cache is too long; set SIMRUN_CACHE");
-}
-
-static int cache_refuse(const struct job *job)
-{
-    return failure_set(
-        job->failure, FAILURE_INTERNAL,
-        "cannot write the compile cache %s: %s; set SIMRUN_CACHE to a folder that can be written",
-        job->cache, strerror(errno));
-}
-
-/* Makes the cache's folder and those above it. */
-static int cache_make(const struct job *job)
-{
-    char path[PATH_MAX];
-    snprintf(path, sizeof path, "%s", job->cache);
-    for (char *slash = strchr(path + 1, '/');; slash = strchr(slash + 1, '/')) {
-        if (slash)
-            *slash = 0;
-        if (mkdir(path, 0777) && errno != EEXIST && (!slash || access(path, F_OK)))
-            return cache_refuse(job);
-        if (!slash)
-            break;
-        *slash = '/';
-    }
-    return access(job->cache, W_OK | X_OK) ? cache_refuse(job) : 0;
 }
 
 static void argument_add(struct job *job, const char *argument)
@@ -253,8 +220,8 @@ static int key_set(struct job *job)
 static void cache_path(const struct job *job, char out[PATH_MAX], const char *name,
                        const char *suffix)
 {
-    if (snprintf(out, PATH_MAX, "%s/%s%s", job->cache, name, suffix) >= PATH_MAX)
-        out[0] = 0; /* cannot be: cache_find left room */
+    if (snprintf(out, PATH_MAX, "%s/%s%s", job->cache.path, name, suffix) >= PATH_MAX)
+        out[0] = 0; /* cannot be: cache_folder_find left room */
 }
 
 /* Hashes the headers a list names, one path a line. False if the list or one of them cannot be
@@ -359,17 +326,17 @@ static int cache_fill(struct job *job, const char *list, char object[PATH_MAX])
                  (unsigned long)(uintptr_t)job, kinds[i]);
         cache_path(job, mine[i], job->key, suffix);
     }
-    int status = cache_make(job);
+    int status = cache_folder_make(&job->cache, job->failure);
     status = status ? status : compiler_run(job, mine[0], mine[1]);
     if (!status && (!headers_list(mine[1], mine[2]) || !name_set(job, mine[2])))
-        status = cache_refuse(job);
+        status = cache_folder_refuse(&job->cache, job->failure);
     cache_path(job, object, job->name, ".so");
     if (!status && (rename(mine[0], object) || rename(mine[2], list)))
-        status = cache_refuse(job);
+        status = cache_folder_refuse(&job->cache, job->failure);
     for (int i = 0; i < 3; i++)
         unlink(mine[i]);
     if (!status)
-        sim_cache_prune(job->cache, object);
+        sim_cache_prune(job->cache.path, object);
     return status;
 }
 
@@ -377,7 +344,7 @@ static int compile_source(struct job *job, char object[PATH_MAX])
 {
     char list[PATH_MAX];
     int status = source_read(job);
-    status = status ? status : cache_find(job);
+    status = status ? status : cache_folder_find(&job->cache, job->failure);
     status = status ? status : arguments_set(job);
     status = status ? status : compiler_find(job);
     status = status ? status : key_set(job);

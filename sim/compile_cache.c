@@ -26,17 +26,6 @@ struct entries {
     unsigned long long size;
 };
 
-int sim_cache_folder(char *out, size_t size)
-{
-    const char *own = getenv("SIMRUN_CACHE"), *shared = getenv("XDG_CACHE_HOME"),
-               *home = getenv("HOME");
-    if (own && *own)
-        return snprintf(out, size, "%s", own);
-    if (shared && *shared == '/')
-        return snprintf(out, size, "%s/simrun", shared);
-    return snprintf(out, size, "%s/.cache/simrun", home && *home ? home : "/tmp");
-}
-
 void sim_cache_touch(const char *path)
 {
     utimensat(AT_FDCWD, path, NULL, 0);

@@ -1,4 +1,4 @@
-/* The folder in which compiled programs are kept (compile.h), held to a size.
+/* What the folder of compiled programs (cache_folder.h) keeps, held to a size.
  *
  * Rules:
  *  1. Only files whose names this cache gives are looked at; whatever else lies there stays.
@@ -8,12 +8,6 @@
  *     object without its list, is no hit. */
 #ifndef SIM_COMPILE_CACHE_H
 #define SIM_COMPILE_CACHE_H
-
-#include <stddef.h>
-
-/* Puts the folder's path into `out`: $SIMRUN_CACHE, else $XDG_CACHE_HOME/simrun where that is
- * absolute, else ~/.cache/simrun. Returns its length, as snprintf does. */
-int sim_cache_folder(char *out, size_t size);
 
 /* An entry was used: it is the youngest now. A folder that cannot be written is no failure. */
 void sim_cache_touch(const char *path);
