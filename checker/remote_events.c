@@ -125,6 +125,9 @@ const char *remote_send_text(const struct remote_trace *remote, const struct rem
     trace_at_text(remote->trace, node->site, place, sizeof place);
     if (what && strncmp(what, "answer-of-", 10) == 0)
         snprintf(text, size, "the answer of %s to worker %d%s", what + 10, send->peer, place);
+    else if (what && strncmp(what, "gradient-of-", 12) == 0)
+        snprintf(text, size, "the gradient for message %s to worker %d%s", what + 12, send->peer,
+                 place);
     else
         snprintf(text, size, "the call%s%s on worker %d%s", what ? " of " : "", what ? what : "",
                  send->peer, place);

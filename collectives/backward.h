@@ -16,6 +16,10 @@
  */
 void backward_node(struct diff_node *node, struct diff_tensor *const *y_bar,
                    struct diff_tensor **x_bar);
+/* Tangents of a node's outputs (NULL: zero) from those of its inputs; an operation without a
+ * tangent ends the rank, or tells the probe that only tries. */
+void tangent_node(struct diff_node *node, struct diff_tensor *const *x_dot,
+                  struct diff_tensor **y_dot);
 /* sum + more, either may be NULL. */
 struct diff_tensor *cotangent_add(struct diff_tensor *sum, struct diff_tensor *more);
 /* Zeros like the output if the cotangent is absent. */

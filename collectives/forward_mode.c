@@ -21,6 +21,19 @@ static void tangent_set(struct diff_tensor *x, struct diff_tensor *tangent, uint
     x->tangent_pass = pass;
 }
 
+void tangent_node(struct diff_node *node, struct diff_tensor *const *x_dot,
+                  struct diff_tensor **y_dot)
+{
+    if (!node->operation->tangent) {
+        node_tangent_missing(node, "the operation has no tangent");
+        return;
+    }
+    const void *site = node->tape->state->site;
+    node->tape->state->site = node->site;
+    node->operation->tangent(node, x_dot, y_dot);
+    node->tape->state->site = site;
+}
+
 static void node_carry(struct diff_node *node, uint64_t pass)
 {
     struct diff_tensor *few[8], **x_dot = few, *y_dot[2] = {NULL, NULL};
@@ -33,14 +46,7 @@ static void node_carry(struct diff_node *node, uint64_t pass)
     }
     if (!reached)
         return;
-    if (!node->operation->tangent) {
-        node_tangent_missing(node, "the operation has no tangent");
-        return;
-    }
-    const void *site = node->tape->state->site;
-    node->tape->state->site = node->site;
-    node->operation->tangent(node, x_dot, y_dot);
-    node->tape->state->site = site;
+    tangent_node(node, x_dot, y_dot);
     for (uint32_t i = 0; i < node->output_count; i++)
         tangent_set(node->outputs[i], y_dot[i], pass);
 }

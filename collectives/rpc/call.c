@@ -98,8 +98,11 @@ void call_results_take(struct rpc_worker *worker, struct rpc_future *future, str
     char id[32];
     if (future->context && !context)
         rpc_event(worker, "refuse c=%s", id_text(future->context, id));
+    int no_grad = worker->state->no_grad;
+    worker->state->no_grad = future->no_grad;
     struct diff_tensor **tensors =
         tensors_get(worker, context, future->peer, body, &future->result_count);
+    worker->state->no_grad = no_grad;
     future->results = rpc_take(future->result_count * sizeof *tensors);
     memcpy(future->results, tensors, future->result_count * sizeof *tensors);
     size_t size;
@@ -206,9 +209,14 @@ static void handler_run(struct rpc_call *call, rpc_function *function)
     worker->current = context_find(worker, current) ? current : 0;
 }
 
+/* Recorded, whatever this worker's program waits in. */
 static void arguments_take(struct rpc_call *call, struct rpc_context *context, struct wire *body)
 {
+    struct diff_state *state = call->worker->state;
+    int no_grad = state->no_grad;
+    state->no_grad = 0;
     call->arguments = tensors_get(call->worker, context, call->from, body, &call->argument_count);
+    state->no_grad = no_grad;
     const void *bytes = wire_get_bytes(body, &call->size);
     call->bytes = rpc_take(call->size);
     if (call->size)

@@ -10,10 +10,11 @@
 #ifndef COLLECTIVES_RPC_CONTEXT_H
 #define COLLECTIVES_RPC_CONTEXT_H
 
+#include "collectives/rpc/tangent.h"
 #include "collectives/rpc/worker.h"
 
 struct rpc_send {
-    uint64_t message;
+    uint64_t message, pass; /* the pass it is a gradient of, 0: a call or an answer */
     int to;
     const void *site;
     char what[40]; /* the function called, or whose answer it is */
@@ -58,6 +59,7 @@ struct rpc_context {
     size_t ended_count, ended_room;
     uint64_t rolled_back, mark_pass;
     struct id_set marked; /* of the mark phase `mark_pass`: own sends that are needed */
+    struct rpc_tangents tangents;
 };
 
 /* NULL when this worker does not know it. */
@@ -83,11 +85,16 @@ struct rpc_recv *recv_record(struct rpc_worker *worker, struct rpc_context *cont
 struct rpc_recv *recv_of(const struct diff_tensor *x, size_t *index);
 void gradient_accumulate(struct rpc_worker *worker, struct rpc_context *context, uint64_t pass,
                          struct diff_tensor *leaf, struct diff_tensor *gradient);
+/* The gradient check compares the sum over all passes with the sum of all roots: what a context
+ * holds is added up when it goes. */
+void totals_add(struct rpc_worker *worker, const struct rpc_context *context);
 bool pass_has_ended(const struct rpc_context *context, uint64_t pass);
 void pass_note_end(struct rpc_context *context, uint64_t pass);
-/* Writes all tensors with what the other end needs to record them; see tensors_get. */
-void tensors_put(struct rpc_worker *worker, struct rpc_context *context, int to, const char *what,
-                 size_t count, struct diff_tensor *const *tensors, struct wire *wire);
+/* Writes all tensors with what the other end needs to record them; see tensors_get. The message id
+ * of their send function, 0 when there is none. */
+uint64_t tensors_put(struct rpc_worker *worker, struct rpc_context *context, int to,
+                     const char *what, size_t count, struct diff_tensor *const *tensors,
+                     struct wire *wire);
 struct diff_tensor **tensors_get(struct rpc_worker *worker, struct rpc_context *context, int from,
                                  struct wire *wire, size_t *count);
 /* Takes back what a failed pass added, here and wherever the context is known. */

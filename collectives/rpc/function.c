@@ -22,8 +22,8 @@ static void received_tangent(struct diff_node *node, struct diff_tensor *const *
                              struct diff_tensor **y_dot)
 {
     (void)x_dot, (void)y_dot;
-    node_tangent_missing(node, "diff_jvp: tangents do not travel with remote calls; differentiate "
-                               "backward by dist_backward");
+    node_tangent_missing(node, "diff_jvp: it carries tangents on this worker only; set them by "
+                               "dist_tangent_set before the calls, they travel with them");
 }
 
 static const struct diff_operation received_operation = {.name = "received",
@@ -70,7 +70,7 @@ uint64_t send_record(struct rpc_worker *worker, struct rpc_context *context, int
                      const char *what, size_t count, struct diff_tensor *const *tensors)
 {
     size_t needing = 0;
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < count && !worker->state->no_grad; i++)
         needing += tensors[i]->requires_gradient;
     if (!needing)
         return 0;
@@ -143,27 +143,72 @@ struct rpc_recv *recv_record(struct rpc_worker *worker, struct rpc_context *cont
 
 /* ---- on the way ---- */
 
-void tensors_put(struct rpc_worker *worker, struct rpc_context *context, int to, const char *what,
-                 size_t count, struct diff_tensor *const *tensors, struct wire *wire)
+/* What a message says of a tensor. */
+enum { MARK_NEEDS = 1, MARK_TANGENT = 2 };
+
+/* Tensors and the tangents that travel behind them. */
+struct cargo {
+    struct diff_tensor **tangents; /* NULL: none */
+    struct diff_tensor **all;      /* in the order of the message */
+    size_t total;
+};
+
+static struct cargo cargo_new(struct rpc_worker *worker, struct rpc_context *context, size_t count,
+                              struct diff_tensor *const *tensors)
 {
-    uint64_t message = context ? send_record(worker, context, to, what, count, tensors) : 0;
+    struct arena *arena = &worker->tape->arena;
+    struct cargo cargo = {.tangents = arena_take_zeroed(arena, (count + 1) * sizeof *tensors),
+                          .all = arena_take(arena, (2 * count + 1) * sizeof *tensors)};
+    tangents_find(worker, context, count, tensors, cargo.tangents);
+    for (size_t i = 0; i < count; i++) {
+        cargo.all[cargo.total++] = tensors[i];
+        if (cargo.tangents[i])
+            cargo.all[cargo.total++] = cargo.tangents[i];
+    }
+    return cargo;
+}
+
+static void cargo_put(const struct cargo *cargo, bool recorded, size_t count,
+                      struct diff_tensor *const *tensors, struct wire *wire)
+{
+    for (size_t i = 0; i < count; i++) {
+        struct diff_tensor *tangent = cargo->tangents ? cargo->tangents[i] : NULL;
+        bool needs = recorded && tensors[i]->requires_gradient;
+        wire_put(wire, (needs ? MARK_NEEDS : 0u) | (tangent ? MARK_TANGENT : 0u));
+        wire_put_tensor(wire, tensors[i]);
+        if (!tangent)
+            continue;
+        wire_put(wire, recorded && tangent->requires_gradient ? MARK_NEEDS : 0u);
+        wire_put_tensor(wire, tangent);
+    }
+}
+
+uint64_t tensors_put(struct rpc_worker *worker, struct rpc_context *context, int to,
+                     const char *what, size_t count, struct diff_tensor *const *tensors,
+                     struct wire *wire)
+{
+    struct cargo cargo = {.total = count};
+    if (tangents_travel(worker, context) && !worker->state->no_grad)
+        cargo = cargo_new(worker, context, count, tensors);
+    uint64_t message = context ? send_record(worker, context, to, what, cargo.total,
+                                             cargo.all ? cargo.all : tensors)
+                               : 0;
     if (context)
         context->known[to] = true;
     wire_put(wire, count);
-    for (size_t i = 0; i < count; i++) {
-        wire_put(wire, message && tensors[i]->requires_gradient);
-        wire_put_tensor(wire, tensors[i]);
-    }
+    wire_put(wire, context && context->tangents.own);
+    cargo_put(&cargo, message != 0, count, tensors, wire);
     wire_put(wire, message);
     if (!message)
-        return;
+        return 0;
     struct id_set lineage = {0};
     if (context->mode == DIST_SMART_LINEAGE) {
-        lineage_collect(count, tensors, &lineage);
+        lineage_collect(cargo.total, cargo.all ? cargo.all : tensors, &lineage);
         id_set_add(&lineage, message);
     }
     id_set_put(&lineage, wire);
     id_set_release(&lineage);
+    return message;
 }
 
 /* The sum of the arena's: the set lives as long as the tensors. */
@@ -179,34 +224,62 @@ static void lineage_keep(struct rpc_worker *worker, struct rpc_recv *recv, struc
     id_set_release(&set);
 }
 
+/* A message's tensors as they are read. */
+struct unloading {
+    struct diff_tensor **tensors, **tangents, **needing;
+    size_t needing_count;
+};
+
+static uint64_t unload_one(struct rpc_worker *worker, struct wire *wire,
+                           struct unloading *unloading, struct diff_tensor **x)
+{
+    uint64_t marks = wire_get(wire);
+    *x = wire_get_tensor(wire, worker->tape);
+    if (marks & MARK_NEEDS)
+        unloading->needing[unloading->needing_count++] = *x;
+    return marks;
+}
+
+static struct unloading unload(struct rpc_worker *worker, size_t count, struct wire *wire)
+{
+    struct arena *arena = &worker->tape->arena;
+    struct unloading unloading = {
+        .tensors = arena_take_zeroed(arena, (count + 1) * sizeof *unloading.tensors),
+        .tangents = arena_take_zeroed(arena, (count + 1) * sizeof *unloading.tangents),
+        .needing = arena_take_zeroed(arena, (2 * count + 1) * sizeof *unloading.needing)};
+    for (size_t i = 0; i < count; i++)
+        if (unload_one(worker, wire, &unloading, &unloading.tensors[i]) & MARK_TANGENT)
+            unload_one(worker, wire, &unloading, &unloading.tangents[i]);
+    return unloading;
+}
+
 struct diff_tensor **tensors_get(struct rpc_worker *worker, struct rpc_context *context, int from,
                                  struct wire *wire, size_t *count)
 {
     *count = (size_t)wire_get(wire);
+    bool own = wire_get(wire) != 0;
     if (*count > wire->size)
         worker_misuse(worker, "a remote call arrived damaged");
-    struct arena *arena = &worker->tape->arena;
-    struct diff_tensor **tensors = arena_take_zeroed(arena, (*count + 1) * sizeof *tensors);
-    struct diff_tensor **needing = arena_take_zeroed(arena, (*count + 1) * sizeof *needing);
-    size_t needing_count = 0;
-    for (size_t i = 0; i < *count; i++) {
-        bool needs = wire_get(wire) != 0;
-        tensors[i] = wire_get_tensor(wire, worker->tape);
-        if (needs)
-            needing[needing_count++] = tensors[i];
-    }
-    if (worker->mutant == RPC_MUTANT_VALUE_CHANGED && needing_count && needing[0]->count)
+    struct unloading unloading = unload(worker, *count, wire);
+    struct diff_tensor **needing = unloading.needing;
+    if (worker->mutant == RPC_MUTANT_VALUE_CHANGED && unloading.needing_count && needing[0]->count)
         ((unsigned char *)needing[0]->storage->data)[0] ^= 1;
+    if (own && context)
+        tangents_own(worker, context);
     uint64_t message = wire_get(wire);
     if (!message)
-        return tensors;
-    if (context) {
-        context->known[from] = true;
-        lineage_keep(worker, recv_record(worker, context, message, from, needing_count, needing),
-                     wire);
-    } else {
+        return unloading.tensors;
+    if (!context) {
         size_t size;
         wire_get_bytes(wire, &size);
+        return unloading.tensors;
     }
-    return tensors;
+    context->known[from] = true;
+    lineage_keep(worker,
+                 recv_record(worker, context, message, from, unloading.needing_count, needing),
+                 wire);
+    for (size_t i = 0; i < *count; i++)
+        if (unloading.tangents[i])
+            tangent_arrive(worker, context, unloading.tensors[i], unloading.tangents[i]);
+    return unloading.tensors;
 }

@@ -19,6 +19,7 @@ struct rpc_future *future_new(struct rpc_worker *worker, int peer, enum rpc_kind
                                   .context = context,
                                   .peer = peer,
                                   .kind = kind,
+                                  .no_grad = worker->state->no_grad,
                                   .retries = kind == RPC_RELEASE ? RELEASE_RETRIES : 0};
     worker->futures = future;
     worker->all_futures = future;

@@ -12,6 +12,7 @@
     X(ROOT_EARLY, "root-early", "the root returns when its own graph is done")                     \
     X(VALUE_CHANGED, "value-changed", "one bit of a tensor changes on the way")                    \
     X(GRADIENT_SIGN, "gradient-sign", "a gradient is sent with the wrong sign")                    \
+    X(TANGENT_LOST, "tangent-lost", "tangents that arrive are forgotten")                          \
     X(CONTEXTS_MIXED, "contexts-mixed", "a leaf's gradient goes to the worker's first context")    \
     X(RELEASED_AGAIN, "released-again", "a released function runs a second time")                  \
     X(AFTER_ERROR, "after-error", "leaves still accumulate after an error")                        \

@@ -36,6 +36,49 @@ static uint64_t gradients_hash(size_t count, struct diff_tensor *const *gradient
     return hash;
 }
 
+/* Of a recorded pass the gradients have a history like the tensors of a call. */
+static void gradients_put(struct rpc_worker *worker, const struct rpc_task *task,
+                          const struct rpc_recv *recv, struct diff_tensor *const *gradients,
+                          struct wire *wire)
+{
+    struct rpc_context *context = task->context;
+    char what[40], id[32];
+    if (task->flags & DIST_GRAPH) {
+        snprintf(what, sizeof what, "gradient-of-%s", id_text(recv->message, id));
+        uint64_t message =
+            tensors_put(worker, context, recv->from, what, recv->count, gradients, wire);
+        if (message)
+            send_find(context, message)->pass = task->pass;
+        return;
+    }
+    wire_put(wire, recv->count);
+    for (size_t i = 0; i < recv->count; i++)
+        wire_put_tensor(wire, gradients[i]);
+}
+
+static struct diff_tensor **gradients_get(struct rpc_worker *worker, struct rpc_context *context,
+                                          const struct rpc_packet *packet, unsigned flags,
+                                          const struct rpc_send *send, struct wire *body)
+{
+    size_t count;
+    struct diff_tensor **gradients = NULL;
+    if (flags & DIST_GRAPH) {
+        int no_grad = worker->state->no_grad;
+        worker->state->no_grad = 0;
+        gradients = tensors_get(worker, context, packet->source, body, &count);
+        worker->state->no_grad = no_grad;
+    } else {
+        count = (size_t)wire_get(body);
+        if (count == send->count)
+            gradients = arena_take_zeroed(&worker->tape->arena, (count + 1) * sizeof *gradients);
+        for (size_t i = 0; gradients && i < count; i++)
+            gradients[i] = wire_get_tensor(body, worker->tape);
+    }
+    if (count != send->count)
+        worker_misuse(worker, "a gradient arrived damaged");
+    return gradients;
+}
+
 void gradient_send(struct rpc_worker *worker, struct rpc_task *task, struct rpc_recv *recv,
                    struct diff_tensor *const *gradients)
 {
@@ -55,25 +98,25 @@ void gradient_send(struct rpc_worker *worker, struct rpc_task *task, struct rpc_
     struct wire *wire = packet_begin(worker);
     wire_put(wire, task->pass);
     wire_put(wire, recv->message);
-    wire_put(wire, task->retain);
+    wire_put(wire, task->flags);
     wire_put(wire, (uint64_t)task->context->mode);
     id_set_put(&task->needed, wire);
-    wire_put(wire, recv->count);
-    for (size_t i = 0; i < recv->count; i++)
-        wire_put_tensor(wire, gradients[i]);
+    gradients_put(worker, task, recv, gradients, wire);
     packet_send(worker, recv->from, RPC_GRADIENT, future->request, context);
 }
 
 struct contact { /* a gradient message, read */
     uint64_t pass, message;
-    bool retain;
+    unsigned flags;
     struct id_set needed;
 };
 
 static void contact_error(struct rpc_worker *worker, const struct rpc_packet *packet,
-                          const char *error)
+                          unsigned flags, const char *error)
 {
-    char text[300];
+    char text[300], id[32];
+    if (flags & DIST_GRAPH) /* its send function is left without a receive function */
+        rpc_event(worker, "refuse c=%s", id_text(packet->context, id));
     snprintf(text, sizeof text, "Error on Node %d: %s", worker->me, error);
     answer_error(worker, packet->source, RPC_GRADIENT_ANSWER, packet->request, packet->context,
                  text);
@@ -117,7 +160,7 @@ static struct rpc_task *first_contact(struct rpc_worker *worker, struct rpc_cont
     rpc_event(worker, "contact c=%s p=%s from=%d", id_text(context->id, id),
               id_text(contact->pass, pass), packet->source);
     struct rpc_task *task =
-        task_new(worker, context, contact->pass, contact->retain, &contact->needed);
+        task_new(worker, context, contact->pass, contact->flags, &contact->needed);
     task->parent = packet->source;
     task->request = packet->request;
     if (worker->engine_limit) {
@@ -139,18 +182,15 @@ static void contact_take(struct rpc_worker *worker, struct rpc_context *context,
     struct rpc_task *task = context->task;
     bool first = !task;
     if (!send || (task && task->pass != contact->pass)) {
-        contact_error(worker, packet,
+        contact_error(worker, packet, contact->flags,
                       send ? "another pass is under way in the context"
                            : "a gradient came for a message that was never sent");
         return;
     }
     if (first)
         task = first_contact(worker, context, packet, contact);
-    size_t count = (size_t)wire_get(&packet->body);
     struct diff_tensor **gradients =
-        arena_take_zeroed(&worker->tape->arena, (send->count + 1) * sizeof *gradients);
-    for (size_t i = 0; i < send->count && i < count; i++)
-        gradients[i] = wire_get_tensor(&packet->body, worker->tape);
+        gradients_get(worker, context, packet, contact->flags, send, &packet->body);
     char id[32], pass[32], message[32];
     rpc_event(worker, "grad-in c=%s p=%s m=%s h=%llx", id_text(context->id, id),
               id_text(contact->pass, pass), id_text(contact->message, message),
@@ -170,11 +210,11 @@ void gradient_handle(struct rpc_worker *worker, struct rpc_packet *packet)
 {
     struct contact contact = {.pass = wire_get(&packet->body)};
     contact.message = wire_get(&packet->body);
-    contact.retain = wire_get(&packet->body) != 0;
+    contact.flags = (unsigned)wire_get(&packet->body);
     wire_get(&packet->body);
     struct rpc_context *context = context_find(worker, packet->context);
     if (!context || pass_has_ended(context, contact.pass)) {
-        contact_error(worker, packet,
+        contact_error(worker, packet, contact.flags,
                       context ? "the pass has ended here" : "the context has been released");
         return;
     }
@@ -237,11 +277,11 @@ void abort_handle(struct rpc_worker *worker, struct rpc_packet *packet)
     /* A gradient that waits for a place is not worth one any more. */
     for (size_t i = 0; i < worker->waiting_count; i++) {
         struct rpc_packet *waiting = worker->waiting[i];
-        uint64_t of;
-        memcpy(&of, waiting->body.data + 48, sizeof of);
-        if (waiting->context != packet->context || of != pass)
+        uint64_t of[3]; /* pass, message, flags */
+        memcpy(of, waiting->body.data + 48, sizeof of);
+        if (waiting->context != packet->context || of[0] != pass)
             continue;
-        contact_error(worker, waiting, error);
+        contact_error(worker, waiting, (unsigned)of[2], error);
         wire_release(&waiting->body);
         free(waiting);
         memmove(worker->waiting + i, worker->waiting + i + 1,
@@ -313,7 +353,7 @@ static bool pass_run(struct rpc_worker *worker, struct rpc_context *context, uin
     else if (context->mode == DIST_SMART_MARK &&
              !mark_phase(worker, context, pass, count, roots, &needed))
         return false;
-    struct rpc_task *task = task_new(worker, context, pass, (flags & DIST_RETAIN) != 0, &needed);
+    struct rpc_task *task = task_new(worker, context, pass, flags, &needed);
     id_set_release(&needed);
     task->holders++;
     task_roots(task, count, roots);
@@ -335,18 +375,21 @@ static bool backward(struct rpc_worker *worker, uint64_t id, size_t count,
 {
     struct rpc_context *context = context_find(worker, id);
     char text[64], at[32], number[32];
+    double tangent = 0;
     if (!context) {
         snprintf(text, sizeof text, "context %s does not exist", id_text(id, at));
         return refused(worker, text);
     }
-    if (!probe_perturbed(worker->state)) {
+    if (!probe_perturbed(worker->state) || (flags & DIST_GRAPH)) {
         if (!roots_good(worker, count, roots))
             return false;
         if (context->task)
             return refused(worker, "another pass is under way in the context");
         uint64_t pass = id_make(worker->me, ++worker->pass_counter);
         rpc_event(worker, "pass-begin c=%s p=%s mode=%d retain=%d", id_text(id, at),
-                  id_text(pass, number), (int)context->mode, (flags & DIST_RETAIN) != 0);
+                  id_text(pass, number), (int)context->mode,
+                  (flags & (DIST_RETAIN | DIST_GRAPH)) != 0);
+        tangent = tangents_measure(worker, context, count, roots);
         bool good = pass_run(worker, context, pass, count, roots, flags);
         if (!good && worker->mutant != RPC_MUTANT_AFTER_ERROR)
             context_rollback(worker, id, pass);
@@ -354,8 +397,7 @@ static bool backward(struct rpc_worker *worker, uint64_t id, size_t count,
         if (!good)
             return false;
     }
-    if (worker->state->probe && worker->state->probe->tangent)
-        worker->state->row->tangent_missing = true; /* tangents do not travel */
+    probe_add_tangent(worker->state, worker->tape->epoch, tangent);
     for (size_t i = 0; i < count; i++)
         probe_add_objective(worker->state, worker->tape->epoch, tensor_part(roots[i], 0), false);
     return true;
@@ -365,10 +407,8 @@ bool dist_backward(uint64_t context, size_t count, struct diff_tensor *const *ro
 {
     struct rpc_worker *worker = worker_get("dist_backward");
     ENTER(worker->state);
-    if (flags & ~(unsigned)DIST_RETAIN)
-        worker_misuse(worker,
-                      "dist_backward with flags %u: DIST_RETAIN is the only one; a pass through "
-                      "remote calls cannot itself be differentiated (DIFF_GRAPH)",
+    if (flags & ~(unsigned)(DIST_RETAIN | DIST_GRAPH))
+        worker_misuse(worker, "dist_backward with flags %u: there are DIST_RETAIN and DIST_GRAPH",
                       flags);
     bool good = backward(worker, context, count, roots, flags);
     state_leave(worker->state);

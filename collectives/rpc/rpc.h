@@ -136,9 +136,10 @@ size_t dist_contexts(void);
 
 /* ---- gradients ---- */
 
-enum { DIST_RETAIN = 1 };
-/* Gradients of the sum of the roots, through all workers; false with dist_error. `RETAIN` allows
- * another pass. */
+enum { DIST_RETAIN = 1, DIST_GRAPH = 2 };
+/* Gradients of the sum of the roots, through all workers; false with dist_error. RETAIN allows
+ * another pass. GRAPH records the pass itself, its gradient messages like calls, so that its
+ * gradients can be differentiated again (implies RETAIN); FAST then counts those messages, too. */
 bool dist_backward(uint64_t context, size_t count, struct diff_tensor *const *roots,
                    unsigned flags);
 /* Why the last function here that returned false did. */
@@ -147,6 +148,14 @@ const char *dist_error(void);
 struct diff_tensor *dist_gradient(uint64_t context, const struct diff_tensor *leaf);
 /* The leaves of this worker that passes of the context reached: how many; fills up to `limit`. */
 size_t dist_gradients(uint64_t context, struct diff_tensor **leaves, size_t limit);
+
+/* Forward mode. The direction in which what depends on the leaf is differentiated in this context:
+ * tangents travel with arguments and results, and with the gradients of passes with GRAPH. Once for
+ * a leaf, before this worker sends tensors in the context (M009). */
+void dist_tangent_set(uint64_t context, struct diff_tensor *leaf, struct diff_tensor *tangent);
+/* A tensor's tangent in the context, on any worker; zeros when nothing reached it. It can be
+ * differentiated, by dist_backward too. */
+struct diff_tensor *dist_tangent(uint64_t context, struct diff_tensor *x);
 
 /* Called with the gradient that arrives at `x` (of a leaf: before or after it is added to the
  * context's; else before or after the operation that made `x` runs backward). Returns NULL, or a

@@ -85,11 +85,13 @@ static bool is_counted(const struct rpc_context *context, const struct rpc_send 
 }
 
 struct rpc_task *task_new(struct rpc_worker *worker, struct rpc_context *context, uint64_t pass,
-                          bool retain, const struct id_set *needed)
+                          unsigned flags, const struct id_set *needed)
 {
     struct rpc_task *task = rpc_take(sizeof *task);
     *task = (struct rpc_task){
-        .context = context, .pass = pass, .holders = 1, .parent = -1, .retain = retain};
+        .context = context, .pass = pass, .holders = 1, .parent = -1, .flags = flags};
+    if (worker->state->row && (flags & DIST_GRAPH))
+        worker->state->row->graphs = true;
     id_set_join(&task->needed, needed);
     context->task = task;
     char id[32], number[32], message[32];
@@ -181,13 +183,19 @@ static void node_execute(struct rpc_worker *worker, struct rpc_task *task,
                   "DIST_RETAIN)");
         return;
     }
+    if ((task->flags & DIST_GRAPH) && node->operation->communicates) {
+        task_fail(worker, task,
+                  "a pass with DIST_GRAPH reaches a message outside of remote calls: use "
+                  "diff_backward_from with DIFF_GRAPH for those");
+        return;
+    }
     if (!hooks_call(worker, task, node, DIST_BEFORE, y_bar[0]))
         return;
     if (node->input_count > 8)
         x_bar = rpc_take(node->input_count * sizeof *x_bar);
     backward_node(node, y_bar, x_bar);
     trace_adjoint(node, y_bar, x_bar);
-    if (!task->retain)
+    if (!(task->flags & (DIST_RETAIN | DIST_GRAPH)))
         node->released = true;
     if (hooks_call(worker, task, node, DIST_AFTER, y_bar[0]))
         for (uint32_t i = 0; i < node->input_count; i++)
@@ -216,7 +224,7 @@ static void recv_execute(struct rpc_worker *worker, struct rpc_task *task,
     if (worker->mutant == RPC_MUTANT_GRADIENT_SIGN)
         for (size_t i = 0; i < vertex->count; i++)
             gradients[i] = diff_neg(gradients[i]);
-    recv->released = !task->retain;
+    recv->released = !(task->flags & (DIST_RETAIN | DIST_GRAPH));
     gradient_send(worker, task, recv, gradients);
     if (worker->mutant == RPC_MUTANT_GRADIENT_TWICE)
         gradient_send(worker, task, recv, gradients);
@@ -252,13 +260,22 @@ static void vertex_run(struct rpc_worker *worker, struct rpc_task *task, uint32_
         leaf_execute(worker, task, vertex);
 }
 
+/* A pass is recorded when it was asked to be, whatever this worker's program waits in. Returns what
+ * to put back. */
+static int recording_enter(struct rpc_worker *worker, const struct rpc_task *task)
+{
+    int no_grad = worker->state->no_grad;
+    worker->state->no_grad = task->flags & DIST_GRAPH ? 0 : no_grad + 1;
+    return no_grad;
+}
+
 static void task_run(struct rpc_worker *worker, struct rpc_task *task)
 {
     task->holders++;
-    worker->state->no_grad++;
+    int no_grad = recording_enter(worker, task);
     while (task->ready_count && !task->failed && !task->over)
         vertex_run(worker, task, (uint32_t)(ready_take(task) - task->vertices));
-    worker->state->no_grad--;
+    worker->state->no_grad = no_grad;
     task_settle(worker, task);
     task_drop(task);
 }
@@ -267,10 +284,10 @@ void task_roots_arrive(struct rpc_worker *worker, struct rpc_task *task, size_t 
                        struct diff_tensor *const *roots, struct diff_tensor *const *seeds)
 {
     task->outstanding--;
-    worker->state->no_grad++;
+    int no_grad = recording_enter(worker, task);
     for (size_t i = 0; i < count; i++)
         deliver(worker, task, roots[i], seeds[i]);
-    worker->state->no_grad--;
+    worker->state->no_grad = no_grad;
     task_run(worker, task);
 }
 
@@ -282,10 +299,10 @@ void task_arrive(struct rpc_worker *worker, struct rpc_task *task, const struct 
         return;
     }
     task->outstanding--;
-    worker->state->no_grad++;
+    int no_grad = recording_enter(worker, task);
     for (size_t i = 0; i < send->count; i++)
         deliver(worker, task, send->tensors[i], gradients[i]);
-    worker->state->no_grad--;
+    worker->state->no_grad = no_grad;
     task_run(worker, task);
 }
 
@@ -371,7 +388,7 @@ void dist_hook_add(struct diff_tensor *x, enum dist_hook_time time, dist_hook *f
                    void *context)
 {
     struct rpc_worker *worker = worker_get("dist_hook_add");
-    if (probe_perturbed(worker->state))
+    if (probe_needs_no_tape(worker->state))
         return; /* nothing is recorded, and no pass will come */
     if (!x->requires_gradient)
         worker_misuse(worker, "dist_hook_add to a tensor that needs no gradient");

@@ -36,7 +36,8 @@ struct rpc_task {
     unsigned holders;
     int parent; /* -1: the root here */
     uint64_t request;
-    bool retain, failed, over, idle, occupies;
+    unsigned flags; /* DIST_RETAIN, DIST_GRAPH */
+    bool failed, over, idle, occupies;
     struct id_set counted, arrived, needed;
     struct pointer_map map; /* key -> vertex number + 1 */
     struct rpc_vertex *vertices;
@@ -49,7 +50,7 @@ struct rpc_task {
 
 /* Makes the context's task. Counts the sends that this pass is to reach here. */
 struct rpc_task *task_new(struct rpc_worker *worker, struct rpc_context *context, uint64_t pass,
-                          bool retain, const struct id_set *needed);
+                          unsigned flags, const struct id_set *needed);
 /* Adds edges from these roots; before the first gradient. */
 void task_roots(struct rpc_task *task, size_t count, struct diff_tensor *const *roots);
 void task_roots_arrive(struct rpc_worker *worker, struct rpc_task *task, size_t count,

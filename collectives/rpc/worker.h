@@ -1,9 +1,9 @@
 /* What one rank's part of the library knows, and the messages between workers.
  *
  * Files: wire (bytes), transport (messages over MPI, faults), future (requests and answers), call
- * (functions, handlers), reference, context (ids, records of calls, gradients, release), task (the
- * local graph of a pass), pass (gradient messages, termination), needed (SMART), optimizer, events
- * (what the trace gets to see). */
+ * (functions, handlers), function (tensors on their way), reference, context (records of calls,
+ * gradients), release, task (the local graph of a pass), pass (gradient messages, termination),
+ * needed (SMART), tangent (forward mode), optimizer, events (what the trace gets to see). */
 #ifndef COLLECTIVES_RPC_WORKER_H
 #define COLLECTIVES_RPC_WORKER_H
 
@@ -199,6 +199,7 @@ struct rpc_future {
     int peer;
     enum rpc_kind kind;
     bool done, failed, public;
+    int no_grad; /* whether what comes back is recorded: as where it was asked */
     char *error;
     struct diff_tensor **results;
     size_t result_count;
