@@ -4,9 +4,9 @@
 #include "cli/command.h"
 #include "cli/ranks.h"
 #include "cli/schedule.h"
-#include "cli/shell_words.h"
 #include "collectives/mutant.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,6 +24,15 @@ static bool complain(const char *option, const char *value, const char *wanted)
     return false;
 }
 
+/* Which of the words it is, -1 for none. */
+static int word_number(const char *value, const char *const *words)
+{
+    for (int i = 0; words[i]; i++)
+        if (!strcmp(value, words[i]))
+            return i;
+    return -1;
+}
+
 static bool set_ranks(void *target, const char *value)
 {
     struct run_options *options = target;
@@ -39,7 +48,7 @@ static bool whole_number(const char *value, unsigned long long *number)
 {
     char *end;
     *number = strtoull(value, &end, 0);
-    return *value && *value != '-' && !*end;
+    return isdigit((unsigned char)*value) && !*end;
 }
 
 /* "65536", "64K", "1M". */
@@ -100,35 +109,25 @@ static bool set_send(void *target, const char *value)
 
 static bool set_order(void *target, const char *value)
 {
-    struct run_options *options = target;
-    if (strcmp(value, "program") && strcmp(value, "data"))
-        return complain("order", value, "program or data");
-    options->order = !strcmp(value, "data");
-    return true;
+    int order = word_number(value, run_option_orders);
+    ((struct run_options *)target)->order = order;
+    return order >= 0 || complain("order", value, "program or data");
 }
 
 static bool set_loader(void *target, const char *value)
 {
-    static const char *const names[] = {"clone", "dlopen", "shared"};
-    struct run_options *options = target;
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (!strcmp(value, names[i])) {
-            options->loader = (enum sim_loader)i;
-            return true;
-        }
-    return complain("loader", value, "clone, dlopen or shared");
+    int loader = word_number(value, run_option_loaders);
+    if (loader >= 0)
+        ((struct run_options *)target)->loader = (enum sim_loader)loader;
+    return loader >= 0 || complain("loader", value, "clone, dlopen or shared");
 }
 
 static bool set_reduce_order(void *target, const char *value)
 {
-    static const char *const names[] = {"linear", "tree", "ring", "seed"};
-    struct run_options *options = target;
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (!strcmp(value, names[i])) {
-            options->world.reduce_order = (enum sim_reduce_order)i;
-            return true;
-        }
-    return complain("reduce-order", value, "linear, tree, ring or seed");
+    int order = word_number(value, run_option_reduce_orders);
+    if (order >= 0)
+        ((struct run_options *)target)->world.reduce_order = (enum sim_reduce_order)order;
+    return order >= 0 || complain("reduce-order", value, "linear, tree, ring or seed");
 }
 
 static bool set_stack(void *target, const char *value)
@@ -149,33 +148,32 @@ static bool set_timeout(void *target, const char *value)
     return complain("timeout", value, "a number of seconds above 0");
 }
 
-static bool small_number(const char *option, const char *value, int *target)
+static bool number_between(const char *value, int least, int most, int *target)
 {
     unsigned long long number;
-    if (!whole_number(value, &number) || number > 1000)
-        return complain(option, value, "a number from 0 to 1000");
+    if (!whole_number(value, &number) || number < (unsigned)least || number > (unsigned)most)
+        return false;
     *target = (int)number;
     return true;
 }
 
 static bool set_max_restarts(void *target, const char *value)
 {
-    return small_number("max-restarts", value, &((struct run_options *)target)->restarts_max);
+    return number_between(value, 0, 1000, &((struct run_options *)target)->restarts_max) ||
+           complain("max-restarts", value, "a number from 0 to 1000");
 }
 
 static bool set_restart_count(void *target, const char *value)
 {
-    return small_number("restart-count", value, &((struct run_options *)target)->restart);
+    return number_between(value, 0, 1000, &((struct run_options *)target)->restart) ||
+           complain("restart-count", value, "a number from 0 to 1000");
 }
 
 static bool set_workers(void *target, const char *value)
 {
     struct run_options *options = target;
-    unsigned long long number;
-    if (!whole_number(value, &number) || number < 1 || number > 1024)
-        return complain("threads", value, "a number from 1 to 1024");
-    options->workers = (int)number;
-    return true;
+    return number_between(value, 1, 1024, &options->workers) ||
+           complain("threads", value, "a number from 1 to 1024");
 }
 
 static bool set_check_elements(void *target, const char *value)
@@ -190,50 +188,32 @@ static bool set_check_elements(void *target, const char *value)
 
 static bool set_repeat(void *target, const char *value)
 {
-    unsigned long long number;
-    if (!whole_number(value, &number) || number < 1 || number > 100000)
-        return complain("repeat", value, "a number from 1 to 100000");
-    ((struct run_options *)target)->repeat = (int)number;
-    return true;
+    return number_between(value, 1, 100000, &((struct run_options *)target)->repeat) ||
+           complain("repeat", value, "a number from 1 to 100000");
 }
-
-static const char *const vary_names[] = {"all", "order", "choices"};
 
 static bool set_vary(void *target, const char *value)
 {
-    for (size_t i = 0; i < sizeof vary_names / sizeof *vary_names; i++)
-        if (!strcmp(value, vary_names[i])) {
-            ((struct run_options *)target)->vary = (enum vary)i;
-            return true;
-        }
-    return complain("vary", value, "order, choices or all");
+    int vary = word_number(value, run_option_varies);
+    if (vary >= 0)
+        ((struct run_options *)target)->vary = (enum vary)vary;
+    return vary >= 0 || complain("vary", value, "order, choices or all");
 }
 
 static bool set_record(void *target, const char *value)
 {
-    struct run_options *options = target;
-    static const char *const levels[] = {"none", "findings", "ops", "events"};
-    for (size_t i = 0; i < sizeof levels / sizeof *levels; i++)
-        if (!strcmp(value, levels[i])) {
-            options->record = (enum record_level)i;
-            return true;
-        }
-    return complain("record", value, "none, findings, ops or events");
-}
-
-static bool one_of(const char *value, const char *const *words)
-{
-    for (; *words; words++)
-        if (!strcmp(value, *words))
-            return true;
-    return false;
+    int level = word_number(value, run_option_levels);
+    if (level >= 0)
+        ((struct run_options *)target)->record = (enum record_level)level;
+    return level >= 0 || complain("record", value, "none, findings, ops or events");
 }
 
 static bool set_fail_on(void *target, const char *value)
 {
     static const char *const severities[] = {"error", "warning", "note", NULL};
     ((struct run_options *)target)->fail_on = value;
-    return one_of(value, severities) || complain("fail-on", value, "error, warning or note");
+    return word_number(value, severities) >= 0 ||
+           complain("fail-on", value, "error, warning or note");
 }
 
 static bool set_mutant(void *target, const char *value)
@@ -277,7 +257,7 @@ static bool set_color(void *target, const char *value)
 {
     static const char *const words[] = {"auto", "always", "never", NULL};
     ((struct run_options *)target)->color = value;
-    return one_of(value, words) || complain("color", value, "auto, always or never");
+    return word_number(value, words) >= 0 || complain("color", value, "auto, always or never");
 }
 
 static bool add_allow(void *target, const char *value)
@@ -333,6 +313,21 @@ static bool set_os_threads(void *target, const char *value)
     return true;
 }
 
+/* What run and check have in common. */
+/* clang-format off */
+#define OUTPUT_ROWS \
+    {"tap", 0, NULL, "TAP 13 on stdout", set_tap},                                                 \
+    {"json", 0, NULL, "one JSON object per run on stdout", set_json},                              \
+    {"junit", 0, "FILE", "also write JUnit XML", set_junit},                                       \
+    {"html", 0, "FILE", "also write an HTML report of all runs", set_html},                        \
+    {"dot", 0, "FILE", "also draw the run: .dot, .svg or .png", set_dot},                          \
+    {"chrome", 0, "FILE", "also write a timeline for Perfetto", set_chrome},                       \
+    {"github", 0, NULL, "also write GitHub annotations and a step summary", set_github},           \
+    {"color", 0, "WHEN", "auto (default), always or never", set_color},                            \
+    {"quiet", 'q', NULL, "only verdicts and what fails", set_quiet},                               \
+    {"verbose", 'v', NULL, "more: every gradient comparison in full", set_verbose}
+/* clang-format on */
+
 const struct option_row run_option_rows[] = {
     {"ranks", 'n', "LIST", "numbers of ranks: 16, 2,3,5,7 or 2..8 (default: the scenario's)",
      set_ranks},
@@ -369,16 +364,7 @@ const struct option_row run_option_rows[] = {
      set_tag_output},
     {"wrapper", 0, "CMD", "run simrun itself under CMD, such as 'perf record'", set_wrapper},
     {"gdb", 0, NULL, "run under gdb, following the process of the ranks", set_gdb},
-    {"tap", 0, NULL, "TAP 13 on stdout", set_tap},
-    {"json", 0, NULL, "one JSON object per run on stdout", set_json},
-    {"junit", 0, "FILE", "also write JUnit XML", set_junit},
-    {"html", 0, "FILE", "also write an HTML report of all runs", set_html},
-    {"dot", 0, "FILE", "also draw the run: .dot, .svg or .png", set_dot},
-    {"chrome", 0, "FILE", "also write a timeline for Perfetto", set_chrome},
-    {"github", 0, NULL, "also write GitHub annotations and a step summary", set_github},
-    {"color", 0, "WHEN", "auto (default), always or never", set_color},
-    {"quiet", 'q', NULL, "only verdicts and what fails", set_quiet},
-    {"verbose", 'v', NULL, "more: every gradient comparison in full", set_verbose},
+    OUTPUT_ROWS,
     {"help", 'h', NULL, "this text", set_help},
     {NULL, 0, NULL, NULL, NULL},
 };
@@ -390,16 +376,7 @@ const struct option_row check_option_rows[] = {
     {"allow", 0, "CODE[:SITE]", "a known finding: reported as TODO, does not fail", add_allow},
     {"fail-on", 0, "SEVERITY", "error (default), warning or note", set_fail_on},
     {"db", 0, "FILE", "also keep the result in this database", set_database},
-    {"tap", 0, NULL, "TAP 13 on stdout", set_tap},
-    {"json", 0, NULL, "one JSON object per run on stdout", set_json},
-    {"junit", 0, "FILE", "also write JUnit XML", set_junit},
-    {"html", 0, "FILE", "also write an HTML report of all runs", set_html},
-    {"dot", 0, "FILE", "also draw the run: .dot, .svg or .png", set_dot},
-    {"chrome", 0, "FILE", "also write a timeline for Perfetto", set_chrome},
-    {"github", 0, NULL, "also write GitHub annotations and a step summary", set_github},
-    {"color", 0, "WHEN", "auto (default), always or never", set_color},
-    {"quiet", 'q', NULL, "only verdicts and what fails", set_quiet},
-    {"verbose", 'v', NULL, "more: every gradient comparison in full", set_verbose},
+    OUTPUT_ROWS,
     {NULL, 0, NULL, NULL, NULL},
 };
 
@@ -450,87 +427,4 @@ bool run_options_agree(const char *command, const struct run_options *options)
         return false;
     }
     return true;
-}
-
-static void append(char *text, size_t size, const char *option, const char *value)
-{
-    size_t used = strlen(text);
-    snprintf(text + used, size - used, " --%s%s", option, value ? " " : "");
-    if (value)
-        shell_word_append(text, size, value);
-}
-
-static void append_number(char *text, size_t size, const char *option, unsigned long long value)
-{
-    char digits[32];
-    snprintf(digits, sizeof digits, "%llu", value);
-    append(text, size, option, digits);
-}
-
-static void world_text(const struct sim_world_options *world, char *text, size_t size)
-{
-    static const char *const models[] = {"eager", "rendezvous", "batch"};
-    static const char *const reductions[] = {"linear", "tree", "ring", "seed"};
-    struct sim_world_options usual;
-    sim_world_options_init(&usual);
-    if (world->send_model != SIM_SEND_EAGER)
-        append(text, size, "send", models[world->send_model]);
-    else if (world->eager_limit == SIZE_MAX)
-        append(text, size, "send", "eager:unlimited");
-    else if (world->eager_limit != usual.eager_limit) {
-        char limit[40];
-        snprintf(limit, sizeof limit, "eager:%zu", world->eager_limit);
-        append(text, size, "send", limit);
-    }
-    if (world->driver == SIM_CHOOSE_SEED)
-        append_number(text, size, "seed", world->seed);
-    if (world->executor == SIM_THREADS)
-        append(text, size, "os-threads", NULL);
-    if (world->strict_collectives)
-        append(text, size, "strict", NULL);
-    if (world->reduce_order != usual.reduce_order)
-        append(text, size, "reduce-order", reductions[world->reduce_order]);
-    if (world->stack_size != usual.stack_size)
-        append_number(text, size, "stack-size", world->stack_size);
-}
-
-void run_options_text(const struct run_options *options, const struct job *job, char *text,
-                      size_t size)
-{
-    static const char *const levels[] = {"none", "findings", "ops", "events"};
-    static const char *const loaders[] = {"clone", "dlopen", "shared"};
-    size_t used = strlen(text);
-    snprintf(text + used, size - used, " -n %d", job->world.ranks);
-    world_text(&job->world, text, size);
-    if (options->schedule)
-        append(text, size, "schedule", options->schedule);
-    if (options->order >= 0)
-        append(text, size, "order", options->order ? "data" : "program");
-    if (options->loader)
-        append(text, size, "loader", loaders[options->loader]);
-    if (options->mutant)
-        append(text, size, "mutant", options->mutant);
-    if (options->checks)
-        append(text, size, "check", options->checks);
-    if (options->check_elements)
-        append_number(text, size, "check-elements", options->check_elements);
-    if (options->repeat)
-        append_number(text, size, "repeat", (unsigned long long)options->repeat);
-    if (options->vary)
-        append(text, size, "vary", vary_names[options->vary]);
-    if (options->no_gradients)
-        append(text, size, "no-gradients", NULL);
-    if (options->record != RECORD_LEVEL_OPS)
-        append(text, size, "record", levels[options->record]);
-    if (options->timeout > 0) {
-        char seconds[40];
-        snprintf(seconds, sizeof seconds, "%g", options->timeout);
-        append(text, size, "timeout", seconds);
-    }
-    if (job->restart) /* this very attempt, which is not started again */
-        append_number(text, size, "restart-count", (unsigned long long)job->restart);
-    for (int i = 0; i < options->allow_count; i++)
-        append(text, size, "allow", options->allow[i]);
-    if (options->fail_on && strcmp(options->fail_on, "error"))
-        append(text, size, "fail-on", options->fail_on);
 }

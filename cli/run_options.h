@@ -29,6 +29,11 @@ struct run_options {
     bool no_gradients;
 };
 
+/* The words of options that take one, by the number of their meaning; NULL after the last. */
+extern const char *const run_option_orders[],
+    *const run_option_loaders[], *const run_option_reduce_orders[], *const run_option_levels[],
+                                                                        *const run_option_varies[];
+
 void run_options_init(struct run_options *options);
 /* Of `simrun run`, of commands that judge files and stored runs, and of `simrun explore`. */
 extern const struct option_row run_option_rows[], check_option_rows[], explore_option_rows[];
