@@ -17,6 +17,7 @@ static bool is_unmatched(const struct trace_op *op)
 {
     enum op_class class = check_class(op);
     return (class == CLASS_SEND || class == CLASS_RECEIVE) && op->match == TRACE_NO &&
+           op->peer != TRACE_NONE &&
            (op->state == STATE_POSTED || op->state == STATE_BLOCKED ||
             (class == CLASS_SEND && op->state == STATE_COMPLETE));
 }
@@ -418,6 +419,24 @@ static void report_causes(const struct check_context *context, struct wait_graph
     free(told);
 }
 
+/* A run that stands has a finding, whatever the trace leaves out: all ranks that stand are told.
+ * Not where a rank failed, which is the cause itself (crash.c), or may still go on. */
+static void report_all_blocked(const struct check_context *context, const struct wait_graph *graph,
+                               struct findings *findings)
+{
+    const struct trace *trace = context->trace;
+    uint32_t first = TRACE_NO;
+    for (uint32_t rank = 0; rank < trace->ranks; rank++) {
+        if (is_failed(trace, rank) ||
+            (context->blocked[rank] == TRACE_NO && trace->rank_info[rank].state != RANK_FINISHED))
+            return;
+        if (first == TRACE_NO && context->blocked[rank] != TRACE_NO)
+            first = rank;
+    }
+    if (first != TRACE_NO)
+        report_unexplained(context, graph, first, findings);
+}
+
 static void report_livelock(const struct check_context *context, struct findings *findings)
 {
     const struct trace *trace = context->trace;
@@ -449,7 +468,10 @@ void check_deadlock(const struct check_context *context, struct findings *findin
     if (!context->hung || context->trace->outcome == OUTCOME_ABORTED)
         return;
     struct wait_graph graph;
+    size_t before = findings->count;
     wait_graph_init(&graph, context);
     report_causes(context, &graph, findings);
+    if (findings->count == before)
+        report_all_blocked(context, &graph, findings);
     wait_graph_release(&graph);
 }

@@ -152,6 +152,13 @@ static void wait_for_peer(struct wait_graph *graph, uint32_t node, uint32_t op)
 
 static void wait_for_op(struct wait_graph *graph, uint32_t node, uint32_t op);
 
+/* A message that is matched, and that no batch holds back, and one to or from MPI_PROC_NULL: only
+ * the call that waits for it has not returned yet. */
+static bool is_over(const struct trace_op *message)
+{
+    return message->match != TRACE_NO || message->peer == TRACE_NONE;
+}
+
 static void wait_for_requests(struct wait_graph *graph, uint32_t node, uint32_t op)
 {
     const struct trace *trace = graph->context->trace;
@@ -167,6 +174,8 @@ static void wait_for_requests(struct wait_graph *graph, uint32_t node, uint32_t 
         uint32_t request = add_node(graph, WAIT_ALL, starts[i]);
         add_edge(graph, node, request);
         wait_for_op(graph, request, starts[i]);
+        if (graph->nodes[request].kind == WAIT_NEVER && is_over(&trace->ops[starts[i]]))
+            graph->nodes[request].kind = WAIT_FREE;
     }
     if (starts != few)
         free(starts);

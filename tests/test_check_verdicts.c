@@ -133,6 +133,42 @@ static void waits_on_requests(void)
     trace_free(p.trace);
 }
 
+/* Each stands in a Waitall for a message that came (or needs no partner) and for one that does not
+ * come: only the latter is waited for. */
+static void waits_for_some(int other_peer, const char *name)
+{
+    struct program p = program_new(3);
+    for (uint32_t rank = 0; rank < 2; rank++) {
+        uint32_t starts[2] = {program_p2p(&p, rank, OP_IRECV, other_peer, 0, 1),
+                              program_p2p(&p, rank, OP_IRECV, 1 - (int)rank, 0, 1)};
+        p.trace->ops[starts[0]].state = p.trace->ops[starts[1]].state = STATE_POSTED;
+        struct trace_op wait = program_op(&p, rank, OP_WAITALL, 2);
+        uint32_t op = trace_add_op(p.trace, &wait);
+        for (int i = 0; i < 2; i++)
+            trace_add_wait(p.trace, op, starts[i], false);
+        set_blocked(&p, rank, op);
+        if (other_peer == 2)
+            program_p2p(&p, 2, OP_SEND, (int)rank, 0, 3);
+    }
+    program_finish(&p);
+    tap_ok(says(&p, "D001", "cycle of 2 blocked ranks: Waitall at p.c:2"), "%s", name);
+    tap_ok(!says(&p, "D001", "Unmatched"), "and is not said to be unmatched");
+    trace_free(p.trace);
+}
+
+/* The trace says that its message came, and yet the rank stands: there is a finding. */
+static void stands_without_reason(void)
+{
+    struct program p = program_new(2);
+    program_p2p(&p, 1, OP_SEND, 0, 0, 1);
+    uint32_t start = program_p2p(&p, 0, OP_IRECV, 1, 0, 1);
+    p.trace->ops[start].state = STATE_POSTED;
+    struct trace_op wait = program_op(&p, 0, OP_WAIT, 2);
+    wait.request = start;
+    set_blocked(&p, 0, trace_add_op(p.trace, &wait));
+    expect(&p, "D001", "a hang that the trace does not explain is a finding nonetheless");
+}
+
 static void crash_hides_the_hang(void)
 {
     struct program p = program_new(2);
@@ -421,6 +457,9 @@ int main(void)
     absent_and_late();
     early_finalize();
     waits_on_requests();
+    waits_for_some(TRACE_NONE, "a request to MPI_PROC_NULL does not hide a cycle");
+    waits_for_some(2, "nor does one that is matched and not yet told complete");
+    stands_without_reason();
     crash_hides_the_hang();
     collectives_differ(CHANGE_NOTHING, "", "ranks that agree about a collective are well");
     collectives_differ(CHANGE_KIND, "M001", "different collectives that meet are found");
