@@ -97,6 +97,10 @@ static void note_end(const struct child *child, enum trace_outcome outcome)
     board->switches = sim_world_switches(child->base);
     board->stopped_ns = sim_world_stopped_ns(child->base);
     board->finished_ns = monotonic_ns();
+    for (int r = 0; outcome != OUTCOME_FINISHED && r < board->ranks_count; r++) {
+        sim_world_impersonate(child->base, r);
+        record_pending(sim_request_peek);
+    }
     for (int r = 0; r < board->ranks_count; r++)
         if (board->ranks[r].overflow) {
             sim_world_impersonate(child->base, r);

@@ -124,6 +124,17 @@ struct sim_request *sim_request_get(struct sim_rank *rank, MPI_Request handle)
     return request;
 }
 
+bool sim_request_peek(const void *handle, int *source, int *tag)
+{
+    const struct sim_request *request = sim_request_get(sim_self, (MPI_Request)(uintptr_t)handle);
+    if (!request || request->kind != SIM_REQUEST_RECEIVE || request->source_matched < 0 ||
+        (request->state != SIM_MATCHED && request->state != SIM_COMPLETE))
+        return false;
+    *source = request->source_matched;
+    *tag = request->tag_matched;
+    return true;
+}
+
 void sim_request_status(const struct sim_request *request, MPI_Status *status)
 {
     if (status == MPI_STATUS_IGNORE)

@@ -90,6 +90,9 @@ uint64_t sim_world_stopped_ns(const struct sim_world *world);
 /* After the run: makes the calling thread pass for that rank (to record something in its name), -1:
  * for nobody again. */
 void sim_world_impersonate(struct sim_world *world, int rank);
+/* Source and tag of the message that a nonblocking receive of the current rank has, completed or
+ * not; false when it has none, or the handle is no receive's. */
+bool sim_request_peek(const void *handle, int *source, int *tag);
 
 /* For the launcher's signal handlers: the calling OS thread's current rank, -1 for none; ends that
  * rank as crashed and lets the world go on (does not return) - call only from a rank's own stack or

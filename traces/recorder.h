@@ -51,6 +51,10 @@ void record_gradient_check(const struct trace_gradient *row, const char *variabl
 void record_metric(const char *name, double value, const char *unit);
 /* A point of a curve over `step`. */
 void record_metric_at(const char *name, double step, double value);
+/* After a run that stands for ever, for each rank: receives that were started and have their
+ * message say which, though no call has returned to tell. `peek` finds source (in the receive's
+ * communicator) and tag; false: it has none yet. */
+void record_pending(bool (*peek)(const void *request, int *source, int *tag));
 /* The program under test is wrong: becomes a finding with this code at the caller's current op,
  * node and site. */
 void record_note(const char *code, const char *format, ...) __attribute__((format(printf, 2, 3)));

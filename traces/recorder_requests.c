@@ -102,6 +102,22 @@ void recorder_matched(const struct recorder_comm *comm, struct record_op *op,
         op->count_matched = bytes / (int)(op->unit ? op->unit : 1);
 }
 
+void record_pending(bool (*peek)(const void *request, int *source, int *tag))
+{
+    struct recorder_rank *me = recorder_enter();
+    for (size_t i = 0; me && i < me->requests.slots; i++) {
+        const struct recorder_request *request = me->requests.entries[i].value;
+        int source, tag;
+        if (!me->requests.entries[i].key || !request->active || !request->op ||
+            op_kind_class(request->op->head.small) != CLASS_RECEIVE ||
+            !peek((const void *)(uintptr_t)me->requests.entries[i].key, &source, &tag))
+            continue;
+        request->op->peer_matched = recorder_world_rank(request->comm, source);
+        request->op->tag_matched = tag;
+    }
+    recorder_leave(me);
+}
+
 static bool was_cancelled(const struct record_op *op, const MPI_Status *status)
 {
     int cancelled = 0;
