@@ -151,6 +151,15 @@ static uint32_t other_sender(const struct race *race, struct inbox *inbox, uint3
     return TRACE_NO;
 }
 
+/* The progress model of the run: what another message first leads to is asked under the same. */
+static enum check_model model_of(const struct trace *trace)
+{
+    for (unsigned model = CHECK_EAGER; model <= CHECK_BATCH; model <<= 1)
+        if (!strcmp(trace->model, check_model_name((enum check_model)model)))
+            return (enum check_model)model;
+    return CHECK_EAGER;
+}
+
 /* The same program text with the two messages exchanged: whoever took the other one by wildcard
  * takes this one. Whether the program would still do the same is for a real run to say. */
 static bool exchange_hangs(const struct race *race, uint32_t receive, uint32_t other)
@@ -166,7 +175,7 @@ static bool exchange_hangs(const struct race *race, uint32_t receive, uint32_t o
     struct check_replay replay;
     check_plan_init(&plan, race->context,
                     &(struct plan_options){.choices = choices, .choice_count = count});
-    check_replay_run(&plan, CHECK_EAGER, &replay);
+    check_replay_run(&plan, model_of(trace), &replay);
     bool hangs = replay.stuck;
     check_replay_release(&replay);
     check_plan_release(&plan);
@@ -198,7 +207,7 @@ static void report(const struct race *race, uint32_t receive, uint32_t other,
     finding_op_add(finding, match, "partner");
     finding_op_add(finding, other, "partner");
     finding->witness = check_witness_text(
-        trace, "R003", CHECK_EAGER, NULL,
+        trace, "R003", model_of(trace), NULL,
         &(struct plan_choice){.receive = receive, .source = trace->ops[other].rank}, 1);
     finding_seal(finding, trace);
 }

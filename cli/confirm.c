@@ -39,8 +39,7 @@ bool confirm_finding(const struct job *job, const struct trace *trace,
 }
 
 /* A race whose other outcome hangs is a deadlock that this run was lucky to miss. */
-static void add_hang(struct findings *findings, size_t race, const struct trace *trace,
-                     const char *model)
+static void add_hang(struct findings *findings, size_t race, const struct trace *trace)
 {
     struct finding *hang = findings_add(findings, "D002", "another message first hangs:%s",
                                         strchr(findings->items[race].title, ':')
@@ -53,7 +52,7 @@ static void add_hang(struct findings *findings, size_t race, const struct trace 
     hang->site = cause->site;
     hang->witness = strdup(cause->witness);
     hang->confirmation = CONFIRM_REAL;
-    snprintf(hang->models, sizeof hang->models, "%s", model);
+    snprintf(hang->models, sizeof hang->models, "%s", trace->model);
     finding_seal(hang, trace);
 }
 
@@ -75,7 +74,7 @@ void confirm_findings(const struct job *job, const struct job_result *result,
             finding->confirmation = CONFIRM_REAL;
             finding_detail(finding, "Run again under the witness: %s.\n", text);
             if (!strcmp(finding->code, "R003") && strstr(text, "it hangs"))
-                add_hang(findings, i, trace, "eager");
+                add_hang(findings, i, trace);
         }
         free(text);
     }

@@ -3,20 +3,32 @@
  * arguments: named
  * expect: D002 R003
  * variant: other; arguments: other; expect: R003
+ * variant: started; arguments: started; expect: eager=D002+R003 rendezvous=D002+R003 batch=D002+R003
  *
  * The run that happens to take the message of rank 1 first ends well. The good twin asks whom it has heard and waits for the
- * others by name: which message comes first still differs, nothing else does. */
+ * others by name: which message comes first still differs, nothing else does. Started, all are waited for by one Waitall. */
 #include <mpi.h>
+#include <stdlib.h>
 #include <words.h>
 
 int main(int argc, char **argv)
 {
     MPI_Init(&argc, &argv);
-    int rank, size, value = 0, other = switch_alone(argc, argv, "form", "named", "other");
+    const char *form = word_alone(argc, argv, "form", "named", "named other started");
+    int rank, size, value = 0, other = !strcmp(form, "other");
     MPI_Status status;
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
-    if (rank == 0) {
+    if (rank == 0 && !strcmp(form, "started")) {
+        int *values = malloc((size_t)size * sizeof *values);
+        MPI_Request *requests = malloc((size_t)size * sizeof *requests);
+        for (int source = 1; source < size; source++)
+            MPI_Irecv(&values[source - 1], 1, MPI_INT, source > 1 ? source : MPI_ANY_SOURCE, 0, MPI_COMM_WORLD,
+                      &requests[source - 1]);
+        MPI_Waitall(size - 1, requests, MPI_STATUSES_IGNORE);
+        free(values);
+        free(requests);
+    } else if (rank == 0) {
         MPI_Recv(&value, 1, MPI_INT, MPI_ANY_SOURCE, 0, MPI_COMM_WORLD, &status);
         int heard = other ? status.MPI_SOURCE : 1;
         for (int source = 1; source < size; source++)
