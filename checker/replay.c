@@ -36,6 +36,8 @@ struct machine {
     size_t *own_begin;  /* of several threads; else NULL, and lanes are ranks */
     uint32_t *sequence; /* then: op at each position, lane by lane */
     uint32_t *lane_of;  /* then: per op */
+    uint32_t threads;   /* lanes of each rank */
+    bool *held;         /* per lane, where threads wait as they did: it does; else NULL */
 };
 
 static void wake(struct machine *machine, uint32_t rank)
@@ -159,6 +161,63 @@ static void run_astray(struct machine *machine, uint32_t rank)
     }
 }
 
+/* ---- threads as they were seen ---- */
+
+/* Whether `earlier` was over when another thread of its rank began `op`. Times that are not known
+ * are taken for the order in which the ops were begun. */
+static bool was_over(const struct machine *machine, uint32_t earlier, uint32_t op)
+{
+    const struct trace_op *before = &machine->trace->ops[earlier], *now = &machine->trace->ops[op];
+    const struct plan_step *step = &machine->plan->steps[earlier];
+    if (earlier > op)
+        return false;
+    if (step->action == PLAN_PASS || step->starts)
+        return true;
+    return before->state == STATE_COMPLETE && (!before->end || before->end <= now->begin + 1);
+}
+
+static bool must_wait(const struct machine *machine, uint32_t lane, uint32_t op)
+{
+    uint32_t first = lane / machine->threads * machine->threads;
+    for (uint32_t other = first; other < first + machine->threads; other++)
+        if (other != lane && machine->next[other] < machine->lane_begin[other + 1] &&
+            was_over(machine, op_at(machine, machine->next[other]), op))
+            return true;
+    return false;
+}
+
+static void let_threads_go(struct machine *machine, uint32_t lane)
+{
+    uint32_t first = lane / machine->threads * machine->threads;
+    for (uint32_t other = first; machine->held && other < first + machine->threads; other++)
+        if (machine->held[other]) {
+            machine->held[other] = false;
+            wake(machine, other);
+        }
+}
+
+/* When nobody can move: what was seen was not an order that the record can have. */
+static bool let_all_threads_go(struct machine *machine)
+{
+    bool any = false;
+    for (uint32_t lane = 0; machine->held && lane < machine->lanes; lane++)
+        any |= machine->held[lane];
+    for (uint32_t lane = 0; any && lane < machine->lanes; lane += machine->threads)
+        let_threads_go(machine, lane);
+    if (any) {
+        free(machine->held);
+        machine->held = NULL;
+    }
+    return any;
+}
+
+static void pass(struct machine *machine, uint32_t lane, uint32_t op)
+{
+    tell(machine, op, true);
+    if (machine->held)
+        let_threads_go(machine, lane);
+}
+
 static void run_rank(struct machine *machine, uint32_t rank)
 {
     if (machine->astray[rank]) {
@@ -169,8 +228,12 @@ static void run_rank(struct machine *machine, uint32_t rank)
     for (size_t at = machine->next[rank]; at < end; at = ++machine->next[rank]) {
         uint32_t op = op_at(machine, at);
         const struct plan_step *step = &machine->plan->steps[op];
+        if (machine->held && !machine->posted[rank] && must_wait(machine, rank, op)) {
+            machine->held[rank] = true;
+            return;
+        }
         if (step->action == PLAN_PASS) {
-            tell(machine, op, true);
+            pass(machine, rank, op);
             continue;
         }
         if (!machine->posted[rank]) {
@@ -180,7 +243,7 @@ static void run_rank(struct machine *machine, uint32_t rank)
         int64_t lack = lack_at(machine, rank, op, true);
         machine->posted[rank] = lack != PLAN_NEEDS_NOTHING;
         if (lack == PLAN_NEEDS_NOTHING) {
-            tell(machine, op, true);
+            pass(machine, rank, op);
             continue;
         }
         if (lack >= 0 && step->action != PLAN_WAIT_ANY)
@@ -307,6 +370,7 @@ static void make_lanes(struct machine *machine)
     machine->lanes = trace->ranks;
     machine->lane_begin = trace->rank_begin;
     if (threads) {
+        machine->threads = threads + 1;
         machine->lanes = trace->ranks * (threads + 1);
         machine->own_begin = check_new(machine->lanes + 2, sizeof *machine->own_begin);
         machine->sequence = check_new(trace->op_count, sizeof *machine->sequence);
@@ -357,6 +421,7 @@ static void machine_release(struct machine *machine)
     free(machine->lane_of);
     free(machine->posted);
     free(machine->astray);
+    free(machine->held);
     free(machine->ready);
     free(machine->stack);
     free(machine->waiting);
@@ -393,11 +458,13 @@ void check_replay_watch(const struct check_plan *plan, enum check_model model,
     struct machine machine;
     machine_init(&machine, plan, model);
     machine.watch = watch;
+    if (watch && watch->as_seen && machine.threads)
+        machine.held = check_new(machine.lanes, sizeof *machine.held);
     for (uint32_t rank = machine.lanes; rank-- > 0;)
         wake(&machine, rank);
     do
         run_ready(&machine);
-    while (let_tests_fail(&machine));
+    while (let_all_threads_go(&machine) || let_tests_fail(&machine));
     *replay = (struct check_replay){.at = check_new(machine.lanes, sizeof *replay->at)};
     for (uint32_t rank = 0; rank < machine.lanes; rank++) {
         bool ended = machine.next[rank] == machine.lane_begin[rank + 1];

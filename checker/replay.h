@@ -31,6 +31,8 @@ struct check_replay {
 struct replay_watch {
     void (*event)(void *context, uint32_t op, bool passed);
     void *context;
+    bool as_seen; /* threads of a rank wait for each other as they happened to: an op is posted when
+                     those have passed that were over before it began */
 };
 
 /* `watch` may be NULL. */

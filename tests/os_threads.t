@@ -9,7 +9,7 @@ case "$BUILD" in
     exit 0
     ;;
 esac
-echo "1..7"
+echo "1..10"
 said=$(timeout 300 "$simrun" -n 3 --os-threads --record none --db none "$program" 2>&1)
 [ "$(echo "$said" | grep -c '^round')" -eq 3 ] && echo "ok 1 - two threads of each rank pass numbers round" ||
     echo "not ok 1 - two threads of each rank pass numbers round"
@@ -33,3 +33,17 @@ done
 echo "$said" | grep -q "^PASS.*no findings" && echo "ok 6 - threads side by side are no fault" || echo "not ok 6 - threads side by side are no fault"
 timeout 300 "$simrun" -n 3 --os-threads --record none --db none "$program" joined 2>&1 | grep -q deadlock && echo "ok 7 - so it is when a rank joins a thread that waits for ever" ||
     echo "not ok 7 - so it is when a rank joins a thread that waits for ever"
+# What orders threads is not recorded; that they were ordered is.
+number=8
+for how in join lock race; do
+    wanted=0
+    [ $how = race ] && wanted=1
+    for again in 1 2 3; do
+        timeout 300 "$simrun" -n 3 --os-threads --fail-on warning --db none "$(dirname "$0")/programs/threads_in_order.c" $how >/dev/null 2>&1
+        got=$?
+        [ $got -eq $wanted ] || break
+    done
+    [ $got -eq $wanted ] && echo "ok $number - a message that another thread's receive leads to is no race, any other is ($how)" ||
+        echo "not ok $number - a message that another thread's receive leads to is no race, any other is ($how): $got"
+    number=$((number + 1))
+done
