@@ -28,7 +28,7 @@ char *check_short_place(const struct trace *trace, uint32_t op, char *text, size
     char where[160];
     trace_at_text(trace, trace->ops[op].site, where, sizeof where);
     const char *prefix = trace->ops[op].flags & OP_NONBLOCKING ? "nonblocking " : "";
-    snprintf(text, size, "%s%s%s", prefix, op_kind_name(trace->ops[op].kind), where);
+    snprintf(text, size, "%s%s%s", prefix, trace_op_name(&trace->ops[op]), where);
     return text;
 }
 

@@ -288,6 +288,12 @@ static void datatypes(void)
     tap_ok(send->flags & OP_COMPOUND && nth(trace, 0, OP_WAITALL, 0)->flags & OP_COMPOUND,
            "a Sendrecv is three operations of one compound");
     tap_is_int(receive->count_matched, 12, "its receive knows what came");
+    char text[80];
+    tap_is_str(trace_op_text(trace, (uint32_t)(nth(trace, 0, OP_WAITALL, 0) - trace->ops), text,
+                             sizeof text),
+               "Sendrecv to 1 tag 1 from 1 tag 1", "and it is told as the call it was");
+    tap_is_str(trace_op_text(trace, (uint32_t)(receive - trace->ops), text, sizeof text),
+               "Sendrecv from 0 tag 1", "as are its parts");
     const struct trace_op *pair = nth(trace, 0, OP_ISEND, 1);
     tap_is_int(pair->type, 0, "a struct of different types has no basic type");
     tap_is_int(pair->count, 12, "it is counted in bytes");

@@ -105,9 +105,14 @@ static void say_collective(struct text *text, const struct trace *trace, const s
     }
 }
 
+const char *trace_op_name(const struct trace_op *op)
+{
+    return op->flags & OP_COMPOUND ? "Sendrecv" : op_kind_name(op->kind);
+}
+
 static void say_kind(struct text *text, const struct trace_op *op)
 {
-    const char *name = op_kind_name(op->kind);
+    const char *name = trace_op_name(op);
     if (op->flags & OP_NONBLOCKING && op_kind_class(op->kind) == CLASS_COLLECTIVE)
         say(text, "I%c%s", name[0] | 0x20, name + 1);
     else
@@ -128,10 +133,16 @@ static void say_identity(struct text *text, const struct trace *trace, const str
 
 static void say_wait(struct text *text, const struct trace *trace, uint32_t index)
 {
-    uint32_t start;
-    size_t count = trace_op_requests(trace, index, &start, 1);
+    uint32_t starts[2], start;
+    size_t count = trace_op_requests(trace, index, starts, 2);
+    start = starts[0];
     if (count == 0)
         return;
+    if (count == 2 && trace->ops[index].flags & OP_COMPOUND) {
+        say_point_to_point(text, &trace->ops[starts[0]]);
+        say_point_to_point(text, &trace->ops[starts[1]]);
+        return;
+    }
     if (count > 1) {
         say(text, " for %zu requests", count);
         return;
