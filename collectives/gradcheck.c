@@ -68,6 +68,8 @@ int gradcheck_run(const struct diff_runner *runner, const struct gradcheck_optio
             if (options->heat_map)
                 gradcheck_heat_map(&check, e);
         }
+    if (options->bisect)
+        gradcheck_kinks(&check);
     failures_count(result);
     if (options->repeat > 0)
         gradcheck_repeat(&check);

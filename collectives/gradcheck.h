@@ -48,6 +48,9 @@ struct gradcheck_row {
     char name[64];
     double order; /* observed, 0 unknown */
     int evaluations;
+    uint32_t epoch;
+    uint64_t seed; /* of a direction */
+    bool constant; /* it is the same on all ranks */
 };
 
 /* The first wrong adjoint in the order of the backward pass. */

@@ -54,6 +54,16 @@ double bisect_tangent(const struct bisect *bisect, const struct entry *entry, ui
     return (above - below) / (2 * bisect->step);
 }
 
+/* By how much the slopes to both sides differ: at a kink. */
+static double bend(const struct bisect *bisect, const struct entry *entry, uint32_t output,
+                   size_t part)
+{
+    double above = entry->above->outputs[output].values[part];
+    double below = entry->below->outputs[output].values[part];
+    double at = entry->node->outputs[output].values[part];
+    return fabs(above + below - 2 * at) / bisect->step;
+}
+
 /* The entry of a node by its sequence number; nodes of a rank stand in order, epochs one after
  * another. */
 static struct entry *entry_find(const struct bisect *bisect, int rank, uint32_t epoch,
@@ -88,6 +98,14 @@ static double tangent_of_input(const struct bisect *bisect, const struct entry *
             return push->direction[part];
     }
     return 0;
+}
+
+static double bend_of_input(const struct bisect *bisect, const struct entry *entry,
+                            const struct probe_value *value, size_t part)
+{
+    const struct entry *origin =
+        value->node ? entry_find(bisect, entry->rank, entry->node->epoch, value->node) : NULL;
+    return origin ? bend(bisect, origin, value->output, part) : 0;
 }
 
 /* ---- groups ---- */
@@ -249,12 +267,13 @@ static void defect_add(struct bisect *bisect, struct entry *entry)
 {
     const struct probe_node *node = entry->node;
     struct entry *group = &bisect->entries[bisect_group(bisect, (size_t)(entry - bisect->entries))];
-    double out = 0, in = 0, scale = 0;
+    double out = 0, in = 0, scale = 0, spread = 0;
     for (uint32_t k = 0; k < node->output_count; k++)
         for (size_t p = 0; p < node->outputs[k].parts; p++) {
             double term = entry->bars[k][p] * bisect_tangent(bisect, entry, k, p);
             out += term;
             scale += fabs(term);
+            spread += fabs(entry->bars[k][p]) * bend(bisect, entry, k, p);
         }
     for (uint32_t k = 0; k < node->input_count; k++) {
         const struct probe_value *value = &node->inputs[k];
@@ -262,6 +281,7 @@ static void defect_add(struct bisect *bisect, struct entry *entry)
             double term = value->cotangent[p] * tangent_of_input(bisect, entry, value, p);
             in += term;
             scale += fabs(term);
+            spread += fabs(value->cotangent[p]) * bend_of_input(bisect, entry, value, p);
         }
         if (origin_blamed(bisect, entry, value))
             return;
@@ -277,6 +297,7 @@ static void defect_add(struct bisect *bisect, struct entry *entry)
     group->rank_out += out;
     group->rank_in += in;
     group->scale += scale;
+    group->spread += spread / 2;
     group->collective =
         group->collective || (node->places[0].channel && node->places[0].source < 0);
     group->replicates = group->replicates || strcmp(node->name, "replicate") == 0;
@@ -328,7 +349,7 @@ static const struct entry *member_newest(struct bisect *bisect, size_t group)
 bool bisect_is_defective(const struct bisect *bisect, const struct entry *group)
 {
     double slack = bisect->check->epsilon > 1e-10 ? 2e-2 : 1e-5;
-    return !(fabs(group->defect) <= slack * group->scale);
+    return !(fabs(group->defect) <= slack * group->scale + group->spread);
 }
 
 /* The base world is the one that was recorded: what it noted of the node. */
@@ -433,68 +454,73 @@ static void probe_drop(struct diff_probe *probe)
         diff_probe_release(probe);
 }
 
-/* ---- marks ---- */
-
-static const struct probe_input *marked_as(const struct diff_probe_rank *row, uint32_t order)
+/* Runs the worlds and collects the groups' defects along the direction; false where the program
+ * cannot be followed. */
+static bool search(struct bisect *bisect)
 {
-    for (size_t i = 0; i < row->input_count; i++)
-        if (order > 0 && row->inputs[i].gradient_order == order)
-            return &row->inputs[i];
-    return NULL;
+    struct gradcheck *check = bisect->check;
+    for (int r = 0; r < check->base.ranks; r++)
+        if (bisect->epoch < check->base.rows[r].epoch_count)
+            bisect->replicated |= check->base.rows[r].objectives[bisect->epoch].replicated;
+    bisect->step = check->epsilon > 1e-10 ? 0x1p-9 : 0x1p-20;
+    if (!bisect->direction.pushes || !traced_world(bisect, &bisect->traced, 0) ||
+        !traced_world(bisect, &bisect->above, bisect->step) ||
+        !traced_world(bisect, &bisect->below, -bisect->step) ||
+        !same_nodes(&bisect->traced, &bisect->above) ||
+        !same_nodes(&bisect->traced, &bisect->below) || !entries_make(bisect) ||
+        !places_join(bisect) || !bars_collect(bisect))
+        return false;
+    handles_join(bisect);
+    defects_collect(bisect);
+    return true;
 }
 
-void gradcheck_bisect_marks(struct gradcheck *check)
+static void search_end(struct bisect *bisect)
 {
-    struct gradcheck_culprit *culprit = &check->result->culprit;
-    const struct probe_input *first = NULL;
-    for (size_t i = 0; i < check->result->row_count; i++) {
-        const struct trace_gradient *row = &check->result->rows[i].check;
-        if (row->ok || row->index < 0)
-            continue;
-        const struct probe_input *input = &check->base.rows[row->rank].inputs[row->variable];
-        if (!input->gradient_order || (first && input->gradient_order >= first->gradient_order))
-            continue;
-        first = input;
-        culprit->rank = (int)row->rank;
+    entries_release(bisect);
+    probe_drop(&bisect->traced);
+    probe_drop(&bisect->above);
+    probe_drop(&bisect->below);
+}
+
+bool bisect_kinks_explain(struct bisect *bisect)
+{
+    bool right = search(bisect) && !bisect->outside, bends = false;
+    for (size_t i = 0; right && i < bisect->count; i++) {
+        const struct entry *group = &bisect->entries[i];
+        right = group->parent != i || (!group->never_ran && !bisect_is_defective(bisect, group));
+        bends = bends || group->spread > 1e-3 * group->scale;
     }
-    if (!first)
-        return;
-    const struct probe_input *before =
-        marked_as(&check->base.rows[culprit->rank], first->gradient_order - 1);
-    culprit->found = culprit->marked = true;
-    culprit->site = first->gradient_site;
-    if (!before || before->gradient_position != first->gradient_position)
-        culprit->position = first->gradient_position; /* else no operation lies between them */
-    snprintf(culprit->name, sizeof culprit->name, "%s", first->name);
-    snprintf(culprit->before, sizeof culprit->before, "%s", before ? before->name : "");
+    search_end(bisect);
+    return right && bends;
+}
+
+/* Along a direction whose check failed: at a kink another one may not show what is wrong. */
+static struct gradcheck_direction failed_direction(struct gradcheck *check, uint32_t epoch)
+{
+    uint64_t seed = check->options->seed + 4711;
+    enum gradcheck_spread spread = SPREAD_RANDOM;
+    for (size_t i = 0; i < check->result->row_count; i++) {
+        const struct gradcheck_row *row = &check->result->rows[i];
+        if (row->check.ok || row->epoch != epoch || !row->seed)
+            continue;
+        seed = row->seed;
+        spread = row->constant ? SPREAD_CONSTANT : SPREAD_RANDOM;
+    }
+    return gradcheck_direction_new(&check->base, epoch, seed, spread);
 }
 
 void gradcheck_bisect(struct gradcheck *check, uint32_t epoch)
 {
     struct bisect bisect = {.check = check, .epoch = epoch};
-    for (int r = 0; r < check->base.ranks; r++)
-        if (epoch < check->base.rows[r].epoch_count)
-            bisect.replicated |= check->base.rows[r].objectives[epoch].replicated;
-    bisect.step = check->epsilon > 1e-10 ? 0x1p-6 : 0x1p-16;
-    bisect.direction =
-        gradcheck_direction_new(&check->base, epoch, check->options->seed + 4711, SPREAD_RANDOM);
-    if (bisect.direction.pushes && traced_world(&bisect, &bisect.traced, 0) &&
-        traced_world(&bisect, &bisect.above, bisect.step) &&
-        traced_world(&bisect, &bisect.below, -bisect.step) &&
-        same_nodes(&bisect.traced, &bisect.above) && same_nodes(&bisect.traced, &bisect.below) &&
-        entries_make(&bisect) && places_join(&bisect) && bars_collect(&bisect)) {
-        handles_join(&bisect);
-        defects_collect(&bisect);
+    bisect.direction = failed_direction(check, epoch);
+    if (search(&bisect))
         culprit_choose(&bisect);
-    } else {
+    else
         snprintf(
             check->result->culprit.text, sizeof check->result->culprit.text,
             "no single operation explains it: a little away from these inputs the program runs "
             "other operations or does not finish, so that its values cannot be followed");
-    }
-    entries_release(&bisect);
-    probe_drop(&bisect.traced);
-    probe_drop(&bisect.above);
-    probe_drop(&bisect.below);
+    search_end(&bisect);
     gradcheck_direction_release(&bisect.direction);
 }

@@ -14,6 +14,8 @@ struct entry {
     bool never_ran;
     /* of the group, at its parent */
     double defect, scale;
+    double spread; /* half of what lies between the slopes to both sides: at kinks the defect may
+                      be as large */
     double out, in; /* sums of <y_bar, y_dot> and of <x_bar, x_dot> */
     /* the same of the rank that is being added, and their bounds over the ranks added before */
     int adding, members;
@@ -40,6 +42,10 @@ double bisect_tangent(const struct bisect *bisect, const struct entry *entry, ui
                       size_t part);
 /* Points the culprit at an operation. */
 void bisect_tell(struct bisect *bisect, const struct entry *told);
+
+/* Whether each operation's adjoint lies between the slopes to both sides along the direction, and
+ * some of these differ. Runs the worlds, for this one question. */
+bool bisect_kinks_explain(struct bisect *bisect);
 
 /* What is special about a defective group is said in the culprit's text. */
 void bisect_explain_group(struct bisect *bisect, const struct entry *group);

@@ -29,8 +29,8 @@ static void direction_check(struct gradcheck *check, uint32_t epoch, int number,
                             enum gradcheck_spread spread)
 {
     const struct diff_probe *base = &check->base;
-    struct gradcheck_direction direction =
-        gradcheck_direction_new(base, epoch, check->options->seed + (uint64_t)number, spread);
+    uint64_t seed = check->options->seed + (uint64_t)number;
+    struct gradcheck_direction direction = gradcheck_direction_new(base, epoch, seed, spread);
     struct gradcheck_row *row =
         direction.pushes && direction.count > 0 ? gradcheck_row_add(check->result) : NULL;
     if (row) {
@@ -44,6 +44,9 @@ static void direction_check(struct gradcheck *check, uint32_t epoch, int number,
                                 .slack = 64 * check->epsilon * size,
                                 .factor = check->options->tolerance_factor};
         row->check = (struct trace_gradient){.rank = 0, .index = -1, .method = "dot"};
+        row->epoch = epoch;
+        row->seed = seed;
+        row->constant = spread == SPREAD_CONSTANT;
         snprintf(row->name, sizeof row->name, "direction %d%s", number,
                  spread == SPREAD_CONSTANT ? " (the same on all ranks)" : "");
         gradcheck_judge(&judged, row);

@@ -85,6 +85,7 @@ bool gradcheck_elements_plan(struct gradcheck *check)
                                                      .variable = (uint32_t)i,
                                                      .index = (int64_t)k,
                                                      .method = "central"};
+                row->epoch = input->epoch;
                 snprintf(row->name, sizeof row->name, "%s", input->name ? input->name : "?");
             }
         }

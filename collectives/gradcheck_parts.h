@@ -82,6 +82,8 @@ void gradcheck_repeat(struct gradcheck *check);
 void gradcheck_sweep(struct gradcheck *check);
 void gradcheck_taylor(struct gradcheck *check, uint32_t epoch);
 void gradcheck_heat_map(struct gradcheck *check, uint32_t epoch);
+/* Wrong rows at kinks are right where every single operation is. */
+void gradcheck_kinks(struct gradcheck *check);
 /* Of hand-written adjoints: the first wrong one among the marked gradients, in the order in which
  * they were marked. What the program did between it and the one before is wrong. */
 void gradcheck_bisect_marks(struct gradcheck *check);
