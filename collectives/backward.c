@@ -1,6 +1,7 @@
 /* The backward engine: see backward.h. */
 #include "collectives/backward_parts.h"
 
+#include "collectives/message.h"
 #include "collectives/probe.h"
 #include "collectives/trace_node.h"
 #include "traces/recorder.h"
@@ -47,6 +48,7 @@ static void pass_run(struct diff_tape *tape, size_t count, struct diff_tensor *c
         pass_data_order(&pass, count, roots);
     else
         pass_program_order(&pass, count, roots);
+    message_complete_all(tape);
     leaves_collect(tape);
     record_pass_end(pass.number);
     if (!(flags & DIFF_GRAPH))

@@ -5,6 +5,7 @@
  * unless told otherwise (diff_no_grad_begin), so forward over reverse and reverse over forward both
  * work. */
 #include "collectives/backward.h"
+#include "collectives/message.h"
 #include "collectives/probe.h"
 #include "collectives/tape.h"
 
@@ -69,6 +70,7 @@ void diff_jvp(struct diff_tape *tape, size_t count, struct diff_tensor *const *i
             if (node == limit)
                 break;
         }
+    message_complete_all(tape);
     state_leave(state);
 }
 

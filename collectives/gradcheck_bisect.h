@@ -14,8 +14,8 @@ struct entry {
     bool never_ran;
     /* of the group, at its parent */
     double defect, scale;
-    double spread; /* half of what lies between the slopes to both sides: at kinks the defect may
-                      be as large */
+    double spread;  /* half of what lies between the slopes to both sides: at kinks the defect may
+                       be as large */
     double out, in; /* sums of <y_bar, y_dot> and of <x_bar, x_dot> */
     /* the same of the rank that is being added, and their bounds over the ranks added before */
     int adding, members;

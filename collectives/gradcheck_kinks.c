@@ -39,9 +39,8 @@ static bool explained(struct gradcheck *check, const struct gradcheck_row *row)
     if (row->check.index >= 0)
         bisect.direction = element_direction(check, row);
     else
-        bisect.direction =
-            gradcheck_direction_new(&check->base, row->epoch, row->seed,
-                                    row->constant ? SPREAD_CONSTANT : SPREAD_RANDOM);
+        bisect.direction = gradcheck_direction_new(&check->base, row->epoch, row->seed,
+                                                   row->constant ? SPREAD_CONSTANT : SPREAD_RANDOM);
     bool right = bisect.direction.values && bisect_kinks_explain(&bisect);
     gradcheck_direction_release(&bisect.direction);
     return right;

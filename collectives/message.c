@@ -2,7 +2,11 @@
  *
  * A message carries x from the sender into the front of the receiver's buffer; what is behind it
  * stays. Adjoint: the receiver sends the front of its cotangent back and the sender adds it. The
- * buffer's old front was overwritten, so its cotangent is 0 there; the tail's passes through. */
+ * buffer's old front was overwritten, so its cotangent is 0 there; the tail's passes through.
+ *
+ * In program order the way back holds nobody up: what the forward pass sent may have been buffered,
+ * so that the receiver's adjoint, a send, must not wait for its receive. It completes when the pass
+ * ends. In data order it is a plain send, whose waiting the program's joins must allow for. */
 #include "collectives/local.h"
 #include "collectives/message_parts.h"
 #include "collectives/mutant.h"
@@ -88,8 +92,11 @@ static void send_tangent(struct diff_node *node, struct diff_tensor *const *x_do
     const struct message *message = node->extra;
     if (message_to_nobody(message->peer))
         return;
-    y_dot[0] = message_send(cotangent_or_zeros(x_dot[0], node->inputs[0]), message_same_way(node),
-                            SEND_STANDARD);
+    struct diff_tensor *dot = cotangent_or_zeros(x_dot[0], node->inputs[0]);
+    if (message->mode == SEND_BUFFERED) /* as that one, it waits for nobody */
+        message_complete_late(message_isend(dot, message_same_way(node), SEND_STANDARD));
+    else
+        y_dot[0] = message_send(dot, message_same_way(node), SEND_STANDARD);
 }
 
 static const struct diff_operation send_operations[] = {
@@ -193,8 +200,11 @@ static void recv_adjoint(struct diff_node *node, struct diff_tensor *const *y_ba
     const struct message *message = node->extra;
     if (!message_to_nobody(message->peer)) {
         struct diff_tensor *whole = cotangent_or_zeros(y_bar[0], node->outputs[0]);
-        message_send(message_front(whole, message->received), message_way_back(node),
-                     SEND_STANDARD);
+        struct diff_tensor *front = message_front(whole, message->received);
+        if (node->tape->order == DIFF_ORDER_PROGRAM)
+            message_complete_late(message_isend(front, message_way_back(node), SEND_STANDARD));
+        else
+            message_send(front, message_way_back(node), SEND_STANDARD);
     }
     x_bar[0] = message_tail(y_bar[0], message->received);
 }

@@ -1,6 +1,7 @@
 /* Nonblocking messages: Isend in its four modes, Irecv and Wait, with their adjoints.
  *
- * Wait's adjoint starts the message back, the adjoint of Isend or Irecv completes it. */
+ * Wait's adjoint starts the message back, the adjoint of Isend or Irecv completes it; in program
+ * order a send back completes when the pass ends (message.c has the reason). */
 #include "collectives/layout.h"
 #include "collectives/message_parts.h"
 
@@ -155,13 +156,21 @@ static void irecv_launch(struct diff_node *node, struct diff_request *adjoint)
                                       message_way_back(node), SEND_STANDARD);
 }
 
+static void send_back_complete(const struct diff_node *node, struct diff_tensor *handle)
+{
+    if (node->tape->order == DIFF_ORDER_PROGRAM)
+        message_complete_late(handle);
+    else
+        message_wait(handle);
+}
+
 static void irecv_adjoint(struct diff_node *node, struct diff_tensor *const *y_bar,
                           struct diff_tensor **x_bar)
 {
     const struct message *message = node->extra;
     struct diff_request *adjoint = request_launched(node, y_bar[0]);
     if (adjoint->parts[0])
-        message_wait(adjoint->parts[0]);
+        send_back_complete(node, adjoint->parts[0]);
     x_bar[0] = message_tail(adjoint->y_bar, message->received);
 }
 
@@ -229,9 +238,13 @@ static void wait_adjoint(struct diff_node *node, struct diff_tensor *const *y_ba
 static void wait_tangent(struct diff_node *node, struct diff_tensor *const *x_dot,
                          struct diff_tensor **y_dot)
 {
-    (void)node;
+    const struct diff_request *request = node->inputs[0]->request;
+    const struct message *message = request->is_send ? request->start->extra : NULL;
     bool started = x_dot[0] && x_dot[0]->type == DIFF_HANDLE;
-    y_dot[0] = started ? message_wait(x_dot[0]) : x_dot[0];
+    if (started && message && message->mode == SEND_BUFFERED)
+        message_complete_late(x_dot[0]);
+    else
+        y_dot[0] = started ? message_wait(x_dot[0]) : x_dot[0];
 }
 
 static const struct diff_operation wait_operation = {.name = "Wait",
@@ -253,4 +266,26 @@ struct diff_tensor *message_wait(struct diff_tensor *handle)
     if (request->layout)
         result = layout_put(result, request->layout, request->into);
     return result;
+}
+
+/* ---- sends that complete when the pass is over ---- */
+
+struct late_send {
+    struct diff_tensor *handle;
+    struct late_send *next;
+};
+
+void message_complete_late(struct diff_tensor *handle)
+{
+    struct diff_tape *tape = handle->tape;
+    struct late_send *late = arena_take(&tape->arena, sizeof *late);
+    *late = (struct late_send){.handle = handle, .next = tape->late};
+    tape->late = late;
+}
+
+void message_complete_all(struct diff_tape *tape)
+{
+    for (struct late_send *late = tape->late; late; late = late->next)
+        message_wait(late->handle);
+    tape->late = NULL;
 }

@@ -62,6 +62,7 @@ struct diff_node {
 };
 
 struct key_slot;
+struct late_send;
 
 struct diff_tape {
     struct diff_state *state;
@@ -78,6 +79,7 @@ struct diff_tape {
     struct diff_tensor *retained; /* tensors with a gradient of their own */
     uint32_t epoch;               /* of its inputs and objectives in the probe */
     uint64_t pass;                /* counter of backward passes */
+    struct late_send *late;       /* sends that complete when the running pass ends */
     uint32_t recorded_passes;     /* with DIFF_GRAPH, since it was cleared */
     uint64_t tangents;            /* counter of diff_jvp */
     struct diff_tape *next;       /* of the rank */

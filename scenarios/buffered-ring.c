@@ -1,8 +1,9 @@
-/* about: a ring in which everybody sends, then receives: right only where messages are buffered, forward and backward
+/* about: a ring in which everybody sends, then receives: right only where messages are buffered
  * ranks: 3,4
  * expect: eager=D003 rendezvous=D001 batch=D001
  *
- * The backward pass inherits the danger: its receives and sends come in the reverse order, sends first again. */
+ * The backward pass adds none of its own: its sends come first again, but in program order nobody waits for them
+ * (op-bsend). */
 #include <diff.h>
 #include <mpi.h>
 
