@@ -452,6 +452,72 @@ static bool let_tests_fail(struct machine *machine)
     return any;
 }
 
+/* Whether the send's message is there for the taking when the wildcard has none: nobody has it, or
+ * one who asked later. */
+static bool is_there_for(const struct machine *machine, uint32_t send, uint32_t wildcard)
+{
+    const struct trace_op *message = &machine->trace->ops[send],
+                          *wanted = &machine->trace->ops[wildcard];
+    uint32_t taker = machine->plan->steps[send].target;
+    return message->comm == wanted->comm && message->peer == (int32_t)wanted->rank &&
+           (wanted->tag == TRACE_ANY || wanted->tag == message->tag) && is_posted(machine, send) &&
+           (taker == TRACE_NO || taker > wildcard || !is_posted(machine, taker));
+}
+
+/* The wildcard receive or probe that a standing rank lacks a message for; TRACE_NO: none. */
+static uint32_t wildcard_at(const struct machine *machine, uint32_t op)
+{
+    const struct check_plan *plan = machine->plan;
+    uint32_t start = op;
+    for (size_t i = 0;
+         plan->steps[op].action < PLAN_WAIT_ONE || (start = plan_request(plan, op, i)) != TRACE_NO;
+         i++) {
+        uint8_t action = plan->steps[start].action;
+        if ((action == PLAN_RECEIVE || action == PLAN_PROBE) &&
+            machine->trace->ops[start].peer == TRACE_ANY &&
+            lack_of(machine, start) != PLAN_NEEDS_NOTHING)
+            return start;
+        if (start == op)
+            break;
+    }
+    return TRACE_NO;
+}
+
+/* When nobody can move: a wildcard whose recorded message does not come takes another one that is
+ * there, and its rank goes on as no record says. False where there is none. */
+static bool let_wildcards_take_others(struct machine *machine)
+{
+    const struct check_plan *plan = machine->plan;
+    if (!plan->context->has_wildcards)
+        return false;
+    bool any = false;
+    uint32_t *wildcard = check_new(machine->trace->ranks, sizeof *wildcard);
+    uint32_t *lane = check_new(machine->trace->ranks, sizeof *lane);
+    memset(wildcard, 0xff, machine->trace->ranks * sizeof *wildcard);
+    for (uint32_t i = 0; i < machine->lanes; i++) {
+        size_t at = machine->next[i];
+        uint32_t found = at == machine->lane_begin[i + 1] || machine->astray[i]
+                             ? TRACE_NO
+                             : wildcard_at(machine, op_at(machine, at));
+        if (found == TRACE_NO)
+            continue;
+        wildcard[machine->trace->ops[found].rank] = found;
+        lane[machine->trace->ops[found].rank] = i;
+    }
+    for (uint32_t op = 0; op < machine->trace->op_count; op++) {
+        uint8_t action = plan->steps[op].action;
+        int32_t to = machine->trace->ops[op].peer;
+        if (action < PLAN_SEND || action > PLAN_BUFFERED || to < 0 || wildcard[to] == TRACE_NO ||
+            machine->astray[lane[to]] || !is_there_for(machine, op, wildcard[to]))
+            continue;
+        machine->astray[lane[to]] = any = true;
+        wake(machine, lane[to]);
+    }
+    free(wildcard);
+    free(lane);
+    return any;
+}
+
 void check_replay_watch(const struct check_plan *plan, enum check_model model,
                         const struct replay_watch *watch, struct check_replay *replay)
 {
@@ -464,7 +530,8 @@ void check_replay_watch(const struct check_plan *plan, enum check_model model,
         wake(&machine, rank);
     do
         run_ready(&machine);
-    while (let_all_threads_go(&machine) || let_tests_fail(&machine));
+    while (let_all_threads_go(&machine) || let_tests_fail(&machine) ||
+           let_wildcards_take_others(&machine));
     *replay = (struct check_replay){.at = check_new(machine.lanes, sizeof *replay->at)};
     for (uint32_t rank = 0; rank < machine.lanes; rank++) {
         bool ended = machine.next[rank] == machine.lane_begin[rank + 1];

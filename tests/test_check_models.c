@@ -318,8 +318,37 @@ static void waits_for_data_only(bool root_first)
     trace_free(p.trace);
 }
 
+/* Rank 2's message comes only after a reduction that rank 0 enters when it has a message. Where
+ * reductions synchronise, a receive from anybody takes rank 1's; one from rank 2 hangs. */
+static void takes_what_is_there(int from, const char *codes, const char *name)
+{
+    struct program p = program_new(3);
+    char found[64];
+    for (uint32_t rank = 0; rank < 3; rank++) {
+        struct trace_op reduce = program_op(&p, rank, OP_REDUCE, 2);
+        reduce.peer = 1;
+        if (rank == 0) {
+            uint32_t first = program_p2p(&p, 0, OP_RECV, from, 0, 1);
+            p.trace->ops[first].peer_matched = 2;
+            p.trace->ops[first].tag_matched = 0;
+        }
+        if (rank == 1)
+            program_p2p(&p, 1, OP_SEND, 0, 0, 1);
+        trace_add_op(p.trace, &reduce);
+        if (rank == 2)
+            program_p2p(&p, 2, OP_SEND, 0, 0, 3);
+        if (rank == 0)
+            program_p2p(&p, 0, OP_RECV, from < 0 ? TRACE_ANY : 1, 0, 3);
+    }
+    program_finish(&p);
+    tap_is_str(program_codes(&p, NULL, found, sizeof found), codes, "%s", name);
+    trace_free(p.trace);
+}
+
 int main(void)
 {
+    takes_what_is_there(2, "D002", "a receive by name that comes too early hangs");
+    takes_what_is_there(TRACE_ANY, "R003", "one from anybody takes another message that is there");
     row("two ranks that receive first", threads(0), true, true, true);
     row("the same, sent by another thread", threads(1), false, false, false);
     waits_for_data_only(true);
