@@ -5,7 +5,8 @@
  * workers, h a hash of values. On each rank the nodes stand in the order of the steps.
  *
  *   worker n | context c mode | forget c | closed contexts | died | down peer
- *   send c m to n h what | recv c m from n h | refuse c
+ *   send c m to n h what | path c m f (FAST: receive function f is in the history of send m) |
+ *   path c p f (of the roots of p) | recv c m from n h | refuse c
  *   out to w kind [lost] | in from w kind
  *   pass-begin c p mode retain | pass-end c p ok | contact c p from | count c p m
  *   queue c p m w
@@ -25,6 +26,7 @@
     X(DIED, "died")                                                                                \
     X(DOWN, "down")                                                                                \
     X(SEND, "send")                                                                                \
+    X(PATH, "path")                                                                                \
     X(RECV, "recv")                                                                                \
     X(REFUSE, "refuse")                                                                            \
     X(OUT, "out")                                                                                  \
@@ -60,7 +62,7 @@ struct remote_event {
     uint64_t context, pass, message;
     int peer;              /* to, from; -1 */
     uint64_t number;       /* w, v, leaf */
-    uint64_t before, hash; /* leaf: before, after; else h; run: f */
+    uint64_t before, hash; /* leaf: before, after; else h; run, path: f */
     unsigned dependencies, arrived;
     bool flag; /* ok, retain, lost */
 };

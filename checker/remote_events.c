@@ -74,8 +74,9 @@ static void event_read(struct remote_trace *remote, uint32_t node, const char *t
                    : kind == REMOTE_RUN ? integer_of(text, "v", 10)
                                         : integer_of(text, "w", 10);
     event.before = integer_of(text, kind == REMOTE_RUN ? "kind" : "before", 16);
-    event.hash = kind == REMOTE_RUN ? id_of(text, "f")
-                                    : integer_of(text, kind == REMOTE_LEAF ? "after" : "h", 16);
+    event.hash = kind == REMOTE_RUN || kind == REMOTE_PATH
+                     ? id_of(text, "f")
+                     : integer_of(text, kind == REMOTE_LEAF ? "after" : "h", 16);
     event.dependencies = (unsigned)integer_of(text, "deps", 10);
     event.arrived = (unsigned)integer_of(text, "arrived", 10);
     event.flag = integer_of(text, "ok", 10) || integer_of(text, "retain", 10) ||

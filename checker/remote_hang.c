@@ -2,10 +2,14 @@
  *
  * A counted send without a gradient is the cause only where nothing of the pass is still on its
  * way: a gradient that waits for a thread of the engine, or was lost, explains what waits behind
- * it. */
+ * it. Nor is a send the cause that lies on a path to the roots: its gradient waits for those of
+ * sends that do not. */
 #include "checker/remote_query.h"
 
+#include "checker/memory.h"
+
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* What became of one gradient of one pass. */
@@ -90,6 +94,75 @@ static void tell_unused(const struct remote_query *query, struct finding *findin
     finding_node_add(finding, send->node, "unmatched");
 }
 
+/* ---- what lies on a path to the roots ---- */
+
+struct paths {
+    const struct remote_event **steps; /* PATH events, by the message they lead on from */
+    size_t count;
+    uint64_t pass;    /* whose needed sends these are */
+    uint64_t *needed; /* message ids */
+    size_t needed_count, needed_room;
+};
+
+static int by_message_of(const void *a, const void *b)
+{
+    const struct remote_event *first = *(const struct remote_event *const *)a,
+                              *second = *(const struct remote_event *const *)b;
+    return first->message == second->message ? 0 : first->message < second->message ? -1 : 1;
+}
+
+static void paths_init(struct paths *paths, const struct remote_trace *remote)
+{
+    *paths = (struct paths){.steps = check_new(remote->count, sizeof(void *))};
+    for (size_t i = 0; i < remote->count; i++)
+        if (remote->events[i].kind == REMOTE_PATH)
+            paths->steps[paths->count++] = &remote->events[i];
+    qsort(paths->steps, paths->count, sizeof *paths->steps, by_message_of);
+}
+
+static bool paths_need(const struct paths *paths, uint64_t message)
+{
+    for (size_t i = 0; i < paths->needed_count; i++)
+        if (paths->needed[i] == message)
+            return true;
+    return false;
+}
+
+/* What leads on from a message, or from the roots (0). */
+static void paths_follow(struct paths *paths, uint64_t message)
+{
+    size_t low = 0, high = paths->count;
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        if (paths->steps[middle]->message < message)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    for (; low < paths->count && paths->steps[low]->message == message; low++) {
+        const struct remote_event *step = paths->steps[low];
+        if ((!message && step->pass != paths->pass) || paths_need(paths, step->hash))
+            continue;
+        paths->needed = check_grow(paths->needed, &paths->needed_room, paths->needed_count + 1,
+                                   sizeof *paths->needed);
+        paths->needed[paths->needed_count++] = step->hash;
+    }
+}
+
+static bool is_on_path(struct paths *paths, uint64_t pass, uint64_t message)
+{
+    if (paths->pass != pass) {
+        paths->pass = pass;
+        paths->needed_count = 0;
+        paths_follow(paths, 0);
+        for (size_t i = 0; i < paths->needed_count; i++)
+            paths_follow(paths, paths->needed[i]);
+    }
+    return paths_need(paths, message);
+}
+
+/* ---- the deadlock ---- */
+
 static struct finding *deadlock_of(const struct remote_query *query)
 {
     for (size_t i = 0; i < query->findings->count; i++)
@@ -107,8 +180,10 @@ void remote_hang_explain(struct remote_query *query)
 {
     struct finding *finding = deadlock_of(query);
     size_t told = 0;
+    struct paths paths;
     if (!finding)
         return;
+    paths_init(&paths, query->remote);
     remote_query_take(
         query, REMOTE_BIT(COUNT) | REMOTE_BIT(GRAD_OUT) | REMOTE_BIT(GRAD_IN) | REMOTE_BIT(QUEUE),
         remote_by_pass_message);
@@ -122,10 +197,13 @@ void remote_hang_explain(struct remote_query *query)
                 tell_queued(query, finding, fate.queue);
             else if (round == 0 && fate.out && !is_over(query, fate.out))
                 tell_lost(finding, fate.out);
-            else if (round == 1 && fate.count && !is_over(query, fate.count))
+            else if (round == 1 && fate.count && !is_over(query, fate.count) &&
+                     !is_on_path(&paths, fate.count->pass, fate.count->message))
                 tell_unused(query, finding, fate.count);
             else
                 continue;
             told++;
         }
+    free(paths.steps);
+    free(paths.needed);
 }

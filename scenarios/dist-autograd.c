@@ -27,6 +27,9 @@
  * variant: fast-unused-send; arguments: unused-send fast; expect: D001
  * variant: smart-unused-send; arguments: unused-send lineage; expect: OK
  * variant: mark-unused-send; arguments: unused-send mark; expect: OK
+ * variant: fast-unused-later; arguments: unused-later fast; expect: D001
+ * variant: smart-unused-later; arguments: unused-later lineage; expect: OK
+ * variant: mark-unused-later; arguments: unused-later mark; expect: OK
  * variant: fast-detached; arguments: detached fast; expect: D001
  * variant: smart-detached; arguments: detached lineage; expect: OK
  * variant: mark-detached; arguments: detached mark; expect: OK
@@ -52,6 +55,14 @@ static struct diff_tensor *loss_unused_send(void)
     return diff_sum(call_one(2, "weigh", x));
 }
 
+/* What the loss needs waits for the gradient of a call behind it. */
+static struct diff_tensor *loss_unused_later(void)
+{
+    struct diff_tensor *needed = call_one(2, "weigh", x);
+    call_one(1, "weigh", needed);
+    return diff_sum(needed);
+}
+
 static struct diff_tensor *loss_detached(void)
 {
     struct diff_tensor *z = unchecked(); /* what is detached counts for the gradient check */
@@ -59,6 +70,7 @@ static struct diff_tensor *loss_detached(void)
 }
 
 static void case_unused_send(void) { case_of(loss_unused_send); }
+static void case_unused_later(void) { case_of(loss_unused_later); }
 static void case_detached(void) { case_of(loss_detached); }
 
 static void case_added(void)
@@ -103,6 +115,7 @@ static const struct {
              {"server", case_server, EVERY_MODE},
              {"optimizer", case_optimizer, LARGE},
              {"unused-send", case_unused_send, SMART_ONLY},
+             {"unused-later", case_unused_later, SMART_ONLY},
              {"detached", case_detached, SMART_ONLY},
              {"added", case_added, SMART_ONLY}};
 

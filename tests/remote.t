@@ -19,6 +19,9 @@ ok $? "every case passes every check"
 run --db "$folder/hang.db" -n 4 dist-autograd unused-send fast
 [ $? -eq 1 ] && says 'D001' && says 'Pass 0.1 counted send 0.1 of worker 0, the call of weigh on worker 1 at .*dist_calls.h'
 ok $? "a pass that hangs names the send it counted on"
+run --db none -n 4 dist-autograd unused-later fast
+[ $? -eq 1 ] && says 'Pass 0.1 counted send 0.2 of worker 0, the call of weigh on worker 1' && ! says 'counted send 0.1'
+ok $? "and not one whose gradient only waits for that one's"
 run --db none dist-engine nested 3 4
 [ $? -eq 1 ] && says 'A gradient of pass 0.4, for message 1.4, waits on worker 1 for a thread of its engine: each of its 3 is held until its pass is over (0.1, 0.2, 0.3)' &&
     ! says 'no gradient will come'
@@ -30,6 +33,10 @@ for threads in 1 2 5 11; do
     run --db none dist-engine nested $threads $threads && ! run --db none dist-engine nested $threads $((threads + 1)) && says '^FAIL.*deadlock' || break
 done
 ok $? "as many nested passes as threads are fine, one more is a deadlock, whatever the number"
+for threads in 1 3 7; do
+    run --db none dist-engine crossing $threads $((2 * threads - 1)) && ! run --db none dist-engine crossing $threads $((2 * threads)) && says '^FAIL.*deadlock' || break
+done
+ok $? "passes that cross block from twice as many as threads on, and not before"
 run graph --db "$folder/hang.db" --view passes && says 'm0_1 -> p0_0 .*0.1 never came'
 ok $? "and the picture shows where its gradient would have come from"
 

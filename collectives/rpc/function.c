@@ -91,6 +91,7 @@ uint64_t send_record(struct rpc_worker *worker, struct rpc_context *context, int
     rpc_event(worker, "send c=%s m=%s to=%d n=%zu h=%llx what=%s", id_text(context->id, id),
               id_text(send->message, message), to, needing,
               (unsigned long long)tensors_hash(send->count, send->tensors), what);
+    history_record(worker, context, "m", send->message, send->count, send->tensors);
     return send->message;
 }
 

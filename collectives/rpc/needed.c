@@ -48,6 +48,28 @@ void history_walk(size_t count, struct diff_tensor *const *tensors,
     free(walk.stack);
 }
 
+struct history {
+    struct rpc_worker *worker;
+    uint64_t context, id;
+    const char *what;
+};
+
+static void history_visit(struct rpc_recv *recv, void *visitor)
+{
+    const struct history *history = visitor;
+    char context[32], id[32], from[32];
+    rpc_event(history->worker, "path c=%s %s=%s f=%s", id_text(history->context, context),
+              history->what, id_text(history->id, id), id_text(recv->message, from));
+}
+
+void history_record(struct rpc_worker *worker, const struct rpc_context *context, const char *what,
+                    uint64_t id, size_t count, struct diff_tensor *const *tensors)
+{
+    struct history history = {worker, context->id, id, what};
+    if (context->mode == DIST_FAST && record_active())
+        history_walk(count, tensors, history_visit, &history);
+}
+
 /* ---- lineage ---- */
 
 static void lineage_join(struct rpc_recv *recv, void *visitor)

@@ -389,6 +389,7 @@ static bool backward(struct rpc_worker *worker, uint64_t id, size_t count,
         rpc_event(worker, "pass-begin c=%s p=%s mode=%d retain=%d", id_text(id, at),
                   id_text(pass, number), (int)context->mode,
                   (flags & (DIST_RETAIN | DIST_GRAPH)) != 0);
+        history_record(worker, context, "p", pass, count, roots);
         tangent = tangents_measure(worker, context, count, roots);
         bool good = pass_run(worker, context, pass, count, roots, flags);
         if (!good && worker->mutant != RPC_MUTANT_AFTER_ERROR)
