@@ -192,12 +192,13 @@ static bool differ_in_counts(const struct trace *trace, uint32_t a, uint32_t b,
 static bool differ(const struct trace *trace, uint32_t a, uint32_t b, struct difference *difference)
 {
     const struct trace_op *mine = &trace->ops[a], *theirs = &trace->ops[b];
-    unsigned agreement = agreement_of(mine->kind);
+    bool across = mine->flags & OP_ACROSS; /* a side agrees with the other's opposite numbers */
+    unsigned agreement = agreement_of(mine->kind) & (across ? (unsigned)AGREE_OP : ~0u);
     return differ_in_kind(mine, theirs, difference) ||
            ((agreement & AGREE_ROOT) && differ_in_root(mine, theirs, difference)) ||
            ((agreement & AGREE_OP) && differ_in_op(mine, theirs, difference)) ||
            ((agreement & AGREE_DATA) && differ_in_data(mine, theirs, difference)) ||
-           differ_in_counts(trace, a, b, difference);
+           (!across && differ_in_counts(trace, a, b, difference));
 }
 
 static void finish_pair(struct finding *finding, const struct trace *trace, uint32_t a, uint32_t b)

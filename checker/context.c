@@ -156,6 +156,10 @@ static void find_blocked(struct check_context *context)
     context->blocked = check_new(trace->ranks, sizeof *context->blocked);
     for (uint32_t rank = 0; rank < trace->ranks; rank++) {
         context->blocked[rank] = TRACE_NO;
+        if (trace->outcome == OUTCOME_TIMEOUT && trace->rank_info[rank].state == RANK_RUNNING) {
+            context->worked = true;
+            continue; /* the end of time found it at work in its last call */
+        }
         for (size_t i = trace->rank_begin[rank + 1]; i > trace->rank_begin[rank]; i--)
             if (trace->ops[i - 1].state == STATE_BLOCKED) {
                 context->blocked[rank] = (uint32_t)(i - 1);

@@ -201,9 +201,10 @@ static void wait_for_op(struct wait_graph *graph, uint32_t node, uint32_t op)
     default:
         break;
     }
-    /* What the trace does not explain can not be shown to go: it stands, a cause of its own. */
+    /* What the trace does not explain can not be shown to go: it stands, a cause of its own. When
+     * time ran out with a rank at work, that rank may just be serving it. */
     if (graph->nodes[node].edge == TRACE_NO)
-        graph->nodes[node].kind = WAIT_NEVER;
+        graph->nodes[node].kind = graph->context->worked ? WAIT_FREE : WAIT_NEVER;
 }
 
 static void add_rank(struct wait_graph *graph, uint32_t rank)

@@ -71,6 +71,9 @@ static void note_ends(struct recording *recording, struct board *board)
         recording_rank_end(recording, (uint32_t)first->rank, (enum rank_state)row->state,
                            row->exit_code, NULL);
     }
+    /* The time limit may find a rank in the middle of a call that would have gone on. */
+    if (board->out_of_time && board->computing.rank >= 0)
+        recording_rank_end(recording, (uint32_t)board->computing.rank, RANK_RUNNING, 0, NULL);
     for (int r = 0; r < board->ranks_count; r++) {
         const struct board_rank *row = &board->ranks[r];
         bool ended =

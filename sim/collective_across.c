@@ -129,6 +129,44 @@ static void allreduce(struct sim_collective *collective)
         reduce_side(collective, other_side(collective, r), collective->calls[r]);
 }
 
+/* The elements that members below `local` of this call's own group get. */
+static size_t elements_before(const struct sim_collective_call *call, int local)
+{
+    if (!call->receive.vectored)
+        return (size_t)local * call->receive.count;
+    size_t before = 0;
+    for (int i = 0; i < local; i++)
+        before += sim_counts_at(call->receive.counts, i);
+    return before;
+}
+
+/* What the other side gives is combined and spread over this side; both give the same in all. */
+static void reduce_scatter(struct sim_collective *collective)
+{
+    for (int r = 0; r < collective->size; r++) {
+        struct sim_collective_call *to = collective->calls[r];
+        struct side_of_bridge others = other_side(collective, r);
+        size_t total = elements_before(to, collective->size - others.count);
+        const struct sim_collective_call *first = collective->calls[others.first];
+        size_t given = elements_before(first, others.count);
+        if (given * first->send.type->size != total * to->receive.type->size) {
+            to->error = MPI_ERR_TRUNCATE;
+            continue;
+        }
+        const void **inputs = malloc((size_t)others.count * sizeof(void *));
+        assert(inputs && "out of memory for a reduction");
+        size_t before = elements_before(to, local_rank(collective, r));
+        for (int i = 0; i < others.count; i++) {
+            const struct sim_side *from = &collective->calls[others.first + i]->send;
+            inputs[i] = (const char *)from->buffer + (ptrdiff_t)before * from->type->extent;
+        }
+        if (to->receive.count)
+            sim_op_reduce_many(to->op, to->receive.type, to->receive.count, inputs,
+                               (size_t)others.count, to->receive.buffer);
+        free(inputs);
+    }
+}
+
 #define KIND(variable, text, how)                                                                  \
     const struct sim_collective_kind variable = {                                                  \
         .name = text, .synchronisation = SIM_NEEDS_ALL, .execute = how}
@@ -147,3 +185,12 @@ KIND(sim_alltoallw_across, "Alltoallw", alltoall);
 KIND(sim_reduce_across, "Reduce", reduce);
 const struct sim_collective_kind sim_allreduce_across = {
     .name = "Allreduce", .synchronisation = SIM_NEEDS_ALL, .execute = allreduce, .reduces = true};
+const struct sim_collective_kind sim_reduce_scatter_across = {.name = "Reduce_scatter",
+                                                              .synchronisation = SIM_NEEDS_ALL,
+                                                              .execute = reduce_scatter,
+                                                              .reduces = true};
+const struct sim_collective_kind sim_reduce_scatter_block_across = {.name = "Reduce_scatter_block",
+                                                                    .synchronisation =
+                                                                        SIM_NEEDS_ALL,
+                                                                    .execute = reduce_scatter,
+                                                                    .reduces = true};

@@ -6,8 +6,8 @@
 static int cross(struct sim_collective_call *call, MPI_Comm handle)
 {
     if (!call->kind->across)
-        return sim_error_raise(handle, MPI_ERR_UNSUPPORTED_OPERATION, call->kind->name,
-                               "not provided between the groups of an intercommunicator");
+        return sim_error_raise(handle, MPI_ERR_COMM, call->kind->name,
+                               "not defined on an intercommunicator");
     call->kind = call->kind->across;
     call->comm->bridge->errhandler = call->comm->errhandler;
     call->comm = call->comm->bridge;

@@ -15,6 +15,7 @@ extern const struct sim_collective_kind sim_reduce, sim_allreduce, sim_reduce_sc
 extern const struct sim_collective_kind sim_barrier_across, sim_bcast_across, sim_gather_across,
     sim_gatherv_across, sim_scatter_across, sim_scatterv_across, sim_allgather_across,
     sim_allgatherv_across, sim_alltoall_across, sim_alltoallv_across, sim_alltoallw_across,
-    sim_reduce_across, sim_allreduce_across;
+    sim_reduce_across, sim_allreduce_across, sim_reduce_scatter_across,
+    sim_reduce_scatter_block_across;
 
 #endif

@@ -23,6 +23,16 @@ static int fill_bcast(struct sim_collective_call *call, void *buffer, MPI_Count 
     return sim_call_buffer(call, &call->send, buffer, count, type);
 }
 
+/* A send buffer that may be MPI_IN_PLACE, which has no meaning between two groups. */
+static int use_in_place(struct sim_collective_call *call, const void *sendbuf)
+{
+    call->in_place = sendbuf == MPI_IN_PLACE;
+    if (call->in_place && sim_call_crosses(call))
+        return sim_call_fail(call, MPI_ERR_BUFFER,
+                             "MPI_IN_PLACE is not allowed on an intercommunicator");
+    return MPI_SUCCESS;
+}
+
 /* Send side of gathers; MPI_IN_PLACE counts at the root only (or everywhere, root < 0). */
 static int use_contribution(struct sim_collective_call *call, const void *buffer, MPI_Count count,
                             MPI_Datatype type, bool may_be_in_place)
@@ -151,7 +161,8 @@ static int fill_alltoallv(struct sim_collective_call *call, const void *sendbuf,
                           struct sim_counts recvdispls, MPI_Datatype recvtype, MPI_Comm comm)
 {
     int error = sim_call_begin(call, &sim_alltoallv, comm);
-    call->in_place = sendbuf == MPI_IN_PLACE;
+    if (!error)
+        error = use_in_place(call, sendbuf);
     if (!error && !call->in_place)
         error = sim_call_vector(call, &call->send, sendbuf, sendcounts, senddispls,
                                 sim_call_peers(call));
@@ -170,7 +181,8 @@ static int fill_alltoallw(struct sim_collective_call *call, const void *sendbuf,
                           const MPI_Datatype *recvtypes, MPI_Comm comm)
 {
     int error = sim_call_begin(call, &sim_alltoallw, comm);
-    call->in_place = sendbuf == MPI_IN_PLACE;
+    if (!error)
+        error = use_in_place(call, sendbuf);
     if (!error && !call->in_place)
         error = sim_call_vector(call, &call->send, sendbuf, sendcounts, senddispls,
                                 sim_call_peers(call));
@@ -187,9 +199,10 @@ static int use_reduction(struct sim_collective_call *call, const void *sendbuf, 
                          MPI_Count count, MPI_Datatype type, MPI_Op op)
 {
     int error = sim_call_buffer(call, &call->receive, recvbuf, count, type);
+    if (!error)
+        error = use_in_place(call, sendbuf);
     if (error)
         return error;
-    call->in_place = sendbuf == MPI_IN_PLACE;
     call->send = call->receive; /* same count, same type */
     if (!call->in_place) {
         call->send.buffer = (void *)(uintptr_t)sendbuf;
@@ -262,14 +275,16 @@ static int fill_reduce_scatter(struct sim_collective_call *call, const void *sen
                                MPI_Comm comm)
 {
     int error = sim_call_begin(call, &sim_reduce_scatter, comm);
-    if (!error)
-        error = sim_call_vector(call, &call->send, sendbuf, counts, counts, sim_call_peers(call));
+    if (error)
+        return error;
+    const struct sim_comm *own = sim_call_crosses(call) ? call->comm->face : call->comm;
+    error = sim_call_vector(call, &call->send, sendbuf, counts, counts, own->size);
     if (error)
         return error;
     struct sim_counts kept = call->send.counts;
     call->send.vectored = false;
-    error = use_reduction(call, sendbuf, recvbuf,
-                          (MPI_Count)sim_counts_at(counts, call->comm->rank), type, op);
+    error = use_reduction(call, sendbuf, recvbuf, (MPI_Count)sim_counts_at(counts, own->rank), type,
+                          op);
     call->receive.vectored = true;
     call->receive.counts = kept;
     call->receive.displacements = (struct sim_counts){0};

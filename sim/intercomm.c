@@ -1,8 +1,7 @@
-/* Intercommunicators: making, duplicating, merging. See intercomm.h. */
+/* Intercommunicators: making them of two groups, merging. See intercomm.h. */
 #include "sim/intercomm.h"
 
-#include "sim/collective.h"
-#include "sim/errhandler.h"
+#include "sim/creation.h"
 #include "sim/error.h"
 
 #include <assert.h>
@@ -74,17 +73,6 @@ void sim_intercomm_attach(struct sim_comm *comm)
     comm->bridge = hidden;
 }
 
-static struct sim_comm *give(struct sim_collective_call *call, struct sim_context *context,
-                             int position, MPI_Comm *made)
-{
-    struct sim_comm *comm = sim_comm_new(call->comm->owner, context, position);
-    assert(comm && "out of memory for a communicator");
-    comm->errhandler = call->comm->errhandler;
-    sim_errhandler_retain(comm->errhandler);
-    *made = (MPI_Comm)(void *)comm;
-    return comm;
-}
-
 /* --- making ----------------------------------------------------------------------------------- */
 
 /* One side's half: a context like the local communicator's. */
@@ -92,10 +80,8 @@ static void halve(struct sim_collective *collective)
 {
     struct sim_context *half =
         new_context(collective->context->world, sim_group_retain(collective->context->group));
-    for (int r = 0; r < collective->size; r++) {
-        MPI_Comm *const *made = collective->calls[r]->argument;
-        give(collective->calls[r], half, r, *made);
-    }
+    for (int r = 0; r < collective->size; r++)
+        sim_creation_give(collective->calls[r], half, r);
 }
 
 static void nothing(struct sim_collective *collective)
@@ -189,7 +175,8 @@ int PMPI_Intercomm_create(MPI_Comm handle, int leader, MPI_Comm peer, int remote
     if (error)
         return error;
     *made = MPI_COMM_NULL;
-    struct sim_collective_call half = {.kind = &create_half, .comm = comm, .argument = &made};
+    struct sim_creation creation = {.made = made, .errhandler = comm->errhandler};
+    struct sim_collective_call half = {.kind = &create_half, .comm = comm, .argument = &creation};
     struct sim_collective_call end = {.kind = &create_end, .comm = comm};
     error = sim_collective_run(&half);
     if (error)
@@ -213,38 +200,13 @@ int PMPI_Intercomm_create(MPI_Comm handle, int leader, MPI_Comm peer, int remote
     return MPI_SUCCESS;
 }
 
-/* --- duplicating and merging: collectives of the bridge ----------------------------------------
- */
-
-struct merging {
-    MPI_Comm *made;
-    bool high;
-};
-
-static void dup_both(struct sim_collective *collective)
-{
-    struct sim_world *world = collective->context->world;
-    int split = collective->context->first_side;
-    const struct sim_context *sides[2] = {collective->calls[0]->comm->face->context,
-                                          collective->calls[split]->comm->face->context};
-    struct sim_context *copies[2];
-    for (int s = 0; s < 2; s++)
-        copies[s] = new_context(world, sim_group_retain(sides[s]->group));
-    bool linked = sim_intercomm_link(copies[0], copies[1]);
-    assert(linked);
-    for (int r = 0; r < collective->size; r++) {
-        const struct merging *merging = collective->calls[r]->argument;
-        bool second = r >= split;
-        sim_intercomm_attach(
-            give(collective->calls[r], copies[second], second ? r - split : r, merging->made));
-    }
-}
+/* --- merging: a collective of the bridge ------------------------------------------------------ */
 
 static bool side_agrees(const struct sim_collective *collective, int from, int to)
 {
-    bool high = ((const struct merging *)collective->calls[from]->argument)->high;
+    bool high = ((const struct sim_creation *)collective->calls[from]->argument)->high;
     for (int r = from + 1; r < to; r++)
-        if (((const struct merging *)collective->calls[r]->argument)->high != high)
+        if (((const struct sim_creation *)collective->calls[r]->argument)->high != high)
             return false;
     return true;
 }
@@ -257,38 +219,21 @@ static void merge(struct sim_collective *collective)
             collective->calls[r]->error = MPI_ERR_NOT_SAME;
         return;
     }
-    bool first_high = ((const struct merging *)collective->calls[0]->argument)->high;
-    bool second_high = ((const struct merging *)collective->calls[split]->argument)->high;
+    bool first_high = ((const struct sim_creation *)collective->calls[0]->argument)->high;
+    bool second_high = ((const struct sim_creation *)collective->calls[split]->argument)->high;
     bool turned = first_high && !second_high; /* when both say the same, the first side is first */
     const struct sim_group *first = collective->calls[0]->comm->face->context->group;
     const struct sim_group *second = collective->calls[split]->comm->face->context->group;
     struct sim_context *all = new_context(
         collective->context->world, both_groups(turned ? second : first, turned ? first : second));
     for (int r = 0; r < n; r++) {
-        const struct merging *merging = collective->calls[r]->argument;
         int position = sim_group_rank(all->group, collective->calls[r]->comm->owner->id);
-        give(collective->calls[r], all, position, merging->made);
+        sim_creation_give(collective->calls[r], all, position);
     }
 }
 
-static const struct sim_collective_kind dup_kind = {
-    .name = "Comm_dup", .synchronisation = SIM_NEEDS_ALL, .execute = dup_both};
 static const struct sim_collective_kind merge_kind = {
     .name = "Intercomm_merge", .synchronisation = SIM_NEEDS_ALL, .execute = merge};
-
-static int run(struct sim_comm *comm, const struct sim_collective_kind *kind,
-               const struct merging *merging)
-{
-    comm->bridge->errhandler = comm->errhandler;
-    *merging->made = MPI_COMM_NULL;
-    struct sim_collective_call call = {.kind = kind, .comm = comm->bridge, .argument = merging};
-    return sim_collective_run(&call);
-}
-
-int sim_intercomm_dup(struct sim_comm *comm, MPI_Comm *made)
-{
-    return run(comm, &dup_kind, &(struct merging){.made = made});
-}
 
 int PMPI_Intercomm_merge(MPI_Comm handle, int high, MPI_Comm *made)
 {
@@ -299,5 +244,11 @@ int PMPI_Intercomm_merge(MPI_Comm handle, int high, MPI_Comm *made)
     if (!comm->context->remote)
         return sim_error_raise(handle, MPI_ERR_COMM, "Intercomm_merge",
                                "communicator is not an intercommunicator");
-    return run(comm, &merge_kind, &(struct merging){.made = made, .high = high != 0});
+    *made = MPI_COMM_NULL;
+    comm->bridge->errhandler = comm->errhandler;
+    struct sim_creation creation = {
+        .made = made, .errhandler = comm->errhandler, .high = high != 0};
+    struct sim_collective_call call = {
+        .kind = &merge_kind, .comm = comm->bridge, .argument = &creation};
+    return sim_collective_run(&call);
 }

@@ -9,15 +9,10 @@
 
 #include "sim/comm.h"
 
-struct sim_collective_call;
-
 /* Makes two contexts the sides of an intercommunicator. False: their groups have a rank in common.
  * In the monitor. */
 bool sim_intercomm_link(struct sim_context *first, struct sim_context *second);
 /* Gives a member's new handle its handle of the bridge. In the monitor. */
 void sim_intercomm_attach(struct sim_comm *comm);
-/* The duplicate of an intercommunicator (collective over both groups). Attributes are not copied.
- */
-int sim_intercomm_dup(struct sim_comm *comm, MPI_Comm *made);
 
 #endif

@@ -94,6 +94,8 @@ refused 3 "broken.c:1:.*nonsense" "a compiler's message is passed on" -n 2 "$fol
 refused 3 "No such file" "a file that is not there is named" -n 2 "$folder/absent.c"
 refused 2 "ranks" "no ranks are no run" -n 0 "$folder/sum.c"
 refused 2 "ranks" "nor are ten million" -n 10000000 "$folder/sum.c"
+timeout 60 "$simrun" --db none -n 5 tests/peers/intercomm.c >"$folder/said" 2>&1 && says 'no findings'
+ok $? "the sides of an intercommunicator need not give the same counts"
 SIMRUN_CACHE=/dev/null/cache
 refused 5 "/dev/null/cache.*SIMRUN_CACHE" "a cache that cannot be written is named, with the remedy" -n 2 "$folder/sum.c"
 echo "1..$count"

@@ -39,6 +39,9 @@ for threads in "" --os-threads; do
         [ $? -eq 124 ] && grep -q '^X003 .* rank 1 was computing' out && around "" loop out && break
     done
     check $? "a time limit names who computed where ($on)"
+    run -n 3 $threads --timeout 1 "$program" busy
+    [ $? -eq 124 ] && grep -q '^X003 ' out && ! grep -q '^D' out
+    check $? "messages that a time limit cuts short are no deadlock ($on)"
     run -n 3 $threads "$program"
     [ $? -eq 0 ] && grep -q '^rank 0 caught 35$' err && grep -q '^rank 1 caught 23$' err && grep -q '^rank 2 caught 23$' err
     check $? "signal handlers are each rank's own ($on)"

@@ -1,37 +1,5 @@
 /* Intercommunicators: two groups that talk to each other. */
-#include "tests/world_harness.h"
-
-/* The even ranks on one side, the odd ones on the other; led by their last and first. */
-struct sides {
-    MPI_Comm local, across;
-    int rank, size, remote;
-    bool odd;
-};
-
-static struct sides sides_make(int rank, int size)
-{
-    struct sides sides = {.odd = rank % 2, .remote = -1};
-    MPI_Comm_split(MPI_COMM_WORLD, rank % 2, rank, &sides.local);
-    MPI_Comm_rank(sides.local, &sides.rank);
-    MPI_Comm_size(sides.local, &sides.size);
-    int last_even = (size - 1) / 2 * 2;
-    expect_ok(MPI_Intercomm_create(sides.local, sides.odd ? 0 : sides.size - 1, MPI_COMM_WORLD,
-                                   sides.odd ? last_even : 1, 12, &sides.across));
-    expect_ok(MPI_Comm_remote_size(sides.across, &sides.remote));
-    return sides;
-}
-
-static void sides_free(struct sides *sides)
-{
-    MPI_Comm_free(&sides->across);
-    MPI_Comm_free(&sides->local);
-}
-
-/* World rank of a rank of the other side, and of the own. */
-static int world_across(const struct sides *sides, int rank)
-{
-    return 2 * rank + !sides->odd;
-}
+#include "tests/intercomm_sides.h"
 
 static void each_side_knows_both(int rank, int size)
 {
@@ -185,9 +153,47 @@ static void each_side_gets_what_the_other_gives(int rank, int size)
     for (int r = 0; r < sides.remote; r++)
         expect(all[at[r]] == world_across(&sides, r), "allgatherv: %d is %d", r, all[at[r]]);
     MPI_Comm_set_errhandler(sides.across, MPI_ERRORS_RETURN);
-    expect_class(MPI_Scan(&rank, &sum, 1, MPI_INT, MPI_SUM, sides.across),
-                 MPI_ERR_UNSUPPORTED_OPERATION);
+    expect_class(MPI_Scan(&rank, &sum, 1, MPI_INT, MPI_SUM, sides.across), MPI_ERR_COMM);
+    expect_class(MPI_Allreduce(MPI_IN_PLACE, &sum, 1, MPI_INT, MPI_SUM, sides.across),
+                 MPI_ERR_BUFFER);
+    expect_class(
+        MPI_Alltoallv(MPI_IN_PLACE, NULL, NULL, MPI_INT, got, counts, at, MPI_INT, sides.across),
+        MPI_ERR_BUFFER);
     expect_class(MPI_Bcast(&sum, 1, MPI_INT, sides.remote, sides.across), MPI_ERR_ROOT);
+    sides_free(&sides);
+}
+
+/* What each rank gets of the sum over the other side: (its rank + 1) elements, or two each. */
+static void sums_are_scattered_over_the_other_side(int rank, int size)
+{
+    struct sides sides = sides_make(rank, size);
+    int own = sides.size, far = sides.remote, total = 2 * own * far, before = 0;
+    int counts[16], blocks[2], *send = malloc((size_t)total * sizeof *send),
+                               *got = malloc((size_t)total * sizeof *got);
+    for (int i = 0; i < total; i++)
+        send[i] = 1000 * rank + i;
+    for (int r = 0; r < own; r++)
+        counts[r] = r == own - 1 ? total - r * far : far; /* one far each, the rest to the last */
+    before = sides.rank * far;
+    expect_ok(MPI_Reduce_scatter(send, got, counts, MPI_INT, MPI_SUM, sides.across));
+    int ranks = 0;
+    for (int r = 0; r < far; r++)
+        ranks += world_across(&sides, r);
+    for (int i = 0; i < counts[sides.rank]; i++)
+        expect(got[i] == 1000 * ranks + far * (before + i), "element %d is %d", i, got[i]);
+    /* As many in all on both sides: size elements for each of the two, in blocks. */
+    bool even = own == far;
+    if (even)
+        expect_ok(MPI_Reduce_scatter_block(send, blocks, 2, MPI_INT, MPI_SUM, sides.across));
+    for (int i = 0; even && i < 2; i++)
+        expect(blocks[i] == 1000 * ranks + far * (2 * sides.rank + i), "block %d is %d", i,
+               blocks[i]);
+    MPI_Comm_set_errhandler(sides.across, MPI_ERRORS_RETURN);
+    counts[0] += sides.odd;
+    expect_class(MPI_Reduce_scatter(send, got, counts, MPI_INT, MPI_SUM, sides.across),
+                 MPI_ERR_TRUNCATE);
+    free(send);
+    free(got);
     sides_free(&sides);
 }
 
@@ -205,7 +211,7 @@ static void groups_with_a_common_rank_are_refused(int rank, int size)
 
 int main(void)
 {
-    tap_plan(7);
+    tap_plan(8);
     world_test_pairs("each side of an intercommunicator knows both groups", each_side_knows_both,
                      WORLD_ANY);
     world_test_pairs("messages go across", messages_go_across, WORLD_ANY);
@@ -217,6 +223,8 @@ int main(void)
                      WORLD_ANY);
     world_test_pairs("each side gets what the other gives", each_side_gets_what_the_other_gives,
                      WORLD_ANY);
+    world_test_pairs("sums of one side are scattered over the other",
+                     sums_are_scattered_over_the_other_side, WORLD_ANY);
     world_test_pairs("what is no intercommunicator, or no leader, is refused",
                      groups_with_a_common_rank_are_refused, WORLD_ANY);
     return tap_done();

@@ -16,7 +16,7 @@ enum { WORDS_MAX = 9 };
 static const char *const words[][WORDS_MAX] = {
     [JSONL_STATES] = {"never", "posted", "blocked", "complete", "failed", "cancelled"},
     [JSONL_FLAGS] = {"nonblocking", "persistent", "compound", "in_place", "inactive",
-                     "buffer_changed", "adjoint"},
+                     "buffer_changed", "adjoint", "across"},
     [JSONL_RANK_STATES] = {"finished", "blocked", "aborted", "crashed", "polling", "running"},
     [JSONL_OUTCOMES] = {"finished", "deadlock", "livelock", "aborted", "crashed", "timeout",
                         "interrupted", "imported"},

@@ -39,6 +39,8 @@ static inline void wrapper_data(struct recorder_rank *me, struct record_op *op, 
 static inline void wrapper_comm(struct record_op *op, const struct recorder_comm *comm)
 {
     op->comm = comm ? comm->number : 0;
+    if (comm && comm->size != comm->local_size)
+        op->flags |= OP_ACROSS;
 }
 
 /* Of an operation whose call returned, in the recorder for this only. */

@@ -85,25 +85,37 @@ int MPI_Intercomm_create(MPI_Comm comm, int leader, MPI_Comm peer, int remote, i
     return error;
 }
 
-int MPI_Comm_idup(MPI_Comm comm, MPI_Comm *made, MPI_Request *request)
+/* After the call of a nonblocking duplication. */
+static void duplication_started(struct recorder_rank *me, struct record_op *op, MPI_Comm from,
+                                MPI_Request request, int error)
 {
-    struct recorder_rank *me = recorder_enter();
-    struct record_op *op = me ? collective(me, OP_COMM_DUP, comm, CALLER) : NULL;
-    recorder_leave(me);
-    int error = PMPI_Comm_idup(comm, made, request);
-    if (!op)
-        return error;
     recorder_reenter(me);
     if (error != MPI_SUCCESS) {
         recorder_op_end(me, op, error);
     } else {
         op->state = STATE_POSTED; /* the communicator becomes known at its first use */
         op->flags |= OP_NONBLOCKING;
-        recorder_request_add(me, *request, op, recorder_comm(me, comm));
+        recorder_request_add(me, request, op, recorder_comm(me, from));
     }
     recorder_leave(me);
-    return error;
 }
+
+#define DUPLICATES_LATER(name, parameters, arguments)                                              \
+    int MPI_##name(LIST parameters, MPI_Comm *made, MPI_Request *request)                          \
+    {                                                                                              \
+        struct recorder_rank *me = recorder_enter();                                               \
+        struct record_op *op = me ? collective(me, OP_COMM_DUP, comm, CALLER) : NULL;              \
+        recorder_leave(me);                                                                        \
+        int error = PMPI_##name(LIST arguments, made, request);                                    \
+        if (op)                                                                                    \
+            duplication_started(me, op, comm, *request, error);                                    \
+        return error;                                                                              \
+    }
+
+DUPLICATES_LATER(Comm_idup, (MPI_Comm comm), (comm))
+#if MPI_VERSION >= 4
+DUPLICATES_LATER(Comm_idup_with_info, (MPI_Comm comm, MPI_Info info), (comm, info))
+#endif
 
 int MPI_Comm_free(MPI_Comm *comm)
 {
