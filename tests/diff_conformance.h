@@ -1,9 +1,9 @@
 /* The conformance suite of differentiable communication: one body for all of it, on any MPI.
  *
  * A case is a collective or a message with an op, a type, a root, a communicator, counts,
- * displacements, a form (blocking, nonblocking, in place) and values (random, zeros, ties).
- * Everything about every rank is a function of the case, so each rank computes all ranks' inputs
- * and the naive reference by itself and checks its own part:
+ * displacements, derived datatypes, a form (blocking, nonblocking, in place) and values (random,
+ * zeros, ties). Everything about every rank is a function of the case, so each rank computes all
+ * ranks' inputs and the naive reference by itself and checks its own part:
  *
  *   forward   the result is the reference, bit for bit where the reduction order is the reference's
  *   fd        the gradient is that of finite differences of the reference
@@ -33,7 +33,9 @@ enum conf_op {
     CONF_OPS
 };
 enum conf_comm { CONF_WORLD, CONF_REVERSED, CONF_HALVES, CONF_GRAPH, CONF_COMMS };
-enum conf_counts { CONF_TWO, CONF_ZERO, CONF_UNEQUAL, CONF_GAPS, CONF_COUNTS };
+/* TYPED: two values per block, packed by a datatype with overlaps and received through one with
+ * gaps. */
+enum conf_counts { CONF_TWO, CONF_ZERO, CONF_UNEQUAL, CONF_GAPS, CONF_TYPED, CONF_COUNTS };
 enum conf_values {
     CONF_RANDOM,
     CONF_ONE_ZERO,

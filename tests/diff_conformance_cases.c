@@ -9,6 +9,8 @@ static bool op_fits(const struct conf_case *at)
     bool ordered = at->op >= CONF_MAX && at->op <= CONF_MAXLOC;
     if (!conf_kinds[at->kind].reduces)
         return at->op == CONF_SUM;
+    if (at->counts == CONF_TYPED && at->op != CONF_SUM && at->op != CONF_MAX)
+        return false; /* what the datatypes do does not depend on it */
     if (at->op == CONF_AVG && (at->kind == DIFF_SCAN || at->kind == DIFF_EXSCAN))
         return false;
     return !(complex_type && ordered);
@@ -19,7 +21,7 @@ static bool values_fit(const struct conf_case *at)
     bool ordered = at->op >= CONF_MAX && at->op <= CONF_MAXLOC;
     if (at->values == CONF_RANDOM)
         return true;
-    if (!conf_kinds[at->kind].reduces || at->counts == CONF_ZERO)
+    if (!conf_kinds[at->kind].reduces || at->counts == CONF_ZERO || at->counts == CONF_TYPED)
         return false;
     return at->values <= CONF_TWO_ZEROS ? at->op == CONF_PROD : ordered;
 }
@@ -41,7 +43,9 @@ static bool form_fits(const struct conf_case *at)
     bool v = conf_kinds[kind].v;
     if (conf_is_message(kind))
         return message_fits(at);
-    if ((at->counts >= CONF_UNEQUAL && !v) ||
+    if (at->counts == CONF_TYPED && (at->in_place || conf_is_w(kind) || kind == DIFF_BARRIER))
+        return false;
+    if ((at->counts >= CONF_UNEQUAL && at->counts <= CONF_GAPS && !v) ||
         (at->counts == CONF_GAPS && kind == DIFF_REDUCE_SCATTER))
         return false;
     if ((at->comm == CONF_GRAPH) != conf_is_neighbor(kind))
@@ -80,7 +84,7 @@ int conformance_text(const struct conf_case *at, char *text, size_t size)
     static const char *const ops[] = {"sum", "avg",    "prod",   "max",
                                       "min", "minloc", "maxloc", "user"};
     static const char *const comms[] = {"world", "reversed", "halves", "graph"};
-    static const char *const counts[] = {"two", "zero", "unequal", "gaps"};
+    static const char *const counts[] = {"two", "zero", "unequal", "gaps", "typed"};
     static const char *const values[] = {"random", "one zero", "two zeros",
                                          "2 ties", "3 ties",   "all tied"};
     static const char *const messages[] = {

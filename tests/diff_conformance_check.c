@@ -71,10 +71,11 @@ void conf_check_forward(struct conf_checker *checker, struct conf_world *world,
     for (size_t i = 0; i < run->y_parts; i++)
         conf_keep(checker, world, CONF_RESULT, i, tensor_part(run->y, i));
     bool located = world->at->op == CONF_MINLOC || world->at->op == CONF_MAXLOC;
-    for (size_t i = 0; located && i < diff_count(run->y); i++) {
+    const struct conf_side *receive = &world->receive[rank];
+    for (size_t i = 0; located && i < receive->dense; i++) {
         conf_keep(checker, world, CONF_INDEX, i, run->indices[i]);
         if (has_extremum(world))
-            conf_check(checker, "index", run->indices[i], holder(world, y[i]), 0);
+            conf_check(checker, "index", run->indices[i], holder(world, y[receive->index[i]]), 0);
     }
     free(y);
 }

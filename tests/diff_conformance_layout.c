@@ -146,6 +146,33 @@ static struct conf_side side_of_list(const struct conf_world *world, int rank, b
     return side_make(world->at, world->size, counts, receives);
 }
 
+size_t conf_typed_place(size_t i, bool receives)
+{
+    return receives ? 2 * i + 1 : i / 2 * 2;
+}
+
+/* The datatype has room for so many elements; not all need to be received. */
+static void side_type(struct conf_side *side, size_t elements, bool receives)
+{
+    if (elements == 0)
+        return;
+    side->elements = elements;
+    for (size_t i = 0; i < side->dense; i++)
+        side->index[i] = conf_typed_place(i, receives);
+    side->full = conf_typed_place(elements - 1, receives) + 2;
+}
+
+static void sides_type(struct conf_world *world)
+{
+    enum { MORE = 2 };
+    for (int r = 0; r < world->size; r++) {
+        struct conf_side *send = &world->send[r], *receive = &world->receive[r];
+        bool keeps = conf_is_message(world->at->kind) && world->at->kind != CONF_SENDRECV_REPLACE;
+        side_type(send, send->dense, false);
+        side_type(receive, keeps ? send->dense + MORE : receive->dense, true);
+    }
+}
+
 static void sides_alltoall(struct conf_world *world)
 {
     int size = world->size;
@@ -263,4 +290,6 @@ void conf_sides_fill(struct conf_world *world)
             }
         }
     free(counts);
+    if (at->counts == CONF_TYPED)
+        sides_type(world);
 }

@@ -153,12 +153,37 @@ static struct diff_tensor *probed(const struct exchange *e, bool other)
     return y;
 }
 
+static struct diff_tensor *exchanged(const struct exchange *e, const struct conf_case *at,
+                                     struct diff_tape *tape)
+{
+    switch (at->kind) {
+    case CONF_SEND:
+    case CONF_SSEND:
+    case CONF_BSEND:
+        return blocking(e, at->kind, at->nonblocking);
+    case CONF_RSEND:
+    case CONF_IRSEND:
+        return ready(e, at->kind, at->nonblocking);
+    case CONF_SENDRECV:
+        return diff_sendrecv(e->x, e->to, e->send_tag, e->buffer, e->from, e->tag, e->comm);
+    case CONF_SENDRECV_REPLACE:
+        return diff_sendrecv_replace(e->x, e->to, e->send_tag, e->from, e->tag, e->comm);
+    case CONF_PERSISTENT:
+        return persistent(e, tape, at->nonblocking);
+    case CONF_PROBE:
+        return probed(e, at->nonblocking);
+    default:
+        return nonblocking(e, at->kind, at->nonblocking);
+    }
+}
+
 struct diff_tensor *conf_message_run(const struct conf_world *world, struct conf_run *run,
                                      MPI_Comm comm)
 {
     const struct conf_case *at = world->at;
     int from = conf_message_from(world, world->rank);
-    struct exchange e = {.x = run->x,
+    const struct conf_side *receive = &world->receive[world->rank];
+    struct exchange e = {.x = conf_packed(run, run->x, &world->send[world->rank], false),
                          .comm = comm,
                          .to = message_to(world),
                          .send_tag = TAG + world->rank,
@@ -166,25 +191,10 @@ struct diff_tensor *conf_message_run(const struct conf_world *world, struct conf
                                  : at->root > 0 ? MPI_ANY_SOURCE
                                                 : from,
                          .tag = at->root > 1 ? MPI_ANY_TAG : TAG + from};
-    if (at->kind == CONF_SENDRECV_REPLACE)
-        return diff_sendrecv_replace(e.x, e.to, e.send_tag, e.from, e.tag, comm);
-    e.buffer = run->into = conf_tensor(run->tape, at->type, world->into[world->rank],
-                                       world->receive[world->rank].full, "into");
-    switch (at->kind) {
-    case CONF_SEND:
-    case CONF_SSEND:
-    case CONF_BSEND:
-        return blocking(&e, at->kind, at->nonblocking);
-    case CONF_RSEND:
-    case CONF_IRSEND:
-        return ready(&e, at->kind, at->nonblocking);
-    case CONF_SENDRECV:
-        return diff_sendrecv(e.x, e.to, e.send_tag, e.buffer, e.from, e.tag, comm);
-    case CONF_PERSISTENT:
-        return persistent(&e, run->tape, at->nonblocking);
-    case CONF_PROBE:
-        return probed(&e, at->nonblocking);
-    default:
-        return nonblocking(&e, at->kind, at->nonblocking);
-    }
+    if (at->kind != CONF_SENDRECV_REPLACE || receive->elements)
+        run->into =
+            conf_tensor(run->tape, at->type, world->into[world->rank], receive->full, "into");
+    if (at->kind != CONF_SENDRECV_REPLACE)
+        e.buffer = conf_packed(run, run->into, receive, true);
+    return conf_unpacked(run, exchanged(&e, at, run->tape), receive);
 }

@@ -12,6 +12,7 @@ struct conf_side {
     size_t *index;        /* dense -> full */
     int *counts, *begins; /* per peer; begins in elements, or bytes for w */
     int peers;
+    size_t elements; /* of the datatype that it is packed or unpacked with; 0: none */
 };
 
 struct conf_world {
@@ -67,6 +68,8 @@ bool conf_is_w(int kind);
 bool conf_is_alltoall(int kind);
 /* All of `count` elements in order. */
 struct conf_side conf_side_dense(size_t count);
+/* Where element `i` of a typed side stands: sent ones overlap, received ones have gaps. */
+size_t conf_typed_place(size_t i, bool receives);
 int conf_root(const struct conf_world *world);
 /* Values of rank i's block for rank j. */
 int conf_block(const struct conf_case *at, int i, int j);
@@ -101,6 +104,12 @@ struct diff_tensor *conf_tensor(struct diff_tape *tape, enum diff_type type, con
 void conf_run_make(const struct conf_world *world, const struct conf_shared *shared, MPI_Comm comm,
                    struct diff_tape *tape, struct conf_run *run);
 void conf_run_free(struct conf_run *run);
+/* The tensor, or what the side's datatype takes of it. */
+struct diff_tensor *conf_packed(struct conf_run *run, struct diff_tensor *x,
+                                const struct conf_side *side, bool receives);
+/* The received values, or these in their places in `into`. */
+struct diff_tensor *conf_unpacked(struct conf_run *run, struct diff_tensor *dense,
+                                  const struct conf_side *side);
 double conf_gradient_part(struct diff_tensor *x, size_t i);
 /* The own direction as a tensor of x's shape. */
 struct diff_tensor *conf_own_v(const struct conf_world *world, struct conf_run *run);

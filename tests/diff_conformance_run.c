@@ -133,6 +133,33 @@ static struct diff_tensor *call_by_name(const struct diff_call *call, const stru
     }
 }
 
+static MPI_Datatype type_of(struct conf_run *run, const struct conf_side *side, bool receives,
+                            enum diff_type type)
+{
+    int *places = conf_memory(side->elements, sizeof *places);
+    for (size_t i = 0; i < side->elements; i++)
+        places[i] = (int)conf_typed_place(i, receives);
+    MPI_Datatype *made = &run->types[run->type_count++];
+    MPI_Type_create_indexed_block((int)side->elements, 1, places, diff_type_mpi(type), made);
+    MPI_Type_commit(made);
+    free(places);
+    return *made;
+}
+
+struct diff_tensor *conf_packed(struct conf_run *run, struct diff_tensor *x,
+                                const struct conf_side *side, bool receives)
+{
+    return side->elements ? diff_pack(x, 1, type_of(run, side, receives, diff_type_of(x))) : x;
+}
+
+struct diff_tensor *conf_unpacked(struct conf_run *run, struct diff_tensor *dense,
+                                  const struct conf_side *side)
+{
+    return side->elements
+               ? diff_unpack(dense, 1, type_of(run, side, true, diff_type_of(dense)), run->into)
+               : dense;
+}
+
 void conf_run_make(const struct conf_world *world, const struct conf_shared *shared, MPI_Comm comm,
                    struct diff_tape *tape, struct conf_run *run)
 {
@@ -156,7 +183,7 @@ void conf_run_make(const struct conf_world *world, const struct conf_shared *sha
     }
     run->indices = conf_memory(receive->full, sizeof(int));
     struct diff_call call = {.kind = (enum diff_collective)at->kind,
-                             .x = run->x,
+                             .x = conf_packed(run, run->x, send, false),
                              .comm = comm,
                              .op = conf_mpi_op(shared, at->op),
                              .root = conf_root(world),
@@ -192,6 +219,9 @@ void conf_run_make(const struct conf_world *world, const struct conf_shared *sha
     run->y = call_by_name(&call, at);
     if (at->nonblocking)
         run->y = diff_wait(run->y);
+    if (receive->elements)
+        run->into = conf_tensor(tape, at->type, world->into[rank], receive->full, "into");
+    run->y = conf_unpacked(run, run->y, receive);
     if (at->kind == DIFF_REDUCE_SCATTER)
         free((void *)(uintptr_t)call.receive_counts);
 }
