@@ -162,7 +162,12 @@ void pass_node_execute(struct pass *pass, struct diff_node *node)
     bool recorded = node->tape->state->recorded;
     if (recorded)
         record_node_enter(node->pass_record);
+    struct diff_probe_rank *row = node->tape->state->row;
+    if (row)
+        row->adjoint = node;
     backward_node(node, y_bar, x_bar);
+    if (row)
+        row->adjoint = NULL;
     if (recorded)
         record_node_leave(node->pass_record);
     const struct diff_probe *probe = node->tape->state->probe;

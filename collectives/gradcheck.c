@@ -1,7 +1,9 @@
 /* Gradient checks of whole programs: see gradcheck.h. */
 #include "collectives/gradcheck_parts.h"
+#include "collectives/tape.h"
 #include "traces/recorder.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 struct gradcheck_options gradcheck_options_default(void)
@@ -41,6 +43,18 @@ static void failures_count(struct gradcheck_result *result)
         result->failed += !result->rows[i].check.ok;
 }
 
+static void stuck_note(struct gradcheck *check)
+{
+    const struct diff_node *stuck = NULL;
+    for (int r = 0; r < check->base.ranks; r++) {
+        const struct diff_node *node = check->base.rows[r].adjoint;
+        if (node && (!stuck || node->sequence > stuck->sequence))
+            stuck = node;
+    }
+    if (stuck)
+        snprintf(check->result->stuck, sizeof check->result->stuck, "%s", stuck->operation->name);
+}
+
 int gradcheck_run(const struct diff_runner *runner, const struct gradcheck_options *options,
                   struct gradcheck_result *result)
 {
@@ -51,6 +65,7 @@ int gradcheck_run(const struct diff_runner *runner, const struct gradcheck_optio
         return status;
     result->base_failed = !gradcheck_world(&check, &check.base, 0);
     if (result->base_failed) {
+        stuck_note(&check);
         status = 0;
         goto done;
     }

@@ -100,6 +100,8 @@ struct gradcheck_result {
     int worlds;        /* run in all */
     int broken_worlds; /* perturbed worlds that did not finish */
     bool base_failed;  /* the base world did not finish: nothing was checked */
+    char stuck[64];    /* then: the operation in whose adjoint ranks were, the one nearest to the
+                          loss; "" where none was */
     bool non_finite;
     int ranks;
     double *heat_map; /* ranks x ranks: error of d l_row / d x_column along a random direction, over

@@ -64,7 +64,8 @@ int gradcheck_print(const struct gradcheck_result *result, char *text, size_t si
     if (size > 0)
         text[0] = '\0';
     if (result->base_failed)
-        say(&out, "the program did not finish: no gradient was checked\n");
+        say(&out, "the program did not finish%s%s: no gradient was checked\n",
+            result->stuck[0] ? ", ended within the adjoint of " : "", result->stuck);
     for (size_t i = 0; i < result->row_count; i++) {
         if (said_before(result, i))
             continue;

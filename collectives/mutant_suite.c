@@ -275,6 +275,8 @@ static bool notices(struct trial *trial, int mutant, struct mutant_verdict *verd
         oracles_name(&result, trial, verdict->oracle, sizeof verdict->oracle);
         if (result.culprit.outside)
             snprintf(verdict->blamed, sizeof verdict->blamed, "untaped");
+        else if (result.base_failed)
+            snprintf(verdict->blamed, sizeof verdict->blamed, "%s", result.stuck);
         else if (result.culprit.found)
             snprintf(verdict->blamed, sizeof verdict->blamed, "%s", result.culprit.name);
     }

@@ -22,7 +22,8 @@ struct mutant_verdict {
     bool killed;
     char program[32];
     char oracle[96]; /* all that objected: "central+identity+forward", "deadlock", "ended itself" */
-    char blamed[64]; /* the first wrong adjoint, "" when none was named */
+    char blamed[64]; /* the first wrong adjoint, of worlds that did not finish the one they were in;
+                        "" when none was named */
     int ranks;       /* the smallest world that killed it */
     int trials;      /* programs run until then */
 };

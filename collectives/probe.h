@@ -15,6 +15,7 @@
 #include <diff.h>
 #include <stdint.h>
 
+struct diff_node;
 struct diff_state;
 
 enum probe_mode { PROBE_BASE, PROBE_PERTURBED };
@@ -83,6 +84,7 @@ struct diff_probe_rank {
     size_t record_count, record_room;
     uint32_t gradients_marked;
     size_t inputs_seen;   /* how many this world's rank has met */
+    const struct diff_node *adjoint; /* runs on this rank; what a rank that never ended hangs in */
     double kink_distance; /* smallest relative distance to a point without derivative met so far */
     struct diff_state *state;
     bool non_finite;

@@ -52,7 +52,9 @@ int main(void)
     tap_plan(DIFF_MUTANT_COUNT + 4);
     tap_ok(!verdicts[MUTANT_NONE].killed, "the right adjoints pass all programs");
     for (int m = MUTANT_NONE + 1; m < DIFF_MUTANT_COUNT; m++)
-        tap_ok(verdicts[m].killed, "the mutant %s is killed", diff_mutants[m].name);
+        tap_ok(verdicts[m].killed && verdicts[m].blamed[0],
+               "the mutant %s is killed, and the first wrong operation named: %s",
+               diff_mutants[m].name, verdicts[m].blamed);
     tap_is_int(survived, 0, "none survives");
     tap_ok(strstr(text, wanted) != NULL, "the table says so");
     struct mutant_verdict escaped[DIFF_MUTANT_COUNT];
