@@ -65,7 +65,7 @@ void explore_options_init(struct explore_options *options)
         .runs_max = 1000000,
         .kinds = 1u << MPIX_CHOOSE_WILDCARD | 1u << MPIX_CHOOSE_READY | 1u << MPIX_CHOOSE_WAITANY,
         .failures_max = 16,
-        .examples_max = 16};
+        .examples_max = 32};
 }
 
 void explore_run_take(struct explore_run *run, const struct sim_choice_log *log)
@@ -93,6 +93,7 @@ static void keep_run(struct explore_failure *kept, const struct explore_run *run
 {
     *kept = (struct explore_failure){.outcome = run->outcome,
                                      .fingerprint = run->fingerprint,
+                                     .conduct = run->conduct,
                                      .ended_badly = run->failed,
                                      .choices = check_new(races->move_count, sizeof *kept->choices),
                                      .choice_count = races->move_count};
@@ -106,7 +107,8 @@ static void keep_failure(struct explorer *explorer, const struct explore_run *ru
     struct explore_report *report = explorer->report;
     for (size_t i = 0; i < report->failure_count; i++)
         if (report->failures[i].outcome == run->outcome &&
-            report->failures[i].fingerprint == run->fingerprint)
+            report->failures[i].fingerprint == run->fingerprint &&
+            report->failures[i].conduct == run->conduct)
             return;
     report->more_failures = report->failure_count >= explorer->options->failures_max;
     if (report->more_failures)
@@ -120,8 +122,8 @@ static void keep_example(struct explorer *explorer, const struct explore_run *ru
                          const struct explore_races *races)
 {
     struct explore_report *report = explorer->report;
-    if (report->example_count >= explorer->options->examples_max)
-        return;
+    if (report->example_count >= explorer->options->examples_max && report->results > 2)
+        return; /* of two results there are examples to compare */
     report->examples = check_grow(report->examples, &report->example_room,
                                   report->example_count + 1, sizeof *report->examples);
     keep_run(&report->examples[report->example_count++], run, races);
@@ -138,8 +140,13 @@ static void count_run(struct explorer *explorer, const struct task *task)
     if (run->outcome != OUTCOME_FINISHED || run->failed) {
         report->ended_badly += run->outcome == OUTCOME_FINISHED;
         keep_failure(explorer, run, &task->races);
-    } else if (number_set_add(&report->fingerprints, run->fingerprint)) {
-        report->results++;
+        return;
+    }
+    bool other = number_set_add(&report->fingerprints, run->fingerprint);
+    uint64_t kind = (run->fingerprint ^ run->conduct) * 0x9e3779b97f4a7c15u ^ run->conduct;
+    report->results += other;
+    if (number_set_add(&report->conducts, kind) || other) {
+        report->kinds++;
         keep_example(explorer, run, &task->races);
     }
 }
@@ -436,5 +443,6 @@ void explore_report_release(struct explore_report *report)
     free(report->failures);
     free(report->examples);
     number_set_release(&report->fingerprints);
+    number_set_release(&report->conducts);
     *report = (struct explore_report){0};
 }

@@ -49,6 +49,7 @@ size_t explore_steer_done(const struct explore_steer *steer);
 struct explore_run {
     enum trace_outcome outcome;
     uint64_t fingerprint;      /* of what the run computed or did wrong; equal for equal results */
+    uint64_t conduct;          /* of what its ranks did to compute it; 0 where nobody looked */
     bool failed;               /* although it finished: a rank ended with another code than 0 */
     struct sim_choice_log log; /* filled by explore_run_take; the driver's */
 };
@@ -69,7 +70,7 @@ struct explore_options {
     unsigned workers;    /* threads; 0: as many as the team has */
     unsigned kinds;      /* bit k: branch over choices of kind k (MPIX_CHOOSE_*) */
     size_t failures_max; /* kept with their choices */
-    size_t examples_max; /* the same for results */
+    size_t examples_max; /* the same for kinds of runs that finished well */
     /* Told after every batch; false stops. May be NULL. */
     bool (*progress)(void *context, const struct explore_progress *progress);
     void *progress_context;
@@ -77,7 +78,7 @@ struct explore_options {
 
 struct explore_failure {
     enum trace_outcome outcome;
-    uint64_t fingerprint;
+    uint64_t fingerprint, conduct;
     bool ended_badly;               /* finished, with a rank's other code than 0 */
     struct explore_choice *choices; /* all that the run made, in order */
     size_t choice_count;
@@ -91,6 +92,7 @@ struct explore_report {
     uint64_t by_outcome[EXPLORE_OUTCOMES];
     uint64_t ended_badly; /* runs that finished, in which a rank ended with another code than 0 */
     uint64_t results;     /* different fingerprints among the others that finished */
+    uint64_t kinds;       /* different pairs of fingerprint and conduct among these */
     uint64_t waiting;     /* branches left when a bound was reached */
     double expected;      /* estimated number of runs, as in progress */
     bool complete;        /* every run was explored */
@@ -98,13 +100,14 @@ struct explore_report {
                       call sees is as it came, not explored */
     bool diverged; /* a run did not do what was forced: nothing is proven */
     bool failed;   /* the callback gave up */
-    struct explore_failure *failures; /* runs that did not finish, or not well, one per outcome and
-                                         fingerprint, in order of discovery */
+    struct explore_failure *failures; /* runs that did not finish, or not well, one per outcome,
+                                         fingerprint and conduct, in order of discovery */
     size_t failure_count, failure_room;
-    struct explore_failure *examples; /* the first run of each result */
+    struct explore_failure *examples; /* the first run of each kind */
     size_t example_count, example_room;
     bool more_failures;             /* than were kept */
     struct number_set fingerprints; /* of the runs that finished well */
+    struct number_set conducts;     /* of their kinds */
 };
 
 /* Wildcards, ready queue and Waitany; a million runs. */

@@ -81,6 +81,9 @@ static void print_report(const struct job *job, const struct explore_report *rep
     if (report->results > 1)
         printf("  %llu different results among the runs that finished (R003)\n",
                (unsigned long long)report->results);
+    if (report->kinds > report->example_count)
+        printf("  %llu kinds of runs by what their ranks did, of which %zu were judged\n",
+               (unsigned long long)report->kinds, report->example_count);
     if (report->redundant)
         printf("  %llu more were begun and ended when they could only repeat one of these\n",
                (unsigned long long)report->redundant);
@@ -144,7 +147,7 @@ static void judged_release(struct judged *judged, size_t count)
     free(judged);
 }
 
-/* Every kind of failure that was kept, and one run of every result. */
+/* Every kind of failure that was kept, and one run of every kind that finished. */
 static struct judged *judge_all(const struct explore_report *report, const struct job *job,
                                 const struct run_options *options)
 {
@@ -238,8 +241,13 @@ static void tell_results(const struct explore_report *report, const struct judge
     if (report->results < 2 || report->example_count < 2)
         return;
     puts("R003 message-race: the result depends on the choices; two that differ:");
+    size_t second = 1;
+    while (second + 1 < report->example_count &&
+           report->examples[second].fingerprint == report->examples[0].fingerprint)
+        second++;
+    const size_t shown[] = {0, second};
     for (size_t i = 0; i < 2; i++) {
-        char *replay = replay_command(&judged[report->failure_count + i], job, options);
+        char *replay = replay_command(&judged[report->failure_count + shown[i]], job, options);
         printf("  replay  %s\n", replay);
         free(replay);
     }

@@ -5,6 +5,7 @@
 #include "collectives/probe.h"
 #include "sim/loader.h"
 #include "sim/run_program.h"
+#include "traces/recording.h"
 
 #include <fcntl.h>
 #include <math.h>
@@ -19,7 +20,21 @@ struct exploration {
     const struct job *job;
     struct explore_board *board;
     struct sim_program *program;
+    struct recording **recordings; /* per worker; an item is NULL where there is no memory for it */
 };
+
+struct explored_world {
+    struct sim_run run;
+    struct recording *recording;
+};
+
+static int world_body(void *context, int rank)
+{
+    struct explored_world *world = context;
+    if (world->recording)
+        recording_rank_begin(world->recording);
+    return sim_run_body(&world->run, rank);
+}
 
 static uint64_t mix(uint64_t hash, const void *data, size_t size)
 {
@@ -88,11 +103,15 @@ static bool run_once(void *context, unsigned worker, struct explore_steer *steer
         return false;
     }
     sim_run_signal_stack();
-    struct sim_run body = {.program = exploration->program,
-                           .first_image = (int)worker * options.ranks,
-                           .argc = exploration->job->argc,
-                           .argv = exploration->job->argv};
-    run->outcome = sim_world_run(world, sim_run_body, &body);
+    struct explored_world body = {.run = {.program = exploration->program,
+                                          .first_image = (int)worker * options.ranks,
+                                          .argc = exploration->job->argc,
+                                          .argv = exploration->job->argv},
+                                  .recording = exploration->recordings[worker]};
+    if (body.recording)
+        recording_clear(body.recording);
+    run->outcome = sim_world_run(world, world_body, &body);
+    run->conduct = body.recording ? recording_conduct(body.recording) : 0;
     run->fingerprint = fingerprint_of(&probe, world, options.ranks);
     run->failed = has_bad_end(world, options.ranks);
     explore_run_take(run, sim_world_choices(world));
@@ -149,7 +168,7 @@ static bool read_report(FILE *in, struct explore_report *report)
     bool good = fread(report, sizeof *report, 1, in) == 1;
     if (!good)
         return false;
-    report->fingerprints = (struct number_set){0};
+    report->fingerprints = report->conducts = (struct number_set){0};
     report->failures = report->examples = NULL;
     return read_runs(in, &report->failures, report->failure_count) &&
            read_runs(in, &report->examples, report->example_count);
@@ -174,6 +193,12 @@ _Noreturn static void explore_in_child(const struct job *job, const struct explo
         fprintf(stderr, "simrun explore: %s\n", failure.text);
         _exit(failure.code ? failure.code : EXIT_INTERNAL);
     }
+    exploration.recordings = calloc((size_t)job->workers, sizeof *exploration.recordings);
+    for (int i = 0; exploration.recordings && i < job->workers; i++)
+        exploration.recordings[i] =
+            recording_new((uint32_t)job->world.ranks, RECORD_LEVEL_OPS, &failure);
+    if (!exploration.recordings)
+        _exit(EXIT_INTERNAL);
     int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
     dup2(nowhere, STDOUT_FILENO);
     dup2(nowhere, STDERR_FILENO);

@@ -1,5 +1,5 @@
-/* The worlds of an exploration run in a child process, many of them side by side, with nothing
- * recorded: each is only asked how it ended and what objective it computed. */
+/* The worlds of an exploration run in a child process, many of them side by side. Each
+ * is only asked how it ended, what objective it computed and, as one number, what its ranks did. */
 #ifndef CLI_EXPLORE_WORLDS_H
 #define CLI_EXPLORE_WORLDS_H
 

@@ -121,6 +121,39 @@ END
     check $? "an interruption that comes twice at once is one: what was there is kept (${signal%:*})"
 done
 
+# What is wrong in one order need not show in the result.
+run explore wildcard-types
+[ $? -eq 1 ] && says 'M008 ' && says '2 runs explored, complete'
+check $? "what is wrong only in another order is found, though the results are the same"
+replayed 1
+[ $? -eq 1 ] && says '^M008 '
+check $? "and the command it prints shows it"
+run explore wildcard-types tagged && says '1 run explored, complete'
+check $? "with a tag for each type there is one order"
+cat >leaks.c <<'END'
+#include <mpi.h>
+int main(int argc, char **argv)
+{
+    MPI_Init(&argc, &argv);
+    int rank, x = 0;
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Status status = {0};
+    MPI_Comm comm;
+    MPI_Comm_dup(MPI_COMM_SELF, &comm);
+    if (rank)
+        MPI_Send(&x, 1, MPI_INT, 0, 0, MPI_COMM_WORLD);
+    for (int i = 0; rank == 0 && i < 2; i++)
+        MPI_Recv(&x, 1, MPI_INT, MPI_ANY_SOURCE, 0, MPI_COMM_WORLD, &status);
+    if (rank || status.MPI_SOURCE == 2)
+        MPI_Comm_free(&comm);
+    MPI_Finalize();
+    return 0;
+}
+END
+run explore -n 3 --fail-on warning --allow R003 ./leaks.c
+[ $? -eq 1 ] && says 'L003 '
+check $? "so is what is leaked only in another order, where warnings count"
+
 run -n 3 --db none --schedule r0.0=9.0.1 ./sometimes.c exit && grep -q "1 of the schedule's choices were never offered" err
 check $? "a schedule that the program cannot keep to is told"
 run -n 3 --schedule r0.0=2, ./sometimes.c exit

@@ -1,7 +1,12 @@
 /* Exploration of small random programs against every interleaving of a naive model of MPI that
  * shares nothing with the machine (explore_model.h). An exploration must make exactly as many runs
  * as the model has endings, each with an ending of the model. SIMRUN_SOAK=N tries N programs, from
- * SIMRUN_SEED on. */
+ * SIMRUN_SEED on.
+ *
+ * Some seeds (51563 is one) give a run too many: a limit of patience passes only when every message
+ * has arrived, so that a receive posted afterwards takes one of those at once. The machine lets it
+ * wait, as it lets every wildcard, for a message that comes of what happens later. In a network,
+ * where limits do not know what has arrived, that run exists. */
 #include "checker/explore.h"
 #include "tests/explore_model.h"
 #include "tests/tap.h"
@@ -127,8 +132,8 @@ struct tally {
 
 static void show(const struct program *program)
 {
-    static const char *const verbs[] = {"send", "recv",    "start", "wait",
-                                        "any",  "waitall", "probe", "barrier"};
+    static const char *const verbs[] = {"send",    "recv",  "start",   "wait",   "any",
+                                        "waitall", "probe", "patient", "barrier"};
     for (uint32_t rank = 0; rank < program->ranks; rank++) {
         char line[400] = "";
         for (uint32_t i = 0; i < program->length[rank]; i++) {

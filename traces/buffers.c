@@ -93,6 +93,16 @@ void buffers_release(struct buffers *buffers)
     *buffers = (struct buffers){.file = -1};
 }
 
+void buffers_clear(struct buffers *buffers)
+{
+    struct buffers_header *header = buffers->header;
+    uint64_t first = header_units(), used = atomic_load(&header->next_unit);
+    used = used < header->units ? used : header->units;
+    memset((char *)header + first * BUFFERS_UNIT, 0, (used - first) * BUFFERS_UNIT);
+    atomic_store(&header->next_unit, first);
+    atomic_store(&header->lost, 0);
+}
+
 int buffers_init_file(struct buffers *buffers, const char *path, struct failure *failure)
 {
     *buffers = (struct buffers){.file = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666)};

@@ -60,6 +60,8 @@ struct buffers_writer {
  * ranks write. */
 int buffers_init(struct buffers *buffers, uint32_t ranks, size_t size, struct failure *failure);
 void buffers_release(struct buffers *buffers);
+/* Takes back all chunks; images stay. No writer may be left. */
+void buffers_clear(struct buffers *buffers);
 /* The same in a file of its own, for one process of a real MPI; trimmed to what was used by
  * buffers_close_file. */
 int buffers_init_file(struct buffers *buffers, const char *path, struct failure *failure);

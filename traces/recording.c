@@ -55,6 +55,13 @@ void recording_ranks_release(struct recording *recording)
     }
 }
 
+void recording_clear(struct recording *recording)
+{
+    recording_ranks_release(recording);
+    buffers_clear(&recording->buffers);
+    memset(recording->ends, 0, recording->ranks * sizeof *recording->ends);
+}
+
 void recording_free(struct recording *recording)
 {
     if (!recording)

@@ -50,6 +50,13 @@ uint64_t recording_size(const struct recording *recording);
 /* Frees what a rank's recorder holds in this process; the buffers stay. */
 void recording_ranks_release(struct recording *recording);
 
+/* As after recording_new, for another run in this process. */
+void recording_clear(struct recording *recording);
+/* A hash of what each rank did, one after the other, and of what was noted about it. Not of when
+ * ranks did it, nor of whose messages wildcards got; that only where messages to a rank differ in
+ * type, size or purpose. Runs with one hash show the same findings. */
+uint64_t recording_conduct(const struct recording *recording);
+
 /* Where `pc` of `rank` lies, when the images above do not know it: the file and the linker's
  * address. */
 typedef bool recording_locate(void *context, uint32_t rank, uint64_t pc, const char **file,
