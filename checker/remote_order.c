@@ -23,7 +23,7 @@ static int by_channel(const struct remote_event *a, const struct remote_event *b
     return 0;
 }
 
-/* Several rpc_init in one run number their messages anew: then partners are not known by number. */
+/* False where numbers are not unique: then partners are not known by them. */
 static bool partners_find(struct remote_query *query, uint32_t *partner)
 {
     for (size_t i = 0; i < query->remote->count; i++)

@@ -32,7 +32,7 @@ struct rpc_context *context_get_or_make(struct rpc_worker *worker, uint64_t id, 
 {
     struct rpc_context *context = context_find(worker, id);
     if (context || id_set_has(&worker->tombstones, id) ||
-        (worker->peers[id_worker(id)].dead && id_worker(id) != worker->me))
+        (id_rank(id) != worker->rank && worker->peers[id_worker(worker, id)].dead))
         return context;
     return context_make(worker, id, mode);
 }
@@ -196,7 +196,7 @@ void totals_report(struct rpc_worker *worker)
 bool pass_has_ended(const struct rpc_context *context, uint64_t pass)
 {
     for (size_t i = 0; i < context->ended_count; i++)
-        if (context->ended[i].root == id_worker(pass))
+        if (context->ended[i].root == id_rank(pass))
             return id_counter(pass) <= context->ended[i].counter;
     return false;
 }
@@ -204,14 +204,14 @@ bool pass_has_ended(const struct rpc_context *context, uint64_t pass)
 void pass_note_end(struct rpc_context *context, uint64_t pass)
 {
     for (size_t i = 0; i < context->ended_count; i++)
-        if (context->ended[i].root == id_worker(pass)) {
+        if (context->ended[i].root == id_rank(pass)) {
             if (context->ended[i].counter < id_counter(pass))
                 context->ended[i].counter = id_counter(pass);
             return;
         }
     context->ended = rpc_grow(context->ended, context->ended_count, &context->ended_room,
                               sizeof *context->ended);
-    context->ended[context->ended_count++] = (struct rpc_ended){id_worker(pass), id_counter(pass)};
+    context->ended[context->ended_count++] = (struct rpc_ended){id_rank(pass), id_counter(pass)};
 }
 
 /* ---- the user's ---- */
@@ -224,9 +224,9 @@ uint64_t dist_context_new(enum dist_mode mode)
     if (worker->current)
         worker_misuse(worker, "dist_context_new while context %s is current: leave it first",
                       id_text(worker->current, text));
-    uint64_t id = id_make(worker->me, ++worker->context_counter);
+    uint64_t id = id_make(worker->rank, ++worker->numbers.contexts);
     if (worker->mutant == RPC_MUTANT_ID_REUSED)
-        worker->message_counter = 0;
+        worker->numbers.messages = 0;
     struct rpc_context *context = context_make(worker, id, mode);
     worker->current = context->id;
     state_leave(worker->state);

@@ -75,7 +75,7 @@ uint64_t send_record(struct rpc_worker *worker, struct rpc_context *context, int
     if (!needing)
         return 0;
     struct rpc_send *send = rpc_take(sizeof *send);
-    *send = (struct rpc_send){.message = id_make(worker->me, ++worker->message_counter),
+    *send = (struct rpc_send){.message = id_make(worker->rank, ++worker->numbers.messages),
                               .to = to,
                               .site = worker->state->site,
                               .count = needing};
@@ -89,7 +89,7 @@ uint64_t send_record(struct rpc_worker *worker, struct rpc_context *context, int
     context->sends[context->send_count++] = send;
     char id[32], message[32];
     rpc_event(worker, "send c=%s m=%s to=%d n=%zu h=%llx what=%s", id_text(context->id, id),
-              id_text(send->message, message), to, needing,
+              id_text(send->message, message), worker->ranks[to], needing,
               (unsigned long long)tensors_hash(send->count, send->tensors), what);
     history_record(worker, context, "m", send->message, send->count, send->tensors);
     return send->message;
@@ -113,7 +113,7 @@ static void recv_event(const struct rpc_worker *worker, const struct rpc_recv *r
 {
     char id[32], message[32];
     rpc_event(worker, "recv c=%s m=%s from=%d n=%zu h=%llx", id_text(recv->context->id, id),
-              id_text(recv->message, message), recv->from, recv->count,
+              id_text(recv->message, message), worker->ranks[recv->from], recv->count,
               (unsigned long long)tensors_hash(recv->count, recv->tensors));
 }
 

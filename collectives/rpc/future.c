@@ -108,7 +108,8 @@ static void ask_again(struct rpc_worker *worker, struct rpc_future *future)
     future->retries--;
     struct wire *wire = packet_begin(worker);
     memcpy(wire_add(wire, future->again.size), future->again.data, future->again.size);
-    rpc_event(worker, "retry kind=%s to=%d", rpc_kind_names[future->kind], future->peer);
+    rpc_event(worker, "retry kind=%s to=%d", rpc_kind_names[future->kind],
+              worker->ranks[future->peer]);
     packet_send(worker, future->peer, future->kind, future->request, future->context);
 }
 

@@ -50,7 +50,7 @@ static void stepper_new(struct rpc_call *call)
     struct request request = request_of(call);
     struct rpc_stepper *stepper = rpc_take(sizeof *stepper);
     *stepper = (struct rpc_stepper){.next = worker->steppers,
-                                    .id = ++worker->reference_counter,
+                                    .id = ++worker->numbers.references,
                                     .rule = (enum dist_rule)request.rule,
                                     .rate = request.rate,
                                     .count = call->reference_count};

@@ -85,7 +85,7 @@ void gradient_send(struct rpc_worker *worker, struct rpc_task *task, struct rpc_
     char id[32], pass[32], message[32];
     uint64_t context = task->context->id;
     rpc_event(worker, "grad-out c=%s p=%s m=%s to=%d h=%llx", id_text(context, id),
-              id_text(task->pass, pass), id_text(recv->message, message), recv->from,
+              id_text(task->pass, pass), id_text(recv->message, message), worker->ranks[recv->from],
               (unsigned long long)gradients_hash(recv->count, gradients));
     struct rpc_future *future = future_new(worker, recv->from, RPC_GRADIENT, context);
     future->notify = gradient_answered;
@@ -158,7 +158,7 @@ static struct rpc_task *first_contact(struct rpc_worker *worker, struct rpc_cont
 {
     char id[32], pass[32];
     rpc_event(worker, "contact c=%s p=%s from=%d", id_text(context->id, id),
-              id_text(contact->pass, pass), packet->source);
+              id_text(contact->pass, pass), worker->ranks[packet->source]);
     struct rpc_task *task =
         task_new(worker, context, contact->pass, contact->flags, &contact->needed);
     task->parent = packet->source;
@@ -168,7 +168,7 @@ static struct rpc_task *first_contact(struct rpc_worker *worker, struct rpc_cont
         worker->engine_busy++;
     }
     if (worker->mutant == RPC_MUTANT_ACK_EARLY) {
-        rpc_event(worker, "answer c=%s p=%s to=%d", id, pass, packet->source);
+        rpc_event(worker, "answer c=%s p=%s to=%d", id, pass, worker->ranks[packet->source]);
         answer_ok(worker, packet->source, RPC_GRADIENT_ANSWER, packet->request, packet->context);
         task->request = 0;
     }
@@ -232,9 +232,10 @@ void task_ended(struct rpc_worker *worker, struct rpc_task *task)
 {
     char id[32], pass[32];
     rpc_event(worker, "over c=%s p=%s to=%d ok=%d", id_text(task->context->id, id),
-              id_text(task->pass, pass), task->parent, !task->failed);
+              id_text(task->pass, pass), task->parent < 0 ? -1 : worker->ranks[task->parent],
+              !task->failed);
     if (task->parent >= 0 && task->request) {
-        rpc_event(worker, "answer c=%s p=%s to=%d", id, pass, task->parent);
+        rpc_event(worker, "answer c=%s p=%s to=%d", id, pass, worker->ranks[task->parent]);
         if (task->failed)
             answer_error(worker, task->parent, RPC_GRADIENT_ANSWER, task->request,
                          task->context->id, task->error);
@@ -385,7 +386,7 @@ static bool backward(struct rpc_worker *worker, uint64_t id, size_t count,
             return false;
         if (context->task)
             return refused(worker, "another pass is under way in the context");
-        uint64_t pass = id_make(worker->me, ++worker->pass_counter);
+        uint64_t pass = id_make(worker->rank, ++worker->numbers.passes);
         rpc_event(worker, "pass-begin c=%s p=%s mode=%d retain=%d", id_text(id, at),
                   id_text(pass, number), (int)context->mode,
                   (flags & (DIST_RETAIN | DIST_GRAPH)) != 0);

@@ -213,7 +213,7 @@ static void tell_owner(struct rpc_worker *worker, const struct rpc_reference *re
 
 static uint64_t next_id(struct rpc_worker *worker)
 {
-    return id_make(worker->me, ++worker->reference_counter);
+    return id_make(worker->rank, ++worker->numbers.references);
 }
 
 struct rpc_reference *rpc_remote(int to, const char *name, size_t count,

@@ -219,7 +219,7 @@ void rollback_handle(struct rpc_worker *worker, struct rpc_packet *packet)
  * originator, who will release it, or has. */
 static void join_send(struct rpc_worker *worker, const struct rpc_context *context)
 {
-    int originator = id_worker(context->id);
+    int originator = id_worker(worker, context->id);
     struct rpc_future *future = future_new(worker, originator, RPC_JOIN, context->id);
     packet_begin(worker);
     packet_send(worker, originator, RPC_JOIN, future->request, context->id);
@@ -245,7 +245,7 @@ void contexts_peer_died(struct rpc_worker *worker, int peer)
 {
     for (struct rpc_context *context = worker->contexts, *next; context; context = next) {
         next = context->next;
-        int originator = id_worker(context->id);
+        int originator = id_worker(worker, context->id);
         if (context->task)
             task_peer_died(worker, context->task, peer);
         if (originator != peer && !worker->end) {

@@ -246,9 +246,10 @@ static void vertex_run(struct rpc_worker *worker, struct rpc_task *task, uint32_
     struct rpc_vertex *vertex = &task->vertices[number];
     char id[32], pass[32], of[32];
     vertex->ran = true;
-    uint64_t function = vertex->kind == VERTEX_RECV   ? vertex->of.recv->message
-                        : vertex->kind == VERTEX_NODE ? vertex->of.node->sequence
-                                                      : 0;
+    uint64_t function = vertex->kind == VERTEX_RECV ? vertex->of.recv->message
+                        : vertex->kind == VERTEX_NODE
+                            ? worker->numbers.lives << 48 | vertex->of.node->sequence
+                            : 0;
     rpc_event(worker, "run c=%s p=%s v=%u kind=%d f=%s deps=%u arrived=%u",
               id_text(task->context->id, id), id_text(task->pass, pass), (unsigned)number,
               (int)vertex->kind, id_text(function, of), vertex->dependencies, vertex->arrived);
@@ -361,7 +362,8 @@ void task_abandon(struct rpc_worker *worker, struct rpc_task *task)
 void task_peer_died(struct rpc_worker *worker, struct rpc_task *task, int peer)
 {
     char error[80];
-    if (id_worker(task->pass) != peer && task->parent != peer && !task->context->known[peer])
+    if (id_worker(worker, task->pass) != peer && task->parent != peer &&
+        !task->context->known[peer])
         return;
     snprintf(error, sizeof error, "worker %d died during the pass", peer);
     task_fail(worker, task, error);

@@ -131,8 +131,9 @@ void packet_send(struct rpc_worker *worker, int to, enum rpc_kind kind, uint64_t
         worker_die(worker);
     uint64_t number = ++peer->sent;
     if (fault != RPC_FAULT_CRASH_BEFORE && !(fault == RPC_FAULT_LOSE && worker->dead))
-        rpc_event(worker, "out to=%d w=%llu kind=%s%s", to, (unsigned long long)number,
-                  rpc_kind_names[kind], fault == RPC_FAULT_LOSE ? " lost=1" : "");
+        rpc_event(worker, "out to=%d w=%llu kind=%s%s", worker->ranks[to],
+                  (unsigned long long)number, rpc_kind_names[kind],
+                  fault == RPC_FAULT_LOSE ? " lost=1" : "");
     head_fill(&wire, kind, number, request, context);
     if (fault == RPC_FAULT_LOSE || fault == RPC_FAULT_CRASH_BEFORE) {
         wire_release(&wire);
@@ -216,7 +217,7 @@ static void packet_handle(struct rpc_worker *worker, struct rpc_packet *packet)
         break;
     case RPC_DOWN:
         peer->dead = true;
-        rpc_event(worker, "down peer=%d", packet->source);
+        rpc_event(worker, "down peer=%d", worker->ranks[packet->source]);
         futures_peer_died(worker, packet->source);
         contexts_peer_died(worker, packet->source);
         break;
@@ -243,8 +244,8 @@ static void whole_message(struct rpc_worker *worker, int source, struct wire *wi
     peer->seen = packet.number;
     if (worker->dead && !closing)
         return;
-    rpc_event(worker, "in from=%d w=%llu kind=%s", source, (unsigned long long)packet.number,
-              rpc_kind_names[packet.kind]);
+    rpc_event(worker, "in from=%d w=%llu kind=%s", worker->ranks[source],
+              (unsigned long long)packet.number, rpc_kind_names[packet.kind]);
     packet_handle(worker, &packet);
 }
 

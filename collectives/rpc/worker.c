@@ -47,8 +47,19 @@ void *rpc_grow(void *items, size_t count, size_t *room, size_t size)
 
 const char *id_text(uint64_t id, char text[32])
 {
-    snprintf(text, 32, "%d.%llu", id_worker(id), (unsigned long long)id_counter(id));
+    snprintf(text, 32, "%d.%llu", id_rank(id), (unsigned long long)id_counter(id));
     return text;
+}
+
+int id_worker(const struct rpc_worker *worker, uint64_t id)
+{
+    int rank = id_rank(id);
+    if (rank < worker->count && worker->ranks[rank] == rank)
+        return rank;
+    for (int i = 0; i < worker->count; i++)
+        if (worker->ranks[i] == rank)
+            return i;
+    return -1;
 }
 
 static size_t id_set_place(const struct id_set *set, uint64_t id)
@@ -134,8 +145,33 @@ void worker_misuse(const struct rpc_worker *worker, const char *format, ...)
 
 /* ---- a worker's life ---- */
 
+static void numbers_keep(struct rpc_worker *worker)
+{
+    for (int i = 0; i < worker->count && worker->peers; i++) {
+        worker->numbers.sent[worker->ranks[i]] = worker->peers[i].sent;
+        worker->numbers.seen[worker->ranks[i]] = worker->peers[i].seen;
+    }
+}
+
+/* Message numbers go on where they were: what was lost then is not waited for now. */
+static void peers_make(struct rpc_worker *worker, int world)
+{
+    struct rpc_numbers *numbers = &worker->numbers;
+    numbers->lives++;
+    if (!numbers->sent) {
+        numbers->sent = rpc_take((size_t)world * sizeof *numbers->sent);
+        numbers->seen = rpc_take((size_t)world * sizeof *numbers->seen);
+    }
+    worker->peers = rpc_take((size_t)worker->count * sizeof *worker->peers);
+    for (int i = 0; i < worker->count; i++) {
+        worker->peers[i].sent = numbers->sent[worker->ranks[i]];
+        worker->peers[i].seen = numbers->seen[worker->ranks[i]];
+    }
+}
+
 static void worker_forget(struct rpc_worker *worker)
 {
+    numbers_keep(worker);
     while (worker->contexts)
         context_free(worker, worker->contexts);
     optimizers_release(worker);
@@ -155,16 +191,19 @@ static void worker_forget(struct rpc_worker *worker)
     }
     id_set_release(&worker->tombstones);
     id_set_release(&worker->early_drops);
+    free(worker->ranks);
 }
 
 /* After the rank has ended, however it did. */
 static void worker_release(void *state)
 {
     struct rpc_worker *worker = state;
-    if (!worker->open)
-        return;
+    if (worker->open)
+        worker_forget(worker);
     worker->open = false;
-    worker_forget(worker);
+    free(worker->numbers.sent);
+    free(worker->numbers.seen);
+    worker->numbers = (struct rpc_numbers){0};
 }
 
 static struct rpc_worker *worker_of_rank(void)
@@ -182,22 +221,41 @@ struct rpc_worker *worker_get(const char *function)
     return worker;
 }
 
+static void ranks_find(struct rpc_worker *worker)
+{
+    MPI_Group world, group;
+    int *numbers = rpc_take((size_t)worker->count * sizeof *numbers);
+    worker->ranks = rpc_take((size_t)worker->count * sizeof *worker->ranks);
+    for (int i = 0; i < worker->count; i++)
+        numbers[i] = i;
+    MPI_Comm_group(MPI_COMM_WORLD, &world);
+    MPI_Comm_group(worker->comm, &group);
+    MPI_Group_translate_ranks(group, worker->count, numbers, world, worker->ranks);
+    MPI_Group_free(&group);
+    MPI_Group_free(&world);
+    free(numbers);
+    worker->rank = worker->ranks[worker->me];
+}
+
 void rpc_init(MPI_Comm comm)
 {
+    int world;
     struct rpc_worker *worker = worker_of_rank();
     ENTER(worker->state);
     if (worker->open)
         worker_misuse(worker, "rpc_init a second time before rpc_shutdown");
     struct diff_state *state = worker->state;
-    *worker = (struct rpc_worker){.state = state, .open = true};
+    *worker = (struct rpc_worker){.state = state, .open = true, .numbers = worker->numbers};
     MPI_Comm_dup(comm, &worker->comm);
     /* The order in which messages arrive is free by design: the checker is told by this name. */
     MPI_Comm_set_name(worker->comm, "rpc: any order");
     MPI_Comm_rank(worker->comm, &worker->me);
     MPI_Comm_size(worker->comm, &worker->count);
-    if (worker->count > 65536)
-        worker_misuse(worker, "rpc_init over %d ranks: ids have room for 65536", worker->count);
-    worker->peers = rpc_take((size_t)worker->count * sizeof *worker->peers);
+    MPI_Comm_size(MPI_COMM_WORLD, &world);
+    if (world > 65536)
+        worker_misuse(worker, "rpc_init in a world of %d ranks: ids have room for 65536", world);
+    ranks_find(worker);
+    peers_make(worker, world);
     worker->tape = diff_tape_new(comm);
     worker->anchor = tensor_new_flat(worker->tape, DIFF_DOUBLE, 0);
     worker->anchor->requires_gradient = true;

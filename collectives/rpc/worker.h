@@ -43,12 +43,13 @@ enum rpc_kind {
 };
 extern const char *const rpc_kind_names[RPC_KIND_COUNT];
 
-/* An id of a context, a message or a pass: 16 bits of worker, 48 of a counter that starts at 1. */
-static inline uint64_t id_make(int worker, uint64_t counter)
+/* An id of a context, a message or a pass: 16 bits of the worker's rank in the world, 48 of a
+ * counter that starts at 1 and goes on when the library is begun anew. */
+static inline uint64_t id_make(int rank, uint64_t counter)
 {
-    return (uint64_t)worker << 48 | counter;
+    return (uint64_t)rank << 48 | counter;
 }
-static inline int id_worker(uint64_t id)
+static inline int id_rank(uint64_t id)
 {
     return (int)(id >> 48);
 }
@@ -116,12 +117,20 @@ struct rpc_fault_rule {
 struct rpc_kept;
 struct rpc_stepper;
 
+/* What outlives rpc_shutdown, so that nothing is numbered twice in a run. */
+struct rpc_numbers {
+    uint64_t lives, contexts, messages, passes, references;
+    uint64_t *sent, *seen; /* of messages, by rank in the world */
+};
+
 struct rpc_worker {
     struct diff_state *state;
     struct diff_tape *tape;
     struct diff_tensor *anchor; /* needs a gradient: the input of receive functions */
     MPI_Comm comm;
-    int me, count;
+    int me, count, rank; /* rank: in the world */
+    int *ranks;          /* of all workers */
+    struct rpc_numbers numbers;
     bool open, dead;
     bool bye, end;        /* tokens seen */
     struct flood *floods; /* under way */
@@ -146,13 +155,11 @@ struct rpc_worker {
     struct rpc_call *call; /* being handled */
     /* references */
     struct rpc_kept *kept;
-    uint64_t reference_counter;
     struct rpc_reference *references;
     struct id_set early_drops;
     /* contexts */
     struct rpc_context *contexts;
     uint64_t current;
-    uint64_t context_counter, message_counter, pass_counter;
     struct id_set tombstones;
     struct rpc_hook *hooks;
     /* passes */
@@ -175,6 +182,8 @@ char *rpc_text(const char *text);
 void *rpc_grow(void *items, size_t count, size_t *room, size_t size);
 /* "0.3": worker and counter. */
 const char *id_text(uint64_t id, char text[32]);
+/* Who gave the id, -1 when it is none of these workers. */
+int id_worker(const struct rpc_worker *worker, uint64_t id);
 
 /* ---- transport ---- */
 
