@@ -83,7 +83,7 @@ struct diff_probe_rank {
     } * records;
     size_t record_count, record_room;
     uint32_t gradients_marked;
-    size_t inputs_seen;   /* how many this world's rank has met */
+    size_t inputs_seen;              /* how many this world's rank has met */
     const struct diff_node *adjoint; /* runs on this rank; what a rank that never ended hangs in */
     double kink_distance; /* smallest relative distance to a point without derivative met so far */
     struct diff_state *state;
