@@ -257,7 +257,8 @@ static void compile_step(struct check_plan *plan, size_t position, const uint32_
     const struct trace *trace = plan->context->trace;
     uint32_t index = op_at(plan, position);
     const struct trace_op *op = &trace->ops[index];
-    bool planned = trace->outcome == OUTCOME_IMPORTED;
+    /* What was cancelled needs no partner, and no plan says that it does. */
+    bool planned = trace->outcome == OUTCOME_IMPORTED && op->state != STATE_CANCELLED;
     struct plan_step *step = &plan->steps[index];
     uint32_t row = step->target;
     *step = (struct plan_step){.action = PLAN_PASS, .target = TRACE_NO};

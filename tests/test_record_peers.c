@@ -8,7 +8,19 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-enum { TESTS = 14 };
+static const struct {
+    const char *how, *code, *where;
+} ends[] = {
+    {"abort", "X002", "peer_ends.c:"},
+    {"exit", "X002", ""},
+    {"late", "X002", ""},
+    {"crash", "X001", "peer_ends.c:"},
+    {"argument", "M009", ""},
+    {"cancel", "", ""},
+    {"fork", "", ""},
+};
+
+enum { ENDS = sizeof ends / sizeof *ends, TESTS = 14 + ENDS };
 
 static const struct peer {
     const char *name, *launch, *preload;
@@ -119,6 +131,42 @@ static void threads(const struct peer *peer, const char *launch, const char *fol
     trace_free(trace);
 }
 
+/* One finding of this code at this place, "": none. */
+static bool found(const struct trace *trace, const char *code, const char *where)
+{
+    char site[512];
+    struct check_options options;
+    struct findings findings;
+    findings_init(&findings);
+    check_options_init(&options);
+    check_trace(trace, &options, &findings);
+    bool right = findings.count == (*code != 0);
+    if (right && *code)
+        right = !strcmp(findings.items[0].code, code) &&
+                strstr(trace_site_text(trace, findings.items[0].site, site, sizeof site), where);
+    for (size_t i = 0; !right && i < findings.count; i++)
+        printf("# %s %s\n", findings.items[i].code, findings.items[i].title);
+    findings_release(&findings);
+    return right;
+}
+
+/* tests/programs/peer_ends.c: what the simulator says of it (tests/cli_exit.t) is said of it here.
+ */
+static void judge_ends(const struct peer *peer, const char *launch, const char *folder)
+{
+    bool built =
+        run("mpicc.%s -w -g -O0 -o %s/ends tests/programs/peer_ends.c", peer->name, folder);
+    for (int i = 0; i < ENDS; i++) {
+        struct failure failure = {0};
+        run("rm -f %s/*.simrec; ulimit -c 0; %s %s/ends %s >%s/out 2>&1", folder, launch, folder,
+            ends[i].how, folder);
+        struct trace *trace = built ? format_read(folder, &failure) : NULL;
+        tap_ok(trace && found(trace, ends[i].code, ends[i].where), "%s: %s is %s: %s", peer->name,
+               ends[i].how, *ends[i].code ? ends[i].code : "no fault", failure.text);
+        trace_free(trace);
+    }
+}
+
 static void with(const struct peer *peer)
 {
     struct failure failure = {0};
@@ -154,6 +202,7 @@ static void with(const struct peer *peer)
            "%s: and the call another stood in", peer->name);
     trace_free(trace);
     threads(peer, launch, folder);
+    judge_ends(peer, launch, folder);
     run("rm -rf %s", folder);
 }
 

@@ -4,8 +4,8 @@
  *     mpirun -n 4 -genv LD_PRELOAD build/peers/mpich/libsimrecord.so ./program         (MPICH)
  *
  * Each process writes $SIMRUN_TRACE_DIR/rank-N.simrec (default: the working directory), a mapped
- * file, so that what was recorded survives a crash; `simrun import DIR` merges them.
- * SIMRUN_RECORD=events adds wall times.
+ * file, so that what was recorded survives a crash; `simrun import DIR` merges them. How the
+ * process ended is noted where it can be (preload_ends.h). SIMRUN_RECORD=events adds wall times.
  *
  * A process is one rank, and all its threads are recorded; an operation tells which one issued it.
  * Never part of simrun itself; compiled against the real MPI's header with RECORDER_PRELOADED. */
@@ -13,6 +13,7 @@
 
 #ifdef RECORDER_PRELOADED
 
+#include "traces/preload_ends.h"
 #include "traces/recording_private.h"
 
 #include <errno.h>
@@ -78,6 +79,9 @@ static void start(void)
     if (recording.recorders &&
         recording_rank_begin_as(&recording, (uint32_t)world_rank, (uint32_t)world_size))
         recorder = slots[MPIX_SLOT_RECORDER];
+    if (recorder)
+        preload_ends_begin(recorder->info, path,
+                           (size_t)((char *)recorder->info - (char *)recording.buffers.header));
 }
 
 static void initialised(int error, int provided, const void *site)
@@ -128,6 +132,7 @@ int MPI_Finalize(void)
     recorder_leave(recorder);
     recorder->info->finalized = 1;
     recorder->info->ended = 1 + RANK_FINISHED;
+    preload_ends_finalized();
     slots[MPIX_SLOT_RECORDER] = NULL;
     recorder_rank_free(recorder);
     recorder = NULL;

@@ -1,7 +1,7 @@
 # make peers also builds the preloaded recorder: build/peers/<mpi>/libsimrecord.so, for Debian's Open MPI and MPICH.
 # The sources are the simulator's own, compiled against the other MPI's header; only MPI_ functions are visible.
 
-preload_sources := $(addprefix traces/,preload.c buffers.c failure.c feeder.c handle_map.c identity.c kinds.c recorder.c recorder_comms.c \
+preload_sources := $(addprefix traces/,preload.c preload_ends.c buffers.c failure.c feeder.c handle_map.c identity.c kinds.c recorder.c recorder_comms.c \
                    recorder_requests.c recorder_threads.c recorder_types.c recording.c trace_types.c wrappers_coll.c wrappers_comm.c wrappers_p2p.c wrappers_wait.c)
 
 define preload_rules

@@ -11,6 +11,7 @@
 #include "traces/trace_memory.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -234,6 +235,28 @@ static uint32_t node_number(const struct loader *loader, uint32_t id)
     return id == 0 ? TRACE_NO : loader->first_node + id - 1;
 }
 
+/* A peer that is no rank makes its call fail; where the MPI then ended the process nobody could say
+ * so any more. */
+static void refuse_peer(struct loader *loader, struct trace_op *op)
+{
+    enum { ERROR_CLASS_RANK = 6 }; /* MPI_ERR_RANK of the MPI ABI */
+    char text[120];
+    if (op->error || op->state == STATE_FAILED || op->peer == TRACE_ANY || op->peer == TRACE_NONE ||
+        (op->peer >= 0 && (uint32_t)op->peer < loader->trace->ranks))
+        return;
+    op->error = ERROR_CLASS_RANK;
+    op->state = STATE_FAILED;
+    snprintf(text, sizeof text, "MPI_%s: MPI_ERR_RANK: %d is not a rank of this communicator",
+             op_kind_name(op->kind), op->peer);
+    struct trace_note note = {.code = "M009",
+                              .rank = loader->rank,
+                              .op = (uint32_t)loader->trace->op_count,
+                              .node = op->node,
+                              .site = op->site,
+                              .text = text};
+    trace_add_note(loader->trace, &note);
+}
+
 static void load_op(struct loader *loader, const struct record_op *record)
 {
     struct trace_op op = trace_op_none(loader->rank, record->head.small);
@@ -267,6 +290,7 @@ static void load_op(struct loader *loader, const struct record_op *record)
         op.begin_ns = ((const struct record_op_timed *)record)->begin_ns;
         op.end_ns = ((const struct record_op_timed *)record)->end_ns;
     }
+    refuse_peer(loader, &op);
     trace_add_op(loader->trace, &op);
 }
 
@@ -536,6 +560,21 @@ static bool stands(const struct loader *loader)
     return last || (threads && blocked);
 }
 
+/* A process that ended with a code of failure within a call: the call failed, and a real MPI ended
+ * the process for it. */
+static void fail_last(struct loader *loader, struct trace_rank *rank)
+{
+    struct trace *trace = loader->trace;
+    if ((rank->state != RANK_FINISHED && rank->state != RANK_ABORTED) || rank->finalized ||
+        rank->exit_code == 0 || trace->op_count == loader->first_op)
+        return;
+    struct trace_op *last = &trace->ops[trace->op_count - 1];
+    if (last->state != STATE_BLOCKED && last->state != STATE_FAILED)
+        return;
+    last->state = STATE_FAILED;
+    rank->state = RANK_ABORTED;
+}
+
 static void rank_finish(struct loader *loader)
 {
     struct trace *trace = loader->trace;
@@ -554,6 +593,7 @@ static void rank_finish(struct loader *loader)
         rank->state = stands(loader) ? RANK_BLOCKED : RANK_RUNNING;
     rank->exit_code = info->exit_code;
     rank->finalized = info->finalized;
+    fail_last(loader, rank);
     rank->bytes_sent = info->bytes_sent;
     rank->messages_sent = info->messages_sent;
     rank->site = info->has_crash_site ? load_site(loader, info->crash_site) : TRACE_NO;

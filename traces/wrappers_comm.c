@@ -314,6 +314,8 @@ int MPI_Abort(MPI_Comm comm, int code)
     if (op) {
         wrapper_comm(op, recorder_comm(me, comm));
         op->end = op->begin + 1;
+        me->info->exit_code = code; /* a real MPI does not come back to tell */
+        me->info->ended = 1 + RANK_ABORTED;
     }
     recorder_leave(me);
     return PMPI_Abort(comm, code);
