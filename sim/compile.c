@@ -13,33 +13,33 @@
 
 #include "sim/cache_folder.h"
 #include "sim/compile_cache.h"
+#include "sim/compiler.h"
 #include "sim/hash.h"
+#include "sim/image.h"
+#include "sim/separate.h"
 
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-enum { ARGUMENTS_MAX = 96 };
+#define COUNT(array) (sizeof(array) / sizeof *(array))
 
-static const char *const flags_always[] = {"-shared",
-                                           "-fPIC",
-                                           "-fno-plt", /* one page less to run through */
-                                           "-O2",
-                                           "-g",
-                                           "-ffp-contract=off",
-                                           "-fno-omit-frame-pointer",
-                                           "-fstack-clash-protection", /* no frame steps over a
-                                                                          guard */
-                                           "-ftls-model=global-dynamic",
-                                           "-Wl,-z,noseparate-code,-z,norelro,-Bsymbolic"};
+static const char *const flags_compile[] = {"-fPIC",
+                                            "-fno-plt", /* one page less to run through */
+                                            "-O2",
+                                            "-g",
+                                            "-ffp-contract=off",
+                                            "-fno-omit-frame-pointer",
+                                            "-fstack-clash-protection", /* no frame steps over a
+                                                                           guard */
+                                            "-ftls-model=global-dynamic"};
+static const char *const flags_link[] = {"-shared", "-Wl,-z,noseparate-code,-z,norelro,-Bsymbolic"};
 
 static _Thread_local bool compiler_was_run;
 
@@ -50,8 +50,9 @@ struct job {
     struct cache_folder cache;
     char *text; /* the source */
     char *words;
-    const char *arguments[ARGUMENTS_MAX];
-    int count;
+    struct arguments compiler_words, arguments; /* what CC says; all from source to object */
+    const char *include;                        /* NULL: none */
+    bool separate; /* variables apart from the code, if that can be done */
     char key[HASH_TEXT], name[HASH_TEXT];
     struct failure *failure;
 };
@@ -86,19 +87,13 @@ const char *sim_compile_include(void)
     return NULL;
 }
 
-static void argument_add(struct job *job, const char *argument)
-{
-    if (job->count < ARGUMENTS_MAX - 1)
-        job->arguments[job->count++] = argument;
-}
-
 /* Splits text at white space, in place, and adds the words. */
-static void words_add(struct job *job, char *text)
+static void words_add(struct arguments *arguments, char *text)
 {
     char *rest = NULL;
     for (char *word = strtok_r(text, " \t\r\n", &rest); word;
          word = strtok_r(NULL, " \t\r\n", &rest))
-        argument_add(job, word);
+        arguments_add(arguments, word);
 }
 
 static int source_read(struct job *job)
@@ -164,25 +159,28 @@ static int arguments_set(struct job *job)
     char *own_words = job->words + strlen(compiler) + 1;
     snprintf(job->words, size, "%s", compiler);
     snprintf(own_words, (size_t)length + 1, "%.*s", length, own ? own : "");
-    words_add(job, job->words);
-    for (size_t i = 0; i < sizeof flags_always / sizeof *flags_always; i++)
-        argument_add(job, flags_always[i]);
+    words_add(&job->compiler_words, job->words);
+    job->arguments = job->compiler_words;
+    arguments_add_all(&job->arguments, flags_compile, COUNT(flags_compile));
+    arguments_add_all(&job->arguments, flags_link, COUNT(flags_link));
     if (says_openmp(job->text))
-        argument_add(job, "-fopenmp");
-    const char *include = sim_compile_include();
-    if (include)
-        argument_add(job, include);
-    argument_add(job, job->real);
-    words_add(job, own_words);
-    argument_add(job, "-lm");
-    return job->count ? 0
-                      : failure_set(job->failure, FAILURE_USAGE, "CC is set to nothing but spaces");
+        arguments_add(&job->arguments, "-fopenmp");
+    job->separate &= !says_openmp(job->text) && !own && separate_possible();
+    job->include = sim_compile_include();
+    if (job->include)
+        arguments_add(&job->arguments, job->include);
+    arguments_add(&job->arguments, job->real);
+    words_add(&job->arguments, own_words);
+    arguments_add(&job->arguments, "-lm");
+    return job->compiler_words.count
+               ? 0
+               : failure_set(job->failure, FAILURE_USAGE, "CC is set to nothing but spaces");
 }
 
 /* Where execvp would find the compiler. */
 static int compiler_find(struct job *job)
 {
-    const char *name = job->arguments[0], *paths = getenv("PATH");
+    const char *name = job->compiler_words.words[0], *paths = getenv("PATH");
     char candidate[PATH_MAX];
     if (strchr(name, '/'))
         paths = "";
@@ -210,9 +208,11 @@ static int key_set(struct job *job)
     hash_add_text(&hash, job->compiler);
     hash_add(&hash, &status.st_size, sizeof status.st_size);
     hash_add(&hash, &status.st_mtim, sizeof status.st_mtim);
-    for (int i = 0; i < job->count; i++)
-        hash_add_text(&hash, job->arguments[i]);
+    for (int i = 0; i < job->arguments.count && i < ARGUMENTS_MAX; i++)
+        hash_add_text(&hash, job->arguments.words[i]);
     hash_add_text(&hash, job->text);
+    if (job->separate)
+        hash_add_text(&hash, "variables apart");
     hash_text(&hash, job->key);
     return 0;
 }
@@ -245,95 +245,101 @@ static bool name_set(struct job *job, const char *list)
     return good;
 }
 
-/* Turns the compiler's rule `target: a.c b.h \ c.h` into a list of headers' paths, one a line. In a
- * rule a backslash keeps a space or a #, and a dollar is written twice. The source, the first, is
- * left out: its text is hashed in any case, and clang writes a backslash in its name as a slash. */
-static bool headers_list(const char *rule, const char *list)
+/* Files of a compilation under way. */
+enum { OBJECT, RULE, LIST, ASSEMBLY, TEMPORARIES };
+
+static void rule_and_output(struct arguments *arguments, const char *rule, const char *output)
 {
-    FILE *in = fopen(rule, "re"), *out = in ? fopen(list, "we") : NULL;
-    int c = in ? getc(in) : EOF;
-    while (c != EOF && c != ':')
-        c = getc(in);
-    bool word = false, source = true;
-    while (out && (c = getc(in)) != EOF) {
-        bool kept = false;
-        if (c == '\\') {
-            int next = getc(in);
-            kept = next == ' ' || next == '#';
-            if (kept)
-                c = next;
-            else if (next == '\n')
-                c = ' ';
-            else
-                ungetc(next, in);
-        } else if (c == '$') {
-            getc(in);
-        }
-        bool separator = !kept && (c == ' ' || c == '\t' || c == '\n');
-        if (!separator && !source)
-            putc(c, out);
-        else if (separator && word && !source)
-            putc('\n', out);
-        source = source && !(separator && word);
-        word = !separator;
-        if (c == '\n' && !kept)
-            break;
-    }
-    bool good = out && !ferror(out);
-    if (in)
-        fclose(in);
-    return out ? !fclose(out) && good : false;
+    const char *const words[] = {"-MMD", "-MF", rule, "-o", output};
+    arguments_add_all(arguments, words, COUNT(words));
 }
 
-/* Runs the compiler; a sentence unless it ended with 0. */
-static int compiler_run(struct job *job, const char *object, const char *rule)
+static int object_make(struct job *job, char files[][PATH_MAX], bool quiet)
 {
-    pid_t child;
-    int status, error;
-    argument_add(job, "-MMD");
-    argument_add(job, "-MF");
-    argument_add(job, rule);
-    argument_add(job, "-o");
-    argument_add(job, object);
-    job->arguments[job->count] = NULL;
-    if (job->count == ARGUMENTS_MAX - 1)
-        return failure_set(job->failure, FAILURE_INPUT, "%s: too many compiler options",
-                           job->source);
-    fflush(NULL);
-    char *const *arguments = (char *const *)(uintptr_t)job->arguments;
-    error = posix_spawn(&child, job->compiler, NULL, NULL, arguments, environ);
-    if (error)
-        return failure_set(job->failure, FAILURE_INPUT, "%s: cannot run %s: %s", job->source,
-                           job->compiler, strerror(error));
-    while (waitpid(child, &status, 0) < 0)
-        if (errno != EINTR)
-            return failure_set(job->failure, FAILURE_INTERNAL, "%s: lost the compiler: %s",
-                               job->source, strerror(errno));
-    if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
+    struct arguments arguments = job->arguments;
+    rule_and_output(&arguments, files[RULE], files[OBJECT]);
+    return compiler_run(job->compiler, &arguments, job->source, quiet, job->failure);
+}
+
+static int assembly_make(struct job *job, char files[][PATH_MAX])
+{
+    struct arguments arguments = job->compiler_words;
+    arguments_add_all(&arguments, flags_compile, COUNT(flags_compile));
+    if (job->include)
+        arguments_add(&arguments, job->include);
+    arguments_add(&arguments, job->real);
+    arguments_add(&arguments, "-S");
+    rule_and_output(&arguments, files[RULE], files[ASSEMBLY]);
+    return compiler_run(job->compiler, &arguments, job->source, false, job->failure);
+}
+
+static bool assembly_separate(const char *path)
+{
+    size_t room = 0;
+    char *text = NULL;
+    FILE *file = fopen(path, "re");
+    bool good = file && getdelim(&text, &room, 0, file) > 0;
+    if (file)
+        fclose(file);
+    char *changed = good ? separate_assembly(text) : NULL;
+    free(text);
+    file = changed ? fopen(path, "we") : NULL;
+    good = file && fputs(changed, file) >= 0;
+    free(changed);
+    return file ? !fclose(file) && good : false;
+}
+
+/* Is the object what was wanted: are all its variables apart, and is that all it has? */
+static bool object_is_separate(const char *path)
+{
+    struct image image;
+    struct image_separate sections;
+    struct failure failure = {0};
+    if (image_open(&image, path, &failure))
+        return false;
+    bool good = image_is_separate(&image, &sections) && !image_has_variables(&image);
+    image_release(&image);
+    return good;
+}
+
+/* What cannot be separated is compiled as it is; the compiler has said by then what it has to say.
+ */
+static int separate_make(struct job *job, char files[][PATH_MAX])
+{
+    struct arguments arguments = job->compiler_words;
+    struct failure ignored = {0};
+    int status = assembly_make(job, files);
+    if (status)
+        return status;
+    arguments_add_all(&arguments, flags_link, COUNT(flags_link));
+    const char *const words[] = {"-Wl,--emit-relocs", files[ASSEMBLY], "-lm", "-o", files[OBJECT]};
+    arguments_add_all(&arguments, words, COUNT(words));
+    if (assembly_separate(files[ASSEMBLY]) &&
+        !compiler_run(job->compiler, &arguments, job->source, true, &ignored) &&
+        object_is_separate(files[OBJECT]))
         return 0;
-    return failure_set(job->failure, FAILURE_INPUT, "%s: does not compile (%s ended with %s %d)",
-                       job->source, job->arguments[0], WIFEXITED(status) ? "status" : "signal",
-                       WIFEXITED(status) ? WEXITSTATUS(status) : WTERMSIG(status));
+    return object_make(job, files, true);
 }
 
 /* Compiles under names of this process, then renames: object first, list second. */
 static int cache_fill(struct job *job, const char *list, char object[PATH_MAX])
 {
-    char mine[3][PATH_MAX], suffix[48];
-    static const char *const kinds[3] = {"so", "d", "headers"};
-    for (int i = 0; i < 3; i++) {
+    char mine[TEMPORARIES][PATH_MAX], suffix[48];
+    static const char *const kinds[TEMPORARIES] = {"so", "d", "headers", "s"};
+    for (int i = 0; i < TEMPORARIES; i++) {
         snprintf(suffix, sizeof suffix, ".%ld-%lx.%s", (long)getpid(),
                  (unsigned long)(uintptr_t)job, kinds[i]);
         cache_path(job, mine[i], job->key, suffix);
     }
     int status = cache_folder_make(&job->cache, job->failure);
-    status = status ? status : compiler_run(job, mine[0], mine[1]);
-    if (!status && (!headers_list(mine[1], mine[2]) || !name_set(job, mine[2])))
+    if (!status)
+        status = job->separate ? separate_make(job, mine) : object_make(job, mine, false);
+    if (!status && (!compiler_headers(mine[RULE], mine[LIST]) || !name_set(job, mine[LIST])))
         status = cache_folder_refuse(&job->cache, job->failure);
     cache_path(job, object, job->name, ".so");
-    if (!status && (rename(mine[0], object) || rename(mine[2], list)))
+    if (!status && (rename(mine[OBJECT], object) || rename(mine[LIST], list)))
         status = cache_folder_refuse(&job->cache, job->failure);
-    for (int i = 0; i < 3; i++)
+    for (int i = 0; i < TEMPORARIES; i++)
         unlink(mine[i]);
     if (!status)
         sim_cache_prune(job->cache.path, object);
@@ -363,7 +369,7 @@ static int compile_source(struct job *job, char object[PATH_MAX])
     return cache_fill(job, list, object);
 }
 
-int sim_compile(const char *path, char *out, size_t size, struct failure *failure)
+static int compile(const char *path, bool separate, char *out, size_t size, struct failure *failure)
 {
     size_t length = strlen(path);
     char object[PATH_MAX];
@@ -374,6 +380,7 @@ int sim_compile(const char *path, char *out, size_t size, struct failure *failur
         if (!job)
             return failure_set(failure, FAILURE_INTERNAL, "%s: out of memory", path);
         job->source = path;
+        job->separate = separate;
         job->failure = failure;
         status = compile_source(job, object);
         free(job->text);
@@ -384,4 +391,14 @@ int sim_compile(const char *path, char *out, size_t size, struct failure *failur
     if (!status && snprintf(out, size, "%s", path) >= (int)size)
         status = failure_set(failure, FAILURE_INTERNAL, "%s: path too long", path);
     return status;
+}
+
+int sim_compile(const char *path, char *out, size_t size, struct failure *failure)
+{
+    return compile(path, false, out, size, failure);
+}
+
+int sim_compile_many(const char *path, char *out, size_t size, struct failure *failure)
+{
+    return compile(path, true, out, size, failure);
 }

@@ -6,6 +6,7 @@
  * a callee keeps; elsewhere than x86-64 and aarch64 ucontext does it. */
 #include "sim/ahead.h"
 #include "sim/rank.h"
+#include "sim/separate.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -241,7 +242,10 @@ static inline void become(struct sim_rank *rank)
     sim_ahead_fetch(rank);
     sim_self = rank;
     sim_rank_move(rank, SIM_RUNNING);
-    rank->world->switches++;
+    struct sim_world *world = rank->world;
+    world->switches++;
+    if (world->variables)
+        separate_enter(world->variables + (size_t)rank->libc.image * world->variables_stride);
 }
 
 /* Who runs next; NULL when nobody can. */

@@ -88,8 +88,19 @@ uint64_t image_find(const struct image *image, const char *name);
 /* The same in the table debuggers use alone; it is absent from a stripped file. */
 uint64_t image_find_local(const struct image *image, const char *name);
 
-/* Does the program have variables, or anything else a rank could change in its image? False only
- * when the file's sections and symbols show that it has none. */
+/* Where the variables are of a program that was compiled to have them apart from its code
+ * (sim/separate.h): addresses and sizes of the two sections. */
+struct image_separate {
+    uint64_t filled, filled_size, zero, zero_size, alignment;
+};
+
+/* False unless the file's sections and relocations show that its code names none of its variables,
+ * and nothing the program asks of the system leads back into it on another thread or another
+ * rank's turn. */
+bool image_is_separate(const struct image *image, struct image_separate *found);
+
+/* Does the program have variables beside those, or anything else a rank could change in its image?
+ * False only when the file's sections and symbols show that it has none. */
 bool image_has_variables(const struct image *image);
 
 /* Size of a memory page, and a value rounded down or up to a multiple of a power of two. */

@@ -131,6 +131,8 @@ struct sim_world {
         size_t stride;    /* from image to image */
         bool wanted;
     } ahead;
+    char *variables; /* of the program's image 0, if they lie apart; else NULL: see separate.h */
+    size_t variables_stride;
     uint64_t changes; /* counts changes of state: messages, matches, arrivals, ends */
     int saturated;    /* ranks that have polled livelock_rounds times since the last change */
     uint64_t saturated_at;

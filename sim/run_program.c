@@ -3,6 +3,7 @@
 
 #include "sim/libc_hooks.h"
 #include "sim/rank.h"
+#include "sim/separate.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -57,6 +58,21 @@ static char **copy_arguments(int argc, char **argv)
     return copy;
 }
 
+/* A program with its variables apart finds them through this; fibers are given theirs at each
+ * switch. */
+static void variables_enter(struct sim_rank *self, const struct sim_program *program, int image)
+{
+    size_t stride;
+    char *first = sim_program_variables(program, &stride);
+    if (!first)
+        return;
+    separate_enter(first + (size_t)image * stride);
+    if (!self->world->threaded) {
+        self->world->variables = first;
+        self->world->variables_stride = stride;
+    }
+}
+
 int sim_run_body(void *context, int rank)
 {
     const struct sim_run *run = context;
@@ -74,6 +90,7 @@ int sim_run_body(void *context, int rank)
                 argv ? failure.text : "out of memory for the arguments");
         sim_rank_abort(self, 1);
     }
+    variables_enter(self, run->program, image);
     int (*program_main)(int, char **, char **) = sim_program_main(run->program, image);
     uint64_t address;
     self->code = (const void *)(uintptr_t)program_main;
