@@ -39,6 +39,7 @@ static struct {
 } bits = {1, 2, 3};
 static _Alignas(64) char line[64];
 static _Alignas(1024) char aligned[100] = "aligned";
+static _Alignas(512) char wide[10];
 static char text[32] = "text";
 static const char *words[] = {"zero", "one", "two"};
 static int *pointer = &number, *inside = &row[3], *behind = &row[7], *to_zero = &table[2][4];
@@ -80,6 +81,13 @@ static void fill(int count, ...)
     for (int i = 0; i < count; i++)
         row[i] = va_arg(arguments, int);
     va_end(arguments);
+}
+
+/* Not what the compiler believes, but where it is. */
+static uintptr_t rest(const void *address, uintptr_t by)
+{
+    const void *volatile at = address;
+    return (uintptr_t)at % by;
 }
 
 static int choose(int which)
@@ -130,6 +138,7 @@ static void write_all(void)
     bits.middle = (unsigned)rank & 2047;
     line[rank % 64] = 1;
     snprintf(aligned, sizeof aligned, "%d", rank);
+    snprintf(wide, sizeof wide, "%d", rank);
     snprintf(text, sizeof text, "t%06d", rank);
     words[1] = text;
     *steady = rank;
@@ -168,7 +177,8 @@ static int look(void)
     SEE(bits.low == 1 && bits.middle == ((unsigned)rank & 2047) && bits.high == 3);
     for (int i = 0; i < 64; i++)
         SEE(line[i] == (i == rank % 64));
-    SEE((uintptr_t)line % 64 == 0 && (uintptr_t)aligned % 1024 == 0 && atoi(aligned) == rank);
+    SEE(rest(line, 64) == 0 && rest(aligned, 1024) == 0 && atoi(aligned) == rank);
+    SEE(rest(wide, 512) == 0 && atoi(wide) == rank);
     SEE(atoi(text + 1) == rank && letter == &text[2] && words[1] == text);
     SEE(!strcmp(words[2], "two") && zeroed == rank);
     SEE(last.next == &last && last.previous == &first && first.next->name == text);
