@@ -246,7 +246,7 @@ static bool name_set(struct job *job, const char *list)
 }
 
 /* Files of a compilation under way. */
-enum { OBJECT, RULE, LIST, ASSEMBLY, TEMPORARIES };
+enum { OBJECT, RULE, LIST, ASSEMBLY, ASSEMBLED, TEMPORARIES };
 
 static void rule_and_output(struct arguments *arguments, const char *rule, const char *output)
 {
@@ -289,14 +289,24 @@ static bool assembly_separate(const char *path)
     return file ? !fclose(file) && good : false;
 }
 
-/* Is the object what was wanted: are all its variables apart, and is that all it has? */
-static bool object_is_separate(const char *path)
+/* Assembles the changed assembly, and links it if all its variables are apart. */
+static bool separate_link(struct job *job, char files[][PATH_MAX])
 {
-    struct image image;
-    struct image_separate sections;
-    struct failure failure = {0};
-    if (image_open(&image, path, &failure))
+    struct arguments assemble = job->compiler_words, link = job->compiler_words;
+    struct failure ignored = {0};
+    const char *const to_assemble[] = {"-c", files[ASSEMBLY], "-o", files[ASSEMBLED]};
+    const char *const to_link[] = {files[ASSEMBLED], "-lm", "-o", files[OBJECT]};
+    arguments_add_all(&assemble, to_assemble, COUNT(to_assemble));
+    arguments_add_all(&link, flags_link, COUNT(flags_link));
+    arguments_add_all(&link, to_link, COUNT(to_link));
+    if (compiler_run(job->compiler, &assemble, job->source, true, &ignored) ||
+        !separate_proved(files[ASSEMBLED]) ||
+        compiler_run(job->compiler, &link, job->source, true, &ignored))
         return false;
+    struct image image;
+    if (image_open(&image, files[OBJECT], &ignored))
+        return false;
+    struct image_separate sections; /* and the start files brought no variables */
     bool good = image_is_separate(&image, &sections) && !image_has_variables(&image);
     image_release(&image);
     return good;
@@ -306,17 +316,10 @@ static bool object_is_separate(const char *path)
  */
 static int separate_make(struct job *job, char files[][PATH_MAX])
 {
-    struct arguments arguments = job->compiler_words;
-    struct failure ignored = {0};
     int status = assembly_make(job, files);
     if (status)
         return status;
-    arguments_add_all(&arguments, flags_link, COUNT(flags_link));
-    const char *const words[] = {"-Wl,--emit-relocs", files[ASSEMBLY], "-lm", "-o", files[OBJECT]};
-    arguments_add_all(&arguments, words, COUNT(words));
-    if (assembly_separate(files[ASSEMBLY]) &&
-        !compiler_run(job->compiler, &arguments, job->source, true, &ignored) &&
-        object_is_separate(files[OBJECT]))
+    if (assembly_separate(files[ASSEMBLY]) && separate_link(job, files))
         return 0;
     return object_make(job, files, true);
 }
@@ -325,7 +328,7 @@ static int separate_make(struct job *job, char files[][PATH_MAX])
 static int cache_fill(struct job *job, const char *list, char object[PATH_MAX])
 {
     char mine[TEMPORARIES][PATH_MAX], suffix[48];
-    static const char *const kinds[TEMPORARIES] = {"so", "d", "headers", "s"};
+    static const char *const kinds[TEMPORARIES] = {"so", "d", "headers", "s", "o"};
     for (int i = 0; i < TEMPORARIES; i++) {
         snprintf(suffix, sizeof suffix, ".%ld-%lx.%s", (long)getpid(),
                  (unsigned long)(uintptr_t)job, kinds[i]);

@@ -94,9 +94,7 @@ struct image_separate {
     uint64_t filled, filled_size, zero, zero_size, alignment;
 };
 
-/* False unless the file's sections and relocations show that its code names none of its variables,
- * and nothing the program asks of the system leads back into it on another thread or another
- * rank's turn. */
+/* False if it was not. */
 bool image_is_separate(const struct image *image, struct image_separate *found);
 
 /* Does the program have variables beside those, or anything else a rank could change in its image?

@@ -138,45 +138,13 @@ static bool is_separate_section(const char *name)
     return !strcmp(name, SEPARATE_FILLED) || !strcmp(name, SEPARATE_ZERO);
 }
 
-/* Functions through which code of a rank runs while another's variables are in force, or none. */
-static bool calls_back(const struct image *image)
-{
-    static const char *const known[] = {
-        "pthread_create", "thrd_create", "GOMP_",  "__kmpc_",       "signal", "sigaction",
-        "__sysv_signal",  "sigvec",      "sigset", "dlsym",         "dlopen", "makecontext",
-        "timer_create",   "mq_notify",   "aio_",   "getaddrinfo_a", "clone",
-    };
-    for (size_t i = 0; i < image->symbols.count; i++) {
-        const char *name = image_string(image, image_symbol(image, i)->st_name);
-        for (size_t k = 0; k < sizeof known / sizeof *known; k++)
-            if (!strncmp(name, known[k], strlen(known[k])))
-                return true;
-    }
-    return false;
-}
-
-/* One section's relocations, which the linker was told to keep. */
-static bool names_variables(const struct image *image, const struct symbol_table *table,
-                            const Elf64_Shdr *relocations, const int ours[2])
-{
-    const Elf64_Rela *entry = file_bytes(image, relocations->sh_offset, relocations->sh_size);
-    for (uint64_t i = 0; entry && i < relocations->sh_size / sizeof *entry; i++) {
-        uint64_t symbol = ELF64_R_SYM(entry[i].r_info);
-        if (symbol >= table->count || table->symbols[symbol].st_shndx == ours[0] ||
-            table->symbols[symbol].st_shndx == ours[1])
-            return true;
-    }
-    return !entry;
-}
-
 bool image_is_separate(const struct image *image, struct image_separate *found)
 {
-    int count, ours[2] = {-1, -1}, checked = 0;
-    struct symbol_table table;
+    int count, seen = 0;
     const Elf64_Ehdr *header = (const void *)image->file;
     const Elf64_Shdr *sections = sections_of(image, &count);
     *found = (struct image_separate){.alignment = 1};
-    if (!sections || header->e_shstrndx >= count || !symbols_of(image, &table) || calls_back(image))
+    if (!sections || header->e_shstrndx >= count)
         return false;
     const Elf64_Shdr *names = &sections[header->e_shstrndx];
     const char *strings = file_bytes(image, names->sh_offset, names->sh_size);
@@ -185,26 +153,13 @@ bool image_is_separate(const struct image *image, struct image_separate *found)
         if (!is_separate_section(name))
             continue;
         bool zero = !strcmp(name, SEPARATE_ZERO);
-        ours[zero] = i;
         *(zero ? &found->zero : &found->filled) = sections[i].sh_addr;
         *(zero ? &found->zero_size : &found->filled_size) = sections[i].sh_size;
         if (found->alignment < sections[i].sh_addralign)
             found->alignment = sections[i].sh_addralign;
+        seen++;
     }
-    if (ours[0] < 0 || ours[1] < 0)
-        return false;
-    for (int i = 0; i < count; i++) {
-        if (sections[i].sh_type != SHT_RELA || sections[i].sh_flags & SHF_ALLOC ||
-            sections[i].sh_info >= (Elf64_Word)count || sections[i].sh_offset % 8)
-            continue;
-        int of = (int)sections[i].sh_info;
-        if (!(sections[of].sh_flags & SHF_ALLOC) || of == ours[0] || of == ours[1])
-            continue;
-        checked += sections[of].sh_flags & SHF_EXECINSTR ? 1 : 0;
-        if (names_variables(image, &table, &sections[i], ours))
-            return false;
-    }
-    return checked > 0;
+    return seen == 2;
 }
 
 bool image_has_variables(const struct image *image)

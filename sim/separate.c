@@ -373,10 +373,11 @@ static void walk(struct separator *separator, const char *assembly)
     }
 }
 
+/* Neither section is empty, so that the linker keeps both. */
 static void offsets_write(struct separator *separator)
 {
-    fprintf(separator->out, "%s\t.p2align %d\nsimrun.filled.end:\n", section_directive(FILLED),
-            separator->alignment);
+    fprintf(separator->out, "%s\t.zero 1\n%s\t.zero 1\n\t.p2align %d\nsimrun.filled.end:\n",
+            section_directive(ZERO), section_directive(FILLED), separator->alignment);
     for (size_t i = 0; i < separator->count; i++) {
         struct text name = separator->variables[i].name;
         fprintf(separator->out, "\t.set simrun.at.%.*s, %.*s - simrun.%s\n", (int)name.length,

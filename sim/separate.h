@@ -9,8 +9,8 @@
  * sections below, and `x(%rip)` for a variable x becomes `%gs:offset of x`; an address is the
  * segment's base plus that offset. Nothing else changes. Code that cannot be changed so (inline
  * assembly that names variables, thread-locals, constructors) is refused, and the caller compiles
- * the usual way. That no reference was missed is not taken on trust: image_is_separate looks at
- * every relocation of the linked file. */
+ * the usual way. That no reference was missed is not taken on trust: separate_proved looks at every
+ * relocation of the assembled file. */
 #ifndef SIM_SEPARATE_H
 #define SIM_SEPARATE_H
 
@@ -38,5 +38,10 @@ static inline void separate_enter(const void *variables)
 /* Changes the compiler's output of one source file. Owner of the new text: the caller, free. NULL
  * when the program cannot be changed so. */
 char *separate_assembly(const char *assembly);
+
+/* Of the assembled file: do the sections and relocations show that code and constants name none of
+ * its variables, that it has no others, and that nothing it asks of the system leads back into it
+ * on another thread or in another rank's turn? */
+bool separate_proved(const char *path);
 
 #endif
