@@ -507,7 +507,8 @@ static bool let_wildcards_take_others(struct machine *machine)
     for (uint32_t op = 0; op < machine->trace->op_count; op++) {
         uint8_t action = plan->steps[op].action;
         int32_t to = machine->trace->ops[op].peer;
-        if (action < PLAN_SEND || action > PLAN_BUFFERED || to < 0 || wildcard[to] == TRACE_NO ||
+        if (action < PLAN_SEND || action > PLAN_BUFFERED || to < 0 ||
+            (uint32_t)to >= machine->trace->ranks || wildcard[to] == TRACE_NO ||
             machine->astray[lane[to]] || !is_there_for(machine, op, wildcard[to]))
             continue;
         machine->astray[lane[to]] = any = true;

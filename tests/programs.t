@@ -94,6 +94,26 @@ refused 3 "broken.c:1:.*nonsense" "a compiler's message is passed on" -n 2 "$fol
 refused 3 "No such file" "a file that is not there is named" -n 2 "$folder/absent.c"
 refused 2 "ranks" "no ranks are no run" -n 0 "$folder/sum.c"
 refused 2 "ranks" "nor are ten million" -n 10000000 "$folder/sum.c"
+cat >"$folder/nobody.c" <<'END'
+#include <mpi.h>
+int main(int argc, char **argv)
+{
+    int rank, size, got;
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    MPI_Send(&rank, 1, MPI_INT, 1 << 28, 0, MPI_COMM_WORLD);
+    for (int i = 1; rank == 0 && i < size; i++)
+        MPI_Recv(&got, 1, MPI_INT, i == 1 ? MPI_ANY_SOURCE : i, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    if (rank)
+        MPI_Send(&rank, 1, MPI_INT, 0, 0, MPI_COMM_WORLD);
+    MPI_Finalize();
+}
+END
+timeout 60 "$simrun" --db none -n 3 "$folder/nobody.c" >"$folder/said" 2>&1
+[ $? -eq 1 ] && says 'M009' && says 'D002'
+ok $? "what is sent to a rank far beyond the last is refused, and all else is judged"
 timeout 60 "$simrun" --db none -n 5 tests/peers/intercomm.c >"$folder/said" 2>&1 && says 'no findings'
 ok $? "the sides of an intercommunicator need not give the same counts"
 SIMRUN_CACHE=/dev/null/cache

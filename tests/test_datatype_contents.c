@@ -352,6 +352,10 @@ static void test_names(void)
     MPI_Datatype type;
     PMPI_Type_get_name(MPI_DOUBLE, name, &length);
     tap_is_str(name, "MPI_DOUBLE", "a predefined type has its constant's name");
+    PMPI_Type_get_name(MPI_LONG_LONG, name, &length);
+    tap_is_str(name, "MPI_LONG_LONG_INT", "one with two constants has the first one's");
+    PMPI_Type_get_name(MPI_C_FLOAT_COMPLEX, name, &length);
+    tap_is_str(name, "MPI_C_COMPLEX", "so has a complex one");
     PMPI_Type_contiguous(2, MPI_INT, &type);
     PMPI_Type_get_name(type, name, &length);
     tap_is_int(length, 0, "a new type has no name");
