@@ -6,7 +6,7 @@ peer_sources  := $(wildcard collectives/*.c collectives/*/*.c) $(wildcard tests/
                  $(addprefix traces/,kinds.c failure.c format_csv_table.c format_input.c) $(wildcard traces/trace*.c)
 # Programs; tests/peers/scenarios.sh runs the scenarios among them.
 peer_programs := tests/diff_conformance.c tests/channel_peers.c tests/process_group_peers.c $(patsubst %,scenarios/%.c,ring user server-sync server-async server-central pipeline tensor-parallel data-parallel sharded \
-                 expert-parallel ring-attention process-group worker-gradient worker-order worker-lock worker-freed worker-types worker-data dist-autograd dist-orders)
+                 expert-parallel ring-attention process-group worker-gradient worker-order worker-lock worker-freed worker-types worker-data dist-autograd dist-derivatives dist-again dist-orders)
 peer_flags    := -std=c17 -D_GNU_SOURCE -O2 -g -ffp-contract=off -fopenmp $(filter-out -Wcast-qual -Wconversion,$(WARNINGS)) -Wno-stringop-overflow
 
 build/peers/include/%.h: sim/%.h

@@ -471,9 +471,39 @@ static void damaged(int rank, int size)
     server_step(server);
 }
 
+static struct server_optimizer adam_with(double beta2)
+{
+    struct server_optimizer optimizer = server_adam(0.1);
+    optimizer.beta2 = beta2;
+    return optimizer;
+}
+
+static const char *const wrong_settings[] = {
+    "a rate below zero",    "a rate that is no number", "a beta of one",   "no levels",
+    "levels beyond a byte", "a fraction of nothing",    "an unknown level"};
+static size_t wrong_setting;
+
+static void setting_used(int rank, int size)
+{
+    struct server_options options;
+    (void)rank, (void)size;
+    server_options_init(&options);
+    if (wrong_setting < 3)
+        options.optimizer =
+            wrong_setting == 2 ? adam_with(1) : server_sgd(wrong_setting ? NAN : -0.1);
+    else
+        options.coder = wrong_setting == 5   ? server_coder_top_k(0)
+                        : wrong_setting == 6 ? server_coder_zstd(20)
+                                             : server_coder_quantised(wrong_setting == 3 ? 0 : 128);
+    server_free(server_new(MPI_COMM_WORLD, &options));
+}
+
 static void wrong_uses(void)
 {
     struct sim_world_options two = world_options(2);
+    for (wrong_setting = 0; wrong_setting < sizeof wrong_settings / sizeof *wrong_settings;
+         wrong_setting++)
+        world_outcome_is(wrong_settings[wrong_setting], two, setting_used, OUTCOME_ABORTED);
     world_outcome_is("a name of two words ends the rank", two, wrong_name, OUTCOME_ABORTED);
     world_outcome_is("a window of 0 ends the rank", two, wrong_window, OUTCOME_ABORTED);
     world_outcome_is("a parameter that was not registered ends the rank", two, wrong_parameter,

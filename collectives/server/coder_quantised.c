@@ -1,6 +1,8 @@
 /* QSGD (arXiv 1610.02132): a value v of a gradient with norm n becomes sign(v) n l/s, where s is
  * the number of levels and l is one of the two levels around s |v|/n, drawn so that the expectation
  * is v. The draws depend on the seed and the place alone. */
+#include "collectives/server/private.h"
+
 #include <math.h>
 #include <server.h>
 #include <string.h>
@@ -69,6 +71,8 @@ static bool quantised_decode(const struct server_coder *coder, const void *bytes
 
 struct server_coder server_coder_quantised(int levels)
 {
+    if (levels < 1 || levels > 127)
+        server_fail("M009", "server_coder_quantised: %d levels; 1 to 127 are possible", levels);
     return (struct server_coder){.name = "quantised",
                                  .setting = levels,
                                  .room = quantised_room,

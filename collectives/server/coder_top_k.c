@@ -1,6 +1,8 @@
 /* Top-k sparsification: the k values of largest magnitude with their places, in rising order. Among
  * equal magnitudes the first wins; what is no number counts as largest, so that it is not hidden.
  */
+#include "collectives/server/private.h"
+
 #include <math.h>
 #include <server.h>
 #include <stdlib.h>
@@ -85,6 +87,9 @@ static bool top_k_decode(const struct server_coder *coder, const void *bytes, si
 
 struct server_coder server_coder_top_k(double fraction)
 {
+    if (!(fraction > 0 && fraction <= 1))
+        server_fail("M009", "server_coder_top_k: a fraction of %g; it lies above 0, up to 1",
+                    fraction);
     return (struct server_coder){.name = "top-k",
                                  .exact = fraction >= 1,
                                  .setting = fraction,

@@ -2,6 +2,7 @@
  * all second ones): exponents of neighbours are alike, mantissas are not. */
 #include <server.h>
 
+#include "collectives/server/private.h"
 #include "collectives/state.h"
 
 #include <mpix.h>
@@ -88,6 +89,8 @@ static bool zstd_decode(const struct server_coder *coder, const void *bytes, siz
 
 struct server_coder server_coder_zstd(int level)
 {
+    if (level < 1 || level > 19)
+        server_fail("M009", "server_coder_zstd: level %d; 1 to 19 are possible", level);
     return (struct server_coder){.name = "zstd",
                                  .exact = true,
                                  .setting = level,

@@ -49,13 +49,37 @@ static void adam(const struct server_optimizer *rule, struct server_moments *mom
     }
 }
 
+/* From 0 on, below `end`. */
+static void setting_check(const char *what, double value, double end)
+{
+    if (value >= 0 && value < end)
+        return;
+    if (end < INFINITY)
+        server_fail("M009", "server: %s is %g; it must be 0 or more, and less than %g", what, value,
+                    end);
+    server_fail("M009", "server: %s is %g; it must be a number, 0 or more", what, value);
+}
+
+void server_optimizer_check(const struct server_optimizer *optimizer)
+{
+    setting_check("the learning rate", optimizer->learning_rate, INFINITY);
+    setting_check("the weight decay", optimizer->weight_decay, INFINITY);
+    setting_check("the momentum", optimizer->momentum, INFINITY);
+    if (optimizer->nesterov && (optimizer->momentum <= 0 || optimizer->dampening != 0))
+        server_fail("M009", "server: nesterov needs a momentum above 0 and no dampening");
+    if (optimizer->rule != SERVER_ADAM)
+        return;
+    setting_check("Adam's beta1", optimizer->beta1, 1);
+    setting_check("Adam's beta2", optimizer->beta2, 1);
+    setting_check("Adam's epsilon", optimizer->epsilon, INFINITY);
+}
+
 void server_optimizer_apply(const struct server_optimizer *optimizer,
                             struct server_moments *moments, double *values, const double *gradient,
                             size_t count)
 {
     bool is_adam = optimizer->rule == SERVER_ADAM;
-    if (optimizer->nesterov && (optimizer->momentum <= 0 || optimizer->dampening != 0))
-        server_fail("M009", "server: nesterov needs a momentum above 0 and no dampening");
+    server_optimizer_check(optimizer);
     if (!moments->first && (is_adam || optimizer->momentum != 0))
         moments->first = server_take(count, sizeof *moments->first);
     if (!moments->second && is_adam)

@@ -98,6 +98,8 @@ size_t feedback_encode(struct server *server, struct parameter *parameter, const
 /* Ends the rank with S004 when the bytes are not a coded gradient of this parameter. */
 void server_decode(struct server *server, const struct parameter *parameter, int source,
                    const void *bytes, size_t size, double *values);
+/* Ends the rank (M009) when a setting is none. */
+void server_optimizer_check(const struct server_optimizer *optimizer);
 /* The optimizer's step on every parameter with what `sum` holds, and a new version. */
 void server_apply(struct server *server);
 

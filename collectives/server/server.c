@@ -111,6 +111,7 @@ struct server *server_new(MPI_Comm comm, const struct server_options *options)
     if (strpbrk(server->name, " /") || !*server->name)
         server_fail("M009", "server_new: '%s' is no name: one word without blank and slash",
                     server->name);
+    server_optimizer_check(&options->optimizer);
     if (options->window < 1)
         server_fail("M009", "server_new: a window of 0 lets no gradient go; 1 is the smallest");
     MPI_Comm_dup(comm, &server->comm);

@@ -50,6 +50,9 @@ server-async 4 consistent 1 drop
 server-central 4 all uneven
 server-central 4 two even
 dist-autograd 4
+dist-derivatives 4
+dist-again 4
+dist-again 4 halves
 dist-orders 2
 dist-orders 3
 END
