@@ -150,8 +150,7 @@ static bool found(const struct trace *trace, const char *code, const char *where
     return right;
 }
 
-/* tests/programs/peer_ends.c: what the simulator says of it (tests/cli_exit.t) is said of it here.
- */
+/* tests/programs/peer_ends.c: what the simulator says of it is said of it here. */
 static void judge_ends(const struct peer *peer, const char *launch, const char *folder)
 {
     bool built =
@@ -206,9 +205,20 @@ static void with(const struct peer *peer)
     run("rm -rf %s", folder);
 }
 
+static void simulate_ends(void)
+{
+    const char *simrun = getenv("SIMRUN");
+    for (int i = 0; i < ENDS; i++)
+        tap_ok(run("'%s' --db none -n 4 tests/programs/peer_ends.c %s 2>&1 | grep -q '^%s'",
+                   simrun ? simrun : "build/simrun", ends[i].how,
+                   *ends[i].code ? ends[i].code : "PASS"),
+               "simulated: %s is %s", ends[i].how, *ends[i].code ? ends[i].code : "no fault");
+}
+
 int main(void)
 {
-    tap_plan(2 * TESTS);
+    tap_plan(2 * TESTS + ENDS);
+    simulate_ends();
     for (int i = 0; i < 2; i++)
         with(&peers[i]);
     return tap_done();

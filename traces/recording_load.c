@@ -45,6 +45,7 @@ struct loader {
     struct numbers strings;
     struct record_rank info;
     bool has_info;
+    uint32_t missing, first_missing; /* ranks of which there is nothing at all */
     struct {
         uint64_t pc;
         uint32_t site;
@@ -583,6 +584,7 @@ static void rank_finish(struct loader *loader)
     if (loader->ends && loader->ends[loader->rank].known)
         end_told(loader, &loader->ends[loader->rank]);
     if (!loader->has_info) {
+        loader->first_missing = loader->missing++ ? loader->first_missing : loader->rank;
         rank->state = RANK_RUNNING; /* it never began, or the child died before it could */
         return;
     }
@@ -733,6 +735,24 @@ static uint32_t open_files(struct buffers *files, const char *const *paths, size
     return ranks;
 }
 
+/* Whoever waits for a rank that is not there would seem to wait for ever. */
+static bool all_there(const struct loader *loader, const char *path, struct failure *failure)
+{
+    const char *end = strrchr(path, '/');
+    char others[48] = "";
+    if (loader->missing == 0)
+        return true;
+    if (loader->missing > 1)
+        snprintf(others, sizeof others, " and of %u other%s", loader->missing - 1,
+                 loader->missing > 2 ? "s" : "");
+    failure_set(failure, FAILURE_INPUT,
+                "%.*s: nothing of rank %u%s; the run had %u ranks: put the files of all into one "
+                "folder and name that",
+                (int)(end ? end - path : 1), end ? path : ".", loader->first_missing, others,
+                loader->trace->ranks);
+    return false;
+}
+
 struct trace *recording_load_files(const char *const *paths, size_t count, struct failure *failure)
 {
     struct loader loader = {0};
@@ -744,7 +764,8 @@ struct trace *recording_load_files(const char *const *paths, size_t count, struc
     bool done = ranks > 0 && loader_init(&loader, ranks, &result);
     for (size_t i = 0; done && i < count; i++)
         done = add_sources(&loader, &files[i]);
-    done = done && loader_finish(&loader, failure) && trace_check(loader.trace, failure);
+    done = done && loader_finish(&loader, failure) && trace_check(loader.trace, failure) &&
+           all_there(&loader, paths[0], failure);
     loader_release(&loader, ranks);
     for (size_t i = 0; files && i < count; i++)
         buffers_release(&files[i]);
