@@ -114,6 +114,36 @@ END
 timeout 60 "$simrun" --db none -n 3 "$folder/nobody.c" >"$folder/said" 2>&1
 [ $? -eq 1 ] && says 'M009' && says 'D002'
 ok $? "what is sent to a rank far beyond the last is refused, and all else is judged"
+cat >"$folder/subsets.c" <<'END'
+#include <mpi.h>
+int main(int argc, char **argv)
+{
+    int rank, size, ranks[16];
+    MPI_Group all, some;
+    MPI_Comm made;
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    MPI_Comm_group(MPI_COMM_WORLD, &all);
+    for (int set = 1; set < 1 << size; set++) {
+        int n = 0;
+        for (int r = 0; r < size; r++)
+            if (set >> r & 1)
+                ranks[n++] = r;
+        MPI_Group_incl(all, n, ranks, &some);
+        if (set >> rank & 1) {
+            MPI_Comm_create_group(MPI_COMM_WORLD, some, 0, &made);
+            MPI_Barrier(made);
+            MPI_Comm_free(&made);
+        }
+        MPI_Group_free(&some);
+    }
+    MPI_Group_free(&all);
+    MPI_Finalize();
+}
+END
+timeout 60 "$simrun" --db none -n 8 "$folder/subsets.c" >"$folder/said" 2>&1 && says 'no findings'
+ok $? "no two communicators of other members pass for one"
 timeout 60 "$simrun" --db none -n 5 tests/peers/intercomm.c >"$folder/said" 2>&1 && says 'no findings'
 ok $? "the sides of an intercommunicator need not give the same counts"
 SIMRUN_CACHE=/dev/null/cache

@@ -104,13 +104,15 @@ static bool find_members(struct recorder_comm *comm, MPI_Comm handle,
     return done;
 }
 
-/* Both sides of an intercommunicator get the same: local and remote members are mixed alike. */
+/* What is mixed first only adds to the second, and a small rank cancels a small start: begin with a
+ * large number, another for a range than for a list. Both sides of an intercommunicator get the
+ * same: local and remote members are mixed alike. */
 static uint64_t members_hash(const struct recorder_comm *comm)
 {
-    uint64_t local = 1, remote = 1;
-    if (!comm->members) /* what is mixed first only adds to the second: start with a large number */
-        return mix(mix(mix(UINT64_C(0x8f14e45fceea167a), comm->size), (uint32_t)comm->start),
-                   (uint32_t)comm->stride);
+    static const uint64_t start = UINT64_C(0x8f14e45fceea167a);
+    if (!comm->members)
+        return mix(mix(mix(~start, comm->size), (uint32_t)comm->start), (uint32_t)comm->stride);
+    uint64_t local = start, remote = start;
     for (uint32_t i = 0; i < comm->size; i++) {
         uint64_t *hash = i < comm->local_size ? &local : &remote;
         *hash = mix(*hash, (uint64_t)(uint32_t)member(comm, i));
