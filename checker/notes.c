@@ -16,6 +16,19 @@ static bool same_finding(const struct trace_note *a, const struct trace_note *b,
     return strcmp(a->code, b->code) == 0 && a->site == b->site && kind_a == kind_b;
 }
 
+/* What is said about the end of one operation is about its start, too. */
+static void add_start(struct finding *finding, const struct trace *trace, uint32_t op)
+{
+    uint32_t start;
+    char place[PLACE_TEXT];
+    if (op_kind_class(trace->ops[op].kind) != CLASS_WAIT ||
+        trace_op_requests(trace, op, &start, 1) != 1 || start >= trace->op_count)
+        return;
+    finding_detail(finding, "It was started by %s.\n",
+                   check_place(trace, start, place, sizeof place));
+    finding_op_add(finding, start, "partner");
+}
+
 static void add_note(struct finding *finding, const struct trace *trace,
                      const struct trace_note *note, unsigned listed)
 {
@@ -28,6 +41,8 @@ static void add_note(struct finding *finding, const struct trace *trace,
         finding_op_add(finding, note->op, "culprit");
     else if (note->node != TRACE_NO)
         finding_node_add(finding, note->node, "culprit");
+    if (strcmp(note->code, "B001") == 0 && note->op != TRACE_NO)
+        add_start(finding, trace, note->op);
 }
 
 /* Whether no operation names the place: how a rank ended, what it has made and not freed, a call by

@@ -475,7 +475,7 @@ char *check_repair_text(const struct check_repair *repair, const struct trace *t
             end++;
         write_join(out, trace, &joins[i], end - i);
     }
-    if (!fewest)
+    if (!fewest && repair->lower_bound)
         fprintf(out, "at least %zu are needed towards this order\n", repair->lower_bound);
     if (repair->bounded)
         fputs("not all orders with these edges could be searched\n", out);

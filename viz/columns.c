@@ -46,21 +46,36 @@ static void unite(uint32_t *parent, uint32_t a, uint32_t b)
     parent[a > b ? a : b] = a > b ? b : a;
 }
 
+/* Per mark that leads a collective: some of its ranks stand in it and others have left it. */
+static bool *find_left(struct scene *scene)
+{
+    bool *left = scene_allocate(scene, scene->mark_count, sizeof *left);
+    for (uint32_t i = 0; left && i < scene->mark_count; i++) {
+        uint32_t group = scene->marks[i].group;
+        left[i] = false;
+        if (group < i && scene->marks[group].blocked != scene->marks[i].blocked)
+            left[group] = true;
+    }
+    return left;
+}
+
 /* One column for a collective, for the blocked frontier, and for two marks whose order is missing.
- */
+ * Who stands where others have passed is behind the frontier. */
 static void units_number(struct scene *scene, struct units *units)
 {
     size_t n = scene->mark_count;
     uint32_t frontier = TRACE_NO;
     uint32_t *parent = scene_allocate(scene, n, sizeof *parent);
-    for (uint32_t i = 0; parent && i < n; i++) {
+    bool *left = find_left(scene);
+    for (uint32_t i = 0; parent && left && i < n; i++) {
         uint32_t group = scene->marks[i].group;
+        bool behind = group < n && left[group];
         parent[i] = i;
         if (group < i)
             unite(parent, group, i);
-        if (scene->marks[i].blocked && frontier != TRACE_NO)
+        if (scene->marks[i].blocked && !behind && frontier != TRACE_NO)
             unite(parent, frontier, i);
-        else if (scene->marks[i].blocked)
+        else if (scene->marks[i].blocked && !behind)
             frontier = i;
     }
     for (size_t i = 0; parent && i < scene->link_count; i++)
@@ -69,6 +84,7 @@ static void units_number(struct scene *scene, struct units *units)
     for (uint32_t i = 0; parent && i < n; i++) /* a root comes before what it leads */
         units->of[i] = find(parent, i) == i ? (uint32_t)units->count++ : units->of[find(parent, i)];
     free(parent);
+    free(left);
 }
 
 static void units_link(struct scene *scene, struct units *units)

@@ -108,6 +108,8 @@ static const char *note_of_op(struct scene *scene, const struct mark *mark)
     case CLASS_COLLECTIVE:
         return note_of_collective(scene, op);
     case CLASS_WAIT:
+        if (op->flags & OP_COMPOUND)
+            return "of both";
         return note_of_wait(scene, mark->op);
     default:
         return "";
@@ -180,6 +182,12 @@ static const char *name_of_cell(struct scene *scene, const struct trace_op *op)
     return cell ? cut(scene, cell + 2) : op_kind_name(op->kind);
 }
 
+/* A Sendrecv is drawn as what it consists of: both messages, and where it waits for them. */
+static const char *name_of_call(const struct trace_op *op)
+{
+    return op_kind_class(op->kind) == CLASS_WAIT ? trace_op_name(op) : op_kind_name(op->kind);
+}
+
 static const char *name_of(struct scene *scene, const struct mark *mark)
 {
     const struct trace *trace = scene->trace;
@@ -196,7 +204,7 @@ static const char *name_of(struct scene *scene, const struct mark *mark)
         return name_of_cell(scene, &trace->ops[mark->op]);
     if (mark->node == TRACE_NO)
         return mark->shape == MARK_LEAF ? name_of_leaf(scene, mark->rank)
-                                        : op_kind_name(trace->ops[mark->op].kind);
+                                        : name_of_call(&trace->ops[mark->op]);
     const struct trace_node *node = &trace->nodes[mark->node];
     const char *name = trace_string(trace, node->name);
     if (mark->shape == MARK_LEAF && strncmp(name, "dL/d", 4) != 0) {
@@ -242,12 +250,20 @@ static const char *tip_of(struct scene *scene, const struct mark *mark)
                       site);
 }
 
+/* A call that returns at once, and is made again and again. */
+static bool polls(const struct scene *scene, const struct mark *mark)
+{
+    int kind = mark->op == TRACE_NO ? OP_NONE : scene->trace->ops[mark->op].kind;
+    return kind == OP_TEST || kind == OP_TESTANY || kind == OP_TESTALL || kind == OP_TESTSOME ||
+           kind == OP_IPROBE || kind == OP_IMPROBE;
+}
+
 static void add_lines(struct scene *scene, struct mark *mark)
 {
     char site[256];
     mark->place = mark->badge;
     if (mark->blocked) {
-        mark->name = scene_text(scene, "%s blocked", mark->name);
+        mark->name = scene_text(scene, polls(scene, mark) ? "%s polls" : "%s blocked", mark->name);
         mark->note = note_of_blocked(scene, mark);
         if (!mark->badge && trace_site_known(scene->trace, site_of(scene, mark)))
             mark->place =

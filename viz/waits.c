@@ -66,7 +66,8 @@ static void wait_for_requests(struct scene *scene, const struct standing *standi
     for (size_t i = 0; i < count && i < LIMIT; i++) {
         const struct trace_op *start = &scene->trace->ops[starts[i]];
         enum op_class class = op_kind_class(start->kind);
-        if (is_open(scene, mark, start->match) && (class == CLASS_SEND || class == CLASS_RECEIVE))
+        if (is_open(scene, mark, start->match) && start->peer != TRACE_NONE &&
+            (class == CLASS_SEND || class == CLASS_RECEIVE))
             wait_for_peer(scene, standing, mark, starts[i]);
     }
 }
@@ -194,6 +195,18 @@ static void find_possible(struct scene *scene, struct standing *standing)
     }
 }
 
+/* Messages that were sent for nobody to receive: what somebody else waits for may be among them. */
+static void list_unreceived(struct scene *scene)
+{
+    for (uint32_t op = 0; op < scene->trace->op_count && !scene->exhausted; op++) {
+        const struct trace_op *row = &scene->trace->ops[op];
+        if (op_kind_class(row->kind) == CLASS_SEND && row->match == TRACE_NO && row->peer >= 0 &&
+            row->state == STATE_COMPLETE)
+            scene_add_row(scene, row->rank, operation_name(scene, op),
+                          scene_text(scene, "a receive on %d", row->peer));
+    }
+}
+
 void scene_waits(struct scene *scene)
 {
     struct standing standing = {scene_allocate(scene, scene->trace->ranks, sizeof *standing.mark)};
@@ -208,7 +221,9 @@ void scene_waits(struct scene *scene)
     for (uint32_t rank = 0; rank < scene->trace->ranks && !scene->exhausted; rank++)
         if (standing.mark[rank] != TRACE_NO && scene->marks[standing.mark[rank]].shape != MARK_END)
             wait_of(scene, &standing, standing.mark[rank]);
-    if (!scene->frontier)
+    if (scene->frontier)
+        list_unreceived(scene);
+    else
         scene->table_count = scene->table_more = 0; /* nothing is unmatched in a run that ended */
     free(standing.mark);
 }
