@@ -58,8 +58,8 @@ struct data_channel *data_channel_mpi(MPI_Comm comm);
 /* Over TCP sockets. Every rank listens, tells its port, and learns those of all others by
  * `exchange` (an allgather of one int, in rank order; false: give up). Ranks connect to each other
  * on 127.0.0.1. A wait of more than `timeout_milliseconds` without a byte from anybody is an error
- * that names who was waited for; 0: wait for ever. NULL when it cannot be made: `error` (of `room`
- * bytes) says why. */
+ * that names who was waited for; 0: wait for ever. NULL when it cannot be made (ranks under simrun
+ * are threads of one process): `error` (of `room` bytes) says why. */
 struct data_tcp_options {
     int rank, size;
     int timeout_milliseconds;

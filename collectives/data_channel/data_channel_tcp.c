@@ -3,6 +3,7 @@
  * rules. */
 #include "collectives/data_channel/tcp_channel.h"
 
+#include <mpix.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -186,6 +187,15 @@ static const struct data_backend backend = {
     .teardown = teardown,
 };
 
+/* Ranks of the machine take turns: one that waits at a socket lets nobody send to it. */
+static bool ranks_are_threads(void)
+{
+    char version[MPI_MAX_LIBRARY_VERSION_STRING];
+    int length;
+    MPI_Get_library_version(version, &length);
+    return strncmp(version, "simrun", 6) == 0 && MPIX_World_size() > 1;
+}
+
 struct data_channel *data_channel_tcp(const struct data_tcp_options *options, char *error,
                                       size_t room)
 {
@@ -193,6 +203,12 @@ struct data_channel *data_channel_tcp(const struct data_tcp_options *options, ch
         !options->exchange) {
         snprintf(error, room, "rank %d of %d%s", options->rank, options->size,
                  options->exchange ? ": no such rank" : ": no function to exchange the ports");
+        return NULL;
+    }
+    if (options->size > 1 && ranks_are_threads()) {
+        snprintf(error, room,
+                 "TCP is for processes: under simrun ranks are threads of one, and a rank that "
+                 "waits at a socket holds all others up; use data_channel_mpi");
         return NULL;
     }
     struct tcp_channel *own = calloc(1, sizeof *own);
