@@ -1,4 +1,5 @@
-/* X001 crash, X002 abort or exit code, X003 time limit, X006 finalized with operations pending. */
+/* X001 crash, X002 abort or exit code, X003 time limit, N001 unknown end, X006 finalized with
+ * operations pending. */
 #include "checker/given_up.h"
 #include "checker/memory.h"
 #include "checker/places.h"
@@ -141,10 +142,35 @@ static void check_finalize(const struct trace *trace, struct findings *findings)
         finding_seal(&findings->items[i], trace);
 }
 
+/* A rank of a real MPI that never said how it ended and stood in no call: what it would have done
+ * is unknown, and nothing is said of those that wait for it. */
+static void check_unknown_ends(const struct trace *trace, struct findings *findings)
+{
+    char place[PLACE_TEXT];
+    struct finding *finding = NULL;
+    for (uint32_t rank = 0; trace->outcome == OUTCOME_IMPORTED && rank < trace->ranks; rank++) {
+        uint32_t op = last_op(trace, rank);
+        if (trace->rank_info[rank].state != RANK_RUNNING || op == TRACE_NO)
+            continue;
+        if (!finding)
+            finding = findings_add(findings, "N001", "a rank's record stops outside of every call");
+        if (finding->op_count == 0)
+            finding->site = trace->ops[op].site;
+        if (finding->op_count < PLACES_LISTED_MAX)
+            finding_detail(
+                finding, "Rank %u: killed, ended by _exit, or still running, some time after %s.\n",
+                rank, check_place(trace, op, place, sizeof place));
+        finding_op_add(finding, op, "unsearched");
+    }
+    if (finding)
+        finding_seal(finding, trace);
+}
+
 void check_crash(const struct check_context *context, struct findings *findings)
 {
     check_ends(context->trace, findings);
     check_timeout(context, findings);
+    check_unknown_ends(context->trace, findings);
     if (!context->cut_short)
         check_finalize(context->trace, findings);
 }

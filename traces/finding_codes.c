@@ -177,7 +177,7 @@ static const struct finding_code codes[] = {
 {"S003", "replicas-diverge", E, "Copies of a replicated value differ.", "After a step that must leave all replicas equal, they are not.", "one rank skipped an allreduce and used its own gradient", "Compare the steps of the first rank and parameter that are named."},
 {"S004", "payload-damaged", E, "A coded gradient could not be decoded.", "The bytes that arrived are not what the coder wrote for this parameter: cut short, mixed up with another parameter's, or framed by a mark that occurs in them.", "a slot whose end is found by searching for a byte pattern", "Send the length with the bytes, and exchange every parameter in the same order on all ranks."},
 {"N001", "bounded", N, "A check stopped at its bound: what it did not reach may hold more.",
- "Some searches grow faster than the trace: cycles among many ranks, the order of very large backward passes, the vector clocks of very many wildcard receives. Each stops at a bound and says so; without this note these searches were complete.",
+ "Some searches grow faster than the trace: cycles among many ranks, the order of very large backward passes, the vector clocks of very many wildcard receives. Each stops at a bound and says so; without this note these searches were complete. So it is with a record that stops: of a rank of a real MPI that was killed, or still runs, nobody knows what it would have done.",
  "a backward pass in data order with thousands of unordered messages on hundreds of ranks", "Check a smaller run of the same program: fewer ranks, layers or steps mostly show the same fault."},
 };
 /* clang-format on */

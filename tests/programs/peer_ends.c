@@ -49,6 +49,8 @@ int main(int argc, char **argv)
         MPI_Abort(MPI_COMM_WORLD, 7);
     if (rank == 1 && !strcmp(how, "exit"))
         exit(4);
+    if (rank == 1 && !strcmp(how, "vanish"))
+        _exit(6);
     if (rank == 1 && !strcmp(how, "crash"))
         *(volatile int *)8 = 1;
     if (rank == 1 && !strcmp(how, "argument"))
