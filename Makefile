@@ -178,6 +178,8 @@ install: all
 	install -m 644 docs/man/simrun.1 "$(where)/share/man/man1"
 	install -m 644 docs/man/simrun-db.5 "$(where)/share/man/man5"
 	$(BUILD)/simrun completion bash >"$(where)/share/bash-completion/completions/simrun"
+	for mpi in openmpi mpich; do test ! -f build/peers/$$mpi/libsimrecord.so || \
+	  install -D -m 755 build/peers/$$mpi/libsimrecord.so "$(where)/lib/simrun/$$mpi/libsimrecord.so" || exit; done
 
 format:
 	clang-format -i $(sources) $(headers) $(wildcard tests/*.c)
