@@ -8,7 +8,6 @@
 #include "checker/places.h"
 #include "checker/properties.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 
 enum life { LIFE_UNKNOWN, LIFE_LIVE, LIFE_DEAD };

@@ -3,7 +3,6 @@
  *
  * Each call is judged by its first difference only: what follows from a wrong root is not also a
  * wrong count. */
-#include "checker/memory.h"
 #include "checker/places.h"
 #include "checker/properties.h"
 

@@ -1,11 +1,9 @@
 /* X001 crash, X002 abort or exit code, X003 time limit, N001 unknown end, X006 finalized with
  * operations pending. */
 #include "checker/given_up.h"
-#include "checker/memory.h"
 #include "checker/places.h"
 #include "checker/properties.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -4,7 +4,6 @@
 #include "checker/places.h"
 #include "checker/properties.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 
 static void report(const struct trace *trace, const char *code, const char *title, uint32_t op,

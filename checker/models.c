@@ -5,13 +5,11 @@
  * batches move as a whole: D004. The first cause in time is reported; where the forward pass is at
  * fault, the backward passes are judged alone, and a fault there too makes the finding `inherited`.
  */
-#include "checker/memory.h"
 #include "checker/places.h"
 #include "checker/properties.h"
 #include "checker/replay.h"
 #include "checker/witness.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

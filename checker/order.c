@@ -14,7 +14,6 @@
 #include "checker/streams.h"
 #include "checker/witness.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

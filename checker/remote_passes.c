@@ -2,8 +2,6 @@
  */
 #include "checker/remote_query.h"
 
-#include "checker/memory.h"
-
 #include <stdlib.h>
 
 static int by_rank_vertex(const struct remote_event *a, const struct remote_event *b)

@@ -1,7 +1,6 @@
 /* S001: a parameter server applied an update that was made from parameters more than T versions
  * old. Both versions are read from the trace: the worker says what it read, the server where it
  * was. */
-#include "checker/memory.h"
 #include "checker/places.h"
 #include "checker/properties.h"
 #include "checker/server_notes.h"

@@ -5,7 +5,6 @@
  * replaces the parameters loses those applied since the version it was made from. An update
  * applied twice, or one that nobody sent, breaks the same sum. A message that nobody received is
  * in flight: that is L002. */
-#include "checker/memory.h"
 #include "checker/places.h"
 #include "checker/properties.h"
 #include "checker/server_notes.h"

@@ -2,7 +2,6 @@
 
 #include "checker/memory.h"
 
-#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 

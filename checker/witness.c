@@ -4,7 +4,6 @@
 #include "checker/places.h"
 #include "checker/replay.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -11,16 +11,12 @@
 #include "traces/recorder.h"
 #include "traces/recording.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <time.h>
 #include <unistd.h>
-
-enum { MEMORY_KEPT = 64 << 20 };
 
 static uint64_t monotonic_ns(void)
 {

@@ -1,5 +1,4 @@
 /* simrun completion: a script for bash, made from the tables that the parser reads. */
-#include "cli/catalogue.h"
 #include "cli/command.h"
 #include "cli/run_options.h"
 

@@ -7,7 +7,6 @@
 #include "sim/unsupported.h"
 
 #include <elfutils/version.h>
-#include <errno.h>
 #include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -4,7 +4,6 @@
 #include "traces/format_write.h"
 
 #include <inttypes.h>
-#include <math.h>
 
 static const char *const outcomes[] = {"finished", "deadlock", "livelock",    "aborted",
                                        "crashed",  "timeout",  "interrupted", "imported"};

@@ -4,7 +4,6 @@
 #include "checker/check.h"
 #include "cli/results.h"
 
-#include <math.h>
 #include <string.h>
 
 static size_t check_count(void)

@@ -9,7 +9,6 @@
 #include "collectives/fold.h"
 #include "collectives/mutant.h"
 #include "collectives/reference.h"
-#include "traces/recorder.h"
 
 #include <string.h>
 

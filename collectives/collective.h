@@ -34,12 +34,10 @@ struct collective {
     int root;
     enum diff_type type;
     bool nonblocking, in_place;
-    bool is_w;                               /* Alltoallw */
     bool transposed;                         /* neighborhoods: the reversed graph */
     size_t count;                            /* values per rank where that is one number */
     const int *send_counts, *receive_counts; /* per rank, NULL where uniform */
     const int *send_begins, *receive_begins; /* where they start, dense */
-    int send_peers, receive_peers;           /* length of these arrays */
     size_t result_count;                     /* values of the result on this rank */
     size_t own_begin, own_count;             /* IN_PLACE: the own block in the buffer */
     bool own_read;       /* the result is the whole buffer, of which that block is read */

@@ -6,8 +6,6 @@
 #ifndef COLLECTIVES_DIFFERENCE_H
 #define COLLECTIVES_DIFFERENCE_H
 
-#include <stdbool.h>
-
 /* The function's value at the point plus `offset`; `offset` may be replaced by what the precision
  * of the argument made of it. NaN when it cannot be computed there. */
 typedef double difference_function(void *context, double *offset);

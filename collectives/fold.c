@@ -4,7 +4,6 @@
 #include "collectives/mutant.h"
 #include "collectives/probe.h"
 
-#include <math.h>
 #include <string.h>
 
 /* ---- user operations as differentiable nodes ---- */

@@ -2,7 +2,6 @@
 #include "collectives/probe.h"
 #include "collectives/tape.h"
 
-#include <assert.h>
 #include <string.h>
 
 static void type_check(struct diff_tape *tape, const char *name, enum diff_type type)

@@ -20,12 +20,3 @@ int diff_mutant_number(const char *name)
             return i;
     return -1;
 }
-
-bool diff_mutant_set(const char *name)
-{
-    int number = diff_mutant_number(name);
-    if (number < 0)
-        return false;
-    state_get()->mutant = number;
-    return true;
-}

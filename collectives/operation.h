@@ -15,7 +15,6 @@
 #include "traces/kinds.h"
 
 #include <diff.h>
-#include <stdint.h>
 
 struct diff_node;
 struct diff_request;

@@ -5,7 +5,6 @@
  * only when all ranks' cotangents are equal, which is compared at every backward pass. */
 #include "collectives/collective.h"
 #include "collectives/mutant.h"
-#include "collectives/probe.h"
 #include "traces/recorder.h"
 
 #include <float.h>

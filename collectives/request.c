@@ -3,8 +3,6 @@
 
 #include "collectives/mutant.h"
 
-#include <assert.h>
-
 struct diff_request *request_new(struct diff_tape *tape, struct diff_node *start)
 {
     struct diff_request *request = arena_take_zeroed(&tape->arena, sizeof *request);

@@ -18,8 +18,6 @@
 
 #include <stddef.h>
 
-enum { TAPE_INPUTS_MAX = 1 << 20 };
-
 /* How far the adjoint of a communication is in the running pass. */
 enum adjoint_state { ADJOINT_IDLE, ADJOINT_HELD, ADJOINT_LAUNCHED };
 

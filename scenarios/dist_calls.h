@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <words.h>
 
-enum { WORKERS = 4, RESULTS_MAX = 4 };
+enum { WORKERS = 4 };
 
 static const char *const mode_names[] = {"fast", "lineage", "mark"};
 static enum dist_mode mode;

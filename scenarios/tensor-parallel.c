@@ -21,7 +21,7 @@
 #include <words.h>
 
 enum { ROWS_EACH = 2, IN = 3, HIDDEN_EACH = 2, OUT = 2, RANKS_MAX = 16 };
-enum { ROWS_MAX = RANKS_MAX * ROWS_EACH, HIDDEN_MAX = RANKS_MAX * HIDDEN_EACH };
+enum { ROWS_MAX = RANKS_MAX * ROWS_EACH };
 
 static int rank, size;
 

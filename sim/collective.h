@@ -102,7 +102,6 @@ struct sim_collective {
     uint64_t *values;    /* of each, kept for the next time; NULL: none yet */
     char complaint[160]; /* why error is set */
     void *running;       /* PREFIX: the running result */
-    size_t running_bytes;
     struct sim_collective_call **calls;
     struct sim_collective_call
         *stashed; /* copies of calls whose members have gone on, freed with the collective */

@@ -2,7 +2,6 @@
  * its six forms from that (blocking, nonblocking, persistent; int and large counts). */
 #include "sim/collective_data.h"
 #include "sim/collective_forms.h"
-#include "sim/error.h"
 
 /* --- one function per operation: checks the arguments and fills the call
  * ---------------------------------------------------- */

@@ -1,7 +1,6 @@
 /* Neighbourhood collectives: every member exchanges with its neighbours of the communicator's
  * topology, in the order of topology.h. Everybody waits for everybody. */
 #include "sim/collective_forms.h"
-#include "sim/error.h"
 #include "sim/topology.h"
 
 #include <string.h>

@@ -5,8 +5,6 @@
 #include "sim/error.h"
 #include "sim/type_attributes.h"
 
-#include <limits.h>
-
 __attribute__((weak)) struct sim_keyvals *sim_attributes_keyvals(void)
 {
     return sim_self ? &sim_self->keyvals : NULL;

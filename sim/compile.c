@@ -18,7 +18,6 @@
 #include "sim/image.h"
 #include "sim/separate.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>

@@ -1,7 +1,6 @@
 /* datatype_layout.c: puts copies of old types at displacements and keeps the flat form small. */
 #include "sim/datatype_layout.h"
 
-#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 

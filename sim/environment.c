@@ -5,8 +5,6 @@
 #include "sim/live.h"
 #include "sim/point.h"
 
-#include "traces/recorder.h"
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

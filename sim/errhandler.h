@@ -9,7 +9,5 @@ struct sim_comm;
 
 void sim_errhandler_retain(MPI_Errhandler handler);
 void sim_errhandler_release(MPI_Errhandler handler);
-/* Calls a user's handler; false when it is not one (predefined). */
-int sim_errhandler_call(MPI_Errhandler handler, MPI_Comm comm, int error_code);
 
 #endif

@@ -8,13 +8,11 @@
 #include "sim/rank.h"
 #include "sim/separate.h"
 
-#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <time.h>
 #include <unistd.h>
 
 #if defined __SANITIZE_ADDRESS__

@@ -11,7 +11,6 @@
 #define SIM_GROUP_H
 
 #include <stdatomic.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #include <mpi.h>

@@ -10,7 +10,6 @@
 
 #include "sim/relocate.h"
 
-#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>

@@ -4,7 +4,6 @@
  * would see. Threads of one rank share its state, under a spin lock, as threads of a process do. */
 #include "sim/libc_common.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -4,7 +4,6 @@
  * the rank started, is left alone: there nobody else could go on. */
 #include "sim/libc_common.h"
 
-#include <errno.h>
 #include <sched.h>
 #include <time.h>
 #include <unistd.h>

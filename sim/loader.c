@@ -233,11 +233,6 @@ bool sim_program_locate(const struct sim_program *program, int index, uintptr_t 
     return true;
 }
 
-const char *sim_program_path(const struct sim_program *program)
-{
-    return program->image.path;
-}
-
 /* A variable of the program itself (an executable's copy of libc's), NULL if it has none. */
 static void *getopt_variable(const struct sim_program *program, uintptr_t base, const char *name)
 {

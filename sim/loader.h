@@ -84,9 +84,6 @@ void sim_program_finish(struct sim_program *program, int index);
 bool sim_program_locate(const struct sim_program *program, int index, uintptr_t pc,
                         uint64_t *offset);
 
-/* Absolute path of the file the images come from. Lives as long as the program. */
-const char *sim_program_path(const struct sim_program *program);
-
 /* Getopt's variables as image `index` sees them. */
 struct sim_program_getopt {
     int *optind, *opterr, *optopt;

@@ -59,11 +59,6 @@ void sim_op_release(const struct sim_op *op)
         free((void *)(uintptr_t)op);
 }
 
-const char *sim_op_name(const struct sim_op *op)
-{
-    return op->label ? op->label : "user-defined";
-}
-
 sim_kernel *sim_op_kernel(const struct sim_op *op, enum sim_kind kind)
 {
     sim_kernel *kernel = sim_op_floating_kernels[op->number][kind];

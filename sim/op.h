@@ -50,23 +50,6 @@ static inline const struct sim_op *sim_op_get(MPI_Op handle)
     return op->magic ? op : NULL;
 }
 
-static inline bool sim_op_is_predefined(const struct sim_op *op)
-{
-    return op->predefined;
-}
-static inline bool sim_op_commutes(const struct sim_op *op)
-{
-    return op->commutative;
-}
-/* Whether two ranks mean the same operation. Programs' own operations are objects of each rank and
- * cannot be told apart; they differ when one commutes and the other does not. */
-static inline bool sim_op_same(const struct sim_op *a, const struct sim_op *b)
-{
-    return a == b || (!a->predefined && !b->predefined && a->commutative == b->commutative);
-}
-/* "MPI_SUM"; "user-defined" for an operation of the program. */
-const char *sim_op_name(const struct sim_op *op);
-
 /* One reference more or less; an operation under way retains its own. */
 const struct sim_op *sim_op_retain(const struct sim_op *op);
 void sim_op_release(const struct sim_op *op);

@@ -5,7 +5,6 @@
  * costs nothing. */
 #include "sim/rank.h"
 
-#include <assert.h>
 #include <stdlib.h>
 
 enum { SMALLEST = 64, SLAB = 64 * 1024 };

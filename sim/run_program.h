@@ -4,7 +4,6 @@
 #define SIM_RUN_PROGRAM_H
 
 #include "sim/loader.h"
-#include "sim/world.h"
 
 struct sim_run {
     struct sim_program *program;

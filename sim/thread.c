@@ -6,7 +6,6 @@
  * a team has to return from the parallel region. */
 #include "sim/rank.h"
 
-#include <errno.h>
 #include <omp.h>
 #include <sched.h>
 #include <signal.h>

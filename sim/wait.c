@@ -10,7 +10,6 @@
 #include "sim/status.h"
 #include "traces/recorder.h"
 
-#include <assert.h>
 #include <stdlib.h>
 
 static void empty_status(MPI_Status *status)

@@ -10,7 +10,6 @@
 #include "sim/rank.h"
 
 #include <assert.h>
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -19,7 +19,6 @@
 
 #include <diff.h>
 #include <stdint.h>
-#include <stdio.h>
 
 enum conf_op {
     CONF_SUM,

@@ -2,7 +2,7 @@
  * enumeration reaches every matching of wildcards. */
 #include "tests/world_harness.h"
 
-enum { RANKS = 4, EACH = 2, TOTAL = (RANKS - 1) * EACH };
+enum { RANKS = 4, EACH = 2 };
 
 /* Where rank 0 says in which order the senders' messages came; of the world that runs. */
 static int order[16], order_length;

@@ -4,7 +4,6 @@
 #include "tests/tap.h"
 
 #include "sim/world.h"
-#include "traces/recorder.h"
 #include "traces/recording.h"
 
 #include <mpi.h>

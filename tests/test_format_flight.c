@@ -3,7 +3,6 @@
 #include "checker/check.h"
 #include "tests/format_samples.h"
 
-#include <sys/stat.h>
 #include <unistd.h>
 
 #define CONFIG                                                                                     \

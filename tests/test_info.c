@@ -2,7 +2,6 @@
 #include <mpi.h>
 
 #include "sim/handle.h"
-#include "sim/info.h"
 #include "tests/tap.h"
 
 static void test_keys(MPI_Info info)

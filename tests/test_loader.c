@@ -9,7 +9,6 @@
 #include <execinfo.h>
 #include <pthread.h>
 #include <stdlib.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #if defined(__SANITIZE_THREAD__)

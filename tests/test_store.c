@@ -5,7 +5,6 @@
 #include "traces/store.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <math.h>
 #include <signal.h>
 #include <sqlite3.h>

@@ -8,7 +8,6 @@
 #include "traces/recording.h"
 #include "traces/store.h"
 
-#include <errno.h>
 #include <sqlite3.h>
 #include <stdlib.h>
 #include <sys/stat.h>

@@ -3,7 +3,6 @@
 #include "traces/format_csv.h"
 
 #include <ctype.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

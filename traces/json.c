@@ -1,7 +1,6 @@
 /* A bounded JSON pull parser: see json.h. */
 #include "traces/json.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 

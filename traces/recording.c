@@ -6,7 +6,6 @@
 
 #include <limits.h>
 #include <link.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

@@ -4,7 +4,6 @@
 #include "traces/handle_map.h"
 
 #include <elfutils/libdwfl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

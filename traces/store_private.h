@@ -50,7 +50,6 @@ struct store_ids {
     int64_t run, first_op, first_node;
     int64_t *sites, *strings; /* by index, when writing */
     size_t site_count, string_count;
-    int64_t *site_ids, *string_ids; /* sorted pairs when reading: see store_read.c */
 };
 
 extern const struct column store_op_columns[], store_node_columns[];

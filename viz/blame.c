@@ -6,7 +6,6 @@
  * operations on one rank. */
 #include "viz/scene.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

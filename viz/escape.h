@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdio.h>
 
-enum { VIZ_LABEL_CHARACTERS = 40, VIZ_TOOLTIP_CHARACTERS = 400 };
+enum { VIZ_LABEL_CHARACTERS = 40 };
 
 /* The next safe code point of *text, which moves past it; 0 at the end. Never reads past the NUL.
  */

@@ -10,7 +10,6 @@
 
 #include "viz/escape.h"
 
-#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -5,7 +5,6 @@
 #include "viz/schedule.h"
 #include "viz/timeline.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 

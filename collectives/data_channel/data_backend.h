@@ -73,6 +73,5 @@ uint64_t data_list_hash(int count, const int *ranks);
 bool data_list_differs(struct data_group *parent, int other);
 size_t data_type_size(enum data_type type);
 const char *data_type_name(enum data_type type);
-const char *data_operator_name(enum data_operator op);
 
 #endif

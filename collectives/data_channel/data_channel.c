@@ -36,11 +36,6 @@ const char *data_type_name(enum data_type type)
     return types[type].name;
 }
 
-const char *data_operator_name(enum data_operator op)
-{
-    return operators[op];
-}
-
 bool data_channel_fail(struct data_channel *channel, const char *format, ...)
 {
     va_list arguments;

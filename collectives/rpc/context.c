@@ -5,7 +5,6 @@
 #include "collectives/probe.h"
 #include "collectives/rpc/task.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,7 +1,6 @@
 /* A schedule's rows. See rows.h. */
 #include "collectives/schedule/rows.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

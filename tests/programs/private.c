@@ -2,7 +2,6 @@
  * are. Called with a number that differs from image to image; calling it twice in one image without
  * putting the image back is noticed, too. Built by tests/test_loader.c in many ways (shared object,
  * executable, packed relocations, ...). */
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
