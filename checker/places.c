@@ -16,7 +16,7 @@ char *check_comm_text(const struct trace *trace, uint32_t comm, char *text, size
 
 char *check_place(const struct trace *trace, uint32_t op, char *text, size_t size)
 {
-    char what[160], where[160];
+    char what[160], where[TRACE_SITE_TEXT];
     trace_op_text(trace, op, what, sizeof what);
     trace_at_text(trace, trace->ops[op].site, where, sizeof where);
     snprintf(text, size, "rank %u, %s%s", trace->ops[op].rank, what, where);
@@ -25,7 +25,7 @@ char *check_place(const struct trace *trace, uint32_t op, char *text, size_t siz
 
 char *check_short_place(const struct trace *trace, uint32_t op, char *text, size_t size)
 {
-    char where[160];
+    char where[TRACE_SITE_TEXT];
     trace_at_text(trace, trace->ops[op].site, where, sizeof where);
     const char *prefix = trace->ops[op].flags & OP_NONBLOCKING ? "nonblocking " : "";
     snprintf(text, size, "%s%s%s", prefix, trace_op_name(&trace->ops[op]), where);

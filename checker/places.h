@@ -4,7 +4,7 @@
 
 #include "checker/context.h"
 
-enum { PLACE_TEXT = 480, PLACES_LISTED_MAX = 12 };
+enum { PLACE_TEXT = TRACE_SITE_TEXT + 200, PLACES_LISTED_MAX = 12 };
 
 /* "world", its name, or "communicator 3". */
 char *check_comm_text(const struct trace *trace, uint32_t comm, char *text, size_t size);

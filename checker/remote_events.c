@@ -122,7 +122,7 @@ const char *remote_send_text(const struct remote_trace *remote, const struct rem
 {
     const struct trace_node *node = &remote->trace->nodes[send->node];
     const char *what = value_of(trace_string(remote->trace, node->name), "what");
-    char place[160];
+    char place[TRACE_SITE_TEXT];
     trace_at_text(remote->trace, node->site, place, sizeof place);
     if (what && strncmp(what, "answer-of-", 10) == 0)
         snprintf(text, size, "the answer of %s to worker %d%s", what + 10, send->peer, place);

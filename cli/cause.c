@@ -46,7 +46,7 @@ bool cause_text(const struct trace *trace, char *text, size_t size)
         return false;
     uint32_t rank = (uint32_t)metric->rank;
     const struct trace_rank *info = &trace->rank_info[rank];
-    char where[300];
+    char where[TRACE_SITE_TEXT];
     int used = snprintf(text, size, "rank %u failed first: ", rank);
     if (info->state == RANK_CRASHED)
         used += snprintf(text + used, size - (size_t)used, "signal %d (%s)", info->exit_code,

@@ -322,7 +322,7 @@ char *present_short(const char *text)
 static void print_place(const struct present *present, const struct trace *trace,
                         const struct finding_op *place, const char *label)
 {
-    char what[160], where[160] = "";
+    char what[160], where[TRACE_SITE_TEXT] = "";
     uint32_t rank, site;
     if (place->op != TRACE_NO) {
         rank = trace->ops[place->op].rank;
@@ -337,7 +337,7 @@ static void print_place(const struct present *present, const struct trace *trace
     }
     if (trace_site_known(trace, site))
         trace_site_text(trace, site, where, sizeof where);
-    char text[512];
+    char text[TRACE_SITE_TEXT + 300];
     snprintf(text, sizeof text, "rank %u: %s%s%s%s%s%s", rank, what, *where ? "  " : "", where,
              *place->role ? " (" : "", place->role, *place->role ? ")" : "");
     char *shown = present_short(text);

@@ -55,7 +55,7 @@ static void junit_finding(FILE *out, const struct results *results, const struct
                           size_t index)
 {
     const struct finding *finding = &result->verdict.findings.items[index];
-    char where[300], name[300], replay[RESULT_COMMAND + 700];
+    char where[TRACE_SITE_TEXT], name[300], replay[RESULT_COMMAND + 700];
     fputs("    <testcase", out);
     xml_attribute(out, "classname", result_name(results, result, name, sizeof name));
     snprintf(name, sizeof name, "%s %s", finding->code, finding->fingerprint);

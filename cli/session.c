@@ -24,7 +24,7 @@ static bool allows(const char *rule, const struct finding *finding, const struct
         return false;
     if (!rule[length])
         return true;
-    char where[512];
+    char where[TRACE_SITE_TEXT];
     trace_site_text(trace, finding->site, where, sizeof where);
     const char *site = rule + length + 1;
     size_t have = strlen(where), wanted = strlen(site);

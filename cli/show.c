@@ -93,7 +93,7 @@ static void show_ops(const struct show *show)
         printf("%4s %5s %-9s %-8s %s\n", "rank", "seq", "state", "phase", "operation, place");
     for (size_t i = 0; i < trace->op_count; i++) {
         const struct trace_op *op = &trace->ops[i];
-        char text[160], where[300] = "";
+        char text[160], where[TRACE_SITE_TEXT] = "";
         if (!wanted(show, op->rank) || !within(show, count++))
             continue;
         if (trace_site_known(trace, op->site))

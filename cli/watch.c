@@ -107,7 +107,7 @@ static void look(const struct watch *watch, struct patience *patience)
     double seconds = now_seconds() - patience->since;
     if (patience->rank < 0 || !board->computing.place || seconds < patience->told_at)
         return;
-    char place[300];
+    char place[TRACE_SITE_TEXT];
     place_text(watch, place, sizeof place);
     fprintf(stderr, "simrun: rank %d has computed for %.0f s without an MPI call%s%s%s\n",
             patience->rank, seconds, place[0] ? ", now at " : "", place,

@@ -165,7 +165,7 @@ SKIP: {
     my $script = qq($private "$simrun" -n 2 --db disk/r.db ring >/dev/null; echo \$? >first;)
         . qq( timeout 300 "$simrun" import --db disk/r.db large.jsonl >out 2>err; echo \$? >second;)
         . qq( timeout 300 "$simrun" -n 1024 --no-gradients --db disk/r.db ring >out3 2>err3; echo \$? >third;)
-        . qq( "$simrun" db info --db disk/r.db >info; cp disk/r.db kept.db; mount -o remount,ro disk;)
+        . qq( "$simrun" db info --db disk/r.db >info; cp disk/r.db kept.db; mount -o remount,bind,ro disk;)
         . qq( "$simrun" -n 2 --db disk/new.db ring >out4 2>err4; echo \$? >fourth; "$simrun" show 1 --db disk/r.db >shown; echo \$? >fifth');
     system($script);
     is(slurp('first'), "0\n", 'on a small disk: a run');

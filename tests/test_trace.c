@@ -4,6 +4,7 @@
 #include "traces/trace.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 static uint32_t add(struct trace *trace, uint32_t rank, enum op_kind kind, int peer, int tag)
 {
@@ -252,6 +253,25 @@ static void is_linear(void)
     trace_free(trace);
 }
 
+static void long_paths(void)
+{
+    struct trace *trace = world(1);
+    char path[900], text[TRACE_SITE_TEXT], small[40];
+    snprintf(path, sizeof path, "/%0*d/folder/file.c", 700, 0);
+    uint32_t site = trace_add_site(trace, path, 41, "main");
+    trace_site_text(trace, site, text, sizeof text);
+    tap_ok(strlen(text) == sizeof text - 1 && strncmp(text, "...0", 4) == 0 &&
+               strcmp(text + sizeof text - 18, "/folder/file.c:41") == 0,
+           "a path without room is cut at its front: %s", text);
+    tap_is_str(trace_at_text(trace, site, small, 18), " at .../file.c:41",
+               "and keeps its line in a small room");
+    site = trace_add_site(trace, "folder/file.c", 7, "main");
+    tap_is_str(trace_at_text(trace, site, small, sizeof small), " at folder/file.c:7",
+               "another is whole");
+    tap_is_str(trace_at_text(trace, TRACE_NO, small, sizeof small), "", "none is nothing");
+    trace_free(trace);
+}
+
 int main(void)
 {
     groups_ranks();
@@ -263,5 +283,6 @@ int main(void)
     hashes();
     refuses();
     is_linear();
+    long_paths();
     return tap_done();
 }

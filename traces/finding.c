@@ -109,7 +109,7 @@ static uint64_t mix_text(uint64_t hash, const char *text)
 
 static uint64_t site_hash(const struct trace *trace, uint32_t site)
 {
-    char text[512];
+    char text[TRACE_SITE_TEXT];
     const char *slash;
     trace_site_text(trace, site, text, sizeof text);
     slash = strrchr(text, '/');

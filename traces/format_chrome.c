@@ -151,7 +151,7 @@ static void write_op(struct timeline *line, uint32_t index)
 {
     const struct trace *trace = line->trace;
     const struct trace_op *op = &trace->ops[index];
-    char place[400];
+    char place[TRACE_SITE_TEXT];
     event_begin(line, "X", op->rank);
     write_time(line, "ts", line->begin[index]);
     write_time(line, "dur", line->end[index] - line->begin[index]);

@@ -278,6 +278,8 @@ bool trace_finish(struct trace *trace, struct failure *failure);
 
 /* Conveniences. */
 const char *trace_string(const struct trace *trace, uint32_t string); /* "" for TRACE_NO */
+/* Room for a site in most paths. A path without room is cut at its front, never the line. */
+enum { TRACE_SITE_TEXT = 640 };
 /* "file.c:41", "?" for none; into `text`, returned. */
 char *trace_site_text(const struct trace *trace, uint32_t site, char *text, size_t size);
 bool trace_site_known(const struct trace *trace, uint32_t site);

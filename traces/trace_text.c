@@ -14,26 +14,33 @@ bool trace_site_known(const struct trace *trace, uint32_t site)
 
 char *trace_site_text(const struct trace *trace, uint32_t site, char *text, size_t size)
 {
+    char line[32] = "";
     unsigned column;
-    if (!trace_site_known(trace, site))
+    if (!trace_site_known(trace, site)) {
         snprintf(text, size, "?");
-    else if (sscanf(trace->sites[site].function, "column %u:", &column) ==
-             1) /* a cell of a schedule */
-        snprintf(text, size, "%s:%d:%u", trace->sites[site].file, trace->sites[site].line, column);
-    else if (trace->sites[site].line > 0)
-        snprintf(text, size, "%s:%d", trace->sites[site].file, trace->sites[site].line);
-    else
-        snprintf(text, size, "%s", trace->sites[site].file);
+        return text;
+    }
+    const struct trace_site *at = &trace->sites[site];
+    if (sscanf(at->function, "column %u:", &column) == 1) /* a cell of a schedule */
+        snprintf(line, sizeof line, ":%d:%u", at->line, column);
+    else if (at->line > 0)
+        snprintf(line, sizeof line, ":%d", at->line);
+    size_t length = strlen(at->file), room = size - strlen(line);
+    if (length < room)
+        snprintf(text, size, "%s%s", at->file, line);
+    else /* the end of a long path says more than its begin */
+        snprintf(text, size, "...%s%s", room > 4 ? at->file + length - (room - 4) : "", line);
     return text;
 }
 
 char *trace_at_text(const struct trace *trace, uint32_t site, char *text, size_t size)
 {
-    char where[300] = "";
-    bool known = trace_site_known(trace, site);
-    if (known)
-        trace_site_text(trace, site, where, sizeof where);
-    snprintf(text, size, "%s%s", known ? " at " : "", where);
+    static const char at[] = " at ";
+    text[0] = '\0';
+    if (trace_site_known(trace, site) && size > sizeof at) {
+        memcpy(text, at, sizeof at);
+        trace_site_text(trace, site, text + sizeof at - 1, size - (sizeof at - 1));
+    }
     return text;
 }
 

@@ -228,7 +228,7 @@ static const char *tip_of(struct scene *scene, const struct mark *mark)
 {
     static const char *const states[] = {
         "never reached", "started, not complete", "blocked", "complete", "failed", "cancelled"};
-    char text[256] = "", site[256], times[64] = "";
+    char text[256] = "", site[TRACE_SITE_TEXT], times[64] = "";
     if (mark->op != TRACE_NO) {
         const struct trace_op *op = &scene->trace->ops[mark->op];
         trace_op_text(scene->trace, mark->op, text, sizeof text);
@@ -260,7 +260,7 @@ static bool polls(const struct scene *scene, const struct mark *mark)
 
 static void add_lines(struct scene *scene, struct mark *mark)
 {
-    char site[256];
+    char site[TRACE_SITE_TEXT];
     mark->place = mark->badge;
     if (mark->blocked) {
         mark->name = scene_text(scene, polls(scene, mark) ? "%s polls" : "%s blocked", mark->name);

@@ -95,7 +95,7 @@ static void put_facts(struct page *page, const struct finding *finding)
 {
     FILE *file = page->file;
     const struct finding_code *code = finding_code(finding->code);
-    char site[300] = "";
+    char site[TRACE_SITE_TEXT] = "";
     fputs("<dl>\n", file);
     if (page->run->trace && trace_site_known(page->run->trace, finding->site))
         put_code_row(file, "place",

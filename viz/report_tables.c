@@ -191,7 +191,7 @@ void page_ranks(struct page *page)
     for (uint32_t rank = 0; rank < shown; rank++) {
         const struct trace_rank *info = &trace->rank_info[rank];
         size_t first = trace->rank_begin[rank], end = trace->rank_begin[rank + 1];
-        char site[300] = "";
+        char site[TRACE_SITE_TEXT] = "";
         uint32_t place = info->site;
         for (size_t i = end; i > first && info->state == RANK_BLOCKED; i--)
             if (trace->ops[i - 1].state == STATE_BLOCKED) {
@@ -240,7 +240,8 @@ static size_t put_alternatives(const struct trace *trace, uint32_t receive, char
 static void put_match(FILE *file, const struct trace *trace, uint32_t receive)
 {
     const struct trace_op *op = &trace->ops[receive];
-    char others[200], source[24] = "any", tag[24] = "any", got[64] = "nothing", site[300] = "";
+    char others[200], source[24] = "any", tag[24] = "any", got[64] = "nothing",
+                      site[TRACE_SITE_TEXT] = "";
     size_t count = put_alternatives(trace, receive, others, sizeof others);
     if (trace_site_known(trace, op->site))
         trace_site_text(trace, op->site, site, sizeof site);
