@@ -50,4 +50,9 @@ printf '0F0,0SEND_F0,0F1,0SEND_F1,0RECV_B0,0B0\n1RECV_F0,1F0,1RECV_F1,1F1,1B0,1S
 said=$("$simrun" --db none -n 2 pipeline "$folder/forgotten.csv" 2>&1)
 check "a microbatch that never goes backward ends in a failure" $? 1
 check "and the serial computation says by how much" "$(echo "$said" | grep -c '^pipeline: .* away from the serial computation$')" 1
+printf '0UNSHARD,0F0,0F1,0B0,0B1,0REDUCE_GRAD,0RESHARD\n1UNSHARD,1F0,(1F1;1B0)OVERLAP_F_B,1B1,1REDUCE_GRAD,1RESHARD\n' >"$folder/sharded.csv"
+said=$("$simrun" check --db none "$folder/sharded.csv" 2>&1)
+check "shards, reductions and overlaps of PyTorch's files are judged" "$?$(echo "$said" | codes)" 0
+said=$("$simrun" --db none -n 2 pipeline "$folder/sharded.csv" 2>&1)
+check "and run: of one copy of the layers the sum is its own" "$?$(echo "$said" | codes)" 0
 echo "1..$number"

@@ -121,7 +121,7 @@ static void reduce(void *context, int stage)
     int layer = stage % chain->layers;
     double sum[WEIGHTS] = {0}, total[WEIGHTS];
     char name[32];
-    if (chain->stages[stage].reduced)
+    if (chain->stages[stage].reduced || chain->pair == MPI_COMM_NULL) /* one copy is the sum */
         return;
     for (int s = layer; s < chain->schedule->stages; s += chain->layers)
         for (int i = 0; i < WEIGHTS && is_here(chain, s); i++)
