@@ -5,6 +5,7 @@
 #include "checker/properties.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 static void report(const struct trace *trace, const char *code, const char *title, uint32_t op,
                    size_t first, struct findings *findings)
@@ -26,6 +27,16 @@ static bool never_received(const struct trace_op *op)
 {
     return check_class(op) == CLASS_SEND && op->match == TRACE_NO &&
            (op->state == STATE_COMPLETE || op->state == STATE_POSTED);
+}
+
+/* That the run ended does not make it harmless. */
+static void tell_what_waits(struct findings *findings, size_t first)
+{
+    for (size_t i = first; i < findings->count; i++)
+        if (strcmp(findings->items[i].code, "L002") == 0)
+            finding_detail(&findings->items[i],
+                           "It was buffered; where sends wait for their receives (--send "
+                           "rendezvous) a blocking one stands for ever.\n");
 }
 
 static bool never_waited(const struct trace_op *op)
@@ -52,6 +63,8 @@ void check_leaks(const struct check_context *context, struct findings *findings)
             report(trace, "L009", "a wait on an inactive request", index, first, findings);
     }
     free(requests);
+    if (strcmp(trace->model, "eager") == 0)
+        tell_what_waits(findings, first);
     for (size_t i = first; i < findings->count; i++)
         finding_seal(&findings->items[i], trace);
 }
