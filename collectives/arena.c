@@ -8,7 +8,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ALIGNMENT = 64, SMALL_ALIGNMENT = 16, FIRST_BLOCK = 16 * 1024, LAST_BLOCK = 1024 * 1024 };
+enum {
+    ALIGNMENT = 64,
+    SMALL_ALIGNMENT = 16,
+    FIRST_BLOCK = 16 * 1024,
+    LAST_BLOCK = 1024 * 1024,
+    POOLED_MOST = 2 * FIRST_BLOCK
+};
 
 struct arena_block {
     struct arena_block *next;
@@ -22,9 +28,9 @@ void arena_init(struct arena *arena)
     *arena = (struct arena){.block_size = FIRST_BLOCK};
 }
 
-static struct arena_block *spare_take(struct arena *arena, size_t room)
+static struct arena_block *spare_take(struct arena_block **spare, size_t room)
 {
-    for (struct arena_block **link = &arena->spare; *link; link = &(*link)->next)
+    for (struct arena_block **link = spare; *link; link = &(*link)->next)
         if ((*link)->room >= room && (*link)->room / 2 <= room) {
             struct arena_block *block = *link;
             *link = block->next;
@@ -35,7 +41,9 @@ static struct arena_block *spare_take(struct arena *arena, size_t room)
 
 static struct arena_block *block_get(struct arena *arena, size_t room)
 {
-    struct arena_block *block = spare_take(arena, room);
+    struct arena_block *block = spare_take(&arena->spare, room);
+    if (!block && arena->pool)
+        block = spare_take(arena->pool, room);
     if (!block) {
         if (room <= SIZE_MAX - 2 * (size_t)ALIGNMENT)
             block = aligned_alloc(ALIGNMENT, room + ALIGNMENT);
@@ -104,7 +112,19 @@ void arena_release(struct arena *arena)
     while (arena->spare) {
         struct arena_block *block = arena->spare;
         arena->spare = block->next;
-        free(block);
+        if (arena->pool && block->room <= POOLED_MOST) {
+            block->next = *arena->pool;
+            *arena->pool = block;
+        } else {
+            free(block);
+        }
     }
     arena_init(arena);
+}
+
+void arena_pool_release(struct arena_block **pool)
+{
+    struct arena lender = {.spare = *pool};
+    *pool = NULL;
+    arena_release(&lender);
 }

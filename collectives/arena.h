@@ -14,7 +14,8 @@ struct arena {
     struct arena_block *used, *spare;
     char *next, *end; /* free part of the newest small block */
     size_t block_size;
-    size_t bytes; /* taken since the last clear */
+    size_t bytes;              /* taken since the last clear */
+    struct arena_block **pool; /* where small blocks come from and go to, NULL: the heap */
 };
 
 void arena_init(struct arena *arena);
@@ -25,5 +26,6 @@ void *arena_take_zeroed(struct arena *arena, size_t size);
 /* Forgets every piece and keeps the blocks. */
 void arena_clear(struct arena *arena);
 void arena_release(struct arena *arena);
+void arena_pool_release(struct arena_block **pool);
 
 #endif

@@ -61,8 +61,12 @@ int gradcheck_run(const struct diff_runner *runner, const struct gradcheck_optio
     struct gradcheck check = {.runner = runner, .options = options, .result = result};
     int status = FAILURE_INTERNAL;
     *result = (struct gradcheck_result){.ranks = runner->ranks};
+    size_t places = (size_t)runner->ranks * (size_t)(runner->workers > 0 ? runner->workers : 1);
     if (!diff_probe_init(&check.base, runner->ranks))
         return status;
+    check.blocks = calloc(places, sizeof *check.blocks);
+    if (!check.blocks)
+        goto done;
     result->base_failed = !gradcheck_world(&check, &check.base, 0);
     if (result->base_failed) {
         stuck_note(&check);
@@ -98,6 +102,9 @@ int gradcheck_run(const struct diff_runner *runner, const struct gradcheck_optio
                 gradcheck_bisect(&check, e);
     status = 0;
 done:
+    for (size_t i = 0; check.blocks && i < places; i++)
+        arena_pool_release(&check.blocks[i]);
+    free(check.blocks);
     free(check.noise);
     diff_probe_release(&check.base);
     return status;

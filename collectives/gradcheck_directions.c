@@ -39,7 +39,7 @@ static void direction_check(struct gradcheck *check, uint32_t epoch, int number,
         struct judged judged = {.function = gradcheck_along_objective,
                                 .context = &place,
                                 .analytic = analytic,
-                                .step = check->epsilon > 1e-10 ? 0x1p-4 : 0x1p-9,
+                                .step = check->epsilon > 1e-10 ? 0x1p-4 : 0x1p-10,
                                 .noise = check->noise[epoch],
                                 .slack = 64 * check->epsilon * size,
                                 .factor = check->options->tolerance_factor};

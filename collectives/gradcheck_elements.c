@@ -33,7 +33,7 @@ double gradcheck_step(const struct probe_input *input, size_t part, double epsil
 {
     double value = fabs(input->values[part]);
     double scale = value > 1 ? exp2(floor(log2(value))) : 1;
-    return scale * (epsilon > 1e-10 ? 0x1p-4 : 0x1p-9);
+    return scale * (epsilon > 1e-10 ? 0x1p-4 : 0x1p-10);
 }
 
 /* How many elements of each input on each rank: what was asked for, or so many that they are about

@@ -13,6 +13,7 @@ struct gradcheck {
     double epsilon; /* of the least precise input */
     double *noise;  /* of J, per epoch */
     size_t epoch_count;
+    struct arena_block **blocks; /* of every worker's ranks, from one world to the next */
 };
 
 /* How a random direction is spread over the ranks. */

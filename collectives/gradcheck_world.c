@@ -66,6 +66,9 @@ double gradcheck_evaluate(struct gradcheck *check, const struct probe_push *push
     probe.base = &check->base;
     probe.pushes = pushes;
     probe.push_count = count;
+    struct arena_block **blocks = check->blocks + worker * probe.ranks;
+    for (int r = 0; r < probe.ranks; r++)
+        probe.rows[r].blocks = blocks[r];
     if (gradcheck_world(check, &probe, worker)) {
         value = gradcheck_objective(&probe, epoch, -1);
         for (int r = 0; losses && r < probe.ranks; r++)
@@ -73,6 +76,10 @@ double gradcheck_evaluate(struct gradcheck *check, const struct probe_push *push
     } else {
 #pragma omp atomic
         check->result->broken_worlds++;
+    }
+    for (int r = 0; r < probe.ranks; r++) {
+        blocks[r] = probe.rows[r].blocks;
+        probe.rows[r].blocks = NULL;
     }
     diff_probe_release(&probe);
     return value;

@@ -1,6 +1,6 @@
 /* The probe: see probe.h. */
 #include "collectives/probe.h"
-
+#include "collectives/arena.h"
 #include "collectives/state.h"
 #include "collectives/tensor.h"
 #include "traces/recorder.h"
@@ -48,6 +48,7 @@ static void row_release(struct diff_probe_rank *row)
     free(row->residuals);
     free(row->records);
     diff_state_release(row->state);
+    arena_pool_release(&row->blocks);
 }
 
 void diff_probe_release(struct diff_probe *probe)

@@ -15,6 +15,7 @@
 #include <diff.h>
 #include <stdint.h>
 
+struct arena_block;
 struct diff_node;
 struct diff_state;
 
@@ -87,6 +88,7 @@ struct diff_probe_rank {
     const struct diff_node *adjoint; /* runs on this rank; what a rank that never ended hangs in */
     double kink_distance; /* smallest relative distance to a point without derivative met so far */
     struct diff_state *state;
+    struct arena_block *blocks; /* of tapes that are gone, for those of the next world */
     bool non_finite;
     bool graphs; /* base world: passes with DIFF_GRAPH, so that perturbed worlds need tapes */
     bool loss_untracked;  /* traced: a loss was a constant to the tape */

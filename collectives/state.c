@@ -22,6 +22,17 @@ static int order_from_environment(void)
     return -1;
 }
 
+/* A perturbed world has the settings of its base world. */
+static void settings_read(struct diff_state *state, const struct diff_probe *probe)
+{
+    int rank = MPIX_World_rank();
+    const struct diff_state *before = probe && probe->base && rank >= 0 && rank < probe->ranks
+                                          ? probe->base->rows[rank].state
+                                          : NULL;
+    state->order_override = before ? before->order_override : order_from_environment();
+    state->mutant = before ? before->mutant : diff_mutant_number(getenv("SIMRUN_MUTANT"));
+}
+
 static void probe_attach(struct diff_state *state, struct diff_probe *probe)
 {
     int rank = MPIX_World_rank();
@@ -51,8 +62,7 @@ struct diff_state *state_get(void)
     slots[MPIX_SLOT_DIFF] = state;
     state->recorded = record_active();
     state->epochs = 1; /* 0 is that of the marks */
-    state->order_override = order_from_environment();
-    state->mutant = diff_mutant_number(getenv("SIMRUN_MUTANT"));
+    settings_read(state, slots[MPIX_SLOT_PROBE]);
     probe_attach(state, slots[MPIX_SLOT_PROBE]);
     return state;
 }

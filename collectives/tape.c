@@ -31,6 +31,8 @@ struct diff_tape *diff_tape_new(MPI_Comm comm)
         state_fail(state, "X002", "the differentiable library ran out of memory");
     arena_init(&tape->arena);
     arena_init(&tape->fixed);
+    if (state->row) /* a world that is one of many */
+        tape->arena.pool = tape->fixed.pool = &state->row->blocks;
     tape->state = state;
     tape->comm = comm;
     tape->order =
