@@ -1,6 +1,6 @@
 /* Making a communicator by the members of a group only: they meet under a tag or a name, and nobody
  * else of the parent takes part. */
-#include "sim/comm.h"
+#include "sim/creation.h"
 #include "sim/errhandler.h"
 #include "sim/error.h"
 #include "sim/info.h"
@@ -114,22 +114,35 @@ int PMPI_Comm_create_group(MPI_Comm handle, MPI_Group group_handle, int tag, MPI
                         comm->errhandler, made);
 }
 
-int PMPI_Comm_create_from_group(MPI_Group group_handle, const char *name, MPI_Info info,
+static int check_meeting(const struct sim_rank *rank, const struct sim_group *group,
+                         const char *function)
+{
+    if (!group)
+        return sim_error_raise(MPI_COMM_NULL, MPI_ERR_GROUP, function,
+                               "group is not a valid handle");
+    if (group->size && sim_group_rank(group, rank->id) == MPI_UNDEFINED)
+        return sim_error_raise(MPI_COMM_NULL, MPI_ERR_GROUP, function,
+                               "the caller is not in the group");
+    return MPI_SUCCESS;
+}
+
+int sim_comm_from_group(struct sim_rank *rank, const struct sim_group *group, const char *name,
+                        MPI_Errhandler errhandler, const char *function, MPI_Comm *made)
+{
+    *made = MPI_COMM_NULL;
+    int error = check_meeting(rank, group, function);
+    if (error || group->size == 0)
+        return error;
+    return create_group(rank, &(struct meeting){.name = name}, group, errhandler, made);
+}
+
+int PMPI_Comm_create_from_group(MPI_Group group, const char *name, MPI_Info info,
                                 MPI_Errhandler errhandler, MPI_Comm *made)
 {
     (void)info;
     struct sim_rank *rank = sim_point_caller("Comm_create_from_group");
     if (!rank)
         return MPI_ERR_OTHER;
-    *made = MPI_COMM_NULL;
-    const struct sim_group *group = sim_group_from_handle(group_handle);
-    if (!group)
-        return sim_error_raise(MPI_COMM_NULL, MPI_ERR_GROUP, "Comm_create_from_group",
-                               "group is not a valid handle");
-    if (group->size == 0)
-        return MPI_SUCCESS;
-    if (sim_group_rank(group, rank->id) == MPI_UNDEFINED)
-        return sim_error_raise(MPI_COMM_NULL, MPI_ERR_GROUP, "Comm_create_from_group",
-                               "the caller is not in the group");
-    return create_group(rank, &(struct meeting){.name = name}, group, errhandler, made);
+    return sim_comm_from_group(rank, sim_group_from_handle(group), name, errhandler,
+                               "Comm_create_from_group", made);
 }

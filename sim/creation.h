@@ -37,6 +37,11 @@ void sim_places_sort(struct sim_place *places, int n);
 /* Where the color of places[from] ends. */
 int sim_places_end(const struct sim_place *places, int n, int from);
 
+/* A communicator of a group's members, who meet under a name; MPI_COMM_NULL for an empty group.
+ * What the MPI function must return. */
+int sim_comm_from_group(struct sim_rank *rank, const struct sim_group *group, const char *name,
+                        MPI_Errhandler errhandler, const char *function, MPI_Comm *made);
+
 /* Whether two groups have the same members in the same order. */
 bool sim_creation_same_group(const struct sim_group *one, const struct sim_group *other);
 

@@ -3,14 +3,17 @@
 
 #include "sim/creation.h"
 #include "sim/error.h"
+#include "sim/point.h"
 
 #include <assert.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* Where two leaders meet; on the stack of the one who comes first. */
 struct sim_handshake {
     struct sim_handshake *next;
-    const struct sim_context *peer;
+    const struct sim_context *peer; /* where they meet under a tag; NULL: they meet under a name */
+    const char *name;
     int tag, from, to; /* world ranks of the one who waits, and of the one it waits for */
     struct sim_context *half;
     bool met;
@@ -98,7 +101,7 @@ static struct sim_handshake *find_partner(struct sim_world *world, const struct 
 {
     for (struct sim_handshake *at = world->handshakes; at; at = at->next)
         if (!at->met && at->peer == mine->peer && at->tag == mine->tag && at->from == mine->to &&
-            at->to == mine->from)
+            at->to == mine->from && (mine->peer || strcmp(at->name, mine->name) == 0))
             return at;
     return NULL;
 }
@@ -164,6 +167,21 @@ static int check_leaders(const struct sim_comm *comm, MPI_Comm handle, int leade
     return MPI_SUCCESS;
 }
 
+/* Once its leader is back a member of a side has its handle of the bridge, or an error. */
+static int finish(MPI_Comm *made, MPI_Comm told, const char *function)
+{
+    struct sim_comm *mine = sim_comm_get(sim_self, *made);
+    if (!mine->context->remote) {
+        PMPI_Comm_free(made);
+        return sim_error_raise(told, MPI_ERR_GROUP, function,
+                               "the two groups have a rank in common");
+    }
+    sim_world_enter(mine->owner->world);
+    sim_intercomm_attach(mine);
+    sim_world_leave(mine->owner->world);
+    return MPI_SUCCESS;
+}
+
 int PMPI_Intercomm_create(MPI_Comm handle, int leader, MPI_Comm peer, int remote_leader, int tag,
                           MPI_Comm *made)
 {
@@ -189,15 +207,50 @@ int PMPI_Intercomm_create(MPI_Comm handle, int leader, MPI_Comm peer, int remote
     error = sim_collective_run(&end); /* the others wait until their leader is back */
     if (error)
         return error;
-    if (!mine->context->remote) {
-        PMPI_Comm_free(made);
-        return sim_error_raise(handle, MPI_ERR_GROUP, "Intercomm_create",
-                               "the two groups have a rank in common");
-    }
-    sim_world_enter(comm->owner->world);
-    sim_intercomm_attach(mine);
-    sim_world_leave(comm->owner->world);
+    return finish(made, handle, "Intercomm_create");
+}
+
+static int check_groups(const struct sim_group *group, int leader, const struct sim_group *far,
+                        int far_leader)
+{
+    const char *function = "Intercomm_create_from_groups";
+    if (!group || !far)
+        return sim_error_raise(MPI_COMM_NULL, MPI_ERR_GROUP, function, "a group is not valid");
+    if (leader < 0 || leader >= group->size || far_leader < 0 || far_leader >= far->size)
+        return sim_error_raise(MPI_COMM_NULL, MPI_ERR_RANK, function,
+                               "leader %d of %d, or %d of the %d across, is not in its group",
+                               leader, group->size, far_leader, far->size);
     return MPI_SUCCESS;
+}
+
+int PMPI_Intercomm_create_from_groups(MPI_Group local, int leader, MPI_Group remote, int far_leader,
+                                      const char *name, MPI_Info info, MPI_Errhandler errhandler,
+                                      MPI_Comm *made)
+{
+    const char *function = "Intercomm_create_from_groups";
+    (void)info;
+    struct sim_rank *rank = sim_point_caller(function);
+    if (!rank)
+        return MPI_ERR_OTHER;
+    *made = MPI_COMM_NULL;
+    const struct sim_group *group = sim_group_from_handle(local),
+                           *far = sim_group_from_handle(remote);
+    int error = check_groups(group, leader, far, far_leader);
+    if (!error)
+        error = sim_comm_from_group(rank, group, name, errhandler, function, made);
+    if (error)
+        return error;
+    struct sim_comm *mine = sim_comm_get(rank, *made);
+    if (mine->rank == leader) {
+        struct sim_handshake handshake = {.name = name,
+                                          .from = rank->id,
+                                          .to = sim_group_world_rank(far, far_leader),
+                                          .half = mine->context};
+        shake_hands(rank, &handshake);
+    }
+    struct sim_collective_call end = {.kind = &create_end, .comm = mine};
+    error = sim_collective_run(&end);
+    return error ? error : finish(made, MPI_COMM_NULL, function);
 }
 
 /* --- merging: a collective of the bridge ------------------------------------------------------ */

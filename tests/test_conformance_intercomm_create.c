@@ -194,9 +194,43 @@ static void later_duplicates_are_of_the_moment(int rank, int size)
     sides_free(&sides);
 }
 
+/* Without any communicator: the sides know each other's groups, and meet under a name. */
+static void groups_meet_under_a_name(int rank, int size)
+{
+    MPI_Group all, sides[2];
+    MPI_Comm made[2];
+    int ranks[2][16], counts[2] = {0, 0}, odd = rank % 2;
+    for (int r = 0; r < size; r++)
+        ranks[r % 2][counts[r % 2]++] = r;
+    MPI_Comm_group(MPI_COMM_WORLD, &all);
+    for (int s = 0; s < 2; s++)
+        MPI_Group_incl(all, counts[s], ranks[s], &sides[s]);
+    for (int i = 0; i < 2; i++) {
+        expect_ok(MPI_Intercomm_create_from_groups(sides[odd], odd ? 0 : counts[0] - 1, sides[!odd],
+                                                   odd ? counts[0] - 1 : 0, i ? "second" : "first",
+                                                   MPI_INFO_NULL, MPI_ERRORS_RETURN, &made[i]));
+        expect_members(made[i], ranks[odd], counts[odd], ranks[!odd], counts[!odd]);
+    }
+    expect_class(MPI_Send(&rank, 1, MPI_INT, counts[!odd], 0, made[0]), MPI_ERR_RANK);
+    MPI_Comm_free(&made[0]);
+    MPI_Comm_free(&made[1]);
+    MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    expect_class(MPI_Intercomm_create_from_groups(sides[odd], counts[odd], sides[!odd], 0, "none",
+                                                  MPI_INFO_NULL, MPI_ERRORS_RETURN, &made[0]),
+                 MPI_ERR_RANK);
+    expect_class(MPI_Intercomm_create_from_groups(sides[!odd], 0, sides[odd], 0, "none",
+                                                  MPI_INFO_NULL, MPI_ERRORS_RETURN, &made[0]),
+                 MPI_ERR_GROUP);
+    expect(made[0] == MPI_COMM_NULL, "rank %d has one", rank);
+    MPI_Group_free(&sides[0]);
+    MPI_Group_free(&sides[1]);
+    MPI_Group_free(&all);
+}
+
 int main(void)
 {
-    tap_plan(5);
+    tap_plan(6);
     world_test_pairs("a color on both sides makes an intercommunicator, ordered by key",
                      a_color_on_both_sides_makes_one, WORLD_ANY);
     world_test_pairs("a color that nobody across has makes none",
@@ -207,5 +241,7 @@ int main(void)
                      create_refuses_other_groups, WORLD_ANY);
     world_test_pairs("a nonblocking duplicate has attributes, handler and hints of its call",
                      later_duplicates_are_of_the_moment, WORLD_ANY);
+    world_test_pairs("two groups without a communicator meet under a name",
+                     groups_meet_under_a_name, WORLD_ANY);
     return tap_done();
 }
