@@ -19,6 +19,7 @@
 
 #include <diff.h>
 #include <stdint.h>
+#include <stdio.h>
 
 enum conf_op {
     CONF_SUM,
