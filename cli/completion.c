@@ -18,10 +18,17 @@ static void print_options(const struct option_row *rows)
 static const struct {
     const char *option, *words;
 } values[] = {
-    {"send", "eager rendezvous batch all"}, {"order", "program data"},
-    {"loader", "clone dlopen shared"},      {"reduce-order", "linear tree ring seed"},
-    {"record", "none findings ops events"}, {"fail-on", "error warning note"},
-    {"color", "auto always never"},         {"format", "jsonl chrome csv ti flight-recorder"},
+    {"send", "eager rendezvous batch all"},
+    {"order", "program data"},
+    {"loader", "clone dlopen shared"},
+    {"reduce-order", "linear tree ring seed"},
+    {"record", "none findings ops events"},
+    {"fail-on", "error warning note"},
+    {"color", "auto always never"},
+    {"format", "jsonl chrome csv ti"},
+    {"vary", "order choices all"},
+    {"axes", "auto linear logx logy loglog"},
+    {"view", "auto forward backward both timeline wall schedule passes gradients metrics"},
 };
 
 static void print_values(void)
@@ -33,7 +40,7 @@ static void print_values(void)
     puts("    --mutant) COMPREPLY=($(compgen -W \"$(simrun mutants 2>/dev/null | grep "
          "'^[a-z]')\" -- \"$word\")); return ;;\n"
          "    --html | --junit | --dot | --chrome | --db | --output | -o) compopt -o filenames; "
-         "COMPREPLY=($(compgen -f -- \"$word\")); return ;;\n"
+         "mapfile -t COMPREPLY < <(compgen -f -- \"$word\"); return ;;\n"
          "    esac");
 }
 
@@ -72,10 +79,15 @@ static int bash(void)
         "    explain) words=$(simrun explain | sed -n 's/^\\([A-Z][0-9]*\\) .*/\\1/p') ;;\n"
         "    show) words='findings gradients ops ranks metrics' ;;\n"
         "    db) words='info migrate gc' ;;\n"
+        "    completion) words=bash ;;\n"
+        "    check | log | query | diff | replay | graph | report | export | import | mutants | "
+        "doctor) "
+        ";;\n"
         "    *) words+=\" $(simrun list 2>/dev/null | sed -n 's/^\\([a-z][^ ]*\\) .*/\\1/p')\" ;;\n"
         "    esac\n"
         "    compopt -o filenames\n"
-        "    COMPREPLY=($(compgen -W \"$words\" -- \"$word\") $(compgen -f -- \"$word\"))\n"
+        "    mapfile -t COMPREPLY < <(compgen -W \"$words\" -- \"$word\"; compgen -f -- "
+        "\"$word\")\n"
         "}\n"
         "complete -F _simrun simrun");
     return EXIT_PASSED;

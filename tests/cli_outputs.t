@@ -166,5 +166,22 @@ like($out, qr/^R002 /, 'is explained');
 run('completion', 'bash');
 is(system('bash -n out'), 0, 'the completion is bash');
 is(`bash -c '. ./out; COMP_WORDS=(simrun graph --fin); COMP_CWORD=2; compopt() { :; }; _simrun; echo \${COMPREPLY[*]}'`, "--finding\n", 'and completes options');
+sub completed { # the last word of a line
+    my $line = join ' ', map { "'$_'" } @_;
+    return `PATH='$folder/bin':\$PATH bash -c '. ./out; COMP_WORDS=("\$\@"); COMP_CWORD=\$((\$# - 1)); compopt() { :; }; _simrun; printf "%s," "\${COMPREPLY[\@]}"' - $line`;
+}
+mkdir 'bin';
+symlink $simrun, 'bin/simrun';
+mkdir 'empty';
+chdir 'empty';
+symlink '../out', 'out';
+is(completed(qw(simrun graph --view g)), 'gradients,', 'the words of an option');
+is(completed(qw(simrun completion b)), 'bash,', 'of a command');
+like(completed(qw(simrun -n 4 two-al)), qr/^two-allreduce,$/, 'scenarios');
+is(completed(qw(simrun graph two-al)), ',', 'where they can stand');
+open my $blank, '>', 'a file.jsonl';
+close $blank;
+is(completed(qw(simrun check a)), 'a file.jsonl,', 'files, with their blanks');
+chdir $folder;
 is(run(qw(--db none -n 2 --wrapper env ring)), 0, 'a wrapper runs simrun');
 done_testing();
