@@ -280,7 +280,6 @@ const char *sim_program_strategy(const struct sim_program *program)
 
 size_t sim_program_image_size(const struct sim_program *program)
 {
-    return program->clone.variables.first ? program->clone.variables.stride
-           : cloned(program)              ? (size_t)program->clone.span
-                                          : (size_t)(program->image.high - program->image.low);
+    return cloned(program) ? (size_t)program->clone.span
+                           : (size_t)(program->image.high - program->image.low);
 }
