@@ -144,6 +144,28 @@ int main(int argc, char **argv)
 END
 timeout 60 "$simrun" --db none -n 8 "$folder/subsets.c" >"$folder/said" 2>&1 && says 'no findings'
 ok $? "no two communicators of other members pass for one"
+cat >"$folder/idups.c" <<'END'
+#include <mpi.h>
+int main(int argc, char **argv)
+{
+    int rank, out = 1, in;
+    MPI_Comm a, b;
+    MPI_Request made[2], sent;
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_idup(MPI_COMM_WORLD, &a, &made[0]);
+    MPI_Comm_idup(MPI_COMM_WORLD, &b, &made[1]);
+    MPI_Waitall(2, made, MPI_STATUSES_IGNORE);
+    MPI_Isend(&out, 1, MPI_INT, !rank, 0, rank ? b : a, &sent);
+    MPI_Recv(&in, 1, MPI_INT, !rank, 0, rank ? a : b, MPI_STATUS_IGNORE);
+    MPI_Wait(&sent, MPI_STATUS_IGNORE);
+    MPI_Comm_free(&a);
+    MPI_Comm_free(&b);
+    MPI_Finalize();
+}
+END
+timeout 60 "$simrun" --db none -n 2 "$folder/idups.c" >"$folder/said" 2>&1 && says 'no findings'
+ok $? "nonblocking duplicates are the same on all ranks, in whatever order they are first used"
 timeout 60 "$simrun" --db none -n 5 tests/peers/intercomm.c >"$folder/said" 2>&1 && says 'no findings'
 ok $? "the sides of an intercommunicator need not give the same counts"
 SIMRUN_CACHE=/dev/null/cache

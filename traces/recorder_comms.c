@@ -208,6 +208,29 @@ static struct recorder_comm *comm_ask(struct recorder_rank *me, MPI_Comm handle,
     return comm;
 }
 
+struct recorder_promise *recorder_promise(struct recorder_rank *me, MPI_Comm *made,
+                                          const struct recorder_comm *parent)
+{
+    struct recorder_promise *promise = malloc(sizeof *promise);
+    if (promise)
+        *promise = (struct recorder_promise){
+            .made = made,
+            .id = make_id(me, parent, parent, OP_COMM_DUP | 0x200), /* it has the same members */
+            .parent = parent->number};
+    return promise;
+}
+
+void recorder_promise_keep(struct recorder_rank *me, struct recorder_promise *promise)
+{
+    uint64_t key = HANDLE_KEY(*promise->made);
+    struct recorder_promise *stale = handle_map_find(&me->promised, key);
+    if (stale)
+        handle_map_remove(&me->promised, key);
+    free(stale);
+    if (*promise->made == MPI_COMM_NULL || !handle_map_add(&me->promised, key, promise))
+        free(promise);
+}
+
 struct recorder_comm *recorder_comm_new(struct recorder_rank *me, MPI_Comm handle,
                                         struct recorder_comm *parent, uint32_t label)
 {
@@ -223,8 +246,13 @@ struct recorder_comm *recorder_comm_new(struct recorder_rank *me, MPI_Comm handl
         return known;
     }
     comm->number = ++me->comm_count;
-    comm->parent = parent ? parent->number : 0;
-    comm->id = make_id(me, comm, parent, label);
+    struct recorder_promise *promise =
+        label == LABEL_FOUND ? handle_map_find(&me->promised, HANDLE_KEY(handle)) : NULL;
+    comm->parent = promise ? promise->parent : parent ? parent->number : 0;
+    comm->id = promise ? promise->id : make_id(me, comm, parent, label);
+    if (promise)
+        handle_map_remove(&me->promised, HANDLE_KEY(handle));
+    free(promise);
     comm->special = label == LABEL_WORLD  ? RECORD_COMM_WORLD
                     : label == LABEL_SELF ? RECORD_COMM_SELF
                                           : 0;

@@ -49,12 +49,21 @@ struct recorder_comm {
     struct recorder_comm *next;
 };
 
+/* What a nonblocking duplication will make: its identity is that of the moment of the call, however
+ * late and in which order the program first uses what it got. */
+struct recorder_promise {
+    MPI_Comm *made; /* valid until the request is complete */
+    uint64_t id;
+    uint32_t parent;
+};
+
 struct recorder_request {
     struct record_op *op;
     uint32_t index;
     uint32_t checksum; /* of a pending send's buffer, 0: not taken */
     const struct recorder_comm *comm;
-    struct record_op *pattern; /* persistent: what Start issues; owned */
+    struct record_op *pattern;        /* persistent: what Start issues; owned */
+    struct recorder_promise *promise; /* of a nonblocking duplication; owned */
     bool active;
     bool taken;     /* a call that may complete it is under way */
     uint8_t thread; /* that started it */
@@ -97,6 +106,7 @@ struct recorder_rank {
     uint32_t node_count, pass_count, batch_count, string_count;
     struct handle_map requests, comms, comms_made, types, windows, strings, node_records,
         pass_records;
+    struct handle_map promised; /* handles of kept promises that the program has not yet used */
     struct recorder_request *free_requests;
     void *request_blocks;
     struct recorder_comm *comm_list;
@@ -198,6 +208,11 @@ void recorder_op_complete(struct recorder_rank *me, struct record_op *op);
 /* The communicator, made known if it is not; NULL for a null handle or without memory. */
 struct recorder_comm *recorder_comm(struct recorder_rank *me, MPI_Comm comm);
 /* Makes a new one known; `label` distinguishes ways of creation, `parent` may be NULL. */
+/* The identity of what a nonblocking duplication of `parent` will put into *made; NULL: out of
+ * memory. When its request is complete it is kept: the next comm found under that handle is it. */
+struct recorder_promise *recorder_promise(struct recorder_rank *me, MPI_Comm *made,
+                                          const struct recorder_comm *parent);
+void recorder_promise_keep(struct recorder_rank *me, struct recorder_promise *promise);
 struct recorder_comm *recorder_comm_new(struct recorder_rank *me, MPI_Comm comm,
                                         struct recorder_comm *parent, uint32_t label);
 /* The program named it. */

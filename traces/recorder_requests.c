@@ -65,6 +65,8 @@ void recorder_request_remove(struct recorder_rank *me, uint64_t key,
     handle_map_remove_value(&me->requests, key, request);
     free(request->pattern);
     request->pattern = NULL;
+    free(request->promise);
+    request->promise = NULL;
     request->next_free = me->free_requests;
     me->free_requests = request;
 }
@@ -140,6 +142,9 @@ void recorder_request_complete(struct recorder_rank *me, uint64_t key,
         else if (op_kind_class(op->head.small) == CLASS_RECEIVE)
             recorder_matched(request->comm, op, status);
     }
+    if (request->promise)
+        recorder_promise_keep(me, request->promise);
+    request->promise = NULL;
     request->active = request->taken = false;
     if (!request->pattern)
         recorder_request_remove(me, key, request);
@@ -168,8 +173,10 @@ void recorder_rank_free(struct recorder_rank *me)
 {
     for (struct request_block *block = me->request_blocks, *next; block; block = next) {
         next = block->next;
-        for (int i = 0; i < BLOCK; i++)
+        for (int i = 0; i < BLOCK; i++) {
             free(block->requests[i].pattern);
+            free(block->requests[i].promise);
+        }
         free(block);
     }
     for (struct recorder_comm *comm = me->comm_list, *next; comm; comm = next) {
@@ -180,8 +187,12 @@ void recorder_rank_free(struct recorder_rank *me)
     for (size_t i = 0; i < me->types.slots; i++)
         if (me->types.entries[i].key)
             recorder_type_free(me->types.entries[i].value);
-    struct handle_map *maps[] = {&me->requests, &me->comms,   &me->comms_made,   &me->types,
-                                 &me->windows,  &me->strings, &me->node_records, &me->pass_records};
+    for (size_t i = 0; i < me->promised.slots; i++)
+        if (me->promised.entries[i].key)
+            free(me->promised.entries[i].value);
+    struct handle_map *maps[] = {&me->requests,     &me->comms,        &me->comms_made,
+                                 &me->types,        &me->windows,      &me->strings,
+                                 &me->node_records, &me->pass_records, &me->promised};
     for (size_t i = 0; i < sizeof maps / sizeof *maps; i++)
         handle_map_release(maps[i]);
     recorder_threads_release(me);

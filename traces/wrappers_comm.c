@@ -87,7 +87,7 @@ int MPI_Intercomm_create(MPI_Comm comm, int leader, MPI_Comm peer, int remote, i
 
 /* After the call of a nonblocking duplication. */
 static void duplication_started(struct recorder_rank *me, struct record_op *op, MPI_Comm from,
-                                MPI_Request request, int error)
+                                MPI_Comm *made, MPI_Request request, int error)
 {
     recorder_reenter(me);
     if (error != MPI_SUCCESS) {
@@ -95,7 +95,10 @@ static void duplication_started(struct recorder_rank *me, struct record_op *op, 
     } else {
         op->state = STATE_POSTED; /* the communicator becomes known at its first use */
         op->flags |= OP_NONBLOCKING;
-        recorder_request_add(me, request, op, recorder_comm(me, from));
+        const struct recorder_comm *parent = recorder_comm(me, from);
+        struct recorder_request *kept = recorder_request_add(me, request, op, parent);
+        if (kept && parent)
+            kept->promise = recorder_promise(me, made, parent);
     }
     recorder_leave(me);
 }
@@ -108,7 +111,7 @@ static void duplication_started(struct recorder_rank *me, struct record_op *op, 
         recorder_leave(me);                                                                        \
         int error = PMPI_##name(LIST arguments, made, request);                                    \
         if (op)                                                                                    \
-            duplication_started(me, op, comm, *request, error);                                    \
+            duplication_started(me, op, comm, made, *request, error);                              \
         return error;                                                                              \
     }
 
