@@ -224,6 +224,15 @@ static void plain_backward(int rank, int size)
     diff_backward(diff_sum(y));
 }
 
+static void other_tape(int rank, int size)
+{
+    (void)size;
+    begin();
+    struct diff_tensor *x =
+        diff_constant(diff_tape_new(MPI_COMM_SELF), DIFF_DOUBLE, 1, (size_t[]){1}, NULL);
+    rpc_async(rank, "twice", 1, &x);
+}
+
 /* Ranks that a wrong call ends keep what their frames held: these bodies, and no other one, may
  * leak. */
 const char *__lsan_default_suppressions(void);
@@ -231,7 +240,7 @@ const char *__lsan_default_suppressions(void)
 {
     return "leak:before_init\nleak:no_such_worker\nleak:second_context\nleak:result_of_"
            "failure\nleak:unknown_rule\n"
-           "leak:plain_backward\n";
+           "leak:plain_backward\nleak:other_tape\n";
 }
 
 int main(void)
@@ -252,5 +261,6 @@ int main(void)
     world_outcome_is("so does a rule that is not there", options, unknown_rule, OUTCOME_ABORTED);
     world_outcome_is("so does diff_backward through a remote call", options, plain_backward,
                      OUTCOME_ABORTED);
+    world_outcome_is("so does a tensor of another tape", options, other_tape, OUTCOME_ABORTED);
     return tap_done();
 }

@@ -184,11 +184,23 @@ static void cargo_put(const struct cargo *cargo, bool recorded, size_t count,
     }
 }
 
+static void tensors_check(const struct rpc_worker *worker, const char *what, size_t count,
+                          struct diff_tensor *const *tensors)
+{
+    for (size_t i = 0; i < count; i++)
+        if (tensors[i]->tape != worker->tape || tensors[i]->type == DIFF_HANDLE)
+            worker_misuse(worker, "tensor %zu of %s %s", i, what,
+                          tensors[i]->type == DIFF_HANDLE
+                              ? "is a handle: wait for it first"
+                              : "lives on another tape: those that travel live on rpc_tape()");
+}
+
 uint64_t tensors_put(struct rpc_worker *worker, struct rpc_context *context, int to,
                      const char *what, size_t count, struct diff_tensor *const *tensors,
                      struct wire *wire)
 {
     struct cargo cargo = {.total = count};
+    tensors_check(worker, what, count, tensors);
     if (tangents_travel(worker, context) && !worker->state->no_grad)
         cargo = cargo_new(worker, context, count, tensors);
     uint64_t message = context ? send_record(worker, context, to, what, cargo.total,

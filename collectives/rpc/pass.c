@@ -304,6 +304,9 @@ static bool roots_good(struct rpc_worker *worker, size_t count, struct diff_tens
     if (count == 0)
         return refused(worker, "no roots: a pass needs at least one");
     for (size_t i = 0; i < count; i++)
+        if (roots[i]->tape != worker->tape)
+            worker_misuse(worker, "dist_backward of a tensor that is not on rpc_tape()");
+    for (size_t i = 0; i < count; i++)
         if (!roots[i]->requires_gradient)
             return refused(worker, "a root does not require a gradient");
     for (size_t i = 0; i < count; i++)
