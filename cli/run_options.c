@@ -350,7 +350,9 @@ const struct option_row run_option_rows[] = {
      set_restart_count},
     {"threads", 0, "N", "worlds run side by side (default: one per core)", set_workers},
     {"check", 0, "LIST", "only these checks, or all but those with a '-' in front", set_checks},
-    {"check-elements", 0, "N", "elements of each input to check (default: up to 1024 in all)",
+    {"check-elements", 0, "N",
+     "elements of each input to check (default: up to 1024 in all, "
+     "fewer of large ones)",
      set_check_elements},
     {"repeat", 0, "K", "K more runs, whose gradients may differ by rounding only", set_repeat},
     {"vary", 0, "WHAT", "what they vary: order (of sums), choices or all (default)", set_vary},

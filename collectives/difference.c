@@ -71,6 +71,16 @@ struct difference difference_one_sided(difference_function *function, void *cont
     return extrapolate(one_sided, function, context, step, noise, sign, 3);
 }
 
+double difference_noise_third(const double *values, int count)
+{
+    double squares = 0;
+    for (int i = 0; i + 3 < count; i++) {
+        double third = values[i + 3] - 3 * values[i + 2] + 3 * values[i + 1] - values[i];
+        squares += third * third;
+    }
+    return sqrt(squares / 20 / (count - 3)); /* 20: the squares of 1, 3, 3, 1 */
+}
+
 double difference_noise(const double *values, int count)
 {
     double table[POINTS_MAX], gamma = 1, best = INFINITY, largest = 0;

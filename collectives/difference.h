@@ -27,5 +27,7 @@ struct difference difference_one_sided(difference_function *function, void *cont
                                        double noise, int sign);
 /* Noise of `count` values taken at equal small distances (Hamming's difference table). */
 double difference_noise(const double *values, int count);
+/* The same by third differences alone: of more values, and more certain. */
+double difference_noise_third(const double *values, int count);
 
 #endif

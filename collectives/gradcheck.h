@@ -23,7 +23,8 @@ struct diff_runner {
 
 struct gradcheck_options {
     size_t elements_max; /* per input and rank; of more some are sampled; 0: so many that there are
-                            about GRADCHECK_ELEMENTS in all, fewer above 16 ranks */
+                            about GRADCHECK_ELEMENTS in all, fewer above 16 ranks and above 16384
+                            values */
     uint64_t seed;       /* of samples and random directions */
     int directions;      /* random ones besides the elements */
     bool bisect;         /* on failure look for the first wrong adjoint */
@@ -41,7 +42,8 @@ struct gradcheck_options {
     bool split_ties;
 };
 
-enum { GRADCHECK_MAP_RANKS = 32, GRADCHECK_ELEMENTS = 1024 };
+/* Elements that are looked at, and how many values the worlds for each of them may have in all. */
+enum { GRADCHECK_MAP_RANKS = 32, GRADCHECK_ELEMENTS = 1024, GRADCHECK_VALUES = 1 << 24 };
 
 struct gradcheck_row {
     struct trace_gradient check; /* `variable` is unused: see name */

@@ -168,7 +168,7 @@ static void column_fill(struct map *map, struct gradcheck_direction *direction, 
     if (count == 0)
         return;
     double step = map->check->epsilon > 1e-10 ? 0x1p-4 : 0x1p-9;
-    struct gradcheck_direction own = {direction->pushes + first, NULL, count};
+    struct gradcheck_direction own = {.pushes = direction->pushes + first, .count = count};
     bool well = losses_measure(map, own.pushes, count, step);
     for (int s = 0; s < map->ranks; s++) {
         double size = 0, analytic = gradcheck_product(&map->seeded[s], &own, &size);

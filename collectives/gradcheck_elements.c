@@ -37,7 +37,8 @@ double gradcheck_step(const struct probe_input *input, size_t part, double epsil
 }
 
 /* How many elements of each input on each rank: what was asked for, or so many that they are about
- * GRADCHECK_ELEMENTS in all, fewer in large worlds. The directions see the others. */
+ * GRADCHECK_ELEMENTS in all, fewer in large worlds and of large inputs. The directions see the
+ * others. */
 static size_t elements_most(const struct gradcheck *check)
 {
     size_t inputs = 0, parts = 0, all = GRADCHECK_ELEMENTS;
@@ -51,6 +52,8 @@ static size_t elements_most(const struct gradcheck *check)
         for (size_t i = 0; i < row->input_count; i++)
             parts += row->inputs[i].count * diff_type_parts(row->inputs[i].type);
     }
+    if (parts > GRADCHECK_VALUES / all) /* and as it has values */
+        all = GRADCHECK_VALUES / parts;
     if (parts <= all)
         return parts;
     return inputs < all ? all / inputs : 1;

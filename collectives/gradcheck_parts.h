@@ -23,7 +23,7 @@ enum gradcheck_spread { SPREAD_RANDOM, SPREAD_CONSTANT };
 struct gradcheck_direction {
     struct probe_push *pushes;
     double *values;
-    size_t count;
+    size_t count, parts; /* pushes, and values pushed */
 };
 
 struct gradcheck_along {

@@ -139,6 +139,7 @@ struct gradcheck_direction gradcheck_direction_new(const struct diff_probe *base
                              (same ? 0 : (uint64_t)r + 1) * 0x9e3779b97f4a7c15u;
             for (size_t k = 0; k < n; k++)
                 next[k] = gradcheck_gaussian(&state);
+            direction.parts += n;
             direction.pushes[direction.count++] =
                 (struct probe_push){.rank = r, .input = i, .part = SIZE_MAX, .direction = next};
             next += n;
@@ -163,21 +164,44 @@ double gradcheck_along_objective(void *context, double *offset)
                               place->worker, NULL);
 }
 
+static void values_along(const struct gradcheck_along *place, double spacing, int count,
+                         double *values)
+{
+    struct gradcheck_along along = *place;
+    for (int i = 0; i < count; i++) {
+        double offset = (i - count / 2) * spacing;
+        values[i] = gradcheck_along_objective(&along, &offset);
+    }
+}
+
+/* Points so close together round alike where sums are long: of those the noise shows only from
+ * further away. What grows with the distance is no noise, but a kink. */
+static double noise_of_sums(const struct gradcheck_along *place, double epsilon)
+{
+    enum { POINTS = 12 };
+    double values[POINTS], spacing = sqrt(epsilon);
+    values_along(place, spacing, POINTS, values);
+    double far = difference_noise_third(values, POINTS);
+    values_along(place, 16 * spacing, POINTS, values);
+    double further = difference_noise_third(values, POINTS);
+    return further <= 8 * far ? 2 * fmax(far, further) : 0;
+}
+
 double gradcheck_noise(struct gradcheck *check, uint32_t epoch)
 {
-    enum { POINTS = 7 };
-    double epsilon = gradcheck_epsilon(&check->base), values[POINTS];
-    double floor = epsilon * gradcheck_magnitude(&check->base, epoch);
+    enum { LONG_SUM = 1024, POINTS = 7 };
+    double values[POINTS];
+    double epsilon = gradcheck_epsilon(&check->base);
+    double noise = epsilon * gradcheck_magnitude(&check->base, epoch);
     struct gradcheck_direction direction =
         gradcheck_direction_new(&check->base, epoch, check->options->seed + 77, SPREAD_RANDOM);
     if (!direction.pushes)
-        return floor;
+        return noise;
     struct gradcheck_along place = {check, &direction, epoch, 0};
-    for (int i = 0; i < POINTS; i++) {
-        double offset = (i - POINTS / 2) * 64 * epsilon;
-        values[i] = gradcheck_along_objective(&place, &offset);
-    }
+    values_along(&place, 64 * epsilon, POINTS, values);
+    noise = fmax(noise, difference_noise(values, POINTS));
+    if (direction.parts > LONG_SUM)
+        noise = fmax(noise, noise_of_sums(&place, epsilon));
     gradcheck_direction_release(&direction);
-    double noise = difference_noise(values, POINTS);
-    return noise >= floor ? noise : floor;
+    return noise;
 }

@@ -3,6 +3,7 @@
 #include "tests/diff_world.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 enum { N = 3, RANKS = 4 };
 
@@ -127,8 +128,34 @@ static void test_bounds(void)
     gradcheck_release(&result);
 }
 
+/* A world costs as much as it has values: the larger the input, the fewer elements. */
+static void large(void)
+{
+    size_t count = 1 << 18;
+    double *values = malloc(count * sizeof *values);
+    for (size_t i = 0; values && i < count; i++)
+        values[i] = 0.5 + (double)(i % 17);
+    struct diff_tape *tape = diff_tape_new(MPI_COMM_WORLD);
+    struct diff_tensor *x = diff_input(tape, "x", DIFF_DOUBLE, 1, &count, values);
+    free(values);
+    diff_backward(diff_mean(x));
+    diff_tape_free(tape);
+}
+
+static void test_large(void)
+{
+    struct gradcheck_result result = diff_world_check(large, 1, NULL);
+    size_t elements = 0;
+    for (size_t i = 0; i < result.row_count; i++)
+        elements += result.rows[i].check.index >= 0;
+    tap_is_int((int)elements, GRADCHECK_VALUES >> 18, "of 2^18 values 2^24 / 2^18 are looked at");
+    tap_is_int((int)result.failed, 0, "and are right");
+    gradcheck_release(&result);
+}
+
 int main(void)
 {
+    test_large();
     test_right();
     test_wrong();
     test_bounds();
