@@ -35,8 +35,10 @@ static const char *const flags_compile[] = {"-fPIC",
                                             "-g",
                                             "-ffp-contract=off",
                                             "-fno-omit-frame-pointer",
-                                            "-fstack-clash-protection", /* no frame steps over a
-                                                                           guard */
+                                            "-fno-optimize-sibling-calls", /* a last call has a
+                                                                              place, too */
+                                            "-fstack-clash-protection",    /* no frame steps over a
+                                                                              guard */
                                             "-ftls-model=global-dynamic"};
 static const char *const flags_link[] = {"-shared", "-Wl,-z,noseparate-code,-z,norelro,-Bsymbolic"};
 

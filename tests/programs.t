@@ -170,4 +170,24 @@ timeout 60 "$simrun" --db none -n 5 tests/peers/intercomm.c >"$folder/said" 2>&1
 ok $? "the sides of an intercommunicator need not give the same counts"
 SIMRUN_CACHE=/dev/null/cache
 refused 5 "/dev/null/cache.*SIMRUN_CACHE" "a cache that cannot be written is named, with the remedy" -n 2 "$folder/sum.c"
+cat >"$folder/last.c" <<'END'
+#include <mpi.h>
+__attribute__((noinline)) static void last(void)
+{
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+int main(int argc, char **argv)
+{
+    int rank;
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    if (rank == 0)
+        last();
+    MPI_Finalize();
+    return 0;
+}
+END
+SIMRUN_CACHE=$folder/cache timeout 300 "$simrun" --db none -n 2 "$folder/last.c" >"$folder/said" 2>&1
+tr -d ' \n' <"$folder/said" | grep -q 'Barrierat[^ ]*last.c:4'
+ok $? "a call that is the last of its function stands at its own line"
 echo "1..$count"
