@@ -25,6 +25,8 @@
  * tangent set after its tensor was sent came too late: they say so. */
 #include "dist_compare.h"
 
+#include <words.h>
+
 enum { LEAVES = WORKERS + 2 };
 
 /* Linear in no answer: FAST waits for the gradient of every call, and where an answer only adds to the loss, the loss's
