@@ -27,8 +27,6 @@
 
 #include <words.h>
 
-#include <words.h>
-
 enum { LEAVES = WORKERS + 2 };
 
 /* Linear in no answer: FAST waits for the gradient of every call, and where an answer only adds to the loss, the loss's
