@@ -20,8 +20,11 @@ simrun() { "$build/simrun" --db none --record none --no-gradients "$@" 2>&1; }
 # The same program with a variable of its own, so that each rank needs an image of it.
 own=$work/mpibench_own.c
 printf 'int variable = 1;\n#include "%s"\n' "$(cd "$here" && pwd)/mpibench.c" >"$own"
-simrun -n 1 "$here/mpibench.c" memcpy 8 1 >/dev/null
-simrun -n 1 "$own" memcpy 8 1 >/dev/null
+# Compiled beforehand, as for few ranks and as for many.
+for source in "$here/mpibench.c" "$own"; do
+    simrun -n 1 "$source" memcpy 8 1 >/dev/null
+    simrun -n 512 "$source" memcpy 8 1 >/dev/null
+done
 openmpi=
 mpich=
 if command -v mpicc.openmpi >/dev/null && mpicc.openmpi -O2 -o "$work/mpibench.openmpi" "$here/mpibench.c" 2>/dev/null; then openmpi=1; fi

@@ -237,13 +237,13 @@ static void announce_arrival(struct sim_rank *rank, struct sim_world *world)
 
 static inline void become(struct sim_rank *rank)
 {
+    struct sim_world *world = rank->world;
+    if (world->variables)
+        separate_enter(world->variables + (size_t)rank->libc.image * world->variables_stride);
     sim_ahead_fetch(rank);
     sim_self = rank;
     sim_rank_move(rank, SIM_RUNNING);
-    struct sim_world *world = rank->world;
     world->switches++;
-    if (world->variables)
-        separate_enter(world->variables + (size_t)rank->libc.image * world->variables_stride);
 }
 
 /* Who runs next; NULL when nobody can. */

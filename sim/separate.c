@@ -48,6 +48,7 @@ struct separator {
     struct text local; /* last one declared so */
     int alignment;
     bool inline_assembly, refused;
+    bool changeable; /* some variable is not a constant that holds addresses */
 };
 
 static bool is_name_char(char c)
@@ -176,6 +177,7 @@ static void section_begin(struct separator *separator, struct text line, struct 
     for (size_t i = 0; i < sizeof special / sizeof *special; i++)
         separator->refused |= begins(name, special[i]);
     separator->refused |= written && (!usual || holds(flags, "T"));
+    separator->changeable |= written && !begins(name, ".data.rel.ro");
     place_change(separator, line,
                  !written                                         ? SHARED
                  : begins(name, ".bss") || holds(rest, "@nobits") ? ZERO
@@ -196,6 +198,7 @@ static void common_define(struct separator *separator, struct text rest)
     }
     alignment_note(separator, alignment);
     variable_add(separator, name, ZERO);
+    separator->changeable = true;
     if (!separator->out)
         return;
     bool local = separator->local.length == name.length &&
@@ -218,8 +221,10 @@ static void directive(struct separator *separator, struct text line, struct text
     if (is(name, ".text")) {
         place_change(separator, line, SHARED);
     } else if (is(name, ".data")) {
+        separator->changeable = true;
         place_change(separator, line, FILLED);
     } else if (is(name, ".bss")) {
+        separator->changeable = true;
         place_change(separator, line, ZERO);
     } else if (is(name, ".section")) {
         section_begin(separator, line, rest);
@@ -394,6 +399,7 @@ char *separate_assembly(const char *assembly)
     char *text = NULL;
     size_t size = 0;
     walk(&separator, assembly);
+    separator.refused |= !separator.changeable;
     if (!separator.refused)
         separator.out = open_memstream(&text, &size);
     if (separator.out) {

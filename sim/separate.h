@@ -36,7 +36,7 @@ static inline void separate_enter(const void *variables)
 }
 
 /* Changes the compiler's output of one source file. Owner of the new text: the caller, free. NULL
- * when the program cannot be changed so. */
+ * when the program cannot be changed so, or has no variables and need not be. */
 char *separate_assembly(const char *assembly);
 
 /* Of the assembled file: do the sections and relocations show that code and constants name none of
