@@ -32,7 +32,7 @@ WARNINGS := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wstrict-prototypes -
             -Wundef -Wcast-qual -Wwrite-strings -Wpointer-arith -Wformat=2 $(if $(WERROR),-Werror)
 CFLAGS   ?= -O2 -g
 # Where gcc would clear or copy a small struct with `rep stos`, which starts slowly, let it use plain stores.
-inline_stores := -mmemset-strategy=unrolled_loop:512:noalign,libcall:-1:noalign -mmemcpy-strategy=unrolled_loop:512:noalign,libcall:-1:noalign
+inline_stores := -mmemset-strategy=vector_loop:512:noalign,libcall:-1:noalign -mmemcpy-strategy=vector_loop:512:noalign,libcall:-1:noalign
 TUNING   := $(shell $(CC) $(inline_stores) -x c -c -o /dev/null /dev/null 2>/dev/null && echo '$(inline_stores)')
 ALLFLAGS := $(TUNING) -DSIMRUN_VERSION=\"$(VERSION)\" -std=c17 -D_GNU_SOURCE $(CFLAGS) -ffp-contract=off -fno-semantic-interposition -fno-omit-frame-pointer \
             -fopenmp -pthread -fPIC $(WARNINGS) $(if $(SAN),-fsanitize=$(SAN) -fno-sanitize-recover=undefined)
