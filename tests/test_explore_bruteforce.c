@@ -3,10 +3,10 @@
  * as the model has endings, each with an ending of the model. SIMRUN_SOAK=N tries N programs, from
  * SIMRUN_SEED on.
  *
- * Some seeds (51563 is one) give a run too many: a limit of patience passes only when every message
- * has arrived, so that a receive posted afterwards takes one of those at once. The machine lets it
- * wait, as it lets every wildcard, for a message that comes of what happens later. In a network,
- * where limits do not know what has arrived, that run exists. */
+ * Some seeds (51563 is one) give a run too many. As far as reading both tells, and not proven: in
+ * the model a limit of patience passes only when every message has arrived, so that a receive posted
+ * afterwards takes one of those at once; the machine lets it wait, as it lets every wildcard, for a
+ * message that comes of what happens later. */
 #include "checker/explore.h"
 #include "tests/explore_model.h"
 #include "tests/tap.h"
