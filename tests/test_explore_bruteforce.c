@@ -4,9 +4,9 @@
  * SIMRUN_SEED on.
  *
  * Some seeds (51563 is one) give a run too many. As far as reading both tells, and not proven: in
- * the model a limit of patience passes only when every message has arrived, so that a receive posted
- * afterwards takes one of those at once; the machine lets it wait, as it lets every wildcard, for a
- * message that comes of what happens later. */
+ * the model a limit of patience passes only when every message has arrived, so that a receive
+ * posted afterwards takes one of those at once; the machine lets it wait, as it lets every
+ * wildcard, for a message that comes of what happens later. */
 #include "checker/explore.h"
 #include "tests/explore_model.h"
 #include "tests/tap.h"
