@@ -17,7 +17,7 @@ here=$(dirname "$0")
 work=$build/bench
 mkdir -p "$work"
 simrun() { "$build/simrun" --db none --record none --no-gradients "$@" 2>&1; }
-# The same program with a variable of its own, so that each rank needs an image of it.
+# The same program with a variable, which each rank has to itself.
 own=$work/mpibench_own.c
 printf 'int variable = 1;\n#include "%s"\n' "$(cd "$here" && pwd)/mpibench.c" >"$own"
 # Compiled beforehand, as for few ranks and as for many.
@@ -63,8 +63,8 @@ row 16 allreduce 1048576
 row 16 alltoall 1024
 
 echo
-echo "large worlds; the last column is for a program with variables, whose ranks need an image each:"
-printf '%-10s %7s %6s %12s %12s %12s\n' operation ranks bytes 'us' 'ns a rank' 'us, images'
+echo "large worlds; the last column is for a program with variables:"
+printf '%-10s %7s %6s %12s %12s %14s\n' operation ranks bytes 'us' 'ns a rank' 'us, variables'
 alone() {
     awk -v op="$2" -v n="$1" -v bytes="$3" -v a="$(ours "$@")" -v b="$(ours "$@" "$own")" 'BEGIN {
         printf "%-10s %7d %6d %12s %12.1f %12s\n", op, n, bytes, a ? a : "-", a * 1000 / n, b ? b : "-" }'
@@ -89,7 +89,7 @@ done
 echo
 echo "memory of an idle rank (peak of the whole process by ranks, after a barrier), KiB:"
 for n in 4096 65536; do
-    printf '  %7d ranks: %s, with an image each: %s\n' $n "$(ours $n memory 0)" "$(ours $n memory 0 "$own")"
+    printf '  %7d ranks: %s, with variables: %s\n' $n "$(ours $n memory 0)" "$(ours $n memory 0 "$own")"
 done
 
 echo
@@ -99,7 +99,7 @@ printf 'int variable = 1;\n#include "empty.c"\n' >"$work/empty_own.c"
 for program in empty empty_own; do simrun -n 1 "$work/$program.c" >/dev/null; done
 elapsed() { s=$(date +%s%N); "$@" >/dev/null 2>&1; e=$(date +%s%N); echo $(((e - s) / 1000000)); }
 for n in 16 4096 16384 65536; do
-    printf '  simrun %6d ranks: %s, with an image each: %s\n' $n "$(elapsed simrun -n $n "$work/empty.c")" "$(elapsed simrun -n $n "$work/empty_own.c")"
+    printf '  simrun %6d ranks: %s, with variables: %s\n' $n "$(elapsed simrun -n $n "$work/empty.c")" "$(elapsed simrun -n $n "$work/empty_own.c")"
 done
 [ -n "$openmpi" ] && mpicc.openmpi -o "$work/empty.openmpi" "$work/empty.c" && printf '  Open MPI   16 ranks: %s\n' "$(elapsed run_openmpi -n 16 "$work/empty.openmpi")"
 [ -n "$mpich" ] && mpicc.mpich -o "$work/empty.mpich" "$work/empty.c" && printf '  MPICH      16 ranks: %s\n' "$(elapsed run_mpich -n 16 "$work/empty.mpich")"
