@@ -3,6 +3,7 @@
 #define TESTS_DICE_H
 
 #include <stdint.h>
+#include <stdlib.h>
 
 static inline uint64_t dice_next(uint64_t *state)
 {
@@ -17,6 +18,19 @@ static inline uint64_t dice_next(uint64_t *state)
 static inline uint32_t dice_below(uint64_t *state, uint32_t n)
 {
     return (uint32_t)(dice_next(state) % n);
+}
+
+/* Which seeds a test of random programs takes: `usual` of them from 1 on, or as the environment
+ * says. */
+struct dice_seeds {
+    unsigned long long first, count;
+};
+
+static inline struct dice_seeds dice_seeds(unsigned long long usual)
+{
+    const char *count = getenv("SIMRUN_SOAK"), *first = getenv("SIMRUN_SEED");
+    return (struct dice_seeds){first ? strtoull(first, NULL, 10) : 1,
+                               count ? strtoull(count, NULL, 10) : usual};
 }
 
 #endif

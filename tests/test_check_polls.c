@@ -306,9 +306,8 @@ static void hunt(unsigned long long seed, struct tally *tally)
 
 int main(void)
 {
-    const char *soak = getenv("SIMRUN_SOAK"), *first = getenv("SIMRUN_SEED");
-    unsigned long long seed = first ? strtoull(first, NULL, 10) : 1,
-                       programs = soak ? strtoull(soak, NULL, 10) : 3000;
+    struct dice_seeds seeds = dice_seeds(3000);
+    unsigned long long seed = seeds.first, programs = seeds.count;
     struct tally tally = {0};
     for (unsigned long long i = 0; i < programs; i++)
         hunt(seed + i, &tally);

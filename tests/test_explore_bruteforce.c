@@ -8,6 +8,7 @@
  * posted afterwards takes one of those at once; the machine lets it wait, as it lets every
  * wildcard, for a message that comes of what happens later. */
 #include "checker/explore.h"
+#include "tests/dice.h"
 #include "tests/explore_model.h"
 #include "tests/tap.h"
 
@@ -196,9 +197,8 @@ static void compare(unsigned long long seed, struct tally *tally)
 
 int main(void)
 {
-    const char *soak = getenv("SIMRUN_SOAK"), *first = getenv("SIMRUN_SEED");
-    unsigned long long seed = first ? strtoull(first, NULL, 10) : 1,
-                       programs = soak ? strtoull(soak, NULL, 10) : 400;
+    struct dice_seeds seeds = dice_seeds(400);
+    unsigned long long seed = seeds.first, programs = seeds.count;
     struct tally tally = {0};
     for (unsigned long long i = 0; i < programs; i++)
         compare(seed + i, &tally);

@@ -216,9 +216,8 @@ static void compare(uint64_t seed, enum check_model model, struct tally *tally)
 
 int main(void)
 {
-    const char *soak = getenv("SIMRUN_SOAK"), *first = getenv("SIMRUN_SEED");
-    unsigned long long seed = first ? strtoull(first, NULL, 10) : 1,
-                       runs = soak ? strtoull(soak, NULL, 10) : 4000;
+    struct dice_seeds seeds = dice_seeds(4000);
+    unsigned long long seed = seeds.first, runs = seeds.count;
     struct tally tally = {0};
     for (unsigned long long i = 0; i < runs; i++)
         compare(seed + i, (enum check_model)(1u << i % 3), &tally);
