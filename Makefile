@@ -25,7 +25,7 @@ variant := $(notdir $(firstword $(CC)))$(if $(SAN),-$(subst $(comma),-,$(SAN)))
 # The plain gcc build is the one people use; every other variant has a folder of its own.
 BUILD   := $(if $(filter gcc,$(variant)),build,build/$(variant))
 
-folders := traces sim collectives checker viz cli
+halls    := traces recorder sim collectives checker viz cli
 packages := sqlite3 libdw libelf libzstd
 
 WARNINGS := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wstrict-prototypes -Wmissing-prototypes -Wvla \
@@ -36,21 +36,22 @@ inline_stores := -mmemset-strategy=vector_loop:512:noalign,libcall:-1:noalign -m
 TUNING   := $(shell $(CC) $(inline_stores) -x c -c -o /dev/null /dev/null 2>/dev/null && echo '$(inline_stores)')
 ALLFLAGS := $(TUNING) -DSIMRUN_VERSION=\"$(VERSION)\" -std=c17 -D_GNU_SOURCE $(CFLAGS) -ffp-contract=off -fno-semantic-interposition -fno-omit-frame-pointer \
             -fopenmp -pthread -fPIC $(WARNINGS) $(if $(SAN),-fsanitize=$(SAN) -fno-sanitize-recover=undefined)
-INCLUDES := -I. -Isim -Icollectives $(addprefix -I,$(wildcard collectives/*/)) -I$(BUILD)/gen $(shell pkg-config --cflags $(packages) 2>/dev/null)
+INCLUDES := -I. -Isim -Icollectives $(addprefix -I,$(wildcard collectives/systems/*/)) -I$(BUILD)/gen $(shell pkg-config --cflags $(packages) 2>/dev/null)
 LIBS     := $(shell pkg-config --libs $(packages) 2>/dev/null) -ldl -lm -lrt
 
-sources  := $(filter-out sim/libmpi_abi.c,$(foreach f,$(folders),$(wildcard $f/*.c $f/*/*.c)))
+files     = $(foreach f,$1,$(wildcard $f/*.$2 $f/*/*.$2 $f/*/*/*.$2))
+sources  := $(filter-out sim/interface/libmpi_abi.c,$(call files,$(halls),c))
 objects  := $(sources:%.c=$(BUILD)/obj/%.o)
 library  := $(filter-out $(BUILD)/obj/cli/main.o,$(objects))
-tests    := $(patsubst tests/%.c,$(BUILD)/tests/%,$(wildcard tests/test_*.c))
-headers  := $(foreach f,$(folders) tests,$(wildcard $f/*.h $f/*/*.h))
+tests    := $(patsubst tests/%.c,$(BUILD)/tests/%,$(wildcard tests/*/test_*.c))
+headers  := $(call files,$(halls) tests,h)
 Q        := $(if $(V),,@)
 
 stub     := $(BUILD)/lib/libmpi_abi.so.1
 
 # What programs under test are compiled with: these headers and nothing else of ours, and a compiler wrapper.
-# A system under collectives/ has the header named after its folder; the functions it declares are exported.
-systems  := $(foreach d,$(wildcard collectives/*/),$(wildcard $d$(notdir $(d:/=)).h))
+# A system under collectives/systems/ has the header named after its folder; the functions it declares are exported.
+systems  := $(foreach d,$(wildcard collectives/systems/*/),$(wildcard $d$(notdir $(d:/=)).h))
 public_headers := sim/mpi.h sim/mpix.h sim/words.h collectives/diff.h $(systems)
 public   := $(addprefix $(BUILD)/include/simrun/,$(notdir $(public_headers)))
 tools    := $(stub) $(public) $(BUILD)/simcc
@@ -67,14 +68,14 @@ $(BUILD)/obj/%.o: %.c
 	@echo "cc   $<"
 	$Q$(CC) $(ALLFLAGS) $(INCLUDES) -MMD -MP -c -o $@ $<
 
-$(BUILD)/obj/traces/store_schema.o: $(wildcard traces/*.sql)
+$(BUILD)/obj/traces/store/schema.o: $(wildcard traces/store/*.sql)
 
 $(BUILD)/libsimrun.a: $(library)
 	@rm -f $@
-	$Qar rcs $@ $^
+	$Qar qcs $@ $^
 
 # What programs outside link against: the symbols of the public headers under the soname of the MPI ABI.
-$(stub): sim/libmpi_abi.c sim/entry.h sim/functions.h $(BUILD)/gen/extensions.h
+$(stub): sim/interface/libmpi_abi.c sim/interface/entry.h sim/functions.h $(BUILD)/gen/extensions.h
 	@mkdir -p $(@D)
 	@echo "link $@"
 	$Q$(CC) -std=c17 -D_GNU_SOURCE -O2 -fPIC $(WARNINGS) $(INCLUDES) -shared -Wl,-soname,$(@F) -o $@ $<
@@ -100,7 +101,7 @@ $(BUILD)/gen/systems.list: $(systems) Makefile
 	@(echo '{ '; $(call declared,\1;) $(systems) /dev/null; echo 'systems_end; };') >$@
 
 # The standard's values as rows ABI_VALUE(name, expected value with its type).
-$(BUILD)/obj/tests/test_abi.o: $(BUILD)/gen/abi_values.h
+$(BUILD)/obj/tests/sim/test_abi.o: $(BUILD)/gen/abi_values.h
 $(BUILD)/gen/abi_values.h: tests/data/mpi-abi-values.tsv
 	@mkdir -p $(@D)
 	@sed -n '/^#/d; s/\t\(0x[0-9a-f]*\) \((MPI_.*)\)$$/\t\2\1/; s/\t/, /; s/.*/ABI_VALUE(&)/p' $< >$@
@@ -110,7 +111,7 @@ $(BUILD)/tests/%: $(BUILD)/obj/tests/%.o $(BUILD)/libsimrun.a
 	@mkdir -p $(@D)
 	$Q$(CC) $(ALLFLAGS) -rdynamic -o $@ $(filter %.o,$^) -Wl,--whole-archive $(BUILD)/libsimrun.a -Wl,--no-whole-archive $(LIBS)
 
-$(BUILD)/tests/test_diff_conformance $(BUILD)/tests/test_diff_peers: $(patsubst %.c,$(BUILD)/obj/%.o,$(wildcard tests/diff_conformance_*.c))
+$(addprefix $(BUILD)/tests/collectives/test_diff_,conformance peers): $(patsubst %.c,$(BUILD)/obj/%.o,$(wildcard tests/collectives/diff_conformance_*.c))
 
 $(tests): | $(tools)
 
@@ -124,10 +125,10 @@ test:
 	@./setup
 	@$(MAKE) --no-print-directory check
 
-scripts  := $(wildcard tests/*.t)
+scripts  := $(wildcard tests/*/*.t)
 # ThreadSanitizer is for ranks that are OS threads: the conformance suite, without the worlds too large for it.
 ifeq ($(SAN),thread)
-tests    := $(filter-out %_scale,$(filter $(BUILD)/tests/test_conformance_%,$(tests)))
+tests    := $(filter-out %_scale,$(filter $(BUILD)/tests/conformance/%,$(tests)))
 scripts  :=
 endif
 check-programs: all $(tests)
@@ -151,8 +152,8 @@ bench: all $(benches:%=$(BUILD)/bench/bench_%)
 	@$(BUILD)/bench/bench_viz
 
 # The same MPI programs must say the same here and under Debian's Open MPI and MPICH, and the scenarios must be right there.
-test-peers: all peers $(BUILD)/tests/test_diff_peers
-	@SIMRUN=$(BUILD)/simrun PEERS=build/peers COMPARE=$(BUILD)/tests/test_diff_peers \
+test-peers: all peers $(BUILD)/tests/collectives/test_diff_peers
+	@SIMRUN=$(BUILD)/simrun PEERS=build/peers COMPARE=$(BUILD)/tests/collectives/test_diff_peers \
 	  prove -e '' $(addprefix tests/peers/,conformance.sh compare.sh scenarios.sh groups.sh)
 
 catalogue: all
@@ -182,9 +183,9 @@ install: all
 	  install -D -m 755 build/peers/$$mpi/libsimrecord.so "$(where)/lib/simrun/$$mpi/libsimrecord.so" || exit; done
 
 format:
-	clang-format -i $(sources) $(headers) $(wildcard tests/*.c)
+	clang-format -i $(sources) $(headers) $(call files,tests,c)
 format-check:
-	clang-format --dry-run --Werror $(sources) $(headers) $(wildcard tests/*.c)
+	clang-format --dry-run --Werror $(sources) $(headers) $(call files,tests,c)
 
 help:
 	@sed -n 's/^# \{0,1\}//p' Makefile | head -14
@@ -192,7 +193,7 @@ help:
 clean:
 	rm -rf build
 
-include collectives/peers.mk traces/preload.mk
+include collectives/peers/peers.mk recorder/preload/preload.mk
 -include $(shell find $(BUILD)/obj -name '*.d' 2>/dev/null)
 .PHONY: all install demo test test-peers check check-programs bench catalogue fuzz format format-check help clean
 .SECONDARY:

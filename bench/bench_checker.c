@@ -8,7 +8,7 @@
  * A backward pass is that of layers: in each, a rank exchanges with two neighbours and reduces, and
  * several messages of one layer are unordered. */
 #include "checker/check.h"
-#include "traces/format.h"
+#include "traces/formats/format.h"
 
 #include <stdio.h>
 #include <stdlib.h>

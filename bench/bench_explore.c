@@ -2,8 +2,8 @@
  *
  *   bench_explore [runs]     default: 20,000, by exploring the 36 runs of the program again and
  * again */
-#include "checker/explore.h"
-#include "sim/world.h"
+#include "checker/explore/explore.h"
+#include "sim/worlds/world.h"
 
 #include <mpi.h>
 #include <mpix.h>

@@ -1,8 +1,8 @@
 /* What a gradient check costs: a function of 208 inputs on 16 ranks, against
  * torch.autograd.gradcheck of a like function (bench/gradcheck.py) in the same run, and two workers
  * against one. Part of `make bench`. */
-#include "collectives/gradcheck.h"
-#include "sim/world.h"
+#include "collectives/gradcheck/gradcheck.h"
+#include "sim/worlds/world.h"
 
 #include <diff.h>
 #include <malloc.h>

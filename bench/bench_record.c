@@ -3,9 +3,9 @@
  *
  * Two ranks exchange small messages in bursts. The child process runs the world as under simrun;
  * CPU time of its thread, so that other work on the machine does not count. */
-#include "sim/world.h"
-#include "traces/recording.h"
-#include "traces/store.h"
+#include "sim/worlds/world.h"
+#include "recorder/recording.h"
+#include "traces/store/store.h"
 
 #include <mpi.h>
 #include <stdio.h>

@@ -3,8 +3,8 @@
  *
  * Every row: ROUNDS times, alternating, one world of each kind; the ratio is that of the medians.
  * CPU time of the world's thread, so that other work on the machine does not count. */
-#include "collectives/probe.h"
-#include "sim/world.h"
+#include "collectives/experiment/probe.h"
+#include "sim/worlds/world.h"
 
 #include <diff.h>
 #include <mpi.h>

@@ -1,9 +1,9 @@
 /* What pictures of large runs cost: 10,000 nodes laid out and written, then rendered by Graphviz
  * where it is installed; a million operations summarised as picture and as report. Part of
  * `make bench`. */
-#include "tests/viz_samples.h"
-#include "viz/graph.h"
-#include "viz/report.h"
+#include "tests/viz/viz_samples.h"
+#include "viz/lanes/graph.h"
+#include "viz/report/report.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -6,9 +6,9 @@
 #ifndef CHECKER_CHECK_H
 #define CHECKER_CHECK_H
 
-#include "traces/failure.h"
-#include "traces/finding.h"
-#include "traces/trace.h"
+#include "traces/base/failure.h"
+#include "traces/trace/finding.h"
+#include "traces/trace/trace.h"
 
 #include <stdint.h>
 

@@ -1,6 +1,6 @@
 #include "checker/memory.h"
 
-#include "traces/failure.h"
+#include "traces/base/failure.h"
 
 #include <stdarg.h>
 #include <stdint.h>

@@ -3,7 +3,7 @@
 #ifndef CHECKER_SUPPRESS_H
 #define CHECKER_SUPPRESS_H
 
-#include "traces/finding.h"
+#include "traces/trace/finding.h"
 
 enum suppress_scope {
     SUPPRESS_RUN,  /* any finding of the cause's code silences every finding of the effect's */

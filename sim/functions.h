@@ -2,11 +2,12 @@
  *
  * Define SIM_FUNCTION(name), include this file, and get one expansion per function; it is undefined
  * again at the end, so the file may be included any number of times. Parameter lists are not
- * repeated here: mpi.h has them, and what is made from these rows (the stubs of unsupported.c, the
- * stub library, the tests) passes calls on without looking at their arguments.
+ * repeated here: mpi.h has them, and what is made from these rows (the stubs of
+ * interface/unsupported.c, the stub library, the tests) passes calls on without looking at their
+ * arguments.
  *
  * Order and headings are those of mpi.h. A function is added to both or to neither:
- * tests/test_abi.c compares header, rows and the standard's list.
+ * tests/sim/test_abi.c compares header, rows and the standard's list.
  */
 #ifndef SIM_FUNCTION
 #error "define SIM_FUNCTION(name) before including sim/functions.h"

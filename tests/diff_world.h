@@ -3,7 +3,7 @@
 #ifndef TESTS_DIFF_WORLD_H
 #define TESTS_DIFF_WORLD_H
 
-#include "collectives/gradcheck.h"
+#include "collectives/gradcheck/gradcheck.h"
 #include "tests/world_harness.h"
 
 #include <diff.h>

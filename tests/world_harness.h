@@ -24,8 +24,8 @@
 #include <mpi.h>
 #include <mpix.h>
 
-#include "collectives/probe.h"
-#include "sim/world.h"
+#include "collectives/experiment/probe.h"
+#include "sim/worlds/world.h"
 #include "tests/tap.h"
 
 typedef void world_body(int rank, int size);

@@ -3,8 +3,8 @@
 #ifndef TESTS_FUZZ_FUZZ_H
 #define TESTS_FUZZ_FUZZ_H
 
-#include "traces/format.h"
-#include "traces/format_input.h"
+#include "traces/formats/format.h"
+#include "traces/formats/input.h"
 
 #include <stdlib.h>
 #include <string.h>

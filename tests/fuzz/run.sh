@@ -9,8 +9,8 @@ if ! printf 'int LLVMFuzzerTestOneInput(const char *d, unsigned long n);\nint LL
     echo "fuzz: skipped, $cc has no libFuzzer (Debian: clang and libclang-rt-dev)"
     exit 0
 fi
-sources="$(ls traces/format*.c traces/json*.c traces/pickle.c traces/trace*.c traces/identity.c traces/kinds.c traces/failure.c traces/finding*.c \
-    traces/recording_*.c traces/handle_map.c traces/sites.c traces/buffers.c)"
+sources="$(ls traces/formats/*.c traces/base/json*.c traces/base/identity.c traces/base/failure.c traces/trace/*.c \
+    recorder/recording_*.c recorder/sites.c recorder/buffers.c)"
 libraries=$(pkg-config --libs libdw libelf)
 fuzz() {
     name=$1

@@ -1,5 +1,5 @@
-/* A program without variables, unless VARIABLE says otherwise: constants, also such as hold addresses, are not
- * variables. Tells 40 + its first argument. */
+/* A program without variables, unless VARIABLE says otherwise: constants, also such as hold
+ * addresses, are not variables. Tells 40 + its first argument. */
 #include <getopt.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-/* Ways in which rank 1 ends before it should; the first argument says which. tests/rank_ends.t
+/* Ways in which rank 1 ends before it should; the first argument says which. tests/sim/rank_ends.t
  * names the lines. */
 #include <assert.h>
 #include <mpi.h>

@@ -1,6 +1,6 @@
 /* MPI within OpenMP regions: the master of a team waits in MPI while its team computes, in teams of
  * different sizes on every rank, also within a region within a region. "stray": another thread of
- * the team calls MPI. tests/hybrid.t names the lines. */
+ * the team calls MPI. tests/sim/hybrid.t names the lines. */
 #include <mpi.h>
 #include <omp.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
-/* Run by tests/test_record_peers.c under a real MPI with the recorder preloaded, and by the
- * simulator: ranks that end in other ways than by returning from main with 0, and some that only
- * look like it. */
+/* Run by tests/recorder/test_record_peers.c under a real MPI with the recorder preloaded, and by
+ * the simulator: ranks that end in other ways than by returning from main with 0, and some that
+ * only look like it. */
 #include <mpi.h>
 #include <signal.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* Run by tests/test_record_peers.c under a real MPI with the recorder preloaded: a bit of
+/* Run by tests/recorder/test_record_peers.c under a real MPI with the recorder preloaded: a bit of
  * everything. */
 #include <mpi.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* Says by its exit status which kinds of variables are not private to an image: 0 means that all
  * are. Called with a number that differs from image to image; calling it twice in one image without
- * putting the image back is noticed, too. Built by tests/test_loader.c in many ways (shared object,
- * executable, packed relocations, ...). */
+ * putting the image back is noticed, too. Built by tests/sim/test_loader.c in many ways (shared
+ * object, executable, packed relocations, ...). */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* Does what libc keeps state of, a step at a time, letting others run in between, and writes down
- * what it saw into the file named by its first argument. tests/test_libc.c compares that with what
- * a process of its own sees.
+ * what it saw into the file named by its first argument. tests/sim/test_libc.c compares that with
+ * what a process of its own sees.
  *
  *   process FILE WAY SEED [words for getopt ...]
  *

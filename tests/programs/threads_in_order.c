@@ -1,8 +1,7 @@
-/* Rank 0 receives from anybody; then its thread tells rank 2 to send, which it receives from anybody, too. Only the first
- * message can come first, since the thread speaks when the first receive is over:
- *   join    it is started then
- *   lock    it runs from the beginning and waits for a condition
- *   race    nothing: rank 2 sends at once */
+/* Rank 0 receives from anybody; then its thread tells rank 2 to send, which it receives from
+ * anybody, too. Only the first message can come first, since the thread speaks when the first
+ * receive is over: join    it is started then lock    it runs from the beginning and waits for a
+ * condition race    nothing: rank 2 sends at once */
 #include <mpi.h>
 #include <pthread.h>
 #include <string.h>

@@ -38,7 +38,8 @@ int main(int argc, char **argv)
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     int joined = argc > 1 && !strcmp(argv[1], "joined");
-    int stuck = argc > 1 && !strcmp(argv[1], "stuck"), turns = argc > 1 && !strcmp(argv[1], "turns");
+    int stuck = argc > 1 && !strcmp(argv[1], "stuck"),
+        turns = argc > 1 && !strcmp(argv[1], "turns");
     if (stuck || joined)
         pthread_create(&thread, NULL, wait_for_nothing, &never);
     else

@@ -1,8 +1,9 @@
 /* Preloaded under MPICH: a rank that waits gives way.
  *
- * Debian's MPICH polls through UCX and never gives its core away (MPIR_CVAR_POLLS_BEFORE_YIELD changes nothing with
- * ch4:ucx), so that with more ranks than cores every message waits for the end of somebody's time slice. With this, a
- * look that found nothing lets others run: the conformance suite on 4 ranks of 2 cores is forty times as fast. */
+ * Debian's MPICH polls through UCX and never gives its core away (MPIR_CVAR_POLLS_BEFORE_YIELD
+ * changes nothing with ch4:ucx), so that with more ranks than cores every message waits for the end
+ * of somebody's time slice. With this, a look that found nothing lets others run: the conformance
+ * suite on 4 ranks of 2 cores is forty times as fast. */
 #include <dlfcn.h>
 #include <sched.h>
 

@@ -1,0 +1,448 @@
+#include "checker/explore/explore.h"
+
+#include "checker/explore/choice_table.h"
+#include "checker/explore/guided_run.h"
+#include "checker/explore/races.h"
+#include "checker/memory.h"
+
+#include <mpix.h>
+#include <omp.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Runs taken at once: fixed, so that nothing depends on the team. */
+enum { BATCH = 64 };
+
+/* A run that somebody asks for: the choices it must make. */
+struct request {
+    struct request *next;
+    size_t count;
+    uint32_t choices[];
+};
+
+/* A branch of the tree: runs that make the first `level` choices of the node and not the next one.
+ * The first of them that is run becomes the child, below which the others are sorted in. */
+struct slot {
+    struct node *node; /* NULL: the root's */
+    uint32_t level;
+    struct node *child;
+    struct request *pending, **last;
+    bool queued;
+    struct slot *next;
+};
+
+/* A run, with the choices it made beyond those of its slot, in order. */
+struct node {
+    struct slot *slot, *branches;
+    uint32_t count;
+    uint32_t choices[];
+};
+
+struct explorer {
+    const struct explore_options *options;
+    struct explore_report *report;
+    struct choice_table table;
+    struct number_set asked; /* sets of choices that were asked for or run */
+    struct slot root;
+    struct slot **stack;
+    size_t count, room;
+    double widths;
+};
+
+/* One run of a batch. */
+struct task {
+    struct slot *slot;
+    struct explore_steer steer;
+    size_t required; /* the first so many forced choices lead to the slot */
+    struct explore_run run;
+    struct explore_races races;
+    bool good;
+};
+
+void explore_options_init(struct explore_options *options)
+{
+    *options = (struct explore_options){
+        .runs_max = 1000000,
+        .kinds = 1u << MPIX_CHOOSE_WILDCARD | 1u << MPIX_CHOOSE_READY | 1u << MPIX_CHOOSE_WAITANY,
+        .failures_max = 16,
+        .examples_max = 32};
+}
+
+void explore_run_take(struct explore_run *run, const struct sim_choice_log *log)
+{
+    run->log = (struct sim_choice_log){.count = log->count,
+                                       .alternative_count = log->alternative_count,
+                                       .event_count = log->event_count,
+                                       .polls = log->polls};
+    run->log.events = check_new(log->event_count, sizeof *log->events);
+    if (log->event_count)
+        memcpy(run->log.events, log->events, log->event_count * sizeof *log->events);
+    run->log.choices = check_new(log->count, sizeof *log->choices);
+    run->log.alternatives = check_new(log->alternative_count, sizeof *log->alternatives);
+    if (log->count)
+        memcpy(run->log.choices, log->choices, log->count * sizeof *log->choices);
+    if (log->alternative_count)
+        memcpy(run->log.alternatives, log->alternatives,
+               log->alternative_count * sizeof *log->alternatives);
+}
+
+/* ---- results ---- */
+
+static void keep_run(struct explore_failure *kept, const struct explore_run *run,
+                     const struct explore_races *races)
+{
+    *kept = (struct explore_failure){.outcome = run->outcome,
+                                     .fingerprint = run->fingerprint,
+                                     .conduct = run->conduct,
+                                     .ended_badly = run->failed,
+                                     .choices = check_new(races->move_count, sizeof *kept->choices),
+                                     .choice_count = races->move_count};
+    if (races->move_count)
+        memcpy(kept->choices, races->moves, races->move_count * sizeof *kept->choices);
+}
+
+static void keep_failure(struct explorer *explorer, const struct explore_run *run,
+                         const struct explore_races *races)
+{
+    struct explore_report *report = explorer->report;
+    for (size_t i = 0; i < report->failure_count; i++)
+        if (report->failures[i].outcome == run->outcome &&
+            report->failures[i].fingerprint == run->fingerprint &&
+            report->failures[i].conduct == run->conduct)
+            return;
+    report->more_failures = report->failure_count >= explorer->options->failures_max;
+    if (report->more_failures)
+        return;
+    report->failures = check_grow(report->failures, &report->failure_room,
+                                  report->failure_count + 1, sizeof *report->failures);
+    keep_run(&report->failures[report->failure_count++], run, races);
+}
+
+static void keep_example(struct explorer *explorer, const struct explore_run *run,
+                         const struct explore_races *races)
+{
+    struct explore_report *report = explorer->report;
+    if (report->example_count >= explorer->options->examples_max && report->results > 2)
+        return; /* of two results there are examples to compare */
+    report->examples = check_grow(report->examples, &report->example_room,
+                                  report->example_count + 1, sizeof *report->examples);
+    keep_run(&report->examples[report->example_count++], run, races);
+}
+
+static void count_run(struct explorer *explorer, const struct task *task)
+{
+    struct explore_report *report = explorer->report;
+    const struct explore_run *run = &task->run;
+    report->runs++;
+    report->by_outcome[run->outcome]++;
+    report->polls = report->polls || run->log.polls;
+    explorer->widths += task->races.width;
+    if (run->outcome != OUTCOME_FINISHED || run->failed) {
+        report->ended_badly += run->outcome == OUTCOME_FINISHED;
+        keep_failure(explorer, run, &task->races);
+        return;
+    }
+    bool other = number_set_add(&report->fingerprints, run->fingerprint);
+    uint64_t kind = (run->fingerprint ^ run->conduct) * 0x9e3779b97f4a7c15u ^ run->conduct;
+    report->results += other;
+    if (number_set_add(&report->conducts, kind) || other) {
+        report->kinds++;
+        keep_example(explorer, run, &task->races);
+    }
+}
+
+/* ---- the tree ---- */
+
+static void enqueue(struct explorer *explorer, struct slot *slot)
+{
+    if (slot->queued)
+        return;
+    slot->queued = true;
+    explorer->stack =
+        check_grow(explorer->stack, &explorer->room, explorer->count + 1, sizeof(struct slot *));
+    explorer->stack[explorer->count++] = slot;
+}
+
+static struct slot *branch_at(struct node *node, uint32_t level)
+{
+    struct slot *slot = node->branches;
+    while (slot && slot->level != level)
+        slot = slot->next;
+    if (slot)
+        return slot;
+    slot = check_new(1, sizeof *slot);
+    *slot = (struct slot){.node = node, .level = level, .next = node->branches};
+    slot->last = &slot->pending;
+    node->branches = slot;
+    return slot;
+}
+
+/* Whether a run can make only one of the two: they are of one taker, or take one message. */
+static bool exclude_each_other(const struct explore_choice *a, const struct explore_choice *b)
+{
+    bool same_taker = a->kind == b->kind && a->rank == b->rank && a->object == b->object;
+    bool same_message = a->kind <= SIM_TAKER_PROBE && b->kind <= SIM_TAKER_PROBE &&
+                        a->rank == b->rank && a->source == b->source && a->number == b->number &&
+                        a->box == b->box;
+    return same_taker || same_message;
+}
+
+/* Whether nothing that the request wants stands against the choice: then what it wants is explored
+ * together with the choice, and what takes the choice's place is asked for from there. */
+static bool goes_with(const struct explorer *explorer, const struct request *request,
+                      uint32_t choice)
+{
+    const struct explore_choice *items = explorer->table.items;
+    for (size_t i = 0; i < request->count; i++)
+        if (exclude_each_other(&items[request->choices[i]], &items[choice]))
+            return false;
+    return true;
+}
+
+/* Sorts a request (whose choices are stamped) into the tree below a node; what a run there does
+ * anyway, or can do besides, is dropped. */
+static void sort_in(struct explorer *explorer, struct node *node, struct request *request)
+{
+    while (node) {
+        uint32_t level = 0;
+        while (level < node->count &&
+               choice_table_is_stamped(&explorer->table, node->choices[level]))
+            level++;
+        if (level == node->count || goes_with(explorer, request, node->choices[level]))
+            break;
+        struct slot *slot = branch_at(node, level);
+        node = slot->child;
+        if (node)
+            continue;
+        *slot->last = request;
+        slot->last = &request->next;
+        enqueue(explorer, slot);
+        return;
+    }
+    free(request);
+}
+
+static void ask(struct explorer *explorer, const struct task *task, const uint32_t *moves,
+                size_t race)
+{
+    const struct explore_races *races = &task->races;
+    const uint64_t *kept = races->kept + race * races->words;
+    struct request *request = malloc(sizeof *request + (races->move_count + 1) * sizeof(uint32_t));
+    if (!request)
+        abort();
+    request->next = NULL;
+    request->count = 0;
+    request->choices[request->count++] =
+        choice_table_number(&explorer->table, &races->races[race].instead);
+    for (size_t m = 0; m < races->move_count; m++)
+        if (kept[m / 64] >> m % 64 & 1)
+            request->choices[request->count++] = moves[m];
+    if (number_set_add(&explorer->asked,
+                       choice_table_stamp(&explorer->table, request->choices, request->count)))
+        sort_in(explorer, explorer->root.child, request);
+    else
+        free(request);
+}
+
+/* The run becomes the child of its slot; what else the slot was asked for is sorted in below. */
+static void add_node(struct explorer *explorer, struct task *task, const uint32_t *moves)
+{
+    struct slot *slot = task->slot;
+    struct choice_table *table = &explorer->table;
+    size_t count = task->races.move_count;
+    uint32_t *required = check_new(task->required, sizeof *required);
+    for (size_t i = 0; i < task->required; i++)
+        required[i] = choice_table_number(table, &task->steer.forced[i]);
+    choice_table_stamp(table, required, task->required);
+    struct node *node = check_new(1, sizeof *node + count * sizeof(uint32_t));
+    node->slot = slot;
+    for (size_t m = 0; m < count; m++)
+        if (!choice_table_is_stamped(table, moves[m]))
+            node->choices[node->count++] = moves[m];
+    slot->child = node;
+    struct request *request = slot->pending;
+    slot->pending = NULL;
+    slot->last = &slot->pending;
+    while (request) {
+        struct request *next = request->next;
+        request->next = NULL;
+        choice_table_stamp(table, request->choices, request->count);
+        sort_in(explorer, node, request);
+        request = next;
+    }
+    free(required);
+}
+
+static void take_run(struct explorer *explorer, struct task *task)
+{
+    struct explore_report *report = explorer->report;
+    struct slot *slot = task->slot;
+    slot->queued = false;
+    report->failed = report->failed || !task->good;
+    if (!task->good)
+        return;
+    if (task->steer.blocked) {
+        report->redundant++;
+        if (slot->pending)
+            enqueue(explorer, slot);
+        return;
+    }
+    for (size_t i = 0; i < task->required; i++)
+        report->diverged = report->diverged || !task->steer.done[i];
+    count_run(explorer, task);
+    size_t count = task->races.move_count;
+    uint32_t *moves = check_new(count, sizeof *moves);
+    for (size_t m = 0; m < count; m++)
+        moves[m] = choice_table_number(&explorer->table, &task->races.moves[m]);
+    add_node(explorer, task, moves);
+    for (size_t race = 0; race < task->races.race_count; race++)
+        ask(explorer, task, moves, race);
+    free(moves);
+}
+
+/* ---- batches ---- */
+
+/* What leads to the slot is forced, what its elders explored is excluded; then what the first
+ * request wants besides. */
+static void aim(struct explorer *explorer, struct task *task, struct slot *slot)
+{
+    struct choice_table *table = &explorer->table;
+    struct request *request = slot->pending;
+    *task = (struct task){.slot = slot, .steer.kinds = explorer->options->kinds};
+    for (const struct slot *at = slot; at->node; at = at->node->slot) {
+        const struct node *node = at->node;
+        explore_steer_exclude(&task->steer, &table->items[node->choices[at->level]]);
+        for (uint32_t i = 0; i < at->level; i++)
+            explore_steer_force(&task->steer, &table->items[node->choices[i]]);
+    }
+    task->required = task->steer.forced_count;
+    if (!request)
+        return;
+    table->stamp++;
+    for (size_t i = 0; i < task->required; i++)
+        table->stamps[choice_table_number(table, &task->steer.forced[i])] = table->stamp;
+    for (size_t i = 0; i < request->count; i++)
+        if (!choice_table_is_stamped(table, request->choices[i]))
+            explore_steer_force(&task->steer, &table->items[request->choices[i]]);
+    slot->pending = request->next;
+    if (!slot->pending)
+        slot->last = &slot->pending;
+    free(request);
+}
+
+static void run_task(struct task *task, explore_callback *callback, void *context)
+{
+    task->good = callback(context, (unsigned)omp_get_thread_num(), &task->steer, &task->run);
+    if (task->good && !task->steer.blocked)
+        explore_races_find(&task->races, &task->run.log, task->steer.kinds);
+}
+
+static void task_release(struct task *task)
+{
+    explore_steer_release(&task->steer);
+    explore_races_release(&task->races);
+    free(task->run.log.choices);
+    free(task->run.log.alternatives);
+    free(task->run.log.events);
+}
+
+static void run_batch(struct explorer *explorer, explore_callback *callback, void *context)
+{
+    const struct explore_options *options = explorer->options;
+    struct task batch[BATCH];
+    uint64_t begun = explorer->report->runs + explorer->report->redundant,
+             left = options->runs_max ? options->runs_max - begun : UINT64_MAX;
+    size_t count = explorer->count < BATCH ? explorer->count : BATCH;
+    count = left < count ? (size_t)left : count;
+    for (size_t i = 0; i < count; i++)
+        aim(explorer, &batch[i], explorer->stack[--explorer->count]);
+    int workers = options->workers ? (int)options->workers : omp_get_max_threads();
+#pragma omp parallel for schedule(dynamic, 1) num_threads(workers) if (count > 1)
+    for (size_t i = 0; i < count; i++)
+        run_task(&batch[i], callback, context);
+    for (size_t i = 0; i < count; i++) {
+        take_run(explorer, &batch[i]);
+        task_release(&batch[i]);
+    }
+}
+
+static bool tell_progress(struct explorer *explorer)
+{
+    struct explore_report *report = explorer->report;
+    report->waiting = explorer->count;
+    report->expected = report->runs ? explorer->widths / (double)report->runs : 0;
+    struct explore_progress progress = {.runs = report->runs + report->redundant,
+                                        .waiting = explorer->count,
+                                        .expected = report->expected};
+    return !explorer->options->progress ||
+           explorer->options->progress(explorer->options->progress_context, &progress);
+}
+
+static void release_requests(struct slot *slot)
+{
+    for (struct request *request = slot->pending, *next; request; request = next) {
+        next = request->next;
+        free(request);
+    }
+}
+
+/* From the leaves up, without recursion: branches are taken off their node one by one. */
+static void release_tree(struct node *node)
+{
+    while (node) {
+        struct slot *slot = node->branches;
+        if (slot && slot->child) {
+            struct node *child = slot->child;
+            slot->child = NULL;
+            node = child;
+        } else if (slot) {
+            node->branches = slot->next;
+            release_requests(slot);
+            free(slot);
+        } else {
+            struct node *parent = node->slot->node;
+            free(node);
+            node = parent;
+        }
+    }
+}
+
+static void explorer_release(struct explorer *explorer)
+{
+    release_tree(explorer->root.child);
+    release_requests(&explorer->root);
+    free(explorer->stack);
+    choice_table_release(&explorer->table);
+    number_set_release(&explorer->asked);
+}
+
+void explore(const struct explore_options *options, explore_callback *callback, void *context,
+             struct explore_report *report)
+{
+    struct explorer explorer = {.options = options, .report = report};
+    bool goes_on = true;
+    *report = (struct explore_report){0};
+    explorer.root.last = &explorer.root.pending;
+    enqueue(&explorer, &explorer.root);
+    while (goes_on && explorer.count) {
+        if (options->runs_max && report->runs + report->redundant >= options->runs_max)
+            break;
+        run_batch(&explorer, callback, context);
+        goes_on = tell_progress(&explorer) && !report->failed && !report->diverged;
+    }
+    report->complete = explorer.count == 0 && !report->failed && !report->diverged;
+    explorer_release(&explorer);
+}
+
+void explore_report_release(struct explore_report *report)
+{
+    for (size_t i = 0; i < report->failure_count; i++)
+        free(report->failures[i].choices);
+    for (size_t i = 0; i < report->example_count; i++)
+        free(report->examples[i].choices);
+    free(report->failures);
+    free(report->examples);
+    number_set_release(&report->fingerprints);
+    number_set_release(&report->conducts);
+    *report = (struct explore_report){0};
+}

@@ -1,0 +1,27 @@
+/* Steering one world of an exploration: see explore.h. */
+#ifndef CHECKER_EXPLORE_GUIDED_RUN_H
+#define CHECKER_EXPLORE_GUIDED_RUN_H
+
+#include "checker/explore/explore.h"
+
+struct explore_steer {
+    struct explore_choice *forced, *excluded;
+    size_t forced_count, forced_room, excluded_count, excluded_room;
+    unsigned kinds;      /* only these kinds branch: others take what comes */
+    bool *done;          /* per forced choice */
+    uint32_t *locals;    /* per rank: own choices made so far */
+    uint32_t rank_count; /* of `locals` */
+    bool blocked;        /* only excluded choices were left */
+};
+
+bool explore_choice_same(const struct explore_choice *a, const struct explore_choice *b);
+struct explore_choice explore_choice_of(const struct sim_alternative *alternative);
+/* The pick that matters to nobody else (MPIX_Choose_named's 0), n for none. */
+uint32_t explore_harmless_pick(uint32_t n, const struct sim_alternative *alternatives);
+/* Whether a choice of this kind by a rank itself, with these alternatives, has none by name. */
+bool explore_is_local(const struct sim_alternative *alternatives);
+void explore_steer_force(struct explore_steer *steer, const struct explore_choice *choice);
+void explore_steer_exclude(struct explore_steer *steer, const struct explore_choice *choice);
+void explore_steer_release(struct explore_steer *steer);
+
+#endif

@@ -1,0 +1,282 @@
+#include "checker/explore/races.h"
+
+#include "checker/explore/guided_run.h"
+#include "checker/memory.h"
+
+#include <mpi.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct analysis {
+    const struct sim_choice_log *log;
+    struct explore_races *races;
+    uint32_t *entry;   /* per move: its entry of the log */
+    uint32_t *message; /* per move: event of the message taken, UINT32_MAX */
+    uint64_t *past;    /* per move a row: the moves it depends on */
+    bool *stopped;     /* per rank: no later message of this sender can be taken */
+    uint32_t ranks;
+};
+
+static bool fits(int32_t wanted, int32_t tag)
+{
+    return wanted == MPI_ANY_TAG || wanted == tag;
+}
+
+static bool has(const uint64_t *row, uint32_t bit)
+{
+    return row[bit / 64] >> bit % 64 & 1;
+}
+
+static uint64_t *past_of(const struct analysis *analysis, uint32_t move)
+{
+    return analysis->past + move * analysis->races->words;
+}
+
+static const struct sim_event *taker_of(const struct analysis *analysis, uint32_t move)
+{
+    uint32_t taker = analysis->log->choices[analysis->entry[move]].taker;
+    return taker == UINT32_MAX ? NULL : &analysis->log->events[taker];
+}
+
+static bool takes_message(const struct explore_choice *choice)
+{
+    return choice->kind == SIM_TAKER_RECEIVE || choice->kind == SIM_TAKER_PROBE;
+}
+
+/* ---- moves ---- */
+
+static const struct sim_alternative *named(const struct sim_choice_log *log,
+                                           const struct sim_choice *choice)
+{
+    return choice->first_alternative == SIZE_MAX ? NULL
+                                                 : &log->alternatives[choice->first_alternative];
+}
+
+static uint32_t message_event(const struct analysis *analysis, const struct explore_choice *choice,
+                              const struct sim_event *taker)
+{
+    const struct sim_choice_log *log = analysis->log;
+    for (uint32_t i = 0; taker && i < log->event_count; i++) {
+        const struct sim_event *event = &log->events[i];
+        if (event->kind == SIM_EVENT_MESSAGE && event->rank == choice->source &&
+            event->number == choice->number && event->box == taker->box &&
+            event->owner == taker->owner)
+            return i;
+    }
+    return UINT32_MAX;
+}
+
+static void count_local(uint32_t **counters, uint32_t *count, uint32_t rank)
+{
+    if (rank < *count)
+        return;
+    *counters = realloc(*counters, (rank + 1) * sizeof **counters);
+    if (!*counters)
+        abort();
+    while (*count <= rank)
+        (*counters)[(*count)++] = 0;
+}
+
+static void gather_moves(struct analysis *analysis, unsigned kinds)
+{
+    const struct sim_choice_log *log = analysis->log;
+    struct explore_races *races = analysis->races;
+    uint32_t *locals = NULL, local_count = 0;
+    races->moves = check_new(log->count, sizeof *races->moves);
+    analysis->entry = check_new(log->count, sizeof *analysis->entry);
+    analysis->message = check_new(log->count, sizeof *analysis->message);
+    for (uint32_t i = 0; i < log->count; i++) {
+        const struct sim_choice *choice = &log->choices[i];
+        const struct sim_alternative *alternatives = named(log, choice);
+        if (!(kinds >> choice->kind & 1) ||
+            explore_harmless_pick(choice->n, alternatives) < choice->n)
+            continue;
+        bool local = explore_is_local(alternatives);
+        if (local && choice->n < 2)
+            continue;
+        uint32_t move = (uint32_t)races->move_count++;
+        analysis->entry[move] = i;
+        if (local) {
+            count_local(&locals, &local_count, choice->rank);
+            races->moves[move] = (struct explore_choice){.kind = EXPLORE_LOCAL,
+                                                         .rank = choice->rank,
+                                                         .object = locals[choice->rank]++,
+                                                         .source = choice->picked};
+        } else {
+            races->moves[move] = explore_choice_of(&alternatives[choice->picked]);
+        }
+        analysis->message[move] =
+            takes_message(&races->moves[move])
+                ? message_event(analysis, &races->moves[move], taker_of(analysis, move))
+                : UINT32_MAX;
+    }
+    free(locals);
+}
+
+/* ---- what depends on what ---- */
+
+/* Of two receives in one box the one posted first has the first claim, and of one sender's messages
+ * the one sent first goes first. */
+static bool must_come_first(const struct analysis *analysis, uint32_t first, uint32_t then)
+{
+    const struct sim_event *one = taker_of(analysis, first), *other = taker_of(analysis, then);
+    if (!one || !other || one->box != other->box || one->owner != other->owner ||
+        analysis->races->moves[first].kind != SIM_TAKER_RECEIVE ||
+        analysis->message[first] == UINT32_MAX || analysis->message[then] == UINT32_MAX)
+        return false;
+    const struct sim_event *message = &analysis->log->events[analysis->message[first]],
+                           *later = &analysis->log->events[analysis->message[then]];
+    if (one->order < other->order && fits(one->tag, later->tag))
+        return true;
+    return message->rank == later->rank && message->number < later->number &&
+           fits(other->tag, message->tag);
+}
+
+static void depend(const struct analysis *analysis, uint32_t move, uint32_t on)
+{
+    uint64_t *row = past_of(analysis, move), *other = past_of(analysis, on);
+    row[on / 64] |= UINT64_C(1) << on % 64;
+    for (size_t w = 0; w < analysis->races->words; w++)
+        row[w] |= other[w];
+}
+
+static void find_pasts(struct analysis *analysis)
+{
+    const struct explore_races *races = analysis->races;
+    analysis->past = check_new(races->move_count * races->words, sizeof *analysis->past);
+    for (uint32_t move = 0; move < races->move_count; move++) {
+        const struct sim_causes *causes = &analysis->log->choices[analysis->entry[move]].past;
+        for (uint32_t before = move; before-- > 0;)
+            if (!has(past_of(analysis, move), before) &&
+                (sim_causes_have(causes, analysis->entry[before]) ||
+                 must_come_first(analysis, before, move)))
+                depend(analysis, move, before);
+    }
+}
+
+/* Whether something with these causes came about because of the move. */
+static bool is_after(const struct analysis *analysis, const struct sim_causes *causes,
+                     uint32_t move)
+{
+    if (sim_causes_have(causes, analysis->entry[move]))
+        return true;
+    for (uint32_t later = move + 1; later < analysis->races->move_count; later++)
+        if (sim_causes_have(causes, analysis->entry[later]) && has(past_of(analysis, later), move))
+            return true;
+    return false;
+}
+
+/* ---- races ---- */
+
+static bool takes_same(const struct explore_choice *a, const struct explore_choice *b)
+{
+    return a->kind == SIM_TAKER_RECEIVE && b->kind == SIM_TAKER_RECEIVE && a->rank == b->rank &&
+           a->source == b->source && a->number == b->number && a->box == b->box;
+}
+
+static void add_race(struct analysis *analysis, uint32_t move, struct explore_choice instead)
+{
+    struct explore_races *races = analysis->races;
+    races->races =
+        check_grow(races->races, &races->race_room, races->race_count + 1, sizeof *races->races);
+    races->kept = check_grow(races->kept, &races->kept_room, races->race_count + 1,
+                             races->words * sizeof *races->kept);
+    uint64_t *row = races->kept + races->race_count * races->words;
+    memset(row, 0, races->words * sizeof *row);
+    uint32_t other = UINT32_MAX; /* who took in this run what is taken instead */
+    for (uint32_t m = 0; m < races->move_count; m++)
+        if (takes_same(&races->moves[m], &instead))
+            other = m;
+    for (uint32_t m = 0; m < races->move_count; m++) {
+        const uint64_t *past = past_of(analysis, m);
+        bool goes =
+            m == move || m == other || has(past, move) || (other != UINT32_MAX && has(past, other));
+        if (!goes)
+            row[m / 64] |= UINT64_C(1) << m % 64;
+    }
+    races->races[races->race_count++] = (struct explore_race){.move = move, .instead = instead};
+}
+
+static void race_local(struct analysis *analysis, uint32_t move)
+{
+    struct explore_choice instead = analysis->races->moves[move];
+    uint32_t n = analysis->log->choices[analysis->entry[move]].n, picked = instead.source;
+    for (instead.source = 0; instead.source < n; instead.source++)
+        if (instead.source != picked)
+            add_race(analysis, move, instead);
+}
+
+static void race_items(struct analysis *analysis, uint32_t move)
+{
+    const struct sim_choice_log *log = analysis->log;
+    struct explore_choice choice = analysis->races->moves[move], instead = choice;
+    for (size_t i = 0; i < log->event_count; i++) {
+        const struct sim_event *item = &log->events[i];
+        instead.source = item->number;
+        if (item->kind == SIM_EVENT_ITEM && item->rank == choice.rank &&
+            item->object == choice.object && item->complete && item->number != choice.source &&
+            !is_after(analysis, &item->causes, move))
+            add_race(analysis, move, instead);
+    }
+}
+
+/* The first message of each sender that fits and is not gone, if it could have been there. */
+static void race_messages(struct analysis *analysis, uint32_t move)
+{
+    const struct sim_choice_log *log = analysis->log;
+    const struct sim_event *taker = taker_of(analysis, move);
+    struct explore_choice instead = analysis->races->moves[move];
+    if (!taker)
+        return;
+    memset(analysis->stopped, 0, analysis->ranks * sizeof *analysis->stopped);
+    for (uint32_t i = 0; i < log->event_count; i++) {
+        const struct sim_event *message = &log->events[i];
+        if (message->kind != SIM_EVENT_MESSAGE || message->box != taker->box ||
+            message->owner != taker->owner || !fits(taker->tag, message->tag) ||
+            analysis->stopped[message->rank] ||
+            (message->complete && message->order < taker->order))
+            continue;
+        analysis->stopped[message->rank] = true;
+        if (i == analysis->message[move] || is_after(analysis, &message->causes, move))
+            continue;
+        instead.source = message->rank;
+        instead.number = message->number;
+        add_race(analysis, move, instead);
+    }
+}
+
+void explore_races_find(struct explore_races *races, const struct sim_choice_log *log,
+                        unsigned kinds)
+{
+    struct analysis analysis = {.log = log, .races = races, .ranks = 1};
+    *races = (struct explore_races){.width = 1};
+    gather_moves(&analysis, kinds);
+    races->words = (races->move_count + 63) / 64 + (races->move_count == 0);
+    find_pasts(&analysis);
+    for (size_t i = 0; i < log->event_count; i++)
+        if (log->events[i].rank >= analysis.ranks)
+            analysis.ranks = log->events[i].rank + 1;
+    analysis.stopped = check_new(analysis.ranks, sizeof *analysis.stopped);
+    for (uint32_t move = 0; move < races->move_count; move++) {
+        size_t before = races->race_count;
+        if (races->moves[move].kind == EXPLORE_LOCAL)
+            race_local(&analysis, move);
+        else if (races->moves[move].kind == SIM_TAKER_WAITANY)
+            race_items(&analysis, move);
+        else
+            race_messages(&analysis, move);
+        races->width *= (double)(1 + races->race_count - before);
+    }
+    free(analysis.entry);
+    free(analysis.message);
+    free(analysis.past);
+    free(analysis.stopped);
+}
+
+void explore_races_release(struct explore_races *races)
+{
+    free(races->moves);
+    free(races->races);
+    free(races->kept);
+    *races = (struct explore_races){0};
+}

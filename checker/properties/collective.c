@@ -1,0 +1,402 @@
+/* M001..M006 and M010: ranks that disagree about one collective call, or do not take part in it.
+ * R002 and R005 where they agree in everything MPI can see and still mean different things.
+ *
+ * Each call is judged by its first difference only: what follows from a wrong root is not also a
+ * wrong count. */
+#include "checker/places.h"
+#include "checker/properties/properties.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What of a call all its ranks must agree on. */
+enum agreement { AGREE_KIND = 0, AGREE_ROOT = 1, AGREE_OP = 2, AGREE_DATA = 4 };
+
+static unsigned agreement_of(int kind)
+{
+    switch (kind) {
+    case OP_BCAST:
+    case OP_GATHER:
+    case OP_SCATTER:
+        return AGREE_ROOT | AGREE_DATA;
+    case OP_REDUCE:
+        return AGREE_ROOT | AGREE_OP | AGREE_DATA;
+    case OP_GATHERV:
+    case OP_SCATTERV:
+        return AGREE_ROOT;
+    case OP_ALLREDUCE:
+    case OP_SCAN:
+    case OP_EXSCAN:
+    case OP_REDUCE_SCATTER_BLOCK:
+        return AGREE_OP | AGREE_DATA;
+    case OP_REDUCE_SCATTER:
+        return AGREE_OP;
+    case OP_ALLGATHER:
+    case OP_ALLTOALL:
+        return AGREE_DATA;
+    default:
+        return AGREE_KIND;
+    }
+}
+
+struct difference {
+    const char *code, *what;
+    char mine[64], theirs[64];
+};
+
+static bool differ_in_kind(const struct trace_op *a, const struct trace_op *b,
+                           struct difference *difference)
+{
+    unsigned form = (a->flags ^ b->flags) & OP_NONBLOCKING;
+    if (a->kind == b->kind && !form)
+        return false;
+    difference->code = "M001";
+    difference->what = a->kind != b->kind ? "different collectives meet"
+                                          : "a blocking and a nonblocking form meet";
+    snprintf(difference->mine, sizeof difference->mine, "%s", op_kind_name(a->kind));
+    snprintf(difference->theirs, sizeof difference->theirs, "%s", op_kind_name(b->kind));
+    return true;
+}
+
+static bool differ_in_root(const struct trace_op *a, const struct trace_op *b,
+                           struct difference *difference)
+{
+    if (a->peer == b->peer || a->peer < 0 || b->peer < 0)
+        return false;
+    difference->code = "M002";
+    difference->what = "the roots differ";
+    snprintf(difference->mine, sizeof difference->mine, "root %d", a->peer);
+    snprintf(difference->theirs, sizeof difference->theirs, "root %d", b->peer);
+    return true;
+}
+
+static bool differ_in_op(const struct trace_op *a, const struct trace_op *b,
+                         struct difference *difference)
+{
+    if (a->reduce_op == b->reduce_op)
+        return false;
+    difference->code = "M003";
+    difference->what = "the reduction operations differ";
+    snprintf(difference->mine, sizeof difference->mine, "%s", trace_reduce_name(a->reduce_op));
+    snprintf(difference->theirs, sizeof difference->theirs, "%s", trace_reduce_name(b->reduce_op));
+    return true;
+}
+
+/* Sizes are compared first where the types are one: a count is what people get wrong. */
+static bool differ_in_data(const struct trace_op *a, const struct trace_op *b,
+                           struct difference *difference)
+{
+    if (a->count > 0 && b->count > 0 && check_signatures_differ(a, b)) {
+        difference->code = "M004";
+        difference->what = "the data types differ";
+        snprintf(difference->mine, sizeof difference->mine, "%s", trace_type_name(a->type));
+        snprintf(difference->theirs, sizeof difference->theirs, "%s", trace_type_name(b->type));
+        return true;
+    }
+    if (a->count == b->count)
+        return false;
+    difference->code = "M005";
+    difference->what = "the counts differ";
+    snprintf(difference->mine, sizeof difference->mine, "%lld", (long long)a->count);
+    snprintf(difference->theirs, sizeof difference->theirs, "%lld", (long long)b->count);
+    return true;
+}
+
+static uint32_t index_in_comm(const struct trace *trace, uint32_t comm, uint32_t rank)
+{
+    uint32_t size = check_comm_size(trace, comm);
+    for (uint32_t i = 0; i < size; i++)
+        if (check_comm_member(trace, comm, i) == rank)
+            return i;
+    return TRACE_NO;
+}
+
+/* Counts that every rank gives for all ranks must be the same everywhere. */
+static bool differ_in_receive_counts(const struct trace_counts *a, const struct trace_counts *b,
+                                     struct difference *difference)
+{
+    if (!a || !b || !a->receive || !b->receive)
+        return false;
+    for (uint32_t i = 0; i < a->n && i < b->n; i++) {
+        if (a->receive[i] == b->receive[i])
+            continue;
+        difference->code = "M005";
+        difference->what = "the counts for one rank differ";
+        snprintf(difference->mine, sizeof difference->mine, "%lld for rank %u of the communicator",
+                 (long long)a->receive[i], i);
+        snprintf(difference->theirs, sizeof difference->theirs, "%lld", (long long)b->receive[i]);
+        return true;
+    }
+    return false;
+}
+
+/* What a sends to b must be what b receives from a; `i` and `j` are their ranks in the
+ * communicator. */
+static bool differ_in_split(const struct trace_counts *a, uint32_t i, const struct trace_counts *b,
+                            uint32_t j, struct difference *difference)
+{
+    if (!a || !b || !a->send || !b->receive || j >= a->n || i >= b->n ||
+        a->send[j] == b->receive[i])
+        return false;
+    difference->code = "M005";
+    difference->what = "the splits disagree";
+    snprintf(difference->mine, sizeof difference->mine, "sends %lld", (long long)a->send[j]);
+    snprintf(difference->theirs, sizeof difference->theirs, "expects %lld",
+             (long long)b->receive[i]);
+    return true;
+}
+
+/* What a member gives to the root's Gatherv, or takes from its Scatterv, must be what the root
+ * says. */
+static bool differ_from_root(const struct trace *trace, uint32_t root, uint32_t member,
+                             struct difference *difference)
+{
+    const struct trace_op *at_root = &trace->ops[root], *theirs = &trace->ops[member];
+    const struct trace_counts *counts = trace_op_counts(trace, root);
+    bool gathers = at_root->kind == OP_GATHERV;
+    const int64_t *values = !counts ? NULL : gathers ? counts->receive : counts->send;
+    uint32_t index = index_in_comm(trace, theirs->comm, theirs->rank);
+    if (at_root->peer != (int32_t)at_root->rank || root == member || !values ||
+        counts->n != check_comm_size(trace, theirs->comm) || index >= counts->n ||
+        values[index] == theirs->count)
+        return false;
+    difference->code = "M005";
+    difference->what = "a member's count is not the root's";
+    snprintf(difference->mine, sizeof difference->mine, "%s %lld", gathers ? "expects" : "sends it",
+             (long long)values[index]);
+    snprintf(difference->theirs, sizeof difference->theirs, "%s %lld",
+             gathers ? "sends" : "expects", (long long)theirs->count);
+    return true;
+}
+
+static bool differ_in_counts(const struct trace *trace, uint32_t a, uint32_t b,
+                             struct difference *difference)
+{
+    const struct trace_op *mine = &trace->ops[a], *theirs = &trace->ops[b];
+    const struct trace_counts *my_counts = trace_op_counts(trace, a),
+                              *their_counts = trace_op_counts(trace, b);
+    if (mine->kind == OP_ALLGATHERV || mine->kind == OP_REDUCE_SCATTER)
+        return differ_in_receive_counts(my_counts, their_counts, difference);
+    if (mine->kind == OP_GATHERV || mine->kind == OP_SCATTERV)
+        return differ_from_root(trace, a, b, difference);
+    if (mine->kind != OP_ALLTOALLV && mine->kind != OP_ALLTOALLW)
+        return false;
+    uint32_t i = index_in_comm(trace, mine->comm, mine->rank),
+             j = index_in_comm(trace, theirs->comm, theirs->rank);
+    return differ_in_split(my_counts, i, their_counts, j, difference) ||
+           (differ_in_split(their_counts, j, my_counts, i, difference));
+}
+
+static bool differ(const struct trace *trace, uint32_t a, uint32_t b, struct difference *difference)
+{
+    const struct trace_op *mine = &trace->ops[a], *theirs = &trace->ops[b];
+    bool across = mine->flags & OP_ACROSS; /* a side agrees with the other's opposite numbers */
+    unsigned agreement = agreement_of(mine->kind) & (across ? (unsigned)AGREE_OP : ~0u);
+    return differ_in_kind(mine, theirs, difference) ||
+           ((agreement & AGREE_ROOT) && differ_in_root(mine, theirs, difference)) ||
+           ((agreement & AGREE_OP) && differ_in_op(mine, theirs, difference)) ||
+           ((agreement & AGREE_DATA) && differ_in_data(mine, theirs, difference)) ||
+           (!across && differ_in_counts(trace, a, b, difference));
+}
+
+static void finish_pair(struct finding *finding, const struct trace *trace, uint32_t a, uint32_t b)
+{
+    finding->site = trace->ops[b].site;
+    finding->confirmation = CONFIRM_HAPPENED;
+    finding_op_add(finding, b, "culprit");
+    finding_op_add(finding, a, "partner");
+    finding_seal(finding, trace);
+}
+
+static void report_difference(const struct check_context *context, uint32_t a, uint32_t b,
+                              const struct difference *difference, struct findings *findings)
+{
+    const struct trace *trace = context->trace;
+    char one[PLACE_TEXT], other[PLACE_TEXT], comm[80];
+    const struct trace_op *op = &trace->ops[a];
+    struct finding *finding = check_at_place(findings, 0, difference->code, trace, b);
+    if (finding) {
+        finding_op_add(finding, b, "culprit");
+        return;
+    }
+    finding = findings_add(findings, difference->code, "%s: %s, %s", difference->what,
+                           check_short_place(trace, a, one, sizeof one),
+                           check_short_place(trace, b, other, sizeof other));
+    finding_detail(finding, "Collective number %u on %s: %s (%s) against %s (%s).\n",
+                   op->comm_seq + 1, check_comm_text(trace, op->comm, comm, sizeof comm),
+                   check_place(trace, a, one, sizeof one), difference->mine,
+                   check_place(trace, b, other, sizeof other), difference->theirs);
+    finish_pair(finding, trace, a, b);
+}
+
+static void report_crossing(const struct check_context *context, const char *code, uint32_t a,
+                            uint32_t b, const char *why, struct findings *findings)
+{
+    const struct trace *trace = context->trace;
+    char one[PLACE_TEXT], other[PLACE_TEXT];
+    struct finding *finding = check_at_place(findings, 0, code, trace, b);
+    if (finding) {
+        finding_op_add(finding, b, "culprit");
+        return;
+    }
+    finding = findings_add(findings, code, "%s: %s, %s", why,
+                           check_short_place(trace, a, one, sizeof one),
+                           check_short_place(trace, b, other, sizeof other));
+    finding_detail(finding, "These met in one collective: %s; %s.\n",
+                   check_place(trace, a, one, sizeof one),
+                   check_place(trace, b, other, sizeof other));
+    finish_pair(finding, trace, a, b);
+}
+
+/* The forward calls whose adjoints met are not one call. */
+static bool adjoints_cross(const struct check_context *context, uint32_t a, uint32_t b)
+{
+    uint32_t forward_a = context->trace->ops[a].adjoint_of,
+             forward_b = context->trace->ops[b].adjoint_of;
+    if (forward_a == TRACE_NO || forward_b == TRACE_NO)
+        return false;
+    uint32_t group_a = context->group_of[forward_a], group_b = context->group_of[forward_b];
+    return group_a != group_b && group_a != TRACE_NO && group_b != TRACE_NO;
+}
+
+static bool judge_meaning(const struct check_context *context, uint32_t a, uint32_t b,
+                          struct findings *findings)
+{
+    const struct trace_op *mine = &context->trace->ops[a], *theirs = &context->trace->ops[b];
+    if ((mine->flags ^ theirs->flags) & OP_ADJOINT)
+        report_crossing(context, "R005", a, b, "adjoint and forward traffic met", findings);
+    else if (adjoints_cross(context, a, b))
+        report_crossing(context, "R002", a, b, "adjoints of different collectives met", findings);
+    else if (mine->identity && theirs->identity && mine->identity != theirs->identity)
+        report_crossing(context, "R002", a, b, "different tensors met", findings);
+    else
+        return false;
+    return true;
+}
+
+/* Enough to see that nothing is wrong, without formatting anything: the path of nearly every call.
+ */
+static bool plainly_agree(const struct trace_op *a, const struct trace_op *b)
+{
+    return check_same_signature(a, b) && a->peer == b->peer && a->flags == b->flags &&
+           a->identity == b->identity && a->adjoint_of == TRACE_NO && b->adjoint_of == TRACE_NO &&
+           agreement_of(a->kind) & AGREE_DATA;
+}
+
+/* Whom all others are compared with: the root where its counts are for everybody, else the first.
+ */
+static uint32_t reference_of(const struct trace *trace, const uint32_t *ops, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        const struct trace_op *op = &trace->ops[ops[i]];
+        if ((op->kind == OP_GATHERV || op->kind == OP_SCATTERV) && op->peer == (int32_t)op->rank)
+            return i;
+    }
+    return 0;
+}
+
+static void judge_group(const struct check_context *context, const struct check_group *group,
+                        struct findings *findings)
+{
+    const struct trace *trace = context->trace;
+    const uint32_t *ops = context->group_ops + group->first;
+    bool meaning_told = false;
+    bool each_with_each = group->count && (trace->ops[ops[0]].kind == OP_ALLTOALLV ||
+                                           trace->ops[ops[0]].kind == OP_ALLTOALLW);
+    uint32_t reference = reference_of(trace, ops, group->count);
+    for (uint32_t i = 0; i < group->count; i++) {
+        struct difference difference;
+        if (i == reference || plainly_agree(&trace->ops[ops[reference]], &trace->ops[ops[i]]))
+            continue;
+        if (!meaning_told)
+            meaning_told = judge_meaning(context, ops[reference], ops[i], findings);
+        for (uint32_t j = each_with_each ? 0 : reference; j < (each_with_each ? i : reference + 1);
+             j++)
+            if (differ(trace, ops[j], ops[i], &difference)) {
+                report_difference(context, ops[j], ops[i], &difference, findings);
+                return;
+            }
+    }
+}
+
+static bool needs_everybody(int kind)
+{
+    return kind != OP_WIN_FREE;
+}
+
+/* The run ended well and yet somebody never came: only because this collective did not wait for it.
+ */
+static void judge_presence(const struct check_context *context, const struct check_group *group,
+                           struct findings *findings)
+{
+    const struct trace *trace = context->trace;
+    uint32_t size = check_comm_size(trace, group->comm);
+    if (!group->count || group->count >= size || trace->comms[group->comm].size == 0)
+        return;
+    uint32_t op = context->group_ops[group->first];
+    if (!needs_everybody(trace->ops[op].kind))
+        return;
+    char place[PLACE_TEXT];
+    if (check_at_place(findings, 0, "M010", trace, op))
+        return;
+    struct finding *finding = findings_add(findings, "M010", "a participant is missing: %s",
+                                           check_short_place(trace, op, place, sizeof place));
+    finding->site = trace->ops[op].site;
+    finding->confirmation = CONFIRM_HAPPENED;
+    finding_detail(finding, "%u of %u ranks took part; first: %s.\n", group->count, size,
+                   check_place(trace, op, place, sizeof place));
+    for (uint32_t i = 0; i < group->count && i < PLACES_LISTED_MAX; i++)
+        finding_op_add(finding, context->group_ops[group->first + i], "partner");
+    unsigned listed = 0;
+    for (uint32_t i = 0, at = 0; i < size && listed < PLACES_LISTED_MAX; i++) {
+        uint32_t member = check_comm_member(trace, group->comm, i);
+        bool present = false;
+        for (at = 0; at < group->count && !present; at++)
+            present = trace->ops[context->group_ops[group->first + at]].rank == member;
+        if (!present && listed++ < PLACES_LISTED_MAX)
+            finding_detail(finding, "Rank %u never called it.\n", member);
+    }
+    finding_seal(finding, trace);
+}
+
+/* M006: two calls of one kind at one place on different communicators of the same ranks, each
+ * lacking who is in the other. */
+static void judge_communicators(const struct check_context *context, struct findings *findings)
+{
+    const struct trace *trace = context->trace;
+    for (uint32_t rank = 1; rank < trace->ranks; rank++) {
+        uint32_t a = context->blocked[rank - 1], b = context->blocked[rank];
+        if (a == TRACE_NO || b == TRACE_NO || context->group_of[a] == TRACE_NO ||
+            context->group_of[b] == TRACE_NO)
+            continue;
+        const struct trace_op *mine = &trace->ops[a], *theirs = &trace->ops[b];
+        if (mine->comm == theirs->comm || mine->kind != theirs->kind ||
+            mine->site != theirs->site || mine->site == TRACE_NO ||
+            !check_comm_has(trace, mine->comm, rank) ||
+            !check_comm_has(trace, theirs->comm, rank - 1))
+            continue;
+        char one[PLACE_TEXT], other[PLACE_TEXT], comm[80], their_comm[80];
+        struct finding *finding =
+            findings_add(findings, "M006", "one call on different communicators: %s",
+                         check_short_place(trace, a, one, sizeof one));
+        finding_detail(finding, "%s is on %s; %s is on %s; both ranks belong to both.\n",
+                       check_place(trace, a, one, sizeof one),
+                       check_comm_text(trace, mine->comm, comm, sizeof comm),
+                       check_place(trace, b, other, sizeof other),
+                       check_comm_text(trace, theirs->comm, their_comm, sizeof their_comm));
+        finish_pair(finding, trace, a, b);
+        return;
+    }
+}
+
+void check_collective(const struct check_context *context, struct findings *findings)
+{
+    for (size_t g = 0; g < context->group_count; g++)
+        judge_group(context, &context->groups[g], findings);
+    if (!context->cut_short)
+        for (size_t g = 0; g < context->group_count; g++)
+            judge_presence(context, &context->groups[g], findings);
+    if (context->hung)
+        judge_communicators(context, findings);
+}

@@ -1,0 +1,477 @@
+/* D001 and D005: this run stood still. Which pair is at fault, who only waits, what stayed
+ * unmatched.
+ *
+ * A cause is a sink of the wait-for graph: a cycle of ranks, or a rank whose partner is over and
+ * will never act. One finding per cycle, and one per place that waits for ranks that are over. A
+ * cycle through a crashed or aborted rank is not reported: that rank's end is (crash.c). */
+#include "checker/memory.h"
+#include "checker/places.h"
+#include "checker/properties/properties.h"
+#include "checker/replay/waits.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bool is_unmatched(const struct trace_op *op)
+{
+    enum op_class class = check_class(op);
+    return (class == CLASS_SEND || class == CLASS_RECEIVE) && op->match == TRACE_NO &&
+           op->peer != TRACE_NONE &&
+           (op->state == STATE_POSTED || op->state == STATE_BLOCKED ||
+            (class == CLASS_SEND && op->state == STATE_COMPLETE));
+}
+
+/* How nearly an unmatched op of the peer fits the blocked one: 0 not at all; what differs goes into
+ * `why`. */
+static int nearness(const struct trace_op *blocked, const struct trace_op *other, const char **why)
+{
+    enum op_class mine = check_class(blocked), theirs = check_class(other);
+    bool opposite = mine == CLASS_SEND ? theirs == CLASS_RECEIVE : theirs == CLASS_SEND;
+    bool toward = other->peer == TRACE_ANY || other->peer == (int32_t)blocked->rank;
+    if (!opposite || !toward || !is_unmatched(other))
+        return 0;
+    bool tags = blocked->tag == other->tag || blocked->tag == TRACE_ANY || other->tag == TRACE_ANY;
+    if (blocked->comm != other->comm) {
+        *why = "on another communicator";
+        return tags ? 2 : 1;
+    }
+    *why = tags ? "which does not match" : "with another tag";
+    return 3;
+}
+
+/* The unmatched op of the peer that most nearly fits: the usual culprit. */
+static uint32_t near_miss(const struct trace *trace, uint32_t op, const char **why)
+{
+    const struct trace_op *blocked = &trace->ops[op];
+    enum op_class class = check_class(blocked);
+    if ((class != CLASS_SEND && class != CLASS_RECEIVE && class != CLASS_PROBE) ||
+        blocked->peer < 0 || (uint32_t)blocked->peer >= trace->ranks)
+        return TRACE_NO;
+    uint32_t best = TRACE_NO;
+    int best_nearness = 0;
+    for (size_t i = trace->rank_begin[blocked->peer]; i < trace->rank_begin[blocked->peer + 1];
+         i++) {
+        const char *difference = "";
+        int near = nearness(blocked, &trace->ops[i], &difference);
+        if (near > best_nearness) {
+            best_nearness = near;
+            best = (uint32_t)i;
+            *why = difference;
+        }
+    }
+    return best;
+}
+
+static void tell_near_miss(struct finding *finding, const struct trace *trace, uint32_t op)
+{
+    const char *why = "";
+    uint32_t culprit = near_miss(trace, op, &why);
+    if (culprit == TRACE_NO)
+        return;
+    char place[PLACE_TEXT];
+    finding_detail(finding, "Nearest partner: %s, %s.\n",
+                   check_place(trace, culprit, place, sizeof place), why);
+    for (size_t i = 0; i < finding->op_count; i++)
+        if (finding->ops[i].op == culprit)
+            return;
+    finding_op_add(finding, culprit, "culprit");
+}
+
+static const char *why_over(const struct trace *trace, uint32_t rank)
+{
+    switch (trace->rank_info[rank].state) {
+    case RANK_CRASHED:
+        return "crashed";
+    case RANK_ABORTED:
+        return "aborted";
+    default:
+        return "has finished";
+    }
+}
+
+/* How many collective calls the rank has made on the communicator. */
+static uint32_t calls_of(const struct check_context *context, uint32_t rank, uint32_t comm)
+{
+    const struct trace *trace = context->trace;
+    uint32_t calls = 0;
+    for (size_t i = trace->rank_begin[rank]; i < trace->rank_begin[rank + 1]; i++)
+        calls += trace->ops[i].comm == comm && context->group_of[i] != TRACE_NO;
+    return calls;
+}
+
+/* What the blocked op lacks, seen from the rank it waits for. */
+static void tell_missing(struct finding *finding, const struct check_context *context, uint32_t op,
+                         uint32_t rank)
+{
+    const struct trace *trace = context->trace;
+    const struct trace_op *waiting = &trace->ops[op];
+    char text[PLACE_TEXT];
+    if (waiting->kind == OP_FINALIZE) {
+        finding_detail(finding, "Rank %u %s without calling it.\n", rank, why_over(trace, rank));
+        return;
+    }
+    if (check_class(waiting) == CLASS_COLLECTIVE) {
+        uint32_t calls = calls_of(context, rank, waiting->comm);
+        finding_detail(
+            finding,
+            "Rank %u %s and is absent: it made %u collective call%s on %s, this is number %u.\n",
+            rank, why_over(trace, rank), calls, calls == 1 ? "" : "s",
+            check_comm_text(trace, waiting->comm, text, sizeof text), waiting->comm_seq + 1);
+        return;
+    }
+    const char *verb = check_class(waiting) == CLASS_SEND ? "receives it" : "sends it";
+    finding_detail(finding, "Rank %u %s without an operation that %s.\n", rank,
+                   why_over(trace, rank), verb);
+}
+
+static void tell_waiting(struct finding *finding, const struct check_context *context,
+                         const struct wait_graph *graph, const bool *core)
+{
+    const struct trace *trace = context->trace;
+    unsigned listed = 0, more = 0;
+    for (uint32_t rank = 0; rank < trace->ranks; rank++) {
+        uint32_t op = context->blocked[rank];
+        if (core[rank] || op == TRACE_NO || graph->nodes[rank].goes)
+            continue;
+        char place[PLACE_TEXT];
+        if (listed++ < PLACES_LISTED_MAX) {
+            finding_detail(finding, "Only waits: %s.\n",
+                           check_place(trace, op, place, sizeof place));
+            finding_op_add(finding, op, "waits");
+        } else {
+            more++;
+        }
+    }
+    if (more)
+        finding_detail(finding, "Only wait: %u more ranks.\n", more);
+}
+
+static void tell_unmatched(struct finding *finding, const struct trace *trace)
+{
+    bool *named = check_new(trace->op_count, sizeof *named);
+    unsigned listed = 0, more = 0;
+    for (size_t i = 0; i < finding->op_count; i++)
+        if (finding->ops[i].op != TRACE_NO)
+            named[finding->ops[i].op] = true;
+    for (size_t i = 0; i < trace->op_count; i++) {
+        if (!is_unmatched(&trace->ops[i]) || named[i])
+            continue;
+        char place[PLACE_TEXT];
+        if (listed++ < PLACES_LISTED_MAX) {
+            finding_detail(finding, "Unmatched: %s.\n",
+                           check_place(trace, (uint32_t)i, place, sizeof place));
+            finding_op_add(finding, (uint32_t)i, "unmatched");
+        } else {
+            more++;
+        }
+    }
+    if (more)
+        finding_detail(finding, "Unmatched: %u more operations.\n", more);
+    free(named);
+}
+
+static void finish(struct finding *finding, const struct check_context *context)
+{
+    finding->confirmation = CONFIRM_HAPPENED;
+    snprintf(finding->models, sizeof finding->models, "%s", context->trace->model);
+    finding_seal(finding, context->trace);
+}
+
+/* The op a rank of a path stands for: its own, or the request or call that the next node stands
+ * for. */
+static uint32_t reason_op(const struct wait_graph *graph, const uint32_t *path, size_t length,
+                          size_t at)
+{
+    uint32_t next = path[(at + 1) % length];
+    if (next >= graph->context->trace->ranks && graph->nodes[next].op != TRACE_NO &&
+        graph->context->trace->ops[graph->nodes[next].op].rank == path[at])
+        return graph->nodes[next].op;
+    return graph->nodes[path[at]].op;
+}
+
+static uint32_t next_rank(const struct wait_graph *graph, const uint32_t *path, size_t length,
+                          size_t at)
+{
+    do
+        at = (at + 1) % length;
+    while (path[at] >= graph->context->trace->ranks);
+    return path[at];
+}
+
+/* One rank of the cycle joins the finding; the first few are also put into words. */
+static void name_in_cycle(struct finding *finding, const struct wait_graph *graph,
+                          const uint32_t *path, size_t length, size_t at, bool in_words)
+{
+    const struct trace *trace = graph->context->trace;
+    uint32_t op = graph->nodes[path[at]].op, reason = reason_op(graph, path, length, at);
+    finding_op_add(finding, op, "core");
+    if (reason != op)
+        finding_op_add(finding, reason, "core");
+    if (finding->site == TRACE_NO)
+        finding->site = trace->ops[op].site;
+    if (!in_words)
+        return;
+    char place[PLACE_TEXT], what[160], because[PLACE_TEXT] = "";
+    if (reason != op)
+        snprintf(because, sizeof because, " (for %s)",
+                 trace_op_text(trace, reason, what, sizeof what));
+    finding_detail(finding, "In the cycle: %s%s, waits for rank %u.\n",
+                   check_place(trace, op, place, sizeof place), because,
+                   next_rank(graph, path, length, at));
+}
+
+static void report_cycle(const struct check_context *context, const struct wait_graph *graph,
+                         const uint32_t *path, size_t length, struct findings *findings)
+{
+    const struct trace *trace = context->trace;
+    bool *core = check_new(trace->ranks, sizeof *core);
+    char places[PLACE_TEXT] = "";
+    unsigned ranks = 0;
+    for (size_t i = 0; i < length; i++)
+        if (path[i] < trace->ranks) {
+            core[path[i]] = true;
+            ranks++;
+            check_add_place(trace, graph->nodes[path[i]].op, places, sizeof places);
+        }
+    struct finding *finding =
+        ranks == 1 ? findings_add(findings, "D001", "a rank waits for itself: %s", places)
+                   : findings_add(findings, "D001", "cycle of %u blocked ranks: %s", ranks, places);
+    unsigned listed = 0;
+    for (size_t i = 0; i < length; i++)
+        if (path[i] < trace->ranks)
+            name_in_cycle(finding, graph, path, length, i, listed++ < PLACES_LISTED_MAX);
+    listed = 0;
+    for (size_t i = 0; i < length; i++)
+        if (path[i] < trace->ranks && listed++ < PLACES_LISTED_MAX)
+            tell_near_miss(finding, trace, reason_op(graph, path, length, i));
+    tell_waiting(finding, context, graph, core);
+    tell_unmatched(finding, trace);
+    finish(finding, context);
+    free(core);
+}
+
+static bool is_ended(const struct trace *trace, const struct wait_graph *graph, uint32_t node)
+{
+    return node < trace->ranks && graph->nodes[node].kind == WAIT_NEVER;
+}
+
+static bool is_failed(const struct trace *trace, uint32_t rank)
+{
+    return trace->rank_info[rank].state == RANK_CRASHED ||
+           trace->rank_info[rank].state == RANK_ABORTED;
+}
+
+/* The op with which `rank` waits for ranks that are over, TRACE_NO where it does not; those ranks
+ * into `over`. */
+static uint32_t waits_for_ended(const struct check_context *context, const struct wait_graph *graph,
+                                uint32_t node, uint32_t *over, size_t *count, size_t limit)
+{
+    const struct trace *trace = context->trace;
+    uint32_t reason = TRACE_NO;
+    for (uint32_t e = graph->nodes[node].edge; e != TRACE_NO; e = graph->edges[e].next) {
+        uint32_t to = graph->edges[e].to;
+        if (to >= trace->ranks) {
+            uint32_t deeper = waits_for_ended(context, graph, to, over, count, limit);
+            reason = deeper != TRACE_NO ? deeper : reason;
+        } else if (is_ended(trace, graph, to) && !is_failed(trace, to)) {
+            reason = graph->nodes[node].op;
+            if (*count < limit)
+                over[(*count)++] = to;
+        }
+    }
+    return reason;
+}
+
+static bool same_place(const struct trace *trace, uint32_t a, uint32_t b)
+{
+    return trace->ops[a].site == trace->ops[b].site && trace->ops[a].kind == trace->ops[b].kind;
+}
+
+static int by_rank(const void *a, const void *b)
+{
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* The ranks that never come, in order; those that are absent from a call in the same way together.
+ */
+static void tell_all_missing(struct finding *finding, const struct check_context *context,
+                             uint32_t op, uint32_t *over, size_t count)
+{
+    const struct trace *trace = context->trace;
+    const struct trace_op *waiting = &trace->ops[op];
+    qsort(over, count, sizeof *over, by_rank);
+    bool alike =
+        count > 1 && check_class(waiting) == CLASS_COLLECTIVE && waiting->kind != OP_FINALIZE;
+    uint32_t calls = alike ? calls_of(context, over[0], waiting->comm) : 0;
+    for (size_t i = 1; i < count && alike; i++)
+        alike = calls_of(context, over[i], waiting->comm) == calls &&
+                trace->rank_info[over[i]].state == trace->rank_info[over[0]].state;
+    for (size_t i = 0; i < count && !alike; i++)
+        tell_missing(finding, context, op, over[i]);
+    if (!alike)
+        return;
+    char text[PLACE_TEXT];
+    finding_detail(finding, "Ranks ");
+    for (size_t i = 0; i < count; i++)
+        finding_detail(finding, "%s%u", i == 0 ? "" : i + 1 == count ? " and " : ", ", over[i]);
+    finding_detail(finding,
+                   "%s have ended and are absent: each made %u collective call%s on %s, this is "
+                   "number %u.\n",
+                   count == PLACES_LISTED_MAX ? " (and perhaps more)" : "", calls,
+                   calls == 1 ? "" : "s", check_comm_text(trace, waiting->comm, text, sizeof text),
+                   waiting->comm_seq + 1);
+}
+
+/* One finding for all ranks that wait, at one place, for ranks that are over. */
+static void report_absent(const struct check_context *context, const struct wait_graph *graph,
+                          uint32_t first, bool *told, struct findings *findings)
+{
+    const struct trace *trace = context->trace;
+    bool *core = check_new(trace->ranks, sizeof *core);
+    char place[PLACE_TEXT];
+    uint32_t first_op = graph->nodes[first].op;
+    struct finding *finding = findings_add(findings, "D001", "a partner never comes: %s",
+                                           check_short_place(trace, first_op, place, sizeof place));
+    finding->site = trace->ops[first_op].site;
+    unsigned listed = 0;
+    for (uint32_t rank = first; rank < trace->ranks; rank++) {
+        uint32_t over[PLACES_LISTED_MAX];
+        size_t count = 0;
+        if (graph->nodes[rank].goes || graph->nodes[rank].kind == WAIT_NEVER || told[rank] ||
+            !same_place(trace, first_op, graph->nodes[rank].op))
+            continue;
+        uint32_t reason = waits_for_ended(context, graph, rank, over, &count, PLACES_LISTED_MAX);
+        if (reason == TRACE_NO)
+            continue;
+        core[rank] = told[rank] = true;
+        if (trace->ops[reason].rank != rank)
+            reason = graph->nodes[rank].op;
+        if (listed++ >= PLACES_LISTED_MAX)
+            continue;
+        finding_detail(finding, "Stands: %s.\n",
+                       check_place(trace, graph->nodes[rank].op, place, sizeof place));
+        finding_op_add(finding, graph->nodes[rank].op, "core");
+        if (reason != graph->nodes[rank].op)
+            finding_op_add(finding, reason, "core");
+        bool shared = listed > 1 && check_class(&trace->ops[reason]) == CLASS_COLLECTIVE;
+        if (!shared)
+            tell_all_missing(finding, context, reason, over, count);
+        tell_near_miss(finding, trace, reason);
+    }
+    tell_waiting(finding, context, graph, core);
+    tell_unmatched(finding, trace);
+    finish(finding, context);
+    free(core);
+}
+
+/* A rank that stands in something the trace does not explain. */
+static void report_unexplained(const struct check_context *context, const struct wait_graph *graph,
+                               uint32_t rank, struct findings *findings)
+{
+    const struct trace *trace = context->trace;
+    char place[PLACE_TEXT];
+    uint32_t op = graph->nodes[rank].op;
+    bool *core = check_new(trace->ranks, sizeof *core);
+    core[rank] = true;
+    struct finding *finding = findings_add(findings, "D001", "a rank stands for ever: %s",
+                                           check_short_place(trace, op, place, sizeof place));
+    finding->site = trace->ops[op].site;
+    finding_detail(finding, "Stands: %s; the trace does not show what it waits for.\n",
+                   check_place(trace, op, place, sizeof place));
+    finding_op_add(finding, op, "core");
+    tell_waiting(finding, context, graph, core);
+    tell_unmatched(finding, trace);
+    finish(finding, context);
+    free(core);
+}
+
+static void report_causes(const struct check_context *context, struct wait_graph *graph,
+                          struct findings *findings)
+{
+    const struct trace *trace = context->trace;
+    uint32_t *path = check_new(graph->count, sizeof *path);
+    bool *component_told = check_new(graph->component_count, sizeof *component_told);
+    bool *told = check_new(trace->ranks, sizeof *told);
+    for (uint32_t rank = 0; rank < trace->ranks; rank++) {
+        const struct wait_node *node = &graph->nodes[rank];
+        uint32_t over[1];
+        size_t count = 0;
+        if (node->goes)
+            continue;
+        if (node->kind == WAIT_NEVER) {
+            if (node->op != TRACE_NO && !is_failed(trace, rank))
+                report_unexplained(context, graph, rank, findings);
+            continue;
+        }
+        if (!told[rank] && waits_for_ended(context, graph, rank, over, &count, 1) != TRACE_NO)
+            report_absent(context, graph, rank, told, findings);
+        if (!node->sink || component_told[node->component])
+            continue;
+        component_told[node->component] = true;
+        size_t length = wait_graph_cycle(graph, node->component, path);
+        if (length)
+            report_cycle(context, graph, path, length, findings);
+    }
+    free(path);
+    free(component_told);
+    free(told);
+}
+
+/* A run that stands has a finding, whatever the trace leaves out: all ranks that stand are told.
+ * Not where a rank failed, which is the cause itself (crash.c), or may still go on. */
+static void report_all_blocked(const struct check_context *context, const struct wait_graph *graph,
+                               struct findings *findings)
+{
+    const struct trace *trace = context->trace;
+    uint32_t first = TRACE_NO;
+    for (uint32_t rank = 0; rank < trace->ranks; rank++) {
+        if (is_failed(trace, rank) ||
+            (context->blocked[rank] == TRACE_NO && trace->rank_info[rank].state != RANK_FINISHED))
+            return;
+        if (first == TRACE_NO && context->blocked[rank] != TRACE_NO)
+            first = rank;
+    }
+    if (first != TRACE_NO)
+        report_unexplained(context, graph, first, findings);
+}
+
+static void report_livelock(const struct check_context *context, struct findings *findings)
+{
+    const struct trace *trace = context->trace;
+    struct finding *finding =
+        findings_add(findings, "D005", "every live rank polls and nothing changes");
+    unsigned listed = 0;
+    for (uint32_t rank = 0; rank < trace->ranks; rank++) {
+        size_t begin = trace->rank_begin[rank], end = trace->rank_begin[rank + 1];
+        if (trace->rank_info[rank].state == RANK_FINISHED || begin == end ||
+            listed++ >= PLACES_LISTED_MAX)
+            continue;
+        char place[PLACE_TEXT];
+        uint32_t op =
+            context->blocked[rank] != TRACE_NO ? context->blocked[rank] : (uint32_t)(end - 1);
+        finding_detail(finding, "Last: %s.\n", check_place(trace, op, place, sizeof place));
+        finding_op_add(finding, op, "core");
+        finding->site = listed == 1 ? trace->ops[op].site : finding->site;
+    }
+    tell_unmatched(finding, trace);
+    finish(finding, context);
+}
+
+void check_deadlock(const struct check_context *context, struct findings *findings)
+{
+    if (context->trace->outcome == OUTCOME_LIVELOCK) {
+        report_livelock(context, findings);
+        return;
+    }
+    if (!context->hung || context->trace->outcome == OUTCOME_ABORTED)
+        return;
+    struct wait_graph graph;
+    size_t before = findings->count;
+    wait_graph_init(&graph, context);
+    report_causes(context, &graph, findings);
+    if (findings->count == before)
+        report_all_blocked(context, &graph, findings);
+    wait_graph_release(&graph);
+}

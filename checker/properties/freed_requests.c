@@ -1,0 +1,26 @@
+/* Requests that the program freed while they were active: see freed_requests.h. */
+#include "checker/properties/freed_requests.h"
+
+#include "checker/memory.h"
+
+#include <stdlib.h>
+
+uint8_t *given_up_requests(const struct trace *trace)
+{
+    uint8_t *requests = NULL;
+    bool freed = false;
+    for (size_t i = 0; i < trace->op_count; i++) {
+        const struct trace_op *op = &trace->ops[i];
+        if ((op->kind != OP_REQUEST_FREE && op->kind != OP_CANCEL) ||
+            op->request >= trace->op_count)
+            continue;
+        if (!requests)
+            requests = check_new(trace->op_count, sizeof *requests);
+        freed |= op->kind == OP_REQUEST_FREE;
+        requests[op->request] |= op->kind == OP_CANCEL ? GIVEN_UP_CANCELLED : GIVEN_UP_FREED;
+    }
+    if (freed)
+        return requests;
+    free(requests);
+    return NULL;
+}

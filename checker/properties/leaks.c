@@ -1,0 +1,70 @@
+/* L002 messages never received, L001 starts nobody waits for, L009 waits for nothing. The other
+ * leaks are noted by the machine, which knows the handles; they come through notes.c. */
+#include "checker/places.h"
+#include "checker/properties/freed_requests.h"
+#include "checker/properties/properties.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static void report(const struct trace *trace, const char *code, const char *title, uint32_t op,
+                   size_t first, struct findings *findings)
+{
+    char place[PLACE_TEXT];
+    struct finding *finding = check_at_place(findings, first, code, trace, op);
+    if (!finding) {
+        finding = findings_add(findings, code, "%s: %s", title,
+                               check_short_place(trace, op, place, sizeof place));
+        finding->site = trace->ops[op].site;
+        finding->confirmation = CONFIRM_HAPPENED;
+    }
+    if (finding->op_count < PLACES_LISTED_MAX)
+        finding_detail(finding, "%s.\n", check_place(trace, op, place, sizeof place));
+    finding_op_add(finding, op, "culprit");
+}
+
+static bool never_received(const struct trace_op *op)
+{
+    return check_class(op) == CLASS_SEND && op->match == TRACE_NO &&
+           (op->state == STATE_COMPLETE || op->state == STATE_POSTED);
+}
+
+/* That the run ended does not make it harmless. */
+static void tell_what_waits(struct findings *findings, size_t first)
+{
+    for (size_t i = first; i < findings->count; i++)
+        if (strcmp(findings->items[i].code, "L002") == 0)
+            finding_detail(&findings->items[i],
+                           "It was buffered; where sends wait for their receives (--send "
+                           "rendezvous) a blocking one stands for ever.\n");
+}
+
+static bool never_waited(const struct trace_op *op)
+{
+    return check_is_start(op) && op->request == TRACE_NO && check_class(op) != CLASS_NONE &&
+           (op->state == STATE_COMPLETE || op->state == STATE_POSTED);
+}
+
+void check_leaks(const struct check_context *context, struct findings *findings)
+{
+    const struct trace *trace = context->trace;
+    size_t first = findings->count;
+    if (context->cut_short)
+        return;
+    uint8_t *requests = given_up_requests(trace);
+    for (size_t i = 0; i < trace->op_count; i++) {
+        const struct trace_op *op = &trace->ops[i];
+        uint32_t index = (uint32_t)i;
+        if (never_received(op) && !given_up_in_order(requests, trace, i))
+            report(trace, "L002", "a message is never received", index, first, findings);
+        if (never_waited(op) && !given_up(requests, i))
+            report(trace, "L001", "nobody waits for the operation", index, first, findings);
+        if (op->kind == OP_WAIT && op->flags & OP_INACTIVE)
+            report(trace, "L009", "a wait on an inactive request", index, first, findings);
+    }
+    free(requests);
+    if (strcmp(trace->model, "eager") == 0)
+        tell_what_waits(findings, first);
+    for (size_t i = first; i < findings->count; i++)
+        finding_seal(&findings->items[i], trace);
+}

@@ -1,0 +1,90 @@
+/* What the running program or the machine noted becomes a finding as it is; notes of one code and
+ * place are one finding. */
+#include "checker/memory.h"
+#include "checker/places.h"
+#include "checker/properties/properties.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static bool same_finding(const struct trace_note *a, const struct trace_note *b,
+                         const struct trace *trace)
+{
+    int kind_a = a->op != TRACE_NO ? trace->ops[a->op].kind : OP_NONE;
+    int kind_b = b->op != TRACE_NO ? trace->ops[b->op].kind : OP_NONE;
+    return strcmp(a->code, b->code) == 0 && a->site == b->site && kind_a == kind_b;
+}
+
+/* What is said about the end of one operation is about its start, too. */
+static void add_start(struct finding *finding, const struct trace *trace, uint32_t op)
+{
+    uint32_t start;
+    char place[PLACE_TEXT];
+    if (op_kind_class(trace->ops[op].kind) != CLASS_WAIT ||
+        trace_op_requests(trace, op, &start, 1) != 1 || start >= trace->op_count)
+        return;
+    finding_detail(finding, "It was started by %s.\n",
+                   check_place(trace, start, place, sizeof place));
+    finding_op_add(finding, start, "partner");
+}
+
+static void add_note(struct finding *finding, const struct trace *trace,
+                     const struct trace_note *note, unsigned listed)
+{
+    if (listed < PLACES_LISTED_MAX)
+        finding_detail(finding, "Rank %u: %s\n", note->rank, note->text ? note->text : "");
+    /* A call that was refused before it became an operation: the note's op is the one before. */
+    bool refused = strcmp(note->code, "X005") == 0 && note->op != TRACE_NO &&
+                   trace->ops[note->op].site != note->site;
+    if (note->op != TRACE_NO && !refused && !(note->code[0] == 'G' && note->node != TRACE_NO))
+        finding_op_add(finding, note->op, "culprit");
+    else if (note->node != TRACE_NO)
+        finding_node_add(finding, note->node, "culprit");
+    if (strcmp(note->code, "B001") == 0 && note->op != TRACE_NO)
+        add_start(finding, trace, note->op);
+}
+
+/* Whether no operation names the place: how a rank ended, what it has made and not freed, a call by
+ * another of its threads. */
+static bool has_own_place(const struct trace *trace, const struct trace_note *note)
+{
+    if (note->site != TRACE_NO && note->op == TRACE_NO && note->node == TRACE_NO)
+        return true;
+    if (note->site == TRACE_NO || (!strchr("XL", note->code[0]) && strcmp(note->code, "M009")))
+        return false;
+    return note->code[0] == 'X' || note->op == TRACE_NO || trace->ops[note->op].site != note->site;
+}
+
+/* Then the title does, up to the advice behind the semicolon. */
+static struct finding *begin_finding(struct findings *findings, const struct trace *trace,
+                                     const struct trace_note *note)
+{
+    const char *text = note->text ? note->text : note->code;
+    char place[PLACE_TEXT];
+    if (!has_own_place(trace, note))
+        return findings_add(findings, note->code, "%s", text);
+    return findings_add(findings, note->code, "%.*s%s", (int)strcspn(text, ";"), text,
+                        trace_at_text(trace, note->site, place, sizeof place));
+}
+
+void check_notes(const struct check_context *context, struct findings *findings)
+{
+    const struct trace *trace = context->trace;
+    bool *told = check_new(trace->note_count, sizeof *told);
+    for (size_t i = 0; i < trace->note_count; i++) {
+        const struct trace_note *note = &trace->notes[i];
+        if (told[i])
+            continue;
+        struct finding *finding = begin_finding(findings, trace, note);
+        finding->site = note->site;
+        finding->confirmation = CONFIRM_HAPPENED;
+        unsigned listed = 0;
+        for (size_t j = i; j < trace->note_count; j++)
+            if (!told[j] && same_finding(note, &trace->notes[j], trace)) {
+                told[j] = true;
+                add_note(finding, trace, &trace->notes[j], listed++);
+            }
+        finding_seal(finding, trace);
+    }
+    free(told);
+}

@@ -1,0 +1,560 @@
+#include "checker/replay/replay.h"
+
+#include "checker/memory.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define KEY_DONE (UINT32_MAX - 1) /* in `waiting`: the op is posted, the slot or bundle full */
+
+struct waiter {
+    uint32_t rank, next;
+};
+
+struct machine {
+    const struct check_plan *plan;
+    const struct trace *trace;
+    enum check_model model;
+    const struct replay_watch *watch;
+    size_t *next; /* per rank: position of the op it stands before or in */
+    bool *posted; /* per rank: that op is posted */
+    bool *astray; /* per rank: it is off the record, and may post anything */
+    bool *ready;  /* per rank: on the stack */
+    uint32_t *stack;
+    size_t top;
+    uint32_t *waiting; /* per key: ops, then slots, then bundles: list of waiters, or KEY_DONE */
+    uint32_t *posts;   /* per slot, then per bundle */
+    struct waiter *waiters;
+    size_t waiter_count, waiter_room;
+    uint32_t free_waiter;
+    size_t slots, bundles; /* first key of each */
+    /* A lane is a thread of a rank, which alone issues in order: mostly there is one per rank. What
+     * is called rank below is a lane. */
+    uint32_t lanes;
+    const size_t *lane_begin;
+    size_t *own_begin;  /* of several threads; else NULL, and lanes are ranks */
+    uint32_t *sequence; /* then: op at each position, lane by lane */
+    uint32_t *lane_of;  /* then: per op */
+    uint32_t threads;   /* lanes of each rank */
+    bool *held;         /* per lane, where threads wait as they did: it does; else NULL */
+};
+
+static void wake(struct machine *machine, uint32_t rank)
+{
+    if (machine->ready[rank])
+        return;
+    machine->ready[rank] = true;
+    machine->stack[machine->top++] = rank;
+}
+
+static void fulfil(struct machine *machine, size_t key)
+{
+    uint32_t at = machine->waiting[key];
+    machine->waiting[key] = KEY_DONE;
+    while (at != TRACE_NO && at != KEY_DONE) {
+        uint32_t next = machine->waiters[at].next;
+        wake(machine, machine->waiters[at].rank);
+        machine->waiters[at].next = machine->free_waiter;
+        machine->free_waiter = at;
+        at = next;
+    }
+}
+
+static void wait_on(struct machine *machine, size_t key, uint32_t rank)
+{
+    uint32_t at = machine->free_waiter;
+    if (at == TRACE_NO) {
+        machine->waiters = check_grow(machine->waiters, &machine->waiter_room,
+                                      machine->waiter_count + 1, sizeof *machine->waiters);
+        at = (uint32_t)machine->waiter_count++;
+    } else {
+        machine->free_waiter = machine->waiters[at].next;
+    }
+    machine->waiters[at] = (struct waiter){.rank = rank, .next = machine->waiting[key]};
+    machine->waiting[key] = at;
+}
+
+static void count_post(struct machine *machine, size_t key, uint32_t need)
+{
+    if (++machine->posts[key - machine->slots] == need)
+        fulfil(machine, key);
+}
+
+static void post(struct machine *machine, uint32_t op)
+{
+    const struct check_plan *plan = machine->plan;
+    const struct plan_step *step = &plan->steps[op];
+    if (step->action == PLAN_PASS)
+        return;
+    fulfil(machine, op);
+    if (step->action == PLAN_COLLECTIVE)
+        count_post(machine, plan_slot_key(plan, step->target), plan->slot_need[step->target]);
+    if (machine->model == CHECK_BATCH && plan->bundle_of && plan->bundle_of[op] != TRACE_NO)
+        count_post(machine, plan_bundle_key(plan, plan->bundle_of[op]),
+                   plan->bundle_need[plan->bundle_of[op]]);
+}
+
+/* The key that op (a start or a blocking one) still lacks. */
+static int64_t lack_of(const struct machine *machine, uint32_t op)
+{
+    int64_t key = check_plan_need(machine->plan, machine->model, op);
+    return key >= 0 && machine->waiting[key] == KEY_DONE ? PLAN_NEEDS_NOTHING : key;
+}
+
+/* For a wait: the key of a request that is not complete, where it must wait for it. One that needs
+ * any request is put on the list of each of them. */
+static int64_t lack_of_wait(struct machine *machine, uint32_t rank, uint32_t wait, bool registering)
+{
+    const struct check_plan *plan = machine->plan;
+    bool any = plan->steps[wait].action == PLAN_WAIT_ANY;
+    int64_t lack = PLAN_NEEDS_NOTHING;
+    uint32_t start;
+    for (size_t i = 0; (start = plan_request(plan, wait, i)) != TRACE_NO; i++) {
+        int64_t key = lack_of(machine, start);
+        if (any == (key == PLAN_NEEDS_NOTHING))
+            return key;
+        lack = lack == PLAN_NEEDS_NOTHING ? key : lack;
+    }
+    for (size_t i = 0; any && registering && (start = plan_request(plan, wait, i)) != TRACE_NO;
+         i++) {
+        int64_t key = lack_of(machine, start);
+        if (key >= 0)
+            wait_on(machine, (size_t)key, rank);
+    }
+    return lack;
+}
+
+static int64_t lack_at(struct machine *machine, uint32_t rank, uint32_t op, bool registering)
+{
+    const struct plan_step *step = &machine->plan->steps[op];
+    if (step->action >= PLAN_WAIT_ONE)
+        return lack_of_wait(machine, rank, op, registering);
+    return step->starts ? PLAN_NEEDS_NOTHING : lack_of(machine, op);
+}
+
+static uint32_t op_at(const struct machine *machine, size_t position)
+{
+    if (machine->sequence)
+        return machine->sequence[position];
+    return machine->plan->order ? machine->plan->order[position] : (uint32_t)position;
+}
+
+static uint32_t lane_of(const struct machine *machine, uint32_t op)
+{
+    return machine->lane_of ? machine->lane_of[op] : machine->trace->ops[op].rank;
+}
+
+static void tell(const struct machine *machine, uint32_t op, bool passed)
+{
+    if (machine->watch)
+        machine->watch->event(machine->watch->context, op, passed);
+}
+
+/* What the record still has is posted, and waits for nobody. */
+static void run_astray(struct machine *machine, uint32_t rank)
+{
+    for (; machine->next[rank] < machine->lane_begin[rank + 1]; machine->next[rank]++) {
+        if (!machine->posted[rank])
+            post(machine, op_at(machine, machine->next[rank]));
+        machine->posted[rank] = false;
+    }
+}
+
+/* ---- threads as they were seen ---- */
+
+/* Whether `earlier` was over when another thread of its rank began `op`. Times that are not known
+ * are taken for the order in which the ops were begun. */
+static bool was_over(const struct machine *machine, uint32_t earlier, uint32_t op)
+{
+    const struct trace_op *before = &machine->trace->ops[earlier], *now = &machine->trace->ops[op];
+    const struct plan_step *step = &machine->plan->steps[earlier];
+    if (earlier > op)
+        return false;
+    if (step->action == PLAN_PASS || step->starts)
+        return true;
+    return before->state == STATE_COMPLETE && (!before->end || before->end <= now->begin + 1);
+}
+
+static bool must_wait(const struct machine *machine, uint32_t lane, uint32_t op)
+{
+    uint32_t first = lane / machine->threads * machine->threads;
+    for (uint32_t other = first; other < first + machine->threads; other++)
+        if (other != lane && machine->next[other] < machine->lane_begin[other + 1] &&
+            was_over(machine, op_at(machine, machine->next[other]), op))
+            return true;
+    return false;
+}
+
+static void let_threads_go(struct machine *machine, uint32_t lane)
+{
+    uint32_t first = lane / machine->threads * machine->threads;
+    for (uint32_t other = first; machine->held && other < first + machine->threads; other++)
+        if (machine->held[other]) {
+            machine->held[other] = false;
+            wake(machine, other);
+        }
+}
+
+/* When nobody can move: what was seen was not an order that the record can have. */
+static bool let_all_threads_go(struct machine *machine)
+{
+    bool any = false;
+    for (uint32_t lane = 0; machine->held && lane < machine->lanes; lane++)
+        any |= machine->held[lane];
+    for (uint32_t lane = 0; any && lane < machine->lanes; lane += machine->threads)
+        let_threads_go(machine, lane);
+    if (any) {
+        free(machine->held);
+        machine->held = NULL;
+    }
+    return any;
+}
+
+static void pass(struct machine *machine, uint32_t lane, uint32_t op)
+{
+    tell(machine, op, true);
+    if (machine->held)
+        let_threads_go(machine, lane);
+}
+
+static void run_rank(struct machine *machine, uint32_t rank)
+{
+    if (machine->astray[rank]) {
+        run_astray(machine, rank);
+        return;
+    }
+    size_t end = machine->lane_begin[rank + 1];
+    for (size_t at = machine->next[rank]; at < end; at = ++machine->next[rank]) {
+        uint32_t op = op_at(machine, at);
+        const struct plan_step *step = &machine->plan->steps[op];
+        if (machine->held && !machine->posted[rank] && must_wait(machine, rank, op)) {
+            machine->held[rank] = true;
+            return;
+        }
+        if (step->action == PLAN_PASS) {
+            pass(machine, rank, op);
+            continue;
+        }
+        if (!machine->posted[rank]) {
+            tell(machine, op, false);
+            post(machine, op);
+        }
+        int64_t lack = lack_at(machine, rank, op, true);
+        machine->posted[rank] = lack != PLAN_NEEDS_NOTHING;
+        if (lack == PLAN_NEEDS_NOTHING) {
+            pass(machine, rank, op);
+            continue;
+        }
+        if (lack >= 0 && step->action != PLAN_WAIT_ANY)
+            wait_on(machine, (size_t)lack, rank);
+        return;
+    }
+}
+
+/* ---- explaining where it got stuck ---- */
+
+static bool is_posted(const struct machine *machine, uint32_t op)
+{
+    return machine->waiting[op] == KEY_DONE;
+}
+
+static bool is_member(const struct check_plan *plan, size_t bundles, size_t slots, size_t key,
+                      uint32_t op)
+{
+    if (key >= bundles)
+        return plan->bundle_of && plan->bundle_of[op] == key - bundles;
+    return plan->steps[op].action == PLAN_COLLECTIVE && plan->steps[op].target == key - slots;
+}
+
+/* An op of a slot or bundle that is not yet posted. */
+static uint32_t unposted_member(const struct machine *machine, size_t key)
+{
+    const struct check_plan *plan = machine->plan;
+    if (!plan->order && key < machine->bundles) { /* as recorded, slots are the groups */
+        const struct check_group *group = &plan->context->groups[key - machine->slots];
+        for (uint32_t i = 0; i < group->count; i++)
+            if (!is_posted(machine, plan->context->group_ops[group->first + i]))
+                return plan->context->group_ops[group->first + i];
+        return TRACE_NO;
+    }
+    for (uint32_t op = 0; op < machine->trace->op_count; op++)
+        if (is_member(plan, machine->bundles, machine->slots, key, op) && !is_posted(machine, op))
+            return op;
+    return TRACE_NO;
+}
+
+static uint32_t lacking_op(struct machine *machine, uint32_t rank, uint32_t op)
+{
+    int64_t lack = lack_at(machine, rank, op, false);
+    if (lack < 0)
+        return TRACE_NO;
+    return (size_t)lack < machine->slots ? (uint32_t)lack : unposted_member(machine, (size_t)lack);
+}
+
+/* Follows who lacks what until a rank comes again: everything from its first visit on is the cycle.
+ */
+static void find_cycle(struct machine *machine, struct check_replay *replay)
+{
+    uint32_t ranks = machine->lanes, rank = 0;
+    while (replay->at[rank] == TRACE_NO)
+        rank++;
+    uint32_t *visit = check_new(ranks, sizeof *visit); /* step of the first visit, from 1 */
+    uint32_t *path = check_new(ranks, sizeof *path), *lacks = check_new(ranks, sizeof *lacks);
+    size_t length = 0, first = 0;
+    for (;;) {
+        visit[rank] = (uint32_t)length + 1;
+        path[length] = replay->at[rank];
+        lacks[length] = lacking_op(machine, rank, replay->at[rank]);
+        uint32_t lacked = lacks[length++];
+        if (lacked == TRACE_NO || replay->at[lane_of(machine, lacked)] == TRACE_NO) {
+            first = length - 1; /* nobody has it: this op alone is the cause */
+            break;
+        }
+        rank = lane_of(machine, lacked);
+        if (visit[rank]) {
+            first = visit[rank] - 1;
+            break;
+        }
+    }
+    replay->cycle_count = length - first;
+    replay->cycle = check_new(replay->cycle_count, sizeof *replay->cycle);
+    replay->lacks = check_new(replay->cycle_count, sizeof *replay->lacks);
+    memcpy(replay->cycle, path + first, replay->cycle_count * sizeof *path);
+    memcpy(replay->lacks, lacks + first, replay->cycle_count * sizeof *lacks);
+    free(visit);
+    free(path);
+    free(lacks);
+}
+
+/* ---- what met whom ---- */
+
+static void note_crossing(struct check_replay *replay, uint32_t op, uint32_t met)
+{
+    replay->crossed = true;
+    replay->crossing = op;
+    replay->met = met;
+}
+
+static void find_crossing(const struct machine *machine, struct check_replay *replay)
+{
+    const struct check_plan *plan = machine->plan;
+    const uint32_t *group_of = plan->context->group_of;
+    uint32_t *holder = check_new(plan->slot_count, sizeof *holder);
+    memset(holder, 0xff, plan->slot_count * sizeof *holder);
+    for (uint32_t op = 0; op < machine->trace->op_count && !replay->crossed; op++) {
+        const struct plan_step *step = &plan->steps[op];
+        if (step->action == PLAN_PASS || step->target == TRACE_NO || !is_posted(machine, op) ||
+            machine->astray[lane_of(machine, op)])
+            continue;
+        if (step->action == PLAN_RECEIVE && step->target != machine->trace->ops[op].match &&
+            is_posted(machine, step->target))
+            note_crossing(replay, op, step->target);
+        if (step->action != PLAN_COLLECTIVE)
+            continue;
+        if (holder[step->target] == TRACE_NO)
+            holder[step->target] = op;
+        else if (group_of[holder[step->target]] != group_of[op])
+            note_crossing(replay, op, holder[step->target]);
+    }
+    free(holder);
+}
+
+/* Threads of one rank issue side by side: each keeps its own order, none waits for another's. */
+static void make_lanes(struct machine *machine)
+{
+    const struct trace *trace = machine->trace;
+    uint32_t threads = 0;
+    for (size_t i = 0; i < trace->op_count; i++)
+        threads = trace->ops[i].thread > threads ? trace->ops[i].thread : threads;
+    machine->lanes = trace->ranks;
+    machine->lane_begin = trace->rank_begin;
+    if (threads) {
+        machine->threads = threads + 1;
+        machine->lanes = trace->ranks * (threads + 1);
+        machine->own_begin = check_new(machine->lanes + 2, sizeof *machine->own_begin);
+        machine->sequence = check_new(trace->op_count, sizeof *machine->sequence);
+        machine->lane_of = check_new(trace->op_count, sizeof *machine->lane_of);
+        for (uint32_t op = 0; op < trace->op_count; op++) {
+            machine->lane_of[op] = trace->ops[op].rank * (threads + 1) + trace->ops[op].thread;
+            machine->own_begin[machine->lane_of[op] + 2]++;
+        }
+        for (uint32_t lane = 0; lane < machine->lanes; lane++)
+            machine->own_begin[lane + 2] += machine->own_begin[lane + 1];
+        for (size_t i = 0; i < trace->op_count; i++) {
+            uint32_t op = machine->plan->order ? machine->plan->order[i] : (uint32_t)i;
+            machine->sequence[machine->own_begin[machine->lane_of[op] + 1]++] = op;
+        }
+        machine->lane_begin = machine->own_begin;
+    }
+}
+
+static void machine_init(struct machine *machine, const struct check_plan *plan,
+                         enum check_model model)
+{
+    const struct trace *trace = plan->context->trace;
+    *machine =
+        (struct machine){.plan = plan, .trace = trace, .model = model, .free_waiter = TRACE_NO};
+    machine->slots = trace->op_count;
+    machine->bundles = machine->slots + plan->slot_count;
+    size_t keys = machine->bundles + plan->bundle_count;
+    make_lanes(machine);
+    machine->next = check_new(machine->lanes, sizeof *machine->next);
+    machine->posted = check_new(machine->lanes, sizeof *machine->posted);
+    machine->astray = check_new(machine->lanes, sizeof *machine->astray);
+    machine->ready = check_new(machine->lanes, sizeof *machine->ready);
+    machine->stack = check_new(machine->lanes, sizeof *machine->stack);
+    machine->waiting = check_new(keys, sizeof *machine->waiting);
+    memset(machine->waiting, 0xff, keys * sizeof *machine->waiting);
+    machine->posts = check_new(keys - machine->slots, sizeof *machine->posts);
+    memcpy(machine->next, machine->lane_begin, machine->lanes * sizeof *machine->next);
+    for (size_t slot = 0; slot < plan->slot_count; slot++)
+        if (!plan->slot_need[slot])
+            machine->waiting[machine->slots + slot] = KEY_DONE;
+}
+
+static void machine_release(struct machine *machine)
+{
+    free(machine->next);
+    free(machine->own_begin);
+    free(machine->sequence);
+    free(machine->lane_of);
+    free(machine->posted);
+    free(machine->astray);
+    free(machine->held);
+    free(machine->ready);
+    free(machine->stack);
+    free(machine->waiting);
+    free(machine->posts);
+    free(machine->waiters);
+}
+
+static void run_ready(struct machine *machine)
+{
+    while (machine->top) {
+        uint32_t rank = machine->stack[--machine->top];
+        machine->ready[rank] = false;
+        run_rank(machine, rank);
+    }
+}
+
+/* When nobody can move: who stands at a test goes on without. False where nobody does. */
+static bool let_tests_fail(struct machine *machine)
+{
+    bool any = false;
+    for (uint32_t rank = 0; rank < machine->lanes; rank++) {
+        size_t at = machine->next[rank];
+        if (at == machine->lane_begin[rank + 1] || !machine->plan->steps[op_at(machine, at)].tested)
+            continue;
+        machine->astray[rank] = any = true;
+        wake(machine, rank);
+    }
+    return any;
+}
+
+/* Whether the send's message is there for the taking when the wildcard has none: nobody has it, or
+ * one who asked later. */
+static bool is_there_for(const struct machine *machine, uint32_t send, uint32_t wildcard)
+{
+    const struct trace_op *message = &machine->trace->ops[send],
+                          *wanted = &machine->trace->ops[wildcard];
+    uint32_t taker = machine->plan->steps[send].target;
+    return message->comm == wanted->comm && message->peer == (int32_t)wanted->rank &&
+           (wanted->tag == TRACE_ANY || wanted->tag == message->tag) && is_posted(machine, send) &&
+           (taker == TRACE_NO || taker > wildcard || !is_posted(machine, taker));
+}
+
+/* The wildcard receive or probe that a standing rank lacks a message for; TRACE_NO: none. */
+static uint32_t wildcard_at(const struct machine *machine, uint32_t op)
+{
+    const struct check_plan *plan = machine->plan;
+    uint32_t start = op;
+    for (size_t i = 0;
+         plan->steps[op].action < PLAN_WAIT_ONE || (start = plan_request(plan, op, i)) != TRACE_NO;
+         i++) {
+        uint8_t action = plan->steps[start].action;
+        if ((action == PLAN_RECEIVE || action == PLAN_PROBE) &&
+            machine->trace->ops[start].peer == TRACE_ANY &&
+            lack_of(machine, start) != PLAN_NEEDS_NOTHING)
+            return start;
+        if (start == op)
+            break;
+    }
+    return TRACE_NO;
+}
+
+/* When nobody can move: a wildcard whose recorded message does not come takes another one that is
+ * there, and its rank goes on as no record says. False where there is none. */
+static bool let_wildcards_take_others(struct machine *machine)
+{
+    const struct check_plan *plan = machine->plan;
+    if (!plan->context->has_wildcards)
+        return false;
+    bool any = false;
+    uint32_t *wildcard = check_new(machine->trace->ranks, sizeof *wildcard);
+    uint32_t *lane = check_new(machine->trace->ranks, sizeof *lane);
+    memset(wildcard, 0xff, machine->trace->ranks * sizeof *wildcard);
+    for (uint32_t i = 0; i < machine->lanes; i++) {
+        size_t at = machine->next[i];
+        uint32_t found = at == machine->lane_begin[i + 1] || machine->astray[i]
+                             ? TRACE_NO
+                             : wildcard_at(machine, op_at(machine, at));
+        if (found == TRACE_NO)
+            continue;
+        wildcard[machine->trace->ops[found].rank] = found;
+        lane[machine->trace->ops[found].rank] = i;
+    }
+    for (uint32_t op = 0; op < machine->trace->op_count; op++) {
+        uint8_t action = plan->steps[op].action;
+        int32_t to = machine->trace->ops[op].peer;
+        if (action < PLAN_SEND || action > PLAN_BUFFERED || to < 0 ||
+            (uint32_t)to >= machine->trace->ranks || wildcard[to] == TRACE_NO ||
+            machine->astray[lane[to]] || !is_there_for(machine, op, wildcard[to]))
+            continue;
+        machine->astray[lane[to]] = any = true;
+        wake(machine, lane[to]);
+    }
+    free(wildcard);
+    free(lane);
+    return any;
+}
+
+void check_replay_watch(const struct check_plan *plan, enum check_model model,
+                        const struct replay_watch *watch, struct check_replay *replay)
+{
+    struct machine machine;
+    machine_init(&machine, plan, model);
+    machine.watch = watch;
+    if (watch && watch->as_seen && machine.threads)
+        machine.held = check_new(machine.lanes, sizeof *machine.held);
+    for (uint32_t rank = machine.lanes; rank-- > 0;)
+        wake(&machine, rank);
+    do
+        run_ready(&machine);
+    while (let_all_threads_go(&machine) || let_tests_fail(&machine) ||
+           let_wildcards_take_others(&machine));
+    *replay = (struct check_replay){.at = check_new(machine.lanes, sizeof *replay->at)};
+    for (uint32_t rank = 0; rank < machine.lanes; rank++) {
+        bool ended = machine.next[rank] == machine.lane_begin[rank + 1];
+        replay->at[rank] = ended ? TRACE_NO : op_at(&machine, machine.next[rank]);
+        replay->stuck = replay->stuck || !ended;
+    }
+    if (replay->stuck)
+        find_cycle(&machine, replay);
+    if (plan->rearranged)
+        find_crossing(&machine, replay);
+    machine_release(&machine);
+}
+
+void check_replay_run(const struct check_plan *plan, enum check_model model,
+                      struct check_replay *replay)
+{
+    check_replay_watch(plan, model, NULL, replay);
+}
+
+void check_replay_release(struct check_replay *replay)
+{
+    free(replay->at);
+    free(replay->cycle);
+    free(replay->lacks);
+    *replay = (struct check_replay){0};
+}

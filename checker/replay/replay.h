@@ -1,0 +1,46 @@
+/* The abstract machine: executes a plan under one progress model and says where it gets stuck.
+ * Linear time.
+ *
+ * Nothing is said of a rank that goes on only because a test or a probe fails which succeeded in
+ * the trace: from there it may do anything, so that whoever waits for it is not stuck either.
+ * Before that it is kept at the test as long as anybody else can move. The same goes for a rank
+ * whose wildcard would stand although a message it may take is there.
+ *
+ * Collectives synchronise all their callers (strict). Nothing is random: what can be done is done,
+ * and because what meets what is fixed by the plan, the order in which ranks take turns does not
+ * change the outcome. */
+#ifndef CHECKER_REPLAY_REPLAY_H
+#define CHECKER_REPLAY_REPLAY_H
+
+#include "checker/replay/plan.h"
+
+struct check_replay {
+    bool stuck;
+    uint32_t *at;    /* per rank (of several threads: per rank and thread): the op it stands in,
+                        TRACE_NO when it ran to its end */
+    uint32_t *cycle; /* when stuck: ops, one per rank, each waiting for the rank of the next, the
+                        last for the first */
+    uint32_t *lacks; /* per op of the cycle: the op of the next rank that it lacks; TRACE_NO where
+                        nobody has one */
+    size_t cycle_count;
+    bool crossed; /* two ops met that did not meet in the trace: */
+    uint32_t crossing, met;
+};
+
+/* Told what happens, in an order that could be real: every op as it is posted (`passed` false), and
+ * as its rank goes on. */
+struct replay_watch {
+    void (*event)(void *context, uint32_t op, bool passed);
+    void *context;
+    bool as_seen; /* threads of a rank wait for each other as they happened to: an op is posted when
+                     those have passed that were over before it began */
+};
+
+/* `watch` may be NULL. */
+void check_replay_watch(const struct check_plan *plan, enum check_model model,
+                        const struct replay_watch *watch, struct check_replay *replay);
+void check_replay_run(const struct check_plan *plan, enum check_model model,
+                      struct check_replay *replay);
+void check_replay_release(struct check_replay *replay);
+
+#endif

@@ -1,0 +1,65 @@
+/* The table of commands. */
+#include "cli/commands/command.h"
+#include "cli/options/run_options.h"
+#include "cli/options/show_options.h"
+
+#include <stddef.h>
+
+const struct command commands[] = {
+    {"run", "[run] [options] SCENARIO [arguments]",
+     "run a program, check its gradients and its order (the default)", command_run, run_option_rows,
+     "SCENARIO is a name of 'simrun list', a C source or an object that simcc made. Options stand "
+     "before it; everything after it is the program's. Every failure names the command that "
+     "replays it and the one that draws it.\n"},
+    {"list", "list [PATTERN]", "the scenarios of the catalogue", command_list, NULL,
+     "With purpose, variants and expected findings; only those whose name or purpose contains "
+     "PATTERN.\n"},
+    {"check", "check [options] FILE...", "judge trace, schedule and dump files ('-': stdin)",
+     command_check, check_option_rows,
+     "The format is recognised by content. Dangers are looked for under every progress model.\n"},
+    {"show", "show [RUN] [findings|gradients|ops|ranks|metrics]",
+     "a stored run: its verdict, or a part of it", command_show, show_option_rows,
+     "RUN is a number of 'simrun log'; without one it is the newest.\n"},
+    {"log", "log [-n N]", "the stored runs, newest first", command_log, log_option_rows, NULL},
+    {"query", "query 'SQL'", "ask the database of results (read-only)", command_query,
+     query_option_rows,
+     "  simrun query 'select * from v_runs'\n"
+     "  simrun query 'select op, count(*) from v_ops where run_id=1 group by op'\n"
+     "simrun-db(5) describes tables and views.\n"},
+    {"diff", "diff RUN RUN", "what changed from one run to another", command_diff, diff_option_rows,
+     "Findings are new, fixed or the same (by fingerprint). Ends with 1 when some are new.\n"},
+    {"replay", "replay [RUN] [--witness F]", "the same run again, or a finding's witness",
+     command_replay, replay_option_rows,
+     "Says whether the trace is the same. Ends as the run does, and with 1 when the trace "
+     "differs; with a witness: 1 when it shows what the finding says.\n"},
+    {"graph", "graph [RUN] [options]", "draw a run, or one finding of it", command_graph,
+     graph_option_rows, NULL},
+    {"report", "report [RUN...] [-o FILE]", "an HTML page of one or more runs", command_report,
+     report_option_rows, NULL},
+    {"export", "export [RUN|FILE] [options]", "write a stored run or a trace file in a format",
+     command_export, export_option_rows,
+     "Formats: see docs/formats.md; an unknown --format lists them.\n"},
+    {"import", "import FILE...", "keep trace files in the database", command_import,
+     import_option_rows, "They are judged at once: 'simrun show findings' tells.\n"},
+    {"db", "db info|migrate|gc", "look at the database, bring it up to date, make room", command_db,
+     db_option_rows, NULL},
+    {"explore", "explore [--runs MOST] [options] SCENARIO",
+     "every relevant interleaving of a program", command_explore, explore_option_rows,
+     "Every wildcard receive and probe takes each possible sender, Waitany each of its requests, a "
+     "backward pass each of its ready nodes; runs that differ in no such choice are one. "
+     "'complete' is said only when nothing is left, else the bound: --runs MOST (a million; 0: "
+     "none) and --timeout. Each way to fail, and one run of each result, is run once more, judged "
+     "like any run and told with the command that makes the same choices. A rank's error, or "
+     "different results (R003), is a failure. --send all explores under each progress model."},
+    {"explain", "explain [CODE...]", "what a finding's code means", command_explain, NULL, NULL},
+    {"mutants", "mutants", "known wrong adjoints, and what notices each", command_mutants, NULL,
+     NULL},
+    {"catalogue", "catalogue [-v] [-t] [PATTERN]",
+     "run the catalogue and assert its verdicts (TAP)", command_catalogue, catalogue_option_rows,
+     NULL},
+    {"doctor", "doctor [--unsupported]", "whether this machine has what simrun needs",
+     command_doctor, doctor_option_rows, NULL},
+    {"completion", "completion bash", "a completion script on stdout", command_completion, NULL,
+     "  simrun completion bash >~/.local/share/bash-completion/completions/simrun\n"},
+    {NULL, NULL, NULL, NULL, NULL, NULL},
+};

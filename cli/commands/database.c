@@ -1,0 +1,92 @@
+/* simrun db: the database itself. */
+#include "cli/commands/command.h"
+#include "cli/options/show_options.h"
+#include "cli/telling/run_store_load.h"
+
+#include <sqlite3.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { KEEP_USUALLY = 100 };
+
+static long long count_of(struct store *store, const char *table)
+{
+    char sql[100];
+    sqlite3_stmt *rows;
+    long long count = -1;
+    snprintf(sql, sizeof sql, "SELECT count(*) FROM %s", table);
+    if (sqlite3_prepare_v2(store_handle(store), sql, -1, &rows, NULL) == SQLITE_OK &&
+        sqlite3_step(rows) == SQLITE_ROW)
+        count = sqlite3_column_int64(rows, 0);
+    sqlite3_finalize(rows);
+    return count;
+}
+
+static bool info(const struct show_options *options, struct failure *failure)
+{
+    static const char *const tables[] = {"runs", "ops", "findings", "gradients", "artifacts"};
+    struct stat file = {0};
+    struct store *store = stored_database(options->database, failure);
+    bool good = store && !store_verify(store, failure);
+    if (good) {
+        stat(options->database, &file);
+        printf("file       %s\nsize       %.1f KiB\nversion    %d\nintegrity  ok\n",
+               options->database, (double)file.st_size / 1024, STORE_VERSION);
+        for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
+            printf("%-10s %lld\n", tables[i], count_of(store, tables[i]));
+    }
+    store_close(store);
+    return good;
+}
+
+static bool exists(const struct show_options *options, struct failure *failure)
+{
+    if (!access(options->database, F_OK))
+        return true;
+    failure_set(failure, FAILURE_INPUT, "no database %s here; use --db FILE", options->database);
+    return false;
+}
+
+static bool migrate(const struct show_options *options, struct failure *failure)
+{
+    if (!exists(options, failure) || store_migrate(options->database, failure))
+        return false;
+    printf("%s is of version %d\n", options->database, STORE_VERSION);
+    return true;
+}
+
+static bool collect(const struct show_options *options, struct failure *failure)
+{
+    int64_t removed = 0, keep = options->keep < 0 ? KEEP_USUALLY : options->keep;
+    struct store *store =
+        exists(options, failure) ? store_open(options->database, STORE_WRITE, failure) : NULL;
+    bool good = store && !store_gc(store, keep, &removed, failure);
+    if (good)
+        printf("%lld runs removed, the newest %lld kept\n", (long long)removed, (long long)keep);
+    store_close(store);
+    return good;
+}
+
+int command_db(int argc, char **argv)
+{
+    static const struct {
+        const char *name;
+        bool (*run)(const struct show_options *options, struct failure *failure);
+    } actions[] = {{"info", info}, {"migrate", migrate}, {"gc", collect}};
+    static const char *const names[] = {"info", "migrate", "gc", NULL};
+    struct show_options options;
+    struct command_words words = {.least = 1, .most = 1};
+    struct failure failure = {0};
+    show_options_init(&options);
+    int status = command_parse("db", &options, argc, argv, &words);
+    if (status >= 0)
+        return status;
+    for (size_t i = 0; i < sizeof actions / sizeof *actions; i++)
+        if (!strcmp(words.words[0], actions[i].name))
+            return actions[i].run(&options, &failure) ? EXIT_PASSED : command_fail("db", &failure);
+    const char *near = command_did_you_mean(words.words[0], names);
+    fprintf(stderr, "simrun db: no action '%s'%s%s%s; there are info, migrate and gc\n",
+            words.words[0], near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
+    return EXIT_USAGE;
+}

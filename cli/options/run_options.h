@@ -1,0 +1,47 @@
+/* The options of `simrun run`. */
+#ifndef CLI_OPTIONS_RUN_OPTIONS_H
+#define CLI_OPTIONS_RUN_OPTIONS_H
+
+#include "cli/options/options.h"
+#include "cli/running/job.h"
+
+struct run_options {
+    int ranks[64];
+    int rank_count; /* 0: not given */
+    enum sim_loader loader;
+    struct sim_world_options world;
+    bool all_models;
+    int order;
+    const char *mutant, *database, *checks, *fail_on, *schedule;
+    const char *allow[64];
+    int allow_count;
+    enum record_level record;
+    double timeout;
+    int restart, restarts_max;
+    int workers;
+    bool tap, json, quiet, verbose, help, gdb, tag_output;
+    uint64_t runs_max; /* of an exploration; 0: no bound */
+    const char *junit, *html, *dot, *chrome, *color, *wrapper;
+    bool github;
+    size_t check_elements;
+    int repeat;
+    enum vary vary;
+    bool no_gradients;
+};
+
+/* The words of options that take one, by the number of their meaning; NULL after the last. */
+extern const char *const run_option_orders[],
+    *const run_option_loaders[], *const run_option_reduce_orders[], *const run_option_levels[],
+                                                                        *const run_option_varies[];
+
+void run_options_init(struct run_options *options);
+/* Of `simrun run`, of commands that judge files and stored runs, and of `simrun explore`. */
+extern const struct option_row run_option_rows[], check_option_rows[], explore_option_rows[];
+/* Appends the options that decide what one run does and says, with the job's ranks and model: "-n 4
+ * --send batch". What is as usual is left out. */
+void run_options_text(const struct run_options *options, const struct job *job, char *text,
+                      size_t size);
+/* False after one sentence on stderr: options that exclude each other. */
+bool run_options_agree(const char *command, const struct run_options *options);
+
+#endif

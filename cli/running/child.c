@@ -1,0 +1,309 @@
+/* The child process of a run: see child.h. */
+#include "cli/running/child.h"
+
+#include "checker/explore/explore.h"
+#include "cli/running/child_signals.h"
+#include "cli/running/rank_output.h"
+#include "collectives/gradcheck/gradcheck.h"
+#include "recorder/recorder.h"
+#include "recorder/recording.h"
+#include "sim/libc/hooks.h"
+#include "sim/programs/loader.h"
+#include "sim/programs/run_program.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <time.h>
+#include <unistd.h>
+
+static uint64_t monotonic_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+static _Noreturn void give_up(struct board *board, const struct failure *failure)
+{
+    board->failure_code = failure->code;
+    snprintf(board->failure, sizeof board->failure, "%s", failure->text);
+    _exit(0);
+}
+
+/* Whoever gave a source does not know the object in the cache by its name. */
+static void name_program(const struct job *job, struct failure *failure)
+{
+    size_t length = strlen(job->object);
+    char rest[sizeof failure->text];
+    if (!job->source[0] || strncmp(failure->text, job->object, length) != 0)
+        return;
+    snprintf(rest, sizeof rest, "%s", failure->text + length);
+    failure_set(failure, failure->code, "%s%s", job->source, rest);
+}
+
+/* Everything the worlds of this process share. */
+struct child {
+    const struct job *job;
+    struct board *board;
+    struct rank_output *output;
+    struct recording *recording; /* NULL: nothing is recorded */
+    struct sim_program *program;
+    struct sim_world *base; /* the first world: recorded, kept for the rows of the gradient check */
+};
+
+/* One world of it. */
+struct child_world {
+    struct child *child;
+    struct sim_run run;
+    bool base;
+};
+
+static void note_image(void *context, int rank, uintptr_t pc, uint64_t address)
+{
+    struct child_world *world = context;
+    if (world->base)
+        world->child->board->ranks[rank].bias = pc - address;
+}
+
+static int world_body(void *context, int rank)
+{
+    struct child_world *world = context;
+    child_signals_judge(world->base);
+    if (world->base && world->child->recording)
+        recording_rank_begin(world->child->recording);
+    return sim_run_body(&world->run, rank);
+}
+
+static void note_ranks(const struct child *child)
+{
+    for (int r = 0; r < child->board->ranks_count; r++) {
+        struct board_rank *row = &child->board->ranks[r];
+        row->state = (int32_t)sim_world_rank_state(child->base, r);
+        row->exit_code = sim_world_exit_code(child->base, r);
+        row->finalized = sim_world_rank_finalized(child->base, r);
+    }
+}
+
+static void note_end(const struct child *child, enum trace_outcome outcome)
+{
+    struct board *board = child->board;
+    board->steps = sim_world_steps(child->base);
+    board->switches = sim_world_switches(child->base);
+    board->stopped_ns = sim_world_stopped_ns(child->base);
+    board->finished_ns = monotonic_ns();
+    for (int r = 0; outcome != OUTCOME_FINISHED && r < board->ranks_count; r++) {
+        sim_world_impersonate(child->base, r);
+        record_pending(sim_request_peek);
+    }
+    for (int r = 0; r < board->ranks_count; r++)
+        if (board->ranks[r].overflow) {
+            sim_world_impersonate(child->base, r);
+            record_site_enter((const void *)(uintptr_t)(board->ranks[r].place + 1));
+            record_note("X004",
+                        "the stack overflowed; raise --stack-size or look for endless recursion");
+            record_site_leave();
+        }
+    sim_world_impersonate(child->base, -1);
+    note_ranks(child);
+    if (child->job->steer)
+        board->choices_made = explore_steer_done(child->job->steer);
+    board->outcome = (int)outcome;
+}
+
+/* Runs the program once in a fresh world. The first world is the one that is recorded and judged.
+ */
+static int run_world(void *context, struct diff_probe *probe, int worker)
+{
+    struct child *child = context;
+    struct failure failure = {0};
+    bool base = !child->base;
+    struct sim_world_options options = child->job->world;
+    options.slots[MPIX_SLOT_PROBE] = probe;
+    if (probe->repeat && child->job->vary != VARY_CHOICES)
+        options.reduce_order = SIM_REDUCE_SEED;
+    if (probe->repeat && child->job->vary != VARY_ORDER)
+        options.driver = SIM_CHOOSE_SEED;
+    if (probe->repeat)
+        options.seed += (uint64_t)probe->repeat * 7919;
+    options.first_failure = base ? &child->board->first_failure : NULL;
+    options.unable = &failure;
+    struct sim_world *world = sim_world_new(&options, &failure);
+    if (!world)
+        give_up(child->board, &failure);
+    sim_run_signal_stack();
+    if (base) {
+        child->base = world;
+        child_signals_world(world);
+    }
+    struct child_world run = {.child = child, .base = base};
+    run.run = (struct sim_run){.program = child->program,
+                               .first_image = worker * options.ranks,
+                               .argc = child->job->argc,
+                               .argv = child->job->argv,
+                               .placed = note_image,
+                               .context = &run};
+    enum trace_outcome outcome = sim_world_run(world, world_body, &run);
+    if (failure.code)
+        give_up(child->board, &failure);
+    if (base) {
+        note_end(child, outcome);
+        /* What further worlds print would only repeat it. */
+        rank_output_finish(child->output);
+        rank_output_silence(child->output);
+    } else {
+        sim_world_free(world);
+    }
+    return outcome != OUTCOME_FINISHED;
+}
+
+/* The first wrong adjoint, at the operation and the line that it is about. */
+static void record_culprit(const struct child *child, const struct gradcheck_culprit *culprit)
+{
+    char text[400];
+    if (!culprit->found && !culprit->text[0])
+        return;
+    sim_world_impersonate(child->base, culprit->rank);
+    if (!culprit->found) { /* about no operation */
+        record_note_at(0, "G001", culprit->text);
+        return;
+    }
+    if (culprit->outside && culprit->position > 0 && culprit->position <= record_position()) {
+        record_note_at(culprit->position, "G001", culprit->text);
+        return;
+    }
+    record_node_enter(culprit->record);
+    record_site_enter(culprit->site);
+    if (culprit->text[0])
+        record_note("G001", "%s", culprit->text);
+    else if (!culprit->marked)
+        record_note("G001",
+                    culprit->never_ran ? "the adjoint of %s never ran"
+                                       : "the first wrong adjoint is that of %s",
+                    culprit->name);
+    else if (culprit->before[0])
+        snprintf(
+            text, sizeof text,
+            "the gradient of %s is the first wrong one: the adjoint of what leads from %s to %s "
+            "is wrong, since the gradient of %s, marked before it, is right",
+            culprit->name, culprit->name, culprit->before, culprit->before);
+    else
+        snprintf(
+            text, sizeof text,
+            "the gradient of %s is wrong, and it is the first that was marked: mark what comes "
+            "between it and the loss to find the place",
+            culprit->name);
+    if (culprit->marked)
+        record_note_at(culprit->position, "G001", text);
+    record_site_leave();
+    record_node_leave(culprit->record);
+}
+
+/* How far repetitions differ, and a finding when that is more than rounding. */
+static void record_repeat(const struct gradcheck_repeat *repeat)
+{
+    if (repeat->worlds == 0)
+        return;
+    record_metric("gradient repetitions", repeat->worlds, "worlds");
+    record_metric("gradient spread", repeat->spread, "units of precision");
+    if (!(repeat->spread <= repeat->bound))
+        record_note("G007",
+                    "repeating the run gives another gradient: %s[%lld] of rank %d differs by %.3g "
+                    "units of the precision; another order of the sums explains %.3g",
+                    repeat->name, (long long)repeat->index, repeat->rank, repeat->spread,
+                    repeat->bound);
+}
+
+/* The rows go where everything about the run goes: into the recorder's buffers, each in its rank's
+ * name. */
+static void record_gradients(const struct child *child, const struct gradcheck_result *result)
+{
+    for (size_t i = 0; i < result->row_count; i++) {
+        sim_world_impersonate(child->base, (int)result->rows[i].check.rank);
+        record_gradient_check(&result->rows[i].check, result->rows[i].name);
+    }
+    record_culprit(child, &result->culprit);
+    sim_world_impersonate(child->base, 0);
+    record_metric("gradient check worlds", result->worlds, "worlds");
+    gradcheck_record_curves(result);
+    record_repeat(&result->repeat);
+    sim_world_impersonate(child->base, -1);
+}
+
+static void check_gradients(struct child *child)
+{
+    struct gradcheck_options options = gradcheck_options_default();
+    options.seed = child->job->world.seed;
+    options.order = child->job->order;
+    options.mutant = child->job->mutant;
+    options.repeat = child->job->repeat;
+    options.taylor = options.heat_map = options.sweep = child->recording != NULL;
+    if (child->job->check_elements)
+        options.elements_max = child->job->check_elements;
+    struct diff_runner runner = {.run = run_world,
+                                 .context = child,
+                                 .ranks = child->job->world.ranks,
+                                 .workers = child->job->workers};
+    struct gradcheck_result result;
+    if (!gradcheck_run(&runner, &options, &result) && child->recording)
+        record_gradients(child, &result);
+    gradcheck_release(&result);
+}
+
+/* A probe that only carries the options: for runs without a gradient check. */
+static void run_plainly(struct child *child)
+{
+    struct diff_probe probe;
+    if (!diff_probe_init(&probe, child->job->world.ranks))
+        give_up(child->board, &(struct failure){FAILURE_INTERNAL, "out of memory"});
+    probe.order = child->job->order;
+    probe.mutant = child->job->mutant;
+    run_world(child, &probe, 0);
+}
+
+/* Programs and their libraries see how often the group was started again. */
+static void restart_count_tell(const struct job *job)
+{
+    char count[16], most[16];
+    snprintf(count, sizeof count, "%d", job->restart);
+    snprintf(most, sizeof most, "%d", job->restarts_max);
+    setenv("SIMRUN_RESTART_COUNT", count, 1);
+    setenv("SIMRUN_MAX_RESTARTS", most, 1);
+}
+
+void child_main(const struct job *job, struct board *board, struct rank_output *output,
+                struct recording *recording)
+{
+    struct failure failure = {0};
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    dup2(STDERR_FILENO, STDOUT_FILENO); /* the ranks' output; the result is the parent's */
+    rank_output_install(output);
+    restart_count_tell(job);
+    struct child child = {.job = job, .board = board, .output = output, .recording = recording};
+    if (job->quiet)
+        rank_output_silence(output);
+    struct sim_program_options options = {.kind = job->loader,
+                                          .images = job->world.ranks *
+                                                    (job->gradients ? job->workers : 1),
+                                          .own_threads = job->world.executor == SIM_THREADS};
+    struct sim_program *program = sim_program_open_as(job->object, &options, &failure);
+    if (!program) {
+        name_program(job, &failure);
+        give_up(board, &failure);
+    }
+    board->image_size = sim_program_image_size(program);
+    child_signals_install(board);
+    sim_libc_guard_forks();
+    if (recording)
+        recording_images_scan(recording);
+    child.program = program;
+    board->started_ns = monotonic_ns();
+    if (job->gradients)
+        check_gradients(&child);
+    else
+        run_plainly(&child);
+    board->checked = 1;
+    fflush(NULL);
+    _exit(0);
+}

@@ -1,0 +1,152 @@
+/* Signals in the child process: see child_signals.h. */
+#include "cli/running/child_signals.h"
+
+#include "recorder/recorder.h"
+#include "sim/libc/signal.h"
+#include "sim/programs/run_program.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <ucontext.h>
+#include <unistd.h>
+#include <unwind.h>
+
+/* Signal handlers have no arguments of ours: what they need stands here, for the one run of this
+ * process. */
+static struct board *board;
+static const struct sim_world *world;
+/* Whether the world that this thread runs is the one on the board. */
+static _Thread_local bool judged;
+
+void child_signals_world(const struct sim_world *on_board)
+{
+    world = on_board;
+}
+
+void child_signals_judge(bool is_judged)
+{
+    judged = is_judged;
+}
+
+static uint64_t place_of(const void *context)
+{
+#if defined __x86_64__
+    return (uint64_t)((const ucontext_t *)context)->uc_mcontext.gregs[REG_RIP];
+#elif defined __aarch64__
+    return ((const ucontext_t *)context)->uc_mcontext.pc;
+#else
+    (void)context;
+    return 0;
+#endif
+}
+
+struct search {
+    uint64_t bias, found;
+};
+
+/* The innermost frame of the program's own; of a call, the call. */
+static _Unwind_Reason_Code look(struct _Unwind_Context *frame, void *argument)
+{
+    struct search *search = argument;
+    int exact = 0;
+    uint64_t pc = (uint64_t)_Unwind_GetIPInfo(frame, &exact) - !exact;
+    if (pc - search->bias >= board->image_size)
+        return _URC_NO_REASON;
+    search->found = pc;
+    return _URC_END_OF_STACK;
+}
+
+/* Where in the program: a rank that dies in a library does so because of a call of its own. A stack
+ * in ruins may end the search by another crash; then the place is where it happened. */
+static uint64_t program_place(int rank, const void *context)
+{
+    static _Thread_local volatile sig_atomic_t searching;
+    struct search search = {.bias = board->ranks[rank].bias};
+    if (!search.bias || searching)
+        return place_of(context);
+    searching = 1;
+    _Unwind_Backtrace(look, &search);
+    searching = 0;
+    return search.found ? search.found : place_of(context);
+}
+
+/* Sent to the launcher: by a terminal, or by whoever wants the run to end, which is the parent's
+ * business. */
+static bool is_for_launcher(int number, const siginfo_t *info)
+{
+    return (number == SIGINT || number == SIGTERM || number == SIGHUP || number == SIGQUIT) &&
+           info->si_pid != getpid();
+}
+
+/* A signal for a rank: it has a handler, or it dies; note where, let the others go on. */
+static void on_crash(int number, siginfo_t *info, void *context)
+{
+    if (is_for_launcher(number, info) || sim_libc_signal(number, info, context))
+        return;
+    int rank = sim_world_current_rank();
+    if (rank < 0 && world && sim_world_pass_on(world, number))
+        return;
+    if (rank < 0 || rank >= board->ranks_count) {
+        signal(number, SIG_DFL);
+        raise(number);
+        return;
+    }
+    record_abandon();
+    if (!judged)
+        sim_rank_crash(number);
+    struct board_rank *row = &board->ranks[rank];
+    row->state = RANK_CRASHED;
+    row->exit_code = number;
+    row->overflow =
+        (number == SIGSEGV || number == SIGBUS) && sim_rank_stack_overflow(info->si_addr);
+    row->place = row->overflow ? place_of(context) : program_place(rank, context);
+    sim_rank_crash(number);
+}
+
+static _Noreturn void end_of_time(int rank)
+{
+    if (rank >= 0 && judged && board->out_of_time) {
+        record_site_enter((const void *)(uintptr_t)(board->computing.place + 1));
+        record_note("X003",
+                    "the time limit passed while rank %d was computing without an MPI call; if it "
+                    "waits for another rank, --os-threads lets both run",
+                    rank);
+    }
+    _exit(0);
+}
+
+/* The parent asks who computes where, or has lost patience. Ranks that are threads of their own
+ * wait in their calls: the question goes on to one that does not. */
+static void on_question(int number, siginfo_t *info, void *context)
+{
+    (void)info;
+    int rank = sim_world_current_rank();
+    if (world && sim_world_pass_on(world, number))
+        return;
+    board->computing.rank = rank;
+    board->computing.place = rank >= 0 && judged ? program_place(rank, context) : 0;
+    board->computing.steps = MPIX_Steps();
+    if (board->impatient)
+        end_of_time(rank);
+    board->answers++;
+}
+
+static void catch (int number, void (*handler)(int, siginfo_t *, void *))
+{
+    struct sigaction action = {.sa_sigaction = handler,
+                               .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER | SA_RESTART};
+    sigaction(number, &action, NULL);
+}
+
+void child_signals_install(struct board *of_child)
+{
+    static const int crashes[] = {SIGSEGV, SIGBUS,  SIGFPE,  SIGILL,  SIGABRT,   SIGSYS,
+                                  SIGTRAP, SIGALRM, SIGUSR1, SIGUSR2, SIGVTALRM, SIGPROF,
+                                  SIGXCPU, SIGXFSZ, SIGINT,  SIGTERM, SIGHUP,    SIGQUIT};
+    board = of_child;
+    sim_run_signal_stack();
+    for (size_t i = 0; i < sizeof crashes / sizeof *crashes; i++)
+        catch (crashes[i], on_crash);
+    catch (BOARD_QUESTION, on_question);
+    signal(SIGPIPE, SIG_IGN);
+}

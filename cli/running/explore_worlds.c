@@ -1,0 +1,242 @@
+/* The child process of an exploration: see explore_worlds.h. */
+#include "cli/running/explore_worlds.h"
+
+#include "cli/commands/command.h"
+#include "collectives/experiment/probe.h"
+#include "recorder/recording.h"
+#include "sim/programs/loader.h"
+#include "sim/programs/run_program.h"
+
+#include <fcntl.h>
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+struct exploration {
+    const struct job *job;
+    struct explore_board *board;
+    struct sim_program *program;
+    struct recording **recordings; /* per worker; an item is NULL where there is no memory for it */
+};
+
+struct explored_world {
+    struct sim_run run;
+    struct recording *recording;
+};
+
+static int world_body(void *context, int rank)
+{
+    struct explored_world *world = context;
+    if (world->recording)
+        recording_rank_begin(world->recording);
+    return sim_run_body(&world->run, rank);
+}
+
+static uint64_t mix(uint64_t hash, const void *data, size_t size)
+{
+    const unsigned char *bytes = data;
+    for (size_t i = 0; i < size; i++)
+        hash = (hash ^ bytes[i]) * 0x100000001b3u;
+    return hash;
+}
+
+/* A gradient up to rounding: nodes in another order add their contributions in another order. */
+static uint64_t mix_gradient(uint64_t hash, const struct probe_input *input)
+{
+    double largest = 0;
+    for (size_t i = 0; i < input->count && input->has_gradient && input->gradient; i++)
+        largest = fmax(largest, fabs(input->gradient[i]));
+    for (size_t i = 0; i < input->count && largest > 0 && isfinite(largest); i++) {
+        long long rounded = llround(input->gradient[i] / largest * 0x1p24);
+        hash = mix(hash, &rounded, sizeof rounded);
+    }
+    return mix(hash, &input->has_gradient, sizeof input->has_gradient);
+}
+
+/* What a run computed: its objectives, its gradients and its exit codes. */
+static uint64_t fingerprint_of(const struct diff_probe *probe, const struct sim_world *world,
+                               int ranks)
+{
+    uint64_t hash = 0xcbf29ce484222325u;
+    for (int r = 0; r < ranks; r++) {
+        int code = sim_world_exit_code(world, r);
+        hash = mix(hash, &code, sizeof code);
+        for (size_t e = 0; e < probe->rows[r].epoch_count; e++)
+            hash = mix(hash, &probe->rows[r].objectives[e].value, sizeof(double));
+        for (size_t i = 0; i < probe->rows[r].input_count; i++)
+            hash = mix_gradient(hash, &probe->rows[r].inputs[i]);
+    }
+    return hash;
+}
+
+static bool has_bad_end(const struct sim_world *world, int ranks)
+{
+    for (int r = 0; r < ranks; r++)
+        if (sim_world_exit_code(world, r))
+            return true;
+    return false;
+}
+
+static bool run_once(void *context, unsigned worker, struct explore_steer *steer,
+                     struct explore_run *run)
+{
+    const struct exploration *exploration = context;
+    struct sim_world_options options = exploration->job->world;
+    struct failure failure = {0};
+    struct diff_probe probe;
+    if (!diff_probe_init(&probe, options.ranks))
+        return false;
+    probe.order = exploration->job->order;
+    probe.mutant = exploration->job->mutant;
+    explore_steer_world(steer, &options);
+    options.slots[MPIX_SLOT_PROBE] = &probe;
+    options.first_failure = &exploration->board->first_failure;
+    options.unable = &failure;
+    struct sim_world *world = sim_world_new(&options, &failure);
+    if (!world) {
+        exploration->board->unable = failure;
+        diff_probe_release(&probe);
+        return false;
+    }
+    sim_run_signal_stack();
+    struct explored_world body = {.run = {.program = exploration->program,
+                                          .first_image = (int)worker * options.ranks,
+                                          .argc = exploration->job->argc,
+                                          .argv = exploration->job->argv},
+                                  .recording = exploration->recordings[worker]};
+    if (body.recording)
+        recording_clear(body.recording);
+    run->outcome = sim_world_run(world, world_body, &body);
+    run->conduct = body.recording ? recording_conduct(body.recording) : 0;
+    run->fingerprint = fingerprint_of(&probe, world, options.ranks);
+    run->failed = has_bad_end(world, options.ranks);
+    explore_run_take(run, sim_world_choices(world));
+    sim_world_free(world);
+    diff_probe_release(&probe);
+    if (failure.code) /* of this machine, not of the program */
+        exploration->board->unable = failure;
+    return !failure.code;
+}
+
+static bool tell_board(void *context, const struct explore_progress *progress)
+{
+    struct explore_board *board = context;
+    board->runs = progress->runs;
+    board->expected = (uint64_t)(progress->expected < 1e18 ? progress->expected : 1e18);
+    return !board->stop;
+}
+
+static bool write_runs(FILE *out, const struct explore_failure *runs, size_t count)
+{
+    bool good = true;
+    for (size_t i = 0; i < count && good; i++)
+        good = fwrite(&runs[i], sizeof runs[i], 1, out) == 1 &&
+               fwrite(runs[i].choices, sizeof *runs[i].choices, runs[i].choice_count, out) ==
+                   runs[i].choice_count;
+    return good;
+}
+
+/* The report as it is, then each kept run's choices. */
+static bool write_report(FILE *out, const struct explore_report *report)
+{
+    return fwrite(report, sizeof *report, 1, out) == 1 &&
+           write_runs(out, report->failures, report->failure_count) &&
+           write_runs(out, report->examples, report->example_count) && fflush(out) == 0;
+}
+
+static bool read_runs(FILE *in, struct explore_failure **runs, size_t count)
+{
+    *runs = calloc(count + 1, sizeof **runs);
+    bool good = *runs != NULL;
+    for (size_t i = 0; i < count && good; i++) {
+        struct explore_failure *run = &(*runs)[i];
+        good = fread(run, sizeof *run, 1, in) == 1;
+        run->choices = calloc(run->choice_count + 1, sizeof *run->choices);
+        good =
+            good && run->choices &&
+            fread(run->choices, sizeof *run->choices, run->choice_count, in) == run->choice_count;
+    }
+    return good;
+}
+
+static bool read_report(FILE *in, struct explore_report *report)
+{
+    bool good = fread(report, sizeof *report, 1, in) == 1;
+    if (!good)
+        return false;
+    report->fingerprints = report->conducts = (struct number_set){0};
+    report->failures = report->examples = NULL;
+    return read_runs(in, &report->failures, report->failure_count) &&
+           read_runs(in, &report->examples, report->example_count);
+}
+
+/* What the ranks print would come once per run: it goes nowhere. */
+_Noreturn static void explore_in_child(const struct job *job, const struct explore_options *wanted,
+                                       struct explore_board *board, FILE *result)
+{
+    struct failure failure = {0};
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    signal(SIGINT, SIG_IGN); /* the parent's affair */
+    signal(SIGTERM, SIG_IGN);
+    struct sim_program_options options = {.kind = job->loader,
+                                          .images = job->world.ranks * job->workers,
+                                          .own_threads = job->world.executor == SIM_THREADS};
+    struct exploration exploration = {.job = job,
+                                      .board = board,
+                                      .program =
+                                          sim_program_open_as(job->object, &options, &failure)};
+    if (!exploration.program) {
+        fprintf(stderr, "simrun explore: %s\n", failure.text);
+        _exit(failure.code ? failure.code : EXIT_INTERNAL);
+    }
+    exploration.recordings = calloc((size_t)job->workers, sizeof *exploration.recordings);
+    for (int i = 0; exploration.recordings && i < job->workers; i++)
+        exploration.recordings[i] =
+            recording_new((uint32_t)job->world.ranks, RECORD_LEVEL_OPS, &failure);
+    if (!exploration.recordings)
+        _exit(EXIT_INTERNAL);
+    int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
+    dup2(nowhere, STDOUT_FILENO);
+    dup2(nowhere, STDERR_FILENO);
+    struct explore_options explore_options = *wanted;
+    struct explore_report report;
+    explore_options.progress = tell_board;
+    explore_options.progress_context = board;
+    explore(&explore_options, run_once, &exploration, &report);
+    _exit(write_report(result, &report) ? EXIT_PASSED : EXIT_INTERNAL);
+}
+
+struct explore_board *explore_board_new(void)
+{
+    void *board = mmap(NULL, sizeof(struct explore_board), PROT_READ | PROT_WRITE,
+                       MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (board == MAP_FAILED)
+        return NULL;
+    ((struct explore_board *)board)->first_failure.rank = -1;
+    return board;
+}
+
+void explore_board_free(struct explore_board *board)
+{
+    munmap(board, sizeof *board);
+}
+
+pid_t explore_worlds_begin(const struct job *job, const struct explore_options *options,
+                           struct explore_board *board, FILE *result)
+{
+    fflush(NULL);
+    pid_t child = fork();
+    if (child == 0)
+        explore_in_child(job, options, board, result);
+    return child;
+}
+
+bool explore_worlds_end(FILE *result, struct explore_report *report)
+{
+    rewind(result);
+    return read_report(result, report);
+}

@@ -1,0 +1,55 @@
+/* A job: one program at one number of ranks with one set of options; what there is to run and
+ * check. */
+#ifndef CLI_RUNNING_JOB_H
+#define CLI_RUNNING_JOB_H
+
+#include "recorder/recording.h"
+#include "sim/programs/loader.h"
+#include "sim/worlds/world.h"
+#include "traces/trace/finding.h"
+#include "traces/trace/trace.h"
+
+struct explore_steer;
+
+struct job {
+    char name[128];   /* as the user called it: scenario or file */
+    char source[512]; /* the .c file, "" when there is none */
+    char object[512]; /* what is loaded */
+    int argc;
+    char **argv; /* argv[0] is the name; NULL-terminated */
+    struct sim_world_options world;
+    enum sim_loader loader;
+    const char *schedule;        /* the choices it makes (options/schedule.h), NULL: as they come */
+    struct explore_steer *steer; /* that makes it do so; job_run's own */
+    int order;                   /* -1: the program's own, else an enum diff_order */
+    const char *mutant;          /* NULL: none */
+    double timeout;              /* seconds, 0: none */
+    enum record_level record;
+    bool gradients, tag_output;
+    bool quiet;                /* the ranks' output goes nowhere */
+    struct progress *progress; /* who shows how far it is, NULL: nobody */
+    bool notices;              /* say on stderr where a rank computes for long */
+    int workers;               /* worlds side by side, at least 1 */
+    int restart, restarts_max; /* how often the group was started again, and may be */
+    int repeat;                /* so many repetitions with gradients compared */
+    enum vary { VARY_ALL, VARY_ORDER, VARY_CHOICES } vary; /* what they vary */
+    size_t check_elements; /* elements of an input to check, 0: all up to the default */
+};
+
+/* What came of it. */
+struct job_result {
+    enum trace_outcome outcome;
+    struct trace *trace; /* NULL when nothing was recorded and no rank failed */
+    uint64_t started_ns, stopped_ns,
+        ended_ns; /* monotonic: the run's begin, when nobody could move, its end */
+    uint64_t steps, switches;
+    size_t choices_made, choices_missed; /* of the schedule's */
+    char crash[256]; /* a sentence about how the child ended, "" when as it should */
+};
+
+/* Runs the job in a child process; fills `result` whatever happens to the child. False only when no
+ * child could be made. */
+bool job_run(const struct job *job, struct job_result *result, struct failure *failure);
+void job_result_release(struct job_result *result);
+
+#endif

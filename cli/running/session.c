@@ -1,0 +1,239 @@
+/* One job judged: see session.h. */
+#include "cli/running/session.h"
+
+#include "checker/check.h"
+#include "cli/commands/command.h"
+#include "cli/options/catalogue.h"
+#include "cli/running/confirm.h"
+#include "cli/running/interrupt.h"
+#include "cli/running/requirement.h"
+#include "cli/telling/results.h"
+#include "sim/compile/compile.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* "D001" or "D001:file.c:41" names this finding; folders before the file may be left out. */
+static bool allows(const char *rule, const struct finding *finding, const struct trace *trace)
+{
+    size_t length = strlen(finding->code);
+    if (strncmp(rule, finding->code, length))
+        return false;
+    if (!rule[length])
+        return true;
+    char where[TRACE_SITE_TEXT];
+    trace_site_text(trace, finding->site, where, sizeof where);
+    const char *site = rule + length + 1;
+    size_t have = strlen(where), wanted = strlen(site);
+    if (rule[length] != ':' || !wanted || wanted > have || strcmp(where + have - wanted, site))
+        return false;
+    return wanted == have || where[have - wanted - 1] == '/';
+}
+
+static void mark_allowed(struct findings *findings, const struct run_options *options,
+                         const struct trace *trace)
+{
+    for (size_t i = 0; i < findings->count; i++)
+        for (int k = 0; k < options->allow_count; k++)
+            findings->items[i].allowed |= allows(options->allow[k], &findings->items[i], trace);
+}
+
+static bool has_passed(const struct findings *findings, const struct job_result *result,
+                       enum severity threshold)
+{
+    for (size_t i = 0; i < findings->count; i++)
+        if (!findings->items[i].allowed && findings->items[i].severity >= threshold)
+            return false;
+    /* A run that did not end well passes only when what ended it was found and allowed. */
+    if (result->outcome != OUTCOME_FINISHED && result->outcome != OUTCOME_IMPORTED &&
+        !findings->count)
+        return false;
+    return result->outcome != OUTCOME_TIMEOUT && result->outcome != OUTCOME_INTERRUPTED &&
+           !result->crash[0];
+}
+
+/* A time limit is no verdict; whatever else was found is one. */
+static bool found_nothing_but_time(const struct findings *findings, enum severity threshold)
+{
+    for (size_t i = 0; i < findings->count; i++)
+        if (!findings->items[i].allowed && findings->items[i].severity >= threshold &&
+            strcmp(findings->items[i].code, "X003"))
+            return false;
+    return true;
+}
+
+static int exit_status(bool passed, const struct job_result *result,
+                       const struct findings *findings, enum severity threshold)
+{
+    if (result->outcome == OUTCOME_INTERRUPTED)
+        return interrupt_signal() == SIGTERM ? EXIT_TERMINATED : EXIT_INTERRUPTED;
+    if (passed)
+        return EXIT_PASSED;
+    return result->outcome == OUTCOME_TIMEOUT && found_nothing_but_time(findings, threshold)
+               ? EXIT_TIMEOUT
+               : EXIT_FINDINGS;
+}
+
+void session_conclude(const struct run_options *options, struct verdict *verdict)
+{
+    enum severity threshold = result_threshold(options);
+    mark_allowed(&verdict->findings, options, verdict->result.trace);
+    verdict->passed = has_passed(&verdict->findings, &verdict->result, threshold);
+    verdict->status = exit_status(verdict->passed, &verdict->result, &verdict->findings, threshold);
+}
+
+bool session_judge(const struct job *job, const struct run_options *options,
+                   struct verdict *verdict, struct failure *failure)
+{
+    *verdict = (struct verdict){.status = EXIT_INTERNAL};
+    findings_init(&verdict->findings);
+    struct check_options checks;
+    check_options_init(&checks);
+    if (options->checks && check_options_parse(&checks, options->checks, failure))
+        return false;
+    if (!job_run(job, &verdict->result, failure))
+        return false;
+    if (verdict->result.trace) {
+        check_trace(verdict->result.trace, &checks, &verdict->findings);
+        confirm_findings(job, &verdict->result, &verdict->findings);
+    }
+    session_conclude(options, verdict);
+    return true;
+}
+
+void verdict_release(struct verdict *verdict)
+{
+    findings_release(&verdict->findings);
+    job_result_release(&verdict->result);
+}
+
+/* The largest number of the scenario's list that is at most 16: what a plain run uses. */
+static void usual_ranks(const struct catalogue_entry *entry, int *ranks, int room, int *count)
+{
+    int best = 0;
+    for (int i = 0; i < entry->rank_count; i++)
+        if (entry->ranks[i] <= 16 && entry->ranks[i] > best)
+            best = entry->ranks[i];
+    if (best && room > 0) {
+        ranks[0] = best;
+        *count = 1;
+    }
+}
+
+static bool from_catalogue(const char *word, struct job *job, int *ranks, int room, int *rank_count,
+                           struct failure *failure)
+{
+    struct catalogue catalogue;
+    if (!catalogue_read(&catalogue, failure))
+        return false;
+    const struct catalogue_entry *entry = catalogue_find(&catalogue, word);
+    if (entry) {
+        snprintf(job->source, sizeof job->source, "%s", entry->path);
+        usual_ranks(entry, ranks, room, rank_count);
+    } else {
+        const char *near = catalogue_did_you_mean(&catalogue, word);
+        failure_set(failure, FAILURE_INPUT, "no scenario and no file '%s'%s%s%s; see 'simrun list'",
+                    word, near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
+    }
+    catalogue_release(&catalogue);
+    return entry != NULL;
+}
+
+/* Splits a line at blanks into words; the array ends with NULL. */
+static int split(char *line, char **words, int room)
+{
+    int count = 0;
+    char *rest = line;
+    for (char *word; (word = strsep(&rest, " \t")) && count < room - 1;)
+        if (*word)
+            words[count++] = word;
+    words[count] = NULL;
+    return count;
+}
+
+bool session_entry(const char *word, struct run_options *options, struct session_words *words,
+                   struct failure *failure)
+{
+    *words = (struct session_words){0};
+    if (strchr(word, '/') || access(word, F_OK) == 0)
+        return true;
+    struct catalogue catalogue;
+    if (!catalogue_read(&catalogue, failure))
+        return false;
+    const struct catalogue_entry *entry = catalogue_find(&catalogue, word);
+    bool good = true;
+    if (entry) {
+        char *option_words[64];
+        snprintf(words->options, sizeof words->options, "run %s", entry->options);
+        snprintf(words->arguments, sizeof words->arguments, "%s", entry->arguments);
+        words->argc = split(words->arguments, words->argv, 64);
+        int count = split(words->options, option_words, 64);
+        good = options_parse("run", run_option_rows, options, count, option_words) >= 0;
+        if (!good)
+            failure_set(failure, FAILURE_INPUT, "%s: unusable options '%s' in its head comment",
+                        entry->path, entry->options);
+    }
+    catalogue_release(&catalogue);
+    return good;
+}
+
+static int most_of(const int *ranks, int count)
+{
+    int most = 0;
+    for (int i = 0; i < count; i++)
+        most = ranks[i] > most ? ranks[i] : most;
+    return most;
+}
+
+bool session_prepare(const char *word, int argc, char **argv, const struct run_options *options,
+                     struct job *job, int *ranks, int room, int *rank_count,
+                     struct failure *failure)
+{
+    *job = (struct job){.argc = argc,
+                        .argv = argv,
+                        .world = options->world,
+                        .loader = options->loader,
+                        .timeout = options->timeout,
+                        .restart = options->restart,
+                        .restarts_max = options->restart + options->restarts_max,
+                        .record = options->record,
+                        .tag_output = options->tag_output,
+                        .notices = options->verbose || (!options->quiet && isatty(STDERR_FILENO)),
+                        .order = options->order,
+                        .mutant = options->mutant,
+                        .schedule = options->schedule,
+                        .gradients = !options->no_gradients && !options->schedule &&
+                                     options->record >= RECORD_LEVEL_OPS,
+                        .workers = options->workers ? options->workers
+                                                    : (int)sysconf(_SC_NPROCESSORS_ONLN),
+                        .check_elements = options->check_elements,
+                        .repeat = options->repeat,
+                        .vary = options->vary};
+    snprintf(job->name, sizeof job->name, "%s", word);
+    *rank_count = 0;
+    if (strlen(word) >= sizeof job->source) {
+        failure_set(failure, FAILURE_INPUT,
+                    "a program's path has at most %zu bytes, not %zu; change to a folder nearer to "
+                    "it: %.80s...",
+                    sizeof job->source - 1, strlen(word), word);
+        return false;
+    }
+    if (strchr(word, '/') || access(word, F_OK) == 0)
+        snprintf(job->source, sizeof job->source, "%s", word);
+    else if (!from_catalogue(word, job, ranks, room, rank_count, failure))
+        return false;
+    if (!*rank_count) {
+        ranks[0] = options->world.ranks;
+        *rank_count = 1;
+    }
+    bool many = job->loader == SIM_LOADER_CLONE &&
+                (options->rank_count ? most_of(options->ranks, options->rank_count)
+                                     : most_of(ranks, *rank_count)) >= SIM_COMPILE_MANY;
+    int (*compile)(const char *, char *, size_t, struct failure *) =
+        many ? sim_compile_many : sim_compile;
+    return requirements_of_file_met(job->source, failure) &&
+           !compile(job->source, job->object, sizeof job->object, failure);
+}

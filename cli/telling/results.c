@@ -1,0 +1,473 @@
+/* The results of one command: see results.h. */
+#include "cli/telling/results.h"
+
+#include "cli/commands/command.h"
+#include "cli/options/shell_words.h"
+#include "cli/running/first_failure.h"
+#include "cli/running/interrupt.h"
+#include "cli/telling/outputs.h"
+#include "cli/telling/present.h"
+#include "cli/telling/run_store_write.h"
+#include "cli/telling/tap.h"
+#include "traces/formats/format.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+const char *severity_name(enum severity severity)
+{
+    return severity == SEVERITY_ERROR ? "error" : severity == SEVERITY_WARNING ? "warning" : "note";
+}
+
+enum severity result_threshold(const struct run_options *options)
+{
+    const char *name = options->fail_on ? options->fail_on : "error";
+    return !strcmp(name, "note")      ? SEVERITY_NOTE
+           : !strcmp(name, "warning") ? SEVERITY_WARNING
+                                      : SEVERITY_ERROR;
+}
+
+const char *result_model(const struct result *result)
+{
+    static const char *const models[] = {"eager", "rendezvous", "batch"};
+    if (result->file && result->verdict.result.trace->model[0])
+        return result->verdict.result.trace->model;
+    return models[result->job.world.send_model];
+}
+
+const char *result_word(const struct result *result)
+{
+    if (result->verdict.passed)
+        return "PASS";
+    if (result->verdict.result.outcome == OUTCOME_INTERRUPTED)
+        return "INTERRUPTED";
+    return result->verdict.status == EXIT_TIMEOUT ? "TIMEOUT" : "FAIL";
+}
+
+double result_seconds(const struct result *result)
+{
+    const struct job_result *run = &result->verdict.result;
+    return run->ended_ns > run->started_ns && run->started_ns
+               ? (double)(run->ended_ns - run->started_ns) * 1e-9
+               : 0;
+}
+
+char *result_name(const struct results *results, const struct result *result, char *text,
+                  size_t size)
+{
+    snprintf(text, size, "%s/ranks=%d%s%s", result->job.name, result->job.world.ranks,
+             results->several_models ? "/" : "",
+             results->several_models ? result_model(result) : "");
+    return text;
+}
+
+/* " --db FILE" where it is not the usual one. */
+static void database_option(const struct result *result, char *text, size_t size)
+{
+    *text = '\0';
+    if (!strcmp(result->database, "./simrun.db"))
+        return;
+    snprintf(text, size, " --db ");
+    shell_word_append(text, size, result->database);
+}
+
+char *result_replay(const struct result *result, int finding, char *text, size_t size)
+{
+    char database[600];
+    if (!result->run) {
+        snprintf(text, size, "%s", result->command);
+        return text;
+    }
+    database_option(result, database, sizeof database);
+    int used = snprintf(text, size, "simrun replay%s %lld", database, (long long)result->run);
+    if (finding >= 0 && result->verdict.findings.items[finding].witness)
+        snprintf(text + used, size - (size_t)used, " --witness %d", finding + 1);
+    return text;
+}
+
+char *result_draw(const struct result *result, int finding, char *text, size_t size)
+{
+    char database[600];
+    if (result->run) {
+        database_option(result, database, sizeof database);
+        int used = snprintf(text, size, "simrun graph%s %lld", database, (long long)result->run);
+        if (finding >= 0)
+            used += snprintf(text + used, size - (size_t)used, " --finding %d", finding + 1);
+        snprintf(text + used, size - (size_t)used, " -o finding.svg");
+    } else {
+        const char *rest = strchr(result->command, ' ');
+        if (result->file)
+            rest = rest ? strchr(rest + 1, ' ') : NULL;
+        snprintf(text, size, "simrun%s --dot finding.svg%s", result->file ? " check" : "",
+                 rest ? rest : "");
+    }
+    return text;
+}
+
+void results_begin(struct results *results, const struct run_options *options, int expected)
+{
+    *results = (struct results){.options = options,
+                                .expected = expected,
+                                .several_models = options->all_models,
+                                .keep_traces = options->html || options->dot || options->chrome ||
+                                               options->junit || options->github,
+                                .status = EXIT_PASSED};
+    progress_bar_init(&results->bar, options->quiet);
+    if (options->tap)
+        tap_begin(stdout, expected);
+}
+
+struct result *results_add(struct results *results, const struct job *job)
+{
+    if (results->count == results->room) {
+        results->room = results->room ? results->room * 2 : 16;
+        results->items = realloc(results->items, results->room * sizeof *results->items);
+        if (!results->items)
+            abort();
+    }
+    struct result *result = &results->items[results->count++];
+    *result = (struct result){.job = *job};
+    time_t now = time(NULL);
+    struct tm parts;
+    strftime(result->started, sizeof result->started, "%Y-%m-%d %H:%M:%S UTC",
+             gmtime_r(&now, &parts));
+    return result;
+}
+
+static void append_words(const struct job *job, int first, char *text, size_t size)
+{
+    for (int i = first; i < job->argc; i++) {
+        size_t used = strlen(text);
+        snprintf(text + used, size - used, " ");
+        shell_word_append(text, size, job->argv[i]);
+    }
+}
+
+void result_command(const struct run_options *options, const struct job *job, char *text,
+                    size_t size)
+{
+    snprintf(text, size, "simrun");
+    run_options_text(options, job, text, size);
+    append_words(job, 0, text, size);
+}
+
+/* The same as it is kept: a program that is a file is found from any folder. */
+static void stored_command(const struct run_options *options, const struct job *job, char *text,
+                           size_t size)
+{
+    char *path = job->source[0] && (strchr(job->argv[0], '/') || !access(job->argv[0], F_OK))
+                     ? realpath(job->argv[0], NULL)
+                     : NULL;
+    char *words[2] = {path ? path : job->argv[0], NULL};
+    struct job program = *job;
+    program.argv = words;
+    program.argc = 1;
+    result_command(options, &program, text, size);
+    append_words(job, 1, text, size);
+    free(path);
+}
+
+/* What stopped all ranks though none failed, NULL: nothing did. */
+static const char *standstill_text(enum trace_outcome outcome)
+{
+    return outcome == OUTCOME_DEADLOCK   ? "a deadlock: no rank can go on"
+           : outcome == OUTCOME_LIVELOCK ? "a livelock: ranks poll and nothing changes"
+           : outcome == OUTCOME_TIMEOUT  ? "the time limit passed"
+                                         : NULL;
+}
+
+/* Whether the group shall be started again; says so, and why. */
+static bool is_restarted(const struct results *results, const struct job *job,
+                         const struct verdict *verdict)
+{
+    char cause[CAUSE_TEXT];
+    const char *standstill = standstill_text(verdict->result.outcome);
+    bool failed = cause_text(verdict->result.trace, cause, sizeof cause) || standstill ||
+                  verdict->result.outcome == OUTCOME_CRASHED;
+    if (verdict->passed || !failed || job->restart >= job->restarts_max || interrupt_signal())
+        return false;
+    if (!results->options->quiet)
+        fprintf(stderr, "simrun: %s: %s; all ranks are stopped: restart %d of %d\n", job->name,
+                cause[0]     ? cause
+                : standstill ? standstill
+                             : "a rank failed",
+                job->restart + 1, job->restarts_max);
+    return true;
+}
+
+/* How soon a run that hangs is told of: from the instant at which nobody could move. */
+static void tell_delay(const struct results *results, const struct job_result *run)
+{
+    struct timespec now;
+    if (!results->options->verbose || !run->stopped_ns)
+        return;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    double told = (double)now.tv_sec * 1e3 + (double)now.tv_nsec * 1e-6;
+    fprintf(stderr, "simrun: told %.1f ms after nobody could move any more\n",
+            told - (double)run->stopped_ns * 1e-6);
+}
+
+/* A schedule of another program, or of other options, cannot be kept to. */
+static void tell_missed(const struct job *job, const struct verdict *verdict)
+{
+    if (verdict->result.choices_missed)
+        fprintf(stderr,
+                "simrun: %s: %zu of the schedule's choices were never offered: is it of this "
+                "program, with these options?\n",
+                job->name, verdict->result.choices_missed);
+}
+
+/* One attempt: false when it could not be made, which is told. *again: it failed and is to be
+ * followed by another; such a one is kept, but its verdict is not the run's. */
+static bool attempt(struct results *results, const struct job *job, bool *again)
+{
+    struct verdict verdict = {0};
+    struct failure failure = {0};
+    char command[RESULT_COMMAND], stored[RESULT_COMMAND];
+    int64_t run = 0;
+    result_command(results->options, job, command, sizeof command);
+    stored_command(results->options, job, stored, sizeof stored);
+    bool good = !results->store ||
+                (run = keep_begin(results->store, job, stored, results->parent, &failure)) != 0;
+    if (good && !(good = session_judge(job, results->options, &verdict, &failure)))
+        keep_give_up(results->store, run, failure.code);
+    if (!good) {
+        verdict_release(&verdict);
+        results_fail(results, job, &failure);
+        return false;
+    }
+    tell_missed(job, &verdict);
+    *again = is_restarted(results, job, &verdict);
+    if (*again) {
+        if (run && !keep_finish(results->store, run, results->options, &verdict, &failure))
+            fprintf(stderr, "simrun: the run was not kept: %s\n", failure.text);
+        verdict_release(&verdict);
+        return true;
+    }
+    struct result *result = results_add(results, job);
+    result->verdict = verdict;
+    snprintf(result->command, sizeof result->command, "%s", command);
+    result->database = results->options->database;
+    if (run && keep_finish(results->store, run, results->options, &verdict, &failure))
+        result->run = run;
+    results_tell(results, result);
+    tell_delay(results, &verdict.result);
+    if (run && !result->run) {
+        fprintf(stderr, "simrun: the run was not kept: %s\n", failure.text);
+        results->status = command_worse(results->status, failure.code);
+    }
+    return true;
+}
+
+bool results_run(struct results *results, const struct job *job)
+{
+    struct job attempted = *job;
+    bool again = true;
+    for (; again; attempted.restart++) {
+        again = false;
+        if (!attempt(results, &attempted, &again))
+            return false;
+    }
+    return true;
+}
+
+static void tell_text(const struct results *results, const struct result *result)
+{
+    struct present present;
+    present_init(&present, stdout, results->options->color);
+    present_verdict(&present, result, results->several_models);
+    if (!results->options->quiet || !result->verdict.passed)
+        present_gradients(&present, result->verdict.result.trace, results->options->verbose);
+    for (size_t i = 0; i < result->verdict.findings.count; i++) {
+        const struct finding *finding = &result->verdict.findings.items[i];
+        char replay[RESULT_COMMAND + 700], draw[RESULT_COMMAND + 700];
+        if (results->options->quiet && (finding->allowed || finding->severity == SEVERITY_NOTE))
+            continue;
+        if (!result->file || finding->witness)
+            present.replay = result_replay(result, (int)i, replay, sizeof replay);
+        present.draw = result_draw(result, (int)i, draw, sizeof draw);
+        present_finding(&present, result->verdict.result.trace, finding);
+    }
+}
+
+void results_tell(struct results *results, struct result *result)
+{
+    results->status = command_worse(results->status, result->verdict.status);
+    progress_bar_clear(&results->bar);
+    if (results->options->tap)
+        result_tap(stdout, results, result);
+    else if (results->options->json)
+        result_json(stdout, result);
+    else
+        tell_text(results, result);
+    fflush(stdout);
+    if (results->keep_traces)
+        return;
+    verdict_release(&result->verdict);
+    findings_init(&result->verdict.findings);
+}
+
+static const struct result_refusal *refusal_add(struct results *results, const struct job *job,
+                                                const struct failure *failure)
+{
+    size_t count = results->refusal_count + 1;
+    results->refusals = realloc(results->refusals, count * sizeof *results->refusals);
+    if (!results->refusals)
+        abort();
+    struct result_refusal *refusal = &results->refusals[results->refusal_count++];
+    *refusal = (struct result_refusal){.ranks = job->world.ranks, .failure = *failure};
+    snprintf(refusal->scenario, sizeof refusal->scenario, "%s", job->name);
+    if (job->world.ranks)
+        result_name(results, &(struct result){.job = *job}, refusal->name, sizeof refusal->name);
+    else
+        snprintf(refusal->name, sizeof refusal->name, "%s", job->name);
+    return refusal;
+}
+
+void results_fail(struct results *results, const struct job *job, const struct failure *failure)
+{
+    const struct result_refusal *refusal = refusal_add(results, job, failure);
+    progress_bar_clear(&results->bar);
+    fprintf(stderr, "simrun: %s\n", failure->text);
+    results->status = command_worse(results->status, failure->code);
+    if (results->options->json)
+        result_json_refusal(stdout, refusal, results->options->world.seed);
+    if (results->options->tap && failure->code == FAILURE_INTERNAL)
+        tap_bail_out(stdout, failure->text);
+    else if (results->options->tap)
+        tap_failure(stdout, refusal->name, failure, &results->number);
+    fflush(stdout);
+}
+
+int results_refuse(const struct run_options *options, const char *scenario,
+                   const struct failure *failure)
+{
+    struct results results = {.options = options, .status = EXIT_PASSED};
+    struct run_options quiet = *options;
+    struct job job = {0};
+    snprintf(job.name, sizeof job.name, "%s", scenario);
+    if (options->tap)
+        tap_nothing(stdout, scenario, failure);
+    quiet.tap = false; /* said */
+    results.options = &quiet;
+    results_fail(&results, &job, failure);
+    results.options = options;
+    return results_end(&results);
+}
+
+struct viz_run_info result_info(const struct result *result, struct report_texts *texts)
+{
+    snprintf(texts->run, sizeof texts->run, "run %lld", (long long)result->run);
+    return (struct viz_run_info){.scenario = result->job.name,
+                                 .verdict = result_word(result),
+                                 .run = result->run ? texts->run : NULL,
+                                 .command = result->command,
+                                 .replay =
+                                     result_replay(result, -1, texts->replay, sizeof texts->replay),
+                                 .draw = result_draw(result, -1, texts->draw, sizeof texts->draw),
+                                 .version = SIMRUN_VERSION,
+                                 .started = result->started,
+                                 .model = result_model(result),
+                                 .seed = result->job.world.seed,
+                                 .ranks = (uint32_t)result->job.world.ranks,
+                                 .seconds = result_seconds(result)};
+}
+
+/* Every run in one page. */
+static bool write_html(const struct results *results, struct failure *failure)
+{
+    struct report_texts *texts = calloc(results->count + 1, sizeof *texts);
+    struct viz_run_info *infos = calloc(results->count + 1, sizeof *infos);
+    struct viz_report_run *runs = calloc(results->count + 1, sizeof *runs);
+    bool good = texts && infos && runs;
+    if (!good)
+        failure_set(failure, FAILURE_INTERNAL, "out of memory");
+    for (size_t i = 0; good && i < results->count; i++) {
+        const struct result *result = &results->items[i];
+        infos[i] = result_info(result, &texts[i]);
+        runs[i] = (struct viz_report_run){&infos[i], result->verdict.result.trace,
+                                          &result->verdict.findings};
+    }
+    good = good && output_report(results->options->html, runs, results->count, failure);
+    free(texts);
+    free(infos);
+    free(runs);
+    return good;
+}
+
+/* A picture shows one run: the first that did not pass, else the last. */
+static const struct result *most_telling(const struct results *results)
+{
+    const struct result *last = NULL;
+    for (size_t i = 0; i < results->count; i++) {
+        if (!results->items[i].verdict.result.trace)
+            continue;
+        last = &results->items[i];
+        if (!last->verdict.passed)
+            break;
+    }
+    return last;
+}
+
+static bool write_junit(void *context, FILE *out, struct failure *failure)
+{
+    (void)failure;
+    return results_junit(out, context);
+}
+
+static bool write_chrome(void *context, FILE *out, struct failure *failure)
+{
+    const struct result *result = context;
+    return format_write(result->verdict.result.trace, &result->verdict.findings, "chrome", out,
+                        failure);
+}
+
+/* One of the files: whether it is there; told and counted where it is not. */
+static void written(struct results *results, bool good, const struct failure *failure)
+{
+    if (good)
+        return;
+    fprintf(stderr, "simrun: %s\n", failure->text);
+    results->status = command_worse(results->status, failure->code);
+}
+
+/* Each for itself: one that fails keeps no other back. */
+static void write_files(struct results *results)
+{
+    const struct run_options *options = results->options;
+    struct viz_options graph = viz_options_default();
+    struct failure failure = {0};
+    const struct result *telling = most_telling(results);
+    if (options->dot && telling)
+        written(results,
+                output_graph(options->dot, telling->verdict.result.trace,
+                             &telling->verdict.findings, &graph, &failure),
+                &failure);
+    if (options->chrome && telling) {
+        struct result copy = *telling;
+        written(results, output_write(options->chrome, write_chrome, &copy, &failure), &failure);
+    }
+    if (options->html)
+        written(results, write_html(results, &failure), &failure);
+    if (options->junit)
+        written(results, output_write(options->junit, write_junit, results, &failure), &failure);
+    /* Annotations are commands to the runner: with a machine-readable stdout they go to stderr,
+     * which the runner reads as well. */
+    if (options->github)
+        written(results,
+                results_github(options->tap || options->json ? stderr : stdout, results, &failure),
+                &failure);
+}
+
+int results_end(struct results *results)
+{
+    write_files(results);
+    for (size_t i = 0; i < results->count; i++)
+        verdict_release(&results->items[i].verdict);
+    free(results->items);
+    free(results->refusals);
+    store_close(results->store);
+    return results->status;
+}

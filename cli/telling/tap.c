@@ -1,0 +1,208 @@
+/* A run as TAP: see tap.h. */
+#include "cli/telling/tap.h"
+
+#include "checker/check.h"
+#include "cli/telling/results.h"
+
+#include <string.h>
+
+static size_t check_count(void)
+{
+    size_t count = 0;
+    while (check_property_at(count))
+        count++;
+    return count;
+}
+
+void tap_begin(FILE *out, int runs)
+{
+    fprintf(out, "TAP version 13\n1..%zu\n", (check_count() + 1) * (size_t)runs);
+}
+
+static bool lists_code(const char *codes, const char *code)
+{
+    const char *at = strstr(codes, code);
+    return at && (at == codes || at[-1] == ' ');
+}
+
+/* A finding belongs to the first check that lists its code; to none: to the last line, "nothing
+ * else". */
+static bool belongs(const struct finding *finding, size_t check)
+{
+    for (size_t i = 0; check_property_at(i); i++)
+        if (lists_code(check_property_at(i)->codes, finding->code))
+            return i == check;
+    return check == check_count();
+}
+
+static const char *check_name(size_t check)
+{
+    const struct check_property *property = check_property_at(check);
+    return property ? property->name : "nothing else";
+}
+
+/* A YAML string in single quotes on one line. */
+static void quoted(FILE *out, const char *key, const char *text)
+{
+    size_t length = text ? strlen(text) : 0;
+    while (length && text[length - 1] == '\n')
+        length--;
+    fprintf(out, "  %s: '", key);
+    for (size_t i = 0; i < length; i++) {
+        if (text[i] == '\'')
+            fputs("''", out);
+        else
+            fputc((unsigned char)text[i] < ' ' ? ' ' : text[i], out);
+    }
+    fputs("'\n", out);
+}
+
+/* Part of a test's line: a '#' in the name of a file is no directive, and a line stays one. */
+static void plain(FILE *out, const char *text)
+{
+    for (; *text; text++) {
+        if (*text == '#' || *text == '\\')
+            putc('\\', out);
+        putc((unsigned char)*text < ' ' ? ' ' : *text, out);
+    }
+}
+
+/* The worst row of the variable that a gradient finding is about. */
+static void gradient_numbers(FILE *out, const struct trace *trace, const struct finding *finding)
+{
+    const struct trace_gradient *worst = NULL;
+    for (size_t i = 0; i < trace->gradient_count; i++) {
+        const struct trace_gradient *row = &trace->gradients[i];
+        char name[160];
+        snprintf(name, sizeof name, "gradient of %s ", trace_string(trace, row->variable));
+        if (row->ok || !strstr(finding->title, name))
+            continue;
+        if (!worst || !(row->error <= worst->error))
+            worst = row;
+    }
+    if (worst)
+        fprintf(out, "  got: %.17g\n  expected: %.17g\n  relative_error: %.3g\n", worst->analytic,
+                worst->numeric, worst->relative);
+}
+
+static void message(FILE *out, const char *text)
+{
+    fputs("  ---\n", out);
+    quoted(out, "message", text);
+    fputs("  ...\n", out);
+}
+
+static void diagnose(FILE *out, const struct result *result, size_t index)
+{
+    const struct trace *trace = result->verdict.result.trace;
+    const struct finding *finding = &result->verdict.findings.items[index];
+    char replay[RESULT_COMMAND + 700];
+    fputs("  ---\n", out);
+    quoted(out, "message", finding->title);
+    fprintf(out, "  severity: %s\n  code: %s\n  fingerprint: '%s'\n",
+            severity_name(finding->severity), finding->code, finding->fingerprint);
+    if (trace && trace_site_known(trace, finding->site)) {
+        quoted(out, "file", trace->sites[finding->site].file);
+        if (trace->sites[finding->site].line > 0)
+            fprintf(out, "  line: %d\n", trace->sites[finding->site].line);
+    }
+    if (trace && finding->code[0] == 'G')
+        gradient_numbers(out, trace, finding);
+    quoted(out, "detail", finding->detail);
+    quoted(out, "replay", result_replay(result, (int)index, replay, sizeof replay));
+    fputs("  ...\n", out);
+}
+
+/* Why a test of this run says nothing, NULL when it does. */
+static const char *skipped(const struct result *result, size_t check)
+{
+    const struct trace *trace = result->verdict.result.trace;
+    if (!trace)
+        return check < check_count() ? "nothing was recorded" : NULL;
+    if (!strcmp(check_name(check), "gradient") && !trace->gradient_count)
+        return "no gradient was checked";
+    return NULL;
+}
+
+/* Ends of the run that no finding tells. */
+static bool ended_badly(const struct result *result, size_t check)
+{
+    return check == check_count() && result->verdict.status != 0 &&
+           (result->verdict.result.crash[0] || result->verdict.result.outcome == OUTCOME_TIMEOUT ||
+            result->verdict.result.outcome == OUTCOME_INTERRUPTED);
+}
+
+static void one_check(FILE *out, struct results *results, const struct result *result, size_t check)
+{
+    const struct findings *findings = &result->verdict.findings;
+    bool failed = ended_badly(result, check), allowed = false, any = false;
+    char name[256];
+    for (size_t i = 0; i < findings->count; i++) {
+        const struct finding *finding = &findings->items[i];
+        if (!belongs(finding, check))
+            continue;
+        any = true;
+        allowed |= finding->allowed;
+        failed |= !finding->allowed && finding->severity >= result_threshold(results->options);
+    }
+    bool todo = allowed && !failed;
+    const char *skip = any || failed ? NULL : skipped(result, check);
+    fprintf(out, "%sok %d - ", failed || todo ? "not " : "", ++results->number);
+    plain(out, result_name(results, result, name, sizeof name));
+    fprintf(out, ": %s%s%s%s\n", check_name(check), todo ? " # TODO allowed" : "",
+            skip ? " # SKIP " : "", skip ? skip : "");
+    if (ended_badly(result, check))
+        message(out, result->verdict.result.crash[0] ? result->verdict.result.crash
+                                                     : result_word(result));
+    for (size_t i = 0; i < findings->count; i++)
+        if (belongs(&findings->items[i], check))
+            diagnose(out, result, i);
+}
+
+void result_tap(FILE *out, struct results *results, const struct result *result)
+{
+    for (size_t check = 0; check <= check_count(); check++)
+        one_check(out, results, result, check);
+}
+
+void tap_failure(FILE *out, const char *name, const struct failure *failure, int *number)
+{
+    bool absent = failure->code == FAILURE_REQUIREMENT;
+    for (size_t check = 0; check <= check_count(); check++) {
+        bool last = check == check_count() && !absent;
+        fprintf(out, "%sok %d - ", last ? "not " : "", ++*number);
+        plain(out, name);
+        fprintf(out, ": %s", check_name(check));
+        if (!last) {
+            fputs(" # SKIP ", out);
+            plain(out, absent ? failure->text : "nothing was checked");
+        }
+        putc('\n', out);
+    }
+    if (!absent)
+        message(out, failure->text);
+}
+
+void tap_bail_out(FILE *out, const char *text)
+{
+    fputs("Bail out! ", out);
+    plain(out, text);
+    putc('\n', out);
+}
+
+void tap_nothing(FILE *out, const char *name, const struct failure *failure)
+{
+    fputs("TAP version 13\n", out);
+    if (failure->code == FAILURE_INTERNAL) {
+        tap_bail_out(out, failure->text);
+    } else if (failure->code == FAILURE_REQUIREMENT) {
+        fputs("1..0 # SKIP ", out);
+        plain(out, failure->text);
+        putc('\n', out);
+    } else {
+        fputs("1..1\nnot ok 1 - ", out);
+        plain(out, name);
+        fputs(": nothing else\n", out);
+        message(out, failure->text);
+    }
+}

@@ -1,0 +1,313 @@
+/* The probe: see probe.h. */
+#include "collectives/experiment/probe.h"
+#include "collectives/tape/arena.h"
+#include "collectives/tape/state.h"
+#include "collectives/tape/tensor.h"
+#include "recorder/recorder.h"
+
+#include <float.h>
+#include <math.h>
+#include <mpix.h>
+#include <stdlib.h>
+#include <string.h>
+
+bool diff_probe_init(struct diff_probe *probe, int ranks)
+{
+    *probe = (struct diff_probe){.ranks = ranks, .seed_rank = -1, .order = -1};
+    probe->rows = calloc((size_t)ranks, sizeof *probe->rows);
+    if (!probe->rows)
+        return false;
+    for (int i = 0; i < ranks; i++)
+        probe->rows[i].kink_distance = DBL_MAX;
+    return true;
+}
+
+static void values_release(struct probe_value *values, uint32_t count)
+{
+    for (uint32_t i = 0; values && i < count; i++) {
+        free(values[i].cotangent);
+        free(values[i].values);
+    }
+    free(values);
+}
+
+static void row_release(struct diff_probe_rank *row)
+{
+    for (size_t i = 0; i < row->input_count; i++) {
+        free(row->inputs[i].name);
+        free(row->inputs[i].values);
+        free(row->inputs[i].gradient);
+    }
+    free(row->inputs);
+    free(row->objectives);
+    for (size_t i = 0; i < row->node_count; i++) {
+        values_release(row->nodes[i].inputs, row->nodes[i].input_count);
+        values_release(row->nodes[i].outputs, row->nodes[i].output_count);
+    }
+    free(row->nodes);
+    free(row->residuals);
+    free(row->records);
+    diff_state_release(row->state);
+    arena_pool_release(&row->blocks);
+}
+
+void diff_probe_release(struct diff_probe *probe)
+{
+    for (int i = 0; i < probe->ranks && probe->rows; i++)
+        row_release(&probe->rows[i]);
+    free(probe->rows);
+    *probe = (struct diff_probe){0};
+}
+
+bool probe_perturbed(const struct diff_state *state)
+{
+    return state->probe && state->probe->mode == PROBE_PERTURBED;
+}
+
+bool probe_needs_no_tape(const struct diff_state *state)
+{
+    if (!probe_perturbed(state) || state->probe->trace)
+        return false;
+    const struct diff_probe *base = state->probe->base;
+    return !base || !base->rows[MPIX_World_rank()].graphs;
+}
+
+/* Makes room for one more of `items`; without memory the rank ends. */
+static void *grown(struct diff_state *state, void *items, size_t count, size_t *room, size_t size)
+{
+    if (count < *room)
+        return items;
+    *room = *room ? *room * 2 : 8;
+    void *larger = realloc(items, *room * size);
+    if (!larger)
+        state_fail(state, "X002", "the differentiable library ran out of memory");
+    return larger;
+}
+
+bool diff_is_repeated(void)
+{
+    const struct diff_probe *probe = state_get()->probe;
+    return probe && probe->again;
+}
+
+static double part_get(enum diff_type type, const void *values, size_t i)
+{
+    return diff_type_is_single(type) ? (double)((const float *)values)[i]
+                                     : ((const double *)values)[i];
+}
+
+static void part_set(enum diff_type type, void *values, size_t i, double value)
+{
+    if (diff_type_is_single(type))
+        ((float *)values)[i] = (float)value;
+    else
+        ((double *)values)[i] = value;
+}
+
+static void part_add(enum diff_type type, void *values, size_t i, double step)
+{
+    if (diff_type_is_single(type))
+        ((float *)values)[i] = (float)((double)((float *)values)[i] + step);
+    else
+        ((double *)values)[i] += step;
+}
+
+static void push_apply(const struct diff_state *state, size_t index, enum diff_type type,
+                       size_t count, void *values)
+{
+    const struct diff_probe *probe = state->probe;
+    int rank = MPIX_World_rank();
+    for (size_t i = 0; i < probe->push_count; i++) {
+        const struct probe_push *push = &probe->pushes[i];
+        if (push->input != index || (push->rank >= 0 && push->rank != rank))
+            continue;
+        size_t parts = count * diff_type_parts(type);
+        if (push->part < parts)
+            part_add(type, values, push->part, push->step);
+        else if (push->part == SIZE_MAX)
+            for (size_t k = 0; k < parts; k++)
+                part_add(type, values, k, push->step * push->direction[k]);
+    }
+}
+
+static double *parts_copy(struct diff_state *state, enum diff_type type, size_t count,
+                          const void *values)
+{
+    size_t parts = count * diff_type_parts(type);
+    double *copy = calloc(parts + 1, sizeof *copy);
+    if (!copy)
+        state_fail(state, "X002", "the differentiable library ran out of memory");
+    for (size_t i = 0; values && i < parts; i++)
+        copy[i] = part_get(type, values, i);
+    return copy;
+}
+
+/* The input as the base world met it, if it is one that an earlier filling of a tape had as well.
+ */
+static const struct probe_input *input_again(const struct diff_state *state, size_t index,
+                                             const char *name, size_t count)
+{
+    const struct diff_probe *base = state->probe->base;
+    const struct diff_probe_rank *row = base ? &base->rows[MPIX_World_rank()] : NULL;
+    const struct probe_input *input = row && index < row->input_count ? &row->inputs[index] : NULL;
+    if (!input || input->marked || input->count != count || strcmp(input->name, name) != 0)
+        return NULL;
+    for (size_t i = 0; i < index; i++)
+        if (row->inputs[i].epoch < input->epoch && strcmp(row->inputs[i].name, name) == 0)
+            return input;
+    return NULL;
+}
+
+/* A variable that is trained gets other values in every step, by gradients that a perturbed world
+ * does not have: there it takes those of the base world. */
+static void trained_take(const struct diff_state *state, size_t index, const char *name,
+                         enum diff_type type, size_t count, void *values)
+{
+    const struct probe_input *input = input_again(state, index, name, count);
+    size_t parts = input ? count * diff_type_parts(type) : 0;
+    for (size_t i = 0; i < parts && input->type == type; i++)
+        part_set(type, values, i, input->values[i]);
+}
+
+size_t probe_meet_input(struct diff_state *state, const char *name, enum diff_type type,
+                        size_t count, uint32_t epoch, bool replicated, bool marked, void *values)
+{
+    record_input(name, (uint32_t)(uintptr_t)diff_type_mpi(type), (int64_t)count);
+    struct diff_probe_rank *row = state->row;
+    if (!row)
+        return SIZE_MAX;
+    size_t index = row->inputs_seen++;
+    if (state->probe->mode == PROBE_PERTURBED) {
+        if (!marked)
+            trained_take(state, index, name, type, count, values);
+        push_apply(state, index, type, count, values);
+        return index;
+    }
+    row->inputs =
+        grown(state, row->inputs, row->input_count, &row->input_room, sizeof *row->inputs);
+    struct probe_input *input = &row->inputs[row->input_count++];
+    *input = (struct probe_input){.site = state->site,
+                                  .type = type,
+                                  .count = count,
+                                  .epoch = epoch,
+                                  .replicated = replicated,
+                                  .marked = marked};
+    input->name = strdup(name);
+    input->position = record_position();
+    input->values = parts_copy(state, type, count, values);
+    return index;
+}
+
+static struct probe_objective *objective_of(struct diff_state *state, uint32_t epoch)
+{
+    struct diff_probe_rank *row = state->row;
+    if (epoch >= row->epoch_count) {
+        size_t count = epoch + 1u;
+        struct probe_objective *larger = realloc(row->objectives, count * sizeof *larger);
+        if (!larger)
+            state_fail(state, "X002", "the differentiable library ran out of memory");
+        memset(larger + row->epoch_count, 0, (count - row->epoch_count) * sizeof *larger);
+        row->objectives = larger;
+        row->epoch_count = count;
+    }
+    return &row->objectives[epoch];
+}
+
+void probe_add_objective(struct diff_state *state, uint32_t epoch, double value, bool replicated)
+{
+    record_objective(replicated ? value / MPIX_World_size() : value);
+    if (!state->row)
+        return;
+    struct probe_objective *objective = objective_of(state, epoch);
+    objective->value += value;
+    objective->magnitude += fabs(value);
+    objective->replicated = replicated;
+    objective->present = true;
+}
+
+void probe_add_tangent(struct diff_state *state, uint32_t epoch, double tangent)
+{
+    if (state->row)
+        objective_of(state, epoch)->tangent += tangent;
+}
+
+const double *probe_tangent(const struct diff_state *state, size_t index)
+{
+    const struct diff_probe *probe = state->probe;
+    if (!probe || !probe->tangent)
+        return NULL;
+    for (size_t i = 0; i < probe->push_count; i++)
+        if (probe->pushes[i].rank == MPIX_World_rank() && probe->pushes[i].input == index)
+            return probe->pushes[i].direction;
+    return NULL;
+}
+
+void probe_keep_gradient(struct diff_state *state, size_t index, enum diff_type type, size_t count,
+                         const void *values)
+{
+    if (!state->row || state->probe->mode == PROBE_PERTURBED || index >= state->row->input_count)
+        return;
+    struct probe_input *input = &state->row->inputs[index];
+    if (count != input->count)
+        state_fail(state, "M009", "the gradient of %s has %zu values, the input %zu", input->name,
+                   count, input->count);
+    free(input->gradient);
+    input->gradient = parts_copy(state, type, count, values);
+    input->has_gradient = true;
+}
+
+void probe_keep_record(struct diff_state *state, uint32_t epoch, uint32_t sequence, uint32_t record)
+{
+    struct diff_probe_rank *row = state->row;
+    if (!row || record == 0)
+        return;
+    row->records =
+        grown(state, row->records, row->record_count, &row->record_room, sizeof *row->records);
+    row->records[row->record_count++] = (struct probe_record){epoch, sequence, record, 0};
+}
+
+void probe_keep_position(struct diff_state *state)
+{
+    struct diff_probe_rank *row = state->row;
+    if (row && row->record_count > 0)
+        row->records[row->record_count - 1].position = record_position();
+}
+
+/* ---- marks ---- */
+
+void diff_mark_input(const char *name, double *values, size_t count)
+{
+    struct diff_state *state = state_get();
+    ENTER(state);
+    probe_meet_input(state, name, DIFF_DOUBLE, count, 0, false, true, values);
+    state_leave(state);
+}
+
+void diff_mark_objective(double value)
+{
+    struct diff_state *state = state_get();
+    ENTER(state);
+    probe_add_objective(state, 0, value, false);
+    state_leave(state);
+}
+
+void diff_mark_gradient(const char *name, const double *gradient, size_t count)
+{
+    struct diff_state *state = state_get();
+    ENTER(state);
+    struct diff_probe_rank *row = state->row;
+    if (row && state->probe->mode == PROBE_BASE) {
+        size_t index = row->input_count;
+        while (index > 0 &&
+               !(row->inputs[index - 1].marked && strcmp(row->inputs[index - 1].name, name) == 0))
+            index--;
+        if (index == 0)
+            state_fail(state, "M009", "diff_mark_gradient of %s, which no diff_mark_input named",
+                       name);
+        probe_keep_gradient(state, index - 1, DIFF_DOUBLE, count, gradient);
+        row->inputs[index - 1].gradient_site = state->site;
+        row->inputs[index - 1].gradient_order = ++row->gradients_marked;
+        row->inputs[index - 1].gradient_position = record_position();
+    }
+    state_leave(state);
+}

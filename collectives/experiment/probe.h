@@ -1,0 +1,161 @@
+/* The probe: how a gradient check looks into a world and pushes at it.
+ *
+ * Whoever runs a world sets one probe in MPIX_SLOT_PROBE of all its ranks. In the base world it
+ * collects each rank's inputs, objective and gradients. In a perturbed world it tells what to add
+ * to which input, collects the objective, and backward passes do nothing. Each rank touches only
+ * its own row, so no lock.
+ *
+ * An epoch is one filling of a tape: inputs and objectives belong to one, and a gradient is checked
+ * against the objective of its own epoch only. Epoch 0 is that of the marks. An input that an
+ * earlier epoch had as well is one that is trained: a perturbed world, which has no gradients to
+ * train it by, takes its values from the base world. */
+#ifndef COLLECTIVES_EXPERIMENT_PROBE_H
+#define COLLECTIVES_EXPERIMENT_PROBE_H
+
+#include <diff.h>
+#include <stdint.h>
+
+struct arena_block;
+struct diff_node;
+struct diff_state;
+
+enum probe_mode { PROBE_BASE, PROBE_PERTURBED };
+
+struct probe_input {
+    char *name;
+    const void *site;
+    enum diff_type type;
+    size_t count; /* values; a complex one has two parts */
+    uint32_t epoch;
+    bool replicated, marked;
+    double *values;   /* parts, as doubles */
+    double *gradient; /* parts; NULL when the program never had one */
+    bool has_gradient;
+    uint32_t position;          /* the recorder's, when it was met */
+    const void *gradient_site;  /* of a marked one */
+    uint32_t gradient_order;    /* when it was marked: 1, 2... */
+    uint32_t gradient_position; /* the recorder's, then */
+};
+
+struct probe_objective {
+    double value;     /* sum of this rank's losses in the epoch */
+    double magnitude; /* sum of absolute values */
+    double tangent;   /* of the losses, see struct diff_probe */
+    bool replicated;  /* J is the value, not the sum over ranks */
+    bool present;
+};
+
+/* One node's values, kept when the probe traces: for finding the first wrong adjoint. */
+struct probe_node {
+    char name[32];
+    const char *function; /* the public one that made it, NULL: not known */
+    const void *site;
+    uint32_t sequence, record, epoch;
+    struct probe_place {        /* what it communicated with: equal places belong together */
+        uint64_t channel;       /* 0: unused */
+        int32_t source, target; /* messages: world ranks; collectives -1 */
+        int32_t tag;
+        uint32_t ordinal;
+    } places[2];
+    bool ran; /* its adjoint ran */
+    uint32_t input_count, output_count;
+    /* per input: parts of the cotangent this node contributed, and where the input came from */
+    struct probe_value {
+        uint32_t node, output; /* index of the producing node + 1, 0 for an input or constant */
+        uint32_t input;        /* index of the probe input + 1, 0 for none */
+        size_t parts;
+        double *cotangent; /* inputs: what this node contributed; outputs: a seed; NULL: zero */
+        double *values;    /* outputs, and constants */
+        bool handle;
+        bool untracked; /* an input that needs no gradient: whatever it was due is dropped */
+    } * inputs, *outputs;
+};
+
+struct diff_probe_rank {
+    struct probe_input *inputs;
+    size_t input_count, input_room;
+    struct probe_objective *objectives;
+    size_t epoch_count;
+    struct probe_node *nodes;
+    size_t node_count, node_room;
+    struct probe_record { /* the recorder's numbers of this world's nodes, and how many operations
+                             had begun when a node was done */
+        uint32_t epoch, sequence, record, position;
+    } * records;
+    size_t record_count, record_room;
+    uint32_t gradients_marked;
+    size_t inputs_seen;              /* how many this world's rank has met */
+    const struct diff_node *adjoint; /* runs on this rank; what a rank that never ended hangs in */
+    double kink_distance; /* smallest relative distance to a point without derivative met so far */
+    struct diff_state *state;
+    struct arena_block *blocks; /* of tapes that are gone, for those of the next world */
+    bool non_finite;
+    bool graphs; /* base world: passes with DIFF_GRAPH, so that perturbed worlds need tapes */
+    bool loss_untracked;  /* traced: a loss was a constant to the tape */
+    bool tangent_missing; /* an operation has none: forward mode is no oracle for this program */
+    double *residuals; /* of lossy coders: kept from the base world, so that they stay constant */
+    size_t residual_count, residual_room, residuals_seen;
+};
+
+struct probe_push {
+    int rank;     /* -1: the copy on every rank */
+    size_t input; /* index on that rank */
+    size_t part;  /* SIZE_MAX: the whole input along `direction` */
+    double step;  /* what is added to the part, or times the direction */
+    const double *direction;
+};
+
+struct diff_probe {
+    enum probe_mode mode;
+    int ranks;
+    struct diff_probe_rank *rows;
+    const struct probe_push *pushes;
+    size_t push_count;
+    const struct diff_probe *base; /* of a perturbed world: what the base world saw */
+    bool again;                    /* the program has been run before */
+    bool trace;                    /* keep every node's values */
+    int seed_rank;                 /* -1, or: only this rank's loss is differentiated */
+    int order;                     /* -1, or an enum diff_order that overrides the program's */
+    const char *mutant;            /* NULL, or a name of diff_mutants[] */
+    bool tangent;  /* base world: the pushes are tangents of the inputs, carried to the losses */
+    uint32_t flip; /* 0, or: the adjoint of the node with this number gets one sign wrong */
+    const char *flip_name; /* NULL, or instead: of the nodes of this operation */
+    size_t flip_part;      /* which term of it, from 1; 0: the largest */
+    double *flipped;       /* per rank: the term before; NULL: nobody wants to know */
+    int repeat;      /* 0, or: the how many-th repetition this is; whoever runs the world varies
+                        what a result should not depend on */
+    bool split_ties; /* not used by the machine: the tie policy of MAX and MIN */
+};
+
+/* An empty base probe for `ranks` ranks; false without memory. */
+bool diff_probe_init(struct diff_probe *probe, int ranks);
+void diff_probe_release(struct diff_probe *probe);
+
+/* Frees what the library kept for a rank of a world that is over: the value of its MPIX_SLOT_DIFF,
+ * NULL is fine. */
+void diff_state_release(void *slot);
+
+/* ---- called by the library inside the world ---- */
+
+/* Meets the next input of this rank: adds the perturbation to the values or collects them. Returns
+ * its index. */
+size_t probe_meet_input(struct diff_state *state, const char *name, enum diff_type type,
+                        size_t count, uint32_t epoch, bool replicated, bool marked, void *values);
+/* Adds the tangent of a loss. */
+void probe_add_tangent(struct diff_state *state, uint32_t epoch, double tangent);
+/* The tangent the probe wants for this input, NULL for none. */
+const double *probe_tangent(const struct diff_state *state, size_t index);
+void probe_add_objective(struct diff_state *state, uint32_t epoch, double value, bool replicated);
+/* Collects the gradient of the input met as number `index`. */
+void probe_keep_gradient(struct diff_state *state, size_t index, enum diff_type type, size_t count,
+                         const void *values);
+/* Notes the recorder's number of a node. */
+void probe_keep_record(struct diff_state *state, uint32_t epoch, uint32_t sequence,
+                       uint32_t record);
+/* The node noted last is done. */
+void probe_keep_position(struct diff_state *state);
+bool probe_perturbed(const struct diff_state *state);
+/* Whether nodes may be forgotten at once: a perturbed world that will run no backward pass. */
+bool probe_needs_no_tape(const struct diff_state *state);
+
+#endif

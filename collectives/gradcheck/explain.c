@@ -1,0 +1,230 @@
+/* What a search for the first wrong adjoint says besides a name: what left the tape, what is
+ * missing where values are replicated, or why no single operation can be named. */
+#include "collectives/gradcheck/bisect.h"
+#include "collectives/tape/tensor.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#define SAY(bisect, ...)                                                                           \
+    snprintf((bisect)->check->result->culprit.text, sizeof(bisect)->check->result->culprit.text,   \
+             __VA_ARGS__)
+
+/* ---- groups ---- */
+
+static bool is_small(const struct entry *group, double defect)
+{
+    return fabs(defect) <= 1e-5 * group->scale;
+}
+
+void bisect_explain_group(struct bisect *bisect, const struct entry *group)
+{
+    const struct gradcheck_culprit *culprit = &bisect->check->result->culprit;
+    const char *name = culprit->name;
+    if (group->members < 2 || !group->collective || culprit->never_ran)
+        return;
+    bool plain = is_small(group, group->out - group->in);
+    bool once = is_small(group, group->out / group->members - group->in);
+    if (bisect->replicated && plain)
+        SAY(bisect,
+            "the adjoint of %s adds up %d equal cotangents, but the loss is declared replicated "
+            "and counts once: use diff_reduce_invariant, or diff_backward for the sum of the "
+            "losses",
+            name, group->members);
+    else if (!bisect->replicated && once && strcmp(name, "reduce_invariant") == 0)
+        SAY(bisect, "reduce_invariant is right only where the loss is replicated: declare it by "
+                    "diff_backward_replicated, or use diff_allreduce");
+    else if (bisect->replicated && strcmp(name, "reduce_invariant") == 0 &&
+             group->out_high - group->out_low > 1e-6 * group->scale)
+        SAY(bisect, "diff_replicate is missing between reduce_invariant and what uses its result: "
+                    "the cotangents that reach it differ between ranks and are never added");
+}
+
+/* ---- what left the tape ---- */
+
+static bool is_used(const struct bisect *bisect, const struct entry *entry)
+{
+    for (size_t i = bisect->begin[entry->rank]; i < bisect->begin[entry->rank + 1]; i++) {
+        const struct probe_node *node = bisect->entries[i].node;
+        for (uint32_t k = 0; k < node->input_count; k++)
+            if (node->epoch == entry->node->epoch && node->inputs[k].node == entry->node->sequence)
+                return true;
+    }
+    for (uint32_t k = 0; k < entry->node->output_count; k++)
+        if (entry->node->outputs[k].cotangent) /* a root */
+            return true;
+    return false;
+}
+
+static bool moves(const struct bisect *bisect, const struct entry *entry)
+{
+    for (uint32_t k = 0; k < entry->node->output_count; k++)
+        for (size_t p = 0; p < entry->node->outputs[k].parts; p++)
+            if (bisect_tangent(bisect, entry, k, p) != 0)
+                return true;
+    return false;
+}
+
+/* The newest value that moves and that nothing on the tape uses; of the lowest rank that has one.
+ */
+static const struct entry *dead_end(const struct bisect *bisect)
+{
+    for (int r = 0; r < bisect->traced.ranks; r++)
+        for (size_t i = bisect->begin[r + 1]; i-- > bisect->begin[r];) {
+            const struct entry *entry = &bisect->entries[i];
+            if (entry->node->epoch == bisect->epoch && !is_used(bisect, entry) &&
+                moves(bisect, entry))
+                return entry;
+        }
+    return NULL;
+}
+
+/* An input that nothing on the tape uses, in the same order. */
+static const struct probe_input *dead_input(const struct bisect *bisect, int *rank)
+{
+    const struct diff_probe *base = &bisect->check->base;
+    for (int r = 0; r < base->ranks; r++)
+        for (size_t i = 0; i < base->rows[r].input_count; i++) {
+            bool used = base->rows[r].inputs[i].epoch != bisect->epoch;
+            for (size_t e = bisect->begin[r]; e < bisect->begin[r + 1] && !used; e++)
+                for (uint32_t k = 0; k < bisect->entries[e].node->input_count; k++)
+                    used = used || bisect->entries[e].node->inputs[k].input == i + 1;
+            *rank = r;
+            if (!used)
+                return &base->rows[r].inputs[i];
+        }
+    return NULL;
+}
+
+/* The rank whose loss moves though it is a constant to the tape; -1: none. */
+static int loss_outside(const struct bisect *bisect)
+{
+    for (int r = 0; r < bisect->traced.ranks; r++)
+        if (bisect->traced.rows[r].loss_untracked &&
+            gradcheck_objective(&bisect->above, bisect->epoch, r) !=
+                gradcheck_objective(&bisect->below, bisect->epoch, r))
+            return r;
+    return -1;
+}
+
+static void input_tell(struct gradcheck_culprit *culprit, const struct probe_input *input, int rank)
+{
+    *culprit = (struct gradcheck_culprit){
+        .found = true, .rank = rank, .site = input->site, .position = input->position};
+    snprintf(culprit->name, sizeof culprit->name, "%s", input->name);
+}
+
+bool bisect_explain_outside(struct bisect *bisect)
+{
+    char what[80];
+    int rank = loss_outside(bisect);
+    if (rank >= 0)
+        snprintf(what, sizeof what, "the loss of rank %d", rank);
+    else if (bisect->outside)
+        snprintf(what, sizeof what, "an operand of %s on rank %d", bisect->outside->node->name,
+                 bisect->outside->rank);
+    else
+        return false;
+    const struct entry *end = dead_end(bisect);
+    const struct probe_input *input = end ? NULL : dead_input(bisect, &rank);
+    struct gradcheck_culprit *culprit = &bisect->check->result->culprit;
+    if (end)
+        bisect_tell(bisect, end);
+    else if (input)
+        input_tell(culprit, input, rank);
+    else if (bisect->outside)
+        bisect_tell(bisect, bisect->outside);
+    culprit->outside = true;
+    if (end || input) {
+        SAY(bisect,
+            "the value of %s was used outside of the tape (detached, or by the call named here): "
+            "%s moves with it, but is a constant to the tape, so that no adjoint leads back",
+            culprit->name, what);
+        culprit->position++; /* the first call after the value was there */
+        return true;
+    }
+    culprit->position = 0;
+    SAY(bisect,
+        "%s moves with the inputs, but is a constant to the tape: it was computed outside of it, "
+        "from values that diff_values gave or that were detached",
+        what);
+    return true;
+}
+
+/* ---- all adjoints are right ---- */
+
+/* The largest difference between the ranks' gradients of a replicated variable. */
+static bool copies_differ(const struct bisect *bisect, size_t number)
+{
+    const struct diff_probe *base = &bisect->check->base;
+    const struct probe_input *first = &base->rows[0].inputs[number];
+    size_t parts = first->count * diff_type_parts(first->type);
+    for (int r = 1; r < base->ranks; r++) {
+        const struct probe_input *copy =
+            number < base->rows[r].input_count ? &base->rows[r].inputs[number] : NULL;
+        for (size_t p = 0; copy && copy->gradient && first->gradient && p < parts; p++)
+            if (!(fabs(copy->gradient[p] - first->gradient[p]) <=
+                  1e-6 * (fabs(first->gradient[p]) + fabs(copy->gradient[p]))))
+                return true;
+    }
+    return false;
+}
+
+static const struct entry *first_use(const struct bisect *bisect, size_t number)
+{
+    for (size_t i = 0; i < bisect->begin[1]; i++)
+        for (uint32_t k = 0; k < bisect->entries[i].node->input_count; k++)
+            if (bisect->entries[i].node->inputs[k].input == number + 1)
+                return &bisect->entries[i];
+    return NULL;
+}
+
+static bool explain_copies(struct bisect *bisect)
+{
+    const struct diff_probe_rank *row = &bisect->check->base.rows[0];
+    for (size_t i = 0; i < row->input_count; i++) {
+        const struct entry *use = row->inputs[i].replicated &&
+                                          row->inputs[i].epoch == bisect->epoch &&
+                                          copies_differ(bisect, i)
+                                      ? first_use(bisect, i)
+                                      : NULL;
+        if (!use)
+            continue;
+        bisect_tell(bisect, use);
+        bisect->check->result->culprit.position = 0;
+        SAY(bisect,
+            "diff_replicate is missing between the replicated input %s and %s, which uses it: "
+            "each rank has only its own share of the gradient, and the shares are never added",
+            row->inputs[i].name, use->node->name);
+        return true;
+    }
+    return false;
+}
+
+static bool only_forward_mode(const struct gradcheck_result *result)
+{
+    for (size_t i = 0; i < result->row_count; i++)
+        if (!result->rows[i].check.ok && strcmp(result->rows[i].check.method, "tangent") != 0)
+            return false;
+    return true;
+}
+
+void bisect_explain_nothing(struct bisect *bisect)
+{
+    if (explain_copies(bisect))
+        return;
+    if (only_forward_mode(bisect->check->result))
+        SAY(bisect,
+            "no wrong adjoint but a wrong tangent (the jvp of a custom operation?): differences "
+            "confirm every gradient, and only forward mode contradicts them");
+    else if (bisect->count == 0)
+        SAY(bisect, "no single operation explains it: the program has no tape, or nothing on it");
+    else
+        SAY(bisect,
+            "no single operation explains it: the adjoints of all %zu operations agree with "
+            "differences of their own results along a random direction, so that what is wrong "
+            "shows only "
+            "at a kink, or lies between the tape and the gradient that was read",
+            bisect->count);
+}

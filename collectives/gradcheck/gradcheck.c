@@ -1,0 +1,124 @@
+/* Gradient checks of whole programs: see gradcheck.h. */
+#include "collectives/gradcheck/internal.h"
+#include "collectives/tape/tape.h"
+#include "recorder/recorder.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+struct gradcheck_options gradcheck_options_default(void)
+{
+    return (struct gradcheck_options){
+        .directions = 1, .bisect = true, .tolerance_factor = 1, .order = -1, .seed = 1};
+}
+
+static bool epochs_prepare(struct gradcheck *check)
+{
+    const struct diff_probe *base = &check->base;
+    for (int r = 0; r < base->ranks; r++)
+        if (base->rows[r].epoch_count > check->epoch_count)
+            check->epoch_count = base->rows[r].epoch_count;
+    check->noise = calloc(check->epoch_count + 1, sizeof *check->noise);
+    if (!check->noise)
+        return false;
+    for (uint32_t e = 0; e < check->epoch_count; e++)
+        if (gradcheck_has_loss(base, e))
+            check->noise[e] = gradcheck_noise(check, e);
+    return true;
+}
+
+static void base_summary(struct gradcheck *check)
+{
+    struct gradcheck_result *result = check->result;
+    for (uint32_t e = 0; e < check->epoch_count; e++)
+        result->objective += gradcheck_objective(&check->base, e, -1);
+    for (int r = 0; r < check->base.ranks; r++)
+        result->non_finite |= check->base.rows[r].non_finite;
+}
+
+static void failures_count(struct gradcheck_result *result)
+{
+    result->failed = 0;
+    for (size_t i = 0; i < result->row_count; i++)
+        result->failed += !result->rows[i].check.ok;
+}
+
+static void stuck_note(struct gradcheck *check)
+{
+    const struct diff_node *stuck = NULL;
+    for (int r = 0; r < check->base.ranks; r++) {
+        const struct diff_node *node = check->base.rows[r].adjoint;
+        if (node && (!stuck || node->sequence > stuck->sequence))
+            stuck = node;
+    }
+    if (stuck)
+        snprintf(check->result->stuck, sizeof check->result->stuck, "%s", stuck->operation->name);
+}
+
+int gradcheck_run(const struct diff_runner *runner, const struct gradcheck_options *options,
+                  struct gradcheck_result *result)
+{
+    struct gradcheck check = {.runner = runner, .options = options, .result = result};
+    int status = FAILURE_INTERNAL;
+    *result = (struct gradcheck_result){.ranks = runner->ranks};
+    size_t places = (size_t)runner->ranks * (size_t)(runner->workers > 0 ? runner->workers : 1);
+    if (!diff_probe_init(&check.base, runner->ranks))
+        return status;
+    check.blocks = calloc(places, sizeof *check.blocks);
+    if (!check.blocks)
+        goto done;
+    result->base_failed = !gradcheck_world(&check, &check.base, 0);
+    if (result->base_failed) {
+        stuck_note(&check);
+        status = 0;
+        goto done;
+    }
+    check.epsilon = gradcheck_epsilon(&check.base);
+    if (!epochs_prepare(&check) || !gradcheck_elements_plan(&check))
+        goto done;
+    base_summary(&check);
+    gradcheck_elements(&check);
+    for (uint32_t e = 0; e < check.epoch_count; e++)
+        if (gradcheck_has_loss(&check.base, e)) {
+            gradcheck_directions(&check, e);
+            gradcheck_tangent(&check, e);
+            if (options->taylor)
+                gradcheck_taylor(&check, e);
+            if (options->heat_map)
+                gradcheck_heat_map(&check, e);
+        }
+    if (options->bisect)
+        gradcheck_kinks(&check);
+    failures_count(result);
+    if (options->repeat > 0)
+        gradcheck_repeat(&check);
+    if (options->sweep)
+        gradcheck_sweep(&check);
+    if (result->failed && options->bisect)
+        gradcheck_bisect_marks(&check);
+    if (result->failed && options->bisect)
+        for (uint32_t e = 0; e < check.epoch_count && !result->culprit.found; e++)
+            if (gradcheck_has_loss(&check.base, e))
+                gradcheck_bisect(&check, e);
+    status = 0;
+done:
+    for (size_t i = 0; check.blocks && i < places; i++)
+        arena_pool_release(&check.blocks[i]);
+    free(check.blocks);
+    free(check.noise);
+    diff_probe_release(&check.base);
+    return status;
+}
+
+void gradcheck_release(struct gradcheck_result *result)
+{
+    free(result->rows);
+    free(result->heat_map);
+    *result = (struct gradcheck_result){0};
+}
+
+void gradcheck_record(const struct gradcheck_result *result)
+{
+    for (size_t i = 0; i < result->row_count; i++)
+        record_gradient_check(&result->rows[i].check, result->rows[i].name);
+}

@@ -1,0 +1,59 @@
+/* Where several operations have a kink.
+ *
+ * At one kink the gradient lies between the slopes to both sides. Of a sum, or a chain, of kinks
+ * that bend in different directions the slopes of J tell less: every operation may have taken a
+ * subgradient, and their product need not lie between the slopes of the whole. There the rule is
+ * asked of every operation instead, along the direction in question. What holds then is told by the
+ * row as what it computed. */
+#include "collectives/gradcheck/bisect.h"
+#include "collectives/tape/tensor.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* The one part alone, on all ranks where it is a replicated variable's. */
+static struct gradcheck_direction element_direction(const struct gradcheck *check,
+                                                    const struct gradcheck_row *row)
+{
+    struct gradcheck_direction direction = {0};
+    const struct diff_probe *base = &check->base;
+    const struct probe_input *input = &base->rows[row->check.rank].inputs[row->check.variable];
+    direction.values = calloc(input->count * diff_type_parts(input->type) + 1, sizeof(double));
+    direction.pushes = calloc((size_t)base->ranks, sizeof *direction.pushes);
+    if (!direction.values || !direction.pushes)
+        return direction;
+    direction.values[row->check.index] = 1;
+    for (int r = 0; r < base->ranks; r++)
+        if (input->replicated || r == (int)row->check.rank)
+            direction.pushes[direction.count++] =
+                (struct probe_push){.rank = r,
+                                    .input = row->check.variable,
+                                    .part = SIZE_MAX,
+                                    .direction = direction.values};
+    return direction;
+}
+
+static bool explained(struct gradcheck *check, const struct gradcheck_row *row)
+{
+    struct bisect bisect = {.check = check, .epoch = row->epoch};
+    if (row->check.index >= 0)
+        bisect.direction = element_direction(check, row);
+    else
+        bisect.direction = gradcheck_direction_new(&check->base, row->epoch, row->seed,
+                                                   row->constant ? SPREAD_CONSTANT : SPREAD_RANDOM);
+    bool right = bisect.direction.values && bisect_kinks_explain(&bisect);
+    gradcheck_direction_release(&bisect.direction);
+    return right;
+}
+
+void gradcheck_kinks(struct gradcheck *check)
+{
+    for (size_t i = 0; i < check->result->row_count; i++) {
+        struct gradcheck_row *row = &check->result->rows[i];
+        if (row->check.ok || strcmp(row->check.method, "one-sided") != 0 || !explained(check, row))
+            continue;
+        row->check.numeric = row->check.analytic;
+        row->check.error = row->check.relative = 0;
+        row->check.ok = true;
+    }
+}

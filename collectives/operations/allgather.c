@@ -1,0 +1,124 @@
+/* Allgather and Allgatherv: every rank gets all blocks. Adjoint: Reduce_scatter of the cotangents
+ * with SUM: a rank's block went to everybody, so all their cotangents for it add up. */
+#include "collectives/experiment/mutant.h"
+#include "collectives/operations/collective.h"
+#include "collectives/operations/reference.h"
+
+static int allgather_call(const struct collective *c, const void *send, void *receive,
+                          MPI_Request *request)
+{
+    int count = (int)c->count;
+    MPI_Datatype type = diff_type_mpi(c->type);
+    MPI_Comm comm = c->channel->comm;
+    if (request)
+        return MPI_Iallgather(send, count, type, receive, count, type, comm, request);
+    return MPI_Allgather(send, count, type, receive, count, type, comm);
+}
+
+static int allgatherv_call(const struct collective *c, const void *send, void *receive,
+                           MPI_Request *request)
+{
+    int count = (int)c->count;
+    MPI_Datatype type = diff_type_mpi(c->type);
+    MPI_Comm comm = c->channel->comm;
+    if (request)
+        return MPI_Iallgatherv(send, count, type, receive, c->receive_counts, c->receive_begins,
+                               type, comm, request);
+    return MPI_Allgatherv(send, count, type, receive, c->receive_counts, c->receive_begins, type,
+                          comm);
+}
+
+static struct diff_tensor *own_slice(const struct diff_node *node, struct diff_tensor *all)
+{
+    const struct collective *c = node->extra;
+    size_t begin = c->receive_begins ? (size_t)c->receive_begins[node->channel->rank]
+                                     : c->count * (size_t)node->channel->rank;
+    return local_window(local_shaped(all, 1, &all->count), begin, c->count);
+}
+
+/* The wrong ways of the mutants; NULL for the right one. */
+static struct diff_tensor *mutated(struct diff_node *node, struct diff_tensor *y_bar)
+{
+    struct collective spec = collective_for_adjoint(node, &rule_allreduce);
+    const struct collective *c = node->extra;
+    switch (node->tape->state->mutant) {
+    case MUTANT_OWN_SLICE:
+        return own_slice(node, y_bar);
+    case MUTANT_SLICE_FIRST:
+        if (c->receive_counts)
+            return NULL;
+        spec.count = spec.result_count = c->count;
+        return collective_issue(&spec, own_slice(node, y_bar));
+    case MUTANT_ALLGATHER_ROOT:
+        spec.rule = &rule_reduce;
+        spec.root = 0;
+        spec.count = y_bar->count;
+        spec.result_count = spec.channel->rank == 0 ? y_bar->count : 0;
+        struct diff_tensor *sum = collective_part(collective_issue(&spec, y_bar));
+        return sum->count > 0 ? own_slice(node, sum) : tensor_zeros_like(own_slice(node, y_bar));
+    default:
+        return NULL;
+    }
+}
+
+static void allgather_launch_as(struct diff_node *node, struct diff_request *adjoint,
+                                const struct collective_rule *rule)
+{
+    const struct collective *c = node->extra;
+    struct collective spec = collective_for_adjoint(node, rule);
+    struct diff_tensor *y_bar = collective_y_bar(node, adjoint);
+    spec.count = spec.result_count = c->count;
+    spec.receive_counts = c->receive_counts;
+    spec.receive_begins = c->receive_begins;
+    adjoint->parts[0] = mutated(node, y_bar);
+    if (!adjoint->parts[0])
+        adjoint->parts[0] = collective_issue(&spec, y_bar);
+}
+
+static void allgather_launch(struct diff_node *node, struct diff_request *adjoint)
+{
+    allgather_launch_as(node, adjoint, &rule_reduce_scatter_block);
+}
+
+static void allgatherv_launch(struct diff_node *node, struct diff_request *adjoint)
+{
+    allgather_launch_as(node, adjoint, &rule_reduce_scatter);
+}
+
+static struct diff_tensor *allgather_finish(struct diff_node *node, struct diff_request *adjoint)
+{
+    (void)node;
+    return collective_part(adjoint->parts[0]);
+}
+
+static struct diff_tensor *allgather_tangent(struct diff_node *node, struct diff_tensor *x_dot)
+{
+    struct collective spec = collective_for_tangent(node);
+    return collective_issue(&spec, x_dot);
+}
+
+static void allgather_reference(const struct reference_case *all)
+{
+    for (int to = 0; to < all->ranks; to++) {
+        size_t at = 0;
+        for (int from = 0; from < all->ranks; from++) {
+            reference_copy(all, all->y[to].values, at, all->x[from].values, 0, all->x[from].count);
+            at += all->x[from].count;
+        }
+    }
+}
+
+const struct collective_rule rule_allgather = {
+    COLLECTIVE_ROWS("Allgather", OP_ALLGATHER, SAVES_NOTHING),
+    .call = allgather_call,
+    .launch = allgather_launch,
+    .finish = allgather_finish,
+    .tangent = allgather_tangent,
+    .reference = allgather_reference};
+const struct collective_rule rule_allgatherv = {
+    COLLECTIVE_ROWS("Allgatherv", OP_ALLGATHERV, SAVES_NOTHING),
+    .call = allgatherv_call,
+    .launch = allgatherv_launch,
+    .finish = allgather_finish,
+    .tangent = allgather_tangent,
+    .reference = allgather_reference};

@@ -1,0 +1,54 @@
+/* Channels: the communicators a tape talks over, each with a duplicate for adjoint traffic.
+ *
+ * Rules:
+ *  1. A channel's duplicate is made collectively: when the tape is made (its own communicator), at
+ * the first collective operation of the tape on a communicator, or by diff_comm_register. Point to
+ * point operations never make one, since not everybody takes part in them.
+ *  2. Adjoint traffic of channel c runs on c->adjoint. The duplicate is its own adjoint until a
+ * pass is recorded (DIFF_GRAPH); channel_deepen then gives it one of its own, in order of
+ * registration, which every member repeats alike: one for every recorded pass since the tape was
+ * cleared. Clearing keeps them for the next passes.
+ *  3. The adjoint of a communicator with a topology has every edge turned round, and its adjoint
+ * again.
+ *  4. The user may free a communicator while the tape lives: its duplicate stays until the tape
+ * goes. An attribute tells, so that a recycled handle is not taken for the old one. */
+#ifndef COLLECTIVES_TAPE_CHANNEL_H
+#define COLLECTIVES_TAPE_CHANNEL_H
+
+#include <diff.h>
+#include <stdint.h>
+
+struct diff_graph;
+struct key_link;
+
+struct diff_channel {
+    struct diff_tape *tape;
+    MPI_Comm comm;
+    bool owned; /* made by us: freed with the tape */
+    bool freed; /* the user has freed it */
+    bool intercomm;
+    int rank, size;
+    uint64_t id; /* the same on every member, different for every channel of the world */
+    struct diff_graph *graph; /* of a topology, else NULL */
+    struct diff_channel *adjoint;
+    struct diff_channel *twin;        /* of a topology: the same graph once more, for tangents */
+    struct key_link *last_collective; /* newest collective, for the order of initiation */
+    uint32_t collectives;             /* how many so far */
+    struct diff_channel *next;        /* in order of registration */
+    int *world;                       /* world rank of each rank, only when tracing */
+    int keyval;                       /* of the attribute that tells of its end */
+};
+
+/* The tape's channel of this communicator. `collective`: the caller is in a collective operation
+ * over it, so that it may be registered here. */
+struct diff_channel *channel_find(struct diff_tape *tape, MPI_Comm comm, bool collective);
+struct diff_channel *channel_register(struct diff_tape *tape, MPI_Comm comm);
+/* Where the adjoint of an operation on `channel` runs. */
+struct diff_channel *channel_adjoint(struct diff_channel *channel);
+void channel_deepen(struct diff_tape *tape);
+/* Forgets the nodes; the channels stay. */
+void channel_clear_all(struct diff_tape *tape);
+/* Frees the duplicates: collective over each, in order of registration. */
+void channel_release_all(struct diff_tape *tape);
+
+#endif

@@ -1,0 +1,247 @@
+/* Memory in which ranks append records: see buffers.h. */
+#include "recorder/buffers.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define HEADER_MAGIC 0x31304345524d4953u /* "SIMREC01" */
+#define CHUNK_MAGIC  0x4b484353u
+
+#ifndef MADV_COLLAPSE
+#define MADV_COLLAPSE 25
+#endif
+
+enum { UNITS_MAX = 64, PREPARE_UNITS = 8, FORMAT = 3 }; /* 3: paths of any length */
+
+static uint64_t header_units(void)
+{
+    return (sizeof(struct buffers_header) + BUFFERS_UNIT - 1) / BUFFERS_UNIT;
+}
+
+/* Maps the file to an address that large pages may begin at. */
+static void *map_aligned(int file, size_t size)
+{
+    size_t block = (size_t)BUFFERS_BLOCK * BUFFERS_UNIT;
+    char *room =
+        mmap(NULL, size + block, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (room == MAP_FAILED)
+        return MAP_FAILED;
+    size_t before = (block - (uintptr_t)room % block) % block;
+    char *memory = mmap(room + before, size, PROT_READ | PROT_WRITE,
+                        MAP_SHARED | MAP_NORESERVE | MAP_FIXED, file, 0);
+    if (memory == MAP_FAILED) {
+        munmap(room, size + block);
+        return MAP_FAILED;
+    }
+    if (before)
+        munmap(room, before);
+    munmap(memory + size, block - before);
+    return memory;
+}
+
+static int map(struct buffers *buffers, size_t size, struct failure *failure)
+{
+    void *memory = MAP_FAILED;
+    for (; memory == MAP_FAILED && size >= ((size_t)1 << 24); size /= 2) {
+        if (ftruncate(buffers->file, (off_t)size) != 0)
+            continue;
+        memory = map_aligned(buffers->file, size);
+        buffers->size = size;
+    }
+    if (memory == MAP_FAILED)
+        return failure_set(failure, FAILURE_INTERNAL, "no memory for recording: %s",
+                           strerror(errno));
+    buffers->header = memory;
+    return 0;
+}
+
+static void header_fill(struct buffers *buffers, uint32_t ranks)
+{
+    struct buffers_header *header = buffers->header;
+    header->version = FORMAT;
+    header->ranks = ranks;
+    header->units = buffers->size / BUFFERS_UNIT;
+    atomic_store(&header->next_unit, header_units());
+    header->magic = HEADER_MAGIC;
+}
+
+int buffers_init(struct buffers *buffers, uint32_t ranks, size_t size, struct failure *failure)
+{
+    *buffers = (struct buffers){.file = memfd_create("simrun-records", MFD_CLOEXEC)};
+    if (buffers->file < 0)
+        return failure_set(failure, FAILURE_INTERNAL, "memfd_create: %s", strerror(errno));
+    int code = map(buffers, size ? size : (size_t)1 << 36, failure);
+    if (code) {
+        buffers_release(buffers);
+        return code;
+    }
+    header_fill(buffers, ranks);
+    return 0;
+}
+
+void buffers_release(struct buffers *buffers)
+{
+    if (buffers->header)
+        munmap(buffers->header, buffers->size);
+    if (buffers->file >= 0)
+        close(buffers->file);
+    *buffers = (struct buffers){.file = -1};
+}
+
+void buffers_clear(struct buffers *buffers)
+{
+    struct buffers_header *header = buffers->header;
+    uint64_t first = header_units(), used = atomic_load(&header->next_unit);
+    used = used < header->units ? used : header->units;
+    memset((char *)header + first * BUFFERS_UNIT, 0, (used - first) * BUFFERS_UNIT);
+    atomic_store(&header->next_unit, first);
+    atomic_store(&header->lost, 0);
+}
+
+int buffers_init_file(struct buffers *buffers, const char *path, struct failure *failure)
+{
+    *buffers = (struct buffers){.file = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666)};
+    if (buffers->file < 0)
+        return failure_set(failure, FAILURE_INTERNAL, "%s: %s", path, strerror(errno));
+    int code = map(buffers, (size_t)1 << 33, failure);
+    if (code) {
+        buffers_release(buffers);
+        return failure_prefix(failure, "%s", path);
+    }
+    header_fill(buffers, 1);
+    buffers->on_disk = true;
+    return 0;
+}
+
+void buffers_close_file(struct buffers *buffers)
+{
+    off_t used = (off_t)(atomic_load(&buffers->header->next_unit) * BUFFERS_UNIT);
+    if (ftruncate(buffers->file, used) != 0)
+        used = 0; /* the file stays sparse, which costs nothing but its apparent size */
+    buffers_release(buffers);
+}
+
+int buffers_open_file(struct buffers *buffers, const char *path, struct failure *failure)
+{
+    struct stat status;
+    *buffers = (struct buffers){.file = open(path, O_RDONLY | O_CLOEXEC)};
+    if (buffers->file < 0 || fstat(buffers->file, &status) != 0) {
+        int code = failure_set(failure, FAILURE_INPUT, "%s: %s", path, strerror(errno));
+        buffers_release(buffers);
+        return code;
+    }
+    buffers->size = (size_t)status.st_size;
+    void *memory = buffers->size >= sizeof(struct buffers_header)
+                       ? mmap(NULL, buffers->size, PROT_READ, MAP_SHARED, buffers->file, 0)
+                       : MAP_FAILED;
+    buffers->header = memory == MAP_FAILED ? NULL : memory;
+    if (!buffers->header || buffers->header->magic != HEADER_MAGIC ||
+        buffers->header->version != FORMAT || buffers->header->image_count > BUFFERS_IMAGES) {
+        buffers_release(buffers);
+        return failure_set(failure, FAILURE_INPUT, "%s: not a rank file of this version", path);
+    }
+    return 0;
+}
+
+/* One large page if the kernel (6.1 and later) gives one now, whatever it is told to do by itself;
+ * else its small pages one by one, which takes ten times as long. */
+static bool prepare_block(struct buffers_header *header, uint64_t unit)
+{
+    char *start = (char *)header + unit * BUFFERS_UNIT;
+    size_t size = (size_t)BUFFERS_BLOCK * BUFFERS_UNIT;
+    if (madvise(start, BUFFERS_UNIT, MADV_POPULATE_WRITE) != 0)
+        return false; /* an older kernel, or no memory: ranks touch for themselves */
+    if (madvise(start, size, MADV_COLLAPSE) == 0)
+        return true;
+    atomic_store(&header->small_pages, 1);
+    return madvise(start, size, MADV_POPULATE_WRITE) == 0;
+}
+
+bool buffers_prepare(struct buffers *buffers)
+{
+    struct buffers_header *header = buffers->header;
+    uint64_t unit = atomic_load(&header->prepared);
+    do
+        if (unit + BUFFERS_BLOCK > header->units)
+            return false;
+    while (!atomic_compare_exchange_weak(&header->prepared, &unit, unit + BUFFERS_BLOCK));
+    return prepare_block(header, unit);
+}
+
+/* A rank that writes much does not wait for the kernel page by page. */
+static void touch(struct buffers *buffers, void *chunk, uint64_t end, size_t size)
+{
+    const struct buffers_header *header = buffers->header;
+    if (buffers->on_disk) {
+        madvise(chunk, size, MADV_POPULATE_WRITE);
+        return;
+    }
+    while (atomic_load(&header->prepared) < end)
+        if (!buffers_prepare(buffers))
+            break;
+    if (atomic_load(&header->small_pages))
+        madvise(chunk, size, MADV_POPULATE_READ); /* several at a time, and they can be written */
+}
+
+bool buffers_more(struct buffers *buffers, struct buffers_writer *writer, size_t size)
+{
+    struct buffers_header *header = buffers->header;
+    uint32_t wanted = writer->units == 0          ? 1
+                      : writer->units < UNITS_MAX ? writer->units * 2
+                                                  : UNITS_MAX;
+    while ((size_t)wanted * BUFFERS_UNIT < size + sizeof(struct chunk))
+        wanted *= 2;
+    uint64_t unit = atomic_fetch_add(&header->next_unit, wanted);
+    if (unit + wanted > header->units) {
+        atomic_fetch_add(&header->lost, 1);
+        writer->next = writer->end = NULL;
+        return false;
+    }
+    struct chunk *chunk = (struct chunk *)(void *)((char *)header + unit * BUFFERS_UNIT);
+    if (wanted >= PREPARE_UNITS)
+        touch(buffers, chunk, unit + wanted, (size_t)wanted * BUFFERS_UNIT);
+    chunk->rank = writer->rank;
+    chunk->sequence = writer->sequence++;
+    chunk->units = wanted;
+    atomic_thread_fence(memory_order_release);
+    chunk->magic = CHUNK_MAGIC;
+    writer->units = wanted;
+    writer->next = chunk->records;
+    writer->end = (char *)chunk + (size_t)wanted * BUFFERS_UNIT;
+    return true;
+}
+
+const struct chunk *buffers_next_chunk(const struct buffers *buffers, const struct chunk *chunk)
+{
+    const char *base = (const char *)buffers->header;
+    uint64_t unit = header_units(), end = atomic_load(&buffers->header->next_unit);
+    if (end > buffers->size / BUFFERS_UNIT)
+        end = buffers->size / BUFFERS_UNIT;
+    if (chunk)
+        unit = (uint64_t)((const char *)chunk - base) / BUFFERS_UNIT + chunk->units;
+    for (; unit < end;
+         unit++) { /* a chunk taken but not yet labelled when its owner died is all zero */
+        const struct chunk *next = (const void *)(base + unit * BUFFERS_UNIT);
+        if (next->magic == CHUNK_MAGIC && next->units > 0 && next->units <= end - unit)
+            return next;
+    }
+    return NULL;
+}
+
+const struct record_head *buffers_next_record(const struct chunk *chunk,
+                                              const struct record_head *record)
+{
+    const char *end = (const char *)chunk + (size_t)chunk->units * BUFFERS_UNIT;
+    const char *next = record ? (const char *)record + record->size : chunk->records;
+    if (next + sizeof *record > end)
+        return NULL;
+    const struct record_head *found = (const void *)next;
+    if (found->size < sizeof *found || found->size % 8 || found->size > end - next)
+        return NULL;
+    return found;
+}

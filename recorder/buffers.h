@@ -1,0 +1,85 @@
+/* Memory in which ranks append records and from which a parent process reads them, also after the
+ * child was killed.
+ *
+ * One sparse memory file, mapped shared. Ranks take chunks by one atomic addition and own them;
+ * there is no lock. A rank's chunks are numbered. The first chunk is a page, later ones double up
+ * to 256 KiB, so that many idle ranks stay cheap.
+ *
+ * Memory is prepared ahead in blocks of the size of a large page: finding, clearing and mapping its
+ * small pages one by one costs more than all the rest of recording. */
+#ifndef RECORDER_BUFFERS_H
+#define RECORDER_BUFFERS_H
+
+#include "recorder/record.h"
+#include "traces/base/failure.h"
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+enum { BUFFERS_UNIT = 4096, BUFFERS_BLOCK = 512, BUFFERS_IMAGES = 64, BUFFERS_PATHS = 32768 };
+
+/* Code that a recorded return address may lie in. */
+struct buffers_image {
+    uint64_t path;             /* where it begins in the header's paths */
+    uint64_t start, end, bias; /* address - bias is the linker's */
+};
+
+struct buffers_header {
+    uint64_t magic;
+    uint32_t version, ranks, level, image_count;
+    uint64_t units;             /* of the whole */
+    _Atomic uint64_t next_unit; /* first that no chunk has taken */
+    _Atomic uint64_t lost;      /* records that found no room */
+    struct buffers_image images[BUFFERS_IMAGES];
+    uint64_t paths_used;
+    char paths[BUFFERS_PATHS];    /* those of the images, each with its end */
+    _Atomic uint64_t prepared;    /* first unit whose block nobody has prepared, or is about to */
+    _Atomic uint32_t small_pages; /* the kernel refused a large page */
+};
+
+struct chunk {
+    uint32_t magic, rank, sequence, units;
+    char records[];
+};
+
+struct buffers {
+    int file;
+    struct buffers_header *header; /* start of the mapping */
+    size_t size;
+    bool on_disk; /* a rank file: its pages are the file system's */
+};
+
+/* A rank's place in the memory. */
+struct buffers_writer {
+    char *next, *end;
+    uint32_t rank, sequence, units;
+};
+
+/* Reserves `size` bytes of addresses (0: 64 GiB, less where that is refused); memory is taken as
+ * ranks write. */
+int buffers_init(struct buffers *buffers, uint32_t ranks, size_t size, struct failure *failure);
+void buffers_release(struct buffers *buffers);
+/* Takes back all chunks; images stay. No writer may be left. */
+void buffers_clear(struct buffers *buffers);
+/* The same in a file of its own, for one process of a real MPI; trimmed to what was used by
+ * buffers_close_file. */
+int buffers_init_file(struct buffers *buffers, const char *path, struct failure *failure);
+void buffers_close_file(struct buffers *buffers);
+int buffers_open_file(struct buffers *buffers, const char *path, struct failure *failure);
+
+/* Room for a record of `size` bytes at writer->next, taking a new chunk; false when the memory is
+ * used up. */
+bool buffers_more(struct buffers *buffers, struct buffers_writer *writer, size_t size);
+
+/* Takes and clears memory for the block after those already prepared, by whoever comes first; false
+ * when that is not possible: then pages are taken as they are touched. */
+bool buffers_prepare(struct buffers *buffers);
+
+/* Chunks in the order in which they were taken: pass NULL first; NULL after the last. */
+const struct chunk *buffers_next_chunk(const struct buffers *buffers, const struct chunk *chunk);
+/* Records of a chunk: NULL first; NULL after the last. Never reads past the chunk. */
+const struct record_head *buffers_next_record(const struct chunk *chunk,
+                                              const struct record_head *record);
+
+#endif

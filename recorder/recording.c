@@ -1,0 +1,187 @@
+/* A recording: see recording.h. Making a trace of it is recording_load.c. */
+#include "recorder/recording.h"
+
+#include "recorder/rank.h"
+#include "recorder/recording_internal.h"
+
+#include <limits.h>
+#include <link.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct recording *recording_new(uint32_t ranks, enum record_level level, struct failure *failure)
+{
+    struct recording *recording = calloc(1, sizeof *recording);
+    if (!recording) {
+        failure_set(failure, FAILURE_INTERNAL, "out of memory for a recording");
+        return NULL;
+    }
+    recording->buffers.file = -1;
+    recording->recorders = calloc(ranks, sizeof *recording->recorders);
+    recording->ends = calloc(ranks, sizeof *recording->ends);
+    bool room = recording->recorders && recording->ends;
+    if (!room)
+        failure_set(failure, FAILURE_INTERNAL, "out of memory for a recording");
+    if (!room || buffers_init(&recording->buffers, ranks, 0, failure)) {
+        recording_free(recording);
+        return NULL;
+    }
+    recording->ranks = ranks;
+    recording->level = level;
+    recording->buffers.header->level = level;
+    recording_images_scan(recording);
+    return recording;
+}
+
+void recording_feed(struct recording *recording)
+{
+    if (recording->level != RECORD_LEVEL_NONE)
+        feeder_start(&recording->feeder, &recording->buffers);
+}
+
+uint64_t recording_size(const struct recording *recording)
+{
+    return atomic_load(&recording->buffers.header->next_unit) * BUFFERS_UNIT;
+}
+
+void recording_ranks_release(struct recording *recording)
+{
+    for (uint32_t rank = 0; rank < recording->ranks; rank++) {
+        if (recording->recorders[rank])
+            recorder_rank_free(recording->recorders[rank]);
+        recording->recorders[rank] = NULL;
+    }
+}
+
+void recording_clear(struct recording *recording)
+{
+    recording_ranks_release(recording);
+    buffers_clear(&recording->buffers);
+    memset(recording->ends, 0, recording->ranks * sizeof *recording->ends);
+}
+
+void recording_free(struct recording *recording)
+{
+    if (!recording)
+        return;
+    if (recording->recorders)
+        recording_ranks_release(recording);
+    feeder_stop(&recording->feeder);
+    buffers_release(&recording->buffers);
+    free(recording->recorders);
+    free(recording->ends);
+    free(recording);
+}
+
+void recording_image_add(struct recording *recording, const char *path, uint64_t start,
+                         uint64_t end, uint64_t bias)
+{
+    struct buffers_header *header = recording->buffers.header;
+    for (uint32_t i = 0; i < header->image_count; i++)
+        if (header->images[i].start == start && header->images[i].end == end)
+            return;
+    size_t size = strlen(path) + 1;
+    if (header->image_count >= BUFFERS_IMAGES || size > BUFFERS_PATHS - header->paths_used)
+        return; /* its sites stay unknown */
+    header->images[header->image_count] = (struct buffers_image){
+        .path = header->paths_used, .start = start, .end = end, .bias = bias};
+    memcpy(header->paths + header->paths_used, path, size);
+    header->paths_used += size;
+    header->image_count++;
+}
+
+static int add_module(struct dl_phdr_info *info, size_t size, void *context)
+{
+    (void)size;
+    char own[PATH_MAX] = "";
+    const char *path = info->dlpi_name;
+    if (!path[0]) {
+        ssize_t length = readlink("/proc/self/exe", own, sizeof own - 1);
+        path = length > 0 ? own : "";
+    }
+    if (path[0] != '/')
+        return 0;
+    for (int i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
+        if (segment->p_type != PT_LOAD || !(segment->p_flags & PF_X))
+            continue;
+        uint64_t start = info->dlpi_addr + segment->p_vaddr;
+        recording_image_add(context, path, start, start + segment->p_memsz, info->dlpi_addr);
+    }
+    return 0;
+}
+
+void recording_images_scan(struct recording *recording)
+{
+    dl_iterate_phdr(add_module, recording);
+}
+
+atomic_bool recorder_used;
+
+static struct recorder_rank *rank_new(struct recording *recording, uint32_t rank, uint32_t ranks)
+{
+    struct recorder_rank *me = calloc(1, sizeof *me);
+    if (!me)
+        return NULL;
+    me->recording = recording;
+    me->buffers = &recording->buffers;
+    me->level = recording->level;
+    me->rank = me->writer.rank = rank;
+    me->ranks = ranks;
+    recorder_threads_init(me);
+    struct record_rank *info = recorder_record(me, sizeof *info);
+    if (!info) {
+        free(me);
+        return NULL;
+    }
+    info->rank = rank;
+    info->ranks = ranks;
+    info->level = recording->level;
+    recorder_commit(me, info, RECORD_RANK, 0, sizeof *info);
+    me->info = info;
+    atomic_store_explicit(&recorder_used, true, memory_order_relaxed);
+    return me;
+}
+
+bool recording_rank_begin_as(struct recording *recording, uint32_t rank, uint32_t ranks)
+{
+    void **slots = MPIX_Rank_slots();
+    if (!slots || rank >= recording->ranks)
+        return false;
+    if (recording->level == RECORD_LEVEL_NONE)
+        return true;
+    struct recorder_rank *me = rank_new(recording, rank, ranks);
+    if (!me)
+        return false;
+    if (recording->recorders[rank]) /* a rank that begins twice starts over */
+        recorder_rank_free(recording->recorders[rank]);
+    recording->recorders[rank] = me;
+    slots[MPIX_SLOT_RECORDER] = me;
+    return true;
+}
+
+bool recording_rank_begin(struct recording *recording)
+{
+    return recording_rank_begin_as(recording, (uint32_t)MPIX_World_rank(),
+                                   (uint32_t)MPIX_World_size());
+}
+
+void recording_rank_end(struct recording *recording, uint32_t rank, enum rank_state state,
+                        int exit_code, const void *site)
+{
+    if (rank >= recording->ranks)
+        return;
+    recording->ends[rank] = (struct recording_end){.known = true,
+                                                   .has_site = site != NULL,
+                                                   .state = state,
+                                                   .exit_code = exit_code,
+                                                   .site = (uint64_t)(uintptr_t)site};
+    struct recorder_rank *me = recording->recorders[rank];
+    if (!me)
+        return;
+    me->info->exit_code = exit_code;
+    me->info->has_crash_site = site != NULL;
+    me->info->crash_site = (uint64_t)(uintptr_t)site;
+    me->info->ended = (uint8_t)(1 + state);
+}

@@ -1,0 +1,200 @@
+/* Requests as the recorder knows them: which operation each handle started, and how it ended. */
+#include "recorder/rank.h"
+
+#include <stdlib.h>
+
+enum { BLOCK = 32 };
+
+struct request_block {
+    struct request_block *next;
+    struct recorder_request requests[BLOCK];
+};
+
+static bool refill(struct recorder_rank *me)
+{
+    struct request_block *block = calloc(1, sizeof *block);
+    if (!block)
+        return false;
+    block->next = me->request_blocks;
+    me->request_blocks = block;
+    for (int i = BLOCK - 1; i >= 0; i--) {
+        block->requests[i].next_free = me->free_requests;
+        me->free_requests = &block->requests[i];
+    }
+    return true;
+}
+
+struct recorder_request *recorder_request_add(struct recorder_rank *me, MPI_Request handle,
+                                              struct record_op *op,
+                                              const struct recorder_comm *comm)
+{
+    if (!me->free_requests && !refill(me))
+        return NULL;
+    struct recorder_request *request = me->free_requests;
+    if (!handle_map_add(&me->requests, HANDLE_KEY(handle), request))
+        return NULL;
+    me->free_requests = request->next_free;
+    *request = (struct recorder_request){.op = op,
+                                         .index = me->self->op,
+                                         .comm = comm,
+                                         .active = op != NULL,
+                                         .thread = me->self->number};
+    return request;
+}
+
+struct recorder_request *recorder_request_find(const struct recorder_rank *me, MPI_Request handle)
+{
+    struct recorder_request *first = NULL, *request;
+    size_t slot = SIZE_MAX;
+    if (handle == MPI_REQUEST_NULL)
+        return NULL;
+    while ((request = handle_map_next(&me->requests, HANDLE_KEY(handle), &slot)) != NULL) {
+        if (request->taken)
+            continue;
+        if (request->thread == me->self->number)
+            return request;
+        if (!first)
+            first = request;
+    }
+    return first;
+}
+
+void recorder_request_remove(struct recorder_rank *me, uint64_t key,
+                             struct recorder_request *request)
+{
+    handle_map_remove_value(&me->requests, key, request);
+    free(request->pattern);
+    request->pattern = NULL;
+    free(request->promise);
+    request->promise = NULL;
+    request->next_free = me->free_requests;
+    me->free_requests = request;
+}
+
+bool recorder_scratch(struct recorder_rank *me, size_t count)
+{
+    struct recorder_thread *self = me->self;
+    if (count <= self->scratch)
+        return true;
+    size_t room = count < 16 ? 16 : count * 2;
+    MPI_Status *statuses = realloc(self->statuses, room * sizeof *statuses);
+    if (statuses)
+        self->statuses = statuses;
+    struct recorder_request **pending = realloc(self->pending, room * sizeof *pending);
+    if (pending)
+        self->pending = pending;
+    uint64_t *keys = realloc(self->keys, room * sizeof *keys);
+    if (keys)
+        self->keys = keys;
+    if (!statuses || !pending || !keys)
+        return false;
+    self->scratch = room;
+    return true;
+}
+
+void recorder_matched(const struct recorder_comm *comm, struct record_op *op,
+                      const MPI_Status *status)
+{
+    if (status->MPI_SOURCE < 0) /* from nobody, or an empty status */
+        return;
+    op->peer_matched = recorder_world_rank(comm, status->MPI_SOURCE);
+    op->tag_matched = status->MPI_TAG;
+    int bytes = 0;
+    if (PMPI_Get_count(status, MPI_BYTE, &bytes) == MPI_SUCCESS && bytes >= 0)
+        op->count_matched = bytes / (int)(op->unit ? op->unit : 1);
+}
+
+void record_pending(bool (*peek)(const void *request, int *source, int *tag))
+{
+    struct recorder_rank *me = recorder_enter();
+    for (size_t i = 0; me && i < me->requests.slots; i++) {
+        const struct recorder_request *request = me->requests.entries[i].value;
+        int source, tag;
+        if (!me->requests.entries[i].key || !request->active || !request->op ||
+            op_kind_class(request->op->head.small) != CLASS_RECEIVE ||
+            !peek((const void *)(uintptr_t)me->requests.entries[i].key, &source, &tag))
+            continue;
+        request->op->peer_matched = recorder_world_rank(request->comm, source);
+        request->op->tag_matched = tag;
+    }
+    recorder_leave(me);
+}
+
+static bool was_cancelled(const struct record_op *op, const MPI_Status *status)
+{
+    int cancelled = 0;
+    return op->flags & OP_CANCEL_ASKED && PMPI_Test_cancelled(status, &cancelled) == MPI_SUCCESS &&
+           cancelled;
+}
+
+void recorder_request_complete(struct recorder_rank *me, uint64_t key,
+                               struct recorder_request *request, const MPI_Status *status,
+                               uint32_t wait)
+{
+    struct record_op *op = request->op;
+    if (op && request->active) {
+        op->request = wait;
+        recorder_op_complete(me, op);
+        if (request->checksum && request->checksum != recorder_checksum(me, op))
+            op->flags |= OP_BUFFER_CHANGED;
+        if (was_cancelled(op, status))
+            op->state = STATE_CANCELLED;
+        else if (op_kind_class(op->head.small) == CLASS_RECEIVE)
+            recorder_matched(request->comm, op, status);
+    }
+    if (request->promise)
+        recorder_promise_keep(me, request->promise);
+    request->promise = NULL;
+    request->active = request->taken = false;
+    if (!request->pattern)
+        recorder_request_remove(me, key, request);
+}
+
+uint32_t recorder_checksum(const struct recorder_rank *me, const struct record_op *op)
+{
+    uint64_t bytes = (uint64_t)op->count * op->unit;
+    uint64_t limit = me->level == RECORD_LEVEL_EVENTS ? 1u << 20 : 512;
+    if (op->buffer == 0 || bytes == 0 || bytes != op->extent || bytes > limit)
+        return 0; /* with gaps, too long for this level, or nothing */
+    const unsigned char *place = (const unsigned char *)(uintptr_t)op->buffer;
+    uint64_t hash = bytes;
+    for (; bytes >= 8; bytes -= 8, place += 8) {
+        uint64_t word;
+        __builtin_memcpy(&word, place, sizeof word);
+        hash = (hash ^ word) * 0x9e3779b97f4a7c15u;
+        hash ^= hash >> 29;
+    }
+    for (; bytes > 0; bytes--)
+        hash = (hash ^ *place++) * 0x100000001b3u;
+    return (uint32_t)(hash >> 32) | 1;
+}
+
+void recorder_rank_free(struct recorder_rank *me)
+{
+    for (struct request_block *block = me->request_blocks, *next; block; block = next) {
+        next = block->next;
+        for (int i = 0; i < BLOCK; i++) {
+            free(block->requests[i].pattern);
+            free(block->requests[i].promise);
+        }
+        free(block);
+    }
+    for (struct recorder_comm *comm = me->comm_list, *next; comm; comm = next) {
+        next = comm->next;
+        free(comm->members);
+        free(comm);
+    }
+    for (size_t i = 0; i < me->types.slots; i++)
+        if (me->types.entries[i].key)
+            recorder_type_free(me->types.entries[i].value);
+    for (size_t i = 0; i < me->promised.slots; i++)
+        if (me->promised.entries[i].key)
+            free(me->promised.entries[i].value);
+    struct handle_map *maps[] = {&me->requests,     &me->comms,        &me->comms_made,
+                                 &me->types,        &me->windows,      &me->strings,
+                                 &me->node_records, &me->pass_records, &me->promised};
+    for (size_t i = 0; i < sizeof maps / sizeof *maps; i++)
+        handle_map_release(maps[i]);
+    recorder_threads_release(me);
+    free(me);
+}

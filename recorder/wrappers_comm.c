@@ -1,0 +1,325 @@
+/* PMPI layer: communicators made and freed, windows, start and end of MPI. See wrappers.h. */
+#include "recorder/wrappers.h"
+
+static struct record_op *collective(struct recorder_rank *me, enum op_kind kind, MPI_Comm handle,
+                                    const void *site)
+{
+    struct recorder_comm *comm = recorder_comm(me, handle);
+    struct record_op *op = recorder_op(me, kind, STATE_BLOCKED, site);
+    if (!op)
+        return NULL;
+    wrapper_comm(op, comm);
+    if (comm)
+        op->comm_seq = comm->collectives++;
+    return op;
+}
+
+/* The call made `made` out of `from`. */
+static void made_comm(struct recorder_rank *me, struct record_op *op, MPI_Comm from, MPI_Comm made,
+                      int error)
+{
+    recorder_reenter(me);
+    recorder_op_end(me, op, error);
+    if (error == MPI_SUCCESS && made != MPI_COMM_NULL)
+        recorder_comm_new(me, made, recorder_comm(me, from), op->head.small);
+    recorder_leave(me);
+}
+
+/* Communicators from one communicator: name, kind, parameters before the result, their names. */
+#define LIST(...) __VA_ARGS__
+#define MAKES_COMM(name, kind, parameters, arguments)                                              \
+    int MPI_##name(LIST parameters, MPI_Comm *made)                                                \
+    {                                                                                              \
+        struct recorder_rank *me = recorder_enter();                                               \
+        struct record_op *op = me ? collective(me, kind, comm, CALLER) : NULL;                     \
+        recorder_leave(me);                                                                        \
+        int error = PMPI_##name(LIST arguments, made);                                             \
+        if (op)                                                                                    \
+            made_comm(me, op, comm, *made, error);                                                 \
+        return error;                                                                              \
+    }
+
+MAKES_COMM(Comm_dup, OP_COMM_DUP, (MPI_Comm comm), (comm))
+MAKES_COMM(Comm_dup_with_info, OP_COMM_DUP, (MPI_Comm comm, MPI_Info info), (comm, info))
+MAKES_COMM(Comm_split, OP_COMM_SPLIT, (MPI_Comm comm, int color, int key), (comm, color, key))
+MAKES_COMM(Comm_split_type, OP_COMM_SPLIT, (MPI_Comm comm, int type, int key, MPI_Info info),
+           (comm, type, key, info))
+MAKES_COMM(Comm_create, OP_COMM_CREATE, (MPI_Comm comm, MPI_Group group), (comm, group))
+MAKES_COMM(Cart_create, OP_COMM_CREATE,
+           (MPI_Comm comm, int dimensions, const int sizes[], const int periods[], int reorder),
+           (comm, dimensions, sizes, periods, reorder))
+MAKES_COMM(Cart_sub, OP_COMM_SPLIT, (MPI_Comm comm, const int kept[]), (comm, kept))
+MAKES_COMM(Graph_create, OP_COMM_CREATE,
+           (MPI_Comm comm, int nodes, const int index[], const int edges[], int reorder),
+           (comm, nodes, index, edges, reorder))
+MAKES_COMM(Dist_graph_create, OP_COMM_CREATE,
+           (MPI_Comm comm, int n, const int sources[], const int degrees[],
+            const int destinations[], const int weights[], MPI_Info info, int reorder),
+           (comm, n, sources, degrees, destinations, weights, info, reorder))
+MAKES_COMM(Dist_graph_create_adjacent, OP_COMM_CREATE,
+           (MPI_Comm comm, int in, const int sources[], const int in_weights[], int out,
+            const int destinations[], const int out_weights[], MPI_Info info, int reorder),
+           (comm, in, sources, in_weights, out, destinations, out_weights, info, reorder))
+MAKES_COMM(Intercomm_merge, OP_INTERCOMM_MERGE, (MPI_Comm comm, int high), (comm, high))
+
+/* Only the group's members call: not a collective of `comm`, so it takes no number of it. */
+int MPI_Comm_create_group(MPI_Comm comm, MPI_Group group, int tag, MPI_Comm *made)
+{
+    int error = PMPI_Comm_create_group(comm, group, tag, made);
+    struct recorder_rank *me = recorder_enter();
+    if (me && error == MPI_SUCCESS && *made != MPI_COMM_NULL)
+        recorder_comm_new(me, *made, recorder_comm(me, comm), OP_COMM_CREATE | 0x100);
+    recorder_leave(me);
+    return error;
+}
+
+int MPI_Intercomm_create(MPI_Comm comm, int leader, MPI_Comm peer, int remote, int tag,
+                         MPI_Comm *made)
+{
+    struct recorder_rank *me = recorder_enter();
+    struct record_op *op = me ? collective(me, OP_INTERCOMM_CREATE, comm, CALLER) : NULL;
+    recorder_leave(me);
+    int error = PMPI_Intercomm_create(comm, leader, peer, remote, tag, made);
+    if (op)
+        made_comm(me, op, comm, *made, error);
+    return error;
+}
+
+/* After the call of a nonblocking duplication. */
+static void duplication_started(struct recorder_rank *me, struct record_op *op, MPI_Comm from,
+                                MPI_Comm *made, MPI_Request request, int error)
+{
+    recorder_reenter(me);
+    if (error != MPI_SUCCESS) {
+        recorder_op_end(me, op, error);
+    } else {
+        op->state = STATE_POSTED; /* the communicator becomes known at its first use */
+        op->flags |= OP_NONBLOCKING;
+        const struct recorder_comm *parent = recorder_comm(me, from);
+        struct recorder_request *kept = recorder_request_add(me, request, op, parent);
+        if (kept && parent)
+            kept->promise = recorder_promise(me, made, parent);
+    }
+    recorder_leave(me);
+}
+
+#define DUPLICATES_LATER(name, parameters, arguments)                                              \
+    int MPI_##name(LIST parameters, MPI_Comm *made, MPI_Request *request)                          \
+    {                                                                                              \
+        struct recorder_rank *me = recorder_enter();                                               \
+        struct record_op *op = me ? collective(me, OP_COMM_DUP, comm, CALLER) : NULL;              \
+        recorder_leave(me);                                                                        \
+        int error = PMPI_##name(LIST arguments, made, request);                                    \
+        if (op)                                                                                    \
+            duplication_started(me, op, comm, made, *request, error);                              \
+        return error;                                                                              \
+    }
+
+DUPLICATES_LATER(Comm_idup, (MPI_Comm comm), (comm))
+#if MPI_VERSION >= 4
+DUPLICATES_LATER(Comm_idup_with_info, (MPI_Comm comm, MPI_Info info), (comm, info))
+#endif
+
+int MPI_Comm_free(MPI_Comm *comm)
+{
+    struct recorder_rank *me = recorder_enter();
+    MPI_Comm freed = *comm;
+    struct record_op *op = me ? collective(me, OP_COMM_FREE, freed, CALLER) : NULL;
+    const struct recorder_comm *known = op ? recorder_comm(me, freed) : NULL;
+    recorder_leave(me);
+    int error = PMPI_Comm_free(comm);
+    if (!op)
+        return error;
+    recorder_reenter(me);
+    recorder_op_end(me, op, error);
+    if (error == MPI_SUCCESS) /* unless another thread has got a new one of this handle */
+        recorder_comm_forget(me, freed, known);
+    recorder_leave(me);
+    return error;
+}
+
+int MPI_Comm_set_name(MPI_Comm comm, const char *name)
+{
+    struct recorder_rank *me = recorder_enter();
+    if (me)
+        recorder_comm_named(me, recorder_comm(me, comm), name);
+    recorder_leave(me);
+    return PMPI_Comm_set_name(comm, name);
+}
+
+int MPI_Type_free(MPI_Datatype *type)
+{
+    struct recorder_rank *me = recorder_enter();
+    if (me)
+        recorder_type_forget(me, *type);
+    recorder_leave(me);
+    return PMPI_Type_free(type);
+}
+
+/* Windows: the communicator a window was made on is remembered under the window's handle. */
+static void made_window(struct recorder_rank *me, struct record_op *op, MPI_Comm comm, MPI_Win win,
+                        int error)
+{
+    recorder_reenter(me);
+    recorder_op_end(me, op, error);
+    if (error == MPI_SUCCESS)
+        handle_map_add(&me->windows, HANDLE_KEY(win), recorder_comm(me, comm));
+    recorder_leave(me);
+}
+
+#define MAKES_WINDOW(name, parameters, arguments)                                                  \
+    int MPI_##name(LIST parameters, MPI_Win *made)                                                 \
+    {                                                                                              \
+        struct recorder_rank *me = recorder_enter();                                               \
+        struct record_op *op = me ? collective(me, OP_WIN_CREATE, comm, CALLER) : NULL;            \
+        recorder_leave(me);                                                                        \
+        int error = PMPI_##name(LIST arguments, made);                                             \
+        if (op)                                                                                    \
+            made_window(me, op, comm, *made, error);                                               \
+        return error;                                                                              \
+    }
+MAKES_WINDOW(Win_create, (void *base, MPI_Aint size, int unit, MPI_Info info, MPI_Comm comm),
+             (base, size, unit, info, comm))
+MAKES_WINDOW(Win_allocate, (MPI_Aint size, int unit, MPI_Info info, MPI_Comm comm, void *base),
+             (size, unit, info, comm, base))
+MAKES_WINDOW(Win_allocate_shared,
+             (MPI_Aint size, int unit, MPI_Info info, MPI_Comm comm, void *base),
+             (size, unit, info, comm, base))
+MAKES_WINDOW(Win_create_dynamic, (MPI_Info info, MPI_Comm comm), (info, comm))
+
+static struct record_op *on_window(struct recorder_rank *me, enum op_kind kind, MPI_Win win,
+                                   int target, const void *site)
+{
+    struct recorder_comm *comm = handle_map_find(&me->windows, HANDLE_KEY(win));
+    struct record_op *op = recorder_op(me, kind, STATE_BLOCKED, site);
+    if (!op)
+        return NULL;
+    wrapper_comm(op, comm);
+    if (op_kind_class((int)kind) == CLASS_COLLECTIVE && comm)
+        op->comm_seq = comm->collectives++;
+    if (target != MPI_PROC_NULL)
+        op->peer = recorder_world_rank(comm, target);
+    return op;
+}
+
+int MPI_Win_free(MPI_Win *win)
+{
+    struct recorder_rank *me = recorder_enter();
+    MPI_Win freed = *win;
+    struct record_op *op = me ? on_window(me, OP_WIN_FREE, freed, MPI_PROC_NULL, CALLER) : NULL;
+    if (op)
+        handle_map_remove(&me->windows, HANDLE_KEY(freed));
+    recorder_leave(me);
+    int error = PMPI_Win_free(win);
+    if (op)
+        wrapper_end(me, op, error);
+    return error;
+}
+
+#define WINDOW_CALL(name, kind, target, parameters, arguments)                                     \
+    int MPI_##name(LIST parameters, MPI_Win win)                                                   \
+    {                                                                                              \
+        struct recorder_rank *me = recorder_enter();                                               \
+        struct record_op *op = me ? on_window(me, kind, win, target, CALLER) : NULL;               \
+        recorder_leave(me);                                                                        \
+        int error = PMPI_##name(LIST arguments, win);                                              \
+        if (op)                                                                                    \
+            wrapper_end(me, op, error);                                                            \
+        return error;                                                                              \
+    }
+WINDOW_CALL(Win_fence, OP_WIN_FENCE, MPI_PROC_NULL, (int assertion), (assertion))
+WINDOW_CALL(Win_lock, OP_WIN_LOCK, rank, (int type, int rank, int assertion),
+            (type, rank, assertion))
+WINDOW_CALL(Win_unlock, OP_WIN_UNLOCK, rank, (int rank), (rank))
+
+#define TRANSFER(name, kind, parameters, arguments)                                                \
+    int MPI_##name(LIST parameters, MPI_Win win)                                                   \
+    {                                                                                              \
+        struct recorder_rank *me = recorder_enter();                                               \
+        struct record_op *op = me ? on_window(me, kind, win, target, CALLER) : NULL;               \
+        if (op)                                                                                    \
+            wrapper_data(me, op, origin, count, type);                                             \
+        recorder_leave(me);                                                                        \
+        int error = PMPI_##name(LIST arguments, win);                                              \
+        if (op)                                                                                    \
+            wrapper_end(me, op, error);                                                            \
+        return error;                                                                              \
+    }
+TRANSFER(Put, OP_PUT,
+         (const void *origin, int count, MPI_Datatype type, int target, MPI_Aint place,
+          int target_count, MPI_Datatype target_type),
+         (origin, count, type, target, place, target_count, target_type))
+TRANSFER(Get, OP_GET,
+         (void *origin, int count, MPI_Datatype type, int target, MPI_Aint place, int target_count,
+          MPI_Datatype target_type),
+         (origin, count, type, target, place, target_count, target_type))
+TRANSFER(Accumulate, OP_ACCUMULATE,
+         (const void *origin, int count, MPI_Datatype type, int target, MPI_Aint place,
+          int target_count, MPI_Datatype target_type, MPI_Op reduction),
+         (origin, count, type, target, place, target_count, target_type, reduction))
+
+#ifndef RECORDER_PRELOADED /* the preloaded recorder begins and ends inside these itself */
+static void initialised(int error, const void *site)
+{
+    struct recorder_rank *me = recorder_enter();
+    struct record_op *op = me ? recorder_op(me, OP_INIT, STATE_BLOCKED, site) : NULL;
+    if (op)
+        recorder_op_end(me, op, error);
+    recorder_leave(me);
+}
+
+int MPI_Init(int *count, char ***arguments)
+{
+    int error = PMPI_Init(count, arguments);
+    initialised(error, CALLER);
+    return error;
+}
+
+int MPI_Init_thread(int *count, char ***arguments, int required, int *provided)
+{
+    int error = PMPI_Init_thread(count, arguments, required, provided);
+    if (error == MPI_SUCCESS)
+        record_threads(*provided);
+    initialised(error, CALLER);
+    return error;
+}
+
+/* How many threads a session provides for only its info tells: a lock too many costs little. */
+int MPI_Session_init(MPI_Info info, MPI_Errhandler handler, MPI_Session *session)
+{
+    int error = PMPI_Session_init(info, handler, session);
+    if (error == MPI_SUCCESS)
+        record_threads(MPI_THREAD_SERIALIZED);
+    return error;
+}
+
+int MPI_Finalize(void)
+{
+    struct recorder_rank *me = recorder_enter();
+    struct record_op *op = me ? collective(me, OP_FINALIZE, MPI_COMM_WORLD, CALLER) : NULL;
+    recorder_leave(me);
+    int error = PMPI_Finalize();
+    if (op) {
+        recorder_reenter(me);
+        op->state = error == MPI_SUCCESS ? STATE_COMPLETE : STATE_FAILED;
+        op->end = MPIX_Steps() + 1;
+        me->info->finalized = 1;
+        recorder_leave(me);
+    }
+    return error;
+}
+#endif
+
+int MPI_Abort(MPI_Comm comm, int code)
+{
+    struct recorder_rank *me = recorder_enter();
+    struct record_op *op = me ? recorder_op(me, OP_ABORT, STATE_COMPLETE, CALLER) : NULL;
+    if (op) {
+        wrapper_comm(op, recorder_comm(me, comm));
+        op->end = op->begin + 1;
+        me->info->exit_code = code; /* a real MPI does not come back to tell */
+        me->info->ended = 1 + RANK_ABORTED;
+    }
+    recorder_leave(me);
+    return PMPI_Abort(comm, code);
+}

@@ -1,0 +1,572 @@
+/* PMPI layer: sends, receives, probes and their persistent forms. See wrappers.h. */
+#include "recorder/wrappers.h"
+
+#include <stdlib.h>
+
+static struct record_op *point(struct recorder_rank *me, enum op_kind kind, const void *buffer,
+                               int64_t count, MPI_Datatype type, const void *site)
+{
+    bool starts = kind == OP_IRECV || (kind >= OP_ISEND && kind <= OP_IRSEND);
+    struct record_op *op = recorder_op(me, kind, starts ? STATE_POSTED : STATE_BLOCKED, site);
+    if (op)
+        wrapper_data(me, op, buffer, count, type);
+    return op;
+}
+
+static const struct recorder_comm *envelope(struct recorder_rank *me, struct record_op *op,
+                                            int peer, int tag, MPI_Comm handle)
+{
+    const struct recorder_comm *comm = recorder_comm(me, handle);
+    wrapper_comm(op, comm);
+    op->peer = recorder_world_rank(comm, peer);
+    op->tag = tag == MPI_ANY_TAG ? TRACE_ANY : tag;
+    return comm;
+}
+
+/* The request of a started operation; a failed start has none. */
+static struct recorder_request *started(struct recorder_rank *me, struct record_op *op,
+                                        const struct recorder_comm *comm, MPI_Request handle,
+                                        int error)
+{
+    if (error != MPI_SUCCESS) {
+        recorder_op_end(me, op, error);
+        return NULL;
+    }
+    if (handle == MPI_REQUEST_NULL) /* to or from nobody on some MPIs */
+        return NULL;
+    return recorder_request_add(me, handle, op, comm);
+}
+
+#define BLOCKING_SENDS(X, suffix, count_type)                                                      \
+    X(Send, OP_SEND, suffix, count_type)                                                           \
+    X(Ssend, OP_SSEND, suffix, count_type)                                                         \
+    X(Bsend, OP_BSEND, suffix, count_type)                                                         \
+    X(Rsend, OP_RSEND, suffix, count_type)
+
+/* The frequent ones are two functions each, so that without a recorder the first only jumps. */
+#define DEFINE_SEND(name, kind, suffix, count_type)                                                \
+    static __attribute__((noinline)) int recorded_##name##suffix(                                  \
+        const void *buffer, count_type count, MPI_Datatype type, int peer, int tag, MPI_Comm comm, \
+        const void *site)                                                                          \
+    {                                                                                              \
+        struct recorder_rank *me = recorder_enter();                                               \
+        struct record_op *op = me ? point(me, kind, buffer, count, type, site) : NULL;             \
+        if (!op)                                                                                   \
+            return recorder_leave(me), PMPI_##name##suffix(buffer, count, type, peer, tag, comm);  \
+        envelope(me, op, peer, tag, comm);                                                         \
+        wrapper_sent(me, op);                                                                      \
+        recorder_leave(me);                                                                        \
+        int error = PMPI_##name##suffix(buffer, count, type, peer, tag, comm);                     \
+        recorder_reenter(me);                                                                      \
+        recorder_op_end(me, op, error);                                                            \
+        recorder_leave(me);                                                                        \
+        return error;                                                                              \
+    }                                                                                              \
+    int MPI_##name##suffix(const void *buffer, count_type count, MPI_Datatype type, int peer,      \
+                           int tag, MPI_Comm comm)                                                 \
+    {                                                                                              \
+        return recorder_maybe()                                                                    \
+                   ? recorded_##name##suffix(buffer, count, type, peer, tag, comm, CALLER)         \
+                   : PMPI_##name##suffix(buffer, count, type, peer, tag, comm);                    \
+    }
+BOTH_FORMS(BLOCKING_SENDS, DEFINE_SEND)
+
+#define STARTED_SENDS(X, suffix, count_type)                                                       \
+    X(Isend, OP_ISEND, suffix, count_type)                                                         \
+    X(Issend, OP_ISSEND, suffix, count_type)                                                       \
+    X(Ibsend, OP_IBSEND, suffix, count_type)                                                       \
+    X(Irsend, OP_IRSEND, suffix, count_type)
+
+#define DEFINE_ISEND(name, kind, suffix, count_type)                                               \
+    int MPI_##name##suffix(const void *buffer, count_type count, MPI_Datatype type, int peer,      \
+                           int tag, MPI_Comm comm, MPI_Request *request)                           \
+    {                                                                                              \
+        struct recorder_rank *me = recorder_enter();                                               \
+        struct record_op *op = me ? point(me, kind, buffer, count, type, CALLER) : NULL;           \
+        if (!op)                                                                                   \
+            return recorder_leave(me),                                                             \
+                   PMPI_##name##suffix(buffer, count, type, peer, tag, comm, request);             \
+        const struct recorder_comm *known = envelope(me, op, peer, tag, comm);                     \
+        wrapper_sent(me, op);                                                                      \
+        recorder_leave(me);                                                                        \
+        int error = PMPI_##name##suffix(buffer, count, type, peer, tag, comm, request);            \
+        recorder_reenter(me);                                                                      \
+        struct recorder_request *pending = started(me, op, known, *request, error);                \
+        if (pending)                                                                               \
+            pending->checksum = recorder_checksum(me, op);                                         \
+        recorder_leave(me);                                                                        \
+        return error;                                                                              \
+    }
+BOTH_FORMS(STARTED_SENDS, DEFINE_ISEND)
+
+#define RECEIVES(X, suffix, count_type) X(suffix, count_type)
+
+#define DEFINE_RECV(suffix, count_type)                                                            \
+    static __attribute__((noinline)) int recorded_Recv##suffix(                                    \
+        void *buffer, count_type count, MPI_Datatype type, int peer, int tag, MPI_Comm comm,       \
+        MPI_Status *status, const void *site)                                                      \
+    {                                                                                              \
+        struct recorder_rank *me = recorder_enter();                                               \
+        struct record_op *op = me ? point(me, OP_RECV, buffer, count, type, site) : NULL;          \
+        if (!op)                                                                                   \
+            return recorder_leave(me),                                                             \
+                   PMPI_Recv##suffix(buffer, count, type, peer, tag, comm, status);                \
+        const struct recorder_comm *known = envelope(me, op, peer, tag, comm);                     \
+        recorder_leave(me);                                                                        \
+        MPI_Status own;                                                                            \
+        MPI_Status *used = status == MPI_STATUS_IGNORE ? &own : status;                            \
+        int error = PMPI_Recv##suffix(buffer, count, type, peer, tag, comm, used);                 \
+        recorder_reenter(me);                                                                      \
+        recorder_op_end(me, op, error);                                                            \
+        if (error == MPI_SUCCESS || op->error == MPI_ERR_TRUNCATE)                                 \
+            recorder_matched(known, op, used);                                                     \
+        recorder_leave(me);                                                                        \
+        return error;                                                                              \
+    }                                                                                              \
+    int MPI_Recv##suffix(void *buffer, count_type count, MPI_Datatype type, int peer, int tag,     \
+                         MPI_Comm comm, MPI_Status *status)                                        \
+    {                                                                                              \
+        return recorder_maybe()                                                                    \
+                   ? recorded_Recv##suffix(buffer, count, type, peer, tag, comm, status, CALLER)   \
+                   : PMPI_Recv##suffix(buffer, count, type, peer, tag, comm, status);              \
+    }                                                                                              \
+    int MPI_Irecv##suffix(void *buffer, count_type count, MPI_Datatype type, int peer, int tag,    \
+                          MPI_Comm comm, MPI_Request *request)                                     \
+    {                                                                                              \
+        struct recorder_rank *me = recorder_enter();                                               \
+        struct record_op *op = me ? point(me, OP_IRECV, buffer, count, type, CALLER) : NULL;       \
+        if (!op)                                                                                   \
+            return recorder_leave(me),                                                             \
+                   PMPI_Irecv##suffix(buffer, count, type, peer, tag, comm, request);              \
+        const struct recorder_comm *known = envelope(me, op, peer, tag, comm);                     \
+        recorder_leave(me);                                                                        \
+        int error = PMPI_Irecv##suffix(buffer, count, type, peer, tag, comm, request);             \
+        recorder_reenter(me);                                                                      \
+        started(me, op, known, *request, error);                                                   \
+        recorder_leave(me);                                                                        \
+        return error;                                                                              \
+    }
+BOTH_FORMS(RECEIVES, DEFINE_RECV)
+
+/* Sendrecv is Isend, Irecv and Waitall of the two, all at one place. */
+struct pair {
+    struct record_op *send, *receive, *wait;
+    const struct recorder_comm *comm;
+    uint32_t number; /* of the wait */
+};
+
+struct side {
+    const void *buffer;
+    int64_t count;
+    MPI_Datatype type;
+    int peer, tag;
+};
+
+static bool pair_begin(struct recorder_rank *me, struct pair *pair, const struct side *send,
+                       const struct side *receive, MPI_Comm comm, const void *site)
+{
+    uint32_t starts[2];
+    pair->send = point(me, OP_ISEND, send->buffer, send->count, send->type, site);
+    if (!pair->send)
+        return false;
+    starts[0] = me->self->op;
+    envelope(me, pair->send, send->peer, send->tag, comm);
+    wrapper_sent(me, pair->send);
+    pair->receive = point(me, OP_IRECV, receive->buffer, receive->count, receive->type, site);
+    if (!pair->receive)
+        return false;
+    starts[1] = me->self->op;
+    pair->comm = envelope(me, pair->receive, receive->peer, receive->tag, comm);
+    pair->wait = recorder_op(me, OP_WAITALL, STATE_BLOCKED, site);
+    if (!pair->wait)
+        return false;
+    struct record_op *ops[] = {pair->send, pair->receive, pair->wait};
+    for (int i = 0; i < 3; i++)
+        ops[i]->flags |= OP_COMPOUND;
+    pair->number = me->self->op;
+    recorder_waits(me, pair->number, 2, starts);
+    return true;
+}
+
+static void pair_end(struct recorder_rank *me, const struct pair *pair, int error,
+                     const MPI_Status *status)
+{
+    recorder_reenter(me);
+    recorder_op_end(me, pair->send, error);
+    recorder_op_end(me, pair->receive, error);
+    recorder_op_end(me, pair->wait, error);
+    pair->send->request = pair->receive->request = pair->number;
+    if (error == MPI_SUCCESS || pair->receive->error == MPI_ERR_TRUNCATE)
+        recorder_matched(pair->comm, pair->receive, status);
+    recorder_leave(me);
+}
+
+#define DEFINE_SENDRECV(suffix, count_type)                                                        \
+    int MPI_Sendrecv##suffix(const void *send, count_type send_count, MPI_Datatype send_type,      \
+                             int to, int send_tag, void *receive, count_type receive_count,        \
+                             MPI_Datatype receive_type, int from, int receive_tag, MPI_Comm comm,  \
+                             MPI_Status *status)                                                   \
+    {                                                                                              \
+        struct recorder_rank *me = recorder_enter();                                               \
+        struct pair pair;                                                                          \
+        struct side there = {send, send_count, send_type, to, send_tag};                           \
+        struct side here = {receive, receive_count, receive_type, from, receive_tag};              \
+        bool recorded = me && pair_begin(me, &pair, &there, &here, comm, CALLER);                  \
+        recorder_leave(me);                                                                        \
+        if (!recorded)                                                                             \
+            return PMPI_Sendrecv##suffix(send, send_count, send_type, to, send_tag, receive,       \
+                                         receive_count, receive_type, from, receive_tag, comm,     \
+                                         status);                                                  \
+        MPI_Status own, *used = status == MPI_STATUS_IGNORE ? &own : status;                       \
+        int error =                                                                                \
+            PMPI_Sendrecv##suffix(send, send_count, send_type, to, send_tag, receive,              \
+                                  receive_count, receive_type, from, receive_tag, comm, used);     \
+        pair_end(me, &pair, error, used);                                                          \
+        return error;                                                                              \
+    }                                                                                              \
+    int MPI_Sendrecv_replace##suffix(void *buffer, count_type count, MPI_Datatype type, int to,    \
+                                     int send_tag, int from, int receive_tag, MPI_Comm comm,       \
+                                     MPI_Status *status)                                           \
+    {                                                                                              \
+        struct recorder_rank *me = recorder_enter();                                               \
+        struct pair pair;                                                                          \
+        struct side there = {NULL, count, type, to, send_tag};                                     \
+        struct side here = {buffer, count, type, from, receive_tag};                               \
+        bool recorded = me && pair_begin(me, &pair, &there, &here, comm, CALLER);                  \
+        recorder_leave(me);                                                                        \
+        if (!recorded)                                                                             \
+            return PMPI_Sendrecv_replace##suffix(buffer, count, type, to, send_tag, from,          \
+                                                 receive_tag, comm, status);                       \
+        MPI_Status own, *used = status == MPI_STATUS_IGNORE ? &own : status;                       \
+        int error = PMPI_Sendrecv_replace##suffix(buffer, count, type, to, send_tag, from,         \
+                                                  receive_tag, comm, used);                        \
+        pair_end(me, &pair, error, used);                                                          \
+        return error;                                                                              \
+    }
+BOTH_FORMS(RECEIVES, DEFINE_SENDRECV)
+
+static struct record_op *probe(struct recorder_rank *me, enum op_kind kind, int peer, int tag,
+                               MPI_Comm comm, const void *site)
+{
+    struct record_op *op = recorder_op(me, kind, STATE_BLOCKED, site);
+    if (op)
+        envelope(me, op, peer, tag, comm);
+    return op;
+}
+
+int MPI_Probe(int peer, int tag, MPI_Comm comm, MPI_Status *status)
+{
+    struct recorder_rank *me = recorder_enter();
+    struct record_op *op = me ? probe(me, OP_PROBE, peer, tag, comm, CALLER) : NULL;
+    recorder_leave(me);
+    if (!op)
+        return PMPI_Probe(peer, tag, comm, status);
+    MPI_Status own, *used = status == MPI_STATUS_IGNORE ? &own : status;
+    int error = PMPI_Probe(peer, tag, comm, used);
+    recorder_reenter(me);
+    recorder_op_end(me, op, error);
+    if (error == MPI_SUCCESS)
+        recorder_matched(recorder_comm(me, comm), op, used);
+    recorder_leave(me);
+    return error;
+}
+
+/* Unsuccessful polls are counted; the last is kept in one place. */
+static void polled_probe(struct recorder_rank *me, enum op_kind kind, int peer, int tag,
+                         MPI_Comm comm, const void *site)
+{
+    const struct recorder_comm *known = recorder_comm(me, comm);
+    me->info->polls++;
+    me->info->poll = (struct record_poll){.ops = me->ops,
+                                          .kind = kind,
+                                          .comm = known ? known->number : 0,
+                                          .request = UINT32_MAX,
+                                          .peer = recorder_world_rank(known, peer),
+                                          .tag = tag == MPI_ANY_TAG ? TRACE_ANY : tag,
+                                          .site = recorder_site(me, site)};
+}
+
+int MPI_Iprobe(int peer, int tag, MPI_Comm comm, int *flag, MPI_Status *status)
+{
+    struct recorder_rank *me = recorder_me();
+    if (!me)
+        return PMPI_Iprobe(peer, tag, comm, flag, status);
+    const void *site = CALLER;
+    MPI_Status own, *used = status == MPI_STATUS_IGNORE ? &own : status;
+    int error = PMPI_Iprobe(peer, tag, comm, flag, used);
+    recorder_reenter(me);
+    struct record_op *op = NULL;
+    if (error == MPI_SUCCESS && !*flag)
+        polled_probe(me, OP_IPROBE, peer, tag, comm, site);
+    else
+        op = probe(me, OP_IPROBE, peer, tag, comm, site);
+    if (op) {
+        recorder_op_end(me, op, error);
+        if (error == MPI_SUCCESS)
+            recorder_matched(recorder_comm(me, comm), op, used);
+    }
+    recorder_leave(me);
+    return error;
+}
+
+/* The probe is remembered under its message until the receive of that message names it. */
+static void matched_probe(struct recorder_rank *me, struct record_op *op, MPI_Comm comm, int error,
+                          const MPI_Status *status, MPI_Message message)
+{
+    recorder_op_end(me, op, error);
+    if (error != MPI_SUCCESS)
+        return;
+    const struct recorder_comm *known = recorder_comm(me, comm);
+    recorder_matched(known, op, status);
+    if (message == MPI_MESSAGE_NO_PROC)
+        return;
+    struct recorder_request *kept = recorder_request_add(me, MPI_REQUEST_NULL, op, known);
+    if (kept) { /* under the message's key instead of a request's */
+        handle_map_remove(&me->requests, HANDLE_KEY(MPI_REQUEST_NULL));
+        if (!handle_map_add(&me->requests, HANDLE_KEY(message), kept))
+            kept->active = false;
+    }
+}
+
+int MPI_Mprobe(int peer, int tag, MPI_Comm comm, MPI_Message *message, MPI_Status *status)
+{
+    struct recorder_rank *me = recorder_enter();
+    struct record_op *op = me ? probe(me, OP_MPROBE, peer, tag, comm, CALLER) : NULL;
+    recorder_leave(me);
+    if (!op)
+        return PMPI_Mprobe(peer, tag, comm, message, status);
+    MPI_Status own, *used = status == MPI_STATUS_IGNORE ? &own : status;
+    int error = PMPI_Mprobe(peer, tag, comm, message, used);
+    recorder_reenter(me);
+    matched_probe(me, op, comm, error, used, *message);
+    recorder_leave(me);
+    return error;
+}
+
+int MPI_Improbe(int peer, int tag, MPI_Comm comm, int *flag, MPI_Message *message,
+                MPI_Status *status)
+{
+    struct recorder_rank *me = recorder_me();
+    if (!me)
+        return PMPI_Improbe(peer, tag, comm, flag, message, status);
+    const void *site = CALLER;
+    MPI_Status own, *used = status == MPI_STATUS_IGNORE ? &own : status;
+    int error = PMPI_Improbe(peer, tag, comm, flag, message, used);
+    recorder_reenter(me);
+    struct record_op *op = NULL;
+    if (error == MPI_SUCCESS && !*flag)
+        polled_probe(me, OP_IMPROBE, peer, tag, comm, site);
+    else
+        op = probe(me, OP_IMPROBE, peer, tag, comm, site);
+    if (op)
+        matched_probe(me, op, comm, error, used, *message);
+    recorder_leave(me);
+    return error;
+}
+
+static struct record_op *from_message(struct recorder_rank *me, enum op_kind kind, void *buffer,
+                                      int64_t count, MPI_Datatype type, MPI_Message message,
+                                      const struct recorder_comm **comm, const void *site)
+{
+    struct record_op *op =
+        recorder_op(me, kind, kind == OP_MRECV ? STATE_BLOCKED : STATE_POSTED, site);
+    if (!op)
+        return NULL;
+    wrapper_data(me, op, buffer, count, type);
+    struct recorder_request *probe = handle_map_find(&me->requests, HANDLE_KEY(message));
+    *comm = probe ? probe->comm : NULL;
+    if (!probe)
+        return op;
+    op->request = probe->index;
+    op->comm = probe->op->comm;
+    op->peer = probe->op->peer;
+    op->tag = probe->op->tag;
+    op->peer_matched = probe->op->peer_matched;
+    op->tag_matched = probe->op->tag_matched;
+    probe->op->request = me->self->op;
+    recorder_request_remove(me, HANDLE_KEY(message), probe);
+    return op;
+}
+
+#define DEFINE_MRECV(suffix, count_type)                                                           \
+    int MPI_Mrecv##suffix(void *buffer, count_type count, MPI_Datatype type, MPI_Message *message, \
+                          MPI_Status *status)                                                      \
+    {                                                                                              \
+        struct recorder_rank *me = recorder_enter();                                               \
+        const struct recorder_comm *comm = NULL;                                                   \
+        struct record_op *op =                                                                     \
+            me ? from_message(me, OP_MRECV, buffer, count, type, *message, &comm, CALLER) : NULL;  \
+        recorder_leave(me);                                                                        \
+        if (!op)                                                                                   \
+            return PMPI_Mrecv##suffix(buffer, count, type, message, status);                       \
+        MPI_Status own, *used = status == MPI_STATUS_IGNORE ? &own : status;                       \
+        int error = PMPI_Mrecv##suffix(buffer, count, type, message, used);                        \
+        recorder_reenter(me);                                                                      \
+        recorder_op_end(me, op, error);                                                            \
+        if (error == MPI_SUCCESS)                                                                  \
+            recorder_matched(comm, op, used);                                                      \
+        recorder_leave(me);                                                                        \
+        return error;                                                                              \
+    }                                                                                              \
+    int MPI_Imrecv##suffix(void *buffer, count_type count, MPI_Datatype type,                      \
+                           MPI_Message *message, MPI_Request *request)                             \
+    {                                                                                              \
+        struct recorder_rank *me = recorder_enter();                                               \
+        const struct recorder_comm *comm = NULL;                                                   \
+        struct record_op *op =                                                                     \
+            me ? from_message(me, OP_IMRECV, buffer, count, type, *message, &comm, CALLER) : NULL; \
+        recorder_leave(me);                                                                        \
+        int error = PMPI_Imrecv##suffix(buffer, count, type, message, request);                    \
+        if (op) {                                                                                  \
+            recorder_reenter(me);                                                                  \
+            started(me, op, comm, *request, error);                                                \
+            recorder_leave(me);                                                                    \
+        }                                                                                          \
+        return error;                                                                              \
+    }
+BOTH_FORMS(RECEIVES, DEFINE_MRECV)
+
+/* Persistent: *_init keeps a pattern, Start issues it. */
+static void keep_pattern(enum op_kind kind, const struct side *side, MPI_Comm handle,
+                         MPI_Request request)
+{
+    struct recorder_rank *me = recorder_enter();
+    struct record_op *pattern = me ? calloc(1, sizeof *pattern) : NULL;
+    if (pattern) {
+        pattern->head.small = (uint8_t)kind;
+        wrapper_data(me, pattern, side->buffer, side->count, side->type);
+        const struct recorder_comm *comm = envelope(me, pattern, side->peer, side->tag, handle);
+        struct recorder_request *kept = recorder_request_add(me, request, NULL, comm);
+        if (kept)
+            kept->pattern = pattern;
+        else
+            free(pattern);
+    }
+    recorder_leave(me);
+}
+
+#define PERSISTENT_SENDS(X, suffix, count_type)                                                    \
+    X(Send, OP_ISEND, suffix, count_type)                                                          \
+    X(Ssend, OP_ISSEND, suffix, count_type)                                                        \
+    X(Bsend, OP_IBSEND, suffix, count_type)                                                        \
+    X(Rsend, OP_IRSEND, suffix, count_type)
+
+#define DEFINE_SEND_INIT(name, kind, suffix, count_type)                                           \
+    int MPI_##name##_init##suffix(const void *buffer, count_type count, MPI_Datatype type,         \
+                                  int peer, int tag, MPI_Comm comm, MPI_Request *request)          \
+    {                                                                                              \
+        int error = PMPI_##name##_init##suffix(buffer, count, type, peer, tag, comm, request);     \
+        if (error == MPI_SUCCESS)                                                                  \
+            keep_pattern(kind, &(struct side){buffer, count, type, peer, tag}, comm, *request);    \
+        return error;                                                                              \
+    }
+BOTH_FORMS(PERSISTENT_SENDS, DEFINE_SEND_INIT)
+
+#define DEFINE_RECV_INIT(suffix, count_type)                                                       \
+    int MPI_Recv_init##suffix(void *buffer, count_type count, MPI_Datatype type, int peer,         \
+                              int tag, MPI_Comm comm, MPI_Request *request)                        \
+    {                                                                                              \
+        int error = PMPI_Recv_init##suffix(buffer, count, type, peer, tag, comm, request);         \
+        if (error == MPI_SUCCESS)                                                                  \
+            keep_pattern(OP_IRECV, &(struct side){buffer, count, type, peer, tag}, comm,           \
+                         *request);                                                                \
+        return error;                                                                              \
+    }
+BOTH_FORMS(RECEIVES, DEFINE_RECV_INIT)
+
+static void issue(struct recorder_rank *me, struct recorder_request *request, const void *site)
+{
+    const struct record_op *pattern = request->pattern;
+    struct record_op *op = recorder_op(me, pattern->head.small, STATE_POSTED, site);
+    if (!op)
+        return;
+    op->flags |= (uint16_t)(pattern->flags | OP_PERSISTENT);
+    op->comm = pattern->comm;
+    op->peer = pattern->peer;
+    op->tag = pattern->tag;
+    op->count = pattern->count;
+    op->type = pattern->type;
+    op->signature = pattern->signature;
+    op->reduce_op = pattern->reduce_op;
+    op->unit = pattern->unit;
+    op->buffer = pattern->buffer;
+    op->extent = pattern->extent;
+    if (op_kind_class(pattern->head.small) == CLASS_COLLECTIVE)
+        op->comm_seq = recorder_collective_number(me, pattern->comm);
+    else if (op_kind_class(pattern->head.small) == CLASS_SEND)
+        wrapper_sent(me, op);
+    request->op = op;
+    request->index = me->self->op;
+    request->active = true;
+    request->thread = me->self->number;
+    request->checksum =
+        op_kind_class(pattern->head.small) == CLASS_SEND ? recorder_checksum(me, op) : 0;
+}
+
+int MPI_Start(MPI_Request *request)
+{
+    struct recorder_rank *me = recorder_enter();
+    struct recorder_request *known = me ? recorder_request_find(me, *request) : NULL;
+    if (known && known->pattern) {
+        if (known->active)
+            record_note("L010", "a persistent %s was started while active",
+                        op_kind_name(known->pattern->head.small));
+        else
+            issue(me, known, CALLER);
+    }
+    recorder_leave(me);
+    return PMPI_Start(request);
+}
+
+int MPI_Startall(int count, MPI_Request *requests)
+{
+    struct recorder_rank *me = recorder_enter();
+    for (int i = 0; me && i < count; i++) {
+        struct recorder_request *known = recorder_request_find(me, requests[i]);
+        if (known && known->pattern && !known->active)
+            issue(me, known, CALLER);
+    }
+    recorder_leave(me);
+    return PMPI_Startall(count, requests);
+}
+
+int MPI_Cancel(MPI_Request *request)
+{
+    struct recorder_rank *me = recorder_enter();
+    struct recorder_request *known = me ? recorder_request_find(me, *request) : NULL;
+    struct record_op *op = me ? recorder_op(me, OP_CANCEL, STATE_BLOCKED, CALLER) : NULL;
+    if (known && known->op)
+        known->op->flags |= OP_CANCEL_ASKED;
+    if (op && known)
+        op->request = known->index;
+    recorder_leave(me);
+    int error = PMPI_Cancel(request);
+    if (op)
+        wrapper_end(me, op, error);
+    return error;
+}
+
+int MPI_Request_free(MPI_Request *request)
+{
+    struct recorder_rank *me = recorder_enter();
+    if (!me)
+        return PMPI_Request_free(request);
+    uint64_t key = HANDLE_KEY(*request);
+    struct recorder_request *known = recorder_request_find(me, *request);
+    struct record_op *op = recorder_op(me, OP_REQUEST_FREE, STATE_BLOCKED, CALLER);
+    if (op && known && known->active)
+        op->request = known->index;
+    if (known)
+        known->taken = true;
+    recorder_leave(me);
+    int error = PMPI_Request_free(request);
+    recorder_reenter(me);
+    if (op)
+        recorder_op_end(me, op, error);
+    if (known && error == MPI_SUCCESS)
+        recorder_request_remove(me, key, known);
+    else if (known)
+        known->taken = false;
+    recorder_leave(me);
+    return error;
+}

@@ -1,0 +1,372 @@
+/* PMPI layer: waits and tests. See wrappers.h.
+ *
+ * A wait is recorded before it blocks, with the requests it names; what it completed is marked when
+ * it returns. A test is recorded only when it succeeded. */
+#include "recorder/wrappers.h"
+
+#include <string.h>
+
+void recorder_waits(struct recorder_rank *me, uint32_t op, uint32_t n, const uint32_t *starts)
+{
+    enum { PART = 8192 };
+    for (uint32_t first = 0; first < n; first += PART) {
+        uint32_t count = n - first < PART ? n - first : PART;
+        size_t size = sizeof(struct record_waits) + ((count + 1) & ~1u) * sizeof *starts;
+        struct record_waits *record = recorder_record(me, size);
+        if (!record)
+            return;
+        record->op = op;
+        record->n = count;
+        memcpy(record->starts, starts + first, count * sizeof *starts);
+        recorder_commit(me, record, RECORD_WAITS, 0, size);
+    }
+}
+
+static void polled(struct recorder_rank *me, enum op_kind kind, uint32_t request, const void *site)
+{
+    me->info->polls++;
+    me->info->poll = (struct record_poll){.ops = me->ops,
+                                          .kind = kind,
+                                          .request = request,
+                                          .peer = RECORD_NONE,
+                                          .tag = RECORD_NONE,
+                                          .site = recorder_site(me, site)};
+}
+
+static struct record_op *one(struct recorder_rank *me, enum op_kind kind,
+                             const struct recorder_request *pending, const void *site)
+{
+    struct record_op *op = recorder_op(me, kind, STATE_BLOCKED, site);
+    if (!op)
+        return NULL;
+    if (pending && pending->active)
+        op->request = pending->index;
+    else
+        op->flags |= OP_INACTIVE;
+    return op;
+}
+
+/* Taken while a call may complete it: MPI may give its handle to another thread's request before
+ * that call is back in the recorder. */
+static struct recorder_request *take(struct recorder_rank *me, MPI_Request handle)
+{
+    struct recorder_request *request = recorder_request_find(me, handle);
+    if (request)
+        request->taken = true;
+    return request;
+}
+
+int MPI_Wait(MPI_Request *request, MPI_Status *status)
+{
+    struct recorder_rank *me = recorder_enter();
+    if (!me)
+        return PMPI_Wait(request, status);
+    uint64_t key = HANDLE_KEY(*request);
+    struct recorder_request *pending = take(me, *request);
+    struct record_op *op = one(me, OP_WAIT, pending, CALLER);
+    recorder_leave(me);
+    MPI_Status own, *used = status == MPI_STATUS_IGNORE ? &own : status;
+    int error = PMPI_Wait(request, used);
+    recorder_reenter(me);
+    if (op)
+        recorder_op_end(me, op, error);
+    if (pending)
+        recorder_request_complete(me, key, pending, used, me->self->op);
+    recorder_leave(me);
+    return error;
+}
+
+int MPI_Test(MPI_Request *request, int *flag, MPI_Status *status)
+{
+    struct recorder_rank *me = recorder_enter();
+    if (!me)
+        return PMPI_Test(request, flag, status);
+    const void *site = CALLER;
+    uint64_t key = HANDLE_KEY(*request);
+    struct recorder_request *pending = take(me, *request);
+    recorder_leave(me);
+    MPI_Status own, *used = status == MPI_STATUS_IGNORE ? &own : status;
+    int error = PMPI_Test(request, flag, used);
+    recorder_reenter(me);
+    if (error == MPI_SUCCESS && !*flag) {
+        polled(me, OP_TEST, pending ? pending->index : UINT32_MAX, site);
+        if (pending)
+            pending->taken = false;
+    } else if (pending || error != MPI_SUCCESS) { /* a null request says nothing */
+        struct record_op *op = one(me, OP_TEST, pending, site);
+        if (op)
+            recorder_op_end(me, op, error);
+        if (pending)
+            recorder_request_complete(me, key, pending, used, me->self->op);
+    }
+    recorder_leave(me);
+    return error;
+}
+
+/* A call on several requests, from before it blocks to after it returned. */
+struct several {
+    struct recorder_rank *me;
+    int count;
+    MPI_Status *statuses; /* where the caller wants none */
+    uint64_t *keys;
+    struct recorder_request **pending;
+    struct record_op *op;
+    struct record_waits
+        *record; /* the part that holds all starts, NULL when they need several parts */
+    uint32_t number;
+    bool any; /* some request was active */
+};
+
+enum { FEW = 64 };
+
+/* Keys and pending requests of the array, in memory of the caller's choosing. */
+static void several_look(struct several *several, const MPI_Request *requests)
+{
+    several->any = false;
+    for (int i = 0; i < several->count; i++) {
+        several->keys[i] = HANDLE_KEY(requests[i]);
+        several->pending[i] = take(several->me, requests[i]);
+        if (several->pending[i] && !several->pending[i]->active) {
+            several->pending[i]->taken = false;
+            several->pending[i] = NULL;
+        }
+        several->any = several->any || several->pending[i];
+    }
+}
+
+static void several_begin(struct several *several, enum op_kind kind, const void *site)
+{
+    struct recorder_rank *me = several->me;
+    several->op = recorder_op(me, kind, STATE_BLOCKED, site);
+    several->record = NULL;
+    several->number = me->self->op;
+    if (!several->op)
+        return;
+    if (!several->any)
+        several->op->flags |= OP_INACTIVE;
+    enum { PART = 8192 };
+    for (int first = 0; first < several->count;) {
+        uint32_t n = 0;
+        size_t room = (size_t)(several->count - first < PART ? several->count - first : PART);
+        size_t size = sizeof(struct record_waits) + ((room + 1) & ~(size_t)1) * sizeof(uint32_t);
+        struct record_waits *record = recorder_record(me, size);
+        if (!record)
+            return;
+        several->record = several->count <= PART ? record : NULL;
+        for (size_t i = 0; i < room; i++, first++)
+            if (several->pending[first])
+                record->starts[n++] = several->pending[first]->index;
+        record->op = several->number;
+        record->n = n;
+        recorder_commit(me, record, RECORD_WAITS, 0, size);
+    }
+}
+
+/* The end of the call: what it did not complete others may. */
+static void several_end(const struct several *several)
+{
+    for (int i = 0; i < several->count; i++)
+        if (several->pending[i])
+            several->pending[i]->taken = false;
+    recorder_leave(several->me);
+}
+
+/* Marks request `i` as completed by this call. */
+static void several_completed(struct several *several, int i, const MPI_Status *status)
+{
+    struct recorder_request *pending = several->pending[i];
+    if (!pending)
+        return;
+    uint32_t start = pending->index;
+    recorder_request_complete(several->me, several->keys[i], pending, status, several->number);
+    several->pending[i] = NULL;
+    for (uint32_t k = 0; several->record && k < several->record->n; k++)
+        if (several->record->starts[k] == start) {
+            several->record->starts[k] |= 1u << 31;
+            break;
+        }
+}
+
+/* For waits that complete all: no search. */
+static void several_all(struct several *several, const MPI_Status *statuses)
+{
+    for (int i = 0; i < several->count; i++)
+        if (several->pending[i]) {
+            recorder_request_complete(several->me, several->keys[i], several->pending[i],
+                                      &statuses[i], several->number);
+            several->pending[i] = NULL;
+        }
+    for (uint32_t k = 0; several->record && k < several->record->n; k++)
+        several->record->starts[k] |= 1u << 31;
+}
+
+static void several_poll(struct several *several, enum op_kind kind, const void *site)
+{
+    uint32_t request = UINT32_MAX;
+    for (int i = 0; i < several->count && request == UINT32_MAX; i++)
+        if (several->pending[i])
+            request = several->pending[i]->index;
+    polled(several->me, kind, request, site);
+}
+
+/* Enters the recorder. The arrays live in the thread's scratch memory (a thread is in one such call
+ * at a time). */
+static bool several_init(struct several *several, int count, const MPI_Request *requests,
+                         uint64_t keys[static FEW], struct recorder_request *few[static FEW])
+{
+    struct recorder_rank *me = recorder_enter();
+    if (!me || count < 0 || !recorder_scratch(me, (size_t)count)) {
+        recorder_leave(me);
+        return false;
+    }
+    *several = (struct several){.me = me, .count = count};
+    several->statuses = me->self->statuses;
+    several->keys = count <= FEW ? keys : me->self->keys;
+    several->pending = count <= FEW ? few : me->self->pending;
+    several_look(several, requests);
+    return true;
+}
+
+int MPI_Waitall(int count, MPI_Request *requests, MPI_Status *statuses)
+{
+    struct several several;
+    uint64_t keys[FEW];
+    struct recorder_request *few[FEW];
+    if (!several_init(&several, count, requests, keys, few))
+        return PMPI_Waitall(count, requests, statuses);
+    several_begin(&several, OP_WAITALL, CALLER);
+    recorder_leave(several.me);
+    MPI_Status *used = statuses == MPI_STATUSES_IGNORE ? several.statuses : statuses;
+    int error = PMPI_Waitall(count, requests, used);
+    recorder_reenter(several.me);
+    if (several.op)
+        recorder_op_end(several.me, several.op, error);
+    if (error == MPI_SUCCESS)
+        several_all(&several, used);
+    else
+        for (int i = 0; i < count; i++)
+            if (requests[i] == MPI_REQUEST_NULL)
+                several_completed(&several, i, &used[i]);
+    several_end(&several);
+    return error;
+}
+
+int MPI_Testall(int count, MPI_Request *requests, int *flag, MPI_Status *statuses)
+{
+    struct several several;
+    uint64_t keys[FEW];
+    struct recorder_request *few[FEW];
+    const void *site = CALLER;
+    if (!several_init(&several, count, requests, keys, few))
+        return PMPI_Testall(count, requests, flag, statuses);
+    MPI_Status *used = statuses == MPI_STATUSES_IGNORE ? several.statuses : statuses;
+    recorder_leave(several.me);
+    int error = PMPI_Testall(count, requests, flag, used);
+    recorder_reenter(several.me);
+    if (error == MPI_SUCCESS && !*flag) {
+        several_poll(&several, OP_TESTALL, site);
+    } else if (several.any || error != MPI_SUCCESS) {
+        several_begin(&several, OP_TESTALL, site);
+        if (several.op)
+            recorder_op_end(several.me, several.op, error);
+        if (error == MPI_SUCCESS)
+            several_all(&several, used);
+    }
+    several_end(&several);
+    return error;
+}
+
+int MPI_Waitany(int count, MPI_Request *requests, int *index, MPI_Status *status)
+{
+    struct several several;
+    uint64_t keys[FEW];
+    struct recorder_request *few[FEW];
+    if (!several_init(&several, count, requests, keys, few))
+        return PMPI_Waitany(count, requests, index, status);
+    several_begin(&several, OP_WAITANY, CALLER);
+    recorder_leave(several.me);
+    MPI_Status own, *used = status == MPI_STATUS_IGNORE ? &own : status;
+    int error = PMPI_Waitany(count, requests, index, used);
+    recorder_reenter(several.me);
+    if (several.op)
+        recorder_op_end(several.me, several.op, error);
+    if (error == MPI_SUCCESS && *index >= 0 && *index < count)
+        several_completed(&several, *index, used);
+    several_end(&several);
+    return error;
+}
+
+int MPI_Testany(int count, MPI_Request *requests, int *index, int *flag, MPI_Status *status)
+{
+    struct several several;
+    uint64_t keys[FEW];
+    struct recorder_request *few[FEW];
+    const void *site = CALLER;
+    if (!several_init(&several, count, requests, keys, few))
+        return PMPI_Testany(count, requests, index, flag, status);
+    MPI_Status own, *used = status == MPI_STATUS_IGNORE ? &own : status;
+    recorder_leave(several.me);
+    int error = PMPI_Testany(count, requests, index, flag, used);
+    recorder_reenter(several.me);
+    if (error == MPI_SUCCESS && !*flag) {
+        several_poll(&several, OP_TESTANY, site);
+    } else if (several.any || error != MPI_SUCCESS) {
+        several_begin(&several, OP_TESTANY, site);
+        if (several.op)
+            recorder_op_end(several.me, several.op, error);
+        if (error == MPI_SUCCESS && *index >= 0 && *index < count)
+            several_completed(&several, *index, used);
+    }
+    several_end(&several);
+    return error;
+}
+
+static void some_completed(struct several *several, int error, int completed, const int *indices,
+                           const MPI_Status *statuses)
+{
+    if (several->op)
+        recorder_op_end(several->me, several->op, error);
+    for (int i = 0; error == MPI_SUCCESS && i < completed; i++)
+        several_completed(several, indices[i], &statuses[i]);
+}
+
+int MPI_Waitsome(int count, MPI_Request *requests, int *completed, int *indices,
+                 MPI_Status *statuses)
+{
+    struct several several;
+    uint64_t keys[FEW];
+    struct recorder_request *few[FEW];
+    if (!several_init(&several, count, requests, keys, few))
+        return PMPI_Waitsome(count, requests, completed, indices, statuses);
+    several_begin(&several, OP_WAITSOME, CALLER);
+    recorder_leave(several.me);
+    MPI_Status *used = statuses == MPI_STATUSES_IGNORE ? several.statuses : statuses;
+    int error = PMPI_Waitsome(count, requests, completed, indices, used);
+    recorder_reenter(several.me);
+    some_completed(&several, error, *completed, indices, used);
+    several_end(&several);
+    return error;
+}
+
+int MPI_Testsome(int count, MPI_Request *requests, int *completed, int *indices,
+                 MPI_Status *statuses)
+{
+    struct several several;
+    uint64_t keys[FEW];
+    struct recorder_request *few[FEW];
+    const void *site = CALLER;
+    if (!several_init(&several, count, requests, keys, few))
+        return PMPI_Testsome(count, requests, completed, indices, statuses);
+    MPI_Status *used = statuses == MPI_STATUSES_IGNORE ? several.statuses : statuses;
+    recorder_leave(several.me);
+    int error = PMPI_Testsome(count, requests, completed, indices, used);
+    recorder_reenter(several.me);
+    if (error == MPI_SUCCESS && *completed == 0) {
+        several_poll(&several, OP_TESTSOME, site);
+    } else if (several.any || error != MPI_SUCCESS) {
+        several_begin(&several, OP_TESTSOME, site);
+        some_completed(&several, error, *completed, indices, used);
+    }
+    several_end(&several);
+    return error;
+}

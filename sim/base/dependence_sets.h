@@ -1,0 +1,55 @@
+/* What an explorer needs to know of a run besides its choices: which choices led to what.
+ *
+ * Causes are a set of choices by their number in the log. A rank collects them as it completes
+ * operations; messages and requests carry them on. Only what certainly depends on a choice is
+ * marked: too little costs an explorer a run for nothing, too much would hide one from it. Choices
+ * beyond SIM_CAUSES_MAX are not followed. Kept only in worlds that delay wildcards and log. */
+#ifndef SIM_BASE_DEPENDENCE_SETS_H
+#define SIM_BASE_DEPENDENCE_SETS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { SIM_CAUSE_WORDS = 4, SIM_CAUSES_MAX = 64 * SIM_CAUSE_WORDS };
+
+struct sim_causes {
+    uint64_t bits[SIM_CAUSE_WORDS];
+};
+
+static inline void sim_causes_join(struct sim_causes *into, const struct sim_causes *from)
+{
+    for (int i = 0; i < SIM_CAUSE_WORDS; i++)
+        into->bits[i] |= from->bits[i];
+}
+
+static inline void sim_causes_add(struct sim_causes *causes, size_t choice)
+{
+    if (choice < SIM_CAUSES_MAX)
+        causes->bits[choice / 64] |= UINT64_C(1) << choice % 64;
+}
+
+static inline bool sim_causes_have(const struct sim_causes *causes, size_t choice)
+{
+    return choice < SIM_CAUSES_MAX && causes->bits[choice / 64] >> choice % 64 & 1;
+}
+
+enum sim_event_kind {
+    SIM_EVENT_MESSAGE, /* sent by `rank` as `number`, taken by a receive posted as `order` */
+    SIM_EVENT_TAKER,   /* wildcard receive or probe `object` of `rank`, posted as `order` */
+    SIM_EVENT_ITEM     /* request `number` of the Waitany `object` of `rank`; complete or not */
+};
+
+struct sim_event {
+    uint8_t kind;
+    bool complete; /* an item's request is; a message is taken */
+    uint32_t rank, object, number;
+    uint32_t box; /* context, and whose mailbox in it */
+    int32_t owner;
+    int32_t tag;
+    uint64_t order;
+    uint32_t next; /* item: the event of the same request in an earlier Waitany, UINT32_MAX */
+    struct sim_causes causes;
+};
+
+#endif

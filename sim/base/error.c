@@ -1,0 +1,329 @@
+/* What an error leads to (error.h), error handlers, classes, codes and strings. */
+#include "sim/base/error.h"
+#include "sim/base/rank_lock.h"
+
+#include "sim/base/errhandler.h"
+#include "sim/base/handle.h"
+#include "sim/base/open_handles.h"
+#include "sim/communicators/comm.h"
+#include "sim/interface/unsupported.h"
+#include "sim/messages/point.h"
+
+#include "recorder/recorder.h"
+
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* --- classes
+ * ------------------------------------------------------------------------------------------------------------------
+ */
+
+#define CLASSES(X)                                                                                 \
+    X(SUCCESS, "no error")                                                                         \
+    X(ERR_BUFFER, "invalid buffer")                                                                \
+    X(ERR_COUNT, "invalid count")                                                                  \
+    X(ERR_TYPE, "invalid datatype")                                                                \
+    X(ERR_TAG, "invalid tag")                                                                      \
+    X(ERR_COMM, "invalid communicator")                                                            \
+    X(ERR_RANK, "invalid rank")                                                                    \
+    X(ERR_REQUEST, "invalid request")                                                              \
+    X(ERR_ROOT, "invalid root")                                                                    \
+    X(ERR_GROUP, "invalid group")                                                                  \
+    X(ERR_OP, "invalid reduction operation")                                                       \
+    X(ERR_TOPOLOGY, "invalid topology")                                                            \
+    X(ERR_DIMS, "invalid dimensions")                                                              \
+    X(ERR_ARG, "invalid argument of some other kind")                                              \
+    X(ERR_UNKNOWN, "unknown error")                                                                \
+    X(ERR_TRUNCATE, "message truncated on receive")                                                \
+    X(ERR_OTHER, "known error not in this list")                                                   \
+    X(ERR_INTERN, "internal error")                                                                \
+    X(ERR_PENDING, "pending request")                                                              \
+    X(ERR_IN_STATUS, "error code is in the status")                                                \
+    X(ERR_ACCESS, "permission denied")                                                             \
+    X(ERR_ASSERT, "invalid assert argument")                                                       \
+    X(ERR_BASE, "invalid base of memory")                                                          \
+    X(ERR_DISP, "invalid displacement")                                                            \
+    X(ERR_INFO, "invalid info")                                                                    \
+    X(ERR_INFO_KEY, "info key too long")                                                           \
+    X(ERR_INFO_NOKEY, "info key not there")                                                        \
+    X(ERR_INFO_VALUE, "info value too long")                                                       \
+    X(ERR_KEYVAL, "invalid key value")                                                             \
+    X(ERR_LOCKTYPE, "invalid lock type")                                                           \
+    X(ERR_NAME, "name not published")                                                              \
+    X(ERR_NO_MEM, "out of memory")                                                                 \
+    X(ERR_NOT_SAME, "argument differs between ranks")                                              \
+    X(ERR_RMA_CONFLICT, "conflicting accesses to a window")                                        \
+    X(ERR_RMA_RANGE, "access outside a window")                                                    \
+    X(ERR_RMA_SYNC, "wrong synchronisation of window accesses")                                    \
+    X(ERR_SIZE, "invalid size")                                                                    \
+    X(ERR_UNSUPPORTED_OPERATION, "operation not supported")                                        \
+    X(ERR_WIN, "invalid window")                                                                   \
+    X(ERR_PROC_ABORTED, "a peer has aborted")                                                      \
+    X(ERR_VALUE_TOO_LARGE, "value too large to store")                                             \
+    X(ERR_SESSION, "invalid session")                                                              \
+    X(ERR_ERRHANDLER, "invalid error handler")
+
+static const struct {
+    int class;
+    const char *name, *meaning;
+} classes[] = {
+#define X(name, meaning) {MPI_##name, "MPI_" #name, "MPI_" #name ": " meaning},
+    CLASSES(X)
+#undef X
+};
+
+enum { CLASS_COUNT = sizeof classes / sizeof classes[0] };
+
+const char *sim_error_name(int error_class)
+{
+    for (size_t i = 0; i < CLASS_COUNT; i++)
+        if (classes[i].class == error_class)
+            return classes[i].name;
+    return "MPI_ERR_?";
+}
+
+const char *sim_error_meaning(int error_class)
+{
+    for (size_t i = 0; i < CLASS_COUNT; i++)
+        if (classes[i].class == error_class)
+            return classes[i].meaning;
+    return "an error class of the program";
+}
+
+/* --- handlers
+ * -----------------------------------------------------------------------------------------------------------------
+ */
+
+struct sim_errhandler {
+    uint32_t magic;
+    atomic_int references;
+    MPI_Comm_errhandler_function *function;
+};
+
+static struct sim_errhandler *errhandler_get(MPI_Errhandler handle)
+{
+    return sim_handle_object((void *)handle, SIM_MAGIC_ERRHANDLER);
+}
+
+static bool errhandler_valid(MPI_Errhandler handle)
+{
+    return handle == MPI_ERRORS_ARE_FATAL || handle == MPI_ERRORS_ABORT ||
+           handle == MPI_ERRORS_RETURN || errhandler_get(handle);
+}
+
+void sim_errhandler_retain(MPI_Errhandler handle)
+{
+    struct sim_errhandler *handler = errhandler_get(handle);
+    if (handler)
+        atomic_fetch_add(&handler->references, 1);
+}
+
+void sim_errhandler_release(MPI_Errhandler handle)
+{
+    struct sim_errhandler *handler = errhandler_get(handle);
+    if (!handler || atomic_fetch_sub(&handler->references, 1) > 1)
+        return;
+    handler->magic = SIM_MAGIC_FREED;
+    free(handler);
+}
+
+/* --- raising
+ * ------------------------------------------------------------------------------------------------------------------
+ */
+
+static const char *note_code(int error_class)
+{
+    return error_class == MPI_ERR_TRUNCATE ? "M007" : "M009";
+}
+
+/* `shown`: by the trace, so that no note is needed. */
+static _Noreturn void die(struct sim_rank *rank, int error_class, const char *function,
+                          const char *sentence, bool shown)
+{
+    fprintf(stderr, "rank %d: MPI_%s: %s: %s\n", rank->id, function, sim_error_name(error_class),
+            sentence);
+    record_failure(error_class);
+    if (!shown)
+        record_note(note_code(error_class), "MPI_%s: %s: %s", function, sim_error_name(error_class),
+                    sentence);
+    sim_rank_abort(rank, error_class);
+}
+
+static int raise_on(struct sim_rank *rank, struct sim_comm *comm, int error_class,
+                    const char *function, const char *sentence, bool shown)
+{
+    MPI_Errhandler handler = comm ? comm->errhandler : MPI_ERRORS_ARE_FATAL;
+    if (handler == MPI_ERRORS_RETURN)
+        return error_class;
+    struct sim_errhandler *user = errhandler_get(handler);
+    if (!user || rank->error_depth > 8)
+        die(rank, error_class, function, sentence, shown);
+    MPI_Comm handle = sim_comm_handle(comm);
+    int code = error_class;
+    rank->error_depth++;
+    user->function(&handle, &code, sentence);
+    rank->error_depth--;
+    return error_class;
+}
+
+static const char stray_remedy[] =
+    "called by a thread that is not the rank's own, while ranks are fibers; call MPI from the "
+    "rank's own thread, which is the master of its OpenMP teams, or use --os-threads";
+
+/* The thread cannot wait as a fiber can, and the rank may be anywhere: the thread goes on with the
+ * error, the rank ends the world when it is back in its own hands. */
+static void note_stray(struct sim_rank *rank, const char *function)
+{
+    int none = 0;
+    if (!atomic_compare_exchange_strong(&rank->stray.state, &none, 1))
+        return;
+    rank->stray.function = function;
+    rank->stray.site = sim_libc_call_site();
+    fprintf(stderr, "rank %d: MPI_%s: %s\n", rank->id, function, stray_remedy);
+    atomic_store(&rank->stray.state, 2);
+}
+
+void sim_rank_stray_check(struct sim_rank *rank)
+{
+    if (atomic_load(&rank->stray.state) != 2)
+        return;
+    atomic_store(&rank->stray.state, 1);
+    record_site_enter(rank->stray.site);
+    record_note("M009", "MPI_%s: %s", rank->stray.function, stray_remedy);
+    sim_rank_abort(rank, MPI_ERR_OTHER);
+}
+
+static int raise_sentence(MPI_Comm handle, int error_class, const char *function,
+                          const char *sentence, bool shown)
+{
+    struct sim_rank *rank = sim_self;
+    if (!rank) {
+        if (sim_thread_parent())
+            note_stray(sim_thread_parent(), function);
+        return error_class;
+    }
+    struct sim_comm *comm = handle == MPI_COMM_NULL ? rank->comm_world : sim_comm_get(rank, handle);
+    return raise_on(rank, comm ? comm : rank->comm_world, error_class, function, sentence, shown);
+}
+
+int sim_error_raise(MPI_Comm handle, int error_class, const char *function, const char *format, ...)
+{
+    char sentence[400];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(sentence, sizeof sentence, format, arguments);
+    va_end(arguments);
+    return raise_sentence(handle, error_class, function, sentence, false);
+}
+
+int sim_error_raise_mismatch(MPI_Comm handle, int error_class, const char *function,
+                             const char *sentence)
+{
+    return raise_sentence(handle, error_class, function, sentence, true);
+}
+
+int sim_error_unsupported(const char *name)
+{
+    return sim_error_raise(MPI_COMM_NULL, MPI_ERR_UNSUPPORTED_OPERATION, name + 4,
+                           "%s is not provided by this simulator", name);
+}
+
+void MPIX_Fail(const char *code, const char *text)
+{
+    struct sim_rank *rank = sim_self;
+    if (!rank) {
+        fprintf(stderr, "simrun: %s: %s\n", code, text);
+        exit(1);
+    }
+    fprintf(stderr, "rank %d: %s: %s\n", rank->id, code, text);
+    record_note(code, "%s", text);
+    sim_rank_abort(rank, 1);
+}
+
+void SIM_Usage(const char *text)
+{
+    struct sim_rank *rank = sim_self;
+    struct sim_first_failure *first = rank ? rank->world->options.first_failure : NULL;
+    if (!rank) {
+        fprintf(stderr, "simrun: %s\n", text);
+        exit(2);
+    }
+    if (!first)
+        MPIX_Fail("X002", text);
+    sim_world_enter(rank->world);
+    if (first->rank < 0)
+        snprintf(first->refused, sizeof first->refused, "%s", text);
+    sim_world_leave(rank->world);
+    sim_rank_abort(rank, 2);
+}
+
+/* --- calls
+ * --------------------------------------------------------------------------------------------------------------------
+ */
+
+int PMPI_Comm_create_errhandler(MPI_Comm_errhandler_function *function, MPI_Errhandler *handle)
+{
+    struct sim_errhandler *handler = malloc(sizeof *handler);
+    if (!handler)
+        return sim_error_raise(MPI_COMM_NULL, MPI_ERR_NO_MEM, "Comm_create_errhandler",
+                               "out of memory");
+    handler->magic = SIM_MAGIC_ERRHANDLER;
+    handler->references = 1;
+    handler->function = function;
+    *handle = (MPI_Errhandler)(void *)handler;
+    sim_live_add(SIM_LIVE_ERRHANDLER, (uint64_t)(uintptr_t)handler);
+    return MPI_SUCCESS;
+}
+
+int PMPI_Errhandler_free(MPI_Errhandler *handle)
+{
+    if (!errhandler_valid(*handle))
+        return sim_error_raise(MPI_COMM_NULL, MPI_ERR_ERRHANDLER, "Errhandler_free",
+                               "not a valid error handler");
+    sim_live_remove(SIM_LIVE_ERRHANDLER, (uint64_t)(uintptr_t)*handle);
+    sim_errhandler_release(*handle);
+    *handle = MPI_ERRHANDLER_NULL;
+    return MPI_SUCCESS;
+}
+
+int PMPI_Comm_set_errhandler(MPI_Comm handle, MPI_Errhandler handler)
+{
+    SIM_LOCAL;
+    int error;
+    struct sim_comm *comm = sim_comm_check(handle, "Comm_set_errhandler", &error);
+    if (!comm)
+        return error;
+    if (!errhandler_valid(handler))
+        return sim_error_raise(handle, MPI_ERR_ERRHANDLER, "Comm_set_errhandler",
+                               "not a valid error handler");
+    sim_errhandler_retain(handler);
+    sim_errhandler_release(comm->errhandler);
+    comm->errhandler = handler;
+    return MPI_SUCCESS;
+}
+
+int PMPI_Comm_get_errhandler(MPI_Comm handle, MPI_Errhandler *handler)
+{
+    SIM_LOCAL;
+    int error;
+    struct sim_comm *comm = sim_comm_check(handle, "Comm_get_errhandler", &error);
+    if (!comm)
+        return error;
+    sim_errhandler_retain(comm->errhandler);
+    *handler = comm->errhandler;
+    return MPI_SUCCESS;
+}
+
+int PMPI_Comm_call_errhandler(MPI_Comm handle, int error_code)
+{
+    int error;
+    struct sim_comm *comm = sim_comm_check(handle, "Comm_call_errhandler", &error);
+    if (!comm)
+        return error;
+    raise_on(comm->owner, comm, error_code, "Comm_call_errhandler",
+             "the program called the error handler", false);
+    return MPI_SUCCESS;
+}

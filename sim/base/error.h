@@ -1,0 +1,27 @@
+/* MPI errors: one place that decides what an error class leads to.
+ *
+ * The error handler of the communicator decides: fatal stops the world (never the process), return
+ * hands the class back, a user's handler is called. Never call this while holding the world: a
+ * handler may call MPI. */
+#ifndef SIM_BASE_ERROR_H
+#define SIM_BASE_ERROR_H
+
+#include <mpi.h>
+
+/* Raises `error_class` for the calling rank on `comm` (MPI_COMM_NULL: none, then the world's
+ * handler). `function` is the MPI name without prefix ("Send"); the sentence says what is wrong
+ * with which argument. Returns what the MPI function should return; does not return when the
+ * handler is fatal. Outside a rank it returns the class. */
+int sim_error_raise(MPI_Comm comm, int error_class, const char *function, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+
+/* The same for what a trace shows by itself: calls of a collective that do not fit together. */
+int sim_error_raise_mismatch(MPI_Comm comm, int error_class, const char *function,
+                             const char *sentence);
+
+/* "MPI_ERR_RANK" for a class; "MPI_ERR_?" for an unknown one. Sentence of the standard's meaning.
+ */
+const char *sim_error_name(int error_class);
+const char *sim_error_meaning(int error_class);
+
+#endif

@@ -1,0 +1,129 @@
+/* What a rank has made and not freed: see open_handles.h. */
+#include "sim/base/open_handles.h"
+#include "sim/base/rank_lock.h"
+
+#include "recorder/recorder.h"
+#include "sim/communicators/comm.h"
+#include "traces/trace/handle_map.h"
+
+#include <stdlib.h>
+
+struct sim_live {
+    struct handle_map handles[SIM_LIVE_KINDS]; /* to the place that made them */
+};
+
+/* Keeps nothing but a place to count at, whatever made it. */
+static char unknown;
+
+static struct sim_live *live_of(struct sim_rank *rank)
+{
+    if (!rank->live)
+        rank->live = calloc(1, sizeof *rank->live);
+    return rank->live;
+}
+
+void sim_live_add(enum sim_live_kind kind, uint64_t handle)
+{
+    SIM_LOCAL;
+    struct sim_rank *rank = sim_self;
+    struct sim_live *live = rank ? live_of(rank) : NULL;
+    if (!live)
+        return;
+    /* Whoever asks what a type is made of gets another handle of it for a moment. */
+    const void *site = handle_map_find(&live->handles[kind], handle);
+    if (!site)
+        site = sim_libc_call_site();
+    handle_map_add(&live->handles[kind], handle,
+                   (void *)(uintptr_t)(site ? site : (const void *)&unknown));
+}
+
+void sim_live_remove(enum sim_live_kind kind, uint64_t handle)
+{
+    SIM_LOCAL;
+    if (sim_self && sim_self->live)
+        handle_map_remove(&sim_self->live->handles[kind], handle);
+}
+
+/* Handles made at one place. */
+struct leak {
+    const void *site;
+    size_t count;
+};
+enum { LEAKS_MAX = 64 };
+
+static void count_at(struct leak *leaks, const void *site)
+{
+    for (size_t i = 0; i < LEAKS_MAX; i++)
+        if (!leaks[i].count || leaks[i].site == site) {
+            leaks[i].site = site;
+            leaks[i].count++;
+            return;
+        }
+}
+
+static int by_site(const void *a, const void *b)
+{
+    const struct leak *x = a, *y = b;
+    return (x->site > y->site) - (x->site < y->site);
+}
+
+/* In the order of places, whatever the addresses of the handles are. */
+static void note_leaks(const char *code, const char *what, struct leak *leaks)
+{
+    size_t count = 0;
+    while (count < LEAKS_MAX && leaks[count].count)
+        count++;
+    qsort(leaks, count, sizeof *leaks, by_site);
+    for (size_t i = 0; i < count; i++) {
+        if (leaks[i].site != &unknown)
+            record_site_enter(leaks[i].site);
+        if (leaks[i].count == 1)
+            record_note(code, "%s is never freed", what);
+        else
+            record_note(code, "%s is never freed, nor are %zu others made there", what,
+                        leaks[i].count - 1);
+        if (leaks[i].site != &unknown)
+            record_site_leave();
+    }
+}
+
+static void report_comms(const struct sim_rank *rank)
+{
+    struct leak leaks[LEAKS_MAX] = {0};
+    for (const struct sim_comm *comm = rank->comms; comm; comm = comm->next)
+        if (!comm->predefined)
+            count_at(leaks, comm->site ? comm->site : (const void *)&unknown);
+    note_leaks("L003", "a communicator", leaks);
+}
+
+void sim_live_report(struct sim_rank *rank)
+{
+    static const struct {
+        const char *code, *what;
+    } kinds[SIM_LIVE_KINDS] = {
+        [SIM_LIVE_GROUP] = {"L004", "a group"},
+        [SIM_LIVE_DATATYPE] = {"L005", "a datatype"},
+        [SIM_LIVE_OP] = {"L006", "a reduction operation"},
+        [SIM_LIVE_INFO] = {"L011", "an info object"},
+        [SIM_LIVE_ERRHANDLER] = {"L011", "an error handler"},
+        [SIM_LIVE_KEYVAL] = {"L011", "an attribute key"},
+    };
+    if (!record_active())
+        return;
+    report_comms(rank);
+    for (int kind = 0; rank->live && kind < SIM_LIVE_KINDS; kind++) {
+        const struct handle_map *map = &rank->live->handles[kind];
+        struct leak leaks[LEAKS_MAX] = {0};
+        for (size_t i = 0; i < map->slots && map->count; i++)
+            if (map->entries[i].key)
+                count_at(leaks, map->entries[i].value);
+        note_leaks(kinds[kind].code, kinds[kind].what, leaks);
+    }
+}
+
+void sim_live_release(struct sim_live *live)
+{
+    for (int kind = 0; live && kind < SIM_LIVE_KINDS; kind++)
+        handle_map_release(&live->handles[kind]);
+    free(live);
+}

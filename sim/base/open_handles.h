@@ -1,0 +1,31 @@
+/* What a rank has made and not freed: handles with the place of the call that made them. At
+ * Finalize whatever is left becomes a note for each place. Communicators are told from the rank's
+ * own list of them; everything else is kept here. */
+#ifndef SIM_BASE_OPEN_HANDLES_H
+#define SIM_BASE_OPEN_HANDLES_H
+
+#include <stdint.h>
+
+enum sim_live_kind {
+    SIM_LIVE_GROUP,
+    SIM_LIVE_DATATYPE,
+    SIM_LIVE_OP,
+    SIM_LIVE_INFO,
+    SIM_LIVE_ERRHANDLER,
+    SIM_LIVE_KEYVAL,
+    SIM_LIVE_KINDS
+};
+
+struct sim_live;
+struct sim_rank;
+
+/* The calling rank was given a handle, or freed one. A handle may be given several times. Outside a
+ * rank nothing happens; without memory the handle is forgotten. */
+void sim_live_add(enum sim_live_kind kind, uint64_t handle);
+void sim_live_remove(enum sim_live_kind kind, uint64_t handle);
+
+/* Notes what the calling rank still holds. */
+void sim_live_report(struct sim_rank *rank);
+void sim_live_release(struct sim_live *live);
+
+#endif

@@ -1,0 +1,133 @@
+/* Checks of a collective's arguments: see forms.h. */
+#include "sim/base/error.h"
+#include "sim/collectives/forms.h"
+#include "sim/messages/point.h"
+
+static int cross(struct sim_collective_call *call, MPI_Comm handle)
+{
+    if (!call->kind->across)
+        return sim_error_raise(handle, MPI_ERR_COMM, call->kind->name,
+                               "not defined on an intercommunicator");
+    call->kind = call->kind->across;
+    call->comm->bridge->errhandler = call->comm->errhandler;
+    call->comm = call->comm->bridge;
+    return MPI_SUCCESS;
+}
+
+int sim_call_begin(struct sim_collective_call *call, const struct sim_collective_kind *kind,
+                   MPI_Comm handle)
+{
+    call->kind = kind;
+    call->send.buffer = call->receive.buffer = NULL;
+    call->send.count = call->receive.count = 0;
+    call->send.type = call->receive.type = NULL;
+    call->send.vectored = call->send.typed = call->receive.vectored = call->receive.typed = false;
+    call->in_place = false;
+    call->op = NULL;
+    call->root = 0;
+    call->argument = NULL;
+    struct sim_rank *rank = sim_point_caller(kind->name);
+    if (!rank)
+        return MPI_ERR_OTHER;
+    call->comm = sim_comm_get(rank, handle);
+    if (call->comm && call->comm->context->remote)
+        return cross(call, handle);
+    if (call->comm)
+        return MPI_SUCCESS;
+    return sim_comm_refuse(handle, kind->name);
+}
+
+int sim_call_fail(const struct sim_collective_call *call, int error, const char *sentence)
+{
+    return sim_error_raise(sim_comm_handle(call->comm), error, call->kind->name, "%s", sentence);
+}
+
+int sim_call_root(struct sim_collective_call *call, int root)
+{
+    call->root = root;
+    if (root >= 0 && root < sim_call_peers(call))
+        return MPI_SUCCESS;
+    if (sim_call_crosses(call) && (root == MPI_ROOT || root == MPI_PROC_NULL))
+        return MPI_SUCCESS;
+    return sim_error_raise(sim_comm_handle(call->comm), MPI_ERR_ROOT, call->kind->name,
+                           "root %d is not in a %s of %d ranks", root,
+                           sim_call_crosses(call) ? "remote group" : "communicator",
+                           sim_call_peers(call));
+}
+
+int sim_call_type(struct sim_collective_call *call, struct sim_side *side, MPI_Datatype type)
+{
+    side->type = sim_datatype_get(type);
+    if (!side->type)
+        return sim_call_fail(call, MPI_ERR_TYPE,
+                             type == MPI_DATATYPE_NULL ? "datatype is MPI_DATATYPE_NULL"
+                                                       : "datatype is not a valid handle");
+    if (!side->type->committed)
+        return sim_call_fail(call, MPI_ERR_TYPE,
+                             "datatype has not been committed: call MPI_Type_commit first");
+    return MPI_SUCCESS;
+}
+
+int sim_call_buffer(struct sim_collective_call *call, struct sim_side *side, const void *buffer,
+                    MPI_Count count, MPI_Datatype type)
+{
+    side->buffer = (void *)(uintptr_t)buffer;
+    side->count = (size_t)count;
+    if (count < 0)
+        return sim_error_raise(sim_comm_handle(call->comm), MPI_ERR_COUNT, call->kind->name,
+                               "count is %lld: it must not be negative", (long long)count);
+    int error = sim_call_type(call, side, type);
+    if (error)
+        return error;
+    if (buffer == MPI_IN_PLACE)
+        return sim_call_fail(call, MPI_ERR_BUFFER, "MPI_IN_PLACE is not allowed here");
+    if (!buffer && count && side->type->size && side->type->contiguous)
+        return sim_call_fail(call, MPI_ERR_BUFFER, "buffer is NULL though its count is not zero");
+    return MPI_SUCCESS;
+}
+
+int sim_call_vector(struct sim_collective_call *call, struct sim_side *side, const void *buffer,
+                    struct sim_counts counts, struct sim_counts displacements, int peers)
+{
+    side->buffer = (void *)(uintptr_t)buffer;
+    side->vectored = true;
+    side->counts = counts;
+    side->displacements = displacements;
+    if (!counts.narrow && !counts.wide)
+        return sim_call_fail(call, MPI_ERR_ARG, "the array of counts is NULL");
+    if (!displacements.narrow && !displacements.wide)
+        return sim_call_fail(call, MPI_ERR_ARG, "the array of displacements is NULL");
+    for (int i = 0; i < peers; i++)
+        if ((ptrdiff_t)sim_counts_at(counts, i) < 0)
+            return sim_error_raise(sim_comm_handle(call->comm), MPI_ERR_COUNT, call->kind->name,
+                                   "count %d is negative", i);
+    return MPI_SUCCESS;
+}
+
+int sim_call_op(struct sim_collective_call *call, MPI_Op op, MPI_Datatype type)
+{
+    call->op = sim_op_get(op);
+    if (!call->op)
+        return sim_call_fail(call, MPI_ERR_OP,
+                             op == MPI_OP_NULL ? "op is MPI_OP_NULL" : "op is not a valid handle");
+    int error = sim_op_allowed(call->op, sim_datatype_get(type));
+    return error ? sim_call_fail(call, error, "this op is not defined for this datatype")
+                 : MPI_SUCCESS;
+}
+
+int sim_call_types(struct sim_collective_call *call, struct sim_side *side,
+                   const MPI_Datatype *types, int peers)
+{
+    side->typed = true;
+    side->types = types;
+    if (!types)
+        return sim_call_fail(call, MPI_ERR_ARG, "the array of datatypes is NULL");
+    for (int i = 0; i < peers; i++) {
+        struct sim_side one = {0};
+        int error = sim_call_type(call, &one, types[i]);
+        if (error)
+            return error;
+        side->type = one.type; /* any of them: sim_side_block looks up the right one */
+    }
+    return MPI_SUCCESS;
+}

@@ -1,0 +1,479 @@
+/* The rendezvous of a collective: arrival, checking, completion. What is moved is in
+ * data.c and reduce.c. */
+#include "sim/collectives/collective.h"
+
+#include "sim/base/error.h"
+#include "sim/messages/point.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct sim_block sim_side_whole(const struct sim_side *side)
+{
+    return (struct sim_block){side->buffer, side->count, side->type};
+}
+
+struct sim_block sim_side_block(const struct sim_side *side, int peer)
+{
+    struct sim_block block = {side->buffer, side->count, side->type};
+    if (side->typed)
+        block.type = sim_datatype_get(side->types[peer]);
+    if (side->vectored)
+        block.count = sim_counts_at(side->counts, peer);
+    ptrdiff_t unit = side->typed ? 1 : (ptrdiff_t)block.type->extent;
+    if (side->vectored && (side->displacements.narrow || side->displacements.wide))
+        block.data += unit * sim_displacement_at(side->displacements, peer);
+    else
+        block.data += unit * (ptrdiff_t)block.count * peer;
+    return block;
+}
+
+void sim_block_move(struct sim_block from, struct sim_block to, int *error)
+{
+    size_t bytes = from.count * from.type->size, room = to.count * to.type->size;
+    if (bytes != room)
+        *error = MPI_ERR_TRUNCATE;
+    if (!bytes || !room || (from.data == to.data && from.type == to.type))
+        return;
+    if (from.type->contiguous && to.type->contiguous)
+        memmove(to.data, from.data, bytes < room ? bytes : room);
+    else
+        sim_datatype_transfer(from.data, from.type, from.count, to.data, to.type, to.count);
+}
+
+/* --- the list of collectives under way
+ * -------------------------------------------------------------------------------------- */
+
+static struct sim_collective *collective_new(struct sim_context *context, uint32_t number)
+{
+    struct sim_collective *collective = context->spare_collective;
+    if (collective) {
+        context->spare_collective = collective->next;
+    } else {
+        collective = malloc(sizeof *collective);
+        struct sim_collective_call **calls =
+            malloc((size_t)context->size * sizeof(struct sim_collective_call *));
+        assert(collective && calls && "out of memory for a collective");
+        collective->calls = calls;
+        collective->values = NULL;
+    }
+    struct sim_collective_call **calls = collective->calls;
+    memset(calls, 0, (size_t)context->size * sizeof(struct sim_collective_call *));
+    collective->context = context;
+    collective->kind = NULL;
+    collective->next = NULL;
+    collective->number = number;
+    collective->size = context->size;
+    collective->arrived = collective->completed = collective->next_prefix = 0;
+    collective->shortly = 0;
+    collective->error = MPI_SUCCESS;
+    collective->running = NULL;
+    collective->first_op = NULL;
+    collective->stashed = NULL;
+    collective->causes = (struct sim_causes){{0}};
+    return collective;
+}
+
+struct sim_collective *sim_collective_find(struct sim_context *context, uint32_t number)
+{
+    struct sim_collective **link = &context->first_collective;
+    while (*link && (*link)->number != number)
+        link = &(*link)->next;
+    if (!*link)
+        *link = collective_new(context, number);
+    return *link;
+}
+
+/* A call that outlives its member's MPI call keeps types and op, which the program may free at
+ * once. */
+static void call_retain(const struct sim_collective_call *call)
+{
+    if (call->send.type)
+        sim_datatype_retain(call->send.type);
+    if (call->receive.type)
+        sim_datatype_retain(call->receive.type);
+    if (call->op)
+        sim_op_retain(call->op);
+}
+
+static void call_release(const struct sim_collective_call *call)
+{
+    sim_datatype_release(call->send.type);
+    sim_datatype_release(call->receive.type);
+    sim_op_release(call->op);
+}
+
+void sim_collective_forget(struct sim_collective *collective)
+{
+    for (struct sim_collective_call *call = collective->stashed, *next; call; call = next) {
+        next = call->next_stashed;
+        call_release(call);
+        free(call);
+    }
+    collective->stashed = NULL;
+    sim_op_release(collective->first_op);
+    collective->first_op = NULL;
+    free(collective->running);
+    collective->running = NULL;
+}
+
+void sim_collective_retire(struct sim_collective *collective)
+{
+    struct sim_context *context = collective->context;
+    struct sim_collective **link = &context->first_collective;
+    while (*link != collective)
+        link = &(*link)->next;
+    *link = collective->next;
+    sim_collective_forget(collective);
+    collective->next = context->spare_collective;
+    context->spare_collective = collective;
+}
+
+/* --- completion
+ * -------------------------------------------------------------------------------------------------------------
+ */
+
+static void call_complete(struct sim_collective_call *call)
+{
+    call->done = true;
+    if (call->request) {
+        sim_causes_join(&call->request->causes, &call->causes);
+        call->request->error = call->error;
+        sim_request_complete(call->request);
+    } else if (call->brief) {
+        sim_collective_release_brief(call);
+    } else if (call->waiter) {
+        sim_rank_wake(call->waiter);
+    }
+}
+
+/* Stands for the call of a member that has gone on: its own may be gone from its stack. Never
+ * written. */
+static const struct sim_collective_call gone_on = {.done = true};
+
+static void member_complete(struct sim_collective *collective, int rank)
+{
+    struct sim_collective_call *call = collective->calls[rank];
+    if (call->done)
+        return;
+    collective->completed++;
+    collective->calls[rank] = (struct sim_collective_call *)(uintptr_t)&gone_on;
+    if (collective->context->world->exploring && collective->kind->synchronisation != SIM_PREFIX)
+        call->causes = collective->causes;
+    call_complete(call);
+}
+
+static void complete_all(struct sim_collective *collective)
+{
+    for (int r = 0; r < collective->size; r++)
+        if (collective->calls[r])
+            member_complete(collective, r);
+}
+
+/* The bytes a side spans, to copy them aside whatever the type: from lowest to highest address
+ * touched. */
+static void side_span(const struct sim_side *side, int peers, const char **from, size_t *bytes)
+{
+    const char *low = NULL, *high = NULL;
+    bool blocks = side->vectored;
+    for (int peer = 0; peer < (blocks ? peers : 1); peer++) {
+        struct sim_block block = blocks ? sim_side_block(side, peer) : sim_side_whole(side);
+        if (!blocks)
+            block.count *= (size_t)peers;
+        if (!block.count || !block.type->size)
+            continue;
+        const char *start = block.data + block.type->true_lb;
+        const char *end =
+            start + (ptrdiff_t)(block.count - 1) * block.type->extent + block.type->true_extent;
+        low = !low || start < low ? start : low;
+        high = !high || end > high ? end : high;
+    }
+    *from = low;
+    *bytes = low ? (size_t)(high - low) : 0;
+}
+
+/* Whether this member may leave its data behind and go on. A stashed call is a copy that owns a
+ * copy of the data. */
+static bool try_to_stash(struct sim_collective *collective, int rank, int peers)
+{
+    struct sim_collective_call *call = collective->calls[rank];
+    const struct sim_world_options *options = &collective->context->world->options;
+    if (options->strict_collectives || options->send_model != SIM_SEND_EAGER || call->in_place)
+        return false;
+    const char *from;
+    size_t bytes;
+    side_span(&call->send, peers, &from, &bytes);
+    if (bytes > options->eager_limit)
+        return false;
+    if (call->send.vectored && peers > 1)
+        return false; /* the arrays of counts belong to a caller who is about to go on */
+    struct sim_collective_call *copy = malloc(sizeof *copy + bytes + 16);
+    assert(copy && "out of memory for a collective's data");
+    *copy = *call;
+    char *data = (char *)(copy + 1);
+    if (bytes)
+        memcpy(data, from, bytes);
+    copy->send.buffer = data + ((char *)call->send.buffer - from);
+    if (!bytes)
+        copy->send.buffer = data;
+    copy->stashed = true;
+    copy->done = true;
+    call_retain(copy);
+    copy->next_stashed = collective->stashed;
+    collective->stashed = copy;
+    collective->completed++;
+    collective->calls[rank] = copy;
+    call_complete(call);
+    return true;
+}
+
+/* --- arrival
+ * ----------------------------------------------------------------------------------------------------------------
+ */
+
+static void complain(struct sim_collective *collective, int error, const char *what,
+                     const char *mine, const char *theirs, int rank)
+{
+    if (collective->error)
+        return;
+    collective->error = error;
+    struct sim_context *context = collective->context;
+    snprintf(collective->complaint, sizeof collective->complaint,
+             "%s differ: rank %d says %s, rank %d says %s", what,
+             sim_context_world_rank(context, rank), mine,
+             sim_context_world_rank(context, collective->first), theirs);
+}
+
+static size_t amount(const struct sim_collective_call *call)
+{
+    const struct sim_side *side = call->in_place || !call->send.type ? &call->receive : &call->send;
+    return side->type ? side->count * side->type->size : 0;
+}
+
+/* A program's own op is a different object on every rank: two of them pass for the same. */
+static bool same_op(const struct sim_op *a, const struct sim_op *b)
+{
+    return a == b || (!a->predefined && !b->predefined);
+}
+
+static const char *op_name(const struct sim_op *op)
+{
+    return op->predefined ? op->label : "an op of the program";
+}
+
+static void check_against_first(struct sim_collective *collective,
+                                const struct sim_collective_call *call, int rank)
+{
+    char mine[32], theirs[32];
+    if (call->kind != collective->kind) {
+        complain(collective, MPI_ERR_OTHER, "collectives", call->kind->name, collective->kind->name,
+                 rank);
+    } else if (call->kind->rooted && call->root != collective->first_root) {
+        snprintf(mine, sizeof mine, "root %d", call->root);
+        snprintf(theirs, sizeof theirs, "root %d", collective->first_root);
+        complain(collective, MPI_ERR_ROOT, "roots", mine, theirs, rank);
+    } else if (call->kind->reduces && !same_op(call->op, collective->first_op)) {
+        complain(collective, MPI_ERR_OP, "reduction ops", op_name(call->op),
+                 op_name(collective->first_op), rank);
+    } else if (call->kind->uniform && amount(call) != collective->first_amount) {
+        snprintf(mine, sizeof mine, "%zu bytes", amount(call));
+        snprintf(theirs, sizeof theirs, "%zu bytes", collective->first_amount);
+        complain(collective, MPI_ERR_TRUNCATE, "amounts of data", mine, theirs, rank);
+    }
+}
+
+static void advance_prefix(struct sim_collective *collective)
+{
+    while (collective->next_prefix < collective->size &&
+           collective->calls[collective->next_prefix]) {
+        int rank = collective->next_prefix++;
+        collective->kind->advance(collective, rank);
+        member_complete(collective, rank);
+    }
+}
+
+static void arrived_from_root(struct sim_collective *collective, int rank, int root)
+{
+    if (rank != root) {
+        if (collective->calls[root]) {
+            collective->kind->advance(collective, rank);
+            member_complete(collective, rank);
+        }
+    } else {
+        for (int r = 0; r < collective->size; r++)
+            if (r != root && collective->calls[r]) {
+                collective->kind->advance(collective, r);
+                member_complete(collective, r);
+            }
+        collective->kind->advance(collective, root);
+    }
+    if (collective->arrived == collective->size)
+        member_complete(collective, root);
+    else if (rank == root)
+        try_to_stash(collective, rank, collective->kind->uniform ? 1 : collective->size);
+}
+
+static void arrived_to_root(struct sim_collective *collective, int rank, int root)
+{
+    if (collective->arrived < collective->size) {
+        if (rank != root)
+            try_to_stash(collective, rank, 1);
+        return;
+    }
+    collective->kind->execute(collective);
+    complete_all(collective);
+}
+
+static void arrived_strictly(struct sim_collective *collective)
+{
+    const struct sim_collective_kind *kind = collective->kind;
+    if (collective->arrived < collective->size)
+        return;
+    if (kind->execute) {
+        kind->execute(collective);
+    } else {
+        for (int r = 0; r < collective->size; r++)
+            kind->advance(collective, r);
+    }
+    complete_all(collective);
+}
+
+/* Whether the member went through at once (true) or has to wait. In the monitor. */
+static void arrive(struct sim_collective_call *call)
+{
+    struct sim_comm *comm = call->comm;
+    struct sim_context *context = comm->context;
+    struct sim_collective *collective = sim_collective_find(context, comm->collectives++);
+    context->world->changes++;
+    int rank = comm->rank;
+    if (context->world->exploring &&
+        (call->kind->synchronisation != SIM_FROM_ROOT || rank == call->root))
+        sim_causes_join(&collective->causes, &comm->owner->causes);
+    call->causes = comm->owner->causes;
+    if (collective->shortly)
+        sim_collective_unfold(collective);
+    if (!collective->arrived++) {
+        collective->kind = call->kind;
+        collective->first = rank;
+        collective->first_root = call->root;
+        collective->first_op = call->op ? sim_op_retain(call->op) : NULL;
+        collective->first_amount = amount(call);
+    }
+    collective->calls[rank] = call;
+    check_against_first(collective, call, rank);
+    if (collective->error) {
+        for (int r = 0; r < collective->size; r++)
+            if (collective->calls[r] && !collective->calls[r]->done) {
+                collective->calls[r]->error = collective->error;
+                sim_collective_complain(collective->calls[r], collective->complaint);
+            }
+        complete_all(collective);
+    } else if (context->world->options.strict_collectives ||
+               call->kind->synchronisation == SIM_NEEDS_ALL) {
+        arrived_strictly(collective);
+    } else if (call->kind->synchronisation == SIM_PREFIX) {
+        advance_prefix(collective);
+    } else if (call->kind->synchronisation == SIM_FROM_ROOT) {
+        arrived_from_root(collective, rank, call->root);
+    } else {
+        arrived_to_root(collective, rank, call->root);
+    }
+    if (collective->completed == collective->size)
+        sim_collective_retire(collective);
+}
+
+void sim_collective_complain(struct sim_collective_call *call, const char *complaint)
+{
+    free(call->comm->complaint);
+    call->comm->complaint = strdup(complaint);
+}
+
+int sim_collective_raise(struct sim_comm *comm, const struct sim_collective_kind *kind, int error)
+{
+    char sentence[160];
+    snprintf(sentence, sizeof sentence, "%s",
+             comm->complaint ? comm->complaint : "the members do not agree on the amount of data");
+    free(comm->complaint);
+    comm->complaint = NULL;
+    return sim_error_raise_mismatch(sim_comm_handle(comm), error, kind->name, sentence);
+}
+
+int sim_collective_run(struct sim_collective_call *call)
+{
+    struct sim_rank *rank = call->comm->owner;
+    struct sim_world *world = rank->world;
+    call->done = call->stashed = false;
+    call->waiter = NULL;
+    call->request = NULL;
+    call->error = MPI_SUCCESS;
+    call->brief = NULL;
+    sim_world_enter(world);
+    if (call->comm->complaint) { /* of a nonblocking one, told with its request */
+        free(call->comm->complaint);
+        call->comm->complaint = NULL;
+    }
+    arrive(call);
+    while (!call->done) {
+        call->waiter = rank;
+        sim_rank_block(rank);
+    }
+    if (world->exploring)
+        sim_causes_join(&rank->causes, &call->causes);
+    sim_world_leave(world);
+    return call->error ? sim_collective_raise(call->comm, call->kind, call->error) : MPI_SUCCESS;
+}
+
+static void start_again(struct sim_request *request)
+{
+    request->call->done = request->call->stashed = false;
+    request->call->error = MPI_SUCCESS;
+    request->call->request = request;
+    request->call->waiter = request->call->brief = NULL;
+    arrive(request->call);
+}
+
+static struct sim_request *request_for(const struct sim_collective_call *call)
+{
+    struct sim_rank *rank = call->comm->owner;
+    struct sim_request *request = sim_request_new(rank, SIM_REQUEST_COLLECTIVE);
+    request->comm = call->comm;
+    request->context = call->comm->context;
+    request->call = sim_pool_get(rank->world, sizeof *call);
+    assert(request->call && "out of memory for a collective");
+    *request->call = *call;
+    call_retain(call);
+    request->start = start_again;
+    return request;
+}
+
+int sim_collective_start(const struct sim_collective_call *call, MPI_Request *handle)
+{
+    struct sim_world *world = call->comm->owner->world;
+    sim_world_enter(world);
+    struct sim_request *request = request_for(call);
+    start_again(request);
+    sim_world_leave(world);
+    *handle = (MPI_Request)(void *)request;
+    return MPI_SUCCESS;
+}
+
+int sim_collective_init(const struct sim_collective_call *call, MPI_Request *handle)
+{
+    struct sim_world *world = call->comm->owner->world;
+    sim_world_enter(world);
+    struct sim_request *request = request_for(call);
+    request->persistent = true;
+    request->state = SIM_INACTIVE;
+    sim_world_leave(world);
+    *handle = (MPI_Request)(void *)request;
+    return MPI_SUCCESS;
+}
+
+void sim_collective_call_delete(struct sim_request *request)
+{
+    call_release(request->call);
+    sim_pool_put(request->owner->world, request->call, sizeof *request->call);
+    request->call = NULL;
+}

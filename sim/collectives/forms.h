@@ -1,0 +1,97 @@
+/* What the entry points of collectives share: checks that fill a call from a program's arguments,
+ * and macros that make an operation's six forms (blocking, nonblocking, persistent; int and large
+ * counts) from the one function that checks and fills. */
+#ifndef SIM_COLLECTIVES_FORMS_H
+#define SIM_COLLECTIVES_FORMS_H
+
+#include "sim/collectives/collective.h"
+
+/* Each of these returns MPI_SUCCESS, or what the MPI function must return after the error was
+ * raised. */
+
+/* Clears the call and finds the communicator. */
+int sim_call_begin(struct sim_collective_call *call, const struct sim_collective_kind *kind,
+                   MPI_Comm handle);
+/* An intercommunicator's members act across: the call runs on the bridge, its peers are the other
+ * group, and of a rooted operation only the root and that group take part. */
+static inline bool sim_call_crosses(const struct sim_collective_call *call)
+{
+    return call->comm->face != NULL;
+}
+static inline int sim_call_peers(const struct sim_collective_call *call)
+{
+    return sim_call_crosses(call) ? call->comm->face->context->remote->size : call->comm->size;
+}
+static inline bool sim_call_is_root(const struct sim_collective_call *call)
+{
+    return sim_call_crosses(call) ? call->root == MPI_ROOT : call->root == call->comm->rank;
+}
+static inline bool sim_call_is_member(const struct sim_collective_call *call)
+{
+    return !sim_call_crosses(call) || call->root >= 0;
+}
+/* Raises an error in the operation's name. */
+int sim_call_fail(const struct sim_collective_call *call, int error, const char *sentence);
+int sim_call_root(struct sim_collective_call *call, int root);
+int sim_call_type(struct sim_collective_call *call, struct sim_side *side, MPI_Datatype type);
+int sim_call_buffer(struct sim_collective_call *call, struct sim_side *side, const void *buffer,
+                    MPI_Count count, MPI_Datatype type);
+int sim_call_vector(struct sim_collective_call *call, struct sim_side *side, const void *buffer,
+                    struct sim_counts counts, struct sim_counts displacements, int peers);
+int sim_call_op(struct sim_collective_call *call, MPI_Op op, MPI_Datatype type);
+int sim_call_types(struct sim_collective_call *call, struct sim_side *side,
+                   const MPI_Datatype *types, int peers);
+
+#define COUNTS(array)                                                                              \
+    _Generic((array), const int *: (struct sim_counts){(const int *)(const void *)(array), NULL}, \
+                               default: (struct sim_counts){NULL, (const MPI_Count *)(const void *)(array)})
+
+#define FORMS(name, iname, PARAMETERS, CALL) FORMS_AS(PMPI_##name, name, iname, PARAMETERS, CALL)
+#define WIDE_FORMS(name, iname, PARAMETERS, CALL)                                                  \
+    WIDE_FORMS_AS(PMPI_##name, name, iname, PARAMETERS, CALL)
+
+/* The same with another function for the blocking form. */
+#define FORMS_AS(blocking, name, iname, PARAMETERS, CALL)                                          \
+    int blocking(PARAMETERS(int, int))                                                             \
+    {                                                                                              \
+        struct sim_collective_call call;                                                           \
+        int error = CALL;                                                                          \
+        return error ? error : sim_collective_run(&call);                                          \
+    }                                                                                              \
+    int PMPI_##iname(PARAMETERS(int, int), MPI_Request *request)                                   \
+    {                                                                                              \
+        struct sim_collective_call call;                                                           \
+        int error = CALL;                                                                          \
+        return error ? error : sim_collective_start(&call, request);                               \
+    }                                                                                              \
+    int PMPI_##name##_init(PARAMETERS(int, int), MPI_Info info, MPI_Request *request)              \
+    {                                                                                              \
+        struct sim_collective_call call;                                                           \
+        int error = CALL;                                                                          \
+        (void)info;                                                                                \
+        return error ? error : sim_collective_init(&call, request);                                \
+    }
+
+#define WIDE_FORMS_AS(blocking, name, iname, PARAMETERS, CALL)                                     \
+    FORMS_AS(blocking, name, iname, PARAMETERS, CALL)                                              \
+    int PMPI_##name##_c(PARAMETERS(MPI_Count, MPI_Aint))                                           \
+    {                                                                                              \
+        struct sim_collective_call call;                                                           \
+        int error = CALL;                                                                          \
+        return error ? error : sim_collective_run(&call);                                          \
+    }                                                                                              \
+    int PMPI_##iname##_c(PARAMETERS(MPI_Count, MPI_Aint), MPI_Request *request)                    \
+    {                                                                                              \
+        struct sim_collective_call call;                                                           \
+        int error = CALL;                                                                          \
+        return error ? error : sim_collective_start(&call, request);                               \
+    }                                                                                              \
+    int PMPI_##name##_init_c(PARAMETERS(MPI_Count, MPI_Aint), MPI_Info info, MPI_Request *request) \
+    {                                                                                              \
+        struct sim_collective_call call;                                                           \
+        int error = CALL;                                                                          \
+        (void)info;                                                                                \
+        return error ? error : sim_collective_init(&call, request);                                \
+    }
+
+#endif

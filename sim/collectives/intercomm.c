@@ -1,0 +1,196 @@
+/* Collectives between the two groups of an intercommunicator: each group gets what the other gives.
+ *
+ * The members of both groups meet on the bridge, ranks of the first side before those of the
+ * second; everybody waits for everybody. */
+#include "sim/collectives/data.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+struct side_of_bridge { /* ranks first .. first + count - 1 of the bridge */
+    int first, count;
+};
+
+static struct side_of_bridge other_side(const struct sim_collective *collective, int rank)
+{
+    int split = collective->context->first_side;
+    return rank < split ? (struct side_of_bridge){split, collective->size - split}
+                        : (struct side_of_bridge){0, split};
+}
+
+/* A member's rank in its own group. */
+static int local_rank(const struct sim_collective *collective, int rank)
+{
+    int split = collective->context->first_side;
+    return rank < split ? rank : rank - split;
+}
+
+/* Who gave MPI_ROOT; -1 when nobody did, an error for all. */
+static int find_root(struct sim_collective *collective)
+{
+    for (int r = 0; r < collective->size; r++)
+        if (collective->calls[r]->root == MPI_ROOT)
+            return r;
+    for (int r = 0; r < collective->size; r++)
+        collective->calls[r]->error = MPI_ERR_ROOT;
+    return -1;
+}
+
+static void barrier(struct sim_collective *collective)
+{
+    (void)collective;
+}
+
+static void bcast(struct sim_collective *collective)
+{
+    int root = find_root(collective);
+    struct side_of_bridge others = other_side(collective, root < 0 ? 0 : root);
+    for (int i = 0; root >= 0 && i < others.count; i++) {
+        struct sim_collective_call *to = collective->calls[others.first + i];
+        sim_block_move(sim_side_whole(&collective->calls[root]->send), sim_side_whole(&to->send),
+                       &to->error);
+    }
+}
+
+static void gather(struct sim_collective *collective)
+{
+    int root = find_root(collective);
+    struct side_of_bridge others = other_side(collective, root < 0 ? 0 : root);
+    for (int i = 0; root >= 0 && i < others.count; i++) {
+        struct sim_collective_call *to = collective->calls[root];
+        sim_block_move(sim_side_whole(&collective->calls[others.first + i]->send),
+                       sim_side_block(&to->receive, i), &to->error);
+    }
+}
+
+static void scatter(struct sim_collective *collective)
+{
+    int root = find_root(collective);
+    struct side_of_bridge others = other_side(collective, root < 0 ? 0 : root);
+    for (int i = 0; root >= 0 && i < others.count; i++) {
+        struct sim_collective_call *to = collective->calls[others.first + i];
+        sim_block_move(sim_side_block(&collective->calls[root]->send, i),
+                       sim_side_whole(&to->receive), &to->error);
+    }
+}
+
+static void receive_from_all(struct sim_collective *collective, bool to_each)
+{
+    for (int r = 0; r < collective->size; r++) {
+        struct side_of_bridge others = other_side(collective, r);
+        struct sim_collective_call *to = collective->calls[r];
+        for (int i = 0; i < others.count; i++) {
+            const struct sim_side *from = &collective->calls[others.first + i]->send;
+            sim_block_move(to_each ? sim_side_block(from, local_rank(collective, r))
+                                   : sim_side_whole(from),
+                           sim_side_block(&to->receive, i), &to->error);
+        }
+    }
+}
+
+static void allgather(struct sim_collective *collective)
+{
+    receive_from_all(collective, false);
+}
+
+static void alltoall(struct sim_collective *collective)
+{
+    receive_from_all(collective, true);
+}
+
+/* Combines what a side gives, in rank order, into `to`. */
+static void reduce_side(struct sim_collective *collective, struct side_of_bridge side,
+                        struct sim_collective_call *to)
+{
+    const void **inputs = malloc((size_t)side.count * sizeof(void *));
+    assert(inputs && "out of memory for a reduction");
+    for (int i = 0; i < side.count; i++) {
+        const struct sim_side *from = &collective->calls[side.first + i]->send;
+        inputs[i] = from->buffer;
+        if (from->count * from->type->size != to->receive.count * to->receive.type->size)
+            to->error = MPI_ERR_TRUNCATE;
+    }
+    if (!to->error && to->receive.count)
+        sim_op_reduce_many(to->op, to->receive.type, to->receive.count, inputs, (size_t)side.count,
+                           to->receive.buffer);
+    free(inputs);
+}
+
+static void reduce(struct sim_collective *collective)
+{
+    int root = find_root(collective);
+    if (root >= 0)
+        reduce_side(collective, other_side(collective, root), collective->calls[root]);
+}
+
+static void allreduce(struct sim_collective *collective)
+{
+    for (int r = 0; r < collective->size; r++)
+        reduce_side(collective, other_side(collective, r), collective->calls[r]);
+}
+
+/* The elements that members below `local` of this call's own group get. */
+static size_t elements_before(const struct sim_collective_call *call, int local)
+{
+    if (!call->receive.vectored)
+        return (size_t)local * call->receive.count;
+    size_t before = 0;
+    for (int i = 0; i < local; i++)
+        before += sim_counts_at(call->receive.counts, i);
+    return before;
+}
+
+/* What the other side gives is combined and spread over this side; both give the same in all. */
+static void reduce_scatter(struct sim_collective *collective)
+{
+    for (int r = 0; r < collective->size; r++) {
+        struct sim_collective_call *to = collective->calls[r];
+        struct side_of_bridge others = other_side(collective, r);
+        size_t total = elements_before(to, collective->size - others.count);
+        const struct sim_collective_call *first = collective->calls[others.first];
+        size_t given = elements_before(first, others.count);
+        if (given * first->send.type->size != total * to->receive.type->size) {
+            to->error = MPI_ERR_TRUNCATE;
+            continue;
+        }
+        const void **inputs = malloc((size_t)others.count * sizeof(void *));
+        assert(inputs && "out of memory for a reduction");
+        size_t before = elements_before(to, local_rank(collective, r));
+        for (int i = 0; i < others.count; i++) {
+            const struct sim_side *from = &collective->calls[others.first + i]->send;
+            inputs[i] = (const char *)from->buffer + (ptrdiff_t)before * from->type->extent;
+        }
+        if (to->receive.count)
+            sim_op_reduce_many(to->op, to->receive.type, to->receive.count, inputs,
+                               (size_t)others.count, to->receive.buffer);
+        free(inputs);
+    }
+}
+
+#define KIND(variable, text, how)                                                                  \
+    const struct sim_collective_kind variable = {                                                  \
+        .name = text, .synchronisation = SIM_NEEDS_ALL, .execute = how}
+
+KIND(sim_barrier_across, "Barrier", barrier);
+KIND(sim_bcast_across, "Bcast", bcast);
+KIND(sim_gather_across, "Gather", gather);
+KIND(sim_gatherv_across, "Gatherv", gather);
+KIND(sim_scatter_across, "Scatter", scatter);
+KIND(sim_scatterv_across, "Scatterv", scatter);
+KIND(sim_allgather_across, "Allgather", allgather);
+KIND(sim_allgatherv_across, "Allgatherv", allgather);
+KIND(sim_alltoall_across, "Alltoall", alltoall);
+KIND(sim_alltoallv_across, "Alltoallv", alltoall);
+KIND(sim_alltoallw_across, "Alltoallw", alltoall);
+KIND(sim_reduce_across, "Reduce", reduce);
+const struct sim_collective_kind sim_allreduce_across = {
+    .name = "Allreduce", .synchronisation = SIM_NEEDS_ALL, .execute = allreduce, .reduces = true};
+const struct sim_collective_kind sim_reduce_scatter_across = {.name = "Reduce_scatter",
+                                                              .synchronisation = SIM_NEEDS_ALL,
+                                                              .execute = reduce_scatter,
+                                                              .reduces = true};
+const struct sim_collective_kind sim_reduce_scatter_block_across = {.name = "Reduce_scatter_block",
+                                                                    .synchronisation =
+                                                                        SIM_NEEDS_ALL,
+                                                                    .execute = reduce_scatter,
+                                                                    .reduces = true};

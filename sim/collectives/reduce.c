@@ -1,0 +1,324 @@
+/* Collectives that combine: the members' inputs are folded in rank order, always with the same
+ * association, so that a result is the same bits every time. Another order can be asked for
+ * (options.reduce_order), to show how far a result depends on it.
+ *
+ * The inputs are folded chunk by chunk, so that the accumulator stays in the first-level cache;
+ * large reductions are shared among an OpenMP team while that is quicker: on a machine busy with
+ * other things a team waits for whichever of its threads does not run. Who folds a chunk changes no
+ * bit of it. An output may be its member's own input (in
+ * place): a chunk of all inputs is read before any output is written. */
+#include "sim/collectives/data.h"
+
+#include <assert.h>
+#include <omp.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum {
+    CHUNK = 8 * 1024,
+    TEAM_FROM = 2 << 20, /* bytes of all inputs and outputs together */
+    LOOK_AGAIN = 64      /* large reductions until the slower way is tried once more */
+};
+
+struct fold {
+    const struct sim_op *op;
+    const struct sim_datatype *type;
+    const char **inputs; /* n addresses, each at the same element */
+    int n;
+    struct sim_world *world;
+    enum sim_reduce_order order;
+    uint64_t seed;
+};
+
+static void *need(size_t bytes)
+{
+    void *memory = malloc(bytes ? bytes : 1);
+    assert(memory && "out of memory for a reduction");
+    return memory;
+}
+
+/* The order in which inputs are taken: rank order unless another was asked for and the op commutes.
+ */
+static void permute(struct fold *fold)
+{
+    if (!fold->op->commutative)
+        return;
+    if (fold->order == SIM_REDUCE_RING && fold->n > 1) {
+        const char *first = fold->inputs[0];
+        memmove(fold->inputs, fold->inputs + 1, (size_t)(fold->n - 1) * sizeof *fold->inputs);
+        fold->inputs[fold->n - 1] = first;
+    }
+    for (int i = fold->n - 1; fold->order == SIM_REDUCE_SEED && i > 0; i--) {
+        int j = (int)(sim_random(fold->seed, (uint64_t)i) % (uint64_t)(i + 1));
+        const char *swap = fold->inputs[i];
+        fold->inputs[i] = fold->inputs[j];
+        fold->inputs[j] = swap;
+    }
+}
+
+static size_t raw_bytes(const struct sim_datatype *type, size_t count)
+{
+    return count ? (size_t)((ptrdiff_t)(count - 1) * type->extent + type->true_extent) : 0;
+}
+
+/* Pairs neighbours recursively: the association of a binary tree. result = fold of
+ * inputs[from..to). */
+static void fold_tree(const struct fold *fold, int from, int to, size_t offset, size_t count,
+                      char *result)
+{
+    ptrdiff_t lb = fold->type->true_lb;
+    size_t bytes = raw_bytes(fold->type, count);
+    if (to - from == 1) {
+        memcpy(result + lb, fold->inputs[from] + offset + lb, bytes);
+        return;
+    }
+    int middle = from + (to - from + 1) / 2;
+    fold_tree(fold, from, middle, offset, count, result);
+    char *right = need(bytes);
+    fold_tree(fold, middle, to, offset, count, right - lb);
+    sim_op_apply_right(fold->op, result, right - lb, count, fold->type);
+    free(right);
+}
+
+/* result = fold of all inputs' `count` elements at byte `offset`; result is laid out like an input.
+ */
+static void fold_range(const struct fold *fold, size_t offset, size_t count, char *result)
+{
+    if (fold->order == SIM_REDUCE_TREE) {
+        fold_tree(fold, 0, fold->n, offset, count, result);
+        return;
+    }
+    ptrdiff_t lb = fold->type->true_lb;
+    memcpy(result + lb, fold->inputs[0] + offset + lb, raw_bytes(fold->type, count));
+    for (int i = 1; i < fold->n; i++)
+        sim_op_apply_right(fold->op, result, fold->inputs[i] + offset, count, fold->type);
+}
+
+/* Whether a large reduction is for the team: each way is tried twice, since a team's first time is
+ * spent on starting it, then the quicker one is taken. */
+static bool team_is_quicker(struct sim_fold_pace *pace)
+{
+    uint32_t turn = pace->turns++;
+    if (turn < 4)
+        return turn % 2 == 0;
+    bool team = pace->team < pace->alone;
+    return turn % LOOK_AGAIN ? team : !team;
+}
+
+static double seconds(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+/* Folds elements of a predefined op and copies the result to every output. */
+static void fold_chunks(const struct fold *fold, size_t count, char *const *outputs,
+                        int output_count)
+{
+    size_t size = fold->type->size, step = CHUNK / size ? CHUNK / size : 1;
+    long chunks = (long)((count + step - 1) / step);
+    size_t total = count * size * (size_t)(fold->n + output_count);
+    bool large = total >= TEAM_FROM && chunks > 1 && !omp_in_parallel();
+    bool team = large && team_is_quicker(&fold->world->fold_pace);
+    double start = large ? seconds() : 0;
+#pragma omp parallel for schedule(dynamic) if (team)
+    for (long chunk = 0; chunk < chunks; chunk++) {
+        _Alignas(64) char accumulator[CHUNK];
+        size_t from = (size_t)chunk * step;
+        size_t here = count - from < step ? count - from : step;
+        fold_range(fold, from * size, here, accumulator);
+        for (int i = 0; i < output_count; i++)
+            memcpy(outputs[i] + from * size, accumulator, here * size);
+    }
+    if (!large)
+        return;
+    double took = (seconds() - start) / (double)total;
+    double *known = team ? &fold->world->fold_pace.team : &fold->world->fold_pace.alone;
+    bool better = *known <= 0 || took < *known; /* a delay may have been somebody else's */
+    *known = better ? took : 0.75 * *known + 0.25 * took;
+}
+
+/* Folds `count` elements and copies the result to every output. */
+static void fold_all(struct fold *fold, size_t count, char *const *outputs, int output_count)
+{
+    permute(fold);
+    if (fold->type->contiguous && fold->op->predefined) {
+        if (fold->type->size)
+            fold_chunks(fold, count, outputs, output_count);
+        return;
+    }
+    char *result = need(raw_bytes(fold->type, count));
+    fold_range(fold, 0, count, result - fold->type->true_lb);
+    for (int i = 0; i < output_count; i++)
+        sim_datatype_transfer(result - fold->type->true_lb, fold->type, count, outputs[i],
+                              fold->type, count);
+    free(result);
+}
+
+static struct fold fold_of(struct sim_collective *collective,
+                           const struct sim_collective_call *like)
+{
+    const struct sim_world_options *options = &collective->context->world->options;
+    struct fold fold = {.op = like->op,
+                        .type = like->send.type,
+                        .inputs = need((size_t)collective->size * sizeof(char *)),
+                        .n = collective->size,
+                        .world = collective->context->world,
+                        .order = options->reduce_order,
+                        .seed = options->seed + collective->number};
+    for (int r = 0; r < collective->size; r++)
+        fold.inputs[r] = collective->calls[r]->send.buffer;
+    return fold;
+}
+
+/* The call whose op is used: it must be the running rank's own, since a user's function lives in
+ * that rank's image. */
+static const struct sim_collective_call *own_call(struct sim_collective *collective)
+{
+    for (int r = 0; r < collective->size; r++)
+        if (!collective->calls[r]->stashed && collective->calls[r]->comm->owner == sim_self)
+            return collective->calls[r];
+    return collective->calls[collective->size - 1];
+}
+
+static inline void copy_small(void *to, const void *from, size_t bytes)
+{
+    if (bytes == 8)
+        memcpy(to, from, 8);
+    else
+        memcpy(to, from, bytes);
+}
+
+/* One small value, the case that large worlds meet most: no array of addresses, no team. */
+static bool allreduce_small(struct sim_collective *collective)
+{
+    const struct sim_collective_call *mine = own_call(collective);
+    size_t bytes = mine->send.type->size * mine->send.count;
+    sim_kernel *kernel =
+        mine->op->predefined ? sim_op_kernel(mine->op, mine->send.type->kind) : NULL;
+    if (bytes > 64 || !kernel || !mine->send.type->contiguous ||
+        collective->context->world->options.reduce_order != SIM_REDUCE_LINEAR)
+        return false;
+    _Alignas(64) char accumulator[64];
+    copy_small(accumulator, collective->calls[0]->send.buffer, bytes);
+    for (int r = 1; r < collective->size; r++)
+        kernel(accumulator, collective->calls[r]->send.buffer, accumulator, mine->send.count);
+    for (int r = 0; r < collective->size; r++)
+        copy_small(collective->calls[r]->receive.buffer, accumulator, bytes);
+    return true;
+}
+
+static void allreduce_execute(struct sim_collective *collective)
+{
+    const struct sim_collective_call *mine = own_call(collective);
+    if (!mine->send.count || allreduce_small(collective))
+        return;
+    struct fold fold = fold_of(collective, mine);
+    char **outputs = need((size_t)collective->size * sizeof(char *));
+    for (int r = 0; r < collective->size; r++)
+        outputs[r] = collective->calls[r]->receive.buffer;
+    fold_all(&fold, mine->send.count, outputs, collective->size);
+    free(outputs);
+    free(fold.inputs);
+}
+
+static void reduce_execute(struct sim_collective *collective)
+{
+    const struct sim_collective_call *mine = own_call(collective),
+                                     *root = collective->calls[collective->first_root];
+    if (!mine->send.count)
+        return;
+    struct fold fold = fold_of(collective, mine);
+    char *output = root->receive.buffer;
+    fold_all(&fold, mine->send.count, &output, 1);
+    free(fold.inputs);
+}
+
+/* Elements of member r's share, and those before it. */
+static size_t share_of(const struct sim_collective_call *call, int r)
+{
+    return call->receive.vectored ? sim_counts_at(call->receive.counts, r) : call->send.count;
+}
+
+/* In place, the input is the receive buffer, of which the share is a part: all shares are folded
+ * before any is written. */
+static void reduce_scatter_execute(struct sim_collective *collective)
+{
+    const struct sim_collective_call *mine = own_call(collective);
+    struct fold fold = fold_of(collective, mine);
+    permute(&fold);
+    size_t total = 0;
+    for (int r = 0; r < collective->size; r++)
+        total += share_of(mine, r);
+    ptrdiff_t lb = fold.type->true_lb;
+    char *result = need(raw_bytes(fold.type, total));
+    if (total)
+        fold_range(&fold, 0, total, result - lb);
+    size_t before = 0;
+    for (int r = 0; r < collective->size; r++) {
+        struct sim_collective_call *call = collective->calls[r];
+        size_t share = share_of(mine, r);
+        if (share != share_of(call, r))
+            call->error = MPI_ERR_TRUNCATE;
+        else if (share)
+            sim_datatype_transfer(result - lb + (ptrdiff_t)before * fold.type->extent, fold.type,
+                                  share, call->receive.buffer, fold.type, share);
+        before += share;
+    }
+    free(result);
+    free(fold.inputs);
+}
+
+/* Extends the running result by a member's input. The member's output is written after its input
+ * has been read. */
+static void scan_advance(struct sim_collective *collective, int rank)
+{
+    struct sim_collective_call *call = collective->calls[rank];
+    const struct sim_datatype *type = call->send.type;
+    size_t bytes = raw_bytes(type, call->send.count);
+    ptrdiff_t lb = type->true_lb;
+    if (!bytes)
+        return;
+    bool exclusive = collective->kind == &sim_exscan;
+    if (rank == 0) {
+        collective->running = need(bytes);
+        memcpy(collective->running, (char *)call->send.buffer + lb, bytes);
+        if (!exclusive)
+            sim_datatype_transfer((char *)collective->running - lb, type, call->send.count,
+                                  call->receive.buffer, type, call->send.count);
+        return;
+    }
+    char *before = need(bytes), *running = collective->running;
+    memcpy(before, running, bytes);
+    sim_op_apply_right(call->op, running - lb, call->send.buffer, call->send.count, type);
+    sim_datatype_transfer((exclusive ? before : running) - lb, type, call->send.count,
+                          call->receive.buffer, type, call->send.count);
+    free(before);
+}
+
+#define KIND(spelled, when, ...)                                                                   \
+    {                                                                                              \
+        .name = spelled, .synchronisation = when, .uniform = true, .reduces = true, __VA_ARGS__    \
+    }
+
+const struct sim_collective_kind sim_allreduce =
+    KIND("Allreduce", SIM_NEEDS_ALL, .execute = allreduce_execute, .across = &sim_allreduce_across);
+const struct sim_collective_kind sim_reduce_scatter_block =
+    KIND("Reduce_scatter_block", SIM_NEEDS_ALL, .execute = reduce_scatter_execute,
+         .across = &sim_reduce_scatter_block_across);
+const struct sim_collective_kind sim_scan = KIND("Scan", SIM_PREFIX, .advance = scan_advance);
+const struct sim_collective_kind sim_exscan = KIND("Exscan", SIM_PREFIX, .advance = scan_advance);
+const struct sim_collective_kind sim_reduce_scatter = {.name = "Reduce_scatter",
+                                                       .synchronisation = SIM_NEEDS_ALL,
+                                                       .execute = reduce_scatter_execute,
+                                                       .reduces = true,
+                                                       .across = &sim_reduce_scatter_across};
+const struct sim_collective_kind sim_reduce = {.name = "Reduce",
+                                               .synchronisation = SIM_TO_ROOT,
+                                               .execute = reduce_execute,
+                                               .uniform = true,
+                                               .reduces = true,
+                                               .rooted = true,
+                                               .across = &sim_reduce_across};

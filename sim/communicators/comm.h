@@ -1,0 +1,109 @@
+/* Communicators. A rank holds a `sim_comm` (its handle: its own rank, attributes, error handler);
+ * what all members share is the `sim_context`: mailboxes and collectives under way. Traffic of
+ * different contexts never meets.
+ *
+ * Invariants: comm->context->references counts the handles of all its ranks that are not freed and
+ * the operations that still use it; a context is kept until the world ends, so that a late message
+ * finds its mailbox. */
+#ifndef SIM_COMMUNICATORS_COMM_H
+#define SIM_COMMUNICATORS_COMM_H
+
+#include "sim/base/attributes.h"
+#include "sim/base/handle.h"
+#include "sim/communicators/group.h"
+#include "sim/worlds/rank.h"
+
+struct sim_mailbox;
+struct sim_collective;
+struct sim_topology;
+
+struct sim_context {
+    struct sim_world *world;
+    struct sim_context *next;
+    uint32_t id;
+    int size; /* ranks that have a mailbox here; an intercommunicator has two contexts, see `remote`
+               */
+    struct sim_group *group; /* world rank of each */
+    struct sim_mailbox *mailboxes;
+    struct sim_collective *first_collective; /* under way, in order of their sequence numbers */
+    struct sim_collective *spare_collective; /* the last one finished, for use again */
+    struct sim_context *remote; /* intercommunicator: the other side's context, else NULL */
+    struct sim_context *bridge; /* intercommunicator: both sides together, for collectives */
+    int first_side;             /* of a bridge: how many ranks of it are the first side, else 0 */
+    struct sim_topology *topology; /* owned by the context; NULL for none */
+};
+
+struct sim_errhandler;
+
+struct sim_comm {
+    uint32_t magic;
+    uint32_t collectives; /* how many this rank has started here */
+    struct sim_rank *owner;
+    struct sim_context *context;
+    int rank, size;
+    MPI_Errhandler errhandler;
+    struct sim_attributes attributes;
+    char *name;
+    MPI_Info info;
+    char *complaint;       /* why the collective under way here has failed; NULL: nothing to add */
+    struct sim_comm *next; /* of the rank's handles, for the leak report */
+    const void *site;      /* of the call that made it */
+    bool predefined;
+    /* An intercommunicator's collectives run on a handle of its bridge, which no program sees. */
+    struct sim_comm *bridge, *face;
+};
+
+/* WORLD for every rank; SELF is made at first use. False: out of memory. */
+bool sim_comm_make_predefined(struct sim_world *world);
+void sim_comm_release_all(struct sim_world *world);
+
+/* A new shared part for this group, whose reference it takes over. In the monitor. NULL: out of
+ * memory. */
+struct sim_context *sim_context_new(struct sim_world *world, struct sim_group *group);
+/* A handle of `rank` onto it, as comm rank `position`. In the monitor. */
+struct sim_comm *sim_comm_new(struct sim_rank *rank, struct sim_context *context, int position);
+/* Frees the handle; the context stays with the world. */
+void sim_comm_delete(struct sim_comm *comm);
+
+struct sim_comm *sim_comm_of_self(struct sim_rank *rank);
+
+/* The caller's communicator behind a handle, NULL when it is not one. */
+static inline struct sim_comm *sim_comm_get(struct sim_rank *rank, MPI_Comm handle)
+{
+    if (handle == MPI_COMM_WORLD)
+        return rank->comm_world;
+    if (handle == MPI_COMM_SELF)
+        return sim_comm_of_self(rank);
+    struct sim_comm *comm = (struct sim_comm *)(void *)handle;
+    if ((uintptr_t)handle < 4096 || ((uintptr_t)handle & 7) || comm->magic != SIM_MAGIC_COMM ||
+        comm->owner != rank)
+        return NULL;
+    return comm;
+}
+
+/* The caller's communicator, or NULL with what the MPI function must return in *error (the error is
+ * raised). */
+struct sim_comm *sim_comm_check(MPI_Comm handle, const char *function, int *error);
+/* Raises the error of a handle that is no communicator of the caller's; of one that was, the
+ * finding says so. What the MPI function must return. */
+int sim_comm_refuse(MPI_Comm handle, const char *function);
+/* Deletes all attributes (their callbacks run); the class a callback returned. */
+int sim_comm_attributes_delete(struct sim_comm *comm);
+void sim_topology_release(struct sim_topology *topology);
+
+/* The handle of a comm: its constant for a predefined one, the intercommunicator's for a bridge. */
+MPI_Comm sim_comm_handle(struct sim_comm *comm);
+
+static inline int sim_context_world_rank(const struct sim_context *context, int rank)
+{
+    return sim_group_world_rank(context->group, rank);
+}
+
+/* The context in which a peer's mailbox lies: its own, or the remote side's for an
+ * intercommunicator. */
+static inline struct sim_context *sim_context_peers(struct sim_context *context)
+{
+    return context->remote ? context->remote : context;
+}
+
+#endif

@@ -1,0 +1,68 @@
+/* Hints of communicators: kept and given back, none changes what the machine does. */
+#include "sim/base/error.h"
+#include "sim/base/open_handles.h"
+#include "sim/base/rank_lock.h"
+#include "sim/communicators/comm.h"
+#include "sim/communicators/info.h"
+
+static int check_info(MPI_Comm handle, MPI_Info info, const char *function)
+{
+    if (sim_info_handle_valid(info))
+        return MPI_SUCCESS;
+    return sim_error_raise(handle, MPI_ERR_INFO, function, "info is not a valid handle");
+}
+
+/* Gives the program a copy of `hints`, empty when there are none. */
+static int hand_out(MPI_Comm handle, const struct sim_info *hints, const char *function,
+                    MPI_Info *used)
+{
+    struct sim_info *copy = hints ? sim_info_copy(hints) : sim_info_new();
+    if (!copy)
+        return sim_error_raise(handle, MPI_ERR_NO_MEM, function, "out of memory");
+    *used = (MPI_Info)(void *)copy;
+    sim_live_add(SIM_LIVE_INFO, (uint64_t)(uintptr_t)copy);
+    return MPI_SUCCESS;
+}
+
+int PMPI_Comm_set_info(MPI_Comm handle, MPI_Info info)
+{
+    SIM_LOCAL;
+    int error;
+    struct sim_comm *comm = sim_comm_check(handle, "Comm_set_info", &error);
+    if (comm)
+        error = check_info(handle, info, "Comm_set_info");
+    const struct sim_info *given = error ? NULL : sim_info_from_handle(info);
+    if (error || !given)
+        return error;
+    struct sim_info *kept = sim_info_from_handle(comm->info);
+    if (!kept) {
+        kept = sim_info_new();
+        comm->info = (MPI_Info)(void *)kept;
+    }
+    for (int i = 0; kept && i < given->count; i++)
+        if (!sim_info_set(kept, given->entries[i].key, given->entries[i].value))
+            kept = NULL;
+    return kept ? MPI_SUCCESS
+                : sim_error_raise(handle, MPI_ERR_NO_MEM, "Comm_set_info", "out of memory");
+}
+
+int PMPI_Comm_get_info(MPI_Comm handle, MPI_Info *used)
+{
+    SIM_LOCAL;
+    int error;
+    struct sim_comm *comm = sim_comm_check(handle, "Comm_get_info", &error);
+    return comm ? hand_out(handle, sim_info_from_handle(comm->info), "Comm_get_info", used) : error;
+}
+
+int PMPI_Abi_get_info(MPI_Info *info)
+{
+    SIM_LOCAL;
+    return hand_out(MPI_COMM_NULL, NULL, "Abi_get_info", info);
+}
+
+/* Nothing is known of the hardware below a rank. */
+int PMPI_Get_hw_resource_info(MPI_Info *info)
+{
+    SIM_LOCAL;
+    return hand_out(MPI_COMM_NULL, NULL, "Get_hw_resource_info", info);
+}

@@ -1,0 +1,408 @@
+/* Compiling into a cache: see compile.h.
+ *
+ * Method, in two steps as no header is known before the compiler has run:
+ *
+ * - KEY.headers lists the headers of the last compilation of this source with this compiler and
+ *   these flags; KEY is the hash of those three.
+ * - NAME.so is the object; NAME is the hash of KEY and of the present content of those headers.
+ *
+ * A hit is a list whose NAME.so exists. After a compilation the object is renamed into place first
+ * and the list second, so that a list never names what is not there; another job doing the same at
+ * the same time writes the same. */
+#include "sim/compile/compile.h"
+
+#include "sim/base/hash.h"
+#include "sim/compile/cache.h"
+#include "sim/compile/cache_folder.h"
+#include "sim/compile/compiler.h"
+#include "sim/compile/privatize_globals.h"
+#include "sim/programs/image.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+
+static const char *const flags_compile[] = {"-fPIC",
+                                            "-fno-plt", /* one page less to run through */
+                                            "-O2",
+                                            "-g",
+                                            "-ffp-contract=off",
+                                            "-fno-omit-frame-pointer",
+                                            "-fno-optimize-sibling-calls", /* a last call has a
+                                                                              place, too */
+                                            "-fstack-clash-protection",    /* no frame steps over a
+                                                                              guard */
+                                            "-ftls-model=global-dynamic"};
+static const char *const flags_link[] = {"-shared", "-Wl,-z,noseparate-code,-z,norelro,-Bsymbolic"};
+
+static _Thread_local bool compiler_was_run;
+
+/* Everything about one compilation; `text` holds the words of $CC and of the source's own flags. */
+struct job {
+    const char *source;
+    char real[PATH_MAX], compiler[PATH_MAX];
+    struct cache_folder cache;
+    char *text; /* the source */
+    char *words;
+    struct arguments compiler_words, arguments; /* what CC says; all from source to object */
+    const char *include;                        /* NULL: none */
+    bool separate; /* variables apart from the code, if that can be done */
+    char key[HASH_TEXT], name[HASH_TEXT];
+    struct failure *failure;
+};
+
+bool sim_compile_was_run(void)
+{
+    return compiler_was_run;
+}
+
+static bool holds(const char *folder, const char *relative)
+{
+    char path[PATH_MAX];
+    int used = snprintf(path, sizeof path, "%s/%s", folder, relative);
+    return used < (int)sizeof path && !access(path, R_OK);
+}
+
+/* Walks from the executable's folder towards the root. A build folder answers like an installed
+ * tree: there is a folder with the public headers and nothing else, so that no name of ours can
+ * hide one of the program's or the system's. */
+const char *sim_compile_include(void)
+{
+    static _Thread_local char option[PATH_MAX + 32];
+    char folder[PATH_MAX];
+    ssize_t length = readlink("/proc/self/exe", folder, sizeof folder - 1);
+    for (folder[length > 0 ? length : 0] = 0; strrchr(folder, '/');) {
+        *strrchr(folder, '/') = 0;
+        if (holds(folder, "include/simrun/mpi.h")) {
+            snprintf(option, sizeof option, "-I%s/include/simrun", folder);
+            return option;
+        }
+    }
+    return NULL;
+}
+
+/* Splits text at white space, in place, and adds the words. */
+static void words_add(struct arguments *arguments, char *text)
+{
+    char *rest = NULL;
+    for (char *word = strtok_r(text, " \t\r\n", &rest); word;
+         word = strtok_r(NULL, " \t\r\n", &rest))
+        arguments_add(arguments, word);
+}
+
+static int source_read(struct job *job)
+{
+    struct stat status;
+    FILE *file = realpath(job->source, job->real) ? fopen(job->real, "re") : NULL;
+    if (file && strchr(job->real, '\n')) { /* the compiler's list of headers has one a line */
+        fclose(file);
+        return failure_set(job->failure, FAILURE_INPUT,
+                           "%s: a path with a line break cannot be compiled; rename it",
+                           job->source);
+    }
+    if (!file || fstat(fileno(file), &status) || !S_ISREG(status.st_mode)) {
+        failure_set(job->failure, FAILURE_INPUT, "%s: %s", job->source,
+                    file ? "not a regular file" : strerror(errno));
+        if (file)
+            fclose(file);
+        return FAILURE_INPUT;
+    }
+    size_t size = (size_t)status.st_size;
+    job->text = malloc(size + 1);
+    size = job->text ? fread(job->text, 1, size, file) : 0;
+    fclose(file);
+    if (!job->text)
+        return failure_set(job->failure, FAILURE_INTERNAL, "%s: out of memory", job->source);
+    job->text[size] = 0;
+    return 0;
+}
+
+/* Is there a line of the form `#  pragma  omp`? */
+static bool says_openmp(const char *text)
+{
+    for (const char *at = strstr(text, "pragma"); at; at = strstr(at + 1, "pragma")) {
+        const char *before = at, *after = at + 6;
+        while (before > text && (before[-1] == ' ' || before[-1] == '\t'))
+            before--;
+        while (*after == ' ' || *after == '\t')
+            after++;
+        if (before > text && before[-1] == '#' && !strncmp(after, "omp", 3))
+            return true;
+    }
+    return false;
+}
+
+/* The compiler's words, then ours, then the source, then the source's own: libraries must follow
+ * what needs them. */
+static int arguments_set(struct job *job)
+{
+    const char *compiler = getenv("CC"), *mark = "simrun: cflags:";
+    compiler = compiler && *compiler ? compiler : "cc";
+    const char *own = strstr(job->text, mark);
+    int length = 0;
+    if (own) {
+        own += strlen(mark);
+        length = (int)strcspn(own, "\n");
+        const char *end = memmem(own, (size_t)length, "*/", 2);
+        length = end ? (int)(end - own) : length;
+    }
+    size_t size = strlen(compiler) + 1 + (size_t)length + 1;
+    job->words = malloc(size);
+    if (!job->words)
+        return failure_set(job->failure, FAILURE_INTERNAL, "%s: out of memory", job->source);
+    char *own_words = job->words + strlen(compiler) + 1;
+    snprintf(job->words, size, "%s", compiler);
+    snprintf(own_words, (size_t)length + 1, "%.*s", length, own ? own : "");
+    words_add(&job->compiler_words, job->words);
+    job->arguments = job->compiler_words;
+    arguments_add_all(&job->arguments, flags_compile, COUNT(flags_compile));
+    arguments_add_all(&job->arguments, flags_link, COUNT(flags_link));
+    if (says_openmp(job->text))
+        arguments_add(&job->arguments, "-fopenmp");
+    job->separate &= !says_openmp(job->text) && !own && separate_possible();
+    job->include = sim_compile_include();
+    if (job->include)
+        arguments_add(&job->arguments, job->include);
+    arguments_add(&job->arguments, job->real);
+    words_add(&job->arguments, own_words);
+    arguments_add(&job->arguments, "-lm");
+    return job->compiler_words.count
+               ? 0
+               : failure_set(job->failure, FAILURE_USAGE, "CC is set to nothing but spaces");
+}
+
+/* Where execvp would find the compiler. */
+static int compiler_find(struct job *job)
+{
+    const char *name = job->compiler_words.words[0], *paths = getenv("PATH");
+    char candidate[PATH_MAX];
+    if (strchr(name, '/'))
+        paths = "";
+    for (paths = paths ? paths : "/usr/bin:/bin"; paths;) {
+        int length = (int)strcspn(paths, ":");
+        int used = snprintf(candidate, sizeof candidate, "%.*s%s%s", length, paths,
+                            length ? "/" : "", name);
+        if (used < (int)sizeof candidate && !access(candidate, X_OK) &&
+            realpath(candidate, job->compiler))
+            return 0;
+        paths = paths[length] ? paths + length + 1 : NULL;
+    }
+    return failure_set(job->failure, FAILURE_INPUT,
+                       "%s: no compiler: %s is not found; install gcc, or name one in CC",
+                       job->source, name);
+}
+
+static int key_set(struct job *job)
+{
+    struct hash hash;
+    struct stat status;
+    if (stat(job->compiler, &status))
+        return failure_set(job->failure, FAILURE_INPUT, "%s: %s", job->compiler, strerror(errno));
+    hash_init(&hash);
+    hash_add_text(&hash, job->compiler);
+    hash_add(&hash, &status.st_size, sizeof status.st_size);
+    hash_add(&hash, &status.st_mtim, sizeof status.st_mtim);
+    for (int i = 0; i < job->arguments.count && i < ARGUMENTS_MAX; i++)
+        hash_add_text(&hash, job->arguments.words[i]);
+    hash_add_text(&hash, job->text);
+    if (job->separate)
+        hash_add_text(&hash, "variables apart");
+    hash_text(&hash, job->key);
+    return 0;
+}
+
+static void cache_path(const struct job *job, char out[PATH_MAX], const char *name,
+                       const char *suffix)
+{
+    if (snprintf(out, PATH_MAX, "%s/%s%s", job->cache.path, name, suffix) >= PATH_MAX)
+        out[0] = 0; /* cannot be: cache_folder_find left room */
+}
+
+/* Hashes the headers a list names, one path a line. False if the list or one of them cannot be
+ * read. */
+static bool name_set(struct job *job, const char *list)
+{
+    struct hash hash;
+    FILE *file = fopen(list, "re");
+    char line[PATH_MAX + 2];
+    bool good = file;
+    hash_init(&hash);
+    hash_add_text(&hash, job->key);
+    while (good && fgets(line, sizeof line, file)) {
+        line[strcspn(line, "\n")] = 0;
+        hash_add_text(&hash, line);
+        good = !hash_add_file(&hash, line);
+    }
+    if (file)
+        fclose(file);
+    hash_text(&hash, job->name);
+    return good;
+}
+
+/* Files of a compilation under way. */
+enum { OBJECT, RULE, LIST, ASSEMBLY, ASSEMBLED, TEMPORARIES };
+
+static void rule_and_output(struct arguments *arguments, const char *rule, const char *output)
+{
+    const char *const words[] = {"-MMD", "-MF", rule, "-o", output};
+    arguments_add_all(arguments, words, COUNT(words));
+}
+
+static int object_make(struct job *job, char files[][PATH_MAX], bool quiet)
+{
+    struct arguments arguments = job->arguments;
+    rule_and_output(&arguments, files[RULE], files[OBJECT]);
+    return compiler_run(job->compiler, &arguments, job->source, quiet, job->failure);
+}
+
+static int assembly_make(struct job *job, char files[][PATH_MAX])
+{
+    struct arguments arguments = job->compiler_words;
+    arguments_add_all(&arguments, flags_compile, COUNT(flags_compile));
+    if (job->include)
+        arguments_add(&arguments, job->include);
+    arguments_add(&arguments, job->real);
+    arguments_add(&arguments, "-S");
+    rule_and_output(&arguments, files[RULE], files[ASSEMBLY]);
+    return compiler_run(job->compiler, &arguments, job->source, false, job->failure);
+}
+
+static bool assembly_separate(const char *path)
+{
+    size_t room = 0;
+    char *text = NULL;
+    FILE *file = fopen(path, "re");
+    bool good = file && getdelim(&text, &room, 0, file) > 0;
+    if (file)
+        fclose(file);
+    char *changed = good ? separate_assembly(text) : NULL;
+    free(text);
+    file = changed ? fopen(path, "we") : NULL;
+    good = file && fputs(changed, file) >= 0;
+    free(changed);
+    return file ? !fclose(file) && good : false;
+}
+
+/* Assembles the changed assembly, and links it if all its variables are apart. */
+static bool separate_link(struct job *job, char files[][PATH_MAX])
+{
+    struct arguments assemble = job->compiler_words, link = job->compiler_words;
+    struct failure ignored = {0};
+    const char *const to_assemble[] = {"-c", files[ASSEMBLY], "-o", files[ASSEMBLED]};
+    const char *const to_link[] = {files[ASSEMBLED], "-lm", "-o", files[OBJECT]};
+    arguments_add_all(&assemble, to_assemble, COUNT(to_assemble));
+    arguments_add_all(&link, flags_link, COUNT(flags_link));
+    arguments_add_all(&link, to_link, COUNT(to_link));
+    if (compiler_run(job->compiler, &assemble, job->source, true, &ignored) ||
+        !separate_proved(files[ASSEMBLED]) ||
+        compiler_run(job->compiler, &link, job->source, true, &ignored))
+        return false;
+    struct image image;
+    if (image_open(&image, files[OBJECT], &ignored))
+        return false;
+    struct image_separate sections; /* and the start files brought no variables */
+    bool good = image_is_separate(&image, &sections) && !image_has_variables(&image);
+    image_release(&image);
+    return good;
+}
+
+/* What cannot be separated is compiled as it is; the compiler has said by then what it has to say.
+ */
+static int separate_make(struct job *job, char files[][PATH_MAX])
+{
+    int status = assembly_make(job, files);
+    if (status)
+        return status;
+    if (assembly_separate(files[ASSEMBLY]) && separate_link(job, files))
+        return 0;
+    return object_make(job, files, true);
+}
+
+/* Compiles under names of this process, then renames: object first, list second. */
+static int cache_fill(struct job *job, const char *list, char object[PATH_MAX])
+{
+    char mine[TEMPORARIES][PATH_MAX], suffix[48];
+    static const char *const kinds[TEMPORARIES] = {"so", "d", "headers", "s", "o"};
+    for (int i = 0; i < TEMPORARIES; i++) {
+        snprintf(suffix, sizeof suffix, ".%ld-%lx.%s", (long)getpid(),
+                 (unsigned long)(uintptr_t)job, kinds[i]);
+        cache_path(job, mine[i], job->key, suffix);
+    }
+    int status = cache_folder_make(&job->cache, job->failure);
+    if (!status)
+        status = job->separate ? separate_make(job, mine) : object_make(job, mine, false);
+    if (!status && (!compiler_headers(mine[RULE], mine[LIST]) || !name_set(job, mine[LIST])))
+        status = cache_folder_refuse(&job->cache, job->failure);
+    cache_path(job, object, job->name, ".so");
+    if (!status && (rename(mine[OBJECT], object) || rename(mine[LIST], list)))
+        status = cache_folder_refuse(&job->cache, job->failure);
+    for (int i = 0; i < TEMPORARIES; i++)
+        unlink(mine[i]);
+    if (!status)
+        sim_cache_prune(job->cache.path, object);
+    return status;
+}
+
+static int compile_source(struct job *job, char object[PATH_MAX])
+{
+    char list[PATH_MAX];
+    int status = source_read(job);
+    status = status ? status : cache_folder_find(&job->cache, job->failure);
+    status = status ? status : arguments_set(job);
+    status = status ? status : compiler_find(job);
+    status = status ? status : key_set(job);
+    if (status)
+        return status;
+    cache_path(job, list, job->key, ".headers");
+    if (name_set(job, list)) {
+        cache_path(job, object, job->name, ".so");
+        if (!access(object, R_OK)) {
+            sim_cache_touch(list);
+            sim_cache_touch(object);
+            return 0;
+        }
+    }
+    compiler_was_run = true;
+    return cache_fill(job, list, object);
+}
+
+static int compile(const char *path, bool separate, char *out, size_t size, struct failure *failure)
+{
+    size_t length = strlen(path);
+    char object[PATH_MAX];
+    int status = 0;
+    compiler_was_run = false;
+    if (length > 2 && !strcmp(path + length - 2, ".c")) {
+        struct job *job = calloc(1, sizeof *job);
+        if (!job)
+            return failure_set(failure, FAILURE_INTERNAL, "%s: out of memory", path);
+        job->source = path;
+        job->separate = separate;
+        job->failure = failure;
+        status = compile_source(job, object);
+        free(job->text);
+        free(job->words);
+        free(job);
+        path = object;
+    }
+    if (!status && snprintf(out, size, "%s", path) >= (int)size)
+        status = failure_set(failure, FAILURE_INTERNAL, "%s: path too long", path);
+    return status;
+}
+
+int sim_compile(const char *path, char *out, size_t size, struct failure *failure)
+{
+    return compile(path, false, out, size, failure);
+}
+
+int sim_compile_many(const char *path, char *out, size_t size, struct failure *failure)
+{
+    return compile(path, true, out, size, failure);
+}

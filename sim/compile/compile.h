@@ -1,0 +1,42 @@
+/* Programs given as C source: compiled once by the system's compiler into a cache.
+ *
+ * The cache is a folder of bounded size (cache.h). An object is reused only if the source,
+ * every header it included, the compiler and the flags are what they were: all by content, the
+ * compiler by the file it is. Objects appear by renaming, so that any number of jobs may share a
+ * cache.
+ *
+ * The compiler is $CC, else cc; its messages go to stderr as they are. `-fopenmp` is added for a
+ * source that says `#pragma omp`, and whatever follows `simrun: cflags:` in a comment of it (for
+ * example -lfftw3). */
+#ifndef SIM_COMPILE_COMPILE_H
+#define SIM_COMPILE_COMPILE_H
+
+#include "traces/base/failure.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Puts into `out` the path of what sim_program_open takes: of the cached object if `path` ends in
+ * ".c", otherwise `path` itself. 0, or a failure code: no such source, it does not compile (the
+ * compiler has said why), no compiler, the cache cannot be written (the sentence names the folder
+ * and the remedy). */
+int sim_compile(const char *path, char *out, size_t size, struct failure *failure);
+
+/* From so many ranks on their images no longer fit the caches. */
+enum { SIM_COMPILE_MANY = 512 };
+
+/* The same for a program that will run on that many: its variables are put apart from its
+ * code (sim/compile/privatize_globals.h) where that can be done, so that only the clone loader
+ * takes the object. */
+int sim_compile_many(const char *path, char *out, size_t size, struct failure *failure);
+
+/* Did the last successful sim_compile of this thread run the compiler? For progress lines and
+ * tests. */
+bool sim_compile_was_run(void);
+
+/* The folder that holds mpi.h, mpix.h and diff.h as a compiler option ("-I..."): include/simrun
+ * beside or above the running executable. NULL if there is none. Valid until the thread's next
+ * call. */
+const char *sim_compile_include(void);
+
+#endif

@@ -1,0 +1,95 @@
+/* Running the compiler: see compiler.h. */
+#include "sim/compile/compiler.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <spawn.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+void arguments_add(struct arguments *arguments, const char *word)
+{
+    if (arguments->count < ARGUMENTS_MAX - 1)
+        arguments->words[arguments->count] = word;
+    arguments->count++;
+    if (arguments->count < ARGUMENTS_MAX)
+        arguments->words[arguments->count] = NULL;
+}
+
+void arguments_add_all(struct arguments *arguments, const char *const *words, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        arguments_add(arguments, words[i]);
+}
+
+int compiler_run(const char *program, const struct arguments *arguments, const char *source,
+                 bool quiet, struct failure *failure)
+{
+    pid_t child;
+    int status;
+    if (arguments->count >= ARGUMENTS_MAX)
+        return failure_set(failure, FAILURE_INPUT, "%s: too many compiler options", source);
+    fflush(NULL);
+    posix_spawn_file_actions_t actions;
+    posix_spawn_file_actions_init(&actions);
+    if (quiet)
+        posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
+    char *const *words = (char *const *)(uintptr_t)arguments->words;
+    int error = posix_spawn(&child, program, &actions, NULL, words, environ);
+    posix_spawn_file_actions_destroy(&actions);
+    if (error)
+        return failure_set(failure, FAILURE_INPUT, "%s: cannot run %s: %s", source, program,
+                           strerror(error));
+    while (waitpid(child, &status, 0) < 0)
+        if (errno != EINTR)
+            return failure_set(failure, FAILURE_INTERNAL, "%s: lost the compiler: %s", source,
+                               strerror(errno));
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
+        return 0;
+    return failure_set(failure, FAILURE_INPUT, "%s: does not compile (%s ended with %s %d)", source,
+                       arguments->words[0], WIFEXITED(status) ? "status" : "signal",
+                       WIFEXITED(status) ? WEXITSTATUS(status) : WTERMSIG(status));
+}
+
+/* In a rule a backslash keeps a space or a #, and a dollar is written twice. The source, the first,
+ * is left out: its text is hashed in any case, and clang writes a backslash in its name as a slash.
+ */
+bool compiler_headers(const char *rule, const char *list)
+{
+    FILE *in = fopen(rule, "re"), *out = in ? fopen(list, "we") : NULL;
+    int c = in ? getc(in) : EOF;
+    while (c != EOF && c != ':')
+        c = getc(in);
+    bool word = false, source = true;
+    while (out && (c = getc(in)) != EOF) {
+        bool kept = false;
+        if (c == '\\') {
+            int next = getc(in);
+            kept = next == ' ' || next == '#';
+            if (kept)
+                c = next;
+            else if (next == '\n')
+                c = ' ';
+            else
+                ungetc(next, in);
+        } else if (c == '$') {
+            getc(in);
+        }
+        bool separator = !kept && (c == ' ' || c == '\t' || c == '\n');
+        if (!separator && !source)
+            putc(c, out);
+        else if (separator && word && !source)
+            putc('\n', out);
+        source = source && !(separator && word);
+        word = !separator;
+        if (c == '\n' && !kept)
+            break;
+    }
+    bool good = out && !ferror(out);
+    if (in)
+        fclose(in);
+    return out ? !fclose(out) && good : false;
+}

@@ -1,0 +1,31 @@
+/* Running the compiler, and reading the rule it writes about the headers a source includes. */
+#ifndef SIM_COMPILE_COMPILER_H
+#define SIM_COMPILE_COMPILER_H
+
+#include "traces/base/failure.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum { ARGUMENTS_MAX = 96 };
+
+struct arguments {
+    const char *words[ARGUMENTS_MAX]; /* the last one added is followed by NULL */
+    int count;
+};
+
+/* Beyond the last place words are counted, not kept: compiler_run says so. */
+void arguments_add(struct arguments *arguments, const char *word);
+void arguments_add_all(struct arguments *arguments, const char *const *words, size_t count);
+
+/* Runs `program` and waits. 0, or a failure code with a sentence about `source`. `quiet`: what the
+ * compiler says is lost. */
+int compiler_run(const char *program, const struct arguments *arguments, const char *source,
+                 bool quiet, struct failure *failure);
+
+/* Turns the compiler's rule `target: a.c b.h \ c.h` in the file `rule` into a list of headers'
+ * paths in the file `list`, one a line, without the source. False when a file cannot be read or
+ * written. */
+bool compiler_headers(const char *rule, const char *list);
+
+#endif

@@ -1,0 +1,173 @@
+/* Init, Finalize, Abort, time, names, memory, the attached buffer. */
+#include "sim/base/error.h"
+#include "sim/base/open_handles.h"
+#include "sim/communicators/comm.h"
+#include "sim/messages/bsend.h"
+#include "sim/messages/point.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+static int init_as(int required, int *provided, const char *function)
+{
+    struct sim_rank *rank = sim_self;
+    if (!rank) {
+        fprintf(stderr, "MPI_%s called outside a rank: run the program under simrun\n", function);
+        exit(2);
+    }
+    if (rank->initialized)
+        return sim_error_raise(MPI_COMM_NULL, MPI_ERR_OTHER, function,
+                               "MPI is initialised already");
+    int most = rank->world->threaded ? MPI_THREAD_MULTIPLE : MPI_THREAD_FUNNELED;
+    rank->thread_level = required < most ? required : most;
+    rank->initialized = true;
+    rank->plain = sim_rank_plain(rank);
+    if (provided)
+        *provided = rank->thread_level;
+    return MPI_SUCCESS;
+}
+
+int PMPI_Init(int *argc, char ***argv)
+{
+    (void)argc, (void)argv;
+    return init_as(MPI_THREAD_SINGLE, NULL, "Init");
+}
+
+int PMPI_Init_thread(int *argc, char ***argv, int required, int *provided)
+{
+    (void)argc, (void)argv;
+    return init_as(required, provided, "Init_thread");
+}
+
+/* The rank of the calling thread, whichever of its threads that is. */
+static const struct sim_rank *any_thread_rank(void)
+{
+    return sim_self ? sim_self : sim_thread_parent();
+}
+
+int PMPI_Initialized(int *flag)
+{
+    const struct sim_rank *rank = any_thread_rank();
+    *flag = rank && rank->initialized;
+    return MPI_SUCCESS;
+}
+
+int PMPI_Finalized(int *flag)
+{
+    const struct sim_rank *rank = any_thread_rank();
+    *flag = rank && rank->finalized;
+    return MPI_SUCCESS;
+}
+
+int PMPI_Query_thread(int *provided)
+{
+    const struct sim_rank *rank = any_thread_rank();
+    if (!rank || !rank->initialized)
+        return sim_error_raise(MPI_COMM_NULL, MPI_ERR_OTHER, "Query_thread",
+                               "called before MPI_Init");
+    *provided = rank->thread_level;
+    return MPI_SUCCESS;
+}
+
+int PMPI_Is_thread_main(int *flag)
+{
+    *flag = sim_libc_place() != SIM_LIBC_THREAD;
+    return MPI_SUCCESS;
+}
+
+int PMPI_Finalize(void)
+{
+    struct sim_rank *rank = sim_point_caller("Finalize");
+    if (!rank)
+        return MPI_ERR_OTHER;
+    sim_rank_stray_check(rank);
+    if (rank->comm_self)
+        sim_comm_attributes_delete(
+            rank->comm_self); /* the standard's hook for code to run at Finalize */
+    sim_comm_attributes_delete(rank->comm_world);
+    sim_live_report(rank);
+    rank->finalized = true;
+    rank->plain = false;
+    return MPI_SUCCESS;
+}
+
+int PMPI_Abort(MPI_Comm comm, int code)
+{
+    (void)comm;
+    if (!sim_self) {
+        fprintf(stderr, "MPI_Abort(%d) called outside a rank\n", code);
+        exit(code);
+    }
+    fprintf(stderr, "rank %d: MPI_Abort(%d)\n", sim_self->id, code);
+    sim_rank_abort(sim_self, code);
+}
+
+double PMPI_Wtime(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    if (sim_self)
+        sim_self->reads_clock = true;
+    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+}
+
+double PMPI_Wtick(void)
+{
+    return 1e-9;
+}
+
+int PMPI_Get_processor_name(char *name, int *length)
+{
+    if (gethostname(name, MPI_MAX_PROCESSOR_NAME))
+        strcpy(name, "localhost");
+    name[MPI_MAX_PROCESSOR_NAME - 1] = '\0';
+    *length = (int)strlen(name);
+    return MPI_SUCCESS;
+}
+
+int PMPI_Get_version(int *version, int *subversion)
+{
+    *version = MPI_VERSION;
+    *subversion = MPI_SUBVERSION;
+    return MPI_SUCCESS;
+}
+
+int PMPI_Abi_get_version(int *major, int *minor)
+{
+    *major = MPI_ABI_VERSION;
+    *minor = MPI_ABI_SUBVERSION;
+    return MPI_SUCCESS;
+}
+
+int PMPI_Get_library_version(char *version, int *length)
+{
+    strcpy(version, "simrun: ranks are threads of one process, over memory");
+    *length = (int)strlen(version);
+    return MPI_SUCCESS;
+}
+
+int PMPI_Pcontrol(const int level, ...)
+{
+    (void)level;
+    return MPI_SUCCESS;
+}
+
+int PMPI_Alloc_mem(MPI_Aint size, MPI_Info info, void *base)
+{
+    (void)info;
+    void *memory = size < 0 ? NULL : malloc(size ? (size_t)size : 1);
+    if (!memory)
+        return sim_error_raise(MPI_COMM_NULL, size < 0 ? MPI_ERR_ARG : MPI_ERR_NO_MEM, "Alloc_mem",
+                               "cannot allocate %lld bytes", (long long)size);
+    memcpy(base, &memory, sizeof memory);
+    return MPI_SUCCESS;
+}
+
+int PMPI_Free_mem(void *base)
+{
+    free(base);
+    return MPI_SUCCESS;
+}

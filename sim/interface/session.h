@@ -1,0 +1,16 @@
+/* Sessions: a way to MPI without MPI_Init. A rank between Session_init and Session_finalize may
+ * call MPI; it gets its communicators from process sets, of which there are mpi://WORLD and
+ * mpi://SELF. */
+#ifndef SIM_INTERFACE_SESSION_H
+#define SIM_INTERFACE_SESSION_H
+
+#include <mpi.h>
+#include <stdint.h>
+
+struct sim_session {
+    uint32_t magic;
+    int thread_level;
+    MPI_Errhandler errhandler; /* MPI_ERRORS_RETURN, or one that ends the world */
+};
+
+#endif

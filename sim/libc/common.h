@@ -1,0 +1,46 @@
+/* Shared by the `libc_*.c` files only: who calls, and where the real functions are. */
+#ifndef SIM_LIBC_COMMON_H
+#define SIM_LIBC_COMMON_H
+
+#include "sim/libc/hooks.h"
+
+#include <stdatomic.h>
+#include <stdint.h>
+
+extern const struct sim_libc_hooks *libc_hooks;
+
+/* The rank on whose behalf code at `caller` runs; NULL for the launcher's own code and for threads
+ * without a rank. */
+struct sim_libc_state *libc_rank(const void *caller);
+
+/* The same, but only for the program's own code on the rank's own stack: where yielding is allowed.
+ * A library that waits (an OpenMP barrier) must not be suspended in the middle. */
+struct sim_libc_state *libc_rank_program(const void *caller);
+
+/* The next definition of `name` after the launcher's: libc's, or a sanitizer's. Kept in *cache.
+ * Aborts if there is none, which cannot be for a function that libc has. */
+void *libc_next(void *_Atomic *cache, const char *name);
+
+/* Within a function of the same name: the real one, looked up once. */
+#define LIBC_REAL(name)                                                                            \
+    static void *_Atomic real_##name;                                                              \
+    __typeof__(&name) real = (__typeof__(&name))(uintptr_t)libc_next(&real_##name, #name)
+
+/* Regions of this thread are run by gcc's runtime, whose state can be put aside. */
+bool libc_team_is_gomp(void);
+
+/* The calling thread begins to work for this rank: it gets thread-locals of the rank's image. */
+void libc_thread_enter(const struct sim_libc_state *rank);
+
+/* A list of handlers, run and emptied. */
+void libc_handlers_run(struct libc_handler **list, int status);
+void libc_handlers_forget(struct libc_handler **list);
+void libc_random_release(struct libc_random *random);
+void libc_signals_release(struct libc_signals *signals);
+
+/* In a process that a rank forked: that rank's state, which is no rank's any more; else NULL. */
+extern struct sim_libc_state *libc_forked;
+
+#define LIBC_CALLER __builtin_return_address(0)
+
+#endif

@@ -1,0 +1,193 @@
+/* Telling ranks from everybody else, and the life of a rank's libc state: see hooks.h. */
+#include "sim/libc/common.h"
+
+#include "sim/programs/clone.h"
+#include "sim/programs/loader.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+extern const char __executable_start, _end;
+
+__attribute__((weak)) struct sim_libc_state *sim_libc_current(void)
+{
+    return NULL;
+}
+
+__attribute__((weak)) int sim_libc_rank_number(void)
+{
+    return -1;
+}
+
+__attribute__((weak)) void sim_rank_exit(int status, enum sim_exit how)
+{
+    (void)status, (void)how;
+}
+
+__attribute__((weak)) void sim_rank_forget(void)
+{
+}
+
+__attribute__((weak)) void sim_rank_yield(void)
+{
+}
+
+__attribute__((weak)) void sim_rank_thread_begin(struct sim_libc_state *parent)
+{
+    (void)parent;
+}
+
+__attribute__((weak)) void sim_rank_thread_end(struct sim_libc_state *parent)
+{
+    (void)parent;
+}
+
+__attribute__((weak)) void sim_rank_region_end(struct sim_libc_state *state)
+{
+    (void)state;
+}
+
+__attribute__((weak)) void sim_rank_threads_changed(struct sim_libc_state *parent, int change)
+{
+    (void)parent, (void)change;
+}
+
+__attribute__((weak)) void sim_rank_joining_changed(struct sim_libc_state *parent, int change)
+{
+    (void)parent, (void)change;
+}
+
+static const struct sim_libc_hooks machine = {sim_libc_current,        sim_rank_exit,
+                                              sim_rank_yield,          sim_rank_thread_begin,
+                                              sim_rank_thread_end,     sim_rank_threads_changed,
+                                              sim_rank_joining_changed};
+const struct sim_libc_hooks *libc_hooks = &machine;
+
+void sim_libc_use(const struct sim_libc_hooks *hooks)
+{
+    libc_hooks = hooks ? hooks : &machine;
+}
+
+struct sim_libc_state *libc_forked;
+
+static struct sim_libc_state *nobody(void)
+{
+    return NULL;
+}
+
+/* In the new process, whose only thread is the one that forked. */
+static void forked(void)
+{
+    static const struct sim_libc_hooks none = {nobody,
+                                               sim_rank_exit,
+                                               sim_rank_yield,
+                                               sim_rank_thread_begin,
+                                               sim_rank_thread_end,
+                                               sim_rank_threads_changed,
+                                               sim_rank_joining_changed};
+    libc_forked = libc_hooks->current();
+    sim_rank_forget();
+    libc_hooks = &none;
+}
+
+void sim_libc_guard_forks(void)
+{
+    pthread_atfork(NULL, NULL, forked);
+}
+
+static bool in_launcher(const void *address)
+{
+    return (const char *)address >= &__executable_start && (const char *)address < &_end;
+}
+
+/* Frames of the launcher have their frame pointers; how many there are between a check and the
+ * program, and how large they are, is known to be little. (A sanitizer's own have none.) */
+const void *sim_libc_call_site(void)
+{
+    enum { FRAME_MAX = 16384 };
+    char *frame = __builtin_frame_address(0);
+    for (int depth = 0; depth < 12; depth++) {
+        if (!in_launcher(((void **)(void *)frame)[1]))
+            return ((void **)(void *)frame)[1];
+        char *next = *(void **)(void *)frame;
+        if ((uintptr_t)next - (uintptr_t)frame > FRAME_MAX)
+            break;
+        frame = next;
+    }
+    return NULL;
+}
+
+struct sim_libc_state *libc_rank(const void *caller)
+{
+    return in_launcher(caller) ? NULL : libc_hooks->current();
+}
+
+struct sim_libc_state *libc_rank_program(const void *caller)
+{
+    struct sim_libc_state *state = libc_rank(caller);
+    uint64_t offset;
+    if (!state || !state->program || clone_thread_started())
+        return NULL;
+    return sim_program_locate(state->program, state->image, (uintptr_t)caller, &offset) ? state
+                                                                                        : NULL;
+}
+
+void *libc_next(void *_Atomic *cache, const char *name)
+{
+    void *found = atomic_load_explicit(cache, memory_order_acquire);
+    if (!found) {
+        found = dlsym(RTLD_NEXT, name);
+        /* OpenMP's library may have come with the program only. */
+        static const char *const teams[] = {"libgomp.so.1", "libomp.so.5", "libomp.so"};
+        for (size_t i = 0; !found && i < sizeof teams / sizeof *teams; i++) {
+            void *team = dlopen(teams[i], RTLD_LAZY | RTLD_NOLOAD);
+            found = team ? dlsym(team, name) : NULL;
+        }
+        if (!found)
+            __builtin_trap();
+        atomic_store_explicit(cache, found, memory_order_release);
+    }
+    return found;
+}
+
+void libc_thread_enter(const struct sim_libc_state *rank)
+{
+    if (rank->program)
+        sim_program_thread_enter(rank->program, rank->image);
+}
+
+void sim_libc_init(struct sim_libc_state *state, struct sim_program *program, int image)
+{
+    *state = (struct sim_libc_state){.program = program, .image = image};
+    libc_thread_enter(state);
+}
+
+void sim_libc_finish(struct sim_libc_state *state, int status)
+{
+    libc_handlers_run(&state->handlers, status);
+    if (!state->program || state->finished)
+        return;
+    state->finished = true;
+    struct libc_handler **of_image = sim_program_handlers(state->program, state->image);
+    if (of_image)
+        libc_handlers_run(of_image, status);
+    sim_program_finish(state->program, state->image);
+}
+
+void sim_libc_release(struct sim_libc_state *state)
+{
+    libc_handlers_forget(&state->handlers);
+    libc_handlers_forget(&state->quick_handlers);
+    libc_random_release(state->random);
+    libc_signals_release(state->signals);
+    *state = (struct sim_libc_state){.program = state->program, .image = state->image};
+}
+
+void sim_libc_thread_carries(void)
+{
+    clone_thread_end();
+}

@@ -1,0 +1,116 @@
+/* The standard streams of ranks: see output.h.
+ *
+ * libc has one stdout for all ranks. Here it becomes an unbuffered stream whose every write is
+ * handed on with the rank that wrote. Calls of a rank that would buffer, close or reopen it for
+ * everybody are caught. */
+#include "sim/libc/output.h"
+
+#include "sim/libc/common.h"
+
+#include <errno.h>
+#include <unistd.h>
+
+static struct sim_output taker;
+static FILE *streams[3]; /* by descriptor; 0 is not ours */
+
+/* 1 or 2 for our streams, else 0. */
+static int number_of(const FILE *stream)
+{
+    if (!stream)
+        return 0;
+    return stream == streams[1] ? 1 : stream == streams[2] ? 2 : 0;
+}
+
+static ssize_t take_stdout(void *cookie, const char *text, size_t size)
+{
+    (void)cookie;
+    taker.text(taker.context, sim_libc_rank_number(), 1, text, size);
+    return (ssize_t)size;
+}
+
+static ssize_t take_stderr(void *cookie, const char *text, size_t size)
+{
+    (void)cookie;
+    taker.text(taker.context, sim_libc_rank_number(), 2, text, size);
+    return (ssize_t)size;
+}
+
+bool sim_libc_output(const struct sim_output *output)
+{
+    FILE *out = fopencookie(NULL, "w", (cookie_io_functions_t){.write = take_stdout});
+    FILE *err = fopencookie(NULL, "w", (cookie_io_functions_t){.write = take_stderr});
+    if (!out || !err)
+        return false;
+    fflush(NULL);
+    setvbuf(out, NULL, _IONBF, 0);
+    setvbuf(err, NULL, _IONBF, 0);
+    taker = *output;
+    streams[1] = stdout = out;
+    streams[2] = stderr = err;
+    return true;
+}
+
+ssize_t write(int descriptor, const void *data, size_t size)
+{
+    LIBC_REAL(write);
+    if ((descriptor != 1 && descriptor != 2) || !streams[descriptor] || !libc_rank(LIBC_CALLER))
+        return real(descriptor, data, size);
+    taker.text(taker.context, sim_libc_rank_number(), descriptor, data, size);
+    return (ssize_t)size;
+}
+
+int setvbuf(FILE *stream, char *buffer, int mode, size_t size)
+{
+    LIBC_REAL(setvbuf);
+    return number_of(stream) ? 0 : real(stream, buffer, mode, size);
+}
+
+void setbuf(FILE *stream, char *buffer)
+{
+    LIBC_REAL(setbuf);
+    if (!number_of(stream))
+        real(stream, buffer);
+}
+
+void setbuffer(FILE *stream, char *buffer, size_t size)
+{
+    LIBC_REAL(setbuffer);
+    if (!number_of(stream))
+        real(stream, buffer, size);
+}
+
+void setlinebuf(FILE *stream)
+{
+    LIBC_REAL(setlinebuf);
+    if (!number_of(stream))
+        real(stream);
+}
+
+int fclose(FILE *stream)
+{
+    LIBC_REAL(fclose);
+    return number_of(stream) ? 0 : real(stream);
+}
+
+int fileno(FILE *stream)
+{
+    LIBC_REAL(fileno);
+    int number = number_of(stream);
+    return number ? number : real(stream);
+}
+
+FILE *freopen(const char *path, const char *mode, FILE *stream)
+{
+    LIBC_REAL(freopen);
+    int number = number_of(stream);
+    if (!number || !path || !libc_rank(LIBC_CALLER))
+        return real(path, mode, stream);
+    FILE *file = fopen(path, mode);
+    if (!file)
+        return NULL;
+    if (taker.redirect(taker.context, sim_libc_rank_number(), number, file))
+        return stream;
+    fclose(file);
+    errno = ENOMEM;
+    return NULL;
+}

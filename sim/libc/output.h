@@ -1,0 +1,22 @@
+/* The standard streams of ranks: who takes what they print. See cli/running/rank_output.h for why.
+ */
+#ifndef SIM_LIBC_OUTPUT_H
+#define SIM_LIBC_OUTPUT_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+struct sim_output {
+    /* Text of a rank, -1: of nobody, for stream 1 or 2 (stdout or stderr). */
+    void (*text)(void *context, int rank, int stream, const char *text, size_t size);
+    /* The rank's stream goes to this file from now on. */
+    bool (*redirect)(void *context, int rank, int stream, FILE *file);
+    void *context;
+};
+
+/* From now on stdout and stderr of the process are streams that hand everything to `output`. A
+ * rank's calls that would change or close them, for all ranks, act on its own part or do nothing.
+ * False: out of memory. */
+bool sim_libc_output(const struct sim_output *output);
+
+#endif

@@ -1,0 +1,196 @@
+/* OpenMP regions of a rank: see hooks.h.
+ *
+ * The threads of a team outlive it: the runtime keeps them for the next region of the same OS
+ * thread, which may be another rank's. So a team's thread belongs to a rank for the length of a
+ * region only. The functions that compiled code calls to run a region, gcc's and clang's, are
+ * exported here; for a rank, the region's body is wrapped in one that says whose it is. */
+#include "sim/libc/common.h"
+
+#include "sim/programs/clone.h"
+
+#include <stdarg.h>
+
+typedef void region_body(void *);
+
+struct region {
+    region_body *body;
+    void *data;
+    struct sim_libc_state *rank;
+};
+
+static void region_run(void *argument)
+{
+    const struct region *region = argument;
+    if (clone_thread_started()) {
+        libc_hooks->thread_begin(region->rank);
+        libc_thread_enter(region->rank);
+        region->body(region->data);
+        libc_hooks->thread_end(region->rank);
+    } else {
+        region->rank->regions++;
+        region->body(region->data);
+        region->rank->regions--;
+    }
+}
+
+enum sim_libc_place sim_libc_place(void)
+{
+    if (clone_thread_started())
+        return SIM_LIBC_THREAD;
+    const struct sim_libc_state *state = libc_hooks->current();
+    return state && state->regions ? SIM_LIBC_REGION : SIM_LIBC_RANK;
+}
+
+/* How many threads a rank asked for is its own affair; libgomp would ask them of the OS thread. */
+void omp_set_num_threads(int threads);
+void omp_set_num_threads(int threads)
+{
+    LIBC_REAL(omp_set_num_threads);
+    struct sim_libc_state *state = libc_rank(LIBC_CALLER);
+    if (state && !state->regions && !clone_thread_started() && libc_team_is_gomp())
+        state->team_size = threads > 0 ? threads : 1;
+    else
+        real(threads);
+}
+
+int omp_get_max_threads(void);
+int omp_get_max_threads(void)
+{
+    LIBC_REAL(omp_get_max_threads);
+    struct sim_libc_state *state = libc_rank(LIBC_CALLER);
+    bool own = state && state->team_size && !state->regions && !clone_thread_started();
+    return own ? state->team_size : real();
+}
+
+/* Told once the rank is outside of all its regions. */
+static void region_left(struct sim_libc_state *rank)
+{
+    if (rank && !rank->regions && !clone_thread_started())
+        sim_rank_region_end(rank);
+}
+
+/* Regions within regions are run by the same threads or by new ones, all of the same rank. */
+#define REGION(caller)                                                                             \
+    struct region region = {body, data, libc_rank(caller)};                                        \
+    region_body *run = region.rank ? region_run : body;                                            \
+    if (region.rank && !threads && !region.rank->regions && !clone_thread_started())               \
+        threads = (unsigned)region.rank->team_size;                                                \
+    void *with = region.rank ? (void *)&region : data
+
+void GOMP_parallel(region_body *body, void *data, unsigned threads, unsigned flags);
+void GOMP_parallel(region_body *body, void *data, unsigned threads, unsigned flags)
+{
+    LIBC_REAL(GOMP_parallel);
+    REGION(LIBC_CALLER);
+    real(run, with, threads, flags);
+    region_left(region.rank);
+}
+
+unsigned GOMP_parallel_reductions(region_body *body, void *data, unsigned threads, unsigned flags);
+unsigned GOMP_parallel_reductions(region_body *body, void *data, unsigned threads, unsigned flags)
+{
+    LIBC_REAL(GOMP_parallel_reductions);
+    REGION(LIBC_CALLER);
+    unsigned got = real(run, with, threads, flags);
+    region_left(region.rank);
+    return got;
+}
+
+void GOMP_parallel_sections(region_body *body, void *data, unsigned threads, unsigned count,
+                            unsigned flags);
+void GOMP_parallel_sections(region_body *body, void *data, unsigned threads, unsigned count,
+                            unsigned flags)
+{
+    LIBC_REAL(GOMP_parallel_sections);
+    REGION(LIBC_CALLER);
+    real(run, with, threads, count, flags);
+    region_left(region.rank);
+}
+
+#define LOOP(name)                                                                                 \
+    void name(region_body *body, void *data, unsigned threads, long start, long end, long step,    \
+              long chunk, unsigned flags);                                                         \
+    void name(region_body *body, void *data, unsigned threads, long start, long end, long step,    \
+              long chunk, unsigned flags)                                                          \
+    {                                                                                              \
+        LIBC_REAL(name);                                                                           \
+        REGION(LIBC_CALLER);                                                                       \
+        real(run, with, threads, start, end, step, chunk, flags);                                  \
+        region_left(region.rank);                                                                  \
+    }
+
+LOOP(GOMP_parallel_loop_static)
+LOOP(GOMP_parallel_loop_dynamic)
+LOOP(GOMP_parallel_loop_guided)
+LOOP(GOMP_parallel_loop_nonmonotonic_dynamic)
+LOOP(GOMP_parallel_loop_nonmonotonic_guided)
+
+#define RUNTIME_LOOP(name)                                                                         \
+    void name(region_body *body, void *data, unsigned threads, long start, long end, long step,    \
+              unsigned flags);                                                                     \
+    void name(region_body *body, void *data, unsigned threads, long start, long end, long step,    \
+              unsigned flags)                                                                      \
+    {                                                                                              \
+        LIBC_REAL(name);                                                                           \
+        REGION(LIBC_CALLER);                                                                       \
+        real(run, with, threads, start, end, step, flags);                                         \
+        region_left(region.rank);                                                                  \
+    }
+
+RUNTIME_LOOP(GOMP_parallel_loop_runtime)
+RUNTIME_LOOP(GOMP_parallel_loop_nonmonotonic_runtime)
+RUNTIME_LOOP(GOMP_parallel_loop_maybe_nonmonotonic_runtime)
+
+/* clang's. A body is called with two pointers of the runtime's and the addresses of the region's
+ * variables. Passing it more than it takes is harmless in the calling conventions of x86-64 and
+ * aarch64, so that one call serves all. */
+enum { VARIABLES_MAX = 32 };
+typedef void clang_body(int32_t *, int32_t *, ...);
+
+struct clang_region {
+    clang_body *body;
+    struct sim_libc_state *rank;
+    void *v[VARIABLES_MAX];
+    int32_t *thread, *bound;
+};
+
+static void clang_region_call(void *argument)
+{
+    const struct clang_region *r = argument;
+    void *const *v = r->v;
+    r->body(r->thread, r->bound, v[0], v[1], v[2], v[3], v[4], v[5], v[6], v[7], v[8], v[9], v[10],
+            v[11], v[12], v[13], v[14], v[15], v[16], v[17], v[18], v[19], v[20], v[21], v[22],
+            v[23], v[24], v[25], v[26], v[27], v[28], v[29], v[30], v[31]);
+}
+
+static void clang_region_run(int32_t *thread, int32_t *bound, struct clang_region *shared)
+{
+    struct clang_region mine = *shared;
+    mine.thread = thread;
+    mine.bound = bound;
+    region_run(&(struct region){clang_region_call, &mine, mine.rank});
+}
+
+void __kmpc_fork_call(void *place, int32_t count, clang_body *body, ...);
+void __kmpc_fork_call(void *place, int32_t count, clang_body *body, ...)
+{
+    LIBC_REAL(__kmpc_fork_call);
+    struct clang_region region = {.body = body, .rank = libc_rank(LIBC_CALLER)};
+    va_list arguments;
+    if (count > VARIABLES_MAX)
+        __builtin_trap(); /* clang packs the variables of a large region into a structure long
+                             before */
+    va_start(arguments, body);
+    for (int32_t i = 0; i < count; i++)
+        region.v[i] = va_arg(arguments, void *);
+    va_end(arguments);
+    void *const *v = region.v;
+    if (region.rank)
+        real(place, 1, (clang_body *)clang_region_run, &region);
+    if (region.rank)
+        region_left(region.rank);
+    else
+        real(place, count, body, v[0], v[1], v[2], v[3], v[4], v[5], v[6], v[7], v[8], v[9], v[10],
+             v[11], v[12], v[13], v[14], v[15], v[16], v[17], v[18], v[19], v[20], v[21], v[22],
+             v[23], v[24], v[25], v[26], v[27], v[28], v[29], v[30], v[31]);
+}

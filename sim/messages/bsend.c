@@ -1,0 +1,127 @@
+/* The attached buffer of buffered sends: see bsend.h. */
+#include "sim/messages/bsend.h"
+
+#include "sim/base/error.h"
+#include "sim/messages/point.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct sim_bsend {
+    void *buffer;
+    size_t size, used;
+    int pending;
+    struct sim_rank *detaching;
+};
+
+/* What Open MPI takes beside a message's bytes; MPICH takes less. MPI_BSEND_OVERHEAD, which the ABI
+ * gives all its implementations, is more: a program that counts with it has room to spare, and one
+ * that counts with the constant of one of those has enough. */
+enum { OVERHEAD = 128 };
+
+static size_t occupied(size_t bytes)
+{
+    return bytes + OVERHEAD;
+}
+
+bool sim_bsend_has_room(const struct sim_request *send)
+{
+    const struct sim_bsend *bsend = send->owner->bsend;
+    size_t bytes = send->type->size * send->count;
+    if (!bsend)
+        return false;
+    return bsend->buffer == MPI_BUFFER_AUTOMATIC || bsend->size - bsend->used >= occupied(bytes);
+}
+
+void sim_bsend_taken(struct sim_rank *rank, size_t bytes)
+{
+    rank->bsend->used += occupied(bytes);
+    rank->bsend->pending++;
+}
+
+void sim_bsend_returned(struct sim_rank *rank, size_t bytes)
+{
+    struct sim_bsend *bsend = rank->bsend;
+    assert(bsend && bsend->pending > 0);
+    bsend->used -= occupied(bytes);
+    if (--bsend->pending == 0 && bsend->detaching && sim_rank_waits(bsend->detaching))
+        sim_rank_wake(bsend->detaching);
+}
+
+static int attach(const char *function, void *buffer, MPI_Count size)
+{
+    struct sim_rank *rank = sim_point_caller(function);
+    if (!rank)
+        return MPI_ERR_OTHER;
+    if (rank->bsend)
+        return sim_error_raise(MPI_COMM_NULL, MPI_ERR_BUFFER, function,
+                               "a buffer is attached already: detach it first");
+    if (size < 0)
+        return sim_error_raise(MPI_COMM_NULL, MPI_ERR_ARG, function,
+                               "size is %lld: it must not be negative", (long long)size);
+    rank->bsend = calloc(1, sizeof *rank->bsend);
+    assert(rank->bsend && "out of memory for an attached buffer");
+    rank->bsend->buffer = buffer;
+    rank->bsend->size = (size_t)size;
+    return MPI_SUCCESS;
+}
+
+/* Blocks until every buffered message has been received. */
+static int detach(const char *function, void *address, MPI_Count *size)
+{
+    struct sim_rank *rank = sim_point_caller(function);
+    if (!rank)
+        return MPI_ERR_OTHER;
+    struct sim_bsend *bsend = rank->bsend;
+    if (!bsend)
+        return sim_error_raise(MPI_COMM_NULL, MPI_ERR_BUFFER, function, "no buffer is attached");
+    sim_world_enter(rank->world);
+    while (bsend->pending) {
+        bsend->detaching = rank;
+        sim_rank_block(rank);
+    }
+    sim_world_leave(rank->world);
+    memcpy(address, &bsend->buffer, sizeof bsend->buffer);
+    *size = (MPI_Count)bsend->size;
+    rank->bsend = NULL;
+    free(bsend);
+    return MPI_SUCCESS;
+}
+
+int PMPI_Buffer_attach(void *buffer, int size)
+{
+    return attach("Buffer_attach", buffer, size);
+}
+
+int PMPI_Buffer_attach_c(void *buffer, MPI_Count size)
+{
+    return attach("Buffer_attach", buffer, size);
+}
+
+int PMPI_Buffer_detach(void *address, int *size)
+{
+    MPI_Count wide = 0;
+    int error = detach("Buffer_detach", address, &wide);
+    *size = (int)wide;
+    return error;
+}
+
+int PMPI_Buffer_detach_c(void *address, MPI_Count *size)
+{
+    return detach("Buffer_detach", address, size);
+}
+
+int PMPI_Buffer_flush(void)
+{
+    struct sim_rank *rank = sim_point_caller("Buffer_flush");
+    if (!rank)
+        return MPI_ERR_OTHER;
+    sim_world_enter(rank->world);
+    while (rank->bsend && rank->bsend->pending) {
+        rank->bsend->detaching = rank;
+        sim_rank_block(rank);
+    }
+    sim_world_leave(rank->world);
+    return MPI_SUCCESS;
+}

@@ -1,0 +1,75 @@
+/* Generalised requests: operations of the program's own that can be waited for like any other. */
+#include "sim/base/error.h"
+#include "sim/collectives/collective.h"
+#include "sim/messages/point.h"
+#include "sim/messages/status.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+struct sim_general {
+    MPI_Grequest_query_function *query;
+    MPI_Grequest_free_function *free;
+    MPI_Grequest_cancel_function *cancel;
+    void *state;
+};
+
+int PMPI_Grequest_start(MPI_Grequest_query_function *query,
+                        MPI_Grequest_free_function *free_function,
+                        MPI_Grequest_cancel_function *cancel, void *state, MPI_Request *handle)
+{
+    struct sim_rank *rank = sim_point_caller("Grequest_start");
+    if (!rank)
+        return MPI_ERR_OTHER;
+    struct sim_general *general = malloc(sizeof *general);
+    assert(general && "out of memory for a generalised request");
+    *general = (struct sim_general){query, free_function, cancel, state};
+    sim_world_enter(rank->world);
+    struct sim_request *request = sim_request_new(rank, SIM_REQUEST_GENERAL);
+    request->general = general;
+    sim_world_leave(rank->world);
+    *handle = (MPI_Request)(void *)request;
+    return MPI_SUCCESS;
+}
+
+int PMPI_Grequest_complete(MPI_Request handle)
+{
+    struct sim_rank *rank = sim_point_caller("Grequest_complete");
+    if (!rank)
+        return MPI_ERR_OTHER;
+    struct sim_request *request = sim_request_get(rank, handle);
+    if (!request || request->kind != SIM_REQUEST_GENERAL || sim_request_done(request))
+        return sim_error_raise(MPI_COMM_NULL, MPI_ERR_REQUEST, "Grequest_complete",
+                               "request is not a pending generalised request");
+    sim_world_enter(rank->world);
+    sim_request_complete(request);
+    sim_world_leave(rank->world);
+    return MPI_SUCCESS;
+}
+
+/* The callbacks run inside the monitor: they may set the status, not communicate. */
+int sim_general_finish(struct sim_request *request, MPI_Status *status)
+{
+    struct sim_general *general = request->general;
+    MPI_Status own;
+    MPI_Status *filled = status == MPI_STATUS_IGNORE ? &own : status;
+    int error = general->query ? general->query(general->state, filled) : MPI_SUCCESS;
+    int freed = sim_general_release(request);
+    return error ? error : freed;
+}
+
+int sim_general_release(struct sim_request *request)
+{
+    struct sim_general *general = request->general;
+    request->general = NULL;
+    int error = general->free ? general->free(general->state) : MPI_SUCCESS;
+    free(general);
+    return error;
+}
+
+void sim_general_cancel(struct sim_request *request)
+{
+    struct sim_general *general = request->general;
+    if (general->cancel)
+        general->cancel(general->state, sim_request_done(request));
+}

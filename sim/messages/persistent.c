@@ -1,0 +1,141 @@
+/* Persistent requests: made once, started many times. */
+#include "sim/base/error.h"
+#include "sim/messages/bsend.h"
+#include "sim/messages/mailbox.h"
+#include "sim/messages/point.h"
+
+static void start_send(struct sim_request *send)
+{
+    if (send->peer == MPI_PROC_NULL)
+        sim_point_complete_null(send);
+    else
+        sim_point_start_send(send);
+}
+
+static void start_receive(struct sim_request *receive)
+{
+    if (receive->peer == MPI_PROC_NULL)
+        sim_point_complete_null(receive);
+    else
+        sim_point_start_receive(receive);
+}
+
+static int make(const struct sim_request *checked, enum sim_request_kind kind, MPI_Request *handle)
+{
+    struct sim_world *world = checked->owner->world;
+    sim_world_enter(world);
+    struct sim_request *request = sim_request_new(checked->owner, kind);
+    uint32_t magic = request->magic;
+    *request = *checked;
+    request->magic = magic;
+    request->persistent = true;
+    request->state = SIM_INACTIVE;
+    request->start = kind == SIM_REQUEST_SEND ? start_send : start_receive;
+    sim_datatype_retain(request->type);
+    sim_world_leave(world);
+    *handle = (MPI_Request)(void *)request;
+    return MPI_SUCCESS;
+}
+
+static int send_init(const struct sim_point *point, enum sim_send_mode mode, MPI_Request *handle)
+{
+    struct sim_request checked = {0};
+    int error = sim_point_send_check(point, &checked, mode);
+    return error ? error : make(&checked, SIM_REQUEST_SEND, handle);
+}
+
+static int receive_init(const struct sim_point *point, MPI_Request *handle)
+{
+    struct sim_request checked = {0};
+    int error = sim_point_receive_check(point, &checked);
+    return error ? error : make(&checked, SIM_REQUEST_RECEIVE, handle);
+}
+
+#define SEND_INIT(name, mode)                                                                      \
+    int PMPI_##name(const void *buf, int count, MPI_Datatype type, int dest, int tag,              \
+                    MPI_Comm comm, MPI_Request *request)                                           \
+    {                                                                                              \
+        return send_init(&(struct sim_point){#name, buf, count, type, dest, tag, comm}, mode,      \
+                         request);                                                                 \
+    }                                                                                              \
+    int PMPI_##name##_c(const void *buf, MPI_Count count, MPI_Datatype type, int dest, int tag,    \
+                        MPI_Comm comm, MPI_Request *request)                                       \
+    {                                                                                              \
+        return send_init(&(struct sim_point){#name, buf, count, type, dest, tag, comm}, mode,      \
+                         request);                                                                 \
+    }
+
+SEND_INIT(Send_init, SIM_STANDARD)
+SEND_INIT(Ssend_init, SIM_SYNCHRONOUS)
+SEND_INIT(Bsend_init, SIM_BUFFERED)
+SEND_INIT(Rsend_init, SIM_READY_MODE)
+
+int PMPI_Recv_init(void *buf, int count, MPI_Datatype type, int source, int tag, MPI_Comm comm,
+                   MPI_Request *request)
+{
+    return receive_init(&(struct sim_point){"Recv_init", buf, count, type, source, tag, comm},
+                        request);
+}
+
+int PMPI_Recv_init_c(void *buf, MPI_Count count, MPI_Datatype type, int source, int tag,
+                     MPI_Comm comm, MPI_Request *request)
+{
+    return receive_init(&(struct sim_point){"Recv_init", buf, count, type, source, tag, comm},
+                        request);
+}
+
+/* What keeps a persistent send from starting: NULL for nothing. In the monitor. */
+static const char *obstacle(const struct sim_request *request)
+{
+    if (request->kind != SIM_REQUEST_SEND || request->peer == MPI_PROC_NULL)
+        return NULL;
+    if (request->mode == SIM_BUFFERED && !sim_bsend_has_room(request))
+        return "the attached buffer has no room for this message";
+    if (request->mode == SIM_READY_MODE &&
+        !sim_mailbox_expects(sim_context_peers(request->context), request->peer,
+                             request->comm->rank, request->tag))
+        return "a ready send, but no receive for it is posted";
+    return NULL;
+}
+
+static int start(MPI_Request handle, const char *function)
+{
+    struct sim_rank *rank = sim_point_caller(function);
+    if (!rank)
+        return MPI_ERR_OTHER;
+    struct sim_request *request = sim_request_get(rank, handle);
+    if (!request || !request->persistent)
+        return sim_error_raise(MPI_COMM_NULL, MPI_ERR_REQUEST, function,
+                               "request is not a persistent request of this rank");
+    sim_world_enter(rank->world);
+    bool active = request->state != SIM_INACTIVE;
+    const char *complaint = active ? NULL : obstacle(request);
+    if (!active && !complaint) {
+        request->state = SIM_POSTED;
+        request->error = MPI_SUCCESS;
+        request->partner = NULL;
+        request->start(request);
+    }
+    sim_world_leave(rank->world);
+    if (active)
+        return sim_error_raise(sim_comm_handle(request->comm), MPI_ERR_REQUEST, function,
+                               "the request is active: wait for it before starting it again");
+    return complaint ? sim_error_raise(sim_comm_handle(request->comm), MPI_ERR_OTHER, function,
+                                       "%s", complaint)
+                     : MPI_SUCCESS;
+}
+
+int PMPI_Start(MPI_Request *request)
+{
+    return start(*request, "Start");
+}
+
+int PMPI_Startall(int count, MPI_Request *requests)
+{
+    for (int i = 0; i < count; i++) {
+        int error = start(requests[i], "Startall");
+        if (error)
+            return error;
+    }
+    return MPI_SUCCESS;
+}

@@ -1,0 +1,254 @@
+/* Probes: what is waiting, without or with (matched probes) taking it out of the box. */
+#include "sim/base/error.h"
+#include "sim/messages/deferred.h"
+#include "sim/messages/mailbox.h"
+#include "sim/messages/point.h"
+#include "sim/messages/status.h"
+
+static void message_status(const struct sim_message *message, MPI_Status *status)
+{
+    if (status == MPI_STATUS_IGNORE)
+        return;
+    status->MPI_SOURCE = message ? message->source : MPI_PROC_NULL;
+    status->MPI_TAG = message ? message->tag : MPI_ANY_TAG;
+    sim_status_set_bytes(status, message ? message->bytes : 0);
+    sim_status_set_cancelled(status, false);
+}
+
+enum probe_flags { BLOCKING = 1, TAKING = 2 };
+
+/* Looks (or waits) for a message; *found NULL with `nobody` for MPI_PROC_NULL. */
+static int probe(const struct sim_point *point, int flags, struct sim_message **found, bool *nobody,
+                 MPI_Status *status)
+{
+    struct sim_comm *comm;
+    int error = sim_point_probe_check(point, &comm);
+    *found = NULL;
+    *nobody = point->peer == MPI_PROC_NULL;
+    if (error)
+        return error;
+    if (*nobody) {
+        message_status(NULL, status);
+        return MPI_SUCCESS;
+    }
+    struct sim_rank *rank = comm->owner;
+    struct sim_context *context = comm->context;
+    sim_world_enter(rank->world);
+    bool delayed =
+        flags & BLOCKING && point->peer == MPI_ANY_SOURCE && rank->world->options.delay_wildcards;
+    struct sim_message *message =
+        delayed ? sim_delayed_probe(rank, context, comm->rank, point->tag, NULL)
+                : sim_mailbox_find(context, comm->rank, point->peer, point->tag);
+    while (!message && flags & BLOCKING) {
+        context->mailboxes[comm->rank].prober = rank;
+        sim_rank_block(rank);
+        message = sim_mailbox_find(context, comm->rank, point->peer, point->tag);
+    }
+    if (message && rank->world->exploring)
+        sim_causes_join(&rank->causes, &rank->world->chooser.log.events[message->event].causes);
+    if (message) {
+        message_status(message, status);
+        if (flags & TAKING) {
+            sim_mailbox_take(context, comm->rank, message);
+            message->magic = SIM_MAGIC_MESSAGE;
+            message->receiver = rank;
+        }
+    } else {
+        sim_rank_poll_failed(rank);
+    }
+    sim_world_leave(rank->world);
+    *found = message;
+    return MPI_SUCCESS;
+}
+
+int PMPI_Probe(int source, int tag, MPI_Comm comm, MPI_Status *status)
+{
+    struct sim_message *message;
+    bool nobody;
+    return probe(&(struct sim_point){.function = "Probe", .peer = source, .tag = tag, .comm = comm},
+                 BLOCKING, &message, &nobody, status);
+}
+
+int PMPI_Iprobe(int source, int tag, MPI_Comm comm, int *flag, MPI_Status *status)
+{
+    struct sim_message *message;
+    bool nobody;
+    int error =
+        probe(&(struct sim_point){.function = "Iprobe", .peer = source, .tag = tag, .comm = comm},
+              0, &message, &nobody, status);
+    *flag = message || nobody;
+    return error;
+}
+
+/* The first message that fits, from anybody; NULL when the limit has passed. In the monitor. */
+static struct sim_message *wait_patiently(struct sim_rank *rank, const struct sim_comm *comm,
+                                          int tag, const struct sim_patience *patience)
+{
+    struct sim_context *context = comm->context;
+    struct sim_mailbox *mailbox = &context->mailboxes[comm->rank];
+    if (rank->world->options.delay_wildcards)
+        return sim_delayed_probe(rank, context, comm->rank, tag, patience);
+    struct sim_message *message;
+    while (!(message = sim_mailbox_find(context, comm->rank, MPI_ANY_SOURCE, tag)) &&
+           !patience->passed) {
+        mailbox->prober = rank;
+        sim_rank_block(rank);
+    }
+    if (mailbox->prober == rank)
+        mailbox->prober = NULL;
+    return message;
+}
+
+int MPIX_Probe_patient(int tag, MPI_Comm handle, uint64_t ticks, int *flag, MPI_Status *status)
+{
+    struct sim_comm *comm;
+    struct sim_patience patience;
+    int error = sim_point_probe_check(
+        &(struct sim_point){
+            .function = "Probe_patient", .peer = MPI_ANY_SOURCE, .tag = tag, .comm = handle},
+        &comm);
+    if (error)
+        return error;
+    struct sim_rank *rank = comm->owner;
+    sim_world_enter(rank->world);
+    sim_patience_begin(&patience, rank, ticks);
+    struct sim_message *message = wait_patiently(rank, comm, tag, &patience);
+    sim_patience_end(&patience);
+    if (message && rank->world->exploring)
+        sim_causes_join(&rank->causes, &rank->world->chooser.log.events[message->event].causes);
+    if (message)
+        message_status(message, status);
+    sim_world_leave(rank->world);
+    *flag = message != NULL;
+    return MPI_SUCCESS;
+}
+
+static MPI_Message handle_of(struct sim_message *message, bool nobody)
+{
+    if (nobody)
+        return MPI_MESSAGE_NO_PROC;
+    return message ? (MPI_Message)(void *)message : MPI_MESSAGE_NULL;
+}
+
+int PMPI_Mprobe(int source, int tag, MPI_Comm comm, MPI_Message *handle, MPI_Status *status)
+{
+    struct sim_message *message;
+    bool nobody;
+    int error =
+        probe(&(struct sim_point){.function = "Mprobe", .peer = source, .tag = tag, .comm = comm},
+              BLOCKING | TAKING, &message, &nobody, status);
+    *handle = handle_of(message, nobody);
+    return error;
+}
+
+int PMPI_Improbe(int source, int tag, MPI_Comm comm, int *flag, MPI_Message *handle,
+                 MPI_Status *status)
+{
+    struct sim_message *message;
+    bool nobody;
+    int error =
+        probe(&(struct sim_point){.function = "Improbe", .peer = source, .tag = tag, .comm = comm},
+              TAKING, &message, &nobody, status);
+    *flag = message || nobody;
+    *handle = handle_of(message, nobody);
+    return error;
+}
+
+/* A receive for a message in hand. */
+static int matched_receive(const char *function, void *buffer, MPI_Count count, MPI_Datatype type,
+                           MPI_Message *handle, struct sim_request *receive)
+{
+    struct sim_rank *rank = sim_point_caller(function);
+    if (!rank)
+        return MPI_ERR_OTHER;
+    struct sim_message *message = sim_handle_object((void *)*handle, SIM_MAGIC_MESSAGE);
+    if (*handle != MPI_MESSAGE_NO_PROC && (!message || message->receiver != rank))
+        return sim_error_raise(MPI_COMM_NULL, MPI_ERR_REQUEST, function, "message is %s",
+                               *handle == MPI_MESSAGE_NULL ? "MPI_MESSAGE_NULL"
+                                                           : "not a matched message of this rank");
+    MPI_Comm comm = MPI_COMM_SELF; /* only for the checks of buffer, count and type */
+    struct sim_point point = {function, buffer, count, type, MPI_PROC_NULL, 0, comm};
+    int error = sim_point_receive_check(&point, receive);
+    if (error)
+        return error;
+    if (message) {
+        receive->context = message->context;
+        receive->peer = message->source;
+        receive->tag = message->tag;
+    }
+    return MPI_SUCCESS;
+}
+
+static void receive_message(struct sim_request *receive, MPI_Message *handle)
+{
+    if (*handle == MPI_MESSAGE_NO_PROC) {
+        sim_point_complete_null(receive);
+    } else {
+        struct sim_message *message = (struct sim_message *)(void *)*handle;
+        message->magic = SIM_MAGIC_FREED;
+        receive->state = SIM_MATCHED;
+        sim_message_deliver(message, receive);
+    }
+    *handle = MPI_MESSAGE_NULL;
+}
+
+static int mrecv(void *buffer, MPI_Count count, MPI_Datatype type, MPI_Message *handle,
+                 MPI_Status *status)
+{
+    struct sim_request receive = {.on_stack = true};
+    int error = matched_receive("Mrecv", buffer, count, type, handle, &receive);
+    if (error)
+        return error;
+    struct sim_world *world = receive.owner->world;
+    sim_world_enter(world);
+    receive_message(&receive, handle);
+    sim_request_wait(&receive);
+    sim_world_leave(world);
+    sim_request_status(&receive, status);
+    if (!receive.error)
+        return MPI_SUCCESS;
+    return sim_error_raise(MPI_COMM_NULL, MPI_ERR_TRUNCATE, "Mrecv",
+                           "the message is longer than the receive buffer");
+}
+
+static int imrecv(void *buffer, MPI_Count count, MPI_Datatype type, MPI_Message *handle,
+                  MPI_Request *request)
+{
+    struct sim_request checked = {0};
+    int error = matched_receive("Imrecv", buffer, count, type, handle, &checked);
+    if (error)
+        return error;
+    struct sim_world *world = checked.owner->world;
+    sim_world_enter(world);
+    struct sim_request *receive = sim_request_new(checked.owner, SIM_REQUEST_RECEIVE);
+    checked.magic = receive->magic;
+    *receive = checked;
+    sim_datatype_retain(receive->type);
+    receive_message(receive, handle);
+    sim_world_leave(world);
+    *request = (MPI_Request)(void *)receive;
+    return MPI_SUCCESS;
+}
+
+int PMPI_Mrecv(void *buffer, int count, MPI_Datatype type, MPI_Message *message, MPI_Status *status)
+{
+    return mrecv(buffer, count, type, message, status);
+}
+
+int PMPI_Mrecv_c(void *buffer, MPI_Count count, MPI_Datatype type, MPI_Message *message,
+                 MPI_Status *status)
+{
+    return mrecv(buffer, count, type, message, status);
+}
+
+int PMPI_Imrecv(void *buffer, int count, MPI_Datatype type, MPI_Message *message,
+                MPI_Request *request)
+{
+    return imrecv(buffer, count, type, message, request);
+}
+
+int PMPI_Imrecv_c(void *buffer, MPI_Count count, MPI_Datatype type, MPI_Message *message,
+                  MPI_Request *request)
+{
+    return imrecv(buffer, count, type, message, request);
+}

@@ -1,0 +1,148 @@
+/* Requests: the object. Waiting and testing are in wait.c. */
+#include "sim/messages/request.h"
+
+#include "sim/collectives/collective.h"
+#include "sim/messages/deferred.h"
+#include "sim/messages/status.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct sim_request *sim_request_new(struct sim_rank *owner, enum sim_request_kind kind)
+{
+    struct sim_request *request = sim_pool_get(owner->world, sizeof *request);
+    assert(request && "out of memory for a request");
+    memset(request, 0, sizeof *request);
+    request->magic = SIM_MAGIC_REQUEST;
+    request->kind = (uint8_t)kind;
+    request->owner = owner;
+    request->state = SIM_POSTED;
+    request->source_matched = MPI_ANY_SOURCE;
+    request->tag_matched = MPI_ANY_TAG;
+    return request;
+}
+
+void sim_request_delete(struct sim_request *request)
+{
+    assert(request->magic == SIM_MAGIC_REQUEST);
+    if (request->general)
+        sim_general_release(request);
+    if (request->call)
+        sim_collective_call_delete(request);
+    if (request->type)
+        sim_datatype_release(request->type);
+    request->magic = 0;
+    sim_pool_put(request->owner->world, request, sizeof *request);
+}
+
+enum { GUARDED_BYTES = 4096 };
+
+static uint64_t checksum(const struct sim_request *receive)
+{
+    const unsigned char *at = receive->buffer;
+    size_t bytes = receive->type->size * receive->count;
+    uint64_t hash = bytes;
+    for (; bytes >= 8; bytes -= 8, at += 8) {
+        uint64_t word;
+        memcpy(&word, at, sizeof word);
+        hash = (hash ^ word) * 0x9e3779b97f4a7c15u;
+        hash ^= hash >> 29;
+    }
+    for (; bytes; bytes--)
+        hash = (hash ^ *at++) * 0x100000001b3u;
+    return hash;
+}
+
+void sim_request_guard(struct sim_request *receive)
+{
+    size_t bytes = receive->type ? receive->type->size * receive->count : 0;
+    receive->guarded = bytes && bytes <= GUARDED_BYTES && receive->type->contiguous &&
+                       receive->kind == SIM_REQUEST_RECEIVE;
+    if (receive->guarded)
+        receive->guard = checksum(receive);
+}
+
+void sim_request_inspect(struct sim_request *receive)
+{
+    if (receive->guarded && receive->guard != checksum(receive))
+        receive->touched = true;
+}
+
+/* A whole is complete when its last part is; what it says is what its receive says. */
+static void part_complete(struct sim_request *part)
+{
+    struct sim_request *whole = part->whole;
+    if (part->kind == SIM_REQUEST_RECEIVE) {
+        whole->source_matched = part->source_matched;
+        whole->tag_matched = part->tag_matched;
+        whole->bytes = part->bytes;
+        whole->error = part->error;
+    }
+    free(part->aside);
+    if (--whole->parts == 0)
+        sim_request_complete(whole);
+}
+
+void sim_request_complete(struct sim_request *request)
+{
+    assert(request->state == SIM_POSTED || request->state == SIM_MATCHED);
+    request->state = SIM_COMPLETE;
+    struct sim_rank *waiter = request->waiter;
+    request->waiter = NULL;
+    request->owner->world->changes++;
+    if (!request->on_stack && request->items)
+        sim_explore_completed(request);
+    if (!request->on_stack && request->guarded)
+        sim_request_guard(request); /* what has arrived */
+    if (waiter && sim_rank_waits(waiter))
+        sim_rank_wake(waiter);
+    if (request->freed && !request->on_stack) {
+        if (request->whole)
+            part_complete(request);
+        sim_request_delete(request);
+    }
+}
+
+void sim_request_wait(struct sim_request *request)
+{
+    struct sim_rank *rank = sim_self;
+    while (!sim_request_done(request)) {
+        request->waiter = rank;
+        sim_rank_block(rank);
+    }
+    if (rank->world->exploring)
+        sim_causes_join(&rank->causes, &request->causes);
+}
+
+struct sim_request *sim_request_get(struct sim_rank *rank, MPI_Request handle)
+{
+    struct sim_request *request = (struct sim_request *)(void *)handle;
+    if ((uintptr_t)handle < 4096 || ((uintptr_t)handle & 7) ||
+        request->magic != SIM_MAGIC_REQUEST || request->owner != rank)
+        return NULL;
+    return request;
+}
+
+bool sim_request_peek(const void *handle, int *source, int *tag)
+{
+    const struct sim_request *request = sim_request_get(sim_self, (MPI_Request)(uintptr_t)handle);
+    if (!request || request->kind != SIM_REQUEST_RECEIVE || request->source_matched < 0 ||
+        (request->state != SIM_MATCHED && request->state != SIM_COMPLETE))
+        return false;
+    *source = request->source_matched;
+    *tag = request->tag_matched;
+    return true;
+}
+
+void sim_request_status(const struct sim_request *request, MPI_Status *status)
+{
+    if (status == MPI_STATUS_IGNORE)
+        return;
+    bool receive = request->kind == SIM_REQUEST_RECEIVE && request->state == SIM_COMPLETE;
+    bool cancelled = request->state == SIM_CANCELLED;
+    status->MPI_SOURCE = receive ? request->source_matched : MPI_ANY_SOURCE;
+    status->MPI_TAG = receive ? request->tag_matched : MPI_ANY_TAG;
+    sim_status_set_bytes(status, receive ? request->bytes : 0);
+    sim_status_set_cancelled(status, cancelled);
+}

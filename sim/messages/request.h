@@ -1,0 +1,83 @@
+/* Requests: everything that can be waited for. States: inactive (persistent only), posted, matched,
+ * complete, cancelled.
+ *
+ * A blocking call uses a request on its own stack; a nonblocking one takes it from the world's pool
+ * and its address is the handle. */
+#ifndef SIM_MESSAGES_REQUEST_H
+#define SIM_MESSAGES_REQUEST_H
+
+#include "sim/communicators/comm.h"
+#include "sim/datatypes/datatype.h"
+
+enum sim_request_kind {
+    SIM_REQUEST_SEND,
+    SIM_REQUEST_RECEIVE,
+    SIM_REQUEST_COLLECTIVE,
+    SIM_REQUEST_GENERAL
+};
+enum sim_request_state { SIM_INACTIVE, SIM_POSTED, SIM_MATCHED, SIM_COMPLETE, SIM_CANCELLED };
+enum sim_send_mode { SIM_STANDARD, SIM_SYNCHRONOUS, SIM_BUFFERED, SIM_READY_MODE };
+
+struct sim_message;
+struct sim_collective_call;
+
+struct sim_request {
+    /* What a sender looks at, and what it leaves, are together. */
+    uint32_t magic;
+    uint8_t kind, state, mode;
+    bool persistent, freed, on_stack, delayed, status_cancelled;
+    int peer, tag;            /* as posted */
+    struct sim_request *next; /* in a mailbox's queue */
+    const struct sim_datatype *type;
+    void *buffer;
+    size_t count;
+    struct sim_rank *waiter;
+    size_t bytes; /* sent or received */
+    int source_matched, tag_matched, error;
+    uint32_t number; /* of this receive on its rank */
+    uint64_t order;  /* when it was posted to its mailbox */
+    struct sim_rank *owner;
+    struct sim_comm *comm;
+    struct sim_context *context; /* whose mailboxes it uses */
+    struct sim_request *delayed_next;
+    struct sim_message *message; /* a send that waits to be matched */
+    struct sim_batch *batch;
+    struct sim_request *batch_next, *partner;
+    struct sim_request
+        *whole; /* Isendrecv's request, of which this is a part; a part is `freed` from the start */
+    int parts;  /* of a whole: how many are not complete */
+    struct sim_collective_call *call;
+    void (*start)(struct sim_request *request); /* persistent: begins it again; in the monitor */
+    void *aside;                                /* a part's own copy of what it sends */
+    void *general;                              /* generalised request's callbacks */
+    /* A pending receive's buffer, while something is recorded: see sim_request_guard. */
+    uint64_t guard;
+    bool guarded, touched;
+    struct sim_causes causes; /* exploration: choices that led to its start, then to its end */
+    uint32_t event;           /* and the event of a delayed wildcard */
+    uint32_t items;           /* and the newest event of a Waitany for it, plus 1 */
+};
+
+/* A request from the pool, zeroed but for the given fields. In the monitor. NULL: out of memory. */
+struct sim_request *sim_request_new(struct sim_rank *owner, enum sim_request_kind kind);
+void sim_request_delete(struct sim_request *request);
+/* The only way to completion: wakes the waiter. In the monitor. */
+void sim_request_complete(struct sim_request *request);
+/* Blocks the owner until the request is complete. In the monitor. */
+void sim_request_wait(struct sim_request *request);
+static inline bool sim_request_done(const struct sim_request *request)
+{
+    return request->state == SIM_COMPLETE || request->state == SIM_CANCELLED ||
+           request->state == SIM_INACTIVE;
+}
+/* From here on nobody but the transfer may write to the buffer of this nonblocking receive: a
+ * checksum is kept, and compared when data arrive and when the program completes it. Short
+ * contiguous buffers only. */
+void sim_request_guard(struct sim_request *receive);
+/* Compares; remembers in `touched` that they differ. */
+void sim_request_inspect(struct sim_request *receive);
+/* The caller's request behind a handle; NULL when it is none. */
+struct sim_request *sim_request_get(struct sim_rank *rank, MPI_Request handle);
+void sim_request_status(const struct sim_request *request, MPI_Status *status);
+
+#endif

@@ -1,0 +1,210 @@
+/* Sendrecv and Sendrecv_replace: a send and a receive under way together. The blocking forms have
+ * both on their stack; the nonblocking ones are a request of two parts. */
+#include "sim/base/error.h"
+#include "sim/messages/point.h"
+
+#include <stdlib.h>
+
+int sim_sendrecv_truncated(MPI_Comm comm, const char *function, const struct sim_request *receive)
+{
+    return sim_error_raise(comm, MPI_ERR_TRUNCATE, function,
+                           "the message from %d with tag %d is longer than the receive buffer",
+                           receive->source_matched, receive->tag_matched);
+}
+
+/* Both are checked; runs them to completion. The data of the send are `send->buffer`. */
+static int exchange(struct sim_request *send, struct sim_request *receive, const char *function,
+                    MPI_Comm comm, MPI_Status *status)
+{
+    struct sim_world *world = send->owner->world;
+    sim_world_enter(world);
+    if (receive->peer == MPI_PROC_NULL)
+        sim_point_complete_null(receive);
+    else
+        sim_point_start_receive(receive);
+    if (send->peer == MPI_PROC_NULL)
+        sim_point_complete_null(send);
+    else
+        sim_point_start_send(send);
+    sim_request_wait(send);
+    sim_request_wait(receive);
+    sim_world_leave(world);
+    sim_request_status(receive, status);
+    return receive->error ? sim_sendrecv_truncated(comm, function, receive) : MPI_SUCCESS;
+}
+
+static int sendrecv(const struct sim_point *to, const struct sim_point *from, MPI_Status *status)
+{
+    struct sim_request send = {.on_stack = true}, receive = {.on_stack = true};
+    int error = sim_point_send_check(to, &send, SIM_STANDARD);
+    if (!error)
+        error = sim_point_receive_check(from, &receive);
+    return error ? error : exchange(&send, &receive, to->function, to->comm, status);
+}
+
+int sim_sendrecv_long(const void *sendbuf, int sendcount, MPI_Datatype sendtype, int dest,
+                      int sendtag, void *recvbuf, int recvcount, MPI_Datatype recvtype, int source,
+                      int recvtag, MPI_Comm comm, MPI_Status *status)
+{
+    return sendrecv(
+        &(struct sim_point){"Sendrecv", sendbuf, sendcount, sendtype, dest, sendtag, comm},
+        &(struct sim_point){"Sendrecv", recvbuf, recvcount, recvtype, source, recvtag, comm},
+        status);
+}
+
+int PMPI_Sendrecv_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, int dest,
+                    int sendtag, void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype,
+                    int source, int recvtag, MPI_Comm comm, MPI_Status *status)
+{
+    return sendrecv(
+        &(struct sim_point){"Sendrecv", sendbuf, sendcount, sendtype, dest, sendtag, comm},
+        &(struct sim_point){"Sendrecv", recvbuf, recvcount, recvtype, source, recvtag, comm},
+        status);
+}
+
+/* The outgoing data are copied aside, as bytes; the caller frees the copy. */
+static int check_replace(const struct sim_point *to, const struct sim_point *from,
+                         struct sim_request *send, struct sim_request *receive, char **aside)
+{
+    int error = sim_point_send_check(to, send, SIM_STANDARD);
+    if (!error)
+        error = sim_point_receive_check(from, receive);
+    if (error)
+        return error;
+    size_t bytes = send->count * send->type->size;
+    *aside = malloc(bytes ? bytes : 1);
+    if (!*aside)
+        return sim_error_raise(to->comm, MPI_ERR_NO_MEM, to->function,
+                               "out of memory for %zu bytes", bytes);
+    if (bytes)
+        sim_datatype_copy_out(send->type, to->buffer, send->count, *aside);
+    send->buffer = *aside;
+    send->type = sim_datatype_get(MPI_BYTE);
+    send->count = bytes;
+    return MPI_SUCCESS;
+}
+
+static int replace(void *buffer, MPI_Count count, MPI_Datatype type, int dest, int sendtag,
+                   int source, int recvtag, MPI_Comm comm, MPI_Status *status)
+{
+    struct sim_request send = {.on_stack = true}, receive = {.on_stack = true};
+    char *aside;
+    int error = check_replace(
+        &(struct sim_point){"Sendrecv_replace", buffer, count, type, dest, sendtag, comm},
+        &(struct sim_point){"Sendrecv_replace", buffer, count, type, source, recvtag, comm}, &send,
+        &receive, &aside);
+    if (error)
+        return error;
+    error = exchange(&send, &receive, "Sendrecv_replace", comm, status);
+    free(aside);
+    return error;
+}
+
+int PMPI_Sendrecv_replace(void *buffer, int count, MPI_Datatype type, int dest, int sendtag,
+                          int source, int recvtag, MPI_Comm comm, MPI_Status *status)
+{
+    return replace(buffer, count, type, dest, sendtag, source, recvtag, comm, status);
+}
+
+int PMPI_Sendrecv_replace_c(void *buffer, MPI_Count count, MPI_Datatype type, int dest, int sendtag,
+                            int source, int recvtag, MPI_Comm comm, MPI_Status *status)
+{
+    return replace(buffer, count, type, dest, sendtag, source, recvtag, comm, status);
+}
+
+/* --- nonblocking
+ * --------------------------------------------------------------------------------------------------------------
+ */
+
+static struct sim_request *part_new(struct sim_request *whole, const struct sim_request *checked)
+{
+    struct sim_request *part = sim_request_new(whole->owner, (enum sim_request_kind)checked->kind);
+    uint32_t magic = part->magic;
+    *part = *checked;
+    part->magic = magic;
+    part->freed = true;
+    part->whole = whole;
+    sim_datatype_retain(part->type);
+    whole->parts++;
+    return part;
+}
+
+/* Both are checked. The handle stands for a receive nobody can cancel. */
+static int exchange_later(const struct sim_request *send_checked,
+                          const struct sim_request *receive_checked, void *aside,
+                          MPI_Request *handle)
+{
+    struct sim_world *world = send_checked->owner->world;
+    sim_world_enter(world);
+    struct sim_request *whole = sim_request_new(send_checked->owner, SIM_REQUEST_RECEIVE);
+    whole->comm = send_checked->comm;
+    whole->peer = MPI_PROC_NULL;
+    struct sim_request *receive = part_new(whole, receive_checked),
+                       *send = part_new(whole, send_checked);
+    send->aside = aside;
+    if (receive->peer == MPI_PROC_NULL)
+        sim_point_complete_null(receive);
+    else
+        sim_point_start_receive(receive);
+    if (send->peer == MPI_PROC_NULL)
+        sim_point_complete_null(send);
+    else
+        sim_point_start_send(send);
+    sim_world_leave(world);
+    *handle = (MPI_Request)(void *)whole;
+    return MPI_SUCCESS;
+}
+
+static int isendrecv(const struct sim_point *to, const struct sim_point *from, MPI_Request *request)
+{
+    struct sim_request send = {0}, receive = {0};
+    int error = sim_point_send_check(to, &send, SIM_STANDARD);
+    if (!error)
+        error = sim_point_receive_check(from, &receive);
+    return error ? error : exchange_later(&send, &receive, NULL, request);
+}
+
+int PMPI_Isendrecv(const void *sendbuf, int sendcount, MPI_Datatype sendtype, int dest, int sendtag,
+                   void *recvbuf, int recvcount, MPI_Datatype recvtype, int source, int recvtag,
+                   MPI_Comm comm, MPI_Request *request)
+{
+    return isendrecv(
+        &(struct sim_point){"Isendrecv", sendbuf, sendcount, sendtype, dest, sendtag, comm},
+        &(struct sim_point){"Isendrecv", recvbuf, recvcount, recvtype, source, recvtag, comm},
+        request);
+}
+
+int PMPI_Isendrecv_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, int dest,
+                     int sendtag, void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype,
+                     int source, int recvtag, MPI_Comm comm, MPI_Request *request)
+{
+    return isendrecv(
+        &(struct sim_point){"Isendrecv", sendbuf, sendcount, sendtype, dest, sendtag, comm},
+        &(struct sim_point){"Isendrecv", recvbuf, recvcount, recvtype, source, recvtag, comm},
+        request);
+}
+
+static int replace_later(void *buffer, MPI_Count count, MPI_Datatype type, int dest, int sendtag,
+                         int source, int recvtag, MPI_Comm comm, MPI_Request *request)
+{
+    struct sim_request send = {0}, receive = {0};
+    char *aside;
+    int error = check_replace(
+        &(struct sim_point){"Isendrecv_replace", buffer, count, type, dest, sendtag, comm},
+        &(struct sim_point){"Isendrecv_replace", buffer, count, type, source, recvtag, comm}, &send,
+        &receive, &aside);
+    return error ? error : exchange_later(&send, &receive, aside, request);
+}
+
+int PMPI_Isendrecv_replace(void *buffer, int count, MPI_Datatype type, int dest, int sendtag,
+                           int source, int recvtag, MPI_Comm comm, MPI_Request *request)
+{
+    return replace_later(buffer, count, type, dest, sendtag, source, recvtag, comm, request);
+}
+
+int PMPI_Isendrecv_replace_c(void *buffer, MPI_Count count, MPI_Datatype type, int dest,
+                             int sendtag, int source, int recvtag, MPI_Comm comm,
+                             MPI_Request *request)
+{
+    return replace_later(buffer, count, type, dest, sendtag, source, recvtag, comm, request);
+}

@@ -1,0 +1,521 @@
+/* Wait and Test in all their forms, Request_free, Cancel, Request_get_status.
+ *
+ * Which of several completed requests Waitany and Testany report is a choice (MPIX_CHOOSE_WAITANY);
+ * by default the next behind the one reported last. */
+#include "recorder/recorder.h"
+#include "sim/base/error.h"
+#include "sim/collectives/collective.h"
+#include "sim/messages/deferred.h"
+#include "sim/messages/mailbox.h"
+#include "sim/messages/point.h"
+#include "sim/messages/status.h"
+
+#include <stdlib.h>
+
+static void empty_status(MPI_Status *status)
+{
+    if (status == MPI_STATUS_IGNORE)
+        return;
+    status->MPI_SOURCE = MPI_ANY_SOURCE;
+    status->MPI_TAG = MPI_ANY_TAG;
+    status->MPI_ERROR = MPI_SUCCESS;
+    sim_status_set_bytes(status, 0);
+    sim_status_set_cancelled(status, false);
+}
+
+/* Looks a handle up: NULL request and MPI_SUCCESS for MPI_REQUEST_NULL. */
+static int look_up(struct sim_rank *rank, MPI_Request handle, const char *function,
+                   struct sim_request **request)
+{
+    *request = NULL;
+    if (handle == MPI_REQUEST_NULL)
+        return MPI_SUCCESS;
+    *request = sim_request_get(rank, handle);
+    if (*request)
+        return MPI_SUCCESS;
+    return sim_error_raise(MPI_COMM_NULL, MPI_ERR_REQUEST, function,
+                           "request is not a live request of this rank");
+}
+
+static MPI_Comm comm_of(const struct sim_request *request)
+{
+    return request->comm ? sim_comm_handle(request->comm) : MPI_COMM_NULL;
+}
+
+/* Gives a done request back: its status, its error; a persistent one becomes inactive, another is
+ * gone. In the monitor. */
+static int finish(struct sim_request *request, MPI_Request *handle, MPI_Status *status)
+{
+    if (request->state == SIM_INACTIVE) {
+        empty_status(status);
+        return MPI_SUCCESS;
+    }
+    sim_request_status(request, status);
+    if (request->guarded) {
+        sim_request_inspect(request);
+        if (request->touched)
+            record_note("B001",
+                        "the buffer of a receive (%s %d, tag %d) was written between its "
+                        "start and this completion",
+                        request->state == SIM_COMPLETE ? "from" : "posted from",
+                        request->state == SIM_COMPLETE ? request->source_matched : request->peer,
+                        request->state == SIM_COMPLETE ? request->tag_matched : request->tag);
+    }
+    if (request->owner->world->exploring)
+        sim_causes_join(&request->owner->causes, &request->causes);
+    int error = request->error;
+    if (request->kind == SIM_REQUEST_GENERAL)
+        error = sim_general_finish(request, status);
+    if (request->persistent) {
+        request->state = SIM_INACTIVE;
+        return error;
+    }
+    sim_request_delete(request);
+    *handle = MPI_REQUEST_NULL;
+    return error;
+}
+
+static int raise_for(MPI_Comm comm, const char *function, int error)
+{
+    if (!error)
+        return MPI_SUCCESS;
+    return sim_error_raise(comm, error, function,
+                           error == MPI_ERR_TRUNCATE
+                               ? "a message was longer than the receive buffer"
+                               : "an operation it completed has failed");
+}
+
+int PMPI_Wait(MPI_Request *handle, MPI_Status *status)
+{
+    struct sim_rank *rank = sim_point_caller("Wait");
+    if (!rank)
+        return MPI_ERR_OTHER;
+    struct sim_request *request;
+    int error = look_up(rank, *handle, "Wait", &request);
+    if (error)
+        return error;
+    if (!request) {
+        empty_status(status);
+        return MPI_SUCCESS;
+    }
+    MPI_Comm comm = comm_of(request);
+    sim_world_enter(rank->world);
+    sim_request_wait(request);
+    error = finish(request, handle, status);
+    sim_world_leave(rank->world);
+    return raise_for(comm, "Wait", error);
+}
+
+int PMPI_Test(MPI_Request *handle, int *flag, MPI_Status *status)
+{
+    struct sim_rank *rank = sim_point_caller("Test");
+    if (!rank)
+        return MPI_ERR_OTHER;
+    struct sim_request *request;
+    int error = look_up(rank, *handle, "Test", &request);
+    if (error)
+        return error;
+    if (!request) {
+        *flag = 1;
+        empty_status(status);
+        return MPI_SUCCESS;
+    }
+    MPI_Comm comm = comm_of(request);
+    sim_world_enter(rank->world);
+    *flag = sim_request_done(request);
+    if (*flag)
+        error = finish(request, handle, status);
+    else
+        sim_rank_poll_failed(rank);
+    sim_world_leave(rank->world);
+    return raise_for(comm, "Test", error);
+}
+
+/* --- several requests
+ * -------------------------------------------------------------------------------------------------------
+ */
+
+struct many {
+    struct sim_rank *rank;
+    const char *function;
+    int count;
+    MPI_Request *handles;
+    struct sim_request **requests; /* NULL for MPI_REQUEST_NULL */
+    int active;                    /* neither null nor inactive */
+    struct sim_request *few[16];
+};
+
+static void many_release(struct many *many)
+{
+    if (many->requests != many->few)
+        free(many->requests);
+}
+
+static bool is_active(const struct sim_request *request)
+{
+    return request && request->state != SIM_INACTIVE;
+}
+
+/* Others complete requests, so it takes the monitor to look at them. Not a step of logical time. */
+static void many_count_active(struct many *many)
+{
+    struct sim_world *world = many->rank->world;
+    if (world->threaded)
+        sim_threads_enter(world);
+    for (int i = 0; i < many->count; i++)
+        many->active += is_active(many->requests[i]);
+    sim_world_leave(world);
+}
+
+static int many_init(struct many *many, const char *function, int count, MPI_Request *handles)
+{
+    many->requests = many->few;
+    many->active = 0;
+    many->rank = sim_point_caller(function);
+    if (!many->rank)
+        return MPI_ERR_OTHER;
+    many->function = function;
+    many->count = count;
+    many->handles = handles;
+    if (count < 0)
+        return sim_error_raise(MPI_COMM_NULL, MPI_ERR_ARG, function,
+                               "count of requests is %d: it must not be negative", count);
+    if (count > 16)
+        many->requests = malloc((size_t)count * sizeof(struct sim_request *));
+    for (int i = 0; i < count; i++) {
+        int error = look_up(many->rank, handles[i], function, &many->requests[i]);
+        if (error) {
+            many_release(many);
+            return error;
+        }
+    }
+    many_count_active(many);
+    return MPI_SUCCESS;
+}
+
+static MPI_Status *status_at(MPI_Status *statuses, int i)
+{
+    return statuses == MPI_STATUSES_IGNORE ? MPI_STATUS_IGNORE : &statuses[i];
+}
+
+/* Finishes all (they are done); the class to raise: MPI_ERR_IN_STATUS when one of them failed. */
+static int finish_all(struct many *many, MPI_Status *statuses)
+{
+    int worst = MPI_SUCCESS;
+    for (int i = 0; i < many->count; i++) {
+        MPI_Status *status = status_at(statuses, i);
+        int error = MPI_SUCCESS;
+        if (many->requests[i])
+            error = finish(many->requests[i], &many->handles[i], status);
+        else
+            empty_status(status);
+        if (status)
+            status->MPI_ERROR = error;
+        if (error)
+            worst = MPI_ERR_IN_STATUS;
+    }
+    return worst;
+}
+
+static MPI_Comm comm_of_first(const struct many *many)
+{
+    for (int i = 0; i < many->count; i++)
+        if (many->requests[i])
+            return comm_of(many->requests[i]);
+    return MPI_COMM_NULL;
+}
+
+int PMPI_Waitall(int count, MPI_Request *handles, MPI_Status *statuses)
+{
+    struct many many;
+    int error = many_init(&many, "Waitall", count, handles);
+    if (error)
+        return error;
+    MPI_Comm comm = comm_of_first(&many);
+    sim_world_enter(many.rank->world);
+    for (int i = 0; i < count; i++)
+        if (many.requests[i])
+            sim_request_wait(many.requests[i]);
+    error = finish_all(&many, statuses);
+    sim_world_leave(many.rank->world);
+    many_release(&many);
+    return raise_for(comm, "Waitall", error);
+}
+
+static bool all_done(const struct many *many)
+{
+    for (int i = 0; i < many->count; i++)
+        if (many->requests[i] && !sim_request_done(many->requests[i]))
+            return false;
+    return true;
+}
+
+int PMPI_Testall(int count, MPI_Request *handles, int *flag, MPI_Status *statuses)
+{
+    struct many many;
+    int error = many_init(&many, "Testall", count, handles);
+    if (error)
+        return error;
+    MPI_Comm comm = comm_of_first(&many);
+    sim_world_enter(many.rank->world);
+    *flag = all_done(&many);
+    if (*flag)
+        error = finish_all(&many, statuses);
+    else
+        sim_rank_poll_failed(many.rank);
+    sim_world_leave(many.rank->world);
+    many_release(&many);
+    return raise_for(comm, "Testall", error);
+}
+
+/* The next one behind the one reported last, and from the start again: who waits in a loop for what
+ * is always ready again still hears of everything. */
+static int next_done(const struct many *many)
+{
+    int from = many->rank->reported_next, pick = -1;
+    for (int i = 0; i < many->count; i++) {
+        if (!is_active(many->requests[i]) || !sim_request_done(many->requests[i]))
+            continue;
+        if (pick < 0 || i >= from)
+            pick = i;
+        if (i >= from)
+            break;
+    }
+    many->rank->reported_next = pick + 1;
+    return pick;
+}
+
+/* Which done request is reported: -1 when none is. In the monitor. */
+static int pick_done(const struct many *many)
+{
+    const struct sim_chooser *chooser = &many->rank->world->chooser;
+    if (chooser->driver == SIM_CHOOSE_DEFAULT && !chooser->logging)
+        return next_done(many);
+    uint32_t done = 0;
+    int first = -1;
+    for (int i = 0; i < many->count; i++) {
+        if (!is_active(many->requests[i]) || !sim_request_done(many->requests[i]))
+            continue;
+        if (!done++)
+            first = i;
+    }
+    if (done < 2)
+        return first;
+    uint32_t pick = sim_rank_choose(many->rank, MPIX_CHOOSE_WAITANY, done, NULL);
+    for (int i = first;; i++)
+        if (is_active(many->requests[i]) && sim_request_done(many->requests[i]) && pick-- == 0)
+            return i;
+}
+
+static bool some_done(const struct many *many)
+{
+    for (int i = 0; i < many->count; i++)
+        if (is_active(many->requests[i]) && sim_request_done(many->requests[i]))
+            return true;
+    return false;
+}
+
+/* Blocks until one of the active requests is done. In the monitor. */
+static void wait_for_one(struct many *many)
+{
+    while (!some_done(many)) {
+        for (int i = 0; i < many->count; i++)
+            if (is_active(many->requests[i]))
+                many->requests[i]->waiter = many->rank;
+        sim_rank_block(many->rank);
+        for (int i = 0; i < many->count; i++)
+            if (is_active(many->requests[i]))
+                many->requests[i]->waiter = NULL;
+    }
+}
+
+int PMPI_Waitany(int count, MPI_Request *handles, int *index, MPI_Status *status)
+{
+    struct many many;
+    int error = many_init(&many, "Waitany", count, handles);
+    if (error)
+        return error;
+    *index = MPI_UNDEFINED;
+    empty_status(status);
+    MPI_Comm comm = MPI_COMM_NULL;
+    if (many.active) {
+        sim_world_enter(many.rank->world);
+        if (many.rank->world->options.delay_wildcards && many.active > 1) {
+            *index = sim_delayed_waitany(many.rank, many.requests, count);
+        } else {
+            wait_for_one(&many);
+            *index = pick_done(&many);
+        }
+        comm = comm_of(many.requests[*index]);
+        error = finish(many.requests[*index], &handles[*index], status);
+        sim_world_leave(many.rank->world);
+    }
+    many_release(&many);
+    return raise_for(comm, "Waitany", error);
+}
+
+int PMPI_Testany(int count, MPI_Request *handles, int *index, int *flag, MPI_Status *status)
+{
+    struct many many;
+    int error = many_init(&many, "Testany", count, handles);
+    if (error)
+        return error;
+    *index = MPI_UNDEFINED;
+    *flag = 1;
+    empty_status(status);
+    MPI_Comm comm = MPI_COMM_NULL;
+    if (many.active) {
+        sim_world_enter(many.rank->world);
+        int done = pick_done(&many);
+        *flag = done >= 0;
+        if (*flag) {
+            *index = done;
+            comm = comm_of(many.requests[done]);
+            error = finish(many.requests[done], &handles[done], status);
+        } else {
+            sim_rank_poll_failed(many.rank);
+        }
+        sim_world_leave(many.rank->world);
+    }
+    many_release(&many);
+    return raise_for(comm, "Testany", error);
+}
+
+/* Finishes every done request; returns how many. In the monitor. */
+static int finish_some(struct many *many, int *indices, MPI_Status *statuses, int *worst)
+{
+    int done = 0;
+    for (int i = 0; i < many->count; i++) {
+        if (!is_active(many->requests[i]) || !sim_request_done(many->requests[i]))
+            continue;
+        MPI_Status *status = status_at(statuses, done);
+        int error = finish(many->requests[i], &many->handles[i], status);
+        if (status)
+            status->MPI_ERROR = error;
+        if (error)
+            *worst = MPI_ERR_IN_STATUS;
+        indices[done++] = i;
+    }
+    return done;
+}
+
+int PMPI_Waitsome(int count, MPI_Request *handles, int *outcount, int *indices,
+                  MPI_Status *statuses)
+{
+    struct many many;
+    int error = many_init(&many, "Waitsome", count, handles);
+    if (error)
+        return error;
+    *outcount = MPI_UNDEFINED;
+    MPI_Comm comm = comm_of_first(&many);
+    if (many.active) {
+        sim_world_enter(many.rank->world);
+        wait_for_one(&many);
+        many.rank->world->chooser.log.polls += many.active > 1;
+        *outcount = finish_some(&many, indices, statuses, &error);
+        sim_world_leave(many.rank->world);
+    }
+    many_release(&many);
+    return raise_for(comm, "Waitsome", error);
+}
+
+int PMPI_Testsome(int count, MPI_Request *handles, int *outcount, int *indices,
+                  MPI_Status *statuses)
+{
+    struct many many;
+    int error = many_init(&many, "Testsome", count, handles);
+    if (error)
+        return error;
+    *outcount = MPI_UNDEFINED;
+    MPI_Comm comm = comm_of_first(&many);
+    if (many.active) {
+        sim_world_enter(many.rank->world);
+        *outcount = finish_some(&many, indices, statuses, &error);
+        if (!*outcount)
+            sim_rank_poll_failed(many.rank);
+        sim_world_leave(many.rank->world);
+    }
+    many_release(&many);
+    return raise_for(comm, "Testsome", error);
+}
+
+/* --- one request, other verbs
+ * -----------------------------------------------------------------------------------------------
+ */
+
+int PMPI_Request_get_status(MPI_Request handle, int *flag, MPI_Status *status)
+{
+    struct sim_rank *rank = sim_point_caller("Request_get_status");
+    if (!rank)
+        return MPI_ERR_OTHER;
+    struct sim_request *request;
+    int error = look_up(rank, handle, "Request_get_status", &request);
+    if (error)
+        return error;
+    *flag = 1;
+    empty_status(status);
+    if (!request)
+        return MPI_SUCCESS;
+    sim_world_enter(rank->world);
+    *flag = sim_request_done(request);
+    if (!*flag)
+        sim_rank_poll_failed(rank);
+    else if (is_active(request))
+        sim_request_status(request, status);
+    sim_world_leave(rank->world);
+    return MPI_SUCCESS;
+}
+
+int PMPI_Request_free(MPI_Request *handle)
+{
+    struct sim_rank *rank = sim_point_caller("Request_free");
+    if (!rank)
+        return MPI_ERR_OTHER;
+    struct sim_request *request = sim_request_get(rank, *handle);
+    if (!request)
+        return sim_error_raise(MPI_COMM_NULL, MPI_ERR_REQUEST, "Request_free", "request is %s",
+                               *handle == MPI_REQUEST_NULL ? "MPI_REQUEST_NULL"
+                                                           : "not a live request of this rank");
+    if (request->kind == SIM_REQUEST_COLLECTIVE && !request->persistent)
+        return sim_error_raise(
+            comm_of(request), MPI_ERR_REQUEST, "Request_free",
+            "the request of a nonblocking collective must be completed, not freed");
+    sim_world_enter(rank->world);
+    if (sim_request_done(request))
+        sim_request_delete(request);
+    else
+        request->freed = true;
+    sim_world_leave(rank->world);
+    *handle = MPI_REQUEST_NULL;
+    return MPI_SUCCESS;
+}
+
+int PMPI_Cancel(MPI_Request *handle)
+{
+    struct sim_rank *rank = sim_point_caller("Cancel");
+    if (!rank)
+        return MPI_ERR_OTHER;
+    struct sim_request *request = sim_request_get(rank, *handle);
+    if (!request)
+        return sim_error_raise(MPI_COMM_NULL, MPI_ERR_REQUEST, "Cancel", "request is %s",
+                               *handle == MPI_REQUEST_NULL ? "MPI_REQUEST_NULL"
+                                                           : "not a live request of this rank");
+    if (request->kind == SIM_REQUEST_COLLECTIVE)
+        return sim_error_raise(comm_of(request), MPI_ERR_REQUEST, "Cancel",
+                               "a collective cannot be cancelled");
+    sim_world_enter(rank->world);
+    bool cancelled = false;
+    if (request->kind == SIM_REQUEST_RECEIVE && request->peer != MPI_PROC_NULL)
+        cancelled = sim_mailbox_cancel_receive(request->context, request->comm->rank, request);
+    else if (request->kind == SIM_REQUEST_SEND && request->peer != MPI_PROC_NULL)
+        cancelled =
+            sim_mailbox_cancel_send(sim_context_peers(request->context), request->peer, request);
+    if (cancelled) {
+        request->state = SIM_CANCELLED;
+        request->status_cancelled = true;
+    }
+    sim_world_leave(rank->world);
+    if (request->kind == SIM_REQUEST_GENERAL)
+        sim_general_cancel(request);
+    return MPI_SUCCESS;
+}

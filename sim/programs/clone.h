@@ -1,0 +1,82 @@
+/* Private images of one program, as many as there are ranks, in one reserved range of addresses.
+ *
+ * Image i lies at base + i * stride: read-only pieces, data, zeroed data, and behind them what is
+ * not in the file: the thread-local block and getopt's variables. There are three ways to fill it.
+ *
+ * - mapped: the read-only pieces are mapped from the file (shared by all images and other
+ *   processes), the rest is anonymous memory. Two mappings an image for a usual program.
+ * - copied: the read-only pieces are copied too, and all images together are one mapping,
+ *   readable, writable and executable. For more images than the kernel allows mappings
+ *   (vm.max_map_count). A stray write into code or constants is then not caught.
+ * - common: a program without variables, or with variables apart from its code, has nothing in its
+ *   image that a rank could change. Every index means one mapped image, made when the clone is
+ *   opened and write-protected from then on, and a block of variables of its own. Code that runs at
+ *   one address stays in the caches; a thousand images of it do not.
+ *
+ * Pages that an image never touches take no memory either way. Different images may be made at the
+ * same time. */
+#ifndef SIM_PROGRAMS_CLONE_H
+#define SIM_PROGRAMS_CLONE_H
+
+#include "sim/programs/image.h"
+#include "sim/programs/relocate.h"
+#include "sim/programs/variables.h"
+
+struct libc_handler;
+
+/* What is remembered of one image. */
+struct clone_state {
+    struct libc_handler *handlers; /* registered by its constructors, run after those of its rank */
+    uint32_t generation;           /* grows each time the image is made; 0: never */
+};
+
+struct clone {
+    const struct image *image;
+    struct relocate_plan plan;
+    struct relocate_extra extra;
+    uint64_t span, stride; /* of one image; whole pages, and the distance to the next */
+    uintptr_t first;       /* address of image 0; its base is this minus image->low */
+    size_t reserved;
+    int count;
+    bool static_tls; /* thread-locals are the OS thread's: see clone_thread_enter */
+    int maps_each;   /* mappings an image takes when mapped */
+    bool copied;
+    bool common;                /* all indexes are the same image */
+    struct variables variables; /* of a common image that has them apart */
+    struct clone_state *states;
+};
+
+struct clone_options {
+    int count;
+    long maps_max;    /* mappings the images may use; 0: what the kernel leaves */
+    bool own_threads; /* each image will be used by one OS thread and those it starts */
+};
+
+/* Plans and reserves images. On failure nothing is held. `image` and `resolver` must outlive it. */
+int clone_open(struct clone *clone, const struct image *image, struct resolver *resolver,
+               const struct clone_options *options, struct failure *failure);
+void clone_release(struct clone *clone);
+
+/* Makes image `index` pristine, whatever it was before; runs nothing but selector functions. The
+ * calling thread has the image's thread-locals then, as after clone_thread_enter. */
+int clone_make(struct clone *clone, int index, struct failure *failure);
+
+uintptr_t clone_base(const struct clone *clone, int index);
+
+/* Which image holds an address, -1 if none; and the same among all clones of the process (safe in a
+ * signal handler), NULL if none. */
+int clone_index(const struct clone *clone, uintptr_t address);
+struct clone *clone_find(uintptr_t address, int *index);
+
+/* Marks the calling thread as one that a rank started (an OpenMP or POSIX thread): it then has
+ * thread-locals of its own in every image. Threads that carry ranks are not marked. Marking ends
+ * with clone_thread_end, which frees them. */
+void clone_thread_begin(void);
+void clone_thread_end(void);
+bool clone_thread_started(void);
+
+/* For images whose thread-locals are the OS thread's (sim/programs/static_tls.h): gives the calling
+ * thread those of image `index`, with their initial values if it was another's before. */
+void clone_thread_enter(const struct clone *clone, int index);
+
+#endif

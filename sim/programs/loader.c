@@ -1,0 +1,285 @@
+/* The front of the loaders: see loader.h. Each loader is a row of functions; everything before
+ * (parsing, finding main) and around (constructors, locating) is common. */
+#include "sim/programs/loader.h"
+
+#include "sim/compile/privatize_globals.h"
+#include "sim/programs/clone.h"
+#include "sim/programs/dlopen_images.h"
+#include "sim/programs/find_main.h"
+#include "sim/programs/image.h"
+#include "sim/programs/resolve.h"
+#include "sim/programs/static_tls.h"
+
+#include <assert.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct sim_program {
+    enum sim_loader kind;
+    int images; /* as asked for; the shared loader has one */
+    struct image image;
+    struct resolver resolver;
+    struct clone clone;     /* clone only */
+    struct linked linked;   /* dlopen and shared */
+    pthread_mutex_t making; /* of the one shared image */
+};
+
+static bool cloned(const struct sim_program *program)
+{
+    return program->kind == SIM_LOADER_CLONE;
+}
+
+/* The index an image really has. */
+static int own_index(const struct sim_program *program, int index)
+{
+    assert(index >= 0 && index < program->images);
+    return program->kind == SIM_LOADER_SHARED ? 0 : index;
+}
+
+static uintptr_t base_of(const struct sim_program *program, int index)
+{
+    index = own_index(program, index);
+    return cloned(program) ? clone_base(&program->clone, index)
+                           : linked_base(&program->linked, index);
+}
+
+/* Executables keep thread-locals at a fixed distance from the thread pointer, and say so only in
+ * their code. */
+static int tls_check(const struct image *image, const struct sim_program_options *options,
+                     struct failure *failure)
+{
+    if (!image->executable || !image->tls_size)
+        return 0;
+    if (options->own_threads && options->kind == SIM_LOADER_CLONE && static_tls_fits(image))
+        return 0;
+    return failure_set(
+        failure, FAILURE_INPUT,
+        "%s: an executable with thread-local variables, which its code finds through "
+        "the OS thread (local-exec)%s; build it with simcc, or with -shared -fPIC "
+        "-ftls-model=global-dynamic%s",
+        image->path, options->own_threads ? " and which cannot be served here" : "",
+        options->own_threads ? "" : ", or run it with --os-threads");
+}
+
+/* Only here are segments set. */
+static int separate_check(const struct image *image, enum sim_loader kind, struct failure *failure)
+{
+    struct image_separate sections;
+    if (!image_is_separate(image, &sections) ||
+        (kind == SIM_LOADER_CLONE && separate_possible() && !image_has_variables(image)))
+        return 0;
+    return failure_set(failure, FAILURE_INPUT,
+                       "%s: compiled to have its variables apart from its code, which only the "
+                       "clone loader on a processor with wrgsbase can run; give the source instead",
+                       image->path);
+}
+
+/* No symbol says where main is: an executable is entered in a throw-away image, a library has none.
+ */
+static int main_find(struct sim_program *program, struct failure *failure)
+{
+    struct image *image = &program->image;
+    struct clone scratch;
+    const Elf64_Ehdr *header = (const void *)image->file;
+    if (image->main_address)
+        return 0;
+    if (!image->executable || !image_is_code(image, header->e_entry))
+        return failure_set(failure, FAILURE_INPUT, "%s: has no main function", image->path);
+    struct clone_options one = {.count = 1, .own_threads = true};
+    int status = clone_open(&scratch, image, &program->resolver, &one, failure);
+    if (status)
+        return status;
+    status = clone_make(&scratch, 0, failure);
+    if (!status) {
+        uintptr_t found = start_main(clone_base(&scratch, 0) + header->e_entry);
+        if (clone_index(&scratch, found) == 0)
+            image->main_address = found - clone_base(&scratch, 0);
+        else
+            status = failure_set(failure, FAILURE_INPUT, "%s: has no main function", image->path);
+    }
+    clone_release(&scratch);
+    return status;
+}
+
+struct sim_program *sim_program_open_as(const char *path, const struct sim_program_options *options,
+                                        struct failure *failure)
+{
+    struct sim_program *program = calloc(1, sizeof *program);
+    int images = options->kind == SIM_LOADER_SHARED ? 1 : options->images;
+    struct clone_options clones = {images, options->maps_max, options->own_threads};
+    if (!program || images < 1) {
+        free(program);
+        failure_set(failure, FAILURE_INTERNAL, "%s: %s", path,
+                    images < 1 ? "no images wanted" : "out of memory");
+        return NULL;
+    }
+    program->kind = options->kind;
+    program->images = options->images;
+    pthread_mutex_init(&program->making, NULL);
+    int status = image_open(&program->image, path, failure);
+    status = status ? status : tls_check(&program->image, options, failure);
+    status = status ? status : separate_check(&program->image, options->kind, failure);
+    status = status ? status : resolve_open(&program->resolver, &program->image, failure);
+    status = status ? status : main_find(program, failure);
+    if (!status && cloned(program))
+        status = clone_open(&program->clone, &program->image, &program->resolver, &clones, failure);
+    else if (!status)
+        status = linked_open(&program->linked, &program->image, images,
+                             options->kind == SIM_LOADER_DLOPEN, failure);
+    if (!status)
+        return program;
+    resolve_close(&program->resolver);
+    image_release(&program->image);
+    free(program);
+    return NULL;
+}
+
+struct sim_program *sim_program_open(const char *path, enum sim_loader kind, int images,
+                                     struct failure *failure)
+{
+    struct sim_program_options options = {.kind = kind, .images = images};
+    return sim_program_open_as(path, &options, failure);
+}
+
+void sim_program_close(struct sim_program *program)
+{
+    if (!program)
+        return;
+    if (cloned(program))
+        clone_release(&program->clone);
+    else
+        linked_release(&program->linked);
+    resolve_close(&program->resolver);
+    image_release(&program->image);
+    free(program);
+}
+
+typedef void constructor(int, char **, char **);
+
+static void construct(const struct sim_program *program, int index)
+{
+    const struct image *image = &program->image;
+    uintptr_t base = base_of(program, index);
+    char *arguments[] = {NULL};
+    if (image->init)
+        ((constructor *)(base + image->init))(0, arguments, environ);
+    const uintptr_t *functions = (const uintptr_t *)(base + image->init_array);
+    for (size_t i = 0; i < image->init_count; i++)
+        if (functions[i] && functions[i] != UINTPTR_MAX)
+            ((constructor *)functions[i])(0, arguments, environ);
+}
+
+int sim_program_reset(struct sim_program *program, int index, struct failure *failure)
+{
+    index = own_index(program, index);
+    if (!cloned(program))
+        return linked_make(&program->linked, index, failure);
+    int status = clone_make(&program->clone, index, failure);
+    if (!status)
+        construct(program, index);
+    return status;
+}
+
+int sim_program_image(struct sim_program *program, int index, struct failure *failure)
+{
+    if (program->kind != SIM_LOADER_SHARED)
+        return sim_program_reset(program, index, failure);
+    pthread_mutex_lock(&program->making);
+    int status = linked_made(&program->linked, 0) ? 0 : linked_make(&program->linked, 0, failure);
+    pthread_mutex_unlock(&program->making);
+    return status;
+}
+
+void sim_program_thread_enter(const struct sim_program *program, int index)
+{
+    if (cloned(program))
+        clone_thread_enter(&program->clone, own_index(program, index));
+}
+
+char *sim_program_variables(const struct sim_program *program, size_t *stride)
+{
+    *stride = cloned(program) ? program->clone.variables.stride : 0;
+    return cloned(program) ? program->clone.variables.first : NULL;
+}
+
+void sim_program_finish(struct sim_program *program, int index)
+{
+    const struct image *image = &program->image;
+    if (program->kind == SIM_LOADER_SHARED || (cloned(program) && program->clone.common))
+        return; /* of the latter only the start files' own, which change a variable of theirs */
+    uintptr_t base = base_of(program, index);
+    const uintptr_t *functions = (const uintptr_t *)(base + image->fini_array);
+    for (size_t i = image->fini_count; i-- > 0;)
+        if (functions[i] && functions[i] != UINTPTR_MAX)
+            ((void (*)(void))functions[i])();
+    if (image->fini)
+        ((void (*)(void))(base + image->fini))();
+}
+
+int (*sim_program_main(const struct sim_program *program, int index))(int, char **, char **)
+{
+    return (int (*)(int, char **, char **))(base_of(program, index) + program->image.main_address);
+}
+
+bool sim_program_locate(const struct sim_program *program, int index, uintptr_t pc,
+                        uint64_t *offset)
+{
+    uint64_t address = pc - base_of(program, index);
+    if (address < program->image.low || address >= program->image.high)
+        return false;
+    *offset = address;
+    return true;
+}
+
+/* A variable of the program itself (an executable's copy of libc's), NULL if it has none. */
+static void *getopt_variable(const struct sim_program *program, uintptr_t base, const char *name)
+{
+    const struct image *image = &program->image;
+    const Elf64_Sym *symbol = image->symbols.start;
+    for (size_t i = 0; i < image->symbols.count; i++)
+        if (symbol[i].st_shndx != SHN_UNDEF &&
+            !strcmp(image_string(image, symbol[i].st_name), name))
+            return (void *)(base + symbol[i].st_value);
+    return NULL;
+}
+
+void sim_program_getopt(struct sim_program *program, int index, struct sim_program_getopt *out)
+{
+    index = own_index(program, index);
+    uintptr_t base = base_of(program, index);
+    struct resolve_getopt *own = cloned(program) ? (void *)(base + program->clone.extra.getopt)
+                                                 : &program->linked.copies[index].getopt;
+    bool shared = program->kind == SIM_LOADER_SHARED;
+    int *number = getopt_variable(program, base, "optind");
+    out->optind = number ? number : shared ? &optind : &own->optind;
+    number = getopt_variable(program, base, "opterr");
+    out->opterr = number ? number : shared ? &opterr : &own->opterr;
+    number = getopt_variable(program, base, "optopt");
+    out->optopt = number ? number : shared ? &optopt : &own->optopt;
+    char **text = getopt_variable(program, base, "optarg");
+    out->optarg = text ? text : shared ? &optarg : &own->optarg;
+    out->shared = shared;
+}
+
+struct libc_handler **sim_program_handlers(struct sim_program *program, int index)
+{
+    return cloned(program) ? &program->clone.states[own_index(program, index)].handlers : NULL;
+}
+
+const char *sim_program_strategy(const struct sim_program *program)
+{
+    if (cloned(program))
+        return program->clone.variables.first ? "separate"
+               : program->clone.common        ? "common"
+               : program->clone.copied        ? "copied"
+                                              : "mapped";
+    return program->kind == SIM_LOADER_SHARED ? "shared" : "dlopen";
+}
+
+size_t sim_program_image_size(const struct sim_program *program)
+{
+    return cloned(program) ? (size_t)program->clone.span
+                           : (size_t)(program->image.high - program->image.low);
+}

@@ -1,0 +1,113 @@
+/* Programs under test: one file, as many private images of it as there are ranks.
+ *
+ * Life of an image: sim_program_image (pristine, constructors run) -> sim_program_main called on a
+ * rank's stack -> sim_libc_finish (handlers and destructors) -> sim_program_reset for the next
+ * world -> ... -> sim_program_close. A program is a shared object or an unmodified dynamic
+ * position-independent executable with a `main`, linked against any libmpi_abi.so.1; the launcher
+ * itself stands in for that library.
+ *
+ * Three loaders:
+ * - clone: our own (default). Two or three pages an image; 16,384 images within the kernel's
+ *   default limits, and any number beyond; one for all if the program has no variables
+ *   (sim/programs/clone.h).
+ * - dlopen: the system's dynamic linker, one file in memory per image: for debuggers and whatever
+ *   clone refuses. About ten times slower, some thousands of images at most.
+ * - shared: one image for all, no private globals. For programs known to be clean and very large
+ *   runs.
+ *
+ * Not done: variables of the libraries a program names are shared by its ranks, as are libc's
+ * locale, working directory, umask, environment and signal dispositions; dlsym and dladdr do not
+ * know clone images. */
+#ifndef SIM_PROGRAMS_LOADER_H
+#define SIM_PROGRAMS_LOADER_H
+
+#include "traces/base/failure.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum sim_loader {
+    SIM_LOADER_CLONE,
+    SIM_LOADER_DLOPEN,
+    SIM_LOADER_SHARED,
+};
+
+struct sim_program;
+struct resolve_getopt;
+struct libc_handler;
+
+/* Opens `path` and prepares for images 0 .. images - 1; no image exists yet. NULL with a sentence
+ * when the file is not an ELF, of another architecture, static, without `main`, needs a missing
+ * library or symbol, or the system has not room for so many images. Owner: the caller,
+ * sim_program_close. */
+struct sim_program *sim_program_open(const char *path, enum sim_loader kind, int images,
+                                     struct failure *failure);
+
+struct sim_program_options {
+    enum sim_loader kind;
+    int images;
+    /* Memory mappings the clone loader may use, beyond which images are copied instead of mapped;
+     * 0: what the kernel leaves. */
+    long maps_max;
+    /* Ranks are OS threads, each image being made by the one that will use it. Executables with
+     * thread-local variables need this; without it they are refused. */
+    bool own_threads;
+};
+
+/* The same, with everything that can be asked for. */
+struct sim_program *sim_program_open_as(const char *path, const struct sim_program_options *options,
+                                        struct failure *failure);
+
+/* Releases all images. No code of theirs may run afterwards, so no rank may be alive. NULL is
+ * allowed. */
+void sim_program_close(struct sim_program *program);
+
+/* Makes image `index`, or puts it back if it exists: globals, statics and thread-locals as in the
+ * file, then its constructors run, in the caller's context. 0, or a failure code. Different images
+ * may be made by different threads at once. With the shared loader every index means the one image,
+ * made once: putting it back is for sim_program_reset. */
+int sim_program_image(struct sim_program *program, int index, struct failure *failure);
+
+/* The same for an image that exists; for the shared loader puts the one image back. */
+int sim_program_reset(struct sim_program *program, int index, struct failure *failure);
+
+/* `main` of an image that was made. */
+int (*sim_program_main(const struct sim_program *program, int index))(int, char **, char **);
+
+/* Runs the image's destructors (not its atexit handlers; sim_libc_finish does both). Nothing with
+ * the shared loader, where they run when the image goes. */
+void sim_program_finish(struct sim_program *program, int index);
+
+/* Translates an address in image `index` to the one the linker gave it: the same for every rank and
+ * run, and what debug information is indexed by. False if `pc` is not in that image. */
+bool sim_program_locate(const struct sim_program *program, int index, uintptr_t pc,
+                        uint64_t *offset);
+
+/* Getopt's variables as image `index` sees them. */
+struct sim_program_getopt {
+    int *optind, *opterr, *optopt;
+    char **optarg;
+    bool shared; /* with other ranks, whose scans may have left them anywhere */
+};
+void sim_program_getopt(struct sim_program *program, int index, struct sim_program_getopt *out);
+
+/* Where handlers are kept that the image's constructors registered; NULL if this loader leaves them
+ * to the system. */
+struct libc_handler **sim_program_handlers(struct sim_program *program, int index);
+
+/* The variables of image 0 of a program that has them apart from its code
+ * (sim/compile/privatize_globals.h), and how far those of the next image are from them. NULL: it
+ * has none, or keeps them by its code. */
+char *sim_program_variables(const struct sim_program *program, size_t *stride);
+
+/* Gives the calling OS thread, one that a rank started, the thread-locals of image `index`. Only
+ * with own_threads is there anything to do. */
+void sim_program_thread_enter(const struct sim_program *program, int index);
+
+/* For `simrun doctor` and bench: how images are made ("mapped", "copied", "common",
+ * "separate", "dlopen", "shared") and the size of one. */
+const char *sim_program_strategy(const struct sim_program *program);
+size_t sim_program_image_size(const struct sim_program *program);
+
+#endif

@@ -1,0 +1,188 @@
+/* A program as the body of a world: see run_program.h. */
+#include "sim/programs/run_program.h"
+
+#include "sim/compile/privatize_globals.h"
+#include "sim/libc/hooks.h"
+#include "sim/worlds/rank.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+enum { SIGNAL_STACK = 64 * 1024 };
+
+void sim_run_signal_stack(void)
+{
+    static _Thread_local void *mine;
+    if (mine)
+        return;
+    void *memory = mmap(NULL, SIGNAL_STACK, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
+    if (memory == MAP_FAILED)
+        return;
+    mine = memory;
+    sigaltstack(&(stack_t){.ss_sp = memory, .ss_size = SIGNAL_STACK}, NULL);
+}
+
+/* Where an OS thread's stack ends, so that running over it can be told from other crashes. */
+static void note_stack(struct sim_rank *rank)
+{
+    pthread_attr_t attributes;
+    void *lowest;
+    size_t size;
+    if (pthread_getattr_np(pthread_self(), &attributes))
+        return;
+    if (!pthread_attr_getstack(&attributes, &lowest, &size))
+        rank->stack_base = lowest;
+    pthread_attr_destroy(&attributes);
+}
+
+/* A copy of argv that the program may change: one block, freed when the rank ends normally. */
+static char **copy_arguments(int argc, char **argv)
+{
+    size_t bytes = (size_t)(argc + 1) * sizeof *argv;
+    for (int i = 0; i < argc; i++)
+        bytes += strlen(argv[i]) + 1;
+    char **copy = malloc(bytes);
+    if (!copy)
+        return NULL;
+    char *text = (char *)(copy + argc + 1);
+    for (int i = 0; i < argc; i++) {
+        copy[i] = text;
+        text = stpcpy(text, argv[i]) + 1;
+    }
+    copy[argc] = NULL;
+    return copy;
+}
+
+/* A program with its variables apart finds them through this; fibers are given theirs at each
+ * switch. */
+static void variables_enter(struct sim_rank *self, const struct sim_program *program, int image)
+{
+    size_t stride;
+    char *first = sim_program_variables(program, &stride);
+    if (!first)
+        return;
+    separate_enter(first + (size_t)image * stride);
+    if (!self->world->threaded) {
+        self->world->variables = first;
+        self->world->variables_stride = stride;
+    }
+}
+
+int sim_run_body(void *context, int rank)
+{
+    const struct sim_run *run = context;
+    struct sim_rank *self = sim_self;
+    struct failure failure = {0};
+    int image = run->first_image + rank;
+    if (self->world->threaded) {
+        sim_run_signal_stack();
+        note_stack(self);
+    }
+    sim_libc_init(&self->libc, run->program, image);
+    char **argv = copy_arguments(run->argc, run->argv);
+    if (!argv || sim_program_image(run->program, image, &failure)) {
+        fprintf(stderr, "rank %d: %s\n", rank,
+                argv ? failure.text : "out of memory for the arguments");
+        sim_rank_abort(self, 1);
+    }
+    variables_enter(self, run->program, image);
+    int (*program_main)(int, char **, char **) = sim_program_main(run->program, image);
+    uint64_t address;
+    self->code = (const void *)(uintptr_t)program_main;
+    if (run->placed && sim_program_locate(run->program, image, (uintptr_t)program_main, &address))
+        run->placed(run->context, rank, (uintptr_t)program_main, address);
+    int code = program_main(run->argc, argv, environ);
+    sim_libc_finish(&self->libc, code);
+    sim_rank_stray_check(self);
+    free(argv);
+    return code;
+}
+
+/* What libc/hooks.h asks of the machine. */
+
+/* The rank that started this thread. Its libc state is the rank's; its MPI calls are the rank's
+ * only where ranks are OS threads, since a fiber can be suspended on its own stack alone. */
+static _Thread_local struct sim_rank *started_by;
+
+struct sim_libc_state *sim_libc_current(void)
+{
+    if (sim_self)
+        return &sim_self->libc;
+    return started_by ? &started_by->libc : NULL;
+}
+
+int sim_libc_rank_number(void)
+{
+    const struct sim_rank *rank = sim_self ? sim_self : started_by;
+    return rank ? rank->id : -1;
+}
+
+struct sim_rank *sim_thread_parent(void)
+{
+    return started_by;
+}
+
+void sim_rank_region_end(struct sim_libc_state *state)
+{
+    if (sim_self && state == &sim_self->libc) /* not another host's */
+        sim_rank_stray_check(sim_self);
+}
+
+void sim_rank_exit(int status, enum sim_exit how)
+{
+    struct sim_rank *rank = sim_self;
+    if (!rank)
+        return;
+    if (how == SIM_EXIT_ABORT || how == SIM_EXIT_ASSERT) {
+        /* The launcher's handler, if there is one, sees the place. */
+        struct sigaction now;
+        if (!sigaction(SIGABRT, NULL, &now) && now.sa_handler != SIG_DFL)
+            raise(SIGABRT);
+        sim_rank_leave(rank, SIM_CRASHED, SIGABRT);
+    }
+    sim_rank_leave(rank, SIM_DONE, status);
+}
+
+void sim_rank_forget(void)
+{
+    started_by = sim_self = NULL;
+}
+
+void sim_rank_yield(void)
+{
+    MPIX_Yield();
+}
+
+void sim_rank_thread_begin(struct sim_libc_state *parent)
+{
+    started_by = (struct sim_rank *)(void *)((char *)parent - offsetof(struct sim_rank, libc));
+    sim_self = started_by->world->threaded ? started_by : NULL;
+}
+
+static struct sim_rank *rank_of(struct sim_libc_state *state)
+{
+    return (struct sim_rank *)(void *)((char *)state - offsetof(struct sim_rank, libc));
+}
+
+void sim_rank_threads_changed(struct sim_libc_state *parent, int change)
+{
+    if (rank_of(parent)->world->threaded)
+        sim_threads_changed(rank_of(parent), change, 0);
+}
+
+void sim_rank_joining_changed(struct sim_libc_state *parent, int change)
+{
+    if (rank_of(parent)->world->threaded)
+        sim_threads_changed(rank_of(parent), 0, change);
+}
+
+void sim_rank_thread_end(struct sim_libc_state *parent)
+{
+    (void)parent;
+    started_by = sim_self = NULL;
+}

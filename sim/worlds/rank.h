@@ -1,0 +1,276 @@
+/* The inside of a world: ranks, the monitor, blocking and waking. For the machine's own files only.
+ *
+ * Invariants of a world (sim_world_assert checks them):
+ *  1. The machine's state is touched only by the rank that has entered the world (the monitor);
+ * with fibers that is always the one that runs.
+ *  2. A rank is in exactly one state; only sim_rank_move changes it.
+ *  3. live = ranks not yet DONE or CRASHED; runnable = ranks READY or RUNNING.
+ *  4. A rank in the ready queue is READY and is in it once.
+ *  5. A blocked rank is woken only by whoever completed what it waits for. */
+#ifndef SIM_WORLDS_RANK_H
+#define SIM_WORLDS_RANK_H
+
+#include "sim/base/attributes.h"
+#include "sim/base/error_codes.h"
+#include "sim/base/integers.h"
+#include "sim/libc/hooks.h"
+#include "sim/worlds/world.h"
+
+#include <mpi.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdatomic.h>
+
+struct sim_comm;
+struct sim_batch;
+struct sim_look;
+
+/* Whether a collective has let a member go on that waits in its short way. */
+enum sim_release { SIM_WAITS, SIM_RELEASED, SIM_RELEASED_WITH_ERROR };
+
+enum sim_rank_state { SIM_READY, SIM_RUNNING, SIM_BLOCKED, SIM_DONE, SIM_CRASHED };
+
+struct sim_rank {
+    /* What switching and the short way of a collective touch is one line of the cache. */
+    _Alignas(64) struct sim_world *world;
+    int id;
+    enum sim_rank_state state;
+    struct sim_rank *next_ready;
+    void *stack_pointer; /* of a suspended fiber */
+    struct sim_comm *comm_world;
+    int saved_errno;
+    bool initialized, finalized;
+    bool plain;                    /* the short ways are open to it: see sim_rank_plain */
+    enum sim_release released : 8; /* see collectives/fastpath.c */
+    uint64_t value;                /* the same: what this rank gets from it */
+    struct sim_libc_state libc;    /* its first word is the last of the line */
+    void *slots[MPIX_SLOTS];
+    const void *code; /* somewhere in the program's image */
+    int thread_level;
+    int exit_code;
+    bool aborted;
+    struct sim_comm *comm_self;
+    /* Polling without effect: see world.c. */
+    uint64_t idle_since, idle_polls;
+    bool reads_clock;
+    struct sim_batch *batch;           /* open SIM_Batch, NULL */
+    uint32_t batches, receives, looks; /* counters that number them; looks: probes, Waitanys */
+    struct sim_causes causes;          /* choices that led here */
+    int reported_next;                 /* Waitany and Testany look there first */
+    struct sim_bsend *bsend;           /* attached buffer, NULL */
+    struct sim_live *live; /* handles not freed yet, NULL: none so far; see base/open_handles.h */
+    atomic_int error_depth;
+    struct sim_keyvals keyvals;
+    struct sim_integers integers;           /* of handles, for other languages */
+    struct sim_attributes *type_attributes; /* of predefined datatypes; NULL: none yet */
+    char **type_names;                      /* the same: what the program calls them */
+    struct sim_error_codes error_codes;
+    atomic_int sessions; /* open ones */
+    struct sim_stray {
+        atomic_int state;     /* 0: none, 1: being written, 2: to be told */
+        const char *function; /* of the call */
+        const void *site;
+    } stray; /* a call of a thread that may not, where ranks are fibers: see base/error.c */
+    struct sim_comm *comms; /* this rank's handles */
+    /* OS threads only */
+    struct sim_local {
+        _Atomic uintptr_t owner; /* 0: nobody */
+        int depth;
+    } local;                    /* see base/rank_lock.h */
+    _Atomic uint64_t own_steps; /* logical time: the world's depends on how threads come along */
+    pthread_cond_t *wakeup;
+    pthread_t thread; /* the rank's own; valid while `unwind` is set */
+    int threads;      /* POSIX threads the rank has started, which may call MPI as well */
+    int joining;      /* of these and its own: wait for the end of one */
+    int waiting;      /* how many of them and the rank's own have blocked since the last wake-up */
+    int asleep;       /* the same with threads of the rank's OpenMP teams */
+    uint64_t wakes;   /* counts wake-ups */
+    jmp_buf *unwind;
+    char *stack_base; /* lowest usable address of the rank's stack */
+    void *sanitizer;  /* what ASan or TSan keeps of a suspended fiber */
+    struct sim_rank_scratch *scratch;
+};
+
+struct sim_executor {
+    /* Runs all ranks; returns when the world is over. */
+    bool (*run)(struct sim_world *world, struct failure *failure);
+    /* The caller, in the monitor and, if it is a fiber, already SIM_BLOCKED, stops until woken;
+     * does not return when the world has ended. */
+    void (*block)(struct sim_rank *rank);
+    /* Makes a blocked rank ready; the caller is in the monitor. */
+    void (*wake)(struct sim_rank *rank);
+    /* Lets others run; the caller, in the monitor, stays ready. */
+    void (*yield)(struct sim_rank *rank);
+    /* The calling rank has ended; in the monitor. Does not return. */
+    void (*leave)(struct sim_rank *rank);
+};
+extern const struct sim_executor sim_fibers, sim_threads;
+
+/* Free lists of small blocks: messages and requests. */
+enum { SIM_POOL_CLASSES = 6 };
+
+/* How long large reductions took lately, in seconds a byte. */
+struct sim_fold_pace {
+    double team, alone; /* 0: never tried */
+    uint32_t turns;
+};
+
+struct sim_world {
+    struct sim_world_options options;
+    const struct sim_executor *executor;
+    bool threaded;
+    bool over;        /* nobody may run any more */
+    bool out_of_turn; /* over, or choosing: the first in the queue is not simply the next to run */
+    enum trace_outcome outcome;
+    int size, live, runnable;
+    struct sim_rank *ranks;
+    struct sim_rank *ready_head, **ready_tail;
+    sim_rank_body *body;
+    void *context;
+    uint64_t steps, switches;
+    struct {              /* see prefetch.h */
+        const char *word; /* of image 0: to be read ahead of a rank's turn, NULL: none */
+        size_t stride;    /* from image to image */
+        bool wanted;
+    } ahead;
+    char *variables; /* of the program's image 0, if they lie apart; else NULL: see
+                        compile/privatize_globals.h */
+    size_t variables_stride;
+    uint64_t changes; /* counts changes of state: messages, matches, arrivals, ends */
+    int saturated;    /* ranks that have polled livelock_rounds times since the last change */
+    uint64_t saturated_at;
+    uint64_t stopped_ns;
+    struct sim_chooser chooser;
+    struct sim_fold_pace fold_pace;
+    struct sim_context *contexts; /* all communicators' shared parts, newest first */
+    uint32_t context_ids;
+    bool exploring; /* delays wildcards and logs what an explorer needs: base/dependence_sets.h */
+    struct sim_request *delayed, **delayed_tail; /* wildcards waiting for quiescence */
+    struct sim_look *looks;           /* blocked in a probe or a Waitany until quiescence */
+    struct sim_patience *patient;     /* waits that have a limit */
+    uint64_t clock;                   /* passes when nobody can move: timeout.h */
+    struct sim_handshake *handshakes; /* Intercomm_create: leaders that wait for each other */
+    struct sim_gathering *gatherings; /* Comm_create_group under way */
+    struct sim_comm *world_comms, *dead_comms;
+    void *free_blocks[SIM_POOL_CLASSES];
+    void *slabs; /* singly linked, freed with the world */
+    size_t slab_used;
+    void *host_stack_pointer;
+    int *errno_address;    /* of the OS thread that runs the fibers */
+    int sleeping_children; /* threads of ranks, not the ranks' own, that wait on a condition */
+    pthread_mutex_t monitor;
+    char *stacks;
+    size_t stacks_size;
+    size_t stack_stride, guard;
+    const void *host_stack_bottom; /* ASan */
+    size_t host_stack_size;
+};
+
+extern _Thread_local struct sim_rank *sim_self;
+
+/* The rank that started the calling thread, which is not that rank's own; NULL: none did. */
+struct sim_rank *sim_thread_parent(void);
+/* If a thread of the calling rank called MPI where only the rank's own may: ends the world. */
+void sim_rank_stray_check(struct sim_rank *rank);
+
+/* A rank has so many POSIX threads more or less, and so many that wait until one of them ends. Not
+ * in the monitor. */
+void sim_threads_changed(struct sim_rank *rank, int threads, int joining);
+/* Takes the monitor; a rank whose world is over does not come back. */
+void sim_threads_enter(struct sim_world *world);
+
+static inline void sim_world_enter(struct sim_world *world)
+{
+    if (world->threaded)
+        sim_threads_enter(world);
+    world->steps++;
+}
+
+static inline void sim_world_leave(struct sim_world *world)
+{
+    if (world->threaded)
+        pthread_mutex_unlock(&world->monitor);
+}
+
+/* The only mutator of a rank's state. */
+static inline void sim_rank_move(struct sim_rank *rank, enum sim_rank_state to)
+{
+    bool was = rank->state <= SIM_RUNNING, is = to <= SIM_RUNNING;
+    rank->world->runnable += (int)is - (int)was;
+    rank->state = to;
+}
+
+/* Puts a fiber at the end of the ready queue. */
+static inline void sim_fiber_enqueue(struct sim_world *world, struct sim_rank *rank)
+{
+    rank->next_ready = NULL;
+    *world->ready_tail = rank;
+    world->ready_tail = &rank->next_ready;
+}
+void sim_fiber_block(struct sim_rank *rank);
+
+/* Blocks the calling rank, in the monitor, until sim_rank_wake. Does not return once the world is
+ * over. An OS-thread rank is SIM_BLOCKED when all its threads are. */
+static inline void sim_rank_block(struct sim_rank *rank)
+{
+    if (rank->world->threaded) {
+        rank->world->executor->block(rank);
+        return;
+    }
+    sim_rank_move(rank, SIM_BLOCKED);
+    sim_fiber_block(rank);
+}
+
+/* Somebody of this rank waits to be woken. */
+static inline bool sim_rank_waits(const struct sim_rank *rank)
+{
+    return rank->world->threaded ? rank->asleep > 0 : rank->state == SIM_BLOCKED;
+}
+
+static inline void sim_rank_wake(struct sim_rank *rank)
+{
+    sim_rank_move(rank, SIM_READY);
+    if (rank->world->threaded)
+        rank->world->executor->wake(rank);
+    else
+        sim_fiber_enqueue(rank->world, rank);
+}
+
+/* Whether the short ways of sends, receives and collectives are open to the rank: it is a fiber
+ * between Init and Finalize, a matched message is delivered at once, and nobody explores. */
+static inline bool sim_rank_plain(const struct sim_rank *rank)
+{
+    const struct sim_world *world = rank->world;
+    return rank->initialized && !rank->finalized && !world->threaded && !world->exploring &&
+           !world->options.delay_wildcards && world->options.send_model != SIM_SEND_BATCH;
+}
+
+static inline void sim_world_changed(struct sim_world *world)
+{
+    world->changes++;
+}
+
+/* A poll found nothing: yields, and counts towards livelock. In the monitor. */
+void sim_rank_poll_failed(struct sim_rank *rank);
+
+/* Nobody is runnable but some are live: tries what only quiescence allows (a delayed wildcard, then
+ * a limit that passes).
+ * True when somebody became ready. */
+bool sim_world_quiescent(struct sim_world *world);
+/* A choice of the rank itself. In the monitor. */
+uint32_t sim_rank_choose(struct sim_rank *rank, uint32_t kind, uint32_t n,
+                         const struct sim_alternative *alternatives);
+/* Ends the world: no rank runs again. The caller is in the monitor. */
+void sim_world_stop(struct sim_world *world, enum trace_outcome outcome);
+/* Ends the world because of the calling rank (MPI_Abort, a fatal error). */
+_Noreturn void sim_rank_abort(struct sim_rank *rank, int exit_code);
+/* The calling rank has ended: bookkeeping common to both executors, then the executor's leave. */
+_Noreturn void sim_rank_leave(struct sim_rank *rank, enum sim_rank_state state, int exit_code);
+
+/* Memory of a world: blocks of up to SIM_POOL_MAX bytes from free lists, larger ones from malloc.
+ * In the monitor. */
+void *sim_pool_get(struct sim_world *world, size_t size);
+void sim_pool_put(struct sim_world *world, void *block, size_t size);
+void sim_pool_release(struct sim_world *world);
+
+#endif

@@ -1,0 +1,251 @@
+/* Ranks as OS threads: each rank is one thread of an OpenMP team, for real concurrency and for
+ * ThreadSanitizer.
+ *
+ * The world is a monitor: one mutex, one condition variable per rank. A rank that must stop for
+ * good (the world is over, it has ended) unwinds to its first frame with longjmp, since a thread of
+ * a team has to return from the parallel region. */
+#include "sim/worlds/rank.h"
+
+#include <omp.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* OpenMP's runtime starts and joins the team out of ThreadSanitizer's sight: these say what its
+ * barriers order. */
+#if defined(__SANITIZE_THREAD__)
+#define THREAD_TSAN 1
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define THREAD_TSAN 1
+#endif
+#endif
+#ifdef THREAD_TSAN
+#include <sanitizer/tsan_interface.h>
+static char fork_and_join; /* an address to speak of; the same for all worlds, since a thread cannot
+                              look at its world before */
+#define TEAM_RELEASE() __tsan_release(&fork_and_join)
+#define TEAM_ACQUIRE() __tsan_acquire(&fork_and_join)
+/* What LLVM's OpenMP runtime does with mutexes of its own; threads that the end of a world ends,
+ * whom nobody joins any more. */
+const char *__tsan_default_suppressions(void);
+const char *__tsan_default_suppressions(void)
+{
+    return "called_from_lib:libomp.so\nthread:sim_libc_thread_start";
+}
+#else
+#define TEAM_RELEASE() ((void)0)
+#define TEAM_ACQUIRE() ((void)0)
+#endif
+
+/* The calling thread stops for good; not in the monitor. A rank's own returns from its first frame,
+ * a POSIX thread ends, one of a rank's OpenMP team sleeps until the process ends, since its team
+ * waits for it in any case. */
+static _Noreturn void stop_here(struct sim_rank *rank)
+{
+    if (sim_libc_place() != SIM_LIBC_THREAD)
+        longjmp(*rank->unwind, 1);
+    if (sim_libc_thread_is_counted())
+        pthread_exit(NULL);
+    for (;;)
+        pause();
+}
+
+static void stop_world_if_stuck(struct sim_world *world)
+{
+    if (!world->runnable && !world->over && world->live && !sim_world_quiescent(world))
+        sim_world_stop(world, OUTCOME_DEADLOCK);
+}
+
+static _Noreturn void thread_leave(struct sim_rank *rank)
+{
+    struct sim_world *world = rank->world;
+    stop_world_if_stuck(world);
+    sim_world_leave(world);
+    stop_here(rank);
+}
+
+/* The world ended while this rank was under way: it stops where it stands, its state says where
+ * that was. */
+static void stop_if_over(struct sim_rank *rank)
+{
+    if (!rank->world->over)
+        return;
+    sim_world_leave(rank->world);
+    stop_here(rank);
+}
+
+void sim_threads_enter(struct sim_world *world)
+{
+    pthread_mutex_lock(&world->monitor);
+    if (!sim_self || sim_self->world != world)
+        return;
+    uint64_t steps = atomic_load_explicit(&sim_self->own_steps, memory_order_relaxed);
+    atomic_store_explicit(&sim_self->own_steps, steps + 1, memory_order_relaxed);
+    stop_if_over(sim_self);
+}
+
+/* Whether a thread that blocks brings its rank nearer to being blocked. In a region of the rank's
+ * own others may go on, nobody knows how many: such a rank is never taken for blocked. */
+static bool is_counted(const struct sim_rank *rank)
+{
+    return rank->state <= SIM_BLOCKED &&
+           (sim_libc_place() == SIM_LIBC_RANK || sim_libc_thread_is_counted());
+}
+
+/* None of its threads can go on by itself. One that joins a thread cannot, as long as some other
+ * waits in a call. */
+static bool all_wait(const struct sim_rank *rank)
+{
+    return rank->waiting && rank->waiting + rank->joining == 1 + rank->threads;
+}
+
+/* The world ended while this POSIX thread of a rank slept: it is waited for until it has told its
+ * end. */
+static _Thread_local bool woken_to_end;
+
+static void thread_block(struct sim_rank *rank)
+{
+    struct sim_world *world = rank->world;
+    uint64_t seen = rank->wakes;
+    int child = sim_libc_place() == SIM_LIBC_THREAD;
+    rank->asleep++;
+    rank->waiting += is_counted(rank);
+    if (is_counted(rank) && all_wait(rank))
+        sim_rank_move(rank, SIM_BLOCKED);
+    stop_world_if_stuck(world);
+    world->sleeping_children += child;
+    while (rank->wakes == seen && !world->over)
+        pthread_cond_wait(rank->wakeup, &world->monitor);
+    woken_to_end = child && world->over && sim_libc_thread_is_counted();
+    world->sleeping_children -= child && !woken_to_end;
+    stop_if_over(rank);
+    if (rank->state == SIM_READY)
+        sim_rank_move(rank, SIM_RUNNING);
+    world->switches++;
+}
+
+static void thread_wake(struct sim_rank *rank)
+{
+    rank->waiting = rank->asleep = 0;
+    rank->wakes++;
+    pthread_cond_broadcast(rank->wakeup);
+}
+
+void sim_threads_changed(struct sim_rank *rank, int threads, int joining)
+{
+    struct sim_world *world = rank->world;
+    pthread_mutex_lock(&world->monitor);
+    sim_world_changed(world);
+    rank->threads += threads;
+    rank->joining += joining;
+    if (threads < 0 && woken_to_end)
+        world->sleeping_children--;
+    if (rank->state <= SIM_RUNNING && all_wait(rank)) {
+        sim_rank_move(rank, SIM_BLOCKED);
+        stop_world_if_stuck(world);
+    }
+    pthread_mutex_unlock(&world->monitor);
+}
+
+/* When the world is over its ranks' threads let go of the monitor. */
+static void wait_for_children(struct sim_world *world)
+{
+    for (int sleeping = 1; sleeping; sched_yield()) {
+        pthread_mutex_lock(&world->monitor);
+        sleeping = world->over ? world->sleeping_children : 0;
+        pthread_mutex_unlock(&world->monitor);
+    }
+}
+
+static void thread_yield(struct sim_rank *rank)
+{
+    struct sim_world *world = rank->world;
+    sim_world_leave(world);
+    sched_yield();
+    pthread_mutex_lock(&world->monitor);
+    stop_if_over(rank);
+}
+
+/* No lock: a handler may have interrupted who holds it, and an answer about a moment ago will do.
+ */
+bool sim_world_pass_on(const struct sim_world *world, int signal_number)
+{
+    if (!world->threaded || world->over || (sim_self && sim_self->state == SIM_RUNNING))
+        return false;
+    for (int i = 0; i < world->size; i++) {
+        const struct sim_rank *rank = &world->ranks[i];
+        if (rank->state == SIM_RUNNING && rank->unwind && rank != sim_self)
+            return !pthread_kill(rank->thread, signal_number);
+    }
+    return false;
+}
+
+__attribute__((noinline)) static void thread_main(struct sim_rank *rank)
+{
+    jmp_buf unwind;
+    struct sim_team_state team; /* the rank's own regions are not within this team's */
+    sim_libc_team_aside(&team);
+    rank->thread = pthread_self();
+    rank->unwind = &unwind;
+    sim_libc_thread_carries();
+    sim_self = rank;
+    if (!setjmp(unwind)) {
+        sim_threads_enter(rank->world);
+        sim_rank_move(rank, SIM_RUNNING);
+        sim_world_leave(rank->world);
+        int code = rank->world->body(rank->world->context, rank->id);
+        sim_rank_leave(rank, SIM_DONE, code);
+    }
+    sim_self = NULL;
+    sim_libc_team_back(&team);
+}
+
+/* Not looked at by ThreadSanitizer: the compiler hands `world` over behind its back. */
+__attribute__((no_sanitize("thread"))) static bool threads_run(struct sim_world *world,
+                                                               struct failure *failure)
+{
+    pthread_cond_t *conditions = calloc((size_t)world->size, sizeof *conditions);
+    if (!conditions) {
+        failure_set(failure, FAILURE_INTERNAL, "out of memory for %d OS threads", world->size);
+        return false;
+    }
+    for (int i = 0; i < world->size; i++) {
+        pthread_cond_init(&conditions[i], NULL);
+        world->ranks[i].wakeup = &conditions[i];
+    }
+    int team = 0;
+    int levels = omp_get_max_active_levels();
+    omp_set_dynamic(0);
+    omp_set_max_active_levels(omp_get_level() + 1);
+    TEAM_RELEASE();
+#pragma omp parallel num_threads(world->size)
+    {
+        TEAM_ACQUIRE();
+        int got = omp_get_num_threads();
+        if (got == world->size)
+            thread_main(&world->ranks[omp_get_thread_num()]);
+        if (omp_get_thread_num() == 0)
+            team = got;
+        TEAM_RELEASE();
+    }
+    TEAM_ACQUIRE();
+    wait_for_children(world);
+    omp_set_max_active_levels(levels);
+    for (int i = 0; i < world->size; i++)
+        pthread_cond_destroy(&conditions[i]);
+    free(conditions);
+    if (team != world->size) {
+        failure_set(failure, FAILURE_INTERNAL,
+                    "the OpenMP runtime gave %d threads for %d ranks; use fewer ranks or leave out "
+                    "--os-threads",
+                    team, world->size);
+        return false;
+    }
+    return true;
+}
+
+const struct sim_executor sim_threads = {threads_run, thread_block, thread_wake, thread_yield,
+                                         thread_leave};

@@ -1,0 +1,396 @@
+/* Worlds: creation, the run, quiescence, polling, the end. See world.h and rank.h. */
+#include "sim/worlds/world.h"
+
+#include "sim/base/open_handles.h"
+#include "sim/communicators/comm.h"
+#include "sim/messages/batch.h"
+#include "sim/messages/deferred.h"
+#include "sim/worlds/prefetch.h"
+#include "sim/worlds/rank.h"
+#include "sim/worlds/timeout.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#ifdef NDEBUG
+#error "the machine's assertions are part of it: build without NDEBUG"
+#endif
+
+_Thread_local struct sim_rank *sim_self;
+
+enum { EAGER_LIMIT = 64 * 1024, LIVELOCK_ROUNDS = 10000 };
+
+void sim_fibers_release(struct sim_world *world);
+
+void sim_world_options_init(struct sim_world_options *options)
+{
+    *options = (struct sim_world_options){.ranks = 16,
+                                          .executor = SIM_FIBERS,
+                                          .send_model = SIM_SEND_EAGER,
+                                          .eager_limit = EAGER_LIMIT};
+}
+
+static uint64_t monotonic_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+static bool make_ranks(struct sim_world *world)
+{
+    size_t bytes = (size_t)world->size * sizeof *world->ranks;
+    world->ranks = aligned_alloc(_Alignof(struct sim_rank), bytes);
+    if (!world->ranks)
+        return false;
+    memset(world->ranks, 0, bytes);
+    for (int i = 0; i < world->size; i++) {
+        struct sim_rank *rank = &world->ranks[i];
+        rank->world = world;
+        rank->id = i;
+        rank->state = SIM_READY;
+        memcpy(rank->slots, world->options.slots, sizeof rank->slots);
+    }
+    return sim_comm_make_predefined(world);
+}
+
+struct sim_world *sim_world_new(const struct sim_world_options *options, struct failure *failure)
+{
+    if (options->ranks < 1) {
+        failure_set(failure, FAILURE_USAGE, "a world needs at least one rank, not %d",
+                    options->ranks);
+        return NULL;
+    }
+    struct sim_world *world = calloc(1, sizeof *world);
+    if (!world)
+        goto out_of_memory;
+    world->options = *options;
+    if (!world->options.livelock_rounds)
+        world->options.livelock_rounds = LIVELOCK_ROUNDS;
+    world->size = world->live = world->runnable = options->ranks;
+    world->ready_tail = &world->ready_head;
+    world->ahead.wanted = options->ranks >= SIM_AHEAD_RANKS;
+    world->delayed_tail = &world->delayed;
+    world->threaded = options->executor == SIM_THREADS;
+    world->executor = world->threaded ? &sim_threads : &sim_fibers;
+    pthread_mutex_init(&world->monitor, NULL);
+    sim_chooser_init(&world->chooser, options->driver, options->seed);
+    world->options.choose_run |= options->driver == SIM_CHOOSE_SEED;
+    world->out_of_turn = world->options.choose_run;
+    world->chooser.forced = options->forced;
+    world->chooser.forced_count = options->forced_count;
+    world->chooser.guide = options->guide;
+    world->chooser.guide_context = options->guide_context;
+    world->chooser.logging = options->log_choices;
+    world->exploring = options->delay_wildcards && options->log_choices;
+    if (make_ranks(world))
+        return world;
+    sim_world_free(world);
+out_of_memory:
+    failure_set(failure, FAILURE_INTERNAL, "out of memory for a world of %d ranks", options->ranks);
+    return NULL;
+}
+
+void sim_world_free(struct sim_world *world)
+{
+    if (!world)
+        return;
+    sim_comm_release_all(world);
+    sim_pool_release(world);
+    sim_fibers_release(world);
+    sim_chooser_release(&world->chooser);
+    pthread_mutex_destroy(&world->monitor);
+    for (int i = 0; world->ranks && i < world->size; i++)
+        sim_live_release(world->ranks[i].live);
+    free(world->ranks);
+    free(world);
+}
+
+enum trace_outcome sim_world_run(struct sim_world *world, sim_rank_body *body, void *context)
+{
+    assert(world->steps == 0 && "a world runs once");
+    world->body = body;
+    world->context = context;
+    world->outcome = OUTCOME_FINISHED;
+    struct sim_rank *outer = sim_self;
+    struct failure failure = {0};
+    if (!world->executor->run(world, &failure)) {
+        if (world->options.unable)
+            *world->options.unable = failure;
+        else
+            fprintf(stderr, "simrun: %s\n", failure.text);
+        world->outcome = OUTCOME_ABORTED;
+    } else if (world->live && !world->over) {
+        sim_world_stop(world, OUTCOME_DEADLOCK);
+    }
+    sim_self = outer;
+    return world->outcome;
+}
+
+void sim_world_stop(struct sim_world *world, enum trace_outcome outcome)
+{
+    if (world->over)
+        return;
+    world->over = world->out_of_turn = true;
+    /* Ranks that wait for a crashed one are stuck because of the crash. */
+    if (!(world->outcome == OUTCOME_CRASHED && outcome == OUTCOME_DEADLOCK))
+        world->outcome = outcome;
+    world->stopped_ns = monotonic_ns();
+    if (!world->threaded)
+        return;
+    for (int i = 0; i < world->size; i++)
+        if (world->ranks[i].wakeup)
+            pthread_cond_broadcast(world->ranks[i].wakeup);
+}
+
+bool sim_world_quiescent(struct sim_world *world)
+{
+    return sim_delayed_go(world) || sim_patience_go(world);
+}
+
+/* No other thread of the rank can bring about what it polls for: there is none, or it waits. */
+static bool only_polls(const struct sim_rank *rank)
+{
+    return !rank->libc.regions && rank->waiting + rank->joining == rank->threads;
+}
+
+/* A world in which every rank that can run only polls, and nothing changes, round after round. */
+static bool is_livelock(struct sim_world *world, struct sim_rank *rank)
+{
+    if (world->saturated_at != world->changes) {
+        world->saturated_at = world->changes;
+        world->saturated = 0;
+    }
+    if (rank->idle_since != world->changes) {
+        rank->idle_since = world->changes;
+        rank->idle_polls = 0;
+        rank->reads_clock = false;
+    }
+    if (only_polls(rank) && ++rank->idle_polls == world->options.livelock_rounds &&
+        !rank->reads_clock)
+        world->saturated++;
+    return world->saturated && world->saturated == world->runnable;
+}
+
+void sim_rank_poll_failed(struct sim_rank *rank)
+{
+    struct sim_world *world = rank->world;
+    world->chooser.log.polls++;
+    if (is_livelock(world, rank) && !sim_world_quiescent(world)) {
+        sim_world_stop(world, OUTCOME_LIVELOCK);
+        rank->idle_polls = 0;
+    }
+    /* Delayed wildcards wait for quiescence; when everybody else blocks and the rest polls, that is
+     * the moment. */
+    if ((world->delayed || world->looks) && rank->idle_polls == 2 && !world->ready_head &&
+        !world->threaded)
+        sim_world_quiescent(world);
+    world->executor->yield(rank);
+}
+
+static void failure_note(const struct sim_rank *rank, bool crashed)
+{
+    struct sim_first_failure *first = rank->world->options.first_failure;
+    if (!first || first->rank >= 0)
+        return;
+    first->exit_code = rank->exit_code;
+    first->crashed = crashed;
+    first->aborted = rank->aborted;
+    first->rank = rank->id;
+}
+
+void sim_rank_leave(struct sim_rank *rank, enum sim_rank_state state, int exit_code)
+{
+    struct sim_world *world = rank->world;
+    sim_world_enter(world);
+    rank->exit_code = exit_code;
+    if (state == SIM_CRASHED || exit_code)
+        failure_note(rank, state == SIM_CRASHED);
+    sim_rank_move(rank, state);
+    world->live--;
+    sim_world_changed(world);
+    if (state == SIM_CRASHED)
+        world->outcome = OUTCOME_CRASHED;
+    world->executor->leave(rank);
+    abort(); /* leave does not return */
+}
+
+void sim_rank_abort(struct sim_rank *rank, int exit_code)
+{
+    sim_world_enter(rank->world);
+    rank->aborted = true;
+    rank->exit_code = exit_code;
+    failure_note(rank, false);
+    sim_world_stop(rank->world, OUTCOME_ABORTED);
+    rank->world->executor->leave(rank);
+    abort(); /* leave does not return */
+}
+
+void sim_rank_end(int exit_code)
+{
+    assert(sim_self);
+    sim_rank_leave(sim_self, SIM_DONE, exit_code);
+}
+
+void sim_rank_crash(int signal_number)
+{
+    assert(sim_self);
+    sim_rank_leave(sim_self, SIM_CRASHED, signal_number);
+}
+
+bool sim_rank_stack_overflow(const void *address)
+{
+    const struct sim_rank *rank = sim_self;
+    if (!rank || !rank->stack_base)
+        return false;
+    const char *at = address;
+    return at < rank->stack_base + 256 && at >= rank->stack_base - rank->world->guard - 4096;
+}
+
+enum rank_state sim_world_rank_state(const struct sim_world *world, int rank)
+{
+    const struct sim_rank *r = &world->ranks[rank];
+    switch (r->state) {
+    case SIM_DONE:
+        return r->aborted ? RANK_ABORTED : RANK_FINISHED;
+    case SIM_CRASHED:
+        return RANK_CRASHED;
+    case SIM_BLOCKED:
+        return RANK_BLOCKED;
+    case SIM_READY:
+    case SIM_RUNNING:
+        break;
+    }
+    return r->aborted                           ? RANK_ABORTED
+           : world->outcome == OUTCOME_LIVELOCK ? RANK_POLLING
+                                                : RANK_RUNNING;
+}
+
+bool sim_world_rank_finalized(const struct sim_world *world, int rank)
+{
+    return world->ranks[rank].finalized;
+}
+
+int sim_world_exit_code(const struct sim_world *world, int rank)
+{
+    return world->ranks[rank].exit_code;
+}
+
+uint64_t sim_world_steps(const struct sim_world *world)
+{
+    return world->steps;
+}
+
+uint64_t sim_world_switches(const struct sim_world *world)
+{
+    return world->switches;
+}
+
+const struct sim_choice_log *sim_world_choices(const struct sim_world *world)
+{
+    return &world->chooser.log;
+}
+
+bool sim_world_diverged(const struct sim_world *world)
+{
+    return world->chooser.diverged;
+}
+
+void **sim_world_slots(struct sim_world *world, int rank)
+{
+    return world->ranks[rank].slots;
+}
+
+uint64_t sim_world_stopped_ns(const struct sim_world *world)
+{
+    return world->stopped_ns;
+}
+
+void sim_world_impersonate(struct sim_world *world, int rank)
+{
+    sim_self = rank < 0 ? NULL : &world->ranks[rank];
+}
+
+int sim_world_current_rank(void)
+{
+    return sim_self ? sim_self->id : -1;
+}
+
+/* The extensions of mpix.h that need nothing but the rank. */
+
+void **MPIX_Rank_slots(void)
+{
+    return sim_self ? sim_self->slots : NULL;
+}
+
+int MPIX_World_rank(void)
+{
+    return sim_self ? sim_self->id : -1;
+}
+
+int MPIX_World_size(void)
+{
+    return sim_self ? sim_self->world->size : 0;
+}
+
+uint64_t MPIX_Steps(void)
+{
+    if (!sim_self)
+        return 0;
+    return sim_self->world->threaded
+               ? atomic_load_explicit(&sim_self->own_steps, memory_order_relaxed)
+               : sim_self->world->steps;
+}
+
+uint32_t sim_rank_choose(struct sim_rank *rank, uint32_t kind, uint32_t n,
+                         const struct sim_alternative *alternatives)
+{
+    struct sim_world *world = rank->world;
+    struct sim_choice_log *log = &world->chooser.log;
+    size_t before = log->count;
+    uint32_t pick = sim_choose(&world->chooser, kind, (uint32_t)rank->id, n, alternatives);
+    if (world->exploring && log->count > before) {
+        log->choices[before].past = rank->causes;
+        sim_causes_add(&rank->causes, before);
+    }
+    return pick;
+}
+
+int MPIX_Choose(int kind, int n)
+{
+    return MPIX_Choose_named(kind, n, NULL);
+}
+
+int MPIX_Choose_named(int kind, int n, const unsigned *names)
+{
+    if (!sim_self || n < 2)
+        return 0;
+    struct sim_world *world = sim_self->world;
+    struct sim_alternative few[16] = {{0}}, *alternatives = few;
+    if (n > 16 && names)
+        alternatives = calloc((size_t)n, sizeof *alternatives);
+    assert(alternatives && "out of memory for a choice");
+    for (int i = 0; i < n && names; i++)
+        alternatives[i] = (struct sim_alternative){
+            .rank = (uint32_t)sim_self->id, .object = names[i], .taker = SIM_TAKER_NAMED};
+    sim_world_enter(world);
+    uint32_t pick =
+        sim_rank_choose(sim_self, (uint32_t)kind, (uint32_t)n, names ? alternatives : NULL);
+    sim_world_leave(world);
+    if (alternatives != few)
+        free(alternatives);
+    return (int)pick;
+}
+
+void MPIX_Yield(void)
+{
+    if (!sim_self)
+        return;
+    struct sim_world *world = sim_self->world;
+    sim_world_enter(world);
+    world->executor->yield(sim_self);
+    sim_world_leave(world);
+}

@@ -1,0 +1,110 @@
+/* A world: N ranks, their communicators, the clock and the choices, as one value.
+ *
+ * Nothing of a world lives outside it, so that any number of worlds may run in one process, one
+ * after the other or side by side on different OS threads (a world itself is run by the thread that
+ * calls sim_world_run, or, with OS-thread ranks, by a team of its own).
+ *
+ * Life: sim_world_new -> sim_world_run (once) -> look at outcome, ranks, choices -> sim_world_free.
+ */
+#ifndef SIM_WORLDS_WORLD_H
+#define SIM_WORLDS_WORLD_H
+
+#include "sim/worlds/choose.h"
+#include "traces/base/failure.h"
+#include "traces/trace/trace.h"
+
+#include <mpix.h>
+
+enum sim_executor_kind { SIM_FIBERS, SIM_THREADS };
+/* When a standard send completes: at once up to eager_limit bytes; when matched; together with its
+ * whole batch. */
+enum sim_send_model { SIM_SEND_EAGER, SIM_SEND_RENDEZVOUS, SIM_SEND_BATCH };
+enum sim_reduce_order { SIM_REDUCE_LINEAR, SIM_REDUCE_TREE, SIM_REDUCE_RING, SIM_REDUCE_SEED };
+
+struct sim_rank;
+struct sim_world;
+
+/* The rank that crashed, aborted or ended with another code than 0 before all others did. */
+struct sim_first_failure {
+    _Atomic int rank; /* -1 before; set last */
+    int exit_code;
+    bool crashed, aborted;
+    char refused[400]; /* SIM_Usage: what is wrong with the program's words, else "" */
+};
+
+struct sim_world_options {
+    int ranks;
+    enum sim_executor_kind executor;
+    enum sim_send_model send_model;
+    size_t eager_limit;      /* bytes; SIZE_MAX: no limit */
+    bool strict_collectives; /* every collective synchronises all its ranks */
+    enum sim_reduce_order reduce_order;
+    bool delay_wildcards; /* wildcards, probes for any source and Waitany take what they can get
+                             only when nobody else can move (exploration) */
+    size_t stack_size; /* bytes of each fiber's stack, a multiple of the page size; 0: the default,
+                          8 MiB up to 256 ranks, 256 KiB beyond */
+    uint64_t livelock_rounds; /* fruitless polls by every live rank before it is a livelock; 0: the
+                                 default */
+    enum sim_choose_driver driver;
+    uint64_t seed;
+    bool choose_run; /* which ready fiber runs next is a choice too: always with a seed, so set it
+                        to replay a seeded run's recording */
+    const uint32_t *forced; /* picks for SIM_CHOOSE_RECORDED and _ENUMERATE; must outlive the run */
+    size_t forced_count;
+    sim_guide *guide; /* of SIM_CHOOSE_GUIDED */
+    void *guide_context;
+    bool log_choices;
+    void *slots[MPIX_SLOTS];                 /* initial values of every rank's slots */
+    struct sim_first_failure *first_failure; /* if not NULL: filled in at the first failure */
+    struct failure *unable; /* if not NULL: why no rank could be started (no memory, no threads);
+                               else that goes to stderr */
+};
+
+/* 16 ranks, fibers, eager up to 64 KiB, minimal collectives, linear reductions, default choices. */
+void sim_world_options_init(struct sim_world_options *options);
+
+/* What a rank does. Returns its exit code. Runs on the rank's own stack, with the rank as the
+ * caller of MPI functions. */
+typedef int sim_rank_body(void *context, int rank);
+
+struct sim_world *sim_world_new(const struct sim_world_options *options, struct failure *failure);
+/* Runs all ranks until each has ended or nobody can move. Returns the outcome (finished, deadlock,
+ * livelock, aborted, crashed). */
+enum trace_outcome sim_world_run(struct sim_world *world, sim_rank_body *body, void *context);
+void sim_world_free(struct sim_world *world);
+
+/* After the run. */
+enum rank_state sim_world_rank_state(const struct sim_world *world, int rank);
+bool sim_world_rank_finalized(const struct sim_world *world, int rank);
+int sim_world_exit_code(const struct sim_world *world, int rank);
+uint64_t sim_world_steps(const struct sim_world *world);
+uint64_t sim_world_switches(const struct sim_world *world);
+const struct sim_choice_log *sim_world_choices(const struct sim_world *world);
+bool sim_world_diverged(const struct sim_world *world); /* a forced pick did not fit */
+/* The slots of a rank, during or after the run. */
+void **sim_world_slots(struct sim_world *world, int rank);
+/* Wall-clock nanoseconds (monotonic) at which nobody could move any more; 0 when the world simply
+ * finished. */
+uint64_t sim_world_stopped_ns(const struct sim_world *world);
+
+/* After the run: makes the calling thread pass for that rank (to record something in its name), -1:
+ * for nobody again. */
+void sim_world_impersonate(struct sim_world *world, int rank);
+/* Source and tag of the message that a nonblocking receive of the current rank has, completed or
+ * not; false when it has none, or the handle is no receive's. */
+bool sim_request_peek(const void *handle, int *source, int *tag);
+
+/* For the launcher's signal handlers: the calling OS thread's current rank, -1 for none; ends that
+ * rank as crashed and lets the world go on (does not return) - call only from a rank's own stack or
+ * its signal stack. */
+int sim_world_current_rank(void);
+_Noreturn void sim_rank_crash(int signal_number);
+/* In a signal handler: sends the signal on to the thread of a rank of this world that is not
+ * blocked, unless the calling thread is that of one. False: it is, or there is none. */
+bool sim_world_pass_on(const struct sim_world *world, int signal_number);
+/* Ends the calling rank with this exit code, as return from main would. */
+_Noreturn void sim_rank_end(int exit_code);
+/* True when address lies in the guard below the calling rank's stack (a stack overflow). */
+bool sim_rank_stack_overflow(const void *address);
+
+#endif

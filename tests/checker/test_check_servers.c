@@ -1,0 +1,252 @@
+/* S001, S002 and S003 on traces written by hand. */
+#include "tests/checker/check_program.h"
+
+#include "traces/base/identity.h"
+
+#include <math.h>
+
+struct servers {
+    struct program program;
+    struct findings findings;
+};
+
+static struct servers begin(uint32_t ranks)
+{
+    struct servers servers = {.program = program_new(ranks)};
+    findings_init(&servers.findings);
+    return servers;
+}
+
+static void note(struct servers *servers, uint32_t rank, const char *name, double step,
+                 double value)
+{
+    trace_add_metric_at(servers->program.trace, name, (int32_t)rank, step, value, "");
+}
+
+/* A worker's message, with the identity that the library gives it, and its receive. */
+static void message(struct servers *servers, uint32_t from, int tag, bool received)
+{
+    static const char name[] = "server/s sent";
+    struct trace_op send = program_op(&servers->program, from, OP_SEND, 10 + (int)from);
+    send.peer = 0;
+    send.tag = tag;
+    send.identity = trace_identity(name, strlen(name));
+    trace_add_op(servers->program.trace, &send);
+    if (!received)
+        return;
+    struct trace_op receive = program_op(&servers->program, 0, OP_RECV, 5);
+    receive.peer = (int32_t)from;
+    receive.tag = tag;
+    receive.peer_matched = (int32_t)from;
+    receive.tag_matched = tag;
+    trace_add_op(servers->program.trace, &receive);
+}
+
+static void sent(struct servers *servers, uint32_t from, double number, double version)
+{
+    note(servers, from, "server/s sent", number, version);
+    message(servers, from, (int)number, true);
+}
+
+static void applied(struct servers *servers, const char *how, double number, double version)
+{
+    note(servers, 0, how, number, version);
+}
+
+/* "S001 S002", each code as often as it was found. */
+static const char *verdict(struct servers *servers, const char *checks)
+{
+    static char text[200];
+    struct check_options options;
+    struct failure failure = {0};
+    check_options_init(&options);
+    check_options_parse(&options, checks, &failure);
+    for (uint32_t r = 0; r < servers->program.trace->ranks; r++)
+        servers->program.trace->rank_info[r].state = RANK_FINISHED;
+    if (!trace_finish(servers->program.trace, &failure))
+        return "the trace is not valid";
+    check_trace(servers->program.trace, &options, &servers->findings);
+    text[0] = 0;
+    for (size_t i = 0; i < servers->findings.count; i++)
+        snprintf(text + strlen(text), sizeof text - strlen(text), "%s%s", i ? " " : "",
+                 servers->findings.items[i].code);
+    return text;
+}
+
+static void end(struct servers *servers)
+{
+    findings_release(&servers->findings);
+    trace_free(servers->program.trace);
+}
+
+static void staleness(void)
+{
+    struct servers s = begin(3);
+    note(&s, 0, "server/s bound", NAN, 2);
+    sent(&s, 1, 1, 0);
+    sent(&s, 2, 1, 0);
+    sent(&s, 2, 2, 1);
+    applied(&s, "server/s applied from 1", 1, 0);
+    applied(&s, "server/s applied from 2", 1, 2);
+    applied(&s, "server/s applied from 2", 2, 3);
+    tap_is_str(verdict(&s, "all"), "", "staleness up to the bound is fine");
+    end(&s);
+
+    s = begin(3);
+    note(&s, 0, "server/s bound", NAN, 2);
+    sent(&s, 1, 1, 0);
+    sent(&s, 2, 1, 0);
+    applied(&s, "server/s applied from 1", 1, 3);
+    applied(&s, "server/s applied from 2", 1, 7);
+    tap_is_str(verdict(&s, "all"), "S001", "staleness beyond the bound is one finding");
+    tap_ok(s.findings.count && strstr(s.findings.items[0].detail, "2 of 2 updates") &&
+               strstr(s.findings.items[0].detail, "update 1 of rank 2, made from version 0") &&
+               s.findings.items[0].op_count == 2,
+           "it counts them, and names the worst with its message");
+    end(&s);
+
+    s = begin(2);
+    sent(&s, 1, 1, 0);
+    applied(&s, "server/s applied from 1", 1, 1000);
+    tap_is_str(verdict(&s, "all"), "", "without a bound any staleness is fine");
+    end(&s);
+
+    s = begin(2);
+    note(&s, 0, "server/other bound", NAN, 0);
+    sent(&s, 1, 1, 0);
+    applied(&s, "server/s applied from 1", 1, 5);
+    tap_is_str(verdict(&s, "all"), "", "the bound of one server is not that of another");
+    end(&s);
+}
+
+static void conservation(void)
+{
+    struct servers s = begin(3);
+    sent(&s, 1, 1, 0);
+    sent(&s, 1, 2, 0);
+    sent(&s, 2, 1, 0);
+    applied(&s, "server/s applied from 1", 1, 0);
+    applied(&s, "server/s applied from 2", 1, 1);
+    tap_is_str(verdict(&s, "all"), "S002", "what was received and never applied is lost");
+    tap_ok(s.findings.count && strstr(s.findings.items[0].detail, "Update 2 of rank 1") &&
+               !strstr(s.findings.items[0].detail, "Update 1 of"),
+           "the update is named, and no other");
+    end(&s);
+
+    s = begin(2);
+    sent(&s, 1, 1, 0);
+    applied(&s, "server/s dropped from 1", 1, 1);
+    tap_is_str(verdict(&s, "all"), "", "what was dropped on purpose is not lost");
+    end(&s);
+
+    s = begin(2);
+    note(&s, 1, "server/s sent", 1, 0);
+    message(&s, 1, 1, false);
+    tap_is_str(verdict(&s, "updates"), "", "what is in flight is not lost (L002 says it)");
+    end(&s);
+
+    s = begin(2);
+    sent(&s, 1, 1, 0);
+    applied(&s, "server/s applied from 1", 1, 0);
+    applied(&s, "server/s applied from 1", 1, 1);
+    tap_is_str(verdict(&s, "all"), "S002", "applied twice is once too often");
+    end(&s);
+
+    s = begin(2);
+    applied(&s, "server/s applied from 1", 4, 0);
+    tap_is_str(verdict(&s, "all"), "S002", "applied and never sent");
+    end(&s);
+
+    s = begin(3);
+    sent(&s, 1, 1, 0);
+    sent(&s, 2, 1, 0);
+    applied(&s, "server/s written from 1", 1, 0);
+    applied(&s, "server/s written from 2", 1, 1);
+    tap_is_str(verdict(&s, "all"), "S002", "a write over what came in between loses it");
+    end(&s);
+
+    s = begin(3);
+    sent(&s, 1, 1, 0);
+    sent(&s, 2, 1, 1);
+    applied(&s, "server/s written from 1", 1, 0);
+    applied(&s, "server/s written from 2", 1, 1);
+    tap_is_str(verdict(&s, "all"), "", "writes one after the other lose nothing");
+    end(&s);
+
+    s = begin(2);
+    sent(&s, 1, 1, 0);
+    s.program.trace->outcome = OUTCOME_DEADLOCK;
+    tap_is_str(verdict(&s, "updates"), "", "a run that was cut short proves nothing");
+    end(&s);
+
+    s = begin(2);
+    sent(&s, 1, 1, 0);
+    note(&s, 0, "server/s closed", NAN, 1);
+    s.program.trace->outcome = OUTCOME_DEADLOCK;
+    tap_is_str(verdict(&s, "updates"), "S002", "unless the server had closed");
+    end(&s);
+
+    s = begin(2);
+    note(&s, 1, "bytes sent", 1, 0);
+    note(&s, 1, "server/ sent", 1, 0);
+    note(&s, 1, "server/x sent late", 1, 0);
+    note(&s, 1, "server/x applied from y", 1, 0);
+    note(&s, 1, "server/x sent", NAN, 0);
+    note(&s, 1, "server/x sent", -1, 0);
+    tap_is_str(verdict(&s, "all"), "", "other metrics are nobody's updates");
+    end(&s);
+}
+
+static void replicas(void)
+{
+    struct servers s = begin(3);
+    for (uint32_t step = 0; step < 3; step++)
+        for (uint32_t r = 0; r < 3; r++) {
+            note(&s, r, "replica/s/w", NAN, 100 + step);
+            note(&s, r, "replica/s/b", NAN, 200 + step);
+        }
+    tap_is_str(verdict(&s, "all"), "", "equal replicas are fine");
+    end(&s);
+
+    s = begin(3);
+    for (uint32_t step = 0; step < 3; step++)
+        for (uint32_t r = 0; r < 3; r++) {
+            struct trace_op op = program_op(&s.program, r, OP_ALLREDUCE, 40);
+            op.comm_seq = step;
+            op.reduce_op = 3;
+            op.identity = trace_identity("w", 1);
+            trace_add_op(s.program.trace, &op);
+            note(&s, r, "replica/s/w", NAN, 100 + step + (step > 0 && r == 0));
+        }
+    tap_is_str(verdict(&s, "all"), "S003", "replicas that differ are one finding");
+    const struct finding *finding = s.findings.count ? &s.findings.items[0] : NULL;
+    tap_ok(finding && strstr(finding->detail, "First after step 2: 1 of 3 ranks"),
+           "the first step is named");
+    bool places = finding && finding->op_count == 2;
+    for (size_t i = 0; places && i < finding->op_count; i++) {
+        const struct trace_op *op = &s.program.trace->ops[finding->ops[i].op];
+        places = op->comm_seq == 1 && (op->rank == 0) == !strcmp(finding->ops[i].role, "culprit");
+    }
+    tap_ok(places, "the rank that is not with the most is to blame, by its gradient's operation");
+    end(&s);
+
+    s = begin(4);
+    for (uint32_t r = 0; r < 4; r++) /* two groups of replicas with servers of their own */
+        note(&s, r, r < 2 ? "replica/one/w" : "replica/two/w", NAN, r < 2);
+    tap_is_str(verdict(&s, "all"), "", "replicas of other servers may differ");
+    end(&s);
+
+    s = begin(2);
+    note(&s, 0, "replica/s/w", NAN, NAN);
+    note(&s, 1, "replica/s/w", NAN, 1);
+    tap_is_str(verdict(&s, "all"), "S003", "a value that is no number is not equal");
+    end(&s);
+}
+
+int main(void)
+{
+    staleness();
+    conservation();
+    replicas();
+    return tap_done();
+}

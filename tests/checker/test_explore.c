@@ -1,0 +1,187 @@
+/* Exploration of real worlds: as many runs as there are different matchings, whatever the number of
+ * threads. */
+#include "checker/explore/explore.h"
+#include "sim/worlds/world.h"
+#include "tests/tap.h"
+
+#include <mpi.h>
+#include <mpix.h>
+#include <stdlib.h>
+
+/* What a world runs, and what its rank 0 saw. */
+struct scene {
+    sim_rank_body *body;
+    int ranks;
+};
+
+struct seen {
+    uint64_t hash; /* of the sources in order, at every rank */
+};
+
+static uint64_t mix(uint64_t hash, int source)
+{
+    return (hash ^ (uint64_t)(source + 1)) * UINT64_C(0x100000001b3);
+}
+
+static int take_any(int tag)
+{
+    MPI_Status status;
+    int value;
+    MPI_Recv(&value, 1, MPI_INT, MPI_ANY_SOURCE, tag, MPI_COMM_WORLD, &status);
+    return status.MPI_SOURCE;
+}
+
+static void give(int to, int tag)
+{
+    int value = 1;
+    MPI_Send(&value, 1, MPI_INT, to, tag, MPI_COMM_WORLD);
+}
+
+/* Rank 0 takes one of two messages, then the other by name, after everybody has exchanged with
+ * everybody. */
+static int alltoall_and_race(void *context, int rank)
+{
+    uint64_t *hash = (uint64_t *)context + rank;
+    int out[4] = {0}, in[4];
+    MPI_Init(NULL, NULL);
+    MPI_Alltoall(out, 1, MPI_INT, in, 1, MPI_INT, MPI_COMM_WORLD);
+    if (rank == 0) {
+        int first = take_any(0), value;
+        *hash = mix(*hash, first);
+        MPI_Recv(&value, 1, MPI_INT, 3 - first, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    } else if (rank < 3) {
+        give(0, 0);
+    }
+    MPI_Finalize();
+    return 0;
+}
+
+/* Rank 0 takes three messages from anybody: 3! orders. */
+static int three_to_one(void *context, int rank)
+{
+    uint64_t *hash = (uint64_t *)context + rank;
+    MPI_Init(NULL, NULL);
+    for (int i = 0; rank == 0 && i < 3; i++)
+        *hash = mix(*hash, take_any(0));
+    if (rank)
+        give(0, 0);
+    MPI_Finalize();
+    return 0;
+}
+
+/* Two receivers with two senders each: 2 x 2 matchings, whatever the order in which the receivers
+ * are served. */
+static int two_receivers(void *context, int rank)
+{
+    uint64_t *hash = (uint64_t *)context + rank;
+    MPI_Init(NULL, NULL);
+    if (rank < 2)
+        for (int i = 0; i < 2; i++)
+            *hash = mix(*hash, take_any(0));
+    else
+        for (int to = 0; to < 2; to++)
+            give(to, 0);
+    MPI_Finalize();
+    return 0;
+}
+
+/* Rank 0 hangs when the wildcard takes the message of rank 2, which it then waits for by name. */
+static int hangs_sometimes(void *context, int rank)
+{
+    MPI_Init(NULL, NULL);
+    if (rank == 0) {
+        int value;
+        ((uint64_t *)context)[0] = mix(0, take_any(0));
+        MPI_Recv(&value, 1, MPI_INT, 2, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    } else {
+        give(0, 0);
+    }
+    MPI_Finalize();
+    return 0;
+}
+
+static bool run_world(void *context, unsigned worker, struct explore_steer *steer,
+                      struct explore_run *run)
+{
+    const struct scene *scene = context;
+    struct sim_world_options options;
+    struct failure failure;
+    uint64_t seen[8] = {0};
+    (void)worker;
+    sim_world_options_init(&options);
+    options.ranks = scene->ranks;
+    explore_steer_world(steer, &options);
+    struct sim_world *world = sim_world_new(&options, &failure);
+    if (!world)
+        return false;
+    run->outcome = sim_world_run(world, scene->body, seen);
+    for (int rank = 0; rank < scene->ranks; rank++)
+        run->fingerprint = run->fingerprint * 31 + seen[rank];
+    explore_run_take(run, sim_world_choices(world));
+    sim_world_free(world);
+    return true;
+}
+
+static struct explore_report explore_scene(sim_rank_body *body, int ranks, unsigned workers,
+                                           uint64_t runs_max)
+{
+    struct explore_options options;
+    struct explore_report report;
+    struct scene scene = {.body = body, .ranks = ranks};
+    explore_options_init(&options);
+    options.workers = workers;
+    options.runs_max = runs_max;
+    explore(&options, run_world, &scene, &report);
+    return report;
+}
+
+static void expect(sim_rank_body *body, int ranks, uint64_t runs, const char *name)
+{
+    for (unsigned workers = 1; workers <= 2; workers++) {
+        struct explore_report report = explore_scene(body, ranks, workers, 0);
+        tap_is_int(report.runs, runs, "%s, %u thread%s", name, workers, workers > 1 ? "s" : "");
+        tap_is_int(report.results, runs, "each of them with a result of its own");
+        tap_ok(report.complete && !report.diverged, "and the space is exhausted");
+        explore_report_release(&report);
+    }
+}
+
+static void finds_the_hang(void)
+{
+    struct explore_report report = explore_scene(hangs_sometimes, 3, 2, 0);
+    tap_is_int(report.by_outcome[OUTCOME_DEADLOCK], 1, "one of two matchings hangs");
+    tap_is_int(report.by_outcome[OUTCOME_FINISHED], 1, "the other ends well");
+    struct explore_run run = {0};
+    struct scene scene = {.body = hangs_sometimes, .ranks = 3};
+    bool kept = report.failure_count == 1;
+    struct explore_steer *steer =
+        kept ? explore_steer_new(report.failures[0].choices, report.failures[0].choice_count)
+             : NULL;
+    if (kept)
+        run_world(&scene, 0, steer, &run);
+    tap_ok(kept && run.outcome == OUTCOME_DEADLOCK, "its choices make it hang again");
+    explore_steer_free(steer);
+    free(run.log.choices);
+    free(run.log.alternatives);
+    free(run.log.events);
+    explore_report_release(&report);
+}
+
+static void says_when_bounded(void)
+{
+    struct explore_report report = explore_scene(three_to_one, 4, 1, 3);
+    tap_ok(!report.complete && report.runs + report.redundant == 3,
+           "a bound is kept and not called complete");
+    explore_report_release(&report);
+}
+
+int main(void)
+{
+    expect(alltoall_and_race, 4, 2,
+           "an alltoall and a wildcard that two sends race for are two runs");
+    expect(three_to_one, 4, 6, "three messages for three wildcards are six runs");
+    expect(two_receivers, 4, 4, "independent receivers are not interleaved");
+    finds_the_hang();
+    says_when_bounded();
+    return tap_done();
+}

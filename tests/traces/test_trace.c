@@ -1,0 +1,288 @@
+/* The in-memory trace: building in any order, linking, matching, texts, hashes. */
+#include "tests/tap.h"
+#include "traces/base/identity.h"
+#include "traces/trace/trace.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static uint32_t add(struct trace *trace, uint32_t rank, enum op_kind kind, int peer, int tag)
+{
+    struct trace_op op = trace_op_none(rank, kind);
+    op.peer = peer;
+    op.tag = tag;
+    op.comm = 0;
+    op.count = 4;
+    op.type = 0x214;
+    return trace_add_op(trace, &op);
+}
+
+static uint32_t add_recorded(struct trace *trace, uint32_t rank, int source, int tag)
+{
+    uint32_t index = add(trace, rank, OP_RECV, TRACE_ANY, TRACE_ANY);
+    trace->ops[index].peer_matched = source;
+    trace->ops[index].tag_matched = tag;
+    return index;
+}
+
+static struct trace *world(uint32_t ranks)
+{
+    struct trace *trace = trace_new(ranks);
+    trace_add_comm(
+        trace,
+        &(struct trace_comm){
+            .id = 1, .size = ranks, .parent = TRACE_NO, .adjoint_of = TRACE_NO, .name = "world"});
+    return trace;
+}
+
+static bool finish(struct trace *trace)
+{
+    struct failure failure = {0};
+    bool done = trace_finish(trace, &failure) && trace_check(trace, &failure);
+    if (!done)
+        tap_note("%s", failure.text);
+    return done;
+}
+
+/* The partner of op `seq` of `rank` as rank * 100 + seq, -1 for none. */
+static int partner(const struct trace *trace, uint32_t rank, size_t seq)
+{
+    uint32_t match = trace->ops[trace->rank_begin[rank] + seq].match;
+    return match == TRACE_NO ? -1 : (int)(trace->ops[match].rank * 100 + trace->ops[match].seq);
+}
+
+static void groups_ranks(void)
+{
+    struct trace *trace = world(2);
+    uint32_t send = add(trace, 1, OP_ISEND, 0, 7);
+    uint32_t receive = add(trace, 0, OP_RECV, 1, 7);
+    uint32_t wait = add(trace, 1, OP_WAIT, TRACE_NONE, TRACE_NONE);
+    trace->ops[wait].request = send;
+    struct trace_node node = {.rank = 1,
+                              .id = 1,
+                              .forward = TRACE_NO,
+                              .site = TRACE_NO,
+                              .name = trace_add_string(trace, "send")};
+    uint32_t late = trace_add_node(trace, &node);
+    node.rank = 0;
+    trace_add_node(trace, &node);
+    trace->ops[send].node = late;
+    tap_ok(finish(trace), "a trace added in mixed rank order finishes");
+    tap_is_int(trace->ops[0].rank, 0, "operations are grouped by rank");
+    tap_is_int(trace->ops[2].seq, 1, "operations are numbered in the order of their rank");
+    tap_is_int(trace->nodes[trace->ops[1].node].rank, 1, "node indices follow the grouping");
+    tap_is_int(trace->ops[1].request, 2, "a start leads to the wait that completed it");
+    tap_is_int(trace->ops[2].request, 1, "a wait leads to the operation that started its request");
+    tap_is_int(trace->ops[0].match, 1, "a receive finds its send");
+    tap_is_int(trace->ops[0].peer_matched, 1, "a complete receive learns its source");
+    char text[64];
+    tap_is_str(trace_op_text(trace, 2, text, sizeof text), "Wait for Isend to 0 tag 7",
+               "a wait is told with what it waits for");
+    tap_is_str(trace_op_text(trace, 2, text, 8), "Wait fo", "a text is cut at the buffer's end");
+    trace->ops[1].identity = trace_identity("head", 4);
+    tap_is_str(trace_op_text(trace, 1, text, sizeof text), "Isend to 0 tag 7",
+               "a name that the trace does not have is not told");
+    trace_add_string(trace, "head");
+    tap_is_str(trace_op_text(trace, 1, text, sizeof text), "Isend to 0 tag 7 (\"head\")",
+               "what an operation moves is told by name");
+    tap_ok(trace_identity("layer 0", 7) != trace_identity("layer 1", 7),
+           "names that differ in their last letter are two");
+    (void)receive;
+    trace_free(trace);
+}
+
+static void matches_in_order(void)
+{
+    struct trace *trace = world(3);
+    add(trace, 0, OP_SEND, 2, 1);
+    add(trace, 0, OP_SEND, 2, 2);
+    add(trace, 0, OP_SEND, 2, 1);
+    add(trace, 1, OP_SEND, 2, 1);
+    add(trace, 2, OP_RECV, 0, 2);
+    add_recorded(trace, 2, 1, 1);
+    add(trace, 2, OP_RECV, 0, TRACE_ANY);
+    add(trace, 2, OP_RECV, TRACE_ANY, 1);
+    tap_ok(finish(trace), "sends with wildcard receives finish");
+    tap_is_int(partner(trace, 2, 0), 1, "a tag picks its message");
+    tap_is_int(partner(trace, 2, 1), 100, "a recorded match is trusted");
+    tap_is_int(partner(trace, 2, 2), 0, "any tag takes the first message left of its source");
+    tap_is_int(partner(trace, 2, 3), 2, "any source takes what fits and is left");
+    trace_free(trace);
+}
+
+static void pending_takes_its_place(void)
+{
+    struct trace *trace = world(2);
+    add(trace, 0, OP_SEND, 1, 1);
+    add(trace, 0, OP_SEND, 1, 1);
+    uint32_t pending = add(trace, 1, OP_IRECV, 0, 1);
+    trace->ops[pending].state = STATE_POSTED;
+    uint32_t second = add(trace, 1, OP_RECV, 0, 1);
+    trace->ops[second].peer_matched = 0;
+    trace->ops[second].tag_matched = 1;
+    uint32_t nobody = add(trace, 1, OP_RECV, TRACE_NONE, 1);
+    uint32_t cancelled = add(trace, 1, OP_IRECV, 0, 1);
+    trace->ops[cancelled].state = STATE_CANCELLED;
+    tap_ok(finish(trace), "pending receives finish");
+    tap_is_int(partner(trace, 1, 0), 0,
+               "a pending receive keeps the message its place in the order gives it");
+    tap_is_int(partner(trace, 1, 1), 1, "the receive after it gets the next message");
+    tap_is_int(partner(trace, 1, nobody - pending), -1, "a receive from nobody matches nothing");
+    tap_is_int(partner(trace, 1, cancelled - pending), -1, "a cancelled receive matches nothing");
+    trace_free(trace);
+}
+
+static void matched_probe(void)
+{
+    struct trace *trace = world(2);
+    add(trace, 0, OP_SEND, 1, 1);
+    add(trace, 0, OP_SEND, 1, 1);
+    uint32_t probe = add(trace, 1, OP_MPROBE, 0, 1);
+    add(trace, 1, OP_RECV, 0, 1);
+    uint32_t receive = add(trace, 1, OP_MRECV, 0, 1);
+    trace->ops[probe].request = receive;
+    trace->ops[receive].request = probe;
+    tap_ok(finish(trace), "a matched probe finishes");
+    tap_is_int(partner(trace, 1, 2), 0, "a matched receive gets the message its probe took");
+    tap_is_int(partner(trace, 1, 1), 1, "a receive between them gets the next one");
+    trace_free(trace);
+}
+
+static void several_waits(void)
+{
+    struct trace *trace = world(2);
+    uint32_t first = add(trace, 1, OP_ISEND, 0, 1), second = add(trace, 1, OP_ISEND, 0, 2);
+    uint32_t wait = add(trace, 1, OP_WAITANY, TRACE_NONE, TRACE_NONE);
+    trace_add_wait(trace, wait, second, true);
+    trace_add_wait(trace, wait, first, false);
+    add(trace, 0, OP_RECV, 1, 2);
+    tap_ok(finish(trace), "a wait on several finishes");
+    uint32_t starts[1] = {TRACE_NO};
+    tap_is_int(trace_op_requests(trace, 3, starts, 1), 2, "a wait on several counts its requests");
+    tap_is_int(starts[0], 2, "requests of a wait keep their order");
+    tap_is_int(trace->ops[2].request, 3, "the completed start leads to the wait");
+    tap_is_int(trace->ops[1].request, TRACE_NO, "a start that did not complete leads nowhere");
+    trace_free(trace);
+}
+
+static void passes(void)
+{
+    struct trace *trace = world(1);
+    add(trace, 0, OP_BARRIER, TRACE_NONE, TRACE_NONE);
+    for (int i = 0; i < 2; i++)
+        add(trace, 0, OP_BARRIER, TRACE_NONE, TRACE_NONE);
+    trace->ops[1].pass = trace->ops[2].pass = 2;
+    trace_add_pass(trace, &(struct trace_pass){.pass = 2, .mode = PASS_DATA, .complete = true});
+    trace_add_pass(trace, &(struct trace_pass){.pass = 1, .mode = PASS_DATA});
+    tap_ok(finish(trace), "passes finish");
+    tap_is_int(trace->passes[1].first_op, 1, "a pass begins at its first operation");
+    tap_is_int(trace->passes[1].op_end, 3, "a pass ends after its last operation");
+    tap_ok(trace->passes[0].first_op == trace->passes[0].op_end, "a pass may be empty");
+    trace_free(trace);
+}
+
+static struct trace *hashed(const char *file, int tag, uint64_t wall)
+{
+    struct trace *trace = world(2);
+    uint32_t send = add(trace, 0, OP_SEND, 1, tag);
+    trace->ops[send].site = trace_add_site(trace, file, 41, "main");
+    trace->ops[send].begin_ns = wall;
+    add(trace, 1, OP_RECV, 0, tag);
+    finish(trace);
+    return trace;
+}
+
+static void hashes(void)
+{
+    struct trace *a = hashed("x/ring.c", 1, 5), *b = hashed("y/ring.c", 1, 6);
+    struct trace *c = hashed("x/ring.c", 2, 5), *d = hashed("x/rong.c", 1, 5);
+    tap_ok(trace_hash(a) == trace_hash(b), "wall time and folders do not change a hash");
+    tap_ok(trace_hash(a) != trace_hash(c), "a tag changes the hash");
+    tap_ok(trace_hash(a) != trace_hash(d), "a call site changes the hash");
+    tap_ok(trace_rank_hash(a, 0) != trace_rank_hash(c, 0), "a rank's hash sees the tag");
+    trace_free(a);
+    trace_free(b);
+    trace_free(c);
+    trace_free(d);
+}
+
+static void refuses(void)
+{
+    struct failure failure = {0};
+    struct trace *trace = world(2);
+    struct trace_node node = {
+        .rank = 0, .id = 1, .forward = TRACE_NO, .site = TRACE_NO, .name = TRACE_NO};
+    uint32_t here = trace_add_node(trace, &node);
+    node.rank = 1;
+    uint32_t there = trace_add_node(trace, &node);
+    trace_add_edge(trace, here, there, EDGE_DATA);
+    tap_ok(trace_finish(trace, &failure) && !trace_check(trace, &failure),
+           "an edge to another rank is refused: %s", failure.text);
+    trace_free(trace);
+    trace = world(2);
+    trace_add_wait(trace, 5, 6, true);
+    tap_ok(!trace_finish(trace, &failure), "a wait of an operation that does not exist is refused");
+    tap_is_int(failure.code, FAILURE_INPUT, "and it is the input's fault");
+    trace_free(trace);
+    trace = world(2);
+    add(trace, 0, OP_SEND, 5, 1);
+    tap_ok(trace_finish(trace, &failure) && !trace_check(trace, &failure),
+           "a peer outside the run is refused");
+    trace_free(trace);
+}
+
+/* A million operations in one channel with mixed tags: a quadratic matching would not end within
+ * the test's time. */
+static void is_linear(void)
+{
+    enum { MESSAGES = 200000 };
+    struct trace *trace = world(2);
+    for (int i = 0; i < MESSAGES; i++)
+        add(trace, 0, OP_SEND, 1, i & 7);
+    for (int i = 0; i < MESSAGES; i++)
+        add(trace, 1, OP_RECV, i & 64 ? 0 : TRACE_ANY, (i / 2) & 7);
+    tap_ok(finish(trace), "a long channel finishes");
+    size_t unmatched = 0, wrong = 0;
+    for (size_t i = 0; i < trace->op_count; i++) {
+        const struct trace_op *op = &trace->ops[i];
+        unmatched += op->match == TRACE_NO;
+        wrong += op->match != TRACE_NO && trace->ops[op->match].tag != op->tag;
+    }
+    tap_is_int(wrong, 0, "no receive gets another tag");
+    tap_is_int(unmatched, 0, "every message of a balanced channel is matched");
+    trace_free(trace);
+}
+
+static void long_paths(void)
+{
+    struct trace *trace = world(1);
+    char path[900], text[TRACE_SITE_TEXT], small[40];
+    snprintf(path, sizeof path, "/%0*d/folder/file.c", 700, 0);
+    uint32_t site = trace_add_site(trace, path, 41, "main");
+    trace_site_text(trace, site, text, sizeof text);
+    tap_ok(strlen(text) == sizeof text - 1 && strncmp(text, "...0", 4) == 0 &&
+               strcmp(text + sizeof text - 18, "/folder/file.c:41") == 0,
+           "a path without room is cut at its front: %s", text);
+    tap_is_str(trace_at_text(trace, site, small, 18), " at .../file.c:41",
+               "and keeps its line in a small room");
+    site = trace_add_site(trace, "folder/file.c", 7, "main");
+    tap_is_str(trace_at_text(trace, site, small, sizeof small), " at folder/file.c:7",
+               "another is whole");
+    tap_is_str(trace_at_text(trace, TRACE_NO, small, sizeof small), "", "none is nothing");
+    trace_free(trace);
+}
+
+int main(void)
+{
+    groups_ranks();
+    matches_in_order();
+    pending_takes_its_place();
+    matched_probe();
+    several_waits();
+    passes();
+    hashes();
+    refuses();
+    is_linear();
+    long_paths();
+    return tap_done();
+}

@@ -1,0 +1,47 @@
+/* What reader and writer of the JSONL format share: the fields of an operation line and the names
+ * of states. Private to traces/format_jsonl*.c; the format is described in docs/formats.md. */
+#ifndef TRACES_FORMATS_JSONL_H
+#define TRACES_FORMATS_JSONL_H
+
+#include "traces/trace/trace.h"
+
+enum { JSONL_VERSION = 1 };
+
+enum jsonl_type { JSONL_U32, JSONL_I32, JSONL_U64, JSONL_I64, JSONL_WHO };
+
+/* A field of struct trace_op that is a number; JSONL_WHO is one of TRACE_ANY ("any"), TRACE_NONE
+ * (null) or a number. */
+struct jsonl_field {
+    const char *key;
+    size_t offset;
+    enum jsonl_type type;
+    int64_t absent; /* the value a missing key stands for */
+};
+
+#define JSONL_FIELDS(X)                                                                            \
+    X("peer", peer, JSONL_WHO, TRACE_NONE)                                                         \
+    X("tag", tag, JSONL_WHO, TRACE_NONE)                                                           \
+    X("count", count, JSONL_I64, 0)                                                                \
+    X("pass", pass, JSONL_U32, 0)                                                                  \
+    X("peer_matched", peer_matched, JSONL_WHO, TRACE_NONE)                                         \
+    X("tag_matched", tag_matched, JSONL_WHO, TRACE_NONE)                                           \
+    X("count_matched", count_matched, JSONL_I64, -1)                                               \
+    X("batch", batch, JSONL_U32, 0)                                                                \
+    X("thread", thread, JSONL_U32, 0)                                                              \
+    X("error", error, JSONL_I32, 0)                                                                \
+    X("begin", begin, JSONL_U64, 0)                                                                \
+    X("end", end, JSONL_U64, 0)                                                                    \
+    X("begin_ns", begin_ns, JSONL_U64, 0)                                                          \
+    X("end_ns", end_ns, JSONL_U64, 0)                                                              \
+    X("buffer", buffer, JSONL_U64, 0)                                                              \
+    X("extent", extent, JSONL_U64, 0)
+
+extern const struct jsonl_field jsonl_fields[];
+extern const size_t jsonl_field_count;
+
+/* Names by number, "?" past the end; numbers by name, -1 for none. */
+enum jsonl_words { JSONL_STATES, JSONL_FLAGS, JSONL_RANK_STATES, JSONL_OUTCOMES, JSONL_METHODS };
+const char *jsonl_word(enum jsonl_words list, unsigned number);
+int jsonl_number(enum jsonl_words list, const char *word);
+
+#endif

@@ -1,0 +1,527 @@
+/* Reads the JSONL format of docs/formats.md: one object per line, whose first key says what the
+ * line is.
+ *
+ * Operations refer to each other by rank and id, in any order, so that lines are read first and
+ * references resolved afterwards (jsonl_links.c). */
+#include "traces/formats/jsonl_read.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bool line_note(struct jsonl_reader *reader, struct jsonl_lines *list, size_t row)
+{
+    if (!format_grow(reader->input, &list->offsets, row, &list->room, sizeof *list->offsets))
+        return false;
+    list->offsets[row] = reader->line;
+    return true;
+}
+
+static bool read_node_key(struct jsonl_reader *reader, struct trace_node *node, const char *key,
+                          uint32_t *forward)
+{
+    struct json *json = &reader->json;
+    uint32_t index = (uint32_t)reader->trace->node_count;
+    uint16_t ignored = 0;
+    unsigned word;
+    if (strcmp(key, "rank") == 0)
+        return jsonl_read_rank(reader, &node->rank);
+    if (strcmp(key, "pass") == 0)
+        return jsonl_read_u32(json, &node->pass);
+    if (strcmp(key, "kind") == 0)
+        return jsonl_read_kind(reader, &node->kind, &ignored);
+    if (strcmp(key, "state") == 0) {
+        bool done = jsonl_read_word(json, JSONL_STATES, &word);
+        node->state = done ? (uint8_t)word : node->state;
+        return done;
+    }
+    if (strcmp(key, "forward") == 0)
+        return jsonl_read_u32(json, forward);
+    if (strcmp(key, "site") == 0)
+        return jsonl_read_site(reader, &node->site);
+    if (strcmp(key, "name") == 0)
+        return jsonl_read_string(reader, &node->name);
+    if (strcmp(key, "begin") == 0)
+        return json_unsigned(json, &node->begin);
+    if (strcmp(key, "end") == 0)
+        return json_unsigned(json, &node->end);
+    if (strcmp(key, "deps") == 0)
+        return jsonl_read_ids(reader, JSONL_TO_NODE_DEP, index, false);
+    if (strcmp(key, "order_deps") == 0)
+        return jsonl_read_ids(reader, JSONL_TO_NODE_DEP, index, true);
+    return *key == '_' ? json_skip(json)
+                       : json_refuse(json, "unknown key \"%.40s\" of a node", key);
+}
+
+static bool read_node(struct jsonl_reader *reader)
+{
+    struct trace_node node = {.kind = OP_COMPUTE,
+                              .state = STATE_COMPLETE,
+                              .forward = TRACE_NO,
+                              .site = TRACE_NO,
+                              .name = TRACE_NO};
+    const char *key;
+    uint32_t index = (uint32_t)reader->trace->node_count, forward = TRACE_NO;
+    size_t first = reader->reference_count;
+    bool done = jsonl_read_u32(&reader->json, &node.id);
+    while (done && json_next(&reader->json))
+        done = json_key(&reader->json, &key) && read_node_key(reader, &node, key, &forward);
+    if (!done || reader->input->refused)
+        return false;
+    for (size_t i = first; i < reader->reference_count; i++)
+        reader->references[i].rank = node.rank;
+    reader->has_nodes = true;
+    if (!line_note(reader, &reader->node_lines, index))
+        return false;
+    if (forward != TRACE_NO &&
+        !jsonl_reference_add(reader, JSONL_TO_FORWARD, index, node.rank, forward, false))
+        return false;
+    return (trace_add_node(reader->trace, &node) != TRACE_NO || format_no_memory(reader->input)) &&
+           format_index_add(reader->input, &reader->node_ids, (uint64_t)node.rank << 32 | node.id,
+                            index);
+}
+
+/* {"edge": [rank, from, to], "order": true} */
+static bool read_edge(struct jsonl_reader *reader)
+{
+    struct json *json = &reader->json;
+    uint32_t rank = 0, from = 0, to = 0;
+    const char *key;
+    bool order = false;
+    bool done = json_open(json, '[') && json_next(json) && jsonl_read_rank(reader, &rank) &&
+                json_next(json) && jsonl_read_u32(json, &from) && json_next(json) &&
+                jsonl_read_u32(json, &to);
+    if (!done || json_next(json))
+        return json_refuse(json, "an edge is [rank, from, to]");
+    while (json_next(json)) {
+        if (!json_key(json, &key))
+            return false;
+        if (strcmp(key, "order") != 0)
+            return json_refuse(json, "unknown key \"%.40s\" of an edge", key);
+        if (!json_bool(json, &order))
+            return false;
+    }
+    return !reader->input->refused &&
+           jsonl_reference_add(reader, JSONL_TO_EDGE_FROM, 0, rank, from, order) &&
+           jsonl_reference_add(reader, JSONL_TO_EDGE_TO, 0, rank, to, order);
+}
+
+static bool read_pass(struct jsonl_reader *reader)
+{
+    struct trace_pass pass = {.mode = PASS_PROGRAM, .complete = true};
+    struct json *json = &reader->json;
+    const char *key, *mode;
+    bool done = jsonl_read_u32(json, &pass.pass);
+    if (done && pass.pass == 0)
+        return json_refuse(json, "passes count from 1");
+    while (done && json_next(json)) {
+        if (!json_key(json, &key))
+            return false;
+        if (strcmp(key, "rank") == 0) {
+            done = jsonl_read_rank(reader, &pass.rank);
+        } else if (strcmp(key, "mode") == 0) {
+            done = json_text(json, &mode, NULL);
+            if (done && strcmp(mode, "data") != 0 && strcmp(mode, "program") != 0)
+                return json_refuse(json, "\"data\" or \"program\" expected");
+            pass.mode = done && *mode == 'd' ? PASS_DATA : PASS_PROGRAM;
+        } else if (strcmp(key, "complete") == 0) {
+            done = json_bool(json, &pass.complete);
+        } else {
+            return json_refuse(json, "unknown key \"%.40s\" of a pass", key);
+        }
+    }
+    return done && !reader->input->refused &&
+           line_note(reader, &reader->pass_lines, reader->trace->pass_count) &&
+           format_index_add(reader->input, &reader->passes, (uint64_t)pass.rank << 32 | pass.pass,
+                            (uint32_t)reader->trace->pass_count) &&
+           (trace_add_pass(reader->trace, &pass) != TRACE_NO || format_no_memory(reader->input));
+}
+
+static bool read_members(struct jsonl_reader *reader, struct trace_comm *comm, bool *has_size)
+{
+    size_t room = 0, count = 0;
+    int32_t *members = NULL;
+    uint32_t rank;
+    if (json_peek(&reader->json) == JSON_NULL)
+        return json_null(&reader->json);
+    if (!json_open(&reader->json, '['))
+        return false;
+    free(comm->members);
+    comm->members = NULL;
+    while (json_next(&reader->json)) {
+        if (!jsonl_read_rank(reader, &rank) ||
+            !format_grow(reader->input, &members, count, &room, sizeof *members))
+            break;
+        members[count++] = (int32_t)rank;
+    }
+    comm->members = members;
+    if (*has_size && comm->size != count)
+        return json_refuse(&reader->json, "%u members expected", comm->size);
+    comm->size = (uint32_t)count;
+    *has_size = true;
+    return !reader->input->refused;
+}
+
+static bool read_comm_keys(struct jsonl_reader *reader, struct trace_comm *comm)
+{
+    struct json *json = &reader->json;
+    const char *key;
+    bool has_size = false, done = true;
+    uint32_t index = (uint32_t)reader->trace->comm_count, id;
+    while (done && json_next(json)) {
+        if (!json_key(json, &key))
+            return false;
+        if (strcmp(key, "size") == 0) {
+            done = !has_size ? (has_size = jsonl_read_u32(json, &comm->size))
+                             : json_refuse(json, "\"size\" stands before \"members\", once");
+        } else if (strcmp(key, "members") == 0) {
+            done = read_members(reader, comm, &has_size);
+        } else if (strcmp(key, "name") == 0) {
+            done = jsonl_read_name(json, comm->name, sizeof comm->name);
+        } else if (strcmp(key, "parent") == 0) {
+            done = jsonl_read_u32(json, &id) &&
+                   jsonl_reference_add(reader, JSONL_TO_PARENT, index, 0, id, false);
+        } else if (strcmp(key, "adjoint_of") == 0) {
+            done = jsonl_read_u32(json, &id) &&
+                   jsonl_reference_add(reader, JSONL_TO_ORIGINAL, index, 0, id, false);
+        } else {
+            return json_refuse(json, "unknown key \"%.40s\" of a communicator", key);
+        }
+    }
+    return done && !reader->input->refused;
+}
+
+static bool read_comm(struct jsonl_reader *reader)
+{
+    struct trace_comm comm = {
+        .parent = TRACE_NO, .adjoint_of = TRACE_NO, .size = reader->trace->ranks};
+    uint32_t index = (uint32_t)reader->trace->comm_count;
+    bool done = jsonl_read_u32(&reader->json, &comm.id) && read_comm_keys(reader, &comm);
+    if (done && comm.size > 2 * (uint64_t)reader->trace->ranks) /* local and remote */
+        done = format_refuse(reader->input, reader->line, "more members than there are ranks");
+    done = done && line_note(reader, &reader->comm_lines, index) &&
+           (trace_add_comm(reader->trace, &comm) != TRACE_NO || format_no_memory(reader->input)) &&
+           format_index_add(reader->input, &reader->comm_ids, comm.id, index);
+    free(comm.members);
+    return done;
+}
+
+static bool read_site_line(struct jsonl_reader *reader)
+{
+    uint32_t number, site = TRACE_NO;
+    const char *key;
+    if (!jsonl_read_u32(&reader->json, &number))
+        return false;
+    if (number != reader->site_count)
+        return json_refuse(&reader->json, "sites are numbered from 0: %zu expected",
+                           reader->site_count);
+    if (!json_next(&reader->json) || !json_key(&reader->json, &key) || strcmp(key, "at") != 0 ||
+        json_peek(&reader->json) != JSON_LIST)
+        return json_refuse(&reader->json, "\"at\": [file, line, function] expected");
+    if (!jsonl_read_site_list(reader, &site) || json_next(&reader->json))
+        return json_refuse(&reader->json, "a site is its number and \"at\"");
+    if (!format_grow(reader->input, &reader->sites, reader->site_count, &reader->site_room,
+                     sizeof *reader->sites))
+        return false;
+    reader->sites[reader->site_count++] = site;
+    return !reader->input->refused;
+}
+
+static bool read_strings(struct jsonl_reader *reader)
+{
+    uint32_t string;
+    if (!json_open(&reader->json, '['))
+        return false;
+    while (json_next(&reader->json))
+        if (!jsonl_read_string(reader, &string))
+            return false;
+    return !reader->input->refused && !json_next(&reader->json) && !reader->input->refused;
+}
+
+static bool read_rank_line(struct jsonl_reader *reader)
+{
+    struct json *json = &reader->json;
+    uint32_t rank;
+    const char *key;
+    unsigned word;
+    int64_t number;
+    if (!jsonl_read_rank(reader, &rank))
+        return false;
+    struct trace_rank *info = &reader->trace->rank_info[rank];
+    bool done = true;
+    while (done && json_next(json)) {
+        if (!json_key(json, &key))
+            return false;
+        if (strcmp(key, "state") == 0) {
+            done = jsonl_read_word(json, JSONL_RANK_STATES, &word);
+            info->state = done ? (enum rank_state)word : info->state;
+        } else if (strcmp(key, "exit_code") == 0) {
+            done = json_integer(json, INT32_MIN, INT32_MAX, &number);
+            info->exit_code = (int)number;
+        } else if (strcmp(key, "site") == 0) {
+            done = jsonl_read_site(reader, &info->site);
+        } else if (strcmp(key, "finalized") == 0) {
+            done = json_bool(json, &info->finalized);
+        } else if (strcmp(key, "bytes_sent") == 0) {
+            done = json_unsigned(json, &info->bytes_sent);
+        } else if (strcmp(key, "messages_sent") == 0) {
+            done = json_unsigned(json, &info->messages_sent);
+        } else if (strcmp(key, "hash") == 0) {
+            done = json_unsigned(json, &info->hash);
+        } else {
+            return json_refuse(json, "unknown key \"%.40s\" of a rank", key);
+        }
+    }
+    return done && !reader->input->refused;
+}
+
+static bool read_note(struct jsonl_reader *reader)
+{
+    struct json *json = &reader->json;
+    struct trace_note note = {.op = TRACE_NO, .node = TRACE_NO, .site = TRACE_NO};
+    const char *key, *text;
+    uint32_t index = (uint32_t)reader->trace->note_count, rank, id;
+    bool done = jsonl_read_name(json, note.code, sizeof note.code);
+    while (done && json_next(json)) {
+        if (!json_key(json, &key)) {
+            done = false;
+        } else if (strcmp(key, "rank") == 0) {
+            done = jsonl_read_rank(reader, &note.rank);
+        } else if (strcmp(key, "site") == 0) {
+            done = jsonl_read_site(reader, &note.site);
+        } else if (strcmp(key, "op") == 0 || strcmp(key, "node") == 0) {
+            bool op = key[0] == 'o';
+            rank = note.rank;
+            done = jsonl_read_place(reader, &rank, &id) &&
+                   jsonl_reference_add(reader, op ? JSONL_TO_NOTE_OP : JSONL_TO_NOTE_NODE, index,
+                                       rank, id, false);
+        } else if (strcmp(key, "text") == 0) {
+            done = json_text(json, &text, NULL);
+            free(note.text);
+            note.text = done ? strdup(text) : NULL;
+            done = done && (note.text || format_no_memory(reader->input));
+        } else {
+            done = json_refuse(json, "unknown key \"%.40s\" of a note", key);
+        }
+    }
+    done = done && !reader->input->refused &&
+           (trace_add_note(reader->trace, &note) != TRACE_NO || format_no_memory(reader->input));
+    free(note.text);
+    return done;
+}
+
+static bool read_gradient(struct jsonl_reader *reader)
+{
+    struct json *json = &reader->json;
+    struct trace_gradient row = {.index = -1,
+                                 .method = "value",
+                                 .step = NAN,
+                                 .analytic = NAN,
+                                 .numeric = NAN,
+                                 .error = NAN,
+                                 .tolerance = NAN,
+                                 .relative = NAN};
+    const struct {
+        const char *key;
+        double *value;
+    } doubles[] = {{"step", &row.step},           {"analytic", &row.analytic},
+                   {"numeric", &row.numeric},     {"error", &row.error},
+                   {"tolerance", &row.tolerance}, {"relative", &row.relative}};
+    const char *key;
+    unsigned word;
+    bool done = jsonl_read_string(reader, &row.variable);
+    while (done && json_next(json)) {
+        size_t i = 0;
+        if (!json_key(json, &key))
+            return false;
+        while (i < 6 && strcmp(doubles[i].key, key) != 0)
+            i++;
+        if (i < 6)
+            done = jsonl_read_double(json, doubles[i].value);
+        else if (strcmp(key, "rank") == 0)
+            done = jsonl_read_rank(reader, &row.rank);
+        else if (strcmp(key, "index") == 0)
+            done = json_integer(json, -1, INT64_MAX, &row.index);
+        else if (strcmp(key, "ok") == 0)
+            done = json_bool(json, &row.ok);
+        else if (strcmp(key, "method") == 0 && (done = jsonl_read_word(json, JSONL_METHODS, &word)))
+            row.method = jsonl_word(JSONL_METHODS, word);
+        else if (done)
+            return json_refuse(json, "unknown key \"%.40s\" of a gradient", key);
+    }
+    return done && !reader->input->refused &&
+           (trace_add_gradient(reader->trace, &row) != TRACE_NO || format_no_memory(reader->input));
+}
+
+static bool read_metric(struct jsonl_reader *reader)
+{
+    struct json *json = &reader->json;
+    const char *key;
+    uint32_t name, unit = TRACE_NO;
+    int64_t rank = -1;
+    double value = NAN, step = NAN;
+    bool done = jsonl_read_string(reader, &name);
+    while (done && json_next(json)) {
+        if (!json_key(json, &key))
+            return false;
+        if (strcmp(key, "rank") == 0)
+            done = json_integer(json, -1, (int64_t)reader->trace->ranks - 1, &rank);
+        else if (strcmp(key, "value") == 0)
+            done = jsonl_read_double(json, &value);
+        else if (strcmp(key, "step") == 0)
+            done = jsonl_read_double(json, &step);
+        else if (strcmp(key, "unit") == 0)
+            done = jsonl_read_string(reader, &unit);
+        else
+            return json_refuse(json, "unknown key \"%.40s\" of a metric", key);
+    }
+    return done && !reader->input->refused &&
+           (trace_add_metric_at(reader->trace, trace_string(reader->trace, name), (int32_t)rank,
+                                step, value, trace_string(reader->trace, unit)) != TRACE_NO ||
+            format_no_memory(reader->input));
+}
+
+/* Findings are verdicts about a trace, not part of it: whoever reads the trace judges anew. */
+static bool read_finding(struct jsonl_reader *reader)
+{
+    const char *key;
+    bool done = json_skip(&reader->json);
+    while (done && json_next(&reader->json))
+        done = json_key(&reader->json, &key) && json_skip(&reader->json);
+    return done && !reader->input->refused;
+}
+
+static bool read_header_keys(struct jsonl_reader *reader, struct jsonl_header *header)
+{
+    struct json *json = &reader->json;
+    const char *key;
+    unsigned word;
+    int64_t number;
+    bool done = json_integer(json, 1, JSONL_VERSION, &number);
+    while (done && json_next(json)) {
+        if (!json_key(json, &key))
+            return false;
+        if (strcmp(key, "ranks") == 0) {
+            done = json_integer(json, 1, FORMAT_RANKS_MAX, &number);
+            header->ranks = (uint32_t)number;
+        } else if (strcmp(key, "program") == 0) {
+            done = jsonl_read_name(json, header->program, sizeof header->program);
+        } else if (strcmp(key, "model") == 0) {
+            done = jsonl_read_name(json, header->model, sizeof header->model);
+        } else if (strcmp(key, "outcome") == 0) {
+            done = jsonl_read_word(json, JSONL_OUTCOMES, &word);
+            header->outcome = done ? (enum trace_outcome)word : header->outcome;
+        } else if (strcmp(key, "seed") == 0) {
+            done = json_unsigned(json, &header->seed);
+        } else if (strcmp(key, "objective") == 0) {
+            done = jsonl_read_double(json, &header->objective);
+        } else {
+            done = *key == '_' ? json_skip(json)
+                               : json_refuse(json, "unknown key \"%.40s\" of the header", key);
+        }
+    }
+    return done && !reader->input->refused;
+}
+
+static bool read_header(struct jsonl_reader *reader)
+{
+    struct jsonl_header header = {.outcome = OUTCOME_IMPORTED, .objective = NAN};
+    if (!read_header_keys(reader, &header))
+        return false;
+    if (header.ranks == 0)
+        return format_refuse(reader->input, reader->line, "a header without \"ranks\"");
+    struct trace *trace = trace_new(header.ranks);
+    reader->rank_ops = calloc(header.ranks, sizeof *reader->rank_ops);
+    if (!trace || !reader->rank_ops) {
+        trace_free(trace);
+        return format_no_memory(reader->input);
+    }
+    trace->outcome = header.outcome;
+    trace->seed = header.seed;
+    trace->objective = header.objective;
+    memcpy(trace->program, header.program, sizeof trace->program);
+    memcpy(trace->model, header.model, sizeof trace->model);
+    reader->trace = trace;
+    return true;
+}
+
+static const struct {
+    const char *key;
+    bool (*read)(struct jsonl_reader *reader);
+} lines[] = {{"op", jsonl_read_op},       {"node", read_node},      {"edge", read_edge},
+             {"pass", read_pass},         {"comm", read_comm},      {"site", read_site_line},
+             {"strings", read_strings},   {"rank", read_rank_line}, {"note", read_note},
+             {"gradient", read_gradient}, {"metric", read_metric},  {"finding", read_finding}};
+
+static bool read_line(struct jsonl_reader *reader)
+{
+    struct json *json = &reader->json;
+    const char *key;
+    if (!json_open(json, '{'))
+        return false;
+    if (!json_next(json))
+        return json_refuse(json, "an empty object");
+    if (reader->trace && json_key_is(json, "op", 2))
+        return jsonl_read_op(reader);
+    if (!json_key(json, &key))
+        return false;
+    if (!reader->trace) {
+        if (strcmp(key, "simrun") != 0)
+            return json_refuse(json, "the header {\"simrun\": 1, \"ranks\": ...} expected first");
+        return read_header(reader);
+    }
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++)
+        if (strcmp(lines[i].key, key) == 0)
+            return lines[i].read(reader);
+    return json_refuse(json, "a line begins with the key that says what it is; \"%.40s\" is none",
+                       key);
+}
+
+static bool read_lines(struct jsonl_reader *reader)
+{
+    struct format_input *input = reader->input;
+    size_t number = 0;
+    for (size_t begin = 0; begin < input->size;) {
+        if (number++ % PROGRESS_ROWS == 0)
+            progress_tell(input->progress, "reading", begin, input->size, "bytes");
+        const unsigned char *newline = memchr(input->data + begin, '\n', input->size - begin);
+        size_t end = newline ? (size_t)(newline - input->data) : input->size;
+        size_t first = begin;
+        while (first < end && (input->data[first] == ' ' || input->data[first] == '\t' ||
+                               input->data[first] == '\r'))
+            first++;
+        if (first < end) {
+            reader->line = begin;
+            json_init(&reader->json, input, begin, end);
+            if (!read_line(reader) || !json_end(&reader->json))
+                return false;
+        }
+        begin = end + 1;
+    }
+    return reader->trace || format_refuse(input, 0, "no header");
+}
+
+struct trace *format_jsonl_read(struct format_input *input)
+{
+    struct jsonl_reader reader = {.input = input};
+    bool done = read_lines(&reader) && jsonl_link(&reader);
+    if (!done) {
+        if (!input->refused)
+            json_refuse(&reader.json, "not understood");
+        trace_free(reader.trace);
+        reader.trace = NULL;
+    }
+    json_release(&reader.json);
+    free(reader.rank_ops);
+    free(reader.ops);
+    free(reader.references);
+    free(reader.sites);
+    free(reader.node_lines.offsets);
+    free(reader.comm_lines.offsets);
+    free(reader.pass_lines.offsets);
+    format_index_release(&reader.op_ids);
+    format_index_release(&reader.node_ids);
+    format_index_release(&reader.comm_ids);
+    format_index_release(&reader.passes);
+    return reader.trace ? format_finish(input, reader.trace) : NULL;
+}

@@ -1,0 +1,11 @@
+/* The SQL texts of the store, compiled in from the .sql files beside this one. */
+#include "traces/store/internal.h"
+
+#define SQL_TEXT(symbol, file)                                                                     \
+    __asm__(".pushsection .rodata\n.globl " symbol "\n" symbol ":\n.incbin \"traces/store/" file   \
+            "\"\n.byte 0\n.popsection\n")
+
+SQL_TEXT("store_schema", "schema.sql");
+SQL_TEXT("store_migrate_1", "migrate_1.sql");
+SQL_TEXT("store_migrate_1_copy", "migrate_1_copy.sql");
+SQL_TEXT("store_migrate_2", "migrate_2.sql");

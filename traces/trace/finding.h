@@ -1,0 +1,78 @@
+/* Findings: what is wrong with the program under test. Data, the product of this system.
+ *
+ * Produced by checker/, stored by traces/, drawn by viz/, printed by cli/. Codes are stable (docs,
+ * `simrun explain`). */
+#ifndef TRACES_TRACE_FINDING_H
+#define TRACES_TRACE_FINDING_H
+
+#include "traces/trace/trace.h"
+
+enum severity { SEVERITY_NOTE, SEVERITY_WARNING, SEVERITY_ERROR };
+enum confirmation {
+    CONFIRM_NONE,
+    CONFIRM_HAPPENED,
+    CONFIRM_ABSTRACT,
+    CONFIRM_REAL,
+    CONFIRM_REFUTED
+};
+
+struct finding_op {
+    uint32_t op;   /* index into trace->ops, or TRACE_NO when it is about a node */
+    uint32_t node; /* index into trace->nodes or TRACE_NO */
+    char role[24]; /* "culprit", "partner", "core", "waits", "unmatched", "never" */
+};
+
+struct finding {
+    char code[8];
+    enum severity severity;
+    char fingerprint[24]; /* hex of a hash of code, sites and kinds; holds no ranks and no numbers
+                             that vary */
+    char *title;          /* one line: "cycle of 3 blocked ranks: Send at ring.c:41" */
+    char *detail;         /* the cause in a sentence or a few, plain text with newlines */
+    uint32_t site;
+    struct finding_op *ops;
+    size_t op_count;
+    char *witness;                   /* schedule in witness format (docs/witness.md), or NULL */
+    char *repair;                    /* text: joins at file:line, or NULL */
+    struct trace_edge *repair_edges; /* node indices, for the picture */
+    size_t repair_count;
+    enum confirmation confirmation;
+    char models[32]; /* progress models under which it occurs: "eager rendezvous batch", "" when not
+                        applicable */
+    bool inherited;  /* the forward pass has the same fault */
+    bool allowed;    /* named by --allow */
+};
+
+struct findings {
+    struct finding *items;
+    size_t count, room;
+};
+
+void findings_init(struct findings *findings);
+void findings_release(struct findings *findings);
+/* Appends an empty finding with code and severity by code (table in finding.c) and returns it;
+ * valid until the next add. `title` is formatted. */
+struct finding *findings_add(struct findings *findings, const char *code, const char *title, ...)
+    __attribute__((format(printf, 3, 4)));
+void finding_detail(struct finding *finding, const char *format, ...)
+    __attribute__((format(printf, 2, 3))); /* appends */
+void finding_op_add(struct finding *finding, uint32_t op, const char *role);
+void finding_node_add(struct finding *finding, uint32_t node, const char *role);
+/* Computes the fingerprint from code, op kinds and sites; call once the ops are in. */
+void finding_seal(struct finding *finding, const struct trace *trace);
+/* Sorts by severity, code, fingerprint and merges equal fingerprints of one code (keeping the
+ * first, counting the rest in its detail). Deterministic. */
+void findings_sort(struct findings *findings);
+
+/* The table of codes: short name ("deadlock"), severity, one-line meaning, cause, example, usual
+ * remedy (for `simrun explain`). NULL for an unknown code; finding_code_at enumerates, NULL past
+ * the end. */
+struct finding_code {
+    const char *code, *name;
+    enum severity severity;
+    const char *meaning, *cause, *example, *remedy;
+};
+const struct finding_code *finding_code(const char *code);
+const struct finding_code *finding_code_at(size_t index);
+
+#endif

@@ -1,0 +1,121 @@
+/* Hashes of a trace: equal runs give equal hashes. See trace.h.
+ *
+ * Only what is deterministic goes in: no wall times, no addresses, no paths but the file's last
+ * part. Indices are replaced by what they stand for (rank and sequence number, communicator
+ * number), so that the hash survives a round trip through the database or a file. */
+#include "traces/trace/trace.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static uint64_t mix(uint64_t hash, uint64_t value)
+{
+    hash = (hash ^ value) * 0x9e3779b97f4a7c15u;
+    return hash ^ hash >> 32;
+}
+
+static uint64_t mix_pair(uint64_t hash, uint32_t high, uint32_t low)
+{
+    return mix(hash, (uint64_t)high << 32 | low);
+}
+
+static uint64_t mix_text(uint64_t hash, const char *text)
+{
+    for (; *text; text++)
+        hash = mix(hash, (unsigned char)*text);
+    return mix(hash, 0);
+}
+
+static uint64_t site_hash(const struct trace *trace, uint32_t site)
+{
+    if (site >= trace->site_count)
+        return 0;
+    const char *file = trace->sites[site].file, *slash = strrchr(file, '/');
+    return mix_text(mix(1, (uint64_t)trace->sites[site].line), slash ? slash + 1 : file);
+}
+
+static uint64_t mix_op_of(uint64_t hash, const struct trace *trace, uint32_t op)
+{
+    if (op >= trace->op_count)
+        return mix(hash, TRACE_NO);
+    return mix_pair(hash, trace->ops[op].rank, trace->ops[op].seq);
+}
+
+static uint64_t mix_op(uint64_t hash, const struct trace *trace, const struct trace_op *op)
+{
+    hash =
+        mix_pair(hash, (uint32_t)op->kind << 24 | (uint32_t)op->state << 16 | op->flags, op->pass);
+    hash =
+        mix_pair(hash, op->comm < trace->comm_count ? trace->comms[op->comm].id : 0, op->comm_seq);
+    hash = mix_pair(hash, (uint32_t)op->peer, (uint32_t)op->tag);
+    hash = mix_pair(hash, (uint32_t)op->peer_matched, (uint32_t)op->tag_matched);
+    hash = mix(mix(hash, (uint64_t)op->count), (uint64_t)op->count_matched);
+    hash = mix_pair(hash, op->type, op->signature);
+    hash = mix_pair(hash, op->reduce_op, op->batch);
+    hash = mix_pair(hash, op->node < trace->node_count ? trace->nodes[op->node].id : 0,
+                    (uint32_t)op->error);
+    hash = mix_op_of(hash, trace, op->request);
+    hash = mix_op_of(hash, trace, op->adjoint_of);
+    hash = mix_op_of(hash, trace, op->match);
+    hash = mix(hash, op->identity);
+    if (op->thread)
+        hash = mix(hash, op->thread);
+    return mix(mix(hash, op->begin), op->end);
+}
+
+static uint64_t mix_nodes(uint64_t hash, const struct trace *trace, uint32_t rank)
+{
+    size_t edge = 0, high = trace->edge_count;
+    while (edge < high) { /* the first edge of this rank */
+        size_t middle = edge + (high - edge) / 2;
+        if (trace->edges[middle].from < trace->node_begin[rank])
+            edge = middle + 1;
+        else
+            high = middle;
+    }
+    for (size_t i = trace->node_begin[rank]; i < trace->node_begin[rank + 1]; i++) {
+        const struct trace_node *node = &trace->nodes[i];
+        hash = mix_pair(hash, node->id, node->pass);
+        hash = mix_pair(hash, node->kind, node->state);
+        hash = mix(hash, node->forward < trace->node_count ? trace->nodes[node->forward].id : 0);
+        hash = mix_text(mix(hash, site_hash(trace, node->site)), trace_string(trace, node->name));
+    }
+    for (; edge < trace->edge_count && trace->edges[edge].from < trace->node_begin[rank + 1];
+         edge++)
+        hash = mix(mix_pair(hash, trace->nodes[trace->edges[edge].from].id,
+                            trace->nodes[trace->edges[edge].to].id),
+                   trace->edges[edge].type);
+    return hash;
+}
+
+/* `sites` holds the hash of every site, so that texts are hashed once; NULL: hash on the way. */
+static uint64_t rank_hash(const struct trace *trace, uint32_t rank, const uint64_t *sites)
+{
+    uint64_t hash = mix(rank, 0x73696d72756eu);
+    for (size_t i = trace->rank_begin[rank]; i < trace->rank_begin[rank + 1]; i++) {
+        const struct trace_op *op = &trace->ops[i];
+        hash = mix_op(hash, trace, op);
+        hash = mix(hash, op->site >= trace->site_count ? 0
+                         : sites                       ? sites[op->site]
+                                                       : site_hash(trace, op->site));
+    }
+    hash = mix_nodes(hash, trace, rank);
+    return mix_pair(hash, trace->rank_info[rank].state, (uint32_t)trace->rank_info[rank].exit_code);
+}
+
+uint64_t trace_rank_hash(const struct trace *trace, uint32_t rank)
+{
+    return rank_hash(trace, rank, NULL);
+}
+
+uint64_t trace_hash(const struct trace *trace)
+{
+    uint64_t *sites = trace->site_count ? malloc(trace->site_count * sizeof *sites) : NULL;
+    for (uint32_t i = 0; sites && i < trace->site_count; i++)
+        sites[i] = site_hash(trace, i);
+    uint64_t hash = mix_pair(trace->ranks, trace->outcome, 0);
+    for (uint32_t rank = 0; rank < trace->ranks; rank++)
+        hash = mix(hash, rank_hash(trace, rank, sites));
+    free(sites);
+    return hash;
+}

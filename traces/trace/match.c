@@ -1,0 +1,306 @@
+/* Which send a receive got: reconstructed from the trace. See trace.h.
+ *
+ * Rules (MPI's non-overtaking order, per source, destination and communicator):
+ *  1. Receives of a rank are looked at in the order in which they were posted, sends of a rank in
+ * the order issued.
+ *  2. A receive whose matched source and tag were recorded gets the first free send with that
+ * source and tag.
+ *  3. A receive from one source without a record gets the first free send of that source that fits
+ * its tag.
+ *  4. What is left are receives from any source without a record: each gets the first free send to
+ * its rank that fits, lowest source first. Only here something is assumed; a checker may look for
+ * other senders.
+ *  5. A matched probe takes the message at its own place in the order, and its match belongs to the
+ * receive that names it in `request`.
+ *  6. Cancelled operations take no part; neither do failed ones, unless a receive's matched source
+ * was recorded.
+ *
+ * Sends hang in FIFO lists under the key (source, destination, communicator, tag), where source or
+ * tag may be ANY; taken sends are skipped lazily, so the whole is linear. Lists with ANY exist only
+ * if somebody will ask for them. */
+#include "traces/trace/memory.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { LIST_EXACT, LIST_ANY_TAG, LIST_ANY_SOURCE, LIST_ANY_BOTH, LISTS };
+enum { SLOTS_FIRST = 256 };
+
+struct key {
+    int32_t source, destination, tag;
+    uint32_t comm;
+};
+
+struct slot {
+    struct key key;
+    uint32_t head, tail; /* send numbers, TRACE_NO: empty slot */
+};
+
+struct matcher {
+    struct trace *trace;
+    uint32_t *sends; /* send number -> op */
+    uint32_t
+        *next[LISTS]; /* per list kind: the send after this one, NULL when the kind is not needed */
+    size_t send_count;
+    struct slot *slots;
+    size_t slot_count, slots_used; /* power of two; at most half of them */
+    bool wanted[LISTS];
+};
+
+static uint64_t key_hash(const struct key *key)
+{
+    uint64_t hash = (uint64_t)(uint32_t)key->source << 32 | (uint32_t)key->destination;
+    hash = (hash ^ ((uint64_t)key->comm << 32 | (uint32_t)key->tag) * 0x9e3779b97f4a7c15u) *
+           0xbf58476d1ce4e5b9u;
+    return hash ^ hash >> 29;
+}
+
+static struct slot *slot_find(const struct matcher *matcher, const struct key *key)
+{
+    size_t mask = matcher->slot_count - 1;
+    for (size_t i = key_hash(key) & mask;; i = (i + 1) & mask) {
+        struct slot *slot = &matcher->slots[i];
+        if (slot->tail == TRACE_NO || memcmp(&slot->key, key, sizeof *key) == 0)
+            return slot;
+    }
+}
+
+static bool takes_part(const struct trace_op *op)
+{
+    if (op->peer == TRACE_NONE || op->state == STATE_CANCELLED)
+        return false;
+    return op->state != STATE_FAILED ||
+           (op_kind_class(op->kind) == CLASS_RECEIVE && op->peer_matched >= 0);
+}
+
+static bool is_send(const struct trace_op *op)
+{
+    return op_kind_class(op->kind) == CLASS_SEND && op->peer >= 0 && takes_part(op);
+}
+
+/* Matched probes post the receive for the Mrecv that names them. */
+static bool is_receive(const struct trace_op *op)
+{
+    if (op->kind == OP_MPROBE || op->kind == OP_IMPROBE)
+        return op->state == STATE_COMPLETE && op->peer != TRACE_NONE;
+    return op_kind_class(op->kind) == CLASS_RECEIVE && takes_part(op);
+}
+
+static bool is_recorded(const struct trace_op *op)
+{
+    return op->peer_matched >= 0 && op->tag_matched >= 0;
+}
+
+/* The list that answers a receive: of its recorded match, or of what it was posted with. */
+static int list_for(const struct trace_op *op)
+{
+    if (is_recorded(op))
+        return LIST_EXACT;
+    return (op->peer == TRACE_ANY ? LIST_ANY_SOURCE : 0) +
+           (op->tag == TRACE_ANY ? LIST_ANY_TAG : 0);
+}
+
+static struct key key_of_send(const struct trace_op *op, int list)
+{
+    return (struct key){.source = list >= LIST_ANY_SOURCE ? TRACE_ANY : (int32_t)op->rank,
+                        .destination = op->peer,
+                        .tag = list & LIST_ANY_TAG ? TRACE_ANY : op->tag,
+                        .comm = op->comm};
+}
+
+static struct key key_of_receive(const struct trace_op *op)
+{
+    bool recorded = is_recorded(op);
+    return (struct key){.source = recorded ? op->peer_matched : op->peer,
+                        .destination = (int32_t)op->rank,
+                        .tag = recorded ? op->tag_matched : op->tag,
+                        .comm = op->comm};
+}
+
+static bool slots_resize(struct matcher *matcher, size_t count)
+{
+    struct slot *old = matcher->slots, *slots = malloc(count * sizeof *slots);
+    size_t old_count = matcher->slot_count;
+    if (!slots)
+        return false;
+    memset(slots, 0xff, count * sizeof *slots);
+    matcher->slots = slots;
+    matcher->slot_count = count;
+    for (size_t i = 0; i < old_count; i++)
+        if (old[i].tail != TRACE_NO)
+            *slot_find(matcher, &old[i].key) = old[i];
+    free(old);
+    return true;
+}
+
+static bool list_append(struct matcher *matcher, int list, uint32_t number)
+{
+    if (matcher->slots_used * 2 >= matcher->slot_count &&
+        !slots_resize(matcher, matcher->slot_count * 2))
+        return false;
+    struct key key = key_of_send(&matcher->trace->ops[matcher->sends[number]], list);
+    struct slot *slot = slot_find(matcher, &key);
+    matcher->next[list][number] = TRACE_NO;
+    if (slot->tail == TRACE_NO) {
+        slot->key = key;
+        slot->head = number;
+        matcher->slots_used++;
+    } else {
+        matcher->next[list][slot->tail] = number;
+    }
+    slot->tail = number;
+    return true;
+}
+
+static void survey(struct matcher *matcher, size_t *receives)
+{
+    const struct trace *trace = matcher->trace;
+    for (size_t i = 0; i < trace->op_count; i++) {
+        const struct trace_op *op = &trace->ops[i];
+        if (is_send(op)) {
+            matcher->send_count++;
+        } else if (is_receive(op)) {
+            matcher->wanted[list_for(op)] = true;
+            ++*receives;
+        }
+    }
+}
+
+static bool matcher_fill(struct matcher *matcher)
+{
+    matcher->sends = malloc(matcher->send_count * sizeof *matcher->sends);
+    if (!matcher->sends || !slots_resize(matcher, SLOTS_FIRST))
+        return false;
+    uint32_t number = 0;
+    for (uint32_t i = 0; i < matcher->trace->op_count; i++)
+        if (is_send(&matcher->trace->ops[i]))
+            matcher->sends[number++] = i;
+    for (int list = 0; list < LISTS; list++) {
+        if (!matcher->wanted[list])
+            continue;
+        matcher->next[list] = malloc(matcher->send_count * sizeof *matcher->next[list]);
+        if (!matcher->next[list])
+            return false;
+        for (number = 0; number < matcher->send_count; number++)
+            if (!list_append(matcher, list, number))
+                return false;
+    }
+    return true;
+}
+
+/* The first free send for this receive, TRACE_NO if there is none. */
+static uint32_t send_take(struct matcher *matcher, const struct trace_op *receive)
+{
+    struct key key = key_of_receive(receive);
+    int list = list_for(receive);
+    struct slot *slot = slot_find(matcher, &key);
+    if (slot->tail == TRACE_NO)
+        return TRACE_NO;
+    while (slot->head != TRACE_NO) {
+        uint32_t send = matcher->sends[slot->head];
+        slot->head = matcher->next[list][slot->head];
+        if (matcher->trace->ops[send].match == TRACE_NO)
+            return send;
+    }
+    return TRACE_NO;
+}
+
+static void marry(struct trace *trace, uint32_t receive, uint32_t send)
+{
+    struct trace_op *r = &trace->ops[receive], *s = &trace->ops[send];
+    s->match = receive;
+    r->match = send;
+    if (s->state == STATE_COMPLETE) {
+        s->peer_matched = s->peer;
+        s->tag_matched = s->tag;
+    }
+    if (r->state == STATE_COMPLETE) {
+        r->peer_matched = (int32_t)s->rank;
+        r->tag_matched = s->tag;
+        if (r->count_matched < 0 && r->kind != OP_MPROBE && r->kind != OP_IMPROBE)
+            r->count_matched = s->count;
+    }
+}
+
+/* Matches given by the builder stay when they are symmetric. */
+static void keep_given(struct trace *trace)
+{
+    for (uint32_t i = 0; i < trace->op_count; i++) {
+        struct trace_op *op = &trace->ops[i];
+        if (op->match == TRACE_NO)
+            continue;
+        struct trace_op *other = op->match < trace->op_count ? &trace->ops[op->match] : NULL;
+        enum op_class class = op_kind_class(op->kind);
+        enum op_class wanted = class == CLASS_SEND ? CLASS_RECEIVE : CLASS_SEND;
+        if (!other || (class != CLASS_SEND && class != CLASS_RECEIVE) ||
+            op_kind_class(other->kind) != wanted || (other->match != TRACE_NO && other->match != i))
+            op->match = TRACE_NO;
+        else
+            marry(trace, class == CLASS_SEND ? op->match : i, class == CLASS_SEND ? i : op->match);
+    }
+}
+
+static void match_receives(struct matcher *matcher, bool from_any)
+{
+    struct trace *trace = matcher->trace;
+    for (uint32_t i = 0; i < trace->op_count; i++) {
+        struct trace_op *op = &trace->ops[i];
+        if (!is_receive(op) || op->match != TRACE_NO ||
+            (list_for(op) >= LIST_ANY_SOURCE) != from_any)
+            continue;
+        if ((op->kind == OP_MRECV || op->kind == OP_IMRECV) && op->request != TRACE_NO &&
+            op_kind_class(trace->ops[op->request].kind) == CLASS_PROBE)
+            continue;
+        uint32_t send = send_take(matcher, op);
+        if (send != TRACE_NO)
+            marry(trace, i, send);
+    }
+}
+
+static void hand_over(struct trace *trace, uint32_t probe, uint32_t receive)
+{
+    uint32_t send = trace->ops[probe].match;
+    if (send == TRACE_NO)
+        return;
+    trace->ops[probe].match = TRACE_NO;
+    trace->ops[send].match = TRACE_NO;
+    if (receive != TRACE_NO)
+        marry(trace, receive, send);
+}
+
+/* Rule 5, second half. */
+static void pass_on_probed(struct trace *trace)
+{
+    for (uint32_t i = 0; i < trace->op_count; i++) {
+        const struct trace_op *op = &trace->ops[i];
+        if (op->kind != OP_MPROBE && op->kind != OP_IMPROBE)
+            continue;
+        uint32_t receive = op->request;
+        bool fits = receive < trace->op_count && trace->ops[receive].match == TRACE_NO &&
+                    op_kind_class(trace->ops[receive].kind) == CLASS_RECEIVE;
+        hand_over(trace, i, fits ? receive : TRACE_NO);
+    }
+}
+
+bool trace_match(struct trace *trace)
+{
+    struct matcher matcher = {.trace = trace};
+    size_t receives = 0;
+    bool done = true;
+    keep_given(trace);
+    survey(&matcher, &receives);
+    if (matcher.send_count > 0 && receives > 0) {
+        done = matcher_fill(&matcher);
+        if (done) {
+            match_receives(&matcher, false);
+            if (matcher.wanted[LIST_ANY_SOURCE] || matcher.wanted[LIST_ANY_BOTH])
+                match_receives(&matcher, true);
+            pass_on_probed(trace);
+        }
+    }
+    free(matcher.sends);
+    free(matcher.slots);
+    for (int list = 0; list < LISTS; list++)
+        free(matcher.next[list]);
+    return done;
+}

@@ -1,0 +1,39 @@
+/* The memory behind a trace: growing tables, texts and the intern table. Private to
+ * traces/trace*.c.
+ *
+ * Rules:
+ *  1. Texts, per-peer counts and communicator members live in blocks that never move until
+ * trace_free.
+ *  2. Running out of memory is remembered in `failed`; adding goes on as a no-op and trace_finish
+ * reports it once, so that builders need no check after each call. */
+#ifndef TRACES_TRACE_MEMORY_H
+#define TRACES_TRACE_MEMORY_H
+
+#include "traces/trace/trace.h"
+
+struct trace_block;
+
+struct trace_store {
+    struct trace_block *blocks;
+    bool failed, finished;
+    size_t op_room, wait_room, counts_room, node_room, edge_room, pass_room, comm_room, site_room;
+    size_t string_room, note_room, gradient_room, metric_room;
+    uint32_t *string_table, *site_table; /* open addressing, TRACE_NO: empty */
+    size_t string_slots, site_slots;
+};
+
+/* Room for one more row at the end of a table; false (and `failed`) when there is none. */
+bool trace_memory_grow(struct trace *trace, void *table, size_t count, size_t *room, size_t row);
+/* Zeroed memory that lives as long as the trace; NULL (and `failed`) when there is none. */
+void *trace_memory_take(struct trace *trace, size_t size);
+const char *trace_memory_text(struct trace *trace, const char *text);
+void trace_memory_release(struct trace *trace);
+
+/* Fills in match, peer_matched, tag_matched and count_matched: match.c. False when memory ran
+ * out. */
+bool trace_match(struct trace *trace);
+
+/* Fills in adjoint_of from the links between nodes: adjoint.c. Before trace_finish. */
+bool trace_link_adjoints(struct trace *trace, struct failure *failure);
+
+#endif
