@@ -633,8 +633,8 @@ static void load_ranks(struct loader *loader)
             if (units - told < PROGRESS_ROWS / 16)
                 continue;
             told = units;
-            progress_tell(loader->result->progress, "loading", units * BUFFERS_UNIT,
-                          total * BUFFERS_UNIT, "bytes");
+            progress_report(loader->result->progress, "loading", units * BUFFERS_UNIT,
+                            total * BUFFERS_UNIT, "bytes");
         }
         rank_finish(loader);
     }

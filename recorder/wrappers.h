@@ -40,7 +40,7 @@ static inline void wrapper_comm(struct record_op *op, const struct recorder_comm
 {
     op->comm = comm ? comm->number : 0;
     if (comm && comm->size != comm->local_size)
-        op->flags |= OP_ACROSS;
+        op->flags |= OP_INTERCOMM;
 }
 
 /* Of an operation whose call returned, in the recorder for this only. */

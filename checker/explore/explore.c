@@ -366,7 +366,7 @@ static void run_batch(struct explorer *explorer, explore_callback *callback, voi
     }
 }
 
-static bool tell_progress(struct explorer *explorer)
+static bool report_progress(struct explorer *explorer)
 {
     struct explore_report *report = explorer->report;
     report->waiting = explorer->count;
@@ -428,7 +428,7 @@ void explore(const struct explore_options *options, explore_callback *callback, 
         if (options->runs_max && report->runs + report->redundant >= options->runs_max)
             break;
         run_batch(&explorer, callback, context);
-        goes_on = tell_progress(&explorer) && !report->failed && !report->diverged;
+        goes_on = report_progress(&explorer) && !report->failed && !report->diverged;
     }
     report->complete = explorer.count == 0 && !report->failed && !report->diverged;
     explorer_release(&explorer);

@@ -145,23 +145,24 @@ static void find_pasts(struct analysis *analysis)
     const struct explore_races *races = analysis->races;
     analysis->past = check_new(races->move_count * races->words, sizeof *analysis->past);
     for (uint32_t move = 0; move < races->move_count; move++) {
-        const struct sim_causes *causes = &analysis->log->choices[analysis->entry[move]].past;
+        const struct sim_dependences *causes = &analysis->log->choices[analysis->entry[move]].past;
         for (uint32_t before = move; before-- > 0;)
             if (!has(past_of(analysis, move), before) &&
-                (sim_causes_have(causes, analysis->entry[before]) ||
+                (sim_dependences_have(causes, analysis->entry[before]) ||
                  must_come_first(analysis, before, move)))
                 depend(analysis, move, before);
     }
 }
 
 /* Whether something with these causes came about because of the move. */
-static bool is_after(const struct analysis *analysis, const struct sim_causes *causes,
+static bool is_after(const struct analysis *analysis, const struct sim_dependences *causes,
                      uint32_t move)
 {
-    if (sim_causes_have(causes, analysis->entry[move]))
+    if (sim_dependences_have(causes, analysis->entry[move]))
         return true;
     for (uint32_t later = move + 1; later < analysis->races->move_count; later++)
-        if (sim_causes_have(causes, analysis->entry[later]) && has(past_of(analysis, later), move))
+        if (sim_dependences_have(causes, analysis->entry[later]) &&
+            has(past_of(analysis, later), move))
             return true;
     return false;
 }

@@ -11,7 +11,7 @@
  * is passed through once, whoever comes first. */
 struct walk {
     const struct check_needs *needs;
-    const struct check_reach *reach;
+    const struct check_partial_order *reach;
     size_t ops;
     struct frontier frontier; /* forwards: posts left; backwards: standing ops left */
     bool *other;              /* the other kind of vertex: visited */
@@ -91,7 +91,7 @@ static uint32_t next_backwards(struct walk *walk, uint32_t vertex)
 }
 
 static void walk_init(struct walk *walk, const struct check_needs *needs,
-                      const struct check_reach *reach, const bool *wanted, bool backwards)
+                      const struct check_partial_order *reach, const bool *wanted, bool backwards)
 {
     size_t ops = needs->plan->context->trace->op_count;
     *walk = (struct walk){.needs = needs, .reach = reach, .ops = ops};
@@ -110,7 +110,7 @@ static void walk_release(struct walk *walk)
 }
 
 /* All vertices in the order in which they end. */
-static uint32_t *end_order(const struct check_needs *needs, const struct check_reach *reach,
+static uint32_t *end_order(const struct check_needs *needs, const struct check_partial_order *reach,
                            const bool *stands, const bool *serves, size_t *count)
 {
     struct walk walk;
@@ -155,8 +155,8 @@ static void number_components(struct check_components *components, struct tally 
 }
 
 static void collect(struct check_components *components, const struct check_needs *needs,
-                    const struct check_reach *reach, const bool *stands, const uint32_t *order,
-                    size_t count)
+                    const struct check_partial_order *reach, const bool *stands,
+                    const uint32_t *order, size_t count)
 {
     struct walk walk;
     size_t ops = needs->plan->context->trace->op_count;
@@ -210,7 +210,7 @@ static uint32_t *list_members(const uint32_t *component_of, size_t ops, uint32_t
 }
 
 void check_components_init(struct check_components *components, const struct check_needs *needs,
-                           const struct check_reach *reach)
+                           const struct check_partial_order *reach)
 {
     size_t ops = needs->plan->context->trace->op_count, count;
     uint32_t keys[NEED_KEYS_MAX];

@@ -21,7 +21,7 @@ struct check_components {
 
 /* Only components with a standing op and a posted one are numbered; others are TRACE_NO. */
 void check_components_init(struct check_components *components, const struct check_needs *needs,
-                           const struct check_reach *reach);
+                           const struct check_partial_order *reach);
 void check_components_release(struct check_components *components);
 
 #endif

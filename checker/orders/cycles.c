@@ -49,7 +49,7 @@ static bool spend(struct finder *finder)
 static bool may_precede(const struct finder *finder, uint32_t stands, uint32_t held)
 {
     const struct cycle_search *search = finder->search;
-    return check_reach_possible(search->reach, stands, held) &&
+    return check_partial_order_possible(search->reach, stands, held) &&
            !(search->excluded && search->excluded(search->context, stands, held));
 }
 

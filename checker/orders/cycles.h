@@ -19,7 +19,7 @@ struct check_cycle {
 };
 
 struct cycle_search {
-    const struct check_reach *reach;
+    const struct check_partial_order *reach;
     const struct check_needs *needs;
     const struct check_components *components;
     bool reference_is_safe;   /* the reference orders do not hang: a cycle must turn a pair round */

@@ -4,8 +4,8 @@
 
 #include <stdlib.h>
 
-void frontier_init(struct frontier *frontier, const struct check_reach *reach, const bool *wanted,
-                   bool backwards)
+void frontier_init(struct frontier *frontier, const struct check_partial_order *reach,
+                   const bool *wanted, bool backwards)
 {
     size_t ops = reach->context->trace->op_count, words = 0, items = 0;
     *frontier = (struct frontier){.reach = reach, .backwards = backwards};
@@ -97,7 +97,7 @@ static uint32_t find_in_item(const struct frontier *frontier, const struct reach
 /* Items that are not `op`'s own nor ordered on the wrong side of it. */
 static uint32_t find_in_items(const struct frontier *frontier, uint32_t op)
 {
-    const struct check_reach *reach = frontier->reach;
+    const struct check_partial_order *reach = frontier->reach;
     uint32_t number = reach->segment_of[op], item = reach->item_of[op];
     const struct reach_segment *segment = &reach->segments[number];
     const uint64_t *wrong =
@@ -114,7 +114,7 @@ static uint32_t find_in_items(const struct frontier *frontier, uint32_t op)
 
 static uint32_t find_near(struct frontier *frontier, uint32_t op, size_t first, size_t end)
 {
-    const struct check_reach *reach = frontier->reach;
+    const struct check_partial_order *reach = frontier->reach;
     const struct reach_segment *segment = &reach->segments[reach->segment_of[op]];
     if (!segment->item_count || reach->item_of[op] == TRACE_NO)
         return find_in_range(frontier, first, end);
@@ -125,7 +125,7 @@ static uint32_t find_near(struct frontier *frontier, uint32_t op, size_t first, 
 
 uint32_t frontier_find(struct frontier *frontier, uint32_t op)
 {
-    const struct check_reach *reach = frontier->reach;
+    const struct check_partial_order *reach = frontier->reach;
     const struct trace *trace = reach->context->trace;
     const struct reach_segment *segment = &reach->segments[reach->segment_of[op]];
     uint32_t rank = trace->ops[op].rank, found;

@@ -9,7 +9,7 @@
 #include "checker/orders/partial_order.h"
 
 struct frontier {
-    const struct check_reach *reach;
+    const struct check_partial_order *reach;
     bool *present;  /* per op */
     uint32_t *link; /* per op + 1: towards the next present op (or itself); backwards walks use it
                        mirrored */
@@ -21,8 +21,8 @@ struct frontier {
 };
 
 /* All ops with wanted[op] are in. `backwards`: will be asked for what may come before. */
-void frontier_init(struct frontier *frontier, const struct check_reach *reach, const bool *wanted,
-                   bool backwards);
+void frontier_init(struct frontier *frontier, const struct check_partial_order *reach,
+                   const bool *wanted, bool backwards);
 void frontier_release(struct frontier *frontier);
 void frontier_remove(struct frontier *frontier, uint32_t op);
 /* Some op left that may come after (before) `op` on its rank; TRACE_NO: none. */

@@ -30,7 +30,7 @@ enum {
 struct order_check {
     const struct check_context *context;
     const struct trace *trace;
-    struct check_reach reach;
+    struct check_partial_order reach;
     struct check_streams streams;
     struct findings *findings;
     size_t first; /* findings of this check start here */
@@ -157,7 +157,7 @@ static void judge_pair(struct order_check *check, const struct stream_pair *pair
     unsigned models = check->context->options->models;
     enum check_model model = (enum check_model)(models & ~(models - 1));
     uint32_t *order = recorded_order(trace);
-    check_reach_force(&check->reach, pair->second, pair->first, order);
+    check_partial_order_linearize(&check->reach, pair->second, pair->first, order);
     enum outcome outcome = replay_order(check, order, model);
     if (outcome != OUTCOME_COMPLETES) {
         code = outcome == OUTCOME_HANGS ? "D002" : code;
@@ -185,15 +185,15 @@ static bool crosses_instead(const void *context, uint32_t stands, uint32_t held)
     if (!check->streams.pair_count || stream == TRACE_NO)
         return false;
     if (check->streams.stream_of[stands] == stream)
-        return !check_reach_before(&check->reach, stands, held) &&
-               !check_reach_before(&check->reach, held, stands);
+        return !check_partial_order_before(&check->reach, stands, held) &&
+               !check_partial_order_before(&check->reach, held, stands);
     if (op_kind_class(trace->ops[stands].kind) != CLASS_WAIT)
         return false;
     size_t count = trace_op_requests(trace, stands, starts, 16);
     for (size_t i = 0; i < count && i < 16; i++)
         if (check->streams.stream_of[starts[i]] == stream && starts[i] != held &&
-            !check_reach_before(&check->reach, starts[i], held) &&
-            !check_reach_before(&check->reach, held, starts[i]))
+            !check_partial_order_before(&check->reach, starts[i], held) &&
+            !check_partial_order_before(&check->reach, held, starts[i]))
             return true;
     return false;
 }
@@ -204,7 +204,7 @@ static void name_step(struct order_check *check, struct finding *finding,
                       const struct cycle_step *step)
 {
     char one[PLACE_TEXT], other[PLACE_TEXT];
-    bool turned = !check_reach_before(&check->reach, step->stands, step->held);
+    bool turned = !check_partial_order_before(&check->reach, step->stands, step->held);
     finding_detail(finding, "%s %s before %s, which the rank before it in the cycle waits for.\n",
                    check_place(check->trace, step->stands, one, sizeof one),
                    turned ? "may come" : "comes",
@@ -260,7 +260,8 @@ static bool judge_cycle(struct order_check *check, const struct check_cycle *cyc
 {
     uint32_t *order = recorded_order(check->trace);
     for (size_t i = 0; i < cycle->count; i++)
-        check_reach_force(&check->reach, cycle->steps[i].stands, cycle->steps[i].held, order);
+        check_partial_order_linearize(&check->reach, cycle->steps[i].stands, cycle->steps[i].held,
+                                      order);
     bool hangs = replay_order(check, order, model) == OUTCOME_HANGS;
     if (hangs)
         report_cycle(check, cycle, model, order);
@@ -272,7 +273,7 @@ static bool judge_cycle(struct order_check *check, const struct check_cycle *cyc
 static void refuse(struct order_check *check, const struct check_cycle *cycle)
 {
     for (size_t i = 0; i < cycle->count; i++) {
-        if (check_reach_before(&check->reach, cycle->steps[i].stands, cycle->steps[i].held))
+        if (check_partial_order_before(&check->reach, cycle->steps[i].stands, cycle->steps[i].held))
             continue;
         check->refused = check_grow(check->refused, &check->refused_room, check->refused_count + 1,
                                     sizeof *check->refused);
@@ -282,8 +283,8 @@ static void refuse(struct order_check *check, const struct check_cycle *cycle)
 
 /* A component that holds a cycle already reported under a more forgiving model is that fault again.
  */
-static bool is_told(const struct order_check *check, const struct check_components *components,
-                    uint32_t component)
+static bool is_reported(const struct order_check *check, const struct check_components *components,
+                        uint32_t component)
 {
     for (uint32_t i = components->standing_begin[component];
          i < components->standing_begin[component + 1]; i++)
@@ -339,7 +340,7 @@ static void search_model(struct order_check *check, const struct check_plan *pla
     unsigned found = 0;
     for (uint32_t c = 0; c < components.count; c++) {
         if (components.standing_begin[c] == components.standing_begin[c + 1] ||
-            is_told(check, &components, c))
+            is_reported(check, &components, c))
             continue;
         if (found == CYCLES_MAX) {
             stop(check, STOPPED_FOUND, components.standing_ops[components.standing_begin[c]]);
@@ -413,7 +414,7 @@ void check_order(const struct check_context *context, struct findings *findings)
                                 .first = findings->count};
     struct check_plan plan;
     check.told = check_new(context->trace->op_count, sizeof *check.told);
-    check_reach_init(&check.reach, context);
+    check_partial_order_init(&check.reach, context);
     check_streams_init(&check.streams, &check.reach, NULL);
     for (size_t i = 0; i < check.streams.pair_count; i++)
         judge_pair(&check, &check.streams.pairs[i]);
@@ -425,7 +426,7 @@ void check_order(const struct check_context *context, struct findings *findings)
     propose_repair(&check);
     report_stopped(&check);
     check_streams_release(&check.streams);
-    check_reach_release(&check.reach);
+    check_partial_order_release(&check.reach);
     free(check.refused);
     free(check.told);
 }

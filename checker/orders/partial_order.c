@@ -16,8 +16,8 @@ static bool communicates(const struct trace_op *op)
            class == CLASS_COLLECTIVE || class == CLASS_WAIT;
 }
 
-static struct reach_segment *add_segment(struct check_reach *reach, uint32_t rank, uint32_t first,
-                                         uint32_t end)
+static struct reach_segment *add_segment(struct check_partial_order *reach, uint32_t rank,
+                                         uint32_t first, uint32_t end)
 {
     reach->segments = check_grow(reach->segments, &reach->segment_room, reach->segment_count + 1,
                                  sizeof *reach->segments);
@@ -126,7 +126,7 @@ static void release_graph(struct pass_graph *graph)
 
 /* Numbers the nodes that communicate in [first, end) in order of their first op; fills item_of and
  * the op lists. */
-static void number_items(struct check_reach *reach, struct reach_segment *segment,
+static void number_items(struct check_partial_order *reach, struct reach_segment *segment,
                          const struct pass_graph *graph, uint32_t *item_of_node)
 {
     const struct trace *trace = graph->trace;
@@ -189,14 +189,14 @@ static void fill_rows(struct reach_segment *segment, const struct pass_graph *gr
     transpose(segment);
 }
 
-static void take_as_recorded(struct check_reach *reach, uint32_t op)
+static void take_as_recorded(struct check_partial_order *reach, uint32_t op)
 {
     reach->bounded_at = reach->bounded ? reach->bounded_at : op;
     reach->bounded = true;
 }
 
-static void add_partial(struct check_reach *reach, const struct pass_graph *graph, uint32_t rank,
-                        uint32_t first, uint32_t end)
+static void add_partial(struct check_partial_order *reach, const struct pass_graph *graph,
+                        uint32_t rank, uint32_t first, uint32_t end)
 {
     if (first == end)
         return;
@@ -223,7 +223,7 @@ static bool parts(const struct pass_graph *graph, uint32_t op)
     return communicates(at) && (at->node == TRACE_NO || local_of(graph, at->node) == TRACE_NO);
 }
 
-static void add_pass(struct check_reach *reach, const struct trace_pass *pass)
+static void add_pass(struct check_partial_order *reach, const struct trace_pass *pass)
 {
     struct pass_graph graph;
     gather_nodes(&graph, reach->context->trace, pass);
@@ -245,7 +245,7 @@ static void add_pass(struct check_reach *reach, const struct trace_pass *pass)
     release_graph(&graph);
 }
 
-static void add_rank(struct check_reach *reach, uint32_t rank)
+static void add_rank(struct check_partial_order *reach, uint32_t rank)
 {
     const struct check_context *context = reach->context;
     const struct trace *trace = context->trace;
@@ -264,10 +264,11 @@ static void add_rank(struct check_reach *reach, uint32_t rank)
         add_segment(reach, rank, at, end);
 }
 
-void check_reach_init(struct check_reach *reach, const struct check_context *context)
+void check_partial_order_init(struct check_partial_order *reach,
+                              const struct check_context *context)
 {
     const struct trace *trace = context->trace;
-    *reach = (struct check_reach){.context = context};
+    *reach = (struct check_partial_order){.context = context};
     reach->segment_of = check_new(trace->op_count, sizeof *reach->segment_of);
     reach->item_of = check_new(trace->op_count, sizeof *reach->item_of);
     memset(reach->item_of, 0xff, trace->op_count * sizeof *reach->item_of);
@@ -279,7 +280,7 @@ void check_reach_init(struct check_reach *reach, const struct check_context *con
     reach->segment_begin[trace->ranks] = (uint32_t)reach->segment_count;
 }
 
-void check_reach_release(struct check_reach *reach)
+void check_partial_order_release(struct check_partial_order *reach)
 {
     for (size_t s = 0; s < reach->segment_count; s++) {
         free(reach->segments[s].before);
@@ -291,10 +292,10 @@ void check_reach_release(struct check_reach *reach)
     free(reach->segment_begin);
     free(reach->segment_of);
     free(reach->item_of);
-    *reach = (struct check_reach){0};
+    *reach = (struct check_partial_order){0};
 }
 
-bool check_reach_before(const struct check_reach *reach, uint32_t a, uint32_t b)
+bool check_partial_order_before(const struct check_partial_order *reach, uint32_t a, uint32_t b)
 {
     if (reach->segment_of[a] != reach->segment_of[b])
         return a < b;
@@ -305,9 +306,9 @@ bool check_reach_before(const struct check_reach *reach, uint32_t a, uint32_t b)
     return reach_bit(segment->before + item_b * segment->words, item_a);
 }
 
-bool check_reach_possible(const struct check_reach *reach, uint32_t a, uint32_t b)
+bool check_partial_order_possible(const struct check_partial_order *reach, uint32_t a, uint32_t b)
 {
-    return a != b && !check_reach_before(reach, b, a);
+    return a != b && !check_partial_order_before(reach, b, a);
 }
 
 static void merge_row(uint64_t *into, const uint64_t *from, size_t words)
@@ -316,7 +317,7 @@ static void merge_row(uint64_t *into, const uint64_t *from, size_t words)
         into[w] |= from[w];
 }
 
-void check_reach_order(struct check_reach *reach, uint32_t a, uint32_t b)
+void check_partial_order_sort(struct check_partial_order *reach, uint32_t a, uint32_t b)
 {
     struct reach_segment *segment = &reach->segments[reach->segment_of[a]];
     uint32_t from = reach->item_of[a], to = reach->item_of[b];
@@ -334,7 +335,8 @@ void check_reach_order(struct check_reach *reach, uint32_t a, uint32_t b)
     free(later);
 }
 
-void check_reach_force(const struct check_reach *reach, uint32_t x, uint32_t y, uint32_t *order)
+void check_partial_order_linearize(const struct check_partial_order *reach, uint32_t x, uint32_t y,
+                                   uint32_t *order)
 {
     const struct reach_segment *segment = &reach->segments[reach->segment_of[x]];
     if (x < y || reach->segment_of[x] != reach->segment_of[y] || !segment->item_count)

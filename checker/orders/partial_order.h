@@ -20,7 +20,7 @@ struct reach_segment {
     uint32_t *item_begin; /* item_count + 1, into item_ops */
 };
 
-struct check_reach {
+struct check_partial_order {
     const struct check_context *context;
     struct reach_segment *segments;
     size_t segment_count, segment_room;
@@ -31,17 +31,19 @@ struct check_reach {
     uint32_t bounded_at;     /* its first op */
 };
 
-void check_reach_init(struct check_reach *reach, const struct check_context *context);
-void check_reach_release(struct check_reach *reach);
+void check_partial_order_init(struct check_partial_order *reach,
+                              const struct check_context *context);
+void check_partial_order_release(struct check_partial_order *reach);
 /* Both ops are on one rank. Whether a comes first in every legal execution; false for a == b. */
-bool check_reach_before(const struct check_reach *reach, uint32_t a, uint32_t b);
+bool check_partial_order_before(const struct check_partial_order *reach, uint32_t a, uint32_t b);
 /* Whether some legal execution runs a before b. */
-bool check_reach_possible(const struct check_reach *reach, uint32_t a, uint32_t b);
+bool check_partial_order_possible(const struct check_partial_order *reach, uint32_t a, uint32_t b);
 /* Adds that a comes before b; both stand in one partial segment and nothing orders them yet. */
-void check_reach_order(struct check_reach *reach, uint32_t a, uint32_t b);
+void check_partial_order_sort(struct check_partial_order *reach, uint32_t a, uint32_t b);
 /* Rewrites the rank's part of `order` (as recorded on entry, at least in the pair's segment) so
  * that x comes before y; they must be possible in that order. The result is a legal execution. */
-void check_reach_force(const struct check_reach *reach, uint32_t x, uint32_t y, uint32_t *order);
+void check_partial_order_linearize(const struct check_partial_order *reach, uint32_t x, uint32_t y,
+                                   uint32_t *order);
 
 static inline bool reach_bit(const uint64_t *row, uint32_t bit)
 {

@@ -44,7 +44,7 @@ static uint64_t reversed_forward(const struct trace *trace, uint32_t op)
 
 /* Fills position (per op) with the reverse of the forward order inside partial segments; false
  * where that is unknown or no legal order. */
-static bool reverse_forward(const struct check_reach *reach, uint32_t *position)
+static bool reverse_forward(const struct check_partial_order *reach, uint32_t *position)
 {
     const struct trace *trace = reach->context->trace;
     bool known = true;
@@ -99,7 +99,7 @@ static bool order_completes(const struct check_context *context, const uint32_t 
 
 struct mender {
     const struct check_context *context;
-    struct check_reach reach;
+    struct check_partial_order reach;
     struct check_plan plan;
     uint32_t *position;
     struct check_repair *repair;
@@ -115,17 +115,17 @@ static void add_edge(struct mender *mender, uint32_t before, uint32_t after)
         before = after;
         after = swap;
     }
-    if (check_reach_before(&mender->reach, before, after))
+    if (check_partial_order_before(&mender->reach, before, after))
         return;
-    check_reach_order(&mender->reach, before, after);
+    check_partial_order_sort(&mender->reach, before, after);
     repair->edges =
         check_grow(repair->edges, &repair->room, repair->count + 1, sizeof *repair->edges);
     repair->edges[repair->count++] = (struct repair_edge){.before = before, .after = after};
 }
 
-static bool is_unordered(const struct check_reach *reach, uint32_t a, uint32_t b)
+static bool is_unordered(const struct check_partial_order *reach, uint32_t a, uint32_t b)
 {
-    return !check_reach_before(reach, a, b) && !check_reach_before(reach, b, a);
+    return !check_partial_order_before(reach, a, b) && !check_partial_order_before(reach, b, a);
 }
 
 /* In a large pass the same two places meet over and over: all their unordered pairs of the
@@ -190,7 +190,7 @@ static bool is_harmless(const struct mender *mender, const struct stream_pair *p
     uint32_t first = pair->first < pair->second ? pair->first : pair->second;
     for (uint32_t op = 0; op < mender->context->trace->op_count; op++)
         order[op] = op;
-    check_reach_force(&mender->reach, first ^ pair->first ^ pair->second, first, order);
+    check_partial_order_linearize(&mender->reach, first ^ pair->first ^ pair->second, first, order);
     for (uint32_t at = 0; at < mender->context->trace->op_count; at++)
         position[order[at]] = at;
     bool harmless = order_completes(mender->context, position);
@@ -263,13 +263,13 @@ static bool is_safe_with(struct mender *mender, const struct repair_edge *edges,
                          const bool *chosen)
 {
     bool failed = false;
-    check_reach_release(&mender->reach);
-    check_reach_init(&mender->reach, mender->context);
+    check_partial_order_release(&mender->reach);
+    check_partial_order_init(&mender->reach, mender->context);
     for (size_t i = 0; i < count; i++) {
         if (chosen && !chosen[i])
             continue;
         if (is_unordered(&mender->reach, edges[i].before, edges[i].after))
-            check_reach_order(&mender->reach, edges[i].before, edges[i].after);
+            check_partial_order_sort(&mender->reach, edges[i].before, edges[i].after);
     }
     return !sweep(mender, false, &failed);
 }
@@ -293,7 +293,7 @@ static void drop_needless(struct mender *mender)
 
 static size_t gather_candidates(const struct mender *mender, struct repair_edge *candidates)
 {
-    const struct check_reach *reach = &mender->reach;
+    const struct check_partial_order *reach = &mender->reach;
     size_t count = 0;
     for (size_t s = 0; s < reach->segment_count; s++) {
         const struct reach_segment *segment = &reach->segments[s];
@@ -334,8 +334,8 @@ static void minimise(struct mender *mender)
     struct check_repair *repair = mender->repair;
     if (mender->context->trace->op_count > EXACT_OPS_MAX || repair->count <= repair->lower_bound)
         return;
-    check_reach_release(&mender->reach);
-    check_reach_init(&mender->reach, mender->context);
+    check_partial_order_release(&mender->reach);
+    check_partial_order_init(&mender->reach, mender->context);
     size_t count = gather_candidates(mender, candidates);
     if (count > EXACT_CANDIDATES_MAX)
         return;
@@ -358,7 +358,7 @@ static bool mender_init(struct mender *mender, const struct check_context *conte
 {
     size_t ops = context->trace->op_count;
     *mender = (struct mender){.context = context, .repair = repair};
-    check_reach_init(&mender->reach, context);
+    check_partial_order_init(&mender->reach, context);
     check_plan_init(&mender->plan, context, &(struct plan_options){0});
     mender->alone = check_new(context->trace->ranks, sizeof *mender->alone);
     mender->position = check_new(ops, sizeof *mender->position);
@@ -373,7 +373,7 @@ static bool mender_init(struct mender *mender, const struct check_context *conte
 
 static void mender_release(struct mender *mender)
 {
-    check_reach_release(&mender->reach);
+    check_partial_order_release(&mender->reach);
     check_plan_release(&mender->plan);
     free(mender->alone);
     free(mender->position);

@@ -93,11 +93,11 @@ static bool same_stream(const struct entry *a, const struct entry *b)
     return same_channel(a, b) && a->kind == b->kind && a->tag == b->tag;
 }
 
-static void add_pair(struct check_streams *streams, const struct check_reach *reach,
+static void add_pair(struct check_streams *streams, const struct check_partial_order *reach,
                      const struct entry *first, const struct entry *second, bool doubtful)
 {
-    if (first->rank != second->rank || check_reach_before(reach, first->op, second->op) ||
-        check_reach_before(reach, second->op, first->op))
+    if (first->rank != second->rank || check_partial_order_before(reach, first->op, second->op) ||
+        check_partial_order_before(reach, second->op, first->op))
         return;
     streams->pairs = check_grow(streams->pairs, &streams->pair_room, streams->pair_count + 1,
                                 sizeof *streams->pairs);
@@ -105,7 +105,7 @@ static void add_pair(struct check_streams *streams, const struct check_reach *re
         (struct stream_pair){.first = first->op, .second = second->op, .doubtful = doubtful};
 }
 
-static void find_pairs(struct check_streams *streams, const struct check_reach *reach,
+static void find_pairs(struct check_streams *streams, const struct check_partial_order *reach,
                        const struct entry *entries, size_t count)
 {
     uint32_t stream = 0;
@@ -124,7 +124,7 @@ static void find_pairs(struct check_streams *streams, const struct check_reach *
     }
 }
 
-void check_streams_init(struct check_streams *streams, const struct check_reach *reach,
+void check_streams_init(struct check_streams *streams, const struct check_partial_order *reach,
                         const uint32_t *position)
 {
     const struct check_context *context = reach->context;

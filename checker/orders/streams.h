@@ -22,7 +22,7 @@ struct check_streams {
 
 /* Neighbours are taken in the order of `position` (per op; NULL: as recorded), which must be a
  * legal order of every rank. */
-void check_streams_init(struct check_streams *streams, const struct check_reach *reach,
+void check_streams_init(struct check_streams *streams, const struct check_partial_order *reach,
                         const uint32_t *position);
 void check_streams_release(struct check_streams *streams);
 

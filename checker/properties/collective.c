@@ -191,7 +191,7 @@ static bool differ_in_counts(const struct trace *trace, uint32_t a, uint32_t b,
 static bool differ(const struct trace *trace, uint32_t a, uint32_t b, struct difference *difference)
 {
     const struct trace_op *mine = &trace->ops[a], *theirs = &trace->ops[b];
-    bool across = mine->flags & OP_ACROSS; /* a side agrees with the other's opposite numbers */
+    bool across = mine->flags & OP_INTERCOMM; /* a side agrees with the other's opposite numbers */
     unsigned agreement = agreement_of(mine->kind) & (across ? (unsigned)AGREE_OP : ~0u);
     return differ_in_kind(mine, theirs, difference) ||
            ((agreement & AGREE_ROOT) && differ_in_root(mine, theirs, difference)) ||

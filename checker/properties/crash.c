@@ -126,13 +126,13 @@ static void report_pending(const struct trace *trace, uint32_t op, uint32_t fina
 static void check_finalize(const struct trace *trace, struct findings *findings)
 {
     size_t first = findings->count;
-    uint8_t *requests = given_up_requests(trace);
+    uint8_t *requests = freed_active_requests(trace);
     for (uint32_t rank = 0; rank < trace->ranks; rank++) {
         size_t end = trace->rank_begin[rank + 1], finalize = end;
         for (size_t i = trace->rank_begin[rank]; i < end; i++)
             finalize = trace->ops[i].kind == OP_FINALIZE ? i : finalize;
         for (size_t i = trace->rank_begin[rank]; i < finalize && finalize < end; i++)
-            if (is_pending(&trace->ops[i]) && !given_up_in_order(requests, trace, i))
+            if (is_pending(&trace->ops[i]) && !freed_active_in_order(requests, trace, i))
                 report_pending(trace, (uint32_t)i, (uint32_t)finalize, first, findings);
     }
     free(requests);

@@ -63,7 +63,7 @@ static uint32_t near_miss(const struct trace *trace, uint32_t op, const char **w
     return best;
 }
 
-static void tell_near_miss(struct finding *finding, const struct trace *trace, uint32_t op)
+static void report_near_miss(struct finding *finding, const struct trace *trace, uint32_t op)
 {
     const char *why = "";
     uint32_t culprit = near_miss(trace, op, &why);
@@ -101,8 +101,8 @@ static uint32_t calls_of(const struct check_context *context, uint32_t rank, uin
 }
 
 /* What the blocked op lacks, seen from the rank it waits for. */
-static void tell_missing(struct finding *finding, const struct check_context *context, uint32_t op,
-                         uint32_t rank)
+static void report_missing(struct finding *finding, const struct check_context *context,
+                           uint32_t op, uint32_t rank)
 {
     const struct trace *trace = context->trace;
     const struct trace_op *waiting = &trace->ops[op];
@@ -125,8 +125,8 @@ static void tell_missing(struct finding *finding, const struct check_context *co
                    why_over(trace, rank), verb);
 }
 
-static void tell_waiting(struct finding *finding, const struct check_context *context,
-                         const struct wait_graph *graph, const bool *core)
+static void report_waiting(struct finding *finding, const struct check_context *context,
+                           const struct wait_graph *graph, const bool *core)
 {
     const struct trace *trace = context->trace;
     unsigned listed = 0, more = 0;
@@ -147,7 +147,7 @@ static void tell_waiting(struct finding *finding, const struct check_context *co
         finding_detail(finding, "Only wait: %u more ranks.\n", more);
 }
 
-static void tell_unmatched(struct finding *finding, const struct trace *trace)
+static void report_unmatched(struct finding *finding, const struct trace *trace)
 {
     bool *named = check_new(trace->op_count, sizeof *named);
     unsigned listed = 0, more = 0;
@@ -244,9 +244,9 @@ static void report_cycle(const struct check_context *context, const struct wait_
     listed = 0;
     for (size_t i = 0; i < length; i++)
         if (path[i] < trace->ranks && listed++ < PLACES_LISTED_MAX)
-            tell_near_miss(finding, trace, reason_op(graph, path, length, i));
-    tell_waiting(finding, context, graph, core);
-    tell_unmatched(finding, trace);
+            report_near_miss(finding, trace, reason_op(graph, path, length, i));
+    report_waiting(finding, context, graph, core);
+    report_unmatched(finding, trace);
     finish(finding, context);
     free(core);
 }
@@ -296,8 +296,8 @@ static int by_rank(const void *a, const void *b)
 
 /* The ranks that never come, in order; those that are absent from a call in the same way together.
  */
-static void tell_all_missing(struct finding *finding, const struct check_context *context,
-                             uint32_t op, uint32_t *over, size_t count)
+static void report_all_missing(struct finding *finding, const struct check_context *context,
+                               uint32_t op, uint32_t *over, size_t count)
 {
     const struct trace *trace = context->trace;
     const struct trace_op *waiting = &trace->ops[op];
@@ -309,7 +309,7 @@ static void tell_all_missing(struct finding *finding, const struct check_context
         alike = calls_of(context, over[i], waiting->comm) == calls &&
                 trace->rank_info[over[i]].state == trace->rank_info[over[0]].state;
     for (size_t i = 0; i < count && !alike; i++)
-        tell_missing(finding, context, op, over[i]);
+        report_missing(finding, context, op, over[i]);
     if (!alike)
         return;
     char text[PLACE_TEXT];
@@ -357,11 +357,11 @@ static void report_absent(const struct check_context *context, const struct wait
             finding_op_add(finding, reason, "core");
         bool shared = listed > 1 && check_class(&trace->ops[reason]) == CLASS_COLLECTIVE;
         if (!shared)
-            tell_all_missing(finding, context, reason, over, count);
-        tell_near_miss(finding, trace, reason);
+            report_all_missing(finding, context, reason, over, count);
+        report_near_miss(finding, trace, reason);
     }
-    tell_waiting(finding, context, graph, core);
-    tell_unmatched(finding, trace);
+    report_waiting(finding, context, graph, core);
+    report_unmatched(finding, trace);
     finish(finding, context);
     free(core);
 }
@@ -381,8 +381,8 @@ static void report_unexplained(const struct check_context *context, const struct
     finding_detail(finding, "Stands: %s; the trace does not show what it waits for.\n",
                    check_place(trace, op, place, sizeof place));
     finding_op_add(finding, op, "core");
-    tell_waiting(finding, context, graph, core);
-    tell_unmatched(finding, trace);
+    report_waiting(finding, context, graph, core);
+    report_unmatched(finding, trace);
     finish(finding, context);
     free(core);
 }
@@ -455,7 +455,7 @@ static void report_livelock(const struct check_context *context, struct findings
         finding_op_add(finding, op, "core");
         finding->site = listed == 1 ? trace->ops[op].site : finding->site;
     }
-    tell_unmatched(finding, trace);
+    report_unmatched(finding, trace);
     finish(finding, context);
 }
 

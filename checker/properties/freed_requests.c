@@ -5,7 +5,7 @@
 
 #include <stdlib.h>
 
-uint8_t *given_up_requests(const struct trace *trace)
+uint8_t *freed_active_requests(const struct trace *trace)
 {
     uint8_t *requests = NULL;
     bool freed = false;

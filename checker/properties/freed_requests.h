@@ -14,17 +14,18 @@ enum { GIVEN_UP_FREED = 1, GIVEN_UP_CANCELLED = 2 };
 
 /* What happened to each operation's request, by operation; to be freed. NULL: no request was freed.
  */
-uint8_t *given_up_requests(const struct trace *trace);
+uint8_t *freed_active_requests(const struct trace *trace);
 
-static inline bool given_up(const uint8_t *requests, size_t op)
+static inline bool freed_active(const uint8_t *requests, size_t op)
 {
     return requests && requests[op] & GIVEN_UP_FREED;
 }
 
 /* And cannot be blamed for being under way at the end. */
-static inline bool given_up_in_order(const uint8_t *requests, const struct trace *trace, size_t op)
+static inline bool freed_active_in_order(const uint8_t *requests, const struct trace *trace,
+                                         size_t op)
 {
-    return given_up(requests, op) &&
+    return freed_active(requests, op) &&
            (requests[op] & GIVEN_UP_CANCELLED || trace->ops[op].match != TRACE_NO);
 }
 

@@ -30,7 +30,7 @@ static bool never_received(const struct trace_op *op)
 }
 
 /* That the run ended does not make it harmless. */
-static void tell_what_waits(struct findings *findings, size_t first)
+static void report_what_waits(struct findings *findings, size_t first)
 {
     for (size_t i = first; i < findings->count; i++)
         if (strcmp(findings->items[i].code, "L002") == 0)
@@ -51,20 +51,20 @@ void check_leaks(const struct check_context *context, struct findings *findings)
     size_t first = findings->count;
     if (context->cut_short)
         return;
-    uint8_t *requests = given_up_requests(trace);
+    uint8_t *requests = freed_active_requests(trace);
     for (size_t i = 0; i < trace->op_count; i++) {
         const struct trace_op *op = &trace->ops[i];
         uint32_t index = (uint32_t)i;
-        if (never_received(op) && !given_up_in_order(requests, trace, i))
+        if (never_received(op) && !freed_active_in_order(requests, trace, i))
             report(trace, "L002", "a message is never received", index, first, findings);
-        if (never_waited(op) && !given_up(requests, i))
+        if (never_waited(op) && !freed_active(requests, i))
             report(trace, "L001", "nobody waits for the operation", index, first, findings);
         if (op->kind == OP_WAIT && op->flags & OP_INACTIVE)
             report(trace, "L009", "a wait on an inactive request", index, first, findings);
     }
     free(requests);
     if (strcmp(trace->model, "eager") == 0)
-        tell_what_waits(findings, first);
+        report_what_waits(findings, first);
     for (size_t i = first; i < findings->count; i++)
         finding_seal(&findings->items[i], trace);
 }

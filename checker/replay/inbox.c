@@ -12,7 +12,7 @@ static int compare(int64_t a, int64_t b)
 }
 
 /* Without the operations: 0 for two of one stack. */
-static int compare_stacks(const struct inbox_letter *a, const struct inbox_letter *b)
+static int compare_stacks(const struct candidate_message *a, const struct candidate_message *b)
 {
     int order = compare(a->to, b->to);
     order = order ? order : compare(a->comm, b->comm);
@@ -22,7 +22,7 @@ static int compare_stacks(const struct inbox_letter *a, const struct inbox_lette
 
 static int compare_letters(const void *left, const void *right)
 {
-    const struct inbox_letter *a = left, *b = right;
+    const struct candidate_message *a = left, *b = right;
     int order = compare_stacks(a, b);
     return order ? order : compare(a->op, b->op);
 }
@@ -46,7 +46,7 @@ void inbox_init(struct inbox *inbox, const struct trace *trace, const uint32_t *
         const struct trace_op *at = &trace->ops[op];
         if (is_wanted(trace, at, wanted))
             inbox->letters[count++] =
-                (struct inbox_letter){at->peer, tagged ? at->tag : 0, at->comm, at->rank, op};
+                (struct candidate_message){at->peer, tagged ? at->tag : 0, at->comm, at->rank, op};
     }
     qsort(inbox->letters, count, sizeof *inbox->letters, compare_letters);
     for (size_t i = 0; i < count; i++) {
@@ -63,7 +63,7 @@ void inbox_release(struct inbox *inbox)
 }
 
 /* A letter of the stack; there is one even when all were taken. */
-static const struct inbox_letter *sample(const struct inbox *inbox, size_t stack)
+static const struct candidate_message *sample(const struct inbox *inbox, size_t stack)
 {
     return &inbox->letters[inbox->stacks[stack].end - 1];
 }
@@ -71,8 +71,8 @@ static const struct inbox_letter *sample(const struct inbox *inbox, size_t stack
 size_t inbox_first(const struct inbox *inbox, uint32_t receive)
 {
     const struct trace_op *at = &inbox->trace->ops[receive];
-    const struct inbox_letter least = {(int32_t)at->rank, inbox->tagged ? at->tag : 0, at->comm, 0,
-                                       0};
+    const struct candidate_message least = {(int32_t)at->rank, inbox->tagged ? at->tag : 0,
+                                            at->comm, 0, 0};
     size_t low = 0, high = inbox->stack_count;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
@@ -83,7 +83,7 @@ size_t inbox_first(const struct inbox *inbox, uint32_t receive)
     }
     if (low == inbox->stack_count)
         return SIZE_MAX;
-    const struct inbox_letter *found = sample(inbox, low);
+    const struct candidate_message *found = sample(inbox, low);
     bool fits = found->to == least.to && found->comm == least.comm && found->tag == least.tag;
     return fits ? low : SIZE_MAX;
 }
@@ -92,7 +92,7 @@ size_t inbox_next(const struct inbox *inbox, size_t stack)
 {
     if (stack + 1 == inbox->stack_count)
         return SIZE_MAX;
-    const struct inbox_letter *a = sample(inbox, stack), *b = sample(inbox, stack + 1);
+    const struct candidate_message *a = sample(inbox, stack), *b = sample(inbox, stack + 1);
     return a->to == b->to && a->comm == b->comm && a->tag == b->tag ? stack + 1 : SIZE_MAX;
 }
 

@@ -10,7 +10,7 @@
 
 #include <stdbool.h>
 
-struct inbox_letter {
+struct candidate_message {
     int32_t to, tag;
     uint32_t comm, from, op;
 };
@@ -20,7 +20,7 @@ struct inbox_letter {
 struct inbox {
     const struct trace *trace;
     bool tagged;
-    struct inbox_letter *letters;
+    struct candidate_message *letters;
     struct inbox_stack {
         size_t next, end;
     } * stacks;

@@ -95,7 +95,7 @@ static void post(struct machine *machine, uint32_t op)
 }
 
 /* The key that op (a start or a blocking one) still lacks. */
-static int64_t lack_of(const struct machine *machine, uint32_t op)
+static int64_t blocking_event_of(const struct machine *machine, uint32_t op)
 {
     int64_t key = check_plan_need(machine->plan, machine->model, op);
     return key >= 0 && machine->waiting[key] == KEY_DONE ? PLAN_NEEDS_NOTHING : key;
@@ -103,33 +103,35 @@ static int64_t lack_of(const struct machine *machine, uint32_t op)
 
 /* For a wait: the key of a request that is not complete, where it must wait for it. One that needs
  * any request is put on the list of each of them. */
-static int64_t lack_of_wait(struct machine *machine, uint32_t rank, uint32_t wait, bool registering)
+static int64_t blocking_event_of_wait(struct machine *machine, uint32_t rank, uint32_t wait,
+                                      bool registering)
 {
     const struct check_plan *plan = machine->plan;
     bool any = plan->steps[wait].action == PLAN_WAIT_ANY;
     int64_t lack = PLAN_NEEDS_NOTHING;
     uint32_t start;
     for (size_t i = 0; (start = plan_request(plan, wait, i)) != TRACE_NO; i++) {
-        int64_t key = lack_of(machine, start);
+        int64_t key = blocking_event_of(machine, start);
         if (any == (key == PLAN_NEEDS_NOTHING))
             return key;
         lack = lack == PLAN_NEEDS_NOTHING ? key : lack;
     }
     for (size_t i = 0; any && registering && (start = plan_request(plan, wait, i)) != TRACE_NO;
          i++) {
-        int64_t key = lack_of(machine, start);
+        int64_t key = blocking_event_of(machine, start);
         if (key >= 0)
             wait_on(machine, (size_t)key, rank);
     }
     return lack;
 }
 
-static int64_t lack_at(struct machine *machine, uint32_t rank, uint32_t op, bool registering)
+static int64_t blocking_event_at(struct machine *machine, uint32_t rank, uint32_t op,
+                                 bool registering)
 {
     const struct plan_step *step = &machine->plan->steps[op];
     if (step->action >= PLAN_WAIT_ONE)
-        return lack_of_wait(machine, rank, op, registering);
-    return step->starts ? PLAN_NEEDS_NOTHING : lack_of(machine, op);
+        return blocking_event_of_wait(machine, rank, op, registering);
+    return step->starts ? PLAN_NEEDS_NOTHING : blocking_event_of(machine, op);
 }
 
 static uint32_t op_at(const struct machine *machine, size_t position)
@@ -239,7 +241,7 @@ static void run_rank(struct machine *machine, uint32_t rank)
             tell(machine, op, false);
             post(machine, op);
         }
-        int64_t lack = lack_at(machine, rank, op, true);
+        int64_t lack = blocking_event_at(machine, rank, op, true);
         machine->posted[rank] = lack != PLAN_NEEDS_NOTHING;
         if (lack == PLAN_NEEDS_NOTHING) {
             pass(machine, rank, op);
@@ -285,7 +287,7 @@ static uint32_t unposted_member(const struct machine *machine, size_t key)
 
 static uint32_t lacking_op(struct machine *machine, uint32_t rank, uint32_t op)
 {
-    int64_t lack = lack_at(machine, rank, op, false);
+    int64_t lack = blocking_event_at(machine, rank, op, false);
     if (lack < 0)
         return TRACE_NO;
     return (size_t)lack < machine->slots ? (uint32_t)lack : unposted_member(machine, (size_t)lack);
@@ -474,7 +476,7 @@ static uint32_t wildcard_at(const struct machine *machine, uint32_t op)
         uint8_t action = plan->steps[start].action;
         if ((action == PLAN_RECEIVE || action == PLAN_PROBE) &&
             machine->trace->ops[start].peer == TRACE_ANY &&
-            lack_of(machine, start) != PLAN_NEEDS_NOTHING)
+            blocking_event_of(machine, start) != PLAN_NEEDS_NOTHING)
             return start;
         if (start == op)
             break;

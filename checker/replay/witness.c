@@ -262,7 +262,7 @@ void check_witness_release(struct check_witness *witness)
 
 /* ---- replaying ---- */
 
-static char *tell_stuck(const struct trace *trace, const struct check_replay *replay)
+static char *report_stuck(const struct trace *trace, const struct check_replay *replay)
 {
     char *text = check_text("stands still under this schedule:\n"), place[PLACE_TEXT],
          lacked[PLACE_TEXT];
@@ -278,7 +278,7 @@ static char *tell_stuck(const struct trace *trace, const struct check_replay *re
     return text;
 }
 
-static char *tell_crossing(const struct trace *trace, const struct check_replay *replay)
+static char *report_that_they_cross(const struct trace *trace, const struct check_replay *replay)
 {
     char one[PLACE_TEXT], other[PLACE_TEXT];
     return check_text("under this schedule %s meets %s\n",
@@ -305,8 +305,8 @@ enum witness_outcome check_witness_replay(const struct trace *trace,
                                    : replay.stuck ? WITNESS_STUCK
                                                   : WITNESS_COMPLETES;
     if (text)
-        *text = outcome == WITNESS_STUCK     ? tell_stuck(trace, &replay)
-                : outcome == WITNESS_CROSSES ? tell_crossing(trace, &replay)
+        *text = outcome == WITNESS_STUCK     ? report_stuck(trace, &replay)
+                : outcome == WITNESS_CROSSES ? report_that_they_cross(trace, &replay)
                                              : check_text("completes under this schedule\n");
     check_replay_release(&replay);
     check_plan_release(&plan);

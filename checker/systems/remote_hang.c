@@ -50,8 +50,8 @@ static void holders_text(const struct remote_query *query, uint32_t rank, char *
     }
 }
 
-static void tell_queued(const struct remote_query *query, struct finding *finding,
-                        const struct remote_event *queue)
+static void report_queued(const struct remote_query *query, struct finding *finding,
+                          const struct remote_event *queue)
 {
     char id[32], pass[32], holders[300];
     holders_text(query, queue->rank, holders, sizeof holders);
@@ -64,7 +64,7 @@ static void tell_queued(const struct remote_query *query, struct finding *findin
     finding_node_add(finding, queue->node, "waits");
 }
 
-static void tell_lost(struct finding *finding, const struct remote_event *out)
+static void report_lost(struct finding *finding, const struct remote_event *out)
 {
     char id[32], pass[32];
     finding_detail(finding,
@@ -75,8 +75,8 @@ static void tell_lost(struct finding *finding, const struct remote_event *out)
 }
 
 /* The send function itself stands with its worker. */
-static void tell_unused(const struct remote_query *query, struct finding *finding,
-                        const struct remote_event *count)
+static void report_unused(const struct remote_query *query, struct finding *finding,
+                          const struct remote_event *count)
 {
     const struct remote_trace *remote = query->remote;
     const struct remote_event *send = NULL;
@@ -194,12 +194,12 @@ void remote_hang_explain(struct remote_query *query)
             if (fate.in)
                 continue;
             if (round == 0 && fate.queue)
-                tell_queued(query, finding, fate.queue);
+                report_queued(query, finding, fate.queue);
             else if (round == 0 && fate.out && !is_over(query, fate.out))
-                tell_lost(finding, fate.out);
+                report_lost(finding, fate.out);
             else if (round == 1 && fate.count && !is_over(query, fate.count) &&
                      !is_on_path(&paths, fate.count->pass, fate.count->message))
-                tell_unused(query, finding, fate.count);
+                report_unused(query, finding, fate.count);
             else
                 continue;
             told++;

@@ -44,7 +44,7 @@ static bool judge_file(const char *path, struct results *results, struct failure
         result->run = kept ? run : 0;
         result->database = results->options->database;
     }
-    results_tell(results, result);
+    results_report(results, result);
     return kept;
 }
 

@@ -211,8 +211,8 @@ static char *replay_command(const struct judged *judged, const struct job *job,
     return text;
 }
 
-static void tell_judged(const struct judged *judged, const struct job *job,
-                        const struct run_options *options)
+static void report_judged(const struct judged *judged, const struct job *job,
+                          const struct run_options *options)
 {
     const struct findings *findings = &judged->verdict.findings;
     struct present present;
@@ -235,8 +235,8 @@ static void tell_judged(const struct judged *judged, const struct job *job,
 }
 
 /* Two runs whose results differ, to be compared. */
-static void tell_results(const struct explore_report *report, const struct judged *judged,
-                         const struct job *job, const struct run_options *options)
+static void report_results(const struct explore_report *report, const struct judged *judged,
+                           const struct job *job, const struct run_options *options)
 {
     if (report->results < 2 || report->example_count < 2)
         return;
@@ -269,11 +269,11 @@ static int tell(const struct explore_report *report, const struct job *job,
     print_report(job, report, good, model, seconds);
     for (size_t i = 0; i < count; i++)
         if (judged[i].fails && failing++ < FAILURES_SHOWN)
-            tell_judged(&judged[i], job, options);
+            report_judged(&judged[i], job, options);
     if (failing > FAILURES_SHOWN)
         printf("  and %zu%s more ways to fail\n", failing - FAILURES_SHOWN,
                report->more_failures ? " or" : "");
-    tell_results(report, judged, job, options);
+    report_results(report, judged, job, options);
     judged_release(judged, count);
     return good ? EXIT_PASSED : EXIT_FINDINGS;
 }
@@ -300,7 +300,7 @@ static int watch(pid_t child, const struct job *job, struct explore_board *board
         if (board->stop && seconds_now() - stopped > PATIENCE) /* a run that does not end */
             kill(child, SIGKILL);
         uint64_t runs = board->runs, expected = board->expected;
-        progress_tell(&bar.base, "exploring", runs, expected > runs ? expected : 0, "runs");
+        progress_report(&bar.base, "exploring", runs, expected > runs ? expected : 0, "runs");
     }
     progress_bar_clear(&bar);
     close(pidfd);

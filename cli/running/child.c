@@ -263,7 +263,7 @@ static void run_plainly(struct child *child)
 }
 
 /* Programs and their libraries see how often the group was started again. */
-static void restart_count_tell(const struct job *job)
+static void restart_count_report(const struct job *job)
 {
     char count[16], most[16];
     snprintf(count, sizeof count, "%d", job->restart);
@@ -279,7 +279,7 @@ void child_main(const struct job *job, struct board *board, struct rank_output *
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     dup2(STDERR_FILENO, STDOUT_FILENO); /* the ranks' output; the result is the parent's */
     rank_output_install(output);
-    restart_count_tell(job);
+    restart_count_report(job);
     struct child child = {.job = job, .board = board, .output = output, .recording = recording};
     if (job->quiet)
         rank_output_silence(output);

@@ -122,7 +122,7 @@ static bool run_once(void *context, unsigned worker, struct explore_steer *steer
     return !failure.code;
 }
 
-static bool tell_board(void *context, const struct explore_progress *progress)
+static bool report_board(void *context, const struct explore_progress *progress)
 {
     struct explore_board *board = context;
     board->runs = progress->runs;
@@ -204,7 +204,7 @@ _Noreturn static void explore_in_child(const struct job *job, const struct explo
     dup2(nowhere, STDERR_FILENO);
     struct explore_options explore_options = *wanted;
     struct explore_report report;
-    explore_options.progress = tell_board;
+    explore_options.progress = report_board;
     explore_options.progress_context = board;
     explore(&explore_options, run_once, &exploration, &report);
     _exit(write_report(result, &report) ? EXIT_PASSED : EXIT_INTERNAL);

@@ -153,9 +153,9 @@ static enum event watch_until(const struct watch *watch, int pidfd, double deadl
             watch->board->stopped = true;
             return NOTHING;
         }
-        progress_tell(watch->job->progress,
-                      watch->board->outcome < 0 ? "running" : "checking gradients",
-                      watch->recording ? recording_size(watch->recording) : 0, 0, "bytes recorded");
+        progress_report(
+            watch->job->progress, watch->board->outcome < 0 ? "running" : "checking gradients",
+            watch->recording ? recording_size(watch->recording) : 0, 0, "bytes recorded");
         if (now_seconds() < question)
             continue;
         look(watch, &patience);

@@ -198,7 +198,7 @@ static bool is_restarted(const struct results *results, const struct job *job,
 }
 
 /* How soon a run that hangs is told of: from the instant at which nobody could move. */
-static void tell_delay(const struct results *results, const struct job_result *run)
+static void report_delay(const struct results *results, const struct job_result *run)
 {
     struct timespec now;
     if (!results->options->verbose || !run->stopped_ns)
@@ -210,7 +210,7 @@ static void tell_delay(const struct results *results, const struct job_result *r
 }
 
 /* A schedule of another program, or of other options, cannot be kept to. */
-static void tell_missed(const struct job *job, const struct verdict *verdict)
+static void report_missed(const struct job *job, const struct verdict *verdict)
 {
     if (verdict->result.choices_missed)
         fprintf(stderr,
@@ -238,7 +238,7 @@ static bool attempt(struct results *results, const struct job *job, bool *again)
         results_fail(results, job, &failure);
         return false;
     }
-    tell_missed(job, &verdict);
+    report_missed(job, &verdict);
     *again = is_restarted(results, job, &verdict);
     if (*again) {
         if (run && !keep_finish(results->store, run, results->options, &verdict, &failure))
@@ -252,8 +252,8 @@ static bool attempt(struct results *results, const struct job *job, bool *again)
     result->database = results->options->database;
     if (run && keep_finish(results->store, run, results->options, &verdict, &failure))
         result->run = run;
-    results_tell(results, result);
-    tell_delay(results, &verdict.result);
+    results_report(results, result);
+    report_delay(results, &verdict.result);
     if (run && !result->run) {
         fprintf(stderr, "simrun: the run was not kept: %s\n", failure.text);
         results->status = command_worse(results->status, failure.code);
@@ -273,7 +273,7 @@ bool results_run(struct results *results, const struct job *job)
     return true;
 }
 
-static void tell_text(const struct results *results, const struct result *result)
+static void report_text(const struct results *results, const struct result *result)
 {
     struct present present;
     present_init(&present, stdout, results->options->color);
@@ -292,7 +292,7 @@ static void tell_text(const struct results *results, const struct result *result
     }
 }
 
-void results_tell(struct results *results, struct result *result)
+void results_report(struct results *results, struct result *result)
 {
     results->status = command_worse(results->status, result->verdict.status);
     progress_bar_clear(&results->bar);
@@ -301,7 +301,7 @@ void results_tell(struct results *results, struct result *result)
     else if (results->options->json)
         result_json(stdout, result);
     else
-        tell_text(results, result);
+        report_text(results, result);
     fflush(stdout);
     if (results->keep_traces)
         return;

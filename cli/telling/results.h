@@ -53,10 +53,10 @@ struct results {
 };
 
 void results_begin(struct results *results, const struct run_options *options, int expected);
-/* A new row to be filled by the caller, valid until the next; results_tell then says what came of
+/* A new row to be filled by the caller, valid until the next; results_report then says what came of
  * it on stdout. */
 struct result *results_add(struct results *results, const struct job *job);
-void results_tell(struct results *results, struct result *result);
+void results_report(struct results *results, struct result *result);
 /* A run that could not be made: one sentence on stderr, "Bail out!" in TAP when it is our fault. */
 void results_fail(struct results *results, const struct job *job, const struct failure *failure);
 /* A command that comes to no run, in place of results_begin to results_end: told the same way, also

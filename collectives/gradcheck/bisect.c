@@ -364,7 +364,7 @@ static const struct probe_record *recorded_as(const struct bisect *bisect,
     return NULL;
 }
 
-void bisect_tell(struct bisect *bisect, const struct entry *told)
+void bisect_report(struct bisect *bisect, const struct entry *told)
 {
     struct gradcheck_culprit *culprit = &bisect->check->result->culprit;
     const struct probe_record *record = recorded_as(bisect, told);
@@ -402,7 +402,7 @@ static void culprit_choose(struct bisect *bisect)
         if (bisect->entries[i].rank == chosen->rank && &bisect->entries[i] != chosen &&
             bisect_group(bisect, i) == (size_t)(chosen_group - bisect->entries))
             told = &bisect->entries[i];
-    bisect_tell(bisect, told);
+    bisect_report(bisect, told);
     culprit->position = 0;
     culprit->defect = chosen_group->defect;
     culprit->scale = chosen_group->scale;

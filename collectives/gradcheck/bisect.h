@@ -41,7 +41,7 @@ bool bisect_is_defective(const struct bisect *bisect, const struct entry *group)
 double bisect_tangent(const struct bisect *bisect, const struct entry *entry, uint32_t output,
                       size_t part);
 /* Points the culprit at an operation. */
-void bisect_tell(struct bisect *bisect, const struct entry *told);
+void bisect_report(struct bisect *bisect, const struct entry *told);
 
 /* Whether each operation's adjoint lies between the slopes to both sides along the direction, and
  * some of these differ. Runs the worlds, for this one question. */

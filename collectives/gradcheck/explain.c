@@ -108,7 +108,8 @@ static int loss_outside(const struct bisect *bisect)
     return -1;
 }
 
-static void input_tell(struct gradcheck_culprit *culprit, const struct probe_input *input, int rank)
+static void input_report(struct gradcheck_culprit *culprit, const struct probe_input *input,
+                         int rank)
 {
     *culprit = (struct gradcheck_culprit){
         .found = true, .rank = rank, .site = input->site, .position = input->position};
@@ -130,11 +131,11 @@ bool bisect_explain_outside(struct bisect *bisect)
     const struct probe_input *input = end ? NULL : dead_input(bisect, &rank);
     struct gradcheck_culprit *culprit = &bisect->check->result->culprit;
     if (end)
-        bisect_tell(bisect, end);
+        bisect_report(bisect, end);
     else if (input)
-        input_tell(culprit, input, rank);
+        input_report(culprit, input, rank);
     else if (bisect->outside)
-        bisect_tell(bisect, bisect->outside);
+        bisect_report(bisect, bisect->outside);
     culprit->outside = true;
     if (end || input) {
         SAY(bisect,
@@ -191,7 +192,7 @@ static bool explain_copies(struct bisect *bisect)
                                       : NULL;
         if (!use)
             continue;
-        bisect_tell(bisect, use);
+        bisect_report(bisect, use);
         bisect->check->result->culprit.position = 0;
         SAY(bisect,
             "diff_replicate is missing between the replicated input %s and %s, which uses it: "

@@ -178,7 +178,7 @@ int sim_attributes_set(struct sim_attributes *list, struct sim_keyval *keyval, v
 
 int sim_attributes_clear(struct sim_attributes *list, void *handle)
 {
-    SIM_LOCAL;
+    WITH_RANK_LOCK;
     int error = MPI_SUCCESS;
     while (error == MPI_SUCCESS && list->count > 0)
         error = sim_attributes_delete(list, list->rows[list->count - 1].keyval->number, handle);
@@ -188,7 +188,7 @@ int sim_attributes_clear(struct sim_attributes *list, void *handle)
 int sim_attributes_copy(const struct sim_attributes *original, void *original_handle,
                         struct sim_attributes *duplicate)
 {
-    SIM_LOCAL;
+    WITH_RANK_LOCK;
     int error = MPI_SUCCESS;
     for (int i = 0; error == MPI_SUCCESS && i < original->count; i++) {
         struct sim_attribute row = original->rows[i];

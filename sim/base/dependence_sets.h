@@ -13,23 +13,24 @@
 
 enum { SIM_CAUSE_WORDS = 4, SIM_CAUSES_MAX = 64 * SIM_CAUSE_WORDS };
 
-struct sim_causes {
+struct sim_dependences {
     uint64_t bits[SIM_CAUSE_WORDS];
 };
 
-static inline void sim_causes_join(struct sim_causes *into, const struct sim_causes *from)
+static inline void sim_dependences_join(struct sim_dependences *into,
+                                        const struct sim_dependences *from)
 {
     for (int i = 0; i < SIM_CAUSE_WORDS; i++)
         into->bits[i] |= from->bits[i];
 }
 
-static inline void sim_causes_add(struct sim_causes *causes, size_t choice)
+static inline void sim_dependences_add(struct sim_dependences *causes, size_t choice)
 {
     if (choice < SIM_CAUSES_MAX)
         causes->bits[choice / 64] |= UINT64_C(1) << choice % 64;
 }
 
-static inline bool sim_causes_have(const struct sim_causes *causes, size_t choice)
+static inline bool sim_dependences_have(const struct sim_dependences *causes, size_t choice)
 {
     return choice < SIM_CAUSES_MAX && causes->bits[choice / 64] >> choice % 64 & 1;
 }
@@ -49,7 +50,7 @@ struct sim_event {
     int32_t tag;
     uint64_t order;
     uint32_t next; /* item: the event of the same request in an earlier Waitany, UINT32_MAX */
-    struct sim_causes causes;
+    struct sim_dependences causes;
 };
 
 #endif

@@ -199,7 +199,7 @@ void sim_rank_stray_check(struct sim_rank *rank)
 static int raise_sentence(MPI_Comm handle, int error_class, const char *function,
                           const char *sentence, bool shown)
 {
-    struct sim_rank *rank = sim_self;
+    struct sim_rank *rank = sim_current_rank;
     if (!rank) {
         if (sim_thread_parent())
             note_stray(sim_thread_parent(), function);
@@ -233,7 +233,7 @@ int sim_error_unsupported(const char *name)
 
 void MPIX_Fail(const char *code, const char *text)
 {
-    struct sim_rank *rank = sim_self;
+    struct sim_rank *rank = sim_current_rank;
     if (!rank) {
         fprintf(stderr, "simrun: %s: %s\n", code, text);
         exit(1);
@@ -245,7 +245,7 @@ void MPIX_Fail(const char *code, const char *text)
 
 void SIM_Usage(const char *text)
 {
-    struct sim_rank *rank = sim_self;
+    struct sim_rank *rank = sim_current_rank;
     struct sim_first_failure *first = rank ? rank->world->options.first_failure : NULL;
     if (!rank) {
         fprintf(stderr, "simrun: %s\n", text);
@@ -274,7 +274,7 @@ int PMPI_Comm_create_errhandler(MPI_Comm_errhandler_function *function, MPI_Errh
     handler->references = 1;
     handler->function = function;
     *handle = (MPI_Errhandler)(void *)handler;
-    sim_live_add(SIM_LIVE_ERRHANDLER, (uint64_t)(uintptr_t)handler);
+    sim_open_handles_add(SIM_LIVE_ERRHANDLER, (uint64_t)(uintptr_t)handler);
     return MPI_SUCCESS;
 }
 
@@ -283,7 +283,7 @@ int PMPI_Errhandler_free(MPI_Errhandler *handle)
     if (!errhandler_valid(*handle))
         return sim_error_raise(MPI_COMM_NULL, MPI_ERR_ERRHANDLER, "Errhandler_free",
                                "not a valid error handler");
-    sim_live_remove(SIM_LIVE_ERRHANDLER, (uint64_t)(uintptr_t)*handle);
+    sim_open_handles_remove(SIM_LIVE_ERRHANDLER, (uint64_t)(uintptr_t)*handle);
     sim_errhandler_release(*handle);
     *handle = MPI_ERRHANDLER_NULL;
     return MPI_SUCCESS;
@@ -291,7 +291,7 @@ int PMPI_Errhandler_free(MPI_Errhandler *handle)
 
 int PMPI_Comm_set_errhandler(MPI_Comm handle, MPI_Errhandler handler)
 {
-    SIM_LOCAL;
+    WITH_RANK_LOCK;
     int error;
     struct sim_comm *comm = sim_comm_check(handle, "Comm_set_errhandler", &error);
     if (!comm)
@@ -307,7 +307,7 @@ int PMPI_Comm_set_errhandler(MPI_Comm handle, MPI_Errhandler handler)
 
 int PMPI_Comm_get_errhandler(MPI_Comm handle, MPI_Errhandler *handler)
 {
-    SIM_LOCAL;
+    WITH_RANK_LOCK;
     int error;
     struct sim_comm *comm = sim_comm_check(handle, "Comm_get_errhandler", &error);
     if (!comm)

@@ -14,9 +14,9 @@
 static struct sim_error_row *find(int code)
 {
     int i = code - MPI_ERR_LASTCODE - 1;
-    if (!sim_self || i < 0 || i >= sim_self->error_codes.count)
+    if (!sim_current_rank || i < 0 || i >= sim_current_rank->error_codes.count)
         return NULL;
-    struct sim_error_row *row = &sim_self->error_codes.rows[i];
+    struct sim_error_row *row = &sim_current_rank->error_codes.rows[i];
     return row->class ? row : NULL;
 }
 
@@ -28,7 +28,7 @@ static int refuse(const char *function, int code, const char *why)
 /* Adds a row and returns its number; `class` 0 makes it a class of its own. */
 static int add(int class)
 {
-    struct sim_error_codes *codes = &sim_self->error_codes;
+    struct sim_error_codes *codes = &sim_current_rank->error_codes;
     if (codes->count == codes->room) {
         codes->room = codes->room ? codes->room * 2 : 8;
         codes->rows = realloc(codes->rows, (size_t)codes->room * sizeof *codes->rows);
@@ -61,8 +61,8 @@ void sim_error_codes_release(struct sim_error_codes *codes)
 
 int PMPI_Add_error_class(int *class)
 {
-    SIM_LOCAL;
-    if (!sim_self)
+    WITH_RANK_LOCK;
+    if (!sim_current_rank)
         return MPI_ERR_OTHER;
     *class = add(0);
     return MPI_SUCCESS;
@@ -70,8 +70,8 @@ int PMPI_Add_error_class(int *class)
 
 int PMPI_Add_error_code(int class, int *code)
 {
-    SIM_LOCAL;
-    if (!sim_self || !is_class(class))
+    WITH_RANK_LOCK;
+    if (!sim_current_rank || !is_class(class))
         return refuse("Add_error_code", class, "not an error class");
     *code = add(class);
     return MPI_SUCCESS;
@@ -79,7 +79,7 @@ int PMPI_Add_error_code(int class, int *code)
 
 int PMPI_Add_error_string(int code, const char *string)
 {
-    SIM_LOCAL;
+    WITH_RANK_LOCK;
     struct sim_error_row *row = find(code);
     if (!row)
         return refuse("Add_error_string", code, "not an error code the program has added");
@@ -90,11 +90,11 @@ int PMPI_Add_error_string(int code, const char *string)
 
 int PMPI_Remove_error_class(int class)
 {
-    SIM_LOCAL;
+    WITH_RANK_LOCK;
     struct sim_error_row *row = find(class);
     if (!row || row->class != class)
         return refuse("Remove_error_class", class, "not an error class the program has added");
-    const struct sim_error_codes *codes = &sim_self->error_codes;
+    const struct sim_error_codes *codes = &sim_current_rank->error_codes;
     for (int i = 0; i < codes->count; i++)
         if (&codes->rows[i] != row && codes->rows[i].class == class)
             return refuse("Remove_error_class", class, "a class that still has error codes");
@@ -104,7 +104,7 @@ int PMPI_Remove_error_class(int class)
 
 int PMPI_Remove_error_code(int code)
 {
-    SIM_LOCAL;
+    WITH_RANK_LOCK;
     struct sim_error_row *row = find(code);
     if (!row || row->class == code)
         return refuse("Remove_error_code", code, "not an error code the program has added");
@@ -114,7 +114,7 @@ int PMPI_Remove_error_code(int code)
 
 int PMPI_Remove_error_string(int code)
 {
-    SIM_LOCAL;
+    WITH_RANK_LOCK;
     struct sim_error_row *row = find(code);
     if (!row || !row->text)
         return refuse("Remove_error_string", code, "not an error code with an added string");
@@ -126,7 +126,7 @@ int PMPI_Remove_error_string(int code)
 /* A code of the standard is its own class. */
 int PMPI_Error_class(int code, int *class)
 {
-    SIM_LOCAL;
+    WITH_RANK_LOCK;
     if (!is_code(code))
         return refuse("Error_class", code, "not an error code");
     const struct sim_error_row *row = find(code);
@@ -136,7 +136,7 @@ int PMPI_Error_class(int code, int *class)
 
 int PMPI_Error_string(int code, char *string, int *length)
 {
-    SIM_LOCAL;
+    WITH_RANK_LOCK;
     if (!is_code(code))
         return refuse("Error_string", code, "not an error code");
     const struct sim_error_row *row = find(code);

@@ -8,25 +8,25 @@
 
 #include <stdlib.h>
 
-struct sim_live {
+struct sim_open_handles {
     struct handle_map handles[SIM_LIVE_KINDS]; /* to the place that made them */
 };
 
 /* Keeps nothing but a place to count at, whatever made it. */
 static char unknown;
 
-static struct sim_live *live_of(struct sim_rank *rank)
+static struct sim_open_handles *live_of(struct sim_rank *rank)
 {
     if (!rank->live)
         rank->live = calloc(1, sizeof *rank->live);
     return rank->live;
 }
 
-void sim_live_add(enum sim_live_kind kind, uint64_t handle)
+void sim_open_handles_add(enum sim_handle_kind kind, uint64_t handle)
 {
-    SIM_LOCAL;
-    struct sim_rank *rank = sim_self;
-    struct sim_live *live = rank ? live_of(rank) : NULL;
+    WITH_RANK_LOCK;
+    struct sim_rank *rank = sim_current_rank;
+    struct sim_open_handles *live = rank ? live_of(rank) : NULL;
     if (!live)
         return;
     /* Whoever asks what a type is made of gets another handle of it for a moment. */
@@ -37,11 +37,11 @@ void sim_live_add(enum sim_live_kind kind, uint64_t handle)
                    (void *)(uintptr_t)(site ? site : (const void *)&unknown));
 }
 
-void sim_live_remove(enum sim_live_kind kind, uint64_t handle)
+void sim_open_handles_remove(enum sim_handle_kind kind, uint64_t handle)
 {
-    SIM_LOCAL;
-    if (sim_self && sim_self->live)
-        handle_map_remove(&sim_self->live->handles[kind], handle);
+    WITH_RANK_LOCK;
+    if (sim_current_rank && sim_current_rank->live)
+        handle_map_remove(&sim_current_rank->live->handles[kind], handle);
 }
 
 /* Handles made at one place. */
@@ -96,7 +96,7 @@ static void report_comms(const struct sim_rank *rank)
     note_leaks("L003", "a communicator", leaks);
 }
 
-void sim_live_report(struct sim_rank *rank)
+void sim_open_handles_report(struct sim_rank *rank)
 {
     static const struct {
         const char *code, *what;
@@ -121,7 +121,7 @@ void sim_live_report(struct sim_rank *rank)
     }
 }
 
-void sim_live_release(struct sim_live *live)
+void sim_open_handles_release(struct sim_open_handles *live)
 {
     for (int kind = 0; live && kind < SIM_LIVE_KINDS; kind++)
         handle_map_release(&live->handles[kind]);

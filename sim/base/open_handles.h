@@ -6,7 +6,7 @@
 
 #include <stdint.h>
 
-enum sim_live_kind {
+enum sim_handle_kind {
     SIM_LIVE_GROUP,
     SIM_LIVE_DATATYPE,
     SIM_LIVE_OP,
@@ -16,16 +16,16 @@ enum sim_live_kind {
     SIM_LIVE_KINDS
 };
 
-struct sim_live;
+struct sim_open_handles;
 struct sim_rank;
 
 /* The calling rank was given a handle, or freed one. A handle may be given several times. Outside a
  * rank nothing happens; without memory the handle is forgotten. */
-void sim_live_add(enum sim_live_kind kind, uint64_t handle);
-void sim_live_remove(enum sim_live_kind kind, uint64_t handle);
+void sim_open_handles_add(enum sim_handle_kind kind, uint64_t handle);
+void sim_open_handles_remove(enum sim_handle_kind kind, uint64_t handle);
 
 /* Notes what the calling rank still holds. */
-void sim_live_report(struct sim_rank *rank);
-void sim_live_release(struct sim_live *live);
+void sim_open_handles_report(struct sim_rank *rank);
+void sim_open_handles_release(struct sim_open_handles *live);
 
 #endif

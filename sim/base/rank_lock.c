@@ -15,7 +15,7 @@ static void wait_a_little(struct sim_rank *rank)
 
 struct sim_rank *sim_local_enter(void)
 {
-    struct sim_rank *rank = sim_self;
+    struct sim_rank *rank = sim_current_rank;
     if (!rank || !rank->world->threaded)
         return NULL;
     struct sim_local *local = &rank->local;

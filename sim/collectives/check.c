@@ -47,11 +47,11 @@ int sim_call_root(struct sim_collective_call *call, int root)
     call->root = root;
     if (root >= 0 && root < sim_call_peers(call))
         return MPI_SUCCESS;
-    if (sim_call_crosses(call) && (root == MPI_ROOT || root == MPI_PROC_NULL))
+    if (sim_call_is_intercomm(call) && (root == MPI_ROOT || root == MPI_PROC_NULL))
         return MPI_SUCCESS;
     return sim_error_raise(sim_comm_handle(call->comm), MPI_ERR_ROOT, call->kind->name,
                            "root %d is not in a %s of %d ranks", root,
-                           sim_call_crosses(call) ? "remote group" : "communicator",
+                           sim_call_is_intercomm(call) ? "remote group" : "communicator",
                            sim_call_peers(call));
 }
 

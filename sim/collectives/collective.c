@@ -72,7 +72,7 @@ static struct sim_collective *collective_new(struct sim_context *context, uint32
     collective->running = NULL;
     collective->first_op = NULL;
     collective->stashed = NULL;
-    collective->causes = (struct sim_causes){{0}};
+    collective->causes = (struct sim_dependences){{0}};
     return collective;
 }
 
@@ -139,7 +139,7 @@ static void call_complete(struct sim_collective_call *call)
 {
     call->done = true;
     if (call->request) {
-        sim_causes_join(&call->request->causes, &call->causes);
+        sim_dependences_join(&call->request->causes, &call->causes);
         call->request->error = call->error;
         sim_request_complete(call->request);
     } else if (call->brief) {
@@ -151,7 +151,7 @@ static void call_complete(struct sim_collective_call *call)
 
 /* Stands for the call of a member that has gone on: its own may be gone from its stack. Never
  * written. */
-static const struct sim_collective_call gone_on = {.done = true};
+static const struct sim_collective_call is_detached = {.done = true};
 
 static void member_complete(struct sim_collective *collective, int rank)
 {
@@ -159,7 +159,7 @@ static void member_complete(struct sim_collective *collective, int rank)
     if (call->done)
         return;
     collective->completed++;
-    collective->calls[rank] = (struct sim_collective_call *)(uintptr_t)&gone_on;
+    collective->calls[rank] = (struct sim_collective_call *)(uintptr_t)&is_detached;
     if (collective->context->world->exploring && collective->kind->synchronisation != SIM_PREFIX)
         call->causes = collective->causes;
     call_complete(call);
@@ -350,7 +350,7 @@ static void arrive(struct sim_collective_call *call)
     int rank = comm->rank;
     if (context->world->exploring &&
         (call->kind->synchronisation != SIM_FROM_ROOT || rank == call->root))
-        sim_causes_join(&collective->causes, &comm->owner->causes);
+        sim_dependences_join(&collective->causes, &comm->owner->causes);
     call->causes = comm->owner->causes;
     if (collective->shortly)
         sim_collective_unfold(collective);
@@ -420,7 +420,7 @@ int sim_collective_run(struct sim_collective_call *call)
         sim_rank_block(rank);
     }
     if (world->exploring)
-        sim_causes_join(&rank->causes, &call->causes);
+        sim_dependences_join(&rank->causes, &call->causes);
     sim_world_leave(world);
     return call->error ? sim_collective_raise(call->comm, call->kind, call->error) : MPI_SUCCESS;
 }

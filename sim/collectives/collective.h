@@ -81,7 +81,7 @@ struct sim_collective_call {
     void *result;                /* what a constructor hands to this member */
     const void *argument;        /* what a constructor needs from it */
     struct sim_collective_call *next_stashed;
-    struct sim_causes causes; /* exploration: what led to its completion */
+    struct sim_dependences causes; /* exploration: what led to its completion */
 };
 
 struct sim_collective {
@@ -94,7 +94,7 @@ struct sim_collective {
     const struct sim_op *first_op;
     size_t first_amount;
     int next_prefix;
-    struct sim_causes causes; /* exploration: what led to the arrivals that matter */
+    struct sim_dependences causes; /* exploration: what led to the arrivals that matter */
     int error;
     int shortly;                           /* members that came the short way */
     const struct sim_datatype *short_type; /* what they brought; NULL: nothing */

@@ -26,7 +26,7 @@ static int fill_bcast(struct sim_collective_call *call, void *buffer, MPI_Count 
 static int use_in_place(struct sim_collective_call *call, const void *sendbuf)
 {
     call->in_place = sendbuf == MPI_IN_PLACE;
-    if (call->in_place && sim_call_crosses(call))
+    if (call->in_place && sim_call_is_intercomm(call))
         return sim_call_fail(call, MPI_ERR_BUFFER,
                              "MPI_IN_PLACE is not allowed on an intercommunicator");
     return MPI_SUCCESS;
@@ -36,7 +36,7 @@ static int use_in_place(struct sim_collective_call *call, const void *sendbuf)
 static int use_contribution(struct sim_collective_call *call, const void *buffer, MPI_Count count,
                             MPI_Datatype type, bool may_be_in_place)
 {
-    if (buffer == MPI_IN_PLACE && may_be_in_place && !sim_call_crosses(call)) {
+    if (buffer == MPI_IN_PLACE && may_be_in_place && !sim_call_is_intercomm(call)) {
         call->in_place = true;
         return MPI_SUCCESS;
     }
@@ -77,7 +77,7 @@ static int fill_gatherv(struct sim_collective_call *call, const void *sendbuf, M
 static int use_result(struct sim_collective_call *call, void *buffer, MPI_Count count,
                       MPI_Datatype type)
 {
-    if (sim_call_crosses(call))
+    if (sim_call_is_intercomm(call))
         return MPI_SUCCESS; /* the root's own group gets nothing */
     if (buffer == MPI_IN_PLACE) {
         call->in_place = true;
@@ -225,7 +225,7 @@ static int fill_reduce(struct sim_collective_call *call, const void *sendbuf, vo
         return error;
     if (!sim_call_is_root(call) && !sim_call_is_member(call))
         return MPI_SUCCESS;
-    if (sim_call_is_root(call) && !sim_call_crosses(call))
+    if (sim_call_is_root(call) && !sim_call_is_intercomm(call))
         return use_reduction(call, sendbuf, recvbuf, count, type, op);
     if (sim_call_is_root(call))
         error = sim_call_buffer(call, &call->receive, recvbuf, count, type);
@@ -276,7 +276,7 @@ static int fill_reduce_scatter(struct sim_collective_call *call, const void *sen
     int error = sim_call_begin(call, &sim_reduce_scatter, comm);
     if (error)
         return error;
-    const struct sim_comm *own = sim_call_crosses(call) ? call->comm->face : call->comm;
+    const struct sim_comm *own = sim_call_is_intercomm(call) ? call->comm->face : call->comm;
     error = sim_call_vector(call, &call->send, sendbuf, counts, counts, own->size);
     if (error)
         return error;

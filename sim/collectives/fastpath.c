@@ -42,7 +42,7 @@ static inline struct sim_rank *unmarked(struct sim_collective_call *call)
  * threads of one rank may be in several collectives at once. */
 static inline struct sim_comm *usable_comm(MPI_Comm handle)
 {
-    struct sim_rank *rank = sim_self;
+    struct sim_rank *rank = sim_current_rank;
     if (!rank || !rank->plain)
         return NULL;
     struct sim_comm *comm = sim_comm_get(rank, handle);

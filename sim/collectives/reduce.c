@@ -178,7 +178,7 @@ static struct fold fold_of(struct sim_collective *collective,
 static const struct sim_collective_call *own_call(struct sim_collective *collective)
 {
     for (int r = 0; r < collective->size; r++)
-        if (!collective->calls[r]->stashed && collective->calls[r]->comm->owner == sim_self)
+        if (!collective->calls[r]->stashed && collective->calls[r]->comm->owner == sim_current_rank)
             return collective->calls[r];
     return collective->calls[collective->size - 1];
 }

@@ -53,7 +53,7 @@ static int finish(const struct call *call, int error)
 static int create(struct call call, sim_attribute_function *copy,
                   sim_attribute_function *delete_value, int *keyval, void *extra_state)
 {
-    SIM_LOCAL;
+    WITH_RANK_LOCK;
     struct sim_keyvals *keyvals = sim_attributes_keyvals();
     struct sim_keyval model = {0, 0, call.kind, copy, delete_value, extra_state};
     if (!keyval)
@@ -63,24 +63,24 @@ static int create(struct call call, sim_attribute_function *copy,
     *keyval = sim_keyvals_create(keyvals, &model);
     if (*keyval == MPI_KEYVAL_INVALID)
         return refuse(&call, MPI_ERR_NO_MEM, "no memory for the keyval");
-    sim_live_add(SIM_LIVE_KEYVAL, (uint64_t)(uint32_t)*keyval);
+    sim_open_handles_add(SIM_LIVE_KEYVAL, (uint64_t)(uint32_t)*keyval);
     return MPI_SUCCESS;
 }
 
 static int free_keyval(struct call call, int *keyval)
 {
-    SIM_LOCAL;
+    WITH_RANK_LOCK;
     struct sim_keyvals *keyvals = sim_attributes_keyvals();
     if (!keyval || !keyvals || !sim_keyvals_free(keyvals, call.kind, *keyval))
         return refuse_keyval(&call);
-    sim_live_remove(SIM_LIVE_KEYVAL, (uint64_t)(uint32_t)*keyval);
+    sim_open_handles_remove(SIM_LIVE_KEYVAL, (uint64_t)(uint32_t)*keyval);
     *keyval = MPI_KEYVAL_INVALID;
     return MPI_SUCCESS;
 }
 
 static int set(struct call call, int keyval, void *value)
 {
-    SIM_LOCAL;
+    WITH_RANK_LOCK;
     struct sim_keyvals *keyvals = sim_attributes_keyvals();
     struct sim_attributes *list = sim_attributes_of(call.kind, call.handle);
     if (!list)
@@ -102,7 +102,7 @@ static bool is_known(const struct sim_keyvals *keyvals, const struct sim_attribu
 
 static int get(struct call call, int keyval, void *value, int *flag)
 {
-    SIM_LOCAL;
+    WITH_RANK_LOCK;
     struct sim_keyvals *keyvals = sim_attributes_keyvals();
     struct sim_attributes *list = sim_attributes_of(call.kind, call.handle);
     if (!list)
@@ -120,7 +120,7 @@ static int get(struct call call, int keyval, void *value, int *flag)
 
 static int remove_value(struct call call, int keyval)
 {
-    SIM_LOCAL;
+    WITH_RANK_LOCK;
     struct sim_keyvals *keyvals = sim_attributes_keyvals();
     struct sim_attributes *list = sim_attributes_of(call.kind, call.handle);
     if (!list)

@@ -7,12 +7,12 @@
 
 __attribute__((weak)) struct sim_keyvals *sim_attributes_keyvals(void)
 {
-    return sim_self ? &sim_self->keyvals : NULL;
+    return sim_current_rank ? &sim_current_rank->keyvals : NULL;
 }
 
 struct sim_integers *sim_integers_of_rank(void)
 {
-    return sim_self ? &sim_self->integers : NULL;
+    return sim_current_rank ? &sim_current_rank->integers : NULL;
 }
 
 __attribute__((weak)) struct sim_attributes *sim_attributes_of(enum sim_attribute_kind kind,
@@ -20,9 +20,9 @@ __attribute__((weak)) struct sim_attributes *sim_attributes_of(enum sim_attribut
 {
     if (kind == SIM_ATTRIBUTE_TYPE)
         return sim_type_attributes((MPI_Datatype)handle);
-    if (!sim_self || kind != SIM_ATTRIBUTE_COMM)
+    if (!sim_current_rank || kind != SIM_ATTRIBUTE_COMM)
         return NULL;
-    struct sim_comm *comm = sim_comm_get(sim_self, (MPI_Comm)handle);
+    struct sim_comm *comm = sim_comm_get(sim_current_rank, (MPI_Comm)handle);
     return comm ? &comm->attributes : NULL;
 }
 
@@ -33,7 +33,7 @@ __attribute__((weak)) bool sim_attributes_predefined(enum sim_attribute_kind kin
                      yes = 1, app = 0, last_code = MPI_ERR_LASTCODE;
     const int *answer = NULL;
     (void)handle;
-    if (kind != SIM_ATTRIBUTE_COMM || !sim_self)
+    if (kind != SIM_ATTRIBUTE_COMM || !sim_current_rank)
         return false;
     switch (number) {
     case MPI_TAG_UB:
@@ -52,10 +52,11 @@ __attribute__((weak)) bool sim_attributes_predefined(enum sim_attribute_kind kin
         answer = &app;
         break;
     case MPI_LASTUSEDCODE:
-        answer = sim_self->error_codes.last ? &sim_self->error_codes.last : &last_code;
+        answer =
+            sim_current_rank->error_codes.last ? &sim_current_rank->error_codes.last : &last_code;
         break;
     case MPI_UNIVERSE_SIZE:
-        answer = &sim_self->world->size;
+        answer = &sim_current_rank->world->size;
         break;
     default:
         return false;

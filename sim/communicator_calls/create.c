@@ -14,8 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct sim_comm *sim_creation_give(struct sim_collective_call *call, struct sim_context *context,
-                                   int position)
+struct sim_comm *sim_comm_deliver_handle(struct sim_collective_call *call,
+                                         struct sim_context *context, int position)
 {
     /* Only a member's own memory is written, and only if it is of the pool. */
     struct sim_creation *creation = (struct sim_creation *)(uintptr_t)call->argument;
@@ -47,12 +47,12 @@ static void dup_execute(struct sim_collective *collective)
         context_like(collective, sim_group_retain(collective->context->group));
     context->topology = sim_topology_retain(collective->context->topology);
     for (int r = 0; r < collective->size; r++)
-        sim_creation_give(collective->calls[r], context, r);
+        sim_comm_deliver_handle(collective->calls[r], context, r);
 }
 
 static int compare_places(const void *left, const void *right)
 {
-    const struct sim_place *a = left, *b = right;
+    const struct sim_split_entry *a = left, *b = right;
     if (a->color != b->color)
         return a->color < b->color ? -1 : 1;
     if (a->key != b->key)
@@ -60,12 +60,12 @@ static int compare_places(const void *left, const void *right)
     return a->rank - b->rank; /* equal keys keep their order */
 }
 
-void sim_places_sort(struct sim_place *places, int n)
+void sim_split_entries_sort(struct sim_split_entry *places, int n)
 {
     qsort(places, (size_t)n, sizeof *places, compare_places);
 }
 
-int sim_places_end(const struct sim_place *places, int n, int from)
+int sim_split_entries_end(const struct sim_split_entry *places, int n, int from)
 {
     int to = from;
     while (to < n && places[to].color == places[from].color)
@@ -105,7 +105,7 @@ static void topology_execute(struct sim_collective *collective)
             collective, sim_group_include(collective->context->group, topology->size, ranks));
         context->topology = topology;
         for (int r = 0; r < topology->size; r++)
-            sim_creation_give(collective->calls[r], context, r);
+            sim_comm_deliver_handle(collective->calls[r], context, r);
     }
     free(ranks);
 }
@@ -113,16 +113,16 @@ static void topology_execute(struct sim_collective *collective)
 static void split_into(struct sim_collective *collective, bool with_topology)
 {
     int n = collective->size;
-    struct sim_place *places = malloc((size_t)n * sizeof *places);
+    struct sim_split_entry *places = malloc((size_t)n * sizeof *places);
     int *ranks = malloc((size_t)n * sizeof *ranks);
     assert(places && ranks);
     for (int r = 0; r < n; r++) {
         const struct sim_creation *creation = collective->calls[r]->argument;
-        places[r] = (struct sim_place){creation->color, creation->key, r};
+        places[r] = (struct sim_split_entry){creation->color, creation->key, r};
     }
-    sim_places_sort(places, n);
+    sim_split_entries_sort(places, n);
     for (int from = 0, to; from < n; from = to) {
-        to = sim_places_end(places, n, from);
+        to = sim_split_entries_end(places, n, from);
         for (int i = from; i < to; i++)
             ranks[i - from] = places[i].rank;
         if (places[from].color == MPI_UNDEFINED)
@@ -134,7 +134,7 @@ static void split_into(struct sim_collective *collective, bool with_topology)
             collective, sim_group_include(collective->context->group, to - from, ranks));
         context->topology = topology;
         for (int i = from; i < to; i++)
-            sim_creation_give(collective->calls[places[i].rank], context, i - from);
+            sim_comm_deliver_handle(collective->calls[places[i].rank], context, i - from);
     }
     free(places);
     free(ranks);
@@ -176,7 +176,7 @@ bool sim_creation_same_group(const struct sim_group *one, const struct sim_group
     return sim_group_compare(one, other) == MPI_IDENT;
 }
 
-static bool give_the_same(const struct sim_collective *collective, int one, int other)
+static bool same_group_argument(const struct sim_collective *collective, int one, int other)
 {
     const struct sim_group *group = group_of(collective, other);
     return group && sim_creation_same_group(group_of(collective, one), group);
@@ -184,7 +184,7 @@ static bool give_the_same(const struct sim_collective *collective, int one, int 
 
 /* Per rank: who gives another group than the first member of this rank's group does, though it is
  * in it; MPI_UNDEFINED where all give the same, in the same order. */
-static int *find_dissenters(const struct sim_collective *collective)
+static int *find_group_mismatch(const struct sim_collective *collective)
 {
     int n = collective->size, *dissenters = malloc((size_t)n * sizeof *dissenters);
     assert(dissenters);
@@ -194,13 +194,13 @@ static int *find_dissenters(const struct sim_collective *collective)
         if (!group || member_of(collective, r, 0) != r)
             continue;
         for (int i = 1; i < group->size && dissenters[r] == MPI_UNDEFINED; i++)
-            if (!give_the_same(collective, r, member_of(collective, r, i)))
+            if (!same_group_argument(collective, r, member_of(collective, r, i)))
                 dissenters[r] = member_of(collective, r, i);
     }
     for (int r = 0; r < n; r++) {
         int first = group_of(collective, r) ? member_of(collective, r, 0) : r;
         if (first != r)
-            dissenters[r] = give_the_same(collective, r, first) ? dissenters[first] : first;
+            dissenters[r] = same_group_argument(collective, r, first) ? dissenters[first] : first;
     }
     return dissenters;
 }
@@ -225,7 +225,7 @@ static void complain_of(struct sim_collective *collective, int rank, int dissent
  * be made at once. */
 static void create_execute(struct sim_collective *collective)
 {
-    int *dissenters = find_dissenters(collective);
+    int *dissenters = find_group_mismatch(collective);
     for (int r = 0; r < collective->size; r++) {
         const struct sim_group *given = group_of(collective, r);
         if (dissenters[r] != MPI_UNDEFINED)
@@ -234,7 +234,7 @@ static void create_execute(struct sim_collective *collective)
             struct sim_group *group = sim_group_retain((struct sim_group *)(uintptr_t)given);
             struct sim_context *context = context_like(collective, group);
             for (int i = 0; i < group->size; i++)
-                sim_creation_give(collective->calls[member_of(collective, r, i)], context, i);
+                sim_comm_deliver_handle(collective->calls[member_of(collective, r, i)], context, i);
         }
     }
     free(dissenters);

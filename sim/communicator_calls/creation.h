@@ -25,17 +25,17 @@ struct sim_creation {
 
 /* Gives a member its handle of the new context, and frees a creation of the pool. In the monitor.
  */
-struct sim_comm *sim_creation_give(struct sim_collective_call *call, struct sim_context *context,
-                                   int position);
+struct sim_comm *sim_comm_deliver_handle(struct sim_collective_call *call,
+                                         struct sim_context *context, int position);
 
 /* A member as MPI_Comm_split sorts it. */
-struct sim_place {
+struct sim_split_entry {
     int color, key, rank;
 };
 /* Sorts the places of `n` members by color, key and rank. */
-void sim_places_sort(struct sim_place *places, int n);
+void sim_split_entries_sort(struct sim_split_entry *places, int n);
 /* Where the color of places[from] ends. */
-int sim_places_end(const struct sim_place *places, int n, int from);
+int sim_split_entries_end(const struct sim_split_entry *places, int n, int from);
 
 /* A communicator of a group's members, who meet under a name; MPI_COMM_NULL for an empty group.
  * What the MPI function must return. */

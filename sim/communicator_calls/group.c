@@ -218,7 +218,7 @@ int PMPI_Group_free(MPI_Group *group)
 {
     if (!group || !sim_group_from_handle(*group))
         return raise_group("Group_free");
-    sim_live_remove(SIM_LIVE_GROUP, (uint64_t)(uintptr_t)*group);
+    sim_open_handles_remove(SIM_LIVE_GROUP, (uint64_t)(uintptr_t)*group);
     if (*group != MPI_GROUP_EMPTY)
         sim_group_release((struct sim_group *)(void *)*group);
     *group = MPI_GROUP_NULL;

@@ -60,19 +60,19 @@ static int hand_out(const char *function, struct sim_info *info, MPI_Info *newin
     if (!info)
         return raise_memory(function);
     *newinfo = (MPI_Info)(void *)info;
-    sim_live_add(SIM_LIVE_INFO, (uint64_t)(uintptr_t)info);
+    sim_open_handles_add(SIM_LIVE_INFO, (uint64_t)(uintptr_t)info);
     return MPI_SUCCESS;
 }
 
 int PMPI_Info_create(MPI_Info *info)
 {
-    SIM_LOCAL;
+    WITH_RANK_LOCK;
     return info ? hand_out("Info_create", sim_info_new(), info) : raise_result("Info_create");
 }
 
 int PMPI_Info_create_env(int argc, char *argv[], MPI_Info *info)
 {
-    SIM_LOCAL;
+    WITH_RANK_LOCK;
     if (!info)
         return raise_result("Info_create_env");
     struct sim_info *environment = sim_info_new();
@@ -85,7 +85,7 @@ int PMPI_Info_create_env(int argc, char *argv[], MPI_Info *info)
 
 int PMPI_Info_dup(MPI_Info info, MPI_Info *newinfo)
 {
-    SIM_LOCAL;
+    WITH_RANK_LOCK;
     struct sim_info *temporary;
     const struct sim_info *original = info_to_read(info, &temporary);
     if (original && newinfo) {
@@ -99,11 +99,11 @@ int PMPI_Info_dup(MPI_Info info, MPI_Info *newinfo)
 
 int PMPI_Info_free(MPI_Info *info)
 {
-    SIM_LOCAL;
+    WITH_RANK_LOCK;
     struct sim_info *object = info ? sim_info_from_handle(*info) : NULL;
     if (!object)
         return raise_info("Info_free");
-    sim_live_remove(SIM_LIVE_INFO, (uint64_t)(uintptr_t)*info);
+    sim_open_handles_remove(SIM_LIVE_INFO, (uint64_t)(uintptr_t)*info);
     sim_info_free(object);
     *info = MPI_INFO_NULL;
     return MPI_SUCCESS;
@@ -111,7 +111,7 @@ int PMPI_Info_free(MPI_Info *info)
 
 int PMPI_Info_set(MPI_Info info, const char *key, const char *value)
 {
-    SIM_LOCAL;
+    WITH_RANK_LOCK;
     struct sim_info *object = sim_info_from_handle(info);
     if (!object)
         return raise_info("Info_set");
@@ -127,7 +127,7 @@ int PMPI_Info_set(MPI_Info info, const char *key, const char *value)
 
 int PMPI_Info_delete(MPI_Info info, const char *key)
 {
-    SIM_LOCAL;
+    WITH_RANK_LOCK;
     struct sim_info *object = sim_info_from_handle(info);
     if (!object)
         return raise_info("Info_delete");
@@ -173,7 +173,7 @@ static int look_up(struct lookup *lookup)
 
 int PMPI_Info_get(MPI_Info info, const char *key, int valuelen, char *value, int *flag)
 {
-    SIM_LOCAL;
+    WITH_RANK_LOCK;
     if (!value || !flag || valuelen < 0)
         return sim_error_raise(MPI_COMM_NULL, MPI_ERR_ARG, "Info_get",
                                "an address for a result is null, or the length %d is negative",
@@ -188,7 +188,7 @@ int PMPI_Info_get(MPI_Info info, const char *key, int valuelen, char *value, int
 
 int PMPI_Info_get_string(MPI_Info info, const char *key, int *buflen, char *value, int *flag)
 {
-    SIM_LOCAL;
+    WITH_RANK_LOCK;
     if (!buflen || !flag || *buflen < 0 || (*buflen > 0 && !value))
         return sim_error_raise(MPI_COMM_NULL, MPI_ERR_ARG, "Info_get_string",
                                "an address for a result is null, or the length is negative");
@@ -202,7 +202,7 @@ int PMPI_Info_get_string(MPI_Info info, const char *key, int *buflen, char *valu
 
 int PMPI_Info_get_valuelen(MPI_Info info, const char *key, int *valuelen, int *flag)
 {
-    SIM_LOCAL;
+    WITH_RANK_LOCK;
     if (!valuelen || !flag)
         return raise_result("Info_get_valuelen");
     struct lookup lookup = {"Info_get_valuelen", info, key, NULL, 0, 0, false};
@@ -215,7 +215,7 @@ int PMPI_Info_get_valuelen(MPI_Info info, const char *key, int *valuelen, int *f
 
 int PMPI_Info_get_nkeys(MPI_Info info, int *nkeys)
 {
-    SIM_LOCAL;
+    WITH_RANK_LOCK;
     struct sim_info *temporary;
     if (!nkeys)
         return raise_result("Info_get_nkeys");
@@ -229,7 +229,7 @@ int PMPI_Info_get_nkeys(MPI_Info info, int *nkeys)
 
 int PMPI_Info_get_nthkey(MPI_Info info, int n, char *key)
 {
-    SIM_LOCAL;
+    WITH_RANK_LOCK;
     struct sim_info *temporary;
     if (!key)
         return raise_result("Info_get_nthkey");

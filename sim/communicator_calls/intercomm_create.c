@@ -36,7 +36,7 @@ static void make_sides(struct sim_collective *collective, struct sim_group *firs
         for (int i = 0; i < sides[s]->size; i++) {
             int rank =
                 sim_group_rank(collective->context->group, sim_context_world_rank(sides[s], i));
-            sim_intercomm_attach(sim_creation_give(collective->calls[rank], sides[s], i));
+            sim_intercomm_attach(sim_comm_deliver_handle(collective->calls[rank], sides[s], i));
         }
 }
 
@@ -53,19 +53,20 @@ static const struct sim_creation *creation_of(const struct sim_collective *colle
 
 /* --- split: a color makes an intercommunicator if it occurs on both sides --------------------- */
 
-static struct sim_place *sorted_places(const struct sim_collective *collective, struct side side)
+static struct sim_split_entry *sorted_places(const struct sim_collective *collective,
+                                             struct side side)
 {
-    struct sim_place *places = malloc((size_t)side.count * sizeof *places);
+    struct sim_split_entry *places = malloc((size_t)side.count * sizeof *places);
     assert(places && "out of memory for an intercommunicator");
     for (int i = 0; i < side.count; i++) {
         const struct sim_creation *creation = creation_of(collective, side.first + i);
-        places[i] = (struct sim_place){creation->color, creation->key, i};
+        places[i] = (struct sim_split_entry){creation->color, creation->key, i};
     }
-    sim_places_sort(places, side.count);
+    sim_split_entries_sort(places, side.count);
     return places;
 }
 
-static struct sim_group *group_at(struct side side, const struct sim_place *places, int from,
+static struct sim_group *group_at(struct side side, const struct sim_split_entry *places, int from,
                                   int to)
 {
     int *ranks = malloc((size_t)(to - from) * sizeof *ranks);
@@ -80,12 +81,13 @@ static struct sim_group *group_at(struct side side, const struct sim_place *plac
 static void split_execute(struct sim_collective *collective)
 {
     struct side a = side_of(collective, 0), b = side_of(collective, 1);
-    struct sim_place *of_a = sorted_places(collective, a), *of_b = sorted_places(collective, b);
+    struct sim_split_entry *of_a = sorted_places(collective, a),
+                           *of_b = sorted_places(collective, b);
     int i = 0, j = 0;
     while (i < a.count && j < b.count) {
         int color = of_a[i].color, other = of_b[j].color;
-        int end_a = color <= other ? sim_places_end(of_a, a.count, i) : i;
-        int end_b = other <= color ? sim_places_end(of_b, b.count, j) : j;
+        int end_a = color <= other ? sim_split_entries_end(of_a, a.count, i) : i;
+        int end_b = other <= color ? sim_split_entries_end(of_b, b.count, j) : j;
         if (color == other && color != MPI_UNDEFINED)
             make_sides(collective, group_at(a, of_a, i, end_a), group_at(b, of_b, j, end_b));
         i = end_a;

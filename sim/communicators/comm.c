@@ -242,7 +242,7 @@ int sim_comm_refuse(MPI_Comm handle, const char *function)
     const char *what = "not a valid handle of this rank";
     if (handle == MPI_COMM_NULL) {
         what = "MPI_COMM_NULL";
-    } else if (is_freed(sim_self, handle)) {
+    } else if (is_freed(sim_current_rank, handle)) {
         const void *place = caller_outside();
         what = "freed";
         if (place)
@@ -315,7 +315,7 @@ int PMPI_Comm_test_inter(MPI_Comm handle, int *flag)
 
 int PMPI_Comm_set_name(MPI_Comm handle, const char *name)
 {
-    SIM_LOCAL;
+    WITH_RANK_LOCK;
     int error;
     struct sim_comm *comm = sim_comm_check(handle, "Comm_set_name", &error);
     if (!comm)
@@ -327,7 +327,7 @@ int PMPI_Comm_set_name(MPI_Comm handle, const char *name)
 
 int PMPI_Comm_get_name(MPI_Comm handle, char *name, int *length)
 {
-    SIM_LOCAL;
+    WITH_RANK_LOCK;
     int error;
     name[0] = '\0';
     *length = 0;

@@ -20,13 +20,13 @@ static int hand_out(MPI_Comm handle, const struct sim_info *hints, const char *f
     if (!copy)
         return sim_error_raise(handle, MPI_ERR_NO_MEM, function, "out of memory");
     *used = (MPI_Info)(void *)copy;
-    sim_live_add(SIM_LIVE_INFO, (uint64_t)(uintptr_t)copy);
+    sim_open_handles_add(SIM_LIVE_INFO, (uint64_t)(uintptr_t)copy);
     return MPI_SUCCESS;
 }
 
 int PMPI_Comm_set_info(MPI_Comm handle, MPI_Info info)
 {
-    SIM_LOCAL;
+    WITH_RANK_LOCK;
     int error;
     struct sim_comm *comm = sim_comm_check(handle, "Comm_set_info", &error);
     if (comm)
@@ -48,7 +48,7 @@ int PMPI_Comm_set_info(MPI_Comm handle, MPI_Info info)
 
 int PMPI_Comm_get_info(MPI_Comm handle, MPI_Info *used)
 {
-    SIM_LOCAL;
+    WITH_RANK_LOCK;
     int error;
     struct sim_comm *comm = sim_comm_check(handle, "Comm_get_info", &error);
     return comm ? hand_out(handle, sim_info_from_handle(comm->info), "Comm_get_info", used) : error;
@@ -56,13 +56,13 @@ int PMPI_Comm_get_info(MPI_Comm handle, MPI_Info *used)
 
 int PMPI_Abi_get_info(MPI_Info *info)
 {
-    SIM_LOCAL;
+    WITH_RANK_LOCK;
     return hand_out(MPI_COMM_NULL, NULL, "Abi_get_info", info);
 }
 
 /* Nothing is known of the hardware below a rank. */
 int PMPI_Get_hw_resource_info(MPI_Info *info)
 {
-    SIM_LOCAL;
+    WITH_RANK_LOCK;
     return hand_out(MPI_COMM_NULL, NULL, "Get_hw_resource_info", info);
 }

@@ -217,7 +217,7 @@ MPI_Group sim_group_hand_out(struct sim_group *group)
 {
     MPI_Group handle = sim_group_handle(group);
     if (handle != MPI_GROUP_EMPTY)
-        sim_live_add(SIM_LIVE_GROUP, (uint64_t)(uintptr_t)handle);
+        sim_open_handles_add(SIM_LIVE_GROUP, (uint64_t)(uintptr_t)handle);
     return handle;
 }
 

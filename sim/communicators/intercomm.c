@@ -84,7 +84,7 @@ static void halve(struct sim_collective *collective)
     struct sim_context *half =
         new_context(collective->context->world, sim_group_retain(collective->context->group));
     for (int r = 0; r < collective->size; r++)
-        sim_creation_give(collective->calls[r], half, r);
+        sim_comm_deliver_handle(collective->calls[r], half, r);
 }
 
 static void nothing(struct sim_collective *collective)
@@ -170,7 +170,7 @@ static int check_leaders(const struct sim_comm *comm, MPI_Comm handle, int leade
 /* Once its leader is back a member of a side has its handle of the bridge, or an error. */
 static int finish(MPI_Comm *made, MPI_Comm told, const char *function)
 {
-    struct sim_comm *mine = sim_comm_get(sim_self, *made);
+    struct sim_comm *mine = sim_comm_get(sim_current_rank, *made);
     if (!mine->context->remote) {
         PMPI_Comm_free(made);
         return sim_error_raise(told, MPI_ERR_GROUP, function,
@@ -281,7 +281,7 @@ static void merge(struct sim_collective *collective)
         collective->context->world, both_groups(turned ? second : first, turned ? first : second));
     for (int r = 0; r < n; r++) {
         int position = sim_group_rank(all->group, collective->calls[r]->comm->owner->id);
-        sim_creation_give(collective->calls[r], all, position);
+        sim_comm_deliver_handle(collective->calls[r], all, position);
     }
 }
 

@@ -70,7 +70,7 @@ static int hand_out(const struct sim_type_call *call, struct sim_datatype *produ
     }
     product_type->contents = contents;
     *call->newtype = sim_datatype_handle(product_type);
-    sim_live_add(SIM_LIVE_DATATYPE, (uint64_t)(uintptr_t)*call->newtype);
+    sim_open_handles_add(SIM_LIVE_DATATYPE, (uint64_t)(uintptr_t)*call->newtype);
     return MPI_SUCCESS;
 }
 

@@ -15,13 +15,14 @@ enum { PREDEFINED = SIM_DATATYPE_LAST - SIM_DATATYPE_FIRST + 1 };
 
 static struct sim_attributes *predefined_attributes(const struct sim_datatype *type, bool create)
 {
-    if (!sim_self)
+    if (!sim_current_rank)
         return NULL;
-    if (!sim_self->type_attributes && create)
-        sim_self->type_attributes = calloc(PREDEFINED, sizeof *sim_self->type_attributes);
-    if (!sim_self->type_attributes)
+    if (!sim_current_rank->type_attributes && create)
+        sim_current_rank->type_attributes =
+            calloc(PREDEFINED, sizeof *sim_current_rank->type_attributes);
+    if (!sim_current_rank->type_attributes)
         return NULL;
-    return &sim_self->type_attributes[type - sim_datatype_predefined];
+    return &sim_current_rank->type_attributes[type - sim_datatype_predefined];
 }
 
 struct sim_attributes *sim_type_attributes(MPI_Datatype handle)
@@ -36,10 +37,11 @@ char **sim_type_own_name(const struct sim_datatype *type, bool create)
 {
     if (!type->predefined)
         return &((struct sim_datatype *)(uintptr_t)type)->name;
-    if (sim_self && !sim_self->type_names && create)
-        sim_self->type_names = calloc(PREDEFINED, sizeof *sim_self->type_names);
-    return sim_self && sim_self->type_names ? &sim_self->type_names[type - sim_datatype_predefined]
-                                            : NULL;
+    if (sim_current_rank && !sim_current_rank->type_names && create)
+        sim_current_rank->type_names = calloc(PREDEFINED, sizeof *sim_current_rank->type_names);
+    return sim_current_rank && sim_current_rank->type_names
+               ? &sim_current_rank->type_names[type - sim_datatype_predefined]
+               : NULL;
 }
 
 void sim_type_attributes_release(struct sim_rank *rank)
@@ -56,7 +58,7 @@ void sim_type_attributes_release(struct sim_rank *rank)
 
 int sim_type_copy_attributes(const struct sim_type_call *call, MPI_Datatype oldtype)
 {
-    SIM_LOCAL;
+    WITH_RANK_LOCK;
     const struct sim_datatype *old = sim_datatype_get(oldtype);
     const struct sim_attributes *from =
         old->predefined ? predefined_attributes(old, false) : &old->attributes;

@@ -40,7 +40,7 @@ int sim_type_call_finish(const struct sim_type_call *call, struct sim_layout *la
                               error == MPI_ERR_NO_MEM ? "out of memory"
                                                       : "the type is too large for its addresses");
     *call->newtype = sim_datatype_handle(type);
-    sim_live_add(SIM_LIVE_DATATYPE, (uint64_t)(uintptr_t)*call->newtype);
+    sim_open_handles_add(SIM_LIVE_DATATYPE, (uint64_t)(uintptr_t)*call->newtype);
     return MPI_SUCCESS;
 }
 

@@ -86,7 +86,7 @@ static MPI_Datatype new_handle(const struct sim_datatype *type)
     if (!type->predefined) {
         sim_datatype_retain(type);
         derived->handles++;
-        sim_live_add(SIM_LIVE_DATATYPE, (uint64_t)(uintptr_t)sim_datatype_handle(type));
+        sim_open_handles_add(SIM_LIVE_DATATYPE, (uint64_t)(uintptr_t)sim_datatype_handle(type));
         derived->magic = SIM_MAGIC_DATATYPE;
     }
     return sim_datatype_handle(type);

@@ -54,7 +54,7 @@ int PMPI_Type_free(MPI_Datatype *datatype)
         type->magic = SIM_MAGIC_FREED;
     }
     type->handles--;
-    sim_live_remove(SIM_LIVE_DATATYPE, (uint64_t)(uintptr_t)*datatype);
+    sim_open_handles_remove(SIM_LIVE_DATATYPE, (uint64_t)(uintptr_t)*datatype);
     sim_datatype_release(type);
     *datatype = MPI_DATATYPE_NULL;
     return MPI_SUCCESS;
@@ -145,7 +145,7 @@ int PMPI_Type_get_true_extent_x(MPI_Datatype datatype, MPI_Count *true_lb, MPI_C
 
 int PMPI_Type_set_name(MPI_Datatype datatype, const char *type_name)
 {
-    SIM_LOCAL;
+    WITH_RANK_LOCK;
     int error = check("Type_set_name", datatype, type_name);
     if (error)
         return error;
@@ -160,7 +160,7 @@ int PMPI_Type_set_name(MPI_Datatype datatype, const char *type_name)
 
 int PMPI_Type_get_name(MPI_Datatype datatype, char *type_name, int *resultlen)
 {
-    SIM_LOCAL;
+    WITH_RANK_LOCK;
     /* The null handle has a name. */
     const char *name = "MPI_DATATYPE_NULL";
     if (datatype != MPI_DATATYPE_NULL || !type_name || !resultlen) {

@@ -13,7 +13,7 @@
 
 static int init_as(int required, int *provided, const char *function)
 {
-    struct sim_rank *rank = sim_self;
+    struct sim_rank *rank = sim_current_rank;
     if (!rank) {
         fprintf(stderr, "MPI_%s called outside a rank: run the program under simrun\n", function);
         exit(2);
@@ -45,7 +45,7 @@ int PMPI_Init_thread(int *argc, char ***argv, int required, int *provided)
 /* The rank of the calling thread, whichever of its threads that is. */
 static const struct sim_rank *any_thread_rank(void)
 {
-    return sim_self ? sim_self : sim_thread_parent();
+    return sim_current_rank ? sim_current_rank : sim_thread_parent();
 }
 
 int PMPI_Initialized(int *flag)
@@ -88,7 +88,7 @@ int PMPI_Finalize(void)
         sim_comm_attributes_delete(
             rank->comm_self); /* the standard's hook for code to run at Finalize */
     sim_comm_attributes_delete(rank->comm_world);
-    sim_live_report(rank);
+    sim_open_handles_report(rank);
     rank->finalized = true;
     rank->plain = false;
     return MPI_SUCCESS;
@@ -97,20 +97,20 @@ int PMPI_Finalize(void)
 int PMPI_Abort(MPI_Comm comm, int code)
 {
     (void)comm;
-    if (!sim_self) {
+    if (!sim_current_rank) {
         fprintf(stderr, "MPI_Abort(%d) called outside a rank\n", code);
         exit(code);
     }
-    fprintf(stderr, "rank %d: MPI_Abort(%d)\n", sim_self->id, code);
-    sim_rank_abort(sim_self, code);
+    fprintf(stderr, "rank %d: MPI_Abort(%d)\n", sim_current_rank->id, code);
+    sim_rank_abort(sim_current_rank, code);
 }
 
 double PMPI_Wtime(void)
 {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
-    if (sim_self)
-        sim_self->reads_clock = true;
+    if (sim_current_rank)
+        sim_current_rank->reads_clock = true;
     return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
 }
 

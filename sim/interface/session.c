@@ -34,7 +34,7 @@ static struct sim_session *check(MPI_Session handle, const char *function, int *
 
 int PMPI_Session_init(MPI_Info info, MPI_Errhandler errhandler, MPI_Session *handle)
 {
-    struct sim_rank *rank = sim_self;
+    struct sim_rank *rank = sim_current_rank;
     if (!rank) {
         fprintf(stderr, "MPI_Session_init called outside a rank: run the program under simrun\n");
         exit(2);
@@ -63,7 +63,7 @@ int PMPI_Session_finalize(MPI_Session *handle)
     sim_errhandler_release(session->errhandler);
     session->magic = SIM_MAGIC_FREED;
     free(session);
-    sim_self->sessions--;
+    sim_current_rank->sessions--;
     *handle = MPI_SESSION_NULL;
     return MPI_SUCCESS;
 }
@@ -100,7 +100,7 @@ static int make_info(const struct sim_session *session, const char *function, co
         return fail(session, MPI_ERR_NO_MEM, function, "out of memory");
     }
     *info = (MPI_Info)(void *)made;
-    sim_live_add(SIM_LIVE_INFO, (uint64_t)(uintptr_t)made);
+    sim_open_handles_add(SIM_LIVE_INFO, (uint64_t)(uintptr_t)made);
     return MPI_SUCCESS;
 }
 
@@ -158,7 +158,7 @@ int PMPI_Session_get_pset_info(MPI_Session handle, const char *name, MPI_Info *i
     if (set < 0)
         return error;
     char size[16];
-    snprintf(size, sizeof size, "%d", set == WORLD_SET ? sim_self->world->size : 1);
+    snprintf(size, sizeof size, "%d", set == WORLD_SET ? sim_current_rank->world->size : 1);
     return make_info(session, "Session_get_pset_info", "mpi_size", size, info);
 }
 
@@ -169,8 +169,9 @@ int PMPI_Group_from_session_pset(MPI_Session handle, const char *name, MPI_Group
     int set = session ? find_pset(session, name, "Group_from_session_pset", &error) : -1;
     if (set < 0)
         return error;
-    struct sim_group *made = set == WORLD_SET ? sim_group_new_sequence(sim_self->world->size, 0, 1)
-                                              : sim_group_new_sequence(1, sim_self->id, 1);
+    struct sim_group *made = set == WORLD_SET
+                                 ? sim_group_new_sequence(sim_current_rank->world->size, 0, 1)
+                                 : sim_group_new_sequence(1, sim_current_rank->id, 1);
     if (!made)
         return fail(session, MPI_ERR_NO_MEM, "Group_from_session_pset", "out of memory");
     *group = sim_group_hand_out(made);

@@ -53,13 +53,13 @@ static bool strike_out(struct birth *birth)
     return joined;
 }
 
-static void tell_threads(struct sim_libc_state *parent, int change)
+static void report_threads(struct sim_libc_state *parent, int change)
 {
     if (parent && libc_hooks->threads_changed)
         libc_hooks->threads_changed(parent, change);
 }
 
-static void tell_joining(struct sim_libc_state *parent, int change)
+static void report_joining(struct sim_libc_state *parent, int change)
 {
     if (libc_hooks->joining_changed)
         libc_hooks->joining_changed(parent, change);
@@ -70,8 +70,8 @@ static void thread_end(void *argument)
     struct birth *birth = argument;
     if (birth->parent) {
         if (strike_out(birth))
-            tell_joining(birth->parent, -1);
-        tell_threads(birth->parent, -1);
+            report_joining(birth->parent, -1);
+        report_threads(birth->parent, -1);
         libc_hooks->thread_end(birth->parent);
     }
     free(birth);
@@ -108,7 +108,7 @@ static int start(pthread_t *thread, const pthread_attr_t *attributes, const stru
     if (!birth)
         return EAGAIN;
     *birth = *newborn;
-    tell_threads(newborn->parent, 1);
+    report_threads(newborn->parent, 1);
     pthread_mutex_lock(&living_lock); /* it is on the list before it ends */
     int status = real(thread, attributes, thread_body, birth);
     if (!status && birth->parent) {
@@ -118,7 +118,7 @@ static int start(pthread_t *thread, const pthread_attr_t *attributes, const stru
     }
     pthread_mutex_unlock(&living_lock);
     if (status) {
-        tell_threads(newborn->parent, -1);
+        report_threads(newborn->parent, -1);
         free(birth);
     }
     return status;
@@ -144,7 +144,7 @@ static void expect_end(pthread_t thread, struct sim_libc_state *rank)
         birth->joined = true;
     pthread_mutex_unlock(&living_lock);
     if (lives)
-        tell_joining(rank, 1);
+        report_joining(rank, 1);
 }
 
 int sim_libc_thread_join(pthread_t thread, void **result)

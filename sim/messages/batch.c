@@ -105,7 +105,7 @@ void SIM_Metric(const char *name, double step, double value)
 
 void SIM_Batch_begin(void)
 {
-    struct sim_rank *rank = sim_self;
+    struct sim_rank *rank = sim_current_rank;
     record_batch_begin();
     if (!rank || rank->batch || rank->world->options.send_model != SIM_SEND_BATCH)
         return;
@@ -116,7 +116,7 @@ void SIM_Batch_begin(void)
 
 void SIM_Batch_end(void)
 {
-    struct sim_rank *rank = sim_self;
+    struct sim_rank *rank = sim_current_rank;
     record_batch_end();
     if (!rank || !rank->batch)
         return;

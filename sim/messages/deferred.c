@@ -5,15 +5,15 @@
 #include <stdlib.h>
 
 /* A rank blocked in a probe or a Waitany; lives on its stack. */
-struct sim_look {
-    struct sim_look *next;
+struct sim_blocked_probe {
+    struct sim_blocked_probe *next;
     struct sim_rank *rank;
     uint32_t object, event;
     struct sim_context *context; /* probe */
     int owner, tag;
     struct sim_request **requests; /* Waitany */
     int count;
-    const struct sim_patience *patience; /* NULL: waits for ever */
+    const struct sim_timeout *patience; /* NULL: waits for ever */
     bool granted;
     struct sim_message *message;
     int index;
@@ -23,7 +23,7 @@ struct sim_look {
 
 struct option {
     struct sim_request *receive; /* NULL: a look */
-    struct sim_look *look;
+    struct sim_blocked_probe *look;
     struct sim_message *message;
     int index;
 };
@@ -70,7 +70,7 @@ static void add_receive(struct options *options, struct sim_request *receive)
     free(found.messages);
 }
 
-static void add_probe(struct options *options, struct sim_look *look)
+static void add_probe(struct options *options, struct sim_blocked_probe *look)
 {
     struct sim_candidates found = {0};
     sim_mailbox_collect(look->context, look->owner, look->tag, NULL, &found);
@@ -86,7 +86,7 @@ static bool is_reportable(const struct sim_request *request)
     return request && request->state != SIM_INACTIVE && sim_request_done(request);
 }
 
-static void add_waitany(struct options *options, struct sim_look *look)
+static void add_waitany(struct options *options, struct sim_blocked_probe *look)
 {
     for (int i = 0; i < look->count; i++)
         if (is_reportable(look->requests[i]))
@@ -99,9 +99,9 @@ static void add_waitany(struct options *options, struct sim_look *look)
 
 /* ---- granting ---- */
 
-static void look_end(struct sim_look *look)
+static void look_end(struct sim_blocked_probe *look)
 {
-    struct sim_look **link = &look->rank->world->looks;
+    struct sim_blocked_probe **link = &look->rank->world->looks;
     while (*link != look)
         link = &(*link)->next;
     *link = look->next;
@@ -109,7 +109,7 @@ static void look_end(struct sim_look *look)
 
 static void grant_look(struct sim_world *world, const struct option *option)
 {
-    struct sim_look *look = option->look;
+    struct sim_blocked_probe *look = option->look;
     look_end(look);
     look->granted = true;
     look->message = option->message;
@@ -123,17 +123,17 @@ static void note_choice(struct sim_world *world, const struct option *option)
 {
     struct sim_choice_log *log = &world->chooser.log;
     struct sim_choice *choice = &log->choices[log->count - 1];
-    struct sim_causes *taker =
+    struct sim_dependences *taker =
         option->receive ? &option->receive->causes : &option->look->rank->causes;
     choice->past = *taker;
     choice->taker = option->receive ? option->receive->event : option->look->event;
     if (option->message)
-        sim_causes_join(&choice->past, &log->events[option->message->event].causes);
+        sim_dependences_join(&choice->past, &log->events[option->message->event].causes);
     else
-        sim_causes_join(&choice->past, &option->look->requests[option->index]->causes);
+        sim_dependences_join(&choice->past, &option->look->requests[option->index]->causes);
     if (option->look)
-        sim_causes_join(taker, &choice->past);
-    sim_causes_add(taker, log->count - 1);
+        sim_dependences_join(taker, &choice->past);
+    sim_dependences_add(taker, log->count - 1);
 }
 
 static bool grant_one(struct sim_world *world)
@@ -141,7 +141,7 @@ static bool grant_one(struct sim_world *world)
     struct options options = {0};
     for (struct sim_request *receive = world->delayed; receive; receive = receive->delayed_next)
         add_receive(&options, receive);
-    for (struct sim_look *look = world->looks; look; look = look->next) {
+    for (struct sim_blocked_probe *look = world->looks; look; look = look->next) {
         if (look->context)
             add_probe(&options, look);
         else
@@ -159,7 +159,7 @@ static bool grant_one(struct sim_world *world)
             if (world->exploring)
                 note_choice(world, option);
             if (option->receive)
-                sim_mailbox_grant(option->receive, option->message);
+                sim_mailbox_match_deferred(option->receive, option->message);
             else
                 grant_look(world, option);
         }
@@ -170,7 +170,7 @@ static bool grant_one(struct sim_world *world)
 }
 
 /* A receive that nobody waits for yet makes nobody ready: then it is the next one's turn. */
-bool sim_delayed_go(struct sim_world *world)
+bool sim_deferred_go(struct sim_world *world)
 {
     bool goes;
     do
@@ -197,7 +197,7 @@ static uint32_t note_taker(const struct sim_rank *rank, const struct sim_context
     return at;
 }
 
-void sim_delayed_post(struct sim_world *world, struct sim_request *receive)
+void sim_deferred_post(struct sim_world *world, struct sim_request *receive)
 {
     receive->delayed = true;
     receive->delayed_next = NULL;
@@ -208,7 +208,7 @@ void sim_delayed_post(struct sim_world *world, struct sim_request *receive)
                                     receive->tag, receive->order, receive->number);
 }
 
-void sim_delayed_forget(struct sim_world *world, struct sim_request *receive)
+void sim_deferred_forget(struct sim_world *world, struct sim_request *receive)
 {
     struct sim_request **link = &world->delayed;
     while (*link != receive)
@@ -219,10 +219,10 @@ void sim_delayed_forget(struct sim_world *world, struct sim_request *receive)
     receive->delayed = false;
 }
 
-static void look_until_granted(struct sim_look *look)
+static void look_until_granted(struct sim_blocked_probe *look)
 {
     struct sim_world *world = look->rank->world;
-    struct sim_look **last = &world->looks;
+    struct sim_blocked_probe **last = &world->looks;
     while (*last)
         last = &(*last)->next;
     *last = look;
@@ -232,15 +232,15 @@ static void look_until_granted(struct sim_look *look)
         look_end(look);
 }
 
-struct sim_message *sim_delayed_probe(struct sim_rank *rank, struct sim_context *context, int owner,
-                                      int tag, const struct sim_patience *patience)
+struct sim_message *sim_deferred_probe(struct sim_rank *rank, struct sim_context *context,
+                                       int owner, int tag, const struct sim_timeout *patience)
 {
-    struct sim_look look = {.rank = rank,
-                            .object = rank->looks++,
-                            .context = context,
-                            .owner = owner,
-                            .tag = tag,
-                            .patience = patience};
+    struct sim_blocked_probe look = {.rank = rank,
+                                     .object = rank->looks++,
+                                     .context = context,
+                                     .owner = owner,
+                                     .tag = tag,
+                                     .patience = patience};
     if (rank->world->exploring)
         look.event =
             note_taker(rank, context, owner, tag, context->mailboxes[owner].posts++, look.object);
@@ -248,13 +248,13 @@ struct sim_message *sim_delayed_probe(struct sim_rank *rank, struct sim_context 
     return look.message;
 }
 
-int sim_delayed_waitany(struct sim_rank *rank, struct sim_request **requests, int count)
+int sim_deferred_waitany(struct sim_rank *rank, struct sim_request **requests, int count)
 {
-    struct sim_look look = {.rank = rank,
-                            .object = rank->looks++,
-                            .event = UINT32_MAX,
-                            .requests = requests,
-                            .count = count};
+    struct sim_blocked_probe look = {.rank = rank,
+                                     .object = rank->looks++,
+                                     .event = UINT32_MAX,
+                                     .requests = requests,
+                                     .count = count};
     for (int i = 0; i < count && rank->world->exploring; i++) {
         struct sim_request *request = requests[i];
         uint32_t at;
@@ -295,12 +295,12 @@ void sim_explore_met(struct sim_world *world, uint32_t event, struct sim_request
                      struct sim_request *receive)
 {
     struct sim_event *message = &world->chooser.log.events[event];
-    sim_causes_join(&receive->causes, &message->causes);
+    sim_dependences_join(&receive->causes, &message->causes);
     if (!message->complete)
         message->order = receive->order;
     message->complete = true;
     if (send)
-        sim_causes_join(&send->causes, &receive->causes);
+        sim_dependences_join(&send->causes, &receive->causes);
 }
 
 void sim_explore_completed(struct sim_request *request)

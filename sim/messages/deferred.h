@@ -10,18 +10,18 @@
 #include "sim/worlds/timeout.h"
 
 /* At quiescence: lets one of them have what was chosen. True when somebody can go on. */
-bool sim_delayed_go(struct sim_world *world);
+bool sim_deferred_go(struct sim_world *world);
 /* Queues a wildcard receive. In the monitor. */
-void sim_delayed_post(struct sim_world *world, struct sim_request *receive);
+void sim_deferred_post(struct sim_world *world, struct sim_request *receive);
 /* A receive that is taken back, or has what it wanted. */
-void sim_delayed_forget(struct sim_world *world, struct sim_request *receive);
+void sim_deferred_forget(struct sim_world *world, struct sim_request *receive);
 /* Blocks the rank until a message from anybody is granted to its probe. In the monitor. `patience`
  * may be NULL; NULL when its limit has passed. */
-struct sim_message *sim_delayed_probe(struct sim_rank *rank, struct sim_context *context, int owner,
-                                      int tag, const struct sim_patience *patience);
+struct sim_message *sim_deferred_probe(struct sim_rank *rank, struct sim_context *context,
+                                       int owner, int tag, const struct sim_timeout *patience);
 /* Blocks the rank until one of its requests is granted to its Waitany: its index. In the monitor.
  */
-int sim_delayed_waitany(struct sim_rank *rank, struct sim_request **requests, int count);
+int sim_deferred_waitany(struct sim_rank *rank, struct sim_request **requests, int count);
 
 /* ---- what led to what, in a world that explores */
 

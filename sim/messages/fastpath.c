@@ -85,7 +85,7 @@ INLINE bool may_put_aside(const struct sim_world *world, const struct sim_mailbo
 INLINE bool send_plan(struct outgoing *out, const void *buffer, int count, MPI_Datatype handle,
                       int peer, int tag, MPI_Comm comm_handle)
 {
-    struct sim_rank *rank = sim_self;
+    struct sim_rank *rank = sim_current_rank;
     out->comm = usable_comm(rank, comm_handle, peer);
     const struct sim_datatype *type = usable_type(handle, buffer, count);
     if (!out->comm || !type || (unsigned)tag > SIM_TAG_LIMIT)
@@ -101,7 +101,7 @@ INLINE bool send_plan(struct outgoing *out, const void *buffer, int count, MPI_D
                                       : may_put_aside(rank->world, out->mailbox, out->bytes);
 }
 
-INLINE void hand_over(const struct outgoing *out, struct sim_request *receive)
+INLINE void transfer_match(const struct outgoing *out, struct sim_request *receive)
 {
     struct sim_channel *channel = out->channel;
     channel->sent++;
@@ -122,9 +122,10 @@ INLINE void hand_over(const struct outgoing *out, struct sim_request *receive)
 INLINE void send_now(const struct outgoing *out)
 {
     if (out->channel->posted_first)
-        hand_over(out, out->channel->posted_first);
+        transfer_match(out, out->channel->posted_first);
     else
-        sim_mailbox_leave(out->mailbox, out->channel, out->comm, out->tag, out->data, out->bytes);
+        sim_mailbox_enqueue_unexpected(out->mailbox, out->channel, out->comm, out->tag, out->data,
+                                       out->bytes);
 }
 
 /* --- receives --- */
@@ -151,7 +152,7 @@ INLINE bool may_take(const struct incoming *in, const struct sim_message *messag
 INLINE bool receive_plan(struct incoming *in, void *buffer, int count, MPI_Datatype handle,
                          int peer, int tag, MPI_Comm comm_handle)
 {
-    in->comm = usable_comm(sim_self, comm_handle, peer);
+    in->comm = usable_comm(sim_current_rank, comm_handle, peer);
     in->type = usable_type(handle, buffer, count);
     if (!in->comm || !in->type || ((unsigned)tag > SIM_TAG_LIMIT && tag != MPI_ANY_TAG))
         return false;
@@ -205,7 +206,8 @@ INLINE bool receive_now(struct sim_request *receive, const struct incoming *in, 
     uint64_t order = in->mailbox->posts++;
     if (channel->first) {
         int tag = channel->first->tag;
-        size_t bytes = sim_mailbox_fetch(in->mailbox, channel, rank->world, in->buffer);
+        size_t bytes =
+            sim_mailbox_dequeue_unexpected(in->mailbox, channel, rank->world, in->buffer);
         fill_status(status, in->peer, tag, bytes);
         return false;
     }
@@ -246,7 +248,7 @@ int PMPI_Send(const void *buffer, int count, MPI_Datatype type, int peer, int ta
 {
     struct outgoing out;
     if (!send_plan(&out, buffer, count, type, peer, tag, comm))
-        return sim_send_long(buffer, count, type, peer, tag, comm);
+        return sim_send_general(buffer, count, type, peer, tag, comm);
     count_step(out.comm->owner->world);
     send_now(&out);
     return MPI_SUCCESS;

@@ -349,8 +349,9 @@ bool sim_mailbox_send(struct sim_context *context, int destination, struct sim_r
     return may_buffer;
 }
 
-void sim_mailbox_leave(struct sim_mailbox *mailbox, struct sim_channel *channel,
-                       const struct sim_comm *comm, int tag, const void *data, size_t bytes)
+void sim_mailbox_enqueue_unexpected(struct sim_mailbox *mailbox, struct sim_channel *channel,
+                                    const struct sim_comm *comm, int tag, const void *data,
+                                    size_t bytes)
 {
     struct sim_message *message = message_new(comm, tag, bytes, bytes);
     message->number = channel->sent++;
@@ -360,8 +361,8 @@ void sim_mailbox_leave(struct sim_mailbox *mailbox, struct sim_channel *channel,
     message_append(mailbox, channel, message);
 }
 
-size_t sim_mailbox_fetch(struct sim_mailbox *mailbox, struct sim_channel *channel,
-                         struct sim_world *world, void *data)
+size_t sim_mailbox_dequeue_unexpected(struct sim_mailbox *mailbox, struct sim_channel *channel,
+                                      struct sim_world *world, void *data)
 {
     struct sim_message *message = channel->first;
     size_t bytes = message->bytes;
@@ -432,7 +433,7 @@ static struct sim_message *choose_any(struct sim_context *context, int owner, in
         alternatives[i] = alternative_of(list.messages[i], rank, receive);
     uint32_t pick;
     if (context->world->exploring) /* a look that does not block: the rank's own choice */
-        pick = sim_rank_choose(sim_self, MPIX_CHOOSE_WILDCARD, (uint32_t)list.count, NULL);
+        pick = sim_rank_choose(sim_current_rank, MPIX_CHOOSE_WILDCARD, (uint32_t)list.count, NULL);
     else
         pick = sim_choose(chooser, MPIX_CHOOSE_WILDCARD, rank, (uint32_t)list.count, alternatives);
     struct sim_message *message = list.messages[pick];
@@ -451,7 +452,7 @@ struct sim_message *sim_mailbox_find(struct sim_context *context, int owner, int
     return message;
 }
 
-void sim_mailbox_take(struct sim_context *context, int owner, struct sim_message *message)
+void sim_mailbox_remove_message(struct sim_context *context, int owner, struct sim_message *message)
 {
     struct sim_mailbox *mailbox = &context->mailboxes[owner];
     message_remove(mailbox, message);
@@ -497,7 +498,7 @@ void sim_mailbox_post(struct sim_context *context, int owner, struct sim_request
     }
     if (receive->peer == MPI_ANY_SOURCE && world->options.delay_wildcards) {
         queue_receive(mailbox, receive);
-        sim_delayed_post(world, receive);
+        sim_deferred_post(world, receive);
         return;
     }
     struct sim_message *message = NULL;
@@ -548,17 +549,17 @@ static void rematch(struct sim_mailbox *mailbox)
         message_remove(mailbox, message);
         receive->state = SIM_MATCHED;
         if (receive->owner->world->exploring)
-            sim_causes_add(&receive->causes, receive->owner->world->chooser.log.count - 1);
+            sim_dependences_add(&receive->causes, receive->owner->world->chooser.log.count - 1);
         sim_message_deliver(message, receive);
         later = mailbox->oldest;
     }
 }
 
-void sim_mailbox_grant(struct sim_request *receive, struct sim_message *message)
+void sim_mailbox_match_deferred(struct sim_request *receive, struct sim_message *message)
 {
     struct sim_world *world = receive->owner->world;
     struct sim_mailbox *mailbox = &receive->context->mailboxes[receive->comm->rank];
-    sim_delayed_forget(world, receive);
+    sim_deferred_forget(world, receive);
     unpost(mailbox, receive);
     message_remove(mailbox, message);
     sim_world_changed(world);
@@ -576,7 +577,7 @@ bool sim_mailbox_cancel_receive(struct sim_context *context, int owner, struct s
     if (receive->state != SIM_POSTED || receive->partner)
         return false;
     if (receive->delayed)
-        sim_delayed_forget(context->world, receive);
+        sim_deferred_forget(context->world, receive);
     unpost(&context->mailboxes[owner], receive);
     sim_world_changed(context->world);
     return true;

@@ -64,12 +64,14 @@ struct sim_message *sim_mailbox_find(struct sim_context *context, int owner, int
 /* A message of so many bytes, whose receive is not posted, is put aside in its sender's channel;
  * nobody probes. And the first message of a channel, whose data are with it, is taken out: its
  * bytes. Both in the monitor, for fastpath.c. */
-void sim_mailbox_leave(struct sim_mailbox *mailbox, struct sim_channel *channel,
-                       const struct sim_comm *comm, int tag, const void *data, size_t bytes);
-size_t sim_mailbox_fetch(struct sim_mailbox *mailbox, struct sim_channel *channel,
-                         struct sim_world *world, void *data);
+void sim_mailbox_enqueue_unexpected(struct sim_mailbox *mailbox, struct sim_channel *channel,
+                                    const struct sim_comm *comm, int tag, const void *data,
+                                    size_t bytes);
+size_t sim_mailbox_dequeue_unexpected(struct sim_mailbox *mailbox, struct sim_channel *channel,
+                                      struct sim_world *world, void *data);
 /* Takes a message out of the box (matched probe); deliver it later. */
-void sim_mailbox_take(struct sim_context *context, int owner, struct sim_message *message);
+void sim_mailbox_remove_message(struct sim_context *context, int owner,
+                                struct sim_message *message);
 void sim_message_deliver(struct sim_message *message, struct sim_request *receive);
 /* Removes a queued receive or a waiting message (cancel). False when it is matched already. */
 bool sim_mailbox_cancel_receive(struct sim_context *context, int owner,
@@ -90,7 +92,7 @@ struct sim_candidates {
 void sim_mailbox_collect(struct sim_context *context, int owner, int tag,
                          const struct sim_request *receive, struct sim_candidates *list);
 /* A delayed wildcard takes a message of its box; receives posted after it may then have theirs. */
-void sim_mailbox_grant(struct sim_request *receive, struct sim_message *message);
+void sim_mailbox_match_deferred(struct sim_request *receive, struct sim_message *message);
 void sim_mailbox_release(struct sim_mailbox *mailbox);
 
 #endif

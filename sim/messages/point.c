@@ -9,7 +9,7 @@
 
 struct sim_rank *sim_point_refuse(const char *function)
 {
-    struct sim_rank *rank = sim_self;
+    struct sim_rank *rank = sim_current_rank;
     if (rank && rank->sessions)
         return rank;
     sim_error_raise(MPI_COMM_NULL, MPI_ERR_OTHER, function,
@@ -331,8 +331,8 @@ static int receive_nonblocking(const struct sim_point *point, MPI_Request *handl
                                 mode, request);                                                    \
     }
 
-int sim_send_long(const void *buffer, int count, MPI_Datatype type, int peer, int tag,
-                  MPI_Comm comm)
+int sim_send_general(const void *buffer, int count, MPI_Datatype type, int peer, int tag,
+                     MPI_Comm comm)
 {
     return send_blocking(&(struct sim_point){"Send", buffer, count, type, peer, tag, comm},
                          SIM_STANDARD);

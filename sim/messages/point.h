@@ -28,8 +28,8 @@ enum { SIM_TAG_LIMIT = 0x3fffffff };
 
 /* MPI_Send, MPI_Recv and MPI_Sendrecv where fastpath.c does not do: any arguments, right or
  * wrong. */
-int sim_send_long(const void *buffer, int count, MPI_Datatype type, int peer, int tag,
-                  MPI_Comm comm);
+int sim_send_general(const void *buffer, int count, MPI_Datatype type, int peer, int tag,
+                     MPI_Comm comm);
 int sim_receive_long(void *buffer, int count, MPI_Datatype type, int peer, int tag, MPI_Comm comm,
                      MPI_Status *status);
 int sim_sendrecv_long(const void *sendbuf, int sendcount, MPI_Datatype sendtype, int dest,
@@ -50,7 +50,7 @@ void sim_point_complete_null(struct sim_request *request);
 struct sim_rank *sim_point_refuse(const char *function);
 static inline struct sim_rank *sim_point_caller(const char *function)
 {
-    struct sim_rank *rank = sim_self;
+    struct sim_rank *rank = sim_current_rank;
     if (__builtin_expect(rank && rank->initialized && !rank->finalized, 1))
         return rank;
     return sim_point_refuse(function);

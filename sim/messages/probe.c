@@ -37,7 +37,7 @@ static int probe(const struct sim_point *point, int flags, struct sim_message **
     bool delayed =
         flags & BLOCKING && point->peer == MPI_ANY_SOURCE && rank->world->options.delay_wildcards;
     struct sim_message *message =
-        delayed ? sim_delayed_probe(rank, context, comm->rank, point->tag, NULL)
+        delayed ? sim_deferred_probe(rank, context, comm->rank, point->tag, NULL)
                 : sim_mailbox_find(context, comm->rank, point->peer, point->tag);
     while (!message && flags & BLOCKING) {
         context->mailboxes[comm->rank].prober = rank;
@@ -45,11 +45,12 @@ static int probe(const struct sim_point *point, int flags, struct sim_message **
         message = sim_mailbox_find(context, comm->rank, point->peer, point->tag);
     }
     if (message && rank->world->exploring)
-        sim_causes_join(&rank->causes, &rank->world->chooser.log.events[message->event].causes);
+        sim_dependences_join(&rank->causes,
+                             &rank->world->chooser.log.events[message->event].causes);
     if (message) {
         message_status(message, status);
         if (flags & TAKING) {
-            sim_mailbox_take(context, comm->rank, message);
+            sim_mailbox_remove_message(context, comm->rank, message);
             message->magic = SIM_MAGIC_MESSAGE;
             message->receiver = rank;
         }
@@ -82,12 +83,12 @@ int PMPI_Iprobe(int source, int tag, MPI_Comm comm, int *flag, MPI_Status *statu
 
 /* The first message that fits, from anybody; NULL when the limit has passed. In the monitor. */
 static struct sim_message *wait_patiently(struct sim_rank *rank, const struct sim_comm *comm,
-                                          int tag, const struct sim_patience *patience)
+                                          int tag, const struct sim_timeout *patience)
 {
     struct sim_context *context = comm->context;
     struct sim_mailbox *mailbox = &context->mailboxes[comm->rank];
     if (rank->world->options.delay_wildcards)
-        return sim_delayed_probe(rank, context, comm->rank, tag, patience);
+        return sim_deferred_probe(rank, context, comm->rank, tag, patience);
     struct sim_message *message;
     while (!(message = sim_mailbox_find(context, comm->rank, MPI_ANY_SOURCE, tag)) &&
            !patience->passed) {
@@ -102,7 +103,7 @@ static struct sim_message *wait_patiently(struct sim_rank *rank, const struct si
 int MPIX_Probe_patient(int tag, MPI_Comm handle, uint64_t ticks, int *flag, MPI_Status *status)
 {
     struct sim_comm *comm;
-    struct sim_patience patience;
+    struct sim_timeout patience;
     int error = sim_point_probe_check(
         &(struct sim_point){
             .function = "Probe_patient", .peer = MPI_ANY_SOURCE, .tag = tag, .comm = handle},
@@ -111,11 +112,12 @@ int MPIX_Probe_patient(int tag, MPI_Comm handle, uint64_t ticks, int *flag, MPI_
         return error;
     struct sim_rank *rank = comm->owner;
     sim_world_enter(rank->world);
-    sim_patience_begin(&patience, rank, ticks);
+    sim_timeout_begin(&patience, rank, ticks);
     struct sim_message *message = wait_patiently(rank, comm, tag, &patience);
-    sim_patience_end(&patience);
+    sim_timeout_end(&patience);
     if (message && rank->world->exploring)
-        sim_causes_join(&rank->causes, &rank->world->chooser.log.events[message->event].causes);
+        sim_dependences_join(&rank->causes,
+                             &rank->world->chooser.log.events[message->event].causes);
     if (message)
         message_status(message, status);
     sim_world_leave(rank->world);

@@ -106,13 +106,13 @@ void sim_request_complete(struct sim_request *request)
 
 void sim_request_wait(struct sim_request *request)
 {
-    struct sim_rank *rank = sim_self;
+    struct sim_rank *rank = sim_current_rank;
     while (!sim_request_done(request)) {
         request->waiter = rank;
         sim_rank_block(rank);
     }
     if (rank->world->exploring)
-        sim_causes_join(&rank->causes, &request->causes);
+        sim_dependences_join(&rank->causes, &request->causes);
 }
 
 struct sim_request *sim_request_get(struct sim_rank *rank, MPI_Request handle)
@@ -126,7 +126,8 @@ struct sim_request *sim_request_get(struct sim_rank *rank, MPI_Request handle)
 
 bool sim_request_peek(const void *handle, int *source, int *tag)
 {
-    const struct sim_request *request = sim_request_get(sim_self, (MPI_Request)(uintptr_t)handle);
+    const struct sim_request *request =
+        sim_request_get(sim_current_rank, (MPI_Request)(uintptr_t)handle);
     if (!request || request->kind != SIM_REQUEST_RECEIVE || request->source_matched < 0 ||
         (request->state != SIM_MATCHED && request->state != SIM_COMPLETE))
         return false;

@@ -53,9 +53,9 @@ struct sim_request {
     /* A pending receive's buffer, while something is recorded: see sim_request_guard. */
     uint64_t guard;
     bool guarded, touched;
-    struct sim_causes causes; /* exploration: choices that led to its start, then to its end */
-    uint32_t event;           /* and the event of a delayed wildcard */
-    uint32_t items;           /* and the newest event of a Waitany for it, plus 1 */
+    struct sim_dependences causes; /* exploration: choices that led to its start, then to its end */
+    uint32_t event;                /* and the event of a delayed wildcard */
+    uint32_t items;                /* and the newest event of a Waitany for it, plus 1 */
 };
 
 /* A request from the pool, zeroed but for the given fields. In the monitor. NULL: out of memory. */

@@ -62,7 +62,7 @@ static int finish(struct sim_request *request, MPI_Request *handle, MPI_Status *
                         request->state == SIM_COMPLETE ? request->tag_matched : request->tag);
     }
     if (request->owner->world->exploring)
-        sim_causes_join(&request->owner->causes, &request->causes);
+        sim_dependences_join(&request->owner->causes, &request->causes);
     int error = request->error;
     if (request->kind == SIM_REQUEST_GENERAL)
         error = sim_general_finish(request, status);
@@ -341,7 +341,7 @@ int PMPI_Waitany(int count, MPI_Request *handles, int *index, MPI_Status *status
     if (many.active) {
         sim_world_enter(many.rank->world);
         if (many.rank->world->options.delay_wildcards && many.active > 1) {
-            *index = sim_delayed_waitany(many.rank, many.requests, count);
+            *index = sim_deferred_waitany(many.rank, many.requests, count);
         } else {
             wait_for_one(&many);
             *index = pick_done(&many);

@@ -19,7 +19,7 @@ static int op_create(const char *function, struct sim_op value, MPI_Op *handle)
     op->magic = SIM_MAGIC_OP;
     op->references = 1;
     *handle = (MPI_Op)op;
-    sim_live_add(SIM_LIVE_OP, (uint64_t)(uintptr_t)op);
+    sim_open_handles_add(SIM_LIVE_OP, (uint64_t)(uintptr_t)op);
     return MPI_SUCCESS;
 }
 
@@ -43,7 +43,7 @@ int PMPI_Op_free(MPI_Op *op)
     if (object->predefined)
         return raise("Op_free", MPI_ERR_OP, "%s is predefined and cannot be freed", object->label);
     ((struct sim_op *)*op)->magic = SIM_MAGIC_FREED;
-    sim_live_remove(SIM_LIVE_OP, (uint64_t)(uintptr_t)*op);
+    sim_open_handles_remove(SIM_LIVE_OP, (uint64_t)(uintptr_t)*op);
     sim_op_release(object);
     *op = MPI_OP_NULL;
     return MPI_SUCCESS;

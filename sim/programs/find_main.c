@@ -19,9 +19,9 @@ static _Thread_local struct {
 /* Leaves a stack that the address sanitizer knows nothing of. */
 #define UNCHECKED __attribute__((no_sanitize("address")))
 
-UNCHECKED int start_catch(int (*main_function)(int, char **, char **), int argc, char **argv,
-                          void (*init)(void), void (*fini)(void), void (*runtime_fini)(void),
-                          void *stack_end)
+UNCHECKED int catch_libc_start_main(int (*main_function)(int, char **, char **), int argc,
+                                    char **argv, void (*init)(void), void (*fini)(void),
+                                    void (*runtime_fini)(void), void *stack_end)
 {
     (void)argc, (void)argv, (void)init, (void)fini, (void)runtime_fini, (void)stack_end;
     if (!catching.back)

@@ -1,6 +1,6 @@
 /* Finding `main` of an executable that does not name it: enter it where the kernel would and catch
  * the call that its start code makes to __libc_start_main (the loader resolves that name to
- * start_catch, see sim/programs/resolve.h). */
+ * catch_libc_start_main, see sim/programs/resolve.h). */
 #ifndef SIM_PROGRAMS_FIND_MAIN_H
 #define SIM_PROGRAMS_FIND_MAIN_H
 

@@ -115,7 +115,7 @@ static uint64_t loader_owned(const char *name)
     if (!strcmp(name, "__tls_get_addr"))
         return (uint64_t)(uintptr_t)tls_get_address;
     if (!strcmp(name, "__libc_start_main"))
-        return (uint64_t)(uintptr_t)start_catch;
+        return (uint64_t)(uintptr_t)catch_libc_start_main;
     if (!strcmp(name, "__cxa_finalize"))
         return (uint64_t)(uintptr_t)finalize_nothing;
     return 0;

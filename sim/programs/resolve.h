@@ -54,8 +54,8 @@ bool resolve_is_mpi(const char *needed);
  * do. */
 void *tls_get_address(const size_t index[2]);
 uintptr_t tls_descriptor_address(uintptr_t address); /* the rarer half of a descriptor's function */
-int start_catch(int (*main_function)(int, char **, char **), int argc, char **argv,
-                void (*init)(void), void (*fini)(void), void (*runtime_fini)(void),
-                void *stack_end);
+int catch_libc_start_main(int (*main_function)(int, char **, char **), int argc, char **argv,
+                          void (*init)(void), void (*fini)(void), void (*runtime_fini)(void),
+                          void *stack_end);
 
 #endif

@@ -76,7 +76,7 @@ static void variables_enter(struct sim_rank *self, const struct sim_program *pro
 int sim_run_body(void *context, int rank)
 {
     const struct sim_run *run = context;
-    struct sim_rank *self = sim_self;
+    struct sim_rank *self = sim_current_rank;
     struct failure failure = {0};
     int image = run->first_image + rank;
     if (self->world->threaded) {
@@ -111,14 +111,14 @@ static _Thread_local struct sim_rank *started_by;
 
 struct sim_libc_state *sim_libc_current(void)
 {
-    if (sim_self)
-        return &sim_self->libc;
+    if (sim_current_rank)
+        return &sim_current_rank->libc;
     return started_by ? &started_by->libc : NULL;
 }
 
 int sim_libc_rank_number(void)
 {
-    const struct sim_rank *rank = sim_self ? sim_self : started_by;
+    const struct sim_rank *rank = sim_current_rank ? sim_current_rank : started_by;
     return rank ? rank->id : -1;
 }
 
@@ -129,13 +129,13 @@ struct sim_rank *sim_thread_parent(void)
 
 void sim_rank_region_end(struct sim_libc_state *state)
 {
-    if (sim_self && state == &sim_self->libc) /* not another host's */
-        sim_rank_stray_check(sim_self);
+    if (sim_current_rank && state == &sim_current_rank->libc) /* not another host's */
+        sim_rank_stray_check(sim_current_rank);
 }
 
 void sim_rank_exit(int status, enum sim_exit how)
 {
-    struct sim_rank *rank = sim_self;
+    struct sim_rank *rank = sim_current_rank;
     if (!rank)
         return;
     if (how == SIM_EXIT_ABORT || how == SIM_EXIT_ASSERT) {
@@ -150,7 +150,7 @@ void sim_rank_exit(int status, enum sim_exit how)
 
 void sim_rank_forget(void)
 {
-    started_by = sim_self = NULL;
+    started_by = sim_current_rank = NULL;
 }
 
 void sim_rank_yield(void)
@@ -161,7 +161,7 @@ void sim_rank_yield(void)
 void sim_rank_thread_begin(struct sim_libc_state *parent)
 {
     started_by = (struct sim_rank *)(void *)((char *)parent - offsetof(struct sim_rank, libc));
-    sim_self = started_by->world->threaded ? started_by : NULL;
+    sim_current_rank = started_by->world->threaded ? started_by : NULL;
 }
 
 static struct sim_rank *rank_of(struct sim_libc_state *state)
@@ -184,5 +184,5 @@ void sim_rank_joining_changed(struct sim_libc_state *parent, int change)
 void sim_rank_thread_end(struct sim_libc_state *parent)
 {
     (void)parent;
-    started_by = sim_self = NULL;
+    started_by = sim_current_rank = NULL;
 }

@@ -47,10 +47,10 @@ struct sim_choice {
     uint32_t kind; /* MPIX_CHOOSE_* */
     uint32_t rank; /* who chose; UINT32_MAX: the machine at quiescence */
     uint32_t n, picked;
-    size_t first_alternative; /* into the log's alternatives, n of them; SIZE_MAX when none were
-                                 given */
-    uint32_t taker;           /* event of who took the pick, UINT32_MAX: a rank's own choice */
-    struct sim_causes past;   /* choices that led to this one */
+    size_t first_alternative;    /* into the log's alternatives, n of them; SIZE_MAX when none were
+                                    given */
+    uint32_t taker;              /* event of who took the pick, UINT32_MAX: a rank's own choice */
+    struct sim_dependences past; /* choices that led to this one */
 };
 
 struct sim_choice_log {

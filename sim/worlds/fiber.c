@@ -240,8 +240,8 @@ static inline void become(struct sim_rank *rank)
     struct sim_world *world = rank->world;
     if (world->variables)
         separate_enter(world->variables + (size_t)rank->libc.image * world->variables_stride);
-    sim_ahead_fetch(rank);
-    sim_self = rank;
+    sim_prefetch_fetch(rank);
+    sim_current_rank = rank;
     sim_rank_move(rank, SIM_RUNNING);
     world->switches++;
 }
@@ -260,7 +260,7 @@ static inline void switch_away(struct sim_rank *rank, bool ends)
 {
     struct sim_world *world = rank->world;
     if (world->switches % SIM_AHEAD_PERIOD == 0 && world->ahead.wanted && !ends)
-        sim_ahead_learn(rank);
+        sim_prefetch_learn(rank);
     bool in_turn = world->ready_head && !world->out_of_turn;
     struct sim_rank *next = in_turn ? dequeue(world) : next_rank(world);
     if (next == rank) {
@@ -273,7 +273,7 @@ static inline void switch_away(struct sim_rank *rank, bool ends)
         become(next);
         sim_fiber_switch(&rank->stack_pointer, next->stack_pointer);
     } else {
-        sim_self = NULL;
+        sim_current_rank = NULL;
         sim_fiber_switch(&rank->stack_pointer, world->host_stack_pointer);
     }
     announce_arrival(rank, NULL);
@@ -319,7 +319,7 @@ static _Noreturn void fiber_leave(struct sim_rank *rank)
 
 static void fiber_main(void)
 {
-    struct sim_rank *rank = sim_self;
+    struct sim_rank *rank = sim_current_rank;
     announce_arrival(NULL, rank->world);
     int code = rank->world->body(rank->world->context, rank->id);
     sim_rank_leave(rank, SIM_DONE, code);
@@ -467,7 +467,7 @@ static bool fibers_run(struct sim_world *world, struct failure *failure)
     become(first);
     sim_fiber_switch(&world->host_stack_pointer, first->stack_pointer);
     announce_arrival(NULL, NULL);
-    sim_self = NULL;
+    sim_current_rank = NULL;
     sim_libc_team_back(&team);
     return true;
 }

@@ -47,7 +47,7 @@ static uintptr_t word_called(const struct clone *clone, int index, uintptr_t sit
 }
 #endif
 
-void sim_ahead_learn(struct sim_rank *rank)
+void sim_prefetch_learn(struct sim_rank *rank)
 {
     struct sim_world *world = rank->world;
     uintptr_t site = (uintptr_t)sim_libc_call_site();

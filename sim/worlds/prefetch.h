@@ -21,21 +21,22 @@ enum { SIM_AHEAD_RANKS = 512, SIM_AHEAD_PERIOD = 256, SIM_AHEAD_LINES = 4 };
 
 /* The calling rank is about to block: remembers in its world whence it called. Nothing where images
  * are not clones or the call is not understood. */
-void sim_ahead_learn(struct sim_rank *rank);
+void sim_prefetch_learn(struct sim_rank *rank);
 
 /* Not instrumented: a sanitizer knows nothing of what lies there. */
-__attribute__((no_sanitize("address", "thread"))) static inline void sim_ahead_read(const char *at)
+__attribute__((no_sanitize("address", "thread"))) static inline void
+sim_prefetch_read(const char *at)
 {
     __asm__ volatile("" ::"r"(*(const volatile char *)at));
 }
 
 /* `running` is about to run; what those behind it in the queue want is fetched meanwhile. */
-static inline void sim_ahead_fetch(const struct sim_rank *running)
+static inline void sim_prefetch_fetch(const struct sim_rank *running)
 {
     const struct sim_world *world = running->world;
     const struct sim_rank *next = running->next_ready, *second = next ? next->next_ready : NULL;
     if (next && world->ahead.word)
-        sim_ahead_read(world->ahead.word + (size_t)next->libc.image * world->ahead.stride);
+        sim_prefetch_read(world->ahead.word + (size_t)next->libc.image * world->ahead.stride);
     if (!second)
         return;
     for (int line = 0; line < SIM_AHEAD_LINES; line++)

@@ -23,7 +23,7 @@
 
 struct sim_comm;
 struct sim_batch;
-struct sim_look;
+struct sim_blocked_probe;
 
 /* Whether a collective has let a member go on that waits in its short way. */
 enum sim_release { SIM_WAITS, SIM_RELEASED, SIM_RELEASED_WITH_ERROR };
@@ -55,10 +55,11 @@ struct sim_rank {
     bool reads_clock;
     struct sim_batch *batch;           /* open SIM_Batch, NULL */
     uint32_t batches, receives, looks; /* counters that number them; looks: probes, Waitanys */
-    struct sim_causes causes;          /* choices that led here */
+    struct sim_dependences causes;     /* choices that led here */
     int reported_next;                 /* Waitany and Testany look there first */
     struct sim_bsend *bsend;           /* attached buffer, NULL */
-    struct sim_live *live; /* handles not freed yet, NULL: none so far; see base/open_handles.h */
+    struct sim_open_handles
+        *live; /* handles not freed yet, NULL: none so far; see base/open_handles.h */
     atomic_int error_depth;
     struct sim_keyvals keyvals;
     struct sim_integers integers;           /* of handles, for other languages */
@@ -66,7 +67,7 @@ struct sim_rank {
     char **type_names;                      /* the same: what the program calls them */
     struct sim_error_codes error_codes;
     atomic_int sessions; /* open ones */
-    struct sim_stray {
+    struct sim_thread_level_violation {
         atomic_int state;     /* 0: none, 1: being written, 2: to be told */
         const char *function; /* of the call */
         const void *site;
@@ -146,8 +147,8 @@ struct sim_world {
     uint32_t context_ids;
     bool exploring; /* delays wildcards and logs what an explorer needs: base/dependence_sets.h */
     struct sim_request *delayed, **delayed_tail; /* wildcards waiting for quiescence */
-    struct sim_look *looks;           /* blocked in a probe or a Waitany until quiescence */
-    struct sim_patience *patient;     /* waits that have a limit */
+    struct sim_blocked_probe *looks;  /* blocked in a probe or a Waitany until quiescence */
+    struct sim_timeout *patient;      /* waits that have a limit */
     uint64_t clock;                   /* passes when nobody can move: timeout.h */
     struct sim_handshake *handshakes; /* Intercomm_create: leaders that wait for each other */
     struct sim_gathering *gatherings; /* Comm_create_group under way */
@@ -166,7 +167,7 @@ struct sim_world {
     size_t host_stack_size;
 };
 
-extern _Thread_local struct sim_rank *sim_self;
+extern _Thread_local struct sim_rank *sim_current_rank;
 
 /* The rank that started the calling thread, which is not that rank's own; NULL: none did. */
 struct sim_rank *sim_thread_parent(void);

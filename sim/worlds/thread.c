@@ -80,11 +80,11 @@ static void stop_if_over(struct sim_rank *rank)
 void sim_threads_enter(struct sim_world *world)
 {
     pthread_mutex_lock(&world->monitor);
-    if (!sim_self || sim_self->world != world)
+    if (!sim_current_rank || sim_current_rank->world != world)
         return;
-    uint64_t steps = atomic_load_explicit(&sim_self->own_steps, memory_order_relaxed);
-    atomic_store_explicit(&sim_self->own_steps, steps + 1, memory_order_relaxed);
-    stop_if_over(sim_self);
+    uint64_t steps = atomic_load_explicit(&sim_current_rank->own_steps, memory_order_relaxed);
+    atomic_store_explicit(&sim_current_rank->own_steps, steps + 1, memory_order_relaxed);
+    stop_if_over(sim_current_rank);
 }
 
 /* Whether a thread that blocks brings its rank nearer to being blocked. In a region of the rank's
@@ -173,11 +173,12 @@ static void thread_yield(struct sim_rank *rank)
  */
 bool sim_world_pass_on(const struct sim_world *world, int signal_number)
 {
-    if (!world->threaded || world->over || (sim_self && sim_self->state == SIM_RUNNING))
+    if (!world->threaded || world->over ||
+        (sim_current_rank && sim_current_rank->state == SIM_RUNNING))
         return false;
     for (int i = 0; i < world->size; i++) {
         const struct sim_rank *rank = &world->ranks[i];
-        if (rank->state == SIM_RUNNING && rank->unwind && rank != sim_self)
+        if (rank->state == SIM_RUNNING && rank->unwind && rank != sim_current_rank)
             return !pthread_kill(rank->thread, signal_number);
     }
     return false;
@@ -191,7 +192,7 @@ __attribute__((noinline)) static void thread_main(struct sim_rank *rank)
     rank->thread = pthread_self();
     rank->unwind = &unwind;
     sim_libc_thread_carries();
-    sim_self = rank;
+    sim_current_rank = rank;
     if (!setjmp(unwind)) {
         sim_threads_enter(rank->world);
         sim_rank_move(rank, SIM_RUNNING);
@@ -199,7 +200,7 @@ __attribute__((noinline)) static void thread_main(struct sim_rank *rank)
         int code = rank->world->body(rank->world->context, rank->id);
         sim_rank_leave(rank, SIM_DONE, code);
     }
-    sim_self = NULL;
+    sim_current_rank = NULL;
     sim_libc_team_back(&team);
 }
 

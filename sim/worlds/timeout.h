@@ -13,18 +13,18 @@
 
 #include "sim/worlds/rank.h"
 
-struct sim_patience {
-    struct sim_patience *next;
+struct sim_timeout {
+    struct sim_timeout *next;
     struct sim_rank *rank;
     uint64_t limit;
     bool passed;
 };
 
 /* The calling rank will wait no longer than `ticks` from now. In the monitor; `patience` lives
- * until sim_patience_end. */
-void sim_patience_begin(struct sim_patience *patience, struct sim_rank *rank, uint64_t ticks);
-void sim_patience_end(struct sim_patience *patience);
+ * until sim_timeout_end. */
+void sim_timeout_begin(struct sim_timeout *patience, struct sim_rank *rank, uint64_t ticks);
+void sim_timeout_end(struct sim_timeout *patience);
 /* At quiescence: the earliest limit passes. False when there is none. */
-bool sim_patience_go(struct sim_world *world);
+bool sim_timeout_go(struct sim_world *world);
 
 #endif

@@ -19,7 +19,7 @@
 #error "the machine's assertions are part of it: build without NDEBUG"
 #endif
 
-_Thread_local struct sim_rank *sim_self;
+_Thread_local struct sim_rank *sim_current_rank;
 
 enum { EAGER_LIMIT = 64 * 1024, LIVELOCK_ROUNDS = 10000 };
 
@@ -104,7 +104,7 @@ void sim_world_free(struct sim_world *world)
     sim_chooser_release(&world->chooser);
     pthread_mutex_destroy(&world->monitor);
     for (int i = 0; world->ranks && i < world->size; i++)
-        sim_live_release(world->ranks[i].live);
+        sim_open_handles_release(world->ranks[i].live);
     free(world->ranks);
     free(world);
 }
@@ -115,7 +115,7 @@ enum trace_outcome sim_world_run(struct sim_world *world, sim_rank_body *body, v
     world->body = body;
     world->context = context;
     world->outcome = OUTCOME_FINISHED;
-    struct sim_rank *outer = sim_self;
+    struct sim_rank *outer = sim_current_rank;
     struct failure failure = {0};
     if (!world->executor->run(world, &failure)) {
         if (world->options.unable)
@@ -126,7 +126,7 @@ enum trace_outcome sim_world_run(struct sim_world *world, sim_rank_body *body, v
     } else if (world->live && !world->over) {
         sim_world_stop(world, OUTCOME_DEADLOCK);
     }
-    sim_self = outer;
+    sim_current_rank = outer;
     return world->outcome;
 }
 
@@ -148,7 +148,7 @@ void sim_world_stop(struct sim_world *world, enum trace_outcome outcome)
 
 bool sim_world_quiescent(struct sim_world *world)
 {
-    return sim_delayed_go(world) || sim_patience_go(world);
+    return sim_deferred_go(world) || sim_timeout_go(world);
 }
 
 /* No other thread of the rank can bring about what it polls for: there is none, or it waits. */
@@ -231,19 +231,19 @@ void sim_rank_abort(struct sim_rank *rank, int exit_code)
 
 void sim_rank_end(int exit_code)
 {
-    assert(sim_self);
-    sim_rank_leave(sim_self, SIM_DONE, exit_code);
+    assert(sim_current_rank);
+    sim_rank_leave(sim_current_rank, SIM_DONE, exit_code);
 }
 
 void sim_rank_crash(int signal_number)
 {
-    assert(sim_self);
-    sim_rank_leave(sim_self, SIM_CRASHED, signal_number);
+    assert(sim_current_rank);
+    sim_rank_leave(sim_current_rank, SIM_CRASHED, signal_number);
 }
 
 bool sim_rank_stack_overflow(const void *address)
 {
-    const struct sim_rank *rank = sim_self;
+    const struct sim_rank *rank = sim_current_rank;
     if (!rank || !rank->stack_base)
         return false;
     const char *at = address;
@@ -311,38 +311,38 @@ uint64_t sim_world_stopped_ns(const struct sim_world *world)
 
 void sim_world_impersonate(struct sim_world *world, int rank)
 {
-    sim_self = rank < 0 ? NULL : &world->ranks[rank];
+    sim_current_rank = rank < 0 ? NULL : &world->ranks[rank];
 }
 
 int sim_world_current_rank(void)
 {
-    return sim_self ? sim_self->id : -1;
+    return sim_current_rank ? sim_current_rank->id : -1;
 }
 
 /* The extensions of mpix.h that need nothing but the rank. */
 
 void **MPIX_Rank_slots(void)
 {
-    return sim_self ? sim_self->slots : NULL;
+    return sim_current_rank ? sim_current_rank->slots : NULL;
 }
 
 int MPIX_World_rank(void)
 {
-    return sim_self ? sim_self->id : -1;
+    return sim_current_rank ? sim_current_rank->id : -1;
 }
 
 int MPIX_World_size(void)
 {
-    return sim_self ? sim_self->world->size : 0;
+    return sim_current_rank ? sim_current_rank->world->size : 0;
 }
 
 uint64_t MPIX_Steps(void)
 {
-    if (!sim_self)
+    if (!sim_current_rank)
         return 0;
-    return sim_self->world->threaded
-               ? atomic_load_explicit(&sim_self->own_steps, memory_order_relaxed)
-               : sim_self->world->steps;
+    return sim_current_rank->world->threaded
+               ? atomic_load_explicit(&sim_current_rank->own_steps, memory_order_relaxed)
+               : sim_current_rank->world->steps;
 }
 
 uint32_t sim_rank_choose(struct sim_rank *rank, uint32_t kind, uint32_t n,
@@ -354,7 +354,7 @@ uint32_t sim_rank_choose(struct sim_rank *rank, uint32_t kind, uint32_t n,
     uint32_t pick = sim_choose(&world->chooser, kind, (uint32_t)rank->id, n, alternatives);
     if (world->exploring && log->count > before) {
         log->choices[before].past = rank->causes;
-        sim_causes_add(&rank->causes, before);
+        sim_dependences_add(&rank->causes, before);
     }
     return pick;
 }
@@ -366,19 +366,19 @@ int MPIX_Choose(int kind, int n)
 
 int MPIX_Choose_named(int kind, int n, const unsigned *names)
 {
-    if (!sim_self || n < 2)
+    if (!sim_current_rank || n < 2)
         return 0;
-    struct sim_world *world = sim_self->world;
+    struct sim_world *world = sim_current_rank->world;
     struct sim_alternative few[16] = {{0}}, *alternatives = few;
     if (n > 16 && names)
         alternatives = calloc((size_t)n, sizeof *alternatives);
     assert(alternatives && "out of memory for a choice");
     for (int i = 0; i < n && names; i++)
         alternatives[i] = (struct sim_alternative){
-            .rank = (uint32_t)sim_self->id, .object = names[i], .taker = SIM_TAKER_NAMED};
+            .rank = (uint32_t)sim_current_rank->id, .object = names[i], .taker = SIM_TAKER_NAMED};
     sim_world_enter(world);
     uint32_t pick =
-        sim_rank_choose(sim_self, (uint32_t)kind, (uint32_t)n, names ? alternatives : NULL);
+        sim_rank_choose(sim_current_rank, (uint32_t)kind, (uint32_t)n, names ? alternatives : NULL);
     sim_world_leave(world);
     if (alternatives != few)
         free(alternatives);
@@ -387,10 +387,10 @@ int MPIX_Choose_named(int kind, int n, const unsigned *names)
 
 void MPIX_Yield(void)
 {
-    if (!sim_self)
+    if (!sim_current_rank)
         return;
-    struct sim_world *world = sim_self->world;
+    struct sim_world *world = sim_current_rank->world;
     sim_world_enter(world);
-    world->executor->yield(sim_self);
+    world->executor->yield(sim_current_rank);
     sim_world_leave(world);
 }

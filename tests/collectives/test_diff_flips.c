@@ -437,7 +437,7 @@ struct score {
     int tried, noticed, told, zero_wrong;
 };
 
-static bool is_told(const struct operation *operation, const struct gradcheck_culprit *culprit)
+static bool is_reported(const struct operation *operation, const struct gradcheck_culprit *culprit)
 {
     if (!culprit->found)
         return false;
@@ -465,7 +465,7 @@ static struct score flips(const struct operation *operation)
         } else {
             score.tried++;
             score.noticed += wrong;
-            score.told += is_told(operation, &result.culprit);
+            score.told += is_reported(operation, &result.culprit);
         }
         gradcheck_release(&result);
     }

@@ -91,7 +91,7 @@ static void *as_rank(void *context)
     const struct worker *worker = context;
     sim_world_impersonate(world, worker->rank);
     work(worker);
-    sim_threads_changed(sim_self, -1, 0);
+    sim_threads_changed(sim_current_rank, -1, 0);
     sim_world_impersonate(world, -1);
     return NULL;
 }
@@ -107,7 +107,7 @@ static int body(void *context, int rank)
         workers[i] = (struct worker){.rank = rank, .number = i};
         MPI_Comm_dup(MPI_COMM_WORLD, &workers[i].comm);
     }
-    sim_threads_changed(sim_self, THREADS - 1, 0);
+    sim_threads_changed(sim_current_rank, THREADS - 1, 0);
     for (int i = 1; i < THREADS; i++)
         pthread_create(&workers[i].thread, NULL, as_rank, &workers[i]);
     work(&workers[0]);

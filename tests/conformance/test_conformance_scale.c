@@ -17,7 +17,7 @@ static void pass_round(int rank, int size)
     expect(got == (rank + size - 1) % size, "got %d", got);
 }
 
-static void tell_the_first(int rank, int size)
+static void report_first(int rank, int size)
 {
     long sum = 0, wanted = (long)size * (size - 1) / 2;
     if (rank)
@@ -59,7 +59,7 @@ int main(void)
     tap_plan(6);
     large_world_is("1,000 ranks meet and count themselves", 1000, meet);
     large_world_is("1,000 ranks pass a number round", 1000, pass_round);
-    large_world_is("999 ranks tell the first", 1000, tell_the_first);
+    large_world_is("999 ranks tell the first", 1000, report_first);
     large_world_is("1,000 ranks meet in rows", 1000, split_and_meet);
     large_world_is("65,536 ranks meet and count themselves", 65536, meet);
     large_world_is("65,536 ranks pass a number round", 65536, pass_round);

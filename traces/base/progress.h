@@ -16,8 +16,8 @@ struct progress {
 
 enum { PROGRESS_ROWS = 1 << 14 }; /* between two calls */
 
-static inline void progress_tell(struct progress *progress, const char *step, uint64_t done,
-                                 uint64_t total, const char *unit)
+static inline void progress_report(struct progress *progress, const char *step, uint64_t done,
+                                   uint64_t total, const char *unit)
 {
     if (progress)
         progress->tell(progress, step, done, total, unit);

@@ -483,7 +483,7 @@ static bool read_lines(struct jsonl_reader *reader)
     size_t number = 0;
     for (size_t begin = 0; begin < input->size;) {
         if (number++ % PROGRESS_ROWS == 0)
-            progress_tell(input->progress, "reading", begin, input->size, "bytes");
+            progress_report(input->progress, "reading", begin, input->size, "bytes");
         const unsigned char *newline = memchr(input->data + begin, '\n', input->size - begin);
         size_t end = newline ? (size_t)(newline - input->data) : input->size;
         size_t first = begin;

@@ -205,8 +205,8 @@ static void read_ops(struct reader *reader)
         else
             trace_add_op(reader->trace, &op);
         if (reader->trace->op_count % PROGRESS_ROWS == 0)
-            progress_tell(reader->store->progress, "reading", reader->trace->op_count,
-                          (uint64_t)reader->op_count, "operations");
+            progress_report(reader->store->progress, "reading", reader->trace->op_count,
+                            (uint64_t)reader->op_count, "operations");
     }
     if (!reader->code && expected != reader->first_op + reader->op_count)
         broken(reader, "operations are missing from", expected);

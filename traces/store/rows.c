@@ -139,7 +139,7 @@ static bool next_struct(struct store_rows *rows)
     const struct reading *reading = rows->context;
     const struct store_structs *structs = reading->structs;
     if (structs->what && rows->at % PROGRESS_ROWS == 0)
-        progress_tell(reading->progress, "storing", rows->at, structs->count, structs->what);
+        progress_report(reading->progress, "storing", rows->at, structs->count, structs->what);
     return ++rows->at <= structs->count;
 }
 

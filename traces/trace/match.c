@@ -205,7 +205,7 @@ static uint32_t send_take(struct matcher *matcher, const struct trace_op *receiv
     return TRACE_NO;
 }
 
-static void marry(struct trace *trace, uint32_t receive, uint32_t send)
+static void pair_operations(struct trace *trace, uint32_t receive, uint32_t send)
 {
     struct trace_op *r = &trace->ops[receive], *s = &trace->ops[send];
     s->match = receive;
@@ -223,7 +223,7 @@ static void marry(struct trace *trace, uint32_t receive, uint32_t send)
 }
 
 /* Matches given by the builder stay when they are symmetric. */
-static void keep_given(struct trace *trace)
+static void validate_given_matches(struct trace *trace)
 {
     for (uint32_t i = 0; i < trace->op_count; i++) {
         struct trace_op *op = &trace->ops[i];
@@ -236,7 +236,8 @@ static void keep_given(struct trace *trace)
             op_kind_class(other->kind) != wanted || (other->match != TRACE_NO && other->match != i))
             op->match = TRACE_NO;
         else
-            marry(trace, class == CLASS_SEND ? op->match : i, class == CLASS_SEND ? i : op->match);
+            pair_operations(trace, class == CLASS_SEND ? op->match : i,
+                            class == CLASS_SEND ? i : op->match);
     }
 }
 
@@ -253,11 +254,11 @@ static void match_receives(struct matcher *matcher, bool from_any)
             continue;
         uint32_t send = send_take(matcher, op);
         if (send != TRACE_NO)
-            marry(trace, i, send);
+            pair_operations(trace, i, send);
     }
 }
 
-static void hand_over(struct trace *trace, uint32_t probe, uint32_t receive)
+static void transfer_match(struct trace *trace, uint32_t probe, uint32_t receive)
 {
     uint32_t send = trace->ops[probe].match;
     if (send == TRACE_NO)
@@ -265,11 +266,11 @@ static void hand_over(struct trace *trace, uint32_t probe, uint32_t receive)
     trace->ops[probe].match = TRACE_NO;
     trace->ops[send].match = TRACE_NO;
     if (receive != TRACE_NO)
-        marry(trace, receive, send);
+        pair_operations(trace, receive, send);
 }
 
 /* Rule 5, second half. */
-static void pass_on_probed(struct trace *trace)
+static void resolve_mprobes(struct trace *trace)
 {
     for (uint32_t i = 0; i < trace->op_count; i++) {
         const struct trace_op *op = &trace->ops[i];
@@ -278,7 +279,7 @@ static void pass_on_probed(struct trace *trace)
         uint32_t receive = op->request;
         bool fits = receive < trace->op_count && trace->ops[receive].match == TRACE_NO &&
                     op_kind_class(trace->ops[receive].kind) == CLASS_RECEIVE;
-        hand_over(trace, i, fits ? receive : TRACE_NO);
+        transfer_match(trace, i, fits ? receive : TRACE_NO);
     }
 }
 
@@ -287,7 +288,7 @@ bool trace_match(struct trace *trace)
     struct matcher matcher = {.trace = trace};
     size_t receives = 0;
     bool done = true;
-    keep_given(trace);
+    validate_given_matches(trace);
     survey(&matcher, &receives);
     if (matcher.send_count > 0 && receives > 0) {
         done = matcher_fill(&matcher);
@@ -295,7 +296,7 @@ bool trace_match(struct trace *trace)
             match_receives(&matcher, false);
             if (matcher.wanted[LIST_ANY_SOURCE] || matcher.wanted[LIST_ANY_BOTH])
                 match_receives(&matcher, true);
-            pass_on_probed(trace);
+            resolve_mprobes(trace);
         }
     }
     free(matcher.sends);

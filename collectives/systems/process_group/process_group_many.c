@@ -171,7 +171,7 @@ static size_t size_scatter(struct process_group *group, const size_t *sizes, int
     return size_read(group, own);
 }
 
-static void counts_tell(const struct process_group *group, const size_t *from, size_t *counts)
+static void counts_report(const struct process_group *group, const size_t *from, size_t *counts)
 {
     if (from && counts)
         memcpy(counts, from, (size_t)group->size * sizeof *counts);
@@ -222,7 +222,7 @@ static struct diff_tensor *sized(struct process_group *group, struct group_call 
     process_group_check(group, x);
     process_group_check_peer(group, "root", call.peer, false);
     call.out_counts = sizes_gather(group, x->count, all ? -1 : call.peer);
-    counts_tell(group, call.out_counts, counts);
+    counts_report(group, call.out_counts, counts);
     return process_group_collective(group, call, x, NULL);
 }
 
@@ -279,7 +279,7 @@ struct diff_tensor *process_group_all_to_all_sized(struct process_group *group,
     process_group_expect(group, data_group_all_to_all(group->data, out, ones, in, ones, DATA_LONG));
     for (size_t i = 0; i < ranks; i++)
         counts[i] = size_read(group, in[i]);
-    counts_tell(group, counts, receive_counts);
+    counts_report(group, counts, receive_counts);
     struct diff_tensor *y = process_group_all_to_all(group, x, send_counts, counts);
     state_leave(group->tape->state);
     return y;

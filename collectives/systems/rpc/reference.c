@@ -190,8 +190,8 @@ static struct rpc_reference *holding(struct rpc_worker *worker, int owner, uint6
     return reference;
 }
 
-static void tell_owner(struct rpc_worker *worker, const struct rpc_reference *reference,
-                       enum rpc_kind kind, uint64_t holder)
+static void report_owner(struct rpc_worker *worker, const struct rpc_reference *reference,
+                         enum rpc_kind kind, uint64_t holder)
 {
     if (reference->owner == worker->me) {
         if (kind == RPC_FORK)
@@ -224,7 +224,7 @@ struct rpc_reference *rpc_remote(int to, const char *name, size_t count,
     uint64_t id = next_id(worker);
     struct rpc_reference *reference = holding(worker, to, id, id);
     if (to >= 0 && to < worker->count)
-        tell_owner(worker, reference, RPC_FORK, id);
+        report_owner(worker, reference, RPC_FORK, id);
     reference->making = call_start(worker, to, name, id,
                                    &(struct rpc_arguments){.count = count, .tensors = tensors});
     state_leave(worker->state);
@@ -276,7 +276,7 @@ void rpc_reference_free(struct rpc_reference *reference)
     if (reference->making && !reference->making->done)
         future_wait(reference->making);
     if (!worker->peers[reference->owner].dead)
-        tell_owner(worker, reference, RPC_DROP, reference->holder);
+        report_owner(worker, reference, RPC_DROP, reference->holder);
     struct rpc_reference **link = &worker->references;
     while (*link != reference)
         link = &(*link)->next;
@@ -293,7 +293,7 @@ void reference_put(struct rpc_worker *worker, struct rpc_reference *reference, i
     wire_put(body, (uint64_t)reference->owner);
     wire_put(body, reference->id);
     wire_put(body, holder);
-    tell_owner(worker, reference, RPC_FORK, holder);
+    report_owner(worker, reference, RPC_FORK, holder);
 }
 
 struct rpc_reference *reference_get(struct rpc_worker *worker, struct wire *body)

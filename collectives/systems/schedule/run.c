@@ -51,7 +51,8 @@ static void check(const struct run *run, bool right, const struct schedule_actio
 }
 
 /* A value made for a stage that lives here too needs no message. */
-static void hand_over(struct run *run, const struct schedule_action *action, int to, bool backward)
+static void transfer_match(struct run *run, const struct schedule_action *action, int to,
+                           bool backward)
 {
     if (run->schedule->rank_of[to] != run->rank)
         return;
@@ -76,7 +77,7 @@ static void forward(struct run *run, const struct schedule_action *action)
                          first ? NULL : value->in, value->out);
     value->has_out = true;
     if (!stage_is_last(run->schedule, action->stage)) {
-        hand_over(run, action, action->stage + 1, false);
+        transfer_match(run, action, action->stage + 1, false);
         return;
     }
     run->loss +=
@@ -95,7 +96,7 @@ static void backward_input(struct run *run, const struct schedule_action *action
                                 value->out_grad, first ? NULL : value->in_grad);
     value->has_in_grad = true;
     if (!first)
-        hand_over(run, action, action->stage - 1, true);
+        transfer_match(run, action, action->stage - 1, true);
 }
 
 static void backward_weights(struct run *run, const struct schedule_action *action)
