@@ -27,7 +27,8 @@ struct race {
     uint32_t width;      /* ranks with wildcard receives */
     uint32_t *column;    /* per rank, TRACE_NO */
     uint32_t *clocks;    /* ranks rows of width */
-    uint32_t **sent;     /* per op that is a send: the clock when it was posted */
+    uint32_t **sent;     /* per send and scan: the clock when it was posted; of a scan that is
+                            complete, what it gets from the ranks below */
     uint32_t **gathered; /* per group: what its members bring */
     uint32_t *stamp;     /* per op: its receive completed as the n-th of its rank, from 1 */
 };
@@ -83,15 +84,46 @@ static bool takes(const struct trace_op *op)
     return !to_root || op->peer == (int32_t)op->rank;
 }
 
+/* Everybody gets what the ranks below bring, and nobody else. */
+static bool is_scan(const struct trace_op *op)
+{
+    return op->kind == OP_SCAN || op->kind == OP_EXSCAN;
+}
+
+/* All calls of the scan are posted: from each one's clock to what those below it bring. */
+static void spread_upwards(struct race *race, uint32_t number)
+{
+    const struct trace *trace = race->trace;
+    const struct check_group *group = &race->context->groups[number];
+    uint32_t *call_of = check_new(trace->ranks, sizeof *call_of);
+    uint32_t *own = check_new(race->width, sizeof *own);
+    uint32_t *below = race->gathered[number] = check_new(race->width, sizeof *below);
+    memset(call_of, 0xff, trace->ranks * sizeof *call_of);
+    for (uint32_t i = 0; i < group->count; i++) {
+        uint32_t op = race->context->group_ops[group->first + i];
+        call_of[trace->ops[op].rank] = op;
+    }
+    for (uint32_t i = 0; i < check_comm_size(trace, group->comm); i++) {
+        uint32_t op = call_of[check_comm_member(trace, group->comm, i)];
+        if (op == TRACE_NO || !race->sent[op])
+            continue;
+        memcpy(own, race->sent[op], race->width * sizeof *own);
+        memcpy(race->sent[op], below, race->width * sizeof *below);
+        join(below, own, race->width);
+    }
+    free(call_of);
+    free(own);
+}
+
 static void post(struct race *race, uint32_t op)
 {
     const struct trace_op *at = &race->trace->ops[op];
     uint32_t group = race->context->group_of[op];
-    if (check_class(at) == CLASS_SEND) {
+    if (check_class(at) == CLASS_SEND || is_scan(at)) {
         race->sent[op] = check_new(race->width, sizeof **race->sent);
         memcpy(race->sent[op], clock_of(race, at->rank), race->width * sizeof **race->sent);
     }
-    if (group == TRACE_NO || !brings(at))
+    if (group == TRACE_NO || !brings(at) || is_scan(at))
         return;
     if (!race->gathered[group])
         race->gathered[group] = check_new(race->width, sizeof **race->gathered);
@@ -104,7 +136,11 @@ static void complete(struct race *race, uint32_t op)
     uint32_t group = race->context->group_of[op];
     if (check_class(at) == CLASS_RECEIVE)
         receive(race, op);
-    if (group != TRACE_NO && takes(at) && race->gathered[group])
+    if (group != TRACE_NO && is_scan(at) && race->sent[op]) {
+        if (!race->gathered[group])
+            spread_upwards(race, group);
+        join(clock_of(race, at->rank), race->sent[op], race->width);
+    } else if (group != TRACE_NO && takes(at) && race->gathered[group])
         join(clock_of(race, at->rank), race->gathered[group], race->width);
 }
 
@@ -243,7 +279,7 @@ static bool race_init(struct race *race, const struct check_context *context)
     race->column = check_new(trace->ranks, sizeof *race->column);
     memset(race->column, 0xff, trace->ranks * sizeof *race->column);
     for (size_t op = 0; op < trace->op_count; op++) {
-        sends += check_class(&trace->ops[op]) == CLASS_SEND;
+        sends += check_class(&trace->ops[op]) == CLASS_SEND || is_scan(&trace->ops[op]);
         if (is_wildcard(&trace->ops[op]) && race->column[trace->ops[op].rank] == TRACE_NO)
             race->column[trace->ops[op].rank] = race->width++;
     }

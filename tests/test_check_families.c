@@ -1,0 +1,235 @@
+/* Where a checker names kinds of operations: every kind, in every form and from every root, and who
+ * stands at the borders of its rules. */
+#include "tests/check_program.h"
+
+#include <string.h>
+
+/* ---- R003 across collectives ---- */
+
+enum flow { FLOW_ALL, FLOW_FROM_ROOT, FLOW_TO_ROOT, FLOW_UPWARDS };
+
+static const struct {
+    enum op_kind kind;
+    enum flow flow;
+} collectives[] = {
+    {OP_BARRIER, FLOW_ALL},       {OP_BCAST, FLOW_FROM_ROOT},
+    {OP_REDUCE, FLOW_TO_ROOT},    {OP_ALLREDUCE, FLOW_ALL},
+    {OP_GATHER, FLOW_TO_ROOT},    {OP_GATHERV, FLOW_TO_ROOT},
+    {OP_SCATTER, FLOW_FROM_ROOT}, {OP_SCATTERV, FLOW_FROM_ROOT},
+    {OP_ALLGATHER, FLOW_ALL},     {OP_ALLGATHERV, FLOW_ALL},
+    {OP_ALLTOALL, FLOW_ALL},      {OP_ALLTOALLV, FLOW_ALL},
+    {OP_ALLTOALLW, FLOW_ALL},     {OP_REDUCE_SCATTER, FLOW_ALL},
+    {OP_SCAN, FLOW_UPWARDS},      {OP_REDUCE_SCATTER_BLOCK, FLOW_ALL},
+    {OP_EXSCAN, FLOW_UPWARDS},
+};
+
+static bool is_rooted(enum flow flow)
+{
+    return flow == FLOW_FROM_ROOT || flow == FLOW_TO_ROOT;
+}
+
+static bool brings(enum flow flow, int root, int from, int to)
+{
+    return flow == FLOW_ALL || (flow == FLOW_FROM_ROOT && root == from) ||
+           (flow == FLOW_TO_ROOT && root == to) || (flow == FLOW_UPWARDS && from < to);
+}
+
+static void call(struct program *p, uint32_t rank, size_t row, int root, bool starts)
+{
+    struct trace_op op = program_op(p, rank, collectives[row].kind, 2);
+    op.comm = p->world;
+    op.peer = is_rooted(collectives[row].flow) ? root : TRACE_NONE;
+    op.reduce_op = 3;
+    op.flags = starts ? OP_NONBLOCKING : 0;
+    uint32_t started = trace_add_op(p->trace, &op);
+    if (starts)
+        program_wait(p, rank, started, 3);
+}
+
+/* `taker` receives from anybody, all call the collective, `taker` receives again; `late` sends only
+ * behind the call, so that its message cannot be the first one where the call tells it so. */
+static bool races(size_t row, int root, int taker, int late, bool starts)
+{
+    struct program p = program_new(3);
+    int early = 3 - taker - late;
+    char codes[64];
+    for (int rank = 0; rank < 3; rank++) {
+        uint32_t first =
+            rank != taker ? TRACE_NO : program_p2p(&p, (uint32_t)rank, OP_RECV, TRACE_ANY, 0, 1);
+        if (rank == early)
+            program_p2p(&p, (uint32_t)rank, OP_SEND, taker, 0, 5);
+        call(&p, (uint32_t)rank, row, root, starts);
+        uint32_t second =
+            rank != taker ? TRACE_NO : program_p2p(&p, (uint32_t)rank, OP_RECV, late, 0, 4);
+        if (rank == late)
+            program_p2p(&p, (uint32_t)rank, OP_SEND, taker, 0, 6);
+        if (first != TRACE_NO) {
+            p.trace->ops[first].peer_matched = early;
+            p.trace->ops[first].tag_matched = p.trace->ops[second].tag_matched = 0;
+            p.trace->ops[second].peer_matched = late;
+        }
+    }
+    p.trace->outcome = OUTCOME_FINISHED;
+    for (int rank = 0; rank < 3; rank++)
+        p.trace->rank_info[rank].state = RANK_FINISHED;
+    program_finish(&p);
+    program_codes(&p, NULL, codes, sizeof codes);
+    trace_free(p.trace);
+    return strstr(codes, "R003");
+}
+
+static void race_across(size_t row)
+{
+    const char *name = op_kind_name(collectives[row].kind);
+    int wrong = 0;
+    for (int starts = 0; starts < 2; starts++)
+        for (int root = 0; root < 3; root++)
+            for (int taker = 0; taker < 3; taker++)
+                for (int late = 0; late < 3; late++) {
+                    bool told = taker != late && brings(collectives[row].flow, root, taker, late);
+                    if (taker == late || races(row, root, taker, late, starts) == !told)
+                        continue;
+                    if (!wrong++)
+                        tap_note("%s with root %d: rank %d took, rank %d sends behind it", name,
+                                 root, taker, late);
+                }
+    tap_ok(!wrong, "a race across %s is one where no data says that the receive is over", name);
+}
+
+/* ---- which message a wildcard may take when the recorded one does not come ---- */
+
+/* With sends that wait, rank 2's message for the wildcard comes only when rank 0 has gone on. Rank
+ * 1's message is there: for a named receive posted before or after the wildcard. */
+static bool hangs_without(bool named_first)
+{
+    struct program p = program_new(4);
+    struct check_options options;
+    char codes[64];
+    uint32_t starts[2];
+    for (int i = 0; i < 2; i++) {
+        bool named = (i == 0) == named_first;
+        starts[i] = program_p2p(&p, 0, OP_IRECV, named ? 1 : TRACE_ANY, 0, 1 + i);
+        p.trace->ops[starts[i]].peer_matched = named ? 1 : 2;
+        p.trace->ops[starts[i]].tag_matched = 0;
+    }
+    program_wait(&p, 0, starts[named_first], 3);
+    program_p2p(&p, 0, OP_SEND, 3, 0, 4);
+    program_wait(&p, 0, starts[!named_first], 5);
+    program_p2p(&p, 1, OP_SEND, 0, 0, 6);
+    program_p2p(&p, 2, OP_SEND, 3, 7, 7);
+    program_p2p(&p, 2, OP_SEND, 0, 0, 8);
+    program_p2p(&p, 3, OP_RECV, 0, 0, 9);
+    program_p2p(&p, 3, OP_RECV, 2, 7, 10);
+    p.trace->outcome = OUTCOME_FINISHED;
+    program_finish(&p);
+    check_options_init(&options);
+    check_options_parse(&options, "models", NULL);
+    program_codes(&p, &options, codes, sizeof codes);
+    trace_free(p.trace);
+    return !strcmp(codes, "D003");
+}
+
+/* ---- which models a hang is said of ---- */
+
+static const char *models_said(unsigned asked, bool batches, char *text, size_t size)
+{
+    struct program p = program_new(2);
+    struct check_options options;
+    struct findings findings;
+    for (uint32_t rank = 0; rank < 2; rank++) {
+        p.batch = batches ? rank + 1 : 0;
+        program_p2p(&p, rank, OP_SEND, 1 - (int)rank, 0, 1);
+        program_p2p(&p, rank, OP_RECV, 1 - (int)rank, 0, 2);
+    }
+    p.trace->outcome = OUTCOME_FINISHED;
+    program_finish(&p);
+    check_options_init(&options);
+    check_options_parse(&options, "models", NULL);
+    options.models = asked;
+    findings_init(&findings);
+    check_trace(p.trace, &options, &findings);
+    snprintf(text, size, "%s %s", findings.count ? findings.items[0].code : "none",
+             findings.count ? findings.items[0].models : "");
+    findings_release(&findings);
+    trace_free(p.trace);
+    return text;
+}
+
+static void models_of_a_hang(void)
+{
+    static const struct {
+        unsigned asked;
+        const char *said;
+    } rows[] = {
+        {CHECK_EAGER, "none "},
+        {CHECK_RENDEZVOUS, "D003 rendezvous"},
+        {CHECK_RENDEZVOUS | CHECK_BATCH, "D003 rendezvous batch"},
+        {CHECK_EAGER | CHECK_RENDEZVOUS, "D003 rendezvous"},
+        {CHECK_ALL_MODELS, "D003 rendezvous batch"},
+    };
+    char text[128];
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        tap_is_str(models_said(rows[i].asked, false, text, sizeof text), rows[i].said,
+                   "a hang is said of the models asked for (%u)", rows[i].asked);
+}
+
+/* ---- the nearest partner ---- */
+
+enum { OTHER_TAG, OTHER_COMM, OTHER_BOTH };
+
+/* Rank 0 stands in a receive with tag 0; rank 1 sent messages that nearly fit, in this order. */
+static bool nearest(const int *sent, size_t count, int line)
+{
+    struct program p = program_new(2);
+    struct check_options options;
+    struct findings findings;
+    char wanted[64];
+    uint32_t other = program_comm(&p, 2, (const int32_t[]){0, 1});
+    uint32_t blocked = program_p2p(&p, 0, OP_RECV, 1, 0, 1);
+    for (size_t i = 0; i < count; i++) {
+        uint32_t op = program_p2p(&p, 1, OP_SEND, 0, sent[i] == OTHER_COMM ? 0 : 5, 10 + (int)i);
+        if (sent[i] != OTHER_TAG)
+            p.trace->ops[op].comm = other;
+    }
+    p.trace->outcome = OUTCOME_DEADLOCK;
+    p.trace->rank_info[0].state = RANK_BLOCKED;
+    p.trace->rank_info[1].state = RANK_FINISHED;
+    p.trace->ops[blocked].state = STATE_BLOCKED;
+    program_finish(&p);
+    check_options_init(&options);
+    check_options_parse(&options, "deadlock", NULL);
+    findings_init(&findings);
+    check_trace(p.trace, &options, &findings);
+    snprintf(wanted, sizeof wanted, "p.c:%d,", line);
+    const char *told =
+        findings.count ? strstr(findings.items[0].detail, "Nearest partner: ") : NULL;
+    bool found = told && strstr(told, wanted) && strstr(told, wanted) < strchr(told, '\n');
+    if (!found)
+        tap_note("wanted %s: %s", wanted, findings.count ? findings.items[0].detail : "nothing");
+    findings_release(&findings);
+    trace_free(p.trace);
+    return found;
+}
+
+static void nearest_partner(void)
+{
+    tap_ok(nearest((int[]){OTHER_TAG, OTHER_TAG}, 2, 10), "of two equally near, the first");
+    tap_ok(nearest((int[]){OTHER_COMM, OTHER_COMM}, 2, 10), "also on another communicator");
+    tap_ok(nearest((int[]){OTHER_COMM, OTHER_TAG}, 2, 11), "another tag is nearer than another "
+                                                           "communicator");
+    tap_ok(nearest((int[]){OTHER_TAG, OTHER_COMM}, 2, 10), "in whichever order");
+    tap_ok(nearest((int[]){OTHER_BOTH, OTHER_COMM, OTHER_BOTH}, 3, 11),
+           "and both together are furthest");
+    tap_ok(nearest((int[]){OTHER_BOTH, OTHER_BOTH}, 2, 10), "but still a partner");
+}
+
+int main(void)
+{
+    for (size_t row = 0; row < sizeof collectives / sizeof *collectives; row++)
+        race_across(row);
+    tap_ok(hangs_without(true), "a wildcard does not take what an earlier receive is owed");
+    tap_ok(!hangs_without(false), "it takes what a later receive got");
+    models_of_a_hang();
+    nearest_partner();
+    return tap_done();
+}
