@@ -122,9 +122,8 @@ struct diff_probe {
     const char *flip_name; /* NULL, or instead: of the nodes of this operation */
     size_t flip_part;      /* which term of it, from 1; 0: the largest */
     double *flipped;       /* per rank: the term before; NULL: nobody wants to know */
-    int repeat;      /* 0, or: the how many-th repetition this is; whoever runs the world varies
-                        what a result should not depend on */
-    bool split_ties; /* not used by the machine: the tie policy of MAX and MIN */
+    int repeat; /* 0, or: the how many-th repetition this is; whoever runs the world varies
+                   what a result should not depend on */
 };
 
 /* An empty base probe for `ranks` ranks; false without memory. */

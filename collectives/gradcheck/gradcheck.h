@@ -39,7 +39,6 @@ struct gradcheck_options {
     const char *flip_name;
     size_t flip_part;
     double *flipped;
-    bool split_ties;
 };
 
 /* Elements that are looked at, and how many values the worlds for each of them may have in all. */

@@ -15,7 +15,6 @@ bool gradcheck_world(struct gradcheck *check, struct diff_probe *probe, int work
     probe->flip_name = check->options->flip_name;
     probe->flip_part = check->options->flip_part;
     probe->flipped = check->options->flipped;
-    probe->split_ties = check->options->split_ties;
     int status = check->runner->run(check->runner->context, probe, worker);
 #pragma omp atomic
     check->result->worlds++;

@@ -113,28 +113,13 @@ static const struct diff_user_op *user_op_of(const struct diff_tensor *x, MPI_Op
     return known;
 }
 
-/* 1 where the running extremum a stands against b, else 0. */
-static double *stands(MPI_Op op, const struct diff_tensor *a, const struct diff_tensor *b,
-                      bool complement)
-{
-    double *mask = arena_take(&a->tape->arena, (a->count + 1) * sizeof *mask);
-    for (size_t i = 0; i < a->count; i++) {
-        double left = tensor_part(a, i), right = tensor_part(b, i);
-        bool keeps = is_maximum(op) ? left >= right : left <= right;
-        mask[i] = keeps != complement;
-    }
-    return mask;
-}
-
-struct diff_tensor *fold_combine(MPI_Op op, struct diff_tensor *a, struct diff_tensor *b)
+/* The elementary combination of what is no extremum: those have their shares below. */
+static struct diff_tensor *combine(MPI_Op op, struct diff_tensor *a, struct diff_tensor *b)
 {
     if (is_sum(op))
         return diff_add(a, b);
     if (op == MPI_PROD)
         return diff_mul(a, b);
-    if (is_extremum(op))
-        return diff_add(local_mask(a, stands(op, a, b, false)),
-                        local_mask(b, stands(op, a, b, true)));
     return user_apply(user_op_of(a, op), PART_VALUE, a, b);
 }
 
@@ -146,8 +131,6 @@ static struct diff_tensor *pull(MPI_Op op, struct diff_tensor *a, struct diff_te
         return c;
     if (op == MPI_PROD)
         return diff_mul(c, local_conj(by == 0 ? b : a));
-    if (is_extremum(op))
-        return local_mask(c, stands(op, a, b, by == 1));
     return diff_mul(
         c, local_conj(user_apply(user_op_of(a, op), by == 0 ? PART_BY_A : PART_BY_B, a, b)));
 }
@@ -164,32 +147,23 @@ static struct diff_tensor *flat(struct diff_tensor *x)
     return x->dims == 1 ? x : local_shaped(x, 1, &x->count);
 }
 
-/* A rank's weight in the extremum of ranks 0 .. last, by the tie policy. */
+/* A rank's weight in the extremum of ranks 0 .. last: the lowest that attains it has all. */
 static double *shares(MPI_Op op, const struct diff_tensor *all, size_t count, int last, int rank)
 {
     const struct diff_state *state = all->tape->state;
-    bool split = state->probe && state->probe->split_ties;
     double *weights = arena_take_zeroed(&all->tape->arena, (count + 1) * sizeof *weights);
     for (size_t i = 0; i < count; i++) {
         double best = tensor_part(all, i);
-        int winner = 0, ties = 1;
+        int winner = 0;
         for (int r = 1; r <= last; r++) {
             double value = tensor_part(all, (size_t)r * count + i);
-            if (value == best) {
-                ties++;
-            } else if (is_maximum(op) ? value > best : value < best) {
+            if (is_maximum(op) ? value > best : value < best) {
                 best = value;
                 winner = r;
-                ties = 1;
             }
         }
         bool attains = tensor_part(all, (size_t)rank * count + i) == best;
-        if (state->mutant == MUTANT_ALL_TIES)
-            weights[i] = attains;
-        else if (split)
-            weights[i] = attains ? 1.0 / ties : 0;
-        else
-            weights[i] = rank == winner;
+        weights[i] = state->mutant == MUTANT_ALL_TIES ? attains : rank == winner;
     }
     return weights;
 }
@@ -215,15 +189,15 @@ struct diff_tensor *fold_adjoint(MPI_Op op, struct diff_tensor *all, int size, i
         return product_by_division(all, size, rank, s);
     struct diff_tensor *prefix = rank > 0 ? contribution(all, n, 0) : NULL;
     for (int r = 1; r < rank; r++)
-        prefix = fold_combine(op, prefix, contribution(all, n, r));
+        prefix = combine(op, prefix, contribution(all, n, r));
     struct diff_tensor *own = contribution(all, n, rank);
-    struct diff_tensor *running = prefix ? fold_combine(op, prefix, own) : own;
+    struct diff_tensor *running = prefix ? combine(op, prefix, own) : own;
     struct diff_tensor *bar = s;
     for (int r = rank + 1; r < size; r++) {
         struct diff_tensor *x = contribution(all, n, r);
         bar = pull(op, running, x, 0, bar);
         if (r + 1 < size)
-            running = fold_combine(op, running, x);
+            running = combine(op, running, x);
     }
     return prefix ? pull(op, prefix, own, 1, bar) : bar;
 }
@@ -252,7 +226,7 @@ struct diff_tensor *fold_scan_adjoint(MPI_Op op, struct diff_tensor *all, int si
         arena_take(&all->tape->arena, (size_t)size * sizeof(struct diff_tensor *));
     running[0] = contribution(all, n, 0);
     for (int r = 1; r < size && !is_sum(op); r++)
-        running[r] = fold_combine(op, running[r - 1], contribution(all, n, r));
+        running[r] = combine(op, running[r - 1], contribution(all, n, r));
     struct diff_tensor *bar = contribution(bars, n, size - 1);
     for (int r = size - 2; r >= rank; r--) {
         struct diff_tensor *after = contribution(all, n, r + 1);
@@ -296,7 +270,7 @@ struct diff_tensor *fold_tangent(MPI_Op op, struct diff_tensor *all, struct diff
         dot = cotangent_add(push(op, running, x, 0, dot),
                             push(op, running, x, 1, contribution(all_dot, n, r)));
         if (r < last)
-            running = fold_combine(op, running, x);
+            running = combine(op, running, x);
     }
     return dot;
 }

@@ -2,16 +2,13 @@
  * rank order.
  *
  * Everything is built from the gathered contributions by differentiable operations: exclusive
- * prefixes, and the product of what follows; never a division, so that zeros are no trouble. MAX
- * and MIN weigh the contributions that attain the extremum: `first` gives all to the lowest rank,
- * `split` the same to each. */
+ * prefixes, and the product of what follows; never a division, so that zeros are no trouble. Where
+ * several contributions attain a MAX or MIN, the lowest rank has the derivative. */
 #ifndef COLLECTIVES_OPERATIONS_FOLD_H
 #define COLLECTIVES_OPERATIONS_FOLD_H
 
 #include "collectives/arithmetic/local.h"
 
-/* f(a, b) elementwise, differentiable. */
-struct diff_tensor *fold_combine(MPI_Op op, struct diff_tensor *a, struct diff_tensor *b);
 /* The cotangent of contribution `rank` when the fold of all has the cotangent `s`. `all` holds
  * `size` contributions of s->count values each. */
 struct diff_tensor *fold_adjoint(MPI_Op op, struct diff_tensor *all, int size, int rank,

@@ -144,8 +144,7 @@ struct incoming {
 INLINE bool may_take(const struct incoming *in, const struct sim_message *message)
 {
     return (in->tag == message->tag || in->tag == MPI_ANY_TAG) && !message->sender &&
-           !message->buffered_by && !in->mailbox->any_first &&
-           message->bytes <= in->type->size * in->count;
+           !message->buffered_by && message->bytes <= in->type->size * in->count;
 }
 
 /* False: this receive goes the long way. */
