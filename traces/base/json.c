@@ -220,7 +220,7 @@ bool json_unsigned(struct json *json, uint64_t *value)
 {
     bool integer;
     int64_t plain_value;
-    if (take_plain(json, &plain_value) && plain_value >= 0) {
+    if (take_plain(json, &plain_value) && json->input->data[json->start] != '-') {
         *value = (uint64_t)plain_value;
         return true;
     }
