@@ -1,0 +1,68 @@
+/* When a smaller step may overrule the first one: only with a tolerance far below the error in
+ * question. Each row judges slopes of functions whose noise is known, at the borders of the rule.
+ */
+#include "collectives/gradcheck_parts.h"
+#include "tests/tap.h"
+
+#include <math.h>
+
+/* 3 t, and a bump around 0 that only steps above its width see. */
+struct function {
+    double width, height;
+};
+
+static double value_at(void *context, double *offset)
+{
+    const struct function *function = context;
+    double t = *offset, bump = fabs(t) > function->width ? copysign(function->height, t) : 0;
+    return 3 * t + bump;
+}
+
+static struct gradcheck_row judged(struct function *function, double analytic, double noise,
+                                   double step)
+{
+    struct gradcheck_row row = {0};
+    struct judged judged = {.function = value_at,
+                            .context = function,
+                            .analytic = analytic,
+                            .step = step,
+                            .noise = noise,
+                            .factor = 1};
+    gradcheck_judge(&judged, &row);
+    return row;
+}
+
+/* A gradient wrong by 2^k tolerances of the first step: all smaller steps are so noisy that they
+ * would accept it. */
+static void noise_overrules_nothing(void)
+{
+    struct function line = {INFINITY, 0};
+    double step = 1e-3, noise = 1e-9;
+    struct gradcheck_row right = judged(&line, 3, noise, step);
+    double tolerance = right.check.tolerance;
+    tap_ok(right.check.ok && tolerance > 0 && tolerance < 1e-3, "a right slope is right");
+    for (int k = 1; k < 16; k++) {
+        struct gradcheck_row row = judged(&line, 3 + ldexp(tolerance, k), noise, step);
+        tap_ok(!row.check.ok, "a slope wrong by %d tolerances is not excused by a noisier step",
+               1 << k);
+    }
+    tap_ok(!judged(&line, NAN, noise, step).check.ok, "a slope that is no number is wrong");
+}
+
+/* The first step meets what the function does elsewhere; a smaller one does not, and says so
+ * sharply. */
+static void smaller_step_may_be_right(void)
+{
+    struct function bumpy = {1e-5, 10};
+    struct gradcheck_row row = judged(&bumpy, 3, 1e-16, 1e-3);
+    tap_ok(row.check.ok && fabs(row.check.numeric - 3) < 1e-3,
+           "a smaller step that sees the slope alone decides");
+    tap_ok(!judged(&bumpy, 4, 1e-16, 1e-3).check.ok, "and accepts no other slope");
+}
+
+int main(void)
+{
+    noise_overrules_nothing();
+    smaller_step_may_be_right();
+    return tap_done();
+}

@@ -1,0 +1,204 @@
+/* Matching of sends and receives in a trace, against the six rules at the head of its file taken
+ * word by word: random traces of a few operations in every state, and the cases one by one. */
+#include "tests/dice.h"
+#include "tests/tap.h"
+#include "traces/trace_memory.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { RANKS = 3, TRACES = 20000, OPS_MAX = 14 };
+
+/* ---- the rules, naively ---- */
+
+static bool sends(const struct trace_op *op)
+{
+    return op_kind_class(op->kind) == CLASS_SEND && op->peer >= 0 && op->state != STATE_CANCELLED &&
+           op->state != STATE_FAILED;
+}
+
+static bool receives(const struct trace_op *op)
+{
+    if (op->kind == OP_MPROBE || op->kind == OP_IMPROBE)
+        return op->state == STATE_COMPLETE && op->peer != TRACE_NONE;
+    return op_kind_class(op->kind) == CLASS_RECEIVE && op->peer != TRACE_NONE &&
+           op->state != STATE_CANCELLED && (op->state != STATE_FAILED || op->peer_matched >= 0);
+}
+
+static bool recorded(const struct trace_op *op)
+{
+    return op->peer_matched >= 0 && op->tag_matched >= 0;
+}
+
+static bool fits(const struct trace_op *receive, const struct trace_op *send)
+{
+    int source = recorded(receive) ? receive->peer_matched : receive->peer;
+    int tag = recorded(receive) ? receive->tag_matched : receive->tag;
+    return sends(send) && send->peer == (int)receive->rank && send->comm == receive->comm &&
+           (source == TRACE_ANY || source == (int)send->rank) &&
+           (tag == TRACE_ANY || tag == send->tag);
+}
+
+/* What was given stays where the other one does not say otherwise, first come first served. */
+static void keep(const struct trace_op *ops, size_t count, uint32_t *match)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t to = match[i];
+        enum op_class mine = op_kind_class(ops[i].kind);
+        enum op_class theirs = to < count ? op_kind_class(ops[to].kind) : CLASS_NONE;
+        bool pair = (mine == CLASS_SEND && theirs == CLASS_RECEIVE) ||
+                    (mine == CLASS_RECEIVE && theirs == CLASS_SEND);
+        if (!pair || (match[to] != TRACE_NO && match[to] != i))
+            match[i] = TRACE_NO;
+        else
+            match[to] = i;
+    }
+}
+
+static void match_naively(const struct trace_op *ops, size_t count, uint32_t *match)
+{
+    keep(ops, count, match);
+    for (int from_any = 0; from_any < 2; from_any++)
+        for (uint32_t i = 0; i < count; i++) {
+            bool any = !recorded(&ops[i]) && ops[i].peer == TRACE_ANY;
+            bool by_probe = (ops[i].kind == OP_MRECV || ops[i].kind == OP_IMRECV) &&
+                            ops[i].request != TRACE_NO &&
+                            op_kind_class(ops[ops[i].request].kind) == CLASS_PROBE;
+            if (!receives(&ops[i]) || match[i] != TRACE_NO || any != (from_any == 1) || by_probe)
+                continue;
+            for (uint32_t s = 0; s < count && match[i] == TRACE_NO; s++)
+                if (match[s] == TRACE_NO && fits(&ops[i], &ops[s])) {
+                    match[i] = s;
+                    match[s] = i;
+                }
+        }
+}
+
+/* ---- random traces ---- */
+
+static struct trace_op random_op(uint64_t *state, uint32_t rank, uint32_t count)
+{
+    static const enum op_kind kinds[] = {OP_SEND,  OP_ISEND, OP_BSEND, OP_SSEND,  OP_SEND,
+                                         OP_ISEND, OP_RECV,  OP_IRECV, OP_IRECV,  OP_RECV,
+                                         OP_RECV,  OP_WAIT,  OP_PROBE, OP_COMPUTE};
+    static const enum op_state states[] = {STATE_COMPLETE,  STATE_COMPLETE, STATE_COMPLETE,
+                                           STATE_POSTED,    STATE_BLOCKED,  STATE_FAILED,
+                                           STATE_CANCELLED, STATE_COMPLETE};
+    struct trace_op op =
+        trace_op_none(rank, kinds[dice_below(state, sizeof kinds / sizeof *kinds)]);
+    op.state = states[dice_below(state, 8)];
+    op.comm = dice_below(state, 4) == 0;
+    op.count = 4;
+    bool receive = op_kind_class(op.kind) == CLASS_RECEIVE;
+    op.peer = (int32_t)dice_below(state, RANKS);
+    op.tag = (int32_t)dice_below(state, 2);
+    if (receive && dice_below(state, 3) == 0)
+        op.peer = TRACE_ANY;
+    if (receive && dice_below(state, 3) == 0)
+        op.tag = TRACE_ANY;
+    if (dice_below(state, 12) == 0)
+        op.peer = TRACE_NONE;
+    if (receive && op.peer == TRACE_ANY && dice_below(state, 3) == 0) {
+        op.peer_matched = (int32_t)dice_below(state, RANKS);
+        op.tag_matched = (int32_t)dice_below(state, 2);
+    }
+    if (dice_below(state, 10) == 0)
+        op.match = dice_below(state, count);
+    return op;
+}
+
+static struct trace *comms_of(uint32_t ranks)
+{
+    struct trace *trace = trace_new(ranks);
+    for (uint32_t id = 1; id < 3; id++)
+        trace_add_comm(
+            trace,
+            &(struct trace_comm){
+                .id = id, .size = ranks, .parent = TRACE_NO, .adjoint_of = TRACE_NO, .name = "c"});
+    return trace;
+}
+
+/* A send that is complete knows its partner; one that is not has learnt nothing. */
+static bool learnt(const struct trace_op *before, const struct trace_op *op,
+                   const struct trace_op *ops)
+{
+    bool complete = op->match != TRACE_NO && op->state == STATE_COMPLETE;
+    if (op_kind_class(op->kind) == CLASS_SEND)
+        return op->peer_matched == (complete ? op->peer : before->peer_matched) &&
+               op->tag_matched == (complete ? op->tag : before->tag_matched);
+    int source = complete ? (int)ops[op->match].rank : before->peer_matched;
+    int tag = complete ? ops[op->match].tag : before->tag_matched;
+    return op->peer_matched == source && op->tag_matched == tag;
+}
+
+static bool same(uint64_t *state)
+{
+    struct trace *trace = comms_of(RANKS);
+    struct trace_op before[OPS_MAX];
+    uint32_t match[OPS_MAX], count = 2 + dice_below(state, OPS_MAX - 1), rank = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        while (rank + 1 < RANKS && dice_below(state, count) < RANKS)
+            rank++;
+        before[i] = random_op(state, rank, count);
+        match[i] = before[i].match;
+        trace_add_op(trace, &before[i]);
+    }
+    match_naively(before, count, match);
+    bool good = trace_match(trace);
+    for (uint32_t i = 0; i < count && good; i++) {
+        good = trace->ops[i].match == match[i] && learnt(&before[i], &trace->ops[i], trace->ops);
+        if (!good)
+            tap_note("op %u of %u, %s of rank %u: %d, by the rules %d; knows %d and %d", i, count,
+                     op_kind_name(before[i].kind), before[i].rank, (int)trace->ops[i].match,
+                     (int)match[i], trace->ops[i].peer_matched, trace->ops[i].tag_matched);
+    }
+    trace_free(trace);
+    return good;
+}
+
+static void random_traces(void)
+{
+    uint64_t state = 20261122;
+    int wrong = 0;
+    for (int i = 0; i < TRACES && !wrong; i++)
+        wrong += !same(&state);
+    tap_is_int(wrong, 0, "%d random traces are matched as the rules say", TRACES);
+}
+
+/* ---- every kind ---- */
+
+/* A send of one kind, a receive of another, either in any state: only a pair that takes part
+ * meets. */
+static void every_kind_and_state(void)
+{
+    int wrong = 0, pairs = 0;
+    for (int kind = 1; kind < OP_KIND_LIMIT; kind++)
+        for (int other = 1; other < OP_KIND_LIMIT; other++)
+            for (int state = STATE_POSTED; state <= STATE_FAILED; state++) {
+                if (op_kind_class(kind) != CLASS_SEND || op_kind_class(other) == CLASS_NONE)
+                    continue;
+                struct trace *trace = comms_of(2);
+                struct trace_op send = trace_op_none(0, (enum op_kind)kind);
+                struct trace_op receive = trace_op_none(1, (enum op_kind)other);
+                send.comm = receive.comm = 0;
+                send.peer = 1;
+                receive.peer = 0;
+                send.tag = receive.tag = 5;
+                send.state = (enum op_state)state;
+                receive.state = STATE_COMPLETE;
+                trace_add_op(trace, &send);
+                trace_add_op(trace, &receive);
+                bool meets = op_kind_class(other) == CLASS_RECEIVE && sends(&send);
+                wrong += !trace_match(trace) || (trace->ops[1].match == 0) != meets;
+                pairs += meets;
+                trace_free(trace);
+            }
+    tap_ok(wrong == 0 && pairs > 0, "sends of every kind and state meet receives of every kind");
+}
+
+int main(void)
+{
+    random_traces();
+    every_kind_and_state();
+    return tap_done();
+}
