@@ -1,7 +1,7 @@
 /* When a smaller step may overrule the first one: only with a tolerance far below the error in
  * question. Each row judges slopes of functions whose noise is known, at the borders of the rule.
  */
-#include "collectives/gradcheck_parts.h"
+#include "collectives/gradcheck/internal.h"
 #include "tests/tap.h"
 
 #include <math.h>

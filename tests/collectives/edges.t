@@ -1,6 +1,6 @@
 #!/bin/sh
 # The kinds of the edges a run keeps: what carries a value is data, what only comes before is order, in both passes.
-. "$(dirname "$0")/shell.sh"
+. "$(dirname "$0")/../shell.sh"
 echo "TAP version 13"
 "$simrun" --db e.db -n 3 joined-ring >out 2>err
 "$simrun" query --db e.db --csv "select distinct a.s || ' before ' || b.s || ': ' || case e.type when 0 then 'data' else 'order' end as edge

@@ -1,6 +1,6 @@
 /* Where a checker names kinds of operations: every kind, in every form and from every root, and who
  * stands at the borders of its rules. */
-#include "tests/check_program.h"
+#include "tests/checker/check_program.h"
 
 #include <string.h>
 

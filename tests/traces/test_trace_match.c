@@ -2,7 +2,7 @@
  * word by word: random traces of a few operations in every state, and the cases one by one. */
 #include "tests/dice.h"
 #include "tests/tap.h"
-#include "traces/trace_memory.h"
+#include "traces/trace/memory.h"
 
 #include <stdlib.h>
 #include <string.h>
