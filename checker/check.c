@@ -82,11 +82,28 @@ int check_options_parse(struct check_options *options, const char *list, struct 
     return FAILURE_NONE;
 }
 
+/* Checks and models that were switched off. */
+static void tell_off(const struct trace *trace, const struct check_options *options)
+{
+    char names[400] = "", models[64];
+    size_t used = 0;
+    for (size_t i = 0; i < PROPERTY_COUNT; i++)
+        if (!(options->checks >> i & 1) && used < sizeof names)
+            used += (size_t)snprintf(names + used, sizeof names - used, " %s", properties[i].name);
+    if (used)
+        trace_gap(trace, "run", 1, "checks that were switched off:%s", names);
+    unsigned left_out = CHECK_ALL_MODELS & ~options->models;
+    if (left_out)
+        trace_gap(trace, "run", 1, "danger under the progress models %s",
+                  check_models_text(left_out, models, sizeof models));
+}
+
 void check_trace(const struct trace *trace, const struct check_options *options,
                  struct findings *findings)
 {
     struct check_context context;
     check_context_init(&context, trace, options);
+    tell_off(trace, options);
     size_t first = findings->count;
     for (size_t i = 0; i < PROPERTY_COUNT; i++)
         if (options->checks >> i & 1)

@@ -415,6 +415,22 @@ void record_note(const char *code, const char *format, ...)
     recorder_leave(me);
 }
 
+/* Travels as a note of code N002: "CHECK COUNT SENTENCE". */
+void record_gap(const char *check, uint64_t count, const char *format, ...)
+{
+    char text[2048];
+    va_list arguments;
+    if (!recorder_me() || !count)
+        return;
+    int used = snprintf(text, sizeof text, "%s %llu ", check, (unsigned long long)count);
+    va_start(arguments, format);
+    vsnprintf(text + used, sizeof text - (size_t)used, format, arguments);
+    va_end(arguments);
+    struct recorder_rank *me = recorder_enter();
+    note_write(me, 0, "N002", text);
+    recorder_leave(me);
+}
+
 uint32_t record_position(void)
 {
     struct recorder_rank *me = recorder_enter();

@@ -58,6 +58,9 @@ void record_pending(bool (*peek)(const void *request, int *source, int *tag));
 /* The program under test is wrong: becomes a finding with this code at the caller's current op,
  * node and site. */
 void record_note(const char *code, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* The caller's rank did not look at `count` things for `check`: becomes a gap of the coverage. */
+void record_gap(const char *check, uint64_t count, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 /* How many operations the caller's rank has begun; and a note about the last one of so many. */
 uint32_t record_position(void);
 void record_note_at(uint32_t position, const char *code, const char *text);

@@ -342,6 +342,16 @@ static void load_node(struct loader *loader, const struct record_node *record)
     trace_add_node(loader->trace, &node);
 }
 
+/* What a rank did not look at: "CHECK COUNT SENTENCE". */
+static void load_gap(const struct trace *trace, const char *text)
+{
+    char check[24];
+    unsigned long long count;
+    int used = 0;
+    if (sscanf(text, "%23s %llu %n", check, &count, &used) == 2 && used)
+        trace_gap(trace, check, count, "%s", text + used);
+}
+
 static void load_note(struct loader *loader, const struct record_note *record)
 {
     struct trace_note note = {.rank = loader->rank,
@@ -355,7 +365,10 @@ static void load_note(struct loader *loader, const struct record_note *record)
         char *to;
     } text = {.from = text_behind(&record->head, sizeof *record)};
     note.text = text.to; /* copied by trace_add_note */
-    trace_add_note(loader->trace, &note);
+    if (!strcmp(note.code, "N002"))
+        load_gap(loader->trace, text.from);
+    else
+        trace_add_note(loader->trace, &note);
 }
 
 static const char *method_name(const char *method)
@@ -698,6 +711,13 @@ static bool loader_finish(struct loader *loader, struct failure *failure)
     return true;
 }
 
+/* Records beyond the memory that was reserved. */
+static void tell_lost(const struct trace *trace, const struct buffers *buffers)
+{
+    trace_gap(trace, "run", atomic_load(&buffers->header->lost),
+              "records that found no room in the recorder's memory");
+}
+
 struct trace *recording_load(const struct recording *recording,
                              const struct recording_result *result, struct failure *failure)
 {
@@ -713,6 +733,7 @@ struct trace *recording_load(const struct recording *recording,
         trace_free(loader.trace);
         return NULL;
     }
+    tell_lost(loader.trace, &recording->buffers);
     return loader.trace;
 }
 
@@ -766,6 +787,11 @@ struct trace *recording_load_files(const char *const *paths, size_t count, struc
         done = add_sources(&loader, &files[i]);
     done = done && loader_finish(&loader, failure) && trace_check(loader.trace, failure) &&
            all_there(&loader, paths[0], failure);
+    for (size_t i = 0; done && i < count; i++)
+        tell_lost(loader.trace, &files[i]);
+    if (done && !loader.trace->node_count)
+        trace_gap(loader.trace, "import", 1,
+                  "backward graphs, remote calls and servers: a real MPI's recording has none");
     loader_release(&loader, ranks);
     for (size_t i = 0; files && i < count; i++)
         buffers_release(&files[i]);

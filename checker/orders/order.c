@@ -377,6 +377,10 @@ static void report_stopped(struct order_check *check)
     if (check->stopped & STOPPED_PASS)
         finding_detail(finding, "A backward pass is too large, or its edges go in a circle: only "
                                 "its recorded order was judged.\n");
+    trace_gap(check->trace, "order", 1, "%s",
+              check->stopped & STOPPED_PASS
+                  ? "orders of a backward pass that is too large or whose edges go in a circle"
+                  : "orders beyond the bound of the search (N001)");
     finding->site = check->trace->ops[check->stopped_at].site;
     finding_op_add(finding, check->stopped_at, "unsearched");
     finding_seal(finding, check->trace);

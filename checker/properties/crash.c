@@ -159,6 +159,7 @@ static void check_unknown_ends(const struct trace *trace, struct findings *findi
                 finding, "Rank %u: killed, ended by _exit, or still running, some time after %s.\n",
                 rank, check_place(trace, op, place, sizeof place));
         finding_op_add(finding, op, "unsearched");
+        trace_gap(trace, "run", 1, "what a rank did after its record stops");
     }
     if (finding)
         finding_seal(finding, trace);

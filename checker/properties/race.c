@@ -306,6 +306,7 @@ static void report_too_many(const struct race *race, struct findings *findings)
                    "%u ranks receive from anybody: their vector clocks would not fit into "
                    "memory.\n",
                    race->width);
+    trace_gap(trace, "race", race->width, "wildcard receives of more ranks than clocks fit for");
     finding->site = trace->ops[op].site;
     finding_op_add(finding, op, "unsearched");
     finding_seal(finding, trace);

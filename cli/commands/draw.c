@@ -154,8 +154,9 @@ static bool report(const struct show_options *options, const struct command_word
         if (!good)
             continue;
         infos[loaded] = result_info(result, &texts[loaded]);
-        runs[loaded] = (struct viz_report_run){&infos[loaded], result->verdict.result.trace,
-                                               &result->verdict.findings};
+        runs[loaded] =
+            (struct viz_report_run){&infos[loaded], result->verdict.result.trace,
+                                    &result->verdict.findings, &result->verdict.coverage};
     }
     good = good && output_report(options->output, runs, count, failure);
     for (size_t i = 0; i < loaded; i++)

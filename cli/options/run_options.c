@@ -253,6 +253,14 @@ static bool set_schedule(void *target, const char *value)
     return choices != NULL;
 }
 
+static bool set_require(void *target, const char *value)
+{
+    struct run_options *options = target;
+    options->require = coverage_demands(value);
+    return options->require ||
+           complain("require", value, "complete, gradients, decided, or several with commas");
+}
+
 static bool set_color(void *target, const char *value)
 {
     static const char *const words[] = {"auto", "always", "never", NULL};
@@ -362,6 +370,8 @@ const struct option_row run_option_rows[] = {
     {"db", 0, "FILE", "database of results, or none (default: ./simrun.db)", set_database},
     {"allow", 0, "CODE[:SITE]", "a known finding: reported as TODO, does not fail", add_allow},
     {"fail-on", 0, "SEVERITY", "error (default), warning or note", set_fail_on},
+    {"require", 0, "LIST", "complete, gradients, decided: what is not reached is exit status 6",
+     set_require},
     {"tag-output", 0, NULL, "put the rank in front of each line it prints: '[3] text'",
      set_tag_output},
     {"wrapper", 0, "CMD", "run simrun itself under CMD, such as 'perf record'", set_wrapper},
@@ -377,6 +387,8 @@ const struct option_row check_option_rows[] = {
     {"check", 0, "LIST", "only these checks, or all but those with a '-' in front", set_checks},
     {"allow", 0, "CODE[:SITE]", "a known finding: reported as TODO, does not fail", add_allow},
     {"fail-on", 0, "SEVERITY", "error (default), warning or note", set_fail_on},
+    {"require", 0, "LIST", "complete, gradients, decided: what is not reached is exit status 6",
+     set_require},
     {"db", 0, "FILE", "also keep the result in this database", set_database},
     OUTPUT_ROWS,
     {NULL, 0, NULL, NULL, NULL},
@@ -400,6 +412,8 @@ const struct option_row explore_option_rows[] = {
     {"mutant", 0, "NAME", "use a known wrong adjoint (see 'simrun mutants')", set_mutant},
     {"allow", 0, "CODE[:SITE]", "a known finding: does not fail", add_allow},
     {"fail-on", 0, "SEVERITY", "error (default), warning or note", set_fail_on},
+    {"require", 0, "LIST", "complete, gradients, decided: what is not reached is exit status 6",
+     set_require},
     {"color", 0, "WHEN", "auto (default), always or never", set_color},
     {"quiet", 'q', NULL, "no progress", set_quiet},
     {"help", 'h', NULL, "this text", set_help},

@@ -27,6 +27,7 @@ struct run_options {
     int repeat;
     enum vary vary;
     bool no_gradients;
+    unsigned require; /* enum coverage_demand */
 };
 
 /* The words of options that take one, by the number of their meaning; NULL after the last. */

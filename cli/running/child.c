@@ -226,6 +226,9 @@ static void record_gradients(const struct child *child, const struct gradcheck_r
     record_culprit(child, &result->culprit);
     sim_world_impersonate(child->base, 0);
     record_metric("gradient check worlds", result->worlds, "worlds");
+    record_gap("gradients", result->unlooked,
+               "elements of large inputs were compared in random directions only "
+               "(--check-elements)");
     gradcheck_record_curves(result);
     record_repeat(&result->repeat);
     sim_world_impersonate(child->base, -1);

@@ -85,6 +85,16 @@ static void note_ends(struct recording *recording, struct board *board)
     }
 }
 
+/* A program that differentiates, and whose gradients nobody compared with anything. */
+static void tell_unchecked(const struct job *job, const struct trace *trace)
+{
+    if (trace->gradient_count || !trace->pass_count || trace->outcome != OUTCOME_FINISHED)
+        return;
+    trace_gap(trace, "gradients", 1, "%s",
+              job->gradients ? "gradients: no input is marked, so that none was checked"
+                             : "gradients: not checked (--no-gradients)");
+}
+
 static bool load_trace(const struct job *job, struct board *board, struct recording *recording,
                        struct job_result *result, struct failure *failure)
 {
@@ -100,6 +110,8 @@ static bool load_trace(const struct job *job, struct board *board, struct record
                                                   .locate_context = &context,
                                                   .progress = job->progress},
                        failure);
+    if (result->trace)
+        tell_unchecked(job, result->trace);
     return result->trace != NULL;
 }
 

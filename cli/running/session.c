@@ -65,24 +65,46 @@ static bool found_nothing_but_time(const struct findings *findings, enum severit
     return true;
 }
 
-static int exit_status(bool passed, const struct job_result *result,
+static int exit_status(bool passed, bool missed, const struct job_result *result,
                        const struct findings *findings, enum severity threshold)
 {
     if (result->outcome == OUTCOME_INTERRUPTED)
         return interrupt_signal() == SIGTERM ? EXIT_TERMINATED : EXIT_INTERRUPTED;
     if (passed)
-        return EXIT_PASSED;
+        return missed ? EXIT_UNCOVERED : EXIT_PASSED;
     return result->outcome == OUTCOME_TIMEOUT && found_nothing_but_time(findings, threshold)
                ? EXIT_TIMEOUT
                : EXIT_FINDINGS;
 }
 
+/* What was not looked at: as the checks said, and where there was nothing to look at. */
+static void cover(const struct run_options *options, struct verdict *verdict)
+{
+    const struct trace *trace = verdict->result.trace;
+    coverage_release(&verdict->coverage);
+    coverage_merge(&verdict->coverage, trace_coverage(trace));
+    if (!trace || options->record == RECORD_LEVEL_NONE)
+        coverage_add(&verdict->coverage, "run", 1,
+                     "nothing was recorded: no check looked at what the ranks did");
+    else if (options->record == RECORD_LEVEL_FINDINGS)
+        coverage_add(&verdict->coverage, "run", 1,
+                     "the operations were judged and not kept (--record findings)");
+    if (options->record < RECORD_LEVEL_OPS && !options->no_gradients)
+        coverage_add(&verdict->coverage, "gradients", 1,
+                     "gradients: not checked (--record ops checks them)");
+    verdict->missed = coverage_missed(&verdict->coverage, options->require);
+    if (options->require & COVERAGE_GRADIENTS && !(trace && trace->gradient_count))
+        verdict->missed |= COVERAGE_GRADIENTS;
+}
+
 void session_conclude(const struct run_options *options, struct verdict *verdict)
 {
     enum severity threshold = result_threshold(options);
+    cover(options, verdict);
     mark_allowed(&verdict->findings, options, verdict->result.trace);
     verdict->passed = has_passed(&verdict->findings, &verdict->result, threshold);
-    verdict->status = exit_status(verdict->passed, &verdict->result, &verdict->findings, threshold);
+    verdict->status = exit_status(verdict->passed, verdict->missed != 0, &verdict->result,
+                                  &verdict->findings, threshold);
 }
 
 bool session_judge(const struct job *job, const struct run_options *options,
@@ -107,6 +129,7 @@ bool session_judge(const struct job *job, const struct run_options *options,
 void verdict_release(struct verdict *verdict)
 {
     findings_release(&verdict->findings);
+    coverage_release(&verdict->coverage);
     job_result_release(&verdict->result);
 }
 

@@ -10,6 +10,8 @@
 struct verdict {
     struct job_result result;
     struct findings findings;
+    struct coverage coverage; /* of the trace, and what the run itself left out */
+    unsigned missed;          /* of what --require asks for: enum coverage_demand */
     bool passed;
     int status; /* exit status of this job alone */
 };

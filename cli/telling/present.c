@@ -159,6 +159,20 @@ static void count_gradients(char *text, size_t size, const struct trace *trace)
         append(text, size, ", %zu of %zu gradients right", good, trace->gradient_count);
 }
 
+enum { GAPS_SHOWN = 4 };
+
+static void present_coverage(const struct present *present, const struct verdict *verdict)
+{
+    char words[80];
+    char *line = coverage_line(&verdict->coverage, GAPS_SHOWN);
+    if (line && *line)
+        present_wrapped(present, 2, line);
+    free(line);
+    if (verdict->passed && verdict->missed)
+        fprintf(present->out, "  required and not reached: %s (exit status 6)\n",
+                coverage_demands_text(verdict->missed, words, sizeof words));
+}
+
 /* What is said beside the word and the name: at most a line of it as a rule. */
 void present_verdict(const struct present *present, const struct result *result, bool model)
 {
@@ -194,6 +208,7 @@ void present_verdict(const struct present *present, const struct result *result,
         present_wrapped(present, 2, run->crash);
     if (!run->trace && !result->verdict.passed && !result->file)
         present_wrapped(present, 2, "nothing was recorded: --record ops says why");
+    present_coverage(present, &result->verdict);
     char cause[CAUSE_TEXT];
     if (cause_text(run->trace, cause, sizeof cause)) {
         fputs("  root cause  ", present->out);

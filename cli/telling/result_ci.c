@@ -48,7 +48,7 @@ static size_t failures_of(const struct results *results, const struct result *re
     size_t count = 0;
     for (size_t i = 0; i < result->verdict.findings.count; i++)
         count += fails(results, &result->verdict.findings.items[i]);
-    return count ? count : !result->verdict.passed;
+    return count ? count : result->verdict.status != 0;
 }
 
 static void junit_finding(FILE *out, const struct results *results, const struct result *result,
@@ -88,6 +88,24 @@ static void junit_finding(FILE *out, const struct results *results, const struct
     fputs("    </testcase>\n", out);
 }
 
+/* What was not looked at: one property a gap. */
+static void junit_coverage(FILE *out, const struct coverage *coverage)
+{
+    if (!coverage->count)
+        return;
+    fputs("    <properties>\n", out);
+    for (size_t i = 0; i < coverage->count; i++) {
+        const struct coverage_gap *gap = &coverage->gaps[i];
+        char name[60];
+        snprintf(name, sizeof name, "not covered: %s", gap->check);
+        fputs("      <property", out);
+        xml_attribute(out, "name", name);
+        xml_attribute(out, "value", gap->text);
+        fputs("/>\n", out);
+    }
+    fputs("    </properties>\n", out);
+}
+
 static void junit_run(FILE *out, const struct results *results, const struct result *result)
 {
     char name[300];
@@ -97,16 +115,21 @@ static void junit_run(FILE *out, const struct results *results, const struct res
     xml_attribute(out, "name", name);
     fprintf(out, " tests=\"%zu\" failures=\"%zu\" errors=\"0\" time=\"%.6f\">\n",
             result->verdict.findings.count + 1, failures, result_seconds(result));
+    junit_coverage(out, &result->verdict.coverage);
     fputs("    <testcase", out);
     xml_attribute(out, "classname", name);
     fprintf(out, " name=\"run\" time=\"%.6f\"", result_seconds(result));
-    bool alone = !result->verdict.passed;
+    bool alone = result->verdict.status != 0;
     for (size_t i = 0; i < result->verdict.findings.count; i++)
         alone = alone && !fails(results, &result->verdict.findings.items[i]);
     if (alone) {
+        char words[80], text[160];
+        snprintf(text, sizeof text, "required and not reached: %s",
+                 coverage_demands_text(result->verdict.missed, words, sizeof words));
         fputs(">\n      <failure", out);
         xml_attribute(out, "message",
                       result->verdict.result.crash[0] ? result->verdict.result.crash
+                      : result->verdict.passed        ? text
                                                       : result_word(result));
         fputs("/>\n    </testcase>\n", out);
     } else {
@@ -250,7 +273,34 @@ static void summary(FILE *out, const struct results *results)
         table_cell(out, refusal->failure.text);
         fputs(" | |\n", out);
     }
+    for (size_t i = 0; i < results->count; i++) {
+        char *line = coverage_line(&results->items[i].verdict.coverage, SIZE_MAX);
+        if (line && *line) {
+            fputs("\n", out);
+            table_cell(out, results->items[i].job.name);
+            fputs(": ", out);
+            table_cell(out, line);
+            fputs("\n", out);
+        }
+        free(line);
+    }
     putc('\n', out);
+}
+
+/* What was not looked at, once each; a required one is an error. */
+static void annotate_coverage(FILE *out, const struct result *result)
+{
+    char *line = coverage_line(&result->verdict.coverage, SIZE_MAX);
+    if (line && *line) {
+        fprintf(out, "::%s title=N002 coverage %s::",
+                result->verdict.missed && result->verdict.passed ? "error" : "notice",
+                result_word(result));
+        command_text(out, result->job.name, false);
+        fputs(": ", out);
+        command_text(out, line, false);
+        putc('\n', out);
+    }
+    free(line);
 }
 
 bool results_github(FILE *out, const struct results *results, struct failure *failure)
@@ -264,6 +314,8 @@ bool results_github(FILE *out, const struct results *results, struct failure *fa
             }
     for (size_t i = 0; i < results->refusal_count && told < ANNOTATIONS_MOST; i++, told++)
         annotate_refusal(out, &results->refusals[i]);
+    for (size_t i = 0; i < results->count && told < ANNOTATIONS_MOST; i++, told++)
+        annotate_coverage(out, &results->items[i]);
     fflush(out);
     const char *path = getenv("GITHUB_STEP_SUMMARY");
     if (!path || !*path)

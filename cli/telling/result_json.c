@@ -98,6 +98,24 @@ static void write_gradient(FILE *out, const struct trace *trace, const struct tr
     fprintf(out, ",\"ok\":%s}", row->ok ? "true" : "false");
 }
 
+static void write_coverage(FILE *out, const struct verdict *verdict)
+{
+    const struct coverage *coverage = &verdict->coverage;
+    char words[80];
+    fprintf(out, ",\"complete\":%s,\"required\":",
+            coverage_missed(coverage, COVERAGE_COMPLETE) ? "false" : "true");
+    json_write_text(out, coverage_demands_text(verdict->missed, words, sizeof words));
+    fputs(",\"coverage\":[", out);
+    for (size_t i = 0; i < coverage->count; i++) {
+        fputs(i ? ",{\"code\":\"N002\",\"check\":" : "{\"code\":\"N002\",\"check\":", out);
+        json_write_text(out, coverage->gaps[i].check);
+        fprintf(out, ",\"count\":%" PRIu64, coverage->gaps[i].count);
+        field(out, "text", coverage->gaps[i].text);
+        putc('}', out);
+    }
+    putc(']', out);
+}
+
 void result_json(FILE *out, const struct result *result)
 {
     const struct trace *trace = result->verdict.result.trace;
@@ -125,6 +143,7 @@ void result_json(FILE *out, const struct result *result)
                 trace_hash(trace));
         number(out, "objective", trace->objective);
     }
+    write_coverage(out, &result->verdict);
     fputs(",\"gradients\":[", out);
     for (size_t i = 0; trace && i < trace->gradient_count; i++) {
         if (i)

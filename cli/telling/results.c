@@ -388,7 +388,7 @@ static bool write_html(const struct results *results, struct failure *failure)
         const struct result *result = &results->items[i];
         infos[i] = result_info(result, &texts[i]);
         runs[i] = (struct viz_report_run){&infos[i], result->verdict.result.trace,
-                                          &result->verdict.findings};
+                                          &result->verdict.findings, &result->verdict.coverage};
     }
     good = good && output_report(results->options->html, runs, results->count, failure);
     free(texts);

@@ -67,6 +67,7 @@ static bool load(struct stored *stored, struct failure *failure)
     result->job.world.send_model = !strcmp(trace->model, "rendezvous") ? SIM_SEND_RENDEZVOUS
                                    : !strcmp(trace->model, "batch")    ? SIM_SEND_BATCH
                                                                        : SIM_SEND_EAGER;
+    coverage_merge(&result->verdict.coverage, trace_coverage(trace));
     return !store_load_findings(stored->store, result->run, trace, &result->verdict.findings,
                                 failure);
 }

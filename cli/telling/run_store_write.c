@@ -59,6 +59,7 @@ bool keep_finish(struct store *store, int64_t run, const struct run_options *opt
                                .exit_code = verdict->status,
                                .trace = verdict->result.trace,
                                .findings = &verdict->findings,
+                               .coverage = &verdict->coverage,
                                .without_ops = options->record == RECORD_LEVEL_FINDINGS},
         failure);
 }

@@ -124,18 +124,56 @@ static const char *skipped(const struct result *result, size_t check)
     return NULL;
 }
 
-/* Ends of the run that no finding tells. */
-static bool ended_badly(const struct result *result, size_t check)
+static bool fails(const struct results *results, const struct finding *finding)
 {
+    return !finding->allowed && finding->severity >= result_threshold(results->options);
+}
+
+/* What no finding tells and made the run fail all the same: a run that failed never prints that all
+ * is well. */
+static bool ended_badly(const struct results *results, const struct result *result, size_t check)
+{
+    const struct findings *findings = &result->verdict.findings;
+    bool told = false;
+    for (size_t i = 0; i < findings->count; i++)
+        told |= fails(results, &findings->items[i]);
     return check == check_count() && result->verdict.status != 0 &&
-           (result->verdict.result.crash[0] || result->verdict.result.outcome == OUTCOME_TIMEOUT ||
+           (!told || result->verdict.result.crash[0] ||
+            result->verdict.result.outcome == OUTCOME_TIMEOUT ||
             result->verdict.result.outcome == OUTCOME_INTERRUPTED);
+}
+
+/* Why, in a sentence. */
+static void how_it_ended(FILE *out, const struct result *result)
+{
+    char text[200], words[80];
+    if (result->verdict.result.crash[0]) {
+        message(out, result->verdict.result.crash);
+    } else if (result->verdict.passed && result->verdict.missed) {
+        snprintf(text, sizeof text, "required and not reached: %s",
+                 coverage_demands_text(result->verdict.missed, words, sizeof words));
+        message(out, text);
+    } else {
+        message(out, result_word(result));
+    }
+}
+
+/* What was not looked at, as comments behind the tests. */
+static void gaps(FILE *out, const struct coverage *coverage)
+{
+    for (size_t i = 0; i < coverage->count; i++) {
+        fprintf(out, "# N002 not covered by %s: ", coverage->gaps[i].check);
+        plain(out, coverage->gaps[i].text);
+        if (coverage->gaps[i].count > 1)
+            fprintf(out, " (%llu times)", (unsigned long long)coverage->gaps[i].count);
+        putc('\n', out);
+    }
 }
 
 static void one_check(FILE *out, struct results *results, const struct result *result, size_t check)
 {
     const struct findings *findings = &result->verdict.findings;
-    bool failed = ended_badly(result, check), allowed = false, any = false;
+    bool failed = ended_badly(results, result, check), allowed = false, any = false;
     char name[256];
     for (size_t i = 0; i < findings->count; i++) {
         const struct finding *finding = &findings->items[i];
@@ -143,7 +181,7 @@ static void one_check(FILE *out, struct results *results, const struct result *r
             continue;
         any = true;
         allowed |= finding->allowed;
-        failed |= !finding->allowed && finding->severity >= result_threshold(results->options);
+        failed |= fails(results, finding);
     }
     bool todo = allowed && !failed;
     const char *skip = any || failed ? NULL : skipped(result, check);
@@ -151,9 +189,8 @@ static void one_check(FILE *out, struct results *results, const struct result *r
     plain(out, result_name(results, result, name, sizeof name));
     fprintf(out, ": %s%s%s%s\n", check_name(check), todo ? " # TODO allowed" : "",
             skip ? " # SKIP " : "", skip ? skip : "");
-    if (ended_badly(result, check))
-        message(out, result->verdict.result.crash[0] ? result->verdict.result.crash
-                                                     : result_word(result));
+    if (ended_badly(results, result, check))
+        how_it_ended(out, result);
     for (size_t i = 0; i < findings->count; i++)
         if (belongs(&findings->items[i], check))
             diagnose(out, result, i);
@@ -163,6 +200,7 @@ void result_tap(FILE *out, struct results *results, const struct result *result)
 {
     for (size_t check = 0; check <= check_count(); check++)
         one_check(out, results, result, check);
+    gaps(out, &result->verdict.coverage);
 }
 
 void tap_failure(FILE *out, const char *name, const struct failure *failure, int *number)

@@ -79,8 +79,10 @@ bool gradcheck_elements_plan(struct gradcheck *check)
             const struct probe_input *input = &base->rows[r].inputs[i];
             size_t parts = input->count * diff_type_parts(input->type);
             for (size_t k = 0; k < parts; k++) {
-                if (!sampled(check->options, most, parts, k, (uint64_t)r * 131 + i))
+                if (!sampled(check->options, most, parts, k, (uint64_t)r * 131 + i)) {
+                    check->result->unlooked++;
                     continue;
+                }
                 struct gradcheck_row *row = gradcheck_row_add(check->result);
                 if (!row)
                     return false;

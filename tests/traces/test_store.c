@@ -111,6 +111,8 @@ static struct trace *sample(int pairs)
     trace_add_metric(trace, "loss", -1, -0.5, "J");
     trace_add_metric_at(trace, "gradient_norm M=4", 1, 0, 0.25, "");
     trace_add_metric_at(trace, "gradient_norm M=4", 1, 1e10, NAN, "");
+    trace_gap(trace, "race", 3, "it's beyond the bound");
+    trace_gap(trace, "gradients", UINT32_MAX, "undecided");
     trace->rank_info[1].state = RANK_BLOCKED;
     trace->rank_info[0].finalized = true;
     struct failure failure;
@@ -187,6 +189,12 @@ static void round_trip(void)
            "communicators come back");
     tap_ok(again && again->ops[0].begin_ns == 17, "wall times come back");
     tap_is_str(again ? again->notes[0].text : "", "that's wrong", "notes come back");
+    const struct coverage *coverage = trace_coverage(again);
+    tap_ok(coverage->count == 2 && coverage->gaps[0].count == 3 &&
+               strcmp(coverage->gaps[0].text, "it's beyond the bound") == 0 &&
+               coverage->gaps[1].count == UINT32_MAX &&
+               strcmp(coverage->gaps[1].check, "gradients") == 0,
+           "coverage comes back");
     tap_is_int(store_load_findings(store, run, again, &back, &failure), 0, "findings are read: %s",
                failure.text);
     const struct finding *got = back.count ? &back.items[0] : NULL;
@@ -394,6 +402,32 @@ static void migration_of_version_2(void)
     store_close(store);
 }
 
+/* Version 3 knew no coverage. */
+static void migration_of_version_3(void)
+{
+    struct failure failure = {0};
+    char command[512];
+    snprintf(command, sizeof command, "cp tests/data/store-version-3.sqlite %s", file("three.db"));
+    if (system(command) != 0)
+        tap_note("cp failed");
+    refused(file("three.db"), STORE_READ, FAILURE_INPUT, "version 3 for reading");
+    struct store *store = store_open(file("three.db"), STORE_WRITE, &failure);
+    tap_ok(store && access(file("three.db.v3.bak"), R_OK) == 0,
+           "version 3 is migrated when it is written to, with a backup: %s", failure.text);
+    if (!store)
+        return;
+    tap_is_int(number(store, "PRAGMA user_version"), STORE_VERSION, "it says its new version");
+    struct trace *trace = store_load_trace(store, 1, &failure);
+    tap_ok(trace && trace->op_count == 16 && trace_coverage(trace)->count == 0,
+           "its run is there, without a gap: %s", failure.text);
+    tap_ok(put(store, 3, &failure) == 2, "new runs follow the old ones: %s", failure.text);
+    tap_is_int(number(store, "SELECT count(*) FROM v_coverage WHERE run_id=2"), 2,
+               "and their gaps can be read");
+    tap_is_int(store_verify(store, &failure), 0, "and the file is whole: %s", failure.text);
+    trace_free(trace);
+    store_close(store);
+}
+
 /* A child that stores runs for ever, killed at an instant of the parent's choosing. */
 static void killed_once(const char *path, int wait_us)
 {
@@ -547,6 +581,7 @@ int main(void)
     refusals();
     migration();
     migration_of_version_2();
+    migration_of_version_3();
     kills();
     parallel();
     collection();

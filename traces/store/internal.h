@@ -14,7 +14,8 @@ struct store {
 };
 
 /* The SQL texts compiled in (store_schema.sql and the migrations). */
-extern const char store_schema[], store_migrate_1[], store_migrate_1_copy[], store_migrate_2[];
+extern const char store_schema[], store_migrate_1[], store_migrate_1_copy[], store_migrate_2[],
+    store_migrate_3[];
 
 /* Sets the sentence from SQLite's, with the path; the code is FAILURE_INPUT for corrupt files, else
  * FAILURE_INTERNAL. */

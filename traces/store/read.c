@@ -448,6 +448,15 @@ static void read_gradients(struct reader *reader)
                             real(reader->rows, 2), text(reader->rows, 3));
 }
 
+static void read_coverage(struct reader *reader)
+{
+    if (!begin(reader, "SELECT check_name,count,text FROM coverage WHERE run_id=? ORDER BY ord"))
+        return;
+    while (next(reader))
+        coverage_add(reader->trace->coverage, text(reader->rows, 0),
+                     (uint64_t)sqlite3_column_int64(reader->rows, 1), text(reader->rows, 2));
+}
+
 static void read_run(struct reader *reader)
 {
     if (!begin(reader, "SELECT "
@@ -510,6 +519,7 @@ static void read_all(struct reader *reader)
     read_passes(reader);
     read_notes(reader);
     read_gradients(reader);
+    read_coverage(reader);
 }
 
 struct trace *store_load_trace(struct store *store, int64_t run, struct failure *failure)

@@ -9,3 +9,4 @@ SQL_TEXT("store_schema", "schema.sql");
 SQL_TEXT("store_migrate_1", "migrate_1.sql");
 SQL_TEXT("store_migrate_1_copy", "migrate_1_copy.sql");
 SQL_TEXT("store_migrate_2", "migrate_2.sql");
+SQL_TEXT("store_migrate_3", "migrate_3.sql");

@@ -1,4 +1,4 @@
--- The database of results, version 2. docs/database.md describes it; traces/store/store.h is the door.
+-- The database of results, version 4. docs/database.md describes it; traces/store/store.h is the door.
 -- Conventions: op_id and node_id are unique in the file, those of one run are one range in the order of the trace
 -- (runs.first_op_id, runs.op_count), so a run's operations are found without an index. NULL means "none".
 -- NaN: SQLite turns a NaN into NULL. Columns that may hold one are of type ANY and hold the text 'nan' instead, which also
@@ -9,7 +9,7 @@ CREATE TABLE runs(run_id INTEGER PRIMARY KEY, uuid TEXT NOT NULL UNIQUE, parent_
   scenario TEXT NOT NULL, variant TEXT NOT NULL DEFAULT '', params TEXT NOT NULL DEFAULT '{}' CHECK(json_valid(params)), ranks INTEGER NOT NULL CHECK(ranks>0), seed INTEGER NOT NULL,
   schedule TEXT NOT NULL, scm_rev TEXT, scm_dirty INTEGER, argv TEXT NOT NULL, version TEXT NOT NULL, started_ns INTEGER NOT NULL, ended_ns INTEGER,
   outcome TEXT CHECK(outcome IN ('pass','fail','error','timeout','interrupted')), exit_code INTEGER,
-  process TEXT, ended TEXT, model TEXT, trace_hash TEXT, objective ANY, first_op_id INTEGER, op_count INTEGER, first_node_id INTEGER, node_count INTEGER) STRICT;
+  process TEXT, ended TEXT, model TEXT, trace_hash TEXT, objective ANY, first_op_id INTEGER, op_count INTEGER, first_node_id INTEGER, node_count INTEGER, word TEXT) STRICT;
 CREATE TABLE ranks(run_id INTEGER NOT NULL REFERENCES runs ON DELETE CASCADE, rank INTEGER NOT NULL, final_state TEXT NOT NULL CHECK(final_state IN('finished','blocked','aborted','crashed','polling','running')), events INTEGER NOT NULL, bytes_sent INTEGER NOT NULL, msgs_sent INTEGER NOT NULL, trace_hash TEXT, exit_code INTEGER, finalized INTEGER, site_id INTEGER, PRIMARY KEY(run_id,rank)) STRICT, WITHOUT ROWID;
 CREATE TABLE comms(run_id INTEGER NOT NULL, comm INTEGER NOT NULL, name TEXT, size INTEGER NOT NULL, members TEXT NOT NULL, id INTEGER, parent INTEGER, adjoint_of INTEGER, PRIMARY KEY(run_id,comm)) STRICT, WITHOUT ROWID;
 CREATE TABLE strings(id INTEGER PRIMARY KEY, s TEXT NOT NULL UNIQUE) STRICT;
@@ -26,10 +26,11 @@ CREATE TABLE events(event_id INTEGER PRIMARY KEY, run_id INTEGER NOT NULL, rank 
 CREATE TABLE matches(run_id INTEGER NOT NULL, send_op INTEGER NOT NULL, recv_op INTEGER NOT NULL, wildcard INTEGER NOT NULL DEFAULT 0, alternatives INTEGER NOT NULL DEFAULT 0, PRIMARY KEY(run_id,send_op)) STRICT, WITHOUT ROWID;
 CREATE TABLE notes(run_id INTEGER NOT NULL REFERENCES runs ON DELETE CASCADE, ord INTEGER NOT NULL, code TEXT NOT NULL, rank INTEGER NOT NULL, op_id INTEGER, node_id INTEGER, site_id INTEGER, text TEXT NOT NULL, PRIMARY KEY(run_id,ord)) STRICT, WITHOUT ROWID;
 CREATE TABLE findings(finding_id INTEGER PRIMARY KEY, run_id INTEGER NOT NULL REFERENCES runs ON DELETE CASCADE, code TEXT NOT NULL, severity TEXT NOT NULL CHECK(severity IN('error','warning','note')), fingerprint TEXT NOT NULL, title TEXT NOT NULL, detail TEXT NOT NULL, site_id INTEGER, data TEXT NOT NULL DEFAULT '{}' CHECK(json_valid(data)),
-  witness TEXT, repair TEXT, repair_edges TEXT, confirmation INTEGER, models TEXT, inherited INTEGER, allowed INTEGER) STRICT;
+  witness TEXT, repair TEXT, repair_edges TEXT, confirmation INTEGER, models TEXT, inherited INTEGER, allowed INTEGER, root INTEGER, because TEXT) STRICT;
 CREATE TABLE finding_ops(finding_id INTEGER NOT NULL REFERENCES findings ON DELETE CASCADE, ord INTEGER NOT NULL, op_id INTEGER, role TEXT NOT NULL, node_id INTEGER, PRIMARY KEY(finding_id,ord)) STRICT, WITHOUT ROWID;
 CREATE TABLE gradients(grad_id INTEGER PRIMARY KEY, run_id INTEGER NOT NULL REFERENCES runs ON DELETE CASCADE, rank INTEGER NOT NULL, var TEXT NOT NULL, idx INTEGER, method TEXT NOT NULL CHECK(method IN('central','complex','dot','tangent','one-sided','value')), step ANY, analytic ANY, numeric ANY, abs_err ANY, rel_err ANY, atol ANY NOT NULL, rtol ANY NOT NULL, ok INTEGER NOT NULL CHECK(ok IN(0,1))) STRICT;
 CREATE TABLE metrics(run_id INTEGER NOT NULL REFERENCES runs ON DELETE CASCADE, ord INTEGER NOT NULL, name TEXT NOT NULL, rank INTEGER NOT NULL DEFAULT -1, value ANY NOT NULL, unit TEXT NOT NULL, step ANY, PRIMARY KEY(run_id,ord)) STRICT, WITHOUT ROWID;
+CREATE TABLE coverage(run_id INTEGER NOT NULL REFERENCES runs ON DELETE CASCADE, ord INTEGER NOT NULL, check_name TEXT NOT NULL, count INTEGER NOT NULL, text TEXT NOT NULL, PRIMARY KEY(run_id,ord)) STRICT, WITHOUT ROWID;
 CREATE TABLE artifacts(run_id INTEGER NOT NULL, name TEXT NOT NULL, media TEXT NOT NULL, data BLOB NOT NULL, PRIMARY KEY(run_id,name)) STRICT;
 CREATE INDEX findings_run ON findings(run_id);
 CREATE INDEX findings_fp ON findings(fingerprint);
@@ -42,3 +43,4 @@ CREATE VIEW v_matches AS SELECT m.run_id,a.rank AS sender,a.seq AS send_seq,b.ra
 CREATE VIEW v_events AS SELECT e.run_id,e.rank,e.seq,CASE e.what WHEN 0 THEN 'begin' ELSE 'end' END AS what,k.name AS op,e.t_ns,e.lamport FROM events e JOIN ops o ON o.op_id=e.op_id JOIN op_kinds k ON k.kind=o.kind;
 CREATE VIEW v_findings AS SELECT f.run_id,r.scenario,f.code,f.severity,f.title,s.file||':'||s.line AS site,f.models,f.allowed,f.fingerprint FROM findings f JOIN runs r ON r.run_id=f.run_id LEFT JOIN sites s ON s.site_id=f.site_id;
 CREATE VIEW v_new_findings AS SELECT f.* FROM findings f WHERE NOT EXISTS(SELECT 1 FROM findings g JOIN runs a ON a.run_id=g.run_id JOIN runs b ON b.run_id=f.run_id WHERE g.fingerprint=f.fingerprint AND a.scenario=b.scenario AND a.started_ns<b.started_ns);
+CREATE VIEW v_coverage AS SELECT c.run_id,r.scenario,c.check_name,c.count,c.text FROM coverage c JOIN runs r ON r.run_id=c.run_id;

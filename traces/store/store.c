@@ -226,8 +226,10 @@ static int migrate(struct store *store, int64_t version, struct failure *failure
     code = number(store, "PRAGMA user_version", &now, failure);
     if (!code && now == 1)
         code = migrate_from_1(store, failure);
-    else if (!code && now == 2)
+    if (!code && now == 2)
         code = store_exec(store, store_migrate_2, failure);
+    if (!code && (now == 2 || now == 3))
+        code = store_exec(store, store_migrate_3, failure);
     if (!code)
         code = store_exec(store, "COMMIT", failure);
     rolled_back(store, code);
@@ -497,8 +499,9 @@ int store_migrate(const char *path, struct failure *failure)
 int store_gc(struct store *store, int64_t keep, int64_t *removed, struct failure *failure)
 {
     static const char *const tables[] = {
-        "finding_ops", "ops",   "waits",    "counts",    "nodes",   "edges",     "passes", "events",
-        "matches",     "notes", "findings", "gradients", "metrics", "artifacts", "comms",  "ranks"};
+        "finding_ops", "ops",     "waits",     "counts", "nodes",    "edges",
+        "passes",      "events",  "matches",   "notes",  "coverage", "findings",
+        "gradients",   "metrics", "artifacts", "comms",  "ranks"};
     char sql[512];
     int code = store_exec(store, "BEGIN IMMEDIATE", failure);
     if (code)

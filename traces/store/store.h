@@ -17,7 +17,7 @@
 #include "traces/trace/finding.h"
 #include "traces/trace/trace.h"
 
-enum { STORE_VERSION = 3, STORE_APPLICATION = 0x53494d52 };
+enum { STORE_VERSION = 4, STORE_APPLICATION = 0x53494d52 };
 
 struct store;
 struct sqlite3;
@@ -54,7 +54,9 @@ struct store_result {
     int exit_code;
     const struct trace *trace;
     const struct findings *findings;
-    bool without_ops; /* level findings: the operations are left out */
+    const struct coverage *coverage; /* NULL: that of the trace */
+    const char *word;                /* "PROVEN", "PASS", ...; NULL: by the outcome */
+    bool without_ops;                /* level findings: the operations are left out */
 };
 int store_run_finish(struct store *store, int64_t run, const struct store_result *result,
                      struct failure *failure);

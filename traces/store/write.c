@@ -497,6 +497,25 @@ static void write_metrics(struct writer *writer)
     end_table(writer);
 }
 
+static void write_coverage(struct writer *writer, const struct coverage *coverage)
+{
+    if (!begin_table(writer,
+                     "INSERT INTO coverage(run_id,ord,check_name,count,text) VALUES(?,?,?,?,?)"))
+        return;
+    bind_number(writer, 1, writer->ids.run);
+    for (size_t i = 0; i < coverage->count; i++) {
+        bind_number(writer, 2, (int64_t)i);
+        bind_text(writer, 3, coverage->gaps[i].check);
+        bind_number(writer, 4,
+                    coverage->gaps[i].count > INT64_MAX ? INT64_MAX
+                                                        : (int64_t)coverage->gaps[i].count);
+        bind_text(writer, 5, coverage->gaps[i].text);
+        if (!row(writer))
+            break;
+    }
+    end_table(writer);
+}
+
 static char *edges_text(const struct writer *writer, const struct finding *finding)
 {
     size_t size = finding->repair_count * 44 + 4, used;
@@ -618,9 +637,9 @@ static void write_run(struct writer *writer, const struct store_result *result)
     struct timespec now;
     clock_gettime(CLOCK_REALTIME, &now);
     if (!begin_table(
-            writer,
-            "UPDATE runs SET outcome=?,exit_code=?,ended_ns=?,ended=?,model=?,trace_hash=?,"
-            "objective=?,first_op_id=?,op_count=?,first_node_id=?,node_count=? WHERE run_id=?"))
+            writer, "UPDATE runs SET outcome=?,exit_code=?,ended_ns=?,ended=?,model=?,trace_hash=?,"
+                    "objective=?,first_op_id=?,op_count=?,first_node_id=?,node_count=?,word=? "
+                    "WHERE run_id=?"))
         return;
     bind_text(writer, 1, result->outcome);
     bind_number(writer, 2, result->exit_code);
@@ -637,7 +656,8 @@ static void write_run(struct writer *writer, const struct store_result *result)
         bind_number(writer, 10, writer->ids.first_node);
         bind_number(writer, 11, (int64_t)writer->node_count);
     }
-    bind_number(writer, 12, writer->ids.run);
+    bind_optional(writer, 12, result->word);
+    bind_number(writer, 13, writer->ids.run);
     row(writer);
     end_table(writer);
     if (!writer->code && sqlite3_changes(writer->store->db) != 1)
@@ -661,6 +681,7 @@ int store_run_finish(struct store *store, int64_t run, const struct store_result
     if (writer.trace && !writer.code)
         write_trace(&writer, result->without_ops);
     write_findings(&writer, result->findings);
+    write_coverage(&writer, result->coverage ? result->coverage : trace_coverage(result->trace));
     write_run(&writer, result);
     if (!writer.code)
         writer.code = store_exec(store, "COMMIT", failure);

@@ -179,6 +179,9 @@ static const struct finding_code codes[] = {
 {"N001", "bounded", N, "A check stopped at its bound: what it did not reach may hold more.",
  "Some searches grow faster than the trace: cycles among many ranks, the order of very large backward passes, the vector clocks of very many wildcard receives. Each stops at a bound and says so; without this note these searches were complete. So it is with a record that stops: of a rank of a real MPI that was killed, or still runs, nobody knows what it would have done.",
  "a backward pass in data order with thousands of unordered messages on hundreds of ranks", "Check a smaller run of the same program: fewer ranks, layers or steps mostly show the same fault."},
+{"N002", "coverage", N, "A check did not look at something: the verdict says nothing about it.",
+ "Recording was off, a bound was reached, a file was not read, gradients were not checked or stayed undecided. Each such gap is listed behind the verdict and in every output, with the check that left it and how many things it concerns.",
+ "simrun --record none prog.c: nothing was recorded, so that no check could look at it", "Remove the bound that the gap names, run 'simrun prove', or demand it with --require: the exit status is then 6 while a gap is open."},
 };
 /* clang-format on */
 

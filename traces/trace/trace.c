@@ -26,7 +26,9 @@ struct trace *trace_new(uint32_t ranks)
     trace->rank_begin = calloc((size_t)ranks + 1, sizeof *trace->rank_begin);
     trace->node_begin = calloc((size_t)ranks + 1, sizeof *trace->node_begin);
     trace->rank_info = calloc(ranks, sizeof *trace->rank_info);
-    if (!trace->store || !trace->rank_begin || !trace->node_begin || !trace->rank_info) {
+    trace->coverage = calloc(1, sizeof *trace->coverage);
+    if (!trace->coverage || !trace->store || !trace->rank_begin || !trace->node_begin ||
+        !trace->rank_info) {
         trace_free(trace);
         return NULL;
     }
@@ -54,6 +56,9 @@ void trace_free(struct trace *trace)
     free(trace->notes);
     free(trace->gradients);
     free(trace->metrics);
+    if (trace->coverage)
+        coverage_release(trace->coverage);
+    free(trace->coverage);
     if (trace->store)
         trace_memory_release(trace);
     free(trace);

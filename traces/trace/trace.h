@@ -23,6 +23,7 @@
 #define TRACES_TRACE_TRACE_H
 
 #include "traces/base/failure.h"
+#include "traces/trace/coverage.h"
 #include "traces/trace/kinds.h"
 
 #include <stdbool.h>
@@ -239,6 +240,7 @@ struct trace {
     struct trace_metric *metrics;
     size_t metric_count;
     double objective; /* sum over ranks of the local objectives; NaN when the program has none */
+    struct coverage *coverage; /* what the checks did not look at; see coverage.h */
 
     struct trace_store *store; /* memory behind the const pointers; private to trace.c */
 };

@@ -146,9 +146,28 @@ static bool put_schedule(struct page *page, struct failure *failure)
     return written;
 }
 
+/* What the checks did not look at. */
+static void put_coverage(struct page *page)
+{
+    const struct coverage *coverage =
+        page->run->coverage ? page->run->coverage : trace_coverage(page->run->trace);
+    if (!coverage->count)
+        return;
+    page_heading(page, "Not covered");
+    fputs("<ul class=\"coverage\">\n", page->file);
+    for (size_t i = 0; i < coverage->count; i++) {
+        page_put(page->file, "<li>%s: %s", coverage->gaps[i].check, coverage->gaps[i].text);
+        if (coverage->gaps[i].count > 1)
+            page_put(page->file, " (%lu times)", (unsigned long)coverage->gaps[i].count);
+        fputs("</li>\n", page->file);
+    }
+    fputs("</ul>\n", page->file);
+}
+
 static bool put_run(struct page *page, struct failure *failure)
 {
     put_tiles(page->file, page->run);
+    put_coverage(page);
     if (!page_findings(page, failure))
         return false;
     if (page->run->trace) {

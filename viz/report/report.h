@@ -36,6 +36,7 @@ struct viz_report_run {
     const struct viz_run_info *info;
     const struct trace *trace;       /* NULL: only a row in the session's table */
     const struct findings *findings; /* NULL: none */
+    const struct coverage *coverage; /* what was not looked at; NULL: that of the trace */
 };
 
 /* One run: its page. Several: a table of all, then each run that is not PASS in full (up to 100),
