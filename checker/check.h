@@ -28,7 +28,7 @@ void check_options_init(struct check_options *options);
  * unknown name. */
 int check_options_parse(struct check_options *options, const char *list, struct failure *failure);
 
-/* Appends what is wrong with the trace, consequences of a reported cause left out, sorted. The
+/* Appends what is wrong with the trace, consequences of a reported cause folded, sorted. The
  * trace is only read. */
 void check_trace(const struct trace *trace, const struct check_options *options,
                  struct findings *findings);

@@ -17,9 +17,9 @@ static const struct suppress_rule rules[] = {
      "peers of a crashed rank wait for it, and what it would have released or received stays open"},
     {"M*", "X002 D001 D005 G001 G002 G004 " LEFT_OVER " X006 R001 R002", SUPPRESS_RUN,
      "a wrong argument or a mismatch ends or derails the run; everything after it follows from it"},
-    {"A013", "A001 A002 A005 A006 A007 A010", SUPPRESS_RUN,
+    {"A013", "A001 A002 A005 A006 A007 A010", SUPPRESS_ALWAYS,
      "where an id stands for two things, what is said about it is said about neither"},
-    {"A005", "A006", SUPPRESS_RUN, "the root believes the answer that came too early"},
+    {"A005", "A006", SUPPRESS_ALWAYS, "the root believes the answer that came too early"},
     {"A*", "G001 D001 D005 X002 L* X006", SUPPRESS_RUN,
      "a broken protocol makes gradients wrong and leaves workers waiting"},
     {"S004", "X002 D001 D005 M010 L* X006 G001 G002 G003 G004", SUPPRESS_RUN,
@@ -114,13 +114,9 @@ static bool waits_for_collective(const struct finding *effect, const struct trac
     return false;
 }
 
-static bool related(const struct finding *cause, const struct finding *effect,
-                    enum suppress_scope scope, const struct trace *trace)
+static bool share(const struct finding *cause, const struct finding *effect,
+                  enum suppress_scope scope, const struct trace *trace)
 {
-    if (scope == SUPPRESS_WAIT)
-        return waits_for_collective(effect, trace);
-    if (scope == SUPPRESS_RUN)
-        return true;
     for (size_t i = 0; i < cause->op_count; i++)
         for (size_t j = 0; j < effect->op_count; j++)
             if (same_thing(&cause->ops[i], &effect->ops[j], scope, trace))
@@ -128,46 +124,152 @@ static bool related(const struct finding *cause, const struct finding *effect,
     return false;
 }
 
-static bool is_silenced(const struct findings *findings, size_t first, size_t which,
-                        const struct suppress_rule *rule, const struct trace *trace)
+static bool is_cut_short(const struct trace *trace)
 {
-    const struct finding *effect = &findings->items[which];
-    if (!names_code(rule->effects, effect->code))
-        return false;
-    /* An exit code after a complete run leaves nothing open: it is no cause, often a consequence.
-     */
-    if (strcmp(rule->cause, "X002") == 0 && trace->outcome == OUTCOME_FINISHED)
-        return false;
-    for (size_t i = first; i < findings->count; i++) {
-        const struct finding *cause = &findings->items[i];
-        if (i != which && names_code(rule->cause, cause->code) &&
-            strcmp(cause->code, effect->code) != 0 && related(cause, effect, rule->scope, trace))
+    return trace->outcome != OUTCOME_FINISHED && trace->outcome != OUTCOME_IMPORTED;
+}
+
+/* Whether what the finding is about takes part in differentiation: one of its operations belongs to
+ * a node. Where the program has no tape (an adjoint written by hand) nobody knows. */
+static bool touches_gradients(const struct finding *finding, const struct trace *trace)
+{
+    if (!trace->node_count || !finding->op_count)
+        return true;
+    for (size_t i = 0; i < finding->op_count; i++) {
+        const struct finding_op *place = &finding->ops[i];
+        if (place->node != TRACE_NO ||
+            (place->op != TRACE_NO &&
+             (trace->ops[place->op].node != TRACE_NO || trace->ops[place->op].pass ||
+              trace->ops[place->op].flags & OP_ADJOINT)))
             return true;
     }
     return false;
 }
 
-/* Causes are looked up among all that was found, also among the already silenced: a chain of
- * consequences goes at once. */
+/* Whether an operation of the cause may have led to one of the effect: on the same rank or the same
+ * communicator, and not after it. */
+static bool may_lead(const struct finding *cause, const struct finding *effect,
+                     const struct trace *trace)
+{
+    for (size_t i = 0; i < cause->op_count; i++)
+        for (size_t j = 0; j < effect->op_count; j++) {
+            uint32_t a = cause->ops[i].op, b = effect->ops[j].op;
+            if (a == TRACE_NO || b == TRACE_NO)
+                continue;
+            const struct trace_op *from = &trace->ops[a], *to = &trace->ops[b];
+            bool before = from->rank == to->rank ? from->seq <= to->seq : from->begin <= to->begin;
+            if (before && (from->rank == to->rank || from->comm == to->comm))
+                return true;
+        }
+    return false;
+}
+
+/* A path from cause to effect: a place they share; for gradients, that the cause touches what is
+ * differentiated; for a race between two orders, that the mismatch is about these operations; else
+ * that the run ended of it, or that it came before on the rank or the communicator. */
+static bool has_path(const struct finding *cause, const struct finding *effect,
+                     const struct trace *trace)
+{
+    if (share(cause, effect, SUPPRESS_OP, trace))
+        return true;
+    if (effect->code[0] == 'R')
+        return is_cut_short(trace) && may_lead(cause, effect, trace);
+    if (is_cut_short(trace))
+        return true;
+    if (effect->code[0] == 'G')
+        return touches_gradients(cause, trace);
+    return !cause->op_count || !effect->op_count || may_lead(cause, effect, trace);
+}
+
+static bool related(const struct finding *cause, const struct finding *effect,
+                    enum suppress_scope scope, const struct trace *trace)
+{
+    if (scope == SUPPRESS_WAIT)
+        return waits_for_collective(effect, trace);
+    if (scope == SUPPRESS_ALWAYS)
+        return true;
+    return scope == SUPPRESS_RUN ? has_path(cause, effect, trace)
+                                 : share(cause, effect, scope, trace);
+}
+
+/* The cause of finding `which` under a rule, `count` where there is none. */
+static size_t cause_under(const struct findings *findings, size_t first, size_t which,
+                          const struct suppress_rule *rule, const struct trace *trace)
+{
+    const struct finding *effect = &findings->items[which];
+    if (effect->allowed || !names_code(rule->effects, effect->code))
+        return findings->count;
+    /* An exit code after a complete run leaves nothing open: it is no cause, often a consequence.
+     */
+    if (strcmp(rule->cause, "X002") == 0 && trace->outcome == OUTCOME_FINISHED)
+        return findings->count;
+    for (size_t i = first; i < findings->count; i++) {
+        const struct finding *cause = &findings->items[i];
+        if (i != which && !cause->allowed && names_code(rule->cause, cause->code) &&
+            strcmp(cause->code, effect->code) != 0 && related(cause, effect, rule->scope, trace))
+            return i;
+    }
+    return findings->count;
+}
+
+static size_t root_of(const size_t *causes, size_t which)
+{
+    while (causes[which] != which)
+        which = causes[which];
+    return which;
+}
+
+/* The wrong gradient of a variable, or along a direction, is a sum of many comparisons: it follows
+ * from the operation that was found to be wrong; where none was, what is said of directions follows
+ * from what is said of a variable. */
+static void fold_summaries(const struct findings *findings, size_t first, size_t *causes)
+{
+    size_t culprit = findings->count, variable = findings->count;
+    for (size_t i = first; i < findings->count; i++) {
+        const struct finding *finding = &findings->items[i];
+        if (finding->code[0] != 'G' || finding->severity != SEVERITY_ERROR ||
+            root_of(causes, i) != i)
+            continue;
+        if (!finding->summary && culprit == findings->count && !strcmp(finding->code, "G001"))
+            culprit = i;
+        if (finding->summary && variable == findings->count &&
+            strstr(finding->title, "the gradient of "))
+            variable = i;
+    }
+    for (size_t i = first; i < findings->count; i++) {
+        const struct finding *finding = &findings->items[i];
+        bool of_variable = strstr(finding->title, "the gradient of ") != NULL;
+        if (!finding->summary || causes[i] != i)
+            continue;
+        if (culprit < findings->count)
+            causes[i] = culprit;
+        else if (!of_variable && variable < findings->count)
+            causes[i] = variable;
+    }
+}
+
+/* Causes are looked up among all that was found, also among consequences: a chain has one root.
+ * What would follow from itself is none. */
 void suppress_consequences(struct findings *findings, size_t first, const struct trace *trace)
 {
-    bool *silenced = check_new(findings->count, sizeof *silenced);
+    size_t count = findings->count;
+    size_t *causes = check_new(count, sizeof *causes);
+    for (size_t i = 0; i < count; i++)
+        causes[i] = i;
     for (const struct suppress_rule *rule = rules; rule < rules + sizeof rules / sizeof *rules;
          rule++)
-        for (size_t i = first; i < findings->count; i++)
-            silenced[i] = silenced[i] || is_silenced(findings, first, i, rule, trace);
-    struct findings removed;
-    findings_init(&removed);
-    removed.items = check_new(findings->count, sizeof *removed.items);
-    removed.room = findings->count ? findings->count : 1;
-    size_t kept = first;
-    for (size_t i = first; i < findings->count; i++) {
-        if (silenced[i])
-            removed.items[removed.count++] = findings->items[i];
-        else
-            findings->items[kept++] = findings->items[i];
-    }
-    findings->count = kept;
-    findings_release(&removed);
-    free(silenced);
+        for (size_t i = first; i < count; i++) {
+            size_t cause = causes[i] == i ? cause_under(findings, first, i, rule, trace) : count;
+            if (cause < count && root_of(causes, cause) != i)
+                causes[i] = cause;
+        }
+    fold_summaries(findings, first, causes);
+    struct finding *root = check_new(count, sizeof *root);
+    for (size_t i = 0; i < count; i++)
+        root[i] = findings->items[root_of(causes, i)];
+    for (size_t i = count; i-- > first;)
+        if (causes[i] != i)
+            findings_fold(findings, i, &root[i]);
+    free(root);
+    free(causes);
 }

@@ -6,10 +6,12 @@
 #include "traces/trace/finding.h"
 
 enum suppress_scope {
-    SUPPRESS_RUN,  /* any finding of the cause's code silences every finding of the effect's */
-    SUPPRESS_OP,   /* they name a common op or node */
-    SUPPRESS_RANK, /* they name ops or nodes of a common rank */
-    SUPPRESS_WAIT  /* the effect is about a wait for a nonblocking collective */
+    SUPPRESS_RUN, /* a path leads from one to the other: a place in common, the end of the run, an
+                     earlier operation of the rank or the communicator, a tensor */
+    SUPPRESS_ALWAYS, /* both are about one protocol of the whole run */
+    SUPPRESS_OP,     /* they name a common op or node */
+    SUPPRESS_RANK,   /* they name ops or nodes of a common rank */
+    SUPPRESS_WAIT    /* the effect is about a wait for a nonblocking collective */
 };
 
 struct suppress_rule {
@@ -21,7 +23,8 @@ struct suppress_rule {
 /* The rules, in the order in which they are applied; NULL past the end. */
 const struct suppress_rule *suppress_rule_at(size_t index);
 
-/* Takes the consequences out of findings[first..]; those before belong to the caller. */
+/* Folds consequences among findings[first..] under their roots; those before belong to the caller.
+ * What is allowed is neither: it silences nothing but itself. */
 void suppress_consequences(struct findings *findings, size_t first, const struct trace *trace);
 
 #endif

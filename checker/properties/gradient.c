@@ -85,6 +85,7 @@ static void report_variable(const struct trace *trace, size_t first, struct find
                    "objectives.\n",
                    wrong, all, name);
     finding->confirmation = CONFIRM_HAPPENED;
+    finding->summary = true;
     finding_seal(finding, trace);
     sign(finding, name);
 }

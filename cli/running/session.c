@@ -2,6 +2,7 @@
 #include "cli/running/session.h"
 
 #include "checker/check.h"
+#include "checker/suppress.h"
 #include "cli/commands/command.h"
 #include "cli/options/catalogue.h"
 #include "cli/running/confirm.h"
@@ -36,9 +37,25 @@ static bool allows(const char *rule, const struct finding *finding, const struct
 static void mark_allowed(struct findings *findings, const struct run_options *options,
                          const struct trace *trace)
 {
-    for (size_t i = 0; i < findings->count; i++)
-        for (int k = 0; k < options->allow_count; k++)
-            findings->items[i].allowed |= allows(options->allow[k], &findings->items[i], trace);
+    bool freed = true;
+    while (freed) {
+        freed = false;
+        for (size_t i = 0; i < findings->count; i++) {
+            struct finding *finding = &findings->items[i];
+            for (int k = 0; k < options->allow_count; k++)
+                finding->allowed |= allows(options->allow[k], finding, trace);
+            if (finding->allowed && findings_consequences(findings, i)) {
+                char fingerprint[sizeof finding->fingerprint];
+                memcpy(fingerprint, finding->fingerprint, sizeof fingerprint);
+                findings_unfold(findings, fingerprint);
+                freed = true;
+            }
+        }
+    }
+    if (trace && options->allow_count) {
+        suppress_consequences(findings, 0, trace);
+        findings_sort(findings);
+    }
 }
 
 static bool has_passed(const struct findings *findings, const struct job_result *result,

@@ -197,6 +197,9 @@ void present_verdict(const struct present *present, const struct result *result,
     if (findings->count)
         append(text, sizeof text, ", %zu finding%s", findings->count,
                findings->count == 1 ? "" : "s");
+    if (findings->folded)
+        append(text, sizeof text, " and %zu consequence%s", findings->folded,
+               findings->folded == 1 ? "" : "s");
     else if (!run->trace || !run->trace->gradient_count)
         append(text, sizeof text, ", no findings");
     if (result_seconds(result) > 0)
@@ -401,6 +404,27 @@ static const char *confirmation_text(enum confirmation confirmation)
     return NULL;
 }
 
+void present_consequences(const struct present *present, const struct findings *findings,
+                          size_t root, bool all)
+{
+    size_t count = findings_consequences(findings, root);
+    if (!count)
+        return;
+    fprintf(present->out, "  %-7s %zu more finding%s follow%s from it%s\n", "folded", count,
+            count == 1 ? "" : "s", count == 1 ? "s" : "", all ? ":" : " (--verbose lists them)");
+    for (size_t i = findings->count; all && i < findings->count + findings->folded; i++) {
+        const struct finding *finding = &findings->items[i];
+        char line[700];
+        if (strcmp(finding->root, findings->items[root].fingerprint) != 0)
+            continue;
+        snprintf(line, sizeof line, "%s %s", finding->code, finding->title);
+        char *shown = present_short(line);
+        fprintf(present->out, "%10s", "");
+        present_hanging(present, 10, 12, shown);
+        free(shown);
+    }
+}
+
 void present_finding(const struct present *present, const struct trace *trace,
                      const struct finding *finding)
 {
@@ -418,6 +442,10 @@ void present_finding(const struct present *present, const struct trace *trace,
     if (finding->op_count > PLACES_SHOWN)
         fprintf(present->out, "          and %zu more\n", finding->op_count - PLACES_SHOWN);
     print_labelled(present, "cause", finding->detail);
+    if (finding->because[0] && !finding->root[0]) {
+        snprintf(title, sizeof title, "may follow from %s, which is allowed", finding->because);
+        print_labelled(present, "because", title);
+    }
     print_labelled(present, "models", finding->models);
     print_labelled(present, "shown", confirmation_text(finding->confirmation));
     print_labelled(present, "repair", finding->repair);

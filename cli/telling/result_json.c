@@ -4,6 +4,7 @@
 #include "traces/formats/write.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 static const char *const outcomes[] = {"finished", "deadlock", "livelock",    "aborted",
                                        "crashed",  "timeout",  "interrupted", "imported"};
@@ -52,6 +53,26 @@ static void write_place(FILE *out, const struct trace *trace, const struct findi
     putc('}', out);
 }
 
+/* What was folded under a root. */
+static void write_consequences(FILE *out, const struct findings *findings, size_t root)
+{
+    bool first = true;
+    fputs(",\"consequences\":[", out);
+    for (size_t i = findings->count; i < findings->count + findings->folded; i++) {
+        const struct finding *finding = &findings->items[i];
+        if (strcmp(finding->root, findings->items[root].fingerprint) != 0)
+            continue;
+        fputs(first ? "{\"code\":" : ",{\"code\":", out);
+        json_write_text(out, finding->code);
+        field(out, "severity", severity_name(finding->severity));
+        field(out, "title", finding->title);
+        field(out, "fingerprint", finding->fingerprint);
+        putc('}', out);
+        first = false;
+    }
+    putc(']', out);
+}
+
 static void write_finding(FILE *out, const struct result *result, size_t index)
 {
     const struct finding *finding = &result->verdict.findings.items[index];
@@ -76,6 +97,9 @@ static void write_finding(FILE *out, const struct result *result, size_t index)
         write_place(out, trace, &finding->ops[i]);
     }
     putc(']', out);
+    if (finding->because[0])
+        field(out, "because", finding->because);
+    write_consequences(out, &result->verdict.findings, index);
     field(out, "repair", finding->repair);
     field(out, "witness", finding->witness);
     field(out, "replay", result_replay(result, (int)index, command, sizeof command));

@@ -289,6 +289,7 @@ static void report_text(const struct results *results, const struct result *resu
             present.replay = result_replay(result, (int)i, replay, sizeof replay);
         present.draw = result_draw(result, (int)i, draw, sizeof draw);
         present_finding(&present, result->verdict.result.trace, finding);
+        present_consequences(&present, &result->verdict.findings, i, results->options->verbose);
     }
 }
 

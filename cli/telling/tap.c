@@ -42,12 +42,12 @@ static const char *check_name(size_t check)
 }
 
 /* A YAML string in single quotes on one line. */
-static void quoted(FILE *out, const char *key, const char *text)
+static void quoted_text(FILE *out, const char *text)
 {
     size_t length = text ? strlen(text) : 0;
     while (length && text[length - 1] == '\n')
         length--;
-    fprintf(out, "  %s: '", key);
+    fputs("'", out);
     for (size_t i = 0; i < length; i++) {
         if (text[i] == '\'')
             fputs("''", out);
@@ -55,6 +55,18 @@ static void quoted(FILE *out, const char *key, const char *text)
             fputc((unsigned char)text[i] < ' ' ? ' ' : text[i], out);
     }
     fputs("'\n", out);
+}
+
+static void quoted(FILE *out, const char *key, const char *text)
+{
+    fprintf(out, "  %s: ", key);
+    quoted_text(out, text);
+}
+
+static void quoted_item(FILE *out, const char *text)
+{
+    fputs("    - ", out);
+    quoted_text(out, text);
 }
 
 /* Part of a test's line: a '#' in the name of a file is no directive, and a line stays one. */
@@ -67,15 +79,27 @@ static void plain(FILE *out, const char *text)
     }
 }
 
-/* The worst row of the variable that a gradient finding is about. */
-static void gradient_numbers(FILE *out, const struct trace *trace, const struct finding *finding)
+static bool is_about(const struct findings *findings, size_t root, const char *name)
+{
+    if (strstr(findings->items[root].title, name))
+        return true;
+    for (size_t i = findings->count; i < findings->count + findings->folded; i++)
+        if (!strcmp(findings->items[i].root, findings->items[root].fingerprint) &&
+            strstr(findings->items[i].title, name))
+            return true;
+    return false;
+}
+
+/* The worst row of the variable that a gradient finding, or a consequence of it, is about. */
+static void gradient_numbers(FILE *out, const struct trace *trace, const struct findings *findings,
+                             size_t root)
 {
     const struct trace_gradient *worst = NULL;
     for (size_t i = 0; i < trace->gradient_count; i++) {
         const struct trace_gradient *row = &trace->gradients[i];
         char name[160];
         snprintf(name, sizeof name, "gradient of %s ", trace_string(trace, row->variable));
-        if (row->ok || !strstr(finding->title, name))
+        if (row->ok || !is_about(findings, root, name))
             continue;
         if (!worst || !(row->error <= worst->error))
             worst = row;
@@ -92,10 +116,27 @@ static void message(FILE *out, const char *text)
     fputs("  ...\n", out);
 }
 
-static void diagnose(FILE *out, const struct result *result, size_t index)
+/* What follows from a finding, in its block. */
+static void folded(FILE *out, const struct findings *findings, size_t root)
+{
+    bool first = true;
+    for (size_t i = findings->count; i < findings->count + findings->folded; i++) {
+        char line[700];
+        if (strcmp(findings->items[i].root, findings->items[root].fingerprint) != 0)
+            continue;
+        fputs(first ? "  consequences:\n" : "", out);
+        snprintf(line, sizeof line, "%s %s", findings->items[i].code, findings->items[i].title);
+        quoted_item(out, line);
+        first = false;
+    }
+}
+
+/* The first finding of a test in full; further ones by code and title: a test has one block. */
+static void diagnose(FILE *out, const struct result *result, size_t index, size_t check)
 {
     const struct trace *trace = result->verdict.result.trace;
-    const struct finding *finding = &result->verdict.findings.items[index];
+    const struct findings *findings = &result->verdict.findings;
+    const struct finding *finding = &findings->items[index];
     char replay[RESULT_COMMAND + 700];
     fputs("  ---\n", out);
     quoted(out, "message", finding->title);
@@ -107,9 +148,22 @@ static void diagnose(FILE *out, const struct result *result, size_t index)
             fprintf(out, "  line: %d\n", trace->sites[finding->site].line);
     }
     if (trace && finding->code[0] == 'G')
-        gradient_numbers(out, trace, finding);
+        gradient_numbers(out, trace, findings, index);
     quoted(out, "detail", finding->detail);
     quoted(out, "replay", result_replay(result, (int)index, replay, sizeof replay));
+    folded(out, findings, index);
+    bool first = true;
+    for (size_t i = index + 1; i < findings->count; i++) {
+        char line[700];
+        if (!belongs(&findings->items[i], check))
+            continue;
+        fputs(first ? "  also:\n" : "", out);
+        snprintf(line, sizeof line, "%s %s %s", findings->items[i].code,
+                 findings->items[i].fingerprint, findings->items[i].title);
+        quoted_item(out, line);
+        folded(out, findings, i);
+        first = false;
+    }
     fputs("  ...\n", out);
 }
 
@@ -191,9 +245,12 @@ static void one_check(FILE *out, struct results *results, const struct result *r
             skip ? " # SKIP " : "", skip ? skip : "");
     if (ended_badly(results, result, check))
         how_it_ended(out, result);
-    for (size_t i = 0; i < findings->count; i++)
-        if (belongs(&findings->items[i], check))
-            diagnose(out, result, i);
+    else
+        for (size_t i = 0; i < findings->count; i++)
+            if (belongs(&findings->items[i], check)) {
+                diagnose(out, result, i, check);
+                break;
+            }
 }
 
 void result_tap(FILE *out, struct results *results, const struct result *result)

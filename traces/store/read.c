@@ -593,6 +593,16 @@ static void read_places(struct reader *reader, struct finding *finding, int64_t 
     reader->rows = outer;
 }
 
+/* The newest finding, under the root with this fingerprint. */
+static void fold_again(struct findings *findings, const char *fingerprint)
+{
+    for (size_t i = 0; i + 1 < findings->count; i++)
+        if (!strcmp(findings->items[i].fingerprint, fingerprint)) {
+            findings_fold(findings, findings->count - 1, &findings->items[i]);
+            return;
+        }
+}
+
 int store_load_findings(struct store *store, int64_t run, const struct trace *trace,
                         struct findings *findings, struct failure *failure)
 {
@@ -609,13 +619,16 @@ int store_load_findings(struct store *store, int64_t run, const struct trace *tr
     if (!begin(&reader,
                "SELECT "
                "f.code,f.severity,f.fingerprint,f.title,f.detail,s.file,s.line,f.witness,f.repair,"
-               "f.repair_edges,f.confirmation,f.models,f.inherited,f.allowed,f.finding_id FROM "
+               "f.repair_edges,f.confirmation,f.models,f.inherited,f.allowed,f.finding_id,coalesce("
+               "f.because,''),(SELECT "
+               "g.fingerprint FROM findings g WHERE g.finding_id=f.root) FROM "
                "findings f LEFT "
                "JOIN sites s ON s.site_id=f.site_id WHERE f.run_id=? ORDER BY f.finding_id"))
         return reader.code;
     while (next(&reader)) {
         sqlite3_stmt *rows = reader.rows;
         struct finding *finding = findings_add(findings, text(rows, 0), "%s", text(rows, 3));
+        bool folded = sqlite3_column_type(rows, 16) != SQLITE_NULL;
         finding->severity = (enum severity)WORD(severities, text(rows, 1), SEVERITY_ERROR);
         snprintf(finding->fingerprint, sizeof finding->fingerprint, "%s", text(rows, 2));
         finding_detail(finding, "%s", text(rows, 4));
@@ -630,7 +643,10 @@ int store_load_findings(struct store *store, int64_t run, const struct trace *tr
         snprintf(finding->models, sizeof finding->models, "%s", text(rows, 11));
         finding->inherited = sqlite3_column_int(rows, 12) != 0;
         finding->allowed = sqlite3_column_int(rows, 13) != 0;
+        snprintf(finding->because, sizeof finding->because, "%s", text(rows, 15));
         read_places(&reader, finding, sqlite3_column_int64(rows, 14));
+        if (folded)
+            fold_again(findings, text(rows, 16));
     }
     return reader.code;
 }
@@ -641,7 +657,7 @@ static const char run_columns[] =
     "1000000000,'unixepoch'),"
     "r.argv,r.schedule,coalesce(r.trace_hash,''),r.params,r.ranks,r.seed,(SELECT count(*) FROM "
     "findings f WHERE "
-    "f.run_id=r.run_id AND f.severity='error' AND NOT "
+    "f.run_id=r.run_id AND f.severity='error' AND f.root IS NULL AND NOT "
     "coalesce(f.allowed,0)),r.exit_code,(r.ended_ns-r.started_ns)/1e6 "
     "FROM runs r ";
 

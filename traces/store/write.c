@@ -562,14 +562,27 @@ static void bind_optional(struct writer *writer, int at, const char *text)
         sqlite3_bind_null(writer->insert, at);
 }
 
+/* The id of the finding that this one follows from; roots are written before. */
+static void bind_root(struct writer *writer, int at, const struct findings *findings, size_t index,
+                      const int64_t *ids)
+{
+    sqlite3_bind_null(writer->insert, at);
+    for (size_t i = 0; index >= findings->count && i < findings->count; i++)
+        if (!strcmp(findings->items[i].fingerprint, findings->items[index].root))
+            bind_number(writer, at, ids[i]);
+}
+
 static void write_findings(struct writer *writer, const struct findings *findings)
 {
     if (!findings ||
         !begin_table(writer, "INSERT INTO findings(run_id,code,severity,fingerprint,title,detail,"
                              "site_id,witness,repair,repair_edges,confirmation,models,inherited,"
-                             "allowed) VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?)"))
+                             "allowed,root,because) VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)"))
         return;
-    for (size_t i = 0; i < findings->count && !writer->code; i++) {
+    int64_t *ids = calloc(findings->count + 1, sizeof *ids);
+    if (!ids)
+        writer->code = failure_set(writer->failure, FAILURE_INTERNAL, "out of memory for findings");
+    for (size_t i = 0; i < findings->count + findings->folded && !writer->code; i++) {
         const struct finding *finding = &findings->items[i];
         char *edges = edges_text(writer, finding);
         bind_number(writer, 1, writer->ids.run);
@@ -586,10 +599,17 @@ static void write_findings(struct writer *writer, const struct findings *finding
         bind_text(writer, 12, finding->models);
         bind_number(writer, 13, finding->inherited);
         bind_number(writer, 14, finding->allowed);
+        bind_root(writer, 15, findings, i, ids);
+        bind_optional(writer, 16, finding->because[0] ? finding->because : NULL);
         free(edges);
-        if (row(writer))
-            write_finding_ops(writer, finding, sqlite3_last_insert_rowid(writer->store->db));
+        if (!row(writer))
+            break;
+        int64_t id = sqlite3_last_insert_rowid(writer->store->db);
+        if (i < findings->count)
+            ids[i] = id;
+        write_finding_ops(writer, finding, id);
     }
+    free(ids);
     end_table(writer);
 }
 

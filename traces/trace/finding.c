@@ -34,7 +34,7 @@ static void finding_release(struct finding *finding)
 
 void findings_release(struct findings *findings)
 {
-    for (size_t i = 0; i < findings->count; i++)
+    for (size_t i = 0; i < findings->count + findings->folded; i++)
         finding_release(&findings->items[i]);
     free(findings->items);
     findings_init(findings);
@@ -51,10 +51,12 @@ __attribute__((format(printf, 1, 0))) static char *format_text(const char *forma
 
 struct finding *findings_add(struct findings *findings, const char *code, const char *title, ...)
 {
-    if (findings->count == findings->room) {
+    if (findings->count + findings->folded == findings->room) {
         findings->room = findings->room ? findings->room * 2 : 8;
         findings->items = must(realloc(findings->items, findings->room * sizeof *findings->items));
     }
+    if (findings->folded) /* consequences stay behind the roots */
+        findings->items[findings->count + findings->folded] = findings->items[findings->count];
     struct finding *finding = &findings->items[findings->count++];
     const struct finding_code *row = finding_code(code);
     *finding = (struct finding){.severity = row ? row->severity : SEVERITY_ERROR, .site = TRACE_NO};
@@ -158,12 +160,57 @@ void finding_seal(struct finding *finding, const struct trace *trace)
              (unsigned long long)hash);
 }
 
+void findings_fold(struct findings *findings, size_t index, const struct finding *root)
+{
+    struct finding folded = findings->items[index];
+    snprintf(folded.because, sizeof folded.because, "%s", root->code);
+    snprintf(folded.root, sizeof folded.root, "%s", root->fingerprint);
+    /* What was folded under it goes with it. */
+    for (size_t i = findings->count; i < findings->count + findings->folded; i++)
+        if (!strcmp(findings->items[i].root, folded.fingerprint)) {
+            snprintf(findings->items[i].because, sizeof folded.because, "%s", folded.because);
+            snprintf(findings->items[i].root, sizeof folded.root, "%s", folded.root);
+        }
+    memmove(&findings->items[index], &findings->items[index + 1],
+            (findings->count + findings->folded - index - 1) * sizeof folded);
+    findings->count--;
+    findings->items[findings->count + findings->folded++] = folded;
+}
+
+void findings_unfold(struct findings *findings, const char *fingerprint)
+{
+    for (size_t i = findings->count; i < findings->count + findings->folded; i++) {
+        struct finding freed = findings->items[i];
+        if (strcmp(freed.root, fingerprint) != 0)
+            continue;
+        freed.root[0] = 0;
+        memmove(&findings->items[findings->count + 1], &findings->items[findings->count],
+                (i - findings->count) * sizeof freed);
+        findings->items[findings->count++] = freed;
+        findings->folded--;
+    }
+}
+
+size_t findings_consequences(const struct findings *findings, size_t root)
+{
+    size_t count = 0;
+    for (size_t i = findings->count; i < findings->count + findings->folded; i++)
+        count += strcmp(findings->items[i].root, findings->items[root].fingerprint) == 0;
+    return count;
+}
+
 static int finding_order(const void *left, const void *right)
 {
     const struct finding *a = left, *b = right;
     if (a->severity != b->severity)
         return a->severity > b->severity ? -1 : 1;
-    int order = strcmp(a->code, b->code);
+    if (a->has_consequences != b->has_consequences)
+        return a->has_consequences ? -1 : 1;
+    int order = strcmp(a->because, b->because);
+    if (order == 0)
+        order = strcmp(a->root, b->root);
+    if (order == 0)
+        order = strcmp(a->code, b->code);
     if (order == 0)
         order = strcmp(a->fingerprint, b->fingerprint);
     if (order == 0)
@@ -184,22 +231,35 @@ static void say_repeated(struct finding *finding, size_t repeated)
                        finding->detail[0] ? "\n" : "", repeated, repeated == 1 ? "time" : "times");
 }
 
-void findings_sort(struct findings *findings)
+/* Sorts `count` rows and merges what is the same; how many are left. */
+static size_t sort_rows(struct finding *items, size_t count)
 {
-    if (findings->count == 0)
-        return;
-    qsort(findings->items, findings->count, sizeof *findings->items, finding_order);
+    if (count == 0)
+        return 0;
+    qsort(items, count, sizeof *items, finding_order);
     size_t kept = 0, repeated = 0;
-    for (size_t i = 1; i < findings->count; i++) {
-        if (same_fault(&findings->items[kept], &findings->items[i])) {
-            finding_release(&findings->items[i]);
+    for (size_t i = 1; i < count; i++) {
+        if (same_fault(&items[kept], &items[i])) {
+            finding_release(&items[i]);
             repeated++;
             continue;
         }
-        say_repeated(&findings->items[kept], repeated);
+        say_repeated(&items[kept], repeated);
         repeated = 0;
-        findings->items[++kept] = findings->items[i];
+        items[++kept] = items[i];
     }
-    say_repeated(&findings->items[kept], repeated);
-    findings->count = kept + 1;
+    say_repeated(&items[kept], repeated);
+    return kept + 1;
+}
+
+void findings_sort(struct findings *findings)
+{
+    for (size_t i = 0; i < findings->count; i++)
+        findings->items[i].has_consequences = findings_consequences(findings, i) > 0;
+    size_t all = findings->count, kept = sort_rows(findings->items, all);
+    if (findings->folded && kept < all)
+        memmove(&findings->items[kept], &findings->items[all],
+                findings->folded * sizeof *findings->items);
+    findings->count = kept;
+    findings->folded = sort_rows(findings->items + kept, findings->folded);
 }

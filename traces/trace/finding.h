@@ -41,11 +41,19 @@ struct finding {
                         applicable */
     bool inherited;  /* the forward pass has the same fault */
     bool allowed;    /* named by --allow */
+    bool has_consequences; /* set by findings_sort */
+    bool summary; /* of many comparisons, without a place: another finding may name the cause */
+    /* What it follows from: code and fingerprint of the root; "" where it is a root itself, or was
+     * freed of one that is allowed (then only the code). */
+    char because[8], root[24];
 };
 
+/* Roots stand first, items[0 .. count): what a verdict counts and everybody shows. Behind them
+ * stand the consequences that were folded under a root, items[count .. count + folded): shown on
+ * demand, counted apart. */
 struct findings {
     struct finding *items;
-    size_t count, room;
+    size_t count, room, folded;
 };
 
 void findings_init(struct findings *findings);
@@ -60,9 +68,16 @@ void finding_op_add(struct finding *finding, uint32_t op, const char *role);
 void finding_node_add(struct finding *finding, uint32_t node, const char *role);
 /* Computes the fingerprint from code, op kinds and sites; call once the ops are in. */
 void finding_seal(struct finding *finding, const struct trace *trace);
-/* Sorts by severity, code, fingerprint and merges equal fingerprints of one code (keeping the
- * first, counting the rest in its detail). Deterministic. */
+/* Sorts roots by severity, those with consequences first, then by code and fingerprint, and merges
+ * equal fingerprints of one code (keeping the first, counting the rest in its detail); consequences
+ * in the order of their roots. Deterministic. */
 void findings_sort(struct findings *findings);
+/* Folds root `index` under root `root` (another one). Indices of the roots behind it change. */
+void findings_fold(struct findings *findings, size_t index, const struct finding *root);
+/* Makes the consequences of a root roots again, marked with its code. */
+void findings_unfold(struct findings *findings, const char *fingerprint);
+/* How many consequences a root has. */
+size_t findings_consequences(const struct findings *findings, size_t root);
 
 /* The table of codes: short name ("deadlock"), severity, one-line meaning, cause, example, usual
  * remedy (for `simrun explain`). NULL for an unknown code; finding_code_at enumerates, NULL past
