@@ -154,9 +154,8 @@ static bool report(const struct show_options *options, const struct command_word
         if (!good)
             continue;
         infos[loaded] = result_info(result, &texts[loaded]);
-        runs[loaded] =
-            (struct viz_report_run){&infos[loaded], result->verdict.result.trace,
-                                    &result->verdict.findings, &result->verdict.coverage};
+        runs[loaded] = (struct viz_report_run){&infos[loaded], result->verdict.result.trace,
+                                               &result->verdict.findings};
     }
     good = good && output_report(options->output, runs, count, failure);
     for (size_t i = 0; i < loaded; i++)

@@ -371,6 +371,7 @@ struct viz_run_info result_info(const struct result *result, struct report_texts
                                  .version = SIMRUN_VERSION,
                                  .started = result->started,
                                  .model = result_model(result),
+                                 .coverage = &result->verdict.coverage,
                                  .seed = result->job.world.seed,
                                  .ranks = (uint32_t)result->job.world.ranks,
                                  .seconds = result_seconds(result)};
@@ -389,7 +390,7 @@ static bool write_html(const struct results *results, struct failure *failure)
         const struct result *result = &results->items[i];
         infos[i] = result_info(result, &texts[i]);
         runs[i] = (struct viz_report_run){&infos[i], result->verdict.result.trace,
-                                          &result->verdict.findings, &result->verdict.coverage};
+                                          &result->verdict.findings};
     }
     good = good && output_report(results->options->html, runs, results->count, failure);
     free(texts);

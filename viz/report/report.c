@@ -150,7 +150,7 @@ static bool put_schedule(struct page *page, struct failure *failure)
 static void put_coverage(struct page *page)
 {
     const struct coverage *coverage =
-        page->run->coverage ? page->run->coverage : trace_coverage(page->run->trace);
+        page->run->info->coverage ? page->run->info->coverage : trace_coverage(page->run->trace);
     if (!coverage->count)
         return;
     page_heading(page, "Not covered");

@@ -25,7 +25,8 @@ struct viz_run_info {
     const char *replay;  /* the command that repeats it */
     const char *draw;    /* the command that draws it */
     const char *version, *started, *model;
-    const char *const *environment; /* name, value, name, value, ..., NULL */
+    const char *const *environment;  /* name, value, name, value, ..., NULL */
+    const struct coverage *coverage; /* what was not looked at; NULL: that of the trace */
     uint64_t seed;
     uint32_t ranks;
     double seconds;                       /* wall time, 0: unknown */
@@ -36,7 +37,6 @@ struct viz_report_run {
     const struct viz_run_info *info;
     const struct trace *trace;       /* NULL: only a row in the session's table */
     const struct findings *findings; /* NULL: none */
-    const struct coverage *coverage; /* what was not looked at; NULL: that of the trace */
 };
 
 /* One run: its page. Several: a table of all, then each run that is not PASS in full (up to 100),
