@@ -220,14 +220,6 @@ bool session_entry(const char *word, struct run_options *options, struct session
     return good;
 }
 
-static int most_of(const int *ranks, int count)
-{
-    int most = 0;
-    for (int i = 0; i < count; i++)
-        most = ranks[i] > most ? ranks[i] : most;
-    return most;
-}
-
 bool session_prepare(const char *word, int argc, char **argv, const struct run_options *options,
                      struct job *job, int *ranks, int room, int *rank_count,
                      struct failure *failure)
@@ -269,11 +261,6 @@ bool session_prepare(const char *word, int argc, char **argv, const struct run_o
         ranks[0] = options->world.ranks;
         *rank_count = 1;
     }
-    bool many = job->loader == SIM_LOADER_CLONE &&
-                (options->rank_count ? most_of(options->ranks, options->rank_count)
-                                     : most_of(ranks, *rank_count)) >= SIM_COMPILE_MANY;
-    int (*compile)(const char *, char *, size_t, struct failure *) =
-        many ? sim_compile_many : sim_compile;
     return requirements_of_file_met(job->source, failure) &&
-           !compile(job->source, job->object, sizeof job->object, failure);
+           !sim_compile(job->source, job->object, sizeof job->object, failure);
 }

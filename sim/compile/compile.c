@@ -15,7 +15,6 @@
 #include "sim/compile/cache.h"
 #include "sim/compile/cache_folder.h"
 #include "sim/compile/compiler.h"
-#include "sim/compile/privatize_globals.h"
 #include "sim/programs/image.h"
 
 #include <errno.h>
@@ -53,7 +52,6 @@ struct job {
     char *words;
     struct arguments compiler_words, arguments; /* what CC says; all from source to object */
     const char *include;                        /* NULL: none */
-    bool separate; /* variables apart from the code, if that can be done */
     char key[HASH_TEXT], name[HASH_TEXT];
     struct failure *failure;
 };
@@ -166,7 +164,6 @@ static int arguments_set(struct job *job)
     arguments_add_all(&job->arguments, flags_link, COUNT(flags_link));
     if (says_openmp(job->text))
         arguments_add(&job->arguments, "-fopenmp");
-    job->separate &= !says_openmp(job->text) && !own && separate_possible();
     job->include = sim_compile_include();
     if (job->include)
         arguments_add(&job->arguments, job->include);
@@ -212,8 +209,6 @@ static int key_set(struct job *job)
     for (int i = 0; i < job->arguments.count && i < ARGUMENTS_MAX; i++)
         hash_add_text(&hash, job->arguments.words[i]);
     hash_add_text(&hash, job->text);
-    if (job->separate)
-        hash_add_text(&hash, "variables apart");
     hash_text(&hash, job->key);
     return 0;
 }
@@ -247,7 +242,7 @@ static bool name_set(struct job *job, const char *list)
 }
 
 /* Files of a compilation under way. */
-enum { OBJECT, RULE, LIST, ASSEMBLY, ASSEMBLED, TEMPORARIES };
+enum { OBJECT, RULE, LIST, TEMPORARIES };
 
 static void rule_and_output(struct arguments *arguments, const char *rule, const char *output)
 {
@@ -255,81 +250,18 @@ static void rule_and_output(struct arguments *arguments, const char *rule, const
     arguments_add_all(arguments, words, COUNT(words));
 }
 
-static int object_make(struct job *job, char files[][PATH_MAX], bool quiet)
+static int object_make(struct job *job, char files[][PATH_MAX])
 {
     struct arguments arguments = job->arguments;
     rule_and_output(&arguments, files[RULE], files[OBJECT]);
-    return compiler_run(job->compiler, &arguments, job->source, quiet, job->failure);
-}
-
-static int assembly_make(struct job *job, char files[][PATH_MAX])
-{
-    struct arguments arguments = job->compiler_words;
-    arguments_add_all(&arguments, flags_compile, COUNT(flags_compile));
-    if (job->include)
-        arguments_add(&arguments, job->include);
-    arguments_add(&arguments, job->real);
-    arguments_add(&arguments, "-S");
-    rule_and_output(&arguments, files[RULE], files[ASSEMBLY]);
-    return compiler_run(job->compiler, &arguments, job->source, false, job->failure);
-}
-
-static bool assembly_separate(const char *path)
-{
-    size_t room = 0;
-    char *text = NULL;
-    FILE *file = fopen(path, "re");
-    bool good = file && getdelim(&text, &room, 0, file) > 0;
-    if (file)
-        fclose(file);
-    char *changed = good ? separate_assembly(text) : NULL;
-    free(text);
-    file = changed ? fopen(path, "we") : NULL;
-    good = file && fputs(changed, file) >= 0;
-    free(changed);
-    return file ? !fclose(file) && good : false;
-}
-
-/* Assembles the changed assembly, and links it if all its variables are apart. */
-static bool separate_link(struct job *job, char files[][PATH_MAX])
-{
-    struct arguments assemble = job->compiler_words, link = job->compiler_words;
-    struct failure ignored = {0};
-    const char *const to_assemble[] = {"-c", files[ASSEMBLY], "-o", files[ASSEMBLED]};
-    const char *const to_link[] = {files[ASSEMBLED], "-lm", "-o", files[OBJECT]};
-    arguments_add_all(&assemble, to_assemble, COUNT(to_assemble));
-    arguments_add_all(&link, flags_link, COUNT(flags_link));
-    arguments_add_all(&link, to_link, COUNT(to_link));
-    if (compiler_run(job->compiler, &assemble, job->source, true, &ignored) ||
-        !separate_proved(files[ASSEMBLED]) ||
-        compiler_run(job->compiler, &link, job->source, true, &ignored))
-        return false;
-    struct image image;
-    if (image_open(&image, files[OBJECT], &ignored))
-        return false;
-    struct image_separate sections; /* and the start files brought no variables */
-    bool good = image_is_separate(&image, &sections) && !image_has_variables(&image);
-    image_release(&image);
-    return good;
-}
-
-/* What cannot be separated is compiled as it is; the compiler has said by then what it has to say.
- */
-static int separate_make(struct job *job, char files[][PATH_MAX])
-{
-    int status = assembly_make(job, files);
-    if (status)
-        return status;
-    if (assembly_separate(files[ASSEMBLY]) && separate_link(job, files))
-        return 0;
-    return object_make(job, files, true);
+    return compiler_run(job->compiler, &arguments, job->source, job->failure);
 }
 
 /* Compiles under names of this process, then renames: object first, list second. */
 static int cache_fill(struct job *job, const char *list, char object[PATH_MAX])
 {
     char mine[TEMPORARIES][PATH_MAX], suffix[48];
-    static const char *const kinds[TEMPORARIES] = {"so", "d", "headers", "s", "o"};
+    static const char *const kinds[TEMPORARIES] = {"so", "d", "headers"};
     for (int i = 0; i < TEMPORARIES; i++) {
         snprintf(suffix, sizeof suffix, ".%ld-%lx.%s", (long)getpid(),
                  (unsigned long)(uintptr_t)job, kinds[i]);
@@ -337,7 +269,7 @@ static int cache_fill(struct job *job, const char *list, char object[PATH_MAX])
     }
     int status = cache_folder_make(&job->cache, job->failure);
     if (!status)
-        status = job->separate ? separate_make(job, mine) : object_make(job, mine, false);
+        status = object_make(job, mine);
     if (!status && (!compiler_headers(mine[RULE], mine[LIST]) || !name_set(job, mine[LIST])))
         status = cache_folder_refuse(&job->cache, job->failure);
     cache_path(job, object, job->name, ".so");
@@ -373,7 +305,7 @@ static int compile_source(struct job *job, char object[PATH_MAX])
     return cache_fill(job, list, object);
 }
 
-static int compile(const char *path, bool separate, char *out, size_t size, struct failure *failure)
+int sim_compile(const char *path, char *out, size_t size, struct failure *failure)
 {
     size_t length = strlen(path);
     char object[PATH_MAX];
@@ -384,7 +316,6 @@ static int compile(const char *path, bool separate, char *out, size_t size, stru
         if (!job)
             return failure_set(failure, FAILURE_INTERNAL, "%s: out of memory", path);
         job->source = path;
-        job->separate = separate;
         job->failure = failure;
         status = compile_source(job, object);
         free(job->text);
@@ -395,14 +326,4 @@ static int compile(const char *path, bool separate, char *out, size_t size, stru
     if (!status && snprintf(out, size, "%s", path) >= (int)size)
         status = failure_set(failure, FAILURE_INTERNAL, "%s: path too long", path);
     return status;
-}
-
-int sim_compile(const char *path, char *out, size_t size, struct failure *failure)
-{
-    return compile(path, false, out, size, failure);
-}
-
-int sim_compile_many(const char *path, char *out, size_t size, struct failure *failure)
-{
-    return compile(path, true, out, size, failure);
 }

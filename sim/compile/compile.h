@@ -22,14 +22,6 @@
  * and the remedy). */
 int sim_compile(const char *path, char *out, size_t size, struct failure *failure);
 
-/* From so many ranks on their images no longer fit the caches. */
-enum { SIM_COMPILE_MANY = 512 };
-
-/* The same for a program that will run on that many: its variables are put apart from its
- * code (sim/compile/privatize_globals.h) where that can be done, so that only the clone loader
- * takes the object. */
-int sim_compile_many(const char *path, char *out, size_t size, struct failure *failure);
-
 /* Did the last successful sim_compile of this thread run the compiler? For progress lines and
  * tests. */
 bool sim_compile_was_run(void);

@@ -2,7 +2,6 @@
 #include "sim/compile/compiler.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <spawn.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -26,20 +25,15 @@ void arguments_add_all(struct arguments *arguments, const char *const *words, si
 }
 
 int compiler_run(const char *program, const struct arguments *arguments, const char *source,
-                 bool quiet, struct failure *failure)
+                 struct failure *failure)
 {
     pid_t child;
     int status;
     if (arguments->count >= ARGUMENTS_MAX)
         return failure_set(failure, FAILURE_INPUT, "%s: too many compiler options", source);
     fflush(NULL);
-    posix_spawn_file_actions_t actions;
-    posix_spawn_file_actions_init(&actions);
-    if (quiet)
-        posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
     char *const *words = (char *const *)(uintptr_t)arguments->words;
-    int error = posix_spawn(&child, program, &actions, NULL, words, environ);
-    posix_spawn_file_actions_destroy(&actions);
+    int error = posix_spawn(&child, program, NULL, NULL, words, environ);
     if (error)
         return failure_set(failure, FAILURE_INPUT, "%s: cannot run %s: %s", source, program,
                            strerror(error));

@@ -18,10 +18,9 @@ struct arguments {
 void arguments_add(struct arguments *arguments, const char *word);
 void arguments_add_all(struct arguments *arguments, const char *const *words, size_t count);
 
-/* Runs `program` and waits. 0, or a failure code with a sentence about `source`. `quiet`: what the
- * compiler says is lost. */
+/* Runs `program` and waits. 0, or a failure code with a sentence about `source`. */
 int compiler_run(const char *program, const struct arguments *arguments, const char *source,
-                 bool quiet, struct failure *failure);
+                 struct failure *failure);
 
 /* Turns the compiler's rule `target: a.c b.h \ c.h` in the file `rule` into a list of headers'
  * paths in the file `list`, one a line, without the source. False when a file cannot be read or

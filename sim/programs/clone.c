@@ -206,7 +206,7 @@ static int pieces_map(const struct clone *clone, uintptr_t base, struct failure 
     return 0;
 }
 
-/* The one image of a program without variables, or with variables apart. */
+/* The one image of a program without variables. */
 static int common_make(struct clone *clone, struct failure *failure)
 {
     const struct image *image = clone->image;
@@ -217,10 +217,6 @@ static int common_make(struct clone *clone, struct failure *failure)
     relocate_apply(&clone->plan, image, &clone->extra, base);
     mprotect((void *)(base + image->data_start), image->low + clone->span - image->data_start,
              PROT_READ);
-    if (!variables_open(&clone->variables, image, &clone->plan, base, clone->count))
-        return failure_set(failure, FAILURE_INTERNAL,
-                           "%s: cannot reserve the variables of %d ranks: %s", image->path,
-                           clone->count, strerror(errno));
     return 0;
 }
 
@@ -260,7 +256,6 @@ void clone_release(struct clone *clone)
         libc_handlers_forget(&clone->states[i].handlers);
     if (clone->reserved)
         munmap((void *)clone->first, clone->reserved);
-    variables_release(&clone->variables);
     relocate_release(&clone->plan);
     free(clone->states);
     *clone = (struct clone){0};
@@ -292,10 +287,6 @@ int clone_make(struct clone *clone, int index, struct failure *failure)
     uintptr_t base = clone_base(clone, index);
     struct clone_state *state = &clone->states[index];
     libc_handlers_forget(&state->handlers);
-    if (clone->common && clone->variables.first) {
-        variables_make(&clone->variables, index, state->generation);
-        state->generation = 1;
-    }
     if (clone->common)
         return 0;
     if (state->generation) {

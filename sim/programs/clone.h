@@ -8,9 +8,8 @@
  * - copied: the read-only pieces are copied too, and all images together are one mapping,
  *   readable, writable and executable. For more images than the kernel allows mappings
  *   (vm.max_map_count). A stray write into code or constants is then not caught.
- * - common: a program without variables, or with variables apart from its code, has nothing in its
- *   image that a rank could change. Every index means one mapped image, made when the clone is
- *   opened and write-protected from then on, and a block of variables of its own. Code that runs at
+ * - common: a program without variables has nothing in its image that a rank could change. Every
+ *   index means one mapped image, made when the clone is opened and write-protected from then on. Code that runs at
  *   one address stays in the caches; a thousand images of it do not.
  *
  * Pages that an image never touches take no memory either way. Different images may be made at the
@@ -20,7 +19,6 @@
 
 #include "sim/programs/image.h"
 #include "sim/programs/relocate.h"
-#include "sim/programs/variables.h"
 
 struct libc_handler;
 
@@ -41,8 +39,7 @@ struct clone {
     bool static_tls; /* thread-locals are the OS thread's: see clone_thread_enter */
     int maps_each;   /* mappings an image takes when mapped */
     bool copied;
-    bool common;                /* all indexes are the same image */
-    struct variables variables; /* of a common image that has them apart */
+    bool common; /* all indexes are the same image */
     struct clone_state *states;
 };
 

@@ -88,16 +88,7 @@ uint64_t image_find(const struct image *image, const char *name);
 /* The same in the table debuggers use alone; it is absent from a stripped file. */
 uint64_t image_find_local(const struct image *image, const char *name);
 
-/* Where the variables are of a program that was compiled to have them apart from its code
- * (sim/compile/privatize_globals.h): addresses and sizes of the two sections. */
-struct image_separate {
-    uint64_t filled, filled_size, zero, zero_size, alignment;
-};
-
-/* False if it was not. */
-bool image_is_separate(const struct image *image, struct image_separate *found);
-
-/* Does the program have variables beside those, or anything else a rank could change in its image?
+/* Does the program have variables, or anything else a rank could change in its image?
  * False only when the file's sections and symbols show that it has none. */
 bool image_has_variables(const struct image *image);
 

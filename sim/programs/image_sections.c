@@ -3,8 +3,6 @@
  * its symbols, has no such symbols and is taken to have variables. */
 #include "sim/programs/image.h"
 
-#include "sim/compile/privatize_globals.h"
-
 #include <stdlib.h>
 #include <string.h>
 
@@ -133,35 +131,6 @@ static bool calls_getopt(const struct image *image)
     return false;
 }
 
-static bool is_separate_section(const char *name)
-{
-    return !strcmp(name, SEPARATE_FILLED) || !strcmp(name, SEPARATE_ZERO);
-}
-
-bool image_is_separate(const struct image *image, struct image_separate *found)
-{
-    int count, seen = 0;
-    const Elf64_Ehdr *header = (const void *)image->file;
-    const Elf64_Shdr *sections = sections_of(image, &count);
-    *found = (struct image_separate){.alignment = 1};
-    if (!sections || header->e_shstrndx >= count)
-        return false;
-    const Elf64_Shdr *names = &sections[header->e_shstrndx];
-    const char *strings = file_bytes(image, names->sh_offset, names->sh_size);
-    for (int i = 0; strings && i < count; i++) {
-        const char *name = name_at(strings, (size_t)names->sh_size, sections[i].sh_name);
-        if (!is_separate_section(name))
-            continue;
-        bool zero = !strcmp(name, SEPARATE_ZERO);
-        *(zero ? &found->zero : &found->filled) = sections[i].sh_addr;
-        *(zero ? &found->zero_size : &found->filled_size) = sections[i].sh_size;
-        if (found->alignment < sections[i].sh_addralign)
-            found->alignment = sections[i].sh_addralign;
-        seen++;
-    }
-    return seen == 2;
-}
-
 bool image_has_variables(const struct image *image)
 {
     int count;
@@ -176,7 +145,7 @@ bool image_has_variables(const struct image *image)
     for (int i = 0; strings && i < count; i++) {
         const char *name = name_at(strings, (size_t)names->sh_size, sections[i].sh_name);
         if (sections[i].sh_flags & SHF_ALLOC && sections[i].sh_flags & SHF_WRITE &&
-            sections[i].sh_size && !is_separate_section(name) && !is_linkers(&sections[i], name) &&
+            sections[i].sh_size && !is_linkers(&sections[i], name) &&
             !is_start_files(&table, (size_t)i, &sections[i]))
             return true;
     }

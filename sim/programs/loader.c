@@ -2,7 +2,6 @@
  * (parsing, finding main) and around (constructors, locating) is common. */
 #include "sim/programs/loader.h"
 
-#include "sim/compile/privatize_globals.h"
 #include "sim/programs/clone.h"
 #include "sim/programs/dlopen_images.h"
 #include "sim/programs/find_main.h"
@@ -63,19 +62,6 @@ static int tls_check(const struct image *image, const struct sim_program_options
         options->own_threads ? "" : ", or run it with --os-threads");
 }
 
-/* Only here are segments set. */
-static int separate_check(const struct image *image, enum sim_loader kind, struct failure *failure)
-{
-    struct image_separate sections;
-    if (!image_is_separate(image, &sections) ||
-        (kind == SIM_LOADER_CLONE && separate_possible() && !image_has_variables(image)))
-        return 0;
-    return failure_set(failure, FAILURE_INPUT,
-                       "%s: compiled to have its variables apart from its code, which only the "
-                       "clone loader on a processor with wrgsbase can run; give the source instead",
-                       image->path);
-}
-
 /* No symbol says where main is: an executable is entered in a throw-away image, a library has none.
  */
 static int main_find(struct sim_program *program, struct failure *failure)
@@ -120,7 +106,6 @@ struct sim_program *sim_program_open_as(const char *path, const struct sim_progr
     pthread_mutex_init(&program->making, NULL);
     int status = image_open(&program->image, path, failure);
     status = status ? status : tls_check(&program->image, options, failure);
-    status = status ? status : separate_check(&program->image, options->kind, failure);
     status = status ? status : resolve_open(&program->resolver, &program->image, failure);
     status = status ? status : main_find(program, failure);
     if (!status && cloned(program))
@@ -198,12 +183,6 @@ void sim_program_thread_enter(const struct sim_program *program, int index)
         clone_thread_enter(&program->clone, own_index(program, index));
 }
 
-char *sim_program_variables(const struct sim_program *program, size_t *stride)
-{
-    *stride = cloned(program) ? program->clone.variables.stride : 0;
-    return cloned(program) ? program->clone.variables.first : NULL;
-}
-
 void sim_program_finish(struct sim_program *program, int index)
 {
     const struct image *image = &program->image;
@@ -271,10 +250,7 @@ struct libc_handler **sim_program_handlers(struct sim_program *program, int inde
 const char *sim_program_strategy(const struct sim_program *program)
 {
     if (cloned(program))
-        return program->clone.variables.first ? "separate"
-               : program->clone.common        ? "common"
-               : program->clone.copied        ? "copied"
-                                              : "mapped";
+        return program->clone.common ? "common" : program->clone.copied ? "copied" : "mapped";
     return program->kind == SIM_LOADER_SHARED ? "shared" : "dlopen";
 }
 

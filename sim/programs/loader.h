@@ -96,17 +96,12 @@ void sim_program_getopt(struct sim_program *program, int index, struct sim_progr
  * to the system. */
 struct libc_handler **sim_program_handlers(struct sim_program *program, int index);
 
-/* The variables of image 0 of a program that has them apart from its code
- * (sim/compile/privatize_globals.h), and how far those of the next image are from them. NULL: it
- * has none, or keeps them by its code. */
-char *sim_program_variables(const struct sim_program *program, size_t *stride);
-
 /* Gives the calling OS thread, one that a rank started, the thread-locals of image `index`. Only
  * with own_threads is there anything to do. */
 void sim_program_thread_enter(const struct sim_program *program, int index);
 
 /* For `simrun doctor` and bench: how images are made ("mapped", "copied", "common",
- * "separate", "dlopen", "shared") and the size of one. */
+ * "dlopen", "shared") and the size of one. */
 const char *sim_program_strategy(const struct sim_program *program);
 size_t sim_program_image_size(const struct sim_program *program);
 

@@ -1,7 +1,6 @@
 /* A program as the body of a world: see run_program.h. */
 #include "sim/programs/run_program.h"
 
-#include "sim/compile/privatize_globals.h"
 #include "sim/libc/hooks.h"
 #include "sim/worlds/rank.h"
 
@@ -58,21 +57,6 @@ static char **copy_arguments(int argc, char **argv)
     return copy;
 }
 
-/* A program with its variables apart finds them through this; fibers are given theirs at each
- * switch. */
-static void variables_enter(struct sim_rank *self, const struct sim_program *program, int image)
-{
-    size_t stride;
-    char *first = sim_program_variables(program, &stride);
-    if (!first)
-        return;
-    separate_enter(first + (size_t)image * stride);
-    if (!self->world->threaded) {
-        self->world->variables = first;
-        self->world->variables_stride = stride;
-    }
-}
-
 int sim_run_body(void *context, int rank)
 {
     const struct sim_run *run = context;
@@ -90,7 +74,6 @@ int sim_run_body(void *context, int rank)
                 argv ? failure.text : "out of memory for the arguments");
         sim_rank_abort(self, 1);
     }
-    variables_enter(self, run->program, image);
     int (*program_main)(int, char **, char **) = sim_program_main(run->program, image);
     uint64_t address;
     self->code = (const void *)(uintptr_t)program_main;

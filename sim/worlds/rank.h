@@ -129,14 +129,6 @@ struct sim_world {
     sim_rank_body *body;
     void *context;
     uint64_t steps, switches;
-    struct {              /* see prefetch.h */
-        const char *word; /* of image 0: to be read ahead of a rank's turn, NULL: none */
-        size_t stride;    /* from image to image */
-        bool wanted;
-    } ahead;
-    char *variables; /* of the program's image 0, if they lie apart; else NULL: see
-                        compile/privatize_globals.h */
-    size_t variables_stride;
     uint64_t changes; /* counts changes of state: messages, matches, arrivals, ends */
     int saturated;    /* ranks that have polled livelock_rounds times since the last change */
     uint64_t saturated_at;

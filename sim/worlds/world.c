@@ -5,7 +5,6 @@
 #include "sim/communicators/comm.h"
 #include "sim/messages/batch.h"
 #include "sim/messages/deferred.h"
-#include "sim/worlds/prefetch.h"
 #include "sim/worlds/rank.h"
 #include "sim/worlds/timeout.h"
 
@@ -72,7 +71,6 @@ struct sim_world *sim_world_new(const struct sim_world_options *options, struct 
         world->options.livelock_rounds = LIVELOCK_ROUNDS;
     world->size = world->live = world->runnable = options->ranks;
     world->ready_tail = &world->ready_head;
-    world->ahead.wanted = options->ranks >= SIM_AHEAD_RANKS;
     world->delayed_tail = &world->delayed;
     world->threaded = options->executor == SIM_THREADS;
     world->executor = world->threaded ? &sim_threads : &sim_fibers;
