@@ -159,6 +159,11 @@ test-peers: all peers $(BUILD)/tests/collectives/test_diff_peers
 catalogue: all
 	@$(BUILD)/simrun catalogue --table
 
+# A million random programs against the rules of matching; SPEC_PROGRAMS=, SIMRUN_SEED= where to begin.
+SPEC_PROGRAMS ?= 1000000
+spec-soak: $(BUILD)/tests/spec/test_matching_rules
+	@SIMRUN_SOAK=$(SPEC_PROGRAMS) $<
+
 # Every reader of files against libFuzzer, from the seeds in tests/fuzz/corpus.
 FUZZ_CC      ?= clang
 FUZZ_SECONDS ?= 60
@@ -195,5 +200,5 @@ clean:
 
 include collectives/peers/peers.mk recorder/preload/preload.mk
 -include $(shell find $(BUILD)/obj -name '*.d' 2>/dev/null)
-.PHONY: all install demo test test-peers check check-programs bench catalogue fuzz format format-check help clean
+.PHONY: all install demo test test-peers check check-programs bench catalogue fuzz spec-soak format format-check help clean
 .SECONDARY:
