@@ -47,6 +47,9 @@ struct explorer {
     struct slot **stack;
     size_t count, room;
     double widths;
+    struct sim_late *late; /* receives that runs so far cancelled after they had their message */
+    size_t late_count, late_room;
+    bool again; /* another was found: everything from the start, with it delayed */
 };
 
 /* One run of a batch. */
@@ -73,7 +76,7 @@ void explore_run_take(struct explore_run *run, const struct sim_choice_log *log)
     run->log = (struct sim_choice_log){.count = log->count,
                                        .alternative_count = log->alternative_count,
                                        .event_count = log->event_count,
-                                       .polls = log->polls};
+                                       .gaps = log->gaps};
     run->log.events = check_new(log->event_count, sizeof *log->events);
     if (log->event_count)
         memcpy(run->log.events, log->events, log->event_count * sizeof *log->events);
@@ -135,7 +138,7 @@ static void count_run(struct explorer *explorer, const struct task *task)
     const struct explore_run *run = &task->run;
     report->runs++;
     report->by_outcome[run->outcome]++;
-    report->polls = report->polls || run->log.polls;
+    report->gaps |= run->log.gaps;
     explorer->widths += task->races.width;
     if (run->outcome != OUTCOME_FINISHED || run->failed) {
         report->ended_badly += run->outcome == OUTCOME_FINISHED;
@@ -182,8 +185,8 @@ static bool exclude_each_other(const struct explore_choice *a, const struct expl
 {
     bool same_taker = a->kind == b->kind && a->rank == b->rank && a->object == b->object;
     bool same_message = a->kind <= SIM_TAKER_PROBE && b->kind <= SIM_TAKER_PROBE &&
-                        a->rank == b->rank && a->source == b->source && a->number == b->number &&
-                        a->box == b->box;
+                        a->source != SIM_NOTHING && a->rank == b->rank && a->source == b->source &&
+                        a->number == b->number && a->box == b->box;
     return same_taker || same_message;
 }
 
@@ -273,6 +276,21 @@ static void add_node(struct explorer *explorer, struct task *task, const uint32_
     free(required);
 }
 
+/* Whether a receive by name was cancelled too late is known only afterwards. */
+static void note_late(struct explorer *explorer, const struct sim_choice_log *log)
+{
+    for (size_t i = 0; i < log->event_count; i++) {
+        const struct sim_event *event = &log->events[i];
+        if (event->kind != SIM_EVENT_CANCEL || event->next != UINT32_MAX)
+            continue;
+        explorer->late = check_grow(explorer->late, &explorer->late_room, explorer->late_count + 1,
+                                    sizeof *explorer->late);
+        explorer->late[explorer->late_count++] =
+            (struct sim_late){.rank = event->rank, .receive = event->object};
+        explorer->again = true;
+    }
+}
+
 static void take_run(struct explorer *explorer, struct task *task)
 {
     struct explore_report *report = explorer->report;
@@ -287,6 +305,9 @@ static void take_run(struct explorer *explorer, struct task *task)
             enqueue(explorer, slot);
         return;
     }
+    note_late(explorer, &task->run.log);
+    if (explorer->again)
+        return;
     for (size_t i = 0; i < task->required; i++)
         report->diverged = report->diverged || !task->steer.done[i];
     count_run(explorer, task);
@@ -309,6 +330,8 @@ static void aim(struct explorer *explorer, struct task *task, struct slot *slot)
     struct choice_table *table = &explorer->table;
     struct request *request = slot->pending;
     *task = (struct task){.slot = slot, .steer.kinds = explorer->options->kinds};
+    for (size_t i = 0; i < explorer->late_count; i++)
+        explore_steer_delay(&task->steer, explorer->late[i].rank, explorer->late[i].receive);
     for (const struct slot *at = slot; at->node; at = at->node->slot) {
         const struct node *node = at->node;
         explore_steer_exclude(&task->steer, &table->items[node->choices[at->level]]);
@@ -416,22 +439,59 @@ static void explorer_release(struct explorer *explorer)
     number_set_release(&explorer->asked);
 }
 
+static void explore_all(struct explorer *explorer, explore_callback *callback, void *context)
+{
+    const struct explore_options *options = explorer->options;
+    struct explore_report *report = explorer->report;
+    bool goes_on = true;
+    explorer->root.last = &explorer->root.pending;
+    enqueue(explorer, &explorer->root);
+    while (goes_on && explorer->count && !explorer->again) {
+        if (options->runs_max && report->runs + report->redundant >= options->runs_max)
+            break;
+        run_batch(explorer, callback, context);
+        goes_on = report_progress(explorer) && !report->failed && !report->diverged;
+    }
+    report->exhausted = explorer->count == 0 && !report->failed && !report->diverged;
+    report->complete = report->exhausted && !report->gaps;
+}
+
 void explore(const struct explore_options *options, explore_callback *callback, void *context,
              struct explore_report *report)
 {
-    struct explorer explorer = {.options = options, .report = report};
-    bool goes_on = true;
     *report = (struct explore_report){0};
-    explorer.root.last = &explorer.root.pending;
-    enqueue(&explorer, &explorer.root);
-    while (goes_on && explorer.count) {
-        if (options->runs_max && report->runs + report->redundant >= options->runs_max)
-            break;
-        run_batch(&explorer, callback, context);
-        goes_on = report_progress(&explorer) && !report->failed && !report->diverged;
+    struct explorer explorer = {.options = options, .report = report};
+    explore_all(&explorer, callback, context);
+    while (explorer.again) {
+        struct explorer next = {.options = options,
+                                .report = report,
+                                .late = explorer.late,
+                                .late_count = explorer.late_count,
+                                .late_room = explorer.late_room};
+        explorer_release(&explorer);
+        explore_report_release(report);
+        explorer = next;
+        explore_all(&explorer, callback, context);
     }
-    report->complete = explorer.count == 0 && !report->failed && !report->diverged;
     explorer_release(&explorer);
+    free(explorer.late);
+}
+
+const char *explore_gap_text(unsigned gaps, size_t index)
+{
+    static const struct {
+        unsigned gap;
+        const char *text;
+    } rows[] = {
+        {SIM_GAP_POLLS, "a poll (Test, Iprobe) was told 'not yet' of what was there once in a row, "
+                        "not more often"},
+        {SIM_GAP_CANCEL, "a cancelled operation that was matched may also be cancelled in time"},
+        {SIM_GAP_THREADS, "threads of one rank called MPI in one order only"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (gaps & rows[i].gap && index-- == 0)
+            return rows[i].text;
+    return NULL;
 }
 
 void explore_report_release(struct explore_report *report)

@@ -1,10 +1,10 @@
 /* Exploration: every run of a program that can differ in what it does, each once.
  *
  * Stateless: a run is named by the choices it must make; the driver asks for fresh runs. The
- * machine delays wildcard receives, probes for any source and Waitany until nobody else can move
- * (POE), and logs messages, takers and what led to what (sim/base/dependence_sets.h). A choice is
- * "this taker takes that", named so that it is the same thing in every run; what a run did is a set
- * of choices.
+ * machine delays wildcard receives, probes for any source, Waitany and polls until nobody else can
+ * move (POE), and logs messages, takers and what led to what (sim/base/dependence_sets.h). A choice
+ * is "this taker takes that", named so that it is the same thing in every run; what a run did is a
+ * set of choices.
  *
  * After each run its races are looked up: what each taker could have taken instead that did not
  * come about because of what it took. Each race asks for a run of its own: everything that does not
@@ -96,11 +96,11 @@ struct explore_report {
     uint64_t kinds;       /* different pairs of fingerprint and conduct among these */
     uint64_t waiting;     /* branches left when a bound was reached */
     double expected;      /* estimated number of runs, as in progress */
-    bool complete;        /* every run was explored */
-    bool polls;    /* the program looks without blocking (Test, Iprobe, Waitsome): what such a
-                      call sees is as it came, not explored */
-    bool diverged; /* a run did not do what was forced: nothing is proven */
-    bool failed;   /* the callback gave up */
+    bool exhausted;       /* every run that choices can lead to was explored */
+    bool complete;        /* and there are no others: no gaps */
+    unsigned gaps;        /* enum sim_gap: what was taken as it came */
+    bool diverged;        /* a run did not do what was forced: nothing is proven */
+    bool failed;          /* the callback gave up */
     struct explore_failure *failures; /* runs that did not finish, or not well, one per outcome,
                                          fingerprint and conduct, in order of discovery */
     size_t failure_count, failure_room;
@@ -116,6 +116,8 @@ void explore_options_init(struct explore_options *options);
 void explore(const struct explore_options *options, explore_callback *callback, void *context,
              struct explore_report *report);
 void explore_report_release(struct explore_report *report);
+/* The gaps in words, the first of them first: a sentence each, NULL past the end. */
+const char *explore_gap_text(unsigned gaps, size_t index);
 /* Copies a world's log into the run. */
 void explore_run_take(struct explore_run *run, const struct sim_choice_log *log);
 

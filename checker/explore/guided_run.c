@@ -47,8 +47,9 @@ static bool is_in_the_way(const struct explore_steer *steer, const struct explor
         if (steer->done[i] || forced->kind != choice->kind || forced->rank != choice->rank)
             continue;
         bool same_taker = forced->object == choice->object;
-        bool same_message = forced->kind == SIM_TAKER_RECEIVE && forced->source == choice->source &&
-                            forced->number == choice->number && forced->box == choice->box;
+        bool same_message = forced->kind == SIM_TAKER_RECEIVE && forced->source != SIM_NOTHING &&
+                            forced->source == choice->source && forced->number == choice->number &&
+                            forced->box == choice->box;
         if (same_taker || same_message)
             return true;
     }
@@ -137,6 +138,8 @@ void explore_steer_world(struct explore_steer *steer, struct sim_world_options *
     options->delay_wildcards = options->log_choices = true;
     options->guide = guide;
     options->guide_context = steer;
+    options->late = steer->late;
+    options->late_count = steer->late_count;
 }
 
 void explore_steer_force(struct explore_steer *steer, const struct explore_choice *choice)
@@ -153,12 +156,20 @@ void explore_steer_exclude(struct explore_steer *steer, const struct explore_cho
     steer->excluded[steer->excluded_count++] = *choice;
 }
 
+void explore_steer_delay(struct explore_steer *steer, uint32_t rank, uint32_t receive)
+{
+    steer->late =
+        check_grow(steer->late, &steer->late_room, steer->late_count + 1, sizeof *steer->late);
+    steer->late[steer->late_count++] = (struct sim_late){.rank = rank, .receive = receive};
+}
+
 void explore_steer_release(struct explore_steer *steer)
 {
     free(steer->forced);
     free(steer->excluded);
     free(steer->done);
     free(steer->locals);
+    free(steer->late);
     *steer = (struct explore_steer){0};
 }
 
@@ -166,8 +177,11 @@ struct explore_steer *explore_steer_new(const struct explore_choice *choices, si
 {
     struct explore_steer *steer = check_new(1, sizeof *steer);
     steer->kinds = UINT32_MAX;
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < count; i++) {
         explore_steer_force(steer, &choices[i]);
+        if (choices[i].kind == SIM_TAKER_RECEIVE)
+            explore_steer_delay(steer, choices[i].rank, choices[i].object);
+    }
     return steer;
 }
 

@@ -7,11 +7,13 @@
 struct explore_steer {
     struct explore_choice *forced, *excluded;
     size_t forced_count, forced_room, excluded_count, excluded_room;
-    unsigned kinds;      /* only these kinds branch: others take what comes */
-    bool *done;          /* per forced choice */
-    uint32_t *locals;    /* per rank: own choices made so far */
-    uint32_t rank_count; /* of `locals` */
-    bool blocked;        /* only excluded choices were left */
+    unsigned kinds;        /* only these kinds branch: others take what comes */
+    bool *done;            /* per forced choice */
+    uint32_t *locals;      /* per rank: own choices made so far */
+    uint32_t rank_count;   /* of `locals` */
+    bool blocked;          /* only excluded choices were left */
+    struct sim_late *late; /* receives to be delayed. Owned */
+    size_t late_count, late_room;
 };
 
 bool explore_choice_same(const struct explore_choice *a, const struct explore_choice *b);
@@ -22,6 +24,7 @@ uint32_t explore_harmless_pick(uint32_t n, const struct sim_alternative *alterna
 bool explore_is_local(const struct sim_alternative *alternatives);
 void explore_steer_force(struct explore_steer *steer, const struct explore_choice *choice);
 void explore_steer_exclude(struct explore_steer *steer, const struct explore_choice *choice);
+void explore_steer_delay(struct explore_steer *steer, uint32_t rank, uint32_t receive);
 void explore_steer_release(struct explore_steer *steer);
 
 #endif

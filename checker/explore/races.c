@@ -115,6 +115,11 @@ static void gather_moves(struct analysis *analysis, unsigned kinds)
 
 /* ---- what depends on what ---- */
 
+static bool comes_from(const struct sim_event *taker, const struct sim_event *message)
+{
+    return taker->source == SIM_NOTHING || taker->source == message->rank;
+}
+
 /* Of two receives in one box the one posted first has the first claim, and of one sender's messages
  * the one sent first goes first. */
 static bool must_come_first(const struct analysis *analysis, uint32_t first, uint32_t then)
@@ -122,12 +127,14 @@ static bool must_come_first(const struct analysis *analysis, uint32_t first, uin
     const struct sim_event *one = taker_of(analysis, first), *other = taker_of(analysis, then);
     if (!one || !other || one->box != other->box || one->owner != other->owner ||
         analysis->races->moves[first].kind != SIM_TAKER_RECEIVE ||
-        analysis->message[first] == UINT32_MAX || analysis->message[then] == UINT32_MAX)
+        analysis->message[then] == UINT32_MAX)
         return false;
-    const struct sim_event *message = &analysis->log->events[analysis->message[first]],
-                           *later = &analysis->log->events[analysis->message[then]];
-    if (one->order < other->order && fits(one->tag, later->tag))
+    const struct sim_event *later = &analysis->log->events[analysis->message[then]];
+    if (one->order < other->order && fits(one->tag, later->tag) && comes_from(one, later))
         return true;
+    if (analysis->message[first] == UINT32_MAX)
+        return false; /* it was cancelled */
+    const struct sim_event *message = &analysis->log->events[analysis->message[first]];
     return message->rank == later->rank && message->number < later->number &&
            fits(other->tag, message->tag);
 }
@@ -171,8 +178,9 @@ static bool is_after(const struct analysis *analysis, const struct sim_dependenc
 
 static bool takes_same(const struct explore_choice *a, const struct explore_choice *b)
 {
-    return a->kind == SIM_TAKER_RECEIVE && b->kind == SIM_TAKER_RECEIVE && a->rank == b->rank &&
-           a->source == b->source && a->number == b->number && a->box == b->box;
+    return a->kind == SIM_TAKER_RECEIVE && b->kind == SIM_TAKER_RECEIVE &&
+           a->source != SIM_NOTHING && a->rank == b->rank && a->source == b->source &&
+           a->number == b->number && a->box == b->box;
 }
 
 static void add_race(struct analysis *analysis, uint32_t move, struct explore_choice instead)
@@ -207,18 +215,56 @@ static void race_local(struct analysis *analysis, uint32_t move)
             add_race(analysis, move, instead);
 }
 
+/* Whether the taker was offered to go without anything: that what it wants was late. */
+static bool may_be_late(const struct analysis *analysis, uint32_t move)
+{
+    const struct sim_choice_log *log = analysis->log;
+    const struct sim_choice *entry = &log->choices[analysis->entry[move]];
+    const struct explore_choice *choice = &analysis->races->moves[move];
+    const struct sim_alternative *alternatives = named(log, entry);
+    for (uint32_t i = 0; alternatives && i < entry->n; i++)
+        if (alternatives[i].source == SIM_NOTHING && alternatives[i].taker == choice->kind &&
+            alternatives[i].rank == choice->rank && alternatives[i].object == choice->object)
+            return true;
+    for (size_t i = 0; i < log->event_count; i++)
+        if (log->events[i].kind == SIM_EVENT_CANCEL && log->events[i].next == entry->taker &&
+            !is_after(analysis, &log->events[i].causes, move))
+            return true;
+    return false;
+}
+
+static void race_nothing(struct analysis *analysis, uint32_t move)
+{
+    struct explore_choice instead = analysis->races->moves[move];
+    if (instead.kind == EXPLORE_LOCAL || instead.source == SIM_NOTHING ||
+        !may_be_late(analysis, move))
+        return;
+    instead.source = SIM_NOTHING;
+    instead.number = 0;
+    add_race(analysis, move, instead);
+}
+
 static void race_items(struct analysis *analysis, uint32_t move)
 {
     const struct sim_choice_log *log = analysis->log;
     struct explore_choice choice = analysis->races->moves[move], instead = choice;
+    bool all = false, possible = true;
+    instead.number = 0;
     for (size_t i = 0; i < log->event_count; i++) {
         const struct sim_event *item = &log->events[i];
+        if (item->kind != SIM_EVENT_ITEM || item->rank != choice.rank ||
+            item->object != choice.object)
+            continue;
+        bool could = item->complete && !is_after(analysis, &item->causes, move);
+        all = item->all;
+        possible = possible && could;
         instead.source = item->number;
-        if (item->kind == SIM_EVENT_ITEM && item->rank == choice.rank &&
-            item->object == choice.object && item->complete && item->number != choice.source &&
-            !is_after(analysis, &item->causes, move))
+        if (!all && could && item->number != choice.source)
             add_race(analysis, move, instead);
     }
+    instead.source = 0;
+    if (all && possible && choice.source == SIM_NOTHING)
+        add_race(analysis, move, instead);
 }
 
 /* The first message of each sender that fits and is not gone, if it could have been there. */
@@ -234,7 +280,7 @@ static void race_messages(struct analysis *analysis, uint32_t move)
         const struct sim_event *message = &log->events[i];
         if (message->kind != SIM_EVENT_MESSAGE || message->box != taker->box ||
             message->owner != taker->owner || !fits(taker->tag, message->tag) ||
-            analysis->stopped[message->rank] ||
+            !comes_from(taker, message) || analysis->stopped[message->rank] ||
             (message->complete && message->order < taker->order))
             continue;
         analysis->stopped[message->rank] = true;
@@ -266,6 +312,7 @@ void explore_races_find(struct explore_races *races, const struct sim_choice_log
             race_items(&analysis, move);
         else
             race_messages(&analysis, move);
+        race_nothing(&analysis, move);
         races->width *= (double)(1 + races->race_count - before);
     }
     free(analysis.entry);

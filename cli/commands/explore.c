@@ -50,10 +50,13 @@ static void print_extent(const struct explore_report *report)
     if (report->diverged) {
         puts("nothing proven: the program did not do the same when run again; does it look at "
              "clocks,\n  random numbers or files it writes?");
-    } else if (report->complete && report->polls) {
-        puts("complete but for polls: what\n  Test, Iprobe and Waitsome see was taken as it came");
     } else if (report->complete) {
         puts("complete: there is no other");
+    } else if (report->exhausted) {
+        printf("not complete: others are possible");
+        for (size_t i = 0; explore_gap_text(report->gaps, i); i++)
+            printf("\n  %s", explore_gap_text(report->gaps, i));
+        putchar('\n');
     } else {
         printf("bounded: NOT all of them\n  at least %llu more",
                (unsigned long long)report->waiting);
@@ -180,6 +183,11 @@ static void print_choices(const struct explore_failure *failure)
     for (size_t i = 0; i < failure->choice_count; i++) {
         const struct explore_choice *choice = &failure->choices[i];
         printf("    rank %u: ", choice->rank);
+        if (choice->source == SIM_NOTHING) {
+            puts(choice->kind == SIM_TAKER_RECEIVE ? "a receive is cancelled in time"
+                                                   : "a poll is told 'not yet'");
+            continue;
+        }
         switch (choice->kind) {
         case SIM_TAKER_RECEIVE:
             printf("its receive number %u takes message %u from rank %u\n", choice->object + 1,
@@ -189,7 +197,7 @@ static void print_choices(const struct explore_failure *failure)
             printf("its probe sees message %u from rank %u\n", choice->number + 1, choice->source);
             break;
         case SIM_TAKER_WAITANY:
-            printf("Waitany reports request %u\n", choice->source);
+            printf("its call reports request %u\n", choice->source);
             break;
         default:
             printf("takes number %u of what is ready\n", choice->source + 1);

@@ -1,7 +1,7 @@
 /* Choices as text: see schedule.h. */
 #include "cli/options/schedule.h"
 
-#include "sim/base/dependence_sets.h"
+#include "sim/worlds/choose.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -34,8 +34,10 @@ char *schedule_text(const struct explore_choice *choices, size_t count)
         abort();
     for (size_t i = 0; i < count; i++) {
         const struct explore_choice *choice = &choices[i];
-        end += sprintf(end, "%s%c%u.%u=%u", i ? "," : "", letter_of(choice->kind), choice->rank,
-                       choice->object, choice->source);
+        end += sprintf(end, "%s%c%u.%u=", i ? "," : "", letter_of(choice->kind), choice->rank,
+                       choice->object);
+        end += choice->source == SIM_NOTHING ? sprintf(end, "none")
+                                             : sprintf(end, "%u", choice->source);
         if (choice->number || choice->box)
             end += sprintf(end, ".%u", choice->number);
         if (choice->box)
@@ -66,6 +68,16 @@ static bool take_sign(const char **text, char sign)
     return true;
 }
 
+static bool take_source(const char **text, uint32_t *source)
+{
+    static const char none[] = "none";
+    if (strncmp(*text, none, sizeof none - 1) != 0)
+        return take_number(text, source);
+    *source = SIM_NOTHING;
+    *text += sizeof none - 1;
+    return true;
+}
+
 static bool take_choice(const char **text, struct explore_choice *choice)
 {
     size_t kind = 0;
@@ -77,7 +89,7 @@ static bool take_choice(const char **text, struct explore_choice *choice)
     ++*text;
     return take_number(text, &choice->rank) && take_sign(text, '.') &&
            take_number(text, &choice->object) && take_sign(text, '=') &&
-           take_number(text, &choice->source) &&
+           take_source(text, &choice->source) &&
            (!take_sign(text, '.') || take_number(text, &choice->number)) &&
            (!take_sign(text, '.') || take_number(text, &choice->box));
 }

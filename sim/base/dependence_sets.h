@@ -38,14 +38,25 @@ static inline bool sim_dependences_have(const struct sim_dependences *causes, si
 enum sim_event_kind {
     SIM_EVENT_MESSAGE, /* sent by `rank` as `number`, taken by a receive posted as `order` */
     SIM_EVENT_TAKER,   /* wildcard receive or probe `object` of `rank`, posted as `order` */
-    SIM_EVENT_ITEM     /* request `number` of the Waitany `object` of `rank`; complete or not */
+    SIM_EVENT_ITEM,    /* request `number` of the Waitany `object` of `rank`; complete or not */
+    SIM_EVENT_CANCEL   /* of receive `object` of `rank`, when it had what it wanted: `next` is the
+                          taker's event, UINT32_MAX if it was not delayed */
+};
+
+/* What was not explored although it may happen: bits of a log's `gaps`. */
+enum sim_gap {
+    SIM_GAP_POLLS = 1,  /* a poll may be answered "not yet" more often than it was */
+    SIM_GAP_CANCEL = 2, /* a cancelled operation that was matched may also not be */
+    SIM_GAP_THREADS = 4 /* threads of one rank were run in one order */
 };
 
 struct sim_event {
     uint8_t kind;
     bool complete; /* an item's request is; a message is taken */
+    bool all;      /* an item: all of its call must be complete (Testall) */
     uint32_t rank, object, number;
-    uint32_t box; /* context, and whose mailbox in it */
+    uint32_t source; /* taker: takes from this world rank, SIM_NOTHING: from anybody */
+    uint32_t box;    /* context, and whose mailbox in it */
     int32_t owner;
     int32_t tag;
     uint64_t order;

@@ -1,17 +1,32 @@
-/* What waits for quiescence in an exploration: wildcard receives, probes for any source, Waitany.
+/* What waits for quiescence in an exploration: wildcard receives, probes for any source, Waitany,
+ * every call that looks without blocking (Iprobe, Test ...), and receives that may be cancelled.
  *
  * Delayed until nobody else can move, they are all in one choice with everything each of them could
  * take, so an explorer sees every possibility; and it logs messages, takers and what led to them
- * (base/dependence_sets.h). */
+ * (base/dependence_sets.h). What a poll could see may also be on its way still: "not yet" is one of
+ * its alternatives, unless the rank has seen something that came after it. */
 #ifndef SIM_MESSAGES_DEFERRED_H
 #define SIM_MESSAGES_DEFERRED_H
 
 #include "sim/messages/mailbox.h"
 #include "sim/worlds/timeout.h"
 
+/* What a look at requests may say. */
+enum sim_poll {
+    SIM_POLL_NONE, /* it blocks: one of them */
+    SIM_POLL_ANY,  /* one of them, or "not yet" */
+    SIM_POLL_REST, /* the same, asked once about each: the rest of a Waitsome */
+    SIM_POLL_ALL   /* that all are complete (as index 0), or "not yet" */
+};
+
 /* At quiescence: lets one of them have what was chosen. True when somebody can go on. */
 bool sim_deferred_go(struct sim_world *world);
-/* Queues a wildcard receive. In the monitor. */
+/* When nothing else is left: lets somebody go on that polls in vain. */
+bool sim_deferred_spin(struct sim_world *world);
+/* Whether the receive of this number of the rank is to be delayed, although it names its source. */
+bool sim_deferred_is_late(const struct sim_world *world, const struct sim_rank *rank,
+                          uint32_t number);
+/* Queues a receive to be delayed. In the monitor. */
 void sim_deferred_post(struct sim_world *world, struct sim_request *receive);
 /* A receive that is taken back, or has what it wanted. */
 void sim_deferred_forget(struct sim_world *world, struct sim_request *receive);
@@ -19,9 +34,18 @@ void sim_deferred_forget(struct sim_world *world, struct sim_request *receive);
  * may be NULL; NULL when its limit has passed. */
 struct sim_message *sim_deferred_probe(struct sim_rank *rank, struct sim_context *context,
                                        int owner, int tag, const struct sim_timeout *patience);
-/* Blocks the rank until one of its requests is granted to its Waitany: its index. In the monitor.
+/* Holds the rank until it is decided what its Iprobe sees: NULL for nothing. In the monitor. */
+struct sim_message *sim_deferred_iprobe(struct sim_rank *rank, struct sim_context *context,
+                                        int owner, int source, int tag);
+/* Blocks or holds the rank until it is decided which of its requests is reported: its index, -1 for
+ * "not yet". In the monitor. */
+int sim_deferred_waitany(struct sim_rank *rank, struct sim_request **requests, int count,
+                         enum sim_poll poll);
+/* Marks a request to be cancelled: whether it was in time is decided at quiescence. In the monitor.
  */
-int sim_deferred_waitany(struct sim_rank *rank, struct sim_request **requests, int count);
+void sim_deferred_cancel(struct sim_request *request);
+/* It was in time. */
+void sim_deferred_cancel_now(struct sim_request *receive);
 
 /* ---- what led to what, in a world that explores */
 
@@ -34,5 +58,7 @@ void sim_explore_met(struct sim_world *world, uint32_t event, struct sim_request
                      struct sim_request *receive);
 /* A request is complete: Waitanys that have it in their list may report it. */
 void sim_explore_completed(struct sim_request *request);
+/* Its rank has seen that it is complete. */
+void sim_explore_seen(struct sim_rank *rank, const struct sim_request *request);
 
 #endif

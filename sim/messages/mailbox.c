@@ -318,8 +318,8 @@ bool sim_mailbox_send(struct sim_context *context, int destination, struct sim_r
     if (world->exploring)
         event = sim_explore_sent(context, destination, send, number);
     struct sim_request *receive = first_claim(mailbox, channel, send->tag);
-    if (receive && !receive->delayed &&
-        !(mailbox->any_first && would_overtake(channel, NULL, receive))) {
+    bool may_wait = mailbox->any_first || world->exploring;
+    if (receive && !receive->delayed && !(may_wait && would_overtake(channel, NULL, receive))) {
         unpost(mailbox, receive);
         if (world->exploring)
             sim_explore_met(world, event, send, receive);
@@ -452,6 +452,32 @@ struct sim_message *sim_mailbox_find(struct sim_context *context, int owner, int
     return message;
 }
 
+struct sim_message *sim_mailbox_look(struct sim_context *context, int owner, int source, int tag,
+                                     bool *claimed)
+{
+    struct sim_mailbox *mailbox = &context->mailboxes[owner];
+    struct sim_message *message = sim_mailbox_find(context, owner, source, tag);
+    if (!message || !context->world->options.delay_wildcards)
+        return message;
+    if (!first_claim(mailbox, channel_of(mailbox, message->source), message->tag))
+        return message;
+    if (claimed)
+        *claimed = true;
+    return NULL;
+}
+
+void sim_mailbox_know(struct sim_context *context, int owner, int source, uint32_t number)
+{
+    struct sim_channel *channel = channel_of(&context->mailboxes[owner], source);
+    if (channel->known <= number)
+        channel->known = number + 1;
+}
+
+bool sim_mailbox_knows(struct sim_context *context, int owner, int source, uint32_t number)
+{
+    return number < channel_of(&context->mailboxes[owner], source)->known;
+}
+
 void sim_mailbox_remove_message(struct sim_context *context, int owner, struct sim_message *message)
 {
     struct sim_mailbox *mailbox = &context->mailboxes[owner];
@@ -474,16 +500,6 @@ static void queue_receive(struct sim_mailbox *mailbox, struct sim_request *recei
     posted_append(&channel->posted_first, &channel->posted_last, receive);
 }
 
-/* A delayed wildcard posted earlier has the first claim on this message. */
-static bool claimed_by_delayed(const struct sim_mailbox *mailbox, const struct sim_message *message,
-                               uint64_t order)
-{
-    for (const struct sim_request *any = mailbox->any_first; any; any = any->next)
-        if (any->order < order && tag_fits(any->tag, message->tag))
-            return true;
-    return false;
-}
-
 void sim_mailbox_post(struct sim_context *context, int owner, struct sim_request *receive)
 {
     struct sim_mailbox *mailbox = &context->mailboxes[owner];
@@ -492,11 +508,16 @@ void sim_mailbox_post(struct sim_context *context, int owner, struct sim_request
     receive->number = receive->owner->receives++;
     receive->order = mailbox->posts++;
     receive->causes = receive->owner->causes;
+    receive->cancelling = receive->at_once = false;
+    receive->met = 0;
     if (!receive->on_stack && record_active()) {
         receive->touched = false;
         sim_request_guard(receive);
     }
-    if (receive->peer == MPI_ANY_SOURCE && world->options.delay_wildcards) {
+    if (world->options.delay_wildcards &&
+        (receive->peer == MPI_ANY_SOURCE ||
+         (world->options.late_count &&
+          sim_deferred_is_late(world, receive->owner, receive->number)))) {
         queue_receive(mailbox, receive);
         sim_deferred_post(world, receive);
         return;
@@ -506,7 +527,9 @@ void sim_mailbox_post(struct sim_context *context, int owner, struct sim_request
         message = receive->peer == MPI_ANY_SOURCE
                       ? choose_any(context, owner, receive->tag, receive->number)
                       : sim_mailbox_find(context, owner, receive->peer, receive->tag);
-    if (!message || (mailbox->any_first && claimed_by_delayed(mailbox, message, UINT64_MAX))) {
+    /* A delayed receive posted earlier may have the first claim on it. */
+    if (!message || (world->options.delay_wildcards &&
+                     first_claim(mailbox, channel_of(mailbox, message->source), message->tag))) {
         queue_receive(mailbox, receive);
         return;
     }
@@ -555,6 +578,15 @@ static void rematch(struct sim_mailbox *mailbox)
     }
 }
 
+/* Then whoever waited for the decision has what is left: receives first, then probes. */
+static void claim_ended(const struct sim_world *world, struct sim_mailbox *mailbox)
+{
+    mailbox->granted = world->chooser.log.count;
+    rematch(mailbox);
+    if (mailbox->prober)
+        wake_prober(mailbox);
+}
+
 void sim_mailbox_match_deferred(struct sim_request *receive, struct sim_message *message)
 {
     struct sim_world *world = receive->owner->world;
@@ -565,7 +597,7 @@ void sim_mailbox_match_deferred(struct sim_request *receive, struct sim_message 
     sim_world_changed(world);
     receive->state = SIM_MATCHED;
     sim_message_deliver(message, receive);
-    rematch(mailbox);
+    claim_ended(world, mailbox);
 }
 
 /* --- cancellation and the end
@@ -576,10 +608,13 @@ bool sim_mailbox_cancel_receive(struct sim_context *context, int owner, struct s
 {
     if (receive->state != SIM_POSTED || receive->partner)
         return false;
-    if (receive->delayed)
+    bool delayed = receive->delayed;
+    if (delayed)
         sim_deferred_forget(context->world, receive);
     unpost(&context->mailboxes[owner], receive);
     sim_world_changed(context->world);
+    if (delayed)
+        claim_ended(context->world, &context->mailboxes[owner]);
     return true;
 }
 

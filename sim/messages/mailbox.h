@@ -33,6 +33,7 @@ struct sim_message {
 struct sim_channel {
     int source; /* -1: unused slot */
     uint32_t sent;
+    uint32_t known; /* exploration: the receiver knows that so many messages have arrived */
     struct sim_message *first, *last;
     struct sim_request *posted_first, *posted_last;
 };
@@ -48,6 +49,7 @@ struct sim_mailbox {
     struct sim_message *oldest, *newest;
     uint64_t posts;
     struct sim_rank *prober;
+    size_t granted; /* exploration: the last choice that let a receive of this box go, plus 1 */
 };
 
 /* A send of `count` x `type` from comm rank `source` arrives at `destination`'s box. In the
@@ -59,8 +61,16 @@ bool sim_mailbox_send(struct sim_context *context, int destination, struct sim_r
 /* Posts a receive (request->peer may be MPI_ANY_SOURCE): matches at once or queues. In the monitor.
  */
 void sim_mailbox_post(struct sim_context *context, int owner, struct sim_request *receive);
-/* The message a probe (or a receive) for (source, tag) would get, NULL for none. In the monitor. */
+/* The message a receive for (source, tag) would get, NULL for none. In the monitor. */
 struct sim_message *sim_mailbox_find(struct sim_context *context, int owner, int source, int tag);
+/* The same for a probe: what a receive that was posted before has a claim on is not seen. `claimed`
+ * (may be NULL) is set when such a claim stands in the way. */
+struct sim_message *sim_mailbox_look(struct sim_context *context, int owner, int source, int tag,
+                                     bool *claimed);
+/* In a world that explores: the rank knows that the message of this number, and so all the source
+ * sent before, has arrived; and whether it knows. */
+void sim_mailbox_know(struct sim_context *context, int owner, int source, uint32_t number);
+bool sim_mailbox_knows(struct sim_context *context, int owner, int source, uint32_t number);
 /* A message of so many bytes, whose receive is not posted, is put aside in its sender's channel;
  * nobody probes. And the first message of a channel, whose data are with it, is taken out: its
  * bytes. Both in the monitor, for fastpath.c. */
@@ -87,8 +97,8 @@ struct sim_candidates {
     size_t count, room;
 };
 
-/* Appends what a wildcard (with `receive`, which must have the first claim) or a probe (NULL: what
- * no receive claims) could take. Free messages. */
+/* Appends what a delayed receive (which must have the first claim) or a probe (NULL: what no
+ * receive claims) could take. Free messages. */
 void sim_mailbox_collect(struct sim_context *context, int owner, int tag,
                          const struct sim_request *receive, struct sim_candidates *list);
 /* A delayed wildcard takes a message of its box; receives posted after it may then have theirs. */

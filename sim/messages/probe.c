@@ -17,6 +17,32 @@ static void message_status(const struct sim_message *message, MPI_Status *status
 
 enum probe_flags { BLOCKING = 1, TAKING = 2 };
 
+/* The message it would get; `waits` until there is one. Where a receive that was posted before has
+ * a claim on it, that is decided first, and the probe depends on it. */
+static struct sim_message *look(struct sim_rank *rank, struct sim_context *context, int owner,
+                                const struct sim_point *point, bool waits)
+{
+    struct sim_mailbox *mailbox = &context->mailboxes[owner];
+    bool claimed = false;
+    struct sim_message *message =
+        sim_mailbox_look(context, owner, point->peer, point->tag, &claimed);
+    while (!message && waits) {
+        mailbox->prober = rank;
+        sim_rank_block(rank);
+        message = sim_mailbox_look(context, owner, point->peer, point->tag, &claimed);
+    }
+    if (message && claimed && rank->world->exploring && mailbox->granted)
+        sim_dependences_add(&rank->causes, mailbox->granted - 1);
+    return message;
+}
+
+/* In a world that explores. */
+static void note_seen(struct sim_rank *rank, int owner, const struct sim_message *message)
+{
+    sim_dependences_join(&rank->causes, &rank->world->chooser.log.events[message->event].causes);
+    sim_mailbox_know(message->context, owner, message->source, message->number);
+}
+
 /* Looks (or waits) for a message; *found NULL with `nobody` for MPI_PROC_NULL. */
 static int probe(const struct sim_point *point, int flags, struct sim_message **found, bool *nobody,
                  MPI_Status *status)
@@ -36,17 +62,15 @@ static int probe(const struct sim_point *point, int flags, struct sim_message **
     sim_world_enter(rank->world);
     bool delayed =
         flags & BLOCKING && point->peer == MPI_ANY_SOURCE && rank->world->options.delay_wildcards;
-    struct sim_message *message =
-        delayed ? sim_deferred_probe(rank, context, comm->rank, point->tag, NULL)
-                : sim_mailbox_find(context, comm->rank, point->peer, point->tag);
-    while (!message && flags & BLOCKING) {
-        context->mailboxes[comm->rank].prober = rank;
-        sim_rank_block(rank);
-        message = sim_mailbox_find(context, comm->rank, point->peer, point->tag);
-    }
+    struct sim_message *message;
+    if (delayed)
+        message = sim_deferred_probe(rank, context, comm->rank, point->tag, NULL);
+    else if (rank->world->exploring && !(flags & BLOCKING))
+        message = sim_deferred_iprobe(rank, context, comm->rank, point->peer, point->tag);
+    else
+        message = look(rank, context, comm->rank, point, flags & BLOCKING);
     if (message && rank->world->exploring)
-        sim_dependences_join(&rank->causes,
-                             &rank->world->chooser.log.events[message->event].causes);
+        note_seen(rank, comm->rank, message);
     if (message) {
         message_status(message, status);
         if (flags & TAKING) {
@@ -116,8 +140,7 @@ int MPIX_Probe_patient(int tag, MPI_Comm handle, uint64_t ticks, int *flag, MPI_
     struct sim_message *message = wait_patiently(rank, comm, tag, &patience);
     sim_timeout_end(&patience);
     if (message && rank->world->exploring)
-        sim_dependences_join(&rank->causes,
-                             &rank->world->chooser.log.events[message->event].causes);
+        note_seen(rank, comm->rank, message);
     if (message)
         message_status(message, status);
     sim_world_leave(rank->world);

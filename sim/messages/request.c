@@ -112,7 +112,7 @@ void sim_request_wait(struct sim_request *request)
         sim_rank_block(rank);
     }
     if (rank->world->exploring)
-        sim_dependences_join(&rank->causes, &request->causes);
+        sim_explore_seen(rank, request);
 }
 
 struct sim_request *sim_request_get(struct sim_rank *rank, MPI_Request handle)

@@ -26,7 +26,9 @@ struct sim_request {
     uint32_t magic;
     uint8_t kind, state, mode;
     bool persistent, freed, on_stack, delayed, status_cancelled;
-    int peer, tag;            /* as posted */
+    bool at_once;    /* exploration: delayed, but the rank knew of a message for it when it began */
+    bool cancelling; /* exploration: marked, and not yet decided whether it was in time */
+    int peer, tag;   /* as posted */
     struct sim_request *next; /* in a mailbox's queue */
     const struct sim_datatype *type;
     void *buffer;
@@ -56,6 +58,7 @@ struct sim_request {
     struct sim_dependences causes; /* exploration: choices that led to its start, then to its end */
     uint32_t event;                /* and the event of a delayed wildcard */
     uint32_t items;                /* and the newest event of a Waitany for it, plus 1 */
+    uint32_t met;                  /* and the event of the message a receive took, plus 1 */
 };
 
 /* A request from the pool, zeroed but for the given fields. In the monitor. NULL: out of memory. */

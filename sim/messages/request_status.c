@@ -38,6 +38,14 @@ static void fill(const struct sim_request *request, enum look look, MPI_Status *
     status->MPI_ERROR = look == DONE ? request->error : MPI_SUCCESS;
 }
 
+/* In the monitor. What these calls see is answered as it comes: an exploration says so. */
+static void enter(struct sim_rank *rank)
+{
+    sim_world_enter(rank->world);
+    if (rank->world->exploring)
+        rank->world->chooser.log.gaps |= SIM_GAP_POLLS;
+}
+
 static MPI_Status *status_at(MPI_Status *statuses, int i)
 {
     return statuses == MPI_STATUSES_IGNORE ? MPI_STATUS_IGNORE : &statuses[i];
@@ -51,7 +59,7 @@ int PMPI_Request_get_status_all(int count, const MPI_Request handles[], int *fla
     if (error)
         return error;
     const struct sim_request *request;
-    sim_world_enter(rank->world);
+    enter(rank);
     *flag = 1;
     for (int i = 0; i < count; i++)
         *flag &= look_at(rank, handles[i], &request) != PENDING;
@@ -76,7 +84,7 @@ int PMPI_Request_get_status_any(int count, const MPI_Request handles[], int *ind
     enum look look = EMPTY;
     bool pending = false;
     *index = MPI_UNDEFINED;
-    sim_world_enter(rank->world);
+    enter(rank);
     for (int i = 0; i < count && *index == MPI_UNDEFINED; i++) {
         look = look_at(rank, handles[i], &request);
         pending |= look == PENDING;
@@ -101,7 +109,7 @@ int PMPI_Request_get_status_some(int count, const MPI_Request handles[], int *do
     const struct sim_request *request;
     bool pending = false;
     *done = 0;
-    sim_world_enter(rank->world);
+    enter(rank);
     for (int i = 0; i < count; i++) {
         enum look look = look_at(rank, handles[i], &request);
         pending |= look == PENDING;

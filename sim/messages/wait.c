@@ -37,6 +37,25 @@ static int look_up(struct sim_rank *rank, MPI_Request handle, const char *functi
                            "request is not a live request of this rank");
 }
 
+static bool is_active(const struct sim_request *request)
+{
+    return request && request->state != SIM_INACTIVE;
+}
+
+/* Whether all of them are done, as far as the rank is told (delayed.h). In the monitor. */
+static bool is_done(struct sim_rank *rank, struct sim_request **requests, int count)
+{
+    bool active = false;
+    for (int i = 0; i < count && rank->world->exploring; i++)
+        active = active || is_active(requests[i]);
+    if (active)
+        return sim_deferred_waitany(rank, requests, count, SIM_POLL_ALL) >= 0;
+    for (int i = 0; i < count; i++)
+        if (requests[i] && !sim_request_done(requests[i]))
+            return false;
+    return true;
+}
+
 static MPI_Comm comm_of(const struct sim_request *request)
 {
     return request->comm ? sim_comm_handle(request->comm) : MPI_COMM_NULL;
@@ -62,7 +81,7 @@ static int finish(struct sim_request *request, MPI_Request *handle, MPI_Status *
                         request->state == SIM_COMPLETE ? request->tag_matched : request->tag);
     }
     if (request->owner->world->exploring)
-        sim_dependences_join(&request->owner->causes, &request->causes);
+        sim_explore_seen(request->owner, request);
     int error = request->error;
     if (request->kind == SIM_REQUEST_GENERAL)
         error = sim_general_finish(request, status);
@@ -122,7 +141,7 @@ int PMPI_Test(MPI_Request *handle, int *flag, MPI_Status *status)
     }
     MPI_Comm comm = comm_of(request);
     sim_world_enter(rank->world);
-    *flag = sim_request_done(request);
+    *flag = is_done(rank, &request, 1);
     if (*flag)
         error = finish(request, handle, status);
     else
@@ -149,11 +168,6 @@ static void many_release(struct many *many)
 {
     if (many->requests != many->few)
         free(many->requests);
-}
-
-static bool is_active(const struct sim_request *request)
-{
-    return request && request->state != SIM_INACTIVE;
 }
 
 /* Others complete requests, so it takes the monitor to look at them. Not a step of logical time. */
@@ -242,14 +256,6 @@ int PMPI_Waitall(int count, MPI_Request *handles, MPI_Status *statuses)
     return raise_for(comm, "Waitall", error);
 }
 
-static bool all_done(const struct many *many)
-{
-    for (int i = 0; i < many->count; i++)
-        if (many->requests[i] && !sim_request_done(many->requests[i]))
-            return false;
-    return true;
-}
-
 int PMPI_Testall(int count, MPI_Request *handles, int *flag, MPI_Status *statuses)
 {
     struct many many;
@@ -258,7 +264,7 @@ int PMPI_Testall(int count, MPI_Request *handles, int *flag, MPI_Status *statuse
         return error;
     MPI_Comm comm = comm_of_first(&many);
     sim_world_enter(many.rank->world);
-    *flag = all_done(&many);
+    *flag = is_done(many.rank, many.requests, count);
     if (*flag)
         error = finish_all(&many, statuses);
     else
@@ -341,7 +347,7 @@ int PMPI_Waitany(int count, MPI_Request *handles, int *index, MPI_Status *status
     if (many.active) {
         sim_world_enter(many.rank->world);
         if (many.rank->world->options.delay_wildcards && many.active > 1) {
-            *index = sim_deferred_waitany(many.rank, many.requests, count);
+            *index = sim_deferred_waitany(many.rank, many.requests, count, SIM_POLL_NONE);
         } else {
             wait_for_one(&many);
             *index = pick_done(&many);
@@ -366,7 +372,9 @@ int PMPI_Testany(int count, MPI_Request *handles, int *index, int *flag, MPI_Sta
     MPI_Comm comm = MPI_COMM_NULL;
     if (many.active) {
         sim_world_enter(many.rank->world);
-        int done = pick_done(&many);
+        int done = many.rank->world->exploring
+                       ? sim_deferred_waitany(many.rank, many.requests, count, SIM_POLL_ANY)
+                       : pick_done(&many);
         *flag = done >= 0;
         if (*flag) {
             *index = done;
@@ -379,6 +387,18 @@ int PMPI_Testany(int count, MPI_Request *handles, int *index, int *flag, MPI_Sta
     }
     many_release(&many);
     return raise_for(comm, "Testany", error);
+}
+
+/* An exploration decides of each request on its own whether it is among them; those that are not
+ * are left out of `requests`. */
+static void pick_some(struct many *many, enum sim_poll poll)
+{
+    int first = sim_deferred_waitany(many->rank, many->requests, many->count, poll);
+    for (int i = 0; i < many->count; i++)
+        if (first < 0 || i < first ||
+            (i > first && is_active(many->requests[i]) &&
+             sim_deferred_waitany(many->rank, &many->requests[i], 1, SIM_POLL_REST) < 0))
+            many->requests[i] = NULL;
 }
 
 /* Finishes every done request; returns how many. In the monitor. */
@@ -410,8 +430,10 @@ int PMPI_Waitsome(int count, MPI_Request *handles, int *outcount, int *indices,
     MPI_Comm comm = comm_of_first(&many);
     if (many.active) {
         sim_world_enter(many.rank->world);
-        wait_for_one(&many);
-        many.rank->world->chooser.log.polls += many.active > 1;
+        if (many.rank->world->exploring)
+            pick_some(&many, SIM_POLL_NONE);
+        else
+            wait_for_one(&many);
         *outcount = finish_some(&many, indices, statuses, &error);
         sim_world_leave(many.rank->world);
     }
@@ -430,6 +452,8 @@ int PMPI_Testsome(int count, MPI_Request *handles, int *outcount, int *indices,
     MPI_Comm comm = comm_of_first(&many);
     if (many.active) {
         sim_world_enter(many.rank->world);
+        if (many.rank->world->exploring)
+            pick_some(&many, SIM_POLL_ANY);
         *outcount = finish_some(&many, indices, statuses, &error);
         if (!*outcount)
             sim_rank_poll_failed(many.rank);
@@ -457,7 +481,7 @@ int PMPI_Request_get_status(MPI_Request handle, int *flag, MPI_Status *status)
     if (!request)
         return MPI_SUCCESS;
     sim_world_enter(rank->world);
-    *flag = sim_request_done(request);
+    *flag = is_done(rank, &request, 1);
     if (!*flag)
         sim_rank_poll_failed(rank);
     else if (is_active(request))
@@ -505,6 +529,13 @@ int PMPI_Cancel(MPI_Request *handle)
                                "a collective cannot be cancelled");
     sim_world_enter(rank->world);
     bool cancelled = false;
+    if (rank->world->exploring)
+        sim_deferred_cancel(request);
+    if (rank->world->exploring && request->kind == SIM_REQUEST_RECEIVE &&
+        request->state == SIM_POSTED) {
+        sim_world_leave(rank->world);
+        return MPI_SUCCESS;
+    }
     if (request->kind == SIM_REQUEST_RECEIVE && request->peer != MPI_PROC_NULL)
         cancelled = sim_mailbox_cancel_receive(request->context, request->comm->rank, request);
     else if (request->kind == SIM_REQUEST_SEND && request->peer != MPI_PROC_NULL)

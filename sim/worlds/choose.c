@@ -67,7 +67,7 @@ struct sim_event *sim_log_event(struct sim_chooser *chooser, uint32_t *at)
     log->events = grow(log->events, &log->event_room, log->event_count + 1, sizeof *log->events);
     *at = (uint32_t)log->event_count++;
     struct sim_event *event = &log->events[*at];
-    *event = (struct sim_event){.next = UINT32_MAX};
+    *event = (struct sim_event){.next = UINT32_MAX, .source = SIM_NOTHING};
     return event;
 }
 

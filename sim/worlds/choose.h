@@ -23,11 +23,16 @@ enum sim_choose_driver {
     SIM_CHOOSE_GUIDED
 };
 
+/* The source of an alternative that is nothing at all: the receive is cancelled, the poll is
+ * answered "not yet". */
+#define SIM_NOTHING UINT32_MAX
+
 /* Who takes an alternative. */
 enum sim_taker {
-    SIM_TAKER_RECEIVE, /* a wildcard receive takes a message */
-    SIM_TAKER_PROBE,   /* a probe for any source sees one */
-    SIM_TAKER_WAITANY, /* a Waitany reports one of its requests: `source` is the index */
+    SIM_TAKER_RECEIVE, /* a wildcard receive takes a message, or one that may be cancelled */
+    SIM_TAKER_PROBE,   /* a probe for any source, or an Iprobe, sees one */
+    SIM_TAKER_WAITANY, /* Waitany, Waitsome, a Test report one of the requests: `source` is its
+                          index */
     SIM_TAKER_NAMED    /* a rank picks one of several things that have a number: `object` */
 };
 
@@ -60,7 +65,7 @@ struct sim_choice_log {
     size_t alternative_count, alternative_room;
     struct sim_event *events; /* only of worlds that delay wildcards */
     size_t event_count, event_room;
-    uint64_t polls; /* calls that only look (Test, Iprobe, Waitsome): answered as it came */
+    unsigned gaps; /* enum sim_gap: what was taken as it came */
 };
 
 /* Decides in a guided world: an index below n, or SIM_GUIDE_STOP to end the world here. */
@@ -87,7 +92,8 @@ void sim_chooser_release(struct sim_chooser *chooser);
 /* An index below n. `alternatives` may be NULL; n == 1 costs nothing and is not logged. */
 uint32_t sim_choose(struct sim_chooser *chooser, uint32_t kind, uint32_t rank, uint32_t n,
                     const struct sim_alternative *alternatives);
-/* A new event of the log, zeroed; its number into `*at`. Valid until the next. */
+/* A new event of the log, zeroed (`next` and `source` are nothing); its number into `*at`. Valid
+ * until the next. */
 struct sim_event *sim_log_event(struct sim_chooser *chooser, uint32_t *at);
 /* The next number of the seeded stream (splitmix64): for faults and reduction orders that a seed
  * decides. */

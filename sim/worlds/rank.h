@@ -52,7 +52,11 @@ struct sim_rank {
     struct sim_comm *comm_self;
     /* Polling without effect: see world.c. */
     uint64_t idle_since, idle_polls;
+    /* Exploration: since a poll last saw something, those that were not told what was there, and
+     * those for which there was nothing. */
+    uint32_t not_yet, vain;
     bool reads_clock;
+    bool was_held;                     /* exploration: this poll waited for quiescence already */
     struct sim_batch *batch;           /* open SIM_Batch, NULL */
     uint32_t batches, receives, looks; /* counters that number them; looks: probes, Waitanys */
     struct sim_dependences causes;     /* choices that led here */

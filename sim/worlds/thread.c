@@ -82,6 +82,8 @@ void sim_threads_enter(struct sim_world *world)
     pthread_mutex_lock(&world->monitor);
     if (!sim_current_rank || sim_current_rank->world != world)
         return;
+    if (world->exploring && sim_libc_place() != SIM_LIBC_RANK)
+        world->chooser.log.gaps |= SIM_GAP_THREADS;
     uint64_t steps = atomic_load_explicit(&sim_current_rank->own_steps, memory_order_relaxed);
     atomic_store_explicit(&sim_current_rank->own_steps, steps + 1, memory_order_relaxed);
     stop_if_over(sim_current_rank);

@@ -29,7 +29,8 @@ void sim_world_options_init(struct sim_world_options *options)
     *options = (struct sim_world_options){.ranks = 16,
                                           .executor = SIM_FIBERS,
                                           .send_model = SIM_SEND_EAGER,
-                                          .eager_limit = EAGER_LIMIT};
+                                          .eager_limit = EAGER_LIMIT,
+                                          .not_yet_max = 1};
 }
 
 static uint64_t monotonic_ns(void)
@@ -146,7 +147,7 @@ void sim_world_stop(struct sim_world *world, enum trace_outcome outcome)
 
 bool sim_world_quiescent(struct sim_world *world)
 {
-    return sim_deferred_go(world) || sim_timeout_go(world);
+    return sim_deferred_go(world) || sim_timeout_go(world) || sim_deferred_spin(world);
 }
 
 /* No other thread of the rank can bring about what it polls for: there is none, or it waits. */
@@ -176,7 +177,6 @@ static bool is_livelock(struct sim_world *world, struct sim_rank *rank)
 void sim_rank_poll_failed(struct sim_rank *rank)
 {
     struct sim_world *world = rank->world;
-    world->chooser.log.polls++;
     if (is_livelock(world, rank) && !sim_world_quiescent(world)) {
         sim_world_stop(world, OUTCOME_LIVELOCK);
         rank->idle_polls = 0;
@@ -184,8 +184,9 @@ void sim_rank_poll_failed(struct sim_rank *rank)
     /* Delayed wildcards wait for quiescence; when everybody else blocks and the rest polls, that is
      * the moment. */
     if ((world->delayed || world->looks) && rank->idle_polls == 2 && !world->ready_head &&
-        !world->threaded)
+        !world->threaded && !rank->was_held)
         sim_world_quiescent(world);
+    rank->was_held = false;
     world->executor->yield(rank);
 }
 

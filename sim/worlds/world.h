@@ -32,6 +32,11 @@ struct sim_first_failure {
     char refused[400]; /* SIM_Usage: what is wrong with the program's words, else "" */
 };
 
+/* A receive by name that is delayed like a wildcard: it may be cancelled after its message came. */
+struct sim_late {
+    uint32_t rank, receive;
+};
+
 struct sim_world_options {
     int ranks;
     enum sim_executor_kind executor;
@@ -43,6 +48,11 @@ struct sim_world_options {
                              only when nobody else can move (exploration) */
     size_t stack_size; /* bytes of each fiber's stack, a multiple of the page size; 0: the default,
                           8 MiB up to 256 ranks, 256 KiB beyond */
+    uint32_t not_yet_max; /* exploration: so often in a row a rank's poll is told "not yet" of what
+                             is there */
+    const struct sim_late *late; /* exploration: receives that may be cancelled; must outlive the
+                                    run */
+    size_t late_count;
     uint64_t livelock_rounds; /* fruitless polls by every live rank before it is a livelock; 0: the
                                  default */
     enum sim_choose_driver driver;

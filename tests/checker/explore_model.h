@@ -1,8 +1,9 @@
 /* Small random programs, and every way in which each can end, from a naive model of MPI.
  *
  * A program is a list of operations per rank: sends, receives by name and from anybody, nonblocking
- * receives with Wait, Waitany and Waitall, probes, probes that give up when nothing else can
- * happen, barriers. The model takes every order of steps and deliveries and collects the endings:
+ * receives with Wait, Waitany, Waitall, Test and Testall, receives that are cancelled, probes and
+ * Iprobes of anybody or by name, probes that give up when nothing else can happen, barriers. The
+ * model takes every order of steps and deliveries and collects the endings:
  * what every receive got, every Waitany reported and every probe saw, and who stands where. It
  * shares nothing with the machine. */
 #ifndef TESTS_CHECKER_EXPLORE_MODEL_H
@@ -28,8 +29,27 @@ static uint32_t below(uint32_t n)
 
 /* ---- programs ---- */
 
-enum verb { SEND, RECEIVE, START, WAIT, WAITANY, WAITALL, PROBE, PATIENT, BARRIER };
-enum { GAVE_UP = RANKS_MAX }; /* what such a probe picked when it did */
+enum verb {
+    SEND,
+    RECEIVE,
+    START,
+    WAIT,
+    WAITANY,
+    WAITALL,
+    PROBE,
+    PATIENT,
+    BARRIER,
+    IPROBE,
+    TEST,
+    TESTALL,
+    CANCEL
+};
+enum {
+    GAVE_UP = RANKS_MAX, /* what such a probe picked when it did */
+    NOT_YET = 100,       /* what a poll picked that saw nothing */
+    SEEN = 101,          /* and what a test did that saw something */
+    TAKEN_BACK = -2      /* value of a receive that was cancelled in time */
+};
 
 struct step {
     uint8_t verb;
@@ -40,6 +60,7 @@ struct step {
 
 struct program {
     uint32_t ranks, length[RANKS_MAX], slots[RANKS_MAX];
+    bool polls; /* looks without blocking, and does not wait for a while instead */
     struct step steps[RANKS_MAX][OPS_MAX];
 };
 
@@ -58,6 +79,26 @@ static void force(struct program *program, uint32_t rank, struct step step)
         program->steps[rank][OPS_MAX - 1] = step;
 }
 
+/* Something that looks without blocking, at the receive started last or at what is there. */
+static void add_poll(struct program *program, uint32_t rank, uint32_t slot, int8_t source,
+                     int8_t tag)
+{
+    switch (below(4)) {
+    case 0:
+        add(program, rank, (struct step){.verb = TEST, .slot = (uint8_t)slot});
+        break;
+    case 1:
+        add(program, rank, (struct step){.verb = TESTALL});
+        break;
+    case 2:
+        add(program, rank, (struct step){.verb = IPROBE, .peer = source, .tag = tag});
+        break;
+    default:
+        if (add(program, rank, (struct step){.verb = CANCEL, .slot = (uint8_t)slot}))
+            force(program, rank, (struct step){.verb = WAIT, .slot = (uint8_t)slot});
+    }
+}
+
 static void add_receives(struct program *program, uint32_t rank, const int8_t *from,
                          const int8_t *tags, uint32_t count)
 {
@@ -65,6 +106,7 @@ static void add_receives(struct program *program, uint32_t rank, const int8_t *f
     for (uint32_t i = 0; i < count && slot < SLOTS_MAX; i++) {
         int8_t source = below(4) ? -1 : from[i];
         int8_t tag = below(3) ? -1 : tags[i];
+        bool named = below(3) == 0;
         switch (below(4)) {
         case 0:
             add(program, rank,
@@ -73,8 +115,8 @@ static void add_receives(struct program *program, uint32_t rank, const int8_t *f
             break;
         case 1:
             add(program, rank,
-                (struct step){.verb = below(2) ? PROBE : PATIENT,
-                              .peer = -1,
+                (struct step){.verb = below(2) || program->polls ? PROBE : PATIENT,
+                              .peer = named ? from[i] : -1,
                               .tag = tag,
                               .slot = (uint8_t)slot++,
                               .ticks = (uint8_t)(1 + below(4))});
@@ -83,7 +125,9 @@ static void add_receives(struct program *program, uint32_t rank, const int8_t *f
             add(program, rank,
                 (struct step){.verb = START, .peer = source, .tag = tag, .slot = (uint8_t)slot++});
             open++;
-            if (below(3) == 0)
+            if (program->polls && below(2))
+                add_poll(program, rank, slot - 1, source, tag);
+            else if (below(3) == 0)
                 add(program, rank, (struct step){.verb = WAIT, .slot = (uint8_t)(slot - 1)});
             else if (below(3) == 0)
                 add(program, rank, (struct step){.verb = WAITANY});
@@ -120,6 +164,7 @@ static struct program program_new(void)
     int8_t from[RANKS_MAX][8], tags[RANKS_MAX][8];
     uint32_t due[RANKS_MAX] = {0};
     bool patient = below(2);
+    program.polls = !patient && below(2);
     for (uint32_t i = 2 + below(4); i-- > 0;) {
         uint32_t sender = below(program.ranks),
                  to = (sender + 1 + below(program.ranks - 1)) % program.ranks;
@@ -150,7 +195,8 @@ static struct program program_new(void)
 
 struct ending {
     int16_t got[RANKS_MAX][SLOTS_MAX]; /* value received into each slot, -1 */
-    int8_t picks[RANKS_MAX][OPS_MAX];  /* what the Waitany or probe at each step reported, -1 */
+    int8_t picks[RANKS_MAX][OPS_MAX];  /* what the Waitany, probe or test at each step reported, -1
+                                        */
     uint8_t at[RANKS_MAX];             /* the step each rank stands in */
 };
 
@@ -187,7 +233,7 @@ struct box {
     uint8_t count;
 };
 
-enum slot_state { CLOSED, OPEN, FULL };
+enum slot_state { CLOSED, OPEN, FULL, BACK };
 
 struct state {
     struct ending ending;
@@ -195,9 +241,10 @@ struct state {
     uint8_t slots[RANKS_MAX][SLOTS_MAX];                           /* enum slot_state */
     uint8_t posted[RANKS_MAX][SLOTS_MAX], posted_count[RANKS_MAX]; /* open slots, as posted */
     int8_t wants[RANKS_MAX][SLOTS_MAX][2];
-    uint8_t entered;                  /* bit per rank: stands in the barrier */
-    uint8_t begun[RANKS_MAX];         /* a RECEIVE or PROBE has posted its receive */
-    uint8_t clock, limits[RANKS_MAX]; /* of the PATIENT a rank stands in, 0: of none */
+    uint8_t entered;                      /* bit per rank: stands in the barrier */
+    uint8_t begun[RANKS_MAX];             /* a RECEIVE or PROBE has posted its receive */
+    uint8_t marked[RANKS_MAX][SLOTS_MAX]; /* to be cancelled */
+    uint8_t clock, limits[RANKS_MAX];     /* of the PATIENT a rank stands in, 0: of none */
 };
 
 struct model {
@@ -368,7 +415,7 @@ static bool step_receive(struct model *model, const struct state *state, uint32_
 static bool step_probe(struct model *model, const struct state *state, uint32_t rank,
                        const struct step *step)
 {
-    const int8_t wants[2] = {-1, step->tag};
+    const int8_t wants[2] = {step->verb == PROBE ? step->peer : (int8_t)-1, step->tag};
     const struct box *box = &state->waiting[rank];
     if (state->begun[rank]) {
         struct state next = *state;
@@ -389,6 +436,65 @@ static bool step_probe(struct model *model, const struct state *state, uint32_t 
         post(model, &next, rank, step->slot, mail->source, mail->tag, true);
     }
     return found;
+}
+
+/* An Iprobe sees any sender's first message that has arrived and fits, or nothing if there is none.
+ */
+static void step_iprobe(struct model *model, const struct state *state, uint32_t rank,
+                        const struct step *step)
+{
+    const int8_t wants[2] = {step->peer, step->tag};
+    const struct box *box = &state->waiting[rank];
+    bool tried[RANKS_MAX] = {false}, found = false;
+    for (uint32_t i = 0; i < box->count; i++) {
+        struct state next = *state;
+        if (tried[box->items[i].source] || !fits(wants, &box->items[i]))
+            continue;
+        tried[box->items[i].source] = found = true;
+        next.ending.picks[rank][state->ending.at[rank]] = box->items[i].source;
+        go_on(model, &next, rank);
+    }
+    if (found)
+        return;
+    struct state next = *state;
+    next.ending.picks[rank][state->ending.at[rank]] = NOT_YET;
+    go_on(model, &next, rank);
+}
+
+/* Tests of one slot or of all: what is not started counts as complete. */
+static void step_test(struct model *model, const struct state *state, uint32_t rank, uint32_t from,
+                      uint32_t to)
+{
+    struct state next = *state;
+    bool complete = true;
+    for (uint32_t i = from; i < to; i++)
+        complete = complete && state->slots[rank][i] != OPEN;
+    for (uint32_t i = from; i < to && complete; i++)
+        next.slots[rank][i] = CLOSED;
+    next.ending.picks[rank][state->ending.at[rank]] = complete ? SEEN : NOT_YET;
+    go_on(model, &next, rank);
+}
+
+/* What is marked may be taken back at any time until it has what it wants. */
+static bool take_back(struct model *model, const struct state *state, uint32_t rank)
+{
+    bool moved = false;
+    for (uint32_t slot = 0; slot < SLOTS_MAX; slot++) {
+        struct state next = *state;
+        if (!state->marked[rank][slot] || state->slots[rank][slot] != OPEN)
+            continue;
+        uint32_t at = 0;
+        while (next.posted[rank][at] != slot)
+            at++;
+        next.posted_count[rank]--;
+        for (; at < next.posted_count[rank]; at++)
+            next.posted[rank][at] = next.posted[rank][at + 1];
+        next.posted[rank][at] = 0;
+        next.slots[rank][slot] = BACK;
+        visit(model, &next);
+        moved = true;
+    }
+    return moved;
 }
 
 /* The same until its limit; what is left when nothing else moves is visit's affair. */
@@ -456,7 +562,22 @@ static bool step_rank(struct model *model, const struct state *state, uint32_t r
     case WAIT:
         if (state->slots[rank][step->slot] == OPEN)
             return false;
+        if (state->slots[rank][step->slot] == BACK)
+            next.ending.got[rank][step->slot] = TAKEN_BACK;
         next.slots[rank][step->slot] = CLOSED;
+        go_on(model, &next, rank);
+        return true;
+    case IPROBE:
+        step_iprobe(model, state, rank, step);
+        return true;
+    case TEST:
+        step_test(model, state, rank, step->slot, step->slot + 1u);
+        return true;
+    case TESTALL:
+        step_test(model, state, rank, 0, SLOTS_MAX);
+        return true;
+    case CANCEL:
+        next.marked[rank][step->slot] = state->slots[rank][step->slot] == OPEN;
         go_on(model, &next, rank);
         return true;
     case WAITANY:
@@ -485,7 +606,7 @@ static void visit(struct model *model, const struct state *state)
         return;
     model->too_large = model->seen_count > STATES_MAX;
     for (uint32_t rank = 0; rank < model->program->ranks; rank++)
-        moved = step_rank(model, state, rank) || moved;
+        moved = step_rank(model, state, rank) + take_back(model, state, rank) > 0 || moved;
     for (uint32_t from = 0; from < model->program->ranks; from++)
         for (uint32_t to = 0; to < model->program->ranks; to++)
             if (state->flying[from][to].count) {
