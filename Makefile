@@ -54,7 +54,9 @@ stub     := $(BUILD)/lib/libmpi_abi.so.1
 systems  := $(foreach d,$(wildcard collectives/systems/*/),$(wildcard $d$(notdir $(d:/=)).h))
 public_headers := sim/mpi.h sim/mpix.h sim/words.h collectives/diff.h $(systems)
 public   := $(addprefix $(BUILD)/include/simrun/,$(notdir $(public_headers)))
-tools    := $(stub) $(public) $(BUILD)/simcc
+wrappers := $(addprefix $(BUILD)/,simcc simc++ simfort)
+start    := $(BUILD)/lib/simrun_start.o
+tools    := $(stub) $(start) $(public) $(wrappers)
 
 all: $(BUILD)/simrun $(tools)
 
@@ -87,9 +89,15 @@ $(BUILD)/include/simrun/$(notdir $1): $1
 	@ln -sfr $$< $$@
 endef
 $(foreach header,$(public_headers),$(eval $(call link_header,$(header))))
-$(BUILD)/simcc: cli/simcc
+$(wrappers): cli/simcc Makefile
 	@mkdir -p $(@D)
-	@install -m 755 $< $@
+	@sed 's/@VERSION@/$(VERSION)/' $< >$@
+	@chmod 755 $@
+
+# The system's entry into a program, and what lets a shared object be one.
+$(start): sim/interface/simrun_start.S
+	@mkdir -p $(@D)
+	$Q$(CC) -fPIC -nostdlib -r -o $@ $< $$($(CC) -print-file-name=Scrt1.o)
 
 # The functions a public header declares: a line that begins with a type, and the name before its first parenthesis.
 declared = sed -n '/^typedef/d; /^static/d; s/^[a-z][^(;={]*[ *]\([A-Za-z]\w*\)(.*/$1/p'
@@ -173,9 +181,10 @@ fuzz:
 where    := $(DESTDIR)$(PREFIX)
 install: all
 	install -d "$(where)/bin" "$(where)/include/simrun" "$(where)/lib/simrun" "$(where)/share/simrun/scenarios"
-	install -m 755 $(BUILD)/simrun $(BUILD)/simcc "$(where)/bin"
+	install -m 755 $(BUILD)/simrun $(wrappers) "$(where)/bin"
 	install -m 644 $(public) "$(where)/include/simrun"
 	install -m 755 $(stub) "$(where)/lib/simrun"
+	install -m 644 $(start) "$(where)/lib/simrun"
 	ln -sf $(notdir $(stub)) "$(where)/lib/simrun/libmpi_abi.so"
 	install -m 644 $(wildcard scenarios/*.[ch]) "$(where)/share/simrun/scenarios"
 	install -d "$(where)/lib/pkgconfig"

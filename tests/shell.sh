@@ -13,6 +13,6 @@ check() {
         echo "ok $count - $2"
     else
         echo "not ok $count - $2"
-        for shown in ${3:-out err}; do head -40 "$shown" | sed 's/^/# /'; done
+        for shown in ${3:-out err}; do head -40 "$shown" 2>/dev/null | sed 's/^/# /'; done
     fi
 }

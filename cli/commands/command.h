@@ -62,6 +62,7 @@ int command_catalogue(int argc, char **argv);
 int command_explore(int argc, char **argv);
 int command_check(int argc, char **argv);
 int command_explain(int argc, char **argv);
+int command_alone(int argc, char **argv);
 int command_doctor(int argc, char **argv);
 int command_mutants(int argc, char **argv);
 int command_export(int argc, char **argv);

@@ -57,6 +57,10 @@ const struct command commands[] = {
     {"catalogue", "catalogue [-v] [-t] [PATTERN]",
      "run the catalogue and assert its verdicts (TAP)", command_catalogue, catalogue_option_rows,
      NULL},
+    {"alone", "alone PROGRAM [arguments]", "a program as one rank, without a verdict",
+     command_alone, NULL,
+     "What a program that simcc built does when it is started by itself. Nothing is recorded; the "
+     "exit status is the program's.\n"},
     {"doctor", "doctor [--unsupported]", "whether this machine has what simrun needs",
      command_doctor, doctor_option_rows, NULL},
     {"completion", "completion bash", "a completion script on stdout", command_completion, NULL,

@@ -4,6 +4,7 @@
 #include "cli/telling/present.h"
 #include "sim/compile/cache_folder.h"
 #include "sim/compile/compile.h"
+#include "sim/compile/compiler.h"
 #include "sim/interface/unsupported.h"
 
 #include <elfutils/version.h>
@@ -113,8 +114,8 @@ static void report_versions(void)
 
 static void report_compilers(struct doctor *doctor)
 {
-    const char *own = getenv("CC");
-    bool any = report_program("cc", own && !strchr(own, ' ') ? own : "cc", "--version",
+    const char *own = compiler_words("CC", "cc");
+    bool any = report_program("cc", !strchr(own, ' ') ? own : "cc", "--version",
                               "programs given as .c cannot be compiled: apt install gcc");
     doctor->wrong += !any;
     report_program("gcc", "gcc", "--version", "apt install gcc");

@@ -141,8 +141,7 @@ static bool says_openmp(const char *text)
  * what needs them. */
 static int arguments_set(struct job *job)
 {
-    const char *compiler = getenv("CC"), *mark = "simrun: cflags:";
-    compiler = compiler && *compiler ? compiler : "cc";
+    const char *compiler = compiler_words("CC", "cc"), *mark = "simrun: cflags:";
     const char *own = strstr(job->text, mark);
     int length = 0;
     if (own) {

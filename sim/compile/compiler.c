@@ -5,9 +5,39 @@
 #include <spawn.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+/* Does one of the words name simcc, or another MPI's wrapper? */
+static bool names_wrapper(const char *words)
+{
+    static const char *const wrappers[] = {
+        "simcc", "simc++",  "simcxx", "simfort", "mpicc",         "mpic++",     "mpicxx",
+        "mpiCC", "mpifort", "mpif77", "mpif90",  "mpicc.openmpi", "mpicc.mpich"};
+    while (*words) {
+        size_t length = strcspn(words, " \t");
+        const char *slash = memrchr(words, '/', length);
+        const char *name = slash ? slash + 1 : words;
+        size_t size = length - (size_t)(name - words);
+        for (size_t i = 0; i < sizeof wrappers / sizeof *wrappers; i++)
+            if (size == strlen(wrappers[i]) && !memcmp(name, wrappers[i], size))
+                return true;
+        words += length + (words[length] != 0);
+    }
+    return false;
+}
+
+const char *compiler_words(const char *name, const char *usual)
+{
+    char own[64];
+    snprintf(own, sizeof own, "SIMRUN_%s", name);
+    const char *chosen = getenv(own);
+    if (!chosen || !*chosen || names_wrapper(chosen))
+        chosen = getenv(name);
+    return chosen && *chosen && !names_wrapper(chosen) ? chosen : usual;
+}
 
 void arguments_add(struct arguments *arguments, const char *word)
 {

@@ -14,6 +14,10 @@ struct arguments {
     int count;
 };
 
+/* The words of the compiler to use: $SIMRUN_`name`, else $`name` unless that names a compiler
+ * wrapper (a build system's CC=simcc comes down here, too), else `usual`. */
+const char *compiler_words(const char *name, const char *usual);
+
 /* Beyond the last place words are counted, not kept: compiler_run says so. */
 void arguments_add(struct arguments *arguments, const char *word);
 void arguments_add_all(struct arguments *arguments, const char *const *words, size_t count);

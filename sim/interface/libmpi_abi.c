@@ -2,11 +2,17 @@
  *
  * A shared library with the soname the MPI ABI prescribes and every symbol of mpi.h, mpix.h and
  * diff.h, but no MPI in it. Under simrun the machine's symbols come first and this library is never
- * called. When such a program is started by itself, its first MPI call says in one sentence how to
- * run it, and the process ends with status 3 (input unusable).
+ * called. When such a program is started by itself it becomes one rank, as under every MPI: this
+ * library starts `simrun alone` in its place, before anything of the program has run. Where that
+ * cannot be (no simrun beside this library), the first MPI call says in one sentence how to run the
+ * program, and the process ends with status 3 (input unusable).
  */
+#include <dlfcn.h>
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "sim/interface/entry.h"
@@ -38,4 +44,40 @@ void stub_called(const char *function)
             program, function, program);
     fflush(stdout);
     _exit(3);
+}
+
+/* Beside this library: in a build folder ../simrun, installed ../../bin/simrun. */
+static int simrun_find(char path[PATH_MAX])
+{
+    static const char *const places[] = {"../simrun", "../../bin/simrun"};
+    Dl_info mine;
+    char *real = dladdr((const void *)(size_t)stub_called, &mine) ? realpath(mine.dli_fname, NULL)
+                                                                  : NULL;
+    char *slash = real ? strrchr(real, '/') : NULL;
+    int found = 0;
+    for (size_t i = 0; slash && !found && i < sizeof places / sizeof *places; i++) {
+        int used = snprintf(path, PATH_MAX, "%.*s/%s", (int)(slash - real), real, places[i]);
+        found = used < PATH_MAX && !access(path, X_OK);
+    }
+    free(real);
+    return found;
+}
+
+/* The C library hands these to constructors. A program under a debugger or a tracer is the process
+ * it is; simrun itself never loads this library. */
+__attribute__((constructor)) static void become_one_rank(int argc, char **argv, char **environment)
+{
+    char simrun[PATH_MAX], program[PATH_MAX];
+    ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
+    const char *name = length > 0 ? strrchr((program[length] = 0, program), '/') : NULL;
+    if (argc < 1 || !name || !strcmp(name, "/simrun") || !simrun_find(simrun))
+        return;
+    char **words = calloc((size_t)argc + 4, sizeof *words);
+    if (!words)
+        return;
+    char alone[] = "alone";
+    words[0] = simrun, words[1] = alone, words[2] = program;
+    memcpy(words + 3, argv + 1, (size_t)(argc - 1) * sizeof *words);
+    execve(simrun, words, environment);
+    free(words);
 }

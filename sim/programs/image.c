@@ -381,8 +381,11 @@ static int dynamic_read(struct image *image, struct failure *failure)
     image->init_count = (size_t)dynamic_value(image, DT_INIT_ARRAYSZ) / 8;
     image->fini_array = dynamic_value(image, DT_FINI_ARRAY);
     image->fini_count = (size_t)dynamic_value(image, DT_FINI_ARRAYSZ) / 8;
+    /* What simcc links can be started, too, and is a shared object all the same. */
     image->executable =
-        dynamic_value(image, DT_FLAGS_1) & DF_1_PIE || segment_find(image, PT_INTERP);
+        dynamic_value(image, DT_FLAGS_1) & DF_1_PIE ||
+        (segment_find(image, PT_INTERP) &&
+         !table_find(&image->symbols, image->strings.start, image->strings.count, "simrun_start"));
     if (image->executable && !segment_find(image, PT_INTERP))
         return failure_set(failure, FAILURE_INPUT,
                            "%s: statically linked (-static-pie); link it dynamically or with simcc",

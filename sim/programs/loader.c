@@ -62,8 +62,8 @@ static int tls_check(const struct image *image, const struct sim_program_options
         options->own_threads ? "" : ", or run it with --os-threads");
 }
 
-/* No symbol says where main is: an executable is entered in a throw-away image, a library has none.
- */
+/* No symbol says where main is: what can be started is entered in a throw-away image, a library has
+ * no entry. */
 static int main_find(struct sim_program *program, struct failure *failure)
 {
     struct image *image = &program->image;
@@ -71,7 +71,7 @@ static int main_find(struct sim_program *program, struct failure *failure)
     const Elf64_Ehdr *header = (const void *)image->file;
     if (image->main_address)
         return 0;
-    if (!image->executable || !image_is_code(image, header->e_entry))
+    if (!image_is_code(image, header->e_entry))
         return failure_set(failure, FAILURE_INPUT, "%s: has no main function", image->path);
     struct clone_options one = {.count = 1, .own_threads = true};
     int status = clone_open(&scratch, image, &program->resolver, &one, failure);

@@ -1,0 +1,10 @@
+#include "counter.h"
+
+int counter_calls;
+static int total;
+
+int counter_add(int value)
+{
+    counter_calls++;
+    return total += value;
+}

@@ -1,0 +1,86 @@
+#!/bin/sh
+# simcc, simc++ and simfort as build systems use them: what they run, what they answer, what they make.
+cd "$(dirname "$0")" || exit 1
+while [ ! -e Makefile ]; do cd .. || exit 1; done
+bin=$(realpath "${BUILD:-build}")
+# shellcheck source=tests/shell.sh
+. "$(find tests -name shell.sh | head -1)"
+PATH=$bin:$PATH
+unset CC CXX FC
+cat >size.c <<'END'
+#include <mpi.h>
+#include <stdio.h>
+static __thread int local = 1;
+int main(int argc, char **argv)
+{
+    int size;
+    MPI_Init(&argc, &argv);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    printf("size %d local %d argc %d\n", size, ++local, argc);
+    MPI_Finalize();
+    return argc - 1;
+}
+END
+echo 'int main(void) { return 5; }' >plain.c
+echo 'int main(void) { return no_such_function(); }' >missing.c
+echo 'static int one[] = {1, 2}; int *where = one; int main(void) { return where[1]; }' >fixed.c
+
+echo "TAP version 13"
+# No wrapper runs itself or another, whatever the environment names.
+for value in simcc "$bin/simcc" "ccache simcc" mpicc; do
+    CC=$value timeout 60 simcc -o size size.c >out 2>&1 && [ -x size ]
+    check $? "CC='$value' simcc compiles"
+    CC=$value timeout 60 simrun --db none -n 2 size.c >out 2>&1 && grep -qx 'size 2 local 2 argc 1' out
+    check $? "CC='$value' simrun compiles"
+done
+[ "$(CC='cc -O1' simcc -show -c size.c | cut -d' ' -f1,2)" = "cc -O1" ]
+check $? "another compiler in CC is used" size.c
+[ "$(SIMRUN_CC=gcc CC=cc simcc -showme:command)" = gcc ]
+check $? "SIMRUN_CC comes first" size.c
+
+# What a program does by itself.
+simcc -o size size.c && ./size a 'b c' >out 2>&1
+[ $? -eq 2 ] && grep -qx 'size 1 local 2 argc 3' out
+check $? "a program started by itself is one rank, with its arguments and its exit status"
+simcc -o plain plain.c && ./plain >out 2>&1
+[ $? -eq 5 ] && ! readelf -d plain | grep -q libmpi_abi
+check $? "a program without MPI runs as any other"
+! simcc -o missing missing.c >out 2>&1 && grep -q no_such_function out
+check $? "a function that is nowhere is an error, which configure relies on"
+cc -fPIE -fno-pic -fPIE -c fixed.c && simcc -o fixed fixed.o >out 2>&1 && ./fixed
+[ $? -eq 2 ]
+check $? "objects that another compiler made for executables link, too"
+
+# Each question that build systems ask: the option, words of the answer.
+while read -r option words; do
+    simcc "$option" >out 2>&1 && grep -q -e "$words" out
+    check $? "simcc $option says $words"
+done <<'END'
+-show -lmpi_abi
+-showme -lmpi_abi
+-showme:compile -I/
+-showme:link -lmpi_abi
+-showme:incdirs include/simrun
+-showme:libdirs ^/
+-showme:libs ^mpi_abi$
+-showme:command ^cc$
+--showme:version [0-9]\.[0-9]\.[0-9]
+-compile-info -I/
+-link-info -lmpi_abi
+-compile_info -I/
+--version [0-9]
+-dumpversion [0-9]
+END
+simcc -showme:nothing >out 2>&1
+[ $? -eq 2 ] && grep -q 'there are command' out
+check $? "what cannot be shown is refused with what can"
+for wrapper in simcc:c simc++:cc; do
+    cp size.c "unit.${wrapper#*:}"
+    "${wrapper%:*}" -o unit "unit.${wrapper#*:}" >out 2>&1 && timeout 60 simrun --db none -n 3 ./unit >out 2>&1 && grep -qx 'size 3 local 2 argc 1' out
+    check $? "${wrapper%:*} builds a program with thread-locals"
+done
+sh -c "$(simcc -show -o 'by hand' size.c)" >out 2>&1 && timeout 60 simrun --db none -n 2 './by hand' >out 2>&1
+check $? "what -show prints is the command"
+simcc -o size size.c -L/usr/lib -lmpi "$(gcc -print-file-name=libmpi.so)" >out 2>&1 && ! readelf -d size | grep -q 'libmpi\.so'
+check $? "another MPI's library on the line is left out"
+echo "1..$count"
