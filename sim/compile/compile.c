@@ -15,6 +15,7 @@
 #include "sim/compile/cache.h"
 #include "sim/compile/cache_folder.h"
 #include "sim/compile/compiler.h"
+#include "sim/compile/libtool.h"
 #include "sim/programs/image.h"
 
 #include <errno.h>
@@ -322,6 +323,8 @@ int sim_compile(const char *path, char *out, size_t size, struct failure *failur
         free(job);
         path = object;
     }
+    if (!status && libtool_program(path, object))
+        path = object;
     if (!status && snprintf(out, size, "%s", path) >= (int)size)
         status = failure_set(failure, FAILURE_INTERNAL, "%s: path too long", path);
     return status;

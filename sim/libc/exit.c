@@ -76,7 +76,7 @@ static struct libc_handler **list_of(const void *caller, const void *object)
     if (state)
         return &state->handlers;
     struct clone *clone = object ? clone_find((uintptr_t)object, &index) : NULL;
-    return clone ? &clone->states[index].handlers : NULL;
+    return clone ? &clone->program->states[index].handlers : NULL;
 }
 
 int __cxa_atexit(void (*function)(void *), void *argument, void *object)

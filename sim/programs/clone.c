@@ -50,7 +50,8 @@ int clone_index(const struct clone *clone, uintptr_t address)
     if (address < clone->first || address - clone->first >= clone->reserved)
         return -1;
     uint64_t index = (address - clone->first) / clone->stride;
-    return index < (uint64_t)clone->count ? (int)index : -1;
+    uint64_t inside = (address - clone->first) % clone->stride;
+    return inside < clone->span && index < (uint64_t)clone->count ? (int)index : -1;
 }
 
 struct clone *clone_find(uintptr_t address, int *index)
@@ -84,68 +85,19 @@ static void clone_unlist(struct clone *clone)
     }
 }
 
-static long file_number(const char *path, const char *key)
+uint64_t clone_bytes_copied(const struct clone *clone)
 {
-    FILE *file = fopen(path, "re");
-    char line[256];
-    long value = -1;
-    while (file && value < 0 && fgets(line, sizeof line, file))
-        if (!strncmp(line, key, strlen(key)))
-            value = strtol(line + strlen(key), NULL, 10);
-    if (file)
-        fclose(file);
-    return value;
+    return image_round_up(clone->image->data_filled, image_page()) - clone->image->low;
 }
 
-static long maps_used(void)
-{
-    FILE *file = fopen("/proc/self/maps", "re");
-    long count = 0;
-    for (int c; file && (c = getc(file)) != EOF;)
-        count += c == '\n';
-    if (file)
-        fclose(file);
-    return count;
-}
-
-/* A quarter of the kernel's allowance is left to stacks, threads and libraries. */
-static long maps_free(void)
-{
-    long limit = file_number("/proc/sys/vm/max_map_count", "");
-    return (limit < 0 ? 65530 : limit) / 4 * 3 - maps_used();
-}
-
-static uint64_t bytes_copied(const struct image *image)
-{
-    return image_round_up(image->data_filled, image_page()) - image->low;
-}
-
-/* Chooses between mapping and copying; a sentence when neither is possible. */
-static int strategy_choose(struct clone *clone, long maps_max, struct failure *failure)
+int clone_maps(const struct clone *clone)
 {
     const struct image *image = clone->image;
-    if (clone->common)
-        return 0;
-    clone->maps_each = 2 * image->piece_count;
+    int maps = 2 * image->piece_count;
     for (int i = 1; i < image->piece_count; i++) /* adjacent pieces have no gap between them */
-        clone->maps_each -=
+        maps -=
             image->pieces[i - 1].address + image->pieces[i - 1].size == image->pieces[i].address;
-    long needed = (long)clone->count * clone->maps_each;
-    clone->copied = !image->piece_count || needed > (maps_max ? maps_max : maps_free());
-    if (!clone->copied)
-        return 0;
-    uint64_t bytes = bytes_copied(image) * (uint64_t)clone->count;
-    long free_kib = file_number("/proc/meminfo", "MemAvailable:");
-    if (free_kib < 0 || bytes / 1024 <= (uint64_t)free_kib)
-        return 0;
-    return failure_set(
-        failure, FAILURE_INTERNAL,
-        "%s: %d images need %ld mappings, more than the kernel allows, and copies of its code "
-        "would "
-        "take %.1f of %.1f GiB free; raise the limit (sysctl -w vm.max_map_count=%ld) or share one "
-        "image (--loader=shared)",
-        image->path, clone->count, needed, (double)bytes / (1 << 30), (double)free_kib / (1 << 20),
-        2 * needed);
+    return maps;
 }
 
 static void layout_plan(struct clone *clone)
@@ -162,33 +114,6 @@ static void layout_plan(struct clone *clone)
     clone->extra.getopt = image_round_up(clone->extra.tls_block + image->tls_size, 16);
     end = clone->extra.getopt + sizeof(struct resolve_getopt);
     clone->span = image_round_up(end, image_page()) - image->low;
-    clone->stride = image_round_up(clone->span, image->alignment);
-}
-
-static int range_reserve(struct clone *clone, struct failure *failure)
-{
-    const struct image *image = clone->image;
-    uint64_t slack = image->alignment - image_page();
-    int protection = PROT_READ | PROT_WRITE | (clone->copied ? PROT_EXEC : 0);
-    clone->reserved = (size_t)((uint64_t)(clone->common ? 1 : clone->count) * clone->stride);
-    char *range = mmap(NULL, clone->reserved + slack, protection,
-                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (range == MAP_FAILED) {
-        size_t wanted = clone->reserved;
-        clone->reserved = 0;
-        return failure_set(failure, FAILURE_INTERNAL,
-                           "%s: cannot reserve %.1f GiB for %d images: %s", image->path,
-                           (double)wanted / (1 << 30), clone->count, strerror(errno));
-    }
-    uintptr_t start = (uintptr_t)range, rest = image->low % image->alignment;
-    clone->first = image_round_up(start - rest, image->alignment) + rest;
-    if (clone->first > start)
-        munmap(range, clone->first - start);
-    if (start + slack > clone->first)
-        munmap((void *)(clone->first + clone->reserved), start + slack - clone->first);
-    /* A huge page would fill the untouched parts of many images with memory. */
-    madvise((void *)clone->first, clone->reserved, MADV_NOHUGEPAGE);
-    return 0;
 }
 
 static int pieces_map(const struct clone *clone, uintptr_t base, struct failure *failure)
@@ -201,7 +126,7 @@ static int pieces_map(const struct clone *clone, uintptr_t base, struct failure 
                  image->file_descriptor, (off_t)piece->file_offset) == MAP_FAILED)
             return failure_set(failure, FAILURE_INTERNAL,
                                "%s: cannot map an image: %s (vm.max_map_count is %ld)", image->path,
-                               strerror(errno), file_number("/proc/sys/vm/max_map_count", ""));
+                               strerror(errno), range_maps_limit());
     }
     return 0;
 }
@@ -220,30 +145,30 @@ static int common_make(struct clone *clone, struct failure *failure)
     return 0;
 }
 
-int clone_open(struct clone *clone, const struct image *image, struct resolver *resolver,
-               const struct clone_options *options, struct failure *failure)
+void clone_open(struct clone *clone, const struct image *image, int count, bool own_threads)
 {
-    *clone = (struct clone){.image = image, .count = options->count};
+    *clone = (struct clone){.image = image, .count = count, .program = clone};
     clone->common = image->piece_count && !image_has_variables(image);
-    clone->extra.own_threads = options->own_threads;
+    clone->extra.own_threads = own_threads;
     layout_plan(clone);
-    int status = strategy_choose(clone, options->maps_max, failure);
-    status = status ? status : relocate_plan(&clone->plan, image, resolver, &clone->extra, failure);
+}
+
+int clone_place(struct clone *clone, const struct resolver *resolver, const struct range *range,
+                uint64_t offset, struct failure *failure)
+{
+    clone->first = range->first + offset;
+    clone->stride = range->stride;
+    clone->copied = range->copied;
+    clone->reserved =
+        (size_t)((uint64_t)(clone->common ? 0 : clone->count - 1) * clone->stride + clone->span);
+    clone->states = calloc((size_t)clone->count, sizeof *clone->states);
+    int status =
+        clone->states
+            ? relocate_plan(&clone->plan, clone->image, resolver, &clone->extra, failure)
+            : failure_set(failure, FAILURE_INTERNAL, "%s: out of memory", clone->image->path);
+    status = status || !clone->common ? status : common_make(clone, failure);
     if (status)
         return status;
-    clone->states = calloc((size_t)clone->count, sizeof *clone->states);
-    status = clone->states
-                 ? range_reserve(clone, failure)
-                 : failure_set(failure, FAILURE_INTERNAL, "%s: out of memory", image->path);
-    status = status || !clone->common ? status : common_make(clone, failure);
-    if (status) {
-        if (clone->reserved)
-            munmap((void *)clone->first, clone->reserved);
-        relocate_release(&clone->plan);
-        free(clone->states);
-        *clone = (struct clone){0};
-        return status;
-    }
     clone->static_tls = clone->plan.uses_static_tls;
     clone_enlist(clone);
     return 0;
@@ -252,10 +177,8 @@ int clone_open(struct clone *clone, const struct image *image, struct resolver *
 void clone_release(struct clone *clone)
 {
     clone_unlist(clone);
-    for (int i = 0; i < clone->count; i++)
+    for (int i = 0; clone->states && i < clone->count; i++)
         libc_handlers_forget(&clone->states[i].handlers);
-    if (clone->reserved)
-        munmap((void *)clone->first, clone->reserved);
     relocate_release(&clone->plan);
     free(clone->states);
     *clone = (struct clone){0};
@@ -299,7 +222,7 @@ int clone_make(struct clone *clone, int index, struct failure *failure)
             return status;
     }
     relocate_apply(&clone->plan, clone->image, &clone->extra, base);
-    if (clone->plan.uses_getopt)
+    if (clone->extra.getopt_used)
         *(struct resolve_getopt *)(base + clone->extra.getopt) =
             (struct resolve_getopt){.optind = 1, .opterr = 1, .optopt = '?'};
     state->generation += state->generation == UINT32_MAX ? 2 : 1;

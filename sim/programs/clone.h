@@ -18,6 +18,7 @@
 #define SIM_PROGRAMS_CLONE_H
 
 #include "sim/programs/image.h"
+#include "sim/programs/range.h"
 #include "sim/programs/relocate.h"
 
 struct libc_handler;
@@ -34,24 +35,28 @@ struct clone {
     struct relocate_extra extra;
     uint64_t span, stride; /* of one image; whole pages, and the distance to the next */
     uintptr_t first;       /* address of image 0; its base is this minus image->low */
-    size_t reserved;
+    size_t reserved;       /* from there to the end of the last */
     int count;
-    bool static_tls; /* thread-locals are the OS thread's: see clone_thread_enter */
-    int maps_each;   /* mappings an image takes when mapped */
+    struct clone *program; /* whose handlers' list is all modules'; itself, if it is the program */
+    bool static_tls;       /* thread-locals are the OS thread's: see clone_thread_enter */
+    int maps_each;         /* mappings an image takes when mapped */
     bool copied;
     bool common; /* all indexes are the same image */
     struct clone_state *states;
 };
 
-struct clone_options {
-    int count;
-    long maps_max;    /* mappings the images may use; 0: what the kernel leaves */
-    bool own_threads; /* each image will be used by one OS thread and those it starts */
-};
+/* Works out how much room an image takes, and whether one serves all ranks; holds nothing yet. */
+void clone_open(struct clone *clone, const struct image *image, int count, bool own_threads);
 
-/* Plans and reserves images. On failure nothing is held. `image` and `resolver` must outlive it. */
-int clone_open(struct clone *clone, const struct image *image, struct resolver *resolver,
-               const struct clone_options *options, struct failure *failure);
+/* How much of a range its images take: mappings and bytes, if their code is copied. */
+int clone_maps(const struct clone *clone);
+uint64_t clone_bytes_copied(const struct clone *clone);
+
+/* Plans relocation and puts the images `offset` behind the beginning of each rank's part; a common
+ * image is made at once. `image`, `resolver` and the range must outlive it. Owner: the caller,
+ * clone_release, also on failure. */
+int clone_place(struct clone *clone, const struct resolver *resolver, const struct range *range,
+                uint64_t offset, struct failure *failure);
 void clone_release(struct clone *clone);
 
 /* Makes image `index` pristine, whatever it was before; runs nothing but selector functions. The

@@ -121,6 +121,33 @@ const char *image_symbol_version(const struct image *image, size_t index)
     return NULL;
 }
 
+/* The same walk through the definitions. */
+const char *image_defined_version(const struct image *image, size_t index, bool *hidden)
+{
+    *hidden = false;
+    if (index >= image->versions.count || !image->versions_offset)
+        return NULL;
+    Elf64_Half own = ((const Elf64_Half *)image->versions.start)[index];
+    uint64_t at = image->versions_offset;
+    *hidden = own & 0x8000;
+    if ((own & 0x7fff) <= VER_NDX_GLOBAL)
+        return NULL;
+    for (size_t i = 0; i < image->versions_count; i++) {
+        const Elf64_Verdef *definition = aligned_bytes(image, at, sizeof *definition, 4);
+        if (!definition)
+            return NULL;
+        if (definition->vd_ndx == (own & 0x7fff)) {
+            const Elf64_Verdaux *name =
+                aligned_bytes(image, at + definition->vd_aux, sizeof *name, 4);
+            return name ? image_string(image, name->vda_name) : NULL;
+        }
+        if (!definition->vd_next)
+            return NULL;
+        at += definition->vd_next;
+    }
+    return NULL;
+}
+
 static uint64_t table_find(const struct image_table *symbols, const char *strings,
                            size_t strings_size, const char *name)
 {
@@ -375,6 +402,12 @@ static int dynamic_read(struct image *image, struct failure *failure)
         image->versions = (struct image_table){0};
     image->needs_offset = dynamic_value(image, DT_VERNEED);
     image->needs_count = (size_t)dynamic_value(image, DT_VERNEEDNUM);
+    image->versions_offset = dynamic_value(image, DT_VERDEF);
+    image->versions_count = (size_t)dynamic_value(image, DT_VERDEFNUM);
+    image->symbolic = dynamic_value(image, DT_FLAGS) & DF_SYMBOLIC;
+    const Elf64_Dyn *entry = image->dynamic.start;
+    for (size_t i = 0; i < image->dynamic.count && entry[i].d_tag != DT_NULL; i++)
+        image->symbolic |= entry[i].d_tag == DT_SYMBOLIC;
     image->init = dynamic_value(image, DT_INIT);
     image->fini = dynamic_value(image, DT_FINI);
     image->init_array = dynamic_value(image, DT_INIT_ARRAY);

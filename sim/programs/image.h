@@ -51,6 +51,9 @@ struct image {
     struct image_table rela, plt_rela, relr;
     uint64_t needs_offset; /* of the first Elf64_Verneed, as a virtual address; 0 if none */
     size_t needs_count;
+    uint64_t versions_offset; /* of the first Elf64_Verdef, as a virtual address; 0 if none */
+    size_t versions_count;
+    bool symbolic;              /* its own definitions come first (-Bsymbolic) */
     struct image_table dynamic; /* Elf64_Dyn */
     uint64_t init, fini;        /* 0 if absent */
     uint64_t init_array, fini_array;
@@ -80,6 +83,9 @@ const char *image_string(const struct image *image, uint64_t offset);
 
 /* The version a symbol is wanted in (as "GLIBC_2.34"), NULL if it is not versioned. */
 const char *image_symbol_version(const struct image *image, size_t index);
+
+/* The version the file defines a symbol in, NULL if it has none; `hidden`: not the default one. */
+const char *image_defined_version(const struct image *image, size_t index, bool *hidden);
 
 /* The address of a symbol the file itself defines (dynamic table first, then the one debuggers
  * use); 0 if none. */

@@ -2,7 +2,7 @@
  * (parsing, finding main) and around (constructors, locating) is common. */
 #include "sim/programs/loader.h"
 
-#include "sim/programs/clone.h"
+#include "sim/programs/closure.h"
 #include "sim/programs/dlopen_images.h"
 #include "sim/programs/find_main.h"
 #include "sim/programs/image.h"
@@ -19,8 +19,8 @@ struct sim_program {
     enum sim_loader kind;
     int images; /* as asked for; the shared loader has one */
     struct image image;
-    struct resolver resolver;
-    struct clone clone;     /* clone only */
+    struct closure closure; /* what it needs; its images, with clone */
+    struct clone *clone;    /* the program's own, with clone */
     struct linked linked;   /* dlopen and shared */
     pthread_mutex_t making; /* of the one shared image */
 };
@@ -40,7 +40,7 @@ static int own_index(const struct sim_program *program, int index)
 static uintptr_t base_of(const struct sim_program *program, int index)
 {
     index = own_index(program, index);
-    return cloned(program) ? clone_base(&program->clone, index)
+    return cloned(program) ? clone_base(program->clone, index)
                            : linked_base(&program->linked, index);
 }
 
@@ -67,25 +67,23 @@ static int tls_check(const struct image *image, const struct sim_program_options
 static int main_find(struct sim_program *program, struct failure *failure)
 {
     struct image *image = &program->image;
-    struct clone scratch;
     const Elf64_Ehdr *header = (const void *)image->file;
     if (image->main_address)
         return 0;
     if (!image_is_code(image, header->e_entry))
         return failure_set(failure, FAILURE_INPUT, "%s: has no main function", image->path);
-    struct clone_options one = {.count = 1, .own_threads = true};
-    int status = clone_open(&scratch, image, &program->resolver, &one, failure);
-    if (status)
-        return status;
-    status = clone_make(&scratch, 0, failure);
+    struct closure_options one = {.count = 1, .own_threads = true};
+    int status = closure_clone(&program->closure, &one, failure);
+    status = status ? status : closure_make(&program->closure, 0, failure);
     if (!status) {
-        uintptr_t found = start_main(clone_base(&scratch, 0) + header->e_entry);
-        if (clone_index(&scratch, found) == 0)
-            image->main_address = found - clone_base(&scratch, 0);
+        const struct clone *scratch = &program->closure.modules[0].clone;
+        uintptr_t found = start_main(clone_base(scratch, 0) + header->e_entry);
+        if (clone_index(scratch, found) == 0)
+            image->main_address = found - clone_base(scratch, 0);
         else
             status = failure_set(failure, FAILURE_INPUT, "%s: has no main function", image->path);
     }
-    clone_release(&scratch);
+    closure_clear(&program->closure);
     return status;
 }
 
@@ -94,7 +92,11 @@ struct sim_program *sim_program_open_as(const char *path, const struct sim_progr
 {
     struct sim_program *program = calloc(1, sizeof *program);
     int images = options->kind == SIM_LOADER_SHARED ? 1 : options->images;
-    struct clone_options clones = {images, options->maps_max, options->own_threads};
+    struct closure_options clones = {.count = images,
+                                     .private = options->kind == SIM_LOADER_CLONE,
+                                     .shared = options->shared_libraries,
+                                     .maps_max = options->maps_max,
+                                     .own_threads = options->own_threads};
     if (!program || images < 1) {
         free(program);
         failure_set(failure, FAILURE_INTERNAL, "%s: %s", path,
@@ -106,16 +108,17 @@ struct sim_program *sim_program_open_as(const char *path, const struct sim_progr
     pthread_mutex_init(&program->making, NULL);
     int status = image_open(&program->image, path, failure);
     status = status ? status : tls_check(&program->image, options, failure);
-    status = status ? status : resolve_open(&program->resolver, &program->image, failure);
+    status = status ? status : closure_open(&program->closure, &program->image, &clones, failure);
     status = status ? status : main_find(program, failure);
     if (!status && cloned(program))
-        status = clone_open(&program->clone, &program->image, &program->resolver, &clones, failure);
+        status = closure_clone(&program->closure, &clones, failure);
     else if (!status)
         status = linked_open(&program->linked, &program->image, images,
                              options->kind == SIM_LOADER_DLOPEN, failure);
+    program->clone = program->closure.modules ? &program->closure.modules[0].clone : NULL;
     if (!status)
         return program;
-    resolve_close(&program->resolver);
+    closure_close(&program->closure);
     image_release(&program->image);
     free(program);
     return NULL;
@@ -132,21 +135,17 @@ void sim_program_close(struct sim_program *program)
 {
     if (!program)
         return;
-    if (cloned(program))
-        clone_release(&program->clone);
-    else
+    if (!cloned(program))
         linked_release(&program->linked);
-    resolve_close(&program->resolver);
+    closure_close(&program->closure);
     image_release(&program->image);
     free(program);
 }
 
 typedef void constructor(int, char **, char **);
 
-static void construct(const struct sim_program *program, int index)
+static void construct_module(const struct image *image, uintptr_t base)
 {
-    const struct image *image = &program->image;
-    uintptr_t base = base_of(program, index);
     char *arguments[] = {NULL};
     if (image->init)
         ((constructor *)(base + image->init))(0, arguments, environ);
@@ -156,14 +155,33 @@ static void construct(const struct sim_program *program, int index)
             ((constructor *)functions[i])(0, arguments, environ);
 }
 
+/* What others need is constructed before them, and destroyed after. */
+static void construct(const struct closure *closure, int index)
+{
+    for (int i = 0; i < closure->count; i++) {
+        const struct closure_module *module = &closure->modules[closure->order[i]];
+        construct_module(module->image, clone_base(&module->clone, index));
+    }
+}
+
+static void destroy_module(const struct image *image, uintptr_t base)
+{
+    const uintptr_t *functions = (const uintptr_t *)(base + image->fini_array);
+    for (size_t i = image->fini_count; i-- > 0;)
+        if (functions[i] && functions[i] != UINTPTR_MAX)
+            ((void (*)(void))functions[i])();
+    if (image->fini)
+        ((void (*)(void))(base + image->fini))();
+}
+
 int sim_program_reset(struct sim_program *program, int index, struct failure *failure)
 {
     index = own_index(program, index);
     if (!cloned(program))
         return linked_make(&program->linked, index, failure);
-    int status = clone_make(&program->clone, index, failure);
+    int status = closure_make(&program->closure, index, failure);
     if (!status)
-        construct(program, index);
+        construct(&program->closure, index);
     return status;
 }
 
@@ -180,21 +198,20 @@ int sim_program_image(struct sim_program *program, int index, struct failure *fa
 void sim_program_thread_enter(const struct sim_program *program, int index)
 {
     if (cloned(program))
-        clone_thread_enter(&program->clone, own_index(program, index));
+        clone_thread_enter(program->clone, own_index(program, index));
 }
 
 void sim_program_finish(struct sim_program *program, int index)
 {
-    const struct image *image = &program->image;
-    if (program->kind == SIM_LOADER_SHARED || (cloned(program) && program->clone.common))
+    if (program->kind == SIM_LOADER_SHARED || (cloned(program) && program->clone->common))
         return; /* of the latter only the start files' own, which change a variable of theirs */
-    uintptr_t base = base_of(program, index);
-    const uintptr_t *functions = (const uintptr_t *)(base + image->fini_array);
-    for (size_t i = image->fini_count; i-- > 0;)
-        if (functions[i] && functions[i] != UINTPTR_MAX)
-            ((void (*)(void))functions[i])();
-    if (image->fini)
-        ((void (*)(void))(base + image->fini))();
+    const struct closure *closure = &program->closure;
+    if (!cloned(program))
+        destroy_module(&program->image, base_of(program, index));
+    for (int i = closure->count; cloned(program) && i-- > 0;) {
+        const struct closure_module *module = &closure->modules[closure->order[i]];
+        destroy_module(module->image, clone_base(&module->clone, index));
+    }
 }
 
 int (*sim_program_main(const struct sim_program *program, int index))(int, char **, char **)
@@ -209,6 +226,23 @@ bool sim_program_locate(const struct sim_program *program, int index, uintptr_t 
     if (address < program->image.low || address >= program->image.high)
         return false;
     *offset = address;
+    return true;
+}
+
+const char *sim_program_warning(const struct sim_program *program, int number)
+{
+    return number < program->closure.warning_count ? program->closure.warnings[number] : NULL;
+}
+
+bool sim_program_module(const struct sim_program *program, int number,
+                        struct sim_program_module *module)
+{
+    if (!cloned(program) || number >= program->closure.count)
+        return false;
+    const struct closure_module *of = &program->closure.modules[number];
+    const struct resolve_module *seen = program->closure.resolver.modules;
+    *module = (struct sim_program_module){of->image->path, seen[number].place - seen[0].place,
+                                          of->image->low, of->image->high};
     return true;
 }
 
@@ -228,7 +262,7 @@ void sim_program_getopt(struct sim_program *program, int index, struct sim_progr
 {
     index = own_index(program, index);
     uintptr_t base = base_of(program, index);
-    struct resolve_getopt *own = cloned(program) ? (void *)(base + program->clone.extra.getopt)
+    struct resolve_getopt *own = cloned(program) ? (void *)(base + program->clone->extra.getopt)
                                                  : &program->linked.copies[index].getopt;
     bool shared = program->kind == SIM_LOADER_SHARED;
     int *number = getopt_variable(program, base, "optind");
@@ -244,18 +278,18 @@ void sim_program_getopt(struct sim_program *program, int index, struct sim_progr
 
 struct libc_handler **sim_program_handlers(struct sim_program *program, int index)
 {
-    return cloned(program) ? &program->clone.states[own_index(program, index)].handlers : NULL;
+    return cloned(program) ? &program->clone->states[own_index(program, index)].handlers : NULL;
 }
 
 const char *sim_program_strategy(const struct sim_program *program)
 {
     if (cloned(program))
-        return program->clone.common ? "common" : program->clone.copied ? "copied" : "mapped";
+        return program->clone->common ? "common" : program->clone->copied ? "copied" : "mapped";
     return program->kind == SIM_LOADER_SHARED ? "shared" : "dlopen";
 }
 
 size_t sim_program_image_size(const struct sim_program *program)
 {
-    return cloned(program) ? (size_t)program->clone.span
+    return cloned(program) ? (size_t)program->clone->span
                            : (size_t)(program->image.high - program->image.low);
 }

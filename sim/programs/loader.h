@@ -15,9 +15,11 @@
  * - shared: one image for all, no private globals. For programs known to be clean and very large
  *   runs.
  *
- * Not done: variables of the libraries a program names are shared by its ranks, as are libc's
- * locale, working directory, umask, environment and signal dispositions; dlsym and dladdr do not
- * know clone images. */
+ * With clone each rank has its own copy of the libraries the program names, too
+ * (sim/programs/closure.h); with the others, libraries are shared by all ranks.
+ *
+ * Not done: libc's locale, working directory, umask, environment and signal dispositions are
+ * shared; dlsym and dladdr do not know clone images. */
 #ifndef SIM_PROGRAMS_LOADER_H
 #define SIM_PROGRAMS_LOADER_H
 
@@ -53,6 +55,9 @@ struct sim_program_options {
     /* Ranks are OS threads, each image being made by the one that will use it. Executables with
      * thread-local variables need this; without it they are refused. */
     bool own_threads;
+    /* Libraries of the program that all ranks share, names or patterns separated by commas; the
+     * others are private to each rank, with the clone loader. NULL: none. */
+    const char *shared_libraries;
 };
 
 /* The same, with everything that can be asked for. */
@@ -78,6 +83,20 @@ int (*sim_program_main(const struct sim_program *program, int index))(int, char 
 /* Runs the image's destructors (not its atexit handlers; sim_libc_finish does both). Nothing with
  * the shared loader, where they run when the image goes. */
 void sim_program_finish(struct sim_program *program, int index);
+
+/* A sentence about what ranks share although they should not (libraries that could not be copied);
+ * NULL behind the last. */
+const char *sim_program_warning(const struct sim_program *program, int number);
+
+/* Module `number` of a program with private libraries: its file, and where it lies from the base of
+ * its rank's image (its linker's address x is at base + shift + x, for x in [low, high)). Number 0
+ * is the program. False behind the last. */
+struct sim_program_module {
+    const char *path;
+    uint64_t shift, low, high;
+};
+bool sim_program_module(const struct sim_program *program, int number,
+                        struct sim_program_module *module);
 
 /* Translates an address in image `index` to the one the linker gave it: the same for every rank and
  * run, and what debug information is indexed by. False if `pc` is not in that image. */

@@ -4,8 +4,8 @@
  *  1. A word is written only inside [data_start, data_filled): what lies outside is shared or
  *     zero, and a file that wants it changed is refused.
  *  2. Symbols are resolved while planning; applying cannot fail and looks nothing up.
- *  3. A thread-local of another object is refused: there is only one per OS thread. One at a fixed
- *     distance from the thread pointer is refused unless ranks are OS threads. */
+ *  3. A thread-local of a shared library is refused: there is only one per OS thread. One at a
+ *     fixed distance from the thread pointer is refused unless ranks are OS threads. */
 #include "sim/programs/relocate.h"
 
 #include "sim/programs/static_tls.h"
@@ -66,6 +66,11 @@ static void missing_add(struct planner *planner, const char *name)
         snprintf(planner->missing + used, room, "%s%s", used ? ", " : "", name);
 }
 
+static struct resolve_self self_of(const struct planner *planner)
+{
+    return (struct resolve_self){planner->image, planner->extra->module, planner->extra->getopt};
+}
+
 static const char *symbol_name(const struct planner *planner, const Elf64_Rela *entry)
 {
     const Elf64_Sym *symbol = image_symbol(planner->image, ELF64_R_SYM(entry->r_info));
@@ -78,9 +83,9 @@ static int plan_symbol(struct planner *planner, const Elf64_Rela *entry)
     if (symbol && symbol->st_shndx == SHN_UNDEF &&
         resolve_getopt_field(symbol_name(planner, entry)) >= 0)
         planner->plan->uses_getopt = true;
+    struct resolve_self self = self_of(planner);
     struct resolved resolved =
-        resolve_symbol(planner->resolver, planner->image, ELF64_R_SYM(entry->r_info),
-                       planner->extra->getopt, false);
+        resolve_symbol(planner->resolver, &self, ELF64_R_SYM(entry->r_info), false);
     uint64_t value = resolved.value + (uint64_t)entry->r_addend;
     switch (resolved.kind) {
     case RESOLVE_MISSING:
@@ -106,55 +111,68 @@ static int plan_copy(struct planner *planner, const Elf64_Rela *entry)
     if (!symbol || entry->r_offset < image->data_start || entry->r_offset > image->high ||
         symbol->st_size > image->high - entry->r_offset)
         return refuse(planner, "malformed ELF file", "a copied variable lies outside it");
-    struct resolved resolved = resolve_symbol(planner->resolver, image, ELF64_R_SYM(entry->r_info),
-                                              planner->extra->getopt, true);
-    if (resolved.kind != RESOLVE_CONSTANT || !resolved.value)
+    struct resolve_self self = self_of(planner);
+    struct resolved resolved =
+        resolve_symbol(planner->resolver, &self, ELF64_R_SYM(entry->r_info), true);
+    bool inside = resolved.kind == RESOLVE_INSIDE;
+    if (!inside && (resolved.kind != RESOLVE_CONSTANT || !resolved.value))
         missing_add(planner, symbol_name(planner, entry));
     else
-        planner->plan->copies[planner->plan->copy_count++] = (struct relocate_copy){
-            entry->r_offset, (const void *)(uintptr_t)resolved.value, symbol->st_size};
+        planner->plan->copies[planner->plan->copy_count++] =
+            (struct relocate_copy){entry->r_offset, resolved.value, symbol->st_size, inside};
     return 0;
 }
 
-/* The offset of a thread-local within the image's own block. */
-static int tls_offset(struct planner *planner, const Elf64_Rela *entry, uint64_t *offset)
+/* Where a thread-local is: the block, as this module sees it, and the offset in it. */
+static int tls_place(struct planner *planner, const Elf64_Rela *entry, uint64_t *block,
+                     uint64_t *offset)
 {
     size_t index = ELF64_R_SYM(entry->r_info);
-    const Elf64_Sym *symbol = image_symbol(planner->image, index);
+    struct resolve_self self = self_of(planner);
+    const struct resolve_module *modules = planner->resolver->modules;
+    const Elf64_Sym *definition = NULL;
+    int module =
+        index ? resolve_definition(planner->resolver, &self, index, false, &definition) : -1;
     char what[200];
-    snprintf(what, sizeof what, "the thread-local `%s` belongs to another object",
+    *block = planner->extra->tls_block;
+    *offset = (uint64_t)entry->r_addend;
+    if (!index)
+        return 0;
+    snprintf(what, sizeof what, "the thread-local `%s` belongs to a library that ranks share",
              symbol_name(planner, entry));
-    if (index && (!symbol || symbol->st_shndx == SHN_UNDEF))
+    if (module < 0 || definition->st_shndx == SHN_UNDEF)
         return refuse(planner, what, "run it with --loader=dlopen");
-    *offset = (index ? symbol->st_value : 0) + (uint64_t)entry->r_addend;
+    *offset += definition->st_value;
+    *block = modules[module].tls_block + modules[module].place - modules[self.module].place;
     return 0;
 }
 
 static int plan_tls(struct planner *planner, const Elf64_Rela *entry, enum relocate_kind kind)
 {
-    uint64_t offset = 0;
+    uint64_t block, offset;
     bool fixed = kind == RELOCATE_TLS_STATIC;
-    if (fixed && !(planner->extra->own_threads && static_tls_fits(planner->image)))
+    if (fixed && (planner->extra->module || !planner->extra->own_threads ||
+                  !static_tls_fits(planner->image)))
         return refuse(planner, "its thread-locals are bound to the OS thread (initial-exec)",
                       "compile it with -ftls-model=global-dynamic or with simcc, or run it with "
                       "--os-threads");
-    int status = tls_offset(planner, entry, &offset);
+    int status = tls_place(planner, entry, &block, &offset);
     if (status)
         return status;
-    if (!planner->image->tls_size)
+    if (!planner->image->tls_size && block == planner->extra->tls_block)
         return refuse(planner, "malformed ELF file", "thread-locals without a segment for them");
     if (fixed) {
         planner->plan->uses_static_tls = true;
         word_put(planner, entry->r_offset, offset + (uint64_t)static_tls_distance(planner->image));
     } else if (kind == RELOCATE_TLS_MODULE) {
-        word_put_based(planner, entry->r_offset, planner->extra->tls_block);
+        word_put_based(planner, entry->r_offset, block);
     } else if (kind == RELOCATE_TLS_OFFSET) {
         word_put(planner, entry->r_offset, offset);
     } else {
         if (!word_inside(planner->image, entry->r_offset, 16))
             return refuse(planner, "malformed ELF file", "a relocation lies outside its data");
         word_put(planner, entry->r_offset, relocate_descriptor());
-        word_put_based(planner, entry->r_offset + 8, planner->extra->tls_block + offset);
+        word_put_based(planner, entry->r_offset + 8, block + offset);
     }
     return 0;
 }
@@ -259,8 +277,9 @@ static void plan_bytes(struct planner *planner)
     }
 }
 
-int relocate_plan(struct relocate_plan *plan, const struct image *image, struct resolver *resolver,
-                  const struct relocate_extra *extra, struct failure *failure)
+int relocate_plan(struct relocate_plan *plan, const struct image *image,
+                  const struct resolver *resolver, const struct relocate_extra *extra,
+                  struct failure *failure)
 {
     struct planner planner = {plan, image, resolver, extra, failure, "", 0};
     size_t count = 0;
@@ -308,7 +327,8 @@ void relocate_apply(const struct relocate_plan *plan, const struct image *image,
     for (size_t i = 0; i < plan->base_count; i++)
         word_add(base + plan->base_words[i], base);
     for (size_t i = 0; i < plan->copy_count; i++)
-        memcpy((void *)(base + plan->copies[i].address), plan->copies[i].source,
+        memcpy((void *)(base + plan->copies[i].address),
+               (const void *)(plan->copies[i].source + (plan->copies[i].inside ? base : 0)),
                (size_t)plan->copies[i].size);
     for (size_t i = 0; i < plan->call_count; i++) {
         uint64_t chosen = relocate_call(base + plan->calls[i][1]);

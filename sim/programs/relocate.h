@@ -31,8 +31,9 @@ enum relocate_kind {
 
 struct relocate_copy {
     uint64_t address;
-    const void *source;
+    uint64_t source; /* an address of the process, or added to the base */
     uint64_t size;
+    bool inside; /* the latter */
 };
 
 /* What every image is made from. All addresses are the linker's. */
@@ -52,7 +53,9 @@ struct relocate_plan {
 /* Where an image keeps what is not in its file. */
 struct relocate_extra {
     uint64_t tls_block; /* address of the thread-local block */
-    uint64_t getopt;    /* address of a struct resolve_getopt */
+    uint64_t getopt;    /* address of a struct resolve_getopt; it may be in another module */
+    bool getopt_used;   /* it is in this one, and somebody uses it */
+    int module;         /* which of the resolver's this is */
     bool own_threads;   /* ranks are OS threads: thread-locals may be bound to them
                          * (sim/programs/static_tls.h)
                          */
@@ -60,13 +63,14 @@ struct relocate_extra {
 
 /* Works the plan out; unresolved symbols and what cannot be done are told in one sentence. On
  * failure the plan is empty. Owner: the caller, relocate_release. */
-int relocate_plan(struct relocate_plan *plan, const struct image *image, struct resolver *resolver,
-                  const struct relocate_extra *extra, struct failure *failure);
+int relocate_plan(struct relocate_plan *plan, const struct image *image,
+                  const struct resolver *resolver, const struct relocate_extra *extra,
+                  struct failure *failure);
 void relocate_release(struct relocate_plan *plan);
 
 /* Makes the image at `base` pristine: bytes, base words, copies, calls, thread-local block.
- * Everything from data_filled on must be zero. The calls run the program's own selector functions.
- */
+ * Everything from data_filled on must be zero. The calls run selector functions of the module and
+ * of those it needs, which must be made before it. */
 void relocate_apply(const struct relocate_plan *plan, const struct image *image,
                     const struct relocate_extra *extra, uintptr_t base);
 

@@ -2,82 +2,58 @@
 #include "sim/programs/resolve.h"
 
 #include <dlfcn.h>
-#include <limits.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 bool resolve_is_mpi(const char *needed)
 {
     return !strncmp(needed, "libmpi_abi.so", 13);
 }
 
-/* One directory of a run path, `$ORIGIN` being the program's own. */
-static bool directory_expand(const struct image *image, const char *entry, size_t length,
-                             char out[PATH_MAX])
+bool resolve_is_system(const char *needed)
 {
-    const char *slash = strrchr(image->path, '/');
-    int origin = slash ? (int)(slash - image->path) : 0;
-    size_t skip = 0;
-    if (length >= 7 && !strncmp(entry, "$ORIGIN", 7))
-        skip = 7;
-    else if (length >= 9 && !strncmp(entry, "${ORIGIN}", 9))
-        skip = 9;
-    int used = snprintf(out, PATH_MAX, "%.*s%.*s", skip ? origin : 0, image->path,
-                        (int)(length - skip), entry + skip);
-    return used > 0 && used < PATH_MAX;
+    static const char *const names[] = {
+        "libc.so",       "libm.so",     "libmvec.so",    "libpthread.so", "libdl.so",
+        "librt.so",      "libutil.so",  "libresolv.so",  "libanl.so",     "libnsl.so",
+        "libnss_",       "ld-linux",    "linux-vdso.so", "libgcc_s.so",   "libgomp.so",
+        "libomp.so",     "libiomp5.so", "libomp5.so",    "libasan.so",    "libtsan.so",
+        "libubsan.so",   "liblsan.so",  "libhwasan.so",  "libclang_rt.",  "libtcmalloc",
+        "libjemalloc",   "libmimalloc", "libtbbmalloc",  "libcuda.so",    "libgdb",
+        "libprofiler.so"};
+    const char *slash = strrchr(needed, '/');
+    needed = slash ? slash + 1 : needed;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (!strncmp(needed, names[i], strlen(names[i])))
+            return true;
+    return false;
 }
 
 /* A library stays when its program goes: it may have threads (as OpenMP's has) or handlers for the
  * end of the process. */
 enum { LIBRARY_MODE = RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE };
 
-static void *library_search(const struct image *image, const char *paths, const char *name)
+bool resolve_add_library(struct resolver *resolver, const char *path, const char **reason)
 {
-    while (*paths) {
-        size_t length = strcspn(paths, ":");
-        char directory[PATH_MAX], full[PATH_MAX];
-        if (length && directory_expand(image, paths, length, directory)) {
-            int used = snprintf(full, sizeof full, "%s/%s", directory, name);
-            if (used < (int)sizeof full && !access(full, R_OK))
-                return dlopen(full, LIBRARY_MODE);
-        }
-        paths += length + (paths[length] == ':');
+    void **longer = reallocarray(resolver->libraries, resolver->library_count + 1, sizeof *longer);
+    void *library = longer ? dlopen(path, LIBRARY_MODE) : NULL;
+    resolver->libraries = longer ? longer : resolver->libraries;
+    if (!library) {
+        const char *said = longer ? dlerror() : "out of memory";
+        *reason = said ? said : "unknown reason";
+        return false;
     }
-    return NULL;
+    resolver->libraries[resolver->library_count++] = library;
+    if (dlsym(library, "__kmpc_fork_call"))
+        resolver->clang_openmp = library;
+    return true;
 }
 
-int resolve_open(struct resolver *resolver, const struct image *image, struct failure *failure)
+bool resolve_set_modules(struct resolver *resolver, const struct image *const *images, int count)
 {
-    *resolver = (struct resolver){0};
-    resolver->libraries = calloc(image->dynamic.count + 1, sizeof *resolver->libraries);
-    if (!resolver->libraries)
-        return failure_set(failure, FAILURE_INTERNAL, "%s: out of memory", image->path);
-    const Elf64_Dyn *entry = image->dynamic.start;
-    const char *paths = "";
-    for (size_t i = 0; i < image->dynamic.count && entry[i].d_tag != DT_NULL; i++)
-        if (entry[i].d_tag == DT_RUNPATH || (entry[i].d_tag == DT_RPATH && !*paths))
-            paths = image_string(image, entry[i].d_un.d_val);
-    for (size_t i = 0; i < image->dynamic.count && entry[i].d_tag != DT_NULL; i++) {
-        const char *name = image_string(image, entry[i].d_un.d_val);
-        if (entry[i].d_tag != DT_NEEDED || resolve_is_mpi(name))
-            continue;
-        void *library = library_search(image, paths, name);
-        library = library ? library : dlopen(name, LIBRARY_MODE);
-        if (!library) {
-            const char *reason = dlerror();
-            failure_set(failure, FAILURE_INPUT,
-                        "%s: needs the library %s, which cannot be loaded: %s", image->path, name,
-                        reason ? reason : "unknown reason");
-            resolve_close(resolver);
-            return FAILURE_INPUT;
-        }
-        resolver->libraries[resolver->library_count++] = library;
-        if (dlsym(library, "__kmpc_fork_call"))
-            resolver->clang_openmp = library;
-    }
-    return 0;
+    scope_close(&resolver->scope);
+    free(resolver->modules);
+    resolver->modules = calloc((size_t)count, sizeof *resolver->modules);
+    return resolver->modules && scope_open(&resolver->scope, images, count);
 }
 
 void resolve_close(struct resolver *resolver)
@@ -85,6 +61,8 @@ void resolve_close(struct resolver *resolver)
     while (resolver->library_count)
         dlclose(resolver->libraries[--resolver->library_count]);
     free(resolver->libraries);
+    free(resolver->modules);
+    scope_close(&resolver->scope);
     *resolver = (struct resolver){0};
 }
 
@@ -151,26 +129,62 @@ static void *library_symbol(const struct resolver *resolver, const char *name, c
     return NULL;
 }
 
-struct resolved resolve_symbol(const struct resolver *resolver, const struct image *image,
-                               size_t index, uint64_t getopt, bool foreign)
+/* A program's own definitions come first, as do those of a library that were linked so or that
+ * others do not see. */
+static bool is_own(const struct resolve_self *self, const Elf64_Sym *symbol)
 {
-    const Elf64_Sym *symbol = image_symbol(image, index);
+    return symbol->st_shndx != SHN_UNDEF && (self->module == 0 || self->image->symbolic ||
+                                             ELF64_ST_BIND(symbol->st_info) == STB_LOCAL ||
+                                             ELF64_ST_VISIBILITY(symbol->st_other) != STV_DEFAULT);
+}
+
+int resolve_definition(const struct resolver *resolver, const struct resolve_self *self,
+                       size_t index, bool foreign, const Elf64_Sym **definition)
+{
+    const Elf64_Sym *symbol = image_symbol(self->image, index);
+    *definition = symbol;
+    if (!symbol)
+        return -1;
+    if (!foreign && is_own(self, symbol))
+        return self->module;
+    bool hidden;
+    const char *name = image_string(self->image, symbol->st_name);
+    const char *version = symbol->st_shndx == SHN_UNDEF || foreign
+                              ? image_symbol_version(self->image, index)
+                              : image_defined_version(self->image, index, &hidden);
+    int found =
+        scope_find(&resolver->scope, name, version, foreign ? self->module + 1 : 0, definition);
+    if (found < 0 && !foreign && symbol->st_shndx != SHN_UNDEF) {
+        *definition = symbol;
+        return self->module;
+    }
+    return found;
+}
+
+struct resolved resolve_symbol(const struct resolver *resolver, const struct resolve_self *self,
+                               size_t index, bool foreign)
+{
+    const Elf64_Sym *symbol = image_symbol(self->image, index), *definition;
     if (!symbol)
         return (struct resolved){RESOLVE_MISSING, 0};
     if (symbol->st_shndx == SHN_ABS)
         return (struct resolved){RESOLVE_CONSTANT, symbol->st_value};
-    if (symbol->st_shndx != SHN_UNDEF && !foreign)
-        return (struct resolved){ELF64_ST_TYPE(symbol->st_info) == STT_GNU_IFUNC ? RESOLVE_SELECTOR
-                                                                                 : RESOLVE_INSIDE,
-                                 symbol->st_value};
-    const char *name = image_string(image, symbol->st_name);
+    int module = resolve_definition(resolver, self, index, foreign, &definition);
+    if (module >= 0 && definition->st_shndx == SHN_ABS)
+        return (struct resolved){RESOLVE_CONSTANT, definition->st_value};
+    if (module >= 0)
+        return (struct resolved){
+            ELF64_ST_TYPE(definition->st_info) == STT_GNU_IFUNC ? RESOLVE_SELECTOR : RESOLVE_INSIDE,
+            definition->st_value + resolver->modules[module].place -
+                resolver->modules[self->module].place};
+    const char *name = image_string(self->image, symbol->st_name);
     int field = foreign ? -1 : resolve_getopt_field(name);
     if (field >= 0)
-        return (struct resolved){RESOLVE_INSIDE, getopt + (uint64_t)field};
+        return (struct resolved){RESOLVE_INSIDE, self->getopt + (uint64_t)field};
     uint64_t owned = loader_owned(name);
     if (!owned)
-        owned =
-            (uint64_t)(uintptr_t)library_symbol(resolver, name, image_symbol_version(image, index));
+        owned = (uint64_t)(uintptr_t)library_symbol(resolver, name,
+                                                    image_symbol_version(self->image, index));
     bool found = owned || ELF64_ST_BIND(symbol->st_info) == STB_WEAK;
     return (struct resolved){found ? RESOLVE_CONSTANT : RESOLVE_MISSING, owned};
 }

@@ -1,13 +1,15 @@
-/* Where a program's undefined symbols come from.
+/* Where the symbols of a program and its libraries come from.
  *
- * Order: the program itself (so that a program may use any name the launcher also has), a few names
- * the loader must own (thread-locals, the start of a program, getopt's variables), the launcher and
- * its libraries, the libraries the program names. The MPI library it was linked against is the
- * launcher. */
+ * Order: the program itself (so that a program may use any name the launcher also has) and the
+ * libraries that each rank has for itself, in the dynamic linker's order; a few names the loader
+ * must own (thread-locals, the start of a program, getopt's variables); the launcher and its
+ * libraries; the libraries that are shared by all ranks. The MPI library it was linked against is
+ * the launcher. */
 #ifndef SIM_PROGRAMS_RESOLVE_H
 #define SIM_PROGRAMS_RESOLVE_H
 
 #include "sim/programs/image.h"
+#include "sim/programs/scope.h"
 
 /* getopt's public variables; an image that uses them gets its own. */
 struct resolve_getopt {
@@ -27,28 +29,53 @@ struct resolved {
     uint64_t value;
 };
 
-struct resolver {
-    void **libraries;
-    size_t library_count;
-    void *clang_openmp; /* the one with clang's OpenMP runtime, NULL if none */
+/* A module of the program as the others see it. An address x of module j is x + place(j) - place(k)
+ * to module k, in every image. */
+struct resolve_module {
+    uint64_t place;     /* of the linker's address 0 in a rank's part of the range */
+    uint64_t tls_block; /* its thread-locals, as it sees them */
 };
 
-/* Loads the libraries the program names. On failure nothing is held and the sentence names the
- * library. */
-int resolve_open(struct resolver *resolver, const struct image *image, struct failure *failure);
+struct resolver {
+    void **libraries; /* shared by all ranks */
+    size_t library_count;
+    void *clang_openmp; /* the one with clang's OpenMP runtime, NULL if none */
+    struct scope scope; /* the program, then its private libraries */
+    struct resolve_module *modules;
+};
+
+/* Loads a library for all ranks. False with a sentence of the dynamic linker in `reason`. */
+bool resolve_add_library(struct resolver *resolver, const char *path, const char **reason);
+/* Sets what the modules define; only then may symbols be resolved. False: out of memory. */
+bool resolve_set_modules(struct resolver *resolver, const struct image *const *images, int count);
 void resolve_close(struct resolver *resolver);
 
-/* Symbol `index` as seen by the program, `getopt` being the address of its struct resolve_getopt.
- * With `foreign`, the program's own definition is passed over (for a copy of another object's
- * variable). A weak symbol that nobody defines is the constant 0. */
-struct resolved resolve_symbol(const struct resolver *resolver, const struct image *image,
-                               size_t index, uint64_t getopt, bool foreign);
+/* Who asks. */
+struct resolve_self {
+    const struct image *image;
+    int module;
+    uint64_t
+        getopt; /* address of the program's struct resolve_getopt, as the asking module sees it */
+};
+
+/* Symbol `index` as seen by a module. With `foreign`, the module's own definition is passed over
+ * (for a copy of another object's variable). A weak symbol that nobody defines is the constant 0.
+ */
+struct resolved resolve_symbol(const struct resolver *resolver, const struct resolve_self *self,
+                               size_t index, bool foreign);
+
+/* The module that defines symbol `index`, and the definition; -1 if it is none of them. */
+int resolve_definition(const struct resolver *resolver, const struct resolve_self *self,
+                       size_t index, bool foreign, const Elf64_Sym **definition);
 
 /* Is this one of getopt's variables, and where in struct resolve_getopt; -1 if not. */
 int resolve_getopt_field(const char *name);
 
 /* Does `needed` name the MPI library that the launcher stands in for? */
 bool resolve_is_mpi(const char *needed);
+
+/* What a process has once: the C library, threads, OpenMP, the unwinder, sanitizers, allocators. */
+bool resolve_is_system(const char *needed);
 
 /* The functions the loader puts in place of libc's; each defined by the object that knows what to
  * do. */

@@ -1,4 +1,5 @@
-/* Every rank adds rank + 1 twice through the library, with a barrier between, and the sums are added up: N (N + 1). */
+/* Every rank adds rank + 1 twice through the library, with a barrier between, and the sums are
+ * added up: N (N + 1). */
 #include "counter.h"
 
 #include <mpi.h>

@@ -9,7 +9,7 @@ bin=$(realpath "${BUILD:-build}")
 . "$(find tests -name shell.sh | head -1)"
 PATH=$bin:$PATH
 cp -r "$projects" tree && cd tree || exit 1
-wanted=${PROJECTS:-make}
+wanted=${PROJECTS:-make recursive}
 [ "$wanted" != all ] || wanted="make recursive cmake findmpi autotools meson"
 
 # The sum that each program prints is right on this many ranks; started by itself it is one.

@@ -1,0 +1,341 @@
+/* Programs with their libraries: see closure.h. */
+#include "sim/programs/closure.h"
+
+#include "sim/programs/library_path.h"
+
+#include <fnmatch.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MODULES_MAX = 250 }; /* clones that can be found by address (sim/programs/clone.c) */
+
+static int out_of_memory(const struct closure *closure, struct failure *failure)
+{
+    return failure_set(failure, FAILURE_INTERNAL, "%s: out of memory",
+                       closure->modules ? closure->modules[0].image->path : "program");
+}
+
+static const char *file_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+/* Did the user declare it shared? A pattern may have * and ?. */
+static bool is_declared(const char *shared, const char *name)
+{
+    while (shared && *shared) {
+        size_t length = strcspn(shared, ",");
+        char pattern[256];
+        snprintf(pattern, sizeof pattern, "%.*s", (int)length, shared);
+        if (*pattern && (!fnmatch(pattern, name, 0) || !strncmp(name, pattern, strlen(pattern))))
+            return true;
+        shared += length + (shared[length] == ',');
+    }
+    return false;
+}
+
+/* Names of variables that ranks would share, as many as fit; how many there are. */
+static int variables_name(const struct image *image, char *out, size_t size)
+{
+    const Elf64_Sym *symbol = image->symbols.start;
+    int count = 0;
+    *out = 0;
+    for (size_t i = 1; i < image->symbols.count; i++, symbol++) {
+        const Elf64_Sym *one = symbol + 1;
+        if (ELF64_ST_TYPE(one->st_info) != STT_OBJECT || one->st_shndx == SHN_UNDEF ||
+            !one->st_size || one->st_value < image->data_start)
+            continue;
+        size_t used = strlen(out);
+        const char *name = image_string(image, one->st_name);
+        if (count++ < 4 && used + strlen(name) + 3 < size)
+            snprintf(out + used, size - used, "%s%s", used ? ", " : "", name);
+    }
+    return count;
+}
+
+static void warn(struct closure *closure, const struct image *image, const char *name,
+                 const char *reason)
+{
+    char variables[240] = "";
+    int count = image ? variables_name(image, variables, sizeof variables) : 0;
+    char *text = NULL;
+    const int room = (int)(sizeof closure->warnings / sizeof *closure->warnings);
+    if (closure->warning_count < room &&
+        asprintf(&text, "the variables of %s are shared by all ranks%s%s%s%s (%s)", name,
+                 count ? ": " : "", variables, count > 4 ? ", ..." : "", "", reason) >= 0)
+        closure->warnings[closure->warning_count++] = text;
+}
+
+static int load_shared(struct closure *closure, const char *path, const char *needed,
+                       struct failure *failure)
+{
+    const char *reason;
+    if (resolve_add_library(&closure->resolver, path, &reason))
+        return 0;
+    return failure_set(failure, FAILURE_INPUT,
+                       "%s: needs the library %s, which cannot be loaded: %s",
+                       closure->modules[0].image->path, needed, reason);
+}
+
+static int module_by_name(const struct closure *closure, const char *real)
+{
+    for (int m = 1; m < closure->count; m++)
+        if (!strcmp(closure->modules[m].own.path, real))
+            return m;
+    return -1;
+}
+
+static bool needs_add(struct closure_module *module, int other)
+{
+    int *longer =
+        reallocarray(module->needs, (size_t)module->needs_count + 1, sizeof *module->needs);
+    if (longer)
+        longer[module->needs_count++] = other;
+    module->needs = longer ? longer : module->needs;
+    return longer;
+}
+
+/* Adds the library at `path`. What cannot be opened as an image is shared. */
+static int module_add(struct closure *closure, int who, const char *path, const char *needed,
+                      struct failure *failure)
+{
+    struct image image;
+    struct failure reason = {0};
+    char real[PATH_MAX];
+    int known = realpath(path, real) ? module_by_name(closure, real) : -1;
+    if (known >= 0)
+        return needs_add(&closure->modules[who], known) ? 0 : out_of_memory(closure, failure);
+    if (closure->count == MODULES_MAX || image_open(&image, path, &reason)) {
+        warn(closure, NULL, needed,
+             reason.code ? reason.text : "a program can have 250 libraries of its own");
+        return load_shared(closure, path, needed, failure);
+    }
+    closure->modules[closure->count] = (struct closure_module){.own = image};
+    if (!needs_add(&closure->modules[who], closure->count)) {
+        image_release(&image);
+        return out_of_memory(closure, failure);
+    }
+    closure->count++;
+    return 0;
+}
+
+static int needed_add(struct closure *closure, int who, const char *needed,
+                      const struct closure_options *options, struct failure *failure)
+{
+    const struct image *program = closure->modules[0].image;
+    const struct image *image = who ? &closure->modules[who].own : program;
+    char path[PATH_MAX];
+    if (resolve_is_mpi(needed))
+        return 0;
+    bool found = library_path_find(image, program, needed, path);
+    if (!options->private || resolve_is_system(needed) ||
+        is_declared(options->shared, file_name(needed)))
+        return load_shared(closure, found ? path : needed, needed, failure);
+    if (!found)
+        return failure_set(failure, FAILURE_INPUT,
+                           "%s: needs the library %s, which cannot be loaded: it is in no folder "
+                           "of LD_LIBRARY_PATH, of a run path (-Wl,-rpath,FOLDER), or of the "
+                           "system",
+                           image->path, needed);
+    return module_add(closure, who, path, needed, failure);
+}
+
+/* Images of libraries move while the list grows; their addresses are taken when it is complete. */
+static void images_set(struct closure *closure)
+{
+    for (int m = 1; m < closure->count; m++)
+        closure->modules[m].image = &closure->modules[m].own;
+}
+
+/* After all that it needs; circles are cut where they are met. */
+static void order_from(struct closure *closure, int module, int *done)
+{
+    struct closure_module *here = &closure->modules[module];
+    if (here->ordered)
+        return;
+    here->ordered = true;
+    for (int i = 0; i < here->needs_count; i++)
+        order_from(closure, here->needs[i], done);
+    closure->order[(*done)++] = module;
+}
+
+static int needs_find(struct closure *closure, const struct closure_options *options,
+                      struct failure *failure)
+{
+    int status = 0, done = 0;
+    for (int m = 0; m < closure->count && !status; m++) {
+        images_set(closure);
+        const struct image *image = closure->modules[m].image;
+        const Elf64_Dyn *entry = image->dynamic.start;
+        for (size_t i = 0; i < image->dynamic.count && entry[i].d_tag != DT_NULL && !status; i++)
+            if (entry[i].d_tag == DT_NEEDED)
+                status = needed_add(closure, m, image_string(image, entry[i].d_un.d_val), options,
+                                    failure);
+    }
+    images_set(closure);
+    if (!status)
+        order_from(closure, 0, &done);
+    return status;
+}
+
+int closure_open(struct closure *closure, const struct image *program,
+                 const struct closure_options *options, struct failure *failure)
+{
+    *closure = (struct closure){.count = 1};
+    closure->modules = calloc(MODULES_MAX, sizeof *closure->modules);
+    closure->order = calloc(MODULES_MAX, sizeof *closure->order);
+    if (closure->modules)
+        closure->modules[0].image = program;
+    int status = closure->modules && closure->order ? needs_find(closure, options, failure)
+                                                    : out_of_memory(closure, failure);
+    if (status)
+        closure_close(closure);
+    return status;
+}
+
+void closure_close(struct closure *closure)
+{
+    closure_clear(closure);
+    for (int m = 0; closure->modules && m < closure->count; m++) {
+        free(closure->modules[m].needs);
+        if (m)
+            image_release(&closure->modules[m].own);
+    }
+    while (closure->warning_count)
+        free(closure->warnings[--closure->warning_count]);
+    resolve_close(&closure->resolver);
+    free(closure->modules);
+    free(closure->order);
+    *closure = (struct closure){0};
+}
+
+/* One behind the other. */
+static void layout(struct closure *closure, struct range_needs *needs)
+{
+    needs->alignment = image_page();
+    needs->mappable = true;
+    for (int m = 0; m < closure->count; m++) {
+        struct closure_module *module = &closure->modules[m];
+        const struct image *image = module->image;
+        uint64_t rest = image->low % image->alignment;
+        module->offset = image_round_up(needs->span, image->alignment) + rest;
+        needs->span = module->offset + module->clone.span;
+        needs->maps_each += clone_maps(&module->clone);
+        needs->bytes_copied += clone_bytes_copied(&module->clone);
+        needs->mappable = needs->mappable && image->piece_count;
+        if (image->alignment > needs->alignment)
+            needs->alignment = image->alignment;
+    }
+    needs->common = closure->count == 1 && closure->modules[0].clone.common;
+}
+
+/* Lets the modules see each other. */
+static bool introduce(struct closure *closure)
+{
+    const struct image *images[MODULES_MAX];
+    for (int m = 0; m < closure->count; m++)
+        images[m] = closure->modules[m].image;
+    if (!resolve_set_modules(&closure->resolver, images, closure->count))
+        return false;
+    struct resolve_module *seen = closure->resolver.modules;
+    for (int m = 0; m < closure->count; m++) {
+        struct closure_module *module = &closure->modules[m];
+        seen[m] = (struct resolve_module){.place = module->offset - module->image->low,
+                                          .tls_block = module->clone.extra.tls_block};
+        module->clone.extra.module = m;
+        module->clone.program = &closure->modules[0].clone;
+        module->clone.common = closure->count == 1 && module->clone.common;
+        module->clone.extra.getopt =
+            closure->modules[0].clone.extra.getopt + seen[0].place - seen[m].place;
+    }
+    return true;
+}
+
+static int clones_try(struct closure *closure, const struct closure_options *options, int *failed,
+                      struct failure *failure)
+{
+    struct range_needs needs = {.path = closure->modules[0].image->path,
+                                .count = options->count,
+                                .maps_max = options->maps_max};
+    *failed = 0;
+    for (int m = 0; m < closure->count; m++)
+        clone_open(&closure->modules[m].clone, closure->modules[m].image, options->count,
+                   options->own_threads);
+    layout(closure, &needs);
+    int status = introduce(closure) ? range_open(&closure->range, &needs, failure)
+                                    : out_of_memory(closure, failure);
+    for (int m = 0; m < closure->count && !status; m++) {
+        struct closure_module *module = &closure->modules[m];
+        *failed = m;
+        status = clone_place(&module->clone, &closure->resolver, &closure->range, module->offset,
+                             failure);
+        closure->modules[0].clone.extra.getopt_used |= module->clone.plan.uses_getopt;
+    }
+    return status;
+}
+
+/* Takes a library out of the private ones; modules behind it move up. */
+static int module_share(struct closure *closure, int gone, const char *why, struct failure *failure)
+{
+    struct closure_module *module = &closure->modules[gone];
+    char *path = strdup(module->own.path);
+    warn(closure, &module->own, file_name(module->own.path), why);
+    int status = path ? load_shared(closure, path, path, failure) : out_of_memory(closure, failure);
+    free(path);
+    image_release(&module->own);
+    free(module->needs);
+    closure->count--;
+    memmove(module, module + 1, (size_t)(closure->count - gone) * sizeof *module);
+    images_set(closure);
+    for (int m = 0, done = 0; m < closure->count; m++) {
+        struct closure_module *other = &closure->modules[m];
+        other->ordered = false;
+        done = 0;
+        for (int i = 0; i < other->needs_count; i++)
+            if (other->needs[i] != gone)
+                other->needs[done++] = other->needs[i] - (other->needs[i] > gone);
+        other->needs_count = done;
+    }
+    int done = 0;
+    order_from(closure, 0, &done);
+    for (int m = 1; m < closure->count; m++) /* what only it needed is at least constructed */
+        order_from(closure, m, &done);
+    return status;
+}
+
+int closure_clone(struct closure *closure, const struct closure_options *options,
+                  struct failure *failure)
+{
+    for (;;) {
+        int failed;
+        int status = clones_try(closure, options, &failed, failure);
+        if (!status)
+            return 0;
+        closure_clear(closure);
+        if (failed == 0)
+            return status;
+        char why[sizeof failure->text];
+        snprintf(why, sizeof why, "%s", failure->text);
+        *failure = (struct failure){0};
+        status = module_share(closure, failed, why, failure);
+        if (status)
+            return status;
+    }
+}
+
+void closure_clear(struct closure *closure)
+{
+    for (int m = 0; closure->modules && m < closure->count; m++)
+        clone_release(&closure->modules[m].clone);
+    range_release(&closure->range);
+}
+
+int closure_make(struct closure *closure, int index, struct failure *failure)
+{
+    int status = 0;
+    for (int i = 0; i < closure->count && !status; i++)
+        status = clone_make(&closure->modules[closure->order[i]].clone, index, failure);
+    return status;
+}

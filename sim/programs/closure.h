@@ -1,0 +1,57 @@
+/* A program and the libraries it needs, each rank with its own copy of all of them.
+ *
+ * Libraries are found as the dynamic linker would find them (sim/programs/library_path.h), and each
+ * is an image that is cloned as the program is. All modules of a rank lie in its part of one range,
+ * at distances that are the same for every rank, so that a reference from one module to another is
+ * a constant beside the base. What a process has once (the C library, threads, OpenMP, sanitizers),
+ * what the user declares shared, and what cannot be copied is loaded once, by the dynamic linker;
+ * of the last a warning tells which variables the ranks then share. */
+#ifndef SIM_PROGRAMS_CLOSURE_H
+#define SIM_PROGRAMS_CLOSURE_H
+
+#include "sim/programs/clone.h"
+
+struct closure_module {
+    const struct image *image;
+    struct image own; /* of a library */
+    struct clone clone;
+    uint64_t offset; /* of its lowest address in a rank's part */
+    int *needs;      /* modules it names */
+    int needs_count;
+    bool ordered;
+};
+
+struct closure {
+    struct closure_module *modules; /* the program first, then breadth first */
+    int count;
+    int *order; /* what is needed before who needs it */
+    struct resolver resolver;
+    struct range range;
+    char *warnings[16]; /* sentences about libraries that could not be copied */
+    int warning_count;
+};
+
+struct closure_options {
+    int count;          /* of images */
+    bool private;       /* libraries, too; else they are shared without a word */
+    const char *shared; /* names of libraries that stay one, separated by commas; may be NULL */
+    long maps_max;      /* mappings the images may use; 0: what the kernel leaves */
+    bool own_threads;   /* each image will be used by one OS thread and those it starts */
+};
+
+/* Finds what `program` needs, transitively. `program` must outlive it. On failure nothing is held
+ * and the sentence names the library. */
+int closure_open(struct closure *closure, const struct image *program,
+                 const struct closure_options *options, struct failure *failure);
+void closure_close(struct closure *closure);
+
+/* Plans and reserves the images; a library that turns out not to be copyable is shared from then
+ * on. closure_clear undoes it. */
+int closure_clone(struct closure *closure, const struct closure_options *options,
+                  struct failure *failure);
+void closure_clear(struct closure *closure);
+
+/* Makes all modules of image `index` pristine; runs nothing but selector functions. */
+int closure_make(struct closure *closure, int index, struct failure *failure);
+
+#endif

@@ -1,0 +1,31 @@
+/* What the program and its private libraries define, in the order the dynamic linker would look:
+ * the program first, then its libraries as they are needed, breadth first. */
+#ifndef SIM_PROGRAMS_SCOPE_H
+#define SIM_PROGRAMS_SCOPE_H
+
+#include "sim/programs/image.h"
+
+struct scope_entry {
+    uint64_t hash;
+    uint32_t symbol;
+    uint32_t module; /* + 1; 0: free */
+};
+
+struct scope {
+    const struct image **modules;
+    int count;
+    struct scope_entry *entries;
+    size_t room; /* a power of two */
+};
+
+/* The images must outlive it. False: out of memory, and nothing is held. */
+bool scope_open(struct scope *scope, const struct image *const *modules, int count);
+void scope_close(struct scope *scope);
+
+/* The first module from `first` on that defines the name for others, and the symbol; -1 if none
+ * does. With a version, a definition in another version is passed over where the module has
+ * versions. */
+int scope_find(const struct scope *scope, const char *name, const char *version, int first,
+               const Elf64_Sym **symbol);
+
+#endif
