@@ -303,6 +303,7 @@ TEXT(html)
 TEXT(dot)
 TEXT(chrome)
 TEXT(wrapper)
+TEXT(share)
 SWITCH(tap, tap)
 SWITCH(json, json)
 SWITCH(quiet, quiet)
@@ -349,6 +350,8 @@ const struct option_row run_option_rows[] = {
     {"reduce-order", 0, "ORDER", "association of reductions: linear, tree, ring or seed",
      set_reduce_order},
     {"loader", 0, "KIND", "clone (default), dlopen or shared", set_loader},
+    {"share", 0, "LIBRARIES", "libraries whose variables all ranks share, such as 'libx.so,liby*'",
+     set_share},
     {"stack-size", 0, "BYTES",
      "of each rank, such as 256K or 8M (default: 8M up to 256 ranks, then 256K)", set_stack},
     {"timeout", 0, "SECONDS", "end a run that has no verdict by then", set_timeout},
@@ -404,6 +407,8 @@ const struct option_row explore_option_rows[] = {
     {"reduce-order", 0, "ORDER", "association of reductions: linear, tree or ring",
      set_reduce_order},
     {"loader", 0, "KIND", "clone (default), dlopen or shared", set_loader},
+    {"share", 0, "LIBRARIES", "libraries whose variables all ranks share, such as 'libx.so,liby*'",
+     set_share},
     {"stack-size", 0, "BYTES", "of each rank, such as 256K or 8M", set_stack},
     {"timeout", 0, "SECONDS", "stop then, with what was explored", set_timeout},
     {"threads", 0, "N", "worlds run side by side (default: one per core)", set_workers},

@@ -9,6 +9,7 @@ struct run_options {
     int ranks[64];
     int rank_count; /* 0: not given */
     enum sim_loader loader;
+    const char *share; /* libraries that all ranks share, NULL: none */
     struct sim_world_options world;
     bool all_models;
     int order;

@@ -65,6 +65,8 @@ void run_options_text(const struct run_options *options, const struct job *job, 
         append(text, size, "order", run_option_orders[options->order]);
     if (options->loader)
         append(text, size, "loader", run_option_loaders[options->loader]);
+    if (options->share)
+        append(text, size, "share", options->share);
     if (options->mutant)
         append(text, size, "mutant", options->mutant);
     if (options->checks)

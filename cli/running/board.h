@@ -19,6 +19,15 @@ struct board_rank {
     uint8_t overflow, finalized;
 };
 
+/* A part of every rank's image: the program, or a library that each rank has for itself. */
+struct board_module {
+    uint64_t start, end; /* from the image's bias */
+    uint64_t shift;      /* start minus the linker's address of it */
+    char path[256];
+};
+
+enum { BOARD_MODULES = 64, BOARD_WARNINGS = 4 };
+
 struct board {
     _Atomic int outcome; /* enum trace_outcome, -1 while running */
     _Atomic uint64_t steps, switches, started_ns, stopped_ns, finished_ns;
@@ -34,8 +43,11 @@ struct board {
         uint64_t place; /* where; 0: not known */
         uint64_t steps; /* logical time */
     } computing;
-    uint64_t image_size;
-    char failure[504]; /* why nothing ran */
+    uint64_t image_size;                        /* of the program alone */
+    struct board_module modules[BOARD_MODULES]; /* its libraries */
+    uint32_t modules_count;
+    char warnings[BOARD_WARNINGS][480]; /* what its ranks share although they should not */
+    char failure[504];                  /* why nothing ran */
     int failure_code;
     int ranks_count;
     struct board_rank ranks[];

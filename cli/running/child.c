@@ -265,6 +265,27 @@ static void run_plainly(struct child *child)
     run_world(child, &probe, 0);
 }
 
+/* Where the libraries lie that each rank has for itself, and what could not be so. */
+static void note_program(struct board *board, const struct sim_program *program)
+{
+    struct sim_program_module module;
+    board->image_size = sim_program_image_size(program);
+    for (int i = 1; sim_program_module(program, i, &module) && board->modules_count < BOARD_MODULES;
+         i++) {
+        struct board_module *row = &board->modules[board->modules_count];
+        if (strlen(module.path) >= sizeof row->path)
+            continue; /* its sites stay unknown */
+        *row = (struct board_module){module.low + module.shift, module.high + module.shift,
+                                     module.shift, ""};
+        strcpy(row->path, module.path);
+        board->modules_count++;
+    }
+    for (int i = 0; i < BOARD_WARNINGS && sim_program_warning(program, i); i++)
+        fprintf(stderr, "simrun: warning: %.*s\n", (int)sizeof board->warnings[i] - 1,
+                strncpy(board->warnings[i], sim_program_warning(program, i),
+                        sizeof board->warnings[i] - 1));
+}
+
 /* Programs and their libraries see how often the group was started again. */
 static void restart_count_report(const struct job *job)
 {
@@ -289,13 +310,14 @@ void child_main(const struct job *job, struct board *board, struct rank_output *
     struct sim_program_options options = {.kind = job->loader,
                                           .images = job->world.ranks *
                                                     (job->gradients ? job->workers : 1),
-                                          .own_threads = job->world.executor == SIM_THREADS};
+                                          .own_threads = job->world.executor == SIM_THREADS,
+                                          .shared_libraries = job->share};
     struct sim_program *program = sim_program_open_as(job->object, &options, &failure);
     if (!program) {
         name_program(job, &failure);
         give_up(board, &failure);
     }
-    board->image_size = sim_program_image_size(program);
+    note_program(board, program);
     child_signals_install(board);
     sim_libc_guard_forks();
     if (recording)

@@ -19,6 +19,7 @@ struct job {
     char **argv; /* argv[0] is the name; NULL-terminated */
     struct sim_world_options world;
     enum sim_loader loader;
+    const char *share;           /* libraries that all ranks share, NULL: none */
     const char *schedule;        /* the choices it makes (options/schedule.h), NULL: as they come */
     struct explore_steer *steer; /* that makes it do so; job_run's own */
     int order;                   /* -1: the program's own, else an enum diff_order */

@@ -228,6 +228,7 @@ bool session_prepare(const char *word, int argc, char **argv, const struct run_o
                         .argv = argv,
                         .world = options->world,
                         .loader = options->loader,
+                        .share = options->share,
                         .timeout = options->timeout,
                         .restart = options->restart,
                         .restarts_max = options->restart + options->restarts_max,

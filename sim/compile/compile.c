@@ -16,7 +16,7 @@
 #include "sim/compile/cache_folder.h"
 #include "sim/compile/compiler.h"
 #include "sim/compile/libtool.h"
-#include "sim/programs/image.h"
+#include "sim/elf/image.h"
 
 #include <errno.h>
 #include <fcntl.h>

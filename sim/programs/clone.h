@@ -17,7 +17,7 @@
 #ifndef SIM_PROGRAMS_CLONE_H
 #define SIM_PROGRAMS_CLONE_H
 
-#include "sim/programs/image.h"
+#include "sim/elf/image.h"
 #include "sim/programs/range.h"
 #include "sim/programs/relocate.h"
 

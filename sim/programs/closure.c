@@ -1,7 +1,8 @@
 /* Programs with their libraries: see closure.h. */
 #include "sim/programs/closure.h"
 
-#include "sim/programs/library_path.h"
+#include "sim/elf/foreign.h"
+#include "sim/elf/library_path.h"
 
 #include <fnmatch.h>
 #include <stdio.h>
@@ -129,6 +130,8 @@ static int needed_add(struct closure *closure, int who, const char *needed,
     char path[PATH_MAX];
     if (resolve_is_mpi(needed))
         return 0;
+    if (foreign_mpi(image, needed))
+        return foreign_refuse(image, program, needed, failure);
     bool found = library_path_find(image, program, needed, path);
     if (!options->private || resolve_is_system(needed) ||
         is_declared(options->shared, file_name(needed)))
@@ -323,6 +326,21 @@ int closure_clone(struct closure *closure, const struct closure_options *options
         if (status)
             return status;
     }
+}
+
+int closure_link(struct closure *closure, struct failure *failure)
+{
+    int status = 0;
+    for (int i = 0; i < closure->count && !status; i++) {
+        const struct closure_module *module = &closure->modules[closure->order[i]];
+        if (module == closure->modules)
+            continue;
+        if (image_has_variables(module->image))
+            warn(closure, module->image, file_name(module->image->path),
+                 "only the clone loader copies libraries");
+        status = load_shared(closure, module->image->path, module->image->path, failure);
+    }
+    return status;
 }
 
 void closure_clear(struct closure *closure)

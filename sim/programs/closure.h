@@ -1,6 +1,6 @@
 /* A program and the libraries it needs, each rank with its own copy of all of them.
  *
- * Libraries are found as the dynamic linker would find them (sim/programs/library_path.h), and each
+ * Libraries are found as the dynamic linker would find them (sim/elf/library_path.h), and each
  * is an image that is cloned as the program is. All modules of a rank lie in its part of one range,
  * at distances that are the same for every rank, so that a reference from one module to another is
  * a constant beside the base. What a process has once (the C library, threads, OpenMP, sanitizers),
@@ -44,6 +44,10 @@ struct closure_options {
 int closure_open(struct closure *closure, const struct image *program,
                  const struct closure_options *options, struct failure *failure);
 void closure_close(struct closure *closure);
+
+/* Loads all libraries once, for images that the dynamic linker makes, with a warning for each that
+ * has variables. */
+int closure_link(struct closure *closure, struct failure *failure);
 
 /* Plans and reserves the images; a library that turns out not to be copyable is shared from then
  * on. closure_clear undoes it. */

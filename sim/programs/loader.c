@@ -2,10 +2,10 @@
  * (parsing, finding main) and around (constructors, locating) is common. */
 #include "sim/programs/loader.h"
 
+#include "sim/elf/image.h"
 #include "sim/programs/closure.h"
 #include "sim/programs/dlopen_images.h"
 #include "sim/programs/find_main.h"
-#include "sim/programs/image.h"
 #include "sim/programs/resolve.h"
 #include "sim/programs/static_tls.h"
 
@@ -93,7 +93,7 @@ struct sim_program *sim_program_open_as(const char *path, const struct sim_progr
     struct sim_program *program = calloc(1, sizeof *program);
     int images = options->kind == SIM_LOADER_SHARED ? 1 : options->images;
     struct closure_options clones = {.count = images,
-                                     .private = options->kind == SIM_LOADER_CLONE,
+                                     .private = options->kind != SIM_LOADER_SHARED,
                                      .shared = options->shared_libraries,
                                      .maps_max = options->maps_max,
                                      .own_threads = options->own_threads};
@@ -112,7 +112,9 @@ struct sim_program *sim_program_open_as(const char *path, const struct sim_progr
     status = status ? status : main_find(program, failure);
     if (!status && cloned(program))
         status = closure_clone(&program->closure, &clones, failure);
-    else if (!status)
+    else if (!status && options->kind == SIM_LOADER_DLOPEN)
+        status = closure_link(&program->closure, failure);
+    if (!status && !cloned(program))
         status = linked_open(&program->linked, &program->image, images,
                              options->kind == SIM_LOADER_DLOPEN, failure);
     program->clone = program->closure.modules ? &program->closure.modules[0].clone : NULL;

@@ -1,7 +1,7 @@
 /* Reserving addresses for images: see range.h. */
 #include "sim/programs/range.h"
 
-#include "sim/programs/image.h"
+#include "sim/elf/image.h"
 
 #include <errno.h>
 #include <stdio.h>

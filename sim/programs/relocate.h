@@ -12,7 +12,7 @@
 #ifndef SIM_PROGRAMS_RELOCATE_H
 #define SIM_PROGRAMS_RELOCATE_H
 
-#include "sim/programs/image.h"
+#include "sim/elf/image.h"
 #include "sim/programs/resolve.h"
 
 enum relocate_kind {
@@ -75,7 +75,6 @@ void relocate_apply(const struct relocate_plan *plan, const struct image *image,
                     const struct relocate_extra *extra, uintptr_t base);
 
 /* Of the architecture this was built for. */
-extern const int relocate_machine;
 enum relocate_kind relocate_classify(uint32_t type);
 const char *relocate_name(uint32_t type); /* for messages; NULL if unknown */
 uint64_t relocate_call(uintptr_t function);

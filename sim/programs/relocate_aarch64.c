@@ -5,8 +5,6 @@
 
 #include <sys/auxv.h>
 
-const int relocate_machine = EM_AARCH64;
-
 static const struct {
     uint32_t type;
     enum relocate_kind kind;

@@ -3,8 +3,6 @@
 
 #if defined(__x86_64__)
 
-const int relocate_machine = EM_X86_64;
-
 static const struct {
     enum relocate_kind kind;
     const char *name;

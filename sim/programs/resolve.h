@@ -8,8 +8,8 @@
 #ifndef SIM_PROGRAMS_RESOLVE_H
 #define SIM_PROGRAMS_RESOLVE_H
 
-#include "sim/programs/image.h"
-#include "sim/programs/scope.h"
+#include "sim/elf/image.h"
+#include "sim/elf/scope.h"
 
 /* getopt's public variables; an image that uses them gets its own. */
 struct resolve_getopt {

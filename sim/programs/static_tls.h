@@ -9,7 +9,7 @@
 #ifndef SIM_PROGRAMS_STATIC_TLS_H
 #define SIM_PROGRAMS_STATIC_TLS_H
 
-#include "sim/programs/image.h"
+#include "sim/elf/image.h"
 
 /* Can thread-locals of this size and alignment be served here? No on architectures other than
  * x86-64, and if the linker did not put the reserve last. */

@@ -1,9 +1,9 @@
 /* What the program and its private libraries define, in the order the dynamic linker would look:
  * the program first, then its libraries as they are needed, breadth first. */
-#ifndef SIM_PROGRAMS_SCOPE_H
-#define SIM_PROGRAMS_SCOPE_H
+#ifndef SIM_ELF_SCOPE_H
+#define SIM_ELF_SCOPE_H
 
-#include "sim/programs/image.h"
+#include "sim/elf/image.h"
 
 struct scope_entry {
     uint64_t hash;

@@ -1,8 +1,6 @@
 /* Finding libraries: see library_path.h. The cache is the file that ldconfig writes: a header, then
  * entries of offsets into the file, in no order that matters here. */
-#include "sim/programs/library_path.h"
-
-#include "sim/programs/relocate.h"
+#include "sim/elf/library_path.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -19,7 +17,7 @@ static bool is_usable(const char *path)
     int file = open(path, O_RDONLY | O_CLOEXEC);
     bool good = file >= 0 && read(file, &header, sizeof header) == sizeof header &&
                 !memcmp(header.e_ident, ELFMAG, SELFMAG) &&
-                header.e_ident[EI_CLASS] == ELFCLASS64 && header.e_machine == relocate_machine;
+                header.e_ident[EI_CLASS] == ELFCLASS64 && header.e_machine == IMAGE_MACHINE;
     if (file >= 0)
         close(file);
     return good;

@@ -1,6 +1,6 @@
 /* One table of all definitions: see scope.h. Modules are entered in order and a search goes through
  * its entries in the order they were entered, so that the first module wins. */
-#include "sim/programs/scope.h"
+#include "sim/elf/scope.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -5,8 +5,8 @@
  * are the linker's
  * ("virtual addresses"); an image placed at base B has them at B + address. Nothing is loaded or
  * run by this object. */
-#ifndef SIM_PROGRAMS_IMAGE_H
-#define SIM_PROGRAMS_IMAGE_H
+#ifndef SIM_ELF_IMAGE_H
+#define SIM_ELF_IMAGE_H
 
 #include "traces/base/failure.h"
 
@@ -27,6 +27,13 @@ struct image_piece {
     uint64_t file_offset; /* page aligned */
     uint64_t size;        /* whole pages */
 };
+
+/* The architecture this was built for. */
+#ifdef __aarch64__
+enum { IMAGE_MACHINE = EM_AARCH64 };
+#else
+enum { IMAGE_MACHINE = EM_X86_64 };
+#endif
 
 enum { IMAGE_PIECES_MAX = 8 };
 

@@ -1,7 +1,7 @@
 /* What only the section headers of a file tell: symbols that are not exported, and whether the
  * program has variables. Running it needs neither: a file without section headers, or stripped of
  * its symbols, has no such symbols and is taken to have variables. */
-#include "sim/programs/image.h"
+#include "sim/elf/image.h"
 
 #include <stdlib.h>
 #include <string.h>

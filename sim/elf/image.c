@@ -6,9 +6,7 @@
  *  2. Only what the images need is taken; the section headers are image_sections.c's.
  *  3. Read-only segments whose distance between address and file offset is the same become one
  *     piece, so that a usual file needs one mapping for everything it does not change. */
-#include "sim/programs/image.h"
-
-#include "sim/programs/relocate.h"
+#include "sim/elf/image.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -197,11 +195,11 @@ static int header_check(const struct image *image, struct failure *failure)
         return failure_set(failure, FAILURE_INPUT, "%s: not an ELF program", path);
     if (image->file_size < sizeof *header)
         return failure_set(failure, FAILURE_INPUT, "%s: truncated ELF file", path);
-    if (header->e_machine != relocate_machine || header->e_ident[EI_CLASS] != ELFCLASS64 ||
+    if (header->e_machine != IMAGE_MACHINE || header->e_ident[EI_CLASS] != ELFCLASS64 ||
         header->e_ident[EI_DATA] != ELFDATA2LSB)
         return failure_set(failure, FAILURE_INPUT,
                            "%s: wrong architecture: built for %s, this is %s", path,
-                           machine_name(header->e_machine), machine_name(relocate_machine));
+                           machine_name(header->e_machine), machine_name(IMAGE_MACHINE));
     if (header->e_type != ET_DYN && header->e_type != ET_EXEC)
         return failure_set(
             failure, FAILURE_INPUT,

@@ -1,9 +1,9 @@
 /* Where the dynamic linker would find a library: run paths of who needs it, LD_LIBRARY_PATH, the
  * linker's cache, the usual folders. Nothing is loaded. */
-#ifndef SIM_PROGRAMS_LIBRARY_PATH_H
-#define SIM_PROGRAMS_LIBRARY_PATH_H
+#ifndef SIM_ELF_LIBRARY_PATH_H
+#define SIM_ELF_LIBRARY_PATH_H
 
-#include "sim/programs/image.h"
+#include "sim/elf/image.h"
 
 #include <limits.h>
 
