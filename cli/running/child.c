@@ -281,9 +281,8 @@ static void note_program(struct board *board, const struct sim_program *program)
         board->modules_count++;
     }
     for (int i = 0; i < BOARD_WARNINGS && sim_program_warning(program, i); i++)
-        fprintf(stderr, "simrun: warning: %.*s\n", (int)sizeof board->warnings[i] - 1,
-                strncpy(board->warnings[i], sim_program_warning(program, i),
-                        sizeof board->warnings[i] - 1));
+        snprintf(board->warnings[i], sizeof board->warnings[i], "%s",
+                 sim_program_warning(program, i));
 }
 
 /* Programs and their libraries see how often the group was started again. */

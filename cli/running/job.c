@@ -112,6 +112,9 @@ static bool load_trace(const struct job *job, struct board *board, struct record
                        failure);
     if (result->trace)
         tell_unchecked(job, result->trace);
+    for (int i = 0; result->trace && i < BOARD_WARNINGS && board->warnings[i][0]; i++)
+        trace_gap(result->trace, "run", 1, "%.*s", (int)sizeof board->warnings[i],
+                  board->warnings[i]);
     return result->trace != NULL;
 }
 

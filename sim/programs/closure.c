@@ -64,8 +64,8 @@ static void warn(struct closure *closure, const struct image *image, const char 
     char *text = NULL;
     const int room = (int)(sizeof closure->warnings / sizeof *closure->warnings);
     if (closure->warning_count < room &&
-        asprintf(&text, "the variables of %s are shared by all ranks%s%s%s%s (%s)", name,
-                 count ? ": " : "", variables, count > 4 ? ", ..." : "", "", reason) >= 0)
+        asprintf(&text, "the variables of %s are shared by all ranks%s%s%s (%s)", name,
+                 count ? ": " : "", variables, count > 4 ? ", ..." : "", reason) >= 0)
         closure->warnings[closure->warning_count++] = text;
 }
 

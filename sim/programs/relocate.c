@@ -154,8 +154,10 @@ static int plan_tls(struct planner *planner, const Elf64_Rela *entry, enum reloc
     if (fixed && (planner->extra->module || !planner->extra->own_threads ||
                   !static_tls_fits(planner->image)))
         return refuse(planner, "its thread-locals are bound to the OS thread (initial-exec)",
-                      "compile it with -ftls-model=global-dynamic or with simcc, or run it with "
-                      "--os-threads");
+                      planner->extra->module
+                          ? "compile it with -ftls-model=global-dynamic or with simcc"
+                          : "compile it with -ftls-model=global-dynamic or with simcc, or run it "
+                            "with --os-threads");
     int status = tls_place(planner, entry, &block, &offset);
     if (status)
         return status;
