@@ -25,7 +25,7 @@ variant := $(notdir $(firstword $(CC)))$(if $(SAN),-$(subst $(comma),-,$(SAN)))
 # The plain gcc build is the one people use; every other variant has a folder of its own.
 BUILD   := $(if $(filter gcc,$(variant)),build,build/$(variant))
 
-halls    := traces recorder sim collectives checker viz cli
+halls    := traces recorder sim collectives checker viz verdict cli
 packages := sqlite3 libdw libelf libzstd
 
 WARNINGS := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wstrict-prototypes -Wmissing-prototypes -Wvla \

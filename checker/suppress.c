@@ -58,6 +58,8 @@ static const struct suppress_rule rules[] = {
     {"B002", "B001", SUPPRESS_RANK, "the other pending operation is who changed the buffer"},
     {"G003", "G001", SUPPRESS_RUN, "an adjoint that some ranks leave out makes the gradient wrong"},
     {"D002", "M010", SUPPRESS_OP, "who waits for the missing participant is named already"},
+    {"D003 D004", "L002", SUPPRESS_OP,
+     "the message that is never received is the one that the send waits for"},
     {"D002", "D003 D004", SUPPRESS_OP,
      "the same operations hang in another order too: the missing order is the cause"},
     {"R002", "R004", SUPPRESS_OP,

@@ -56,9 +56,11 @@ int command_parse(const char *name, void *target, int argc, char **argv,
  * unusable input, findings, timeout, requirement absent, nothing selected, passed. */
 int command_worse(int left, int right);
 
+int command_prove(int argc, char **argv);
 int command_run(int argc, char **argv);
 int command_list(int argc, char **argv);
 int command_catalogue(int argc, char **argv);
+int command_prove(int argc, char **argv);
 int command_explore(int argc, char **argv);
 int command_check(int argc, char **argv);
 int command_explain(int argc, char **argv);

@@ -11,6 +11,13 @@ const struct command commands[] = {
      "SCENARIO is a name of 'simrun list', a C source or an object that simcc made. Options stand "
      "before it; everything after it is the program's. Every failure names the command that "
      "replays it and the one that draws it.\n"},
+    {"prove", "prove [-n LIST] [--budget 60s] [options] PROGRAM",
+     "everything at once, one verdict: models, matches, gradients", command_prove,
+     prove_option_rows,
+     "The program is run as by 'simrun run'; then under every progress model and with collectives "
+     "that synchronise; then its matches, probes and completions are explored. PROVEN means that "
+     "nothing was left out; PASS lists behind it what was; FAIL tells each defect once, its cause "
+     "first, with the models that show it. --budget bounds it for each number of ranks.\n"},
     {"list", "list [PATTERN]", "the scenarios of the catalogue", command_list, NULL,
      "With purpose, variants and expected findings; only those whose name or purpose contains "
      "PATTERN.\n"},

@@ -8,26 +8,18 @@
 #include "cli/commands/command.h"
 #include "cli/options/run_options.h"
 #include "cli/options/schedule.h"
-#include "cli/running/explore_worlds.h"
+#include "cli/running/exploration.h"
 #include "cli/running/interrupt.h"
 #include "cli/running/session.h"
 #include "cli/telling/present.h"
-#include "cli/telling/progress_bar.h"
 #include "cli/telling/results.h"
 
-#include <errno.h>
-#include <poll.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
 #include <time.h>
-#include <unistd.h>
 
-enum {
-    FAILURES_SHOWN = 4,
-    PATIENCE = 2 /* seconds that the runs under way have to end when they are to stop */
-};
+enum { FAILURES_SHOWN = 4 };
 
 static double seconds_now(void)
 {
@@ -286,88 +278,23 @@ static int tell(const struct explore_report *report, const struct job *job,
     return good ? EXIT_PASSED : EXIT_FINDINGS;
 }
 
-/* ---- watching ---- */
-
-/* Until the child has ended; shows progress, and stops it on a signal or when time is over. */
-static int watch(pid_t child, const struct job *job, struct explore_board *board, bool quiet)
-{
-    int pidfd = (int)syscall(SYS_pidfd_open, child, 0), status;
-    struct pollfd entries[] = {{.fd = pidfd, .events = POLLIN},
-                               {.fd = interrupt_descriptor(), .events = POLLIN}};
-    struct progress_bar bar;
-    double begun = seconds_now(), stopped = 0;
-    progress_bar_init(&bar, quiet);
-    for (;;) {
-        int ready = poll(entries, interrupt_signal() ? 1 : 2, 100);
-        if (ready > 0 && entries[0].revents)
-            break;
-        if (interrupt_signal() || (job->timeout > 0 && seconds_now() - begun > job->timeout)) {
-            stopped = board->stop ? stopped : seconds_now();
-            board->stop = 1;
-        }
-        if (board->stop && seconds_now() - stopped > PATIENCE) /* a run that does not end */
-            kill(child, SIGKILL);
-        uint64_t runs = board->runs, expected = board->expected;
-        progress_report(&bar.base, "exploring", runs, expected > runs ? expected : 0, "runs");
-    }
-    progress_bar_clear(&bar);
-    close(pidfd);
-    while (waitpid(child, &status, 0) < 0 && errno == EINTR)
-        ;
-    return status;
-}
+/* ---- exploring ---- */
 
 static int explore_job(const struct job *job, const struct run_options *options, const char *model)
 {
-    struct explore_options bounds;
-    struct explore_report report = {0};
-    struct explore_board *board = explore_board_new();
-    FILE *result = tmpfile();
-    int status = EXIT_INTERNAL;
-    explore_options_init(&bounds);
-    bounds.workers = (unsigned)job->workers;
-    bounds.runs_max = options->runs_max;
+    struct exploration exploration;
     double begun = seconds_now();
-    pid_t child = board && result ? explore_worlds_begin(job, &bounds, board, result) : -1;
-    if (child < 0) {
-        fprintf(stderr, "simrun explore: cannot start a process: %s\n", strerror(errno));
-    } else {
-        int ended = watch(child, job, board, options->quiet);
-        if (WIFSIGNALED(ended) && board->stop) {
-            fprintf(stderr,
-                    "simrun explore: %s, %d ranks: stopped in a run that had not ended, after %llu "
-                    "that had\n",
-                    job->name, job->world.ranks, (unsigned long long)board->runs);
-            status = interrupt_signal() == SIGTERM  ? EXIT_TERMINATED
-                     : interrupt_signal() == SIGINT ? EXIT_INTERRUPTED
-                                                    : EXIT_TIMEOUT;
-        } else if (WIFSIGNALED(ended)) {
-            fprintf(stderr,
-                    "simrun explore: after %llu runs the process of the worlds was killed by "
-                    "signal %d (%s);\n'simrun run' of the same program shows where\n",
-                    (unsigned long long)board->runs, WTERMSIG(ended), strsignal(WTERMSIG(ended)));
-            status = EXIT_FINDINGS;
-        } else if (WEXITSTATUS(ended) != EXIT_PASSED) {
-            status = WEXITSTATUS(ended);
-        } else if (board->first_failure.rank >= 0 && board->first_failure.refused[0]) {
-            fprintf(stderr, "simrun explore: %s: %s\n", job->name, board->first_failure.refused);
-            status = EXIT_USAGE;
-        } else if (board->unable.code) {
-            fprintf(stderr, "simrun explore: %s\n", board->unable.text);
-            status = board->unable.code;
-        } else if (explore_worlds_end(result, &report)) {
-            status = tell(&report, job, options, model, seconds_now() - begun);
-            if (report.failed)
-                status = EXIT_INTERNAL;
-            if (interrupt_signal())
-                status = interrupt_signal() == SIGTERM ? EXIT_TERMINATED : EXIT_INTERRUPTED;
-        }
-    }
-    explore_report_release(&report);
-    if (result)
-        fclose(result);
-    if (board)
-        explore_board_free(board);
+    exploration_run(job, options, options->quiet, &exploration);
+    int status = exploration.status;
+    if (status != EXIT_PASSED && exploration.failure.text[0])
+        fprintf(stderr, "simrun explore: %s\n", exploration.failure.text);
+    if (status == EXIT_PASSED)
+        status = tell(&exploration.report, job, options, model, seconds_now() - begun);
+    if (exploration.report.failed)
+        status = EXIT_INTERNAL;
+    if (interrupt_signal())
+        status = interrupt_signal() == SIGTERM ? EXIT_TERMINATED : EXIT_INTERRUPTED;
+    exploration_release(&exploration);
     return status;
 }
 

@@ -117,19 +117,6 @@ static int run_under(const struct run_options *options, int argc, char **argv)
     return EXIT_REQUIREMENT;
 }
 
-/* The program's words: the user's, or where there are none the scenario's own. */
-static int program_words(int argc, char **argv, struct session_words *words, char ***program)
-{
-    *program = argv;
-    if (argc > 1 || !words->argc)
-        return argc;
-    memmove(words->argv + 1, words->argv, (size_t)words->argc * sizeof *words->argv);
-    words->argv[0] = argv[0];
-    words->argv[++words->argc] = NULL;
-    *program = words->argv;
-    return words->argc;
-}
-
 static int run_program(int argc, char **argv, struct run_options *options,
                        struct session_words *own)
 {
@@ -138,7 +125,7 @@ static int run_program(int argc, char **argv, struct run_options *options,
     struct results results;
     int ranks[64], count;
     char **program;
-    argc = program_words(argc, argv, own, &program);
+    argc = session_program(argc, argv, own, &program);
     if (!session_prepare(argv[0], argc, program, options, &job, ranks, 64, &count, &failure))
         return results_refuse(options, argv[0], &failure);
     if (options->rank_count) {

@@ -5,6 +5,7 @@
 #include "cli/options/ranks.h"
 #include "cli/options/schedule.h"
 #include "collectives/experiment/mutant.h"
+#include "verdict/allow.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -13,8 +14,11 @@
 
 void run_options_init(struct run_options *options)
 {
-    *options = (struct run_options){
-        .order = -1, .database = "./simrun.db", .record = RECORD_LEVEL_OPS, .runs_max = 1000000};
+    *options = (struct run_options){.order = -1,
+                                    .database = "./simrun.db",
+                                    .record = RECORD_LEVEL_OPS,
+                                    .runs_max = 1000000,
+                                    .budget = 60};
     sim_world_options_init(&options->world);
 }
 
@@ -148,6 +152,21 @@ static bool set_timeout(void *target, const char *value)
     return complain("timeout", value, "a number of seconds above 0");
 }
 
+/* "60", "60s", "2m". */
+static bool set_budget(void *target, const char *value)
+{
+    struct run_options *options = target;
+    char *end;
+    options->budget = strtod(value, &end);
+    if (end != value && *end == 'm')
+        options->budget *= 60, end++;
+    else if (end != value && *end == 's')
+        end++;
+    if (*value && !*end && options->budget > 0)
+        return true;
+    return complain("budget", value, "a time such as 60s or 2m");
+}
+
 static bool number_between(const char *value, int least, int most, int *target)
 {
     unsigned long long number;
@@ -271,11 +290,11 @@ static bool set_color(void *target, const char *value)
 static bool add_allow(void *target, const char *value)
 {
     struct run_options *options = target;
-    char code[8];
-    snprintf(code, sizeof code, "%.*s", (int)strcspn(value, ":"), value);
-    if (!finding_code(code))
-        return complain("allow", value,
-                        "a code of 'simrun explain', such as D001 or D001:ring.c:41");
+    struct failure failure = {0};
+    if (!allow_rule_valid(value, &failure)) {
+        fprintf(stderr, "simrun: %s\n", failure.text);
+        return false;
+    }
     if (options->allow_count == (int)(sizeof options->allow / sizeof *options->allow))
         return complain("allow", value, "at most 64 of them");
     options->allow[options->allow_count++] = value;
@@ -299,6 +318,7 @@ static bool add_allow(void *target, const char *value)
 TEXT(database)
 TEXT(checks)
 TEXT(junit)
+TEXT(sarif)
 TEXT(html)
 TEXT(dot)
 TEXT(chrome)
@@ -329,6 +349,7 @@ static bool set_os_threads(void *target, const char *value)
     {"json", 0, NULL, "one JSON object per run on stdout", set_json},                              \
     {"junit", 0, "FILE", "also write JUnit XML", set_junit},                                       \
     {"html", 0, "FILE", "also write an HTML report of all runs", set_html},                        \
+    {"sarif", 0, "FILE", "also write SARIF 2.1.0 for code scanning", set_sarif},                    \
     {"dot", 0, "FILE", "also draw the run: .dot, .svg or .png", set_dot},                          \
     {"chrome", 0, "FILE", "also write a timeline for Perfetto", set_chrome},                       \
     {"github", 0, NULL, "also write GitHub annotations and a step summary", set_github},           \
@@ -371,7 +392,8 @@ const struct option_row run_option_rows[] = {
     {"mutant", 0, "NAME", "use a known wrong adjoint (see 'simrun mutants')", set_mutant},
     {"record", 0, "LEVEL", "none, findings, ops (default) or events", set_record},
     {"db", 0, "FILE", "database of results, or none (default: ./simrun.db)", set_database},
-    {"allow", 0, "CODE[:SITE]", "a known finding: reported as TODO, does not fail", add_allow},
+    {"allow", 0, "CODE[:SITE]",
+     "a known finding (also a fingerprint, or @FILE of them): TODO, does not fail", add_allow},
     {"fail-on", 0, "SEVERITY", "error (default), warning or note", set_fail_on},
     {"require", 0, "LIST", "complete, gradients, decided: what is not reached is exit status 6",
      set_require},
@@ -384,11 +406,41 @@ const struct option_row run_option_rows[] = {
     {NULL, 0, NULL, NULL, NULL},
 };
 
+const struct option_row prove_option_rows[] = {
+    {"ranks", 'n', "LIST", "numbers of ranks: 16, 2,3,5,7 or 2..8 (default: the scenario's)",
+     set_ranks},
+    {"budget", 0, "TIME", "for each number of ranks, such as 60s (default) or 2m", set_budget},
+    {"runs", 0, "MOST", "runs of an exploration after which to stop (default: 1000000)", set_runs},
+    {"order", 0, "ORDER", "order of backward passes: program or data", set_order},
+    {"os-threads", 0, NULL, "each rank an OS thread instead of a fiber", set_os_threads},
+    {"reduce-order", 0, "ORDER", "association of reductions: linear, tree, ring or seed",
+     set_reduce_order},
+    {"loader", 0, "KIND", "clone (default), dlopen or shared", set_loader},
+    {"stack-size", 0, "BYTES", "of each rank, such as 256K or 8M", set_stack},
+    {"threads", 0, "N", "worlds run side by side (default: one per core)", set_workers},
+    {"check", 0, "LIST", "only these checks, or all but those with a '-' in front", set_checks},
+    {"check-elements", 0, "N", "elements of each input to check", set_check_elements},
+    {"no-gradients", 0, NULL, "do not check gradients", set_no_gradients},
+    {"mutant", 0, "NAME", "use a known wrong adjoint (see 'simrun mutants')", set_mutant},
+    {"db", 0, "FILE", "database of results, or none (default: ./simrun.db)", set_database},
+    {"allow", 0, "CODE[:SITE]",
+     "a known finding (also a fingerprint, or @FILE of them): TODO, does not fail", add_allow},
+    {"fail-on", 0, "SEVERITY", "error (default), warning or note", set_fail_on},
+    {"require", 0, "LIST", "complete, gradients, decided: what is not reached is exit status 6",
+     set_require},
+    {"tag-output", 0, NULL, "put the rank in front of each line it prints: '[3] text'",
+     set_tag_output},
+    OUTPUT_ROWS,
+    {"help", 'h', NULL, "this text", set_help},
+    {NULL, 0, NULL, NULL, NULL},
+};
+
 const struct option_row check_option_rows[] = {
     {"send", 0, "MODEL", "look for danger under eager, rendezvous or batch only (default: all)",
      set_send},
     {"check", 0, "LIST", "only these checks, or all but those with a '-' in front", set_checks},
-    {"allow", 0, "CODE[:SITE]", "a known finding: reported as TODO, does not fail", add_allow},
+    {"allow", 0, "CODE[:SITE]",
+     "a known finding (also a fingerprint, or @FILE of them): TODO, does not fail", add_allow},
     {"fail-on", 0, "SEVERITY", "error (default), warning or note", set_fail_on},
     {"require", 0, "LIST", "complete, gradients, decided: what is not reached is exit status 6",
      set_require},
@@ -415,7 +467,8 @@ const struct option_row explore_option_rows[] = {
     {"check", 0, "LIST", "of one run of each kind: only these checks, or all but those with '-'",
      set_checks},
     {"mutant", 0, "NAME", "use a known wrong adjoint (see 'simrun mutants')", set_mutant},
-    {"allow", 0, "CODE[:SITE]", "a known finding: does not fail", add_allow},
+    {"allow", 0, "CODE[:SITE]",
+     "a known finding (also a fingerprint, or @FILE of them): does not fail", add_allow},
     {"fail-on", 0, "SEVERITY", "error (default), warning or note", set_fail_on},
     {"require", 0, "LIST", "complete, gradients, decided: what is not reached is exit status 6",
      set_require},

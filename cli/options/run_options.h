@@ -29,6 +29,8 @@ struct run_options {
     enum vary vary;
     bool no_gradients;
     unsigned require; /* enum coverage_demand */
+    double budget;    /* seconds, of `simrun prove` */
+    const char *sarif;
 };
 
 /* The words of options that take one, by the number of their meaning; NULL after the last. */
@@ -38,7 +40,8 @@ extern const char *const run_option_orders[],
 
 void run_options_init(struct run_options *options);
 /* Of `simrun run`, of commands that judge files and stored runs, and of `simrun explore`. */
-extern const struct option_row run_option_rows[], check_option_rows[], explore_option_rows[];
+extern const struct option_row run_option_rows[], check_option_rows[], explore_option_rows[],
+    prove_option_rows[];
 /* Appends the options that decide what one run does and says, with the job's ranks and model: "-n 4
  * --send batch". What is as usual is left out. */
 void run_options_text(const struct run_options *options, const struct job *job, char *text,

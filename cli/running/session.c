@@ -2,7 +2,6 @@
 #include "cli/running/session.h"
 
 #include "checker/check.h"
-#include "checker/suppress.h"
 #include "cli/commands/command.h"
 #include "cli/options/catalogue.h"
 #include "cli/running/confirm.h"
@@ -10,53 +9,14 @@
 #include "cli/running/requirement.h"
 #include "cli/telling/results.h"
 #include "sim/compile/compile.h"
+#include "verdict/allow.h"
+#include "verdict/ends.h"
 
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-/* "D001" or "D001:file.c:41" names this finding; folders before the file may be left out. */
-static bool allows(const char *rule, const struct finding *finding, const struct trace *trace)
-{
-    size_t length = strlen(finding->code);
-    if (strncmp(rule, finding->code, length))
-        return false;
-    if (!rule[length])
-        return true;
-    char where[TRACE_SITE_TEXT];
-    trace_site_text(trace, finding->site, where, sizeof where);
-    const char *site = rule + length + 1;
-    size_t have = strlen(where), wanted = strlen(site);
-    if (rule[length] != ':' || !wanted || wanted > have || strcmp(where + have - wanted, site))
-        return false;
-    return wanted == have || where[have - wanted - 1] == '/';
-}
-
-static void mark_allowed(struct findings *findings, const struct run_options *options,
-                         const struct trace *trace)
-{
-    bool freed = true;
-    while (freed) {
-        freed = false;
-        for (size_t i = 0; i < findings->count; i++) {
-            struct finding *finding = &findings->items[i];
-            for (int k = 0; k < options->allow_count; k++)
-                finding->allowed |= allows(options->allow[k], finding, trace);
-            if (finding->allowed && findings_consequences(findings, i)) {
-                char fingerprint[sizeof finding->fingerprint];
-                memcpy(fingerprint, finding->fingerprint, sizeof fingerprint);
-                findings_unfold(findings, fingerprint);
-                freed = true;
-            }
-        }
-    }
-    if (trace && options->allow_count) {
-        suppress_consequences(findings, 0, trace);
-        findings_sort(findings);
-    }
-}
 
 static bool has_passed(const struct findings *findings, const struct job_result *result,
                        enum severity threshold)
@@ -118,7 +78,9 @@ void session_conclude(const struct run_options *options, struct verdict *verdict
 {
     enum severity threshold = result_threshold(options);
     cover(options, verdict);
-    mark_allowed(&verdict->findings, options, verdict->result.trace);
+    verdict_end(&verdict->findings, verdict->result.trace, verdict->result.outcome,
+                verdict->result.crash);
+    allow_mark(&verdict->findings, verdict->result.trace, options->allow, options->allow_count);
     verdict->passed = has_passed(&verdict->findings, &verdict->result, threshold);
     verdict->status = exit_status(verdict->passed, verdict->missed != 0, &verdict->result,
                                   &verdict->findings, threshold);
@@ -218,6 +180,19 @@ bool session_entry(const char *word, struct run_options *options, struct session
     }
     catalogue_release(&catalogue);
     return good;
+}
+
+/* The program's words: the user's, or where there are none the scenario's own. */
+int session_program(int argc, char **argv, struct session_words *words, char ***program)
+{
+    *program = argv;
+    if (argc > 1 || !words->argc)
+        return argc;
+    memmove(words->argv + 1, words->argv, (size_t)words->argc * sizeof *words->argv);
+    words->argv[0] = argv[0];
+    words->argv[++words->argc] = NULL;
+    *program = words->argv;
+    return words->argc;
 }
 
 bool session_prepare(const char *word, int argc, char **argv, const struct run_options *options,

@@ -13,7 +13,8 @@ struct verdict {
     struct coverage coverage; /* of the trace, and what the run itself left out */
     unsigned missed;          /* of what --require asks for: enum coverage_demand */
     bool passed;
-    int status; /* exit status of this job alone */
+    bool proven; /* passed, and nothing was left out */
+    int status;  /* exit status of this job alone */
 };
 
 /* What to run for a word: a file when the word names one, else a scenario of the catalogue. Fills
@@ -29,6 +30,9 @@ struct session_words {
 };
 bool session_entry(const char *word, struct run_options *options, struct session_words *words,
                    struct failure *failure);
+/* The program's words: the user's, or where there are none the scenario's own, which `words` keeps.
+ */
+int session_program(int argc, char **argv, struct session_words *words, char ***program);
 bool session_prepare(const char *word, int argc, char **argv, const struct run_options *options,
                      struct job *job, int *ranks, int room, int *rank_count,
                      struct failure *failure);

@@ -161,8 +161,13 @@ static void count_gradients(char *text, size_t size, const struct trace *trace)
 
 enum { GAPS_SHOWN = 4 };
 
-static void present_coverage(const struct present *present, const struct verdict *verdict)
+static void present_coverage(const struct present *present, const struct result *result)
 {
+    const struct verdict *verdict = &result->verdict;
+    if (result->covered[0]) {
+        fprintf(present->out, "  covered: ");
+        present_hanging(present, 11, 4, result->covered);
+    }
     char words[80];
     char *line = coverage_line(&verdict->coverage, GAPS_SHOWN);
     if (line && *line)
@@ -197,11 +202,11 @@ void present_verdict(const struct present *present, const struct result *result,
     if (findings->count)
         append(text, sizeof text, ", %zu finding%s", findings->count,
                findings->count == 1 ? "" : "s");
+    else if (!run->trace || !run->trace->gradient_count)
+        append(text, sizeof text, ", no findings");
     if (findings->folded)
         append(text, sizeof text, " and %zu consequence%s", findings->folded,
                findings->folded == 1 ? "" : "s");
-    else if (!run->trace || !run->trace->gradient_count)
-        append(text, sizeof text, ", no findings");
     if (result_seconds(result) > 0)
         append(text, sizeof text, " (%.1f ms)", result_seconds(result) * 1e3);
     present_word(present, result_word(result), result->verdict.passed);
@@ -211,7 +216,7 @@ void present_verdict(const struct present *present, const struct result *result,
         present_wrapped(present, 2, run->crash);
     if (!run->trace && !result->verdict.passed && !result->file)
         present_wrapped(present, 2, "nothing was recorded: --record ops says why");
-    present_coverage(present, &result->verdict);
+    present_coverage(present, result);
     char cause[CAUSE_TEXT];
     if (cause_text(run->trace, cause, sizeof cause)) {
         fputs("  root cause  ", present->out);

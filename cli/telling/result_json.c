@@ -122,10 +122,13 @@ static void write_gradient(FILE *out, const struct trace *trace, const struct tr
     fprintf(out, ",\"ok\":%s}", row->ok ? "true" : "false");
 }
 
-static void write_coverage(FILE *out, const struct verdict *verdict)
+static void write_coverage(FILE *out, const struct result *result)
 {
+    const struct verdict *verdict = &result->verdict;
     const struct coverage *coverage = &verdict->coverage;
     char words[80];
+    if (result->covered[0])
+        field(out, "covered", result->covered);
     fprintf(out, ",\"complete\":%s,\"required\":",
             coverage_missed(coverage, COVERAGE_COMPLETE) ? "false" : "true");
     json_write_text(out, coverage_demands_text(verdict->missed, words, sizeof words));
@@ -167,7 +170,7 @@ void result_json(FILE *out, const struct result *result)
                 trace_hash(trace));
         number(out, "objective", trace->objective);
     }
-    write_coverage(out, &result->verdict);
+    write_coverage(out, result);
     fputs(",\"gradients\":[", out);
     for (size_t i = 0; trace && i < trace->gradient_count; i++) {
         if (i)

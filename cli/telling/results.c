@@ -40,7 +40,7 @@ const char *result_model(const struct result *result)
 const char *result_word(const struct result *result)
 {
     if (result->verdict.passed)
-        return "PASS";
+        return result->verdict.proven ? "PROVEN" : "PASS";
     if (result->verdict.result.outcome == OUTCOME_INTERRUPTED)
         return "INTERRUPTED";
     return result->verdict.status == EXIT_TIMEOUT ? "TIMEOUT" : "FAIL";
@@ -112,7 +112,7 @@ void results_begin(struct results *results, const struct run_options *options, i
                                 .expected = expected,
                                 .several_models = options->all_models,
                                 .keep_traces = options->html || options->dot || options->chrome ||
-                                               options->junit || options->github,
+                                               options->junit || options->github || options->sarif,
                                 .status = EXIT_PASSED};
     progress_bar_init(&results->bar, options->quiet);
     if (options->tap)
@@ -419,6 +419,12 @@ static bool write_junit(void *context, FILE *out, struct failure *failure)
     return results_junit(out, context);
 }
 
+static bool write_sarif(void *context, FILE *out, struct failure *failure)
+{
+    (void)failure;
+    return results_sarif(out, context);
+}
+
 static bool write_chrome(void *context, FILE *out, struct failure *failure)
 {
     const struct result *result = context;
@@ -453,6 +459,8 @@ static void write_files(struct results *results)
     }
     if (options->html)
         written(results, write_html(results, &failure), &failure);
+    if (options->sarif)
+        written(results, output_write(options->sarif, write_sarif, results, &failure), &failure);
     if (options->junit)
         written(results, output_write(options->junit, write_junit, results, &failure), &failure);
     /* Annotations are commands to the runner: with a machine-readable stdout they go to stderr,

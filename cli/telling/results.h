@@ -26,6 +26,7 @@ struct result {
     int64_t run;                  /* its number there, 0: none */
     bool file;                    /* judged from a file, nothing ran */
     char started[32];
+    char covered[400]; /* what was looked at besides the run; "" where nothing was */
 };
 
 /* A run that could not be made. */
@@ -97,6 +98,7 @@ void result_json(FILE *out, const struct result *result);
 void result_json_refusal(FILE *out, const struct result_refusal *refusal, uint64_t seed);
 void result_tap(FILE *out, struct results *results, const struct result *result);
 bool results_junit(FILE *out, const struct results *results);
+bool results_sarif(FILE *out, const struct results *results);
 /* Annotations on `out` (at most 10, one per fingerprint) and a table at the end of the file
  * $GITHUB_STEP_SUMMARY names. */
 bool results_github(FILE *out, const struct results *results, struct failure *failure);

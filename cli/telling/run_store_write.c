@@ -60,6 +60,7 @@ bool keep_finish(struct store *store, int64_t run, const struct run_options *opt
                                .trace = verdict->result.trace,
                                .findings = &verdict->findings,
                                .coverage = &verdict->coverage,
+                               .word = verdict->proven ? "PROVEN" : NULL,
                                .without_ops = options->record == RECORD_LEVEL_FINDINGS},
         failure);
 }

@@ -19,7 +19,8 @@ static const struct {
     {"collectives", "traces recorder collectives"},
     {"checker", "traces checker"},
     {"viz", "traces checker viz"},
-    {"cli", "traces sim recorder collectives checker viz cli"},
+    {"verdict", "traces checker verdict"},
+    {"cli", "traces sim recorder collectives checker viz verdict cli"},
 };
 
 static struct {

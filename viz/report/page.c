@@ -83,7 +83,8 @@ const char *page_figure(struct page *page, char out[40])
 
 bool page_passed(const struct viz_report_run *run)
 {
-    return run->info->verdict && strcmp(run->info->verdict, "PASS") == 0;
+    return run->info->verdict &&
+           (strcmp(run->info->verdict, "PASS") == 0 || strcmp(run->info->verdict, "PROVEN") == 0);
 }
 
 const char *page_name(const struct viz_report_run *run)

@@ -1,0 +1,411 @@
+/* simrun prove: everything at once, one verdict.
+ *
+ * The program runs as 'simrun run' does, with its gradients checked; then once under every other
+ * progress model and with collectives that synchronise all their ranks; then its matches, probes
+ * and completions are explored, under the model in which most can be under way and under the one in
+ * which least can. What any of these finds is merged: a defect is told once, with the models that
+ * show it.
+ *
+ * PROVEN is said only where nothing was left out. Why these two explorations suffice: a send that
+ * is buffered only adds runs, so that every match that can happen at all happens under eager sends;
+ * of each kind of these runs the checker judges every buffering with the matches as they were. The
+ * other exploration is of the runs in which nobody goes on before its partner has come. */
+#include "checker/check.h"
+#include "checker/suppress.h"
+
+#include "cli/commands/command.h"
+#include "cli/options/run_options.h"
+#include "cli/options/schedule.h"
+#include "cli/running/exploration.h"
+#include "cli/running/interrupt.h"
+#include "cli/running/session.h"
+#include "cli/telling/results.h"
+#include "cli/telling/run_store_write.h"
+#include "verdict/merge.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+/* One number of ranks. */
+struct proof {
+    const struct run_options *options;
+    struct job job; /* the first run's */
+    struct verdict *verdict;
+    double deadline;
+    char covered[400]; /* what was looked at, for people */
+};
+
+static double seconds_now(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+}
+
+static double seconds_left(const struct proof *proof)
+{
+    double left = proof->deadline - seconds_now();
+    return left > 0 ? left : 0;
+}
+
+static bool over(const struct proof *proof)
+{
+    return seconds_left(proof) < 0.01 || interrupt_signal();
+}
+
+static void cover(struct proof *proof, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+static void cover(struct proof *proof, const char *format, ...)
+{
+    size_t used = strlen(proof->covered);
+    va_list arguments;
+    va_start(arguments, format);
+    if (used + 2 < sizeof proof->covered)
+        used += (size_t)snprintf(proof->covered + used, sizeof proof->covered - used, "%s",
+                                 used ? "; " : "");
+    vsnprintf(proof->covered + used, sizeof proof->covered - used, format, arguments);
+    va_end(arguments);
+}
+
+/* Says on a terminal what is being looked at. */
+static void tell_step(const struct proof *proof, struct results *results, const char *step)
+{
+    snprintf(results->bar.before, sizeof results->bar.before,
+             "%d ranks, %.24s: ", proof->job.world.ranks, step);
+}
+
+/* ---- other models ---- */
+
+struct model {
+    enum sim_send_model send;
+    bool strict;
+    const char *name, *how;
+};
+static const struct model models[] = {
+    {SIM_SEND_RENDEZVOUS, false, "rendezvous", "in which every send waits for its receive"},
+    {SIM_SEND_BATCH, false, "batch", "in which the operations of a batch move together"},
+    {SIM_SEND_EAGER, true, "eager", "in which every collective synchronises its ranks"},
+    {SIM_SEND_RENDEZVOUS, true, "rendezvous",
+     "in which every send waits for its receive and every collective synchronises its ranks"},
+};
+
+static bool has_batches(const struct trace *trace)
+{
+    for (size_t i = 0; i < trace->op_count; i++)
+        if (trace->ops[i].batch)
+            return true;
+    return false;
+}
+
+/* The job under another model: not recorded for anybody but the checker, and silent. */
+static struct job job_under(const struct proof *proof, enum sim_send_model send, bool strict)
+{
+    struct job job = proof->job;
+    job.world.send_model = send;
+    job.world.strict_collectives = strict;
+    job.gradients = false;
+    job.quiet = true;
+    job.notices = false;
+    job.record = RECORD_LEVEL_OPS;
+    job.timeout = seconds_left(proof);
+    job.progress = NULL;
+    return job;
+}
+
+/* Judges one more run and merges what it finds; false when it could not be judged in time. */
+static bool run_once_more(struct proof *proof, const struct job *job,
+                          const struct merge_origin *origin)
+{
+    struct verdict verdict = {0};
+    struct failure failure = {0};
+    struct run_options options = *proof->options;
+    options.allow_count = 0; /* once, of the whole */
+    bool good = session_judge(job, &options, &verdict, &failure) && verdict.result.trace &&
+                verdict.result.outcome != OUTCOME_TIMEOUT &&
+                verdict.result.outcome != OUTCOME_INTERRUPTED;
+    if (good)
+        merge_findings(&proof->verdict->findings, proof->verdict->result.trace, &verdict.findings,
+                       verdict.result.trace, origin);
+    verdict_release(&verdict);
+    return good;
+}
+
+static void run_models(struct proof *proof, struct results *results)
+{
+    const struct trace *trace = proof->verdict->result.trace;
+    unsigned judged = 0;
+    tell_step(proof, results, "models");
+    for (size_t i = 0; i < sizeof models / sizeof *models; i++) {
+        const struct model *model = &models[i];
+        if (model->send == SIM_SEND_BATCH && !has_batches(trace))
+            continue;
+        if (model->send == proof->job.world.send_model &&
+            model->strict == proof->job.world.strict_collectives)
+            continue;
+        char replay[RESULT_COMMAND];
+        struct job job = job_under(proof, model->send, model->strict);
+        struct run_options options = *proof->options;
+        options.world.strict_collectives = model->strict;
+        result_command(&options, &job, replay, sizeof replay);
+        const struct merge_origin origin = {.model = model->name,
+                                            .base = "eager",
+                                            .how = model->how,
+                                            .replay = replay,
+                                            .explored =
+                                                model->strict && model->send == SIM_SEND_EAGER};
+        if (over(proof) || !run_once_more(proof, &job, &origin))
+            trace_gap(trace, "models", 1, "a run %s (the budget was spent)", model->how);
+        else
+            judged++;
+    }
+    cover(proof, "%u other progress and collective models", judged);
+}
+
+/* ---- exploration ---- */
+
+/* A run of the exploration once more, recorded and judged like any other. */
+static bool judge_choices(struct proof *proof, const struct job *explored,
+                          const struct explore_failure *run, const char *model, const char *how)
+{
+    char replay[RESULT_COMMAND];
+    char *schedule = schedule_text(run->choices, run->choice_count);
+    struct job job = *explored;
+    struct run_options options = *proof->options;
+    job.schedule = run->choice_count ? schedule : NULL;
+    job.timeout = seconds_left(proof);
+    options.schedule = job.schedule;
+    options.world.strict_collectives = job.world.strict_collectives;
+    result_command(&options, &job, replay, sizeof replay);
+    const struct merge_origin origin = {
+        .model = model, .base = "eager", .how = how, .replay = replay, .explored = true};
+    bool judged = !over(proof) && run_once_more(proof, &job, &origin);
+    free(schedule);
+    return judged;
+}
+
+/* Different results are an error, with the two runs to be compared; the same in all runs is what
+ * makes a race of messages harmless. */
+static void judge_results(struct proof *proof, const struct explore_report *report,
+                          const struct job *job)
+{
+    struct findings *findings = &proof->verdict->findings;
+    struct finding *race = NULL;
+    for (size_t i = 0; i < findings->count; i++) {
+        struct finding *finding = &findings->items[i];
+        if (strcmp(finding->code, "R003") != 0)
+            continue;
+        race = race ? race : finding;
+        if (report->results <= 1 && report->complete && !report->polls &&
+            report->by_outcome[OUTCOME_FINISHED] == report->runs && !report->ended_badly) {
+            finding->severity = SEVERITY_NOTE;
+            finding_detail(finding, "All %llu runs that differ in a choice end with one result.\n",
+                           (unsigned long long)report->runs);
+        }
+    }
+    if (report->results <= 1)
+        return;
+    if (!race)
+        race = findings_add(findings, "R003", "the result depends on which message comes first");
+    race->severity = SEVERITY_ERROR;
+    finding_detail(race,
+                   "Of %llu runs that finished %llu have different results; two that differ:\n",
+                   (unsigned long long)report->by_outcome[OUTCOME_FINISHED],
+                   (unsigned long long)report->results);
+    size_t second = 1;
+    while (second + 1 < report->example_count &&
+           report->examples[second].fingerprint == report->examples[0].fingerprint)
+        second++;
+    for (size_t i = 0; i < 2 && report->example_count > 1; i++) {
+        const struct explore_failure *run = &report->examples[i ? second : 0];
+        char replay[RESULT_COMMAND];
+        char *schedule = schedule_text(run->choices, run->choice_count);
+        struct run_options options = *proof->options;
+        options.schedule = schedule;
+        result_command(&options, job, replay, sizeof replay);
+        finding_detail(race, "%s\n", replay);
+        free(schedule);
+    }
+    race->confirmation = CONFIRM_REAL;
+    finding_seal(race, proof->verdict->result.trace);
+}
+
+/* What the exploration did not reach. */
+static void tell_unexplored(const struct proof *proof, const struct explore_report *report,
+                            const char *under)
+{
+    const struct trace *trace = proof->verdict->result.trace;
+    if (report->diverged)
+        trace_gap(trace, "explore", 1,
+                  "other matches under %s: the program did not do the same when run again", under);
+    else if (!report->complete)
+        trace_gap(trace, "explore", report->waiting ? report->waiting : 1,
+                  "matches under %s beyond the budget", under);
+    if (report->polls)
+        trace_gap(trace, "explore", 1, "what Test, Iprobe and Waitsome may see at other times");
+    if (report->more_failures)
+        trace_gap(trace, "explore", 1, "further ways to fail under %s", under);
+}
+
+static void explore_under(struct proof *proof, struct results *results, enum sim_send_model send,
+                          bool strict, const char *under, double share)
+{
+    struct trace *trace = proof->verdict->result.trace;
+    struct job job = job_under(proof, send, strict);
+    struct exploration exploration;
+    static const char *const names[] = {"eager", "rendezvous", "batch"};
+    char how[120];
+    tell_step(proof, results, "exploring");
+    if (over(proof)) {
+        trace_gap(trace, "explore", 1, "matches under %s: the budget was spent", under);
+        return;
+    }
+    job.timeout = seconds_left(proof) * share;
+    snprintf(how, sizeof how, "with other matches under %s", under);
+    exploration_run(&job, proof->options, proof->options->quiet, &exploration);
+    if (exploration.status != EXIT_PASSED) {
+        trace_gap(trace, "explore", 1, "matches under %s: %s", under,
+                  exploration.failure.text[0] ? exploration.failure.text : "no exploration");
+        exploration_release(&exploration);
+        return;
+    }
+    const struct explore_report *report = &exploration.report;
+    uint64_t unjudged = 0;
+    job.timeout = 0;
+    for (size_t i = 0; i < report->failure_count; i++)
+        unjudged += !judge_choices(proof, &job, &report->failures[i], names[send], how);
+    for (size_t i = 0; report->runs > 1 && i < report->example_count; i++)
+        unjudged += !judge_choices(proof, &job, &report->examples[i], names[send], how);
+    if (report->kinds > report->example_count)
+        unjudged += report->kinds - report->example_count;
+    trace_gap(trace, "explore", unjudged, "kinds of runs under %s that were not judged one by one",
+              under);
+    tell_unexplored(proof, report, under);
+    if (send == SIM_SEND_EAGER)
+        judge_results(proof, report, &job);
+    cover(proof, "%llu run%s under %s%s", (unsigned long long)report->runs,
+          report->runs == 1 ? "" : "s", under, report->complete ? ", all there are" : "");
+    exploration_release(&exploration);
+}
+
+/* ---- one number of ranks ---- */
+
+static bool is_decided_already(const struct verdict *verdict)
+{
+    return verdict->result.outcome != OUTCOME_FINISHED || !verdict->result.trace;
+}
+
+static void prove_more(struct proof *proof, struct results *results)
+{
+    struct verdict *verdict = proof->verdict;
+    if (is_decided_already(verdict)) {
+        if (verdict->result.trace)
+            trace_gap(verdict->result.trace, "explore", 1,
+                      "other models and matches: the first run did not finish");
+        return;
+    }
+    run_models(proof, results);
+    explore_under(proof, results, SIM_SEND_EAGER, false, "eager sends", 0.6);
+    explore_under(proof, results, SIM_SEND_RENDEZVOUS, true, "sends and collectives that wait",
+                  0.8);
+    suppress_consequences(&verdict->findings, 0, verdict->result.trace);
+    findings_sort(&verdict->findings);
+}
+
+static bool prove_ranks(struct results *results, const struct job *job)
+{
+    struct verdict verdict = {0};
+    struct failure failure = {0};
+    struct proof proof = {.options = results->options, .job = *job, .verdict = &verdict};
+    char command[RESULT_COMMAND];
+    proof.deadline = seconds_now() + results->options->budget;
+    proof.job.timeout = results->options->budget;
+    result_command(results->options, job, command, sizeof command);
+    int64_t run =
+        results->store ? keep_begin(results->store, job, command, results->parent, &failure) : 0;
+    bool good = !results->store || run;
+    tell_step(&proof, results, "running");
+    if (good && !(good = session_judge(&proof.job, results->options, &verdict, &failure)))
+        keep_give_up(results->store, run, failure.code);
+    if (!good) {
+        verdict_release(&verdict);
+        results_fail(results, job, &failure);
+        return false;
+    }
+    prove_more(&proof, results);
+    session_conclude(results->options, &verdict);
+    verdict.proven = verdict.passed && !coverage_missed(&verdict.coverage, COVERAGE_COMPLETE);
+    struct result *result = results_add(results, job);
+    result->verdict = verdict;
+    snprintf(result->covered, sizeof result->covered, "%s", proof.covered);
+    snprintf(result->command, sizeof result->command, "%s", command);
+    result->database = results->options->database;
+    if (run && keep_finish(results->store, run, results->options, &verdict, &failure))
+        result->run = run;
+    results_report(results, result);
+    if (run && !result->run) {
+        fprintf(stderr, "simrun: the run was not kept: %s\n", failure.text);
+        results->status = command_worse(results->status, failure.code);
+    }
+    return true;
+}
+
+/* ---- the command ---- */
+
+static int prove_program(int argc, char **argv, struct run_options *options)
+{
+    struct job job;
+    struct failure failure = {0};
+    struct results results;
+    struct store *store;
+    int ranks[64], count;
+    if (!session_prepare(argv[0], argc, argv, options, &job, ranks, 64, &count, &failure))
+        return results_refuse(options, argv[0], &failure);
+    if (options->rank_count) {
+        count = options->rank_count;
+        memcpy(ranks, options->ranks, sizeof ranks);
+    }
+    interrupt_install();
+    if (!keep_open(options->database, &store, &failure))
+        return results_refuse(options, argv[0], &failure);
+    results_begin(&results, options, count);
+    results.store = store;
+    job.progress = &results.bar.base;
+    for (int i = 0; i < count && !interrupt_signal(); i++) {
+        job.world.ranks = ranks[i];
+        prove_ranks(&results, &job);
+    }
+    return results_end(&results);
+}
+
+int command_prove(int argc, char **argv)
+{
+    struct run_options options;
+    struct session_words own;
+    struct failure failure = {0};
+    run_options_init(&options);
+    int at = options_parse("prove", prove_option_rows, &options, argc, argv);
+    if (at < 0)
+        return EXIT_USAGE;
+    if (options.help) {
+        command_help(command_find("prove"));
+        return EXIT_PASSED;
+    }
+    if (at >= argc) {
+        fputs("simrun prove: no program given; see 'simrun list'\n", stderr);
+        return EXIT_USAGE;
+    }
+    run_options_init(&options);
+    if (!session_entry(argv[at], &options, &own, &failure)) {
+        fprintf(stderr, "simrun: %s\n", failure.text);
+        return failure.code;
+    }
+    if (options_parse("prove", prove_option_rows, &options, argc, argv) < 0 ||
+        !run_options_agree("prove", &options))
+        return EXIT_USAGE;
+    char **program;
+    int words = session_program(argc - at, argv + at, &own, &program);
+    return prove_program(words, program, &options);
+}

@@ -1,0 +1,22 @@
+/* One exploration of a job: the worlds in a child process, watched, and stopped when time is over
+ * or on a signal. What 'simrun explore' and 'simrun prove' share. */
+#ifndef CLI_RUNNING_EXPLORATION_H
+#define CLI_RUNNING_EXPLORATION_H
+
+#include "checker/explore/explore.h"
+#include "cli/options/run_options.h"
+#include "cli/running/job.h"
+
+struct exploration {
+    struct explore_report report;
+    uint64_t runs;          /* that ended, also where there is no report */
+    int status;             /* EXIT_PASSED: the report holds; else why there is none */
+    struct failure failure; /* then in a sentence */
+};
+
+/* job->timeout bounds it; `quiet`: no progress. Release it in any case. */
+void exploration_run(const struct job *job, const struct run_options *options, bool quiet,
+                     struct exploration *exploration);
+void exploration_release(struct exploration *exploration);
+
+#endif
