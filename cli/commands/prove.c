@@ -35,7 +35,8 @@ struct proof {
     struct job job; /* the first run's */
     struct verdict *verdict;
     double deadline;
-    char covered[400]; /* what was looked at, for people */
+    char covered[400];            /* what was looked at, for people */
+    char printed[RESULT_COMMAND]; /* a run whose ranks print something else; "": none */
 };
 
 static double seconds_now(void)
@@ -129,6 +130,9 @@ static bool run_once_more(struct proof *proof, const struct job *job,
     if (good)
         merge_findings(&proof->verdict->findings, proof->verdict->result.trace, &verdict.findings,
                        verdict.result.trace, origin);
+    if (good && origin->explored && verdict.result.outcome == OUTCOME_FINISHED &&
+        verdict.result.printed != proof->verdict->result.printed && !proof->printed[0])
+        snprintf(proof->printed, sizeof proof->printed, "%s", origin->replay);
     verdict_release(&verdict);
     return good;
 }
@@ -186,8 +190,51 @@ static bool judge_choices(struct proof *proof, const struct job *explored,
     return judged;
 }
 
-/* Different results are an error, with the two runs to be compared; the same in all runs is what
- * makes a race of messages harmless. */
+static bool always_ends_alike(const struct proof *proof, const struct explore_report *report)
+{
+    return report->results <= 1 && report->complete && !report->ended_badly &&
+           report->by_outcome[OUTCOME_FINISHED] == report->runs && !proof->printed[0] &&
+           (!proof->verdict->result.printed || report->runs <= report->example_count);
+}
+
+/* The command of a run of the exploration. */
+static void example_command(const struct proof *proof, const struct job *job,
+                            const struct explore_failure *run, char replay[RESULT_COMMAND])
+{
+    char *schedule = schedule_text(run->choices, run->choice_count);
+    struct run_options options = *proof->options;
+    options.schedule = schedule;
+    result_command(&options, job, replay, RESULT_COMMAND);
+    free(schedule);
+}
+
+/* How results differ, with the runs to be compared. */
+static void tell_results(const struct proof *proof, const struct explore_report *report,
+                         const struct job *job, struct finding *race)
+{
+    char replay[RESULT_COMMAND];
+    if (proof->printed[0])
+        finding_detail(race,
+                       "Ranks print something else than in the first run when the choices are "
+                       "those of\n%s\n",
+                       proof->printed);
+    if (report->results <= 1 || report->example_count < 2)
+        return;
+    size_t second = 1;
+    while (second + 1 < report->example_count &&
+           report->examples[second].fingerprint == report->examples[0].fingerprint)
+        second++;
+    finding_detail(race, "Of %llu runs that finished %llu have different results; two of them:\n",
+                   (unsigned long long)report->by_outcome[OUTCOME_FINISHED],
+                   (unsigned long long)report->results);
+    example_command(proof, job, &report->examples[0], replay);
+    finding_detail(race, "%s\n", replay);
+    example_command(proof, job, &report->examples[second], replay);
+    finding_detail(race, "%s\n", replay);
+}
+
+/* Different results are an error; one result of all runs is what makes a race of messages harmless.
+ */
 static void judge_results(struct proof *proof, const struct explore_report *report,
                           const struct job *job)
 {
@@ -198,36 +245,18 @@ static void judge_results(struct proof *proof, const struct explore_report *repo
         if (strcmp(finding->code, "R003") != 0)
             continue;
         race = race ? race : finding;
-        if (report->results <= 1 && report->complete && !report->polls &&
-            report->by_outcome[OUTCOME_FINISHED] == report->runs && !report->ended_badly) {
-            finding->severity = SEVERITY_NOTE;
-            finding_detail(finding, "All %llu runs that differ in a choice end with one result.\n",
-                           (unsigned long long)report->runs);
-        }
+        if (!always_ends_alike(proof, report))
+            continue;
+        finding->severity = SEVERITY_NOTE;
+        finding_detail(finding, "All %llu runs that differ in a choice end with one result.\n",
+                       (unsigned long long)report->runs);
     }
-    if (report->results <= 1)
+    if (report->results <= 1 && !proof->printed[0])
         return;
     if (!race)
         race = findings_add(findings, "R003", "the result depends on which message comes first");
     race->severity = SEVERITY_ERROR;
-    finding_detail(race,
-                   "Of %llu runs that finished %llu have different results; two that differ:\n",
-                   (unsigned long long)report->by_outcome[OUTCOME_FINISHED],
-                   (unsigned long long)report->results);
-    size_t second = 1;
-    while (second + 1 < report->example_count &&
-           report->examples[second].fingerprint == report->examples[0].fingerprint)
-        second++;
-    for (size_t i = 0; i < 2 && report->example_count > 1; i++) {
-        const struct explore_failure *run = &report->examples[i ? second : 0];
-        char replay[RESULT_COMMAND];
-        char *schedule = schedule_text(run->choices, run->choice_count);
-        struct run_options options = *proof->options;
-        options.schedule = schedule;
-        result_command(&options, job, replay, sizeof replay);
-        finding_detail(race, "%s\n", replay);
-        free(schedule);
-    }
+    tell_results(proof, report, job, race);
     race->confirmation = CONFIRM_REAL;
     finding_seal(race, proof->verdict->result.trace);
 }
@@ -240,11 +269,11 @@ static void tell_unexplored(const struct proof *proof, const struct explore_repo
     if (report->diverged)
         trace_gap(trace, "explore", 1,
                   "other matches under %s: the program did not do the same when run again", under);
-    else if (!report->complete)
+    else if (!report->exhausted)
         trace_gap(trace, "explore", report->waiting ? report->waiting : 1,
                   "matches under %s beyond the budget", under);
-    if (report->polls)
-        trace_gap(trace, "explore", 1, "what Test, Iprobe and Waitsome may see at other times");
+    for (size_t i = 0; explore_gap_text(report->gaps, i); i++)
+        trace_gap(trace, "explore", 1, "%s", explore_gap_text(report->gaps, i));
     if (report->more_failures)
         trace_gap(trace, "explore", 1, "further ways to fail under %s", under);
 }
@@ -283,6 +312,10 @@ static void explore_under(struct proof *proof, struct results *results, enum sim
     trace_gap(trace, "explore", unjudged, "kinds of runs under %s that were not judged one by one",
               under);
     tell_unexplored(proof, report, under);
+    uint64_t compared = report->example_count + report->failure_count;
+    if (proof->verdict->result.printed && report->runs > compared)
+        trace_gap(trace, "explore", report->runs - compared,
+                  "what ranks print in runs under %s that do the same otherwise", under);
     if (send == SIM_SEND_EAGER)
         judge_results(proof, report, &job);
     cover(proof, "%llu run%s under %s%s", (unsigned long long)report->runs,

@@ -157,6 +157,7 @@ static bool run_with(const struct job *job, struct board *board, struct rank_out
     bool timed_out;
     int status = watch_child(&(struct watch){job, board, recording, child}, &timed_out);
     rank_output_finish(output);
+    result->printed = rank_output_printed(output);
     read_board(board, result);
     result->ended_ns = board->finished_ns ? board->finished_ns : monotonic_ns();
     if (board->failure_code) {

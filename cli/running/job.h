@@ -44,6 +44,7 @@ struct job_result {
     uint64_t started_ns, stopped_ns,
         ended_ns; /* monotonic: the run's begin, when nobody could move, its end */
     uint64_t steps, switches;
+    uint64_t printed; /* hash of what the ranks printed on stdout, each in its own order */
     size_t choices_made, choices_missed; /* of the schedule's */
     char crash[256]; /* a sentence about how the child ended, "" when as it should */
 };

@@ -16,6 +16,7 @@ enum { LINE_ROOM = 252 };
 struct line {
     uint32_t length;
     char text[LINE_ROOM];
+    uint64_t printed; /* hash of all that came, whether or not it is shown */
 };
 
 /* The child's: the rest of long lines, and files that took a stream's place. */
@@ -27,7 +28,7 @@ struct more {
 
 struct rank_output {
     int ranks;
-    bool tag, silent;
+    bool tag, silent, finished;
     uint32_t unfinished; /* lines of some length */
     struct line lines[]; /* two for each rank */
 };
@@ -126,13 +127,34 @@ static void line_keep(struct rank_output *output, size_t number, const char *tex
         append(more, text + fits, size - fits);
 }
 
+/* Of what a rank prints its own order counts, not that among ranks. */
+static void line_count(struct rank_output *output, size_t number, const char *text, size_t size)
+{
+    pthread_mutex_lock(&lock);
+    uint64_t hash = output->lines[number].printed ^ 0xcbf29ce484222325u;
+    for (size_t i = 0; i < size; i++)
+        hash = (hash ^ (unsigned char)text[i]) * 0x100000001b3u;
+    output->lines[number].printed = hash ^ 0xcbf29ce484222325u;
+    pthread_mutex_unlock(&lock);
+}
+
+uint64_t rank_output_printed(const struct rank_output *output)
+{
+    uint64_t hash = 0;
+    for (size_t rank = 0; rank < (size_t)output->ranks; rank++)
+        hash = (hash ^ output->lines[2 * rank].printed) * 0x9e3779b97f4a7c15u;
+    return hash;
+}
+
 static void take(void *context, int rank, int stream, const char *text, size_t size)
 {
     struct rank_output *output = context;
+    size_t number = (size_t)rank * 2 + (size_t)(stream - 1);
+    if (!output->finished && rank >= 0 && rank < output->ranks)
+        line_count(output, number, text, size);
     if (output->silent)
         return;
     pthread_mutex_lock(&lock);
-    size_t number = (size_t)rank * 2 + (size_t)(stream - 1);
     const char *end;
     if (rank < 0 || rank >= output->ranks) {
         append(&page, text, size);
@@ -190,6 +212,7 @@ void rank_output_silence(struct rank_output *output)
 
 void rank_output_finish(struct rank_output *output)
 {
+    output->finished = true;
     size_t count = output->silent || !output->unfinished ? 0 : 2 * (size_t)output->ranks;
     for (size_t number = 0; number < count; number++)
         if (output->lines[number].length)

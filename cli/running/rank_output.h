@@ -9,6 +9,7 @@
 #define CLI_RUNNING_RANK_OUTPUT_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 struct rank_output;
 
@@ -24,5 +25,7 @@ void rank_output_silence(struct rank_output *output);
 /* Ends the lines that are not: by the child when its ranks have ended, by the parent when the child
  * has. */
 void rank_output_finish(struct rank_output *output);
+/* A hash of what each rank printed on stdout before that, shown or not. */
+uint64_t rank_output_printed(const struct rank_output *output);
 
 #endif
