@@ -15,7 +15,19 @@ plan skip_all => 'script(1) is not installed' if system('script -qec true /dev/n
 
 sub terminal { # what a terminal of so many columns shows for a command
     my ($columns, $command) = @_;
-    return scalar `script -qec 'stty cols $columns rows 40; $simrun $command' /dev/null </dev/null`;
+    return shown(begun($columns, $command));
+}
+
+sub begun { # the same, not waited for
+    my ($columns, $command) = @_;
+    open my $out, '-|', "script -qec 'stty cols $columns rows 40; $simrun $command' /dev/null </dev/null" or die;
+    return $out;
+}
+
+sub shown {
+    my ($out) = @_;
+    local $/;
+    return scalar <$out> // '';
 }
 
 open my $file, '>', 'endless.c' or die;
@@ -47,11 +59,14 @@ for ($limit, 4 * $limit, 16 * $limit) {
     last if $shown =~ /run 2 of 2/;
 }
 like($shown, qr/\rrun 2 of 2: running \d+ s/, 'and which of several');
-unlike(terminal(80, "-q --db none -n 2 --timeout $limit ./endless.c"), qr/running/, 'unless it is to be quiet');
-unlike(scalar `'$simrun' --db none -n 2 --timeout $limit ./endless.c 2>&1`, qr/running|\r/, 'nothing of it in a pipe');
+my $quiet = begun(80, "-q --db none -n 2 --timeout $limit ./endless.c");
+open my $pipe, '-|', "'$simrun' --db none -n 2 --timeout $limit ./endless.c 2>&1" or die;
 {
     local $ENV{TERM} = 'dumb';
-    unlike(terminal(80, "--db none -n 2 --timeout $limit ./endless.c"), qr/\e|\r(?!\n)/, 'a dumb terminal gets plain lines');
+    my $dumb = begun(80, "--db none -n 2 --timeout $limit ./endless.c");
+    unlike(shown($quiet), qr/running/, 'unless it is to be quiet');
+    unlike(shown($pipe), qr/running|\r/, 'nothing of it in a pipe');
+    unlike(shown($dumb), qr/\e|\r(?!\n)/, 'a dumb terminal gets plain lines');
     like(terminal(80, '--db none -n 4 --color always ring'), qr/^\e\[1;32mPASS/, 'unless colours are asked for');
 }
 terminal(80, '--db t.db -n 2 ring');

@@ -34,12 +34,12 @@ for threads in "" --os-threads; do
     run -n 3 $threads "$program" mpiabort
     [ $? -eq 1 ] && grep -q '^X002 abort: aborted with code 7' out && at mpiabort
     check $? "MPI_Abort is one ($on)"
-    for limit in 1 5 25 125; do # long enough for rank 1 to come to its loop
+    for limit in 0.2 1 5 25 125; do # long enough for rank 1 to come to its loop
         run -n 3 $threads --timeout $limit "$program" loop
         [ $? -eq 124 ] && grep -q '^X003 .* rank 1 was computing' out && around "" loop out && break
     done
     check $? "a time limit names who computed where ($on)"
-    run -n 3 $threads --timeout 1 "$program" busy
+    run -n 3 $threads --timeout 0.3 "$program" busy
     [ $? -eq 124 ] && grep -q '^X003 ' out && ! grep -q '^D' out
     check $? "messages that a time limit cuts short are no deadlock ($on)"
     run -n 3 $threads "$program"
