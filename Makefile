@@ -3,6 +3,9 @@
 #   make            build/simrun and the libraries beside it
 #   make demo       install what is missing, build, run good and bad scenarios, write a report
 #   make test       the whole test-suite (TAP, prove);  make test-peers compares with Open MPI and MPICH
+#   make mutate     change the sources in small ways and print what no test notices; SAMPLE=200 ONLY=sim/messages
+#   make coverage   lines and branches that the tests execute, room by room
+#   make spec-soak  a million random programs against the rules of matching
 #   make fuzz       the readers of files against hostile input; FUZZ_SECONDS=60 for each
 #   make bench      figures against Open MPI and MPICH, as ratios in one run; BENCH="200 million" for 2^20 ranks, too
 #   make format     rewrite the sources in house style;  make format-check only looks
@@ -172,6 +175,21 @@ SPEC_PROGRAMS ?= 1000000
 spec-soak: $(BUILD)/tests/spec/test_matching_rules
 	@SIMRUN_SOAK=$(SPEC_PROGRAMS) $<
 
+# Changes the sources in thousands of ways and prints what no test notices. SAMPLE=200: so many of them; ONLY=sim/messages: there alone.
+SAMPLE   ?=
+ONLY     ?=
+mutate:
+	@python3 tests/mutate/run.py $(if $(SAMPLE),--sample $(SAMPLE)) $(if $(SEED),--seed $(SEED)) --only '$(ONLY)' $(if $(BAR),--bar $(BAR)) \
+	  $(if $(SCRIPTS),--scripts) --list build/mutants.tsv
+
+# Lines and branches of every room that the tests execute; COVERAGE=--files for each source.
+COVERAGE ?=
+coverage:
+	@$(MAKE) --no-print-directory BUILD=build/coverage CFLAGS='-O0 -g --coverage -fprofile-update=atomic' check-programs
+	@find build/coverage -name '*.gcda' -delete
+	@-SIMRUN=build/coverage/simrun BUILD=build/coverage prove -e '' -j2 -Q $(tests:$(BUILD)/%=build/coverage/%) $(if $(SCRIPTS),$(scripts))
+	@python3 tests/house/coverage.py build/coverage $(COVERAGE)
+
 # Every reader of files against libFuzzer, from the seeds in tests/fuzz/corpus.
 FUZZ_CC      ?= clang
 FUZZ_SECONDS ?= 60
@@ -202,12 +220,12 @@ format-check:
 	clang-format --dry-run --Werror $(sources) $(headers) $(call files,tests,c)
 
 help:
-	@sed -n 's/^# \{0,1\}//p' Makefile | head -14
+	@sed -n 's/^# \{0,1\}//p' Makefile | head -17
 
 clean:
 	rm -rf build
 
 include collectives/peers/peers.mk recorder/preload/preload.mk
 -include $(shell find $(BUILD)/obj -name '*.d' 2>/dev/null)
-.PHONY: all install demo test test-peers check check-programs bench catalogue fuzz spec-soak format format-check help clean
+.PHONY: all install demo test test-peers check check-programs bench catalogue fuzz mutate coverage spec-soak format format-check help clean
 .SECONDARY:

@@ -1,0 +1,325 @@
+#!/usr/bin/env python3
+"""make mutate: changes the sources in thousands of small ways, and asks the tests whether they notice.
+
+All mutants are compiled into one copy of the tree (sources.py, mutant.h). Every test program runs once to see which mutants it
+reaches; then each mutant runs against the tests that reach it, the quickest first, until one fails. A test that hangs or grows without
+end has failed. Printed are the survivors; a mutant that changes nothing anybody could see is listed in equivalent.txt with the reason.
+
+  run.py [--sample N] [--seed N] [--only PATTERN] [--scripts] [--bar PERCENT] [--jobs N] [--list FILE]
+"""
+
+import argparse
+import concurrent.futures
+import glob
+import os
+import random
+import re
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import sources  # noqa: E402
+
+HERE = 'tests/mutate'
+BUILD = 'build/mutate'
+TREE = BUILD + '/tree'
+ROOMS = re.compile(r'^(sim|checker|traces|recorder|verdict|collectives/gradcheck)/')
+# Not asked: the stub outside programs link with, what runs in place of their libc and loader, and what shows progress to people.
+LEFT_OUT = re.compile(r'libmpi_abi|^sim/(libc|programs|compile)/|progress|preload')
+MEMORY_MAX = 2 << 30
+PAGE = os.sysconf('SC_PAGE_SIZE')
+
+
+def files_to_mutate():
+    found = []
+    for path in subprocess.run(['git', 'ls-files', '*.c'], capture_output=True, text=True, check=True).stdout.split():
+        if ROOMS.match(path) and not LEFT_OUT.search(path):
+            found.append(path)
+    return found
+
+
+# ---- the tree with all mutants ----
+
+class Build:
+    def __init__(self):
+        self.paths, self.base, self.total = files_to_mutate(), {}, 0
+        self.banned = {path: set() for path in self.paths}
+        self.rows = []
+        for path in self.paths:
+            self.base[path] = self.total
+            self.total += len(self.mutate(path)[0])
+
+    def mutate(self, path):
+        counter = [self.base[path]]
+
+        def next_number():
+            counter[0] += 1
+            return counter[0]
+        with open(path) as file:
+            mutants = sources.Mutants(file.read(), next_number, self.banned[path])
+        text = mutants.rewrite()
+        return mutants.rows, text
+
+    def copy_tree(self):
+        listed = subprocess.run(['git', 'ls-files', '--cached', '--others', '--exclude-standard'], capture_output=True, text=True, check=True)
+        wanted = set()
+        for path in listed.stdout.split('\n'):
+            if path and os.path.isfile(path):
+                wanted.add(path)
+                if path not in self.banned:
+                    copy_if_changed(path, os.path.join(TREE, path))
+        for folder, folders, names in os.walk(TREE):
+            folders[:] = [f for f in folders if os.path.join(folder, f) != TREE + '/build']
+            for name in names:
+                path = os.path.relpath(os.path.join(folder, name), TREE)
+                if path not in wanted and path != 'traces/base/mutant.c':
+                    os.remove(os.path.join(folder, name))
+        copy_if_changed(HERE + '/mutant.c', TREE + '/traces/base/mutant.c')
+        copy_if_changed(HERE + '/mutant.h', TREE + '/traces/base/mutant.h')
+
+    def write(self, paths):
+        for path in paths:
+            rows, text = self.mutate(path)
+            self.rows = [row for row in self.rows if row[1] != path]
+            self.rows += [(row[0], path) + row[1:] for row in rows]
+            write_if_changed(os.path.join(TREE, path), '#include "%s/mutant.h"\n#line 1 "%s"\n%s' % (HERE, path, text))
+
+    def make(self):
+        """Compiles; lines that the compiler refuses are left without mutants."""
+        todo = self.paths
+        for _ in range(8):
+            self.write(todo)
+            done = subprocess.run(['make', '-k', '-s', '-C', TREE, '-j%d' % os.cpu_count(), 'CFLAGS=-O1 -g1', 'WARNINGS=-w',
+                                   'all', 'check-programs'], capture_output=True, text=True)
+            if done.returncode == 0:
+                self.rows.sort()
+                return True
+            todo = set()
+            for path, line in re.findall(r'^([\w./]+):(\d+):\d+: (?:(?:fatal )?error:|note: in expansion)', done.stderr, re.M):
+                if path in self.banned and int(line) not in self.banned[path]:
+                    self.banned[path].update(range(int(line) - 1, int(line) + 1))
+                    todo.add(path)
+            if not todo:
+                print(done.stderr[-3000:])
+                return False
+        return False
+
+
+def write_if_changed(path, text):
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    try:
+        with open(path) as file:
+            if file.read() == text:
+                return
+    except OSError:
+        pass
+    with open(path, 'w') as file:
+        file.write(text)
+
+
+def copy_if_changed(source, path):
+    try:
+        with open(source, 'rb') as one, open(path, 'rb') as other:
+            if one.read() == other.read():
+                return
+    except OSError:
+        pass
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    shutil.copy2(source, path)
+
+
+# ---- tests ----
+
+class Test:
+    def __init__(self, path):
+        self.path, self.script = path, path.endswith('.t')
+        self.seconds, self.processor, self.reached, self.passes = 0.0, 0.0, b'', False
+
+    def run(self, number, wall, processor, extra=None):
+        """True: it passed. A hang, a death and a failure are the same."""
+        environment = dict(os.environ, MUTANT=str(number), SIMRUN='build/simrun', BUILD='build', TZ='UTC', LC_ALL='C.UTF-8',
+                           SIMRUN_CACHE=os.path.abspath(TREE + '/build/cache'), **(extra or {}))
+
+        def limits():
+            os.setsid()
+            os.nice(10)
+            resource.setrlimit(resource.RLIMIT_CPU, (int(processor) + 1, int(processor) + 2))
+            resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 29, 1 << 29))
+            resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        command = ['sh', self.path] if self.script else [self.path]
+        process = subprocess.Popen(command, cwd=TREE, env=environment, preexec_fn=limits, stdin=subprocess.DEVNULL,
+                                   stdout=subprocess.PIPE if self.script else subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        said = []
+        if self.script:
+            reader = threading.Thread(target=lambda: said.append(process.stdout.read()))
+            reader.start()
+        begin, passed = time.monotonic(), None
+        pause = 0.002
+        while passed is None:
+            pid, status, usage = os.wait4(process.pid, os.WNOHANG)
+            if pid:
+                self.processor = usage.ru_utime + usage.ru_stime
+                process.returncode = os.waitstatus_to_exitcode(status)
+                passed = process.returncode == 0
+            elif time.monotonic() - begin > wall or memory_of(process.pid) > MEMORY_MAX:
+                passed = False
+            else:
+                time.sleep(pause)
+                pause = min(pause * 1.5, 0.05)
+        self.end(process)
+        if self.script:
+            reader.join()
+            text = b''.join(said)
+            passed = passed and b'\nnot ok' not in text and re.search(rb'^1\.\.\d', text, re.M) is not None
+        self.last = time.monotonic() - begin
+        return passed
+
+    @staticmethod
+    def end(process):
+        """The test and whatever it left behind in its own session."""
+        try:
+            os.killpg(process.pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+        if process.returncode is None:
+            process.wait()
+
+    def look(self, total, number):
+        """Runs with no mutant alive and notes which ones it comes by."""
+        path = os.path.abspath('%s/reached.%d' % (BUILD, number))
+        with open(path, 'wb') as file:
+            file.truncate(total + 1)
+        self.passes = self.run(-1, 300, 300, {'MUTANT_REACHED': path})
+        self.seconds = self.last
+        with open(path, 'rb') as file:
+            self.reached = file.read()
+        os.remove(path)
+        return self
+
+
+def memory_of(pid):
+    try:
+        with open('/proc/%d/statm' % pid) as file:
+            return int(file.read().split()[1]) * PAGE
+    except (OSError, IndexError):
+        return 0
+
+
+def find_tests(scripts):
+    here = os.getcwd()
+    os.chdir(TREE)
+    found = ['build/' + p[:-2] for p in glob.glob('tests/*/test_*.c')]
+    if scripts:
+        found += glob.glob('tests/*.t') + glob.glob('tests/*/*.t')
+    os.chdir(here)
+    return [Test(path) for path in sorted(found)]
+
+
+# ---- equivalents ----
+
+def equivalents(rows):
+    """What is listed: FILE | SOURCE LINE | WHAT IT WAS -> WHAT IT IS | REASON. An entry that names no mutant is an error."""
+    known, stale, by_key = {}, [], {}
+    texts = {}
+    for row in rows:
+        lines = texts.setdefault(row[1], open(row[1]).read().split('\n'))
+        by_key.setdefault((row[1], lines[row[2] - 1].strip(), '%s -> %s' % (row[3], row[4])), []).append(row[0])
+    for number, line in enumerate(open(HERE + '/equivalent.txt'), 1):
+        parts = [part.strip() for part in line.rstrip('\n').split(' | ')]
+        if line.startswith('#') or not line.strip():
+            continue
+        found = by_key.get(tuple(parts[:3])) if len(parts) == 4 and parts[3] else None
+        if not found:
+            stale.append('%s/equivalent.txt:%d: %s' % (HERE, number, line.strip()))
+        known.update((n, parts[-1]) for n in found or [])
+    return known, stale
+
+
+# ---- the hunt ----
+
+class Hunt:
+    def __init__(self, rows, tests):
+        self.rows = {row[0]: row for row in rows}
+        self.tests = [test for test in tests if test.passes]
+        self.of_file = {}
+        for row in rows:
+            self.of_file.setdefault(row[1], []).append(row[0])
+        self.failed_before = {}
+
+    def sees(self, test, row):
+        numbers = self.of_file[row[1]] if row[4] == 'exchanged' else [row[0]]
+        return any(test.reached[n] for n in numbers)
+
+    def hunt(self, row):
+        """The test that noticed, '' where none did, None where none comes by."""
+        tests = [t for t in self.tests if self.sees(t, row)]
+        stem = os.path.basename(row[1])[:-2]
+        tests.sort(key=lambda t: t.seconds / (1 + 4 * self.failed_before.get((row[1], t.path), 0) + (stem in t.path)))
+        for test in tests:
+            clone = Test(test.path)
+            if not clone.run(row[0], 15 * test.seconds + 15, 4 * test.processor + 2):
+                self.failed_before[(row[1], test.path)] = self.failed_before.get((row[1], test.path), 0) + 1
+                return test.path
+        return '' if tests else None
+
+
+def told(row):
+    return '%s:%d: %s -> %s' % row[1:5]
+
+
+def main():
+    options = argparse.ArgumentParser()
+    options.add_argument('--sample', type=int)
+    options.add_argument('--seed', type=int)
+    options.add_argument('--only', default='')
+    options.add_argument('--scripts', action='store_true')
+    options.add_argument('--bar', type=float, default=0)
+    options.add_argument('--jobs', type=int, default=os.cpu_count())
+    options.add_argument('--list', default='')
+    asked = options.parse_args()
+    begin = time.monotonic()
+    build = Build()
+    os.makedirs(TREE, exist_ok=True)
+    build.copy_tree()
+    if not build.make():
+        sys.exit('mutate: the mutants do not build')
+    print('# %d mutants in %d files, built in %.0f s' % (len(build.rows), len(build.paths), time.monotonic() - begin), flush=True)
+    known, stale = equivalents(build.rows)
+    for line in stale:
+        print('stale: ' + line)
+    with concurrent.futures.ThreadPoolExecutor(asked.jobs) as pool:
+        tests = list(pool.map(lambda pair: pair[1].look(build.total, pair[0]), enumerate(find_tests(asked.scripts))))
+        print('# %d tests, %.0f s in all; not asked, as they fail anyhow: %s' %
+              (len(tests), sum(t.seconds for t in tests), ' '.join(t.path for t in tests if not t.passes) or 'none'), flush=True)
+        rows = [row for row in build.rows if row[0] not in known and re.search(asked.only, '%s:%d' % row[1:3])]
+        seed = asked.seed if asked.seed is not None else random.randrange(1 << 30)
+        if asked.sample and asked.sample < len(rows):
+            print('# a sample of %d by seed %d' % (asked.sample, seed), flush=True)
+            rows = random.Random(seed).sample(rows, asked.sample)
+        found = Hunt(build.rows, tests)
+        killed, survived, unseen = 0, [], []
+        out = open(asked.list, 'w') if asked.list else None
+        for row, by in zip(rows, pool.map(found.hunt, rows)):
+            killed += bool(by)
+            if by == '':
+                survived.append(row)
+                print('survived: ' + told(row), flush=True)
+            elif by is None:
+                unseen.append(row)
+                print('not reached: ' + told(row), flush=True)
+            if out:
+                print('%s\t%s' % (by if by else 'SURVIVED' if by == '' else 'UNSEEN', told(row)), file=out, flush=True)
+    ratio = 100 * killed / max(1, len(rows))
+    print('# %d mutants: %d killed (%.1f %%), %d survived, %d not reached; %d known to be equivalent; %.0f s' %
+          (len(rows), killed, ratio, len(survived), len(unseen), len(known), time.monotonic() - begin))
+    if stale or ratio < asked.bar:
+        sys.exit('mutate: %s' % ('stale entries' if stale else '%.1f %% killed, the bar is %.1f %%' % (ratio, asked.bar)))
+
+
+if __name__ == '__main__':
+    main()

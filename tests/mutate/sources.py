@@ -1,0 +1,375 @@
+"""Mutants of C sources, all compiled into one program and chosen by a number (see mutant.h).
+
+A source is cut into tokens, its function bodies into statements and expressions; each place that can be mutated is wrapped so that
+it means something else when mutated(N) is true. Lines stay where they are. What the compiler refuses is left out by run.py, line by
+line. Not mutated: assertions, array bounds, case labels, what releases memory, anything in a macro."""
+
+import re
+
+TOKEN = re.compile(r'''
+    (?P<space>\s+|//[^\n]*|/\*.*?\*/|^\s*\#(?:[^\n\\]|\\.|\\\n)*)
+  | (?P<text>(?:u8|L|u|U)?"(?:[^"\\\n]|\\.)*"|(?:L|u|U)?'(?:[^'\\\n]|\\.)*')
+  | (?P<number>\.?[0-9](?:[eEpP][+-]|[\w.])*)
+  | (?P<name>[A-Za-z_]\w*)
+  | (?P<sign>\.\.\.|<<=|>>=|->|\+\+|--|<<|>>|<=|>=|==|!=|&&|\|\||[-+*/%&|^]=|[^\s\w])
+''', re.X | re.S | re.M)
+
+OPEN, CLOSE = '([{', ')]}'
+ASSIGN = {'=', '+=', '-=', '*=', '/=', '%=', '&=', '|=', '^=', '<<=', '>>='}
+BORDER = {'<': '<=', '<=': '<', '>': '>=', '>=': '>', '==': '!=', '!=': '=='}
+TURNED = {'+': '-', '-': '+'}
+LEVELS = [{'||'}, {'&&'}, {'|'}, {'^'}, {'&'}, {'==', '!='}, {'<', '<=', '>', '>='}, {'<<', '>>'}, {'+', '-'}, {'*', '/', '%'}]
+TYPES = set('void char short int long float double signed unsigned struct union enum const volatile bool _Bool size_t ssize_t'.split())
+KEYWORDS = set('return case else do sizeof goto'.split())
+UNTOUCHED = {'sizeof', 'assert', '_Static_assert', 'static_assert', '__attribute__', '_Alignof', '__asm__', 'asm', 'offsetof',
+             '__builtin_prefetch', '__builtin_expect', '__typeof__', 'typeof', 'va_arg', '__builtin_types_compatible_p'}
+RELEASES = re.compile(r'(^|_)(free|release|close|munmap|clear|drop|prefetch|destroy|unref|note|fflush)$')
+
+
+class Token:
+    def __init__(self, kind, text, line):
+        self.kind, self.text, self.line, self.mate = kind, text, line, None
+
+
+def tokens_of(source):
+    """The tokens that mean something, each with the blanks, comments and directives before it; what is left at the end."""
+    tokens, before, line, at = [], '', 1, 0
+    while at < len(source):
+        match = TOKEN.match(source, at)
+        if not match:
+            raise SyntaxError('line %d: %r' % (line, source[at:at + 20]))
+        text = match.group()
+        if match.lastgroup == 'space':
+            before += text
+        else:
+            token = Token(match.lastgroup, text, line)
+            token.before, before = before, ''
+            tokens.append(token)
+        line += text.count('\n')
+        at = match.end()
+    stack = []
+    for i, token in enumerate(tokens):
+        if token.kind == 'sign' and token.text in OPEN:
+            stack.append(i)
+        elif token.kind == 'sign' and token.text in CLOSE:
+            token.mate = stack.pop()
+            tokens[token.mate].mate = i
+    return tokens, before
+
+
+class Mutants:
+    """Rewrites one source. `next_number` gives numbers; rows are (number, line, what it was, what it is)."""
+
+    def __init__(self, source, next_number, banned=frozenset()):
+        self.tokens, self.rest = tokens_of(source)
+        self.lines = source.split('\n')
+        self.next_number, self.banned, self.rows, self.swaps = next_number, banned, [], []
+
+    # ---- pieces ----
+
+    def raw(self, low, high):
+        return ''.join(t.before + t.text for t in self.tokens[low:high])
+
+    def flat(self, low, high):
+        """The same on one line, for second copies."""
+        return ' '.join(t.text for t in self.tokens[low:high])
+
+    def number(self, line, was, now):
+        """None where the compiler has refused a mutant of this line and kind."""
+        if line in self.banned:
+            return None
+        number = self.next_number()
+        self.rows.append((number, line, was, now))
+        return number
+
+    def wrap(self, low, text):
+        """The blanks before the first token stay before what is put around it."""
+        before = self.tokens[low].before
+        return before, text[len(before):]
+
+    def is_binary(self, i, low):
+        """Whether the sign at i stands between two operands."""
+        if i <= low:
+            return False
+        last = self.tokens[i - 1]
+        if last.kind in ('number', 'text'):
+            return True
+        if last.kind == 'name':
+            return last.text not in KEYWORDS and last.text not in TYPES
+        if last.text == ')':
+            return not self.is_cast(last.mate, i - 1)
+        return last.text in (']', '}', '++', '--')
+
+    def is_cast(self, low, high):
+        inner = self.tokens[low + 1:high]
+        if low > 0 and self.tokens[low - 1].kind == 'name' and self.tokens[low - 1].text not in KEYWORDS:
+            return False
+        return bool(inner) and all(t.kind == 'name' or t.text == '*' for t in inner) and \
+            any(t.text in TYPES or t.text.endswith('_t') or t.text == '*' or t.text.startswith('MPI_') for t in inner)
+
+    def top_level(self, low, high):
+        i = low
+        while i < high:
+            yield i
+            i = self.tokens[i].mate + 1 if self.tokens[i].text in OPEN and self.tokens[i].mate else i + 1
+
+    # ---- expressions ----
+
+    def list(self, low, high):
+        """Expressions between commas, with blanks as they are."""
+        out, start = '', low
+        for i in self.top_level(low, high):
+            if self.tokens[i].text == ',':
+                out += self.assignment(start, i) + self.raw(i, i + 1)
+                start = i + 1
+        return out + self.assignment(start, high)
+
+    def assignment(self, low, high):
+        for i in self.top_level(low, high):
+            if self.tokens[i].text in ASSIGN and self.tokens[i].kind == 'sign':
+                return self.raw(low, i + 1) + self.assignment(i + 1, high)
+        return self.choice(low, high)
+
+    def choice(self, low, high):
+        for i in self.top_level(low, high):
+            if self.tokens[i].text != '?':
+                continue
+            depth = 0
+            for j in self.top_level(i + 1, high):
+                depth += (self.tokens[j].text == '?') - (self.tokens[j].text == ':')
+                if depth < 0:
+                    condition = self.negated(low, i)
+                    return condition + self.raw(i, i + 1) + self.assignment(i + 1, j) + self.raw(j, j + 1) + \
+                        self.choice(j + 1, high)
+        return self.operators(low, high, 0)
+
+    def negated(self, low, high):
+        """A condition, and its contrary."""
+        text = self.list(low, high)
+        if self.has_border(low, high):
+            return text
+        number = self.number(self.tokens[low].line, self.flat(low, high), '!(%s)' % self.flat(low, high))
+        if number is None:
+            return text
+        before, text = self.wrap(low, text)
+        return '%s(mutated(%d) != !!(%s))' % (before, number, text)
+
+    def has_border(self, low, high):
+        """A single comparison has its contrary already."""
+        signs = [self.tokens[i].text for i in self.top_level(low, high)]
+        return ('==' in signs or '!=' in signs) and '&&' not in signs and '||' not in signs
+
+    def operators(self, low, high, level):
+        if low >= high:
+            return self.raw(low, high)
+        if level == len(LEVELS):
+            return self.primary(low, high)
+        at = [i for i in self.top_level(low, high)
+              if self.tokens[i].kind == 'sign' and self.tokens[i].text in LEVELS[level] and self.is_binary(i, low)]
+        if not at:
+            return self.operators(low, high, level + 1)
+        if level < 2:
+            return self.arms(low, high, at, level)
+        i = at[-1]
+        text = self.operators(low, i, level) + self.raw(i, i + 1) + self.operators(i + 1, high, level + 1)
+        sign = self.tokens[i].text
+        other = BORDER.get(sign) or TURNED.get(sign)
+        if not other:
+            return text
+        was, now = self.flat(low, high), '%s %s %s' % (self.flat(low, i), other, self.flat(i + 1, high))
+        number = self.number(self.tokens[i].line, was, now)
+        if number is None:
+            return text
+        before, text = self.wrap(low, text)
+        return '%s(mutated(%d) ? %s : %s)' % (before, number, now, text)
+
+    def arms(self, low, high, at, level):
+        """Every arm of a conjunction or disjunction as if it were not there."""
+        out, bounds = '', [low] + [i + 1 for i in at]
+        for start, end in zip(bounds, at + [high]):
+            text = self.operators(start, end, level + 1)
+            arm = self.flat(start, end)
+            number = self.number(self.tokens[start].line, self.flat(low, high), '%s without %s' % (self.flat(low, high), arm))
+            if number is not None:
+                before, text = self.wrap(start, text)
+                text = ('%s(!mutated(%d) && (%s))' if level == 0 else '%s(mutated(%d) || (%s))') % (before, number, text)
+            out += text + (self.raw(end, end + 1) if end < high else '')
+        first = self.tokens[low].before
+        return first + '(' + out[len(first):] + ')'
+
+    def primary(self, low, high):
+        out, i = '', low
+        while i < high:
+            token = self.tokens[i]
+            if token.kind == 'name' and token.text in UNTOUCHED and i + 1 < high and self.tokens[i + 1].text == '(':
+                end = self.tokens[i + 1].mate + 1
+                out += self.raw(i, end)
+                i = end
+            elif token.text == '[' and token.kind == 'sign':
+                out += self.raw(i, token.mate + 1)
+                i = token.mate + 1
+            elif token.text in ('(', '{') and token.kind == 'sign':
+                inside = self.raw(i + 1, token.mate) if token.text == '(' and self.is_cast(i, token.mate) \
+                    else self.list(i + 1, token.mate)
+                out += self.raw(i, i + 1) + inside + self.raw(token.mate, token.mate + 1)
+                i = token.mate + 1
+            else:
+                out += self.constant(i)
+                i += 1
+        return out
+
+    def constant(self, i):
+        token = self.tokens[i]
+        text = token.text
+        if token.kind == 'number' and re.fullmatch(r'(0[xX][0-9a-fA-F]+|[0-9]+)[uUlL]*', text):
+            now = '%s + 1' % text
+            shape = '(%s + mutated(%%d))' % text
+        elif token.kind == 'name' and text in ('true', 'false'):
+            now = 'false' if text == 'true' else 'true'
+            shape = '(!mutated(%d))' if text == 'true' else '(mutated(%d) != 0)'
+        else:
+            return token.before + text
+        number = self.number(token.line, '%s in: %s' % (text, self.lines[token.line - 1].strip()), now)
+        return token.before + (text if number is None else shape % number)
+
+    # ---- statements ----
+
+    def block(self, low, high):
+        out, i = '', low
+        while i < high:
+            text, i = self.statement(i, high)
+            out += text
+        return out
+
+    def statement(self, i, high):
+        token = self.tokens[i]
+        text = token.text
+        if text == '{':
+            return self.raw(i, i + 1) + self.block(i + 1, token.mate) + self.raw(token.mate, token.mate + 1), token.mate + 1
+        if text in ('if', 'while', 'switch', 'for') and self.tokens[i + 1].text == '(':
+            return self.control(i, high)
+        if text in ('else', 'do'):
+            rest, end = self.statement(i + 1, high)
+            return self.raw(i, i + 1) + rest, end
+        if text in ('case', 'default') or (token.kind == 'name' and i + 1 < high and self.tokens[i + 1].text == ':'):
+            end = next(j for j in self.top_level(i, high) if self.tokens[j].text == ':')
+            return self.raw(i, end + 1), end + 1
+        end = next(j for j in self.top_level(i, high) if self.tokens[j].text == ';')
+        return self.simple(i, end), end + 1
+
+    def control(self, i, high):
+        keyword, opening = self.tokens[i].text, i + 1
+        closing = self.tokens[opening].mate
+        if keyword == 'if':
+            head = self.negated(opening + 1, closing)
+        elif keyword == 'for':
+            head, start = '', opening + 1
+            for j in list(self.top_level(opening + 1, closing)) + [closing]:
+                if j == closing or self.tokens[j].text == ';':
+                    head += self.list(start, j) + (self.raw(j, j + 1) if j < closing else '')
+                    start = j + 1
+        else:
+            head = self.list(opening + 1, closing)
+        text = self.raw(i, opening + 1) + head + self.raw(closing, closing + 1)
+        rest, end = self.statement(closing + 1, high) if closing + 1 < high else ('', closing + 1)
+        return text + rest, end
+
+    def simple(self, low, end):
+        """A declaration, an expression or a jump, up to its semicolon."""
+        first = self.tokens[low]
+        if low == end or first.text in ('static', 'enum', 'typedef', 'goto', '_Static_assert', 'extern', 'asm', '__asm__'):
+            return self.raw(low, end + 1)
+        if first.text == 'return':
+            return self.raw(low, low + 1) + self.list(low + 1, end) + self.raw(end, end + 1) if end > low + 1 else \
+                self.dropped(low, end, self.raw(low, end))
+        text = self.list(low, end)
+        if self.may_drop(low, end):
+            return self.dropped(low, end, text)
+        return text + self.raw(end, end + 1)
+
+    def may_drop(self, low, end):
+        first = self.tokens[low]
+        if first.text in ('break', 'continue'):
+            return True
+        if first.kind != 'name' or low + 1 >= end:
+            return first.text in ('++', '--', '*') and end > low + 1
+        after = self.tokens[low + 1]
+        if first.text.isupper() or first.text in UNTOUCHED or RELEASES.search(first.text) or first.text in ('va_start', 'va_end', 'va_copy'):
+            return False
+        return after.text in ('(', '->', '.', '[', '++', '--') or after.text in ASSIGN
+
+    def dropped(self, low, end, text):
+        number = self.number(self.tokens[low].line, self.flat(low, end) + ';', '(nothing)')
+        if number is None:
+            return text + self.raw(end, end + 1)
+        before, text = self.wrap(low, text)
+        return '%s{ if (!mutated(%d)) %s%s }' % (before, number, text, self.raw(end, end + 1))
+
+    # ---- tables ----
+
+    def table(self, low, equals):
+        """static const T name[...] = { rows }: any two neighbours exchanged. The end of the table, and its text; None: none."""
+        opening = equals + 1
+        if self.tokens[opening].text != '{' or self.tokens[equals - 1].text != ']' or self.tokens[low].text != 'static':
+            return None
+        closing = self.tokens[opening].mate
+        name = self.tokens[equals - 1].mate - 1
+        rows, start = [], opening + 1
+        for i in list(self.top_level(opening + 1, closing)) + [closing]:
+            if (i == closing or self.tokens[i].text == ',') and i > start:
+                rows.append((start, i))
+                start = i + 1
+        if len(rows) < 2 or self.tokens[name].kind != 'name' or self.tokens[name - 1].text == ']':
+            return None
+        places = [self.place(row, i) for i, row in enumerate(rows)]
+        for (one, other, place, next_place) in zip(rows, rows[1:], places, places[1:]):
+            if any(t.kind == 'name' and t.text.isupper() and len(rows) > 200 for t in self.tokens[one[0]:one[1]]):
+                break
+            number = self.number(self.tokens[one[0]].line, 'rows %s / %s' % (self.flat(*one)[:60], self.flat(*other)[:60]), 'exchanged')
+            if number is not None:
+                self.swaps.append((number, self.tokens[name].text, place, next_place))
+        return closing, self.without_const(low, name) + self.raw(name, closing)
+
+    def place(self, row, index):
+        first = self.tokens[row[0]]
+        return self.flat(row[0] + 1, first.mate) if first.text == '[' else str(index)
+
+    def without_const(self, low, high):
+        """The elements may be written, what they point to not."""
+        stars = [i for i in self.top_level(low, high) if self.tokens[i].text == '*']
+        from_here = stars[-1] if stars else low
+        skipped = {i for i in self.top_level(low, high) if i >= from_here and self.tokens[i].text == 'const'}
+        return ''.join(t.before + ('' if i in skipped else t.text) for i, t in enumerate(self.tokens[low:high], low))
+
+    # ---- the whole ----
+
+    def rewrite(self):
+        out, i, start = '', 0, 0
+        while i < len(self.tokens):
+            token = self.tokens[i]
+            if token.text == '{' and i > 0 and self.tokens[i - 1].text == ')':
+                out += self.raw(start, i + 1) + self.block(i + 1, token.mate)
+                i = start = token.mate
+            elif token.text == '=' and token.kind == 'sign':
+                found = self.table(self.begins(start, i), i)
+                if found:
+                    low = self.begins(start, i)
+                    out += self.raw(start, low) + found[1]
+                    i = start = found[0]
+            elif token.text in OPEN and token.kind == 'sign':
+                i = token.mate
+            i += 1
+        out += self.raw(start, len(self.tokens)) + self.rest
+        for number, name, one, other in self.swaps:
+            out += '\n__attribute__((constructor)) static void mutant_%d(void) { if (mutant == %d) mutant_swap(&%s[%s], &%s[%s], ' \
+                   'sizeof %s[0]); }' % (number, number, name, one, name, other, name)
+        return out + '\n'
+
+    def begins(self, start, i):
+        """The first token of the declaration around i."""
+        while i > start and self.tokens[i - 1].text not in (';', '}') or (i > start and self.tokens[i - 1].text == '}' and
+                                                                          self.tokens[i].text != 'static'):
+            i -= 1
+            if self.tokens[i].text in CLOSE and self.tokens[i].mate is not None and self.tokens[i].kind == 'sign':
+                i = self.tokens[i].mate
+        return i
