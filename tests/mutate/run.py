@@ -149,7 +149,6 @@ class Test:
             os.setsid()
             os.nice(10)
             resource.setrlimit(resource.RLIMIT_CPU, (int(processor) + 1, int(processor) + 2))
-            resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 29, 1 << 29))
             resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         command = ['sh', self.path] if self.script else [self.path]
         process = subprocess.Popen(command, cwd=TREE, env=environment, preexec_fn=limits, stdin=subprocess.DEVNULL,
