@@ -162,7 +162,8 @@ struct record_objective {
 
 struct record_gradient { /* small: ok */
     struct record_head head;
-    uint32_t name, method, reserved; /* strings */
+    uint32_t name, method, undecided; /* strings; undecided: why, "" when it was decided */
+    uint32_t elements, reserved;
     int64_t index;
     double step, analytic, numeric, error, tolerance, relative;
 };

@@ -334,10 +334,13 @@ void record_gradient_check(const struct trace_gradient *row, const char *variabl
         return;
     uint32_t name = recorder_string(me, variable);
     uint32_t method = recorder_string(me, row->method ? row->method : "value");
+    uint32_t undecided = recorder_string(me, row->undecided ? row->undecided : "");
     struct record_gradient *record = recorder_record(me, sizeof *record);
     if (record) {
         record->name = name;
         record->method = method;
+        record->undecided = undecided;
+        record->elements = row->elements;
         record->index = row->index;
         record->step = row->step;
         record->analytic = row->analytic;

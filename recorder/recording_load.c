@@ -394,7 +394,10 @@ static void load_gradient(struct loader *loader, const struct record_gradient *r
                                  .error = record->error,
                                  .tolerance = record->tolerance,
                                  .relative = record->relative,
-                                 .ok = record->head.small};
+                                 .ok = record->head.small,
+                                 .elements = record->elements};
+    uint32_t why = numbers_get(&loader->strings, record->undecided);
+    row.undecided = trace_doubt(trace_string(loader->trace, why));
     trace_add_gradient(loader->trace, &row);
 }
 

@@ -52,7 +52,7 @@ static void report_variable(const struct trace *trace, size_t first, struct find
             continue;
         told[i] = true;
         all++;
-        if (row->ok)
+        if (!trace_gradient_wrong(row))
             continue;
         wrong++;
         finite = finite && isfinite(row->analytic);
@@ -95,7 +95,7 @@ void check_gradient(const struct check_context *context, struct findings *findin
     const struct trace *trace = context->trace;
     bool *told = check_new(trace->gradient_count, sizeof *told);
     for (size_t i = 0; i < trace->gradient_count; i++)
-        if (!told[i] && !trace->gradients[i].ok)
+        if (!told[i] && trace_gradient_wrong(&trace->gradients[i]))
             report_variable(trace, i, findings, told);
     free(told);
 }

@@ -52,7 +52,7 @@ static struct worst worst_of(const struct trace *trace, const char *variable)
             continue;
         double ratio = row->tolerance > 0 ? row->error / row->tolerance : row->error;
         worst.count++;
-        worst.wrong += !row->ok;
+        worst.wrong += trace_gradient_wrong(row);
         if (worst.count == 1 || isnan(ratio) || ratio > worst.ratio) {
             worst.ratio = ratio;
             worst.error = row->error;

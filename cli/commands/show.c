@@ -72,7 +72,12 @@ static void show_gradients(const struct show *show)
         char index[24] = "-";
         if (row->index >= 0)
             snprintf(index, sizeof index, "%" PRId64, row->index);
-        printf("%-5s %4u %-12s %6s %14.7g %14.7g %8.1e %9.1e\n", row->ok ? "ok" : "WRONG",
+        if (row->elements > 1)
+            snprintf(index, sizeof index, "%" PRId64 "+%u", row->index, row->elements - 1);
+        printf("%-5s %4u %-12s %6s %14.7g %14.7g %8.1e %9.1e\n",
+               row->ok          ? "ok"
+               : row->undecided ? "?"
+                                : "WRONG",
                row->rank, trace_string(trace, row->variable), index, row->analytic, row->numeric,
                row->error, row->tolerance);
     }

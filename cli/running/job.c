@@ -181,6 +181,11 @@ static bool run_with(const struct job *job, struct board *board, struct rank_out
         good = load_trace(job, board, recording, result, failure);
     else if (has_failed_rank(board))
         good = load_ends(job, board, result, failure);
+    if (job->record == RECORD_LEVEL_NONE && result->trace && !result->trace->gradient_count &&
+        !has_failed_rank(board)) { /* an empty trace would say that nothing happened */
+        trace_free(result->trace);
+        result->trace = NULL;
+    }
     if (good && result->trace)
         cause_note(result->trace, board->first_failure.rank, job->restart);
     return good;
@@ -199,9 +204,11 @@ static bool run_free(const struct job *job, struct job_result *result, struct fa
         return false;
     }
     struct recording *recording = NULL;
-    bool good =
-        job->record == RECORD_LEVEL_NONE ||
-        (recording = recording_new((uint32_t)job->world.ranks, job->record, failure)) != NULL;
+    enum record_level level = job->record;
+    if (level == RECORD_LEVEL_NONE && job->gradients) /* for what the gradient check says */
+        level = RECORD_LEVEL_FINDINGS;
+    bool good = level == RECORD_LEVEL_NONE ||
+                (recording = recording_new((uint32_t)job->world.ranks, level, failure)) != NULL;
     good = good && run_with(job, board, output, recording, result, failure);
     recording_free(recording);
     rank_output_free(output);

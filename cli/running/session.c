@@ -66,9 +66,6 @@ static void cover(const struct run_options *options, struct verdict *verdict)
     else if (options->record == RECORD_LEVEL_FINDINGS)
         coverage_add(&verdict->coverage, "run", 1,
                      "the operations were judged and not kept (--record findings)");
-    if (options->record < RECORD_LEVEL_OPS && !options->no_gradients)
-        coverage_add(&verdict->coverage, "gradients", 1,
-                     "gradients: not checked (--record ops checks them)");
     verdict->missed = coverage_missed(&verdict->coverage, options->require);
     if (options->require & COVERAGE_GRADIENTS && !(trace && trace->gradient_count))
         verdict->missed |= COVERAGE_GRADIENTS;
@@ -213,8 +210,7 @@ bool session_prepare(const char *word, int argc, char **argv, const struct run_o
                         .order = options->order,
                         .mutant = options->mutant,
                         .schedule = options->schedule,
-                        .gradients = !options->no_gradients && !options->schedule &&
-                                     options->record >= RECORD_LEVEL_OPS,
+                        .gradients = !options->no_gradients && !options->schedule,
                         .workers = options->workers ? options->workers
                                                     : (int)sysconf(_SC_NPROCESSORS_ONLN),
                         .check_elements = options->check_elements,

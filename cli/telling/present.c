@@ -152,11 +152,13 @@ static void append(char *text, size_t size, const char *format, ...)
 
 static void count_gradients(char *text, size_t size, const struct trace *trace)
 {
-    size_t good = 0;
+    struct trace_answers answers = {0};
+    char said[120];
     for (size_t i = 0; i < trace->gradient_count; i++)
-        good += trace->gradients[i].ok;
+        trace_answers_add(&answers, &trace->gradients[i]);
+    trace_answers_text(&answers, "gradients", said, sizeof said);
     if (trace->gradient_count)
-        append(text, size, ", %zu of %zu gradients right", good, trace->gradient_count);
+        append(text, size, ", %s", said);
 }
 
 enum { GAPS_SHOWN = 4 };
@@ -226,11 +228,35 @@ void present_verdict(const struct present *present, const struct result *result,
     }
 }
 
-/* How wrong a row is: NaN and what is not ok before anything else, then error by tolerance. */
+/* How bad a row is: what is wrong before what is undecided, before what is right; then NaN, then
+ * error by tolerance. */
 static double badness(const struct trace_gradient *row)
 {
     double ratio = row->tolerance > 0 ? row->error / row->tolerance : row->error > 0;
-    return isnan(ratio) ? INFINITY : ratio;
+    if (row->ok)
+        return ratio;
+    ratio = isnan(ratio) || ratio > 1e9 ? 1e9 : ratio;
+    return row->undecided ? 1e20 + 1e5 * ratio : 1e30 + 1e15 * ratio;
+}
+
+/* Why a comparison could not be decided. */
+static const char *doubt_text(const char *undecided)
+{
+    static const struct {
+        const char *word, *text;
+    } texts[] = {
+        {"noise", "the rounding of the objective hides the slope"},
+        {"kink", "the slope changes with every step: a kink, or a function of a scale that no "
+                 "step meets"},
+        {"scale", "zero, and nothing tells what would be small"},
+        {"unfinished", "near the point the program does not finish, or its objective is not "
+                       "finite"},
+        {"budget", "it would take too many runs"},
+    };
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        if (!strcmp(undecided, texts[i].word))
+            return texts[i].text;
+    return undecided;
 }
 
 /* Sentences on the method of a comparison and where its tolerance comes from. */
@@ -273,30 +299,36 @@ static void print_variable(const struct present *present, const struct trace *tr
                            bool verbose)
 {
     const struct trace_gradient *worst = &trace->gradients[first];
-    size_t count = 0, wrong = 0;
+    struct trace_answers answers = {0};
     for (size_t i = first; i < trace->gradient_count; i++) {
         const struct trace_gradient *row = &trace->gradients[i];
         if (row->variable != trace->gradients[first].variable)
             continue;
-        count++;
-        wrong += !row->ok;
+        trace_answers_add(&answers, row);
         if (badness(row) > badness(worst))
             worst = row;
     }
     const char *name = trace_string(trace, worst->variable);
-    char text[512] = "";
-    append(text, sizeof text, ": %zu of %zu right; worst: rank %u ", count - wrong, count,
-           worst->rank);
-    if (worst->index >= 0)
+    char text[512] = "", said[120];
+    bool wrong = answers.wrong > 0, ok = !wrong && !answers.undecided;
+    const char *word = wrong ? "WRONG" : ok ? "ok" : "undecided";
+    trace_answers_text(&answers, "", said, sizeof said);
+    append(text, sizeof text, ": %s; worst: rank %u ", said, worst->rank);
+    if (worst->index >= 0 && worst->elements > 1)
+        append(text, sizeof text, "%s[%lld..%lld]", name, (long long)worst->index,
+               (long long)worst->index + worst->elements - 1);
+    else if (worst->index >= 0)
         append(text, sizeof text, "%s[%lld]", name, (long long)worst->index);
     else
         append(text, sizeof text, "along a direction");
     append(text, sizeof text, ", error %.1e, tolerance %.1e", worst->error, worst->tolerance);
     fprintf(present->out, "  ");
-    present_word(present, wrong ? "WRONG" : "ok", !wrong);
+    present_word(present, word, !wrong);
     fprintf(present->out, " %s", name);
-    present_hanging(present, 3 + (wrong ? 5 : 2) + (int)strlen(name), 5, text);
-    if (!wrong && !verbose)
+    present_hanging(present, 3 + (int)strlen(word) + (int)strlen(name), 5, text);
+    if (worst->undecided)
+        present_wrapped(present, 5, doubt_text(worst->undecided));
+    if (ok && !verbose)
         return;
     *text = '\0';
     append(text, sizeof text, "computed %.12g, measured %.12g (%s, step %.1e)", worst->analytic,

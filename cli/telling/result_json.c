@@ -119,6 +119,9 @@ static void write_gradient(FILE *out, const struct trace *trace, const struct tr
     number(out, "error", row->error);
     number(out, "tolerance", row->tolerance);
     number(out, "relative", row->relative);
+    fprintf(out, ",\"elements\":%u", row->elements ? row->elements : 1);
+    field(out, "answer", row->ok ? "right" : row->undecided ? "undecided" : "wrong");
+    field(out, "undecided", row->undecided);
     fprintf(out, ",\"ok\":%s}", row->ok ? "true" : "false");
 }
 

@@ -99,7 +99,7 @@ static void gradient_numbers(FILE *out, const struct trace *trace, const struct 
         const struct trace_gradient *row = &trace->gradients[i];
         char name[160];
         snprintf(name, sizeof name, "gradient of %s ", trace_string(trace, row->variable));
-        if (row->ok || !is_about(findings, root, name))
+        if (!trace_gradient_wrong(row) || !is_about(findings, root, name))
             continue;
         if (!worst || !(row->error <= worst->error))
             worst = row;

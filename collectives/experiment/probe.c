@@ -39,6 +39,8 @@ static void row_release(struct diff_probe_rank *row)
         free(row->inputs[i].gradient);
     }
     free(row->inputs);
+    for (size_t i = 0; i < row->epoch_count; i++)
+        free(row->objectives[i].terms);
     free(row->objectives);
     for (size_t i = 0; i < row->node_count; i++) {
         values_release(row->nodes[i].inputs, row->nodes[i].input_count);
@@ -112,13 +114,12 @@ static void part_add(enum diff_type type, void *values, size_t i, double step)
         ((double *)values)[i] += step;
 }
 
-static void push_apply(const struct diff_state *state, size_t index, enum diff_type type,
-                       size_t count, void *values)
+static void push_apply(const struct probe_push *pushes, size_t push_count, size_t index,
+                       enum diff_type type, size_t count, void *values)
 {
-    const struct diff_probe *probe = state->probe;
     int rank = MPIX_World_rank();
-    for (size_t i = 0; i < probe->push_count; i++) {
-        const struct probe_push *push = &probe->pushes[i];
+    for (size_t i = 0; i < push_count; i++) {
+        const struct probe_push *push = &pushes[i];
         if (push->input != index || (push->rank >= 0 && push->rank != rank))
             continue;
         size_t parts = count * diff_type_parts(type);
@@ -160,13 +161,16 @@ static const struct probe_input *input_again(const struct diff_state *state, siz
 
 /* A variable that is trained gets other values in every step, by gradients that a perturbed world
  * does not have: there it takes those of the base world. */
-static void trained_take(const struct diff_state *state, size_t index, const char *name,
+static bool trained_take(const struct diff_state *state, size_t index, const char *name,
                          enum diff_type type, size_t count, void *values)
 {
     const struct probe_input *input = input_again(state, index, name, count);
     size_t parts = input ? count * diff_type_parts(type) : 0;
-    for (size_t i = 0; i < parts && input->type == type; i++)
+    if (parts == 0 || input->type != type)
+        return false;
+    for (size_t i = 0; i < parts; i++)
         part_set(type, values, i, input->values[i]);
+    return true;
 }
 
 size_t probe_meet_input(struct diff_state *state, const char *name, enum diff_type type,
@@ -176,13 +180,15 @@ size_t probe_meet_input(struct diff_state *state, const char *name, enum diff_ty
     struct diff_probe_rank *row = state->row;
     if (!row)
         return SIZE_MAX;
+    const struct diff_probe *probe = state->probe;
     size_t index = row->inputs_seen++;
-    if (state->probe->mode == PROBE_PERTURBED) {
-        if (!marked)
-            trained_take(state, index, name, type, count, values);
-        push_apply(state, index, type, count, values);
+    if (probe->mode == PROBE_PERTURBED) {
+        if (marked || !trained_take(state, index, name, type, count, values))
+            push_apply(probe->shifts, probe->shift_count, index, type, count, values);
+        push_apply(probe->pushes, probe->push_count, index, type, count, values);
         return index;
     }
+    push_apply(probe->shifts, probe->shift_count, index, type, count, values);
     row->inputs =
         grown(state, row->inputs, row->input_count, &row->input_room, sizeof *row->inputs);
     struct probe_input *input = &row->inputs[row->input_count++];
@@ -213,22 +219,34 @@ static struct probe_objective *objective_of(struct diff_state *state, uint32_t e
     return &row->objectives[epoch];
 }
 
-void probe_add_objective(struct diff_state *state, uint32_t epoch, double value, bool replicated)
+static struct probe_objective *term_add(struct diff_state *state, uint32_t epoch,
+                                        struct probe_term term)
+{
+    struct probe_objective *objective = objective_of(state, epoch);
+    objective->terms = grown(state, objective->terms, objective->term_count, &objective->term_room,
+                             sizeof *objective->terms);
+    objective->terms[objective->term_count++] = term;
+    return objective;
+}
+
+void probe_add_objective(struct diff_state *state, uint32_t epoch, uint64_t pass, double value,
+                         bool replicated)
 {
     record_objective(replicated ? value / MPIX_World_size() : value);
     if (!state->row)
         return;
-    struct probe_objective *objective = objective_of(state, epoch);
+    struct probe_objective *objective =
+        term_add(state, epoch, (struct probe_term){.value = value, .pass = pass});
     objective->value += value;
     objective->magnitude += fabs(value);
     objective->replicated = replicated;
     objective->present = true;
 }
 
-void probe_add_tangent(struct diff_state *state, uint32_t epoch, double tangent)
+void probe_add_tangent(struct diff_state *state, uint32_t epoch, uint64_t pass, double tangent)
 {
     if (state->row)
-        objective_of(state, epoch)->tangent += tangent;
+        term_add(state, epoch, (struct probe_term){.tangent = tangent, .pass = pass});
 }
 
 const double *probe_tangent(const struct diff_state *state, size_t index)
@@ -243,7 +261,7 @@ const double *probe_tangent(const struct diff_state *state, size_t index)
 }
 
 void probe_keep_gradient(struct diff_state *state, size_t index, enum diff_type type, size_t count,
-                         const void *values)
+                         const void *values, uint64_t first_pass)
 {
     if (!state->row || state->probe->mode == PROBE_PERTURBED || index >= state->row->input_count)
         return;
@@ -254,6 +272,7 @@ void probe_keep_gradient(struct diff_state *state, size_t index, enum diff_type 
     free(input->gradient);
     input->gradient = parts_copy(state, type, count, values);
     input->has_gradient = true;
+    input->first_pass = first_pass;
 }
 
 void probe_keep_record(struct diff_state *state, uint32_t epoch, uint32_t sequence, uint32_t record)
@@ -287,7 +306,7 @@ void diff_mark_objective(double value)
 {
     struct diff_state *state = state_get();
     ENTER(state);
-    probe_add_objective(state, 0, value, false);
+    probe_add_objective(state, 0, 0, value, false);
     state_leave(state);
 }
 
@@ -304,7 +323,7 @@ void diff_mark_gradient(const char *name, const double *gradient, size_t count)
         if (index == 0)
             state_fail(state, "M009", "diff_mark_gradient of %s, which no diff_mark_input named",
                        name);
-        probe_keep_gradient(state, index - 1, DIFF_DOUBLE, count, gradient);
+        probe_keep_gradient(state, index - 1, DIFF_DOUBLE, count, gradient, 0);
         row->inputs[index - 1].gradient_site = state->site;
         row->inputs[index - 1].gradient_order = ++row->gradients_marked;
         row->inputs[index - 1].gradient_position = record_position();

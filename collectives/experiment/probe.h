@@ -31,6 +31,8 @@ struct probe_input {
     double *values;   /* parts, as doubles */
     double *gradient; /* parts; NULL when the program never had one */
     bool has_gradient;
+    double gradient_largest;    /* absolute value of all parts; the gradient check's */
+    uint64_t first_pass;        /* the gradient is that of the losses from this pass on */
     uint32_t position;          /* the recorder's, when it was met */
     const void *gradient_site;  /* of a marked one */
     uint32_t gradient_order;    /* when it was marked: 1, 2... */
@@ -38,10 +40,14 @@ struct probe_input {
 };
 
 struct probe_objective {
-    double value;     /* sum of this rank's losses in the epoch */
-    double magnitude; /* sum of absolute values */
-    double tangent;   /* of the losses, see struct diff_probe */
-    bool replicated;  /* J is the value, not the sum over ranks */
+    double value;       /* sum of this rank's losses in the epoch */
+    double magnitude;   /* sum of absolute values */
+    struct probe_term { /* the losses one by one, in order: differences are taken before sums */
+        double value, tangent;
+        uint64_t pass; /* the backward call it was given to, 0 for marks */
+    } * terms;
+    size_t term_count, term_room;
+    bool replicated; /* J is the value, not the sum over ranks */
     bool present;
 };
 
@@ -111,6 +117,9 @@ struct diff_probe {
     struct diff_probe_rank *rows;
     const struct probe_push *pushes;
     size_t push_count;
+    const struct probe_push *shifts; /* whole inputs only: moves the point itself, in base and
+                                        perturbed worlds alike */
+    size_t shift_count;
     const struct diff_probe *base; /* of a perturbed world: what the base world saw */
     bool again;                    /* the program has been run before */
     bool trace;                    /* keep every node's values */
@@ -140,14 +149,15 @@ void diff_state_release(void *slot);
  * its index. */
 size_t probe_meet_input(struct diff_state *state, const char *name, enum diff_type type,
                         size_t count, uint32_t epoch, bool replicated, bool marked, void *values);
-/* Adds the tangent of a loss. */
-void probe_add_tangent(struct diff_state *state, uint32_t epoch, double tangent);
+/* Adds the tangent of the losses of a backward call. */
+void probe_add_tangent(struct diff_state *state, uint32_t epoch, uint64_t pass, double tangent);
 /* The tangent the probe wants for this input, NULL for none. */
 const double *probe_tangent(const struct diff_state *state, size_t index);
-void probe_add_objective(struct diff_state *state, uint32_t epoch, double value, bool replicated);
-/* Collects the gradient of the input met as number `index`. */
+void probe_add_objective(struct diff_state *state, uint32_t epoch, uint64_t pass, double value,
+                         bool replicated);
+/* Collects the gradient of the input met as number `index`, which adds up since `first_pass`. */
 void probe_keep_gradient(struct diff_state *state, size_t index, enum diff_type type, size_t count,
-                         const void *values);
+                         const void *values, uint64_t first_pass);
 /* Notes the recorder's number of a node. */
 void probe_keep_record(struct diff_state *state, uint32_t epoch, uint32_t sequence,
                        uint32_t record);

@@ -502,7 +502,7 @@ static struct gradcheck_direction failed_direction(struct gradcheck *check, uint
     enum gradcheck_spread spread = SPREAD_RANDOM;
     for (size_t i = 0; i < check->result->row_count; i++) {
         const struct gradcheck_row *row = &check->result->rows[i];
-        if (row->check.ok || row->epoch != epoch || !row->seed)
+        if (!trace_gradient_wrong(&row->check) || row->epoch != epoch || !row->seed)
             continue;
         seed = row->seed;
         spread = row->constant ? SPREAD_CONSTANT : SPREAD_RANDOM;

@@ -18,7 +18,7 @@ void gradcheck_bisect_marks(struct gradcheck *check)
     const struct probe_input *first = NULL;
     for (size_t i = 0; i < check->result->row_count; i++) {
         const struct trace_gradient *row = &check->result->rows[i].check;
-        if (row->ok || row->index < 0)
+        if (!trace_gradient_wrong(row) || row->index < 0)
             continue;
         const struct probe_input *input = &check->base.rows[row->rank].inputs[row->variable];
         if (!input->gradient_order || (first && input->gradient_order >= first->gradient_order))

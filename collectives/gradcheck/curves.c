@@ -81,16 +81,16 @@ void gradcheck_taylor(struct gradcheck *check, uint32_t epoch)
         gradcheck_direction_new(&check->base, epoch, check->options->seed + 5, SPREAD_RANDOM);
     struct gradcheck_taylor *taylor = &check->result->taylor;
     if (direction.pushes && direction.count > 0 && taylor->count == 0) {
-        struct gradcheck_along place = {check, &direction, epoch, 0};
-        double size = 0, slope = gradcheck_product(&check->base, &direction, &size), none = 0;
-        double here = gradcheck_along_objective(&place, &none);
+        struct gradcheck_along place = {check, &direction, epoch, 0,
+                                        gradcheck_first_pass(&check->base, epoch)};
+        double size = 0, slope = gradcheck_product(&check->base, &direction, &size);
         for (int i = 0; i < STEPS; i++) {
             double up = ldexp(1, -4 - i), down = -up;
-            double above = gradcheck_along_objective(&place, &up);
-            double below = gradcheck_along_objective(&place, &down);
+            double none = 0, above = gradcheck_along(&place, &up, &none);
+            double both = gradcheck_along(&place, &up, &down);
             taylor->step[i] = up;
-            taylor->first[i] = fabs(above - here - up * slope);
-            taylor->second[i] = fabs(above - below - 2 * up * slope);
+            taylor->first[i] = fabs(above - up * slope);
+            taylor->second[i] = fabs(both - 2 * up * slope);
         }
         taylor->count = STEPS;
         taylor->orders[0] = observed_order(taylor->first, STEPS, check->noise[epoch]);

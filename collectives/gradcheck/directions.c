@@ -25,6 +25,21 @@ double gradcheck_product(const struct diff_probe *base, const struct gradcheck_d
     return sum;
 }
 
+/* By how much rounding changes <gradient, direction>. */
+static double direction_spread(void *context)
+{
+    const struct gradcheck_along *along = context;
+    const struct gradcheck_neighbour *near =
+        gradcheck_nearby(along->check, GRADCHECK_NEXT, along->worker);
+    double size = 0, spread = 0;
+    double here = gradcheck_product(&along->check->base, along->direction, &size);
+    for (int i = 0; i < GRADCHECK_NEIGHBOURS; i++)
+        if (near[i].well)
+            spread = fmax(spread,
+                          fabs(gradcheck_product(&near[i].probe, along->direction, &size) - here));
+    return spread;
+}
+
 static void direction_check(struct gradcheck *check, uint32_t epoch, int number,
                             enum gradcheck_spread spread)
 {
@@ -34,15 +49,19 @@ static void direction_check(struct gradcheck *check, uint32_t epoch, int number,
     struct gradcheck_row *row =
         direction.pushes && direction.count > 0 ? gradcheck_row_add(check->result) : NULL;
     if (row) {
-        struct gradcheck_along place = {check, &direction, epoch, 0};
+        struct gradcheck_along place = {check, &direction, epoch, 0,
+                                        gradcheck_first_pass(base, epoch)};
         double size = 0, analytic = gradcheck_product(base, &direction, &size);
-        struct judged judged = {.function = gradcheck_along_objective,
+        struct judged judged = {.function = gradcheck_along,
                                 .context = &place,
                                 .analytic = analytic,
-                                .step = check->epsilon > 1e-10 ? 0x1p-4 : 0x1p-10,
+                                .step = check->epsilon > 1e-10 ? 0x1p-3 : 0x1p-5,
                                 .noise = check->noise[epoch],
                                 .slack = 64 * check->epsilon * size,
-                                .factor = check->options->tolerance_factor};
+                                .scale = size,
+                                .spread = direction_spread,
+                                .factor = check->options->tolerance_factor,
+                                .centers_max = SIZE_MAX};
         row->check = (struct trace_gradient){.rank = 0, .index = -1, .method = "dot"};
         row->epoch = epoch;
         row->seed = seed;

@@ -1,14 +1,19 @@
-/* The gradient check of single elements. */
+/* The gradient check of single elements, and of stretches of them where there are many: along a
+ * direction that moves all elements of a stretch. */
 #include "collectives/gradcheck/internal.h"
 #include "collectives/tape/tensor.h"
 
 #include <math.h>
 #include <omp.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 struct element {
     struct gradcheck *check;
     const struct probe_input *input;
+    const double *values; /* the whole input's direction; NULL: one part alone */
+    size_t first, count;
     struct probe_push push;
     int worker;
 };
@@ -21,25 +26,41 @@ double gradcheck_offset(const struct probe_input *input, size_t part, double off
     return (value + offset) - value;
 }
 
-static double element_objective(void *context, double *offset)
+static struct gradcheck_terms terms_of(const struct element *element, double *offset)
 {
-    struct element *element = context;
-    element->push.step = *offset = gradcheck_offset(element->input, element->push.part, *offset);
-    return gradcheck_evaluate(element->check, &element->push, 1, element->input->epoch,
-                              element->worker, NULL);
+    struct gradcheck_place place = {&element->push, 1, element->input->epoch, element->worker, 0};
+    struct probe_push push = element->push;
+    if (*offset == 0)
+        return element->check->here[element->input->epoch];
+    if (!element->values)
+        *offset = gradcheck_offset(element->input, push.part, *offset);
+    push.step = *offset;
+    place.pushes = &push;
+    return gradcheck_terms_at(element->check, &place);
 }
 
-double gradcheck_step(const struct probe_input *input, size_t part, double epsilon)
+static double element_objective(void *context, double *up, double *down)
 {
-    double value = fabs(input->values[part]);
-    double scale = value > 1 ? exp2(floor(log2(value))) : 1;
-    return scale * (epsilon > 1e-10 ? 0x1p-4 : 0x1p-10);
+    const struct element *element = context;
+    bool moved[2] = {*up != 0, *down != 0};
+    struct gradcheck_terms above = terms_of(element, up), below = terms_of(element, down);
+    double difference = gradcheck_terms_difference(&above, &below, element->input->first_pass);
+    if (moved[0])
+        gradcheck_terms_release(&above);
+    if (moved[1])
+        gradcheck_terms_release(&below);
+    return difference;
 }
 
-/* How many elements of each input on each rank: what was asked for, or so many that they are about
- * GRADCHECK_ELEMENTS in all, fewer in large worlds and of large inputs. The directions see the
- * others. */
-static size_t elements_most(const struct gradcheck *check)
+double gradcheck_step(const struct gradcheck *check, const struct probe_input *input, size_t part)
+{
+    return gradcheck_part_scale(input, part, gradcheck_input_scale(input)) *
+           (check->epsilon > 1e-10 ? 0x1p-3 : 0x1p-5);
+}
+
+/* How many rows: what was asked for of each input on each rank, or so many that they are about
+ * GRADCHECK_ELEMENTS in all, fewer in large worlds and of large inputs. */
+static size_t rows_most(const struct gradcheck *check)
 {
     size_t inputs = 0, parts = 0, all = GRADCHECK_ELEMENTS;
     if (check->options->elements_max)
@@ -59,72 +80,209 @@ static size_t elements_most(const struct gradcheck *check)
     return inputs < all ? all / inputs : 1;
 }
 
-static bool sampled(const struct gradcheck_options *options, size_t most, size_t parts, size_t part,
-                    uint64_t salt)
-{
-    if (parts <= most)
-        return true;
-    /* Equally many of every stretch, at a place within it that the seed chooses. */
-    size_t stretch = parts / most;
-    uint64_t z = (options->seed + salt + part / stretch) * 0x9e3779b97f4a7c15u;
-    return part % stretch == (z >> 33) % stretch && part / stretch < most;
-}
-
 bool gradcheck_elements_plan(struct gradcheck *check)
 {
     const struct diff_probe *base = &check->base;
-    size_t most = elements_most(check);
+    size_t most = rows_most(check);
     for (int r = 0; r < base->ranks; r++)
         for (size_t i = 0; i < base->rows[r].input_count; i++) {
             const struct probe_input *input = &base->rows[r].inputs[i];
             size_t parts = input->count * diff_type_parts(input->type);
-            for (size_t k = 0; k < parts; k++) {
-                if (!sampled(check->options, most, parts, k, (uint64_t)r * 131 + i)) {
-                    check->result->unlooked++;
-                    continue;
-                }
+            size_t rows = parts < most ? parts : most;
+            for (size_t k = 0; k < rows; k++) {
                 struct gradcheck_row *row = gradcheck_row_add(check->result);
                 if (!row)
                     return false;
+                size_t first = parts * k / rows, next = parts * (k + 1) / rows;
                 row->check = (struct trace_gradient){.rank = (uint32_t)r,
                                                      .variable = (uint32_t)i,
-                                                     .index = (int64_t)k,
+                                                     .index = (int64_t)first,
+                                                     .elements = (uint32_t)(next - first),
                                                      .method = "central"};
                 row->epoch = input->epoch;
                 snprintf(row->name, sizeof row->name, "%s", input->name ? input->name : "?");
             }
         }
+    check->element_rows = check->result->row_count;
     return true;
 }
 
+/* The size of a zero's neighbours: the largest of its own input's gradient on all ranks; where all
+ * of these are zero, of all inputs, weighed with what the inputs are in size. */
+static double scale_of(const struct gradcheck *check, const struct probe_input *input)
+{
+    const struct diff_probe *base = &check->base;
+    double own = 0, others = 0;
+    for (int r = 0; r < base->ranks; r++)
+        for (size_t i = 0; i < base->rows[r].input_count; i++) {
+            const struct probe_input *other = &base->rows[r].inputs[i];
+            bool same = strcmp(other->name, input->name) == 0;
+            if (other->epoch == input->epoch && isfinite(other->gradient_largest) && same)
+                own = fmax(own, other->gradient_largest);
+            if (other->epoch == input->epoch && isfinite(other->gradient_largest))
+                others = fmax(others, other->gradient_largest * gradcheck_input_scale(other));
+        }
+    return own > 0 ? own : others / gradcheck_input_scale(input);
+}
+
+static double element_product(const struct element *element, const struct probe_input *input,
+                              double *size)
+{
+    double sum = 0;
+    for (size_t k = element->first; k < element->first + element->count; k++) {
+        double term = input->gradient ? input->gradient[k] : NAN;
+        term *= element->values ? element->values[k] : 1;
+        sum += term;
+        *size += fabs(term);
+    }
+    return sum;
+}
+
+static double element_spread(void *context)
+{
+    const struct element *element = context;
+    const struct gradcheck_neighbour *near =
+        gradcheck_nearby(element->check, GRADCHECK_NEXT, element->worker);
+    int rank = element->push.rank < 0 ? 0 : element->push.rank;
+    double size = 0, spread = 0, here = element_product(element, element->input, &size);
+    for (int i = 0; i < GRADCHECK_NEIGHBOURS; i++)
+        if (near[i].well) {
+            const struct probe_input *there = &near[i].probe.rows[rank].inputs[element->push.input];
+            spread = fmax(spread, fabs(element_product(element, there, &size) - here));
+        }
+    return spread;
+}
+
+/* The direction of a stretch: each element by its own size, with a weight of its own, so that no
+ * two errors cancel. */
+static double *stretch_values(const struct gradcheck *check, const struct element *element,
+                              bool exact)
+{
+    const struct probe_input *input = element->input;
+    double *values = calloc(input->count * diff_type_parts(input->type) + 1, sizeof *values);
+    double scale = gradcheck_input_scale(input);
+    for (size_t k = element->first; values && k < element->first + element->count; k++) {
+        uint64_t state = check->options->seed * 0x2545f4914f6cdd1du + k * 977;
+        double weight = gradcheck_gaussian(&state);
+        weight += weight < 0 ? -1 : 1;
+        values[k] = weight * (exact ? scale : gradcheck_part_scale(input, k, scale));
+    }
+    return values;
+}
+
+/* `step` other than zero: the one that decided about a larger stretch. */
+static void stretch_judge(struct gradcheck *check, struct element *element, double step,
+                          struct gradcheck_row *row)
+{
+    const struct probe_input *input = element->input;
+    double size = 0, noise = check->noise[input->epoch];
+    bool exact = check->trusted[input->epoch], done = false;
+    double *values = element->count > 1 || exact ? stretch_values(check, element, exact) : NULL;
+    if (values && element->count == 1)
+        values[element->first] = 1;
+    element->values = values;
+    element->push.part = values ? SIZE_MAX : element->first;
+    element->push.direction = values;
+    double scale = scale_of(check, input);
+    if (exact && values) {
+        struct probe_push *pushes = calloc((size_t)check->base.ranks, sizeof *pushes);
+        struct gradcheck_direction direction = {.pushes = pushes, .values = values};
+        for (int r = 0; pushes && r < check->base.ranks; r++)
+            if (element->push.rank < 0 || element->push.rank == r) {
+                pushes[direction.count] = element->push;
+                pushes[direction.count++].rank = r;
+            }
+        struct gradcheck_place place = {pushes, direction.count, input->epoch, element->worker,
+                                        input->first_pass};
+        done = pushes && gradcheck_tangent_judge(check, &place, &direction, scale, row);
+        free(pushes);
+    }
+    if (!done) {
+        double first = values ? check->epsilon > 1e-10 ? 0x1p-3 : 0x1p-5
+                              : gradcheck_step(check, input, element->first);
+        struct judged judged = {.function = element_objective,
+                                .context = element,
+                                .analytic = element_product(element, input, &size),
+                                .step = step != 0 ? step : first,
+                                .quick = step != 0,
+                                .noise = noise,
+                                .scale = values ? scale * gradcheck_input_scale(input) : scale,
+                                .spread = element_spread,
+                                .factor = check->options->tolerance_factor,
+                                .centers_max = check->centers_max};
+        judged.slack = 64 * check->epsilon * size;
+        row->check.method = "central";
+        gradcheck_judge(&judged, row);
+    }
+    element->values = NULL;
+    free(values);
+}
+
+/* A wrong stretch is halved until one element is wrong by itself; of the others the row tells no
+ * more. */
 static void row_check(struct gradcheck *check, struct gradcheck_row *row, int worker)
 {
     int rank = (int)row->check.rank;
     const struct probe_input *input = &check->base.rows[rank].inputs[row->check.variable];
-    size_t part = (size_t)row->check.index;
-    struct element element = {.check = check,
-                              .input = input,
-                              .worker = worker,
-                              .push = {.rank = input->replicated ? -1 : rank,
-                                       .input = row->check.variable,
-                                       .part = part}};
-    double analytic = input->gradient ? input->gradient[part] : NAN;
-    double noise = input->epoch < check->epoch_count ? check->noise[input->epoch] : 0;
-    struct judged judged = {.function = element_objective,
-                            .context = &element,
-                            .analytic = analytic,
-                            .step = gradcheck_step(input, part, check->epsilon),
-                            .noise = noise,
-                            .slack = 64 * check->epsilon * fabs(analytic),
-                            .factor = check->options->tolerance_factor};
-    gradcheck_judge(&judged, row);
+    struct element element = {
+        .check = check,
+        .input = input,
+        .worker = worker,
+        .first = (size_t)row->check.index,
+        .count = row->check.elements,
+        .push = {.rank = input->replicated ? -1 : rank, .input = row->check.variable}};
+    if (!gradcheck_has_loss(&check->base, input->epoch)) { /* J is zero, whatever the input */
+        double size = 0;
+        struct judged judged = {.analytic = element_product(&element, input, &size)};
+        gradcheck_verdict(row, &judged, (struct difference){0}, NULL);
+        return;
+    }
+    stretch_judge(check, &element, 0, row);
+    double step = 4 * row->check.step;
+    while (element.count > 1 && trace_gradient_wrong(&row->check)) {
+        struct gradcheck_row half = *row;
+        size_t all = element.count;
+        element.count = all / 2;
+        stretch_judge(check, &element, step, &half);
+        if (!trace_gradient_wrong(&half.check)) {
+            element.first += element.count;
+            element.count = all - element.count;
+            stretch_judge(check, &element, step, &half);
+        }
+        if (!trace_gradient_wrong(&half.check))
+            break; /* only together they show it */
+        *row = half;
+        row->check.index = (int64_t)element.first;
+        row->check.elements = (uint32_t)element.count;
+    }
+}
+
+/* So many step sizes that the rows which need more than one do not take for ever. */
+static size_t centers_most(const struct gradcheck *check)
+{
+    size_t worlds = (size_t)200000 / (size_t)check->base.ranks;
+    size_t each = worlds / (12 * (check->element_rows + 1));
+    return each < 2 ? 2 : each;
+}
+
+static void gradients_measure(struct gradcheck *check)
+{
+    for (int r = 0; r < check->base.ranks; r++)
+        for (size_t i = 0; i < check->base.rows[r].input_count; i++) {
+            struct probe_input *input = &check->base.rows[r].inputs[i];
+            size_t parts = input->gradient ? input->count * diff_type_parts(input->type) : 0;
+            for (size_t k = 0; k < parts; k++)
+                input->gradient_largest = fmax(input->gradient_largest, fabs(input->gradient[k]));
+        }
 }
 
 void gradcheck_elements(struct gradcheck *check)
 {
     struct gradcheck_result *result = check->result;
-    long count = (long)result->row_count;
+    long count = (long)check->element_rows;
     int workers = check->runner->workers > 0 ? check->runner->workers : 1;
+    gradients_measure(check);
+    check->centers_max = centers_most(check);
 #pragma omp parallel for schedule(dynamic) num_threads(workers)
     for (long i = 0; i < count; i++)
         row_check(check, &result->rows[i], omp_get_thread_num());

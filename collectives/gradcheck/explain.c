@@ -206,7 +206,8 @@ static bool explain_copies(struct bisect *bisect)
 static bool only_forward_mode(const struct gradcheck_result *result)
 {
     for (size_t i = 0; i < result->row_count; i++)
-        if (!result->rows[i].check.ok && strcmp(result->rows[i].check.method, "tangent") != 0)
+        if (trace_gradient_wrong(&result->rows[i].check) &&
+            strcmp(result->rows[i].check.method, "tangent") != 0)
             return false;
     return true;
 }

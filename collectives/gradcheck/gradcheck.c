@@ -19,11 +19,15 @@ static bool epochs_prepare(struct gradcheck *check)
         if (base->rows[r].epoch_count > check->epoch_count)
             check->epoch_count = base->rows[r].epoch_count;
     check->noise = calloc(check->epoch_count + 1, sizeof *check->noise);
-    if (!check->noise)
+    check->trusted = calloc(check->epoch_count + 1, sizeof *check->trusted);
+    check->here = calloc(check->epoch_count + 1, sizeof *check->here);
+    if (!check->noise || !check->trusted || !check->here)
         return false;
     for (uint32_t e = 0; e < check->epoch_count; e++)
-        if (gradcheck_has_loss(base, e))
+        if (gradcheck_has_loss(base, e)) {
+            check->here[e] = gradcheck_terms_at(check, &(struct gradcheck_place){.epoch = e});
             check->noise[e] = gradcheck_noise(check, e);
+        }
     return true;
 }
 
@@ -40,7 +44,7 @@ static void failures_count(struct gradcheck_result *result)
 {
     result->failed = 0;
     for (size_t i = 0; i < result->row_count; i++)
-        result->failed += !result->rows[i].check.ok;
+        result->failed += trace_gradient_wrong(&result->rows[i].check);
 }
 
 static void stuck_note(struct gradcheck *check)
@@ -77,11 +81,13 @@ int gradcheck_run(const struct diff_runner *runner, const struct gradcheck_optio
     if (!epochs_prepare(&check) || !gradcheck_elements_plan(&check))
         goto done;
     base_summary(&check);
+    for (uint32_t e = 0; e < check.epoch_count; e++)
+        if (gradcheck_has_loss(&check.base, e))
+            check.trusted[e] = gradcheck_tangent(&check, e);
     gradcheck_elements(&check);
     for (uint32_t e = 0; e < check.epoch_count; e++)
         if (gradcheck_has_loss(&check.base, e)) {
             gradcheck_directions(&check, e);
-            gradcheck_tangent(&check, e);
             if (options->taylor)
                 gradcheck_taylor(&check, e);
             if (options->heat_map)
@@ -106,6 +112,11 @@ done:
         arena_pool_release(&check.blocks[i]);
     free(check.blocks);
     free(check.noise);
+    for (uint32_t e = 0; check.here && e < check.epoch_count; e++)
+        gradcheck_terms_release(&check.here[e]);
+    free(check.here);
+    free(check.trusted);
+    gradcheck_nearby_release(&check);
     diff_probe_release(&check.base);
     return status;
 }

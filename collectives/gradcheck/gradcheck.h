@@ -96,8 +96,7 @@ struct gradcheck_taylor {
 struct gradcheck_result {
     struct gradcheck_row *rows;
     size_t row_count, row_room;
-    size_t failed;     /* rows that are not ok */
-    uint64_t unlooked; /* elements of inputs without a row of their own */
+    size_t failed; /* rows that are not ok */
     double objective;
     int worlds;        /* run in all */
     int broken_worlds; /* perturbed worlds that did not finish */

@@ -36,13 +36,15 @@ static void put(struct message *message, const void *bytes, size_t count)
             return;
         message->bytes = larger;
     }
-    memcpy(message->bytes + message->count, bytes, count);
+    if (count)
+        memcpy(message->bytes + message->count, bytes, count);
     message->count += count;
 }
 
 static const char *take(const char *from, void *to, size_t count)
 {
-    memcpy(to, from, count);
+    if (count)
+        memcpy(to, from, count);
     return from + count;
 }
 
@@ -50,6 +52,9 @@ static void row_write(struct message *message, const struct diff_probe_rank *row
 {
     put(message, &row->epoch_count, sizeof row->epoch_count);
     put(message, row->objectives, row->epoch_count * sizeof *row->objectives);
+    for (size_t i = 0; i < row->epoch_count; i++)
+        put(message, row->objectives[i].terms,
+            row->objectives[i].term_count * sizeof(struct probe_term));
     put(message, &row->input_count, sizeof row->input_count);
     for (size_t i = 0; i < row->input_count; i++) {
         const struct probe_input *input = &row->inputs[i];
@@ -72,6 +77,20 @@ static double *doubles(const char **from, size_t count)
     return values;
 }
 
+static bool terms_read(const char **from, struct diff_probe_rank *row)
+{
+    bool well = true;
+    for (size_t i = 0; i < row->epoch_count; i++) {
+        struct probe_objective *objective = &row->objectives[i];
+        size_t bytes = objective->term_count * sizeof *objective->terms;
+        objective->terms = well ? malloc(bytes + 1) : NULL;
+        well = well && objective->terms;
+        if (well)
+            *from = take(*from, objective->terms, bytes);
+    }
+    return well;
+}
+
 static bool row_read(const char *from, struct diff_probe_rank *row)
 {
     from = take(from, &row->epoch_count, sizeof row->epoch_count);
@@ -79,6 +98,8 @@ static bool row_read(const char *from, struct diff_probe_rank *row)
     if (!row->objectives)
         return false;
     from = take(from, row->objectives, row->epoch_count * sizeof *row->objectives);
+    if (!terms_read(&from, row))
+        return false;
     size_t inputs = 0;
     from = take(from, &inputs, sizeof inputs);
     row->inputs = calloc(inputs + 1, sizeof *row->inputs);

@@ -5,20 +5,6 @@
 #include "collectives/gradcheck/difference.h"
 #include "collectives/gradcheck/gradcheck.h"
 
-struct gradcheck {
-    const struct diff_runner *runner;
-    const struct gradcheck_options *options;
-    struct gradcheck_result *result;
-    struct diff_probe base;
-    double epsilon; /* of the least precise input */
-    double *noise;  /* of J, per epoch */
-    size_t epoch_count;
-    struct arena_block **blocks; /* of every worker's ranks, from one world to the next */
-};
-
-/* How a random direction is spread over the ranks. */
-enum gradcheck_spread { SPREAD_RANDOM, SPREAD_CONSTANT };
-
 /* Every input of an epoch pushed along a random direction. */
 struct gradcheck_direction {
     struct probe_push *pushes;
@@ -26,11 +12,50 @@ struct gradcheck_direction {
     size_t count, parts; /* pushes, and values pushed */
 };
 
+/* The losses of a world one by one, each with its share in J. */
+struct gradcheck_terms {
+    double *values, *weights;
+    uint64_t *passes; /* the backward call of each */
+    size_t count;
+    bool well; /* the world finished */
+};
+
+/* Points so close to the one in question that a gradient is the same but for rounding: NEXT is a
+ * few units of precision away, NEAR so far that everything is rounded anew. */
+enum gradcheck_near { GRADCHECK_NEXT, GRADCHECK_NEAR };
+enum { GRADCHECK_NEIGHBOURS = 3 };
+struct gradcheck_neighbour {
+    struct gradcheck_direction way;
+    struct diff_probe probe; /* a base world there */
+    bool well;
+};
+
+struct gradcheck {
+    const struct diff_runner *runner;
+    const struct gradcheck_options *options;
+    struct gradcheck_result *result;
+    struct diff_probe base;
+    struct gradcheck_direction shift; /* from the program's own point to the one in question */
+    double epsilon;                   /* of the least precise input, or of losses that are floats */
+    bool *trusted; /* per epoch: its tangents are exact, and differences confirm them */
+    size_t element_rows, centers_max;
+    struct gradcheck_neighbour near[2][GRADCHECK_NEIGHBOURS];
+    bool near_made[2];
+    double *noise;                /* of J, per epoch */
+    struct gradcheck_terms *here; /* per epoch: the losses of a world that nothing pushes at */
+    size_t epoch_count;
+    struct arena_block **blocks; /* of every worker's ranks, from one world to the next */
+};
+
+/* How a random direction is spread over the ranks. */
+enum gradcheck_spread { SPREAD_RANDOM, SPREAD_CONSTANT, SPREAD_POINT /* of all epochs */ };
+
 struct gradcheck_along {
     struct gradcheck *check;
     struct gradcheck_direction *direction;
     uint32_t epoch;
     int worker;
+    uint64_t first_pass;
 };
 
 bool gradcheck_world(struct gradcheck *check, struct diff_probe *probe, int worker);
@@ -38,26 +63,54 @@ bool gradcheck_world(struct gradcheck *check, struct diff_probe *probe, int work
 double gradcheck_objective(const struct diff_probe *probe, uint32_t epoch, int rank);
 double gradcheck_evaluate(struct gradcheck *check, const struct probe_push *pushes, size_t count,
                           uint32_t epoch, int worker, double *losses);
+/* A world to run. */
+struct gradcheck_place {
+    const struct probe_push *pushes;
+    size_t count;
+    uint32_t epoch;
+    int worker;
+    uint64_t first_pass; /* of the losses whose tangent is asked for */
+};
+
+struct gradcheck_terms gradcheck_terms_at(struct gradcheck *check,
+                                          const struct gradcheck_place *place);
+void gradcheck_terms_release(struct gradcheck_terms *terms);
+/* J of one less J of the other: loss by loss, and then added; J is the losses from a backward call
+ * on. NaN where one did not finish. */
+double gradcheck_terms_difference(const struct gradcheck_terms *up,
+                                  const struct gradcheck_terms *down, uint64_t first_pass);
+/* Of the inputs that directions move. */
+uint64_t gradcheck_first_pass(const struct diff_probe *base, uint32_t epoch);
+double gradcheck_input_scale(const struct probe_input *input);
+double gradcheck_part_scale(const struct probe_input *input, size_t part, double input_scale);
 double gradcheck_gaussian(uint64_t *state);
 double gradcheck_epsilon(const struct diff_probe *base);
 double gradcheck_noise(struct gradcheck *check, uint32_t epoch);
 /* What the argument's precision makes of value + offset. */
 double gradcheck_offset(const struct probe_input *input, size_t part, double offset);
-double gradcheck_step(const struct probe_input *input, size_t part, double epsilon);
+double gradcheck_step(const struct gradcheck *check, const struct probe_input *input, size_t part);
+/* The neighbours, made when they are asked for; and freed. */
+const struct gradcheck_neighbour *gradcheck_nearby(struct gradcheck *check,
+                                                   enum gradcheck_near near, int worker);
+void gradcheck_nearby_release(struct gradcheck *check);
 struct gradcheck_direction gradcheck_direction_new(const struct diff_probe *base, uint32_t epoch,
                                                    uint64_t seed, enum gradcheck_spread spread);
 void gradcheck_direction_release(struct gradcheck_direction *direction);
-void gradcheck_verdict(struct gradcheck_row *row, double analytic, struct difference numeric,
-                       double factor);
-
 /* A row under judgement: the function along its element or direction. */
 struct judged {
     difference_function *function;
     void *context;
     double analytic, step, noise, slack, factor;
+    double scale; /* what the gradient's values are in size, where this one is zero */
+    double (*spread)(void *context); /* of `analytic`, by rounding; NULL: unknown */
+    bool quick;                      /* the first step decides: it did for what this is part of */
+    size_t centers_max;              /* sizes of steps to try where the first one does not decide */
 };
 
-void gradcheck_judge(const struct judged *judged, struct gradcheck_row *row);
+/* The row's answer from what was measured; `doubt` is why it decides nothing, NULL: it does. */
+void gradcheck_verdict(struct gradcheck_row *row, const struct judged *judged,
+                       struct difference numeric, const char *doubt);
+void gradcheck_judge(struct judged *judged, struct gradcheck_row *row);
 /* Sum of the absolute values of an epoch's losses. */
 double gradcheck_magnitude(const struct diff_probe *probe, uint32_t epoch);
 /* Whether some rank has a loss in the epoch; its value may be zero. */
@@ -68,17 +121,26 @@ void gradcheck_elements(struct gradcheck *check);
 void gradcheck_directions(struct gradcheck *check, uint32_t epoch);
 
 /* J along a direction: a difference_function over a struct gradcheck_along. */
-double gradcheck_along_objective(void *context, double *offset);
+double gradcheck_along(void *context, double *up, double *down);
 /* <gradient, direction>; `size` gains the sum of the terms' absolute values. */
 double gradcheck_product(const struct diff_probe *base, const struct gradcheck_direction *direction,
                          double *size);
 /* A new row, all zero; NULL without memory. */
 struct gradcheck_row *gradcheck_row_add(struct gradcheck_result *result);
 
-/* Further oracles, each in rows or fields of the result: forward mode against the gradient, the
- * orders of Taylor's remainders, errors by pairs of ranks; the last two of the first epoch that has
- * a loss. */
-void gradcheck_tangent(struct gradcheck *check, uint32_t epoch);
+/* The tangent of J along a direction, at the point or at a neighbour; false where the program
+ * cannot carry one. */
+bool gradcheck_tangent_along(struct gradcheck *check, const struct gradcheck_place *place,
+                             const struct gradcheck_neighbour *near, double *tangent);
+/* The row's answer from <gradient, direction> and the tangent; false as above. `scale`: the size
+ * that a zero must be small against. */
+bool gradcheck_tangent_judge(struct gradcheck *check, const struct gradcheck_place *place,
+                             const struct gradcheck_direction *direction, double scale,
+                             struct gradcheck_row *row);
+/* Adds a row for the whole gradient. Whether tangents may judge single elements. */
+bool gradcheck_tangent(struct gradcheck *check, uint32_t epoch);
+/* Further oracles, each in rows or fields of the result: the orders of Taylor's remainders, errors
+ * by pairs of ranks, of the first epoch that has a loss. */
 void gradcheck_repeat(struct gradcheck *check);
 void gradcheck_sweep(struct gradcheck *check);
 void gradcheck_taylor(struct gradcheck *check, uint32_t epoch);

@@ -20,61 +20,171 @@ struct gradcheck_row *gradcheck_row_add(struct gradcheck_result *result)
     return row;
 }
 
-void gradcheck_verdict(struct gradcheck_row *row, double analytic, struct difference numeric,
-                       double factor)
+/* Steps far larger than the argument see the slope only of what is close to linear; of what is
+ * bounded they see nothing, and that is no slope of zero. */
+static bool is_far(const struct judged *judged, struct difference numeric)
+{
+    return numeric.step > ldexp(fabs(judged->step), 6);
+}
+
+/* Resolved: at least three digits of the value are seen, or where the value is a true zero three
+ * digits of what its input's other values are. */
+static bool is_resolved(const struct judged *judged, struct difference numeric)
+{
+    double size = fmax(fabs(judged->analytic), fabs(numeric.value));
+    if (!isfinite(numeric.value) || !isfinite(numeric.tolerance))
+        return false;
+    if (is_far(judged, numeric))
+        size = fabs(numeric.value);
+    if (numeric.tolerance <= 1e-3 * size)
+        return true;
+    bool zero = fabs(judged->analytic) <= 1e-13 * judged->scale;
+    return zero && fabs(numeric.value) <= numeric.tolerance &&
+           numeric.tolerance <= 1e-3 * judged->scale;
+}
+
+static bool agrees(const struct judged *judged, struct difference numeric)
+{
+    return fabs(judged->analytic - numeric.value) <= numeric.tolerance;
+}
+
+void gradcheck_verdict(struct gradcheck_row *row, const struct judged *judged,
+                       struct difference numeric, const char *doubt)
 {
     struct trace_gradient *check = &row->check;
-    double size = fmax(fabs(analytic), fabs(numeric.value));
+    double size = fmax(fabs(judged->analytic), fabs(numeric.value));
     check->step = numeric.step;
-    check->analytic = analytic;
+    check->analytic = judged->analytic;
     check->numeric = numeric.value;
-    check->error = fabs(analytic - numeric.value);
-    check->tolerance = factor * numeric.tolerance;
+    check->error = fabs(judged->analytic - numeric.value);
+    check->tolerance = numeric.tolerance;
     check->relative = size > 0 ? check->error / size : 0;
-    check->ok = check->error <= check->tolerance;
+    /* What is no number is wrong, whatever an oracle can see. */
+    check->undecided = isfinite(judged->analytic) ? doubt : NULL;
+    check->ok = !check->undecided && check->error <= check->tolerance;
     row->order = numeric.order;
     row->evaluations += numeric.evaluations;
 }
 
-/* A row under judgement: the function along its element or direction. */
 static struct difference measured(const struct judged *judged, double step)
 {
     struct difference numeric =
         difference_central(judged->function, judged->context, step, judged->noise);
-    numeric.tolerance += judged->slack;
+    numeric.tolerance = judged->factor * (numeric.tolerance + judged->slack);
     return numeric;
 }
 
-/* Near a kink, or near the border of the function's domain, a smaller step decides; it may only
- * overrule the first one when its own tolerance is far below what was in question. */
-static bool smaller_step_decides(const struct judged *judged, struct gradcheck_row *row)
+/* What was measured with steps of different sizes, each far from the others. */
+enum { CENTERS_MAX = 16 };
+struct centers {
+    struct difference numeric[CENTERS_MAX];
+    size_t count;
+};
+
+/* Resolved, and something else; from far away only what is grossly so. */
+static bool contradicts(const struct judged *judged, struct difference numeric)
 {
-    double question = row->check.error;
-    for (int shift = 6; shift <= 18; shift += 6) {
-        struct gradcheck_row closer = *row;
-        gradcheck_verdict(&closer, judged->analytic, measured(judged, ldexp(judged->step, -shift)),
-                          judged->factor);
-        row->evaluations = closer.evaluations;
-        if (closer.check.ok && !(closer.check.tolerance > 0.05 * question)) {
-            *row = closer;
-            return true;
+    double error = fabs(judged->analytic - numeric.value);
+    if (!is_resolved(judged, numeric) || agrees(judged, numeric))
+        return false;
+    return !is_far(judged, numeric) ||
+           error > 0.1 * fmax(fabs(judged->analytic), fabs(numeric.value));
+}
+
+/* Why nothing was resolved: of what was closest to it. */
+static const char *doubt_of(const struct judged *judged, const struct centers *centers,
+                            struct difference *closest)
+{
+    *closest = centers->numeric[0];
+    for (size_t i = 1; i < centers->count; i++)
+        if (centers->numeric[i].tolerance < closest->tolerance)
+            *closest = centers->numeric[i];
+    if (!isfinite(closest->tolerance) || !isfinite(closest->value))
+        return "unfinished";
+    if (judged->analytic == 0 && fabs(closest->value) <= closest->tolerance && judged->scale == 0)
+        return "scale";
+    return closest->rounding > 0.1 * closest->tolerance ? "noise" : "kink";
+}
+
+/* The best of those that are resolved and contradict, if another one confirms it. */
+static const struct difference *contradiction(const struct judged *judged,
+                                              const struct centers *centers)
+{
+    const struct difference *best = NULL;
+    for (size_t i = 0; i < centers->count; i++) {
+        const struct difference *one = &centers->numeric[i];
+        bool confirmed = false;
+        if (!contradicts(judged, *one))
+            continue;
+        for (size_t k = 0; k < centers->count; k++) {
+            const struct difference *two = &centers->numeric[k];
+            confirmed =
+                confirmed || (k != i && contradicts(judged, *two) &&
+                              fabs(one->value - two->value) <= one->tolerance + two->tolerance);
         }
+        if (confirmed && (!best || one->tolerance < best->tolerance))
+            best = one;
     }
-    return false;
+    return best;
+}
+
+/* The best of those that agree; a larger step that contradicts is overruled only by what is far
+ * more certain than what was in question: a kink, or the border of the domain, lay within it. */
+static const struct difference *agreement(const struct judged *judged,
+                                          const struct centers *centers)
+{
+    const struct difference *best = NULL;
+    double question = INFINITY;
+    for (size_t i = 0; i < centers->count; i++) {
+        const struct difference *one = &centers->numeric[i];
+        if (!is_resolved(judged, *one))
+            continue;
+        if (contradicts(judged, *one))
+            question = fmin(question, fabs(one->value - judged->analytic));
+        else if (agrees(judged, *one) && (!best || one->tolerance < best->tolerance))
+            best = one;
+    }
+    return best && best->tolerance <= 0.05 * question ? best : NULL;
+}
+
+/* Steps of all sizes, from the middle outwards: small ones for kinks and for functions that turn
+ * quickly, large ones against rounding. */
+static void sizes_try(struct judged *judged, struct centers *centers, struct gradcheck_row *row)
+{
+    static const int shifts[] = {-6, 5, -11, 10, -16, 15, -21, 20, -26, -31, 30, 40};
+    size_t most = sizeof shifts / sizeof *shifts;
+    if (judged->centers_max < most)
+        most = judged->centers_max;
+    double noise =
+        difference_noise(judged->function, judged->context, ldexp(fabs(judged->step), -10));
+    judged->noise = fmax(judged->noise, noise);
+    row->evaluations += 20;
+    centers->numeric[0] = measured(judged, judged->step);
+    centers->count = 1;
+    for (size_t i = 0; i < most; i++) {
+        struct difference *now = &centers->numeric[centers->count++];
+        *now = measured(judged, ldexp(judged->step, shifts[i]));
+        row->evaluations += now->evaluations;
+        if (agreement(judged, centers) && i % 2)
+            return;
+        if (i >= 4 && contradiction(judged, centers))
+            return;
+    }
 }
 
 /* At a kink the slopes to both sides differ and the gradient must lie between them. */
-static void kink_decides(const struct judged *judged, struct gradcheck_row *row)
+static bool kink_decides(const struct judged *judged, struct gradcheck_row *row)
 {
     double step = ldexp(judged->step, -8);
     struct difference up =
         difference_one_sided(judged->function, judged->context, step, judged->noise, 1);
     struct difference down =
         difference_one_sided(judged->function, judged->context, step, judged->noise, -1);
-    double slack = up.tolerance + down.tolerance + judged->slack;
+    double slack = judged->factor * (up.tolerance + down.tolerance + judged->slack);
+    double bend = fabs(up.value - down.value);
     row->evaluations += up.evaluations + down.evaluations;
-    if (!(fabs(up.value - down.value) > 2 * slack))
-        return;
+    if (!(bend > 2 * slack) || !(slack <= 1e-2 * bend))
+        return false;
     double low = fmin(up.value, down.value), high = fmax(up.value, down.value);
     struct difference nearest = up;
     nearest.tolerance = slack;
@@ -82,13 +192,50 @@ static void kink_decides(const struct judged *judged, struct gradcheck_row *row)
                     : judged->analytic > high ? high
                                               : judged->analytic;
     nearest.evaluations = 0;
-    gradcheck_verdict(row, judged->analytic, nearest, judged->factor);
+    gradcheck_verdict(row, judged, nearest, NULL);
     row->check.method = "one-sided";
+    return true;
 }
 
-void gradcheck_judge(const struct judged *judged, struct gradcheck_row *row)
+/* A wrong value stands far from what the program's own gradient is at points that rounding cannot
+ * tell from this one. */
+static bool rounding_explains(struct judged *judged, struct difference numeric)
 {
-    gradcheck_verdict(row, judged->analytic, measured(judged, judged->step), judged->factor);
-    if (!row->check.ok && !smaller_step_decides(judged, row))
-        kink_decides(judged, row);
+    double spread = judged->spread ? judged->spread(judged->context) : 0;
+    if (!(spread > 0))
+        return false;
+    numeric.tolerance += 8 * spread;
+    judged->slack += 8 * spread;
+    return fabs(judged->analytic - numeric.value) <= numeric.tolerance;
+}
+
+void gradcheck_judge(struct judged *judged, struct gradcheck_row *row)
+{
+    struct centers centers = {.count = 0};
+    struct difference closest = measured(judged, judged->step);
+    if (judged->quick || (is_resolved(judged, closest) && agrees(judged, closest))) {
+        gradcheck_verdict(row, judged, closest, NULL);
+        return;
+    }
+    sizes_try(judged, &centers, row);
+    const struct difference *right = agreement(judged, &centers);
+    const struct difference *wrong = right ? NULL : contradiction(judged, &centers);
+    if (right) {
+        gradcheck_verdict(row, judged, *right, NULL);
+        return;
+    }
+    if (kink_decides(judged, row))
+        return;
+    if (wrong && rounding_explains(judged, *wrong)) {
+        closest = *wrong;
+        closest.tolerance += judged->slack;
+        gradcheck_verdict(row, judged, closest, is_resolved(judged, closest) ? NULL : "noise");
+        return;
+    }
+    if (wrong) {
+        gradcheck_verdict(row, judged, *wrong, NULL);
+        return;
+    }
+    const char *doubt = doubt_of(judged, &centers, &closest);
+    gradcheck_verdict(row, judged, closest, doubt);
 }

@@ -50,7 +50,8 @@ void gradcheck_kinks(struct gradcheck *check)
 {
     for (size_t i = 0; i < check->result->row_count; i++) {
         struct gradcheck_row *row = &check->result->rows[i];
-        if (row->check.ok || strcmp(row->check.method, "one-sided") != 0 || !explained(check, row))
+        if (!trace_gradient_wrong(&row->check) || strcmp(row->check.method, "one-sided") != 0 ||
+            !explained(check, row))
             continue;
         row->check.numeric = row->check.analytic;
         row->check.error = row->check.relative = 0;

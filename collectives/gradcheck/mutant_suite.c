@@ -251,7 +251,7 @@ static void oracles_name(const struct gradcheck_result *result, const struct tri
     for (size_t k = 0; k < sizeof oracles / sizeof *oracles; k++)
         for (size_t i = 0; i < result->row_count; i++) {
             const struct trace_gradient *check = &result->rows[i].check;
-            if (check->ok || strcmp(check->method, oracles[k].method) != 0)
+            if (!trace_gradient_wrong(check) || strcmp(check->method, oracles[k].method) != 0)
                 continue;
             int n = snprintf(text + used, size - used, "%s%s", used ? "+" : "", oracles[k].oracle);
             used += n > 0 && (size_t)n < size - used ? (size_t)n : 0;

@@ -43,7 +43,7 @@ static const struct gradcheck_row *worst_of(const struct gradcheck_result *resul
         if (strcmp(row->name, result->rows[from].name) != 0)
             continue;
         ++*count;
-        *wrong += !row->check.ok;
+        *wrong += trace_gradient_wrong(&row->check);
         if (badness(row) > badness(worst))
             worst = row;
     }

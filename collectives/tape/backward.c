@@ -19,7 +19,7 @@ static void leaves_collect(struct diff_tape *tape)
     for (struct diff_tensor *x = tape->retained; x; x = x->next_retained)
         if (x->input != SIZE_MAX)
             probe_keep_gradient(state, x->input, x->type, x->count,
-                                x->gradient ? x->gradient->storage->data : NULL);
+                                x->gradient ? x->gradient->storage->data : NULL, x->first_pass);
 }
 
 static void pass_run(struct diff_tape *tape, size_t count, struct diff_tensor *const *roots,
@@ -108,14 +108,16 @@ static void tangent_measure(struct diff_tensor *loss)
     diff_no_grad_begin(tape);
     diff_jvp(tape, count, inputs, tangents);
     diff_no_grad_end(tape);
-    probe_add_tangent(state, tape->epoch, tensor_part(diff_tangent(loss), 0));
+    probe_add_tangent(state, tape->epoch, tape->backwards, tensor_part(diff_tangent(loss), 0));
 }
 
 static void backward_loss(struct diff_tensor *loss, bool replicated)
 {
     struct diff_state *state = loss->tape->state;
     loss_check(loss);
-    probe_add_objective(state, loss->tape->epoch, tensor_part(loss, 0), replicated);
+    loss->tape->backwards++;
+    probe_add_objective(state, loss->tape->epoch, loss->tape->backwards, tensor_part(loss, 0),
+                        replicated);
     if (probe_perturbed(state))
         return;
     tangent_measure(loss);
@@ -134,6 +136,7 @@ void diff_backward(struct diff_tensor *loss)
 void diff_backward_none(struct diff_tape *tape)
 {
     ENTER(tape->state);
+    tape->backwards++;
     if (!probe_perturbed(tape->state))
         pass_run(tape, 0, NULL, NULL, 0);
     state_leave(tape->state);
@@ -168,11 +171,13 @@ void diff_backward_from(struct diff_tape *tape, size_t count, struct diff_tensor
     struct diff_state *state = tape->state;
     ENTER(state);
     struct diff_tensor **seeds = arena_take(&tape->arena, count * sizeof *seeds);
+    tape->backwards++;
     for (size_t i = 0; i < count; i++) {
         seeds[i] = cotangents ? cotangents[i] : NULL;
         if (!seeds[i]) {
             loss_check(roots[i]);
-            probe_add_objective(state, tape->epoch, tensor_part(roots[i], 0), false);
+            probe_add_objective(state, tape->epoch, tape->backwards, tensor_part(roots[i], 0),
+                                false);
             if (!probe_perturbed(state))
                 tangent_measure(roots[i]);
             seeds[i] = seed_new(roots[i], seed_value(state));
@@ -204,6 +209,8 @@ struct diff_tensor *diff_gradient_tensor(struct diff_tensor *x)
 void diff_gradient_clear(struct diff_tensor *x)
 {
     x->gradient = NULL;
+    if (x->tape->backwards)
+        x->first_pass = x->tape->backwards + 1;
 }
 
 void diff_retain_gradient(struct diff_tensor *x)

@@ -77,6 +77,7 @@ struct diff_tape {
     struct diff_tensor *retained; /* tensors with a gradient of their own */
     uint32_t epoch;               /* of its inputs and objectives in the probe */
     uint64_t pass;                /* counter of backward passes */
+    uint64_t backwards;           /* the same of calls: they count where no pass runs, too */
     struct late_send *late;       /* sends that complete when the running pass ends */
     uint32_t recorded_passes;     /* with DIFF_GRAPH, since it was cleared */
     uint64_t tangents;            /* counter of diff_jvp */

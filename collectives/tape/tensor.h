@@ -36,6 +36,7 @@ struct diff_tensor {
     bool used;                     /* handles: waited for or joined */
     struct diff_tensor *cotangent; /* during a backward pass */
     struct diff_tensor *gradient;  /* accumulated over passes */
+    uint64_t first_pass;           /* since this backward call; 0: since the first */
     struct diff_tensor *tangent;   /* of the last diff_jvp */
     uint64_t tangent_pass;         /* which one that was */
     struct diff_tensor *next_retained;

@@ -72,8 +72,8 @@ check $? "--threads changes nothing of the result"
 run -n 2 --db none --threads 0 ring
 [ $? -eq 2 ]
 check $? "and none at all is refused"
-run -n 2 --db none --check-elements 1 ring && says 'ok x: 2 of 2 right'
-check $? "--check-elements 1: one of each rank's input"
+run -n 2 --db none --check-elements 1 ring && says 'ok x: 6 of 6 right'
+check $? "--check-elements 1: one row for each rank's input looks at all its elements"
 
 run -n 2 ring && run show -v metrics && says '^gradient_error .* step 1$' && [ "$(grep -c '^gradient_error' out)" -gt 20 ]
 check $? "show -v: every point of a curve"

@@ -37,7 +37,7 @@ run(qw(--db none -n 4 two-comms));
 like($out, qr{^  where   rank \d: Allreduce .*\n? +scenarios/two-comms\.c:\d+}m, 'places of the catalogue are short');
 is(run(qw(--db none -n 4 --mutant identity ring)), 1, 'a wrong adjoint fails');
 like($out, qr/WRONG x: 0 of/, 'the verdict per input says so');
-like($out, qr/computed \S+, measured\s+\S+\s+\(central\s+differences;\s+tolerance:/, 'with both values and how the tolerance came about');
+like($out, qr/computed \S+, measured\s+\S+\s+\(forward\s+mode;\s+tolerance:/, 'with both values and how the tolerance came about');
 like($out, qr/^  replay  simrun -n 4 --mutant identity ring$/m, 'and the command that replays it');
 is(narrow($out), '', 'within 80 columns');
 

@@ -25,7 +25,7 @@ sub run {
 is(run('-n', 16, 'user'), 0, 'the program of the manual passes on 16 ranks');
 like($out, qr/ok x: 64 of 64 right; worst: rank \d+ x\[\d\], error \S+, tolerance \S+/, 'with the worst element, its error and tolerance');
 run('show', 'gradients', '--limit', 0);
-like($out, qr/central: central differences; tolerance: change between the best two steps, plus rounding/, 'and how the tolerance came about');
+like($out, qr/tangent: forward mode; tolerance: rounding/, 'and how the tolerance came about');
 is(run('graph', '--view', 'gradients', '-o', 'plots.svg'), 0, 'its curves can be drawn');
 open my $svg, '<', 'plots.svg' or die;
 my $plots = do { local $/; <$svg> };
@@ -127,6 +127,42 @@ is(run('mutants'), 0, 'all mutants are killed');
 like($out, qr/prod-division 2 product with a zero Allreduce .*gather-untaped 2 gather untaped /, 'the first wrong one is told where a loss is zero, and where nothing is on the tape');
 my ($killed, $all) = $out =~ /killed (\d+) of (\d+); the right adjoints pass every program/;
 ok($killed && $killed == $all && $all >= 19, "killed $killed of $all");
-my @rows = $out =~ /\b[a-z-]+ +(\d+) [a-z ,]+ (?:[A-Z]\w+|reduce_invariant|untaped|-) +(?:central|deadlock)/g;
+my @rows = $out =~ /\b[a-z-]+ +(\d+) [a-z ,]+ (?:[A-Z]\w+|reduce_invariant|untaped|-) +(?:central|forward|identity|deadlock)/g;
 is(scalar @rows, $all, 'each with its number of ranks and what killed it');
+
+open my $c, '>', 'hidden.c' or die;
+print $c <<'C';
+#include <diff.h>
+#include <math.h>
+#include <mpi.h>
+#include <stdlib.h>
+int main(int argc, char **argv)
+{
+    MPI_Init(&argc, &argv);
+    double x = 0.3, t, beside = atof(argv[1]), factor = atof(argv[2]);
+    diff_mark_input("x", &x, 1);
+    t = tanh(x);
+    diff_mark_objective(beside + t);
+    diff_mark_gradient("x", &(double){factor * (1 - t * t)}, 1);
+    MPI_Finalize();
+}
+C
+close $c;
+my @hidden = ('--db', 'none', '-n', 2);
+is(run(@hidden, 'hidden.c', '1e17', '1'), 0, 'a gradient that the objective\'s rounding hides is no finding');
+like($out, qr/0 of 3 gradients right, 3 undecided.*not covered: .*undecided.*undecided x: 0 of 2 right, 2 undecided;.*the rounding of the objective hides the slope/,
+    'and no right one either: undecided, and why');
+is(run(@hidden, '--require', 'gradients,decided', 'hidden.c', '1e17', '1'), 6, 'whoever requires decisions is told by the exit status');
+is(run(@hidden, '--require', 'gradients,decided', 'hidden.c', '1', '1'), 0, 'and is content where they were made');
+run(@hidden, '--json', 'hidden.c', '1e17', '1');
+like($out, qr/"answer":"undecided","undecided":"noise","ok":false/, 'JSON has the answer');
+for my $level (qw(none findings ops)) {
+    is(run(@hidden, '--record', $level, 'hidden.c', '1', '1.01'), 1, "--record $level: a wrong gradient is found");
+    like($out, qr/WRONG x: 0 of 2 right/, 'and told');
+    is(run(@hidden, '--record', $level, 'hidden.c', '1', '1'), 0, "--record $level: a right one is right");
+    like($out, qr/3 of 3 gradients right/, 'and counted');
+}
+run('--db', 'answers.db', '-n', 2, 'hidden.c', '1e17', '1');
+run('show', '--db', 'answers.db', 'gradients');
+like($out, qr/\? 0 x 0 /, 'the database keeps what is undecided');
 done_testing();

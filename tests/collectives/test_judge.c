@@ -5,28 +5,33 @@
 #include "tests/tap.h"
 
 #include <math.h>
+#include <stdint.h>
 
 /* 3 t, and a bump around 0 that only steps above its width see. */
 struct function {
     double width, height;
 };
 
-static double value_at(void *context, double *offset)
+static double value_at(const struct function *function, double t)
 {
-    const struct function *function = context;
-    double t = *offset, bump = fabs(t) > function->width ? copysign(function->height, t) : 0;
-    return 3 * t + bump;
+    return 3 * t + (fabs(t) > function->width ? copysign(function->height, t) : 0);
+}
+
+static double change_of(void *context, double *up, double *down)
+{
+    return value_at(context, *up) - value_at(context, *down);
 }
 
 static struct gradcheck_row judged(struct function *function, double analytic, double noise,
                                    double step)
 {
     struct gradcheck_row row = {0};
-    struct judged judged = {.function = value_at,
+    struct judged judged = {.function = change_of,
                             .context = function,
                             .analytic = analytic,
                             .step = step,
                             .noise = noise,
+                            .centers_max = SIZE_MAX,
                             .factor = 1};
     gradcheck_judge(&judged, &row);
     return row;

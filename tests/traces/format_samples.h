@@ -119,7 +119,9 @@ static inline const char *different_small_tables(const struct trace *a, const st
             !same_text(x->method, y->method) || !same_double(x->step, y->step) ||
             !same_double(x->analytic, y->analytic) || !same_double(x->numeric, y->numeric) ||
             !same_double(x->error, y->error) || !same_double(x->tolerance, y->tolerance) ||
-            !same_double(x->relative, y->relative) || x->ok != y->ok)
+            !same_double(x->relative, y->relative) || x->ok != y->ok ||
+            !same_text(x->undecided ? x->undecided : "", y->undecided ? y->undecided : "") ||
+            (x->elements > 1 ? x->elements : 1) != (y->elements > 1 ? y->elements : 1))
             return "gradients";
     }
     for (size_t i = 0; i < a->metric_count; i++)

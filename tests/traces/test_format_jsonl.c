@@ -64,7 +64,10 @@ static void random_small_tables(struct trace *trace, uint64_t *state)
                                      .error = some_double(state),
                                      .tolerance = some_double(state),
                                      .relative = some_double(state),
-                                     .ok = sample_below(state, 2)};
+                                     .ok = sample_below(state, 2),
+                                     .elements = (uint32_t)sample_below(state, 4)};
+        if (!row.ok && sample_below(state, 2))
+            row.undecided = trace_doubt(sample_below(state, 2) ? "noise" : "kink");
         trace_add_gradient(trace, &row);
         trace_add_metric_at(trace, some_text(state),
                             (int32_t)sample_below(state, trace->ranks + 1) - 1, some_double(state),

@@ -310,6 +310,17 @@ static bool read_note(struct jsonl_reader *reader)
     return done;
 }
 
+static bool read_doubt(struct json *json, const char **undecided)
+{
+    const char *word;
+    size_t length;
+    if (!json_text(json, &word, &length))
+        return false;
+    *undecided = trace_doubt(word);
+    return *undecided ||
+           json_refuse(json, "\"%.40s\" is no reason to leave a gradient undecided", word);
+}
+
 static bool read_gradient(struct jsonl_reader *reader)
 {
     struct json *json = &reader->json;
@@ -329,6 +340,7 @@ static bool read_gradient(struct jsonl_reader *reader)
                    {"tolerance", &row.tolerance}, {"relative", &row.relative}};
     const char *key;
     unsigned word;
+    int64_t elements;
     bool done = jsonl_read_string(reader, &row.variable);
     while (done && json_next(json)) {
         size_t i = 0;
@@ -344,6 +356,11 @@ static bool read_gradient(struct jsonl_reader *reader)
             done = json_integer(json, -1, INT64_MAX, &row.index);
         else if (strcmp(key, "ok") == 0)
             done = json_bool(json, &row.ok);
+        else if (strcmp(key, "undecided") == 0)
+            done = read_doubt(json, &row.undecided);
+        else if (strcmp(key, "elements") == 0 &&
+                 (done = json_integer(json, 1, UINT32_MAX, &elements)))
+            row.elements = (uint32_t)elements;
         else if (strcmp(key, "method") == 0 && (done = jsonl_read_word(json, JSONL_METHODS, &word)))
             row.method = jsonl_word(JSONL_METHODS, word);
         else if (done)

@@ -441,6 +441,10 @@ static void write_gradients(const struct trace *trace, FILE *out)
             fprintf(out, ",\"%s\":", keys[k]);
             json_write_double(out, values[k]);
         }
+        if (row->undecided)
+            fprintf(out, ",\"undecided\":\"%s\"", row->undecided);
+        if (row->elements > 1)
+            fprintf(out, ",\"elements\":%" PRIu32, row->elements);
         fprintf(out, ",\"ok\":%s}\n", row->ok ? "true" : "false");
     }
 }

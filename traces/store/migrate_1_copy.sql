@@ -13,7 +13,7 @@ INSERT INTO events SELECT * FROM old_events;
 INSERT INTO matches SELECT * FROM old_matches;
 INSERT INTO findings(finding_id,run_id,code,severity,fingerprint,title,detail,site_id,data) SELECT finding_id,run_id,code,severity,fingerprint,title,detail,site_id,data FROM old_findings;
 INSERT INTO finding_ops(finding_id,ord,op_id,role) SELECT finding_id,ord,op_id,role FROM old_finding_ops;
-INSERT INTO gradients SELECT * FROM old_gradients;
+INSERT INTO gradients(grad_id,run_id,rank,var,idx,method,step,analytic,numeric,abs_err,rel_err,atol,rtol,ok) SELECT grad_id,run_id,rank,var,idx,method,step,analytic,numeric,abs_err,rel_err,atol,rtol,ok FROM old_gradients;
 INSERT INTO metrics(run_id,ord,name,rank,value,unit) SELECT run_id,row_number() OVER (PARTITION BY run_id ORDER BY name,rank)-1,name,rank,value,unit FROM old_metrics;
 INSERT INTO artifacts SELECT * FROM old_artifacts;
 DROP TABLE old_finding_ops;

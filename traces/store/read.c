@@ -421,8 +421,8 @@ static void read_notes(struct reader *reader)
 
 static void read_gradients(struct reader *reader)
 {
-    if (!begin(reader, "SELECT rank,var,idx,method,step,analytic,numeric,abs_err,rel_err,atol,ok "
-                       "FROM gradients "
+    if (!begin(reader, "SELECT rank,var,idx,method,step,analytic,numeric,abs_err,rel_err,atol,ok,"
+                       "undecided,elements FROM gradients "
                        "WHERE run_id=? ORDER BY grad_id"))
         return;
     while (next(reader)) {
@@ -437,7 +437,10 @@ static void read_gradients(struct reader *reader)
                                      .error = real(reader->rows, 7),
                                      .relative = real(reader->rows, 8),
                                      .tolerance = real(reader->rows, 9),
-                                     .ok = sqlite3_column_int(reader->rows, 10) != 0};
+                                     .ok = sqlite3_column_int(reader->rows, 10) != 0,
+                                     .undecided = trace_doubt(text(reader->rows, 11)),
+                                     .elements = (uint32_t)sqlite3_column_int64(reader->rows, 12)};
+        row.ok = row.ok && !row.undecided;
         trace_add_gradient(reader->trace, &row);
     }
     if (!begin(reader, "SELECT name,rank,value,unit,step FROM metrics WHERE run_id=? ORDER BY ord"))

@@ -449,7 +449,7 @@ static void write_gradients(struct writer *writer)
     if (!begin_table(
             writer,
             "INSERT INTO gradients(run_id,rank,var,idx,method,step,analytic,numeric,abs_err,"
-            "rel_err,atol,rtol,ok) VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?)"))
+            "rel_err,atol,rtol,ok,undecided,elements) VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)"))
         return;
     bind_number(writer, 1, writer->ids.run);
     bind_number(writer, 12, 0);
@@ -466,6 +466,8 @@ static void write_gradients(struct writer *writer)
         bind_double(writer, 10, gradient->relative);
         bind_double(writer, 11, gradient->tolerance);
         bind_number(writer, 13, gradient->ok);
+        bind_text(writer, 14, gradient->undecided);
+        bind_number(writer, 15, gradient->elements ? gradient->elements : 1);
         if (!row(writer))
             break;
     }

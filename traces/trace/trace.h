@@ -180,9 +180,33 @@ struct trace_gradient {
     const char
         *method; /* "central", "complex", "dot", "tangent", "one-sided", "value" : static storage */
     double step, analytic, numeric, error, tolerance,
-        relative; /* tolerance: absolute, already combined */
-    bool ok;      /* error <= tolerance, so that NaN fails */
+        relative;          /* tolerance: absolute, already combined */
+    bool ok;               /* right: decided, and error <= tolerance, so that NaN fails */
+    const char *undecided; /* NULL: it was decided; else why not, one of TRACE_DOUBTS; not ok */
+    uint32_t elements;     /* that the row looks at together, the first is `index`; 0 counts as 1 */
 };
+
+/* Why a comparison could not be decided: static storage. */
+#define TRACE_DOUBTS                                                                               \
+    {                                                                                              \
+        "noise", "kink", "scale", "unfinished", "budget"                                           \
+    }
+/* The one of them that is spelled like this; NULL for NULL, "" and what is none of them. */
+const char *trace_doubt(const char *word);
+
+static inline bool trace_gradient_wrong(const struct trace_gradient *row)
+{
+    return !row->ok && !row->undecided;
+}
+
+/* Elements (directions count as one) that were right, wrong, not decided. */
+struct trace_answers {
+    size_t right, wrong, undecided;
+};
+void trace_answers_add(struct trace_answers *answers, const struct trace_gradient *row);
+/* "12 of 14 gradients right, 2 undecided": what every output says; `noun` may be "". */
+void trace_answers_text(const struct trace_answers *answers, const char *noun, char *text,
+                        size_t size);
 
 struct trace_metric {
     uint32_t name, unit; /* strings */

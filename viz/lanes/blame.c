@@ -309,7 +309,7 @@ struct verdict { /* of the gradients that come out at one leaf */
 static void verdict_take(struct verdict *verdict, const struct trace_gradient *row)
 {
     verdict->checked++;
-    verdict->wrong += !row->ok;
+    verdict->wrong += trace_gradient_wrong(row);
     bool more = !verdict->worst || (verdict->worst->ok && !row->ok) ||
                 (verdict->worst->ok == row->ok && worse(row, verdict->worst));
     if (more)

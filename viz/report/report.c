@@ -11,7 +11,7 @@
 enum { RUNS_IN_FULL = 100 };
 
 struct counts {
-    size_t findings, errors, gradients, gradients_ok, messages;
+    size_t findings, errors, gradients, gradients_ok, gradients_undecided, messages;
     double worst;
 };
 
@@ -27,6 +27,7 @@ static struct counts count_run(const struct viz_report_run *run)
     for (size_t i = 0; trace && i < trace->gradient_count; i++) {
         counts.gradients++;
         counts.gradients_ok += trace->gradients[i].ok;
+        counts.gradients_undecided += trace->gradients[i].undecided != NULL;
         if (!(trace->gradients[i].relative <= counts.worst))
             counts.worst = trace->gradients[i].relative;
     }
@@ -67,7 +68,14 @@ static void put_tiles(FILE *file, const struct viz_report_run *run)
     if (counts.gradients) {
         bool right = counts.gradients == counts.gradients_ok;
         snprintf(text, sizeof text, "%zu / %zu", counts.gradients_ok, counts.gradients);
-        put_tile(file, right ? "good" : "bad", text, "gradients within tolerance");
+        bool wrong = counts.gradients > counts.gradients_ok + counts.gradients_undecided;
+        put_tile(file,
+                 right   ? "good"
+                 : wrong ? "bad"
+                         : "dim",
+                 text,
+                 counts.gradients_undecided ? "gradients right, some undecided"
+                                            : "gradients right");
         snprintf(text, sizeof text, "%.1e", counts.worst);
         put_tile(file, "plain", text, "worst relative error");
     }

@@ -46,8 +46,9 @@ static int compare_gradients(const void *a, const void *b)
 {
     const struct trace_gradient *x = *(const struct trace_gradient *const *)a;
     const struct trace_gradient *y = *(const struct trace_gradient *const *)b;
-    if (x->ok != y->ok)
-        return x->ok ? 1 : -1;
+    int xa = x->ok ? 2 : x->undecided ? 1 : 0, ya = y->ok ? 2 : y->undecided ? 1 : 0;
+    if (xa != ya)
+        return xa - ya;
     bool xn = isnan(x->relative), yn = isnan(y->relative);
     if (xn != yn)
         return xn ? -1 : 1;
@@ -67,8 +68,13 @@ static void put_gradient(FILE *file, const struct trace *trace, const struct tra
              "<td class=\"n\">%.9g</td><td class=\"n\">%.9g</td><td class=\"n\">%.2e</td><td "
              "class=\"n\">%.2e</td>"
              "<td class=\"n\">%.1e</td></tr>\n",
-             row->ok ? "good" : "bad", row->ok ? "ok" : "wrong", row->rank,
-             trace_string(trace, row->variable), element, row->method ? row->method : "",
+             row->ok          ? "good"
+             : row->undecided ? "dim"
+                              : "bad",
+             row->ok          ? "ok"
+             : row->undecided ? "undecided"
+                              : "wrong",
+             row->rank, trace_string(trace, row->variable), element, row->method ? row->method : "",
              row->analytic, row->numeric, row->error, row->relative, row->tolerance);
 }
 
@@ -104,7 +110,7 @@ static void put_gradient_heat(struct page *page)
         if (k == columns || row->rank >= rows)
             continue;
         double *cell = &values[row->rank * columns + k],
-               worst = row->ok || row->relative > 0 ? row->relative : INFINITY;
+               worst = row->ok || row->undecided || row->relative > 0 ? row->relative : INFINITY;
         *cell = isnan(*cell) || worst > *cell ? worst : *cell;
         if (row->ok && row->relative > limit)
             limit = row->relative;

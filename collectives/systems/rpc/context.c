@@ -186,7 +186,7 @@ void totals_report(struct rpc_worker *worker)
             total = total->next;
         if (x->input != SIZE_MAX)
             probe_keep_gradient(worker->state, x->input, x->type, x->count,
-                                total ? total->sum->storage->data : NULL);
+                                total ? total->sum->storage->data : NULL, 0);
     }
 }
 
