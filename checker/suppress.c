@@ -41,6 +41,7 @@ static const struct suppress_rule rules[] = {
      "a buffer changed under a pending operation makes the values wrong"},
     {"B002", "G001 G007", SUPPRESS_RUN,
      "two pending operations on one buffer make the values wrong"},
+    {"B006", "X001 G001 G007", SUPPRESS_RUN, "what lies behind the object is overwritten"},
     {"G008", "G001", SUPPRESS_RUN, "a saved value that changed makes the gradient wrong"},
     {"G006", "G001", SUPPRESS_RUN, "a gradient that is no number fails every comparison"},
     {"R004", "G001", SUPPRESS_RUN,

@@ -244,8 +244,8 @@ struct recorder_request *recorder_request_add(struct recorder_rank *me, MPI_Requ
 struct recorder_request *recorder_request_find(const struct recorder_rank *me, MPI_Request request);
 void recorder_request_remove(struct recorder_rank *me, uint64_t key,
                              struct recorder_request *request);
-/* A checksum of a send's buffer, 0 when it is not taken: gaps, too long for the level. */
-uint32_t recorder_checksum(const struct recorder_rank *me, const struct record_op *op);
+/* A checksum of a send's whole buffer, 0 when it is not taken: it has gaps. */
+uint32_t recorder_checksum(const struct record_op *op);
 /* Room for `count` statuses, pending requests and keys in the thread's scratch memory. */
 bool recorder_scratch(struct recorder_rank *me, size_t count);
 

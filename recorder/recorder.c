@@ -1,6 +1,7 @@
 /* The recorder of one rank: operations, nodes, notes. See recorder.h (public), recording.h and
  * rank.h. */
 #include "recorder/recorder.h"
+#include "recorder/memory.h"
 #include "traces/base/identity.h"
 
 #include "recorder/rank.h"
@@ -70,6 +71,9 @@ void recorder_op_complete(struct recorder_rank *me, struct record_op *op)
 {
     op->state = STATE_COMPLETE;
     op_stop(me, op);
+    enum op_class class = op_kind_class(op->head.small);
+    if (class == CLASS_RECEIVE || class == CLASS_COLLECTIVE || class == CLASS_WAIT)
+        sim_memory_heard();
 }
 
 void recorder_op_end(struct recorder_rank *me, struct record_op *op, int error)
@@ -380,8 +384,8 @@ void record_metric_at(const char *name, double step, double value)
     metric_write(name, step, value, "");
 }
 
-static void note_write(struct recorder_rank *me, uint32_t position, const char *code,
-                       const char *text)
+static void note_write(struct recorder_rank *me, uint32_t position, const void *site,
+                       const char *code, const char *text)
 {
     const struct recorder_thread *self = me->self;
     size_t length, size = text_room(text, sizeof(struct record_note), &length);
@@ -394,6 +398,8 @@ static void note_write(struct recorder_rank *me, uint32_t position, const char *
     record->site = self->current ? self->current->site : 0;
     if (self->site_depth)
         record->site = (uint64_t)(uintptr_t)self->sites[self->site_depth - 1];
+    if (site)
+        record->site = (uint64_t)(uintptr_t)site;
     memcpy(record + 1, text, length);
     recorder_commit(me, record, RECORD_NOTE, 0, size);
 }
@@ -414,7 +420,7 @@ void record_note(const char *code, const char *format, ...)
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
     struct recorder_rank *me = recorder_enter();
-    note_write(me, position_now(me), code, text);
+    note_write(me, position_now(me), NULL, code, text);
     recorder_leave(me);
 }
 
@@ -430,7 +436,7 @@ void record_gap(const char *check, uint64_t count, const char *format, ...)
     vsnprintf(text + used, sizeof text - (size_t)used, format, arguments);
     va_end(arguments);
     struct recorder_rank *me = recorder_enter();
-    note_write(me, 0, "N002", text);
+    note_write(me, 0, NULL, "N002", text);
     recorder_leave(me);
 }
 
@@ -446,7 +452,15 @@ void record_note_at(uint32_t position, const char *code, const char *text)
 {
     struct recorder_rank *me = recorder_enter();
     if (me)
-        note_write(me, position, code, text);
+        note_write(me, position, NULL, code, text);
+    recorder_leave(me);
+}
+
+void record_note_of(uint32_t position, const void *site, const char *code, const char *text)
+{
+    struct recorder_rank *me = recorder_enter();
+    if (me)
+        note_write(me, position, site, code, text);
     recorder_leave(me);
 }
 

@@ -61,6 +61,9 @@ void record_note(const char *code, const char *format, ...) __attribute__((forma
 /* The caller's rank did not look at `count` things for `check`: becomes a gap of the coverage. */
 void record_gap(const char *check, uint64_t count, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+/* The same about the operation at a position (record_position; 0: none), at the place of a return
+ * address, or of the operation in progress where that is NULL. */
+void record_note_of(uint32_t position, const void *site, const char *code, const char *text);
 /* How many operations the caller's rank has begun; and a note about the last one of so many. */
 uint32_t record_position(void);
 void record_note_at(uint32_t position, const char *code, const char *text);

@@ -1,4 +1,5 @@
 /* PMPI layer: sends, receives, probes and their persistent forms. See wrappers.h. */
+#include "recorder/memory.h"
 #include "recorder/wrappers.h"
 
 #include <stdlib.h>
@@ -11,6 +12,16 @@ static struct record_op *point(struct recorder_rank *me, enum op_kind kind, cons
     if (op)
         wrapper_data(me, op, buffer, count, type);
     return op;
+}
+
+/* Of a blocking call, whose operation is the current one. */
+static void watch_blocking(enum op_kind kind, const void *buffer, int64_t count, MPI_Datatype type,
+                           int peer)
+{
+    bool receives = kind == OP_RECV;
+    const struct sim_memory_side side = {buffer, count, type, receives, "buffer"};
+    if (peer != MPI_PROC_NULL)
+        sim_memory_blocking(receives ? "Recv" : op_kind_name(kind), &side, 1);
 }
 
 static const struct recorder_comm *envelope(struct recorder_rank *me, struct record_op *op,
@@ -55,6 +66,7 @@ static struct recorder_request *started(struct recorder_rank *me, struct record_
             return recorder_leave(me), PMPI_##name##suffix(buffer, count, type, peer, tag, comm);  \
         envelope(me, op, peer, tag, comm);                                                         \
         wrapper_sent(me, op);                                                                      \
+        watch_blocking(kind, buffer, count, type, peer);                                           \
         recorder_leave(me);                                                                        \
         int error = PMPI_##name##suffix(buffer, count, type, peer, tag, comm);                     \
         recorder_reenter(me);                                                                      \
@@ -93,7 +105,7 @@ BOTH_FORMS(BLOCKING_SENDS, DEFINE_SEND)
         recorder_reenter(me);                                                                      \
         struct recorder_request *pending = started(me, op, known, *request, error);                \
         if (pending)                                                                               \
-            pending->checksum = recorder_checksum(me, op);                                         \
+            pending->checksum = recorder_checksum(op);                                             \
         recorder_leave(me);                                                                        \
         return error;                                                                              \
     }
@@ -112,6 +124,7 @@ BOTH_FORMS(STARTED_SENDS, DEFINE_ISEND)
             return recorder_leave(me),                                                             \
                    PMPI_Recv##suffix(buffer, count, type, peer, tag, comm, status);                \
         const struct recorder_comm *known = envelope(me, op, peer, tag, comm);                     \
+        watch_blocking(OP_RECV, buffer, count, type, peer);                                        \
         recorder_leave(me);                                                                        \
         MPI_Status own;                                                                            \
         MPI_Status *used = status == MPI_STATUS_IGNORE ? &own : status;                            \
@@ -153,6 +166,7 @@ struct pair {
     struct record_op *send, *receive, *wait;
     const struct recorder_comm *comm;
     uint32_t number; /* of the wait */
+    bool replaces;   /* one buffer for both, by intention */
 };
 
 struct side {
@@ -185,6 +199,14 @@ static bool pair_begin(struct recorder_rank *me, struct pair *pair, const struct
         ops[i]->flags |= OP_COMPOUND;
     pair->number = me->self->op;
     recorder_waits(me, pair->number, 2, starts);
+    if (!pair->replaces) {
+        const struct sim_memory_side sides[] = {
+            {send->buffer, send->peer == MPI_PROC_NULL ? 0 : send->count, send->type, false,
+             "send buffer"},
+            {receive->buffer, receive->peer == MPI_PROC_NULL ? 0 : receive->count, receive->type,
+             true, "receive buffer"}};
+        sim_memory_blocking("Sendrecv", sides, 2);
+    }
     return true;
 }
 
@@ -208,7 +230,7 @@ static void pair_end(struct recorder_rank *me, const struct pair *pair, int erro
                              MPI_Status *status)                                                   \
     {                                                                                              \
         struct recorder_rank *me = recorder_enter();                                               \
-        struct pair pair;                                                                          \
+        struct pair pair = {0};                                                                    \
         struct side there = {send, send_count, send_type, to, send_tag};                           \
         struct side here = {receive, receive_count, receive_type, from, receive_tag};              \
         bool recorded = me && pair_begin(me, &pair, &there, &here, comm, CALLER);                  \
@@ -229,7 +251,7 @@ static void pair_end(struct recorder_rank *me, const struct pair *pair, int erro
                                      MPI_Status *status)                                           \
     {                                                                                              \
         struct recorder_rank *me = recorder_enter();                                               \
-        struct pair pair;                                                                          \
+        struct pair pair = {.replaces = true};                                                     \
         struct side there = {NULL, count, type, to, send_tag};                                     \
         struct side here = {buffer, count, type, from, receive_tag};                               \
         bool recorded = me && pair_begin(me, &pair, &there, &here, comm, CALLER);                  \
@@ -500,7 +522,7 @@ static void issue(struct recorder_rank *me, struct recorder_request *request, co
     request->active = true;
     request->thread = me->self->number;
     request->checksum =
-        op_kind_class(pattern->head.small) == CLASS_SEND ? recorder_checksum(me, op) : 0;
+        op_kind_class(pattern->head.small) == CLASS_SEND ? recorder_checksum(op) : 0;
 }
 
 int MPI_Start(MPI_Request *request)

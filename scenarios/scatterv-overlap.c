@@ -3,10 +3,11 @@
  * arguments: tape
  * expect: OK
  * variant: by-hand; arguments: by-hand; expect: OK
- * variant: plain-gatherv; arguments: plain-gatherv; expect: G001
+ * variant: plain-gatherv; arguments: plain-gatherv; expect: B002
  *
  * An element that goes to two ranks gets the sum of their cotangents. A gather to the same displacements writes the one
- * over the other, and which one stays is not defined. */
+ * over the other: such a call is erroneous (MPI 4.1, Gatherv: no location on the root may be written more than once),
+ * which B002 says; that the gradient is wrong, too, follows from it. */
 #include <diff.h>
 #include <mpi.h>
 #include <words.h>

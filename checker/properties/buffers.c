@@ -10,6 +10,7 @@
 #include "checker/properties/spans.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* Of one operation with earlier ones: more say no more. */
 enum { PARTNERS_MAX = 16 };
@@ -19,6 +20,7 @@ struct pending {
     const struct trace *trace;
     struct findings *findings;
     size_t first;               /* finding of this check */
+    const bool *noted;          /* by operation: the machine itself found an overlap there */
     struct spans read, written; /* apart, since any number may read the same */
     uint32_t *completed,
         *next; /* by operation of the rank: the first start that it completed; the next of those */
@@ -106,6 +108,8 @@ static void link_completed(struct pending *pending, uint32_t begin, uint32_t end
 static bool compare(void *context, uint32_t earlier)
 {
     struct pending *pending = context;
+    if (pending->noted[earlier])
+        return true;
     report_overlap(pending->trace, earlier, pending->later, pending->first, pending->findings);
     return ++pending->partners < PARTNERS_MAX;
 }
@@ -125,7 +129,7 @@ static void judge_rank(struct pending *pending, uint32_t begin, uint32_t end)
             spans_remove(writes(&trace->ops[start]) ? &pending->written : &pending->read, &over);
         }
         bool moves = class == CLASS_SEND || class == CLASS_RECEIVE || class == CLASS_COLLECTIVE;
-        if (!moves || !is_contiguous(at))
+        if (!moves || !is_contiguous(at) || pending->noted[op])
             continue;
         struct span span = span_of(trace, op);
         pending->later = op;
@@ -160,47 +164,27 @@ static void report_change(const struct trace *trace, uint32_t op, size_t first,
     finding_op_add(finding, op, "culprit");
 }
 
-/* Pending buffers that nobody compares: the recorder takes the checksum of a send's up to so many
- * bytes (more where it records times), the machine that of a receive's, both where the buffer has
- * no gaps. */
-enum { SEND_COMPARED = 512, SEND_COMPARED_EVENTS = 1 << 20, RECEIVE_COMPARED = 4096 };
-
-static void tell_unseen(const struct trace *trace)
+/* The operations that notes with this code are about; free it. */
+static bool *noted_ops(const struct trace *trace, const char *code)
 {
-    uint64_t sends = 0, receives = 0, strided = 0;
-    bool events = false;
-    for (uint32_t op = 0; op < trace->op_count && trace->outcome != OUTCOME_IMPORTED; op++) {
-        const struct trace_op *at = &trace->ops[op];
-        enum op_class class = check_class(at);
-        if (!check_is_start(at) || !at->buffer || at->count <= 0)
-            continue;
-        events |= at->begin_ns != 0;
-        uint64_t limit = at->begin_ns ? SEND_COMPARED_EVENTS : SEND_COMPARED;
-        if (class == CLASS_SEND && is_contiguous(at))
-            sends += at->extent > limit;
-        else if (class == CLASS_RECEIVE && is_contiguous(at))
-            receives += at->extent > RECEIVE_COMPARED;
-        else
-            strided += class == CLASS_SEND || class == CLASS_RECEIVE || class == CLASS_COLLECTIVE;
-    }
-    trace_gap(trace, "buffers", sends, "changes of pending send buffers above %d bytes (B001)",
-              events ? SEND_COMPARED_EVENTS : SEND_COMPARED);
-    trace_gap(trace, "buffers", receives, "uses of pending receive buffers above %d bytes (B001)",
-              RECEIVE_COMPARED);
-    trace_gap(trace, "buffers", strided,
-              "pending buffers of strided types and of nonblocking collectives (B001, B002)");
+    bool *noted = check_new(trace->op_count, sizeof *noted);
+    for (size_t i = 0; i < trace->note_count; i++)
+        if (trace->notes[i].op != TRACE_NO && strcmp(trace->notes[i].code, code) == 0)
+            noted[trace->notes[i].op] = true;
+    return noted;
 }
 
 void check_buffers(const struct check_context *context, struct findings *findings)
 {
     const struct trace *trace = context->trace;
-    tell_unseen(trace);
-    struct pending pending = {.trace = trace, .findings = findings, .first = findings->count};
+    bool *overlaps = noted_ops(trace, "B002"), *accesses = noted_ops(trace, "B001");
+    struct pending pending = {
+        .trace = trace, .findings = findings, .first = findings->count, .noted = overlaps};
     for (uint32_t rank = 0; rank < trace->ranks; rank++)
         judge_rank(&pending, (uint32_t)trace->rank_begin[rank],
                    (uint32_t)trace->rank_begin[rank + 1]);
     for (uint32_t op = 0; op < trace->op_count; op++)
-        if (trace->ops[op].flags & OP_BUFFER_CHANGED)
+        if (trace->ops[op].flags & OP_BUFFER_CHANGED && !accesses[op])
             report_change(trace, op, pending.first, findings);
     for (size_t i = pending.first; i < findings->count; i++)
         finding_seal(&findings->items[i], trace);
@@ -208,4 +192,6 @@ void check_buffers(const struct check_context *context, struct findings *finding
     spans_release(&pending.written);
     free(pending.completed);
     free(pending.next);
+    free(overlaps);
+    free(accesses);
 }

@@ -12,7 +12,8 @@ static bool same_finding(const struct trace_note *a, const struct trace_note *b,
 {
     int kind_a = a->op != TRACE_NO ? trace->ops[a->op].kind : OP_NONE;
     int kind_b = b->op != TRACE_NO ? trace->ops[b->op].kind : OP_NONE;
-    return strcmp(a->code, b->code) == 0 && a->site == b->site && kind_a == kind_b;
+    bool pair = strcmp(a->code, "B002") == 0; /* an operation, and one that was under way */
+    return strcmp(a->code, b->code) == 0 && a->site == b->site && (pair || kind_a == kind_b);
 }
 
 /* What is said about the end of one operation is about its start, too. */
@@ -50,7 +51,7 @@ static bool has_own_place(const struct trace *trace, const struct trace_note *no
 {
     if (note->site != TRACE_NO && note->op == TRACE_NO && note->node == TRACE_NO)
         return true;
-    if (note->site == TRACE_NO || (!strchr("XL", note->code[0]) && strcmp(note->code, "M009")))
+    if (note->site == TRACE_NO || (!strchr("XLB", note->code[0]) && strcmp(note->code, "M009")))
         return false;
     return note->code[0] == 'X' || note->op == TRACE_NO || trace->ops[note->op].site != note->site;
 }

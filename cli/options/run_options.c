@@ -333,6 +333,7 @@ SWITCH(gdb, gdb)
 SWITCH(github, github)
 SWITCH(tag_output, tag_output)
 SWITCH(strict, world.strict_collectives)
+SWITCH(memory, world.memory)
 SWITCH(no_gradients, no_gradients)
 
 static bool set_os_threads(void *target, const char *value)
@@ -368,6 +369,8 @@ const struct option_row run_option_rows[] = {
      set_schedule},
     {"os-threads", 0, NULL, "each rank an OS thread instead of a fiber", set_os_threads},
     {"strict", 0, NULL, "every collective synchronises all its ranks", set_strict},
+    {"memory", 0, NULL, "see every load and store of the program (compiles it for that)",
+     set_memory},
     {"reduce-order", 0, "ORDER", "association of reductions: linear, tree, ring or seed",
      set_reduce_order},
     {"loader", 0, "KIND", "clone (default), dlopen or shared", set_loader},
@@ -456,6 +459,8 @@ const struct option_row explore_option_rows[] = {
     {"order", 0, "ORDER", "order of backward passes: program or data", set_order},
     {"os-threads", 0, NULL, "each rank an OS thread instead of a fiber", set_os_threads},
     {"strict", 0, NULL, "every collective synchronises all its ranks", set_strict},
+    {"memory", 0, NULL, "see every load and store of the program (compiles it for that)",
+     set_memory},
     {"reduce-order", 0, "ORDER", "association of reductions: linear, tree or ring",
      set_reduce_order},
     {"loader", 0, "KIND", "clone (default), dlopen or shared", set_loader},

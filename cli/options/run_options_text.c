@@ -45,6 +45,8 @@ static void world_text(const struct sim_world_options *world, char *text, size_t
         append_number(text, size, "seed", world->seed);
     if (world->executor == SIM_THREADS)
         append(text, size, "os-threads", NULL);
+    if (world->memory)
+        append(text, size, "memory", NULL);
     if (world->strict_collectives)
         append(text, size, "strict", NULL);
     if (world->reduce_order != usual.reduce_order)

@@ -233,6 +233,8 @@ bool session_prepare(const char *word, int argc, char **argv, const struct run_o
         ranks[0] = options->world.ranks;
         *rank_count = 1;
     }
+    int (*compile)(const char *, char *, size_t, struct failure *) =
+        options->world.memory ? sim_compile_memory : sim_compile;
     return requirements_of_file_met(job->source, failure) &&
-           !sim_compile(job->source, job->object, sizeof job->object, failure);
+           !compile(job->source, job->object, sizeof job->object, failure);
 }

@@ -1,6 +1,7 @@
 /* The rendezvous of a collective: arrival, checking, completion. What is moved is in
  * data.c and reduce.c. */
 #include "sim/collectives/collective.h"
+#include "sim/memory/pending.h"
 
 #include "sim/base/error.h"
 #include "sim/messages/point.h"
@@ -410,6 +411,7 @@ int sim_collective_run(struct sim_collective_call *call)
     call->error = MPI_SUCCESS;
     call->brief = NULL;
     sim_world_enter(world);
+    sim_pending_call(rank, call, NULL);
     if (call->comm->complaint) { /* of a nonblocking one, told with its request */
         free(call->comm->complaint);
         call->comm->complaint = NULL;
@@ -431,6 +433,7 @@ static void start_again(struct sim_request *request)
     request->call->error = MPI_SUCCESS;
     request->call->request = request;
     request->call->waiter = request->call->brief = NULL;
+    sim_pending_call(request->owner, request->call, request);
     arrive(request->call);
 }
 

@@ -40,6 +40,16 @@ static const char *const flags_compile[] = {"-fPIC",
                                             "-fstack-clash-protection",    /* no frame steps over a
                                                                               guard */
                                             "-ftls-model=global-dynamic"};
+/* What libc's functions are called from the program, so that the launcher sees them: see
+ * memory/libc.c. */
+#define WRAP(name) "-Wl,--wrap=" name
+static const char *const flags_wrap[] = {WRAP("malloc"),         WRAP("calloc"),
+                                         WRAP("realloc"),        WRAP("aligned_alloc"),
+                                         WRAP("posix_memalign"), WRAP("free")};
+static const char *const flags_wrap_moves[] = {WRAP("memcpy"),  WRAP("memmove"), WRAP("memset"),
+                                               WRAP("memcmp"),  WRAP("strlen"),  WRAP("strcpy"),
+                                               WRAP("strncpy"), WRAP("strcmp"),  WRAP("fread"),
+                                               WRAP("fwrite"),  WRAP("read")};
 static const char *const flags_link[] = {"-shared", "-Wl,-z,noseparate-code,-z,norelro,-Bsymbolic"};
 
 static _Thread_local bool compiler_was_run;
@@ -51,8 +61,10 @@ struct job {
     struct cache_folder cache;
     char *text; /* the source */
     char *words;
-    struct arguments compiler_words, arguments; /* what CC says; all from source to object */
-    const char *include;                        /* NULL: none */
+    struct arguments compiler_words, own, arguments; /* what CC says, the source's own; all from
+                                                        source to object */
+    const char *include;                             /* NULL: none */
+    bool memory;                                     /* instrumented */
     char key[HASH_TEXT], name[HASH_TEXT];
     struct failure *failure;
 };
@@ -162,13 +174,17 @@ static int arguments_set(struct job *job)
     job->arguments = job->compiler_words;
     arguments_add_all(&job->arguments, flags_compile, COUNT(flags_compile));
     arguments_add_all(&job->arguments, flags_link, COUNT(flags_link));
+    arguments_add_all(&job->arguments, flags_wrap, COUNT(flags_wrap));
+    if (job->memory)
+        arguments_add_all(&job->arguments, flags_wrap_moves, COUNT(flags_wrap_moves));
     if (says_openmp(job->text))
         arguments_add(&job->arguments, "-fopenmp");
     job->include = sim_compile_include();
     if (job->include)
         arguments_add(&job->arguments, job->include);
     arguments_add(&job->arguments, job->real);
-    words_add(&job->arguments, own_words);
+    words_add(&job->own, own_words);
+    arguments_add_all(&job->arguments, job->own.words, (size_t)job->own.count);
     arguments_add(&job->arguments, "-lm");
     return job->compiler_words.count
                ? 0
@@ -209,6 +225,8 @@ static int key_set(struct job *job)
     for (int i = 0; i < job->arguments.count && i < ARGUMENTS_MAX; i++)
         hash_add_text(&hash, job->arguments.words[i]);
     hash_add_text(&hash, job->text);
+    if (job->memory)
+        hash_add_text(&hash, "instrumented");
     hash_text(&hash, job->key);
     return 0;
 }
@@ -242,7 +260,7 @@ static bool name_set(struct job *job, const char *list)
 }
 
 /* Files of a compilation under way. */
-enum { OBJECT, RULE, LIST, TEMPORARIES };
+enum { OBJECT, RULE, LIST, UNLINKED, TEMPORARIES };
 
 static void rule_and_output(struct arguments *arguments, const char *rule, const char *output)
 {
@@ -257,11 +275,33 @@ static int object_make(struct job *job, char files[][PATH_MAX])
     return compiler_run(job->compiler, &arguments, job->source, job->failure);
 }
 
+/* In two steps, as the driver would link the sanitizer's own runtime. */
+static int instrumented_make(struct job *job, char files[][PATH_MAX])
+{
+    struct arguments compile = job->compiler_words, link = job->arguments;
+    arguments_add_all(&compile, flags_compile, COUNT(flags_compile));
+    arguments_add_all(&compile, job->own.words, (size_t)job->own.count);
+    if (says_openmp(job->text))
+        arguments_add(&compile, "-fopenmp");
+    if (job->include)
+        arguments_add(&compile, job->include);
+    const char *const rest[] = {"-fsanitize=thread", "-c", job->real};
+    arguments_add_all(&compile, rest, COUNT(rest));
+    rule_and_output(&compile, files[RULE], files[UNLINKED]);
+    int status = compiler_run(job->compiler, &compile, job->source, job->failure);
+    for (int i = 0; i < link.count; i++)
+        if (link.words[i] == job->real)
+            link.words[i] = files[UNLINKED];
+    const char *const to_link[] = {"-o", files[OBJECT]};
+    arguments_add_all(&link, to_link, COUNT(to_link));
+    return status ? status : compiler_run(job->compiler, &link, job->source, job->failure);
+}
+
 /* Compiles under names of this process, then renames: object first, list second. */
 static int cache_fill(struct job *job, const char *list, char object[PATH_MAX])
 {
     char mine[TEMPORARIES][PATH_MAX], suffix[48];
-    static const char *const kinds[TEMPORARIES] = {"so", "d", "headers"};
+    static const char *const kinds[TEMPORARIES] = {"so", "d", "headers", "o"};
     for (int i = 0; i < TEMPORARIES; i++) {
         snprintf(suffix, sizeof suffix, ".%ld-%lx.%s", (long)getpid(),
                  (unsigned long)(uintptr_t)job, kinds[i]);
@@ -269,7 +309,7 @@ static int cache_fill(struct job *job, const char *list, char object[PATH_MAX])
     }
     int status = cache_folder_make(&job->cache, job->failure);
     if (!status)
-        status = object_make(job, mine);
+        status = job->memory ? instrumented_make(job, mine) : object_make(job, mine);
     if (!status && (!compiler_headers(mine[RULE], mine[LIST]) || !name_set(job, mine[LIST])))
         status = cache_folder_refuse(&job->cache, job->failure);
     cache_path(job, object, job->name, ".so");
@@ -305,7 +345,7 @@ static int compile_source(struct job *job, char object[PATH_MAX])
     return cache_fill(job, list, object);
 }
 
-int sim_compile(const char *path, char *out, size_t size, struct failure *failure)
+static int compile(const char *path, bool memory, char *out, size_t size, struct failure *failure)
 {
     size_t length = strlen(path);
     char object[PATH_MAX];
@@ -316,6 +356,7 @@ int sim_compile(const char *path, char *out, size_t size, struct failure *failur
         if (!job)
             return failure_set(failure, FAILURE_INTERNAL, "%s: out of memory", path);
         job->source = path;
+        job->memory = memory;
         job->failure = failure;
         status = compile_source(job, object);
         free(job->text);
@@ -328,4 +369,14 @@ int sim_compile(const char *path, char *out, size_t size, struct failure *failur
     if (!status && snprintf(out, size, "%s", path) >= (int)size)
         status = failure_set(failure, FAILURE_INTERNAL, "%s: path too long", path);
     return status;
+}
+
+int sim_compile(const char *path, char *out, size_t size, struct failure *failure)
+{
+    return compile(path, false, out, size, failure);
+}
+
+int sim_compile_memory(const char *path, char *out, size_t size, struct failure *failure)
+{
+    return compile(path, true, out, size, failure);
 }

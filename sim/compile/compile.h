@@ -22,6 +22,10 @@
  * and the remedy). */
 int sim_compile(const char *path, char *out, size_t size, struct failure *failure);
 
+/* The same for a program whose accesses to memory are to be seen: compiled with the callbacks of
+ * sim/memory/accesses.c in it. */
+int sim_compile_memory(const char *path, char *out, size_t size, struct failure *failure);
+
 /* Did the last successful sim_compile of this thread run the compiler? For progress lines and
  * tests. */
 bool sim_compile_was_run(void);

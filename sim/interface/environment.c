@@ -1,7 +1,9 @@
 /* Init, Finalize, Abort, time, names, memory, the attached buffer. */
+#include "recorder/recorder.h"
 #include "sim/base/error.h"
 #include "sim/base/open_handles.h"
 #include "sim/communicators/comm.h"
+#include "sim/memory/pending.h"
 #include "sim/messages/bsend.h"
 #include "sim/messages/point.h"
 
@@ -25,6 +27,8 @@ static int init_as(int required, int *provided, const char *function)
     rank->thread_level = required < most ? required : most;
     rank->initialized = true;
     rank->plain = sim_rank_plain(rank);
+    if (record_active())
+        sim_pending_watch(rank);
     if (provided)
         *provided = rank->thread_level;
     return MPI_SUCCESS;
@@ -89,6 +93,7 @@ int PMPI_Finalize(void)
             rank->comm_self); /* the standard's hook for code to run at Finalize */
     sim_comm_attributes_delete(rank->comm_world);
     sim_open_handles_report(rank);
+    sim_pending_finish(rank);
     rank->finalized = true;
     rank->plain = false;
     return MPI_SUCCESS;

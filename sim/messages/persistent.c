@@ -1,5 +1,6 @@
 /* Persistent requests: made once, started many times. */
 #include "sim/base/error.h"
+#include "sim/memory/pending.h"
 #include "sim/messages/bsend.h"
 #include "sim/messages/mailbox.h"
 #include "sim/messages/point.h"
@@ -114,6 +115,7 @@ static int start(MPI_Request handle, const char *function)
         request->state = SIM_POSTED;
         request->error = MPI_SUCCESS;
         request->partner = NULL;
+        sim_pending_point(request, function);
         request->start(request);
     }
     sim_world_leave(rank->world);

@@ -1,5 +1,6 @@
 /* Sends and receives: arguments, blocking and nonblocking forms. Matching is in mailbox.c. */
 #include "sim/messages/point.h"
+#include "sim/memory/pending.h"
 
 #include "sim/base/error.h"
 #include "sim/messages/batch.h"
@@ -236,12 +237,15 @@ static int send_nonblocking(const struct sim_point *point, enum sim_send_mode mo
     *send = checked;
     sim_datatype_retain(send->type);
     enum start_result result = STARTED;
+    sim_pending_point(send, point->function);
     if (point->peer == MPI_PROC_NULL)
         sim_point_complete_null(send);
     else
         result = start_checked(send);
-    if (result != STARTED)
+    if (result != STARTED) {
+        sim_pending_end(send->owner, send);
         sim_request_delete(send);
+    }
     sim_world_leave(world);
     if (result != STARTED)
         return start_error(point, result);
@@ -295,6 +299,7 @@ static int receive_nonblocking(const struct sim_point *point, MPI_Request *handl
     checked.magic = receive->magic;
     *receive = checked;
     sim_datatype_retain(receive->type);
+    sim_pending_point(receive, point->function);
     if (point->peer == MPI_PROC_NULL)
         sim_point_complete_null(receive);
     else

@@ -1,5 +1,6 @@
 /* Probes: what is waiting, without or with (matched probes) taking it out of the box. */
 #include "sim/base/error.h"
+#include "sim/memory/pending.h"
 #include "sim/messages/deferred.h"
 #include "sim/messages/mailbox.h"
 #include "sim/messages/point.h"
@@ -249,6 +250,7 @@ static int imrecv(void *buffer, MPI_Count count, MPI_Datatype type, MPI_Message 
     checked.magic = receive->magic;
     *receive = checked;
     sim_datatype_retain(receive->type);
+    sim_pending_point(receive, "Imrecv");
     receive_message(receive, handle);
     sim_world_leave(world);
     *request = (MPI_Request)(void *)receive;

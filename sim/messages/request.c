@@ -2,6 +2,7 @@
 #include "sim/messages/request.h"
 
 #include "sim/collectives/collective.h"
+#include "sim/memory/region.h"
 #include "sim/messages/deferred.h"
 #include "sim/messages/status.h"
 
@@ -36,37 +37,24 @@ void sim_request_delete(struct sim_request *request)
     sim_pool_put(request->owner->world, request, sizeof *request);
 }
 
-enum { GUARDED_BYTES = 4096 };
-
-static uint64_t checksum(const struct sim_request *receive)
+static uint64_t checksum(const struct sim_request *request)
 {
-    const unsigned char *at = receive->buffer;
-    size_t bytes = receive->type->size * receive->count;
-    uint64_t hash = bytes;
-    for (; bytes >= 8; bytes -= 8, at += 8) {
-        uint64_t word;
-        memcpy(&word, at, sizeof word);
-        hash = (hash ^ word) * 0x9e3779b97f4a7c15u;
-        hash ^= hash >> 29;
-    }
-    for (; bytes; bytes--)
-        hash = (hash ^ *at++) * 0x100000001b3u;
-    return hash;
+    return sim_region_checksum(&(struct sim_region){
+        .base = (uintptr_t)request->buffer, .type = request->type, .count = request->count});
 }
 
-void sim_request_guard(struct sim_request *receive)
+void sim_request_guard(struct sim_request *request)
 {
-    size_t bytes = receive->type ? receive->type->size * receive->count : 0;
-    receive->guarded = bytes && bytes <= GUARDED_BYTES && receive->type->contiguous &&
-                       receive->kind == SIM_REQUEST_RECEIVE;
-    if (receive->guarded)
-        receive->guard = checksum(receive);
+    size_t bytes = request->type ? request->type->size * request->count : 0;
+    request->guarded = bytes && bytes <= SIM_REQUEST_GUARDED;
+    if (request->guarded)
+        request->guard = checksum(request);
 }
 
-void sim_request_inspect(struct sim_request *receive)
+void sim_request_inspect(struct sim_request *request)
 {
-    if (receive->guarded && receive->guard != checksum(receive))
-        receive->touched = true;
+    if (request->guarded && request->guard != checksum(request))
+        request->touched = true;
 }
 
 /* A whole is complete when its last part is; what it says is what its receive says. */
@@ -93,7 +81,7 @@ void sim_request_complete(struct sim_request *request)
     request->owner->world->changes++;
     if (!request->on_stack && request->items)
         sim_explore_completed(request);
-    if (!request->on_stack && request->guarded)
+    if (!request->on_stack && request->guarded && request->kind == SIM_REQUEST_RECEIVE)
         sim_request_guard(request); /* what has arrived */
     if (waiter && sim_rank_waits(waiter))
         sim_rank_wake(waiter);

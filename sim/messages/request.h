@@ -73,12 +73,13 @@ static inline bool sim_request_done(const struct sim_request *request)
     return request->state == SIM_COMPLETE || request->state == SIM_CANCELLED ||
            request->state == SIM_INACTIVE;
 }
-/* From here on nobody but the transfer may write to the buffer of this nonblocking receive: a
- * checksum is kept, and compared when data arrive and when the program completes it. Short
- * contiguous buffers only. */
-void sim_request_guard(struct sim_request *receive);
+/* From here on nobody but the transfer may write to the buffer of this nonblocking operation: a
+ * checksum is kept, and compared when data arrive and when the program completes it. Buffers of up
+ * to 1 MiB. */
+enum { SIM_REQUEST_GUARDED = 1 << 20 };
+void sim_request_guard(struct sim_request *request);
 /* Compares; remembers in `touched` that they differ. */
-void sim_request_inspect(struct sim_request *receive);
+void sim_request_inspect(struct sim_request *request);
 /* The caller's request behind a handle; NULL when it is none. */
 struct sim_request *sim_request_get(struct sim_rank *rank, MPI_Request handle);
 void sim_request_status(const struct sim_request *request, MPI_Status *status);

@@ -5,6 +5,7 @@
 #include "recorder/recorder.h"
 #include "sim/base/error.h"
 #include "sim/collectives/collective.h"
+#include "sim/memory/pending.h"
 #include "sim/messages/deferred.h"
 #include "sim/messages/mailbox.h"
 #include "sim/messages/point.h"
@@ -61,6 +62,23 @@ static MPI_Comm comm_of(const struct sim_request *request)
     return request->comm ? sim_comm_handle(request->comm) : MPI_COMM_NULL;
 }
 
+static void tell_touched(const struct sim_request *request)
+{
+    bool matched = request->kind == SIM_REQUEST_RECEIVE && request->state == SIM_COMPLETE;
+    if (request->kind == SIM_REQUEST_SEND)
+        record_note("B001",
+                    "the buffer of a send (to %d, tag %d) was written between its start and this "
+                    "completion",
+                    request->peer, request->tag);
+    else
+        record_note("B001",
+                    "the buffer of a receive (%s %d, tag %d) was written between its start and "
+                    "this completion",
+                    matched ? "from" : "posted from",
+                    matched ? request->source_matched : request->peer,
+                    matched ? request->tag_matched : request->tag);
+}
+
 /* Gives a done request back: its status, its error; a persistent one becomes inactive, another is
  * gone. In the monitor. */
 static int finish(struct sim_request *request, MPI_Request *handle, MPI_Status *status)
@@ -70,15 +88,11 @@ static int finish(struct sim_request *request, MPI_Request *handle, MPI_Status *
         return MPI_SUCCESS;
     }
     sim_request_status(request, status);
+    bool told = sim_pending_end(request->owner, request);
     if (request->guarded) {
         sim_request_inspect(request);
-        if (request->touched)
-            record_note("B001",
-                        "the buffer of a receive (%s %d, tag %d) was written between its "
-                        "start and this completion",
-                        request->state == SIM_COMPLETE ? "from" : "posted from",
-                        request->state == SIM_COMPLETE ? request->source_matched : request->peer,
-                        request->state == SIM_COMPLETE ? request->tag_matched : request->tag);
+        if (request->touched && !told)
+            tell_touched(request);
     }
     if (request->owner->world->exploring)
         sim_explore_seen(request->owner, request);
@@ -505,6 +519,10 @@ int PMPI_Request_free(MPI_Request *handle)
             comm_of(request), MPI_ERR_REQUEST, "Request_free",
             "the request of a nonblocking collective must be completed, not freed");
     sim_world_enter(rank->world);
+    if (request->state == SIM_INACTIVE)
+        sim_pending_end(rank, request);
+    else
+        sim_pending_freed(rank, request);
     if (sim_request_done(request))
         sim_request_delete(request);
     else

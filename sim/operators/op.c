@@ -1,5 +1,6 @@
 /* op.c: the operations as objects, which types they take, and their application to buffers. */
 #include "sim/operators/op.h"
+#include "sim/worlds/rank.h"
 
 #include <assert.h>
 #include <limits.h>
@@ -146,8 +147,8 @@ static void apply_selection(const void *chosen, void *out, size_t count,
 
 /* --- Operations of the program: inout = in op inout, one function call --- */
 
-static void call_user(const struct sim_op *op, const void *in, void *inout, size_t count,
-                      const struct sim_datatype *type)
+static void call_function(const struct sim_op *op, const void *in, void *inout, size_t count,
+                          const struct sim_datatype *type)
 {
     MPI_Datatype handle = sim_datatype_handle(type);
     char *left = (char *)(uintptr_t)in, *right = inout;
@@ -163,6 +164,18 @@ static void call_user(const struct sim_op *op, const void *in, void *inout, size
         right += length * type->extent;
         count -= (size_t)length;
     }
+}
+
+/* What the function touches it touches for MPI. */
+static void call_user(const struct sim_op *op, const void *in, void *inout, size_t count,
+                      const struct sim_datatype *type)
+{
+    struct sim_rank *rank = sim_current_rank;
+    if (rank)
+        rank->within_op++;
+    call_function(op, in, inout, count, type);
+    if (rank)
+        rank->within_op--;
 }
 
 /* Memory for elements of a type that may begin before its address. */

@@ -24,6 +24,8 @@
 struct sim_comm;
 struct sim_batch;
 struct sim_blocked_probe;
+struct sim_pending;
+struct sim_objects;
 
 /* Whether a collective has let a member go on that waits in its short way. */
 enum sim_release { SIM_WAITS, SIM_RELEASED, SIM_RELEASED_WITH_ERROR };
@@ -45,7 +47,13 @@ struct sim_rank {
     uint64_t value;                /* the same: what this rank gets from it */
     struct sim_libc_state libc;    /* its first word is the last of the line */
     void *slots[MPIX_SLOTS];
-    const void *code; /* somewhere in the program's image */
+    /* Of the program's accesses: see memory/pending.h. From safe_low on, so many addresses hold no
+     * byte of a pending operation. */
+    uintptr_t safe_low, safe_size;
+    struct sim_pending *pending; /* NULL: not watched */
+    struct sim_objects *objects; /* on the heap, NULL: none */
+    int within_op;               /* a reduction of the program's own is being called */
+    const void *code;            /* somewhere in the program's image */
     int thread_level;
     int exit_code;
     bool aborted;

@@ -1,5 +1,7 @@
 /* Worlds: creation, the run, quiescence, polling, the end. See world.h and rank.h. */
 #include "sim/worlds/world.h"
+#include "sim/memory/objects.h"
+#include "sim/memory/pending.h"
 
 #include "sim/base/open_handles.h"
 #include "sim/communicators/comm.h"
@@ -102,8 +104,11 @@ void sim_world_free(struct sim_world *world)
     sim_fibers_release(world);
     sim_chooser_release(&world->chooser);
     pthread_mutex_destroy(&world->monitor);
-    for (int i = 0; world->ranks && i < world->size; i++)
+    for (int i = 0; world->ranks && i < world->size; i++) {
         sim_open_handles_release(world->ranks[i].live);
+        sim_pending_release(&world->ranks[i]);
+        sim_objects_release(&world->ranks[i]);
+    }
     free(world->ranks);
     free(world);
 }

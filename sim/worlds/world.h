@@ -42,6 +42,7 @@ struct sim_world_options {
     enum sim_executor_kind executor;
     enum sim_send_model send_model;
     size_t eager_limit;      /* bytes; SIZE_MAX: no limit */
+    bool memory;             /* the program is instrumented: see memory/pending.h */
     bool strict_collectives; /* every collective synchronises all its ranks */
     enum sim_reduce_order reduce_order;
     bool delay_wildcards; /* wildcards, probes for any source and Waitany take what they can get

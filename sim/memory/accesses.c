@@ -1,0 +1,98 @@
+/* The callbacks of instrumented programs: every load and store calls one of these.
+ *
+ * A program compiled with -fsanitize=thread, and linked without that sanitizer's runtime, finds
+ * these names in the launcher. An access within the rank's safe stretch costs two loads and a
+ * branch; while nothing is pending everything is safe. The return address is the place in the
+ * program. */
+#include "sim/memory/pending.h"
+#include "sim/worlds/rank.h"
+
+#define CALLER __builtin_return_address(0)
+
+static __attribute__((noinline, cold)) void look(struct sim_rank *rank, const void *address,
+                                                 size_t size, bool write, const void *site)
+{
+    sim_pending_access(rank, (uintptr_t)address, size, write, site);
+}
+
+static inline __attribute__((always_inline)) void access_at(const void *address, size_t size,
+                                                            bool write, const void *site)
+{
+    struct sim_rank *rank = sim_current_rank;
+    if (__builtin_expect(!rank || (uintptr_t)address - rank->safe_low < rank->safe_size, 1))
+        return;
+    look(rank, address, size, write, site);
+}
+
+void sim_access_range(const void *address, size_t size, bool write, const void *site);
+void sim_access_range(const void *address, size_t size, bool write, const void *site)
+{
+    struct sim_rank *rank = sim_current_rank;
+    if (rank && size && rank->pending && rank->pending->count)
+        look(rank, address, size, write, site);
+}
+
+#define ACCESS(name, size, write)                                                                  \
+    void name(void *address);                                                                      \
+    void name(void *address)                                                                       \
+    {                                                                                              \
+        access_at(address, size, write, CALLER);                                                   \
+    }
+#define SIZED(size)                                                                                \
+    ACCESS(__tsan_read##size, size, false)                                                         \
+    ACCESS(__tsan_write##size, size, true)                                                         \
+    ACCESS(__tsan_read_write##size, size, true)                                                    \
+    ACCESS(__tsan_volatile_read##size, size, false)                                                \
+    ACCESS(__tsan_volatile_write##size, size, true)
+#define UNALIGNED(size)                                                                            \
+    ACCESS(__tsan_unaligned_read##size, size, false)                                               \
+    ACCESS(__tsan_unaligned_write##size, size, true)                                               \
+    ACCESS(__tsan_unaligned_read_write##size, size, true)                                          \
+    ACCESS(__tsan_unaligned_volatile_read##size, size, false)                                      \
+    ACCESS(__tsan_unaligned_volatile_write##size, size, true)
+/* clang-format off */
+SIZED(1)
+SIZED(2)
+SIZED(4)
+SIZED(8)
+SIZED(16)
+UNALIGNED(2)
+UNALIGNED(4)
+UNALIGNED(8)
+UNALIGNED(16)
+ACCESS(__tsan_vptr_read, 8, false)
+/* clang-format on */
+
+#define RANGE(name, write)                                                                         \
+    void name(void *address, size_t size);                                                         \
+    void name(void *address, size_t size)                                                          \
+    {                                                                                              \
+        sim_access_range(address, size, write, CALLER);                                            \
+    }
+/* clang-format off */
+RANGE(__tsan_read_range, false)
+RANGE(__tsan_write_range, true)
+/* clang-format on */
+
+void __tsan_vptr_update(void *address, void *value);
+void __tsan_vptr_update(void *address, void *value)
+{
+    (void)value;
+    access_at(address, 8, true, CALLER);
+}
+
+void __tsan_init(void);
+void __tsan_init(void)
+{
+}
+
+void __tsan_func_entry(void *site);
+void __tsan_func_entry(void *site)
+{
+    (void)site;
+}
+
+void __tsan_func_exit(void);
+void __tsan_func_exit(void)
+{
+}

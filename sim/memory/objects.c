@@ -1,0 +1,96 @@
+/* Objects on the heap: see objects.h. */
+#include "sim/memory/objects.h"
+#include "sim/worlds/rank.h"
+
+#include "recorder/recorder.h"
+#include "traces/trace/handle_map.h"
+
+#include <malloc.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/* So many objects are searched for one that holds an address within. */
+enum { SEARCHED_MAX = 8192 };
+
+struct object {
+    uintptr_t start;
+    size_t size, usable; /* asked for; what malloc gave */
+};
+
+struct sim_objects {
+    struct handle_map map; /* by address */
+    size_t count;
+};
+
+void sim_objects_add(void *memory, size_t size)
+{
+    struct sim_rank *rank = sim_current_rank;
+    if (!rank || !memory)
+        return;
+    if (!rank->objects)
+        rank->objects = calloc(1, sizeof *rank->objects);
+    struct object *object = rank->objects ? malloc(sizeof *object) : NULL;
+    if (!object)
+        return;
+    sim_objects_remove(memory); /* one that a library freed */
+    *object = (struct object){(uintptr_t)memory, size, malloc_usable_size(memory)};
+    if (handle_map_add(&rank->objects->map, object->start, object))
+        rank->objects->count++;
+    else
+        free(object);
+}
+
+void sim_objects_remove(void *memory)
+{
+    struct sim_rank *rank = sim_current_rank;
+    struct object *object =
+        rank && rank->objects ? handle_map_find(&rank->objects->map, (uintptr_t)memory) : NULL;
+    if (!object)
+        return;
+    handle_map_remove(&rank->objects->map, object->start);
+    rank->objects->count--;
+    free(object);
+}
+
+void sim_objects_release(struct sim_rank *rank)
+{
+    struct sim_objects *objects = rank->objects;
+    if (!objects)
+        return;
+    for (size_t i = 0; i < objects->map.slots; i++)
+        if (objects->map.entries[i].key)
+            free(objects->map.entries[i].value);
+    handle_map_release(&objects->map);
+    free(objects);
+    rank->objects = NULL;
+}
+
+static const struct object *find(const struct sim_objects *objects, uintptr_t address)
+{
+    const struct object *object = handle_map_find(&objects->map, address);
+    if (object || objects->count > SEARCHED_MAX)
+        return object;
+    for (size_t i = 0; i < objects->map.slots; i++) {
+        object = objects->map.entries[i].key ? objects->map.entries[i].value : NULL;
+        if (object && address - object->start < object->size)
+            return object;
+    }
+    return NULL;
+}
+
+void sim_objects_bound(struct sim_rank *rank, const struct sim_region *region, struct sim_hull hull,
+                       const char *name)
+{
+    const struct object *object = rank->objects ? find(rank->objects, hull.low) : NULL;
+    char text[256];
+    if (!object || hull.high <= object->start + object->size ||
+        malloc_usable_size((void *)object->start) != object->usable)
+        return;
+    snprintf(
+        text, sizeof text,
+        "%s %s %zu bytes beyond the end of an allocated object of %zu bytes: its %s begins %zu "
+        "bytes into the object and spans %zu",
+        name, region->written ? "writes" : "reads", hull.high - object->start - object->size,
+        object->size, region->side, hull.low - object->start, hull.high - hull.low);
+    record_note_of(record_position(), NULL, "B006", text);
+}

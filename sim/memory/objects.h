@@ -1,0 +1,22 @@
+/* Objects on the heap: where what a program allocated begins and ends.
+ *
+ * The compile cache links programs so that their calls of malloc and its kin arrive here
+ * (--wrap, see libc.c). An operation whose buffer begins in such an object must end in it: B006.
+ * Memory that a library allocated or freed is not known; what malloc says about a block is compared
+ * with what it said before, so that a block which a library freed is not mistaken. */
+#ifndef SIM_MEMORY_OBJECTS_H
+#define SIM_MEMORY_OBJECTS_H
+
+#include "sim/memory/region.h"
+
+struct sim_objects;
+
+/* `memory`, of so many bytes, was allocated by (or is freed by) the calling rank. */
+void sim_objects_add(void *memory, size_t size);
+void sim_objects_remove(void *memory);
+void sim_objects_release(struct sim_rank *rank);
+/* Notes B006 when the hull begins in an object and ends behind it. */
+void sim_objects_bound(struct sim_rank *rank, const struct sim_region *region, struct sim_hull hull,
+                       const char *name);
+
+#endif

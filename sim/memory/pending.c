@@ -1,0 +1,352 @@
+/* Pending regions: see pending.h. */
+#include "sim/memory/pending.h"
+#include "sim/worlds/rank.h"
+
+#include "recorder/recorder.h"
+#include "sim/memory/objects.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/* Regions of one operation that are looked at. */
+enum { REGIONS_MAX = 1024 };
+
+static void lock(struct sim_pending *pending)
+{
+    while (atomic_flag_test_and_set_explicit(&pending->busy, memory_order_acquire)) {
+    }
+}
+
+static void unlock(struct sim_pending *pending)
+{
+    atomic_flag_clear_explicit(&pending->busy, memory_order_release);
+}
+
+void sim_pending_watch(struct sim_rank *rank)
+{
+    if (rank->pending)
+        return;
+    rank->pending = calloc(1, sizeof *rank->pending);
+    assert(rank->pending && "out of memory for pending regions");
+    rank->pending->instrumented = rank->world->options.memory;
+}
+
+void sim_pending_release(struct sim_rank *rank)
+{
+    struct sim_pending *pending = rank->pending;
+    for (size_t i = 0; pending && i < pending->count; i++)
+        sim_datatype_release(pending->entries[i].region.type);
+    if (pending)
+        free(pending->entries);
+    free(pending);
+    rank->pending = NULL;
+}
+
+void sim_pending_finish(struct sim_rank *rank)
+{
+    const struct sim_pending *pending = rank->pending;
+    if (!pending)
+        return;
+    if (pending->unseen_large)
+        record_gap("buffers", pending->unseen_large,
+                   "pending buffers above %d bytes (B001; --memory sees them)",
+                   SIM_REQUEST_GUARDED);
+    if (pending->unseen_collectives)
+        record_gap("buffers", pending->unseen_collectives,
+                   "buffers of nonblocking collectives (B001; --memory sees them)");
+}
+
+/* The first entry that may reach beyond `low`. */
+static size_t first_reaching(const struct sim_pending *pending, uintptr_t low)
+{
+    uintptr_t from = low > pending->longest ? low - pending->longest : 0;
+    size_t begin = 0, end = pending->count;
+    while (begin < end) {
+        size_t middle = begin + (end - begin) / 2;
+        if (pending->entries[middle].hull.low < from)
+            begin = middle + 1;
+        else
+            end = middle;
+    }
+    return begin;
+}
+
+static void insert(struct sim_pending *pending, const struct sim_pending_entry *entry)
+{
+    if (pending->count == pending->room) {
+        size_t room = pending->room ? 2 * pending->room : 16;
+        struct sim_pending_entry *entries = realloc(pending->entries, room * sizeof *entries);
+        assert(entries && "out of memory for pending regions");
+        pending->entries = entries;
+        pending->room = room;
+    }
+    size_t at = pending->count++;
+    for (; at > 0 && pending->entries[at - 1].hull.low > entry->hull.low; at--)
+        pending->entries[at] = pending->entries[at - 1];
+    pending->entries[at] = *entry;
+    uintptr_t length = entry->hull.high - entry->hull.low;
+    if (length > pending->longest)
+        pending->longest = length;
+}
+
+static void everything_unsafe(struct sim_rank *rank)
+{
+    rank->safe_low = rank->safe_size = 0;
+}
+
+/* What one operation brings, compared with what is there. */
+struct start {
+    struct sim_rank *rank;
+    const char *name;
+    const void *owner;
+    uint32_t operation, group;
+    size_t regions;
+    bool told;
+};
+
+static void tell_overlap(struct start *start, const struct sim_pending_entry *earlier,
+                         const struct sim_region *later, uintptr_t at)
+{
+    char text[256];
+    start->told = true;
+    if (earlier->group == start->group && earlier->region.written && later->written)
+        snprintf(text, sizeof text,
+                 "two blocks of the %s of one %s overlap, %zu bytes into the later", later->side,
+                 start->name, (size_t)(at - sim_region_hull(later).low));
+    else if (earlier->group == start->group)
+        snprintf(text, sizeof text, "the %s and the %s of one %s overlap, %zu bytes into the %s",
+                 earlier->region.side, later->side, start->name,
+                 (size_t)(at - sim_region_hull(later).low), later->side);
+    else
+        snprintf(text, sizeof text, "%s %s the %s of a pending %s, at byte %zu of it", start->name,
+                 later->written ? "writes" : "reads", earlier->region.side, earlier->name,
+                 (size_t)(at - earlier->hull.low));
+    record_note_of(start->operation, NULL, "B002", text);
+    if (earlier->group != start->group)
+        record_note_of(earlier->operation, NULL, "B002", "this one was under way");
+}
+
+static void compare(struct start *start, const struct sim_region *region, struct sim_hull hull)
+{
+    struct sim_pending *pending = start->rank->pending;
+    for (size_t i = first_reaching(pending, hull.low);
+         i < pending->count && pending->entries[i].hull.low < hull.high && !start->told; i++) {
+        const struct sim_pending_entry *entry = &pending->entries[i];
+        uintptr_t at;
+        if (entry->hull.high <= hull.low || (!entry->region.written && !region->written))
+            continue;
+        if (sim_regions_share(&entry->region, region, &at) == SIM_SHARED)
+            tell_overlap(start, entry, region, at);
+    }
+}
+
+static void begin_region(void *context, const struct sim_region *region)
+{
+    struct start *start = context;
+    struct sim_hull hull = sim_region_hull(region);
+    if (hull.low == hull.high || start->regions++ >= REGIONS_MAX)
+        return;
+    sim_objects_bound(start->rank, region, hull, start->name);
+    compare(start, region, hull);
+    const struct sim_pending_entry entry = {.hull = hull,
+                                            .region = *region,
+                                            .owner = start->owner,
+                                            .name = start->name,
+                                            .operation = start->operation,
+                                            .group = start->group};
+    sim_datatype_retain(region->type);
+    insert(start->rank->pending, &entry);
+}
+
+static void remove_of(struct sim_pending *pending, const void *owner, uint32_t group)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < pending->count; i++) {
+        struct sim_pending_entry *entry = &pending->entries[i];
+        if (owner ? entry->owner == owner : entry->group == group)
+            sim_datatype_release(entry->region.type);
+        else
+            pending->entries[kept++] = *entry;
+    }
+    pending->count = kept;
+    if (!kept)
+        pending->longest = 0;
+}
+
+static struct start start_begin(struct sim_rank *rank, const char *name, const void *owner)
+{
+    lock(rank->pending);
+    return (struct start){.rank = rank,
+                          .name = name,
+                          .owner = owner,
+                          .operation = record_position(),
+                          .group = ++rank->pending->groups};
+}
+
+static void start_end(struct start *start)
+{
+    if (!start->owner)
+        remove_of(start->rank->pending, NULL, start->group);
+    everything_unsafe(start->rank);
+    unlock(start->rank->pending);
+}
+
+void sim_pending_point(struct sim_request *request, const char *name)
+{
+    struct sim_rank *rank = request->owner;
+    if (request->call || !rank->pending || request->peer == MPI_PROC_NULL)
+        return;
+    bool receives = request->kind == SIM_REQUEST_RECEIVE;
+    const struct sim_region region = {(uintptr_t)request->buffer, request->type, request->count,
+                                      receives, "buffer"};
+    sim_pending_add(rank, &region, 1, name, request);
+    if (rank->pending->instrumented)
+        return;
+    if (!receives && !request->type->contiguous)
+        sim_request_guard(request); /* those of others are the recorder's */
+    if ((receives || !request->type->contiguous) &&
+        request->count * request->type->size > SIM_REQUEST_GUARDED)
+        rank->pending->unseen_large++;
+}
+
+void sim_pending_call(struct sim_rank *rank, const struct sim_collective_call *call,
+                      const void *owner)
+{
+    if (!rank->pending)
+        return;
+    if (owner && !rank->pending->instrumented)
+        rank->pending->unseen_collectives++;
+    struct start start = start_begin(rank, call->kind->name, owner);
+    sim_regions_of_call(call, begin_region, &start);
+    start_end(&start);
+}
+
+void sim_pending_add(struct sim_rank *rank, const struct sim_region *regions, size_t count,
+                     const char *name, const void *owner)
+{
+    if (!rank->pending)
+        return;
+    struct start start = start_begin(rank, name, owner);
+    for (size_t i = 0; i < count; i++)
+        begin_region(&start, &regions[i]);
+    start_end(&start);
+}
+
+bool sim_pending_end(struct sim_rank *rank, const void *owner)
+{
+    struct sim_pending *pending = rank->pending;
+    if (!pending || !pending->count)
+        return false;
+    lock(pending);
+    bool told = false;
+    for (size_t i = 0; i < pending->count; i++)
+        told |= pending->entries[i].owner == owner &&
+                (pending->entries[i].read_told || pending->entries[i].write_told);
+    remove_of(pending, owner, 0);
+    everything_unsafe(rank);
+    unlock(pending);
+    return told;
+}
+
+void sim_pending_freed(struct sim_rank *rank, const void *owner)
+{
+    struct sim_pending *pending = rank->pending;
+    if (!pending)
+        return;
+    lock(pending);
+    for (size_t i = 0; i < pending->count; i++) {
+        struct sim_pending_entry *entry = &pending->entries[i];
+        if (entry->owner != owner)
+            continue;
+        entry->owner = pending;
+        entry->orphan = true;
+        pending->orphans++;
+        if (!pending->instrumented)
+            entry->checksum = sim_region_checksum(&entry->region);
+    }
+    unlock(pending);
+}
+
+void sim_pending_heard(struct sim_rank *rank)
+{
+    struct sim_pending *pending = rank->pending;
+    if (!pending || !pending->orphans)
+        return;
+    lock(pending);
+    for (size_t i = 0; i < pending->count; i++) {
+        const struct sim_pending_entry *entry = &pending->entries[i];
+        if (entry->orphan && entry->checksum &&
+            entry->checksum != sim_region_checksum(&entry->region))
+            record_note_of(entry->operation, NULL, "B001",
+                           "the buffer of a send was changed after its request was freed, before "
+                           "anything told that the send was complete, as seen");
+    }
+    remove_of(pending, pending, 0);
+    pending->orphans = 0;
+    everything_unsafe(rank);
+    unlock(pending);
+}
+
+static void tell_access(struct sim_pending_entry *entry, uintptr_t address, size_t size, bool write,
+                        const void *site)
+{
+    bool *told = write ? &entry->write_told : &entry->read_told;
+    char text[256];
+    if (*told)
+        return;
+    *told = true;
+    snprintf(text, sizeof text,
+             "the %s of %s %s was %s before it completed; %zu bytes, %td from its beginning",
+             entry->region.side, entry->orphan ? "a freed" : "a pending", entry->name,
+             write ? "written" : "read", size, (ptrdiff_t)(address - entry->hull.low));
+    record_note_of(entry->operation, site, "B001", text);
+}
+
+/* The stretch without a pending byte around an address that is none itself. */
+static void set_safe(struct sim_rank *rank, uintptr_t address)
+{
+    const struct sim_pending *pending = rank->pending;
+    enum { WIDEST = 16 }; /* an access that begins in the stretch may end behind it */
+    size_t first = first_reaching(pending, address);
+    uintptr_t high = UINTPTR_MAX; /* whoever begins before `first` ends within `longest` of that */
+    uintptr_t low = first ? pending->entries[first - 1].hull.low + pending->longest : 0;
+    for (size_t i = first; i < pending->count; i++) {
+        const struct sim_hull *hull = &pending->entries[i].hull;
+        if (hull->low > address) {
+            high = hull->low;
+            break;
+        }
+        low = hull->high > low ? hull->high : low;
+    }
+    rank->safe_low = low;
+    rank->safe_size = high - low > WIDEST ? high - low - WIDEST : 0;
+}
+
+void sim_pending_access(struct sim_rank *rank, uintptr_t address, size_t size, bool write,
+                        const void *site)
+{
+    struct sim_pending *pending = rank->pending;
+    if (!pending || rank->within_op) {
+        if (!pending) {
+            rank->safe_low = 0;
+            rank->safe_size = UINTPTR_MAX;
+        }
+        return;
+    }
+    lock(pending);
+    bool inside = false;
+    for (size_t i = first_reaching(pending, address);
+         i < pending->count && pending->entries[i].hull.low < address + size; i++) {
+        struct sim_pending_entry *entry = &pending->entries[i];
+        if (entry->hull.high <= address)
+            continue;
+        inside = true;
+        if ((write || entry->region.written) &&
+            sim_region_touches(&entry->region, address, address + size))
+            tell_access(entry, address, size, write, site);
+    }
+    if (!inside && size <= 16)
+        set_safe(rank, address);
+    unlock(pending);
+}

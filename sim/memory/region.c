@@ -1,0 +1,176 @@
+/* Regions and their intersection: see region.h. */
+#include "sim/memory/region.h"
+
+#include <string.h>
+
+/* Blocks looked at in one comparison. */
+enum { STEPS_MAX = 1 << 20 };
+
+/* Elements of a region in ascending order of addresses, whatever the sign of their extent. */
+struct ascending {
+    intptr_t base, extent;
+    intptr_t last; /* number of the last element */
+};
+
+static struct ascending ascend(const struct sim_region *region)
+{
+    struct ascending order = {(intptr_t)region->base, region->type->extent,
+                              (intptr_t)region->count - 1};
+    if (order.extent < 0) {
+        order.base += order.last * order.extent;
+        order.extent = -order.extent;
+    }
+    return order;
+}
+
+struct sim_hull sim_region_hull(const struct sim_region *region)
+{
+    const struct sim_datatype *type = region->type;
+    if (!region->count || !type->size)
+        return (struct sim_hull){0, 0};
+    struct ascending order = ascend(region);
+    uintptr_t low = (uintptr_t)(order.base + type->true_lb);
+    return (struct sim_hull){low, low + (uintptr_t)(order.last * order.extent) +
+                                      (uintptr_t)type->true_extent};
+}
+
+static intptr_t floor_divide(intptr_t a, intptr_t b)
+{
+    intptr_t quotient = a / b;
+    return quotient - (a % b < 0);
+}
+
+/* Whether a block of the run, in an element at `base`, has a byte in [low, high). */
+static bool run_touches(const struct sim_run *run, intptr_t base, intptr_t low, intptr_t high)
+{
+    intptr_t start = base + run->offset, length = (intptr_t)run->length;
+    intptr_t stride = run->stride, last = (intptr_t)run->count - 1;
+    if (stride < 0) {
+        start += last * stride;
+        stride = -stride;
+    }
+    if (!stride || !last)
+        return start < high && low < start + length;
+    intptr_t first = floor_divide(low - length - start, stride) + 1;
+    intptr_t end = floor_divide(high - 1 - start, stride);
+    return (first > 0 ? first : 0) <= (end < last ? end : last);
+}
+
+bool sim_region_touches(const struct sim_region *region, uintptr_t low, uintptr_t high)
+{
+    const struct sim_datatype *type = region->type;
+    struct sim_hull hull = sim_region_hull(region);
+    if (low >= hull.high || high <= hull.low)
+        return false;
+    if (type->contiguous)
+        return true;
+    struct ascending order = ascend(region);
+    intptr_t first = 0, last = order.last;
+    if (order.extent) {
+        intptr_t from = order.base + type->true_lb;
+        first = floor_divide((intptr_t)low - from - type->true_extent, order.extent) + 1;
+        last = floor_divide((intptr_t)high - 1 - from, order.extent);
+        first = first > 0 ? first : 0;
+        last = last < order.last ? last : order.last;
+    }
+    for (intptr_t i = first; i <= last; i++)
+        for (size_t r = 0; r < type->run_count; r++)
+            if (run_touches(&type->runs[r], order.base + i * order.extent, (intptr_t)low,
+                            (intptr_t)high))
+                return true;
+    return false;
+}
+
+/* Calls `look` for every block; ends when it returns false. True: all were seen. */
+struct block_visit {
+    bool (*look)(void *context, uintptr_t low, size_t length);
+    void *context;
+};
+
+static bool each_block(const struct sim_region *region, const struct block_visit *visit)
+{
+    const struct sim_datatype *type = region->type;
+    if (type->contiguous)
+        return visit->look(visit->context, region->base, region->count * type->size);
+    for (size_t i = 0; i < region->count; i++)
+        for (size_t r = 0; r < type->run_count; r++) {
+            const struct sim_run *run = &type->runs[r];
+            intptr_t at = (intptr_t)region->base + (intptr_t)i * type->extent + run->offset;
+            for (size_t k = 0; k < run->count; k++, at += run->stride)
+                if (!visit->look(visit->context, (uintptr_t)at, run->length))
+                    return false;
+        }
+    return true;
+}
+
+static size_t block_count(const struct sim_region *region)
+{
+    if (region->type->contiguous)
+        return 1;
+    size_t blocks = 0;
+    for (size_t r = 0; r < region->type->run_count; r++)
+        blocks += region->type->runs[r].count;
+    return blocks * region->count;
+}
+
+struct comparison {
+    const struct sim_region *other;
+    size_t steps;
+    enum sim_share result;
+    uintptr_t at;
+};
+
+static bool compare_block(void *context, uintptr_t low, size_t length)
+{
+    struct comparison *comparison = context;
+    if (!comparison->steps--) {
+        comparison->result = SIM_UNDECIDED;
+        return false;
+    }
+    if (!sim_region_touches(comparison->other, low, low + length))
+        return true;
+    comparison->result = SIM_SHARED;
+    comparison->at = low;
+    return false;
+}
+
+enum sim_share sim_regions_share(const struct sim_region *a, const struct sim_region *b,
+                                 uintptr_t *at)
+{
+    struct sim_hull one = sim_region_hull(a), two = sim_region_hull(b);
+    uintptr_t low = one.low > two.low ? one.low : two.low;
+    if (one.low >= two.high || two.low >= one.high)
+        return SIM_APART;
+    bool swap = block_count(b) < block_count(a);
+    struct comparison comparison = {.other = swap ? a : b, .steps = STEPS_MAX, .result = SIM_APART};
+    each_block(swap ? b : a, &(struct block_visit){compare_block, &comparison});
+    *at = comparison.at > low ? comparison.at : low;
+    return comparison.result;
+}
+
+/* Four sums side by side: memory is as fast as they are. */
+static bool checksum_block(void *context, uintptr_t low, size_t length)
+{
+    uint64_t *sums = context;
+    const unsigned char *at = (const unsigned char *)low;
+    for (; length >= 32; length -= 32, at += 32)
+        for (int lane = 0; lane < 4; lane++) {
+            uint64_t word;
+            memcpy(&word, at + 8 * lane, sizeof word);
+            sums[lane] = (sums[lane] ^ word) * 0x9e3779b97f4a7c15u;
+            sums[lane] ^= sums[lane] >> 29;
+        }
+    for (; length; length--)
+        sums[0] = (sums[0] ^ *at++) * 0x100000001b3u;
+    return true;
+}
+
+uint64_t sim_region_checksum(const struct sim_region *region)
+{
+    uint64_t sums[4] = {1, 2, 3, 4}, hash = 0;
+    if (region->count && region->type->size)
+        each_block(region, &(struct block_visit){checksum_block, sums});
+    for (int lane = 0; lane < 4; lane++)
+        hash = (hash ^ sums[lane]) * 0x9e3779b97f4a7c15u;
+    return (hash ^ hash >> 32) | 1;
+}

@@ -1,0 +1,40 @@
+/* Regions: the bytes that one side of an operation reads or writes, by their true type map.
+ *
+ * A region is `count` elements of a datatype at an address. Its hull is the stretch from its lowest
+ * byte to behind its highest; two regions whose hulls overlap need not share a byte. */
+#ifndef SIM_MEMORY_REGION_H
+#define SIM_MEMORY_REGION_H
+
+#include "sim/collectives/collective.h"
+
+struct sim_region {
+    uintptr_t base; /* what the program gave as buffer */
+    const struct sim_datatype *type;
+    size_t count;
+    bool written;     /* by the operation; else only read */
+    const char *side; /* "buffer", "send buffer", "receive buffer" */
+};
+
+struct sim_hull {
+    uintptr_t low, high; /* equal: no byte */
+};
+
+struct sim_hull sim_region_hull(const struct sim_region *region);
+/* Whether a byte of [low, high) belongs to the region. */
+bool sim_region_touches(const struct sim_region *region, uintptr_t low, uintptr_t high);
+
+/* Whether two regions share a byte; UNDECIDED where that takes too many steps. `at` is one such
+ * byte. */
+enum sim_share { SIM_APART, SIM_SHARED, SIM_UNDECIDED };
+enum sim_share sim_regions_share(const struct sim_region *a, const struct sim_region *b,
+                                 uintptr_t *at);
+
+/* A checksum over the region's bytes, whatever their number; never 0. */
+uint64_t sim_region_checksum(const struct sim_region *region);
+
+typedef void sim_region_visit(void *context, const struct sim_region *region);
+/* Every region of the caller's part in a collective; neighbouring blocks are joined. */
+void sim_regions_of_call(const struct sim_collective_call *call, sim_region_visit *visit,
+                         void *context);
+
+#endif
