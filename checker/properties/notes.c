@@ -12,7 +12,8 @@ static bool same_finding(const struct trace_note *a, const struct trace_note *b,
 {
     int kind_a = a->op != TRACE_NO ? trace->ops[a->op].kind : OP_NONE;
     int kind_b = b->op != TRACE_NO ? trace->ops[b->op].kind : OP_NONE;
-    bool pair = strcmp(a->code, "B002") == 0; /* an operation, and one that was under way */
+    /* An operation and one that was under way, an access and what opened its epoch. */
+    bool pair = a->code[0] == 'B' && strcmp(a->code, "B001") != 0 && strcmp(a->code, "B006") != 0;
     return strcmp(a->code, b->code) == 0 && a->site == b->site && (pair || kind_a == kind_b);
 }
 

@@ -161,7 +161,7 @@ static int raise_on(struct sim_rank *rank, struct sim_comm *comm, int error_clas
     struct sim_errhandler *user = errhandler_get(handler);
     if (!user || rank->error_depth > 8)
         die(rank, error_class, function, sentence, shown);
-    MPI_Comm handle = sim_comm_handle(comm);
+    MPI_Comm handle = comm->window ? (MPI_Comm)comm->window : sim_comm_handle(comm);
     int code = error_class;
     rank->error_depth++;
     user->function(&handle, &code, sentence);

@@ -91,7 +91,7 @@ static void report_comms(const struct sim_rank *rank)
 {
     struct leak leaks[LEAKS_MAX] = {0};
     for (const struct sim_comm *comm = rank->comms; comm; comm = comm->next)
-        if (!comm->predefined)
+        if (!comm->predefined && !comm->window)
             count_at(leaks, comm->site ? comm->site : (const void *)&unknown);
     note_leaks("L003", "a communicator", leaks);
 }
@@ -107,6 +107,7 @@ void sim_open_handles_report(struct sim_rank *rank)
         [SIM_LIVE_INFO] = {"L011", "an info object"},
         [SIM_LIVE_ERRHANDLER] = {"L011", "an error handler"},
         [SIM_LIVE_KEYVAL] = {"L011", "an attribute key"},
+        [SIM_LIVE_WINDOW] = {"L007", "a window"},
     };
     if (!record_active())
         return;

@@ -4,6 +4,7 @@
 #include "sim/communicators/comm.h"
 #include "sim/datatypes/attributes.h"
 #include "sim/datatypes/datatype.h"
+#include "sim/windows/window.h"
 
 __attribute__((weak)) struct sim_keyvals *sim_attributes_keyvals(void)
 {
@@ -20,6 +21,8 @@ __attribute__((weak)) struct sim_attributes *sim_attributes_of(enum sim_attribut
 {
     if (kind == SIM_ATTRIBUTE_TYPE)
         return sim_type_attributes((MPI_Datatype)handle);
+    if (kind == SIM_ATTRIBUTE_WIN)
+        return sim_win_attributes(handle);
     if (!sim_current_rank || kind != SIM_ATTRIBUTE_COMM)
         return NULL;
     struct sim_comm *comm = sim_comm_get(sim_current_rank, (MPI_Comm)handle);
@@ -32,7 +35,8 @@ __attribute__((weak)) bool sim_attributes_predefined(enum sim_attribute_kind kin
     static const int tag_limit = 0x3fffffff, no_host = MPI_PROC_NULL, any_rank = MPI_ANY_SOURCE,
                      yes = 1, app = 0, last_code = MPI_ERR_LASTCODE;
     const int *answer = NULL;
-    (void)handle;
+    if (kind == SIM_ATTRIBUTE_WIN)
+        return sim_win_predefined(handle, number, value);
     if (kind != SIM_ATTRIBUTE_COMM || !sim_current_rank)
         return false;
     switch (number) {

@@ -51,6 +51,7 @@ struct sim_comm {
     bool predefined;
     /* An intercommunicator's collectives run on a handle of its bridge, which no program sees. */
     struct sim_comm *bridge, *face;
+    void *window; /* whose hidden communicator this is, NULL: nobody's; see windows/window.h */
 };
 
 /* WORLD for every rank; SELF is made at first use. False: out of memory. */

@@ -81,6 +81,18 @@ enum op_class {
     X(85, OP_ACCUMULATE, "Accumulate", CLASS_CONTROL, 0)                                           \
     X(86, OP_WIN_LOCK, "Win_lock", CLASS_CONTROL, 1)                                               \
     X(87, OP_WIN_UNLOCK, "Win_unlock", CLASS_CONTROL, 1)                                           \
+    X(88, OP_WIN_LOCK_ALL, "Win_lock_all", CLASS_CONTROL, 1)                                       \
+    X(89, OP_WIN_UNLOCK_ALL, "Win_unlock_all", CLASS_CONTROL, 1)                                   \
+    X(90, OP_WIN_POST, "Win_post", CLASS_CONTROL, 0)                                               \
+    X(91, OP_WIN_START, "Win_start", CLASS_CONTROL, 1)                                             \
+    X(92, OP_WIN_COMPLETE, "Win_complete", CLASS_CONTROL, 1)                                       \
+    X(93, OP_WIN_WAIT, "Win_wait", CLASS_CONTROL, 1)                                               \
+    X(94, OP_WIN_FLUSH, "Win_flush", CLASS_CONTROL, 0)                                             \
+    X(95, OP_WIN_FLUSH_LOCAL, "Win_flush_local", CLASS_CONTROL, 0)                                 \
+    X(96, OP_WIN_SYNC, "Win_sync", CLASS_CONTROL, 0)                                               \
+    X(97, OP_GET_ACCUMULATE, "Get_accumulate", CLASS_CONTROL, 0)                                   \
+    X(98, OP_FETCH_AND_OP, "Fetch_and_op", CLASS_CONTROL, 0)                                       \
+    X(99, OP_COMPARE_AND_SWAP, "Compare_and_swap", CLASS_CONTROL, 0)                               \
     X(100, OP_INIT, "Init", CLASS_CONTROL, 0)                                                      \
     X(101, OP_FINALIZE, "Finalize", CLASS_COLLECTIVE, 1)                                           \
     X(102, OP_ABORT, "Abort", CLASS_CONTROL, 0)                                                    \

@@ -1,0 +1,377 @@
+/* Accesses to windows: put, get, accumulate and their kin. */
+#include "recorder/recorder.h"
+#include "sim/base/error.h"
+#include "sim/memory/pending.h"
+#include "sim/messages/point.h"
+#include "sim/operators/op.h"
+#include "sim/windows/window.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Elements in somebody's memory. */
+struct elements {
+    void *buffer;
+    MPI_Count count;
+    MPI_Datatype handle;
+    const struct sim_datatype *type;
+};
+
+struct access {
+    const char *function;
+    struct elements origin, result, target; /* target.buffer: set once the address is known */
+    int rank;
+    MPI_Aint displacement;
+    MPI_Op op_handle;
+    const struct sim_op *op;
+    MPI_Win handle;
+    bool gets, puts; /* get: target to origin; put: origin to target; both false: accumulates */
+};
+
+static bool attached_holds(const struct sim_window_part *part, uintptr_t low, uintptr_t high)
+{
+    for (const struct sim_attached *at = part->attached; at; at = at->next)
+        if (low >= (uintptr_t)at->base && high <= (uintptr_t)at->base + (size_t)at->size)
+            return true;
+    return false;
+}
+
+static int out_of_range(struct sim_win *win, const char *function, int target, MPI_Aint first,
+                        size_t bytes)
+{
+    char text[256];
+    const struct sim_window_part *part = &win->window->parts[target];
+    if (win->flavor == MPI_WIN_FLAVOR_DYNAMIC)
+        snprintf(text, sizeof text, "MPI_%s of %zu bytes: no memory attached by rank %d holds them",
+                 function, bytes, target);
+    else
+        snprintf(text, sizeof text,
+                 "MPI_%s of %zu bytes at byte %lld is beyond the window of rank %d, which has %lld",
+                 function, bytes, (long long)first, target, (long long)part->size);
+    record_note_of(record_position(), NULL, "B006", text);
+    return sim_error_raise_mismatch(sim_comm_handle(win->comm), MPI_ERR_RMA_RANGE, function, text);
+}
+
+char *sim_win_address(struct sim_win *win, int target, MPI_Aint displacement,
+                      const struct sim_datatype *type, size_t count, const char *function,
+                      int *error)
+{
+    const struct sim_window_part *part = &win->window->parts[target];
+    bool dynamic = win->flavor == MPI_WIN_FLAVOR_DYNAMIC;
+    if (displacement < 0 && !dynamic) {
+        *error = sim_win_raise(win, MPI_ERR_DISP, function, "displacement %lld is negative",
+                               (long long)displacement);
+        return NULL;
+    }
+    char *address =
+        dynamic ? (char *)(uintptr_t)displacement : part->base + displacement * part->unit;
+    struct sim_hull hull =
+        sim_region_hull(&(struct sim_region){(uintptr_t)address, type, count, false, ""});
+    uintptr_t base = (uintptr_t)part->base;
+    if (hull.low != hull.high &&
+        (dynamic ? !attached_holds(part, hull.low, hull.high)
+                 : hull.low < base || hull.high > base + (size_t)part->size)) {
+        *error =
+            out_of_range(win, function, target, (MPI_Aint)(hull.low - base), hull.high - hull.low);
+        return NULL;
+    }
+    *error = MPI_SUCCESS;
+    return address;
+}
+
+static int check_elements(struct sim_win *win, const char *function, struct elements *elements,
+                          const char *which)
+{
+    if (elements->count < 0)
+        return sim_win_raise(win, MPI_ERR_COUNT, function, "%s count %lld is negative", which,
+                             (long long)elements->count);
+    elements->type = sim_datatype_get(elements->handle);
+    if (!elements->type)
+        return sim_win_raise(win, MPI_ERR_TYPE, function, "%s datatype is not a valid handle",
+                             which);
+    if (!elements->type->committed)
+        return sim_win_raise(win, MPI_ERR_TYPE, function,
+                             "%s datatype has not been committed: call MPI_Type_commit first",
+                             which);
+    return MPI_SUCCESS;
+}
+
+static size_t bytes_of(const struct elements *elements)
+{
+    return (size_t)elements->count * elements->type->size;
+}
+
+static int check_match(struct sim_win *win, const char *function, const struct elements *origin,
+                       const struct elements *target)
+{
+    struct sim_signature one = sim_datatype_signature(origin->type, (size_t)origin->count);
+    struct sim_signature other = sim_datatype_signature(target->type, (size_t)target->count);
+    if (bytes_of(origin) != bytes_of(target))
+        return sim_win_raise(win, MPI_ERR_TRUNCATE, function,
+                             "%zu bytes at the origin, %zu at the target", bytes_of(origin),
+                             bytes_of(target));
+    if (!sim_signature_equal(&one, &other) && !one.packed && !other.packed &&
+        one.basic != (uintptr_t)MPI_BYTE && other.basic != (uintptr_t)MPI_BYTE) {
+        char text[256];
+        snprintf(text, sizeof text, "MPI_%s: the datatypes of origin and target do not match",
+                 function);
+        record_note_of(record_position(), NULL, "M008", text);
+        return sim_error_raise_mismatch(sim_comm_handle(win->comm), MPI_ERR_TYPE, function, text);
+    }
+    return MPI_SUCCESS;
+}
+
+/* Arguments, epoch and range. *win stays NULL for an access to MPI_PROC_NULL. */
+static int check(struct access *access, struct sim_win **win_out)
+{
+    int error;
+    struct sim_win *win = sim_win_check(access->handle, access->function, &error);
+    *win_out = NULL;
+    if (!win)
+        return error;
+    if (access->rank != MPI_PROC_NULL && (access->rank < 0 || access->rank >= win->window->size))
+        return sim_win_raise(win, MPI_ERR_RANK, access->function,
+                             "target %d is not in the window's group of %d", access->rank,
+                             win->window->size);
+    bool reads_origin = access->op_handle != MPI_NO_OP;
+    if (reads_origin)
+        error = check_elements(win, access->function, &access->origin, "origin");
+    if (!error && access->result.handle)
+        error = check_elements(win, access->function, &access->result, "result");
+    if (!error)
+        error = check_elements(win, access->function, &access->target, "target");
+    if (error || access->rank == MPI_PROC_NULL)
+        return error;
+    const struct elements *mine = reads_origin ? &access->origin : &access->result;
+    error = check_match(win, access->function, mine, &access->target);
+    if (!error && access->result.handle && reads_origin)
+        error = check_match(win, access->function, &access->result, &access->target);
+    if (!error)
+        error = sim_epoch_move(win, SIM_CALL_ACCESS, access->rank, access->function);
+    if (error)
+        return error;
+    access->target.buffer =
+        sim_win_address(win, access->rank, access->displacement, access->target.type,
+                        (size_t)access->target.count, access->function, &error);
+    *win_out = error ? NULL : win;
+    return error;
+}
+
+static int find_op(struct access *access)
+{
+    int error;
+    struct sim_win *win = sim_win_check(access->handle, access->function, &error);
+    if (!win)
+        return error;
+    access->op = sim_op_get(access->op_handle);
+    if (!access->op)
+        return sim_win_raise(win, MPI_ERR_OP, access->function, "op is not a valid handle");
+    const struct sim_datatype *type = sim_datatype_get(access->target.handle);
+    error = type ? sim_op_allowed_in_window(access->op, type) : MPI_SUCCESS;
+    return error ? sim_win_raise(win, error, access->function,
+                                 "this op is not defined for this datatype in a window")
+                 : MPI_SUCCESS;
+}
+
+/* What identifies the origin memory of accesses to one target among pending regions. */
+static const void *owner_of(const struct sim_win *win, int target)
+{
+    return (const void *)((uintptr_t)&win->window->parts[target] | 1u);
+}
+
+void sim_win_completed(struct sim_win *win, int target)
+{
+    if (!win->owner->pending)
+        return;
+    if (target >= 0)
+        sim_pending_end(win->owner, owner_of(win, target));
+    for (int i = 0; target < 0 && i < win->window->size; i++)
+        sim_pending_end(win->owner, owner_of(win, i));
+}
+
+static void own(struct sim_win *win, const struct access *access)
+{
+    struct sim_region regions[2];
+    size_t count = 0;
+    if (access->origin.type && access->origin.buffer)
+        regions[count++] =
+            (struct sim_region){(uintptr_t)access->origin.buffer, access->origin.type,
+                                (size_t)access->origin.count, access->gets, "origin buffer"};
+    if (access->result.type)
+        regions[count++] =
+            (struct sim_region){(uintptr_t)access->result.buffer, access->result.type,
+                                (size_t)access->result.count, true, "result buffer"};
+    sim_pending_add(win->owner, regions, count, access->function, owner_of(win, access->rank));
+}
+
+static void move(const struct elements *from, const struct elements *to)
+{
+    if (from->buffer != to->buffer && bytes_of(from))
+        sim_datatype_transfer(from->buffer, from->type, (size_t)from->count, to->buffer, to->type,
+                              (size_t)to->count);
+}
+
+/* Elements of one basic type, one behind the other. */
+static void *gather(const struct elements *from, const struct sim_datatype *unit, size_t count)
+{
+    void *memory = malloc(count * (size_t)unit->extent + 1);
+    if (memory)
+        sim_datatype_transfer(from->buffer, from->type, (size_t)from->count, memory, unit, count);
+    return memory;
+}
+
+static int accumulate(const struct access *access)
+{
+    const struct elements *target = &access->target;
+    if (access->op_handle == MPI_NO_OP || !bytes_of(target))
+        return MPI_SUCCESS;
+    if (access->op_handle == MPI_REPLACE) {
+        move(&access->origin, target);
+        return MPI_SUCCESS;
+    }
+    const struct sim_datatype *unit = sim_datatype_get((MPI_Datatype)(uintptr_t)target->type->unit);
+    size_t count = unit ? bytes_of(target) / unit->size : 0;
+    void *right = unit ? gather(&access->origin, unit, count) : NULL;
+    void *left = unit ? gather(target, unit, count) : NULL;
+    int error =
+        right && left ? sim_op_apply_right(access->op, left, right, count, unit) : MPI_ERR_NO_MEM;
+    if (!error)
+        sim_datatype_transfer(left, unit, count, target->buffer, target->type,
+                              (size_t)target->count);
+    free(right);
+    free(left);
+    return error;
+}
+
+static int run(struct access *access)
+{
+    struct sim_win *win;
+    int error = access->op_handle ? find_op(access) : MPI_SUCCESS;
+    if (!error)
+        error = check(access, &win);
+    if (error || !win)
+        return error;
+    own(win, access);
+    sim_world_enter(win->owner->world);
+    if (access->gets)
+        move(&access->target, &access->origin);
+    else if (access->puts)
+        move(&access->origin, &access->target);
+    if (access->result.type)
+        move(&access->target, &access->result);
+    if (access->op)
+        error = accumulate(access);
+    sim_world_changed(win->owner->world);
+    sim_world_leave(win->owner->world);
+    return error ? sim_win_raise(win, error, access->function, "the operation failed")
+                 : MPI_SUCCESS;
+}
+
+/* The request of an access, complete as it is made: the data have moved. */
+static int run_with_request(struct access *access, MPI_Request *handle)
+{
+    int error;
+    struct sim_win *win = sim_win_check(access->handle, access->function, &error);
+    if (win && win->epoch.state != SIM_EPOCH_LOCK && win->epoch.state != SIM_EPOCH_LOCK_ALL &&
+        access->rank != MPI_PROC_NULL)
+        error = sim_epoch_move(win, SIM_CALL_FLUSH, access->rank, access->function);
+    if (!error)
+        error = run(access);
+    if (error)
+        return error;
+    struct sim_world *world = win->owner->world;
+    sim_world_enter(world);
+    struct sim_request *request = sim_request_new(win->owner, SIM_REQUEST_SEND);
+    request->comm = win->comm;
+    sim_point_complete_null(request);
+    sim_world_leave(world);
+    *handle = (MPI_Request)(void *)request;
+    return MPI_SUCCESS;
+}
+
+#define ELEMENTS(buffer, count, type)                                                              \
+    {                                                                                              \
+        (void *)(uintptr_t)(buffer), (count), (type), NULL                                         \
+    }
+#define TARGET_OF(...)                                                                             \
+    .rank = target_rank, .displacement = target_disp,                                              \
+    .target = ELEMENTS(NULL, target_count, target_type), .handle = win, __VA_ARGS__
+
+#define FORMS(name, rname, suffix, parameters, ...)                                                \
+    int PMPI_##name##suffix(LIST parameters)                                                       \
+    {                                                                                              \
+        struct access access = {.function = #name, __VA_ARGS__};                                   \
+        return run(&access);                                                                       \
+    }                                                                                              \
+    int PMPI_##rname##suffix(LIST parameters, MPI_Request *request)                                \
+    {                                                                                              \
+        struct access access = {.function = #rname, __VA_ARGS__};                                  \
+        return run_with_request(&access, request);                                                 \
+    }
+#define LIST(...) __VA_ARGS__
+
+#define TRANSFERS(suffix, count_type)                                                              \
+    FORMS(Put, Rput, suffix,                                                                       \
+          (const void *origin, count_type count, MPI_Datatype type, int target_rank,               \
+           MPI_Aint target_disp, count_type target_count, MPI_Datatype target_type, MPI_Win win),  \
+          TARGET_OF(.puts = true, .origin = ELEMENTS(origin, count, type)))                        \
+    FORMS(Get, Rget, suffix,                                                                       \
+          (void *origin, count_type count, MPI_Datatype type, int target_rank,                     \
+           MPI_Aint target_disp, count_type target_count, MPI_Datatype target_type, MPI_Win win),  \
+          TARGET_OF(.gets = true, .origin = ELEMENTS(origin, count, type)))                        \
+    FORMS(Accumulate, Raccumulate, suffix,                                                         \
+          (const void *origin, count_type count, MPI_Datatype type, int target_rank,               \
+           MPI_Aint target_disp, count_type target_count, MPI_Datatype target_type, MPI_Op op,     \
+           MPI_Win win),                                                                           \
+          TARGET_OF(.op_handle = op, .origin = ELEMENTS(origin, count, type)))                     \
+    FORMS(Get_accumulate, Rget_accumulate, suffix,                                                 \
+          (const void *origin, count_type count, MPI_Datatype type, void *result,                  \
+           count_type result_count, MPI_Datatype result_type, int target_rank,                     \
+           MPI_Aint target_disp, count_type target_count, MPI_Datatype target_type, MPI_Op op,     \
+           MPI_Win win),                                                                           \
+          TARGET_OF(.op_handle = op, .origin = ELEMENTS(origin, count, type),                      \
+                    .result = ELEMENTS(result, result_count, result_type)))
+/* clang-format off */
+TRANSFERS(, int)
+TRANSFERS(_c, MPI_Count)
+/* clang-format on */
+
+int PMPI_Fetch_and_op(const void *origin, void *result, MPI_Datatype type, int target_rank,
+                      MPI_Aint target_disp, MPI_Op op, MPI_Win win)
+{
+    struct access access = {.function = "Fetch_and_op",
+                            .origin = ELEMENTS(origin, 1, type),
+                            .result = ELEMENTS(result, 1, type),
+                            .target = ELEMENTS(NULL, 1, type),
+                            .rank = target_rank,
+                            .displacement = target_disp,
+                            .op_handle = op,
+                            .handle = win};
+    return run(&access);
+}
+
+int PMPI_Compare_and_swap(const void *origin, const void *compared, void *result, MPI_Datatype type,
+                          int target_rank, MPI_Aint target_disp, MPI_Win win)
+{
+    struct access access = {.function = "Compare_and_swap",
+                            .origin = ELEMENTS(origin, 1, type),
+                            .result = ELEMENTS(result, 1, type),
+                            .target = ELEMENTS(NULL, 1, type),
+                            .rank = target_rank,
+                            .displacement = target_disp,
+                            .handle = win};
+    struct sim_win *at;
+    int error = check(&access, &at);
+    if (error || !at)
+        return error;
+    own(at, &access);
+    size_t bytes = access.target.type->size;
+    sim_world_enter(at->owner->world);
+    memcpy(result, access.target.buffer, bytes);
+    if (!memcmp(result, compared, bytes))
+        memcpy(access.target.buffer, origin, bytes);
+    sim_world_changed(at->owner->world);
+    sim_world_leave(at->owner->world);
+    return MPI_SUCCESS;
+}

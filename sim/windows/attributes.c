@@ -1,0 +1,79 @@
+/* What a program hangs on windows: attributes, names, info, error handlers, and their group. */
+#include "recorder/recorder.h"
+#include "sim/base/errhandler.h"
+#include "sim/base/error.h"
+#include "sim/windows/window.h"
+
+#include <string.h>
+
+static struct sim_win *win_of(void *handle)
+{
+    struct sim_win *win = sim_handle_object(handle, SIM_MAGIC_WIN);
+    return win && win->owner == sim_current_rank ? win : NULL;
+}
+
+struct sim_attributes *sim_win_attributes(void *handle)
+{
+    struct sim_win *win = win_of(handle);
+    return win ? &win->comm->attributes : NULL;
+}
+
+bool sim_win_predefined(void *handle, int number, void **value)
+{
+    struct sim_win *win = win_of(handle);
+    if (!win)
+        return false;
+    switch (number) {
+    case MPI_WIN_BASE:
+        *value = win->flavor == MPI_WIN_FLAVOR_DYNAMIC ? NULL : win->window->parts[win->rank].base;
+        return true;
+    case MPI_WIN_SIZE:
+        *value = &win->size;
+        return true;
+    case MPI_WIN_DISP_UNIT:
+        *value = &win->unit;
+        return true;
+    case MPI_WIN_CREATE_FLAVOR:
+        *value = &win->flavor;
+        return true;
+    case MPI_WIN_MODEL:
+        *value = &win->model;
+        return true;
+    default:
+        return false;
+    }
+}
+
+int PMPI_Win_get_group(MPI_Win handle, MPI_Group *group)
+{
+    int error;
+    struct sim_win *win = sim_win_check(handle, "Win_get_group", &error);
+    if (win)
+        *group = sim_group_hand_out(sim_group_retain(win->comm->context->group));
+    return error;
+}
+
+/* The hidden communicator's functions do the work. */
+#define ON_COMM(name, parameters, call)                                                            \
+    int PMPI_Win_##name parameters                                                                 \
+    {                                                                                              \
+        int error;                                                                                 \
+        struct sim_win *win = sim_win_check(handle, "Win_" #name, &error);                         \
+        return win ? (call) : error;                                                               \
+    }
+#define COMM sim_comm_handle(win->comm)
+/* clang-format off */
+ON_COMM(set_name, (MPI_Win handle, const char *name), PMPI_Comm_set_name(COMM, name))
+ON_COMM(get_name, (MPI_Win handle, char *name, int *length), PMPI_Comm_get_name(COMM, name, length))
+ON_COMM(set_info, (MPI_Win handle, MPI_Info info), PMPI_Comm_set_info(COMM, info))
+ON_COMM(get_info, (MPI_Win handle, MPI_Info *info), PMPI_Comm_get_info(COMM, info))
+ON_COMM(set_errhandler, (MPI_Win handle, MPI_Errhandler handler), PMPI_Comm_set_errhandler(COMM, handler))
+ON_COMM(get_errhandler, (MPI_Win handle, MPI_Errhandler *handler), PMPI_Comm_get_errhandler(COMM, handler))
+ON_COMM(call_errhandler, (MPI_Win handle, int code), PMPI_Comm_call_errhandler(COMM, code))
+/* clang-format on */
+
+int PMPI_Win_create_errhandler(MPI_Win_errhandler_function *function, MPI_Errhandler *handler)
+{
+    return PMPI_Comm_create_errhandler((MPI_Comm_errhandler_function *)(void (*)(void))function,
+                                       handler);
+}

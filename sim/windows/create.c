@@ -1,0 +1,396 @@
+/* Making and freeing windows. */
+#include "recorder/recorder.h"
+#include "sim/base/errhandler.h"
+#include "sim/base/error.h"
+#include "sim/base/open_handles.h"
+#include "sim/collectives/forms.h"
+#include "sim/communicators/info.h"
+#include "sim/memory/pending.h"
+#include "sim/messages/point.h"
+#include "sim/windows/window.h"
+
+#include <assert.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What a member brings. */
+struct making {
+    char *base;
+    MPI_Aint size, unit;
+    int flavor;
+    bool separate;
+    MPI_Info info;
+    MPI_Win *made;
+    void *base_out; /* where the address of allocated memory goes, NULL */
+};
+
+struct sim_win *sim_win_check(MPI_Win handle, const char *function, int *error)
+{
+    struct sim_rank *rank = sim_point_caller(function);
+    struct sim_win *win = rank ? sim_handle_object((void *)handle, SIM_MAGIC_WIN) : NULL;
+    *error = MPI_ERR_OTHER;
+    if (rank && (!win || win->owner != rank)) {
+        *error = sim_error_raise(MPI_COMM_NULL, MPI_ERR_WIN, function,
+                                 handle == MPI_WIN_NULL ? "window is MPI_WIN_NULL"
+                                                        : "window is not a valid handle");
+        return NULL;
+    }
+    *error = rank ? MPI_SUCCESS : MPI_ERR_OTHER;
+    return win;
+}
+
+int sim_win_raise(struct sim_win *win, int error_class, const char *function, const char *format,
+                  ...)
+{
+    char sentence[256];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(sentence, sizeof sentence, format, arguments);
+    va_end(arguments);
+    return sim_error_raise(sim_comm_handle(win->comm), error_class, function, "%s", sentence);
+}
+
+void sim_win_wait(struct sim_win *win)
+{
+    win->waits = true;
+    sim_rank_block(win->owner);
+    win->waits = false;
+}
+
+void sim_win_changed(struct sim_window *window)
+{
+    sim_world_changed(window->world);
+    for (int i = 0; i < window->size; i++) {
+        struct sim_win *win = window->parts[i].win;
+        if (win && win->waits && sim_rank_waits(win->owner)) {
+            win->waits = false;
+            sim_rank_wake(win->owner);
+        }
+    }
+}
+
+void sim_win_yield(struct sim_win *win)
+{
+    win->owner->world->executor->yield(win->owner);
+}
+
+static void nothing(struct sim_collective *collective)
+{
+    (void)collective;
+}
+
+static const struct sim_collective_kind fence = {
+    .name = "Win_fence", .synchronisation = SIM_NEEDS_ALL, .execute = nothing};
+
+int sim_win_barrier(struct sim_win *win)
+{
+    struct sim_collective_call call;
+    int error = sim_call_begin(&call, &fence, sim_comm_handle(win->comm));
+    return error ? error : sim_collective_run(&call);
+}
+
+/* --- making ----------------------------------------------------------------------------------- */
+
+static const struct making *making_of(const struct sim_collective *collective, int rank)
+{
+    return collective->calls[rank]->argument;
+}
+
+enum { ALIGNMENT = 64 };
+
+static size_t rounded(MPI_Aint size)
+{
+    return ((size_t)size + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+}
+
+/* Shared memory lies one part behind the other, without gaps unless the program allows them. */
+static char *allocate_shared(const struct sim_collective *collective, bool separate)
+{
+    size_t bytes = 0;
+    for (int r = 0; r < collective->size; r++)
+        bytes += separate ? rounded(making_of(collective, r)->size)
+                          : (size_t)making_of(collective, r)->size;
+    char *memory = aligned_alloc(ALIGNMENT, rounded((MPI_Aint)bytes) + ALIGNMENT);
+    assert(memory && "out of memory for a window");
+    memset(memory, 0, bytes);
+    return memory;
+}
+
+static void part_fill(struct sim_window *window, int rank, const struct making *making,
+                      char **shared)
+{
+    struct sim_window_part *part = &window->parts[rank];
+    part->base = making->base;
+    part->size = making->size;
+    part->unit = making->unit;
+    part->exclusive = -1;
+    if (window->flavor == MPI_WIN_FLAVOR_SHARED) {
+        part->base = *shared;
+        *shared += window->separate ? rounded(making->size) : (size_t)making->size;
+    }
+}
+
+static void deliver(struct sim_collective *collective, struct sim_window *window,
+                    struct sim_context *context, int rank)
+{
+    const struct making *making = making_of(collective, rank);
+    struct sim_rank *owner = collective->calls[rank]->comm->owner;
+    struct sim_win *win = calloc(1, sizeof *win);
+    assert(win && "out of memory for a window");
+    *win = (struct sim_win){.magic = SIM_MAGIC_WIN,
+                            .owner = owner,
+                            .window = window,
+                            .comm = sim_comm_new(owner, context, rank),
+                            .rank = rank,
+                            .unit = (int)making->unit,
+                            .flavor = making->flavor,
+                            .model = MPI_WIN_UNIFIED,
+                            .size = making->size};
+    assert(win->comm && "out of memory for a window");
+    win->comm->window = win;
+    window->parts[rank].win = win;
+    if (making->flavor == MPI_WIN_FLAVOR_ALLOCATE)
+        win->allocated = making->base;
+    *making->made = (MPI_Win)(void *)win;
+}
+
+static void make(struct sim_collective *collective)
+{
+    struct sim_world *world = collective->context->world;
+    const struct making *first = making_of(collective, 0);
+    struct sim_window *window =
+        calloc(1, sizeof *window + (size_t)collective->size * sizeof(struct sim_window_part));
+    struct sim_context *context =
+        sim_context_new(world, sim_group_retain(collective->context->group));
+    assert(window && context && "out of memory for a window");
+    window->world = world;
+    window->size = window->members = collective->size;
+    window->flavor = first->flavor;
+    window->separate = first->separate;
+    if (window->flavor == MPI_WIN_FLAVOR_SHARED)
+        window->memory = allocate_shared(collective, window->separate);
+    char *shared = window->memory;
+    for (int r = 0; r < collective->size; r++)
+        part_fill(window, r, making_of(collective, r), &shared);
+    for (int r = 0; r < collective->size; r++)
+        deliver(collective, window, context, r);
+}
+
+static const struct sim_collective_kind creation = {
+    .name = "Win_create", .synchronisation = SIM_NEEDS_ALL, .execute = make};
+
+static int win_new(struct making *making, MPI_Comm comm, const char *function)
+{
+    struct sim_collective_call call;
+    int error = sim_call_begin(&call, &creation, comm);
+    if (error)
+        return error;
+    if (making->size < 0)
+        return sim_error_raise(comm, MPI_ERR_SIZE, function, "size %lld is negative",
+                               (long long)making->size);
+    if (making->unit <= 0)
+        return sim_error_raise(comm, MPI_ERR_DISP, function,
+                               "displacement unit %lld is not positive", (long long)making->unit);
+    if (!sim_info_handle_valid(making->info))
+        return sim_error_raise(comm, MPI_ERR_INFO, function, "info is not a valid handle");
+    if (sim_call_is_intercomm(&call))
+        return sim_error_raise(comm, MPI_ERR_COMM, function,
+                               "a window cannot be made on an intercommunicator");
+    const char *separate =
+        sim_info_get(sim_info_from_handle(making->info), "alloc_shared_noncontig");
+    making->separate = separate && !strcmp(separate, "true");
+    if (making->flavor == MPI_WIN_FLAVOR_ALLOCATE) {
+        making->base = calloc(1, making->size ? (size_t)making->size : 1);
+        if (!making->base)
+            return sim_error_raise(comm, MPI_ERR_NO_MEM, function, "no memory for the window");
+    }
+    call.argument = making;
+    error = sim_collective_run(&call);
+    if (error)
+        return error;
+    struct sim_win *win = (struct sim_win *)(void *)*making->made;
+    sim_open_handles_add(SIM_LIVE_WINDOW, (uint64_t)(uintptr_t)win);
+    win->comm->info = (MPI_Info)(void *)sim_info_copy(sim_info_from_handle(making->info));
+    if (making->base_out)
+        *(void **)making->base_out = win->window->parts[win->rank].base;
+    return MPI_SUCCESS;
+}
+
+#define CREATE(suffix, unit_type)                                                                  \
+    int PMPI_Win_create##suffix(void *base, MPI_Aint size, unit_type unit, MPI_Info info,          \
+                                MPI_Comm comm, MPI_Win *win)                                       \
+    {                                                                                              \
+        return win_new(&(struct making){.base = base,                                              \
+                                        .size = size,                                              \
+                                        .unit = unit,                                              \
+                                        .info = info,                                              \
+                                        .flavor = MPI_WIN_FLAVOR_CREATE,                           \
+                                        .made = win},                                              \
+                       comm, "Win_create");                                                        \
+    }                                                                                              \
+    int PMPI_Win_allocate##suffix(MPI_Aint size, unit_type unit, MPI_Info info, MPI_Comm comm,     \
+                                  void *base, MPI_Win *win)                                        \
+    {                                                                                              \
+        return win_new(&(struct making){.size = size,                                              \
+                                        .unit = unit,                                              \
+                                        .info = info,                                              \
+                                        .flavor = MPI_WIN_FLAVOR_ALLOCATE,                         \
+                                        .made = win,                                               \
+                                        .base_out = base},                                         \
+                       comm, "Win_allocate");                                                      \
+    }                                                                                              \
+    int PMPI_Win_allocate_shared##suffix(MPI_Aint size, unit_type unit, MPI_Info info,             \
+                                         MPI_Comm comm, void *base, MPI_Win *win)                  \
+    {                                                                                              \
+        return win_new(&(struct making){.size = size,                                              \
+                                        .unit = unit,                                              \
+                                        .info = info,                                              \
+                                        .flavor = MPI_WIN_FLAVOR_SHARED,                           \
+                                        .made = win,                                               \
+                                        .base_out = base},                                         \
+                       comm, "Win_allocate_shared");                                               \
+    }
+/* clang-format off */
+CREATE(, int)
+CREATE(_c, MPI_Aint)
+/* clang-format on */
+
+int PMPI_Win_create_dynamic(MPI_Info info, MPI_Comm comm, MPI_Win *win)
+{
+    return win_new(
+        &(struct making){.unit = 1, .info = info, .flavor = MPI_WIN_FLAVOR_DYNAMIC, .made = win},
+        comm, "Win_create_dynamic");
+}
+
+/* --- freeing ---------------------------------------------------------------------------------- */
+
+static void window_leave(struct sim_win *win)
+{
+    struct sim_window *window = win->window;
+    struct sim_window_part *part = &window->parts[win->rank];
+    for (struct sim_attached *next; part->attached; part->attached = next) {
+        next = part->attached->next;
+        free(part->attached);
+    }
+    free(part->posts);
+    free(part->completes);
+    part->posts = part->completes = NULL;
+    part->win = NULL;
+    if (--window->members == 0) {
+        free(window->memory);
+        free(window);
+    }
+}
+
+int PMPI_Win_free(MPI_Win *handle)
+{
+    int error;
+    struct sim_win *win = sim_win_check(*handle, "Win_free", &error);
+    if (win)
+        error = sim_epoch_move(win, SIM_CALL_FREE, -1, "Win_free");
+    if (!error)
+        error = sim_win_barrier(win);
+    if (!error)
+        error = sim_attributes_clear(&win->comm->attributes, (void *)*handle);
+    if (error)
+        return error;
+    sim_win_completed(win, -1);
+    sim_world_enter(win->owner->world);
+    window_leave(win);
+    win->comm->window = NULL;
+    sim_errhandler_release(win->comm->errhandler);
+    sim_comm_delete(win->comm);
+    sim_world_leave(win->owner->world);
+    sim_open_handles_remove(SIM_LIVE_WINDOW, (uint64_t)(uintptr_t)win);
+    free(win->allocated);
+    win->magic = SIM_MAGIC_FREED;
+    free(win);
+    *handle = MPI_WIN_NULL;
+    return MPI_SUCCESS;
+}
+
+/* --- dynamic and shared ----------------------------------------------------------------------- */
+
+int PMPI_Win_attach(MPI_Win handle, void *base, MPI_Aint size)
+{
+    int error;
+    struct sim_win *win = sim_win_check(handle, "Win_attach", &error);
+    if (!win)
+        return error;
+    if (win->flavor != MPI_WIN_FLAVOR_DYNAMIC)
+        return sim_win_raise(win, MPI_ERR_RMA_FLAVOR, "Win_attach", "the window is not dynamic");
+    if (size < 0)
+        return sim_win_raise(win, MPI_ERR_SIZE, "Win_attach", "size %lld is negative",
+                             (long long)size);
+    struct sim_window_part *part = &win->window->parts[win->rank];
+    for (const struct sim_attached *at = part->attached; at; at = at->next)
+        if ((char *)base < at->base + at->size && at->base < (char *)base + size)
+            return sim_win_raise(win, MPI_ERR_RMA_ATTACH, "Win_attach",
+                                 "the memory overlaps memory that is attached already");
+    struct sim_attached *attached = malloc(sizeof *attached);
+    if (!attached)
+        return sim_win_raise(win, MPI_ERR_NO_MEM, "Win_attach", "out of memory");
+    sim_world_enter(win->owner->world);
+    *attached = (struct sim_attached){base, size, part->attached};
+    part->attached = attached;
+    sim_world_leave(win->owner->world);
+    return MPI_SUCCESS;
+}
+
+int PMPI_Win_detach(MPI_Win handle, const void *base)
+{
+    int error;
+    struct sim_win *win = sim_win_check(handle, "Win_detach", &error);
+    if (!win)
+        return error;
+    struct sim_attached **link = &win->window->parts[win->rank].attached;
+    while (*link && (*link)->base != base)
+        link = &(*link)->next;
+    if (!*link)
+        return sim_win_raise(win, MPI_ERR_BASE, "Win_detach", "this memory is not attached");
+    struct sim_attached *found = *link;
+    sim_world_enter(win->owner->world);
+    *link = found->next;
+    sim_world_leave(win->owner->world);
+    free(found);
+    return MPI_SUCCESS;
+}
+
+static int query(MPI_Win handle, int rank, MPI_Aint *size, MPI_Aint *unit, void *base)
+{
+    int error;
+    struct sim_win *win = sim_win_check(handle, "Win_shared_query", &error);
+    if (!win)
+        return error;
+    const struct sim_window *window = win->window;
+    if (window->flavor != MPI_WIN_FLAVOR_SHARED)
+        return sim_win_raise(win, MPI_ERR_RMA_FLAVOR, "Win_shared_query",
+                             "the window's memory is not shared");
+    if (rank != MPI_PROC_NULL && (rank < 0 || rank >= window->size))
+        return sim_win_raise(win, MPI_ERR_RANK, "Win_shared_query",
+                             "rank %d is not in the window's group of %d", rank, window->size);
+    int first = 0; /* of those that have memory */
+    while (rank == MPI_PROC_NULL && first < window->size - 1 && !window->parts[first].size)
+        first++;
+    const struct sim_window_part *part = &window->parts[rank == MPI_PROC_NULL ? first : rank];
+    *size = part->size;
+    *unit = part->unit;
+    *(void **)base = part->base;
+    return MPI_SUCCESS;
+}
+
+int PMPI_Win_shared_query(MPI_Win win, int rank, MPI_Aint *size, int *unit, void *base)
+{
+    MPI_Aint wide = 0;
+    int error = query(win, rank, size, &wide, base);
+    if (!error)
+        *unit = (int)wide;
+    return error;
+}
+
+int PMPI_Win_shared_query_c(MPI_Win win, int rank, MPI_Aint *size, MPI_Aint *unit, void *base)
+{
+    return query(win, rank, size, unit, base);
+}

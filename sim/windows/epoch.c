@@ -1,0 +1,131 @@
+/* Epochs as data: see epoch.h. */
+#include "sim/windows/epoch.h"
+
+#include "recorder/recorder.h"
+#include "sim/base/error.h"
+#include "sim/windows/window.h"
+
+#include <assert.h>
+#include <stdio.h>
+
+/* What is wrong with a call in a state; NULL: it is allowed. */
+#define NO_EPOCH  "no access epoch is open"
+#define IN_FENCE  "the access epoch of the last MPI_Win_fence is open: another fence must close it"
+#define IN_START  "the access epoch of MPI_Win_start is open: MPI_Win_complete must close it"
+#define IN_LOCK   "a lock is held: MPI_Win_unlock must close its epoch"
+#define IN_ALL    "all targets are locked: MPI_Win_unlock_all must close that epoch"
+#define NOT_LOCK  "no lock of this target is held"
+#define NOT_ALL   "no MPI_Win_lock_all is open"
+#define NOT_START "no MPI_Win_start is open"
+#define PASSIVE   "no lock is held: only passive target epochs are flushed"
+
+static const char *const wrong[SIM_EPOCH_CALLS][SIM_EPOCH_STATES] = {
+    /*                       NONE      FENCE     USED      START     LOCK      ALL */
+    [SIM_CALL_ACCESS] = {NO_EPOCH, NULL, NULL, NULL, NULL, NULL},
+    [SIM_CALL_FLUSH] = {PASSIVE, PASSIVE, PASSIVE, PASSIVE, NULL, NULL},
+    [SIM_CALL_FENCE] = {NULL, NULL, NULL, IN_START, IN_LOCK, IN_ALL},
+    [SIM_CALL_START] = {NULL, NULL, IN_FENCE, IN_START, IN_LOCK, IN_ALL},
+    [SIM_CALL_COMPLETE] = {NOT_START, NOT_START, NOT_START, NULL, NOT_START, NOT_START},
+    [SIM_CALL_LOCK] = {NULL, NULL, IN_FENCE, IN_START, NULL, IN_ALL},
+    [SIM_CALL_UNLOCK] = {NOT_LOCK, NOT_LOCK, NOT_LOCK, NOT_LOCK, NULL, NOT_LOCK},
+    [SIM_CALL_LOCK_ALL] = {NULL, NULL, IN_FENCE, IN_START, IN_LOCK, IN_ALL},
+    [SIM_CALL_UNLOCK_ALL] = {NOT_ALL, NOT_ALL, NOT_ALL, NOT_ALL, NOT_ALL, NULL},
+    [SIM_CALL_POST] = {NULL, NULL, IN_FENCE, NULL, NULL, NULL},
+    [SIM_CALL_WAIT] = {NULL, NULL, NULL, NULL, NULL, NULL},
+    [SIM_CALL_FREE] = {NULL, NULL, IN_FENCE, IN_START, IN_LOCK, IN_ALL},
+};
+
+struct sim_epoch_lock *sim_epoch_lock_of(const struct sim_epoch *epoch, int target)
+{
+    struct sim_epoch_lock *lock = epoch->locks;
+    while (lock && lock->target != target)
+        lock = lock->next;
+    return lock;
+}
+
+static bool exposes(enum sim_epoch_call call)
+{
+    return call == SIM_CALL_POST || call == SIM_CALL_WAIT;
+}
+
+/* What the table does not know: which targets are meant, and the exposure epoch. */
+static const char *wrong_target(const struct sim_win *win, enum sim_epoch_call call, int target)
+{
+    const struct sim_epoch *epoch = &win->epoch;
+    bool locked = target >= 0 && sim_epoch_lock_of(epoch, target);
+    switch (call) {
+    case SIM_CALL_ACCESS:
+        if (epoch->state == SIM_EPOCH_START && target >= 0 &&
+            sim_group_rank(epoch->started, sim_context_world_rank(win->comm->context, target)) ==
+                MPI_UNDEFINED)
+            return "the target is not in the group of MPI_Win_start";
+        return epoch->state == SIM_EPOCH_LOCK && !locked ? NOT_LOCK : NULL;
+    case SIM_CALL_FLUSH:
+        return epoch->state == SIM_EPOCH_LOCK && target >= 0 && !locked ? NOT_LOCK : NULL;
+    case SIM_CALL_LOCK:
+        return locked ? "this target is locked already" : NULL;
+    case SIM_CALL_UNLOCK:
+        return locked ? NULL : NOT_LOCK;
+    case SIM_CALL_POST:
+        return epoch->posted
+                   ? "the exposure epoch of MPI_Win_post is open: MPI_Win_wait must close "
+                     "it"
+                   : NULL;
+    case SIM_CALL_WAIT:
+        return epoch->posted ? NULL : "no exposure epoch is open: MPI_Win_post is missing";
+    case SIM_CALL_FENCE:
+    case SIM_CALL_FREE:
+        return epoch->posted
+                   ? "the exposure epoch of MPI_Win_post is open: MPI_Win_wait must close "
+                     "it"
+                   : NULL;
+    default:
+        return NULL;
+    }
+}
+
+static int refuse(struct sim_win *win, enum sim_epoch_call call, int target, const char *function,
+                  const char *sentence)
+{
+    const struct sim_epoch *epoch = &win->epoch;
+    bool access = call == SIM_CALL_ACCESS || call == SIM_CALL_FLUSH;
+    uint32_t opened =
+        exposes(call) || epoch->state == SIM_EPOCH_NONE ? epoch->exposed_since : epoch->opened;
+    const char *code = access ? "B004" : "B005";
+    char text[256];
+    snprintf(text, sizeof text, "MPI_%s: %s", function, sentence);
+    record_note_of(record_position(), NULL, code, text);
+    if (opened)
+        record_note_of(opened, NULL, code, "this opened the epoch");
+    (void)target;
+    return sim_error_raise_mismatch(sim_comm_handle(win->comm), MPI_ERR_RMA_SYNC, function,
+                                    sentence);
+}
+
+static const enum sim_epoch_state next[SIM_EPOCH_CALLS] = {
+    [SIM_CALL_FENCE] = SIM_EPOCH_FENCE,       [SIM_CALL_START] = SIM_EPOCH_START,
+    [SIM_CALL_COMPLETE] = SIM_EPOCH_NONE,     [SIM_CALL_LOCK] = SIM_EPOCH_LOCK,
+    [SIM_CALL_LOCK_ALL] = SIM_EPOCH_LOCK_ALL, [SIM_CALL_UNLOCK_ALL] = SIM_EPOCH_NONE,
+    [SIM_CALL_UNLOCK] = SIM_EPOCH_LOCK,
+};
+
+int sim_epoch_move(struct sim_win *win, enum sim_epoch_call call, int target, const char *function)
+{
+    struct sim_epoch *epoch = &win->epoch;
+    const char *sentence = wrong[call][epoch->state];
+    if (!sentence)
+        sentence = wrong_target(win, call, target);
+    if (sentence)
+        return refuse(win, call, target, function, sentence);
+    if (call == SIM_CALL_ACCESS && epoch->state == SIM_EPOCH_FENCE)
+        epoch->state = SIM_EPOCH_FENCE_USED;
+    if (call == SIM_CALL_POST)
+        epoch->exposed_since = record_position();
+    if (call == SIM_CALL_WAIT)
+        epoch->exposed_since = 0;
+    if (call <= SIM_CALL_FLUSH || call >= SIM_CALL_POST)
+        return MPI_SUCCESS;
+    epoch->state = next[call];
+    epoch->opened = epoch->state == SIM_EPOCH_NONE ? 0 : record_position();
+    return MPI_SUCCESS;
+}

@@ -1,0 +1,61 @@
+/* Epochs: what a rank may do with a window now.
+ *
+ * The states and calls are a table (epoch.c): a call is allowed in a state or there is a sentence
+ * that says what is wrong. What is wrong with an access is B004, with a synchronisation B005; both
+ * name the call that opened the present epoch. */
+#ifndef SIM_WINDOWS_EPOCH_H
+#define SIM_WINDOWS_EPOCH_H
+
+#include <mpi.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+struct sim_group;
+struct sim_win;
+
+enum sim_epoch_state {
+    SIM_EPOCH_NONE,
+    SIM_EPOCH_FENCE,      /* a fence was called, nothing was accessed since */
+    SIM_EPOCH_FENCE_USED, /* accessed: another fence must follow */
+    SIM_EPOCH_START,
+    SIM_EPOCH_LOCK, /* of one or several targets */
+    SIM_EPOCH_LOCK_ALL,
+    SIM_EPOCH_STATES
+};
+
+enum sim_epoch_call {
+    SIM_CALL_ACCESS,
+    SIM_CALL_FLUSH,
+    SIM_CALL_FENCE,
+    SIM_CALL_START,
+    SIM_CALL_COMPLETE,
+    SIM_CALL_LOCK,
+    SIM_CALL_UNLOCK,
+    SIM_CALL_LOCK_ALL,
+    SIM_CALL_UNLOCK_ALL,
+    SIM_CALL_POST,
+    SIM_CALL_WAIT,
+    SIM_CALL_FREE,
+    SIM_EPOCH_CALLS
+};
+
+struct sim_epoch_lock {
+    int target, type;
+    uint32_t opened;
+    struct sim_epoch_lock *next;
+};
+
+struct sim_epoch {
+    enum sim_epoch_state state;
+    uint32_t opened;        /* the recorder's number of the call that did, 0: none */
+    uint32_t exposed_since; /* the same of MPI_Win_post */
+    struct sim_group *started, *posted;
+    struct sim_epoch_lock *locks;
+};
+
+struct sim_epoch_lock *sim_epoch_lock_of(const struct sim_epoch *epoch, int target);
+/* The only mutator of the state: checks that the call is allowed (target: a rank of the window, -1
+ * for all or none) and moves. MPI_SUCCESS, or the raised error's class; the state stays then. */
+int sim_epoch_move(struct sim_win *win, enum sim_epoch_call call, int target, const char *function);
+
+#endif

@@ -1,0 +1,335 @@
+/* Synchronisation of windows: fences, start and post, locks, flushes. */
+#include "sim/base/error.h"
+#include "sim/windows/window.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+/* Enters the monitor of a window whose handle is good and whose epoch allows the call. */
+static struct sim_win *begin(MPI_Win handle, enum sim_epoch_call call, int target,
+                             const char *function, int *error)
+{
+    struct sim_win *win = sim_win_check(handle, function, error);
+    if (!win)
+        return NULL;
+    if (target != -1 && target != MPI_PROC_NULL && (target < 0 || target >= win->window->size)) {
+        *error =
+            sim_win_raise(win, MPI_ERR_RANK, function, "rank %d is not in the window's group of %d",
+                          target, win->window->size);
+        return NULL;
+    }
+    *error = target == MPI_PROC_NULL ? MPI_SUCCESS : sim_epoch_move(win, call, target, function);
+    if (*error || target == MPI_PROC_NULL)
+        return NULL;
+    sim_world_enter(win->owner->world);
+    return win;
+}
+
+static int end(struct sim_win *win)
+{
+    sim_world_leave(win->owner->world);
+    return MPI_SUCCESS;
+}
+
+static int check_assertion(MPI_Win handle, int assertion, int allowed, const char *function)
+{
+    int error;
+    struct sim_win *win = sim_win_check(handle, function, &error);
+    if (win && (assertion & ~allowed))
+        return sim_win_raise(win, MPI_ERR_ASSERT, function, "assertion %d is not allowed here",
+                             assertion);
+    return error;
+}
+
+int PMPI_Win_fence(int assertion, MPI_Win handle)
+{
+    int error = check_assertion(
+        handle, assertion,
+        MPI_MODE_NOSTORE | MPI_MODE_NOPUT | MPI_MODE_NOPRECEDE | MPI_MODE_NOSUCCEED, "Win_fence");
+    struct sim_win *win = error ? NULL : sim_win_check(handle, "Win_fence", &error);
+    if (win)
+        error = sim_epoch_move(win, SIM_CALL_FENCE, -1, "Win_fence");
+    if (!error)
+        error = sim_win_barrier(win);
+    if (error)
+        return error;
+    sim_win_completed(win, -1);
+    if (assertion & MPI_MODE_NOSUCCEED)
+        win->epoch.state = SIM_EPOCH_NONE;
+    return MPI_SUCCESS;
+}
+
+/* --- active target ---------------------------------------------------------------------------- */
+
+static int *counters(int **array, const struct sim_window *window)
+{
+    if (!*array)
+        *array = calloc((size_t)window->size, sizeof **array);
+    assert(*array && "out of memory for a window");
+    return *array;
+}
+
+/* The window's rank of a group's member; -1: it is none. */
+static int member(const struct sim_win *win, const struct sim_group *group, int i)
+{
+    int rank = sim_group_rank(win->comm->context->group, sim_group_world_rank(group, i));
+    return rank == MPI_UNDEFINED ? -1 : rank;
+}
+
+static int check_group(struct sim_win *win, MPI_Group handle, const char *function)
+{
+    const struct sim_group *group = sim_group_from_handle(handle);
+    if (!group)
+        return sim_win_raise(win, MPI_ERR_GROUP, function, "group is not a valid handle");
+    for (int i = 0; i < group->size; i++)
+        if (member(win, group, i) < 0)
+            return sim_win_raise(win, MPI_ERR_GROUP, function,
+                                 "the group is not part of the window's group");
+    return MPI_SUCCESS;
+}
+
+static struct sim_group *kept(MPI_Group handle)
+{
+    const struct sim_group *group = sim_group_from_handle(handle);
+    return group->size ? sim_group_retain((struct sim_group *)(uintptr_t)group)
+                       : sim_group_new_sequence(0, 0, 1);
+}
+
+static struct sim_win *begin_with_group(MPI_Win handle, MPI_Group group, enum sim_epoch_call call,
+                                        const char *function, int *error)
+{
+    struct sim_win *win = sim_win_check(handle, function, error);
+    if (win)
+        *error = check_group(win, group, function);
+    return *error ? NULL : begin(handle, call, -1, function, error);
+}
+
+int PMPI_Win_post(MPI_Group group, int assertion, MPI_Win handle)
+{
+    int error = check_assertion(handle, assertion,
+                                MPI_MODE_NOCHECK | MPI_MODE_NOSTORE | MPI_MODE_NOPUT, "Win_post");
+    struct sim_win *win =
+        error ? NULL : begin_with_group(handle, group, SIM_CALL_POST, "Win_post", &error);
+    if (!win)
+        return error;
+    struct sim_window *window = win->window;
+    win->epoch.posted = kept(group);
+    for (int i = 0; i < win->epoch.posted->size; i++)
+        counters(&window->parts[win->rank].posts, window)[member(win, win->epoch.posted, i)]++;
+    sim_win_changed(window);
+    return end(win);
+}
+
+/* Start waits for the exposures: a program must not depend on its going ahead. */
+int PMPI_Win_start(MPI_Group group, int assertion, MPI_Win handle)
+{
+    int error = check_assertion(handle, assertion, MPI_MODE_NOCHECK, "Win_start");
+    struct sim_win *win =
+        error ? NULL : begin_with_group(handle, group, SIM_CALL_START, "Win_start", &error);
+    if (!win)
+        return error;
+    struct sim_window *window = win->window;
+    win->epoch.started = kept(group);
+    for (int i = 0; i < win->epoch.started->size; i++) {
+        struct sim_window_part *part = &window->parts[member(win, win->epoch.started, i)];
+        while (!counters(&part->posts, window)[win->rank])
+            sim_win_wait(win);
+        part->posts[win->rank]--;
+    }
+    return end(win);
+}
+
+int PMPI_Win_complete(MPI_Win handle)
+{
+    int error;
+    struct sim_win *win = begin(handle, SIM_CALL_COMPLETE, -1, "Win_complete", &error);
+    if (!win)
+        return error;
+    struct sim_group *group = win->epoch.started;
+    for (int i = 0; i < group->size; i++)
+        counters(&win->window->parts[member(win, group, i)].completes, win->window)[win->rank]++;
+    sim_group_release(group);
+    win->epoch.started = NULL;
+    sim_win_completed(win, -1);
+    sim_win_changed(win->window);
+    return end(win);
+}
+
+/* The first member of the exposed group that has not completed its accesses; -1: all have. */
+static int missing(const struct sim_win *win)
+{
+    struct sim_window_part *part = &win->window->parts[win->rank];
+    for (int i = 0; i < win->epoch.posted->size; i++) {
+        int origin = member(win, win->epoch.posted, i);
+        if (!counters(&part->completes, win->window)[origin])
+            return origin;
+    }
+    return -1;
+}
+
+static void expose_end(struct sim_win *win)
+{
+    for (int i = 0; i < win->epoch.posted->size; i++)
+        win->window->parts[win->rank].completes[member(win, win->epoch.posted, i)]--;
+    sim_group_release(win->epoch.posted);
+    win->epoch.posted = NULL;
+}
+
+int PMPI_Win_wait(MPI_Win handle)
+{
+    int error;
+    struct sim_win *win = begin(handle, SIM_CALL_WAIT, -1, "Win_wait", &error);
+    if (!win)
+        return error;
+    while (missing(win) >= 0)
+        sim_win_wait(win);
+    expose_end(win);
+    return end(win);
+}
+
+int PMPI_Win_test(MPI_Win handle, int *flag)
+{
+    int error;
+    struct sim_win *win = begin(handle, SIM_CALL_WAIT, -1, "Win_test", &error);
+    if (!win)
+        return error;
+    *flag = missing(win) < 0;
+    if (*flag)
+        expose_end(win);
+    else
+        sim_rank_poll_failed(win->owner);
+    return end(win);
+}
+
+/* --- passive target --------------------------------------------------------------------------- */
+
+static void acquire(struct sim_win *win, int target, int type)
+{
+    struct sim_window_part *part = &win->window->parts[target];
+    while (part->exclusive >= 0 || (type == MPI_LOCK_EXCLUSIVE && part->shared))
+        sim_win_wait(win);
+    if (type == MPI_LOCK_EXCLUSIVE)
+        part->exclusive = win->rank;
+    else
+        part->shared++;
+}
+
+static void give_back(struct sim_win *win, int target)
+{
+    struct sim_window_part *part = &win->window->parts[target];
+    if (part->exclusive == win->rank)
+        part->exclusive = -1;
+    else
+        part->shared--;
+    sim_win_completed(win, target);
+}
+
+int PMPI_Win_lock(int type, int rank, int assertion, MPI_Win handle)
+{
+    int error = check_assertion(handle, assertion, MPI_MODE_NOCHECK, "Win_lock");
+    struct sim_win *win = error ? NULL : sim_win_check(handle, "Win_lock", &error);
+    if (win && type != MPI_LOCK_EXCLUSIVE && type != MPI_LOCK_SHARED)
+        return sim_win_raise(win, MPI_ERR_LOCKTYPE, "Win_lock",
+                             "type %d is neither MPI_LOCK_EXCLUSIVE nor MPI_LOCK_SHARED", type);
+    if (win)
+        win = begin(handle, SIM_CALL_LOCK, rank, "Win_lock", &error);
+    if (!win)
+        return error;
+    struct sim_epoch_lock *lock = malloc(sizeof *lock);
+    assert(lock && "out of memory for a window");
+    *lock = (struct sim_epoch_lock){rank, type, win->epoch.opened, win->epoch.locks};
+    win->epoch.locks = lock;
+    acquire(win, rank, type);
+    return end(win);
+}
+
+int PMPI_Win_unlock(int rank, MPI_Win handle)
+{
+    int error;
+    struct sim_win *win = begin(handle, SIM_CALL_UNLOCK, rank, "Win_unlock", &error);
+    if (!win)
+        return error;
+    struct sim_epoch_lock **link = &win->epoch.locks;
+    while ((*link)->target != rank)
+        link = &(*link)->next;
+    struct sim_epoch_lock *lock = *link;
+    *link = lock->next;
+    free(lock);
+    if (!win->epoch.locks) {
+        win->epoch.state = SIM_EPOCH_NONE;
+        win->epoch.opened = 0;
+    }
+    give_back(win, rank);
+    sim_win_changed(win->window);
+    sim_win_yield(win);
+    return end(win);
+}
+
+int PMPI_Win_lock_all(int assertion, MPI_Win handle)
+{
+    int error = check_assertion(handle, assertion, MPI_MODE_NOCHECK, "Win_lock_all");
+    struct sim_win *win =
+        error ? NULL : begin(handle, SIM_CALL_LOCK_ALL, -1, "Win_lock_all", &error);
+    if (!win)
+        return error;
+    for (int i = 0; i < win->window->size; i++)
+        acquire(win, i, MPI_LOCK_SHARED);
+    return end(win);
+}
+
+int PMPI_Win_unlock_all(MPI_Win handle)
+{
+    int error;
+    struct sim_win *win = begin(handle, SIM_CALL_UNLOCK_ALL, -1, "Win_unlock_all", &error);
+    if (!win)
+        return error;
+    for (int i = 0; i < win->window->size; i++)
+        give_back(win, i);
+    sim_win_changed(win->window);
+    sim_win_yield(win);
+    return end(win);
+}
+
+/* Data have moved already: a flush only says that the origin's memory is free again. */
+static int flush(MPI_Win handle, int target, const char *function)
+{
+    int error;
+    struct sim_win *win = begin(handle, SIM_CALL_FLUSH, target, function, &error);
+    if (!win)
+        return error;
+    sim_win_completed(win, target);
+    sim_win_yield(win);
+    return end(win);
+}
+
+int PMPI_Win_flush(int rank, MPI_Win win)
+{
+    return flush(win, rank, "Win_flush");
+}
+
+int PMPI_Win_flush_local(int rank, MPI_Win win)
+{
+    return flush(win, rank, "Win_flush_local");
+}
+
+int PMPI_Win_flush_all(MPI_Win win)
+{
+    return flush(win, -1, "Win_flush_all");
+}
+
+int PMPI_Win_flush_local_all(MPI_Win win)
+{
+    return flush(win, -1, "Win_flush_local_all");
+}
+
+int PMPI_Win_sync(MPI_Win handle)
+{
+    int error;
+    struct sim_win *win = sim_win_check(handle, "Win_sync", &error);
+    if (!win)
+        return error;
+    atomic_thread_fence(memory_order_seq_cst);
+    sim_world_enter(win->owner->world);
+    sim_win_yield(win);
+    return end(win);
+}

@@ -1,0 +1,86 @@
+/* Windows: memory that other ranks read and write (one-sided communication).
+ *
+ * A window is one `sim_window`, shared by its members, and one `sim_win` for each of them, which the
+ * handle points to. Each member's handle holds a hidden communicator of a context of its own: fences
+ * are collectives on it, and its error handler, attributes, name and info are the window's.
+ *
+ * Invariants (sim_windows are touched in the monitor only):
+ *  1. A part's lock is held by one exclusive holder or by `shared` shared ones, never both.
+ *  2. posts[o] of a part counts the exposures to origin o that no start has used; completes[o] the
+ *     access epochs of o that no wait has used.
+ *  3. The epoch of a handle moves only through sim_epoch_move (epoch.c).
+ *  4. Accesses move their data when they are called; what they own of the origin's memory is pending
+ *     (memory/pending.h) until the call that completes them. */
+#ifndef SIM_WINDOWS_WINDOW_H
+#define SIM_WINDOWS_WINDOW_H
+
+#include "sim/communicators/comm.h"
+#include "sim/datatypes/datatype.h"
+#include "sim/windows/epoch.h"
+
+struct sim_attached {
+    char *base;
+    MPI_Aint size;
+    struct sim_attached *next;
+};
+
+/* One member's memory, as the others see it. */
+struct sim_window_part {
+    char *base;
+    MPI_Aint size, unit;
+    struct sim_attached *attached; /* dynamic windows */
+    int exclusive;                 /* who holds the lock alone, -1: nobody */
+    int shared;                    /* how many hold it together */
+    int *posts, *completes;        /* by origin; NULL until used */
+    struct sim_win *win;           /* the member's own handle */
+};
+
+struct sim_window {
+    struct sim_world *world;
+    int size, members; /* members: who has not freed it */
+    int flavor;
+    bool separate; /* allocated memory is not contiguous */
+    char *memory;  /* allocated for all; NULL: none */
+    struct sim_window_part parts[];
+};
+
+struct sim_win {
+    uint32_t magic;
+    struct sim_rank *owner;
+    struct sim_window *window;
+    struct sim_comm *comm;
+    int rank;
+    bool waits; /* blocked until something of the window changes */
+    struct sim_epoch epoch;
+    char *allocated;         /* its own memory, to be freed; NULL: none */
+    int unit, flavor, model; /* what attributes point to */
+    MPI_Aint size;
+};
+
+/* The caller's window behind a handle; NULL after the error was raised, with what to return. */
+struct sim_win *sim_win_check(MPI_Win handle, const char *function, int *error);
+/* Raises through the window's error handler. */
+int sim_win_raise(struct sim_win *win, int error_class, const char *function, const char *format,
+                  ...) __attribute__((format(printf, 4, 5)));
+/* The caller, in the monitor, waits until another member changes the window. */
+void sim_win_wait(struct sim_win *win);
+/* Wakes members that wait. */
+void sim_win_changed(struct sim_window *window);
+/* Lets others run: a program may poll a window. */
+void sim_win_yield(struct sim_win *win);
+/* A barrier of the members under a name. */
+int sim_win_barrier(struct sim_win *win);
+
+/* Where `count` elements of a type at a displacement of a target lie; NULL after the error was
+ * raised. */
+char *sim_win_address(struct sim_win *win, int target, MPI_Aint displacement,
+                      const struct sim_datatype *type, size_t count, const char *function,
+                      int *error);
+/* What accesses to a target own of the caller's memory is free again; -1: all targets. */
+void sim_win_completed(struct sim_win *win, int target);
+
+/* A window's attributes (NULL: no window of the caller's), and the value of a predefined one. */
+struct sim_attributes *sim_win_attributes(void *handle);
+bool sim_win_predefined(void *handle, int number, void **value);
+
+#endif
