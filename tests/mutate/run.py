@@ -30,7 +30,7 @@ BUILD = 'build/mutate'
 TREE = BUILD + '/tree'
 ROOMS = re.compile(r'^(sim|checker|traces|recorder|verdict|collectives/gradcheck)/')
 # Not asked: the stub outside programs link with, what runs in place of their libc and loader, and what shows progress to people.
-LEFT_OUT = re.compile(r'libmpi_abi|^sim/(libc|programs|compile)/|progress|preload')
+LEFT_OUT = re.compile(r'libmpi_abi|^sim/(libc|programs|compile|elf)/|progress|preload')
 MEMORY_MAX = 2 << 30
 PAGE = os.sysconf('SC_PAGE_SIZE')
 
@@ -94,7 +94,7 @@ class Build:
         todo = self.paths
         for _ in range(8):
             self.write(todo)
-            done = subprocess.run(['make', '-k', '-s', '-C', TREE, '-j%d' % os.cpu_count(), 'CFLAGS=-O1 -g1', 'WARNINGS=-w',
+            done = subprocess.run(['make', '-k', '-s', '-C', TREE, '-j%d' % os.cpu_count(), 'CFLAGS=-O1 -g1 -ftrivial-auto-var-init=pattern', 'WARNINGS=-w',
                                    'all', 'check-programs'], capture_output=True, text=True)
             if done.returncode == 0:
                 self.rows.sort()
@@ -142,7 +142,7 @@ class Test:
 
     def run(self, number, wall, processor, extra=None):
         """True: it passed. A hang, a death and a failure are the same."""
-        environment = dict(os.environ, MUTANT=str(number), SIMRUN='build/simrun', BUILD='build', TZ='UTC', LC_ALL='C.UTF-8',
+        environment = dict(os.environ, MUTANT=str(number), MALLOC_PERTURB_='165', SIMRUN='build/simrun', BUILD='build', TZ='UTC', LC_ALL='C.UTF-8',
                            SIMRUN_CACHE=os.path.abspath(TREE + '/build/cache'), **(extra or {}))
 
         def limits():

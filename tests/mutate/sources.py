@@ -62,7 +62,7 @@ class Mutants:
 
     def __init__(self, source, next_number, banned=frozenset()):
         self.tokens, self.rest = tokens_of(source)
-        self.lines = source.split('\n')
+        self.source, self.lines = source, source.split('\n')
         self.next_number, self.banned, self.rows, self.swaps = next_number, banned, [], []
 
     # ---- pieces ----
@@ -322,13 +322,22 @@ class Mutants:
         if len(rows) < 2 or self.tokens[name].kind != 'name' or self.tokens[name - 1].text == ']':
             return None
         places = [self.place(row, i) for i, row in enumerate(rows)]
+        designated, key = self.tokens[rows[0][0]].text == '[', self.first_field(low, name)
+        if self.tokens[rows[0][0]].text == '{' and not designated and not key:
+            return None
         for (one, other, place, next_place) in zip(rows, rows[1:], places, places[1:]):
-            if any(t.kind == 'name' and t.text.isupper() and len(rows) > 200 for t in self.tokens[one[0]:one[1]]):
-                break
             number = self.number(self.tokens[one[0]].line, 'rows %s / %s' % (self.flat(*one)[:60], self.flat(*other)[:60]), 'exchanged')
             if number is not None:
-                self.swaps.append((number, self.tokens[name].text, place, next_place))
+                self.swaps.append((number, self.tokens[name].text, place, next_place, '' if designated else key))
         return closing, self.without_const(low, name) + self.raw(name, closing)
+
+    def first_field(self, low, name):
+        """What a row is found by: the order of rows may mean nothing, so it stays where it is and the rest is exchanged."""
+        text = self.flat(low, name)
+        named = re.search(r'\bstruct (\w+)', text)
+        fields = re.search(r'\bstruct %s\s*{([^}]*)}' % named.group(1), self.source) if named else re.search(r'{([^}]*)}', text)
+        found = re.match(r'[^;,(]*?(\w+)\s*(\[[^;]*\]\s*)*[;,]', re.sub(r'/\*.*?\*/', '', fields.group(1), flags=re.S)) if fields else None
+        return found.group(1) if found else ''
 
     def place(self, row, index):
         first = self.tokens[row[0]]
@@ -360,9 +369,13 @@ class Mutants:
                 i = token.mate
             i += 1
         out += self.raw(start, len(self.tokens)) + self.rest
-        for number, name, one, other in self.swaps:
-            out += '\n__attribute__((constructor)) static void mutant_%d(void) { if (mutant == %d) mutant_swap(&%s[%s], &%s[%s], ' \
-                   'sizeof %s[0]); }' % (number, number, name, one, name, other, name)
+        for number, name, one, other, key in self.swaps:
+            pair = [(name, one, name, other, name)]
+            if key:
+                pair.append(('%s[%s].%s' % (name, one, key), '%s[%s].%s' % (name, other, key), '%s[0].%s' % (name, key)))
+            out += '\n__attribute__((constructor)) static void mutant_%d(void) { if (mutant == %d) { ' \
+                   'mutant_swap(&%s[%s], &%s[%s], sizeof %s[0]); ' % ((number, number) + pair[0])
+            out += ('mutant_swap((void *)&%s, (void *)&%s, sizeof %s); } }' % pair[1]) if key else '} }'
         return out + '\n'
 
     def begins(self, start, i):
