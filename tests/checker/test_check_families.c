@@ -223,8 +223,58 @@ static void nearest_partner(void)
     tap_ok(nearest((int[]){OTHER_BOTH, OTHER_BOTH}, 2, 10), "but still a partner");
 }
 
+/* ---- what is left at the end, in every state of an operation, a rank and a run ---- */
+
+static const char *left_codes(enum op_kind kind, enum op_state state, enum rank_state rank_state,
+                              enum trace_outcome outcome, char *codes, size_t size)
+{
+    struct program p = program_new(2);
+    struct check_options options;
+    uint32_t op = program_p2p(&p, 0, kind, 1, 0, 1);
+    p.trace->ops[op].state = state;
+    p.trace->outcome = outcome;
+    for (int rank = 0; rank < 2; rank++)
+        p.trace->rank_info[rank].state = RANK_FINISHED;
+    p.trace->rank_info[1].state = rank_state;
+    program_finish(&p);
+    check_options_init(&options);
+    check_options_parse(&options, "leaks", NULL);
+    program_codes(&p, &options, codes, size);
+    trace_free(p.trace);
+    return codes;
+}
+
+static void leaks(void)
+{
+    static const enum op_kind kinds[] = {OP_SEND, OP_ISEND, OP_ISSEND, OP_RECV, OP_IRECV};
+    static const enum trace_outcome outcomes[] = {OUTCOME_FINISHED, OUTCOME_IMPORTED,
+                                                  OUTCOME_CRASHED, OUTCOME_TIMEOUT};
+    int wrong = 0;
+    for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++)
+        for (int state = STATE_NEVER; state <= STATE_CANCELLED; state++)
+            for (int rank = RANK_FINISHED; rank <= RANK_RUNNING; rank++)
+                for (size_t o = 0; o < sizeof outcomes / sizeof *outcomes; o++) {
+                    char got[64], wanted[64] = "";
+                    bool over = state == STATE_COMPLETE || state == STATE_POSTED;
+                    bool whole = o < 2 && rank != RANK_CRASHED && rank != RANK_ABORTED &&
+                                 state != STATE_BLOCKED;
+                    if (whole && over && kinds[k] != OP_SEND && kinds[k] != OP_RECV)
+                        strcat(wanted, "L001");
+                    if (whole && over && op_kind_class(kinds[k]) == CLASS_SEND)
+                        strcat(wanted, *wanted ? " L002" : "L002");
+                    left_codes(kinds[k], (enum op_state)state, (enum rank_state)rank, outcomes[o],
+                               got, sizeof got);
+                    bool same = !strcmp(got, wanted) || (!strcmp(got, "L002 L001"));
+                    if (!same && !wrong++)
+                        tap_note("%s, state %d, rank %d, outcome %d: '%s', not '%s'",
+                                 op_kind_name(kinds[k]), state, rank, outcomes[o], got, wanted);
+                }
+    tap_is_int(wrong, 0, "what nobody receives or waits for is told where the run was whole");
+}
+
 int main(void)
 {
+    leaks();
     for (size_t row = 0; row < sizeof collectives / sizeof *collectives; row++)
         race_across(row);
     tap_ok(hangs_without(true), "a wildcard does not take what an earlier receive is owed");

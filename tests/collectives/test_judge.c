@@ -65,8 +65,27 @@ static void smaller_step_may_be_right(void)
     tap_ok(!judged(&bumpy, 4, 1e-16, 1e-3).check.ok, "and accepts no other slope");
 }
 
+/* What is added is what the type of the input makes of it, on the side asked for. */
+static void offsets(void)
+{
+    double values[] = {1, -1e8, 3e-20};
+    int wrong = 0;
+    for (int type = 0; type < 2; type++)
+        for (size_t i = 0; i < 3; i++)
+            for (int k = 0; k < 60; k++) {
+                struct probe_input input = {.type = type ? DIFF_FLOAT : DIFF_DOUBLE,
+                                            .values = values};
+                double step = ldexp(1, -k), up = gradcheck_offset(&input, i, step);
+                double sum = values[i] + step;
+                wrong += up != (type ? (double)(float)sum : sum) - values[i];
+                wrong += gradcheck_offset(&input, i, -step) > 0;
+            }
+    tap_is_int(wrong, 0, "steps are rounded as the input's type has it");
+}
+
 int main(void)
 {
+    offsets();
     noise_overrules_nothing();
     smaller_step_may_be_right();
     return tap_done();
