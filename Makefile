@@ -8,6 +8,7 @@
 #   make spec-soak  a million random programs against the rules of matching
 #   make fuzz       the readers of files against hostile input; FUZZ_SECONDS=60 for each
 #   make bench      figures against Open MPI and MPICH, as ratios in one run; BENCH="200 million" for 2^20 ranks, too
+#   make rooms      the rooms of the house: files, lines, what each sees
 #   make format     rewrite the sources in house style;  make format-check only looks
 #   make install    PREFIX=/usr/local DESTDIR=
 #   make clean
@@ -167,6 +168,10 @@ test-peers: all peers $(BUILD)/tests/collectives/test_diff_peers
 	@SIMRUN=$(BUILD)/simrun PEERS=build/peers COMPARE=$(BUILD)/tests/collectives/test_diff_peers \
 	  prove -e '' $(addprefix tests/peers/,conformance.sh compare.sh scenarios.sh groups.sh)
 
+# The rooms with their files, lines and what each sees; today's tolerated violations are tests/house/violations.txt.
+rooms:
+	@perl tests/house/layers.t --table
+
 catalogue: all
 	@$(BUILD)/simrun catalogue --table
 
@@ -220,12 +225,12 @@ format-check:
 	clang-format --dry-run --Werror $(sources) $(headers) $(call files,tests,c)
 
 help:
-	@sed -n 's/^# \{0,1\}//p' Makefile | head -17
+	@sed -n '/^$$/q; s/^# \{0,1\}//p' Makefile
 
 clean:
 	rm -rf build
 
 include collectives/peers/peers.mk recorder/preload/preload.mk
 -include $(shell find $(BUILD)/obj -name '*.d' 2>/dev/null)
-.PHONY: all install demo test test-peers check check-programs bench catalogue fuzz mutate coverage spec-soak format format-check help clean
+.PHONY: all install demo test test-peers check check-programs bench catalogue rooms fuzz mutate coverage spec-soak format format-check help clean
 .SECONDARY:

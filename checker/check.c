@@ -1,7 +1,7 @@
 #include "checker/check.h"
 
 #include "checker/context.h"
-#include "checker/properties/properties.h"
+#include "checker/properties.h"
 #include "checker/suppress.h"
 
 #include <stdio.h>

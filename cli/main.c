@@ -1,5 +1,5 @@
 /* simrun: finds the command and runs it. */
-#include "cli/commands/command.h"
+#include "cli/command.h"
 
 #include <fcntl.h>
 #include <signal.h>

@@ -10,7 +10,7 @@
 #include "checker/orders/repair.h"
 #include "checker/orders/streams.h"
 #include "checker/places.h"
-#include "checker/properties/properties.h"
+#include "checker/properties.h"
 #include "checker/replay/replay.h"
 #include "checker/replay/witness.h"
 

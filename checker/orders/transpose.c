@@ -4,7 +4,7 @@
  * have met in the forward pass. Where they did not, each gets the other's cotangent, in every run.
  */
 #include "checker/places.h"
-#include "checker/properties/properties.h"
+#include "checker/properties.h"
 
 static void report(const struct trace *trace, uint32_t send, uint32_t receive,
                    uint32_t forward_receive, uint32_t forward_send, size_t first,

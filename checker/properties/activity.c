@@ -6,7 +6,7 @@
  * Dead everywhere: G002. */
 #include "checker/memory.h"
 #include "checker/places.h"
-#include "checker/properties/properties.h"
+#include "checker/properties.h"
 
 #include <stdlib.h>
 

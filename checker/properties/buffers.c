@@ -6,7 +6,7 @@
  * without sharing an element. */
 #include "checker/memory.h"
 #include "checker/places.h"
-#include "checker/properties/properties.h"
+#include "checker/properties.h"
 #include "checker/properties/spans.h"
 
 #include <stdlib.h>

@@ -4,7 +4,7 @@
  * Each call is judged by its first difference only: what follows from a wrong root is not also a
  * wrong count. */
 #include "checker/places.h"
-#include "checker/properties/properties.h"
+#include "checker/properties.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 /* X001 crash, X002 abort or exit code, X003 time limit, N001 unknown end, X006 finalized with
  * operations pending. */
 #include "checker/places.h"
+#include "checker/properties.h"
 #include "checker/properties/freed_requests.h"
-#include "checker/properties/properties.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -6,7 +6,7 @@
  * cycle through a crashed or aborted rank is not reported: that rank's end is (crash.c). */
 #include "checker/memory.h"
 #include "checker/places.h"
-#include "checker/properties/properties.h"
+#include "checker/properties.h"
 #include "checker/replay/waits.h"
 
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* G001 and G006: gradients that finite differences or another oracle contradict. One finding per
  * variable, with its worst element. */
 #include "checker/memory.h"
-#include "checker/properties/properties.h"
+#include "checker/properties.h"
 
 #include <math.h>
 #include <stdio.h>

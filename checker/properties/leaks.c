@@ -1,8 +1,8 @@
 /* L002 messages never received, L001 starts nobody waits for, L009 waits for nothing. The other
  * leaks are noted by the machine, which knows the handles; they come through notes.c. */
 #include "checker/places.h"
+#include "checker/properties.h"
 #include "checker/properties/freed_requests.h"
-#include "checker/properties/properties.h"
 
 #include <stdlib.h>
 #include <string.h>

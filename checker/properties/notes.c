@@ -2,7 +2,7 @@
  * place are one finding. */
 #include "checker/memory.h"
 #include "checker/places.h"
-#include "checker/properties/properties.h"
+#include "checker/properties.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* M007, M008, M009 and R005: messages that do not fit their receives, and arguments MPI refused. */
 #include "checker/places.h"
-#include "checker/properties/properties.h"
+#include "checker/properties.h"
 
 #include <stdio.h>
 

@@ -9,7 +9,7 @@
  */
 #include "checker/memory.h"
 #include "checker/places.h"
-#include "checker/properties/properties.h"
+#include "checker/properties.h"
 #include "checker/replay/inbox.h"
 #include "checker/replay/replay.h"
 #include "checker/replay/witness.h"

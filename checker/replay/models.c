@@ -6,7 +6,7 @@
  * fault, the backward passes are judged alone, and a fault there too makes the finding `inherited`.
  */
 #include "checker/places.h"
-#include "checker/properties/properties.h"
+#include "checker/properties.h"
 #include "checker/replay/replay.h"
 #include "checker/replay/witness.h"
 

@@ -2,7 +2,7 @@
  *
  * One function per invariant, in files by what they are about. Each looks at an index of the events
  * sorted by what it compares, so that all are linear but for the sorting. */
-#include "checker/properties/properties.h"
+#include "checker/properties.h"
 #include "checker/systems/remote_query.h"
 
 void check_remote(const struct check_context *context, struct findings *findings)

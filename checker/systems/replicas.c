@@ -5,7 +5,7 @@
  * ranks to blame are those that are not with the most. */
 #include "checker/memory.h"
 #include "checker/places.h"
-#include "checker/properties/properties.h"
+#include "checker/properties.h"
 #include "traces/base/identity.h"
 
 #include <stdlib.h>

@@ -2,7 +2,7 @@
  * old. Both versions are read from the trace: the worker says what it read, the server where it
  * was. */
 #include "checker/places.h"
-#include "checker/properties/properties.h"
+#include "checker/properties.h"
 #include "checker/systems/server_notes.h"
 
 static double staleness_of(const struct server_update *update)

@@ -6,7 +6,7 @@
  * applied twice, or one that nobody sent, breaks the same sum. A message that nobody received is
  * in flight: that is L002. */
 #include "checker/places.h"
-#include "checker/properties/properties.h"
+#include "checker/properties.h"
 #include "checker/systems/server_notes.h"
 
 #include <math.h>

@@ -3,7 +3,7 @@
  * A program that simcc built and that is started by itself ends up here (see libmpi_abi.c): the
  * conftest binaries of configure, a program asked for --help, a debugger. Nothing is recorded or
  * judged, nothing is said, and the exit status is the program's. */
-#include "cli/commands/command.h"
+#include "cli/command.h"
 #include "sim/compile/compile.h"
 #include "sim/programs/loader.h"
 #include "sim/programs/run_program.h"

@@ -3,7 +3,7 @@
  *
  * Output is TAP; a test is one scenario, variant, number of ranks and progress model. */
 #include "cli/options/catalogue.h"
-#include "cli/commands/command.h"
+#include "cli/command.h"
 #include "cli/running/session.h"
 
 #include <stdio.h>

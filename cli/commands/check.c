@@ -1,7 +1,7 @@
 /* simrun check: judges trace, schedule and dump files. */
 #include "checker/check.h"
 
-#include "cli/commands/command.h"
+#include "cli/command.h"
 #include "cli/options/shell_words.h"
 #include "cli/telling/results.h"
 #include "cli/telling/run_store_write.h"

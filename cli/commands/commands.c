@@ -1,5 +1,5 @@
 /* The table of commands. */
-#include "cli/commands/command.h"
+#include "cli/command.h"
 #include "cli/options/run_options.h"
 #include "cli/options/show_options.h"
 

@@ -1,5 +1,5 @@
 /* simrun completion: a script for bash, made from the tables that the parser reads. */
-#include "cli/commands/command.h"
+#include "cli/command.h"
 #include "cli/options/run_options.h"
 
 #include <stdio.h>

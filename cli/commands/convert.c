@@ -1,7 +1,7 @@
 /* simrun export and import: stored runs and trace files, from one form to another. */
 #include "checker/check.h"
 
-#include "cli/commands/command.h"
+#include "cli/command.h"
 #include "cli/options/shell_words.h"
 #include "cli/options/show_options.h"
 #include "cli/telling/outputs.h"

@@ -1,5 +1,5 @@
 /* simrun db: the database itself. */
-#include "cli/commands/command.h"
+#include "cli/command.h"
 #include "cli/options/show_options.h"
 #include "cli/telling/run_store_load.h"
 

@@ -1,7 +1,7 @@
 /* simrun diff: what two runs have in common and what not. Findings are told apart by fingerprint,
  * gradients by variable, metrics by name. Ends with 1 when the second run has findings of its own.
  */
-#include "cli/commands/command.h"
+#include "cli/command.h"
 #include "cli/options/show_options.h"
 #include "cli/telling/present.h"
 #include "cli/telling/run_store_load.h"

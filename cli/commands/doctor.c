@@ -1,5 +1,5 @@
 /* simrun doctor: whether this machine has what simrun needs, and what it supports. */
-#include "cli/commands/command.h"
+#include "cli/command.h"
 #include "cli/options/catalogue.h"
 #include "cli/telling/present.h"
 #include "sim/compile/cache_folder.h"

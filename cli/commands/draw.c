@@ -1,5 +1,5 @@
 /* simrun graph and report: pictures and pages of stored runs. */
-#include "cli/commands/command.h"
+#include "cli/command.h"
 #include "cli/options/show_options.h"
 #include "cli/telling/outputs.h"
 #include "cli/telling/run_store_load.h"

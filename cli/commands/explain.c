@@ -1,5 +1,5 @@
 /* simrun explain: what a code means, or all codes. */
-#include "cli/commands/command.h"
+#include "cli/command.h"
 #include "cli/options/catalogue.h"
 #include "cli/telling/present.h"
 #include "cli/telling/results.h"

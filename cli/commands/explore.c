@@ -5,7 +5,7 @@
 #include "checker/explore/explore.h"
 #include "checker/check.h"
 
-#include "cli/commands/command.h"
+#include "cli/command.h"
 #include "cli/options/run_options.h"
 #include "cli/options/schedule.h"
 #include "cli/running/exploration.h"

@@ -1,5 +1,5 @@
 /* simrun list: the catalogue. */
-#include "cli/commands/command.h"
+#include "cli/command.h"
 #include "cli/options/catalogue.h"
 #include "cli/telling/present.h"
 

@@ -1,6 +1,6 @@
 /* simrun mutants: every known wrong adjoint is run against the gradient check, here and now; the
  * table says what noticed it. */
-#include "cli/commands/command.h"
+#include "cli/command.h"
 #include "cli/telling/present.h"
 #include "collectives/gradcheck/mutant_suite.h"
 #include "sim/worlds/world.h"

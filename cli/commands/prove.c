@@ -13,7 +13,7 @@
 #include "checker/check.h"
 #include "checker/suppress.h"
 
-#include "cli/commands/command.h"
+#include "cli/command.h"
 #include "cli/options/run_options.h"
 #include "cli/options/schedule.h"
 #include "cli/running/exploration.h"

@@ -1,10 +1,10 @@
 /* simrun query: one SELECT on the database, as a table, CSV or JSON. Nothing can be changed: the
  * file is opened for reading, and an authorizer refuses everything but reading. */
-#include "cli/commands/command.h"
+#include "cli/command.h"
 #include "cli/options/show_options.h"
 #include "cli/telling/present.h"
 #include "cli/telling/run_store_load.h"
-#include "traces/formats/write.h"
+#include "traces/input/write.h"
 
 #include <sqlite3.h>
 #include <stdlib.h>

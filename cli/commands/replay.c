@@ -6,7 +6,7 @@
  * it. */
 #include "checker/replay/witness.h"
 
-#include "cli/commands/command.h"
+#include "cli/command.h"
 #include "cli/options/shell_words.h"
 #include "cli/options/show_options.h"
 #include "cli/running/confirm.h"

@@ -1,5 +1,5 @@
 /* simrun run: compile, run, check, report; once for every number of ranks and progress model. */
-#include "cli/commands/command.h"
+#include "cli/command.h"
 #include "cli/options/catalogue.h"
 #include "cli/options/shell_words.h"
 #include "cli/running/interrupt.h"

@@ -1,5 +1,5 @@
 /* simrun show: a stored run and its parts. */
-#include "cli/commands/command.h"
+#include "cli/command.h"
 #include "cli/options/show_options.h"
 #include "cli/telling/present.h"
 #include "cli/telling/run_store_load.h"

@@ -1,7 +1,7 @@
 /* The catalogue of scenarios: see catalogue.h. */
 #include "cli/options/catalogue.h"
 
-#include "cli/commands/command.h"
+#include "cli/command.h"
 #include "cli/options/ranks.h"
 
 #include <dirent.h>

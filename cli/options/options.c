@@ -1,7 +1,7 @@
 /* The option parser: see options.h. */
 #include "cli/options/options.h"
 
-#include "cli/commands/command.h"
+#include "cli/command.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* The options of `simrun run`: see run_options.h. */
 #include "cli/options/run_options.h"
 
-#include "cli/commands/command.h"
+#include "cli/command.h"
 #include "cli/options/ranks.h"
 #include "cli/options/schedule.h"
 #include "collectives/experiment/mutant.h"

@@ -1,5 +1,5 @@
 /* Did you mean: the nearest of some names by edit distance. */
-#include "cli/commands/command.h"
+#include "cli/command.h"
 
 #include <stddef.h>
 #include <string.h>

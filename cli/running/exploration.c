@@ -1,7 +1,7 @@
 /* One exploration: see exploration.h. */
 #include "cli/running/exploration.h"
 
-#include "cli/commands/command.h"
+#include "cli/command.h"
 #include "cli/running/explore_worlds.h"
 #include "cli/running/interrupt.h"
 #include "cli/telling/progress_bar.h"

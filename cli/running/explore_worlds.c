@@ -1,7 +1,7 @@
 /* The child process of an exploration: see explore_worlds.h. */
 #include "cli/running/explore_worlds.h"
 
-#include "cli/commands/command.h"
+#include "cli/command.h"
 #include "collectives/experiment/probe.h"
 #include "recorder/recording.h"
 #include "sim/programs/loader.h"

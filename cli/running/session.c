@@ -2,7 +2,7 @@
 #include "cli/running/session.h"
 
 #include "checker/check.h"
-#include "cli/commands/command.h"
+#include "cli/command.h"
 #include "cli/options/catalogue.h"
 #include "cli/running/confirm.h"
 #include "cli/running/interrupt.h"

@@ -1,7 +1,7 @@
 /* A run as one JSON object on one line; described in simrun(1). */
 #include "cli/running/first_failure.h"
 #include "cli/telling/results.h"
-#include "traces/formats/write.h"
+#include "traces/input/write.h"
 
 #include <inttypes.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* The results of one command: see results.h. */
 #include "cli/telling/results.h"
 
-#include "cli/commands/command.h"
+#include "cli/command.h"
 #include "cli/options/shell_words.h"
 #include "cli/running/first_failure.h"
 #include "cli/running/interrupt.h"

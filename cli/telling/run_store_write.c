@@ -1,7 +1,7 @@
 /* Keeping runs: see run_store_write.h. */
 #include "cli/telling/run_store_write.h"
 
-#include "cli/commands/command.h"
+#include "cli/command.h"
 
 #include <string.h>
 

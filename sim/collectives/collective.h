@@ -148,10 +148,4 @@ struct sim_block sim_side_whole(const struct sim_side *side);
 /* Copies one block into another; a size mismatch sets *error. */
 void sim_block_move(struct sim_block from, struct sim_block to, int *error);
 
-/* Generalised requests, which share the wait functions. */
-int sim_general_finish(struct sim_request *request, MPI_Status *status);
-/* Calls the program's free function and forgets the callbacks. */
-int sim_general_release(struct sim_request *request);
-void sim_general_cancel(struct sim_request *request);
-
 #endif

@@ -1,11 +1,11 @@
 /* Atomic batches: see batch.h. */
 #include "sim/messages/batch.h"
 
+#include "sim/messages/mailbox.h"
+
 #include "recorder/recorder.h"
 
 #include <assert.h>
-
-void sim_transfer(struct sim_request *send, struct sim_request *receive);
 
 static struct sim_batch *batch_new(struct sim_world *world)
 {

@@ -1,7 +1,7 @@
 /* Generalised requests: operations of the program's own that can be waited for like any other. */
 #include "sim/base/error.h"
-#include "sim/collectives/collective.h"
 #include "sim/messages/point.h"
+#include "sim/messages/request.h"
 #include "sim/messages/status.h"
 
 #include <assert.h>

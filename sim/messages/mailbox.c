@@ -186,7 +186,6 @@ static void receive_matched(struct sim_request *receive, int source, int tag, si
     receive->bytes = bytes > room ? room : bytes;
 }
 
-void sim_transfer(struct sim_request *send, struct sim_request *receive);
 /* Copies a matched send into its receive and completes both. */
 void sim_transfer(struct sim_request *send, struct sim_request *receive)
 {

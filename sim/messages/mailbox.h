@@ -105,4 +105,7 @@ void sim_mailbox_collect(struct sim_context *context, int owner, int tag,
 void sim_mailbox_match_deferred(struct sim_request *receive, struct sim_message *message);
 void sim_mailbox_release(struct sim_mailbox *mailbox);
 
+/* Moves the bytes of a matched pair. */
+void sim_transfer(struct sim_request *send, struct sim_request *receive);
+
 #endif

@@ -84,4 +84,10 @@ void sim_request_inspect(struct sim_request *request);
 struct sim_request *sim_request_get(struct sim_rank *rank, MPI_Request handle);
 void sim_request_status(const struct sim_request *request, MPI_Status *status);
 
+/* Generalised requests, which share the wait functions. */
+int sim_general_finish(struct sim_request *request, MPI_Status *status);
+/* Calls the program's free function and forgets the callbacks. */
+int sim_general_release(struct sim_request *request);
+void sim_general_cancel(struct sim_request *request);
+
 #endif

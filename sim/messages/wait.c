@@ -4,7 +4,6 @@
  * by default the next behind the one reported last. */
 #include "recorder/recorder.h"
 #include "sim/base/error.h"
-#include "sim/collectives/collective.h"
 #include "sim/memory/pending.h"
 #include "sim/messages/deferred.h"
 #include "sim/messages/mailbox.h"

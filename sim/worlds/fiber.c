@@ -483,7 +483,6 @@ static bool fibers_run(struct sim_world *world, struct failure *failure)
     return true;
 }
 
-void sim_fibers_release(struct sim_world *world);
 void sim_fibers_release(struct sim_world *world)
 {
 #if FIBER_TSAN

@@ -278,4 +278,7 @@ void *sim_pool_get(struct sim_world *world, size_t size);
 void sim_pool_put(struct sim_world *world, void *block, size_t size);
 void sim_pool_release(struct sim_world *world);
 
+/* Gives back the stacks of a world of fibers. */
+void sim_fibers_release(struct sim_world *world);
+
 #endif

@@ -24,8 +24,6 @@ _Thread_local struct sim_rank *sim_current_rank;
 
 enum { EAGER_LIMIT = 64 * 1024, LIVELOCK_ROUNDS = 10000 };
 
-void sim_fibers_release(struct sim_world *world);
-
 void sim_world_options_init(struct sim_world_options *options)
 {
     *options = (struct sim_world_options){.ranks = 16,

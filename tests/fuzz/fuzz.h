@@ -4,7 +4,7 @@
 #define TESTS_FUZZ_FUZZ_H
 
 #include "traces/formats/format.h"
-#include "traces/formats/input.h"
+#include "traces/input/input.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -9,7 +9,7 @@ if ! printf 'int LLVMFuzzerTestOneInput(const char *d, unsigned long n);\nint LL
     echo "fuzz: skipped, $cc has no libFuzzer (Debian: clang and libclang-rt-dev)"
     exit 0
 fi
-sources="$(ls traces/formats/*.c traces/base/json*.c traces/base/identity.c traces/base/failure.c traces/trace/*.c \
+sources="$(ls traces/formats/*.c traces/input/*.c traces/base/identity.c traces/base/failure.c traces/trace/*.c \
     recorder/recording_*.c recorder/sites.c recorder/buffers.c)"
 libraries=$(pkg-config --libs libdw libelf)
 fuzz() {

@@ -1,7 +1,7 @@
 /* The JSON reader at its borders: integers around every power that decides, and all byte sequences
  * that begin like UTF-8, against a decoder that asks for nothing but the definition. */
 #include "tests/tap.h"
-#include "traces/base/json.h"
+#include "traces/input/json.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -8,7 +8,7 @@
  * arrived before it left has no arrow: viewers would drop half of it.
  *  3. Time is wall time where any was recorded, else logical time, else the operation's number; in
  * microseconds. */
-#include "traces/formats/write.h"
+#include "traces/input/write.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -6,7 +6,7 @@
 #ifndef TRACES_FORMATS_CSV_H
 #define TRACES_FORMATS_CSV_H
 
-#include "traces/formats/input.h"
+#include "traces/input/input.h"
 
 enum csv_kind {
     CSV_F,

@@ -3,8 +3,8 @@
  * Two kinds of trace know their cells. One that was read from a schedule has them in the function
  * texts of the sites ("column 3: 0F1", "column 3: 0F1 derives 0SEND_F1"). A run of a schedule has a
  * node for each, named by its text; what it did outside of them is left out. */
-#include "traces/formats/input.h"
-#include "traces/formats/write.h"
+#include "traces/input/input.h"
+#include "traces/input/write.h"
 
 #include <ctype.h>
 #include <stdlib.h>

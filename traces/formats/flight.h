@@ -3,7 +3,7 @@
 #ifndef TRACES_FORMATS_FLIGHT_H
 #define TRACES_FORMATS_FLIGHT_H
 
-#include "traces/formats/value.h"
+#include "traces/input/value.h"
 
 struct flight_group {
     uint64_t hash; /* of name and members */

@@ -1,5 +1,5 @@
 /* A folder as several inputs, one file for each rank: see input.h. */
-#include "traces/formats/input.h"
+#include "traces/input/input.h"
 
 #include <dirent.h>
 #include <errno.h>

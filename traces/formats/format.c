@@ -2,8 +2,8 @@
 #include "traces/formats/format.h"
 
 #include "recorder/recording.h"
-#include "traces/formats/input.h"
-#include "traces/formats/write.h"
+#include "traces/input/input.h"
+#include "traces/input/write.h"
 
 #include <ctype.h>
 #include <errno.h>

@@ -4,8 +4,8 @@
 #ifndef TRACES_FORMATS_JSONL_READ_H
 #define TRACES_FORMATS_JSONL_READ_H
 
-#include "traces/base/json.h"
 #include "traces/formats/jsonl.h"
+#include "traces/input/json.h"
 
 struct jsonl_header {
     uint32_t ranks;

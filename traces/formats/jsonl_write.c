@@ -1,8 +1,8 @@
 /* Writes the JSONL format of docs/formats.md, so that reading it gives the same trace: tables in
  * order, keys left out where they have the value a missing key stands for. */
-#include "traces/formats/input.h"
 #include "traces/formats/jsonl.h"
-#include "traces/formats/write.h"
+#include "traces/input/input.h"
+#include "traces/input/write.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -7,7 +7,7 @@
  * (requests are sorted, so that no input makes it slow). */
 #include "traces/formats/ti.h"
 
-#include "traces/formats/input.h"
+#include "traces/input/input.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -4,7 +4,7 @@
  * refused, never left out silently, except what moves nothing: probes, communicators made and
  * freed. A nonblocking collective is written where it was started. */
 #include "traces/formats/ti.h"
-#include "traces/formats/write.h"
+#include "traces/input/write.h"
 
 #include <inttypes.h>
 

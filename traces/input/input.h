@@ -1,12 +1,12 @@
-/* The bytes of a file being read, and how a reader refuses them. Private to traces/format*.c,
+/* The bytes of a file being read, and how a reader refuses them. Private to the readers: traces/formats,
  * base/json.c, pickle.c.
  *
  * Rules:
  *  1. data[size] is 0, so that a look-ahead of one needs no check.
  *  2. The first refusal stays; later ones are ignored. Line and column (in bytes, from 1) are
  * computed only then, so that readers carry offsets and stay linear. */
-#ifndef TRACES_FORMATS_INPUT_H
-#define TRACES_FORMATS_INPUT_H
+#ifndef TRACES_INPUT_INPUT_H
+#define TRACES_INPUT_INPUT_H
 
 #include "traces/base/failure.h"
 #include "traces/base/progress.h"

@@ -1,6 +1,6 @@
 /* Commands: one file per subcommand, listed in one table (commands.c). */
-#ifndef CLI_COMMANDS_COMMAND_H
-#define CLI_COMMANDS_COMMAND_H
+#ifndef CLI_COMMAND_H
+#define CLI_COMMAND_H
 
 #include "cli/options/options.h"
 #include "traces/base/failure.h"

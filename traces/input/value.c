@@ -1,7 +1,7 @@
 /* Values of dumps: see value.h. Pickles are read by pickle.c. */
-#include "traces/formats/value.h"
+#include "traces/input/value.h"
 
-#include "traces/base/json.h"
+#include "traces/input/json.h"
 
 #include <stdio.h>
 #include <stdlib.h>

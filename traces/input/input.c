@@ -1,5 +1,5 @@
 /* The bytes of a file being read: see input.h. */
-#include "traces/formats/input.h"
+#include "traces/input/input.h"
 
 #include <errno.h>
 #include <fcntl.h>

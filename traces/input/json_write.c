@@ -1,5 +1,5 @@
 /* JSON texts and numbers: see formats/write.h. */
-#include "traces/formats/write.h"
+#include "traces/input/write.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* What all commands share: see command.h. */
-#include "cli/commands/command.h"
+#include "cli/command.h"
 
 #include "cli/telling/present.h"
 

@@ -1,5 +1,5 @@
 /* A bounded JSON pull parser: see json.h. */
-#include "traces/base/json.h"
+#include "traces/input/json.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* What writers of text formats share. Private to traces/format*.c. */
-#ifndef TRACES_FORMATS_WRITE_H
-#define TRACES_FORMATS_WRITE_H
+#ifndef TRACES_INPUT_WRITE_H
+#define TRACES_INPUT_WRITE_H
 
 #include "traces/trace/finding.h"
 #include "traces/trace/trace.h"

@@ -6,10 +6,10 @@
  * itself: readers walk by the dump's shape, never by recursion, and pay every step from a budget in
  * proportion to the file (value_at, value_get), so that sharing cannot make a small file large.
  *  2. Texts have a length and may hold anything. */
-#ifndef TRACES_FORMATS_VALUE_H
-#define TRACES_FORMATS_VALUE_H
+#ifndef TRACES_INPUT_VALUE_H
+#define TRACES_INPUT_VALUE_H
 
-#include "traces/formats/input.h"
+#include "traces/input/input.h"
 
 enum value_type {
     VALUE_NULL,

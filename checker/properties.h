@@ -1,7 +1,7 @@
 /* The properties: one function per file, all of one shape. The table that uses them is in check.c.
  */
-#ifndef CHECKER_PROPERTIES_PROPERTIES_H
-#define CHECKER_PROPERTIES_PROPERTIES_H
+#ifndef CHECKER_PROPERTIES_H
+#define CHECKER_PROPERTIES_H
 
 #include "checker/context.h"
 

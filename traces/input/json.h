@@ -10,10 +10,10 @@
  * stands for the raw byte 0x80..0xff, as Python's "surrogateescape" has it, so that any C string
  * survives.
  *  3. After a refusal every call returns false; ask the input. */
-#ifndef TRACES_BASE_JSON_H
-#define TRACES_BASE_JSON_H
+#ifndef TRACES_INPUT_JSON_H
+#define TRACES_INPUT_JSON_H
 
-#include "traces/formats/input.h"
+#include "traces/input/input.h"
 
 enum { JSON_DEPTH_MAX = 64 };
 

@@ -3,7 +3,7 @@
  *
  * What makes a pickle run code (GLOBAL, REDUCE, BUILD and their kin) is refused by name, so that a
  * dump from anywhere can be read. The rest of the opcodes is refused as unknown. */
-#include "traces/formats/value.h"
+#include "traces/input/value.h"
 
 #include <stdlib.h>
 #include <string.h>

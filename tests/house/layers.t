@@ -1,0 +1,197 @@
+#!/usr/bin/perl
+# The house: which room may see which, from the real includes and from the symbols of the objects.
+#
+#   tests/house/layers.t            the test
+#   tests/house/layers.t --table    the rooms: files, lines, what each sees (make rooms)
+#   tests/house/layers.t --list     today's violations, as tests/house/violations.txt holds them
+#
+# A violation that is not in the list fails, and so does an entry of the list that is not needed any more: the list only shrinks.
+use strict;
+use warnings;
+use File::Basename;
+use File::Find;
+
+my $build = $ENV{BUILD} || 'build';
+my $list  = 'tests/house/violations.txt';
+my @halls = qw(traces recorder sim collectives checker verdict viz cli);
+
+# A hall sees itself and these. <mpi.h>, <mpix.h>, <diff.h> and the systems' own headers are public.
+my %hall_sees = (
+    traces      => '',
+    recorder    => 'traces',
+    sim         => 'traces recorder',
+    collectives => 'traces recorder',
+    checker     => 'traces',
+    verdict     => 'traces checker',
+    viz         => 'traces checker',
+    cli         => 'traces recorder sim collectives checker verdict viz',
+);
+
+# Within a hall a room sees those before it in its line. Rooms of a hall without a line see each other.
+my %order = (
+    sim => [qw(base elf libc worlds faults memory datatypes operators communicators messages collectives windows communicator_calls
+               interface programs compile)],
+    traces      => [qw(base trace input formats store)],
+    checker     => [qw(replay orders explore properties systems)],
+    viz         => [qw(paper charts lanes report)],
+    cli         => [qw(options running telling commands)],
+);
+
+sub room_of { my ($path) = @_; return dirname($path) }
+
+sub may_see {
+    my ($from, $to) = @_;
+    return 1 if $from eq $to;
+    my ($hall, $room) = split m{/}, $from;
+    my ($their_hall, $their_room) = split m{/}, $to;
+    return scalar grep { $_ eq $their_hall } split ' ', $hall_sees{$hall} if $hall ne $their_hall;
+    return 1 if !defined $their_room || !defined $room || !$order{$hall};    # the door of a hall
+    my %at;
+    @at{@{ $order{$hall} }} = 1 .. @{ $order{$hall} };
+    return 0 if !$at{$room} || !$at{$their_room};
+    return $at{$their_room} < $at{$room};
+}
+
+my (%lines, %includes, @prototypes, @machine);
+sub read_file {
+    my ($path) = @_;
+    open my $file, '<', $path or die "$path: $!";
+    my $text = do { local $/; <$file> };
+    $lines{$path} = ($text =~ tr/\n//);
+    while ($text =~ /^#include "([^"]+)"/mg) {
+        my $what = $1;
+        push @{ $includes{$path} }, $what if -e $what;
+    }
+    return if $path !~ /\.c$/;
+    while ($text =~ /^(?!static|typedef|extern|return|else|_Static_assert)[a-z][\w \t*]*?[ *](\w+)\([^;{}=]*\);/mg) {
+        push @prototypes, "prototype $path $1" if $path !~ m{^sim/libc/};    # those are libc's own
+    }
+    # What would make a run depend on more than its seed. sim/libc defines these very functions for the ranks.
+    if ($path =~ m{^sim/} && $path !~ m{^sim/libc/}) {
+        push @machine, "$path calls $1" while $text =~ /[ (](rand|time|usleep|sleep|nanosleep)\((?![^\n]*\*\/)/g;
+    }
+}
+find({ no_chdir => 1, wanted => sub { read_file($_) if /\.[ch]$/ } }, grep { -d } @halls);
+
+my (%violations, %sees);
+for my $path (sort keys %includes) {
+    for my $seen (@{ $includes{$path} }) {
+        my ($from, $to) = (room_of($path), room_of($seen));
+        next if $to !~ m{^(?:@{[join '|', @halls]})};
+        $sees{$from}{$to}++ if $from ne $to;
+        $violations{"include $path $to"} = 1 if !may_see($from, $to);
+    }
+}
+
+# The same by symbols: what the linker joins although no include says so. MPI's own names are public, and so is what the public headers
+# declare; libc's names that sim/libc defines anew are libc's.
+my (%defined_in, %uses, %public);
+for my $header (glob 'sim/*.h collectives/*.h collectives/systems/*/*.h') {
+    open my $file, '<', $header or die;
+    my $text = do { local $/; <$file> };
+    $public{$1} = 1 while $text =~ /[ *](\w+)\(/g;
+}
+my @objects;
+find({ no_chdir => 1, wanted => sub { push @objects, $_ if /\.o$/ && m{^\Q$build\E/obj/(?:@{[join '|', @halls]})/} } }, "$build/obj")
+    if -d "$build/obj";
+if (@objects) {
+    open my $nm, '-|', 'nm', '-A', @objects or die "nm: $!";
+    while (<$nm>) {
+        next unless m{^\Q$build\E/obj/(\S+)\.o:\S*\s+([A-Za-z])\s+(\S+)};
+        my ($object, $kind, $symbol) = ($1, $2, $3);
+        next unless -e "$object.c";
+        if ($kind eq 'U') { $uses{$object}{$symbol} = 1 } elsif ($kind =~ /[TDBRV]/) { $defined_in{$symbol} //= $object }
+    }
+    close $nm;
+    for my $object (sort keys %uses) {
+        for my $symbol (sort keys %{ $uses{$object} }) {
+            my $there = $defined_in{$symbol} or next;
+            next if $symbol =~ /^P?MPIX?_|^SIM_/ || $public{$symbol};
+            my ($from, $to) = (room_of($object), room_of($there));
+            next if $to eq 'sim/libc' && $symbol !~ /^sim_|^libc_/;
+            $violations{"symbol $from $to"} = 1 if !may_see($from, $to) && !$violations{"include $object.c $to"};
+        }
+    }
+}
+
+# Circles: a header and its source are one object; objects that include each other, directly or round about.
+my (%edges, %index, %low, %on, @stack, $counter);
+for my $path (keys %includes) {
+    (my $object = $path) =~ s/\.[ch]$//;
+    for my $seen (@{ $includes{$path} }) {
+        (my $other = $seen) =~ s/\.[ch]$//;
+        $edges{$object}{$other} = 1 if $object ne $other;
+    }
+}
+sub visit {
+    my ($at) = @_;
+    no warnings 'recursion';
+    $index{$at} = $low{$at} = ++$counter;
+    push @stack, $at;
+    $on{$at} = 1;
+    for my $next (sort keys %{ $edges{$at} || {} }) {
+        if (!$index{$next}) {
+            visit($next);
+            $low{$at} = $low{$next} if $low{$next} < $low{$at};
+        } elsif ($on{$next} && $index{$next} < $low{$at}) {
+            $low{$at} = $index{$next};
+        }
+    }
+    return if $low{$at} != $index{$at};
+    my @circle;
+    do { push @circle, pop @stack; $on{ $circle[-1] } = 0 } while $circle[-1] ne $at;
+    $violations{ 'circle ' . join ' ', sort @circle } = 1 if @circle > 1;
+}
+visit($_) for grep { !$index{$_} } sort keys %edges;
+for (@prototypes) { # assembler in the same file defines some
+    my (undef, $path, $name) = split;
+    my $there = $defined_in{$name} or next;
+    $violations{$_} = 1 if "$there.c" ne $path;
+}
+
+my %rooms;
+for my $path (sort keys %lines) {
+    $rooms{ room_of($path) }{files}++;
+    $rooms{ room_of($path) }{lines} += $lines{$path};
+}
+my $mode = $ARGV[0] // '';
+if ($mode eq '--list') {
+    print "$_\n" for sort keys %violations;
+    exit 0;
+}
+if ($mode eq '--table') {
+    printf "%-34s %5s %6s  %s\n", 'room', 'files', 'lines', 'sees (includes)';
+    for my $room (sort keys %rooms) {
+        my @seen = map { "$_ ($sees{$room}{$_})" } sort keys %{ $sees{$room} || {} };
+        printf "%-34s %5d %6d  %s\n", $room, $rooms{$room}{files}, $rooms{$room}{lines}, join ', ', @seen;
+    }
+    my $circles = grep { /^circle/ } keys %violations;
+    printf "%d rooms, %d files, %d lines; circles between files: %d\n", scalar keys %rooms, scalar keys %lines,
+        eval { my $sum = 0; $sum += $_ for values %lines; $sum }, $circles;
+    exit 0;
+}
+
+# How many files lie in each folder, tests included. The catalogue and pictures are lists, not rooms.
+my %counted;
+find({ no_chdir => 1, wanted => sub { $counted{ dirname($_) }++ if -f } }, grep { -d } @halls, 'tests', 'bench');
+my @wide = grep { $counted{$_} > 30 && $_ !~ m{/(corpus|golden|data|examination|programs)\b} } sort keys %counted;
+
+open my $file, '<', $list or die "$list: $!";
+my %known = map { chomp; $_ => 1 } grep { !/^#|^$/ } <$file>;
+delete @known{ grep { /^(?:symbol|prototype)/ } keys %known } if !@objects;
+my @new   = grep { !$known{$_} } sort keys %violations;
+my @stale = grep { !$violations{$_} } sort keys %known;
+
+my $number = 0;
+sub ok {
+    my ($name, @problems) = @_;
+    print "# $_\n" for @problems;
+    printf "%sok %d - %s\n", @problems ? 'not ' : '', ++$number, $name;
+}
+print "TAP version 13\n1..6\n";
+ok('every room sees only what lies below it, by includes', grep { /^include/ } @new);
+ok('and by symbols' . (@objects ? '' : ' # SKIP no objects in ' . $build), grep { /^symbol/ } @new);
+ok('no object includes itself round about, and no source declares what another defines', grep { /^circle|^prototype/ } @new);
+ok("every entry of $list is still needed", @stale);
+ok('no folder holds more than 30 files', map { "$_ holds $counted{$_}" } @wide);
+ok("the machine's only source of chance is choose()", @machine);
