@@ -116,6 +116,7 @@ if (@objects) {
 
 # Circles: a header and its source are one object; objects that include each other, directly or round about.
 my (%edges, %index, %low, %on, @stack, $counter);
+my $circles = 0;
 for my $path (keys %includes) {
     (my $object = $path) =~ s/\.[ch]$//;
     for my $seen (@{ $includes{$path} }) {
@@ -140,7 +141,9 @@ sub visit {
     return if $low{$at} != $index{$at};
     my @circle;
     do { push @circle, pop @stack; $on{ $circle[-1] } = 0 } while $circle[-1] ne $at;
-    $violations{ 'circle ' . join ' ', sort @circle } = 1 if @circle > 1;
+    return if @circle == 1;
+    $circles++;
+    $violations{"circle $_"} = 1 for @circle;
 }
 visit($_) for grep { !$index{$_} } sort keys %edges;
 for (@prototypes) { # assembler in the same file defines some
@@ -165,7 +168,6 @@ if ($mode eq '--table') {
         my @seen = map { "$_ ($sees{$room}{$_})" } sort keys %{ $sees{$room} || {} };
         printf "%-34s %5d %6d  %s\n", $room, $rooms{$room}{files}, $rooms{$room}{lines}, join ', ', @seen;
     }
-    my $circles = grep { /^circle/ } keys %violations;
     printf "%d rooms, %d files, %d lines; circles between files: %d\n", scalar keys %rooms, scalar keys %lines,
         eval { my $sum = 0; $sum += $_ for values %lines; $sum }, $circles;
     exit 0;
