@@ -183,7 +183,7 @@ spec-soak: $(BUILD)/tests/spec/test_matching_rules
 # Changes the sources in thousands of ways and prints what no test notices. SAMPLE=200: so many of them; ONLY=sim/messages: there alone.
 SAMPLE   ?=
 ONLY     ?=
-mutate:
+mutate: $(if $(SAMPLE)$(ONLY),check-programs)
 	@python3 tests/mutate/run.py $(if $(SAMPLE),--sample $(SAMPLE)) $(if $(SEED),--seed $(SEED)) --only '$(ONLY)' $(if $(BAR),--bar $(BAR)) \
 	  $(if $(SCRIPTS),--scripts) --list build/mutants.tsv
 

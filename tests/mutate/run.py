@@ -46,13 +46,17 @@ def files_to_mutate():
 # ---- the tree with all mutants ----
 
 class Build:
+    """All mutants there could be are numbered, file by file; those to keep are compiled."""
+
     def __init__(self):
-        self.paths, self.base, self.total = files_to_mutate(), {}, 0
+        self.paths, self.base, self.total, self.keep = files_to_mutate(), {}, 0, None
         self.banned = {path: set() for path in self.paths}
         self.rows = []
         for path in self.paths:
             self.base[path] = self.total
-            self.total += len(self.mutate(path)[0])
+            rows = self.mutate(path)[0]
+            self.total += len(rows)
+            self.rows += [(row[0], path) + row[1:] for row in rows]
 
     def mutate(self, path):
         counter = [self.base[path]]
@@ -61,9 +65,22 @@ class Build:
             counter[0] += 1
             return counter[0]
         with open(path) as file:
-            mutants = sources.Mutants(file.read(), next_number, self.banned[path])
+            mutants = sources.Mutants(file.read(), next_number, self.banned[path], self.keep)
         text = mutants.rewrite()
         return mutants.rows, text
+
+    def keep_only(self, rows):
+        self.keep = {row[0] for row in rows}
+        wanted = {row[1] for row in rows}
+        self.paths = [path for path in self.paths if path in wanted]
+        self.rows = []
+
+    def copy_objects(self):
+        """What has no mutants need not be compiled again where the plain build lies beside."""
+        shutil.rmtree(TREE, ignore_errors=True)
+        for part in ('obj', 'gen', 'lib', 'include'):
+            if os.path.isdir('build/' + part):
+                shutil.copytree('build/' + part, '%s/build/%s' % (TREE, part), symlinks=True)
 
     def copy_tree(self):
         listed = subprocess.run(['git', 'ls-files', '--cached', '--others', '--exclude-standard'], capture_output=True, text=True, check=True)
@@ -71,7 +88,7 @@ class Build:
         for path in listed.stdout.split('\n'):
             if path and os.path.isfile(path):
                 wanted.add(path)
-                if path not in self.banned:
+                if path not in self.paths:
                     copy_if_changed(path, os.path.join(TREE, path))
         for folder, folders, names in os.walk(TREE):
             folders[:] = [f for f in folders if os.path.join(folder, f) != TREE + '/build']
@@ -94,8 +111,8 @@ class Build:
         todo = self.paths
         for _ in range(8):
             self.write(todo)
-            done = subprocess.run(['make', '-k', '-s', '-C', TREE, '-j%d' % os.cpu_count(), 'CFLAGS=-O1 -g1 -ftrivial-auto-var-init=pattern', 'WARNINGS=-w',
-                                   'all', 'check-programs'], capture_output=True, text=True)
+            done = subprocess.run(['make', '-k', '-s', '-C', TREE, '-j%d' % os.cpu_count(), 'CFLAGS=-O1 -g1 -ftrivial-auto-var-init=pattern',
+                                   'WARNINGS=-w', 'all', 'check-programs'], capture_output=True, text=True)
             if done.returncode == 0:
                 self.rows.sort()
                 return True
@@ -242,17 +259,14 @@ def equivalents(rows):
 # ---- the hunt ----
 
 class Hunt:
-    def __init__(self, rows, tests):
-        self.rows = {row[0]: row for row in rows}
+    def __init__(self, tests):
         self.tests = [test for test in tests if test.passes]
-        self.of_file = {}
-        for row in rows:
-            self.of_file.setdefault(row[1], []).append(row[0])
         self.failed_before = {}
 
-    def sees(self, test, row):
-        numbers = self.of_file[row[1]] if row[4] == 'exchanged' else [row[0]]
-        return any(test.reached[n] for n in numbers)
+    @staticmethod
+    def sees(test, row):
+        """Rows of a table are exchanged before anything runs: who looks at them is not known."""
+        return row[4] == 'exchanged' or test.reached[row[0]]
 
     def hunt(self, row):
         """The test that noticed, '' where none did, None where none comes by."""
@@ -261,7 +275,7 @@ class Hunt:
         tests.sort(key=lambda t: t.seconds / (1 + 4 * self.failed_before.get((row[1], t.path), 0) + (stem in t.path)))
         for test in tests:
             clone = Test(test.path)
-            if not clone.run(row[0], 15 * test.seconds + 15, 4 * test.processor + 2):
+            if not clone.run(row[0], 4 * test.seconds + 10, 4 * test.processor + 2):
                 self.failed_before[(row[1], test.path)] = self.failed_before.get((row[1], test.path), 0) + 1
                 return test.path
         return '' if tests else None
@@ -283,24 +297,29 @@ def main():
     asked = options.parse_args()
     begin = time.monotonic()
     build = Build()
+    known, stale = equivalents(build.rows)
+    for line in stale:
+        print('stale: ' + line)
+    every = [row for row in build.rows if row[0] not in known]
+    rows = [row for row in every if re.search(asked.only, '%s:%d' % row[1:3])]
+    if asked.sample and asked.sample < len(rows):
+        seed = asked.seed if asked.seed is not None else random.randrange(1 << 30)
+        print('# a sample of %d of %d by seed %d' % (asked.sample, len(rows), seed), flush=True)
+        rows = random.Random(seed).sample(rows, asked.sample)
+    build.keep_only(rows)
+    if len(rows) < len(every):
+        build.copy_objects()
     os.makedirs(TREE, exist_ok=True)
     build.copy_tree()
     if not build.make():
         sys.exit('mutate: the mutants do not build')
-    print('# %d mutants in %d files, built in %.0f s' % (len(build.rows), len(build.paths), time.monotonic() - begin), flush=True)
-    known, stale = equivalents(build.rows)
-    for line in stale:
-        print('stale: ' + line)
+    rows = build.rows
+    print('# %d mutants in %d files, built in %.0f s' % (len(rows), len(build.paths), time.monotonic() - begin), flush=True)
     with concurrent.futures.ThreadPoolExecutor(asked.jobs) as pool:
         tests = list(pool.map(lambda pair: pair[1].look(build.total, pair[0]), enumerate(find_tests(asked.scripts))))
         print('# %d tests, %.0f s in all; not asked, as they fail anyhow: %s' %
               (len(tests), sum(t.seconds for t in tests), ' '.join(t.path for t in tests if not t.passes) or 'none'), flush=True)
-        rows = [row for row in build.rows if row[0] not in known and re.search(asked.only, '%s:%d' % row[1:3])]
-        seed = asked.seed if asked.seed is not None else random.randrange(1 << 30)
-        if asked.sample and asked.sample < len(rows):
-            print('# a sample of %d by seed %d' % (asked.sample, seed), flush=True)
-            rows = random.Random(seed).sample(rows, asked.sample)
-        found = Hunt(build.rows, tests)
+        found = Hunt(tests)
         killed, survived, unseen = 0, [], []
         out = open(asked.list, 'w') if asked.list else None
         for row, by in zip(rows, pool.map(found.hunt, rows)):

@@ -58,12 +58,13 @@ def tokens_of(source):
 
 
 class Mutants:
-    """Rewrites one source. `next_number` gives numbers; rows are (number, line, what it was, what it is)."""
+    """Rewrites one source. `next_number` gives numbers; rows are (number, line, what it was, what it is). Lines that are banned and
+    numbers that nobody wants to keep stay as they are."""
 
-    def __init__(self, source, next_number, banned=frozenset()):
+    def __init__(self, source, next_number, banned=frozenset(), keep=None):
         self.tokens, self.rest = tokens_of(source)
         self.source, self.lines = source, source.split('\n')
-        self.next_number, self.banned, self.rows, self.swaps = next_number, banned, [], []
+        self.next_number, self.banned, self.keep, self.rows, self.swaps = next_number, banned, keep, [], []
 
     # ---- pieces ----
 
@@ -75,10 +76,10 @@ class Mutants:
         return ' '.join(t.text for t in self.tokens[low:high])
 
     def number(self, line, was, now):
-        """None where the compiler has refused a mutant of this line and kind."""
-        if line in self.banned:
-            return None
+        """None where there is to be no mutant; its number is counted all the same."""
         number = self.next_number()
+        if line in self.banned or (self.keep is not None and number not in self.keep):
+            return None
         self.rows.append((number, line, was, now))
         return number
 

@@ -1,0 +1,274 @@
+/* Finishing a trace: rows are moved and numbers change, and everything still refers to what it
+ * referred to. Random traces in any order of ranks; an operation is known by its count, a node by
+ * the step at which it began. */
+#include "tests/dice.h"
+#include "tests/tap.h"
+#include "traces/trace/trace.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { TRACES = 4000, RANKS = 3, ROWS_MAX = 12 };
+
+struct built {
+    struct trace *trace;
+    uint32_t ops, nodes, rows;
+    uint32_t op_rank[ROWS_MAX], op_node[ROWS_MAX], op_pass[ROWS_MAX], adjoint_of[ROWS_MAX];
+    uint32_t node_rank[ROWS_MAX], forward[ROWS_MAX];
+    uint32_t count_op[ROWS_MAX], note_op[ROWS_MAX], note_node[ROWS_MAX];
+    uint32_t from[ROWS_MAX], to[ROWS_MAX], type[ROWS_MAX];
+};
+
+static uint32_t some(uint64_t *dice, uint32_t count)
+{
+    return count && dice_below(dice, 3) ? dice_below(dice, count) : TRACE_NO;
+}
+
+static void build_nodes(struct built *b, uint64_t *dice)
+{
+    b->nodes = dice_below(dice, ROWS_MAX);
+    for (uint32_t i = 0; i < b->nodes; i++) {
+        b->node_rank[i] = dice_below(dice, RANKS);
+        b->forward[i] = some(dice, i);
+        struct trace_node node = {.rank = b->node_rank[i],
+                                  .id = i + 1,
+                                  .forward = b->forward[i],
+                                  .site = TRACE_NO,
+                                  .name = trace_add_string(b->trace, "n"),
+                                  .begin = i};
+        trace_add_node(b->trace, &node);
+    }
+}
+
+static void build_ops(struct built *b, uint64_t *dice)
+{
+    b->ops = dice_below(dice, ROWS_MAX);
+    for (uint32_t i = 0; i < b->ops; i++) {
+        struct trace_op op = trace_op_none(dice_below(dice, RANKS), OP_COMPUTE);
+        b->op_rank[i] = op.rank;
+        b->op_pass[i] = op.pass = dice_below(dice, 3);
+        b->op_node[i] = op.node = some(dice, b->nodes);
+        b->adjoint_of[i] = op.adjoint_of = some(dice, i);
+        op.count = i;
+        trace_add_op(b->trace, &op);
+    }
+}
+
+static void build_rows(struct built *b, uint64_t *dice)
+{
+    char text[] = "t";
+    b->rows = dice_below(dice, ROWS_MAX);
+    for (uint32_t i = 0; i < b->rows; i++) {
+        int64_t counts[2] = {i, 7};
+        b->count_op[i] = b->ops ? dice_below(dice, b->ops) : TRACE_NO;
+        if (b->ops)
+            trace_add_counts(b->trace, b->count_op[i], 2, counts, NULL);
+        b->note_op[i] = some(dice, b->ops);
+        b->note_node[i] = some(dice, b->nodes);
+        struct trace_note note = {.code = "N001",
+                                  .op = b->note_op[i],
+                                  .node = b->note_node[i],
+                                  .site = TRACE_NO,
+                                  .text = text};
+        trace_add_note(b->trace, &note);
+        b->from[i] = b->to[i] = TRACE_NO;
+        if (!b->nodes)
+            continue;
+        b->from[i] = dice_below(dice, b->nodes);
+        b->to[i] = dice_below(dice, b->nodes);
+        b->type[i] = dice_below(dice, 2);
+        trace_add_edge(b->trace, b->from[i], b->to[i], (enum edge_type)b->type[i]);
+    }
+}
+
+static bool is_op(const struct trace *trace, uint32_t index, uint32_t known)
+{
+    return known == TRACE_NO ? index == TRACE_NO
+                             : index < trace->op_count && trace->ops[index].count == known;
+}
+
+static bool is_node(const struct trace *trace, uint32_t index, uint32_t known)
+{
+    return known == TRACE_NO ? index == TRACE_NO
+                             : index < trace->node_count && trace->nodes[index].begin == known;
+}
+
+static bool ops_are_right(const struct built *b)
+{
+    const struct trace *trace = b->trace;
+    size_t at = 0;
+    bool good = trace->op_count == b->ops;
+    for (uint32_t rank = 0; rank < RANKS && good; rank++) {
+        uint32_t seq = 0;
+        good = trace->rank_begin[rank] == at;
+        for (uint32_t i = 0; i < b->ops && good; i++) {
+            if (b->op_rank[i] != rank)
+                continue;
+            const struct trace_op *op = &trace->ops[at++];
+            good = op->count == i && op->rank == rank && op->seq == seq++ &&
+                   is_node(trace, op->node, b->op_node[i]) &&
+                   is_op(trace, op->adjoint_of, b->adjoint_of[i]);
+        }
+    }
+    return good && trace->rank_begin[RANKS] == at;
+}
+
+static bool nodes_are_right(const struct built *b)
+{
+    const struct trace *trace = b->trace;
+    size_t at = 0;
+    bool good = trace->node_count == b->nodes;
+    for (uint32_t rank = 0; rank < RANKS && good; rank++) {
+        good = trace->node_begin[rank] == at;
+        for (uint32_t i = 0; i < b->nodes && good; i++)
+            if (b->node_rank[i] == rank) {
+                const struct trace_node *node = &trace->nodes[at++];
+                good = node->begin == i && is_node(trace, node->forward, b->forward[i]);
+            }
+    }
+    return good && trace->node_begin[RANKS] == at;
+}
+
+/* Edges in order of their begin, end and type, each once. */
+static bool edges_are_right(const struct built *b)
+{
+    const struct trace *trace = b->trace;
+    size_t distinct = 0;
+    for (uint32_t i = 0; i < b->rows && b->nodes; i++) {
+        bool first = true, found = false;
+        for (uint32_t k = 0; k < i; k++)
+            first = first &&
+                    (b->from[k] != b->from[i] || b->to[k] != b->to[i] || b->type[k] != b->type[i]);
+        for (size_t k = 0; k < trace->edge_count; k++)
+            found = found || (is_node(trace, trace->edges[k].from, b->from[i]) &&
+                              is_node(trace, trace->edges[k].to, b->to[i]) &&
+                              trace->edges[k].type == b->type[i]);
+        distinct += first;
+        if (!found)
+            return false;
+    }
+    for (size_t k = 1; k < trace->edge_count; k++) {
+        const struct trace_edge *one = &trace->edges[k - 1], *next = one + 1;
+        if (one->from > next->from ||
+            (one->from == next->from &&
+             (one->to > next->to || (one->to == next->to && one->type >= next->type))))
+            return false;
+    }
+    return trace->edge_count == distinct;
+}
+
+static bool rows_are_right(const struct built *b)
+{
+    const struct trace *trace = b->trace;
+    bool good = trace->note_count == b->rows && trace->counts_count == (b->ops ? b->rows : 0);
+    for (uint32_t i = 0; i < b->rows && good; i++)
+        good = is_op(trace, trace->notes[i].op, b->note_op[i]) &&
+               is_node(trace, trace->notes[i].node, b->note_node[i]);
+    for (size_t i = 0; i < trace->counts_count && good; i++) {
+        const struct trace_counts *row = &trace->counts[i];
+        good = row->n == 2 && row->send[1] == 7 &&
+               is_op(trace, row->op, b->count_op[row->send[0]]) &&
+               (i == 0 || row[-1].op <= row->op);
+    }
+    return good;
+}
+
+/* Each pass of a rank has one row, from its first operation to its last. */
+static bool passes_are_right(const struct built *b)
+{
+    const struct trace *trace = b->trace;
+    size_t expected = 0;
+    for (uint32_t rank = 0; rank < RANKS; rank++)
+        for (uint32_t pass = 1; pass < 3; pass++) {
+            uint32_t first = TRACE_NO, end = TRACE_NO;
+            for (uint32_t i = 0; i < trace->op_count; i++)
+                if (trace->ops[i].rank == rank && trace->ops[i].pass == pass) {
+                    first = first == TRACE_NO ? i : first;
+                    end = i + 1;
+                }
+            if (first == TRACE_NO)
+                continue;
+            if (expected >= trace->pass_count)
+                return false;
+            const struct trace_pass *row = &trace->passes[expected++];
+            if (row->rank != rank || row->pass != pass || row->first_op != first ||
+                row->op_end != end || !row->complete)
+                return false;
+        }
+    return trace->pass_count == expected;
+}
+
+static void random_traces(void)
+{
+    uint64_t dice = 3;
+    int wrong[5] = {0}, unfinished = 0;
+    for (int i = 0; i < TRACES; i++) {
+        struct built b = {.trace = trace_new(RANKS)};
+        struct failure failure = {0};
+        build_nodes(&b, &dice);
+        build_ops(&b, &dice);
+        build_rows(&b, &dice);
+        unfinished += !trace_finish(b.trace, &failure);
+        wrong[0] += !ops_are_right(&b);
+        wrong[1] += !nodes_are_right(&b);
+        wrong[2] += !edges_are_right(&b);
+        wrong[3] += !rows_are_right(&b);
+        wrong[4] += !passes_are_right(&b);
+        trace_free(b.trace);
+    }
+    tap_is_int(unfinished, 0, "%d random traces finish", TRACES);
+    tap_is_int(wrong[0], 0, "operations stand by rank, in their order, and refer as before");
+    tap_is_int(wrong[1], 0, "so do nodes");
+    tap_is_int(wrong[2], 0, "edges join the same nodes, in one order, each once");
+    tap_is_int(wrong[3], 0, "notes and counts belong to the same operations and nodes");
+    tap_is_int(wrong[4], 0, "a pass reaches from its first operation to its last");
+}
+
+/* ---- requests ---- */
+
+enum given { BY_ROW, BY_WAIT, BY_START, NOT_COMPLETED };
+
+/* A start and what completes it, told to the trace from one side. */
+static void link_from(enum op_kind kind, enum given given, bool other_rank_first)
+{
+    struct trace *trace = trace_new(2);
+    struct failure failure = {0};
+    uint32_t filler = 0;
+    if (other_rank_first) {
+        struct trace_op op = trace_op_none(1, OP_COMPUTE);
+        filler = trace_add_op(trace, &op) + 1;
+    }
+    struct trace_op start = trace_op_none(0, OP_ISEND), wait = trace_op_none(0, kind);
+    start.peer = wait.peer = TRACE_NONE;
+    wait.state = given == NOT_COMPLETED ? STATE_POSTED : STATE_COMPLETE;
+    if (given == BY_START)
+        start.request = filler + 1;
+    if (given == BY_WAIT || given == NOT_COMPLETED)
+        wait.request = filler;
+    uint32_t one = trace_add_op(trace, &start), other = trace_add_op(trace, &wait);
+    if (given == BY_ROW)
+        trace_add_wait(trace, other, one, true);
+    bool single = kind == OP_WAIT || kind == OP_TEST;
+    bool done = trace_finish(trace, &failure);
+    bool forth = trace->ops[0].request == 1, back = trace->ops[1].request == 0;
+    tap_ok(done && forth == (given != NOT_COMPLETED) && (back == single),
+           "%s: start and wait know each other, %s", op_kind_name(kind),
+           given == BY_ROW     ? "by a row of waits"
+           : given == BY_WAIT  ? "by the wait"
+           : given == BY_START ? "by the start"
+                               : "but where the wait did not complete it the start has none");
+    trace_free(trace);
+}
+
+int main(void)
+{
+    random_traces();
+    for (int first = 0; first < 2; first++) {
+        link_from(OP_WAITALL, BY_ROW, first);
+        for (int given = BY_ROW; given <= NOT_COMPLETED; given++) {
+            link_from(OP_WAIT, (enum given)given, first);
+            link_from(OP_TEST, (enum given)given, first);
+        }
+    }
+    return tap_done();
+}
