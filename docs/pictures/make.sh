@@ -18,6 +18,7 @@ draw ring -n 4 ring
 draw deadlock -n 4 --send rendezvous ring-order
 draw may-deadlock -n 4 --order data grid
 draw race -n 2 --order data two-allreduce
+draw ddp-race -n 2 ddp-buckets order
 draw wrong-gradient -n 4 --order data --mutant identity two-allreduce:chained
 draw dead-communication -n 4 --order data naive-ring
 draw divergence -n 2 --order data --strict bcast-off-root

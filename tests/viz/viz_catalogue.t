@@ -40,4 +40,13 @@ for form in "1f1b batched" "gpipe separate"; do
         echo "# $title"
     fi
 done
+# Two buckets meet that should not: only their names show it.
+count=$((count + 1))
+timeout 300 "$simrun" --db none --quiet -n 2 --dot "$folder/ddp.dot" ddp-buckets order >/dev/null 2>&1
+if [ "$(grep -c 'head ·' "$folder/ddp.dot")" = 2 ] && [ "$(grep -c 'body ·' "$folder/ddp.dot")" = 2 ]; then
+    echo "ok $count - boxes name their tensors"
+else
+    echo "not ok $count - boxes name their tensors"
+    grep 'Allreduce' "$folder/ddp.dot" | sed 's/^/# /' | cut -c1-200
+fi
 echo "1..$count"

@@ -126,16 +126,19 @@ static void say_kind(struct text *text, const struct trace_op *op)
         say(text, "%s", name);
 }
 
-/* The name whose hash the operation carries, if the trace has it among its strings. */
+const char *trace_tensor_name(const struct trace *trace, const struct trace_op *op)
+{
+    for (size_t i = 0; op->identity && i < trace->string_count; i++)
+        if (trace_identity(trace->strings[i], strlen(trace->strings[i])) == op->identity)
+            return trace->strings[i];
+    return "";
+}
+
 static void say_identity(struct text *text, const struct trace *trace, const struct trace_op *op)
 {
-    for (size_t i = 0; op->identity && i < trace->string_count; i++) {
-        const char *name = trace->strings[i];
-        if (trace_identity(name, strlen(name)) == op->identity) {
-            say(text, " (\"%.60s\")", name);
-            return;
-        }
-    }
+    const char *name = trace_tensor_name(trace, op);
+    if (*name)
+        say(text, " (\"%.60s\")", name);
 }
 
 static void say_wait(struct text *text, const struct trace *trace, uint32_t index)

@@ -314,6 +314,10 @@ char *trace_at_text(const struct trace *trace, uint32_t site, char *text, size_t
 /* "Send to 3 tag 7", "Allreduce sum of 4 double", "Wait for Isend to 3": for messages and labels.
  */
 char *trace_op_text(const struct trace *trace, uint32_t op, char *text, size_t size);
+
+/* The name of the tensor that the operation moves: the string whose hash it carries; "" if the trace
+ * has none. */
+const char *trace_tensor_name(const struct trace *trace, const struct trace_op *op);
 /* What the program called: "Sendrecv" for each part of one, else the kind's name. */
 const char *trace_op_name(const struct trace_op *op);
 /* Requests waited for by a wait op: fills up to `limit`, returns how many there are. */

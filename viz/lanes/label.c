@@ -30,6 +30,13 @@ static const char *comm_words(struct scene *scene, uint32_t at)
     return scene_text(scene, " on comm %" PRIu32, trace->comms[at].id);
 }
 
+/* What a person knows an operation by: the name of its tensor, before counts. */
+static const char *tensor_words(struct scene *scene, const struct trace_op *op)
+{
+    const char *name = trace_tensor_name(scene->trace, op);
+    return *name ? scene_text(scene, "%s \xC2\xB7 ", cut(scene, name)) : "";
+}
+
 static const char *note_of_collective(struct scene *scene, const struct trace_op *op)
 {
     char first[48] = "";
@@ -37,7 +44,8 @@ static const char *note_of_collective(struct scene *scene, const struct trace_op
         snprintf(first, sizeof first, "%.40s ", trace_reduce_name(op->reduce_op));
     else if (op->peer >= 0)
         snprintf(first, sizeof first, "root %d ", op->peer);
-    return scene_text(scene, "%s#%" PRIu32 "%s", first, op->comm_seq, comm_words(scene, op->comm));
+    return scene_text(scene, "%s%s#%" PRIu32 "%s", tensor_words(scene, op), first, op->comm_seq,
+                      comm_words(scene, op->comm));
 }
 
 /* "to 3, tag 7"; with the verb in front where the name is that of the adjoint, whose operation goes
@@ -58,7 +66,8 @@ static const char *note_of_message(struct scene *scene, const struct trace_op *o
     if (tag_number >= 0 && op->peer != TRACE_NONE)
         snprintf(tag, sizeof tag, ", tag %d", tag_number);
     const char *word = send ? "send " : op_kind_class(op->kind) == CLASS_PROBE ? "probe " : "recv ";
-    return scene_text(scene, "%s%s %s%s", verb ? word : "", send ? "to" : "from", peer, tag);
+    return scene_text(scene, "%s%s%s %s%s", tensor_words(scene, op), verb ? word : "",
+                      send ? "to" : "from", peer, tag);
 }
 
 static const char *note_of_wait(struct scene *scene, uint32_t op)
