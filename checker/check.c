@@ -40,6 +40,8 @@ static const struct check_property properties[] = {
      "the protocol of remote calls and distributed autograd"},
     {"models", check_models, "D002 D003 D004",
      "the same order under other progress models and synchronising collectives"},
+    {"matches", check_matches, "D002 D003 N001",
+     "an imported plan's orders and what its wildcards take, together"},
 };
 
 enum { PROPERTY_COUNT = sizeof properties / sizeof *properties };

@@ -32,6 +32,14 @@ static void finding_release(struct finding *finding)
     free(finding->repair_edges);
 }
 
+void findings_remove(struct findings *findings, size_t index)
+{
+    finding_release(&findings->items[index]);
+    size_t rest = findings->count + findings->folded - index - 1;
+    memmove(&findings->items[index], &findings->items[index + 1], rest * sizeof *findings->items);
+    findings->count--;
+}
+
 void findings_release(struct findings *findings)
 {
     for (size_t i = 0; i < findings->count + findings->folded; i++)

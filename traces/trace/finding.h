@@ -58,6 +58,8 @@ struct findings {
 
 void findings_init(struct findings *findings);
 void findings_release(struct findings *findings);
+/* Takes one out that turned out to be none; before they are sorted. */
+void findings_remove(struct findings *findings, size_t index);
 /* Appends an empty finding with code and severity by code (table in finding.c) and returns it;
  * valid until the next add. `title` is formatted. */
 struct finding *findings_add(struct findings *findings, const char *code, const char *title, ...)

@@ -7,9 +7,11 @@
  * source and tag.
  *  3. A receive from one source without a record gets the first free send of that source that fits
  * its tag.
- *  4. What is left are receives from any source without a record: each gets the first free send to
- * its rank that fits, lowest source first. Only here something is assumed; a checker may look for
- * other senders.
+ *  4. What is left are receives from any source without a record: each gets the source of the first
+ * free send to its rank that fits, lowest source first. Only here something is assumed; a checker
+ * may look for other senders. Then receives without a record are matched again, all in the order in
+ * which they were posted, each with its source: a receive by name takes nothing that one from any
+ * source, posted before it, takes by MPI's rule.
  *  5. A matched probe takes the message at its own place in the order, and its match belongs to the
  * receive that names it in `request`.
  *  6. Cancelled operations take no part; neither do failed ones, unless a receive's matched source
@@ -34,6 +36,7 @@ struct key {
 struct slot {
     struct key key;
     uint32_t head, tail; /* send numbers, TRACE_NO: empty slot */
+    uint32_t first;      /* the head before anything was taken */
 };
 
 struct matcher {
@@ -45,6 +48,8 @@ struct matcher {
     struct slot *slots;
     size_t slot_count, slots_used; /* power of two; at most half of them */
     bool wanted[LISTS];
+    uint8_t *taken;  /* per op: a send that is spoken for */
+    int32_t *source; /* per op: assumed for a receive from any source; -1: none yet */
 };
 
 static uint64_t key_hash(const struct key *key)
@@ -91,12 +96,21 @@ static bool is_recorded(const struct trace_op *op)
     return op->peer_matched >= 0 && op->tag_matched >= 0;
 }
 
+/* Its source as posted, or as assumed. */
+static int32_t source_of(const struct matcher *matcher, const struct trace_op *op)
+{
+    size_t index = (size_t)(op - matcher->trace->ops);
+    if (op->peer != TRACE_ANY || !matcher->source || matcher->source[index] < 0)
+        return op->peer;
+    return matcher->source[index];
+}
+
 /* The list that answers a receive: of its recorded match, or of what it was posted with. */
-static int list_for(const struct trace_op *op)
+static int list_for(const struct matcher *matcher, const struct trace_op *op)
 {
     if (is_recorded(op))
         return LIST_EXACT;
-    return (op->peer == TRACE_ANY ? LIST_ANY_SOURCE : 0) +
+    return (source_of(matcher, op) == TRACE_ANY ? LIST_ANY_SOURCE : 0) +
            (op->tag == TRACE_ANY ? LIST_ANY_TAG : 0);
 }
 
@@ -108,10 +122,10 @@ static struct key key_of_send(const struct trace_op *op, int list)
                         .comm = op->comm};
 }
 
-static struct key key_of_receive(const struct trace_op *op)
+static struct key key_of_receive(const struct matcher *matcher, const struct trace_op *op)
 {
     bool recorded = is_recorded(op);
-    return (struct key){.source = recorded ? op->peer_matched : op->peer,
+    return (struct key){.source = recorded ? op->peer_matched : source_of(matcher, op),
                         .destination = (int32_t)op->rank,
                         .tag = recorded ? op->tag_matched : op->tag,
                         .comm = op->comm};
@@ -143,7 +157,7 @@ static bool list_append(struct matcher *matcher, int list, uint32_t number)
     matcher->next[list][number] = TRACE_NO;
     if (slot->tail == TRACE_NO) {
         slot->key = key;
-        slot->head = number;
+        slot->head = slot->first = number;
         matcher->slots_used++;
     } else {
         matcher->next[list][slot->tail] = number;
@@ -155,12 +169,14 @@ static bool list_append(struct matcher *matcher, int list, uint32_t number)
 static void survey(struct matcher *matcher, size_t *receives)
 {
     const struct trace *trace = matcher->trace;
+    matcher->send_count = *receives = 0;
+    memset(matcher->wanted, 0, sizeof matcher->wanted);
     for (size_t i = 0; i < trace->op_count; i++) {
         const struct trace_op *op = &trace->ops[i];
         if (is_send(op)) {
             matcher->send_count++;
         } else if (is_receive(op)) {
-            matcher->wanted[list_for(op)] = true;
+            matcher->wanted[list_for(matcher, op)] = true;
             ++*receives;
         }
     }
@@ -191,15 +207,16 @@ static bool matcher_fill(struct matcher *matcher)
 /* The first free send for this receive, TRACE_NO if there is none. */
 static uint32_t send_take(struct matcher *matcher, const struct trace_op *receive)
 {
-    struct key key = key_of_receive(receive);
-    int list = list_for(receive);
+    struct key key = key_of_receive(matcher, receive);
+    int list = list_for(matcher, receive);
     struct slot *slot = slot_find(matcher, &key);
     if (slot->tail == TRACE_NO)
         return TRACE_NO;
     while (slot->head != TRACE_NO) {
         uint32_t send = matcher->sends[slot->head];
         slot->head = matcher->next[list][slot->head];
-        if (matcher->trace->ops[send].match == TRACE_NO)
+        if (matcher->trace->ops[send].match == TRACE_NO &&
+            !(matcher->taken && matcher->taken[send]))
             return send;
     }
     return TRACE_NO;
@@ -241,21 +258,72 @@ static void validate_given_matches(struct trace *trace)
     }
 }
 
-static void match_receives(struct matcher *matcher, bool from_any)
+/* Of a receive from anybody: that of the send it takes; where receives by name have taken all that
+ * fits, one of whose messages it may be served first. */
+static void assume_source(struct matcher *matcher, uint32_t receive, uint32_t send)
+{
+    const struct trace_op *op = &matcher->trace->ops[receive];
+    struct key key = key_of_receive(matcher, op);
+    const struct slot *slot = slot_find(matcher, &key);
+    if (send != TRACE_NO)
+        matcher->taken[send] = 1;
+    else if (slot->tail != TRACE_NO)
+        send = matcher->sends[slot->first];
+    if (op->peer == TRACE_ANY && send != TRACE_NO)
+        matcher->source[receive] = (int32_t)matcher->trace->ops[send].rank;
+}
+
+/* Receives from anybody, or the others. In a trial nobody is paired: it only tells who may come
+ * from where. */
+static void match_receives(struct matcher *matcher, bool from_any, bool trial)
 {
     struct trace *trace = matcher->trace;
     for (uint32_t i = 0; i < trace->op_count; i++) {
         struct trace_op *op = &trace->ops[i];
         if (!is_receive(op) || op->match != TRACE_NO ||
-            (list_for(op) >= LIST_ANY_SOURCE) != from_any)
+            (list_for(matcher, op) >= LIST_ANY_SOURCE) != from_any)
             continue;
         if ((op->kind == OP_MRECV || op->kind == OP_IMRECV) && op->request != TRACE_NO &&
             op_kind_class(trace->ops[op->request].kind) == CLASS_PROBE)
             continue;
         uint32_t send = send_take(matcher, op);
-        if (send != TRACE_NO)
+        if (trial) {
+            assume_source(matcher, i, send);
+        } else if (send != TRACE_NO) {
             pair_operations(trace, i, send);
+        }
     }
+}
+
+static void lists_release(struct matcher *matcher)
+{
+    free(matcher->sends);
+    free(matcher->slots);
+    for (int list = 0; list < LISTS; list++) {
+        free(matcher->next[list]);
+        matcher->next[list] = NULL;
+    }
+    matcher->sends = NULL;
+    matcher->slots = NULL;
+    matcher->slot_count = matcher->slots_used = 0;
+}
+
+/* Rule 4: a source for every receive from anybody that has no record. */
+static bool assume_sources(struct matcher *matcher)
+{
+    size_t ops = matcher->trace->op_count, receives;
+    matcher->taken = calloc(ops, sizeof *matcher->taken);
+    matcher->source = malloc(ops * sizeof *matcher->source);
+    if (!matcher->taken || !matcher->source || !matcher_fill(matcher))
+        return false;
+    memset(matcher->source, 0xff, ops * sizeof *matcher->source);
+    match_receives(matcher, false, true);
+    match_receives(matcher, true, true);
+    lists_release(matcher);
+    free(matcher->taken);
+    matcher->taken = NULL;
+    survey(matcher, &receives);
+    return true;
 }
 
 static void transfer_match(struct trace *trace, uint32_t probe, uint32_t receive)
@@ -291,17 +359,16 @@ bool trace_match(struct trace *trace)
     validate_given_matches(trace);
     survey(&matcher, &receives);
     if (matcher.send_count > 0 && receives > 0) {
-        done = matcher_fill(&matcher);
+        if (matcher.wanted[LIST_ANY_SOURCE] || matcher.wanted[LIST_ANY_BOTH])
+            done = assume_sources(&matcher);
+        done = done && matcher_fill(&matcher);
         if (done) {
-            match_receives(&matcher, false);
-            if (matcher.wanted[LIST_ANY_SOURCE] || matcher.wanted[LIST_ANY_BOTH])
-                match_receives(&matcher, true);
+            match_receives(&matcher, false, false);
             resolve_mprobes(trace);
         }
     }
-    free(matcher.sends);
-    free(matcher.slots);
-    for (int list = 0; list < LISTS; list++)
-        free(matcher.next[list]);
+    lists_release(&matcher);
+    free(matcher.taken);
+    free(matcher.source);
     return done;
 }
