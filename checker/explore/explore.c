@@ -91,20 +91,22 @@ void explore_run_take(struct explore_run *run, const struct sim_choice_log *log)
 
 /* ---- results ---- */
 
-static void keep_run(struct explore_failure *kept, const struct explore_run *run,
+static void keep_run(struct explore_failure *kept, struct explore_run *run,
                      const struct explore_races *races)
 {
     *kept = (struct explore_failure){.outcome = run->outcome,
                                      .fingerprint = run->fingerprint,
                                      .conduct = run->conduct,
                                      .ended_badly = run->failed,
+                                     .printed = run->printed,
                                      .choices = check_new(races->move_count, sizeof *kept->choices),
                                      .choice_count = races->move_count};
     if (races->move_count)
         memcpy(kept->choices, races->moves, races->move_count * sizeof *kept->choices);
+    run->printed = NULL; /* kept */
 }
 
-static void keep_failure(struct explorer *explorer, const struct explore_run *run,
+static void keep_failure(struct explorer *explorer, struct explore_run *run,
                          const struct explore_races *races)
 {
     struct explore_report *report = explorer->report;
@@ -121,7 +123,7 @@ static void keep_failure(struct explorer *explorer, const struct explore_run *ru
     keep_run(&report->failures[report->failure_count++], run, races);
 }
 
-static void keep_example(struct explorer *explorer, const struct explore_run *run,
+static void keep_example(struct explorer *explorer, struct explore_run *run,
                          const struct explore_races *races)
 {
     struct explore_report *report = explorer->report;
@@ -132,10 +134,10 @@ static void keep_example(struct explorer *explorer, const struct explore_run *ru
     keep_run(&report->examples[report->example_count++], run, races);
 }
 
-static void count_run(struct explorer *explorer, const struct task *task)
+static void count_run(struct explorer *explorer, struct task *task)
 {
     struct explore_report *report = explorer->report;
-    const struct explore_run *run = &task->run;
+    struct explore_run *run = &task->run;
     report->runs++;
     report->by_outcome[run->outcome]++;
     report->gaps |= run->log.gaps;
@@ -360,13 +362,19 @@ static void run_task(struct task *task, explore_callback *callback, void *contex
         explore_races_find(&task->races, &task->run.log, task->steer.kinds);
 }
 
+void explore_run_release(struct explore_run *run)
+{
+    free(run->log.choices);
+    free(run->log.alternatives);
+    free(run->log.events);
+    free(run->printed);
+}
+
 static void task_release(struct task *task)
 {
     explore_steer_release(&task->steer);
     explore_races_release(&task->races);
-    free(task->run.log.choices);
-    free(task->run.log.alternatives);
-    free(task->run.log.events);
+    explore_run_release(&task->run);
 }
 
 static void run_batch(struct explorer *explorer, explore_callback *callback, void *context)
@@ -486,6 +494,9 @@ const char *explore_gap_text(unsigned gaps, size_t index)
         {SIM_GAP_POLLS, "a poll (Test, Iprobe) was told 'not yet' of what was there once in a row, "
                         "not more often"},
         {SIM_GAP_CANCEL, "a cancelled operation that was matched may also be cancelled in time"},
+        {SIM_GAP_PRINTED,
+         "what a rank prints was not compared: it differs between two runs with the "
+         "same choices"},
         {SIM_GAP_THREADS, "threads of one rank called MPI in one order only"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
@@ -496,10 +507,14 @@ const char *explore_gap_text(unsigned gaps, size_t index)
 
 void explore_report_release(struct explore_report *report)
 {
-    for (size_t i = 0; i < report->failure_count; i++)
+    for (size_t i = 0; i < report->failure_count; i++) {
         free(report->failures[i].choices);
-    for (size_t i = 0; i < report->example_count; i++)
+        free(report->failures[i].printed);
+    }
+    for (size_t i = 0; i < report->example_count; i++) {
         free(report->examples[i].choices);
+        free(report->examples[i].printed);
+    }
     free(report->failures);
     free(report->examples);
     number_set_release(&report->fingerprints);

@@ -52,6 +52,7 @@ struct explore_run {
     uint64_t fingerprint;      /* of what the run computed or did wrong; equal for equal results */
     uint64_t conduct;          /* of what its ranks did to compute it; 0 where nobody looked */
     bool failed;               /* although it finished: a rank ended with another code than 0 */
+    char *printed;             /* what its ranks printed, from malloc; may be NULL */
     struct sim_choice_log log; /* filled by explore_run_take; the driver's */
 };
 
@@ -81,6 +82,7 @@ struct explore_failure {
     enum trace_outcome outcome;
     uint64_t fingerprint, conduct;
     bool ended_badly;               /* finished, with a rank's other code than 0 */
+    char *printed;                  /* the run's */
     struct explore_choice *choices; /* all that the run made, in order */
     size_t choice_count;
 };
@@ -118,6 +120,7 @@ void explore(const struct explore_options *options, explore_callback *callback, 
 void explore_report_release(struct explore_report *report);
 /* The gaps in words, the first of them first: a sentence each, NULL past the end. */
 const char *explore_gap_text(unsigned gaps, size_t index);
+void explore_run_release(struct explore_run *run);
 /* Copies a world's log into the run. */
 void explore_run_take(struct explore_run *run, const struct sim_choice_log *log);
 

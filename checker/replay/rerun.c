@@ -276,7 +276,8 @@ static bool shows_race(const struct trace *trace, const struct check_witness *wi
                            again->objective, trace->objective);
     else
         *text =
-            check_text("with the other message first %s",
+            check_text("with the other message first %s; that is one other order, "
+                       "'simrun explore' judges all of them",
                        isnan(trace->objective) ? "it finishes, too" : "the objective is the same");
     return true;
 }

@@ -10,6 +10,7 @@
 #include "cli/options/schedule.h"
 #include "cli/running/exploration.h"
 #include "cli/running/interrupt.h"
+#include "cli/running/printed.h"
 #include "cli/running/session.h"
 #include "cli/telling/present.h"
 #include "cli/telling/results.h"
@@ -249,6 +250,8 @@ static void report_results(const struct explore_report *report, const struct jud
     for (size_t i = 0; i < 2; i++) {
         char *replay = replay_command(&judged[report->failure_count + shown[i]], job, options);
         printf("  replay  %s\n", replay);
+        printed_show_difference(report->examples[shown[i]].printed,
+                                report->examples[shown[!i]].printed);
         free(replay);
     }
 }

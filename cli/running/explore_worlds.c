@@ -2,6 +2,7 @@
 #include "cli/running/explore_worlds.h"
 
 #include "cli/command.h"
+#include "cli/running/printed.h"
 #include "collectives/experiment/probe.h"
 #include "recorder/recording.h"
 #include "sim/programs/loader.h"
@@ -12,6 +13,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <unistd.h>
@@ -20,6 +22,7 @@ struct exploration {
     const struct job *job;
     struct explore_board *board;
     struct sim_program *program;
+    bool *fickle;                  /* per rank: prints something else every time */
     struct recording **recordings; /* per worker; an item is NULL where there is no memory for it */
 };
 
@@ -81,10 +84,23 @@ static bool has_bad_end(const struct sim_world *world, int ranks)
     return false;
 }
 
-static bool run_once(void *context, unsigned worker, struct explore_steer *steer,
-                     struct explore_run *run)
+/* Of runs that finish well what they print is a result, too. */
+static void take_printed(const struct exploration *exploration, const struct printed *printed,
+                         struct explore_run *run)
 {
-    const struct exploration *exploration = context;
+    int ranks = exploration->job->world.ranks;
+    if (run->outcome != OUTCOME_FINISHED || run->failed)
+        return;
+    for (int rank = 0; rank < ranks; rank++)
+        if (!exploration->fickle[rank])
+            run->fingerprint = mix(run->fingerprint, &printed[rank].hash, sizeof printed->hash);
+    run->printed = printed_text(printed, ranks);
+}
+
+static bool run_printing(const struct exploration *exploration, unsigned worker,
+                         struct explore_steer *steer, struct explore_run *run,
+                         struct printed *printed)
+{
     struct sim_world_options options = exploration->job->world;
     struct failure failure = {0};
     struct diff_probe probe;
@@ -94,6 +110,7 @@ static bool run_once(void *context, unsigned worker, struct explore_steer *steer
     probe.mutant = exploration->job->mutant;
     explore_steer_world(steer, &options);
     options.slots[MPIX_SLOT_PROBE] = &probe;
+    options.slots[MPIX_SLOT_PRINTED] = printed;
     options.first_failure = &exploration->board->first_failure;
     options.unable = &failure;
     struct sim_world *world = sim_world_new(&options, &failure);
@@ -114,12 +131,66 @@ static bool run_once(void *context, unsigned worker, struct explore_steer *steer
     run->conduct = body.recording ? recording_conduct(body.recording) : 0;
     run->fingerprint = fingerprint_of(&probe, world, options.ranks);
     run->failed = has_bad_end(world, options.ranks);
+    take_printed(exploration, printed, run);
     explore_run_take(run, sim_world_choices(world));
     sim_world_free(world);
     diff_probe_release(&probe);
     if (failure.code) /* of this machine, not of the program */
         exploration->board->unable = failure;
     return !failure.code;
+}
+
+static struct printed *printed_new(const struct exploration *exploration)
+{
+    return calloc((size_t)exploration->job->world.ranks, sizeof(struct printed));
+}
+
+static bool run_once(void *context, unsigned worker, struct explore_steer *steer,
+                     struct explore_run *run)
+{
+    const struct exploration *exploration = context;
+    struct printed *printed = printed_new(exploration);
+    bool good = printed && run_printing(exploration, worker, steer, run, printed);
+    free(printed);
+    return good;
+}
+
+/* The same run twice: which ranks print something else each time (clocks, addresses). True if some
+ * do that were not known to. */
+static bool find_fickle(struct exploration *exploration, const struct explore_failure *example)
+{
+    struct printed *printed[2] = {printed_new(exploration), printed_new(exploration)};
+    bool good = printed[0] && printed[1], found = false;
+    for (int i = 0; i < 2 && good; i++) {
+        struct explore_steer *steer = explore_steer_new(example->choices, example->choice_count);
+        struct explore_run run = {0};
+        good = run_printing(exploration, 0, steer, &run, printed[i]);
+        explore_steer_free(steer);
+        explore_run_release(&run);
+    }
+    for (int rank = 0; rank < exploration->job->world.ranks && good; rank++)
+        if (printed[0][rank].hash != printed[1][rank].hash && !exploration->fickle[rank])
+            found = exploration->fickle[rank] = true;
+    free(printed[0]);
+    free(printed[1]);
+    return found;
+}
+
+/* Where runs differ, it is looked at whether the same run differs from itself; then what those
+ * ranks print says nothing, and everything is explored without it. */
+static void explore_printing(const struct explore_options *options, struct exploration *exploration,
+                             struct explore_report *report)
+{
+    bool fickle = false;
+    explore(options, run_once, exploration, report);
+    while (report->results > 1 && report->example_count && !exploration->board->stop &&
+           find_fickle(exploration, &report->examples[0])) {
+        fickle = true;
+        explore_report_release(report);
+        explore(options, run_once, exploration, report);
+    }
+    report->gaps |= fickle ? SIM_GAP_PRINTED : 0;
+    report->complete = report->complete && !fickle;
 }
 
 static bool report_board(void *context, const struct explore_progress *progress)
@@ -130,11 +201,31 @@ static bool report_board(void *context, const struct explore_progress *progress)
     return !board->stop;
 }
 
+/* Its size (0: none) and the text. */
+static bool write_text(FILE *out, const char *text)
+{
+    size_t size = text ? strlen(text) + 1 : 0;
+    return fwrite(&size, sizeof size, 1, out) == 1 &&
+           fwrite(text ? text : "", 1, size, out) == size;
+}
+
+static bool read_text(FILE *in, char **text)
+{
+    size_t size;
+    *text = NULL;
+    if (fread(&size, sizeof size, 1, in) != 1)
+        return false;
+    if (!size)
+        return true;
+    *text = malloc(size);
+    return *text && fread(*text, 1, size, in) == size;
+}
+
 static bool write_runs(FILE *out, const struct explore_failure *runs, size_t count)
 {
     bool good = true;
     for (size_t i = 0; i < count && good; i++)
-        good = fwrite(&runs[i], sizeof runs[i], 1, out) == 1 &&
+        good = write_text(out, runs[i].printed) && fwrite(&runs[i], sizeof runs[i], 1, out) == 1 &&
                fwrite(runs[i].choices, sizeof *runs[i].choices, runs[i].choice_count, out) ==
                    runs[i].choice_count;
     return good;
@@ -154,7 +245,9 @@ static bool read_runs(FILE *in, struct explore_failure **runs, size_t count)
     bool good = *runs != NULL;
     for (size_t i = 0; i < count && good; i++) {
         struct explore_failure *run = &(*runs)[i];
-        good = fread(run, sizeof *run, 1, in) == 1;
+        char *printed;
+        good = read_text(in, &printed) && fread(run, sizeof *run, 1, in) == 1;
+        run->printed = printed;
         run->choices = calloc(run->choice_count + 1, sizeof *run->choices);
         good =
             good && run->choices &&
@@ -174,7 +267,7 @@ static bool read_report(FILE *in, struct explore_report *report)
            read_runs(in, &report->examples, report->example_count);
 }
 
-/* What the ranks print would come once per run: it goes nowhere. */
+/* What the ranks print would come once per run: it goes nowhere but into the comparison. */
 _Noreturn static void explore_in_child(const struct job *job, const struct explore_options *wanted,
                                        struct explore_board *board, FILE *result)
 {
@@ -198,7 +291,8 @@ _Noreturn static void explore_in_child(const struct job *job, const struct explo
     for (int i = 0; exploration.recordings && i < job->workers; i++)
         exploration.recordings[i] =
             recording_new((uint32_t)job->world.ranks, RECORD_LEVEL_OPS, &failure);
-    if (!exploration.recordings)
+    exploration.fickle = calloc((size_t)job->world.ranks, sizeof *exploration.fickle);
+    if (!exploration.recordings || !exploration.fickle || !printed_install())
         _exit(EXIT_INTERNAL);
     int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
     dup2(nowhere, STDOUT_FILENO);
@@ -207,7 +301,7 @@ _Noreturn static void explore_in_child(const struct job *job, const struct explo
     struct explore_report report;
     explore_options.progress = report_board;
     explore_options.progress_context = board;
-    explore(&explore_options, run_once, &exploration, &report);
+    explore_printing(&explore_options, &exploration, &report);
     _exit(write_report(result, &report) ? EXIT_PASSED : EXIT_INTERNAL);
 }
 

@@ -45,9 +45,10 @@ enum sim_event_kind {
 
 /* What was not explored although it may happen: bits of a log's `gaps`. */
 enum sim_gap {
-    SIM_GAP_POLLS = 1,  /* a poll may be answered "not yet" more often than it was */
-    SIM_GAP_CANCEL = 2, /* a cancelled operation that was matched may also not be */
-    SIM_GAP_THREADS = 4 /* threads of one rank were run in one order */
+    SIM_GAP_POLLS = 1,   /* a poll may be answered "not yet" more often than it was */
+    SIM_GAP_CANCEL = 2,  /* a cancelled operation that was matched may also not be */
+    SIM_GAP_THREADS = 4, /* threads of one rank were run in one order */
+    SIM_GAP_PRINTED = 8  /* what a rank prints is never the same, so it was not compared */
 };
 
 struct sim_event {
