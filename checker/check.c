@@ -40,6 +40,8 @@ static const struct check_property properties[] = {
      "the protocol of remote calls and distributed autograd"},
     {"models", check_models, "D002 D003 D004",
      "the same order under other progress models and synchronising collectives"},
+    {"threads", check_threads, "R001 R002",
+     "threads of a rank that use one communicator without an order"},
     {"matches", check_matches, "D002 D003 N001",
      "an imported plan's orders and what its wildcards take, together"},
 };

@@ -16,6 +16,7 @@ void check_leaks(const struct check_context *context, struct findings *findings)
 void check_models(const struct check_context *context, struct findings *findings);
 void check_order(const struct check_context *context, struct findings *findings);
 void check_matches(const struct check_context *context, struct findings *findings);
+void check_threads(const struct check_context *context, struct findings *findings);
 void check_transpose(const struct check_context *context, struct findings *findings);
 void check_race(const struct check_context *context, struct findings *findings);
 void check_staleness(const struct check_context *context, struct findings *findings);

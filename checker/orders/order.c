@@ -53,8 +53,10 @@ static uint32_t *recorded_order(const struct trace *trace)
 
 static bool is_silent(const struct trace_op *a, const struct trace_op *b)
 {
-    return check_same_signature(a, b) &&
-           (op_kind_class(a->kind) != CLASS_COLLECTIVE || a->peer == b->peer);
+    if (op_kind_class(a->kind) == CLASS_COLLECTIVE)
+        return check_same_signature(a, b) && a->peer == b->peer;
+    return check_class(a) == check_class(b) && a->count == b->count && a->type == b->type &&
+           a->signature == b->signature; /* the kind of a send or receive does not matter */
 }
 
 /* A partner of `op` on another rank, for the text. */
@@ -86,7 +88,8 @@ static bool already_told(struct order_check *check, const char *code,
     return false;
 }
 
-enum outcome { OUTCOME_COMPLETES, OUTCOME_HANGS, OUTCOME_CROSSES };
+/* What crosses may hang afterwards. */
+enum outcome { OUTCOME_COMPLETES, OUTCOME_HANGS, OUTCOME_CROSSES, OUTCOME_CROSSES_AND_HANGS };
 
 static enum outcome replay_order(struct order_check *check, const uint32_t *order,
                                  enum check_model model)
@@ -95,9 +98,10 @@ static enum outcome replay_order(struct order_check *check, const uint32_t *orde
     struct check_replay replay;
     check_plan_init(&plan, check->context, &(struct plan_options){.order = order});
     check_replay_run(&plan, model, &replay);
-    enum outcome outcome = replay.crossed ? OUTCOME_CROSSES
-                           : replay.stuck ? OUTCOME_HANGS
-                                          : OUTCOME_COMPLETES;
+    enum outcome outcome = replay.crossed && replay.stuck ? OUTCOME_CROSSES_AND_HANGS
+                           : replay.crossed               ? OUTCOME_CROSSES
+                           : replay.stuck                 ? OUTCOME_HANGS
+                                                          : OUTCOME_COMPLETES;
     check_replay_release(&replay);
     check_plan_release(&plan);
     return outcome;
@@ -115,6 +119,8 @@ static const char *effect_of(enum outcome outcome, bool silent)
 {
     if (outcome == OUTCOME_HANGS)
         return "Turned round, one waits for ever.\n";
+    if (outcome == OUTCOME_CROSSES_AND_HANGS && !silent)
+        return "Turned round, they meet other partners: a mismatch, or one waits for ever.\n";
     return silent ? "Kinds, counts and types agree, so nothing fails: the values are swapped.\n"
                   : "They do not fit each other: a mismatch, or a hang.\n";
 }
@@ -159,6 +165,10 @@ static void judge_pair(struct order_check *check, const struct stream_pair *pair
     uint32_t *order = recorded_order(trace);
     check_partial_order_linearize(&check->reach, pair->second, pair->first, order);
     enum outcome outcome = replay_order(check, order, model);
+    if (outcome == OUTCOME_CROSSES_AND_HANGS && silent) { /* it does not stay silent */
+        code = "R001";
+        outcome = already_told(check, code, pair) ? OUTCOME_COMPLETES : outcome;
+    }
     if (outcome != OUTCOME_COMPLETES) {
         code = outcome == OUTCOME_HANGS ? "D002" : code;
         report_pair(check, pair, code, outcome, partners);

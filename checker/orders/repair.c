@@ -452,6 +452,22 @@ static void write_join(FILE *out, const struct trace *trace, const struct join *
 }
 
 /* The backward pass runs `before` first if its forward operation depends on that of `after`. */
+/* In the terms of an imported plan: what its operations are to list besides. */
+static void write_deps(FILE *out, const struct trace *trace, const struct check_repair *repair)
+{
+    char place[PLACE_TEXT];
+    for (size_t i = 0; i < repair->count; i++) {
+        const struct trace_op *before = &trace->ops[repair->edges[i].before],
+                              *after = &trace->ops[repair->edges[i].after];
+        fprintf(out, "  add %u to the order_deps of id %u: %s\n",
+                before->node == TRACE_NO ? before->seq : trace->nodes[before->node].id,
+                after->node == TRACE_NO ? after->seq : trace->nodes[after->node].id,
+                check_place(trace, repair->edges[i].after, place, sizeof place));
+    }
+    if (repair->bounded)
+        fputs("not all orders with these edges could be searched\n", out);
+}
+
 char *check_repair_text(const struct check_repair *repair, const struct trace *trace)
 {
     char *text = NULL;
@@ -462,6 +478,11 @@ char *check_repair_text(const struct check_repair *repair, const struct trace *t
     bool fewest = repair->count == repair->lower_bound;
     fprintf(out, "%zu order edge%s%s:\n", repair->count, repair->count == 1 ? "" : "s",
             fewest ? " (the fewest towards this order)" : "");
+    if (trace->outcome == OUTCOME_IMPORTED) {
+        write_deps(out, trace, repair);
+        fclose(out);
+        return text;
+    }
     struct join *joins = check_new(repair->count, sizeof *joins);
     for (size_t i = 0; i < repair->count; i++)
         joins[i] = (struct join){.at = forward_site(trace, repair->edges[i].before),

@@ -1,18 +1,22 @@
 #include "checker/orders/streams.h"
 
 #include "checker/memory.h"
+#include "traces/trace/coverage.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* How far apart the ops of a doubtful pair may stand in their stream. */
+/* Each doubtful pair may be replayed, which takes a step per op of the trace: so many steps in all.
+ * At least neighbours of this distance are looked at. */
 enum { DOUBTFUL_REACH = 64 };
+static const size_t doubtful_steps_max = 100000000;
 
 struct entry {
     uint32_t kind; /* 0 collective, 1 send, 2 receive: sides are separate */
     uint32_t comm, source, destination;
     int32_t tag;
     uint32_t rank, position, op;
+    bool partial; /* others are there for what they make of their channel */
 };
 
 #define COMPARE(field)                                                                             \
@@ -88,6 +92,16 @@ static void merge_tags(struct entry *entries, size_t count)
     }
 }
 
+/* Those that stand in a partial order. */
+static size_t keep_partial(struct entry *entries, size_t count)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < count; i++)
+        if (entries[i].partial)
+            entries[kept++] = entries[i];
+    return kept;
+}
+
 static bool same_stream(const struct entry *a, const struct entry *b)
 {
     return same_channel(a, b) && a->kind == b->kind && a->tag == b->tag;
@@ -105,9 +119,21 @@ static void add_pair(struct check_streams *streams, const struct check_partial_o
         (struct stream_pair){.first = first->op, .second = second->op, .doubtful = doubtful};
 }
 
+/* How far apart the ops of a doubtful pair may stand in their stream. */
+static size_t reach_of_doubt(const struct entry *entries, size_t count, size_t ops)
+{
+    size_t doubtful = 0;
+    for (size_t i = 0; i < count; i++)
+        doubtful += entries[i].kind && entries[i].tag == TRACE_ANY;
+    size_t reach = doubtful ? doubtful_steps_max / doubtful / ops : 0;
+    return reach > DOUBTFUL_REACH ? reach : DOUBTFUL_REACH;
+}
+
 static void find_pairs(struct check_streams *streams, const struct check_partial_order *reach,
                        const struct entry *entries, size_t count)
 {
+    const struct trace *trace = reach->context->trace;
+    size_t distance = reach_of_doubt(entries, count, trace->op_count), left = 0;
     uint32_t stream = 0;
     for (size_t first = 0, i = 0; i < count; i++) {
         if (i == 0 || !same_stream(&entries[i - 1], &entries[i])) {
@@ -117,11 +143,15 @@ static void find_pairs(struct check_streams *streams, const struct check_partial
         bool doubtful = entries[i].kind && entries[i].tag == TRACE_ANY;
         streams->stream_of[entries[i].op] = doubtful ? TRACE_NO : stream;
         size_t from = doubtful ? first : i ? i - 1 : 0;
-        if (doubtful && i - first > DOUBTFUL_REACH)
-            from = i - DOUBTFUL_REACH;
+        if (doubtful && i - first > distance) {
+            left += i - first - distance;
+            from = i - distance;
+        }
         for (size_t j = i; j-- > from && j >= first && j < i;)
             add_pair(streams, reach, &entries[j], &entries[i], doubtful);
     }
+    trace_gap(trace, "order", left,
+              "pairs of one channel with any-tag receives, more than %zu apart", distance);
 }
 
 void check_streams_init(struct check_streams *streams, const struct check_partial_order *reach,
@@ -134,14 +164,20 @@ void check_streams_init(struct check_streams *streams, const struct check_partia
     streams->stream_of = check_new(ops, sizeof *streams->stream_of);
     memset(streams->stream_of, 0xff, ops * sizeof *streams->stream_of);
     for (uint32_t op = 0; op < ops; op++) {
-        if (reach->item_of[op] == TRACE_NO || !make_entry(context, op, &entry))
+        bool partial = reach->item_of[op] != TRACE_NO;
+        if ((!partial && context->trace->ops[op].tag != TRACE_ANY) ||
+            !make_entry(context, op, &entry))
             continue;
+        entry.partial = partial;
         entry.position = position ? position[op] : op;
         entries = check_grow(entries, &room, count + 1, sizeof *entries);
         entries[count++] = entry;
     }
     if (count) {
         merge_tags(entries, count);
+        count = keep_partial(entries, count);
+    }
+    if (count) {
         qsort(entries, count, sizeof *entries, by_stream);
         find_pairs(streams, reach, entries, count);
     }

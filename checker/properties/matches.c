@@ -7,7 +7,7 @@
 #include "checker/memory.h"
 #include "checker/orders/joint.h"
 #include "checker/places.h"
-#include "checker/properties/properties.h"
+#include "checker/properties.h"
 #include "checker/replay/replay.h"
 #include "checker/replay/witness.h"
 #include "traces/trace/coverage.h"

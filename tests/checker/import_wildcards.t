@@ -1,5 +1,5 @@
 #!/bin/sh
-# Imported plans with wildcards: what can really meet, over all orders together.
+# Imported plans: what can really meet, over all orders, matches and threads together.
 . "$(dirname "$0")/../shell.sh"
 echo "TAP version 13"
 op() { # KIND RANK PEER TAG [DEPS]
@@ -14,6 +14,19 @@ plan() { echo "{\"simrun\": 1, \"ranks\": $1}"; }
 { plan 3; op Recv 0 '"any"' 0 '[]'; op Recv 0 '"any"' 0 '[]'; op Send 1 0 0 '[]'; op Send 2 0 0 '[]'; } >alike.jsonl
 { plan 3; op Recv 0 '"any"' 0; op Send 1 0 0; i=0
   while [ $i -lt 300 ]; do op Send 1 2 0; op Recv 2 1 0; i=$((i + 1)); done; } >large.jsonl
+# A pair of an any-tag channel that stands far apart; sends of two kinds that are alike in what they carry; threads of a rank.
+{ plan 2; i=0
+  while [ $i -le 100 ]; do op Send 0 1 $i '[]'; op Recv 1 0 "$([ $i = 0 ] && echo '"any"' || echo $i)"; i=$((i + 1)); done; } >far.jsonl
+{ plan 2; op Ssend 0 1 0 '[]'; op Send 0 1 0 '[]'; op Recv 1 0 0; op Recv 1 0 0; } >kinds.jsonl
+threads() { # whether the second thread has a communicator of its own
+    plan 2
+    [ -z "$1" ] || printf '{"comm": 1, "members": [0, 1]}\n{"comm": 2, "members": [0, 1]}\n'
+    for rank in 0 1; do for thread in 0 1; do
+        echo "{\"op\": \"Allreduce\", \"rank\": $rank, \"thread\": $thread, ${1:+\"comm\": $((thread + 1)), }\"count\": 8, \"type\": \"float\", \"reduce\": \"sum\"}"
+    done; done
+}
+threads "" >one-comm.jsonl
+threads own >own-comms.jsonl
 
 while IFS=: read -r file status codes; do
     timeout 60 "$simrun" check "$file.jsonl" >out 2>err
@@ -26,5 +39,12 @@ named:0:
 turned:1:D002
 alike:0:R003
 large:0:N001
+far:1:D002R001
+kinds:1:R002
+one-comm:1:R002
+own-comms:0:
 END
+timeout 60 "$simrun" check kinds.jsonl >out 2>err
+tr -s ' \n' ' ' <out | grep -q 'add 0 to the order_deps of id 1'
+check $? "a repair of an imported plan speaks of its order_deps"
 echo "1..$count"
