@@ -154,12 +154,33 @@ static void number_items(struct check_partial_order *reach, struct reach_segment
     free(fill);
 }
 
+/* A square of 64 x 64 bits, in place: halves, then quarters ... change sides. */
+static void transpose_block(uint64_t *block)
+{
+    uint64_t mask = UINT64_C(0xffffffff);
+    for (uint32_t width = 32; width; width >>= 1, mask ^= mask << width)
+        for (uint32_t i = 0; i < 64; i = (i + width + 1) & ~width) {
+            uint64_t swap = (block[i] >> width ^ block[i + width]) & mask;
+            block[i] ^= swap << width;
+            block[i + width] ^= swap;
+        }
+}
+
 static void transpose(struct reach_segment *segment)
 {
-    for (uint32_t i = 0; i < segment->item_count; i++)
-        for (uint32_t j = 0; j < segment->item_count; j++)
-            if (reach_bit(segment->before + i * segment->words, j))
-                segment->after[j * segment->words + i / 64] |= UINT64_C(1) << (i % 64);
+    uint32_t items = segment->item_count;
+    size_t words = segment->words;
+    for (uint32_t row = 0; row < items; row += 64)
+        for (size_t word = 0; word < words; word++) {
+            uint64_t block[64] = {0}, any = 0;
+            for (uint32_t i = 0; i < 64 && row + i < items; i++)
+                any |= block[i] = segment->before[(row + i) * words + word];
+            if (!any)
+                continue;
+            transpose_block(block);
+            for (uint32_t j = 0; j < 64 && word * 64 + j < items; j++)
+                segment->after[(word * 64 + j) * words + row / 64] = block[j];
+        }
 }
 
 /* Predecessor rows, pushed along the edges in topological order. */

@@ -27,6 +27,12 @@ threads() { # whether the second thread has a communicator of its own
 }
 threads "" >one-comm.jsonl
 threads own >own-comms.jsonl
+# A long chain whose last two calls nothing orders.
+{ plan 2
+  for rank in 0 1; do i=0
+  while [ $i -lt 130 ]; do
+      echo "{\"op\": \"Allreduce\", \"rank\": $rank, \"id\": $i, \"deps\": [$([ $i -gt 0 ] && echo $((i == 129 ? 127 : i - 1)))], \"count\": 8, \"type\": \"float\", \"reduce\": \"sum\"}"
+      i=$((i + 1)); done; done; } >long.jsonl
 
 while IFS=: read -r file status codes; do
     timeout 60 "$simrun" check "$file.jsonl" >out 2>err
@@ -43,7 +49,11 @@ far:1:D002R001
 kinds:1:R002
 one-comm:1:R002
 own-comms:0:
+long:1:R002
 END
+timeout 60 "$simrun" check long.jsonl >out 2>err
+tr -s ' \n' ' ' <out | grep -q 'add 128 to the order_deps of id 129'
+check $? "what is repaired stands behind more than a word of bits"
 timeout 60 "$simrun" check kinds.jsonl >out 2>err
 tr -s ' \n' ' ' <out | grep -q 'add 0 to the order_deps of id 1'
 check $? "a repair of an imported plan speaks of its order_deps"
