@@ -5,6 +5,7 @@
 #include "cli/options/shell_words.h"
 #include "cli/telling/results.h"
 #include "cli/telling/run_store_write.h"
+#include "collectives/systems/schedule/schedule.h"
 #include "traces/formats/format.h"
 
 #include <stdio.h>
@@ -14,6 +15,35 @@
 static unsigned models_of(const struct run_options *options)
 {
     return options->all_models ? CHECK_ALL_MODELS : 1u << options->world.send_model;
+}
+
+struct judged_schedule {
+    struct findings *findings;
+    const struct trace *trace;
+};
+
+static void add_fault(void *context, int rank, const char *text)
+{
+    struct judged_schedule *judged = context;
+    struct finding *finding = findings_add(judged->findings, "G005", "%s", text);
+    finding_detail(finding, "Rank %d cannot do this: a rank that runs the schedule ends here.\n",
+                   rank);
+    finding_seal(finding, judged->trace);
+}
+
+/* A schedule's file says what its cells compute, too; of that its trace knows nothing. */
+static void check_schedule(const char *path, const struct trace *trace, struct findings *findings)
+{
+    char why[256];
+    size_t length = strlen(path);
+    if (length < 4 || strcmp(path + length - 4, ".csv") != 0)
+        return;
+    struct schedule *schedule = schedule_read_cells(path, why, sizeof why);
+    if (!schedule)
+        return;
+    schedule_check_data(schedule, add_fault,
+                        &(struct judged_schedule){.findings = findings, .trace = trace});
+    schedule_free(schedule);
 }
 
 static bool judge_file(const char *path, struct results *results, struct failure *failure)
@@ -36,6 +66,7 @@ static bool judge_file(const char *path, struct results *results, struct failure
     result->verdict.result = (struct job_result){.outcome = trace->outcome, .trace = trace};
     findings_init(&result->verdict.findings);
     check_trace(trace, &checks, &result->verdict.findings);
+    check_schedule(path, trace, &result->verdict.findings);
     session_conclude(results->options, &result->verdict);
     bool kept = true;
     if (results->store) {

@@ -55,4 +55,18 @@ said=$("$simrun" check --db none "$folder/sharded.csv" 2>&1)
 check "shards, reductions and overlaps of PyTorch's files are judged" "$?$(echo "$said" | codes)" 0
 said=$("$simrun" --db none -n 2 pipeline "$folder/sharded.csv" 2>&1)
 check "and run: of one copy of the layers the sum is its own" "$?$(echo "$said" | codes)" 0
+
+# The file is told what the run is told, with row and column; right twins are not.
+judge() { # name, table, what is said of it
+    printf "$2" >"$folder/judged.csv"
+    said=$("$simrun" check "$folder/judged.csv" 2>&1 | tr -s ' \n' ' ' | grep -oE 'row [0-9]+, column [0-9]+: stage [0-9]+, microbatch [0-9]+: [a-zA-Z ]+( a second time| come| forward| computed| I)' | head -1)
+    check "a file in which $1" "$said" "$3"
+}
+judge "backward comes before forward" '0F0,0B0\n1B0,1F0\n' "row 2, column 1: stage 1, microbatch 0: backward before forward"
+judge "F comes twice" '0F0,0F0,0B0\n1F0,1B0\n' "row 1, column 2: stage 0, microbatch 0: F a second time"
+judge "W comes before I" '0F0,0W0,0I0\n1F0,1I0,1W0\n' "row 1, column 2: stage 0, microbatch 0: W before I"
+judge "W follows I" '0F0,0I0,0W0\n1F0,1I0,1W0\n' ""
+judge "a value is sent before it is made" '0SEND_F0,0F0,0RECV_B0,0B0\n1RECV_F0,1F0,1B0,1SEND_B0\n' "row 1, column 1: stage 0, microbatch 0: a send before its value is computed"
+judge "F comes before its input" '0F0,0SEND_F0,0RECV_B0,0B0\n1F0,1RECV_F0,1B0,1SEND_B0\n' "row 2, column 1: stage 1, microbatch 0: F before its input has come"
+judge "everything comes in time" '0F0,0SEND_F0,0RECV_B0,0B0\n1RECV_F0,1F0,1B0,1SEND_B0\n' ""
 echo "1..$number"

@@ -64,7 +64,8 @@ static struct schedule *from_table(const struct csv_table *table)
     return schedule;
 }
 
-struct schedule *schedule_read(const char *path, char *why, size_t room)
+/* `complete`: the table has its messages. */
+static struct schedule *read_cells(const char *path, bool *complete, char *why, size_t room)
 {
     struct failure failure = {0};
     struct format_input input = {0};
@@ -74,13 +75,26 @@ struct schedule *schedule_read(const char *path, char *why, size_t room)
         snprintf(why, room, "%s", failure.text);
     else if (fits(&table, why, room))
         schedule = from_table(&table);
-    bool complete = table.communicates;
+    *complete = table.communicates;
     csv_table_release(&table);
     format_input_release(&input);
     if (schedule && !is_whole(schedule, path, why, room)) {
         schedule_free(schedule);
         return NULL;
     }
+    return schedule;
+}
+
+struct schedule *schedule_read_cells(const char *path, char *why, size_t room)
+{
+    bool complete;
+    return read_cells(path, &complete, why, room);
+}
+
+struct schedule *schedule_read(const char *path, char *why, size_t room)
+{
+    bool complete = false;
+    struct schedule *schedule = read_cells(path, &complete, why, room);
     if (!schedule || complete)
         return schedule;
     struct schedule *with_messages = messages_add(schedule, "ordered", why, room);

@@ -75,9 +75,16 @@ struct schedule_plan {
 struct schedule *schedule_new(const struct schedule_plan *plan, char *why, size_t room);
 /* Every stage is of one chain. */
 struct schedule *schedule_read(const char *path, char *why, size_t room);
+/* Its cells as they stand in the file, to be looked at and not to be run: a table of computations
+ * gets no messages. */
+struct schedule *schedule_read_cells(const char *path, char *why, size_t room);
 /* PyTorch's CSV; nothing is left behind when it fails. */
 bool schedule_write(const struct schedule *schedule, const char *path, char *why, size_t room);
 void schedule_free(struct schedule *schedule);
+/* Tells every action that asks for a value which is not there yet, or makes one twice: the same
+ * that ends a rank which runs the schedule. */
+typedef void schedule_fault(void *context, int rank, const char *text);
+void schedule_check_data(const struct schedule *schedule, schedule_fault *report, void *context);
 
 /* The stages that a schedule runs: `width` values go from one to the next for every microbatch. */
 struct schedule_stages {
