@@ -55,6 +55,22 @@ static void spec_start(const struct spec_op *op, const int *number, int *message
     MPI_Start(request);
 }
 
+static void spec_some(const struct spec_op *op, MPI_Request *requests, int count,
+                      struct spec_seen *seen)
+{
+    MPI_Status statuses[SPEC_OPS];
+    int done = 0, indices[SPEC_OPS];
+    if (op->kind == SPEC_WAITSOME)
+        MPI_Waitsome(count, requests, &done, indices, statuses);
+    else
+        MPI_Testsome(count, requests, &done, indices, statuses);
+    seen[count].flag = done == MPI_UNDEFINED;
+    for (int k = 0; k < done; k++) {
+        seen[count].some |= 1u << indices[k];
+        spec_saw(&seen[indices[k]], &statuses[k]);
+    }
+}
+
 static void spec_complete(struct spec_world *world, int rank, int i)
 {
     const struct spec_op *op = &world->program->ops[rank][i];
@@ -70,11 +86,22 @@ static void spec_complete(struct spec_world *world, int rank, int i)
         if (flag)
             spec_saw(&seen[op->request], statuses);
         seen[i].flag = flag;
-    } else if (op->kind == SPEC_WAITANY) {
-        MPI_Waitany(i, requests, &index, statuses);
+    } else if (op->kind == SPEC_WAITANY || op->kind == SPEC_TESTANY) {
+        if (op->kind == SPEC_WAITANY)
+            MPI_Waitany(i, requests, &index, statuses);
+        else
+            MPI_Testany(i, requests, &index, &flag, statuses);
+        seen[i].flag = flag;
         seen[i].index = index == MPI_UNDEFINED ? SPEC_NONE : index;
         if (index != MPI_UNDEFINED)
             spec_saw(&seen[index], statuses);
+    } else if (op->kind == SPEC_WAITSOME || op->kind == SPEC_TESTSOME) {
+        spec_some(op, requests, i, seen);
+    } else if (op->kind == SPEC_TESTALL) {
+        MPI_Testall(i, requests, &flag, statuses);
+        seen[i].flag = flag;
+        for (int k = 0; k < i && flag; k++)
+            spec_saw(&seen[k], &statuses[k]);
     } else {
         MPI_Waitall(i, requests, statuses);
         for (int k = 0; k < i; k++)

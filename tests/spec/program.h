@@ -27,6 +27,10 @@ enum spec_kind {
     SPEC_TEST,
     SPEC_CANCEL,
     SPEC_WAITANY, /* among all requests of the rank so far */
+    SPEC_WAITSOME,
+    SPEC_TESTANY,
+    SPEC_TESTSOME,
+    SPEC_TESTALL,
     SPEC_WAITALL, /* for all of them */
     SPEC_BARRIER,
     SPEC_KINDS
@@ -52,7 +56,8 @@ struct spec_seen {
     bool begun, ended;
     int message;     /* what a receive's buffer holds, SPEC_NONE: nothing */
     int source, tag; /* of a status, SPEC_NONE: not seen */
-    bool flag;       /* of Test and Iprobe */
+    bool flag;       /* of tests and Iprobe */
+    unsigned some;   /* of Waitsome and its like: a bit for each operation it completed */
     int index; /* of Waitany: the operation that started the request, SPEC_NONE: none was active */
     bool cancelled;
 };
@@ -140,15 +145,16 @@ static inline void spec_add_message(struct spec_program *program, uint64_t *dice
 /* Something that looks at requests made so far. */
 static inline void spec_add_wait(struct spec_program *program, uint64_t *dice, int rank)
 {
-    static const enum spec_kind kinds[] = {SPEC_WAIT,    SPEC_WAIT,    SPEC_TEST,
-                                           SPEC_WAITANY, SPEC_WAITALL, SPEC_CANCEL};
+    static const enum spec_kind kinds[] = {SPEC_WAIT,     SPEC_WAIT,   SPEC_TEST,     SPEC_WAITANY,
+                                           SPEC_WAITALL,  SPEC_CANCEL, SPEC_WAITSOME, SPEC_TESTANY,
+                                           SPEC_TESTSOME, SPEC_TESTALL};
     int started[SPEC_OPS], count = 0;
     for (int i = 0; i < program->count[rank]; i++)
         if (spec_starts(program->ops[rank][i].kind))
             started[count++] = i;
     if (!count)
         return;
-    struct spec_op op = {.kind = kinds[dice_below(dice, 6)],
+    struct spec_op op = {.kind = kinds[dice_below(dice, 10)],
                          .request = started[dice_below(dice, (uint32_t)count)]};
     if (op.kind != SPEC_CANCEL || program->ops[rank][op.request].kind == SPEC_IRECV)
         spec_add(program, rank, op);
@@ -197,9 +203,10 @@ static inline void spec_random(struct spec_program *program, uint64_t seed)
 
 static inline void spec_print(const struct spec_program *program, const struct spec_run *run)
 {
-    static const char *const names[] = {"Send",   "Ssend",    "Isend",   "Issend", "Recv", "Irecv",
-                                        "Mrecv",  "Sendrecv", "Probe",   "Iprobe", "Wait", "Test",
-                                        "Cancel", "Waitany",  "Waitall", "Barrier"};
+    static const char *const names[] = {"Send",    "Ssend",    "Isend",    "Issend",  "Recv",
+                                        "Irecv",   "Mrecv",    "Sendrecv", "Probe",   "Iprobe",
+                                        "Wait",    "Test",     "Cancel",   "Waitany", "Waitsome",
+                                        "Testany", "Testsome", "Testall",  "Waitall", "Barrier"};
     printf("# %d ranks, sends %s: %s\n", program->ranks,
            program->sends_wait ? "wait" : "are buffered", run->finished ? "finished" : "deadlock");
     for (int rank = 0; rank < program->ranks; rank++)

@@ -207,9 +207,17 @@ static inline bool spec_ended(struct spec_rules *rules, int number)
     int first = number / SPEC_OPS * SPEC_OPS;
     if (op->kind == SPEC_WAIT || (op->kind == SPEC_TEST && seen->flag))
         return spec_after_done(rules, first + op->request, spec_end(number));
-    if (op->kind == SPEC_WAITANY && seen->index != SPEC_NONE)
+    bool any = op->kind == SPEC_WAITANY || op->kind == SPEC_TESTANY;
+    bool some = op->kind == SPEC_WAITSOME || op->kind == SPEC_TESTSOME;
+    if (any && seen->index != SPEC_NONE)
         return spec_after_done(rules, first + seen->index, spec_end(number));
-    if (op->kind == SPEC_WAITANY || op->kind == SPEC_WAITALL)
+    for (int start = first; some && start < number; start++)
+        if (seen->some >> (start - first) & 1 && !spec_after_done(rules, start, spec_end(number)))
+            return false;
+    if (op->kind == SPEC_WAITSOME && !seen->some && !seen->flag)
+        return spec_says(rules, "R4: a wait for some gave none", number, number);
+    if (op->kind == SPEC_WAITALL || (op->kind == SPEC_TESTALL && seen->flag) ||
+        (any && (seen->flag || op->kind == SPEC_WAITANY)) || (some && seen->flag))
         for (int start = first; start < number; start++)
             if (spec_starts(spec_op(rules, start)->kind) &&
                 !spec_after_done(rules, start, spec_end(number)))
@@ -269,6 +277,22 @@ static inline int spec_free_message(const struct spec_rules *rules, int receive)
     return SPEC_NONE;
 }
 
+/* Whether a call of the rank before `until` has completed the request: it is active no more. */
+static inline bool spec_told(const struct spec_rules *rules, int start, int until)
+{
+    int first = start / SPEC_OPS * SPEC_OPS;
+    for (int number = start + 1; number < until; number++) {
+        const struct spec_op *op = spec_op(rules, number);
+        const struct spec_seen *seen = spec_seen(rules, number);
+        bool one = first + op->request == start;
+        if ((op->kind == SPEC_WAIT && one) || (op->kind == SPEC_TEST && one && seen->flag) ||
+            op->kind == SPEC_WAITALL || (op->kind == SPEC_TESTALL && seen->flag) ||
+            first + seen->index == start || seen->some >> (start - first) & 1)
+            return true;
+    }
+    return false;
+}
+
 /* Whether who stands in the call has a reason. */
 static inline bool spec_may_stand(struct spec_rules *rules, int number)
 {
@@ -286,13 +310,18 @@ static inline bool spec_may_stand(struct spec_rules *rules, int number)
     case SPEC_WAIT:
         return !spec_is_done(rules, first + op->request);
     case SPEC_WAITANY:
-    case SPEC_WAITALL:
+    case SPEC_WAITSOME:
         for (int start = first; start < number; start++) {
-            active += spec_starts(spec_op(rules, start)->kind);
-            done += spec_starts(spec_op(rules, start)->kind) && spec_is_done(rules, start);
+            bool starts = spec_starts(spec_op(rules, start)->kind);
+            active += starts && !spec_told(rules, start, number);
+            done += starts && !spec_told(rules, start, number) && spec_is_done(rules, start);
         }
-        /* Requests whose completion an earlier call has told count no more; those are done. */
-        return done < active;
+        return active && !done;
+    case SPEC_WAITALL:
+        for (int start = first; start < number; start++)
+            if (spec_starts(spec_op(rules, start)->kind) && !spec_is_done(rules, start))
+                return true;
+        return false;
     case SPEC_BARRIER:
         return !spec_all_there(rules, number, false);
     default:
