@@ -140,10 +140,9 @@ static int run_world(void *context, struct diff_probe *probe, int worker)
     struct child_world run = {.child = child, .base = base};
     run.run = (struct sim_run){.program = child->program,
                                .first_image = worker * options.ranks,
-                               .argc = child->job->argc,
-                               .argv = child->job->argv,
                                .placed = note_image,
                                .context = &run};
+    run.run.argv = job_arguments(child->job, &run.run.argc);
     enum trace_outcome outcome = sim_world_run(world, world_body, &run);
     if (failure.code)
         give_up(child->board, &failure);

@@ -120,11 +120,10 @@ static bool run_printing(const struct exploration *exploration, unsigned worker,
         return false;
     }
     sim_run_signal_stack();
-    struct explored_world body = {.run = {.program = exploration->program,
-                                          .first_image = (int)worker * options.ranks,
-                                          .argc = exploration->job->argc,
-                                          .argv = exploration->job->argv},
-                                  .recording = exploration->recordings[worker]};
+    struct explored_world body = {
+        .run = {.program = exploration->program, .first_image = (int)worker * options.ranks},
+        .recording = exploration->recordings[worker]};
+    body.run.argv = job_arguments(exploration->job, &body.run.argc);
     if (body.recording)
         recording_clear(body.recording);
     run->outcome = sim_world_run(world, world_body, &body);

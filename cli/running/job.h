@@ -16,7 +16,8 @@ struct job {
     char source[512]; /* the .c file, "" when there is none */
     char object[512]; /* what is loaded */
     int argc;
-    char **argv; /* argv[0] is the name; NULL-terminated */
+    char **argv;      /* argv[0] is the name; NULL-terminated */
+    int sources_more; /* words behind the name that are further sources, and a "--" behind them */
     struct sim_world_options world;
     enum sim_loader loader;
     const char *share;           /* libraries that all ranks share, NULL: none */
@@ -48,6 +49,9 @@ struct job_result {
     size_t choices_made, choices_missed; /* of the schedule's */
     char crash[256]; /* a sentence about how the child ended, "" when as it should */
 };
+
+/* What the program gets of these words. For the process that runs it: the words may be changed. */
+char **job_arguments(const struct job *job, int *argc);
 
 /* Runs the job in a child process; fills `result` whatever happens to the child. False only when no
  * child could be made. */

@@ -192,6 +192,22 @@ int session_program(int argc, char **argv, struct session_words *words, char ***
     return words->argc;
 }
 
+/* "a.c b.cpp -- args": what follows a source and is one, too, belongs to the program. */
+static bool compile_sources(struct job *job, struct failure *failure)
+{
+    const char *sources[SIM_COMPILE_SOURCES + 1] = {job->source};
+    int count = 1, next = 1;
+    bool own = !strcmp(job->source, job->argv[0]) && sim_compile_is_source(job->source);
+    while (own && next < job->argc && count <= SIM_COMPILE_SOURCES &&
+           sim_compile_is_source(job->argv[next]) && !access(job->argv[next], R_OK))
+        sources[count++] = job->argv[next++];
+    if (own && next < job->argc && !strcmp(job->argv[next], "--"))
+        next++;
+    job->sources_more = next - 1;
+    return !sim_compile_all(sources, count, job->world.memory, job->object, sizeof job->object,
+                            failure);
+}
+
 bool session_prepare(const char *word, int argc, char **argv, const struct run_options *options,
                      struct job *job, int *ranks, int room, int *rank_count,
                      struct failure *failure)
@@ -233,8 +249,5 @@ bool session_prepare(const char *word, int argc, char **argv, const struct run_o
         ranks[0] = options->world.ranks;
         *rank_count = 1;
     }
-    int (*compile)(const char *, char *, size_t, struct failure *) =
-        options->world.memory ? sim_compile_memory : sim_compile;
-    return requirements_of_file_met(job->source, failure) &&
-           !compile(job->source, job->object, sizeof job->object, failure);
+    return requirements_of_file_met(job->source, failure) && compile_sources(job, failure);
 }

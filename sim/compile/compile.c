@@ -54,9 +54,22 @@ static const char *const flags_link[] = {"-shared", "-Wl,-z,noseparate-code,-z,n
 
 static _Thread_local bool compiler_was_run;
 
+/* What compiles which sources. */
+enum { C, CXX, FORTRAN };
+static const struct language {
+    const char *variable, *usual, *package; /* who compiles it */
+    const char *suffixes;                   /* each between blanks */
+} languages[] = {
+    [C] = {"CC", "cc", "gcc", " .c "},
+    [CXX] = {"CXX", "c++", "g++", " .cpp .cc .cxx .c++ .C .cp .CPP "},
+    [FORTRAN] = {"FC", "gfortran", "gfortran",
+                 " .f .for .ftn .f77 .f90 .f95 .f03 .f08 .F .FOR .F77 .F90 .F95 .F03 .F08 "}};
+
 /* Everything about one compilation; `text` holds the words of $CC and of the source's own flags. */
 struct job {
     const char *source;
+    int language;
+    bool part; /* of several: it is compiled, not linked */
     char real[PATH_MAX], compiler[PATH_MAX];
     struct cache_folder cache;
     char *text; /* the source */
@@ -150,11 +163,53 @@ static bool says_openmp(const char *text)
     return false;
 }
 
+/* -1: it is none. */
+static int language_of(const char *path)
+{
+    char wanted[16];
+    const char *slash = strrchr(path, '/'), *dot = strrchr(slash ? slash : path, '.');
+    if (!dot || snprintf(wanted, sizeof wanted, " %s ", dot) >= (int)sizeof wanted)
+        return -1;
+    for (int i = C; i <= FORTRAN; i++)
+        if (strstr(languages[i].suffixes, wanted))
+            return i;
+    return -1;
+}
+
+bool sim_compile_is_source(const char *path)
+{
+    return language_of(path) >= 0;
+}
+
+/* There is no Fortran interface of MPI here. */
+static int fortran_check(const struct job *job)
+{
+    if (job->language != FORTRAN ||
+        !(strcasestr(job->text, "mpif.h") || strcasestr(job->text, "use mpi") ||
+          strcasestr(job->text, "call mpi_")))
+        return 0;
+    return failure_set(
+        job->failure, FAILURE_INPUT,
+        "%s: calls MPI from Fortran, which has no interface here yet; call MPI from C "
+        "(a C function that the Fortran code calls) and give both sources",
+        job->source);
+}
+
+static void link_flags_add(struct arguments *arguments, bool memory)
+{
+    arguments_add_all(arguments, flags_link, COUNT(flags_link));
+    arguments_add_all(arguments, flags_wrap, COUNT(flags_wrap));
+    if (memory)
+        arguments_add_all(arguments, flags_wrap_moves, COUNT(flags_wrap_moves));
+}
+
 /* The compiler's words, then ours, then the source, then the source's own: libraries must follow
  * what needs them. */
 static int arguments_set(struct job *job)
 {
-    const char *compiler = compiler_words("CC", "cc"), *mark = "simrun: cflags:";
+    const struct language *language = &languages[job->language];
+    const char *compiler = compiler_words(language->variable, language->usual);
+    const char *mark = "simrun: cflags:";
     const char *own = strstr(job->text, mark);
     int length = 0;
     if (own) {
@@ -173,10 +228,13 @@ static int arguments_set(struct job *job)
     words_add(&job->compiler_words, job->words);
     job->arguments = job->compiler_words;
     arguments_add_all(&job->arguments, flags_compile, COUNT(flags_compile));
-    arguments_add_all(&job->arguments, flags_link, COUNT(flags_link));
-    arguments_add_all(&job->arguments, flags_wrap, COUNT(flags_wrap));
-    if (job->memory)
-        arguments_add_all(&job->arguments, flags_wrap_moves, COUNT(flags_wrap_moves));
+    if (job->part) {
+        arguments_add(&job->arguments, "-c");
+        if (job->memory)
+            arguments_add(&job->arguments, "-fsanitize=thread");
+    } else {
+        link_flags_add(&job->arguments, job->memory);
+    }
     if (says_openmp(job->text))
         arguments_add(&job->arguments, "-fopenmp");
     job->include = sim_compile_include();
@@ -185,10 +243,12 @@ static int arguments_set(struct job *job)
     arguments_add(&job->arguments, job->real);
     words_add(&job->own, own_words);
     arguments_add_all(&job->arguments, job->own.words, (size_t)job->own.count);
-    arguments_add(&job->arguments, "-lm");
+    if (!job->part)
+        arguments_add(&job->arguments, "-lm");
     return job->compiler_words.count
                ? 0
-               : failure_set(job->failure, FAILURE_USAGE, "CC is set to nothing but spaces");
+               : failure_set(job->failure, FAILURE_USAGE, "%s is set to nothing but spaces",
+                             language->variable);
 }
 
 /* Where execvp would find the compiler. */
@@ -208,8 +268,9 @@ static int compiler_find(struct job *job)
         paths = paths[length] ? paths + length + 1 : NULL;
     }
     return failure_set(job->failure, FAILURE_INPUT,
-                       "%s: no compiler: %s is not found; install gcc, or name one in CC",
-                       job->source, name);
+                       "%s: no compiler: %s is not found; install %s, or name one in %s",
+                       job->source, name, languages[job->language].package,
+                       languages[job->language].variable);
 }
 
 static int key_set(struct job *job)
@@ -268,10 +329,25 @@ static void rule_and_output(struct arguments *arguments, const char *rule, const
     arguments_add_all(arguments, words, COUNT(words));
 }
 
+/* Fortran has headers only where it is preprocessed: then no rule tells of them. */
+static bool rule_empty(const char *rule)
+{
+    FILE *file = fopen(rule, "we");
+    bool good = file && fputs("fortran: source\n", file) >= 0;
+    return file && !fclose(file) && good;
+}
+
 static int object_make(struct job *job, char files[][PATH_MAX])
 {
     struct arguments arguments = job->arguments;
-    rule_and_output(&arguments, files[RULE], files[OBJECT]);
+    if (job->language == FORTRAN) {
+        const char *const words[] = {"-o", files[OBJECT]};
+        arguments_add_all(&arguments, words, COUNT(words));
+        if (!rule_empty(files[RULE]))
+            return cache_folder_refuse(&job->cache, job->failure);
+    } else {
+        rule_and_output(&arguments, files[RULE], files[OBJECT]);
+    }
     return compiler_run(job->compiler, &arguments, job->source, job->failure);
 }
 
@@ -309,10 +385,10 @@ static int cache_fill(struct job *job, const char *list, char object[PATH_MAX])
     }
     int status = cache_folder_make(&job->cache, job->failure);
     if (!status)
-        status = job->memory ? instrumented_make(job, mine) : object_make(job, mine);
+        status = job->memory && !job->part ? instrumented_make(job, mine) : object_make(job, mine);
     if (!status && (!compiler_headers(mine[RULE], mine[LIST]) || !name_set(job, mine[LIST])))
         status = cache_folder_refuse(&job->cache, job->failure);
-    cache_path(job, object, job->name, ".so");
+    cache_path(job, object, job->name, job->part ? ".o" : ".so");
     if (!status && (rename(mine[OBJECT], object) || rename(mine[LIST], list)))
         status = cache_folder_refuse(&job->cache, job->failure);
     for (int i = 0; i < TEMPORARIES; i++)
@@ -326,6 +402,7 @@ static int compile_source(struct job *job, char object[PATH_MAX])
 {
     char list[PATH_MAX];
     int status = source_read(job);
+    status = status ? status : fortran_check(job);
     status = status ? status : cache_folder_find(&job->cache, job->failure);
     status = status ? status : arguments_set(job);
     status = status ? status : compiler_find(job);
@@ -334,7 +411,7 @@ static int compile_source(struct job *job, char object[PATH_MAX])
         return status;
     cache_path(job, list, job->key, ".headers");
     if (name_set(job, list)) {
-        cache_path(job, object, job->name, ".so");
+        cache_path(job, object, job->name, job->part ? ".o" : ".so");
         if (!access(object, R_OK)) {
             sim_cache_touch(list);
             sim_cache_touch(object);
@@ -345,27 +422,136 @@ static int compile_source(struct job *job, char object[PATH_MAX])
     return cache_fill(job, list, object);
 }
 
-static int compile(const char *path, bool memory, char *out, size_t size, struct failure *failure)
+static int compile_one(const char *path, bool part, bool memory, char object[PATH_MAX],
+                       struct failure *failure)
 {
-    size_t length = strlen(path);
+    struct job *job = calloc(1, sizeof *job);
+    if (!job)
+        return failure_set(failure, FAILURE_INTERNAL, "%s: out of memory", path);
+    job->source = path;
+    job->part = part;
+    job->memory = memory;
+    job->language = language_of(path);
+    job->failure = failure;
+    int status = compile_source(job, object);
+    free(job->text);
+    free(job->words);
+    free(job);
+    return status;
+}
+
+/* Several sources: each becomes an object in the cache, and so does what they are linked to. */
+struct program {
+    char objects[SIM_COMPILE_SOURCES][PATH_MAX];
+    bool uses[FORTRAN + 1], openmp, memory;
+    char options[1024]; /* the sources' own */
+};
+
+/* What the objects are linked with depends on the sources: their own words, and OpenMP. */
+static void note_options(struct program *program, const char *path)
+{
+    struct failure ignored = {0};
+    struct job job = {.source = path, .failure = &ignored};
+    if (!source_read(&job)) {
+        const char *own = strstr(job.text, "simrun: cflags:");
+        size_t used = strlen(program->options);
+        size_t length = own ? strcspn(own, "\n*") : 0;
+        program->openmp |= says_openmp(job.text);
+        if (length > 15)
+            snprintf(program->options + used, sizeof program->options - used, " %.*s",
+                     (int)length - 15, own + 15);
+    }
+    free(job.text);
+}
+
+/* The languages' own libraries come with the driver of the one that has most of them. */
+static int link_all(struct program *program, const char *const *paths, int count,
+                    char object[PATH_MAX], struct failure *failure)
+{
+    struct job job = {.source = paths[0], .failure = failure};
+    job.language = program->uses[FORTRAN] ? FORTRAN : program->uses[CXX] ? CXX : C;
+    const struct language *language = &languages[job.language];
+    char *words = strdup(compiler_words(language->variable, language->usual));
+    int status = words ? cache_folder_find(&job.cache, failure)
+                       : failure_set(failure, FAILURE_INTERNAL, "%s: out of memory", paths[0]);
+    if (!status) {
+        words_add(&job.compiler_words, words);
+        job.arguments = job.compiler_words;
+        link_flags_add(&job.arguments, program->memory);
+        if (program->openmp)
+            arguments_add(&job.arguments, "-fopenmp");
+        for (int i = 0; i < count; i++)
+            arguments_add(&job.arguments, program->objects[i]);
+        words_add(&job.arguments, program->options);
+        if (job.language == FORTRAN && program->uses[CXX])
+            arguments_add(&job.arguments, "-lstdc++");
+        arguments_add(&job.arguments, "-lm");
+        job.text = strdup("");
+        status = compiler_find(&job);
+    }
+    status = status ? status : key_set(&job);
+    if (!status) {
+        char mine[PATH_MAX], suffix[48];
+        cache_path(&job, object, job.key, ".so");
+        snprintf(suffix, sizeof suffix, ".%ld.so", (long)getpid());
+        cache_path(&job, mine, job.key, suffix);
+        if (access(object, R_OK)) {
+            const char *const output[] = {"-o", mine};
+            arguments_add_all(&job.arguments, output, COUNT(output));
+            status = compiler_run(job.compiler, &job.arguments, paths[0], failure);
+            if (!status && rename(mine, object))
+                status = cache_folder_refuse(&job.cache, failure);
+            unlink(mine);
+        }
+        if (!status)
+            sim_cache_touch(object);
+    }
+    free(job.text);
+    free(words);
+    return status;
+}
+
+static int compile_several(const char *const *paths, int count, bool memory, char object[PATH_MAX],
+                           struct failure *failure)
+{
+    if (count > SIM_COMPILE_SOURCES)
+        return failure_set(
+            failure, FAILURE_USAGE,
+            "%d sources are too many for one command line, which takes %d; build the "
+            "program with simcc",
+            count, SIM_COMPILE_SOURCES);
+    struct program *program = calloc(1, sizeof *program);
+    int status =
+        program ? 0 : failure_set(failure, FAILURE_INTERNAL, "%s: out of memory", paths[0]);
+    for (int i = 0; i < count && !status; i++) {
+        bool ran = compiler_was_run;
+        program->memory = memory;
+        status = compile_one(paths[i], true, memory, program->objects[i], failure);
+        compiler_was_run |= ran;
+        if (!status) {
+            program->uses[language_of(paths[i])] = true;
+            note_options(program, paths[i]);
+        }
+    }
+    status = status ? status : link_all(program, paths, count, object, failure);
+    free(program);
+    return status;
+}
+
+int sim_compile_all(const char *const *paths, int count, bool memory, char *out, size_t size,
+                    struct failure *failure)
+{
     char object[PATH_MAX];
+    const char *path = paths[0];
     int status = 0;
     compiler_was_run = false;
-    if (length > 2 && !strcmp(path + length - 2, ".c")) {
-        struct job *job = calloc(1, sizeof *job);
-        if (!job)
-            return failure_set(failure, FAILURE_INTERNAL, "%s: out of memory", path);
-        job->source = path;
-        job->memory = memory;
-        job->failure = failure;
-        status = compile_source(job, object);
-        free(job->text);
-        free(job->words);
-        free(job);
+    if (count > 1 || sim_compile_is_source(path)) {
+        status = count > 1 ? compile_several(paths, count, memory, object, failure)
+                           : compile_one(path, false, memory, object, failure);
+        path = object;
+    } else if (libtool_program(path, object)) {
         path = object;
     }
-    if (!status && libtool_program(path, object))
-        path = object;
     if (!status && snprintf(out, size, "%s", path) >= (int)size)
         status = failure_set(failure, FAILURE_INTERNAL, "%s: path too long", path);
     return status;
@@ -373,10 +559,5 @@ static int compile(const char *path, bool memory, char *out, size_t size, struct
 
 int sim_compile(const char *path, char *out, size_t size, struct failure *failure)
 {
-    return compile(path, false, out, size, failure);
-}
-
-int sim_compile_memory(const char *path, char *out, size_t size, struct failure *failure)
-{
-    return compile(path, true, out, size, failure);
+    return sim_compile_all(&path, 1, false, out, size, failure);
 }

@@ -1,11 +1,12 @@
-/* Programs given as C source: compiled once by the system's compiler into a cache.
+/* Programs given as C or C++ source: compiled once by the system's compiler into a cache.
  *
  * The cache is a folder of bounded size (cache.h). An object is reused only if the source,
  * every header it included, the compiler and the flags are what they were: all by content, the
  * compiler by the file it is. Objects appear by renaming, so that any number of jobs may share a
  * cache.
  *
- * The compiler is $CC, else cc; its messages go to stderr as they are. `-fopenmp` is added for a
+ * The compiler is $CC, else cc ($CXX, else c++; $FC, else gfortran for parts in Fortran that do not
+ * call MPI); its messages go to stderr as they are. `-fopenmp` is added for a
  * source that says `#pragma omp`, and whatever follows `simrun: cflags:` in a comment of it (for
  * example -lfftw3). */
 #ifndef SIM_COMPILE_COMPILE_H
@@ -16,15 +17,23 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Puts into `out` the path of what sim_program_open takes: of the cached object if `path` ends in
- * ".c", otherwise `path` itself. 0, or a failure code: no such source, it does not compile (the
+/* Does the name end as a C, C++ or Fortran source's does? */
+bool sim_compile_is_source(const char *path);
+
+/* Puts into `out` the path of what sim_program_open takes: of the cached object if `path` is a
+ * source, of the program that a libtool script starts, otherwise `path` itself. 0, or a failure code: no such source, it does not compile (the
  * compiler has said why), no compiler, the cache cannot be written (the sentence names the folder
  * and the remedy). */
 int sim_compile(const char *path, char *out, size_t size, struct failure *failure);
 
-/* The same for a program whose accesses to memory are to be seen: compiled with the callbacks of
+/* So many sources one command line takes. */
+enum { SIM_COMPILE_SOURCES = 48 };
+
+/* The same for the sources of one program, in any of the languages; a single path may be anything.
+ * With `memory` its accesses to memory are to be seen: compiled with the callbacks of
  * sim/memory/accesses.c in it. */
-int sim_compile_memory(const char *path, char *out, size_t size, struct failure *failure);
+int sim_compile_all(const char *const *paths, int count, bool memory, char *out, size_t size,
+                    struct failure *failure);
 
 /* Did the last successful sim_compile of this thread run the compiler? For progress lines and
  * tests. */

@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-enum { ARGUMENTS_MAX = 96 };
+enum { ARGUMENTS_MAX = 192 };
 
 struct arguments {
     const char *words[ARGUMENTS_MAX]; /* the last one added is followed by NULL */

@@ -295,9 +295,12 @@ int relocate_plan(struct relocate_plan *plan, const struct image *image,
     status = status ? status : plan_table(&planner, &image->rela);
     status = status ? status : plan_table(&planner, &image->plt_rela);
     if (!status && planner.missing_count)
-        status = failure_set(failure, FAILURE_INPUT, "%s: unresolved symbol%s: %s%s", image->path,
-                             planner.missing_count > 1 ? "s" : "", planner.missing,
-                             planner.missing_count > 12 ? ", ..." : "");
+        status = failure_set(
+            failure, FAILURE_INPUT,
+            "%s: unresolved symbol%s: %s%s; give the sources, or link the libraries, "
+            "that define %s",
+            image->path, planner.missing_count > 1 ? "s" : "", planner.missing,
+            planner.missing_count > 12 ? ", ..." : "", planner.missing_count > 1 ? "them" : "it");
     if (status)
         relocate_release(plan);
     return status;
