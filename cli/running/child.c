@@ -8,6 +8,7 @@
 #include "recorder/recorder.h"
 #include "recorder/recording.h"
 #include "sim/libc/hooks.h"
+#include "sim/libc/process.h"
 #include "sim/programs/loader.h"
 #include "sim/programs/run_program.h"
 
@@ -270,6 +271,19 @@ static void run_plainly(struct child *child)
     run_world(child, &probe, 0);
 }
 
+static struct board *shared_board;
+
+/* What a rank changed for all ranks. */
+static void note_shared(const char *what)
+{
+    for (int i = 0; i < BOARD_WARNINGS; i++)
+        if (!shared_board->warnings[i][0]) {
+            snprintf(shared_board->warnings[i], sizeof shared_board->warnings[i],
+                     "%s changes all ranks: it cannot be of one alone", what);
+            return;
+        }
+}
+
 /* Where the libraries lie that each rank has for itself, and what could not be so. */
 static void note_program(struct board *board, const struct sim_program *program)
 {
@@ -322,6 +336,8 @@ void child_main(const struct job *job, struct board *board, struct rank_output *
         give_up(board, &failure);
     }
     note_program(board, program);
+    shared_board = board;
+    sim_libc_on_shared(note_shared);
     child_signals_install(board);
     sim_libc_guard_forks();
     if (recording)

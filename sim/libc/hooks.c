@@ -184,6 +184,7 @@ void sim_libc_release(struct sim_libc_state *state)
     libc_handlers_forget(&state->quick_handlers);
     libc_random_release(state->random);
     libc_signals_release(state->signals);
+    libc_process_release(state->process);
     *state = (struct sim_libc_state){.program = state->program, .image = state->image};
 }
 

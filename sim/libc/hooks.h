@@ -9,13 +9,16 @@
  * - atexit, on_exit, at_quick_exit: its handlers run at its end
  * - getopt, getopt_long, getopt_long_only: with optind, opterr, optopt, optarg of its image
  * - rand, random, drand48 and their families, strtok: as in a process of its own
+ * - chdir, fchdir, umask, setenv and its family, getenv, setlocale, gmtime, localtime, asctime,
+ *   ctime: as in a process of its own (process.h)
+ * - dup2 onto stdout or stderr: of the rank alone
  * - sleep, usleep, nanosleep, clock_nanosleep, sched_yield: let other ranks go on; time is logical
  * - pthread_create, pthread_join and OpenMP regions: the child belongs to its parent's rank
  *
  * Left to the machine: errno is a thread-local of the OS thread, which fibers share, so it must be
- * saved and restored at each switch. Not kept per rank: locale, working directory, umask,
- * environment, signal dispositions, and the static buffers of localtime, strerror and their like,
- * which hold until the next switch. fork and exec are not intercepted.
+ * saved and restored at each switch. Not kept per rank: timers, the variable environ itself, and
+ * the static buffers of strerror, getpwnam and their like, which hold until the next switch. fork
+ * and exec are not intercepted.
  *
  * Under clang's sanitizers pthread_create is not taken over (their runtime is linked into the
  * launcher and must be the first): threads that a rank starts then share its thread-locals. */
@@ -28,6 +31,7 @@
 struct sim_program;
 struct libc_handler;
 struct libc_random;
+struct libc_process;
 
 enum sim_exit {
     SIM_EXIT_NORMAL,    /* exit, after handlers and destructors; also pthread_exit of a rank's first
@@ -41,6 +45,7 @@ enum sim_exit {
 /* One per rank; its owner embeds it. All zero is valid for a rank without program. */
 struct sim_libc_state {
     int regions; /* OpenMP regions that the rank itself is in; looked at in each switch */
+    struct libc_process *process; /* what it changed of its process, made at first use; likewise */
     int image;
     struct sim_program *program;
     bool finished; /* destructors have run */

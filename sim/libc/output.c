@@ -114,3 +114,40 @@ FILE *freopen(const char *path, const char *mode, FILE *stream)
     errno = ENOMEM;
     return NULL;
 }
+
+/* Descriptors that ranks made of their stdout and stderr, to have them back later. */
+enum { KEPT_MAX = 1024 };
+static _Atomic unsigned char kept[KEPT_MAX];
+
+int dup(int descriptor)
+{
+    LIBC_REAL(dup);
+    int made = real(descriptor);
+    bool ours = descriptor >= 0 && descriptor < 3 && streams[descriptor] && libc_rank(LIBC_CALLER);
+    if (made >= 0 && made < KEPT_MAX)
+        kept[made] = ours ? (unsigned char)descriptor : 0;
+    return made;
+}
+
+/* Puts the rank's own stream back, or sends it to a file of its own. */
+int dup2(int old, int new)
+{
+    LIBC_REAL(dup2);
+    if ((new != 1 && new != 2) || !streams[new] || old == new || !libc_rank(LIBC_CALLER))
+        return real(old, new);
+    if (old >= 0 && old < KEPT_MAX && (kept[old] == new || old == 1 || old == 2))
+        return taker.redirect(taker.context, sim_libc_rank_number(), new, NULL) ? new : -1;
+    int copy = dup(old);
+    FILE *file = copy < 0 ? NULL : fdopen(copy, "w");
+    if (!file) {
+        if (copy >= 0)
+            close(copy);
+        return -1;
+    }
+    setvbuf(file, NULL, _IONBF, 0);
+    if (taker.redirect(taker.context, sim_libc_rank_number(), new, file))
+        return new;
+    fclose(file);
+    errno = ENOMEM;
+    return -1;
+}

@@ -4,6 +4,7 @@
  * Deadlock is the instant at which the queue is empty: control returns to the host, that is
  * sim_world_run's stack. errno is kept per rank across switches. The switch saves what the ABI says
  * a callee keeps; elsewhere than x86-64 and aarch64 ucontext does it. */
+#include "sim/libc/process.h"
 #include "sim/worlds/rank.h"
 
 #include <errno.h>
@@ -300,10 +301,23 @@ __attribute__((noinline, cold)) static void switch_in_region(struct sim_rank *ra
     sim_libc_team_back(&team);
 }
 
+/* What the rank changed of the process goes with it, too. */
+__attribute__((noinline, cold)) static void switch_apart(struct sim_rank *rank)
+{
+    if (rank->libc.process)
+        sim_libc_process_aside(&rank->libc);
+    if (rank->libc.regions)
+        switch_in_region(rank);
+    else
+        switch_away(rank, false);
+    if (rank->libc.process)
+        sim_libc_process_back(&rank->libc);
+}
+
 void sim_fiber_block(struct sim_rank *rank)
 {
-    if (__builtin_expect(rank->libc.regions, 0))
-        switch_in_region(rank);
+    if (__builtin_expect(rank->libc.regions || rank->libc.process, 0))
+        switch_apart(rank);
     else
         switch_away(rank, false);
 }
@@ -324,6 +338,8 @@ static _Noreturn void fiber_leave(struct sim_rank *rank)
 {
     if (rank->libc.regions)
         sim_libc_team_drop();
+    if (rank->libc.process)
+        sim_libc_process_aside(&rank->libc);
     switch_away(rank, true);
     abort(); /* a rank that has left is never resumed */
 }

@@ -1,0 +1,35 @@
+#!/bin/sh
+# What a process has for itself each rank has for itself (tests/programs/own_process.c), on fibers and on OS threads.
+cd "$(dirname "$0")" || exit 1
+while [ ! -e Makefile ]; do cd .. || exit 1; done
+program=$PWD/tests/programs/own_process.c
+bin=$(realpath "${BUILD:-build}")
+# shellcheck source=tests/shell.sh
+. "$(find tests -name shell.sh | head -1)"
+unset CC
+# run OPTIONS...: each in a folder of its own, which fills with what the ranks write
+run() {
+    rm -rf "$folder/files"
+    mkdir "$folder/files"
+    timeout 120 "$simrun" --db none "$@" "$program" "$(realpath "$folder/files")" >out 2>&1
+}
+echo "TAP version 13"
+run -n 1
+names=$(sed -n 's/ right$//p; s/ wrong$//p' out)
+check "$([ "$(grep -c ' right$' out)" -ge 44 ] && ! grep -q ' wrong$' out && echo 0 || echo 1)" "one rank alone sees what a process sees"
+for ways in "-n 4" "-n 4 --send rendezvous" "-n 4 --os-threads" "-n 4 --loader dlopen"; do
+    # shellcheck disable=SC2086
+    run $ways
+    cp out said
+    echo "$names" >names
+    while IFS= read -r name; do
+        grep -qx "$name right" said
+        check $? "$ways: $name" said
+    done <names
+    [ "$(pwd)" = "$(realpath "$folder")" ]
+    check $? "$ways: and the launcher is where it was" said
+done
+printf '%s\n' '#include <mpi.h>' '#include <unistd.h>' 'int main(int c, char **v) { MPI_Init(&c, &v); alarm(100); alarm(0); MPI_Finalize(); return 0; }' >timer.c
+timeout 60 "$simrun" --db none -n 2 timer.c >out 2>&1 && grep -q 'not covered: alarm changes all ranks' out
+check $? "what cannot be a rank's own is said"
+echo "1..$count"
