@@ -46,6 +46,15 @@ static bool same_end(const struct trace_rank *a, const struct trace_rank *b)
     return a->state == b->state && a->exit_code == b->exit_code && a->site == b->site;
 }
 
+/* The launcher saw better than the trace can tell. */
+static bool is_noted(const struct trace *trace, const char *code)
+{
+    for (size_t i = 0; i < trace->note_count; i++)
+        if (strcmp(trace->notes[i].code, code) == 0)
+            return true;
+    return false;
+}
+
 /* Ranks that end alike are one finding: the first speaks, the others are counted. */
 static void check_ends(const struct trace *trace, struct findings *findings)
 {
@@ -59,6 +68,8 @@ static void check_ends(const struct trace *trace, struct findings *findings)
             first = !same_end(info, &trace->rank_info[before]);
         if (!first)
             continue;
+        if (crashed && is_noted(trace, "X001")) /* a sanitizer's report says what it was */
+            continue;
         report_end(trace, crashed ? "X001" : "X002", rank, findings);
         unsigned more = 0;
         for (uint32_t after = rank + 1; after < trace->ranks; after++)
@@ -67,15 +78,6 @@ static void check_ends(const struct trace *trace, struct findings *findings)
             finding_detail(&findings->items[findings->count - 1], "So did %u other rank%s.\n", more,
                            more == 1 ? "" : "s");
     }
-}
-
-/* The launcher saw better than the trace can tell. */
-static bool is_noted(const struct trace *trace, const char *code)
-{
-    for (size_t i = 0; i < trace->note_count; i++)
-        if (strcmp(trace->notes[i].code, code) == 0)
-            return true;
-    return false;
 }
 
 static void check_timeout(const struct check_context *context, struct findings *findings)

@@ -4,6 +4,7 @@
 #include "checker/explore/explore.h"
 #include "cli/running/child_signals.h"
 #include "cli/running/rank_output.h"
+#include "cli/running/sanitizer.h"
 #include "collectives/gradcheck/gradcheck.h"
 #include "recorder/recorder.h"
 #include "recorder/recording.h"
@@ -111,6 +112,27 @@ static void note_end(const struct child *child, enum trace_outcome outcome)
     if (child->job->steer)
         board->choices_made = explore_steer_done(child->job->steer);
     board->outcome = (int)outcome;
+}
+
+/* A sanitizer has found something in the rank that runs, and ends the process. */
+static struct child *reporting;
+
+static void note_report(const char *what, uint64_t place)
+{
+    int rank = sim_world_current_rank();
+    if (rank < 0 || !reporting->base || !child_signals_is_judged())
+        return;
+    struct board_rank *row = &reporting->board->ranks[rank];
+    record_site_enter((const void *)(uintptr_t)(place + 1));
+    record_note("X001", "%s", what);
+    record_site_leave();
+    note_end(reporting, OUTCOME_CRASHED);
+    row->state = RANK_CRASHED;
+    row->exit_code = SIGABRT;
+    row->place = place + 1;
+    rank_output_finish(reporting->output);
+    reporting->board->checked = 1;
+    _exit(0);
 }
 
 /* Runs the program once in a fresh world. The first world is the one that is recorded and judged.
@@ -343,6 +365,8 @@ void child_main(const struct job *job, struct board *board, struct rank_output *
     if (recording)
         recording_images_scan(recording);
     child.program = program;
+    reporting = &child;
+    sanitizer_watch(note_report);
     board->started_ns = monotonic_ns();
     if (job->gradients)
         check_gradients(&child);

@@ -28,6 +28,11 @@ void child_signals_judge(bool is_judged)
     judged = is_judged;
 }
 
+bool child_signals_is_judged(void)
+{
+    return judged;
+}
+
 static uint64_t place_of(const void *context)
 {
 #if defined __x86_64__

@@ -9,5 +9,6 @@ void child_signals_install(struct board *board);
 void child_signals_world(const struct sim_world *world);
 /* The calling thread runs a rank of it, or of another. */
 void child_signals_judge(bool judged);
+bool child_signals_is_judged(void);
 
 #endif

@@ -7,6 +7,7 @@
 #include "cli/running/confirm.h"
 #include "cli/running/interrupt.h"
 #include "cli/running/requirement.h"
+#include "cli/running/sanitizer.h"
 #include "cli/telling/results.h"
 #include "sim/compile/compile.h"
 #include "verdict/allow.h"
@@ -249,5 +250,6 @@ bool session_prepare(const char *word, int argc, char **argv, const struct run_o
         ranks[0] = options->world.ranks;
         *rank_count = 1;
     }
-    return requirements_of_file_met(job->source, failure) && compile_sources(job, failure);
+    return requirements_of_file_met(job->source, failure) && compile_sources(job, failure) &&
+           sanitizer_prepare(job->object, failure);
 }

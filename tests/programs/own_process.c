@@ -96,7 +96,8 @@ static void files(void)
     row("realpath", realpath("here", real) && !strncmp(real, own, strlen(own)));
     int made = open("made", O_CREAT | O_WRONLY, 0644);
     turn();
-    row("open", made >= 0 && !access("made", F_OK) && !rename("made", "moved") && !access("moved", F_OK));
+    row("open",
+        made >= 0 && !access("made", F_OK) && !rename("made", "moved") && !access("moved", F_OK));
     row("mkdir", !mkdir("inner", 0700) && !rmdir("inner"));
     row("unlink", !unlink("moved") && access("moved", F_OK));
     close(made);
@@ -114,7 +115,8 @@ static void files(void)
     row("umask", umask((mode_t)rank & 7) == ((mode_t)rank & 7) && before != (mode_t)-1);
     snprintf(text, sizeof text, "mode-%d", rank);
     int moded = open(text, O_CREAT | O_WRONLY, 0777);
-    row("umask at work", !fstat(moded, &status) && (status.st_mode & 7) == (7 & ~((unsigned)rank & 7)));
+    row("umask at work",
+        !fstat(moded, &status) && (status.st_mode & 7) == (7 & ~((unsigned)rank & 7)));
     umask(before);
     close(made);
     close(moded);
@@ -130,7 +132,8 @@ static void languages(void)
     row("setlocale refuses", !setlocale(LC_ALL, "no_SUCH.locale"));
     setlocale(LC_ALL, mine);
     turn();
-    row("setlocale of all", !strcmp(setlocale(LC_ALL, NULL), mine) && localeconv()->decimal_point[0] == '.');
+    row("setlocale of all",
+        !strcmp(setlocale(LC_ALL, NULL), mine) && localeconv()->decimal_point[0] == '.');
     setlocale(LC_ALL, "C");
 }
 
@@ -156,13 +159,13 @@ static void times(void)
 static void numbers(void)
 {
     long first[3], again[3];
-#define FAMILY(name, seed, draw)                                                                                                   \
-    seed;                                                                                                                          \
-    for (int i = 0; i < 3; i++, turn())                                                                                            \
-        first[i] = (long)(draw);                                                                                                   \
-    seed;                                                                                                                          \
-    for (int i = 0; i < 3; i++)                                                                                                    \
-        again[i] = (long)(draw);                                                                                                   \
+#define FAMILY(name, seed, draw)                                                                   \
+    seed;                                                                                          \
+    for (int i = 0; i < 3; i++, turn())                                                            \
+        first[i] = (long)(draw);                                                                   \
+    seed;                                                                                          \
+    for (int i = 0; i < 3; i++)                                                                    \
+        again[i] = (long)(draw);                                                                   \
     row(name, !memcmp(first, again, sizeof first))
     FAMILY("rand", srand((unsigned)rank), rand());
     FAMILY("random", srandom((unsigned)rank), random());
