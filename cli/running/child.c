@@ -88,9 +88,37 @@ static void note_ranks(const struct child *child)
     }
 }
 
+/* Each once, as many as there is room for. */
+static void board_warn(struct board *board, const char *text)
+{
+    for (int i = 0; i < BOARD_WARNINGS; i++) {
+        if (!board->warnings[i][0])
+            snprintf(board->warnings[i], sizeof board->warnings[i], "%s", text);
+        if (!strncmp(board->warnings[i], text, sizeof board->warnings[i] - 1))
+            return;
+    }
+}
+
+static struct board *shared_board;
+
+/* What a rank changed for all ranks. */
+static void note_shared(const char *what)
+{
+    char text[160];
+    snprintf(text, sizeof text, "%s changes all ranks: it cannot be of one alone", what);
+    board_warn(shared_board, text);
+}
+
+static void note_warnings(struct board *board, const struct sim_program *program)
+{
+    for (int i = 0; sim_program_warning(program, i); i++)
+        board_warn(board, sim_program_warning(program, i));
+}
+
 static void note_end(const struct child *child, enum trace_outcome outcome)
 {
     struct board *board = child->board;
+    note_warnings(board, child->program); /* it may have opened libraries */
     board->steps = sim_world_steps(child->base);
     board->switches = sim_world_switches(child->base);
     board->stopped_ns = sim_world_stopped_ns(child->base);
@@ -293,19 +321,6 @@ static void run_plainly(struct child *child)
     run_world(child, &probe, 0);
 }
 
-static struct board *shared_board;
-
-/* What a rank changed for all ranks. */
-static void note_shared(const char *what)
-{
-    for (int i = 0; i < BOARD_WARNINGS; i++)
-        if (!shared_board->warnings[i][0]) {
-            snprintf(shared_board->warnings[i], sizeof shared_board->warnings[i],
-                     "%s changes all ranks: it cannot be of one alone", what);
-            return;
-        }
-}
-
 /* Where the libraries lie that each rank has for itself, and what could not be so. */
 static void note_program(struct board *board, const struct sim_program *program)
 {
@@ -321,9 +336,7 @@ static void note_program(struct board *board, const struct sim_program *program)
         strcpy(row->path, module.path);
         board->modules_count++;
     }
-    for (int i = 0; i < BOARD_WARNINGS && sim_program_warning(program, i); i++)
-        snprintf(board->warnings[i], sizeof board->warnings[i], "%s",
-                 sim_program_warning(program, i));
+    note_warnings(board, program);
 }
 
 /* Programs and their libraries see how often the group was started again. */

@@ -32,23 +32,28 @@ static void enter(struct scope *scope, int module, uint32_t symbol, const char *
     scope->entries[at] = (struct scope_entry){hash, symbol, (uint32_t)module + 1};
 }
 
-bool scope_open(struct scope *scope, const struct image *const *modules, int count)
+bool scope_open(struct scope *scope, const struct image *const *modules, const int *groups,
+                int count)
 {
     size_t symbols = 0;
     *scope = (struct scope){.count = count, .room = 64};
+    if (count < 1)
+        return false;
     for (int m = 0; m < count; m++)
         symbols += modules[m]->symbols.count;
     while (scope->room < 2 * symbols)
         scope->room *= 2;
     scope->modules = calloc((size_t)count, sizeof *scope->modules);
+    scope->groups = calloc((size_t)count, sizeof *scope->groups);
     scope->entries = calloc(scope->room, sizeof *scope->entries);
-    if (!scope->modules || !scope->entries) {
+    if (!scope->modules || !scope->groups || !scope->entries) {
         scope_close(scope);
         return false;
     }
     for (int m = 0; m < count; m++) {
         const Elf64_Sym *symbol = modules[m]->symbols.start;
         scope->modules[m] = modules[m];
+        scope->groups[m] = groups[m];
         for (size_t i = 1; i < modules[m]->symbols.count; i++)
             if (is_exported(&symbol[i]))
                 enter(scope, m, (uint32_t)i, image_string(modules[m], symbol[i].st_name));
@@ -59,6 +64,7 @@ bool scope_open(struct scope *scope, const struct image *const *modules, int cou
 void scope_close(struct scope *scope)
 {
     free(scope->modules);
+    free(scope->groups);
     free(scope->entries);
     *scope = (struct scope){0};
 }
@@ -74,7 +80,7 @@ static bool version_fits(const struct image *image, size_t symbol, const char *w
 }
 
 int scope_find(const struct scope *scope, const char *name, const char *version, int first,
-               const Elf64_Sym **symbol)
+               int group, const Elf64_Sym **symbol)
 {
     uint64_t hash = hash_of(name);
     for (size_t at = hash & (scope->room - 1); scope->room && scope->entries[at].module;
@@ -84,6 +90,7 @@ int scope_find(const struct scope *scope, const char *name, const char *version,
         const struct image *image = scope->modules[module];
         const Elf64_Sym *found = image_symbol(image, entry->symbol);
         if (entry->hash != hash || module < first ||
+            (scope->groups[module] && scope->groups[module] != group) ||
             strcmp(image_string(image, found->st_name), name) ||
             !version_fits(image, entry->symbol, version))
             continue;

@@ -13,19 +13,21 @@ struct scope_entry {
 
 struct scope {
     const struct image **modules;
+    int *groups; /* of each: 0 is seen by all, another by the modules of the same */
     int count;
     struct scope_entry *entries;
     size_t room; /* a power of two */
 };
 
 /* The images must outlive it. False: out of memory, and nothing is held. */
-bool scope_open(struct scope *scope, const struct image *const *modules, int count);
+bool scope_open(struct scope *scope, const struct image *const *modules, const int *groups,
+                int count);
 void scope_close(struct scope *scope);
 
-/* The first module from `first` on that defines the name for others, and the symbol; -1 if none
+/* The first module from `first` on that defines the name for those of `group`, and the symbol; -1 if none
  * does. With a version, a definition in another version is passed over where the module has
  * versions. */
 int scope_find(const struct scope *scope, const char *name, const char *version, int first,
-               const Elf64_Sym **symbol);
+               int group, const Elf64_Sym **symbol);
 
 #endif

@@ -22,6 +22,7 @@
 #include "sim/programs/relocate.h"
 
 struct libc_handler;
+struct closure;
 
 /* What is remembered of one image. */
 struct clone_state {
@@ -37,6 +38,7 @@ struct clone {
     uintptr_t first;       /* address of image 0; its base is this minus image->low */
     size_t reserved;       /* from there to the end of the last */
     int count;
+    struct closure *closure; /* that it is part of */
     struct clone *program; /* whose handlers' list is all modules'; itself, if it is the program */
     bool static_tls;       /* thread-locals are the OS thread's: see clone_thread_enter */
     int maps_each;         /* mappings an image takes when mapped */

@@ -9,7 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MODULES_MAX = 250 }; /* clones that can be found by address (sim/programs/clone.c) */
+/* Clones that can be found by address (sim/programs/clone.c); addresses for what a rank opens. */
+enum { MODULES_MAX = 250, PLUGIN_ROOM = 256 << 20 };
 
 static int out_of_memory(const struct closure *closure, struct failure *failure)
 {
@@ -67,6 +68,11 @@ static void warn(struct closure *closure, const struct image *image, const char 
         asprintf(&text, "the variables of %s are shared by all ranks%s%s%s (%s)", name,
                  count ? ": " : "", variables, count > 4 ? ", ..." : "", reason) >= 0)
         closure->warnings[closure->warning_count++] = text;
+}
+
+void closure_warn(struct closure *closure, const char *name, const char *why)
+{
+    warn(closure, NULL, name, why);
 }
 
 static int load_shared(struct closure *closure, const char *path, const char *needed,
@@ -186,13 +192,14 @@ static int needs_find(struct closure *closure, const struct closure_options *opt
 int closure_open(struct closure *closure, const struct image *program,
                  const struct closure_options *options, struct failure *failure)
 {
-    *closure = (struct closure){.count = 1};
+    *closure = (struct closure){.count = 1, .options = *options};
     closure->modules = calloc(MODULES_MAX, sizeof *closure->modules);
     closure->order = calloc(MODULES_MAX, sizeof *closure->order);
     if (closure->modules)
         closure->modules[0].image = program;
     int status = closure->modules && closure->order ? needs_find(closure, options, failure)
                                                     : out_of_memory(closure, failure);
+    closure->started = closure->count;
     if (status)
         closure_close(closure);
     return status;
@@ -203,6 +210,7 @@ void closure_close(struct closure *closure)
     closure_clear(closure);
     for (int m = 0; closure->modules && m < closure->count; m++) {
         free(closure->modules[m].needs);
+        free(closure->modules[m].made);
         if (m)
             image_release(&closure->modules[m].own);
     }
@@ -212,6 +220,18 @@ void closure_close(struct closure *closure)
     free(closure->modules);
     free(closure->order);
     *closure = (struct closure){0};
+}
+
+/* Does a module call dlopen? */
+static bool can_open(const struct closure *closure)
+{
+    for (int m = 0; m < closure->count; m++) {
+        const struct image *image = closure->modules[m].image;
+        for (size_t i = 0; i < image->symbols.count; i++)
+            if (!strcmp(image_string(image, image_symbol(image, i)->st_name), "dlopen"))
+                return true;
+    }
+    return false;
 }
 
 /* One behind the other. */
@@ -231,16 +251,23 @@ static void layout(struct closure *closure, struct range_needs *needs)
         if (image->alignment > needs->alignment)
             needs->alignment = image->alignment;
     }
-    needs->common = closure->count == 1 && closure->modules[0].clone.common;
+    closure->room_at = needs->span;
+    bool opens = can_open(closure);
+    needs->span += opens ? PLUGIN_ROOM : 0;
+    closure->modules[0].clone.common &= closure->count == 1 && !opens;
+    needs->common = closure->modules[0].clone.common;
 }
 
 /* Lets the modules see each other. */
 static bool introduce(struct closure *closure)
 {
     const struct image *images[MODULES_MAX];
-    for (int m = 0; m < closure->count; m++)
+    int groups[MODULES_MAX];
+    for (int m = 0; m < closure->count; m++) {
         images[m] = closure->modules[m].image;
-    if (!resolve_set_modules(&closure->resolver, images, closure->count))
+        groups[m] = closure->modules[m].group;
+    }
+    if (!resolve_set_modules(&closure->resolver, images, groups, closure->count))
         return false;
     struct resolve_module *seen = closure->resolver.modules;
     for (int m = 0; m < closure->count; m++) {
@@ -249,6 +276,7 @@ static bool introduce(struct closure *closure)
                                           .tls_block = module->clone.extra.tls_block};
         module->clone.extra.module = m;
         module->clone.program = &closure->modules[0].clone;
+        module->clone.closure = closure;
         module->clone.common = closure->count == 1 && module->clone.common;
         module->clone.extra.getopt =
             closure->modules[0].clone.extra.getopt + seen[0].place - seen[m].place;
@@ -290,6 +318,7 @@ static int module_share(struct closure *closure, int gone, const char *why, stru
     image_release(&module->own);
     free(module->needs);
     closure->count--;
+    closure->started = closure->count;
     memmove(module, module + 1, (size_t)(closure->count - gone) * sizeof *module);
     images_set(closure);
     for (int m = 0, done = 0; m < closure->count; m++) {
@@ -331,6 +360,9 @@ int closure_clone(struct closure *closure, const struct closure_options *options
 int closure_link(struct closure *closure, struct failure *failure)
 {
     int status = 0;
+    if (can_open(closure))
+        closure_warn(closure, "what it opens with dlopen",
+                     "only the clone loader copies libraries");
     for (int i = 0; i < closure->count && !status; i++) {
         const struct closure_module *module = &closure->modules[closure->order[i]];
         if (module == closure->modules)
@@ -353,7 +385,105 @@ void closure_clear(struct closure *closure)
 int closure_make(struct closure *closure, int index, struct failure *failure)
 {
     int status = 0;
-    for (int i = 0; i < closure->count && !status; i++)
-        status = clone_make(&closure->modules[closure->order[i]].clone, index, failure);
+    for (int i = 0; i < closure->count && !status; i++) {
+        struct closure_module *module = &closure->modules[closure->order[i]];
+        if (module->made)
+            module->made[index] = false;
+        else
+            status = clone_make(&module->clone, index, failure);
+    }
     return status;
+}
+
+/* What a plugin brought with it is its own, and seen by it. */
+static int plugin_needs(struct closure *closure, int first, int group, struct failure *failure)
+{
+    int status = 0;
+    for (int m = first; m < closure->count && !status; m++) {
+        images_set(closure);
+        const struct image *image = closure->modules[m].image;
+        const Elf64_Dyn *entry = image->dynamic.start;
+        for (size_t i = 0; i < image->dynamic.count && entry[i].d_tag != DT_NULL && !status; i++)
+            if (entry[i].d_tag == DT_NEEDED)
+                status = needed_add(closure, m, image_string(image, entry[i].d_un.d_val),
+                                    &closure->options, failure);
+        closure->modules[m].group = group;
+        closure->modules[m].own_group = group;
+        closure->modules[m].made =
+            calloc((size_t)closure->range.count, sizeof *closure->modules[m].made);
+        status = status || closure->modules[m].made ? status : out_of_memory(closure, failure);
+    }
+    images_set(closure);
+    return status;
+}
+
+/* Gives the new modules their places, and their relocations. */
+static int plugin_place(struct closure *closure, int first, struct failure *failure)
+{
+    uint64_t at = closure->room_at;
+    int status = 0;
+    for (int m = first; m < closure->count; m++) {
+        struct closure_module *module = &closure->modules[m];
+        const struct image *image = module->image;
+        clone_open(&module->clone, image, closure->range.count, closure->options.own_threads);
+        module->offset = image_round_up(at, image->alignment) + image->low % image->alignment;
+        at = module->offset + module->clone.span;
+    }
+    if (at > closure->range.span)
+        return failure_set(failure, FAILURE_INPUT, "%s: there is no room for more libraries",
+                           closure->modules[first].image->path);
+    status = introduce(closure) ? 0 : out_of_memory(closure, failure);
+    for (int m = first; m < closure->count && !status; m++) {
+        struct closure_module *module = &closure->modules[m];
+        status = clone_place(&module->clone, &closure->resolver, &closure->range, module->offset,
+                             failure);
+        if (!status && module->clone.plan.uses_getopt &&
+            !closure->modules[0].clone.extra.getopt_used)
+            status =
+                failure_set(failure, FAILURE_INPUT, "%s: uses getopt, which the program does not",
+                            module->image->path);
+    }
+    if (!status)
+        closure->room_at = at;
+    return status;
+}
+
+static void plugin_drop(struct closure *closure, int first)
+{
+    while (closure->count > first) {
+        struct closure_module *module = &closure->modules[--closure->count];
+        clone_release(&module->clone);
+        image_release(&module->own);
+        free(module->needs);
+        free(module->made);
+        *module = (struct closure_module){0};
+    }
+    introduce(closure);
+}
+
+int closure_add(struct closure *closure, const char *path, bool may_add, bool global,
+                struct failure *failure)
+{
+    struct image image;
+    char real[PATH_MAX];
+    int first = closure->count, known = realpath(path, real) ? module_by_name(closure, real) : -1;
+    if (known >= 0 && closure->modules[known].group && global)
+        closure->resolver.scope.groups[known] = closure->modules[known].group = 0;
+    if (known >= 0)
+        return known;
+    if (!may_add || first == MODULES_MAX || image_open(&image, path, failure))
+        return -1;
+    closure->modules[first] = (struct closure_module){.own = image};
+    closure->count++;
+    int status = plugin_needs(closure, first, first, failure);
+    status = status ? status : plugin_place(closure, first, failure);
+    if (status) {
+        plugin_drop(closure, first);
+        return -1;
+    }
+    for (int m = first, done = first; m < closure->count; m++)
+        order_from(closure, m, &done);
+    if (global)
+        closure->resolver.scope.groups[first] = closure->modules[first].group = 0;
+    return first;
 }

@@ -19,16 +19,9 @@ struct closure_module {
     int *needs;      /* modules it names */
     int needs_count;
     bool ordered;
-};
-
-struct closure {
-    struct closure_module *modules; /* the program first, then breadth first */
-    int count;
-    int *order; /* what is needed before who needs it */
-    struct resolver resolver;
-    struct range range;
-    char *warnings[16]; /* sentences about libraries that could not be copied */
-    int warning_count;
+    int group;     /* who sees its names: 0 all, else what was opened with it */
+    int own_group; /* of what came with it, when it was opened by the program */
+    bool *made;    /* of a plugin: which ranks opened it; NULL: all ranks have it from the start */
 };
 
 struct closure_options {
@@ -37,6 +30,19 @@ struct closure_options {
     const char *shared; /* names of libraries that stay one, separated by commas; may be NULL */
     long maps_max;      /* mappings the images may use; 0: what the kernel leaves */
     bool own_threads;   /* each image will be used by one OS thread and those it starts */
+};
+
+struct closure {
+    struct closure_module *modules; /* the program first, then breadth first */
+    int count;
+    int started; /* so many are there from the start; the others were opened (plugin.h) */
+    int *order;  /* what is needed before who needs it */
+    struct resolver resolver;
+    struct range range;
+    uint64_t room_at; /* for plugins, in each rank's part; up to range.span */
+    struct closure_options options;
+    char *warnings[16]; /* sentences about libraries that could not be copied */
+    int warning_count;
 };
 
 /* Finds what `program` needs, transitively. `program` must outlive it. On failure nothing is held
@@ -48,6 +54,17 @@ void closure_close(struct closure *closure);
 /* Loads all libraries once, for images that the dynamic linker makes, with a warning for each that
  * has variables. */
 int closure_link(struct closure *closure, struct failure *failure);
+
+/* Adds the library at `path` and what it needs, if it is not there and `may_add`; its number. -1
+ * with a sentence. */
+int closure_add(struct closure *closure, const char *path, bool may_add, bool global,
+                struct failure *failure);
+
+/* What ranks share, and why they do. */
+void closure_warn(struct closure *closure, const char *name, const char *why);
+
+/* Runs an image's constructors. */
+void image_construct(const struct image *image, uintptr_t base);
 
 /* Plans and reserves the images; a library that turns out not to be copyable is shared from then
  * on. closure_clear undoes it. */

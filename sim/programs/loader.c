@@ -146,7 +146,7 @@ void sim_program_close(struct sim_program *program)
 
 typedef void constructor(int, char **, char **);
 
-static void construct_module(const struct image *image, uintptr_t base)
+void image_construct(const struct image *image, uintptr_t base)
 {
     char *arguments[] = {NULL};
     if (image->init)
@@ -162,7 +162,8 @@ static void construct(const struct closure *closure, int index)
 {
     for (int i = 0; i < closure->count; i++) {
         const struct closure_module *module = &closure->modules[closure->order[i]];
-        construct_module(module->image, clone_base(&module->clone, index));
+        if (!module->made)
+            image_construct(module->image, clone_base(&module->clone, index));
     }
 }
 
@@ -212,7 +213,8 @@ void sim_program_finish(struct sim_program *program, int index)
         destroy_module(&program->image, base_of(program, index));
     for (int i = closure->count; cloned(program) && i-- > 0;) {
         const struct closure_module *module = &closure->modules[closure->order[i]];
-        destroy_module(module->image, clone_base(&module->clone, index));
+        if (!module->made || module->made[index])
+            destroy_module(module->image, clone_base(&module->clone, index));
     }
 }
 

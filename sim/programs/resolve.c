@@ -1,6 +1,8 @@
 /* Symbol look-up for programs: see resolve.h. */
 #include "sim/programs/resolve.h"
 
+#include "sim/programs/plugin.h"
+
 #include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
@@ -48,12 +50,13 @@ bool resolve_add_library(struct resolver *resolver, const char *path, const char
     return true;
 }
 
-bool resolve_set_modules(struct resolver *resolver, const struct image *const *images, int count)
+bool resolve_set_modules(struct resolver *resolver, const struct image *const *images,
+                         const int *groups, int count)
 {
     scope_close(&resolver->scope);
     free(resolver->modules);
     resolver->modules = calloc((size_t)count, sizeof *resolver->modules);
-    return resolver->modules && scope_open(&resolver->scope, images, count);
+    return resolver->modules && scope_open(&resolver->scope, images, groups, count);
 }
 
 void resolve_close(struct resolver *resolver)
@@ -96,6 +99,17 @@ static uint64_t loader_owned(const char *name)
         return (uint64_t)(uintptr_t)catch_libc_start_main;
     if (!strcmp(name, "__cxa_finalize"))
         return (uint64_t)(uintptr_t)finalize_nothing;
+    static const struct {
+        const char *name;
+        uintptr_t function;
+    } opening[] = {{"dlopen", (uintptr_t)plugin_dlopen},
+                   {"dlsym", (uintptr_t)plugin_dlsym},
+                   {"dlclose", (uintptr_t)plugin_dlclose},
+                   {"dlerror", (uintptr_t)plugin_dlerror},
+                   {"dladdr", (uintptr_t)plugin_dladdr}};
+    for (size_t i = 0; i < sizeof opening / sizeof *opening; i++)
+        if (!strcmp(name, opening[i].name))
+            return opening[i].function;
     return 0;
 }
 
@@ -152,8 +166,8 @@ int resolve_definition(const struct resolver *resolver, const struct resolve_sel
     const char *version = symbol->st_shndx == SHN_UNDEF || foreign
                               ? image_symbol_version(self->image, index)
                               : image_defined_version(self->image, index, &hidden);
-    int found =
-        scope_find(&resolver->scope, name, version, foreign ? self->module + 1 : 0, definition);
+    int found = scope_find(&resolver->scope, name, version, foreign ? self->module + 1 : 0,
+                           resolver->scope.groups[self->module], definition);
     if (found < 0 && !foreign && symbol->st_shndx != SHN_UNDEF) {
         *definition = symbol;
         return self->module;

@@ -47,7 +47,8 @@ struct resolver {
 /* Loads a library for all ranks. False with a sentence of the dynamic linker in `reason`. */
 bool resolve_add_library(struct resolver *resolver, const char *path, const char **reason);
 /* Sets what the modules define; only then may symbols be resolved. False: out of memory. */
-bool resolve_set_modules(struct resolver *resolver, const struct image *const *images, int count);
+bool resolve_set_modules(struct resolver *resolver, const struct image *const *images,
+                         const int *groups, int count);
 void resolve_close(struct resolver *resolver);
 
 /* Who asks. */

@@ -33,6 +33,19 @@ for program in linked executable; do
         check $? "$program, $run: each rank has its own variables of every kind"
     done
 done
+# Libraries that are opened while the program runs.
+for plugin in 1 2; do
+    cc -shared -fPIC -DFACTOR=$((3 * plugin - 1)) -o plugin$plugin.so plugin.c -L. -lkinds '-Wl,-rpath,$ORIGIN' -Wl,-soname,plugin$plugin.so
+done >out 2>&1 && eval cc -pie -fPIE -o opens-executable opens.c "$(simcc -showme:compile | sed 's/-fPIC//')" "$here" "$(simcc -showme:link)" >>out 2>&1 &&
+    eval simcc -o opens opens.c "$here" >>out 2>&1 && ./opens >>out 2>&1 && grep -q 'plugins right' out
+check $? "plugins are built, and right alone"
+for program in opens opens-executable; do
+    for run in "-n 2" "-n 16" "-n 64" "-n 512" "-n 16 --os-threads"; do
+        # shellcheck disable=SC2086
+        timeout 120 simrun --db none $run "./$program" >out 2>&1 && grep -q 'plugins right' out && ! grep -q 'not covered' out
+        check $? "$program, $run: each rank has its own plugins"
+    done
+done
 # A library that cannot be copied is shared, and everybody hears so: here its thread-locals are at a fixed place.
 echo 'static __thread int fixed __attribute__((tls_model("initial-exec"))); int counter; int fixed_add(int value) { counter++; return fixed += value; }' >fixed.c
 printf '%s\n' '#include <mpi.h>' 'int fixed_add(int);' 'int main(int c, char **v) { MPI_Init(&c, &v); fixed_add(1); MPI_Finalize(); return 0; }' >user.c
@@ -40,6 +53,9 @@ cc -shared -fPIC -o libfixed.so fixed.c && simcc -o user user.c -L. -lfixed '-Wl
 timeout 60 simrun --db none -n 2 ./user >out 2>&1
 tr -s '\n ' ' ' <out | grep -q 'the variables of libfixed.so are shared by all ranks: counter .*initial-exec'
 check $? "a library that cannot be copied is named with its variables"
+printf '%s\n' '#include <dlfcn.h>' '#include <mpi.h>' 'int main(int c, char **v) { MPI_Init(&c, &v); void *p = dlopen("./libfixed.so", RTLD_NOW); MPI_Finalize(); return !p; }' >late.c
+timeout 60 simrun --db none -n 2 late.c >out 2>&1 && tr -s '\n ' ' ' <out | grep -q 'not covered: the variables of ./libfixed.so are shared by all ranks .*initial-exec'
+check $? "also when it is opened late"
 timeout 60 simrun --db none -n 2 --loader dlopen ./linked >out 2>&1
 grep -q 'plain wrong' out && tr -s '\n ' ' ' <out | grep -q 'the variables of libkinds.so are shared by all ranks: .*common.* (only the clone loader'
 check $? "so is what another loader shares"
