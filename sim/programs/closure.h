@@ -35,7 +35,7 @@ struct closure_options {
 struct closure {
     struct closure_module *modules; /* the program first, then breadth first */
     int count;
-    int started; /* so many are there from the start; the others were opened (plugin.h) */
+    int started; /* so many are there from the start; the others were opened (plugin.c) */
     int *order;  /* what is needed before who needs it */
     struct resolver resolver;
     struct range range;

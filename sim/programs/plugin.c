@@ -1,5 +1,15 @@
-/* Opening libraries for one rank: see plugin.h. */
-#include "sim/programs/plugin.h"
+/* Libraries that a program opens while it runs (dlopen): each rank has its own copy of them, too.
+ *
+ * A program that can call dlopen has room for plugins behind its modules, in every rank's part of
+ * the range. The first rank that opens one adds it, with what it needs, to the closure; each rank
+ * that opens it then has its image made there, and its constructors run. Names of a plugin are
+ * seen by itself and what it brought only, unless it was opened with RTLD_GLOBAL. It stays until
+ * its rank ends. What cannot be copied is opened once, with a warning.
+ *
+ * Images call these instead of the C library's; callers are told by their addresses.
+ *
+ * They are declared in resolve.h, beside the other functions that stand in place of libc's. */
+#include "sim/programs/closure.h"
 
 #include "sim/elf/library_path.h"
 

@@ -1,8 +1,6 @@
 /* Symbol look-up for programs: see resolve.h. */
 #include "sim/programs/resolve.h"
 
-#include "sim/programs/plugin.h"
-
 #include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>

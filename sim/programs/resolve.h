@@ -11,6 +11,8 @@
 #include "sim/elf/image.h"
 #include "sim/elf/scope.h"
 
+#include <dlfcn.h>
+
 /* getopt's public variables; an image that uses them gets its own. */
 struct resolve_getopt {
     int optind, opterr, optopt;
@@ -85,5 +87,11 @@ uintptr_t tls_descriptor_address(uintptr_t address); /* the rarer half of a desc
 int catch_libc_start_main(int (*main_function)(int, char **, char **), int argc, char **argv,
                           void (*init)(void), void (*fini)(void), void (*runtime_fini)(void),
                           void *stack_end);
+
+void *plugin_dlopen(const char *name, int mode);
+void *plugin_dlsym(void *handle, const char *name);
+int plugin_dlclose(void *handle);
+char *plugin_dlerror(void);
+int plugin_dladdr(const void *address, Dl_info *info);
 
 #endif
