@@ -1,6 +1,6 @@
 #!/bin/sh
 # Projects with build systems of their own, built by simcc without a change, run alone and on 4 and 16 ranks (tests/projects/README.md).
-# PROJECTS="make cmake ..." takes these only; all: also those that need minutes of a packager's tools (make test-projects).
+# PROJECTS="make cmake ..." takes these only; all: also those that need a packager's tools (cmake, autotools, meson).
 cd "$(dirname "$0")/.." || exit 1
 while [ ! -e Makefile ]; do cd .. || exit 1; done
 projects=$PWD/tests/projects
