@@ -5,6 +5,7 @@
 #   make test       the whole test-suite (TAP, prove);  make test-peers compares with Open MPI and MPICH
 #   make mutate     change the sources in small ways and print what no test notices; SAMPLE=200 ONLY=sim/messages
 #   make coverage   lines and branches that the tests execute, room by room
+#   make gradients  random differentiable programs, right and wrong; SIMRUN_SOAK=12500 of each category is a soak
 #   make spec-soak  a million random programs against the rules of matching
 #   make fuzz       the readers of files against hostile input; FUZZ_SECONDS=60 for each
 #   make bench      figures against Open MPI and MPICH, as ratios in one run; BENCH="200 million" for 2^20 ranks, too
@@ -163,6 +164,10 @@ bench: all $(benches:%=$(BUILD)/bench/bench_%)
 	@$(BUILD)/bench/bench_explore
 	@$(BUILD)/bench/bench_viz
 
+# Random differentiable programs by category: right, wrong, undecided, false alarms, false rights.
+gradients: $(BUILD)/tests/collectives/test_diff_generated
+	@SIMRUN_SOAK=$${SIMRUN_SOAK:-125} $<
+
 # The same MPI programs must say the same here and under Debian's Open MPI and MPICH, and the scenarios must be right there.
 test-peers: all peers $(BUILD)/tests/collectives/test_diff_peers
 	@SIMRUN=$(BUILD)/simrun PEERS=build/peers COMPARE=$(BUILD)/tests/collectives/test_diff_peers \
@@ -232,5 +237,5 @@ clean:
 
 include collectives/peers/peers.mk recorder/preload/preload.mk
 -include $(shell find $(BUILD)/obj -name '*.d' 2>/dev/null)
-.PHONY: all install demo test test-peers check check-programs bench catalogue rooms fuzz mutate coverage spec-soak format format-check help clean
+.PHONY: all install demo test gradients test-peers check check-programs bench catalogue rooms fuzz mutate coverage spec-soak format format-check help clean
 .SECONDARY:

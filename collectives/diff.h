@@ -79,7 +79,11 @@ void diff_no_grad_end(struct diff_tape *tape);
 /* A variable of the gradient check with a name unique on its rank; values are copied. */
 struct diff_tensor *diff_input(struct diff_tape *tape, const char *name, enum diff_type type,
                                size_t dims, const size_t *shape, const void *values);
-/* The same for a variable of which every rank holds a copy: the gradient is that of all copies
+/* A variable that nobody checks: for programs that join several tapes by hand, or mark what they
+ * compute. Its gradient is there all the same. */
+struct diff_tensor *diff_leaf(struct diff_tape *tape, enum diff_type type, size_t dims,
+                              const size_t *shape, const void *values);
+/* The same as diff_input for a variable of which every rank holds a copy: the gradient is that of all copies
  * together. */
 struct diff_tensor *diff_input_replicated(struct diff_tape *tape, const char *name,
                                           enum diff_type type, size_t dims, const size_t *shape,

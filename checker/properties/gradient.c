@@ -40,6 +40,15 @@ static void sign(struct finding *finding, const char *name)
              (unsigned long long)hash);
 }
 
+/* Somebody has already said that there is no such number, and why. */
+static bool noted(const struct trace *trace)
+{
+    for (size_t i = 0; i < trace->note_count; i++)
+        if (strcmp(trace->notes[i].code, "G006") == 0)
+            return true;
+    return false;
+}
+
 static void report_variable(const struct trace *trace, size_t first, struct findings *findings,
                             bool *told)
 {
@@ -64,7 +73,7 @@ static void report_variable(const struct trace *trace, size_t first, struct find
     const char *name = trace_string(trace, worst->variable);
     bool direction = worst->index < 0 && strncmp(name, "direction", 9) == 0;
     struct finding *finding =
-        findings_add(findings, finite ? "G001" : "G006", "the gradient %s %s%s",
+        findings_add(findings, finite || noted(trace) ? "G001" : "G006", "the gradient %s %s%s",
                      worst->index >= 0 ? "of"
                      : direction       ? "along"
                                        : "contradicts",

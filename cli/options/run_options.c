@@ -205,6 +205,12 @@ static bool set_check_elements(void *target, const char *value)
     return true;
 }
 
+static bool set_points(void *target, const char *value)
+{
+    return number_between(value, 1, 1000, &((struct run_options *)target)->points) ||
+           complain("points", value, "a number from 1 to 1000");
+}
+
 static bool set_repeat(void *target, const char *value)
 {
     return number_between(value, 1, 100000, &((struct run_options *)target)->repeat) ||
@@ -389,6 +395,8 @@ const struct option_row run_option_rows[] = {
      "elements of each input to check (default: up to 1024 in all, "
      "fewer of large ones)",
      set_check_elements},
+    {"points", 0, "N", "compare gradients at N points: the program's own, beside it, far from it",
+     set_points},
     {"repeat", 0, "K", "K more runs, whose gradients may differ by rounding only", set_repeat},
     {"vary", 0, "WHAT", "what they vary: order (of sums), choices or all (default)", set_vary},
     {"no-gradients", 0, NULL, "do not check gradients", set_no_gradients},

@@ -26,6 +26,7 @@ struct run_options {
     bool github;
     size_t check_elements;
     int repeat;
+    int points;
     enum vary vary;
     bool no_gradients;
     unsigned require; /* enum coverage_demand */

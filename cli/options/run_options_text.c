@@ -75,6 +75,8 @@ void run_options_text(const struct run_options *options, const struct job *job, 
         append(text, size, "check", options->checks);
     if (options->check_elements)
         append_number(text, size, "check-elements", options->check_elements);
+    if (options->points)
+        append_number(text, size, "points", (unsigned long long)options->points);
     if (options->repeat)
         append_number(text, size, "repeat", (unsigned long long)options->repeat);
     if (options->vary)

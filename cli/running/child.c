@@ -226,7 +226,7 @@ static void record_culprit(const struct child *child, const struct gradcheck_cul
     record_node_enter(culprit->record);
     record_site_enter(culprit->site);
     if (culprit->text[0])
-        record_note("G001", "%s", culprit->text);
+        record_note(culprit->missing ? "G006" : "G001", "%s", culprit->text);
     else if (!culprit->marked)
         record_note("G001",
                     culprit->never_ran ? "the adjoint of %s never ran"
@@ -280,9 +280,13 @@ static void record_gradients(const struct child *child, const struct gradcheck_r
     record_culprit(child, &result->culprit);
     sim_world_impersonate(child->base, 0);
     record_metric("gradient check worlds", result->worlds, "worlds");
+    record_metric("gradient check points", result->points, "points");
     struct trace_answers answers = {0};
     for (size_t i = 0; i < result->row_count; i++)
         trace_answers_add(&answers, &result->rows[i].check);
+    if (child->job->points > 0) /* whoever asked for them */
+        record_gap("gradients", (uint64_t)result->points_outside,
+                   "points beside the program's own where it does not finish or is not finite");
     record_gap("gradients", answers.undecided,
                "gradients undecided: no oracle resolved three digits (simrun show gradients)");
     gradcheck_record_curves(result);
@@ -297,6 +301,7 @@ static void check_gradients(struct child *child)
     options.order = child->job->order;
     options.mutant = child->job->mutant;
     options.repeat = child->job->repeat;
+    options.points = child->job->points;
     options.taylor = options.heat_map = options.sweep = child->recording != NULL;
     if (child->job->check_elements)
         options.elements_max = child->job->check_elements;

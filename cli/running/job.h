@@ -33,6 +33,7 @@ struct job {
     bool notices;              /* say on stderr where a rank computes for long */
     int workers;               /* worlds side by side, at least 1 */
     int restart, restarts_max; /* how often the group was started again, and may be */
+    int points;                /* where gradients are compared, 0: as many as cost little */
     int repeat;                /* so many repetitions with gradients compared */
     enum vary { VARY_ALL, VARY_ORDER, VARY_CHOICES } vary; /* what they vary */
     size_t check_elements; /* elements of an input to check, 0: all up to the default */

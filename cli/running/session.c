@@ -232,6 +232,7 @@ bool session_prepare(const char *word, int argc, char **argv, const struct run_o
                                                     : (int)sysconf(_SC_NPROCESSORS_ONLN),
                         .check_elements = options->check_elements,
                         .repeat = options->repeat,
+                        .points = options->points,
                         .vary = options->vary};
     snprintf(job->name, sizeof job->name, "%s", word);
     *rank_count = 0;

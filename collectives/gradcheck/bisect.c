@@ -21,6 +21,8 @@ static bool traced_world(struct bisect *bisect, struct diff_probe *probe, double
     if (!diff_probe_init(probe, check->base.ranks))
         return false;
     probe->trace = true;
+    probe->shifts = check->shift.pushes;
+    probe->shift_count = check->shift.count;
     if (step != 0) {
         probe->mode = PROBE_PERTURBED;
         probe->base = &check->base;
@@ -356,7 +358,9 @@ bool bisect_is_defective(const struct bisect *bisect, const struct entry *group)
 static const struct probe_record *recorded_as(const struct bisect *bisect,
                                               const struct entry *entry)
 {
-    const struct diff_probe_rank *row = &bisect->check->base.rows[entry->rank];
+    const struct diff_probe *recorded =
+        bisect->check->recorded ? bisect->check->recorded : &bisect->check->base;
+    const struct diff_probe_rank *row = &recorded->rows[entry->rank];
     for (size_t i = 0; i < row->record_count; i++)
         if (row->records[i].epoch == entry->node->epoch &&
             row->records[i].sequence == entry->node->sequence)

@@ -127,9 +127,14 @@ static double noise_at(difference_function *function, void *context, double spac
 
 double difference_noise(difference_function *function, void *context, double spacing)
 {
-    double near = noise_at(function, context, spacing);
     double far = noise_at(function, context, 8 * spacing);
-    if (!isfinite(near) || !isfinite(far))
-        return 0;
-    return far <= 5 * near ? fmax(near, far) : 0;
+    for (int closer = 0; closer < 4; closer++, spacing /= 64) {
+        double near = noise_at(function, context, spacing);
+        if (isfinite(near) && far <= 5 * near)
+            return fmax(near, far);
+        far = noise_at(function, context, spacing / 8);
+        if (isfinite(far) && near <= 5 * far)
+            return fmax(near, far);
+    }
+    return 0;
 }

@@ -28,9 +28,9 @@ struct difference difference_central(difference_function *function, void *contex
 /* One-sided slope for offsets in direction `sign` (+1, -1): for kinks. */
 struct difference difference_one_sided(difference_function *function, void *context, double step,
                                        double noise, int sign);
-/* The function's noise as points at a small `spacing` show it: high differences of a smooth
- * function vanish there, and what is left is rounding. A kink is told by its growth with the
- * spacing: then 0. */
+/* The function's noise as points at a small `spacing` show it, or at smaller ones where it turns
+ * quickly: high differences of a smooth function vanish there, and what is left is rounding. What
+ * grows with every spacing is a kink: then 0. */
 double difference_noise(difference_function *function, void *context, double spacing);
 
 #endif

@@ -12,7 +12,7 @@ struct gradcheck_options gradcheck_options_default(void)
         .directions = 1, .bisect = true, .tolerance_factor = 1, .order = -1, .seed = 1};
 }
 
-static bool epochs_prepare(struct gradcheck *check)
+bool gradcheck_epochs_prepare(struct gradcheck *check)
 {
     const struct diff_probe *base = &check->base;
     for (int r = 0; r < base->ranks; r++)
@@ -31,6 +31,16 @@ static bool epochs_prepare(struct gradcheck *check)
     return true;
 }
 
+void gradcheck_epochs_release(struct gradcheck *check)
+{
+    free(check->noise);
+    for (uint32_t e = 0; check->here && e < check->epoch_count; e++)
+        gradcheck_terms_release(&check->here[e]);
+    free(check->here);
+    free(check->trusted);
+    gradcheck_nearby_release(check);
+}
+
 static void base_summary(struct gradcheck *check)
 {
     struct gradcheck_result *result = check->result;
@@ -40,7 +50,7 @@ static void base_summary(struct gradcheck *check)
         result->non_finite |= check->base.rows[r].non_finite;
 }
 
-static void failures_count(struct gradcheck_result *result)
+void gradcheck_failures_count(struct gradcheck_result *result)
 {
     result->failed = 0;
     for (size_t i = 0; i < result->row_count; i++)
@@ -78,7 +88,7 @@ int gradcheck_run(const struct diff_runner *runner, const struct gradcheck_optio
         goto done;
     }
     check.epsilon = gradcheck_epsilon(&check.base);
-    if (!epochs_prepare(&check) || !gradcheck_elements_plan(&check))
+    if (!gradcheck_epochs_prepare(&check) || !gradcheck_elements_plan(&check))
         goto done;
     base_summary(&check);
     for (uint32_t e = 0; e < check.epoch_count; e++)
@@ -95,28 +105,25 @@ int gradcheck_run(const struct diff_runner *runner, const struct gradcheck_optio
         }
     if (options->bisect)
         gradcheck_kinks(&check);
-    failures_count(result);
+    gradcheck_failures_count(result);
     if (options->repeat > 0)
         gradcheck_repeat(&check);
     if (options->sweep)
         gradcheck_sweep(&check);
-    if (result->failed && options->bisect)
+    bool blame = result->failed && options->bisect && !gradcheck_explain_missing(&check);
+    if (blame)
         gradcheck_bisect_marks(&check);
-    if (result->failed && options->bisect)
+    if (blame)
         for (uint32_t e = 0; e < check.epoch_count && !result->culprit.found; e++)
             if (gradcheck_has_loss(&check.base, e))
                 gradcheck_bisect(&check, e);
+    gradcheck_points(&check);
     status = 0;
 done:
     for (size_t i = 0; check.blocks && i < places; i++)
         arena_pool_release(&check.blocks[i]);
     free(check.blocks);
-    free(check.noise);
-    for (uint32_t e = 0; check.here && e < check.epoch_count; e++)
-        gradcheck_terms_release(&check.here[e]);
-    free(check.here);
-    free(check.trusted);
-    gradcheck_nearby_release(&check);
+    gradcheck_epochs_release(&check);
     diff_probe_release(&check.base);
     return status;
 }

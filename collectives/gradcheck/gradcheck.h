@@ -30,6 +30,8 @@ struct gradcheck_options {
     bool bisect;         /* on failure look for the first wrong adjoint */
     bool heat_map;       /* P more base runs: errors by (loss of rank, input of rank) */
     bool taylor;
+    int points; /* where gradients are compared, the program's own one first; 0: three where worlds
+                   cost little */
     int repeat; /* so many more base worlds, whose gradients must be the same up to rounding */
     bool sweep; /* of the worst element, see struct gradcheck_sweep */
     double tolerance_factor; /* multiplies every tolerance, normally 1 */
@@ -67,6 +69,7 @@ struct gradcheck_culprit {
     bool marked;       /* a hand-written adjoint: the first wrong one of the marked gradients */
     double defect,
         scale;    /* of the identity <y_bar, y_dot> = <x_bar, x_dot> summed over the participants */
+    bool missing; /* an input never had a gradient: the place is the input's */
     bool outside; /* what is wrong happened outside of the tape */
     bool never_ran; /* its adjoint did not run at all */
     char text[400]; /* what there is to say instead of "the first wrong adjoint is that of NAME";
@@ -96,7 +99,9 @@ struct gradcheck_taylor {
 struct gradcheck_result {
     struct gradcheck_row *rows;
     size_t row_count, row_room;
-    size_t failed; /* rows that are not ok */
+    size_t failed;      /* rows that are wrong */
+    int points;         /* where gradients were compared */
+    int points_outside; /* and where they could not be */
     double objective;
     int worlds;        /* run in all */
     int broken_worlds; /* perturbed worlds that did not finish */

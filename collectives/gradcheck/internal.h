@@ -35,9 +35,10 @@ struct gradcheck {
     const struct gradcheck_options *options;
     struct gradcheck_result *result;
     struct diff_probe base;
-    struct gradcheck_direction shift; /* from the program's own point to the one in question */
-    double epsilon;                   /* of the least precise input, or of losses that are floats */
-    bool *trusted; /* per epoch: its tangents are exact, and differences confirm them */
+    const struct diff_probe *recorded; /* the base world that was recorded; NULL: this one */
+    struct gradcheck_direction shift;  /* from the program's own point to the one in question */
+    double epsilon; /* of the least precise input, or of losses that are floats */
+    bool *trusted;  /* per epoch: its tangents are exact, and differences confirm them */
     size_t element_rows, centers_max;
     struct gradcheck_neighbour near[2][GRADCHECK_NEIGHBOURS];
     bool near_made[2];
@@ -145,8 +146,16 @@ void gradcheck_repeat(struct gradcheck *check);
 void gradcheck_sweep(struct gradcheck *check);
 void gradcheck_taylor(struct gradcheck *check, uint32_t epoch);
 void gradcheck_heat_map(struct gradcheck *check, uint32_t epoch);
+/* Noise, losses and trust of every epoch of the base world; and freed. */
+bool gradcheck_epochs_prepare(struct gradcheck *check);
+void gradcheck_epochs_release(struct gradcheck *check);
+void gradcheck_failures_count(struct gradcheck_result *result);
+/* Where all is right: at other points, too? */
+void gradcheck_points(struct gradcheck *check);
 /* Wrong rows at kinks are right where every single operation is. */
 void gradcheck_kinks(struct gradcheck *check);
+/* Whether an input never had a gradient, or the marks no objective: then that is what is wrong. */
+bool gradcheck_explain_missing(struct gradcheck *check);
 /* Of hand-written adjoints: the first wrong one among the marked gradients, in the order in which
  * they were marked. What the program did between it and the one before is wrong. */
 void gradcheck_bisect_marks(struct gradcheck *check);

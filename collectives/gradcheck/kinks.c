@@ -8,6 +8,7 @@
 #include "collectives/gradcheck/bisect.h"
 #include "collectives/tape/tensor.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -46,12 +47,27 @@ static bool explained(struct gradcheck *check, const struct gradcheck_row *row)
     return right;
 }
 
+static bool has_marks(const struct gradcheck *check, uint32_t epoch)
+{
+    for (int r = 0; r < check->base.ranks; r++)
+        for (size_t i = 0; i < check->base.rows[r].input_count; i++)
+            if (check->base.rows[r].inputs[i].epoch == epoch &&
+                check->base.rows[r].inputs[i].marked)
+                return true;
+    return false;
+}
+
 void gradcheck_kinks(struct gradcheck *check)
 {
     for (size_t i = 0; i < check->result->row_count; i++) {
         struct gradcheck_row *row = &check->result->rows[i];
-        if (!trace_gradient_wrong(&row->check) || strcmp(row->check.method, "one-sided") != 0 ||
-            !explained(check, row))
+        if (!trace_gradient_wrong(&row->check) || strcmp(row->check.method, "one-sided") != 0)
+            continue;
+        if (has_marks(check, row->epoch)) { /* nobody can ask its operations */
+            row->check.undecided = isfinite(row->check.analytic) ? trace_doubt("kink") : NULL;
+            continue;
+        }
+        if (!explained(check, row))
             continue;
         row->check.numeric = row->check.analytic;
         row->check.error = row->check.relative = 0;

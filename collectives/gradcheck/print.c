@@ -27,6 +27,8 @@ static void say(struct text *text, const char *format, ...)
 static double badness(const struct gradcheck_row *row)
 {
     const struct trace_gradient *check = &row->check;
+    if (check->undecided)
+        return 1e200;
     if (!(check->error <= check->tolerance))
         return check->error == check->error ? 1e300 + check->error : 1e308;
     return check->tolerance > 0 ? check->error / check->tolerance : 0;
@@ -72,7 +74,11 @@ int gradcheck_print(const struct gradcheck_result *result, char *text, size_t si
         size_t count, wrong;
         const struct gradcheck_row *row = worst_of(result, i, &count, &wrong);
         const struct trace_gradient *check = &row->check;
-        say(&out, "%s: %s, %zu values", row->name, wrong ? "WRONG" : "ok", count);
+        say(&out, "%s: %s, %zu values", row->name,
+            wrong                  ? "WRONG"
+            : row->check.undecided ? "undecided"
+                                   : "ok",
+            count);
         if (wrong)
             say(&out, ", %zu wrong", wrong);
         if (check->index >= 0)

@@ -9,7 +9,7 @@
 
 bool gradcheck_world(struct gradcheck *check, struct diff_probe *probe, int worker)
 {
-    probe->again = probe != &check->base;
+    probe->again = probe != &check->base || check->shift.pushes;
     probe->order = check->options->order;
     probe->mutant = check->options->mutant;
     probe->flip = check->options->flip;

@@ -36,6 +36,19 @@ static struct diff_tensor *input_new(struct diff_tape *tape, const char *name, e
     return x;
 }
 
+struct diff_tensor *diff_leaf(struct diff_tape *tape, enum diff_type type, size_t dims,
+                              const size_t *shape, const void *values)
+{
+    ENTER(tape->state);
+    type_check(tape, "a leaf", type);
+    struct diff_tensor *x = filled(tape, type, dims, shape, values);
+    x->requires_gradient = x->retains_gradient = true;
+    x->next_retained = tape->retained;
+    tape->retained = x;
+    state_leave(tape->state);
+    return x;
+}
+
 struct diff_tensor *diff_input(struct diff_tape *tape, const char *name, enum diff_type type,
                                size_t dims, const size_t *shape, const void *values)
 {

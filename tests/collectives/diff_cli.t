@@ -130,8 +130,8 @@ ok($killed && $killed == $all && $all >= 19, "killed $killed of $all");
 my @rows = $out =~ /\b[a-z-]+ +(\d+) [a-z ,]+ (?:[A-Z]\w+|reduce_invariant|untaped|-) +(?:central|forward|identity|deadlock)/g;
 is(scalar @rows, $all, 'each with its number of ranks and what killed it');
 
-open my $c, '>', 'hidden.c' or die;
-print $c <<'C';
+open my $hidden, '>', 'hidden.c' or die;
+print $hidden <<'C';
 #include <diff.h>
 #include <math.h>
 #include <mpi.h>
@@ -147,7 +147,7 @@ int main(int argc, char **argv)
     MPI_Finalize();
 }
 C
-close $c;
+close $hidden;
 my @hidden = ('--db', 'none', '-n', 2);
 is(run(@hidden, 'hidden.c', '1e17', '1'), 0, 'a gradient that the objective\'s rounding hides is no finding');
 like($out, qr/0 of 3 gradients right, 3 undecided.*not covered: .*undecided.*undecided x: 0 of 2 right, 2 undecided;.*the rounding of the objective hides the slope/,
@@ -162,6 +162,38 @@ for my $level (qw(none findings ops)) {
     is(run(@hidden, '--record', $level, 'hidden.c', '1', '1'), 0, "--record $level: a right one is right");
     like($out, qr/3 of 3 gradients right/, 'and counted');
 }
+open my $p, '>', 'points.c' or die;
+print $p <<'C';
+#include <diff.h>
+#include <math.h>
+#include <mpi.h>
+#include <stdlib.h>
+#include <string.h>
+int main(int argc, char **argv)
+{
+    MPI_Init(&argc, &argv);
+    double w = strcmp(argv[1], "branch") ? 0 : 0.7, g = 1, right = atoi(argv[2]);
+    diff_mark_input("w", &w, 1);
+    if (strcmp(argv[1], "missing") == 0 && !right) {
+        diff_mark_objective(w);
+        MPI_Finalize();
+        return 0;
+    }
+    diff_mark_objective(w > 0.5 ? w : sin(w));
+    g = w > 0.5 ? 1 : right ? cos(w) : 1;
+    diff_mark_gradient("w", &g, 1);
+    MPI_Finalize();
+}
+C
+close $p;
+for my $case (qw(zero branch)) {
+    is(run(@hidden, 'points.c', $case, 0), 1, "$case: wrong only elsewhere is found elsewhere");
+    like($out, qr/ok w: 2 of 2 right.*WRONG w at point [23]/, 'and said to be right here');
+    is(run(@hidden, 'points.c', $case, 1), 0, 'its right twin is right everywhere');
+    is(run(@hidden, '--points', 1, 'points.c', $case, 0), 0, 'one point alone shows nothing');
+}
+is(run(@hidden, 'points.c', 'missing', 0), 1, 'a gradient that was never marked is an error');
+like($out, qr/no gradient of w was marked on rank 0: diff_mark_gradient did not run there/, 'and said to be missing');
 run('--db', 'answers.db', '-n', 2, 'hidden.c', '1e17', '1');
 run('show', '--db', 'answers.db', 'gradients');
 like($out, qr/\? 0 x 0 /, 'the database keeps what is undecided');

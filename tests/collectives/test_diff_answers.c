@@ -113,7 +113,7 @@ static void zero(void)
 {
     double x[2] = {0.5, 0.25};
     diff_mark_input("x", x, 2);
-    marked(x, 2, x[0] * x[0] + 1, (double[]){1, factor - 1});
+    marked(x, 2, x[0] * x[0] + 1, (double[]){2 * x[0], factor - 1});
 }
 
 static void no_number(void)

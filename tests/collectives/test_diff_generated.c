@@ -1,0 +1,309 @@
+/* Random differentiable programs in eight categories, half of them with one wrong term: no right
+ * gradient is called wrong, and no wrong one right.
+ *
+ * A program is a chain of local operations and communication on a tape, or the same with marks
+ * around it, so that differences alone decide. The wrong term is one element of one operation's
+ * adjoint, off by a factor 1 + d; what it spoils is known from the right twin's gradients. */
+#include "tests/dice.h"
+#include "tests/diff_world.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum category { PLAIN, SINGLE, KINKS, CHAOTIC, STIFF, LONG_SUMS, SCALES, CANCELLATION, CATEGORIES };
+static const char *const names[CATEGORIES] = {"plain",   "float32",     "kinks, ties",
+                                              "chaotic", "stiff",       "sums of 8,000",
+                                              "scales",  "cancellation"};
+
+enum { RANKS_MOST = 4, STEPS_MOST = 10, COUNT_MOST = 8000 };
+
+static struct program {
+    enum category category;
+    uint64_t seed;
+    int ranks, steps, wrong_step; /* -1: none is wrong */
+    size_t count, wrong_element;
+    double scale, factor;
+    bool marked;
+} program;
+
+static uint64_t mixed(uint64_t z)
+{
+    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ z >> 27) * 0x94d049bb133111ebu;
+    return z ^ z >> 31;
+}
+
+/* A number between -1 and 1 that depends on what it is for only. */
+static double number(uint64_t what, uint64_t which)
+{
+    uint64_t z = mixed(program.seed * 0x9e3779b97f4a7c15u + what * 0x2545f4914f6cdd1du + which);
+    return (double)(z >> 11) * 0x1p-52 - 1;
+}
+
+static uint64_t choice(uint64_t what, uint64_t below)
+{
+    return mixed(program.seed * 0x9e3779b97f4a7c15u + what * 0x2545f4914f6cdd1du + 77) % below;
+}
+
+/* ---- the wrong term: the identity, whose adjoint is off in one element ---- */
+
+static double part(enum diff_type type, const void *values, size_t i)
+{
+    return type == DIFF_FLOAT ? (double)((const float *)values)[i] : ((const double *)values)[i];
+}
+
+static void copied(size_t count, const void *x, void *y, void *context)
+{
+    size_t size = *(const enum diff_type *)context == DIFF_FLOAT ? sizeof(float) : sizeof(double);
+    memcpy(y, x, count * size);
+}
+
+static void wrong_vjp(size_t count, const void *x, const void *y_bar, void *x_bar, void *context)
+{
+    enum diff_type type = *(const enum diff_type *)context;
+    (void)x;
+    for (size_t i = 0; i < count; i++) {
+        double value = part(type, y_bar, i) * (i == program.wrong_element ? program.factor : 1);
+        if (type == DIFF_FLOAT)
+            ((float *)x_bar)[i] = (float)value;
+        else
+            ((double *)x_bar)[i] = value;
+    }
+}
+
+static void right_jvp(size_t count, const void *x, const void *x_dot, void *y_dot, void *context)
+{
+    (void)x;
+    copied(count, x_dot, y_dot, context);
+}
+
+static const struct diff_custom_rules wrong = {"wrong", NULL, copied, wrong_vjp, right_jvp};
+
+/* ---- one step ---- */
+
+static struct diff_tensor *constant(struct diff_tape *tape, enum diff_type type, uint64_t what,
+                                    double size)
+{
+    double *values = calloc(program.count, sizeof *values);
+    float *floats = calloc(program.count, sizeof *floats);
+    int rank;
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    for (size_t i = 0; values && floats && i < program.count; i++)
+        floats[i] = (float)(values[i] = size * number(what * 8 + (uint64_t)rank, i));
+    struct diff_tensor *x =
+        diff_constant(tape, type, 1, &program.count,
+                      type == DIFF_FLOAT ? (const void *)floats : (const void *)values);
+    free(values);
+    free(floats);
+    return x;
+}
+
+static struct diff_tensor *ring(struct diff_tensor *x)
+{
+    int rank, ranks;
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    return diff_sendrecv(x, (rank + 1) % ranks, 0, x, (rank + ranks - 1) % ranks, 0,
+                         MPI_COMM_WORLD);
+}
+
+static struct diff_tensor *ordinary(struct diff_tape *tape, struct diff_tensor *x, int step)
+{
+    enum diff_type type = diff_type_of(x);
+    uint64_t what = 100 + (uint64_t)step;
+    switch (choice(what, 9)) {
+    case 0:
+        return diff_tanh(diff_add(x, constant(tape, type, what, 0.5)));
+    case 1:
+        return diff_mul(x, constant(tape, type, what, 1));
+    case 2:
+        return diff_sigmoid(x);
+    case 3:
+        return diff_add(x, diff_mul(x, ring(x)));
+    case 4:
+        return diff_scale(diff_allreduce(x, MPI_SUM, MPI_COMM_WORLD), 0.4);
+    case 5:
+        return diff_scan(x, MPI_SUM, MPI_COMM_WORLD);
+    case 6:
+        return diff_exp(diff_scale(diff_tanh(x), 0.7));
+    case 7:
+        return diff_slice(diff_allgather(x, MPI_COMM_WORLD),
+                          program.ranks > 1 ? program.count / 2 : 0, program.count);
+    default:
+        return diff_bcast(x, (int)choice(what + 500, (uint64_t)program.ranks), MPI_COMM_WORLD);
+    }
+}
+
+static struct diff_tensor *special(struct diff_tape *tape, struct diff_tensor *x, int step)
+{
+    uint64_t what = 300 + (uint64_t)step;
+    struct diff_tensor *y;
+    (void)tape;
+    switch (program.category) {
+    case KINKS:
+        return choice(what, 3) == 0   ? diff_relu(x)
+               : choice(what, 3) == 1 ? diff_allreduce(x, MPI_MAX, MPI_COMM_WORLD)
+                                      : diff_scan(x, MPI_MIN, MPI_COMM_WORLD);
+    case CHAOTIC:
+        y = diff_sigmoid(x);
+        for (int i = 0; i < 12; i++)
+            y = diff_scale(diff_mul(y, diff_shift(diff_neg(y), 1)), 3.9);
+        return y;
+    case STIFF:
+        return diff_add(diff_exp(diff_scale(diff_sigmoid(x), -40)), diff_scale(diff_tanh(x), 1e-3));
+    case CANCELLATION:
+        y = diff_shift(x, exp2(10 + (double)choice(what, 20)));
+        return diff_shift(y, -exp2(10 + (double)choice(what, 20)));
+    default:
+        return ordinary(tape, x, step);
+    }
+}
+
+static void body(void)
+{
+    static const enum diff_type types[] = {DIFF_DOUBLE, DIFF_FLOAT};
+    const enum diff_type *type = &types[program.category == SINGLE];
+    int rank;
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    struct diff_tape *tape = diff_tape_new(MPI_COMM_WORLD);
+    double *values = calloc(program.count, sizeof *values);
+    float *floats = calloc(program.count, sizeof *floats);
+    if (!values || !floats)
+        abort();
+    for (size_t i = 0; i < program.count; i++)
+        values[i] =
+            program.scale * (program.category == KINKS && i % 2 ? nearbyint(2 * number(1, i)) / 2
+                                                                : number((uint64_t)rank + 1, i));
+    if (program.marked)
+        diff_mark_input("x", values, program.count);
+    for (size_t i = 0; i < program.count; i++)
+        floats[i] = (float)values[i];
+    const void *start = *type == DIFF_FLOAT ? (const void *)floats : (const void *)values;
+    struct diff_tensor *x = program.marked ? diff_leaf(tape, *type, 1, &program.count, start)
+                                           : diff_input(tape, "x", *type, 1, &program.count, start);
+    struct diff_tensor *y = diff_scale(x, 1 / program.scale);
+    for (int step = 0; step < program.steps; step++) {
+        y = step % 2 ? special(tape, y, step) : ordinary(tape, y, step);
+        if (step == program.wrong_step)
+            y = diff_custom(y, &wrong, (void *)(uintptr_t)type);
+    }
+    y = diff_mul(y, y);
+    if (program.category == CANCELLATION)
+        y = diff_shift(y, 1e5);
+    struct diff_tensor *loss = diff_dot(y, constant(tape, *type, 7, 1));
+    diff_backward(loss);
+    if (program.marked) {
+        diff_mark_objective(diff_scalar(loss));
+        diff_mark_gradient("x", diff_gradient(x), program.count);
+    }
+    diff_tape_free(tape);
+    free(values);
+    free(floats);
+}
+
+/* ---- what came of it ---- */
+
+struct tally {
+    int right, wrong, undecided, false_alarms, false_rights, spared;
+};
+
+static struct gradcheck_result checked(void)
+{
+    return diff_world_check(body, program.ranks, NULL);
+}
+
+static void generate(enum category category, uint64_t seed)
+{
+    program = (struct program){.category = category, .seed = seed, .scale = 1, .wrong_step = -1};
+    program.ranks = 1 + (int)choice(1, RANKS_MOST);
+    program.steps =
+        2 + (int)choice(2, category == CHAOTIC || category == LONG_SUMS ? 4 : STEPS_MOST - 2);
+    program.count = category == LONG_SUMS ? COUNT_MOST / (size_t)program.ranks : 2 + choice(3, 5);
+    program.marked = category != SINGLE && category != LONG_SUMS && choice(10, 3) == 0;
+    if (category == SCALES)
+        program.scale = pow(10, 12 * number(4, 0));
+}
+
+/* The wrong twin of a program whose right one is known: every row that says right although the
+ * term spoils it by more than rounding is a false one. */
+static void wrong_twin(const struct gradcheck_result *right, struct tally *tally)
+{
+    double least = program.category == SINGLE ? 2 : program.marked ? 5 : 9;
+    bool spoiled = false, false_right = false;
+    program.wrong_step = (int)choice(5, (uint64_t)program.steps);
+    program.wrong_element = choice(6, program.count);
+    program.factor = 1 + (number(8, 0) < 0 ? -1 : 1) * pow(10, -least * (number(9, 0) + 1) / 2);
+    struct gradcheck_result result = checked();
+    struct trace_answers answers = {0};
+    for (size_t i = 0; i < result.row_count && i < right->row_count; i++) {
+        const struct trace_gradient *row = &result.rows[i].check, *twin = &right->rows[i].check;
+        double error = fabs(row->analytic - twin->analytic);
+        trace_answers_add(&answers, row);
+        if (row->index < 0 || row->elements > 1 || !(error > 1e-9 * fabs(twin->analytic)) ||
+            twin->undecided)
+            continue;
+        spoiled = spoiled || error > twin->tolerance;
+        false_right = false_right || (row->ok && error > twin->tolerance + row->tolerance);
+    }
+    if (false_right)
+        tally->false_rights++;
+    else if (answers.wrong)
+        tally->wrong++;
+    else if (spoiled || answers.undecided)
+        tally->undecided++;
+    else
+        tally->spared++; /* its cotangent is zero there, or below the tolerance that is printed */
+    gradcheck_release(&result);
+}
+
+static void judge(enum category category, uint64_t seed, struct tally *tally)
+{
+    generate(category, seed);
+    struct gradcheck_result result = checked();
+    struct trace_answers answers = {0};
+    for (size_t i = 0; i < result.row_count; i++)
+        trace_answers_add(&answers, &result.rows[i].check);
+    if (answers.wrong || result.base_failed) {
+        char text[4096];
+        gradcheck_print(&result, text, sizeof text);
+        tap_note("false alarm: category %d, seed %llu:\n# %s", (int)category,
+                 (unsigned long long)seed, text);
+        tally->false_alarms++;
+    } else if (answers.undecided)
+        tally->undecided++;
+    else
+        tally->right++;
+    if (seed % 2) {
+        int before = tally->false_rights;
+        wrong_twin(&result, tally);
+        if (tally->false_rights > before)
+            tap_note("false right: category %d, seed %llu", (int)category,
+                     (unsigned long long)seed);
+    }
+    gradcheck_release(&result);
+}
+
+int main(void)
+{
+    struct dice_seeds seeds = dice_seeds(24); /* of each category */
+    int count = (int)seeds.count;
+    uint64_t first = seeds.first;
+    struct tally tallies[CATEGORIES] = {0};
+    tap_plan(2 * CATEGORIES);
+    for (int c = 0; c < CATEGORIES; c++)
+        for (int i = 0; i < (c == LONG_SUMS ? (count + 9) / 10 : count); i++)
+            judge((enum category)c, first + (uint64_t)i, &tallies[c]);
+    tap_note("%-14s %6s %6s %9s %12s %12s", "category", "right", "wrong", "undecided",
+             "false alarm", "false right");
+    for (int c = 0; c < CATEGORIES; c++) {
+        const struct tally *tally = &tallies[c];
+        tap_note("%-14s %6d %6d %9d %12d %12d", names[c], tally->right, tally->wrong,
+                 tally->undecided, tally->false_alarms, tally->false_rights);
+    }
+    for (int c = 0; c < CATEGORIES; c++) {
+        tap_is_int(tallies[c].false_alarms, 0, "%s: no right gradient is called wrong", names[c]);
+        tap_is_int(tallies[c].false_rights, 0, "%s: no wrong gradient is called right", names[c]);
+    }
+    return tap_done();
+}
