@@ -269,6 +269,31 @@ static bool is_over(const struct model *model, const struct state *state, uint32
 
 static void visit(struct model *model, const struct state *state);
 
+/* A receive is posted: the first message that fits of any sender whose messages have arrived may be
+ * what it takes; MPI orders nothing between senders. */
+static void post_receive(struct model *model, const struct state *posted, struct letter own)
+{
+    const struct step *step = step_of(model, own);
+    const struct queue *arrived = &posted->arrived[own.rank];
+    bool tried[RANKS_MAX] = {false}, found = false;
+    for (uint32_t at = 0; at < arrived->count; at++) {
+        struct letter send = arrived->items[at];
+        if (tried[send.rank] || !fits(step, step_of(model, send), send.rank))
+            continue;
+        struct state next = *posted;
+        tried[send.rank] = found = true;
+        meet(&next, own, send);
+        take_out(&next.arrived[own.rank], at);
+        visit(model, &next);
+    }
+    if (found)
+        return;
+    struct state next = *posted;
+    struct queue *waiting = &next.waiting[own.rank];
+    waiting->items[waiting->count++] = own;
+    visit(model, &next);
+}
+
 static void post(struct model *model, const struct state *state, uint32_t rank, uint32_t i)
 {
     const struct step *step = &model->plan->steps[rank][i];
@@ -282,20 +307,11 @@ static void post(struct model *model, const struct state *state, uint32_t rank, 
     if (is_send(step->verb)) {
         struct queue *queue = &next.flying[rank][step->peer];
         queue->items[queue->count++] = own;
-    } else if (is_receive(step->verb)) {
-        struct queue *arrived = &next.arrived[rank], *waiting = &next.waiting[rank];
-        uint32_t at = 0;
-        while (at < arrived->count &&
-               !fits(step, step_of(model, arrived->items[at]), arrived->items[at].rank))
-            at++;
-        if (at < arrived->count) {
-            meet(&next, own, arrived->items[at]);
-            take_out(arrived, at);
-        } else {
-            waiting->items[waiting->count++] = own;
-        }
     }
-    visit(model, &next);
+    if (is_receive(step->verb))
+        post_receive(model, &next, own);
+    else
+        visit(model, &next);
 }
 
 static void deliver(struct model *model, const struct state *state, uint32_t from, uint32_t to)
