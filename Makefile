@@ -177,6 +177,11 @@ test-peers: all peers $(BUILD)/tests/collectives/test_diff_peers
 rooms:
 	@perl tests/house/layers.t --table
 
+# One fault at a time in every collective, every message and every form of them.
+.PHONY: faults
+faults: all
+	@FULL=1 SIMRUN=$(BUILD)/simrun prove -e '' tests/mpi/faults.t
+
 catalogue: all
 	@$(BUILD)/simrun catalogue --table
 

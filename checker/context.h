@@ -43,6 +43,15 @@ unsigned check_models_asked(const struct check_context *context);
 enum op_class check_class(const struct trace_op *op);
 /* It only starts something and completes through a request. */
 bool check_is_start(const struct trace_op *op);
+/* An Isendrecv is two starts of one request, the send and right behind it the receive. */
+static inline bool check_has_second(const struct trace_op *op)
+{
+    return (op->flags & OP_COMPOUND) && (op->flags & OP_NONBLOCKING) && op->kind == OP_ISEND;
+}
+static inline bool check_is_second(const struct trace_op *op)
+{
+    return (op->flags & OP_COMPOUND) && (op->flags & OP_NONBLOCKING) && op->kind == OP_IRECV;
+}
 /* A send that always waits for its receiver (synchronous), or never does (buffered). */
 bool check_is_synchronous(const struct trace_op *op);
 bool check_is_buffered(const struct trace_op *op);

@@ -27,7 +27,9 @@ char *check_short_place(const struct trace *trace, uint32_t op, char *text, size
 {
     char where[TRACE_SITE_TEXT];
     trace_at_text(trace, trace->ops[op].site, where, sizeof where);
-    const char *prefix = trace->ops[op].flags & OP_NONBLOCKING ? "nonblocking " : "";
+    const char *prefix = (trace->ops[op].flags & (OP_NONBLOCKING | OP_COMPOUND)) == OP_NONBLOCKING
+                             ? "nonblocking "
+                             : "";
     snprintf(text, size, "%s%s%s", prefix, trace_op_name(&trace->ops[op]), where);
     return text;
 }

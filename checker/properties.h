@@ -9,6 +9,8 @@ void check_notes(const struct check_context *context, struct findings *findings)
 void check_crash(const struct check_context *context, struct findings *findings);
 void check_deadlock(const struct check_context *context, struct findings *findings);
 void check_collective(const struct check_context *context, struct findings *findings);
+/* What the machine noted of data that do not fit: the end of check_collective. */
+void check_mismatches(const struct check_context *context, struct findings *findings);
 void check_p2p(const struct check_context *context, struct findings *findings);
 void check_gradient(const struct check_context *context, struct findings *findings);
 void check_activity(const struct check_context *context, struct findings *findings);

@@ -7,10 +7,11 @@
  * a range (start, stride) whenever they are one: a world of 65,536 ranks costs nothing. */
 #include "recorder/rank.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { LABEL_WORLD = 1, LABEL_SELF, LABEL_FOUND };
+enum { LABEL_WORLD = 1, LABEL_SELF, LABEL_FOUND, LABEL_SERIES, LABEL_GATHERING };
 
 static uint64_t mix(uint64_t hash, uint64_t value)
 {
@@ -282,6 +283,70 @@ struct recorder_comm *recorder_comm(struct recorder_rank *me, MPI_Comm handle)
         me->comm_key = key;
         me->comm_last = comm;
     }
+    return comm;
+}
+
+struct recorder_comm *recorder_comm_series(struct recorder_rank *me, struct recorder_comm *of)
+{
+    char name[64];
+    struct recorder_comm *comm = of ? malloc(sizeof *comm) : NULL;
+    if (!comm)
+        return NULL;
+    *comm = *of;
+    size_t bytes = (size_t)of->size * sizeof *of->members;
+    if (of->members && (comm->members = malloc(bytes + 1)) != NULL)
+        memcpy(comm->members, of->members, bytes);
+    if (of->members && !comm->members) {
+        free(comm);
+        return NULL;
+    }
+    comm->number = ++me->comm_count;
+    comm->parent = of->number;
+    comm->special = 0;
+    comm->collectives = comm->persistents = 0;
+    comm->id = mix(mix(of->id, LABEL_SERIES), ++of->persistents) | 1;
+    comm->next = me->comm_list;
+    me->comm_list = comm;
+    const char *where = of->special == RECORD_COMM_WORLD  ? " of world"
+                        : of->special == RECORD_COMM_SELF ? " of self"
+                                                          : "";
+    snprintf(name, sizeof name, "persistent collective %u%s", (unsigned)of->persistents, where);
+    write_comm(me, comm, name);
+    return comm;
+}
+
+struct recorder_comm *recorder_comm_gathering(struct recorder_rank *me, MPI_Comm handle,
+                                              MPI_Group group, int tag)
+{
+    const struct recorder_comm *parent = recorder_comm(me, handle);
+    int size = 0, rank = MPI_UNDEFINED;
+    struct recorder_comm *comm = parent && group != MPI_GROUP_NULL ? calloc(1, sizeof *comm) : NULL;
+    if (!comm)
+        return NULL;
+    recorder_leave(me);
+    bool known = PMPI_Group_size(group, &size) == MPI_SUCCESS &&
+                 PMPI_Group_rank(group, &rank) == MPI_SUCCESS && rank != MPI_UNDEFINED;
+    comm->members = known ? malloc(((size_t)size + 1) * sizeof *comm->members) : NULL;
+    known = comm->members && group_members(group, size, comm->members);
+    recorder_reenter(me);
+    if (!known) {
+        comm_free(comm);
+        return NULL;
+    }
+    comm->size = comm->local_size = (uint32_t)size;
+    comm->rank = rank;
+    as_range(comm);
+    comm->id = mix(mix(mix(members_hash(comm), parent->id), LABEL_GATHERING), (uint32_t)tag) | 1;
+    for (struct recorder_comm *other = me->comm_list; other; other = other->next)
+        if (other->id == comm->id) {
+            comm_free(comm);
+            return other;
+        }
+    comm->number = ++me->comm_count;
+    comm->parent = parent->number;
+    comm->next = me->comm_list;
+    me->comm_list = comm;
+    write_comm(me, comm, "");
     return comm;
 }
 

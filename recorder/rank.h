@@ -43,9 +43,9 @@ struct recorder_comm {
     uint32_t local_size;           /* equal to size unless it is an intercommunicator */
     int32_t start, stride;         /* members when `members` is NULL */
     int32_t *members;
-    int32_t rank;    /* the caller's */
-    uint8_t special; /* RECORD_COMM_WORLD or _SELF */
-    uint32_t collectives;
+    int32_t rank;                      /* the caller's */
+    uint8_t special;                   /* RECORD_COMM_WORLD or _SELF */
+    uint32_t collectives, persistents; /* issued; made */
     struct recorder_comm *next;
 };
 
@@ -59,6 +59,7 @@ struct recorder_promise {
 
 struct recorder_request {
     struct record_op *op;
+    struct record_op *second; /* an Isendrecv's receive, the operation after `op`; NULL */
     uint32_t index;
     uint32_t checksum; /* of a pending send's buffer, 0: not taken */
     const struct recorder_comm *comm;
@@ -242,6 +243,8 @@ struct recorder_request *recorder_request_add(struct recorder_rank *me, MPI_Requ
 /* Of several under one handle the caller's own, else the first; none that another call has taken.
  */
 struct recorder_request *recorder_request_find(const struct recorder_rank *me, MPI_Request request);
+/* The matched probe that a message handle stands for; NULL when it is not known. */
+struct recorder_request *recorder_message_find(const struct recorder_rank *me, MPI_Message message);
 void recorder_request_remove(struct recorder_rank *me, uint64_t key,
                              struct recorder_request *request);
 /* A checksum of a send's whole buffer, 0 when it is not taken: it has gaps. */
@@ -260,6 +263,14 @@ void recorder_matched(const struct recorder_comm *comm, struct record_op *op,
 
 /* The operations a wait on several names. */
 void recorder_waits(struct recorder_rank *me, uint32_t op, uint32_t n, const uint32_t *starts);
+/* Persistent collectives match in the order of their _init calls, whatever the order of their
+ * starts: each has a series of its own, which a trace shows as a communicator of the same members,
+ * made by that call. NULL: out of memory. */
+struct recorder_comm *recorder_comm_series(struct recorder_rank *me, struct recorder_comm *comm);
+/* The members of a group that meet to make a communicator: in a trace a communicator of their own, one
+ * for each group and tag. NULL: the caller is none of them, or out of memory. */
+struct recorder_comm *recorder_comm_gathering(struct recorder_rank *me, MPI_Comm comm,
+                                              MPI_Group group, int tag);
 /* The number of the next collective on the communicator with this number. */
 uint32_t recorder_collective_number(struct recorder_rank *me, uint32_t comm);
 uint32_t recorder_string(struct recorder_rank *me, const char *text);

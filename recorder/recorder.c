@@ -440,6 +440,23 @@ void record_gap(const char *check, uint64_t count, const char *format, ...)
     recorder_leave(me);
 }
 
+void record_refusal(const char *code, const void *site, const char *format, ...)
+{
+    char text[2048];
+    va_list arguments;
+    if (!recorder_me())
+        return;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    struct recorder_rank *me = recorder_enter();
+    const struct record_op *current = me->self->current;
+    bool own = current && (!site || current->site == recorder_site(me, site));
+    bool layered = me->self->site_depth > 0; /* a layer above knows its caller better */
+    note_write(me, own ? position_now(me) : 0, own || layered ? NULL : site, code, text);
+    recorder_leave(me);
+}
+
 uint32_t record_position(void)
 {
     struct recorder_rank *me = recorder_enter();
@@ -464,11 +481,13 @@ void record_note_of(uint32_t position, const void *site, const char *code, const
     recorder_leave(me);
 }
 
-void record_failure(int error_class)
+void record_failure(int error_class, const void *site)
 {
     struct recorder_rank *me = recorder_enter();
     struct record_op *current = me ? me->self->current : NULL;
-    if (current && current->state == STATE_BLOCKED) {
+    bool begun = current && current->state == STATE_POSTED && site &&
+                 current->site == recorder_site(me, site);
+    if (begun || (current && current->state == STATE_BLOCKED)) {
         current->state = STATE_FAILED;
         current->error = error_class;
         op_stop(me, current);

@@ -42,8 +42,8 @@ void record_adjoint_comm(const void *comm, const void *original);
 void record_batch_begin(void);
 void record_batch_end(void);
 /* The call in progress found `error_class` and its error handler will not return: marks the
- * operation failed. For the machine's fatal error handler; one that returns needs no call. */
-void record_failure(int error_class);
+ * operation failed; one that only begins things where it was called at `site`. For the machine's fatal error handler; one that returns needs no call. */
+void record_failure(int error_class, const void *site);
 
 void record_input(const char *name, uint32_t type, int64_t count);
 void record_objective(double value);
@@ -64,6 +64,11 @@ void record_gap(const char *check, uint64_t count, const char *format, ...)
 /* The same about the operation at a position (record_position; 0: none), at the place of a return
  * address, or of the operation in progress where that is NULL. */
 void record_note_of(uint32_t position, const void *site, const char *code, const char *text);
+/* A call of MPI that the machine refused at `site` (NULL: not known). It is the operation in
+ * progress where that one was called there, else a call that is no operation: then the finding
+ * stands at its own place. */
+void record_refusal(const char *code, const void *site, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 /* How many operations the caller's rank has begun; and a note about the last one of so many. */
 uint32_t record_position(void);
 void record_note_at(uint32_t position, const char *code, const char *text);

@@ -248,7 +248,7 @@ static void refuse_peer(struct loader *loader, struct trace_op *op)
     op->error = ERROR_CLASS_RANK;
     op->state = STATE_FAILED;
     snprintf(text, sizeof text, "MPI_%s: MPI_ERR_RANK: %d is not a rank of this communicator",
-             op_kind_name(op->kind), op->peer);
+             trace_op_name(op), op->peer);
     struct trace_note note = {.code = "M009",
                               .rank = loader->rank,
                               .op = (uint32_t)loader->trace->op_count,
@@ -562,6 +562,17 @@ static void end_told(struct loader *loader, const struct recording_end *end)
     loader->info.crash_site = end->site;
 }
 
+/* Where the rank's last call was refused that is no operation: a rank that ended itself there has
+ * its operations before it. */
+static uint32_t refused_at(const struct loader *loader)
+{
+    const struct trace *trace = loader->trace;
+    const struct trace_note *last = trace->note_count ? &trace->notes[trace->note_count - 1] : NULL;
+    return last && last->rank == loader->rank && last->op == TRACE_NO && strchr("MB", last->code[0])
+               ? last->site
+               : TRACE_NO;
+}
+
 /* Whether a rank that never said how it ended stands in a call: its last operation has not
  * returned, or any of another thread, which goes on after an operation only when that has. */
 static bool stands(const struct loader *loader)
@@ -614,7 +625,7 @@ static void rank_finish(struct loader *loader)
     fail_last(loader, rank);
     rank->bytes_sent = info->bytes_sent;
     rank->messages_sent = info->messages_sent;
-    rank->site = info->has_crash_site ? load_site(loader, info->crash_site) : TRACE_NO;
+    rank->site = info->has_crash_site ? load_site(loader, info->crash_site) : refused_at(loader);
     if (info->polls > 0)
         trace_add_metric(trace, "unsuccessful polls", (int32_t)loader->rank, (double)info->polls,
                          "");

@@ -60,6 +60,21 @@ struct recorder_request *recorder_request_find(const struct recorder_rank *me, M
     return first;
 }
 
+struct recorder_request *recorder_message_find(const struct recorder_rank *me, MPI_Message message)
+{
+    struct recorder_request *first = NULL, *probe;
+    size_t slot = SIZE_MAX;
+    while ((probe = handle_map_next(&me->requests, HANDLE_KEY(message), &slot)) != NULL) {
+        if (!probe->op || op_kind_class(probe->op->head.small) != CLASS_PROBE)
+            continue; /* a request of another thread that is complete, not yet forgotten */
+        if (probe->thread == me->self->number)
+            return probe;
+        if (!first)
+            first = probe;
+    }
+    return first;
+}
+
 void recorder_request_remove(struct recorder_rank *me, uint64_t key,
                              struct recorder_request *request)
 {
@@ -111,12 +126,14 @@ void record_pending(bool (*peek)(const void *request, int *source, int *tag))
     for (size_t i = 0; me && i < me->requests.slots; i++) {
         const struct recorder_request *request = me->requests.entries[i].value;
         int source, tag;
-        if (!me->requests.entries[i].key || !request->active || !request->op ||
-            op_kind_class(request->op->head.small) != CLASS_RECEIVE ||
+        if (!me->requests.entries[i].key || !request->active || !request->op)
+            continue;
+        struct record_op *op = request->second ? request->second : request->op;
+        if (op_kind_class(op->head.small) != CLASS_RECEIVE ||
             !peek((const void *)(uintptr_t)me->requests.entries[i].key, &source, &tag))
             continue;
-        request->op->peer_matched = recorder_world_rank(request->comm, source);
-        request->op->tag_matched = tag;
+        op->peer_matched = recorder_world_rank(request->comm, source);
+        op->tag_matched = tag;
     }
     recorder_leave(me);
 }
@@ -132,7 +149,12 @@ void recorder_request_complete(struct recorder_rank *me, uint64_t key,
                                struct recorder_request *request, const MPI_Status *status,
                                uint32_t wait)
 {
-    struct record_op *op = request->op;
+    struct record_op *op = request->op, *second = request->second;
+    if (second && request->active) {
+        second->request = wait;
+        recorder_op_complete(me, second);
+        recorder_matched(request->comm, second, status);
+    }
     if (op && request->active) {
         op->request = wait;
         recorder_op_complete(me, op);
@@ -148,6 +170,7 @@ void recorder_request_complete(struct recorder_rank *me, uint64_t key,
         recorder_promise_keep(me, request->promise);
     request->promise = NULL;
     request->active = request->taken = false;
+    request->second = NULL;
     if (!request->pattern)
         recorder_request_remove(me, key, request);
 }

@@ -306,8 +306,9 @@ static const struct recorder_type *look_up(struct recorder_rank *me, MPI_Datatyp
     const struct recorder_type *known = handle_map_find(&me->types, key);
     if (known)
         return known;
-    struct recorder_type *type =
-        handle == MPI_DATATYPE_NULL || !key ? NULL : calloc(1, sizeof *type);
+    struct recorder_type *type = handle == MPI_DATATYPE_NULL || !key || !MPIX_Type_known(handle)
+                                     ? NULL
+                                     : calloc(1, sizeof *type);
     if (!type)
         return &byte_type;
     recorder_leave(me); /* MPI may raise an error */

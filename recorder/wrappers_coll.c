@@ -197,6 +197,9 @@ static void call_kept(const struct call *call, MPI_Request handle, int error)
         pattern->flags = OP_NONBLOCKING;
         pattern->peer = pattern->tag = RECORD_NONE;
         describe(me, pattern, call, comm);
+        struct recorder_comm *series = recorder_comm_series(me, comm);
+        if (series)
+            pattern->comm = series->number;
         struct recorder_request *kept = recorder_request_add(me, handle, NULL, comm);
         if (kept)
             kept->pattern = pattern;

@@ -62,13 +62,27 @@ MAKES_COMM(Dist_graph_create_adjacent, OP_COMM_CREATE,
            (comm, in, sources, in_weights, out, destinations, out_weights, info, reorder))
 MAKES_COMM(Intercomm_merge, OP_INTERCOMM_MERGE, (MPI_Comm comm, int high), (comm, high))
 
-/* Only the group's members call: not a collective of `comm`, so it takes no number of it. */
+/* Only the group's members call: not a collective of `comm`, so it takes no number of it. The tag
+ * tells apart what threads make at the same time. */
 int MPI_Comm_create_group(MPI_Comm comm, MPI_Group group, int tag, MPI_Comm *made)
 {
-    int error = PMPI_Comm_create_group(comm, group, tag, made);
     struct recorder_rank *me = recorder_enter();
-    if (me && error == MPI_SUCCESS && *made != MPI_COMM_NULL)
-        recorder_comm_new(me, *made, recorder_comm(me, comm), OP_COMM_CREATE | 0x100);
+    struct recorder_comm *met = me ? recorder_comm_gathering(me, comm, group, tag) : NULL;
+    struct record_op *op = met ? recorder_op(me, OP_COMM_CREATE, STATE_BLOCKED, CALLER) : NULL;
+    if (op) {
+        wrapper_comm(op, met);
+        op->comm_seq = met->collectives++;
+    }
+    recorder_leave(me);
+    int error = PMPI_Comm_create_group(comm, group, tag, made);
+    if (!me)
+        return error;
+    recorder_reenter(me);
+    if (op)
+        recorder_op_end(me, op, error);
+    if (error == MPI_SUCCESS && *made != MPI_COMM_NULL)
+        recorder_comm_new(me, *made, recorder_comm(me, comm),
+                          OP_COMM_CREATE | 0x100 | (uint32_t)tag * 2654435761u << 9);
     recorder_leave(me);
     return error;
 }

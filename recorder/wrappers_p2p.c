@@ -165,7 +165,7 @@ BOTH_FORMS(RECEIVES, DEFINE_RECV)
 struct pair {
     struct record_op *send, *receive, *wait;
     const struct recorder_comm *comm;
-    uint32_t number; /* of the wait */
+    uint32_t number; /* of the wait; of the send, before there is one */
     bool replaces;   /* one buffer for both, by intention */
 };
 
@@ -176,27 +176,35 @@ struct side {
     int peer, tag;
 };
 
-static bool pair_begin(struct recorder_rank *me, struct pair *pair, const struct side *send,
+/* The two starts, the receive right behind the send. */
+static bool pair_start(struct recorder_rank *me, struct pair *pair, const struct side *send,
                        const struct side *receive, MPI_Comm comm, const void *site)
 {
-    uint32_t starts[2];
     pair->send = point(me, OP_ISEND, send->buffer, send->count, send->type, site);
     if (!pair->send)
         return false;
-    starts[0] = me->self->op;
+    pair->number = me->self->op;
     envelope(me, pair->send, send->peer, send->tag, comm);
     wrapper_sent(me, pair->send);
     pair->receive = point(me, OP_IRECV, receive->buffer, receive->count, receive->type, site);
     if (!pair->receive)
         return false;
-    starts[1] = me->self->op;
     pair->comm = envelope(me, pair->receive, receive->peer, receive->tag, comm);
+    pair->send->flags |= OP_COMPOUND;
+    pair->receive->flags |= OP_COMPOUND;
+    return true;
+}
+
+static bool pair_begin(struct recorder_rank *me, struct pair *pair, const struct side *send,
+                       const struct side *receive, MPI_Comm comm, const void *site)
+{
+    if (!pair_start(me, pair, send, receive, comm, site))
+        return false;
+    uint32_t starts[2] = {pair->number, pair->number + 1};
     pair->wait = recorder_op(me, OP_WAITALL, STATE_BLOCKED, site);
     if (!pair->wait)
         return false;
-    struct record_op *ops[] = {pair->send, pair->receive, pair->wait};
-    for (int i = 0; i < 3; i++)
-        ops[i]->flags |= OP_COMPOUND;
+    pair->wait->flags |= OP_COMPOUND;
     pair->number = me->self->op;
     recorder_waits(me, pair->number, 2, starts);
     if (!pair->replaces) {
@@ -266,6 +274,71 @@ static void pair_end(struct recorder_rank *me, const struct pair *pair, int erro
         return error;                                                                              \
     }
 BOTH_FORMS(RECEIVES, DEFINE_SENDRECV)
+
+#if MPI_VERSION >= 4
+/* Isendrecv is the two starts; its one request completes both. */
+static bool pair_start_later(struct recorder_rank *me, struct pair *pair, const struct side *send,
+                             const struct side *receive, MPI_Comm comm, const void *site)
+{
+    if (!pair_start(me, pair, send, receive, comm, site))
+        return false;
+    pair->send->flags |= OP_NONBLOCKING;
+    pair->receive->flags |= OP_NONBLOCKING;
+    return true;
+}
+
+static void pair_started(struct recorder_rank *me, const struct pair *pair, MPI_Request handle,
+                         int error)
+{
+    recorder_reenter(me);
+    if (error != MPI_SUCCESS)
+        recorder_op_end(me, pair->receive, error);
+    struct recorder_request *pending = started(me, pair->send, pair->comm, handle, error);
+    if (pending) {
+        pending->index = pair->number;
+        pending->second = pair->receive;
+        pending->checksum = recorder_checksum(pair->send);
+    }
+    recorder_leave(me);
+}
+
+#define DEFINE_ISENDRECV(suffix, count_type)                                                       \
+    int MPI_Isendrecv##suffix(const void *send, count_type send_count, MPI_Datatype send_type,     \
+                              int to, int send_tag, void *receive, count_type receive_count,       \
+                              MPI_Datatype receive_type, int from, int receive_tag, MPI_Comm comm, \
+                              MPI_Request *request)                                                \
+    {                                                                                              \
+        struct recorder_rank *me = recorder_enter();                                               \
+        struct pair pair;                                                                          \
+        struct side there = {send, send_count, send_type, to, send_tag};                           \
+        struct side here = {receive, receive_count, receive_type, from, receive_tag};              \
+        bool recorded = me && pair_start_later(me, &pair, &there, &here, comm, CALLER);            \
+        recorder_leave(me);                                                                        \
+        int error =                                                                                \
+            PMPI_Isendrecv##suffix(send, send_count, send_type, to, send_tag, receive,             \
+                                   receive_count, receive_type, from, receive_tag, comm, request); \
+        if (recorded)                                                                              \
+            pair_started(me, &pair, error ? MPI_REQUEST_NULL : *request, error);                   \
+        return error;                                                                              \
+    }                                                                                              \
+    int MPI_Isendrecv_replace##suffix(void *buffer, count_type count, MPI_Datatype type, int to,   \
+                                      int send_tag, int from, int receive_tag, MPI_Comm comm,      \
+                                      MPI_Request *request)                                        \
+    {                                                                                              \
+        struct recorder_rank *me = recorder_enter();                                               \
+        struct pair pair;                                                                          \
+        struct side there = {NULL, count, type, to, send_tag};                                     \
+        struct side here = {buffer, count, type, from, receive_tag};                               \
+        bool recorded = me && pair_start_later(me, &pair, &there, &here, comm, CALLER);            \
+        recorder_leave(me);                                                                        \
+        int error = PMPI_Isendrecv_replace##suffix(buffer, count, type, to, send_tag, from,        \
+                                                   receive_tag, comm, request);                    \
+        if (recorded)                                                                              \
+            pair_started(me, &pair, error ? MPI_REQUEST_NULL : *request, error);                   \
+        return error;                                                                              \
+    }
+BOTH_FORMS(RECEIVES, DEFINE_ISENDRECV)
+#endif
 
 static struct record_op *probe(struct recorder_rank *me, enum op_kind kind, int peer, int tag,
                                MPI_Comm comm, const void *site)
@@ -395,7 +468,7 @@ static struct record_op *from_message(struct recorder_rank *me, enum op_kind kin
     if (!op)
         return NULL;
     wrapper_data(me, op, buffer, count, type);
-    struct recorder_request *probe = handle_map_find(&me->requests, HANDLE_KEY(message));
+    struct recorder_request *probe = recorder_message_find(me, message);
     *comm = probe ? probe->comm : NULL;
     if (!probe)
         return op;
@@ -531,8 +604,8 @@ int MPI_Start(MPI_Request *request)
     struct recorder_request *known = me ? recorder_request_find(me, *request) : NULL;
     if (known && known->pattern) {
         if (known->active)
-            record_note("L010", "a persistent %s was started while active",
-                        op_kind_name(known->pattern->head.small));
+            record_refusal("L010", CALLER, "a persistent %s was started while active",
+                           op_kind_name(known->pattern->head.small));
         else
             issue(me, known, CALLER);
     }

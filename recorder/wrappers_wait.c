@@ -33,16 +33,36 @@ static void polled(struct recorder_rank *me, enum op_kind kind, uint32_t request
                                           .site = recorder_site(me, site)};
 }
 
+/* A wait on a persistent request that nobody has started carries what it would have done. */
+static void not_started(const struct recorder_rank *me, struct record_op *wait,
+                        const struct recorder_request *idle)
+{
+    const struct record_op *pattern = idle->pattern;
+    if (!pattern)
+        return;
+    wait->peer = pattern->peer >= 0 ? pattern->peer : (int32_t)me->rank;
+    wait->tag = pattern->tag;
+}
+
 static struct record_op *one(struct recorder_rank *me, enum op_kind kind,
-                             const struct recorder_request *pending, const void *site)
+                             const struct recorder_request *pending, MPI_Request handle,
+                             const void *site)
 {
     struct record_op *op = recorder_op(me, kind, STATE_BLOCKED, site);
     if (!op)
         return NULL;
-    if (pending && pending->active)
-        op->request = pending->index;
-    else
+    if (!pending && handle != MPI_REQUEST_NULL)
+        return op; /* of a kind that is not recorded: the program's own operation */
+    if (!pending || !pending->active)
         op->flags |= OP_INACTIVE;
+    if (!pending)
+        return op;
+    if (!pending->active)
+        not_started(me, op, pending);
+    else if (pending->second) /* two starts: rows say so, not the one number */
+        recorder_waits(me, me->self->op, 2, (uint32_t[]){pending->index, pending->index + 1});
+    else
+        op->request = pending->index;
     return op;
 }
 
@@ -63,7 +83,7 @@ int MPI_Wait(MPI_Request *request, MPI_Status *status)
         return PMPI_Wait(request, status);
     uint64_t key = HANDLE_KEY(*request);
     struct recorder_request *pending = take(me, *request);
-    struct record_op *op = one(me, OP_WAIT, pending, CALLER);
+    struct record_op *op = one(me, OP_WAIT, pending, *request, CALLER);
     recorder_leave(me);
     MPI_Status own, *used = status == MPI_STATUS_IGNORE ? &own : status;
     int error = PMPI_Wait(request, used);
@@ -83,7 +103,8 @@ int MPI_Test(MPI_Request *request, int *flag, MPI_Status *status)
         return PMPI_Test(request, flag, status);
     const void *site = CALLER;
     uint64_t key = HANDLE_KEY(*request);
-    struct recorder_request *pending = take(me, *request);
+    MPI_Request started = *request;
+    struct recorder_request *pending = take(me, started);
     recorder_leave(me);
     MPI_Status own, *used = status == MPI_STATUS_IGNORE ? &own : status;
     int error = PMPI_Test(request, flag, used);
@@ -93,7 +114,7 @@ int MPI_Test(MPI_Request *request, int *flag, MPI_Status *status)
         if (pending)
             pending->taken = false;
     } else if (pending || error != MPI_SUCCESS) { /* a null request says nothing */
-        struct record_op *op = one(me, OP_TEST, pending, site);
+        struct record_op *op = one(me, OP_TEST, pending, started, site);
         if (op)
             recorder_op_end(me, op, error);
         if (pending)
@@ -114,7 +135,10 @@ struct several {
     struct record_waits
         *record; /* the part that holds all starts, NULL when they need several parts */
     uint32_t number;
-    bool any; /* some request was active */
+    bool any;                      /* some request was active */
+    bool other;                    /* or is of a kind that is not recorded */
+    struct recorder_request *idle; /* a persistent one that nobody has started, NULL */
+    size_t starts;                 /* of one request, at most: 2 where one is an Isendrecv's */
 };
 
 enum { FEW = 64 };
@@ -122,15 +146,22 @@ enum { FEW = 64 };
 /* Keys and pending requests of the array, in memory of the caller's choosing. */
 static void several_look(struct several *several, const MPI_Request *requests)
 {
-    several->any = false;
+    several->any = several->other = false;
+    several->idle = NULL;
+    several->starts = 1;
     for (int i = 0; i < several->count; i++) {
         several->keys[i] = HANDLE_KEY(requests[i]);
         several->pending[i] = take(several->me, requests[i]);
+        bool known = several->pending[i];
         if (several->pending[i] && !several->pending[i]->active) {
+            several->idle = several->pending[i];
             several->pending[i]->taken = false;
             several->pending[i] = NULL;
         }
         several->any = several->any || several->pending[i];
+        several->other = several->other || (requests[i] != MPI_REQUEST_NULL && !known);
+        if (several->pending[i] && several->pending[i]->second)
+            several->starts = 2;
     }
 }
 
@@ -142,20 +173,26 @@ static void several_begin(struct several *several, enum op_kind kind, const void
     several->number = me->self->op;
     if (!several->op)
         return;
-    if (!several->any)
+    if (!several->any && !several->other)
         several->op->flags |= OP_INACTIVE;
-    enum { PART = 8192 };
+    if (several->idle)
+        not_started(me, several->op, several->idle);
+    enum { PART = 4096 };
     for (int first = 0; first < several->count;) {
         uint32_t n = 0;
         size_t room = (size_t)(several->count - first < PART ? several->count - first : PART);
-        size_t size = sizeof(struct record_waits) + ((room + 1) & ~(size_t)1) * sizeof(uint32_t);
+        size_t size = sizeof(struct record_waits) +
+                      ((room * several->starts + 1) & ~(size_t)1) * sizeof(uint32_t);
         struct record_waits *record = recorder_record(me, size);
         if (!record)
             return;
         several->record = several->count <= PART ? record : NULL;
         for (size_t i = 0; i < room; i++, first++)
-            if (several->pending[first])
+            if (several->pending[first]) {
                 record->starts[n++] = several->pending[first]->index;
+                if (several->pending[first]->second)
+                    record->starts[n++] = several->pending[first]->index + 1;
+            }
         record->op = several->number;
         record->n = n;
         recorder_commit(me, record, RECORD_WAITS, 0, size);
@@ -177,13 +214,14 @@ static void several_completed(struct several *several, int i, const MPI_Status *
     struct recorder_request *pending = several->pending[i];
     if (!pending)
         return;
-    uint32_t start = pending->index;
+    uint32_t start = pending->index, last = start + (pending->second != NULL);
     recorder_request_complete(several->me, several->keys[i], pending, status, several->number);
     several->pending[i] = NULL;
     for (uint32_t k = 0; several->record && k < several->record->n; k++)
         if (several->record->starts[k] == start) {
             several->record->starts[k] |= 1u << 31;
-            break;
+            if (start++ == last)
+                break;
         }
 }
 

@@ -11,7 +11,7 @@
  * variant: twice; arguments: twice; expect: B002
  * variant: poll; arguments: poll; expect: D005
  * variant: request; arguments: request; expect: X006
- * variant: unreceived; arguments: unreceived; expect: L002
+ * variant: unreceived; arguments: unreceived; expect: D003
  * variant: leak-comm; arguments: leak-comm; expect: L003
  * variant: leak-group; arguments: leak-group; expect: L004
  * variant: leak-type; arguments: leak-type; expect: L005

@@ -28,6 +28,9 @@ void **MPIX_Rank_slots(void);
 int MPIX_World_rank(void);
 int MPIX_World_size(void);
 
+/* Whether a handle is a datatype now; always on a real MPI, which may not be asked. */
+int MPIX_Type_known(MPI_Datatype type);
+
 /* Logical time: scheduler steps of this world so far; where ranks are OS threads, of the caller. */
 uint64_t MPIX_Steps(void);
 

@@ -360,13 +360,28 @@ static void judge_presence(const struct check_context *context, const struct che
     finding_seal(finding, trace);
 }
 
+/* The collective in which a rank stands at the end: its operation, or one that it waits for. */
+static uint32_t stands_in(const struct check_context *context, uint32_t rank)
+{
+    enum { STARTS = 16 };
+    const struct trace *trace = context->trace;
+    uint32_t starts[STARTS], op = context->blocked[rank];
+    if (op == TRACE_NO || context->group_of[op] != TRACE_NO)
+        return op;
+    size_t count = trace_op_requests(trace, op, starts, STARTS);
+    for (size_t i = 0; i < count && i < STARTS; i++)
+        if (context->group_of[starts[i]] != TRACE_NO && trace->ops[starts[i]].state == STATE_POSTED)
+            return starts[i];
+    return op;
+}
+
 /* M006: two calls of one kind at one place on different communicators of the same ranks, each
  * lacking who is in the other. */
 static void judge_communicators(const struct check_context *context, struct findings *findings)
 {
     const struct trace *trace = context->trace;
     for (uint32_t rank = 1; rank < trace->ranks; rank++) {
-        uint32_t a = context->blocked[rank - 1], b = context->blocked[rank];
+        uint32_t a = stands_in(context, rank - 1), b = stands_in(context, rank);
         if (a == TRACE_NO || b == TRACE_NO || context->group_of[a] == TRACE_NO ||
             context->group_of[b] == TRACE_NO)
             continue;
@@ -399,4 +414,5 @@ void check_collective(const struct check_context *context, struct findings *find
             judge_presence(context, &context->groups[g], findings);
     if (context->hung)
         judge_communicators(context, findings);
+    check_mismatches(context, findings);
 }

@@ -103,7 +103,7 @@ static void check_timeout(const struct check_context *context, struct findings *
 static bool is_pending(const struct trace_op *op)
 {
     return check_is_start(op) && op->state == STATE_POSTED && op->request == TRACE_NO &&
-           check_class(op) != CLASS_NONE;
+           check_class(op) != CLASS_NONE && !check_is_second(op);
 }
 
 static void report_pending(const struct trace *trace, uint32_t op, uint32_t finalize, size_t first,

@@ -221,6 +221,20 @@ static void name_in_cycle(struct finding *finding, const struct wait_graph *grap
                    next_rank(graph, path, length, at));
 }
 
+/* Who waited for a persistent request that nobody had started went on, and nothing was sent. */
+static void report_unstarted(struct finding *finding, const struct trace *trace)
+{
+    char place[PLACE_TEXT];
+    unsigned listed = 0;
+    for (uint32_t op = 0; trace->outcome != OUTCOME_IMPORTED && op < trace->op_count; op++)
+        if (op_kind_class(trace->ops[op].kind) == CLASS_WAIT && trace->ops[op].peer >= 0 &&
+            listed++ < PLACES_LISTED_MAX) {
+            finding_detail(finding, "MPI_Start is missing: the request of %s was never started.\n",
+                           check_place(trace, op, place, sizeof place));
+            finding_op_add(finding, op, "unstarted");
+        }
+}
+
 static void report_cycle(const struct check_context *context, const struct wait_graph *graph,
                          const uint32_t *path, size_t length, struct findings *findings)
 {
@@ -247,6 +261,7 @@ static void report_cycle(const struct check_context *context, const struct wait_
             report_near_miss(finding, trace, reason_op(graph, path, length, i));
     report_waiting(finding, context, graph, core);
     report_unmatched(finding, trace);
+    report_unstarted(finding, trace);
     finish(finding, context);
     free(core);
 }
@@ -362,6 +377,7 @@ static void report_absent(const struct check_context *context, const struct wait
     }
     report_waiting(finding, context, graph, core);
     report_unmatched(finding, trace);
+    report_unstarted(finding, trace);
     finish(finding, context);
     free(core);
 }

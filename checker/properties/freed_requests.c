@@ -1,6 +1,7 @@
 /* Requests that the program freed while they were active: see freed_requests.h. */
 #include "checker/properties/freed_requests.h"
 
+#include "checker/context.h"
 #include "checker/memory.h"
 
 #include <stdlib.h>
@@ -17,7 +18,10 @@ uint8_t *freed_active_requests(const struct trace *trace)
         if (!requests)
             requests = check_new(trace->op_count, sizeof *requests);
         freed |= op->kind == OP_REQUEST_FREE;
-        requests[op->request] |= op->kind == OP_CANCEL ? GIVEN_UP_CANCELLED : GIVEN_UP_FREED;
+        uint8_t how = op->kind == OP_CANCEL ? GIVEN_UP_CANCELLED : GIVEN_UP_FREED;
+        requests[op->request] |= how;
+        if (check_has_second(&trace->ops[op->request])) /* one request of two starts */
+            requests[op->request + 1] |= how;
     }
     if (freed)
         return requests;

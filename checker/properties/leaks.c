@@ -23,6 +23,16 @@ static void report(const struct trace *trace, const char *code, const char *titl
     finding_op_add(finding, op, "culprit");
 }
 
+/* Legal, and worth a note: nobody learns when the buffer may be used again. */
+static void note_freed(const struct trace *trace, uint32_t op, size_t first,
+                       struct findings *findings)
+{
+    size_t before = findings->count;
+    report(trace, "L001", "its request was freed while it was under way", op, first, findings);
+    if (findings->count > before)
+        findings->items[before].severity = SEVERITY_NOTE;
+}
+
 static bool never_received(const struct trace_op *op)
 {
     return check_class(op) == CLASS_SEND && op->match == TRACE_NO &&
@@ -42,7 +52,7 @@ static void report_what_waits(struct findings *findings, size_t first)
 static bool never_waited(const struct trace_op *op)
 {
     return check_is_start(op) && op->request == TRACE_NO && check_class(op) != CLASS_NONE &&
-           (op->state == STATE_COMPLETE || op->state == STATE_POSTED);
+           !check_is_second(op) && (op->state == STATE_COMPLETE || op->state == STATE_POSTED);
 }
 
 void check_leaks(const struct check_context *context, struct findings *findings)
@@ -59,6 +69,8 @@ void check_leaks(const struct check_context *context, struct findings *findings)
             report(trace, "L002", "a message is never received", index, first, findings);
         if (never_waited(op) && !freed_active(requests, i))
             report(trace, "L001", "nobody waits for the operation", index, first, findings);
+        else if (never_waited(op) && !(requests[i] & GIVEN_UP_CANCELLED))
+            note_freed(trace, index, first, findings);
         if (op->kind == OP_WAIT && op->flags & OP_INACTIVE)
             report(trace, "L009", "a wait on an inactive request", index, first, findings);
     }

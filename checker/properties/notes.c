@@ -1,5 +1,6 @@
 /* What the running program or the machine noted becomes a finding as it is; notes of one code and
  * place are one finding. */
+#include "checker/context.h"
 #include "checker/memory.h"
 #include "checker/places.h"
 #include "checker/properties.h"
@@ -7,11 +8,19 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* The parts of a Sendrecv are one call. */
+static int kind_of(const struct trace_note *note, const struct trace *trace)
+{
+    if (note->op == TRACE_NO)
+        return OP_NONE;
+    const struct trace_op *op = &trace->ops[note->op];
+    return op->flags & OP_COMPOUND ? OP_WAITALL : op->kind;
+}
+
 static bool same_finding(const struct trace_note *a, const struct trace_note *b,
                          const struct trace *trace)
 {
-    int kind_a = a->op != TRACE_NO ? trace->ops[a->op].kind : OP_NONE;
-    int kind_b = b->op != TRACE_NO ? trace->ops[b->op].kind : OP_NONE;
+    int kind_a = kind_of(a, trace), kind_b = kind_of(b, trace);
     /* An operation and one that was under way, an access and what opened its epoch. */
     bool pair = a->code[0] == 'B' && strcmp(a->code, "B001") != 0 && strcmp(a->code, "B006") != 0;
     return strcmp(a->code, b->code) == 0 && a->site == b->site && (pair || kind_a == kind_b);
@@ -52,7 +61,7 @@ static bool has_own_place(const struct trace *trace, const struct trace_note *no
 {
     if (note->site != TRACE_NO && note->op == TRACE_NO && note->node == TRACE_NO)
         return true;
-    if (note->site == TRACE_NO || (!strchr("XLB", note->code[0]) && strcmp(note->code, "M009")))
+    if (note->site == TRACE_NO || (!strchr("XLUB", note->code[0]) && strcmp(note->code, "M009")))
         return false;
     return note->code[0] == 'X' || note->op == TRACE_NO || trace->ops[note->op].site != note->site;
 }
@@ -69,13 +78,50 @@ static struct finding *begin_finding(struct findings *findings, const struct tra
                         trace_at_text(trace, note->site, place, sizeof place));
 }
 
+/* A truncated message shows in the trace, by the receive that it met. */
+static bool shows_truncation(const struct trace *trace, uint32_t receive)
+{
+    const struct trace_op *op = &trace->ops[receive];
+    if (check_class(op) != CLASS_RECEIVE || op->match == TRACE_NO)
+        return false;
+    const struct trace_op *send = &trace->ops[op->match];
+    return send->count * (int64_t)trace_type_size(send->type) >
+           op->count * (int64_t)trace_type_size(op->type);
+}
+
+/* The trace shows it, or another note of the same call says more. */
+static bool is_told_elsewhere(const struct trace *trace, const struct trace_note *note)
+{
+    enum { STARTS = 64 };
+    if (strcmp(note->code, "M007") == 0 && note->op != TRACE_NO) {
+        uint32_t starts[STARTS];
+        size_t count = trace_op_requests(trace, note->op, starts, STARTS);
+        if (shows_truncation(trace, note->op))
+            return true;
+        for (size_t i = 0; i < count && i < STARTS; i++)
+            if (shows_truncation(trace, starts[i]))
+                return true;
+    }
+    for (size_t i = 0; strcmp(note->code, "M009") == 0 && i < trace->note_count; i++)
+        if (strcmp(trace->notes[i].code, "L010") == 0 && trace->notes[i].rank == note->rank &&
+            trace->notes[i].site == note->site)
+            return true;
+    return false;
+}
+
+/* Told with the collectives: see mismatch.c. */
+static bool is_mismatch(const struct trace_note *note)
+{
+    return strcmp(note->code, "M004") == 0 || strcmp(note->code, "M005") == 0;
+}
+
 void check_notes(const struct check_context *context, struct findings *findings)
 {
     const struct trace *trace = context->trace;
     bool *told = check_new(trace->note_count, sizeof *told);
     for (size_t i = 0; i < trace->note_count; i++) {
         const struct trace_note *note = &trace->notes[i];
-        if (told[i])
+        if (told[i] || is_mismatch(note) || is_told_elsewhere(trace, note))
             continue;
         struct finding *finding = begin_finding(findings, trace, note);
         finding->site = note->site;

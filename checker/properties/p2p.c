@@ -3,6 +3,7 @@
 #include "checker/properties.h"
 
 #include <stdio.h>
+#include <string.h>
 
 enum { ABI_PACKED = 0x207 };
 
@@ -72,6 +73,12 @@ static bool surely_differ(const struct trace_op *sent, const struct trace_op *re
     return received->type != 0 || bytes_of(sent) == bytes_of(received);
 }
 
+/* What MPI refused met nobody. */
+static bool is_refused(const struct trace_op *op)
+{
+    return op->error && op->error != ERROR_TRUNCATE;
+}
+
 static void judge_pair(const struct trace *trace, uint32_t send, uint32_t receive, size_t first,
                        struct findings *findings)
 {
@@ -88,11 +95,21 @@ static void judge_pair(const struct trace *trace, uint32_t send, uint32_t receiv
         add_pair(differing_types(findings, first, trace, send, receive), trace, send, receive);
 }
 
+/* A Sendrecv is refused as one, and recorded as three. */
+static bool is_told(const struct trace *trace, uint32_t op, const struct findings *findings)
+{
+    for (size_t i = 0; trace->ops[op].flags & OP_COMPOUND && i < findings->count; i++)
+        if (strcmp(findings->items[i].code, "M009") == 0 &&
+            findings->items[i].site == trace->ops[op].site)
+            return true;
+    return false;
+}
+
 static void judge_arguments(const struct trace *trace, uint32_t op, size_t first,
                             struct findings *findings)
 {
     for (size_t i = 0; i < sizeof arguments / sizeof *arguments; i++) {
-        if (arguments[i].class != trace->ops[op].error)
+        if (arguments[i].class != trace->ops[op].error || is_told(trace, op, findings))
             continue;
         char title[64], place[PLACE_TEXT];
         snprintf(title, sizeof title, "invalid %s", arguments[i].argument);
@@ -110,7 +127,8 @@ void check_p2p(const struct check_context *context, struct findings *findings)
     size_t first = findings->count;
     for (size_t i = 0; i < trace->op_count; i++) {
         const struct trace_op *op = &trace->ops[i];
-        if (op->match != TRACE_NO && check_class(op) == CLASS_RECEIVE)
+        if (op->match != TRACE_NO && check_class(op) == CLASS_RECEIVE && !is_refused(op) &&
+            !is_refused(&trace->ops[op->match]))
             judge_pair(trace, op->match, (uint32_t)i, first, findings);
         if (op->error && op->error != ERROR_TRUNCATE)
             judge_arguments(trace, (uint32_t)i, first, findings);

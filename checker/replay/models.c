@@ -21,6 +21,20 @@ static bool in_forward(const struct trace *trace, const struct check_replay *rep
     return true;
 }
 
+/* The messages that this wait waits for and that nobody receives. */
+static void add_lost(struct finding *finding, const struct trace *trace, uint32_t wait)
+{
+    enum { STARTS = 64 };
+    uint32_t starts[STARTS];
+    if (op_kind_class(trace->ops[wait].kind) != CLASS_WAIT)
+        return;
+    size_t count = trace_op_requests(trace, wait, starts, STARTS);
+    for (size_t i = 0; i < count && i < STARTS; i++)
+        if (check_class(&trace->ops[starts[i]]) == CLASS_SEND &&
+            trace->ops[starts[i]].match == TRACE_NO)
+            finding_op_add(finding, starts[i], "core");
+}
+
 static void name_cycle(struct finding *finding, const struct trace *trace,
                        const struct check_replay *replay)
 {
@@ -34,6 +48,7 @@ static void name_cycle(struct finding *finding, const struct trace *trace,
             finding_detail(finding, "%s waits; nobody has its partner.\n",
                            check_place(trace, replay->cycle[i], place, sizeof place));
         finding_op_add(finding, replay->cycle[i], "core");
+        add_lost(finding, trace, replay->cycle[i]);
     }
     if (replay->cycle_count > PLACES_LISTED_MAX)
         finding_detail(finding, "The cycle has %zu ranks.\n", replay->cycle_count);
@@ -117,7 +132,7 @@ void check_models(const struct check_context *context, struct findings *findings
     if (context->cut_short)
         return;
     struct check_plan plan;
-    check_plan_init(&plan, context, &(struct plan_options){0});
+    check_plan_init(&plan, context, &(struct plan_options){.lost_wait = true});
     for (unsigned i = 0; i < 3; i++) {
         enum check_model model = (enum check_model)(1u << i);
         if (!(check_models_asked(context) & model))

@@ -252,7 +252,7 @@ static void find_rows(struct check_plan *plan)
 }
 
 static void compile_step(struct check_plan *plan, size_t position, const uint32_t *match,
-                         const uint32_t *slot)
+                         const uint32_t *slot, bool lost_wait)
 {
     const struct trace *trace = plan->context->trace;
     uint32_t index = op_at(plan, position);
@@ -264,7 +264,7 @@ static void compile_step(struct check_plan *plan, size_t position, const uint32_
     *step = (struct plan_step){.action = PLAN_PASS, .target = TRACE_NO};
     switch (check_class(op)) {
     case CLASS_SEND:
-        *step = send_step(op, match[index], planned);
+        *step = send_step(op, match[index], planned || (lost_wait && op->state == STATE_COMPLETE));
         break;
     case CLASS_RECEIVE:
         *step = (struct plan_step){.action = match[index] == TRACE_NO && !planned ? PLAN_PASS
@@ -429,6 +429,18 @@ static int64_t minimal_need(const struct check_plan *plan, uint32_t op)
     }
 }
 
+/* Whoever was asked to cancel a send completes it in any case: it is cancelled, or it is received. */
+static void free_cancelled(struct check_plan *plan)
+{
+    const struct trace *trace = plan->context->trace;
+    for (size_t op = 0; op < trace->op_count; op++) {
+        uint32_t send = trace->ops[op].kind == OP_CANCEL ? trace->ops[op].request : TRACE_NO;
+        if (send < trace->op_count &&
+            (plan->steps[send].action == PLAN_SEND || plan->steps[send].action == PLAN_SYNC_SEND))
+            plan->steps[send].action = PLAN_BUFFERED;
+    }
+}
+
 void check_plan_init(struct check_plan *plan, const struct check_context *context,
                      const struct plan_options *options)
 {
@@ -448,7 +460,8 @@ void check_plan_init(struct check_plan *plan, const struct check_context *contex
     plan->steps = check_new(trace->op_count, sizeof *plan->steps);
     find_rows(plan);
     for (size_t position = 0; position < trace->op_count; position++)
-        compile_step(plan, position, match, slot);
+        compile_step(plan, position, match, slot, options->lost_wait);
+    free_cancelled(plan);
     if (options->backward_only)
         drop_forward(plan);
     if (options->minimal)

@@ -2,9 +2,11 @@
 #include "cli/running/child_signals.h"
 
 #include "recorder/recorder.h"
+#include "sim/libc/hooks.h"
 #include "sim/libc/signal.h"
 #include "sim/programs/run_program.h"
 
+#include <mpi.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <ucontext.h>
@@ -83,6 +85,29 @@ static bool is_for_launcher(int number, const siginfo_t *info)
            info->si_pid != getpid();
 }
 
+/* The machine itself touched the first page: a call was given NULL where its result goes, or
+ * where it finds a handle. */
+static bool is_null_argument(int rank, const siginfo_t *info, const void *context)
+{
+    return board->ranks[rank].bias && (uintptr_t)info->si_addr < 4096 &&
+           sim_libc_in_launcher((const void *)(uintptr_t)place_of(context));
+}
+
+static _Noreturn void refuse_null(int rank, const void *context)
+{
+    const char *site = (const char *)(uintptr_t)program_place(rank, context) + 1;
+    const char *function = sim_libc_called_at(site);
+    if (judged) {
+        board->ranks[rank].state = RANK_ABORTED;
+        board->ranks[rank].exit_code = MPI_ERR_ARG;
+        board->ranks[rank].place = (uint64_t)(uintptr_t)site;
+        record_refusal("M009", site,
+                       "%s: MPI_ERR_ARG: an argument is NULL that must point to something",
+                       function ? function : "MPI");
+    }
+    sim_rank_refuse(MPI_ERR_ARG);
+}
+
 /* A signal for a rank: it has a handler, or it dies; note where, let the others go on. */
 static void on_crash(int number, siginfo_t *info, void *context)
 {
@@ -97,6 +122,8 @@ static void on_crash(int number, siginfo_t *info, void *context)
         return;
     }
     record_abandon();
+    if (number == SIGSEGV && is_null_argument(rank, info, context))
+        refuse_null(rank, context);
     if (!judged)
         sim_rank_crash(number);
     struct board_rank *row = &board->ranks[rank];

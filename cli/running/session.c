@@ -43,6 +43,15 @@ static bool found_nothing_but_time(const struct findings *findings, enum severit
     return true;
 }
 
+/* A right program may do so: it could not be judged. */
+static bool called_unsupported(const struct findings *findings)
+{
+    for (size_t i = 0; i < findings->count; i++)
+        if (!findings->items[i].allowed && !strcmp(findings->items[i].code, "U001"))
+            return true;
+    return false;
+}
+
 static int exit_status(bool passed, bool missed, const struct job_result *result,
                        const struct findings *findings, enum severity threshold)
 {
@@ -50,6 +59,8 @@ static int exit_status(bool passed, bool missed, const struct job_result *result
         return interrupt_signal() == SIGTERM ? EXIT_TERMINATED : EXIT_INTERRUPTED;
     if (passed)
         return missed ? EXIT_UNCOVERED : EXIT_PASSED;
+    if (called_unsupported(findings))
+        return EXIT_INPUT;
     return result->outcome == OUTCOME_TIMEOUT && found_nothing_but_time(findings, threshold)
                ? EXIT_TIMEOUT
                : EXIT_FINDINGS;

@@ -43,6 +43,8 @@ const char *result_word(const struct result *result)
         return result->verdict.proven ? "PROVEN" : "PASS";
     if (result->verdict.result.outcome == OUTCOME_INTERRUPTED)
         return "INTERRUPTED";
+    if (result->verdict.status == EXIT_INPUT)
+        return "ERROR";
     return result->verdict.status == EXIT_TIMEOUT ? "TIMEOUT" : "FAIL";
 }
 

@@ -23,6 +23,12 @@ static int initialized(void)
     return before && !after;
 }
 
+int MPIX_Type_known(MPI_Datatype type)
+{
+    (void)type;
+    return 1;
+}
+
 int MPIX_World_rank(void)
 {
     int rank = -1;

@@ -34,6 +34,12 @@ void **MPIX_Rank_slots(void)
     return slots;
 }
 
+int MPIX_Type_known(MPI_Datatype type)
+{
+    (void)type;
+    return 1;
+}
+
 int MPIX_World_rank(void)
 {
     return world_rank;

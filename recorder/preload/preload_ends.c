@@ -144,7 +144,7 @@ static void failed(MPI_Comm *comm, int *code, ...)
     PMPI_Error_class(*code, &class);
     PMPI_Error_string(class, text, &length);
     if (ends.info && getpid() == ends.process) {
-        record_failure(class);
+        record_failure(class, NULL);
         record_note(class == MPI_ERR_TRUNCATE ? "M007" : "M009", "%s%s%s%s", *name ? "MPI_" : "",
                     name, *name ? ": " : "", text);
         note_end(RANK_ABORTED, class, 0);

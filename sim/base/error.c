@@ -139,28 +139,28 @@ static const char *note_code(int error_class)
     return error_class == MPI_ERR_TRUNCATE ? "M007" : "M009";
 }
 
-/* `shown`: by the trace, so that no note is needed. */
+/* `code` NULL: the trace shows it, so that no note is needed. */
 static _Noreturn void die(struct sim_rank *rank, int error_class, const char *function,
-                          const char *sentence, bool shown)
+                          const char *sentence, const char *code)
 {
     fprintf(stderr, "rank %d: MPI_%s: %s: %s\n", rank->id, function, sim_error_name(error_class),
             sentence);
-    record_failure(error_class);
-    if (!shown)
-        record_note(note_code(error_class), "MPI_%s: %s: %s", function, sim_error_name(error_class),
-                    sentence);
+    record_failure(error_class, sim_libc_call_site());
+    if (code)
+        record_refusal(code, sim_libc_call_site(), "MPI_%s: %s: %s", function,
+                       sim_error_name(error_class), sentence);
     sim_rank_abort(rank, error_class);
 }
 
 static int raise_on(struct sim_rank *rank, struct sim_comm *comm, int error_class,
-                    const char *function, const char *sentence, bool shown)
+                    const char *function, const char *sentence, const char *finding)
 {
     MPI_Errhandler handler = comm ? comm->errhandler : MPI_ERRORS_ARE_FATAL;
     if (handler == MPI_ERRORS_RETURN)
         return error_class;
     struct sim_errhandler *user = errhandler_get(handler);
     if (!user || rank->error_depth > 8)
-        die(rank, error_class, function, sentence, shown);
+        die(rank, error_class, function, sentence, finding);
     MPI_Comm handle = comm->window ? (MPI_Comm)comm->window : sim_comm_handle(comm);
     int code = error_class;
     rank->error_depth++;
@@ -197,7 +197,7 @@ void sim_rank_stray_check(struct sim_rank *rank)
 }
 
 static int raise_sentence(MPI_Comm handle, int error_class, const char *function,
-                          const char *sentence, bool shown)
+                          const char *sentence, const char *code)
 {
     struct sim_rank *rank = sim_current_rank;
     if (!rank) {
@@ -206,7 +206,7 @@ static int raise_sentence(MPI_Comm handle, int error_class, const char *function
         return error_class;
     }
     struct sim_comm *comm = handle == MPI_COMM_NULL ? rank->comm_world : sim_comm_get(rank, handle);
-    return raise_on(rank, comm ? comm : rank->comm_world, error_class, function, sentence, shown);
+    return raise_on(rank, comm ? comm : rank->comm_world, error_class, function, sentence, code);
 }
 
 int sim_error_raise(MPI_Comm handle, int error_class, const char *function, const char *format, ...)
@@ -216,19 +216,28 @@ int sim_error_raise(MPI_Comm handle, int error_class, const char *function, cons
     va_start(arguments, format);
     vsnprintf(sentence, sizeof sentence, format, arguments);
     va_end(arguments);
-    return raise_sentence(handle, error_class, function, sentence, false);
+    return raise_sentence(handle, error_class, function, sentence, note_code(error_class));
 }
 
 int sim_error_raise_mismatch(MPI_Comm handle, int error_class, const char *function,
                              const char *sentence)
 {
-    return raise_sentence(handle, error_class, function, sentence, true);
+    return raise_sentence(handle, error_class, function, sentence, NULL);
+}
+
+int sim_error_raise_overlap(MPI_Comm handle, const char *function)
+{
+    return raise_sentence(handle, MPI_ERR_BUFFER, function,
+                          "send and receive buffer overlap: use MPI_IN_PLACE or another buffer",
+                          "B002");
 }
 
 int sim_error_unsupported(const char *name)
 {
-    return sim_error_raise(MPI_COMM_NULL, MPI_ERR_UNSUPPORTED_OPERATION, name + 4,
-                           "%s is not provided by this simulator", name);
+    char sentence[120];
+    snprintf(sentence, sizeof sentence, "%s is not provided by this simulator", name);
+    record_refusal("U001", sim_libc_call_site(), "%s", sentence);
+    return raise_sentence(MPI_COMM_NULL, MPI_ERR_UNSUPPORTED_OPERATION, name + 4, sentence, NULL);
 }
 
 void MPIX_Fail(const char *code, const char *text)

@@ -15,6 +15,9 @@
 int sim_error_raise(MPI_Comm comm, int error_class, const char *function, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 
+/* The same for the two buffers of one call that overlap: B002 with MPI_ERR_BUFFER. */
+int sim_error_raise_overlap(MPI_Comm comm, const char *function);
+
 /* The same for what a trace shows by itself: calls of a collective that do not fit together. */
 int sim_error_raise_mismatch(MPI_Comm comm, int error_class, const char *function,
                              const char *sentence);

@@ -4,6 +4,8 @@
 
 #include "recorder/recorder.h"
 #include "sim/communicators/comm.h"
+#include "sim/messages/generalized.h"
+#include "sim/messages/request.h"
 #include "traces/trace/handle_map.h"
 
 #include <stdlib.h>
@@ -96,6 +98,23 @@ static void report_comms(const struct sim_rank *rank)
     note_leaks("L003", "a communicator", leaks);
 }
 
+static void report_generals(const struct sim_rank *rank)
+{
+    struct leak leaks[LEAKS_MAX] = {0};
+    for (const struct sim_general *general = rank->generals; general; general = general->next)
+        count_at(leaks, general->site ? general->site : (const void *)&unknown);
+    note_leaks("L001", "a generalised request", leaks);
+}
+
+/* A persistent request that is active is told as an operation that is pending. */
+static bool is_told(struct sim_rank *rank, int kind, uint64_t handle)
+{
+    const struct sim_request *request =
+        kind == SIM_LIVE_PERSISTENT ? sim_request_get(rank, (MPI_Request)(void *)(uintptr_t)handle)
+                                    : NULL;
+    return request && request->state != SIM_INACTIVE;
+}
+
 void sim_open_handles_report(struct sim_rank *rank)
 {
     static const struct {
@@ -108,15 +127,17 @@ void sim_open_handles_report(struct sim_rank *rank)
         [SIM_LIVE_ERRHANDLER] = {"L011", "an error handler"},
         [SIM_LIVE_KEYVAL] = {"L011", "an attribute key"},
         [SIM_LIVE_WINDOW] = {"L007", "a window"},
+        [SIM_LIVE_PERSISTENT] = {"L001", "a persistent request"},
     };
     if (!record_active())
         return;
     report_comms(rank);
+    report_generals(rank);
     for (int kind = 0; rank->live && kind < SIM_LIVE_KINDS; kind++) {
         const struct handle_map *map = &rank->live->handles[kind];
         struct leak leaks[LEAKS_MAX] = {0};
         for (size_t i = 0; i < map->slots && map->count; i++)
-            if (map->entries[i].key)
+            if (map->entries[i].key && !is_told(rank, kind, map->entries[i].key))
                 count_at(leaks, map->entries[i].value);
         note_leaks(kinds[kind].code, kinds[kind].what, leaks);
     }

@@ -14,6 +14,7 @@ enum sim_handle_kind {
     SIM_LIVE_ERRHANDLER,
     SIM_LIVE_KEYVAL,
     SIM_LIVE_WINDOW,
+    SIM_LIVE_PERSISTENT,
     SIM_LIVE_KINDS
 };
 

@@ -1,12 +1,35 @@
 /* Checks of a collective's arguments: see forms.h. */
 #include "sim/base/error.h"
 #include "sim/collectives/forms.h"
+#include "sim/collectives/guard.h"
 #include "sim/messages/point.h"
+
+#include <ctype.h>
+#include <stdio.h>
+
+const char *sim_call_name(const struct sim_collective_call *call, char name[static SIM_NAME_MAX])
+{
+    const char *kind = call->kind->name;
+    if (call->form == SIM_FORM_NONBLOCKING)
+        snprintf(name, SIM_NAME_MAX, "I%c%s", tolower(kind[0]), kind + 1);
+    else
+        snprintf(name, SIM_NAME_MAX, "%s%s", kind,
+                 call->form == SIM_FORM_PERSISTENT ? "_init" : "");
+    return name;
+}
+
+int sim_call_ready(struct sim_collective_call *call, int error)
+{
+    if (error || !sim_call_overlaps(call))
+        return error;
+    return sim_error_raise_overlap(sim_comm_handle(call->comm),
+                                   sim_call_name(call, (char[SIM_NAME_MAX]){0}));
+}
 
 static int cross(struct sim_collective_call *call, MPI_Comm handle)
 {
     if (!call->kind->across)
-        return sim_error_raise(handle, MPI_ERR_COMM, call->kind->name,
+        return sim_error_raise(handle, MPI_ERR_COMM, sim_call_name(call, (char[SIM_NAME_MAX]){0}),
                                "not defined on an intercommunicator");
     call->kind = call->kind->across;
     call->comm->bridge->errhandler = call->comm->errhandler;
@@ -26,6 +49,7 @@ int sim_call_begin(struct sim_collective_call *call, const struct sim_collective
     call->op = NULL;
     call->root = 0;
     call->argument = NULL;
+    call->series = 0;
     struct sim_rank *rank = sim_point_caller(kind->name);
     if (!rank)
         return MPI_ERR_OTHER;
@@ -34,12 +58,13 @@ int sim_call_begin(struct sim_collective_call *call, const struct sim_collective
         return cross(call, handle);
     if (call->comm)
         return MPI_SUCCESS;
-    return sim_comm_refuse(handle, kind->name);
+    return sim_comm_refuse(handle, sim_call_name(call, (char[SIM_NAME_MAX]){0}));
 }
 
 int sim_call_fail(const struct sim_collective_call *call, int error, const char *sentence)
 {
-    return sim_error_raise(sim_comm_handle(call->comm), error, call->kind->name, "%s", sentence);
+    return sim_error_raise(sim_comm_handle(call->comm), error,
+                           sim_call_name(call, (char[SIM_NAME_MAX]){0}), "%s", sentence);
 }
 
 int sim_call_root(struct sim_collective_call *call, int root)
@@ -49,10 +74,10 @@ int sim_call_root(struct sim_collective_call *call, int root)
         return MPI_SUCCESS;
     if (sim_call_is_intercomm(call) && (root == MPI_ROOT || root == MPI_PROC_NULL))
         return MPI_SUCCESS;
-    return sim_error_raise(sim_comm_handle(call->comm), MPI_ERR_ROOT, call->kind->name,
-                           "root %d is not in a %s of %d ranks", root,
-                           sim_call_is_intercomm(call) ? "remote group" : "communicator",
-                           sim_call_peers(call));
+    return sim_error_raise(
+        sim_comm_handle(call->comm), MPI_ERR_ROOT, sim_call_name(call, (char[SIM_NAME_MAX]){0}),
+        "root %d is not in a %s of %d ranks", root,
+        sim_call_is_intercomm(call) ? "remote group" : "communicator", sim_call_peers(call));
 }
 
 int sim_call_type(struct sim_collective_call *call, struct sim_side *side, MPI_Datatype type)
@@ -74,7 +99,8 @@ int sim_call_buffer(struct sim_collective_call *call, struct sim_side *side, con
     side->buffer = (void *)(uintptr_t)buffer;
     side->count = (size_t)count;
     if (count < 0)
-        return sim_error_raise(sim_comm_handle(call->comm), MPI_ERR_COUNT, call->kind->name,
+        return sim_error_raise(sim_comm_handle(call->comm), MPI_ERR_COUNT,
+                               sim_call_name(call, (char[SIM_NAME_MAX]){0}),
                                "count is %lld: it must not be negative", (long long)count);
     int error = sim_call_type(call, side, type);
     if (error)
@@ -99,7 +125,8 @@ int sim_call_vector(struct sim_collective_call *call, struct sim_side *side, con
         return sim_call_fail(call, MPI_ERR_ARG, "the array of displacements is NULL");
     for (int i = 0; i < peers; i++)
         if ((ptrdiff_t)sim_counts_at(counts, i) < 0)
-            return sim_error_raise(sim_comm_handle(call->comm), MPI_ERR_COUNT, call->kind->name,
+            return sim_error_raise(sim_comm_handle(call->comm), MPI_ERR_COUNT,
+                                   sim_call_name(call, (char[SIM_NAME_MAX]){0}),
                                    "count %d is negative", i);
     return MPI_SUCCESS;
 }

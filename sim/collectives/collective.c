@@ -3,7 +3,9 @@
 #include "sim/collectives/collective.h"
 #include "sim/memory/pending.h"
 
+#include "recorder/recorder.h"
 #include "sim/base/error.h"
+#include "sim/base/open_handles.h"
 #include "sim/messages/point.h"
 
 #include <assert.h>
@@ -31,23 +33,10 @@ struct sim_block sim_side_block(const struct sim_side *side, int peer)
     return block;
 }
 
-void sim_block_move(struct sim_block from, struct sim_block to, int *error)
-{
-    size_t bytes = from.count * from.type->size, room = to.count * to.type->size;
-    if (bytes != room)
-        *error = MPI_ERR_TRUNCATE;
-    if (!bytes || !room || (from.data == to.data && from.type == to.type))
-        return;
-    if (from.type->contiguous && to.type->contiguous)
-        memmove(to.data, from.data, bytes < room ? bytes : room);
-    else
-        sim_datatype_transfer(from.data, from.type, from.count, to.data, to.type, to.count);
-}
-
 /* --- the list of collectives under way
  * -------------------------------------------------------------------------------------- */
 
-static struct sim_collective *collective_new(struct sim_context *context, uint32_t number)
+static struct sim_collective *collective_new(struct sim_context *context, uint64_t number)
 {
     struct sim_collective *collective = context->spare_collective;
     if (collective) {
@@ -69,6 +58,7 @@ static struct sim_collective *collective_new(struct sim_context *context, uint32
     collective->size = context->size;
     collective->arrived = collective->completed = collective->next_prefix = 0;
     collective->shortly = 0;
+    collective->guarded = false;
     collective->error = MPI_SUCCESS;
     collective->running = NULL;
     collective->first_op = NULL;
@@ -77,7 +67,7 @@ static struct sim_collective *collective_new(struct sim_context *context, uint32
     return collective;
 }
 
-struct sim_collective *sim_collective_find(struct sim_context *context, uint32_t number)
+struct sim_collective *sim_collective_find(struct sim_context *context, uint64_t number)
 {
     struct sim_collective **link = &context->first_collective;
     while (*link && (*link)->number != number)
@@ -253,6 +243,12 @@ static size_t amount(const struct sim_collective_call *call)
     return side->type ? side->count * side->type->size : 0;
 }
 
+static unsigned unit(const struct sim_collective_call *call)
+{
+    const struct sim_datatype *type = call->send.type ? call->send.type : call->receive.type;
+    return call->kind->reduces && type ? type->unit : 0;
+}
+
 /* A program's own op is a different object on every rank: two of them pass for the same. */
 static bool same_op(const struct sim_op *a, const struct sim_op *b)
 {
@@ -282,7 +278,30 @@ static void check_against_first(struct sim_collective *collective,
         snprintf(mine, sizeof mine, "%zu bytes", amount(call));
         snprintf(theirs, sizeof theirs, "%zu bytes", collective->first_amount);
         complain(collective, MPI_ERR_TRUNCATE, "amounts of data", mine, theirs, rank);
+    } else if (collective->first_unit && unit(call) && unit(call) != collective->first_unit) {
+        sim_call_remark_units(collective, rank);
     }
+}
+
+/* Before the collective itself touches the buffers of a member: has the program? */
+static void inspect(struct sim_collective *collective, int rank)
+{
+    struct sim_collective_call *call = collective->calls[rank];
+    if (call && !call->done && call->request && call->request->guarded)
+        sim_request_inspect(call->request);
+}
+
+/* The collective has written to the buffers of a member that is not complete. */
+static void watch_again(struct sim_collective_call *call)
+{
+    if (call->request && call->request->guarded)
+        sim_request_guard(call->request);
+}
+
+static void inspect_all(struct sim_collective *collective)
+{
+    for (int r = 0; collective->guarded && r < collective->size; r++)
+        inspect(collective, r);
 }
 
 static void advance_prefix(struct sim_collective *collective)
@@ -290,6 +309,7 @@ static void advance_prefix(struct sim_collective *collective)
     while (collective->next_prefix < collective->size &&
            collective->calls[collective->next_prefix]) {
         int rank = collective->next_prefix++;
+        inspect(collective, rank);
         collective->kind->advance(collective, rank);
         member_complete(collective, rank);
     }
@@ -299,16 +319,19 @@ static void arrived_from_root(struct sim_collective *collective, int rank, int r
 {
     if (rank != root) {
         if (collective->calls[root]) {
+            inspect_all(collective);
             collective->kind->advance(collective, rank);
             member_complete(collective, rank);
         }
     } else {
+        inspect_all(collective);
         for (int r = 0; r < collective->size; r++)
             if (r != root && collective->calls[r]) {
                 collective->kind->advance(collective, r);
                 member_complete(collective, r);
             }
         collective->kind->advance(collective, root);
+        watch_again(collective->calls[root]);
     }
     if (collective->arrived == collective->size)
         member_complete(collective, root);
@@ -323,6 +346,7 @@ static void arrived_to_root(struct sim_collective *collective, int rank, int roo
             try_to_stash(collective, rank, 1);
         return;
     }
+    inspect_all(collective);
     collective->kind->execute(collective);
     complete_all(collective);
 }
@@ -332,6 +356,7 @@ static void arrived_strictly(struct sim_collective *collective)
     const struct sim_collective_kind *kind = collective->kind;
     if (collective->arrived < collective->size)
         return;
+    inspect_all(collective);
     if (kind->execute) {
         kind->execute(collective);
     } else {
@@ -341,12 +366,17 @@ static void arrived_strictly(struct sim_collective *collective)
     complete_all(collective);
 }
 
+static uint64_t next_number(struct sim_collective_call *call)
+{
+    return call->series ? (uint64_t)call->series << 32 | call->starts++ : call->comm->collectives++;
+}
+
 /* Whether the member went through at once (true) or has to wait. In the monitor. */
 static void arrive(struct sim_collective_call *call)
 {
     struct sim_comm *comm = call->comm;
     struct sim_context *context = comm->context;
-    struct sim_collective *collective = sim_collective_find(context, comm->collectives++);
+    struct sim_collective *collective = sim_collective_find(context, next_number(call));
     context->world->changes++;
     int rank = comm->rank;
     if (context->world->exploring &&
@@ -361,8 +391,10 @@ static void arrive(struct sim_collective_call *call)
         collective->first_root = call->root;
         collective->first_op = call->op ? sim_op_retain(call->op) : NULL;
         collective->first_amount = amount(call);
+        collective->first_unit = unit(call);
     }
     collective->calls[rank] = call;
+    collective->guarded |= call->request && call->request->guarded;
     check_against_first(collective, call, rank);
     if (collective->error) {
         for (int r = 0; r < collective->size; r++)
@@ -391,14 +423,14 @@ void sim_collective_complain(struct sim_collective_call *call, const char *compl
     call->comm->complaint = strdup(complaint);
 }
 
-int sim_collective_raise(struct sim_comm *comm, const struct sim_collective_kind *kind, int error)
+int sim_collective_raise(struct sim_comm *comm, const char *function, int error)
 {
     char sentence[160];
     snprintf(sentence, sizeof sentence, "%s",
              comm->complaint ? comm->complaint : "the members do not agree on the amount of data");
     free(comm->complaint);
     comm->complaint = NULL;
-    return sim_error_raise_mismatch(sim_comm_handle(comm), error, kind->name, sentence);
+    return sim_error_raise_mismatch(sim_comm_handle(comm), error, function, sentence);
 }
 
 int sim_collective_run(struct sim_collective_call *call)
@@ -410,6 +442,7 @@ int sim_collective_run(struct sim_collective_call *call)
     call->request = NULL;
     call->error = MPI_SUCCESS;
     call->brief = NULL;
+    call->remark = NULL;
     sim_world_enter(world);
     sim_pending_call(rank, call, NULL);
     if (call->comm->complaint) { /* of a nonblocking one, told with its request */
@@ -424,7 +457,9 @@ int sim_collective_run(struct sim_collective_call *call)
     if (world->exploring)
         sim_dependences_join(&rank->causes, &call->causes);
     sim_world_leave(world);
-    return call->error ? sim_collective_raise(call->comm, call->kind, call->error) : MPI_SUCCESS;
+    sim_call_remark_tell(call);
+    return call->error ? sim_collective_raise(call->comm, call->kind->name, call->error)
+                       : MPI_SUCCESS;
 }
 
 static void start_again(struct sim_request *request)
@@ -433,7 +468,11 @@ static void start_again(struct sim_request *request)
     request->call->error = MPI_SUCCESS;
     request->call->request = request;
     request->call->waiter = request->call->brief = NULL;
+    request->call->remark = NULL;
     sim_pending_call(request->owner, request->call, request);
+    request->guarded = request->touched = false;
+    if (record_active())
+        sim_request_guard(request);
     arrive(request->call);
 }
 
@@ -469,8 +508,11 @@ int sim_collective_init(const struct sim_collective_call *call, MPI_Request *han
     struct sim_request *request = request_for(call);
     request->persistent = true;
     request->state = SIM_INACTIVE;
+    request->call->series = ++call->comm->persistents;
+    request->call->starts = 0;
     sim_world_leave(world);
     *handle = (MPI_Request)(void *)request;
+    sim_open_handles_add(SIM_LIVE_PERSISTENT, (uint64_t)(uintptr_t)request);
     return MPI_SUCCESS;
 }
 

@@ -1,9 +1,11 @@
 /* Collectives: each is one rendezvous, not a tree of messages.
  *
- * The n-th collective of every member of a communicator is one sim_collective: members leave their
- * arguments (a call) and the data are moved between the members' buffers in rank order, so results
- * are the same bits every time. When a member may go on is the kind's synchronisation: by default
- * only as far as the data flow forces, with strict collectives always all together.
+ * The n-th collective of every member of a communicator is one sim_collective; persistent ones are
+ * counted apart, each request's starts for themselves: they match in the order of their _init
+ * calls, whatever the order of their starts (MPI-4, 6.13). Members leave their arguments (a call)
+ * and the data are moved between the members' buffers in rank order, so results are the same bits
+ * every time. When a member may go on is the kind's synchronisation: by default only as far as the
+ * data flow forces, with strict collectives always all together.
  *
  * Invariants: a collective is in its context's list while a member is missing or not complete;
  * calls[r] is NULL before r has come and must not be followed once r is complete, unless it is a
@@ -62,9 +64,13 @@ struct sim_collective_kind {
     bool uniform; /* all members must give the same amount of data */
     bool reduces; /* and the same op */
     bool rooted;
+    bool sends_each, receives_each; /* that side holds one block for every peer */
     const struct sim_collective_kind
         *across; /* the same between the groups of an intercommunicator */
 };
+
+/* How a collective was called: this and its kind give the function's name. */
+enum sim_collective_form { SIM_FORM_BLOCKING, SIM_FORM_NONBLOCKING, SIM_FORM_PERSISTENT };
 
 struct sim_collective_call {
     const struct sim_collective_kind *kind;
@@ -78,24 +84,29 @@ struct sim_collective_call {
     struct sim_rank *waiter;     /* blocked in the blocking form */
     struct sim_rank *brief;      /* blocked in the short way: see fastpath.c */
     struct sim_request *request; /* the nonblocking form's request */
+    char *remark;                /* a finding's code and sentence, to be noted by its owner; NULL */
     void *result;                /* what a constructor hands to this member */
     const void *argument;        /* what a constructor needs from it */
     struct sim_collective_call *next_stashed;
     struct sim_dependences causes; /* exploration: what led to its completion */
+    uint8_t form;                  /* enum sim_collective_form */
+    uint32_t series, starts; /* persistent: the n-th made on its communicator, from 1; its starts */
 };
 
 struct sim_collective {
     struct sim_collective *next;
     struct sim_context *context;
     const struct sim_collective_kind *kind;
-    uint32_t number; /* the n-th on this communicator */
+    uint64_t number; /* the n-th on this communicator; above 32 bits a persistent one's series */
     int size, arrived, completed;
     int first, first_root; /* who came first, and what the others are compared with */
     const struct sim_op *first_op;
     size_t first_amount;
+    unsigned first_unit; /* of a reduction: its basic type; 0: several, or none */
     int next_prefix;
     struct sim_dependences causes; /* exploration: what led to the arrivals that matter */
     int error;
+    bool guarded;                          /* some member's buffers are watched */
     int shortly;                           /* members that came the short way */
     const struct sim_datatype *short_type; /* what they brought; NULL: nothing */
     size_t short_count;
@@ -117,14 +128,17 @@ int sim_collective_init(const struct sim_collective_call *call, MPI_Request *han
 /* Frees the call of a request. */
 void sim_collective_call_delete(struct sim_request *request);
 /* The n-th collective of this context, made by whoever comes first. */
-struct sim_collective *sim_collective_find(struct sim_context *context, uint32_t number);
+struct sim_collective *sim_collective_find(struct sim_context *context, uint64_t number);
 /* Everybody has gone on. */
 void sim_collective_retire(struct sim_collective *collective);
 /* What sim_collective_raise will say for this call. In the monitor. */
 void sim_collective_complain(struct sim_collective_call *call, const char *complaint);
+/* "Allreduce", "Iallreduce", "Allreduce_init"; into `name`, returned. */
+enum { SIM_NAME_MAX = 40 };
+const char *sim_call_name(const struct sim_collective_call *call, char name[static SIM_NAME_MAX]);
 /* Raises what went wrong for the caller, who has seen it in its call; the error class to hand back.
  */
-int sim_collective_raise(struct sim_comm *comm, const struct sim_collective_kind *kind, int error);
+int sim_collective_raise(struct sim_comm *comm, const char *function, int error);
 /* Makes ordinary calls of the members that came the short way. */
 void sim_collective_unfold(struct sim_collective *collective);
 /* Lets one of them go on. */
@@ -145,7 +159,16 @@ struct sim_block {
 struct sim_block sim_side_block(const struct sim_side *side, int peer);
 /* The whole side as one block. */
 struct sim_block sim_side_whole(const struct sim_side *side);
-/* Copies one block into another; a size mismatch sets *error. */
-void sim_block_move(struct sim_block from, struct sim_block to, int *error);
+/* Compares what a member gives with what another takes of it: other amounts are an error of the
+ * taker, and like other types a remark to it. */
+void sim_block_compare(const struct sim_collective *collective, int sender, struct sim_block from,
+                       int receiver, struct sim_block to);
+/* And copies it. */
+void sim_block_move(const struct sim_collective *collective, int sender, struct sim_block from,
+                    int receiver, struct sim_block to);
+/* A member of a reduction combines another basic type than the first to come. */
+void sim_call_remark_units(const struct sim_collective *collective, int rank);
+/* Notes a remark on behalf of the calling rank, whose call it is. */
+void sim_call_remark_tell(struct sim_collective_call *call);
 
 #endif

@@ -20,7 +20,8 @@ static void bcast_advance(struct sim_collective *collective, int rank)
     struct sim_collective_call *call = call_of(collective, rank),
                                *root = call_of(collective, call->root);
     if (rank != call->root)
-        sim_block_move(sim_side_whole(&root->send), sim_side_whole(&call->send), &call->error);
+        sim_block_move(collective, call->root, sim_side_whole(&root->send), rank,
+                       sim_side_whole(&call->send));
 }
 
 static void gather_execute(struct sim_collective *collective)
@@ -30,8 +31,8 @@ static void gather_execute(struct sim_collective *collective)
     for (int r = 0; r < collective->size; r++) {
         struct sim_collective_call *from = call_of(collective, r);
         if (r != root || !from->in_place)
-            sim_block_move(sim_side_whole(&from->send), sim_side_block(&to->receive, r),
-                           &to->error);
+            sim_block_move(collective, r, sim_side_whole(&from->send), root,
+                           sim_side_block(&to->receive, r));
     }
 }
 
@@ -40,8 +41,8 @@ static void scatter_advance(struct sim_collective *collective, int rank)
     struct sim_collective_call *call = call_of(collective, rank),
                                *from = call_of(collective, call->root);
     if (rank != call->root || !call->in_place)
-        sim_block_move(sim_side_block(&from->send, rank), sim_side_whole(&call->receive),
-                       &call->error);
+        sim_block_move(collective, call->root, sim_side_block(&from->send, rank), rank,
+                       sim_side_whole(&call->receive));
 }
 
 /* Where a member's contribution lies: its send buffer, or its own block of the receive buffer. */
@@ -56,25 +57,23 @@ static void allgather_execute(struct sim_collective *collective)
         struct sim_collective_call *receiver = call_of(collective, to);
         for (int from = 0; from < collective->size; from++)
             if (from != to || !receiver->in_place)
-                sim_block_move(contribution(call_of(collective, from), from),
-                               sim_side_block(&receiver->receive, from), &receiver->error);
+                sim_block_move(collective, from, contribution(call_of(collective, from), from), to,
+                               sim_side_block(&receiver->receive, from));
     }
 }
 
 /* In place, an exchange between two members swaps their blocks. */
-static void swap_blocks(struct sim_block a, struct sim_block b, int *error)
+static void swap_blocks(struct sim_collective *collective, int of_a, struct sim_block a, int of_b,
+                        struct sim_block b)
 {
     size_t bytes = a.count * a.type->size;
-    if (bytes != b.count * b.type->size) {
-        *error = MPI_ERR_TRUNCATE;
-        return;
-    }
-    if (!bytes)
+    sim_block_compare(collective, of_b, b, of_a, a);
+    if (!bytes || bytes != b.count * b.type->size)
         return;
     void *aside = malloc(bytes);
     assert(aside && "out of memory for an exchange in place");
     sim_datatype_copy_out(a.type, a.data, a.count, aside);
-    sim_block_move(b, a, error);
+    sim_block_move(collective, of_b, b, of_a, a);
     sim_datatype_copy_in(b.type, b.data, b.count, aside);
     free(aside);
 }
@@ -98,8 +97,8 @@ static void alltoall_in_place(struct sim_collective *collective)
         }
         for (int b = a + 1; b < collective->size; b++) {
             struct sim_collective_call *second = call_of(collective, b);
-            swap_blocks(sim_side_block(&first->receive, b), sim_side_block(&second->receive, a),
-                        &first->error);
+            swap_blocks(collective, a, sim_side_block(&first->receive, b), b,
+                        sim_side_block(&second->receive, a));
             second->error = first->error ? first->error : second->error;
         }
     }
@@ -108,8 +107,11 @@ static void alltoall_in_place(struct sim_collective *collective)
 /* The common case, moved block by block in an order that keeps one sender's buffer in the cache. */
 static bool alltoall_plain(struct sim_collective *collective)
 {
+    const struct sim_datatype *type = collective->calls[0]->send.type;
     for (int r = 0; r < collective->size; r++) {
         const struct sim_collective_call *call = collective->calls[r];
+        if (call->send.type != type || call->receive.type != type)
+            return false; /* to be compared */
         if (!call->send.type->contiguous || !call->receive.type->contiguous ||
             call->send.count * call->send.type->size !=
                 call->receive.count * call->receive.type->size)
@@ -134,10 +136,10 @@ static void alltoall_execute(struct sim_collective *collective)
     if (collective->kind == &sim_alltoall && alltoall_plain(collective))
         return;
     for (int to = 0; to < collective->size; to++) {
-        struct sim_collective_call *receiver = call_of(collective, to);
+        const struct sim_collective_call *receiver = call_of(collective, to);
         for (int from = 0; from < collective->size; from++)
-            sim_block_move(sim_side_block(&call_of(collective, from)->send, to),
-                           sim_side_block(&receiver->receive, from), &receiver->error);
+            sim_block_move(collective, from, sim_side_block(&call_of(collective, from)->send, to),
+                           to, sim_side_block(&receiver->receive, from));
     }
 }
 
@@ -152,44 +154,56 @@ const struct sim_collective_kind sim_bcast = {.name = "Bcast",
                                               .rooted = true,
                                               .across = &sim_bcast_across};
 const struct sim_collective_kind sim_gather = {.name = "Gather",
+                                               .receives_each = true,
                                                .synchronisation = SIM_TO_ROOT,
                                                .execute = gather_execute,
                                                .rooted = true,
                                                .across = &sim_gather_across};
 const struct sim_collective_kind sim_gatherv = {.name = "Gatherv",
+                                                .receives_each = true,
                                                 .synchronisation = SIM_TO_ROOT,
                                                 .execute = gather_execute,
                                                 .rooted = true,
                                                 .across = &sim_gatherv_across};
 const struct sim_collective_kind sim_scatter = {.name = "Scatter",
+                                                .sends_each = true,
                                                 .synchronisation = SIM_FROM_ROOT,
                                                 .advance = scatter_advance,
                                                 .rooted = true,
                                                 .across = &sim_scatter_across};
 const struct sim_collective_kind sim_scatterv = {.name = "Scatterv",
+                                                 .sends_each = true,
                                                  .synchronisation = SIM_FROM_ROOT,
                                                  .advance = scatter_advance,
                                                  .rooted = true,
                                                  .across = &sim_scatterv_across};
 const struct sim_collective_kind sim_allgather = {.name = "Allgather",
+                                                  .receives_each = true,
                                                   .synchronisation = SIM_NEEDS_ALL,
                                                   .execute = allgather_execute,
                                                   .uniform = true,
                                                   .across = &sim_allgather_across};
 const struct sim_collective_kind sim_allgatherv = {.name = "Allgatherv",
+                                                   .receives_each = true,
                                                    .synchronisation = SIM_NEEDS_ALL,
                                                    .execute = allgather_execute,
                                                    .across = &sim_allgatherv_across};
 const struct sim_collective_kind sim_alltoall = {.name = "Alltoall",
+                                                 .sends_each = true,
+                                                 .receives_each = true,
                                                  .synchronisation = SIM_NEEDS_ALL,
                                                  .execute = alltoall_execute,
                                                  .uniform = true,
                                                  .across = &sim_alltoall_across};
 const struct sim_collective_kind sim_alltoallv = {.name = "Alltoallv",
+                                                  .sends_each = true,
+                                                  .receives_each = true,
                                                   .synchronisation = SIM_NEEDS_ALL,
                                                   .execute = alltoall_execute,
                                                   .across = &sim_alltoallv_across};
 const struct sim_collective_kind sim_alltoallw = {.name = "Alltoallw",
+                                                  .sends_each = true,
+                                                  .receives_each = true,
                                                   .synchronisation = SIM_NEEDS_ALL,
                                                   .execute = alltoall_execute,
                                                   .across = &sim_alltoallw_across};

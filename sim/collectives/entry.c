@@ -1,5 +1,6 @@
 /* The entry points of collectives: each operation checks and fills a call once, and a macro makes
  * its six forms from that (blocking, nonblocking, persistent; int and large counts). */
+#include "sim/base/error.h"
 #include "sim/collectives/data.h"
 #include "sim/collectives/forms.h"
 
@@ -206,8 +207,8 @@ static int use_reduction(struct sim_collective_call *call, const void *sendbuf, 
     if (!call->in_place) {
         call->send.buffer = (void *)(uintptr_t)sendbuf;
         if (count && sendbuf == recvbuf)
-            return sim_call_fail(call, MPI_ERR_BUFFER,
-                                 "send and receive buffer are the same: use MPI_IN_PLACE");
+            return sim_error_raise_overlap(sim_comm_handle(call->comm),
+                                           sim_call_name(call, (char[SIM_NAME_MAX]){0}));
         if (count && !sendbuf && call->send.type->size && call->send.type->contiguous)
             return sim_call_fail(call, MPI_ERR_BUFFER,
                                  "buffer is NULL though its count is not zero");

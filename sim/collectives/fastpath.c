@@ -63,6 +63,7 @@ join(struct sim_comm *comm, const struct sim_collective_kind *kind, const struct
         collective->first_root = 0;
         collective->first_op = brought->op;
         collective->first_amount = brought->bytes;
+        collective->first_unit = brought->type ? brought->type->unit : 0;
         collective->short_type = brought->type;
         collective->short_count = brought->count;
     } else if (collective->shortly != collective->arrived || collective->kind != kind ||
@@ -131,7 +132,7 @@ int PMPI_Barrier(MPI_Comm handle)
     take_part(comm, collective);
     return comm->owner->released == SIM_RELEASED
                ? MPI_SUCCESS
-               : sim_collective_raise(comm, &sim_barrier, (int)comm->owner->value);
+               : sim_collective_raise(comm, "Barrier", (int)comm->owner->value);
 }
 
 /* Whether an allreduce's arguments are right and small; what is brought then. */
@@ -184,7 +185,7 @@ int PMPI_Allreduce(const void *send, void *receive, int count, MPI_Datatype type
     size_t bytes = brought.bytes;
     take_part(comm, collective);
     if (comm->owner->released == SIM_RELEASED_WITH_ERROR)
-        return sim_collective_raise(comm, &sim_allreduce, (int)comm->owner->value);
+        return sim_collective_raise(comm, "Allreduce", (int)comm->owner->value);
     copy_word(receive, &comm->owner->value, bytes);
     return MPI_SUCCESS;
 }

@@ -42,6 +42,9 @@ int sim_call_op(struct sim_collective_call *call, MPI_Op op, MPI_Datatype type);
 int sim_call_types(struct sim_collective_call *call, struct sim_side *side,
                    const MPI_Datatype *types, int peers);
 
+/* After the checks of one function, those that all need. */
+int sim_call_ready(struct sim_collective_call *call, int error);
+
 #define COUNTS(array)                                                                              \
     _Generic((array), const int *: (struct sim_counts){(const int *)(const void *)(array), NULL}, \
                                default: (struct sim_counts){NULL, (const MPI_Count *)(const void *)(array)})
@@ -55,19 +58,22 @@ int sim_call_types(struct sim_collective_call *call, struct sim_side *side,
     int blocking(PARAMETERS(int, int))                                                             \
     {                                                                                              \
         struct sim_collective_call call;                                                           \
-        int error = CALL;                                                                          \
+        call.form = (SIM_FORM_BLOCKING);                                                           \
+        int error = sim_call_ready(&call, CALL);                                                   \
         return error ? error : sim_collective_run(&call);                                          \
     }                                                                                              \
     int PMPI_##iname(PARAMETERS(int, int), MPI_Request *request)                                   \
     {                                                                                              \
         struct sim_collective_call call;                                                           \
-        int error = CALL;                                                                          \
+        call.form = (SIM_FORM_NONBLOCKING);                                                        \
+        int error = sim_call_ready(&call, CALL);                                                   \
         return error ? error : sim_collective_start(&call, request);                               \
     }                                                                                              \
     int PMPI_##name##_init(PARAMETERS(int, int), MPI_Info info, MPI_Request *request)              \
     {                                                                                              \
         struct sim_collective_call call;                                                           \
-        int error = CALL;                                                                          \
+        call.form = (SIM_FORM_PERSISTENT);                                                         \
+        int error = sim_call_ready(&call, CALL);                                                   \
         (void)info;                                                                                \
         return error ? error : sim_collective_init(&call, request);                                \
     }
@@ -77,19 +83,22 @@ int sim_call_types(struct sim_collective_call *call, struct sim_side *side,
     int PMPI_##name##_c(PARAMETERS(MPI_Count, MPI_Aint))                                           \
     {                                                                                              \
         struct sim_collective_call call;                                                           \
-        int error = CALL;                                                                          \
+        call.form = (SIM_FORM_BLOCKING);                                                           \
+        int error = sim_call_ready(&call, CALL);                                                   \
         return error ? error : sim_collective_run(&call);                                          \
     }                                                                                              \
     int PMPI_##iname##_c(PARAMETERS(MPI_Count, MPI_Aint), MPI_Request *request)                    \
     {                                                                                              \
         struct sim_collective_call call;                                                           \
-        int error = CALL;                                                                          \
+        call.form = (SIM_FORM_NONBLOCKING);                                                        \
+        int error = sim_call_ready(&call, CALL);                                                   \
         return error ? error : sim_collective_start(&call, request);                               \
     }                                                                                              \
     int PMPI_##name##_init_c(PARAMETERS(MPI_Count, MPI_Aint), MPI_Info info, MPI_Request *request) \
     {                                                                                              \
         struct sim_collective_call call;                                                           \
-        int error = CALL;                                                                          \
+        call.form = (SIM_FORM_PERSISTENT);                                                         \
+        int error = sim_call_ready(&call, CALL);                                                   \
         (void)info;                                                                                \
         return error ? error : sim_collective_init(&call, request);                                \
     }

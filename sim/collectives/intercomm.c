@@ -47,8 +47,8 @@ static void bcast(struct sim_collective *collective)
     struct side_of_bridge others = other_side(collective, root < 0 ? 0 : root);
     for (int i = 0; root >= 0 && i < others.count; i++) {
         struct sim_collective_call *to = collective->calls[others.first + i];
-        sim_block_move(sim_side_whole(&collective->calls[root]->send), sim_side_whole(&to->send),
-                       &to->error);
+        sim_block_move(collective, root, sim_side_whole(&collective->calls[root]->send),
+                       others.first + i, sim_side_whole(&to->send));
     }
 }
 
@@ -58,8 +58,9 @@ static void gather(struct sim_collective *collective)
     struct side_of_bridge others = other_side(collective, root < 0 ? 0 : root);
     for (int i = 0; root >= 0 && i < others.count; i++) {
         struct sim_collective_call *to = collective->calls[root];
-        sim_block_move(sim_side_whole(&collective->calls[others.first + i]->send),
-                       sim_side_block(&to->receive, i), &to->error);
+        sim_block_move(collective, others.first + i,
+                       sim_side_whole(&collective->calls[others.first + i]->send), root,
+                       sim_side_block(&to->receive, i));
     }
 }
 
@@ -69,8 +70,8 @@ static void scatter(struct sim_collective *collective)
     struct side_of_bridge others = other_side(collective, root < 0 ? 0 : root);
     for (int i = 0; root >= 0 && i < others.count; i++) {
         struct sim_collective_call *to = collective->calls[others.first + i];
-        sim_block_move(sim_side_block(&collective->calls[root]->send, i),
-                       sim_side_whole(&to->receive), &to->error);
+        sim_block_move(collective, root, sim_side_block(&collective->calls[root]->send, i),
+                       others.first + i, sim_side_whole(&to->receive));
     }
 }
 
@@ -81,9 +82,10 @@ static void receive_from_all(struct sim_collective *collective, bool to_each)
         struct sim_collective_call *to = collective->calls[r];
         for (int i = 0; i < others.count; i++) {
             const struct sim_side *from = &collective->calls[others.first + i]->send;
-            sim_block_move(to_each ? sim_side_block(from, local_rank(collective, r))
+            sim_block_move(collective, others.first + i,
+                           to_each ? sim_side_block(from, local_rank(collective, r))
                                    : sim_side_whole(from),
-                           sim_side_block(&to->receive, i), &to->error);
+                           r, sim_side_block(&to->receive, i));
         }
     }
 }
@@ -167,29 +169,31 @@ static void reduce_scatter(struct sim_collective *collective)
     }
 }
 
-#define KIND(variable, text, how)                                                                  \
+#define KIND(variable, text, how, ...)                                                             \
     const struct sim_collective_kind variable = {                                                  \
-        .name = text, .synchronisation = SIM_NEEDS_ALL, .execute = how}
+        .name = text, .synchronisation = SIM_NEEDS_ALL, .execute = how, __VA_ARGS__}
 
-KIND(sim_barrier_across, "Barrier", barrier);
-KIND(sim_bcast_across, "Bcast", bcast);
-KIND(sim_gather_across, "Gather", gather);
-KIND(sim_gatherv_across, "Gatherv", gather);
-KIND(sim_scatter_across, "Scatter", scatter);
-KIND(sim_scatterv_across, "Scatterv", scatter);
-KIND(sim_allgather_across, "Allgather", allgather);
-KIND(sim_allgatherv_across, "Allgatherv", allgather);
-KIND(sim_alltoall_across, "Alltoall", alltoall);
-KIND(sim_alltoallv_across, "Alltoallv", alltoall);
-KIND(sim_alltoallw_across, "Alltoallw", alltoall);
-KIND(sim_reduce_across, "Reduce", reduce);
+KIND(sim_barrier_across, "Barrier", barrier, .reduces = false);
+KIND(sim_bcast_across, "Bcast", bcast, .reduces = false);
+KIND(sim_gather_across, "Gather", gather, .receives_each = true);
+KIND(sim_gatherv_across, "Gatherv", gather, .receives_each = true);
+KIND(sim_scatter_across, "Scatter", scatter, .sends_each = true);
+KIND(sim_scatterv_across, "Scatterv", scatter, .sends_each = true);
+KIND(sim_allgather_across, "Allgather", allgather, .receives_each = true);
+KIND(sim_allgatherv_across, "Allgatherv", allgather, .receives_each = true);
+KIND(sim_alltoall_across, "Alltoall", alltoall, .sends_each = true, .receives_each = true);
+KIND(sim_alltoallv_across, "Alltoallv", alltoall, .sends_each = true, .receives_each = true);
+KIND(sim_alltoallw_across, "Alltoallw", alltoall, .sends_each = true, .receives_each = true);
+KIND(sim_reduce_across, "Reduce", reduce, .reduces = false);
 const struct sim_collective_kind sim_allreduce_across = {
     .name = "Allreduce", .synchronisation = SIM_NEEDS_ALL, .execute = allreduce, .reduces = true};
 const struct sim_collective_kind sim_reduce_scatter_across = {.name = "Reduce_scatter",
+                                                              .sends_each = true,
                                                               .synchronisation = SIM_NEEDS_ALL,
                                                               .execute = reduce_scatter,
                                                               .reduces = true};
 const struct sim_collective_kind sim_reduce_scatter_block_across = {.name = "Reduce_scatter_block",
+                                                                    .sends_each = true,
                                                                     .synchronisation =
                                                                         SIM_NEEDS_ALL,
                                                                     .execute = reduce_scatter,

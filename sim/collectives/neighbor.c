@@ -23,7 +23,7 @@ static void receive_all(struct sim_collective *collective, int rank, bool to_eac
         }
         const struct sim_side *side = &collective->calls[source]->send;
         struct sim_block from = to_each ? sim_side_block(side, slot) : sim_side_whole(side);
-        sim_block_move(from, sim_side_block(&call->receive, k), &call->error);
+        sim_block_move(collective, source, from, rank, sim_side_block(&call->receive, k));
     }
 }
 
@@ -39,15 +39,18 @@ static void alltoall_execute(struct sim_collective *collective)
         receive_all(collective, r, true);
 }
 
-#define KIND(variable, text, executes)                                                             \
+#define KIND(variable, text, executes, ...)                                                        \
     static const struct sim_collective_kind variable = {                                           \
-        .name = text, .synchronisation = SIM_NEEDS_ALL, .execute = executes}
+        .name = text, .synchronisation = SIM_NEEDS_ALL, .execute = executes, __VA_ARGS__}
 
-KIND(neighbor_allgather, "Neighbor_allgather", allgather_execute);
-KIND(neighbor_allgatherv, "Neighbor_allgatherv", allgather_execute);
-KIND(neighbor_alltoall, "Neighbor_alltoall", alltoall_execute);
-KIND(neighbor_alltoallv, "Neighbor_alltoallv", alltoall_execute);
-KIND(neighbor_alltoallw, "Neighbor_alltoallw", alltoall_execute);
+KIND(neighbor_allgather, "Neighbor_allgather", allgather_execute, .receives_each = true);
+KIND(neighbor_allgatherv, "Neighbor_allgatherv", allgather_execute, .receives_each = true);
+KIND(neighbor_alltoall, "Neighbor_alltoall", alltoall_execute, .sends_each = true,
+     .receives_each = true);
+KIND(neighbor_alltoallv, "Neighbor_alltoallv", alltoall_execute, .sends_each = true,
+     .receives_each = true);
+KIND(neighbor_alltoallw, "Neighbor_alltoallw", alltoall_execute, .sends_each = true,
+     .receives_each = true);
 
 /* --- checking --------------------------------------------------------------------------------- */
 

@@ -306,11 +306,12 @@ static void scan_advance(struct sim_collective *collective, int rank)
 const struct sim_collective_kind sim_allreduce =
     KIND("Allreduce", SIM_NEEDS_ALL, .execute = allreduce_execute, .across = &sim_allreduce_across);
 const struct sim_collective_kind sim_reduce_scatter_block =
-    KIND("Reduce_scatter_block", SIM_NEEDS_ALL, .execute = reduce_scatter_execute,
-         .across = &sim_reduce_scatter_block_across);
+    KIND("Reduce_scatter_block", SIM_NEEDS_ALL, .sends_each = true,
+         .execute = reduce_scatter_execute, .across = &sim_reduce_scatter_block_across);
 const struct sim_collective_kind sim_scan = KIND("Scan", SIM_PREFIX, .advance = scan_advance);
 const struct sim_collective_kind sim_exscan = KIND("Exscan", SIM_PREFIX, .advance = scan_advance);
 const struct sim_collective_kind sim_reduce_scatter = {.name = "Reduce_scatter",
+                                                       .sends_each = true,
                                                        .synchronisation = SIM_NEEDS_ALL,
                                                        .execute = reduce_scatter_execute,
                                                        .reduces = true,

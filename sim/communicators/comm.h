@@ -38,6 +38,7 @@ struct sim_errhandler;
 struct sim_comm {
     uint32_t magic;
     uint32_t collectives; /* how many this rank has started here */
+    uint32_t persistents; /* how many persistent ones it has made */
     struct sim_rank *owner;
     struct sim_context *context;
     int rank, size;

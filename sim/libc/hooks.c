@@ -121,6 +121,48 @@ const void *sim_libc_call_site(void)
     return NULL;
 }
 
+bool sim_libc_in_launcher(const void *address)
+{
+    return in_launcher(address);
+}
+
+#ifdef __x86_64__
+static const unsigned char *relative(const unsigned char *field)
+{
+    int32_t distance;
+    memcpy(&distance, field, sizeof distance);
+    return field + sizeof distance + distance;
+}
+
+/* A call through the global offset table, or to a stub that jumps through it. */
+const char *sim_libc_called_at(const char *after)
+{
+    const unsigned char *code = (const unsigned char *)after, *slot = NULL;
+    if (code[-6] == 0xff && code[-5] == 0x15) {
+        slot = relative(code - 4);
+    } else if (code[-5] == 0xe8) {
+        const unsigned char *stub = relative(code - 4);
+        for (int i = 0; i < 8 && !slot; i++) /* behind a landing pad and a prefix */
+            if (stub[i] == 0xff && stub[i + 1] == 0x25)
+                slot = relative(stub + i + 2);
+    }
+    void *target;
+    Dl_info info;
+    if (!slot)
+        return NULL;
+    memcpy(&target, slot, sizeof target);
+    if (!in_launcher(target) || !dladdr(target, &info) || info.dli_saddr != target)
+        return NULL;
+    return info.dli_sname;
+}
+#else
+const char *sim_libc_called_at(const char *after)
+{
+    (void)after;
+    return NULL;
+}
+#endif
+
 struct sim_libc_state *libc_rank(const void *caller)
 {
     return in_launcher(caller) ? NULL : libc_hooks->current();

@@ -122,6 +122,11 @@ void sim_rank_threads_changed(struct sim_libc_state *parent, int change);
 void sim_rank_joining_changed(struct sim_libc_state *parent, int change);
 /* The return address in the program of the call that led to the caller's frame; NULL: not found. */
 const void *sim_libc_call_site(void);
+/* Whether the address lies in the launcher. */
+bool sim_libc_in_launcher(const void *address);
+/* The name of the function of the launcher that was called by the instruction before this return
+ * address; NULL when that cannot be told. */
+const char *sim_libc_called_at(const char *after);
 /* What pthread_create and pthread_join do when a rank's program calls them, for the launcher's own
  * code that runs as a rank (tests), also under sanitizers. */
 int sim_libc_thread_start(pthread_t *thread, const pthread_attr_t *attributes,

@@ -1,18 +1,14 @@
 /* Generalised requests: operations of the program's own that can be waited for like any other. */
+#include "sim/messages/generalized.h"
+
 #include "sim/base/error.h"
+#include "sim/libc/hooks.h"
 #include "sim/messages/point.h"
 #include "sim/messages/request.h"
 #include "sim/messages/status.h"
 
 #include <assert.h>
 #include <stdlib.h>
-
-struct sim_general {
-    MPI_Grequest_query_function *query;
-    MPI_Grequest_free_function *free;
-    MPI_Grequest_cancel_function *cancel;
-    void *state;
-};
 
 int PMPI_Grequest_start(MPI_Grequest_query_function *query,
                         MPI_Grequest_free_function *free_function,
@@ -23,8 +19,17 @@ int PMPI_Grequest_start(MPI_Grequest_query_function *query,
         return MPI_ERR_OTHER;
     struct sim_general *general = malloc(sizeof *general);
     assert(general && "out of memory for a generalised request");
-    *general = (struct sim_general){query, free_function, cancel, state};
+    *general = (struct sim_general){.query = query,
+                                    .free = free_function,
+                                    .cancel = cancel,
+                                    .state = state,
+                                    .site = sim_libc_call_site()};
     sim_world_enter(rank->world);
+    general->next = rank->generals;
+    general->link = &rank->generals;
+    if (general->next)
+        general->next->link = &general->next;
+    rank->generals = general;
     struct sim_request *request = sim_request_new(rank, SIM_REQUEST_GENERAL);
     request->general = general;
     sim_world_leave(rank->world);
@@ -62,6 +67,9 @@ int sim_general_release(struct sim_request *request)
 {
     struct sim_general *general = request->general;
     request->general = NULL;
+    *general->link = general->next;
+    if (general->next)
+        general->next->link = general->link;
     int error = general->free ? general->free(general->state) : MPI_SUCCESS;
     free(general);
     return error;

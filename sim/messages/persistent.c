@@ -1,5 +1,6 @@
 /* Persistent requests: made once, started many times. */
 #include "sim/base/error.h"
+#include "sim/base/open_handles.h"
 #include "sim/memory/pending.h"
 #include "sim/messages/bsend.h"
 #include "sim/messages/mailbox.h"
@@ -35,6 +36,7 @@ static int make(const struct sim_request *checked, enum sim_request_kind kind, M
     sim_datatype_retain(request->type);
     sim_world_leave(world);
     *handle = (MPI_Request)(void *)request;
+    sim_open_handles_add(SIM_LIVE_PERSISTENT, (uint64_t)(uintptr_t)request);
     return MPI_SUCCESS;
 }
 

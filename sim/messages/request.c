@@ -2,6 +2,7 @@
 #include "sim/messages/request.h"
 
 #include "sim/collectives/collective.h"
+#include "sim/collectives/guard.h"
 #include "sim/memory/region.h"
 #include "sim/messages/deferred.h"
 #include "sim/messages/status.h"
@@ -45,6 +46,11 @@ static uint64_t checksum(const struct sim_request *request)
 
 void sim_request_guard(struct sim_request *request)
 {
+    if (request->call) {
+        request->guarded = true;
+        request->guard = sim_collective_checksum(request->call);
+        return;
+    }
     size_t bytes = request->type ? request->type->size * request->count : 0;
     request->guarded = bytes && bytes <= SIM_REQUEST_GUARDED;
     if (request->guarded)
@@ -53,8 +59,10 @@ void sim_request_guard(struct sim_request *request)
 
 void sim_request_inspect(struct sim_request *request)
 {
-    if (request->guarded && request->guard != checksum(request))
-        request->touched = true;
+    if (!request->guarded)
+        return;
+    uint64_t now = request->call ? sim_collective_checksum(request->call) : checksum(request);
+    request->touched |= request->guard != now;
 }
 
 /* A whole is complete when its last part is; what it says is what its receive says. */
@@ -81,7 +89,7 @@ void sim_request_complete(struct sim_request *request)
     request->owner->world->changes++;
     if (!request->on_stack && request->items)
         sim_explore_completed(request);
-    if (!request->on_stack && request->guarded && request->kind == SIM_REQUEST_RECEIVE)
+    if (!request->on_stack && request->guarded && request->kind != SIM_REQUEST_SEND)
         sim_request_guard(request); /* what has arrived */
     if (waiter && sim_rank_waits(waiter))
         sim_rank_wake(waiter);

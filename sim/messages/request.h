@@ -74,8 +74,8 @@ static inline bool sim_request_done(const struct sim_request *request)
            request->state == SIM_INACTIVE;
 }
 /* From here on nobody but the transfer may write to the buffer of this nonblocking operation: a
- * checksum is kept, and compared when data arrive and when the program completes it. Buffers of up
- * to 1 MiB. */
+ * checksum is kept, and compared when data arrive and when the program completes it. Messages of up
+ * to 1 MiB, collectives of any size. */
 enum { SIM_REQUEST_GUARDED = 1 << 20 };
 void sim_request_guard(struct sim_request *request);
 /* Compares; remembers in `touched` that they differ. */

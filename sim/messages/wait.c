@@ -4,6 +4,8 @@
  * by default the next behind the one reported last. */
 #include "recorder/recorder.h"
 #include "sim/base/error.h"
+#include "sim/base/open_handles.h"
+#include "sim/collectives/collective.h"
 #include "sim/memory/pending.h"
 #include "sim/messages/deferred.h"
 #include "sim/messages/mailbox.h"
@@ -64,7 +66,10 @@ static MPI_Comm comm_of(const struct sim_request *request)
 static void tell_touched(const struct sim_request *request)
 {
     bool matched = request->kind == SIM_REQUEST_RECEIVE && request->state == SIM_COMPLETE;
-    if (request->kind == SIM_REQUEST_SEND)
+    if (request->call)
+        record_note("B001", "a buffer of %s was written between its start and this completion",
+                    sim_call_name(request->call, (char[SIM_NAME_MAX]){0}));
+    else if (request->kind == SIM_REQUEST_SEND)
         record_note("B001",
                     "the buffer of a send (to %d, tag %d) was written between its start and this "
                     "completion",
@@ -93,6 +98,8 @@ static int finish(struct sim_request *request, MPI_Request *handle, MPI_Status *
         if (request->touched && !told)
             tell_touched(request);
     }
+    if (request->call)
+        sim_call_remark_tell(request->call);
     if (request->owner->world->exploring)
         sim_explore_seen(request->owner, request);
     int error = request->error;
@@ -517,6 +524,8 @@ int PMPI_Request_free(MPI_Request *handle)
         return sim_error_raise(
             comm_of(request), MPI_ERR_REQUEST, "Request_free",
             "the request of a nonblocking collective must be completed, not freed");
+    if (request->persistent)
+        sim_open_handles_remove(SIM_LIVE_PERSISTENT, (uint64_t)(uintptr_t)request);
     sim_world_enter(rank->world);
     if (request->state == SIM_INACTIVE)
         sim_pending_end(rank, request);

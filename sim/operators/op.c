@@ -16,7 +16,7 @@ enum { CHUNK = 4096 };
 #define INTEGERS   (BIT(C_INTEGER) | BIT(FORTRAN_INTEGER) | BIT(MULTI_LANGUAGE))
 #define ORDERED    (INTEGERS | BIT(FLOATING))
 #define NUMBERS    (ORDERED | BIT(COMPLEX))
-#define TRUTHS     (BIT(C_INTEGER) | BIT(LOGICAL))
+#define TRUTHS     (BIT(C_INTEGER) | BIT(LOGICAL) | BIT(MULTI_LANGUAGE))
 #define BITS       (INTEGERS | BIT(BYTE))
 
 #define OPERATION(name, groups_)                                                                   \

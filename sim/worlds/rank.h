@@ -72,6 +72,7 @@ struct sim_rank {
     struct sim_bsend *bsend;           /* attached buffer, NULL */
     struct sim_open_handles
         *live; /* handles not freed yet, NULL: none so far; see base/open_handles.h */
+    struct sim_general *generals; /* generalised requests that are not finished */
     atomic_int error_depth;
     struct sim_keyvals keyvals;
     struct sim_integers integers;           /* of handles, for other languages */

@@ -5,6 +5,7 @@
 
 #include "sim/base/open_handles.h"
 #include "sim/communicators/comm.h"
+#include "sim/datatypes/datatype.h"
 #include "sim/messages/batch.h"
 #include "sim/messages/deferred.h"
 #include "sim/worlds/rank.h"
@@ -243,6 +244,12 @@ void sim_rank_crash(int signal_number)
     sim_rank_leave(sim_current_rank, SIM_CRASHED, signal_number);
 }
 
+void sim_rank_refuse(int error_class)
+{
+    assert(sim_current_rank);
+    sim_rank_abort(sim_current_rank, error_class);
+}
+
 bool sim_rank_stack_overflow(const void *address)
 {
     const struct sim_rank *rank = sim_current_rank;
@@ -326,6 +333,11 @@ int sim_world_current_rank(void)
 void **MPIX_Rank_slots(void)
 {
     return sim_current_rank ? sim_current_rank->slots : NULL;
+}
+
+int MPIX_Type_known(MPI_Datatype type)
+{
+    return sim_datatype_get(type) != NULL;
 }
 
 int MPIX_World_rank(void)

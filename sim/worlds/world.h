@@ -110,6 +110,8 @@ bool sim_request_peek(const void *handle, int *source, int *tag);
  * its signal stack. */
 int sim_world_current_rank(void);
 _Noreturn void sim_rank_crash(int signal_number);
+/* The same for a call that cannot go on: the rank ends its world with this error class. */
+_Noreturn void sim_rank_refuse(int error_class);
 /* In a signal handler: sends the signal on to the thread of a rank of this world that is not
  * blocked, unless the calling thread is that of one. False: it is, or there is none. */
 bool sim_world_pass_on(const struct sim_world *world, int signal_number);

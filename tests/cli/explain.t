@@ -13,6 +13,7 @@ my %without = (
     L009 => 'a note: the catalogue compares warnings and errors',
     N001 => 'a note: the catalogue compares warnings and errors',
     N002 => 'no finding, but what stands behind the verdict: tests/cli/coverage.t',
+    U001 => 'no scenario calls what is not there: tests/mpi/cases.t',
     X003 => 'takes as long as its time limit',
     G007 => 'needs a program that differs from run to run',
     G005 => 'shown by tests/systems/schedules.t',

@@ -114,7 +114,9 @@ static void say_collective(struct text *text, const struct trace *trace, const s
 
 const char *trace_op_name(const struct trace_op *op)
 {
-    return op->flags & OP_COMPOUND ? "Sendrecv" : op_kind_name(op->kind);
+    if (op->flags & OP_COMPOUND)
+        return op->flags & OP_NONBLOCKING ? "Isendrecv" : "Sendrecv";
+    return op_kind_name(op->kind);
 }
 
 static void say_kind(struct text *text, const struct trace_op *op)
