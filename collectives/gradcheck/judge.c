@@ -20,11 +20,11 @@ struct gradcheck_row *gradcheck_row_add(struct gradcheck_result *result)
     return row;
 }
 
-/* Steps far larger than the argument see the slope only of what is close to linear; of what is
+/* Steps larger than the first one see the slope only of what is close to linear; of what is
  * bounded they see nothing, and that is no slope of zero. */
 static bool is_far(const struct judged *judged, struct difference numeric)
 {
-    return numeric.step > ldexp(fabs(judged->step), 6);
+    return numeric.step > fabs(judged->step);
 }
 
 /* Resolved: at least three digits of the value are seen, or where the value is a true zero three
