@@ -32,6 +32,7 @@ static const struct check_property properties[] = {
     {"race", check_race, "R003 N001", "wildcard receives with more than one possible sender"},
     {"buffers", check_buffers, "B001 B002 N001",
      "buffers touched while an operation on them is under way"},
+    {"windows", check_windows, "B003", "accesses to the memory of windows that nothing orders"},
     {"staleness", check_staleness, "S001",
      "parameter servers that apply gradients older than their bound"},
     {"updates", check_updates, "S002",

@@ -25,6 +25,7 @@ void check_staleness(const struct check_context *context, struct findings *findi
 void check_updates(const struct check_context *context, struct findings *findings);
 void check_replicas(const struct check_context *context, struct findings *findings);
 void check_remote(const struct check_context *context, struct findings *findings);
+void check_windows(const struct check_context *context, struct findings *findings);
 void check_buffers(const struct check_context *context, struct findings *findings);
 
 #endif

@@ -29,7 +29,9 @@ enum record_type {
     RECORD_INPUT,
     RECORD_OBJECTIVE,
     RECORD_GRADIENT,
-    RECORD_METRIC
+    RECORD_METRIC,
+    RECORD_ACCESS,
+    RECORD_SYNC
 };
 
 struct record_head {
@@ -174,6 +176,23 @@ struct record_metric {
     double step, value; /* step: NaN for none */
 };
 
+struct record_access { /* small: enum access_kind */
+    struct record_head head;
+    uint32_t op,
+        done;       /* of an access to a window: its number and its completion's; of the program's
+                          own loads and stores: the number of the next operation, UINT32_MAX */
+    int32_t target; /* world rank whose memory it is */
+    uint32_t reduction, type, lock;
+    uint32_t reserved;
+    uint64_t begin, end, site;
+};
+
+struct
+    record_sync { /* before operation `op` begins, what rank `rank` did before its `peer_op` is known */
+    struct record_head head;
+    uint32_t op, rank, peer_op;
+};
+
 _Static_assert(sizeof(struct record_rank) % 8 == 0, "rule 1");
 _Static_assert(sizeof(struct record_op) % 8 == 0, "rule 1");
 _Static_assert(sizeof(struct record_op_timed) % 8 == 0, "rule 1");
@@ -190,5 +209,7 @@ _Static_assert(sizeof(struct record_input) % 8 == 0, "rule 1");
 _Static_assert(sizeof(struct record_objective) % 8 == 0, "rule 1");
 _Static_assert(sizeof(struct record_gradient) % 8 == 0, "rule 1");
 _Static_assert(sizeof(struct record_metric) % 8 == 0, "rule 1");
+_Static_assert(sizeof(struct record_access) % 8 == 0, "rule 1");
+_Static_assert(sizeof(struct record_sync) % 8 == 0, "rule 1");
 
 #endif

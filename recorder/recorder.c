@@ -457,6 +457,38 @@ void record_refusal(const char *code, const void *site, const char *format, ...)
     recorder_leave(me);
 }
 
+void record_access(const struct trace_access *access, const void *site)
+{
+    struct recorder_rank *me = recorder_enter();
+    struct record_access *record = me ? recorder_record(me, sizeof *record) : NULL;
+    if (record) {
+        record->op = access->op;
+        record->done = access->done;
+        record->target = (int32_t)access->target;
+        record->reduction = access->reduction;
+        record->type = access->type;
+        record->lock = access->lock;
+        record->begin = access->begin;
+        record->end = access->end;
+        record->site = (uint64_t)(uintptr_t)site;
+        recorder_commit(me, record, RECORD_ACCESS, access->kind, sizeof *record);
+    }
+    recorder_leave(me);
+}
+
+void record_sync(uint32_t rank, uint32_t peer_op)
+{
+    struct recorder_rank *me = recorder_enter();
+    struct record_sync *record = me ? recorder_record(me, sizeof *record) : NULL;
+    if (record) {
+        record->op = position_now(me);
+        record->rank = rank;
+        record->peer_op = peer_op;
+        recorder_commit(me, record, RECORD_SYNC, 0, sizeof *record);
+    }
+    recorder_leave(me);
+}
+
 uint32_t record_position(void)
 {
     struct recorder_rank *me = recorder_enter();

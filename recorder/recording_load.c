@@ -425,6 +425,30 @@ static void load_pass(struct loader *loader, const struct record_pass *record)
         trace_add_pass(loader->trace, &pass);
 }
 
+static void load_access(struct loader *loader, const struct record_access *record)
+{
+    const struct trace_access access = {.rank = loader->rank,
+                                        .op = record->op,
+                                        .done = record->done,
+                                        .target = (uint32_t)record->target,
+                                        .reduction = record->reduction,
+                                        .type = record->type,
+                                        .lock = record->lock,
+                                        .site = load_site(loader, record->site),
+                                        .kind = record->head.small,
+                                        .begin = record->begin,
+                                        .end = record->end};
+    if (access.target < loader->trace->ranks && access.begin < access.end)
+        trace_add_access(loader->trace, &access);
+}
+
+static void load_sync(struct loader *loader, const struct record_sync *record)
+{
+    const struct trace_sync sync = {loader->rank, record->op, record->rank, record->peer_op};
+    if (sync.peer < loader->trace->ranks)
+        trace_add_sync(loader->trace, &sync);
+}
+
 static size_t record_size(int type)
 {
     static const size_t sizes[] = {
@@ -443,6 +467,8 @@ static size_t record_size(int type)
         [RECORD_OBJECTIVE] = sizeof(struct record_objective),
         [RECORD_GRADIENT] = sizeof(struct record_gradient),
         [RECORD_METRIC] = sizeof(struct record_metric),
+        [RECORD_ACCESS] = sizeof(struct record_access),
+        [RECORD_SYNC] = sizeof(struct record_sync),
     };
     return type > 0 && (size_t)type < sizeof sizes / sizeof *sizes ? sizes[type] : SIZE_MAX;
 }
@@ -469,6 +495,12 @@ static void load_rare(struct loader *loader, const struct record_head *record)
                          "elements");
         break;
     }
+    case RECORD_ACCESS:
+        load_access(loader, whole);
+        break;
+    case RECORD_SYNC:
+        load_sync(loader, whole);
+        break;
     case RECORD_OBJECTIVE:
         loader->objective += ((const struct record_objective *)whole)->value;
         loader->has_objective = true;

@@ -9,9 +9,11 @@
  * variant: twice; arguments: twice; expect: B005
  * variant: beyond; arguments: beyond; expect: B006
  * variant: leak; arguments: leak; expect: L007
+ * variant: same; arguments: same; expect: B003
  *
  * The wrong forms: a put before any epoch is open; the window freed before a fence has closed the epoch; one target locked
- * twice; a put behind the end of the window; a window that is never freed. */
+ * twice; a put behind the end of the window; a window that is never freed; both
+ * neighbours put into one cell in one epoch. */
 #include <mpi.h>
 #include <words.h>
 
@@ -64,7 +66,7 @@ static void under_locks(int times)
 int main(int argc, char **argv)
 {
     MPI_Init(&argc, &argv);
-    const char *form = word_alone(argc, argv, "form", "fence", "fence start lock outside open twice beyond leak");
+    const char *form = word_alone(argc, argv, "form", "fence", "fence start lock outside open twice beyond leak same");
     int rank, ranks;
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
@@ -79,11 +81,11 @@ int main(int argc, char **argv)
     else if (!strcmp(form, "outside"))
         put_borders(0);
     else
-        between_fences(!strcmp(form, "beyond") ? 4 : 0);
+        between_fences(!strcmp(form, "beyond") ? 4 : !strcmp(form, "same") ? 3 : 0);
     if (!strcmp(form, "open"))
         put_borders(0);
     if (strcmp(form, "leak"))
         MPI_Win_free(&window);
     MPI_Finalize();
-    return cells[0] == left && cells[3] == right ? 0 : 1;
+    return !strcmp(form, "same") || (cells[0] == left && cells[3] == right) ? 0 : 1;
 }

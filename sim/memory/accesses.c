@@ -28,7 +28,7 @@ void sim_access_range(const void *address, size_t size, bool write, const void *
 void sim_access_range(const void *address, size_t size, bool write, const void *site)
 {
     struct sim_rank *rank = sim_current_rank;
-    if (rank && size && rank->pending && rank->pending->count)
+    if (rank && size && rank->pending && (rank->pending->count || rank->history))
         look(rank, address, size, write, site);
 }
 

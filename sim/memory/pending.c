@@ -4,6 +4,7 @@
 
 #include "recorder/recorder.h"
 #include "sim/memory/objects.h"
+#include "sim/windows/history.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -46,8 +47,11 @@ void sim_pending_release(struct sim_rank *rank)
 void sim_pending_finish(struct sim_rank *rank)
 {
     const struct sim_pending *pending = rank->pending;
+    sim_history_flush(rank);
     if (!pending)
         return;
+    if (rank->history && !pending->instrumented)
+        record_gap("windows", 1, "loads and stores of window memory (B003; --memory sees them)");
     if (pending->unseen_large)
         record_gap("buffers", pending->unseen_large,
                    "pending buffers above %d bytes (B001; --memory sees them)",
@@ -148,6 +152,8 @@ static void begin_region(void *context, const struct sim_region *region)
     if (hull.low == hull.high || start->regions++ >= REGIONS_MAX)
         return;
     sim_objects_bound(start->rank, region, hull, start->name);
+    if (start->rank->history)
+        sim_history_touch(start->rank, hull.low, hull.high, region->written, NULL);
     compare(start, region, hull);
     const struct sim_pending_entry entry = {.hull = hull,
                                             .region = *region,
@@ -319,6 +325,8 @@ static void set_safe(struct sim_rank *rank, uintptr_t address)
         }
         low = hull->high > low ? hull->high : low;
     }
+    if (!sim_history_outside(rank, address, &low, &high))
+        return;
     rank->safe_low = low;
     rank->safe_size = high - low > WIDEST ? high - low - WIDEST : 0;
 }
@@ -334,6 +342,8 @@ void sim_pending_access(struct sim_rank *rank, uintptr_t address, size_t size, b
         }
         return;
     }
+    if (rank->history)
+        sim_history_touch(rank, address, address + size, write, site);
     lock(pending);
     bool inside = false;
     for (size_t i = first_reaching(pending, address);

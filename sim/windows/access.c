@@ -4,6 +4,7 @@
 #include "sim/memory/pending.h"
 #include "sim/messages/point.h"
 #include "sim/operators/op.h"
+#include "sim/windows/history.h"
 #include "sim/windows/window.h"
 
 #include <stdio.h>
@@ -205,6 +206,20 @@ static void own(struct sim_win *win, const struct access *access)
     sim_pending_add(win->owner, regions, count, access->function, owner_of(win, access->rank));
 }
 
+static void remember(struct sim_win *win, const struct access *access)
+{
+    const struct sim_region region = {(uintptr_t)access->target.buffer, access->target.type,
+                                      (size_t)access->target.count, true, ""};
+    struct trace_access row = {.kind = access->gets   ? ACCESS_GET
+                                       : access->puts ? ACCESS_PUT
+                                                      : ACCESS_ACCUMULATE};
+    if (row.kind == ACCESS_ACCUMULATE) {
+        row.reduction = access->op_handle == MPI_NO_OP ? 0 : (uint32_t)(uintptr_t)access->op_handle;
+        row.type = access->target.type->unit;
+    }
+    sim_history_access(win, access->rank, &region, &row);
+}
+
 static void move(const struct elements *from, const struct elements *to)
 {
     if (from->buffer != to->buffer && bytes_of(from))
@@ -253,6 +268,7 @@ static int run(struct access *access)
     if (error || !win)
         return error;
     own(win, access);
+    remember(win, access);
     sim_world_enter(win->owner->world);
     if (access->gets)
         move(&access->target, &access->origin);
@@ -366,6 +382,7 @@ int PMPI_Compare_and_swap(const void *origin, const void *compared, void *result
     if (error || !at)
         return error;
     own(at, &access);
+    remember(at, &access);
     size_t bytes = access.target.type->size;
     sim_world_enter(at->owner->world);
     memcpy(result, access.target.buffer, bytes);

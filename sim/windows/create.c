@@ -7,6 +7,7 @@
 #include "sim/communicators/info.h"
 #include "sim/memory/pending.h"
 #include "sim/messages/point.h"
+#include "sim/windows/history.h"
 #include "sim/windows/window.h"
 
 #include <assert.h>
@@ -211,6 +212,7 @@ static int win_new(struct making *making, MPI_Comm comm, const char *function)
     if (error)
         return error;
     struct sim_win *win = (struct sim_win *)(void *)*making->made;
+    sim_history_begin(win);
     sim_open_handles_add(SIM_LIVE_WINDOW, (uint64_t)(uintptr_t)win);
     win->comm->info = (MPI_Info)(void *)sim_info_copy(sim_info_from_handle(making->info));
     if (making->base_out)
@@ -276,6 +278,8 @@ static void window_leave(struct sim_win *win)
     }
     free(part->posts);
     free(part->completes);
+    free(part->completed_by);
+    part->completed_by = NULL;
     part->posts = part->completes = NULL;
     part->win = NULL;
     if (--window->members == 0) {
@@ -297,6 +301,7 @@ int PMPI_Win_free(MPI_Win *handle)
     if (error)
         return error;
     sim_win_completed(win, -1);
+    sim_history_end(win);
     sim_world_enter(win->owner->world);
     window_leave(win);
     win->comm->window = NULL;

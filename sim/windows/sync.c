@@ -1,5 +1,7 @@
 /* Synchronisation of windows: fences, start and post, locks, flushes. */
+#include "recorder/recorder.h"
 #include "sim/base/error.h"
+#include "sim/windows/history.h"
 #include "sim/windows/window.h"
 
 #include <assert.h>
@@ -54,6 +56,7 @@ int PMPI_Win_fence(int assertion, MPI_Win handle)
     if (error)
         return error;
     sim_win_completed(win, -1);
+    sim_history_complete(win, -1);
     if (assertion & MPI_MODE_NOSUCCEED)
         win->epoch.state = SIM_EPOCH_NONE;
     return MPI_SUCCESS;
@@ -114,6 +117,7 @@ int PMPI_Win_post(MPI_Group group, int assertion, MPI_Win handle)
         return error;
     struct sim_window *window = win->window;
     win->epoch.posted = kept(group);
+    window->parts[win->rank].posted_by = record_position() - 1;
     for (int i = 0; i < win->epoch.posted->size; i++)
         counters(&window->parts[win->rank].posts, window)[member(win, win->epoch.posted, i)]++;
     sim_win_changed(window);
@@ -135,6 +139,7 @@ int PMPI_Win_start(MPI_Group group, int assertion, MPI_Win handle)
         while (!counters(&part->posts, window)[win->rank])
             sim_win_wait(win);
         part->posts[win->rank]--;
+        record_sync((uint32_t)sim_group_world_rank(win->epoch.started, i), part->posted_by);
     }
     return end(win);
 }
@@ -146,11 +151,18 @@ int PMPI_Win_complete(MPI_Win handle)
     if (!win)
         return error;
     struct sim_group *group = win->epoch.started;
-    for (int i = 0; i < group->size; i++)
-        counters(&win->window->parts[member(win, group, i)].completes, win->window)[win->rank]++;
+    for (int i = 0; i < group->size; i++) {
+        struct sim_window_part *part = &win->window->parts[member(win, group, i)];
+        counters(&part->completes, win->window)[win->rank]++;
+        if (!part->completed_by)
+            part->completed_by = calloc((size_t)win->window->size, sizeof *part->completed_by);
+        if (part->completed_by)
+            part->completed_by[win->rank] = record_position() - 1;
+    }
     sim_group_release(group);
     win->epoch.started = NULL;
     sim_win_completed(win, -1);
+    sim_history_complete(win, -1);
     sim_win_changed(win->window);
     return end(win);
 }
@@ -169,8 +181,14 @@ static int missing(const struct sim_win *win)
 
 static void expose_end(struct sim_win *win)
 {
-    for (int i = 0; i < win->epoch.posted->size; i++)
-        win->window->parts[win->rank].completes[member(win, win->epoch.posted, i)]--;
+    struct sim_window_part *part = &win->window->parts[win->rank];
+    for (int i = 0; i < win->epoch.posted->size; i++) {
+        int origin = member(win, win->epoch.posted, i);
+        part->completes[origin]--;
+        if (part->completed_by)
+            record_sync((uint32_t)sim_group_world_rank(win->epoch.posted, i),
+                        part->completed_by[origin]);
+    }
     sim_group_release(win->epoch.posted);
     win->epoch.posted = NULL;
 }
@@ -222,6 +240,7 @@ static void give_back(struct sim_win *win, int target)
     else
         part->shared--;
     sim_win_completed(win, target);
+    sim_history_complete(win, target);
 }
 
 int PMPI_Win_lock(int type, int rank, int assertion, MPI_Win handle)
@@ -291,35 +310,37 @@ int PMPI_Win_unlock_all(MPI_Win handle)
 }
 
 /* Data have moved already: a flush only says that the origin's memory is free again. */
-static int flush(MPI_Win handle, int target, const char *function)
+static int flush(MPI_Win handle, int target, bool remote, const char *function)
 {
     int error;
     struct sim_win *win = begin(handle, SIM_CALL_FLUSH, target, function, &error);
     if (!win)
         return error;
     sim_win_completed(win, target);
+    if (remote)
+        sim_history_complete(win, target);
     sim_win_yield(win);
     return end(win);
 }
 
 int PMPI_Win_flush(int rank, MPI_Win win)
 {
-    return flush(win, rank, "Win_flush");
+    return flush(win, rank, true, "Win_flush");
 }
 
 int PMPI_Win_flush_local(int rank, MPI_Win win)
 {
-    return flush(win, rank, "Win_flush_local");
+    return flush(win, rank, false, "Win_flush_local");
 }
 
 int PMPI_Win_flush_all(MPI_Win win)
 {
-    return flush(win, -1, "Win_flush_all");
+    return flush(win, -1, true, "Win_flush_all");
 }
 
 int PMPI_Win_flush_local_all(MPI_Win win)
 {
-    return flush(win, -1, "Win_flush_local_all");
+    return flush(win, -1, false, "Win_flush_local_all");
 }
 
 int PMPI_Win_sync(MPI_Win handle)

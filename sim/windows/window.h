@@ -32,6 +32,8 @@ struct sim_window_part {
     int exclusive;                 /* who holds the lock alone, -1: nobody */
     int shared;                    /* how many hold it together */
     int *posts, *completes;        /* by origin; NULL until used */
+    uint32_t posted_by;            /* the recorder's number of the last MPI_Win_post */
+    uint32_t *completed_by;        /* of the last MPI_Win_complete, by origin; NULL until used */
     struct sim_win *win;           /* the member's own handle */
 };
 
@@ -52,6 +54,8 @@ struct sim_win {
     int rank;
     bool waits; /* blocked until something of the window changes */
     struct sim_epoch epoch;
+    struct trace_access *accesses; /* not complete yet: see history.h */
+    size_t access_count, access_room;
     char *allocated;         /* its own memory, to be freed; NULL: none */
     int unit, flavor, model; /* what attributes point to */
     MPI_Aint size;

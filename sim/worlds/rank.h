@@ -26,6 +26,7 @@ struct sim_batch;
 struct sim_blocked_probe;
 struct sim_pending;
 struct sim_objects;
+struct sim_history;
 
 /* Whether a collective has let a member go on that waits in its short way. */
 enum sim_release { SIM_WAITS, SIM_RELEASED, SIM_RELEASED_WITH_ERROR };
@@ -51,6 +52,7 @@ struct sim_rank {
      * byte of a pending operation. */
     uintptr_t safe_low, safe_size;
     struct sim_pending *pending; /* NULL: not watched */
+    struct sim_history *history; /* of its windows' memory, NULL: none; see windows/history.h */
     struct sim_objects *objects; /* on the heap, NULL: none */
     int within_op;               /* a reduction of the program's own is being called */
     const void *code;            /* somewhere in the program's image */

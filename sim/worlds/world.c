@@ -2,6 +2,7 @@
 #include "sim/worlds/world.h"
 #include "sim/memory/objects.h"
 #include "sim/memory/pending.h"
+#include "sim/windows/history.h"
 
 #include "sim/base/open_handles.h"
 #include "sim/communicators/comm.h"
@@ -107,6 +108,7 @@ void sim_world_free(struct sim_world *world)
         sim_open_handles_release(world->ranks[i].live);
         sim_pending_release(&world->ranks[i]);
         sim_objects_release(&world->ranks[i]);
+        sim_history_release(&world->ranks[i]);
     }
     free(world->ranks);
     free(world);

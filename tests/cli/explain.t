@@ -8,7 +8,6 @@ use Test::More;
 my $simrun = abs_path($ENV{SIMRUN} || 'build/simrun');
 # Codes no scenario shows, each with the reason.
 my %without = (
-    B003 => 'not looked for yet',
     L001 => 'said by X006 where the program finalizes',
     L009 => 'a note: the catalogue compares warnings and errors',
     N001 => 'a note: the catalogue compares warnings and errors',

@@ -194,6 +194,16 @@ uint32_t trace_add_note(struct trace *trace, const struct trace_note *note)
     return APPEND(trace, notes, note_count, note_room, &row);
 }
 
+uint32_t trace_add_access(struct trace *trace, const struct trace_access *access)
+{
+    return APPEND(trace, accesses, access_count, access_room, access);
+}
+
+uint32_t trace_add_sync(struct trace *trace, const struct trace_sync *sync)
+{
+    return APPEND(trace, syncs, sync_count, sync_room, sync);
+}
+
 uint32_t trace_add_gradient(struct trace *trace, const struct trace_gradient *gradient)
 {
     return APPEND(trace, gradients, gradient_count, gradient_room, gradient);

@@ -54,6 +54,8 @@ void trace_free(struct trace *trace)
     free(trace->strings);
     free(trace->rank_info);
     free(trace->notes);
+    free(trace->accesses);
+    free(trace->syncs);
     free(trace->gradients);
     free(trace->metrics);
     if (trace->coverage)

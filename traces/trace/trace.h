@@ -209,6 +209,29 @@ void trace_answers_add(struct trace_answers *answers, const struct trace_gradien
 void trace_answers_text(const struct trace_answers *answers, const char *noun, char *text,
                         size_t size);
 
+enum access_kind { ACCESS_LOAD, ACCESS_STORE, ACCESS_GET, ACCESS_PUT, ACCESS_ACCUMULATE };
+enum access_lock { ACCESS_UNLOCKED, ACCESS_SHARED, ACCESS_EXCLUSIVE };
+
+/* An access to the memory of a window, by an operation of one-sided communication or by the program
+ * itself. Known of live runs only: no format keeps it. Operations are counted from 0 on their rank.
+ */
+struct trace_access {
+    uint32_t rank;
+    uint32_t op;              /* that accesses; a load's or store's: the next one on its rank */
+    uint32_t done;            /* that completes the access; UINT32_MAX: a load or store */
+    uint32_t target;          /* whose memory it is */
+    uint32_t reduction, type; /* of an accumulate: ABI numbers, 0 for any */
+    uint32_t lock;            /* of the target by this rank: enum access_lock */
+    uint32_t site;            /* TRACE_NO: the operation's */
+    uint8_t kind;             /* enum access_kind */
+    uint64_t begin, end;      /* addresses; end is behind the last byte */
+};
+
+/* Before operation `op` of `rank` begins, it knows what `peer` did before its operation `peer_op`. */
+struct trace_sync {
+    uint32_t rank, op, peer, peer_op;
+};
+
 struct trace_metric {
     uint32_t name, unit; /* strings */
     int32_t rank;        /* -1: of the whole run */
@@ -260,6 +283,10 @@ struct trace {
 
     struct trace_note *notes;
     size_t note_count;
+    struct trace_access *accesses;
+    size_t access_count;
+    struct trace_sync *syncs;
+    size_t sync_count;
     struct trace_gradient *gradients;
     size_t gradient_count;
     struct trace_metric *metrics;
@@ -294,6 +321,8 @@ uint32_t trace_add_comm(struct trace *trace, const struct trace_comm *comm); /* 
 uint32_t trace_add_site(struct trace *trace, const char *file, int line, const char *function);
 uint32_t trace_add_string(struct trace *trace, const char *text);            /* interned */
 uint32_t trace_add_note(struct trace *trace, const struct trace_note *note); /* copies text */
+uint32_t trace_add_access(struct trace *trace, const struct trace_access *access);
+uint32_t trace_add_sync(struct trace *trace, const struct trace_sync *sync);
 uint32_t trace_add_gradient(struct trace *trace, const struct trace_gradient *gradient);
 uint32_t trace_add_metric(struct trace *trace, const char *name, int32_t rank, double value,
                           const char *unit);

@@ -1,0 +1,266 @@
+/* What happens to the memory of windows: see history.h. */
+#include "sim/windows/history.h"
+
+#include "recorder/recorder.h"
+#include "sim/windows/window.h"
+
+#include <stdlib.h>
+
+/* Blocks of one access that are told apart; loads and stores kept at once; recorded at all. */
+enum { BLOCKS_MAX = 1024, TOUCHES = 16, RECORDED_MAX = 100000 };
+
+struct touch {
+    struct trace_access access;
+    const void *site;
+};
+
+struct exposed {
+    struct sim_win *win;
+    struct exposed *next;
+};
+
+/* Of a rank. */
+struct sim_history {
+    struct exposed *windows;
+    struct touch touches[TOUCHES];
+    size_t touch_count, recorded, unseen;
+    uint32_t position; /* of the touches */
+};
+
+static void add_row(struct sim_win *win, const struct trace_access *access)
+{
+    if (win->access_count == win->access_room) {
+        size_t room = win->access_room ? 2 * win->access_room : 16;
+        struct trace_access *rows = realloc(win->accesses, room * sizeof *rows);
+        if (!rows)
+            return;
+        win->accesses = rows;
+        win->access_room = room;
+    }
+    win->accesses[win->access_count++] = *access;
+}
+
+static uint32_t lock_of(const struct sim_win *win, int target)
+{
+    const struct sim_epoch_lock *lock = sim_epoch_lock_of(&win->epoch, target);
+    if (win->epoch.state == SIM_EPOCH_LOCK_ALL)
+        return ACCESS_SHARED;
+    if (!lock)
+        return ACCESS_UNLOCKED;
+    return lock->type == MPI_LOCK_EXCLUSIVE ? ACCESS_EXCLUSIVE : ACCESS_SHARED;
+}
+
+static uint32_t world_rank(const struct sim_win *win, int rank)
+{
+    return (uint32_t)sim_context_world_rank(win->comm->context, rank);
+}
+
+void sim_history_begin(struct sim_win *win)
+{
+    struct sim_rank *rank = win->owner;
+    struct exposed *exposed = rank->pending ? malloc(sizeof *exposed) : NULL;
+    if (exposed && !rank->history)
+        rank->history = calloc(1, sizeof *rank->history);
+    if (!exposed || !rank->history) {
+        free(exposed);
+        return;
+    }
+    *exposed = (struct exposed){win, rank->history->windows};
+    rank->history->windows = exposed;
+    rank->safe_low = rank->safe_size = 0;
+}
+
+void sim_history_end(struct sim_win *win)
+{
+    struct sim_history *history = win->owner->history;
+    struct exposed **link = history ? &history->windows : NULL;
+    if (!history)
+        return;
+    sim_history_flush(win->owner);
+    sim_history_complete(win, -1);
+    free(win->accesses);
+    win->accesses = NULL;
+    win->access_count = win->access_room = 0;
+    while (*link && (*link)->win != win)
+        link = &(*link)->next;
+    struct exposed *found = *link;
+    if (found)
+        *link = found->next;
+    free(found);
+}
+
+void sim_history_access(struct sim_win *win, int target, const struct sim_region *region,
+                        const struct trace_access *access)
+{
+    struct sim_history *history = win->owner->history;
+    if (!history || !region->count || !region->type->size)
+        return;
+    struct trace_access row = *access;
+    row.op = record_position() - 1;
+    row.target = world_rank(win, target);
+    row.lock = lock_of(win, target);
+    const struct sim_datatype *type = region->type;
+    size_t blocks = 0;
+    for (size_t i = 0; i < (type->contiguous ? 1 : region->count); i++)
+        for (size_t r = 0; r < (type->contiguous ? 1 : type->run_count); r++) {
+            const struct sim_run *run = &type->runs[r];
+            size_t count = type->contiguous ? 1 : run->count;
+            for (size_t k = 0; k < count; k++) {
+                if (++blocks > BLOCKS_MAX) {
+                    history->unseen++;
+                    return;
+                }
+                row.begin = type->contiguous
+                                ? region->base
+                                : (uint64_t)((intptr_t)region->base + (intptr_t)i * type->extent +
+                                             run->offset + (intptr_t)k * run->stride);
+                row.end = row.begin + (type->contiguous ? region->count * type->size : run->length);
+                add_row(win, &row);
+            }
+        }
+}
+
+static void emit(struct sim_history *history, const struct trace_access *access, const void *site)
+{
+    if (history->recorded++ < RECORDED_MAX)
+        record_access(access, site);
+    else
+        history->unseen++;
+}
+
+void sim_history_complete(struct sim_win *win, int target)
+{
+    struct sim_history *history = win->owner->history;
+    if (!history || !win->access_count)
+        return;
+    uint32_t done = record_position() - 1;
+    size_t kept = 0;
+    for (size_t i = 0; i < win->access_count; i++) {
+        struct trace_access *access = &win->accesses[i];
+        if (target >= 0 && access->target != world_rank(win, target)) {
+            win->accesses[kept++] = *access;
+            continue;
+        }
+        access->done = done;
+        emit(history, access, NULL);
+    }
+    win->access_count = kept;
+}
+
+/* --- loads and stores ------------------------------------------------------------------------- */
+
+/* The window memory that holds an address and that this rank can reach. */
+static const struct sim_window_part *part_of(const struct sim_win *win, uintptr_t address,
+                                             int *rank)
+{
+    const struct sim_window *window = win->window;
+    bool shared = win->flavor == MPI_WIN_FLAVOR_SHARED;
+    for (int i = shared ? 0 : win->rank; i < (shared ? window->size : win->rank + 1); i++) {
+        const struct sim_window_part *part = &window->parts[i];
+        if (part->base && address - (uintptr_t)part->base < (size_t)part->size) {
+            *rank = i;
+            return part;
+        }
+    }
+    return NULL;
+}
+
+bool sim_history_outside(const struct sim_rank *rank, uintptr_t address, uintptr_t *low,
+                         uintptr_t *high)
+{
+    const struct exposed *at = rank->history ? rank->history->windows : NULL;
+    for (; at; at = at->next) {
+        const struct sim_window *window = at->win->window;
+        bool shared = at->win->flavor == MPI_WIN_FLAVOR_SHARED;
+        int first = shared ? 0 : at->win->rank, last = shared ? window->size - 1 : at->win->rank;
+        for (int i = first; i <= last; i++) {
+            uintptr_t begin = (uintptr_t)window->parts[i].base;
+            uintptr_t end = begin + (size_t)window->parts[i].size;
+            if (begin == end)
+                continue;
+            if (address >= begin && address < end)
+                return false;
+            if (begin > address && begin < *high)
+                *high = begin;
+            if (end <= address && end > *low)
+                *low = end;
+        }
+    }
+    return true;
+}
+
+static bool joins(const struct touch *touch, const struct trace_access *access, const void *site)
+{
+    return touch->site == site && touch->access.kind == access->kind &&
+           touch->access.target == access->target && touch->access.lock == access->lock &&
+           access->begin <= touch->access.end && access->end >= touch->access.begin;
+}
+
+static void keep(struct sim_history *history, const struct trace_access *access, const void *site)
+{
+    for (size_t i = 0; i < history->touch_count; i++) {
+        struct touch *touch = &history->touches[i];
+        if (!joins(touch, access, site))
+            continue;
+        touch->access.begin =
+            access->begin < touch->access.begin ? access->begin : touch->access.begin;
+        touch->access.end = access->end > touch->access.end ? access->end : touch->access.end;
+        return;
+    }
+    if (history->touch_count == TOUCHES) {
+        emit(history, &history->touches[0].access, history->touches[0].site);
+        for (size_t i = 1; i < TOUCHES; i++)
+            history->touches[i - 1] = history->touches[i];
+        history->touch_count--;
+    }
+    history->touches[history->touch_count++] = (struct touch){*access, site};
+}
+
+void sim_history_touch(struct sim_rank *rank, uintptr_t low, uintptr_t high, bool write,
+                       const void *site)
+{
+    struct sim_history *history = rank->history;
+    for (const struct exposed *at = history ? history->windows : NULL; at; at = at->next) {
+        int part_rank;
+        const struct sim_window_part *part = part_of(at->win, low, &part_rank);
+        if (!part)
+            continue;
+        uint32_t position = record_position();
+        if (position != history->position)
+            sim_history_flush(rank);
+        history->position = position;
+        uintptr_t end = (uintptr_t)part->base + (size_t)part->size;
+        const struct trace_access access = {.op = position,
+                                            .done = UINT32_MAX,
+                                            .target = world_rank(at->win, part_rank),
+                                            .lock = lock_of(at->win, part_rank),
+                                            .kind = write ? ACCESS_STORE : ACCESS_LOAD,
+                                            .begin = low,
+                                            .end = high < end ? high : end};
+        keep(history, &access, site);
+    }
+}
+
+void sim_history_flush(struct sim_rank *rank)
+{
+    struct sim_history *history = rank->history;
+    for (size_t i = 0; history && i < history->touch_count; i++)
+        emit(history, &history->touches[i].access, history->touches[i].site);
+    if (!history)
+        return;
+    history->touch_count = 0;
+    if (history->unseen)
+        record_gap("windows", history->unseen, "accesses to windows beyond the number kept (B003)");
+    history->unseen = 0;
+}
+
+void sim_history_release(struct sim_rank *rank)
+{
+    struct sim_history *history = rank->history;
+    for (struct exposed *at = history ? history->windows : NULL, *next; at; at = next) {
+        next = at->next;
+        free(at);
+    }
+    free(history);
+    rank->history = NULL;
+}
