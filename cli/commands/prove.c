@@ -394,6 +394,7 @@ static int prove_program(int argc, char **argv, struct run_options *options)
     struct results results;
     struct store *store;
     int ranks[64], count;
+    options->world.memory = true;
     if (!session_prepare(argv[0], argc, argv, options, &job, ranks, 64, &count, &failure))
         return results_refuse(options, argv[0], &failure);
     if (options->rank_count) {

@@ -262,6 +262,9 @@ bool session_prepare(const char *word, int argc, char **argv, const struct run_o
         ranks[0] = options->world.ranks;
         *rank_count = 1;
     }
-    return requirements_of_file_met(job->source, failure) && compile_sources(job, failure) &&
-           sanitizer_prepare(job->object, failure);
+    bool ready = requirements_of_file_met(job->source, failure) && compile_sources(job, failure) &&
+                 sanitizer_prepare(job->object, failure);
+    /* What was compiled elsewhere is not instrumented: the checksums look at its buffers. */
+    job->world.memory = job->world.memory && strcmp(job->source, job->object) != 0;
+    return ready;
 }
