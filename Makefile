@@ -169,6 +169,11 @@ gradients: $(BUILD)/tests/collectives/test_diff_generated
 	@SIMRUN_SOAK=$${SIMRUN_SOAK:-125} $<
 
 # The same MPI programs must say the same here and under Debian's Open MPI and MPICH, and the scenarios must be right there.
+# Programs that misbehave in every way we know, on both executors, and ten thousand that write over everything in reach.
+.PHONY: hostile
+hostile: all
+	@HOSTILE=all HOSTILE_WRITES=$(or $(WRITES),10000) SIMRUN=$(BUILD)/simrun prove -e '' -v tests/hostile/hostile.t
+
 test-peers: all peers $(BUILD)/tests/collectives/test_diff_peers
 	@SIMRUN=$(BUILD)/simrun PEERS=build/peers COMPARE=$(BUILD)/tests/collectives/test_diff_peers \
 	  prove -e '' $(addprefix tests/peers/,conformance.sh compare.sh scenarios.sh groups.sh)

@@ -14,7 +14,7 @@ static const struct check_property properties[] = {
      "S004 U001 X004 "
      "X005",
      "what the program or the machine itself found wrong while it ran"},
-    {"crash", check_crash, "X001 X002 X003 X006",
+    {"crash", check_crash, "X001 X002 X003 X006 X007 X008 X009",
      "crashes, aborts, time limits, finalizing with work pending"},
     {"deadlock", check_deadlock, "D001 D005",
      "this run hung: who waits for whom, and which pair is at fault"},

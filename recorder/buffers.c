@@ -18,7 +18,7 @@
 
 enum { UNITS_MAX = 64, PREPARE_UNITS = 8, FORMAT = 3 }; /* 3: paths of any length */
 
-static uint64_t header_units(void)
+uint64_t buffers_first_unit(void)
 {
     return (sizeof(struct buffers_header) + BUFFERS_UNIT - 1) / BUFFERS_UNIT;
 }
@@ -66,13 +66,14 @@ static void header_fill(struct buffers *buffers, uint32_t ranks)
     header->version = FORMAT;
     header->ranks = ranks;
     header->units = buffers->size / BUFFERS_UNIT;
-    atomic_store(&header->next_unit, header_units());
+    atomic_store(&header->next_unit, buffers_first_unit());
     header->magic = HEADER_MAGIC;
 }
 
 int buffers_init(struct buffers *buffers, uint32_t ranks, size_t size, struct failure *failure)
 {
-    *buffers = (struct buffers){.file = memfd_create("simrun-records", MFD_CLOEXEC)};
+    *buffers =
+        (struct buffers){.file = memfd_create("simrun-records", MFD_CLOEXEC | MFD_ALLOW_SEALING)};
     if (buffers->file < 0)
         return failure_set(failure, FAILURE_INTERNAL, "memfd_create: %s", strerror(errno));
     int code = map(buffers, size ? size : (size_t)1 << 36, failure);
@@ -81,6 +82,8 @@ int buffers_init(struct buffers *buffers, uint32_t ranks, size_t size, struct fa
         return code;
     }
     header_fill(buffers, ranks);
+    /* Nobody makes it shorter under our eyes; without seals it is what it is. */
+    (void)fcntl(buffers->file, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL);
     return 0;
 }
 
@@ -96,7 +99,7 @@ void buffers_release(struct buffers *buffers)
 void buffers_clear(struct buffers *buffers)
 {
     struct buffers_header *header = buffers->header;
-    uint64_t first = header_units(), used = atomic_load(&header->next_unit);
+    uint64_t first = buffers_first_unit(), used = atomic_load(&header->next_unit);
     used = used < header->units ? used : header->units;
     memset((char *)header + first * BUFFERS_UNIT, 0, (used - first) * BUFFERS_UNIT);
     atomic_store(&header->next_unit, first);
@@ -126,6 +129,11 @@ void buffers_close_file(struct buffers *buffers)
     buffers_release(buffers);
 }
 
+bool buffers_header_known(const struct buffers *buffers)
+{
+    return buffers->header->magic == HEADER_MAGIC && buffers->header->version == FORMAT;
+}
+
 int buffers_open_file(struct buffers *buffers, const char *path, struct failure *failure)
 {
     struct stat status;
@@ -140,8 +148,8 @@ int buffers_open_file(struct buffers *buffers, const char *path, struct failure 
                        ? mmap(NULL, buffers->size, PROT_READ, MAP_SHARED, buffers->file, 0)
                        : MAP_FAILED;
     buffers->header = memory == MAP_FAILED ? NULL : memory;
-    if (!buffers->header || buffers->header->magic != HEADER_MAGIC ||
-        buffers->header->version != FORMAT || buffers->header->image_count > BUFFERS_IMAGES) {
+    if (!buffers->header || !buffers_header_known(buffers) ||
+        buffers->header->image_count > BUFFERS_IMAGES) {
         buffers_release(buffers);
         return failure_set(failure, FAILURE_INPUT, "%s: not a rank file of this version", path);
     }
@@ -165,9 +173,9 @@ static bool prepare_block(struct buffers_header *header, uint64_t unit)
 bool buffers_prepare(struct buffers *buffers)
 {
     struct buffers_header *header = buffers->header;
-    uint64_t unit = atomic_load(&header->prepared);
+    uint64_t unit = atomic_load(&header->prepared), units = buffers->size / BUFFERS_UNIT;
     do
-        if (unit + BUFFERS_BLOCK > header->units)
+        if (unit >= units || units - unit < BUFFERS_BLOCK)
             return false;
     while (!atomic_compare_exchange_weak(&header->prepared, &unit, unit + BUFFERS_BLOCK));
     return prepare_block(header, unit);
@@ -197,7 +205,8 @@ bool buffers_more(struct buffers *buffers, struct buffers_writer *writer, size_t
     while ((size_t)wanted * BUFFERS_UNIT < size + sizeof(struct chunk))
         wanted *= 2;
     uint64_t unit = atomic_fetch_add(&header->next_unit, wanted);
-    if (unit + wanted > header->units) {
+    uint64_t most = buffers->limit ? buffers->limit : buffers->size / BUFFERS_UNIT;
+    if (unit + wanted > most) {
         atomic_fetch_add(&header->lost, 1);
         writer->next = writer->end = NULL;
         return false;
@@ -216,21 +225,48 @@ bool buffers_more(struct buffers *buffers, struct buffers_writer *writer, size_t
     return true;
 }
 
+/* The first unit from `unit` on that is memory. A number in the header that is no longer the
+ * recorder's must not make us read, and thereby take, gigabytes that nobody has written. */
+static uint64_t next_touched(const struct buffers *buffers, uint64_t unit, uint64_t end)
+{
+    const char *base = (const char *)buffers->header;
+    if (((const struct chunk *)(const void *)(base + unit * BUFFERS_UNIT))->magic == CHUNK_MAGIC)
+        return unit;
+    off_t at = lseek(buffers->file, (off_t)(unit * BUFFERS_UNIT), SEEK_DATA);
+    if (at < 0)
+        return errno == ENXIO ? end : unit; /* nothing more; or a file system that cannot tell */
+    return (uint64_t)at / BUFFERS_UNIT > unit ? (uint64_t)at / BUFFERS_UNIT : unit;
+}
+
 const struct chunk *buffers_next_chunk(const struct buffers *buffers, const struct chunk *chunk)
 {
     const char *base = (const char *)buffers->header;
-    uint64_t unit = header_units(), end = atomic_load(&buffers->header->next_unit);
+    uint64_t unit = buffers_first_unit(), end = atomic_load(&buffers->header->next_unit);
     if (end > buffers->size / BUFFERS_UNIT)
         end = buffers->size / BUFFERS_UNIT;
     if (chunk)
         unit = (uint64_t)((const char *)chunk - base) / BUFFERS_UNIT + chunk->units;
-    for (; unit < end;
-         unit++) { /* a chunk taken but not yet labelled when its owner died is all zero */
+    /* A chunk taken but not yet labelled when its owner died is all zero. */
+    for (; unit < end; unit++) {
+        unit = next_touched(buffers, unit, end);
         const struct chunk *next = (const void *)(base + unit * BUFFERS_UNIT);
-        if (next->magic == CHUNK_MAGIC && next->units > 0 && next->units <= end - unit)
+        if (unit < end && next->magic == CHUNK_MAGIC && next->units > 0 &&
+            next->units <= end - unit)
             return next;
     }
     return NULL;
+}
+
+uint64_t buffers_used(const struct buffers *buffers)
+{
+    uint64_t used = atomic_load(&buffers->header->next_unit);
+    uint64_t most = buffers->limit ? buffers->limit : buffers->size / BUFFERS_UNIT;
+    return (used < most ? used : most) * BUFFERS_UNIT;
+}
+
+bool buffers_full(const struct buffers *buffers)
+{
+    return atomic_load(&buffers->header->lost) > 0;
 }
 
 const struct record_head *buffers_next_record(const struct chunk *chunk,

@@ -47,7 +47,8 @@ struct buffers {
     int file;
     struct buffers_header *header; /* start of the mapping */
     size_t size;
-    bool on_disk; /* a rank file: its pages are the file system's */
+    bool on_disk;   /* a rank file: its pages are the file system's */
+    uint64_t limit; /* units that may be taken; 0: all there are */
 };
 
 /* A rank's place in the memory. */
@@ -71,6 +72,23 @@ int buffers_open_file(struct buffers *buffers, const char *path, struct failure 
 /* Room for a record of `size` bytes at writer->next, taking a new chunk; false when the memory is
  * used up. */
 bool buffers_more(struct buffers *buffers, struct buffers_writer *writer, size_t size);
+
+/* Bytes taken so far, those that found no room not counted. */
+uint64_t buffers_used(const struct buffers *buffers);
+/* A record found no room: the limit is reached, or the machine's memory. */
+bool buffers_full(const struct buffers *buffers);
+
+/* The first unit that may be a chunk's; whether the head is one of this version. */
+uint64_t buffers_first_unit(void);
+bool buffers_header_known(const struct buffers *buffers);
+/* The bytes that a record of this type has at least; SIZE_MAX: there is no such type. */
+size_t record_least_size(int type);
+
+/* Whether something else than a recorder wrote here: ranks share their process with the program
+ * under test, and it may write anywhere. `ended_well`: no rank was killed in the middle of a
+ * record. Says what, in `text`. */
+bool buffers_damaged(const struct buffers *buffers, uint32_t ranks, bool ended_well, char *text,
+                     size_t size);
 
 /* Takes and clears memory for the block after those already prepared, by whoever comes first; false
  * when that is not possible: then pages are taken as they are touched. */

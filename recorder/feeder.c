@@ -7,6 +7,7 @@
 
 /* Units kept ahead: at first, and once ranks are seen to write much. Ten million records a second
  * fill 32 MiB in 25 ms. */
+enum { JUMP_MAX = 1 << 18 };
 enum { AHEAD_FIRST = 256, AHEAD = 8192, PAUSE_MIN_US = 500, PAUSE_MAX_US = 16000 };
 
 /* True when asked to stop; waits that long otherwise. */
@@ -33,6 +34,8 @@ static void *feed(void *context)
     long pause = PAUSE_MIN_US;
     do {
         uint64_t taken = atomic_load(&header->next_unit);
+        if (taken - seen > JUMP_MAX && seen)
+            return NULL; /* no rank writes a gigabyte in a pause: the number is not a recorder's */
         uint64_t ahead = taken > BUFFERS_BLOCK ? AHEAD : AHEAD_FIRST;
         pause = taken == seen ? pause * 2 : PAUSE_MIN_US;
         if (pause > PAUSE_MAX_US)

@@ -10,6 +10,15 @@
 #include <string.h>
 #include <unistd.h>
 
+/* A quarter of what the machine can give: the trace made of it takes as much again. */
+static uint64_t room_for_records(void)
+{
+    long pages = sysconf(_SC_AVPHYS_PAGES), page = sysconf(_SC_PAGESIZE);
+    uint64_t bytes = pages > 0 && page > 0 ? (uint64_t)pages * (uint64_t)page : (uint64_t)8 << 30;
+    uint64_t least = (uint64_t)256 << 20;
+    return bytes / 4 > least ? bytes / 4 : least;
+}
+
 struct recording *recording_new(uint32_t ranks, enum record_level level, struct failure *failure)
 {
     struct recording *recording = calloc(1, sizeof *recording);
@@ -30,6 +39,7 @@ struct recording *recording_new(uint32_t ranks, enum record_level level, struct 
     recording->ranks = ranks;
     recording->level = level;
     recording->buffers.header->level = level;
+    recording->buffers.limit = room_for_records() / BUFFERS_UNIT;
     recording_images_scan(recording);
     return recording;
 }
@@ -42,7 +52,18 @@ void recording_feed(struct recording *recording)
 
 uint64_t recording_size(const struct recording *recording)
 {
-    return atomic_load(&recording->buffers.header->next_unit) * BUFFERS_UNIT;
+    return buffers_used(&recording->buffers);
+}
+
+bool recording_is_full(const struct recording *recording)
+{
+    return buffers_full(&recording->buffers);
+}
+
+bool recording_is_damaged(const struct recording *recording, bool ended_well, char *text,
+                          size_t size)
+{
+    return buffers_damaged(&recording->buffers, recording->ranks, ended_well, text, size);
 }
 
 void recording_ranks_release(struct recording *recording)

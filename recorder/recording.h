@@ -47,6 +47,12 @@ void recording_rank_end(struct recording *recording, uint32_t rank, enum rank_st
                         int exit_code, const void *site);
 /* Bytes written so far; may be asked while ranks write. */
 uint64_t recording_size(const struct recording *recording);
+/* It has no more room: what ranks do from then on is lost. */
+bool recording_is_full(const struct recording *recording);
+/* Whether the program under test wrote into the memory of its own record, which cannot be believed
+ * then; says what was seen. After the end of its process, `ended_well`: by itself. */
+bool recording_is_damaged(const struct recording *recording, bool ended_well, char *text,
+                          size_t size);
 /* Frees what a rank's recorder holds in this process; the buffers stay. */
 void recording_ranks_release(struct recording *recording);
 
@@ -68,6 +74,7 @@ struct recording_result {
     recording_locate *locate; /* may be NULL */
     void *locate_context;
     struct progress *progress; /* may be NULL */
+    size_t ops_max;            /* so many operations at most, the first of each rank; 0: all */
 };
 /* The trace of everything written so far; NULL with a sentence. Ranks that never said how they
  * ended are RANK_BLOCKED when they stand in a call, else RANK_RUNNING. */

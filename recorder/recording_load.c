@@ -199,6 +199,8 @@ static const char *located(const struct loader *loader, uint64_t pc, uint64_t *a
     const struct recording_result *result = loader->result;
     if (result->locate && result->locate(result->locate_context, loader->rank, pc, &file, address))
         return file;
+    if (!loader->buffers) /* of a rank of which there is no record */
+        return NULL;
     const struct buffers_header *header = loader->buffers->header;
     for (uint32_t i = 0; i < header->image_count && i < BUFFERS_IMAGES; i++) {
         const struct buffers_image *image = &header->images[i];
@@ -358,6 +360,8 @@ static void load_note(struct loader *loader, const struct record_note *record)
                               .op = op_number(loader, record->op),
                               .node = node_number(loader, record->node),
                               .site = load_site(loader, record->site)};
+    if (note.op != TRACE_NO && note.op >= loader->trace->op_count)
+        note.op = TRACE_NO; /* one that was too much */
     memcpy(note.code, record->code, sizeof note.code);
     note.code[sizeof note.code - 1] = 0;
     union {
@@ -449,30 +453,6 @@ static void load_sync(struct loader *loader, const struct record_sync *record)
         trace_add_sync(loader->trace, &sync);
 }
 
-static size_t record_size(int type)
-{
-    static const size_t sizes[] = {
-        [RECORD_RANK] = sizeof(struct record_rank),
-        [RECORD_OP] = sizeof(struct record_op),
-        [RECORD_WAITS] = sizeof(struct record_waits),
-        [RECORD_COUNTS] = sizeof(struct record_counts),
-        [RECORD_COMM] = sizeof(struct record_comm),
-        [RECORD_MEMBERS] = sizeof(struct record_members),
-        [RECORD_STRING] = sizeof(struct record_string),
-        [RECORD_NODE] = sizeof(struct record_node),
-        [RECORD_EDGE] = sizeof(struct record_edge),
-        [RECORD_PASS] = sizeof(struct record_pass),
-        [RECORD_NOTE] = sizeof(struct record_note),
-        [RECORD_INPUT] = sizeof(struct record_input),
-        [RECORD_OBJECTIVE] = sizeof(struct record_objective),
-        [RECORD_GRADIENT] = sizeof(struct record_gradient),
-        [RECORD_METRIC] = sizeof(struct record_metric),
-        [RECORD_ACCESS] = sizeof(struct record_access),
-        [RECORD_SYNC] = sizeof(struct record_sync),
-    };
-    return type > 0 && (size_t)type < sizeof sizes / sizeof *sizes ? sizes[type] : SIZE_MAX;
-}
-
 static void load_rare(struct loader *loader, const struct record_head *record)
 {
     const void *whole = record;
@@ -510,10 +490,19 @@ static void load_rare(struct loader *loader, const struct record_head *record)
     }
 }
 
+/* Of a run that was cut off in the middle of a long loop not everything is worth its time. */
+static bool is_too_much(const struct loader *loader, const struct record_head *record)
+{
+    size_t most = loader->result->ops_max / loader->trace->ranks;
+    return loader->result->ops_max && record->type != RECORD_RANK &&
+           record->type != RECORD_STRING && record->type != RECORD_NOTE &&
+           loader->trace->op_count - loader->first_op >= most;
+}
+
 static void load_record(struct loader *loader, const struct record_head *record)
 {
     const void *whole = record;
-    if (record->size < record_size(record->type))
+    if (record->size < record_least_size(record->type) || is_too_much(loader, record))
         return;
     switch (record->type) {
     case RECORD_OP:
@@ -556,7 +545,7 @@ static void load_comm_records(struct loader *loader)
         for (const struct record_head *record = buffers_next_record(chunk, NULL); record;
              record = buffers_next_record(chunk, record)) {
             const void *whole = record;
-            if (record->size < record_size(record->type))
+            if (record->size < record_least_size(record->type))
                 continue;
             if (record->type == RECORD_COMM)
                 load_comm(loader, whole);
@@ -668,6 +657,7 @@ static void rank_start(struct loader *loader, uint32_t rank)
     loader->rank = rank;
     loader->first_op = (uint32_t)loader->trace->op_count;
     loader->first_node = (uint32_t)loader->trace->node_count;
+    loader->buffers = NULL;
     loader->has_info = false;
     memset(loader->site_cache, 0, sizeof loader->site_cache);
     for (size_t i = 0; i < loader->strings.room; i++)

@@ -19,6 +19,8 @@
  * variant: inactive; arguments: inactive; expect: OK
  * variant: restart; arguments: restart; expect: L010
  * variant: exit; arguments: exit; expect: X002
+ * variant: unfinalized; arguments: unfinalized; expect: X008
+ * variant: killed; arguments: killed; expect: X007
  * variant: overflow; arguments: overflow; expect: X004
  * variant: nan; arguments: nan; expect: G006
  *
@@ -26,6 +28,8 @@
 #include <diff.h>
 #include <math.h>
 #include <mpi.h>
+#include <signal.h>
+#include <unistd.h>
 #include <words.h>
 
 static int rank, size, other;
@@ -142,7 +146,7 @@ int main(int argc, char **argv)
     MPI_Init(&argc, &argv);
     const char *what = word_alone(argc, argv, "mistake", "none",
                                   "none root op datatype communicator signature absent twice poll request unreceived "
-                                  "leak-comm leak-group leak-type leak-op inactive restart exit overflow nan");
+                                  "leak-comm leak-group leak-type leak-op inactive restart exit unfinalized killed overflow nan");
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     other = (rank + 1) % size;
@@ -154,6 +158,10 @@ int main(int argc, char **argv)
         wrong_gradient();
     if (!strcmp(what, "overflow") && rank)
         return deep(NULL);
+    if (!strcmp(what, "killed") && rank)
+        kill(getpid(), SIGKILL);
+    if (!strcmp(what, "unfinalized") && rank)
+        return 0;
     MPI_Finalize();
     return !strcmp(what, "exit");
 }

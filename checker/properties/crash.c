@@ -4,6 +4,7 @@
 #include "checker/properties.h"
 #include "checker/properties/freed_requests.h"
 
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -41,6 +42,13 @@ static void report_end(const struct trace *trace, const char *code, uint32_t ran
     finding_seal(finding, trace);
 }
 
+/* Limits send these; the program's own doing is the rest. */
+static const char *crash_code(int number)
+{
+    bool limit = number == SIGXCPU || number == SIGXFSZ;
+    return limit || number == SIGKILL || number == SIGSTOP ? "X007" : "X001";
+}
+
 static bool same_end(const struct trace_rank *a, const struct trace_rank *b)
 {
     return a->state == b->state && a->exit_code == b->exit_code && a->site == b->site;
@@ -70,7 +78,7 @@ static void check_ends(const struct trace *trace, struct findings *findings)
             continue;
         if (crashed && is_noted(trace, "X001")) /* a sanitizer's report says what it was */
             continue;
-        report_end(trace, crashed ? "X001" : "X002", rank, findings);
+        report_end(trace, crashed ? crash_code(info->exit_code) : "X002", rank, findings);
         unsigned more = 0;
         for (uint32_t after = rank + 1; after < trace->ranks; after++)
             more += same_end(info, &trace->rank_info[after]);

@@ -18,7 +18,9 @@ void run_options_init(struct run_options *options)
                                     .database = "./simrun.db",
                                     .record = RECORD_LEVEL_OPS,
                                     .runs_max = 1000000,
-                                    .budget = 60};
+                                    .budget = 60,
+
+                                    .stall = RUN_STALL_SECONDS};
     sim_world_options_init(&options->world);
 }
 
@@ -140,6 +142,16 @@ static bool set_stack(void *target, const char *value)
     if (bytes_of(value, &options->world.stack_size) && options->world.stack_size >= 16384)
         return true;
     return complain("stack-size", value, "at least 16K");
+}
+
+static bool set_stall(void *target, const char *value)
+{
+    struct run_options *options = target;
+    char *end;
+    options->stall = strtod(value, &end);
+    if (*value && !*end && options->stall >= 0)
+        return true;
+    return complain("stall", value, "a number of seconds, or 0");
 }
 
 static bool set_timeout(void *target, const char *value)
@@ -385,6 +397,8 @@ const struct option_row run_option_rows[] = {
     {"stack-size", 0, "BYTES",
      "of each rank, such as 256K or 8M (default: 8M up to 256 ranks, then 256K)", set_stack},
     {"timeout", 0, "SECONDS", "end a run that has no verdict by then", set_timeout},
+    {"stall", 0, "SECONDS", "end a run in which no rank calls MPI for so long (600; 0: never)",
+     set_stall},
     {"max-restarts", 0, "N", "start the whole group again, up to N times, when it fails or hangs",
      set_max_restarts},
     {"restart-count", 0, "N", "what $SIMRUN_RESTART_COUNT begins with (default 0)",

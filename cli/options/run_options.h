@@ -5,6 +5,9 @@
 #include "cli/options/options.h"
 #include "cli/running/job.h"
 
+/* Without a call of MPI for so long a run is ended, unless it was told otherwise. */
+enum { RUN_STALL_SECONDS = 600 };
+
 struct run_options {
     int ranks[64];
     int rank_count; /* 0: not given */
@@ -18,6 +21,7 @@ struct run_options {
     int allow_count;
     enum record_level record;
     double timeout;
+    double stall; /* seconds without progress, 0: any */
     int restart, restarts_max;
     int workers;
     bool tap, json, quiet, verbose, help, gdb, tag_output;

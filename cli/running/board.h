@@ -1,5 +1,10 @@
 /* The board: a little shared memory on which the child notes how the run goes, so that the parent
- * knows whatever happens to it. */
+ * knows whatever happens to it.
+ *
+ * The program under test can write to it as to any memory of its process. So the parent believes
+ * nothing that it reads here: what decides a verdict stands beside a seal that only the board's
+ * functions make, and after the child's end the parent judges a private copy in which every value
+ * is in range (board_take). */
 #ifndef CLI_RUNNING_BOARD_H
 #define CLI_RUNNING_BOARD_H
 
@@ -16,7 +21,8 @@ struct board_rank {
     int32_t exit_code;
     uint64_t place; /* where it crashed: return address, 0 unknown */
     uint64_t bias;  /* of its image: address minus the linker's */
-    uint8_t overflow, finalized;
+    uint8_t overflow, finalized, reserved[6];
+    uint64_t seal; /* see board_seal */
 };
 
 /* A part of every rank's image: the program, or a library that each rank has for itself. */
@@ -29,17 +35,20 @@ struct board_module {
 enum { BOARD_MODULES = 64, BOARD_WARNINGS = 4 };
 
 struct board {
-    _Atomic int outcome; /* enum trace_outcome, -1 while running */
+    uint64_t mark;       /* known, like that at the end: who overwrites everything changes it */
+    _Atomic int outcome; /* enum trace_outcome, -1 while running: board_note_outcome */
+    _Atomic uint64_t outcome_seal;
     _Atomic uint64_t steps, switches, started_ns, stopped_ns, finished_ns;
     _Atomic size_t choices_made;
     _Atomic int checked;      /* the gradient check is over too */
-    _Atomic bool impatient;   /* the answer to the next question ends the child */
-    _Atomic bool out_of_time; /* because the time limit passed */
+    _Atomic int impatient;    /* the answer to the next question ends the child */
+    _Atomic int out_of_time;  /* because the time limit passed */
     _Atomic unsigned answers; /* to questions so far */
+    _Atomic int running;      /* the rank that runs, -1: none or several */
     struct sim_first_failure first_failure;
-    bool stopped; /* by us, since other ranks went on after a failure */
     struct {
         int rank;       /* who computes, -1: nobody */
+        int calls;      /* it calls MPI, only nothing comes of it */
         uint64_t place; /* where; 0: not known */
         uint64_t steps; /* logical time */
     } computing;
@@ -48,18 +57,30 @@ struct board {
     uint32_t modules_count;
     char warnings[BOARD_WARNINGS][480]; /* what its ranks share although they should not */
     char failure[504];                  /* why nothing ran */
-    int failure_code;
+    int failure_code;                   /* board_note_failure */
+    uint64_t failure_seal;
+    uint64_t end_mark;
     int ranks_count;
     struct board_rank ranks[];
 };
 
 struct board *board_new(int ranks);
-void board_free(struct board *board);
+void board_free(struct board *board, int ranks);
+
+/* In the child, after it has changed a rank's row. */
+void board_seal(struct board *board, int rank);
+void board_note_outcome(struct board *board, enum trace_outcome outcome);
+void board_note_failure(struct board *board, int code, const char *text);
+
+/* After the child's end: a private copy, every value in range; free() it. *damaged: somebody else
+ * than the board's functions wrote here; then the copy says nothing but that. NULL: no memory. */
+struct board *board_take(const struct board *shared, int ranks, bool *damaged);
 
 /* The clones of the program are not modules of this process: their addresses are found through the
  * board. A recording_locate. */
 struct board_locate {
     const struct board *board;
+    int ranks;
     const char *object; /* what the child loaded */
 };
 bool board_locate(void *context, uint32_t rank, uint64_t pc, const char **file, uint64_t *address);

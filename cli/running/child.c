@@ -3,6 +3,7 @@
 
 #include "checker/explore/explore.h"
 #include "cli/running/child_signals.h"
+#include "cli/running/isolate.h"
 #include "cli/running/rank_output.h"
 #include "cli/running/sanitizer.h"
 #include "collectives/gradcheck/gradcheck.h"
@@ -29,8 +30,7 @@ static uint64_t monotonic_ns(void)
 
 static _Noreturn void give_up(struct board *board, const struct failure *failure)
 {
-    board->failure_code = failure->code;
-    snprintf(board->failure, sizeof board->failure, "%s", failure->text);
+    board_note_failure(board, failure->code, failure->text);
     _exit(0);
 }
 
@@ -65,8 +65,10 @@ struct child_world {
 static void note_image(void *context, int rank, uintptr_t pc, uint64_t address)
 {
     struct child_world *world = context;
-    if (world->base)
-        world->child->board->ranks[rank].bias = pc - address;
+    if (!world->base)
+        return;
+    world->child->board->ranks[rank].bias = pc - address;
+    board_seal(world->child->board, rank);
 }
 
 static int world_body(void *context, int rank)
@@ -85,6 +87,7 @@ static void note_ranks(const struct child *child)
         row->state = (int32_t)sim_world_rank_state(child->base, r);
         row->exit_code = sim_world_exit_code(child->base, r);
         row->finalized = sim_world_rank_finalized(child->base, r);
+        board_seal(child->board, r);
     }
 }
 
@@ -115,6 +118,17 @@ static void note_warnings(struct board *board, const struct sim_program *program
         board_warn(board, sim_program_warning(program, i));
 }
 
+/* Exit codes other than 0 are findings of their own. */
+static void record_left(struct sim_world *world, int ranks)
+{
+    for (int r = 0; r < ranks; r++)
+        if (sim_world_rank_left(world, r) && !sim_world_exit_code(world, r)) {
+            sim_world_impersonate(world, r);
+            record_note_at(record_position(), "X008",
+                           "ended without MPI_Finalize; call it on every way out");
+        }
+}
+
 static void note_end(const struct child *child, enum trace_outcome outcome)
 {
     struct board *board = child->board;
@@ -135,11 +149,13 @@ static void note_end(const struct child *child, enum trace_outcome outcome)
                         "the stack overflowed; raise --stack-size or look for endless recursion");
             record_site_leave();
         }
+    record_left(child->base, board->ranks_count);
     sim_world_impersonate(child->base, -1);
     note_ranks(child);
     if (child->job->steer)
         board->choices_made = explore_steer_done(child->job->steer);
-    board->outcome = (int)outcome;
+    board->running = -1;
+    board_note_outcome(board, outcome);
 }
 
 /* A sanitizer has found something in the rank that runs, and ends the process. */
@@ -158,7 +174,8 @@ static void note_report(const char *what, uint64_t place)
     row->state = RANK_CRASHED;
     row->exit_code = SIGABRT;
     row->place = place + 1;
-    rank_output_finish(reporting->output);
+    board_seal(reporting->board, rank);
+    rank_output_finish(reporting->output, reporting->board->ranks_count);
     reporting->board->checked = 1;
     _exit(0);
 }
@@ -179,6 +196,7 @@ static int run_world(void *context, struct diff_probe *probe, int worker)
     if (probe->repeat)
         options.seed += (uint64_t)probe->repeat * 7919;
     options.first_failure = base ? &child->board->first_failure : NULL;
+    options.running = base ? &child->board->running : NULL;
     options.unable = &failure;
     struct sim_world *world = sim_world_new(&options, &failure);
     if (!world)
@@ -200,7 +218,7 @@ static int run_world(void *context, struct diff_probe *probe, int worker)
     if (base) {
         note_end(child, outcome);
         /* What further worlds print would only repeat it. */
-        rank_output_finish(child->output);
+        rank_output_finish(child->output, child->job->world.ranks);
         rank_output_silence(child->output);
     } else {
         sim_world_free(world);
@@ -359,6 +377,8 @@ void child_main(const struct job *job, struct board *board, struct rank_output *
 {
     struct failure failure = {0};
     prctl(PR_SET_PDEATHSIG, SIGKILL);
+    isolate_descriptors(-1);
+    isolate_memory();
     dup2(STDERR_FILENO, STDOUT_FILENO); /* the ranks' output; the result is the parent's */
     rank_output_install(output);
     restart_count_report(job);

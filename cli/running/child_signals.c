@@ -132,6 +132,7 @@ static void on_crash(int number, siginfo_t *info, void *context)
     row->overflow =
         (number == SIGSEGV || number == SIGBUS) && sim_rank_stack_overflow(info->si_addr);
     row->place = row->overflow ? place_of(context) : program_place(rank, context);
+    board_seal(board, rank);
     sim_rank_crash(number);
 }
 
@@ -139,10 +140,16 @@ static _Noreturn void end_of_time(int rank)
 {
     if (rank >= 0 && judged && board->out_of_time) {
         record_site_enter((const void *)(uintptr_t)(board->computing.place + 1));
-        record_note("X003",
-                    "the time limit passed while rank %d was computing without an MPI call; if it "
-                    "waits for another rank, --os-threads lets both run",
-                    rank);
+        if (board->computing.calls)
+            record_note("X003",
+                        "the time limit passed while rank %d called MPI again and again; look for "
+                        "the end of its loop, or give it more time",
+                        rank);
+        else
+            record_note("X003",
+                        "the time limit passed while rank %d was computing without an MPI call; if "
+                        "it waits for another rank, --os-threads lets both run",
+                        rank);
     }
     _exit(0);
 }
@@ -155,9 +162,11 @@ static void on_question(int number, siginfo_t *info, void *context)
     int rank = sim_world_current_rank();
     if (world && sim_world_pass_on(world, number))
         return;
+    uint64_t steps = MPIX_Steps();
+    board->computing.calls = board->answers && steps != board->computing.steps;
     board->computing.rank = rank;
     board->computing.place = rank >= 0 && judged ? program_place(rank, context) : 0;
-    board->computing.steps = MPIX_Steps();
+    board->computing.steps = steps;
     if (board->impatient)
         end_of_time(rank);
     board->answers++;

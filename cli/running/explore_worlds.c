@@ -2,6 +2,7 @@
 #include "cli/running/explore_worlds.h"
 
 #include "cli/command.h"
+#include "cli/running/isolate.h"
 #include "cli/running/printed.h"
 #include "collectives/experiment/probe.h"
 #include "recorder/recording.h"
@@ -272,6 +273,8 @@ _Noreturn static void explore_in_child(const struct job *job, const struct explo
 {
     struct failure failure = {0};
     prctl(PR_SET_PDEATHSIG, SIGKILL);
+    int report_file = isolate_descriptors(fileno(result));
+    isolate_memory();
     signal(SIGINT, SIG_IGN); /* the parent's affair */
     signal(SIGTERM, SIG_IGN);
     struct sim_program_options options = {.kind = job->loader,
@@ -301,7 +304,8 @@ _Noreturn static void explore_in_child(const struct job *job, const struct explo
     explore_options.progress = report_board;
     explore_options.progress_context = board;
     explore_printing(&explore_options, &exploration, &report);
-    _exit(write_report(result, &report) ? EXIT_PASSED : EXIT_INTERNAL);
+    FILE *out = fdopen(report_file, "w");
+    _exit(out && write_report(out, &report) ? EXIT_PASSED : EXIT_INTERNAL);
 }
 
 struct explore_board *explore_board_new(void)

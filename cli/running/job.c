@@ -5,8 +5,10 @@
 #include "cli/options/schedule.h"
 #include "cli/running/board.h"
 #include "cli/running/child.h"
+#include "cli/running/death.h"
 #include "cli/running/first_failure.h"
 #include "cli/running/interrupt.h"
+#include "cli/running/orphans.h"
 #include "cli/running/rank_output.h"
 #include "cli/running/watch.h"
 
@@ -33,23 +35,6 @@ static uint64_t monotonic_ns(void)
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-/* Nobody's program dies of SIGKILL by its own fault: that came from outside, as an interruption
- * does.
- */
-static void describe_end(int status, struct job_result *result)
-{
-    if (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL)
-        result->outcome = OUTCOME_INTERRUPTED;
-    if (WIFSIGNALED(status))
-        snprintf(result->crash, sizeof result->crash,
-                 "the process that ran the ranks was killed by signal %d (%s)", WTERMSIG(status),
-                 strsignal(WTERMSIG(status)));
-    else
-        snprintf(result->crash, sizeof result->crash,
-                 "the process that ran the ranks ended with status %d before the run was over",
-                 WEXITSTATUS(status));
-}
-
 static void read_board(const struct board *board, struct job_result *result)
 {
     result->steps = board->steps;
@@ -69,10 +54,11 @@ static const char *model_name(enum sim_send_model model)
 }
 
 /* Ranks that ended say so here, whether or not they could say it themselves. */
-static void note_ends(struct recording *recording, struct board *board)
+static void note_ends(struct recording *recording, struct board *board, enum watch_end end)
 {
     const struct sim_first_failure *first = &board->first_failure;
-    if (board->stopped && first->rank >= 0 && !first->crashed) { /* the child could not say it */
+    if (end == WATCH_FAILED && first->rank >= 0 &&
+        !first->crashed) { /* the child could not say it */
         struct board_rank *row = &board->ranks[first->rank];
         row->state = first->aborted ? RANK_ABORTED : RANK_FINISHED;
         row->exit_code = first->exit_code;
@@ -80,7 +66,7 @@ static void note_ends(struct recording *recording, struct board *board)
                            row->exit_code, NULL);
     }
     /* The time limit may find a rank in the middle of a call that would have gone on. */
-    if (board->out_of_time && board->computing.rank >= 0)
+    if ((end == WATCH_TIMEOUT || end == WATCH_FULL) && board->computing.rank >= 0)
         recording_rank_end(recording, (uint32_t)board->computing.rank, RANK_RUNNING, 0, NULL);
     for (int r = 0; r < board->ranks_count; r++) {
         const struct board_rank *row = &board->ranks[r];
@@ -103,26 +89,47 @@ static void tell_unchecked(const struct job *job, const struct trace *trace)
                              : "gradients: not checked (--no-gradients)");
 }
 
-static bool load_trace(const struct job *job, struct board *board, struct recording *recording,
+/* What one run leaves behind, from which its result is made. `board` is a private copy. */
+struct remains {
+    const struct job *job;
+    struct board *board;
+    struct recording *recording; /* NULL: nothing was recorded, or it cannot be believed */
+    enum watch_end end;
+    int status; /* as waitpid said it */
+    struct death_before before;
+    char damage[200]; /* what the program wrote over, "" nothing */
+};
+
+/* Operations that a run which was cut off is judged by: what it did first, and where it was. */
+enum { CUT_OFF_OPS = 1000000 };
+
+static bool is_cut_off(enum watch_end end)
+{
+    return end == WATCH_TIMEOUT || end == WATCH_FULL;
+}
+
+static bool load_trace(struct remains *remains, struct recording *recording,
                        struct job_result *result, struct failure *failure)
 {
-    struct board_locate context = {board, job->object};
-    note_ends(recording, board);
-    result->trace =
-        recording_load(recording,
-                       &(struct recording_result){.outcome = result->outcome,
-                                                  .seed = job->world.seed,
-                                                  .program = job->name,
-                                                  .model = model_name(job->world.send_model),
-                                                  .locate = board_locate,
-                                                  .locate_context = &context,
-                                                  .progress = job->progress},
-                       failure);
+    const struct job *job = remains->job;
+    struct board_locate context = {remains->board, job->world.ranks, job->object};
+    note_ends(recording, remains->board, remains->end);
+    result->trace = recording_load(
+        recording,
+        &(struct recording_result){.outcome = result->outcome,
+                                   .seed = job->world.seed,
+                                   .program = job->name,
+                                   .model = model_name(job->world.send_model),
+                                   .locate = board_locate,
+                                   .locate_context = &context,
+                                   .progress = job->progress,
+                                   .ops_max = is_cut_off(remains->end) ? CUT_OFF_OPS : 0},
+        failure);
     if (result->trace)
         tell_unchecked(job, result->trace);
-    for (int i = 0; result->trace && i < BOARD_WARNINGS && board->warnings[i][0]; i++)
-        trace_gap(result->trace, "run", 1, "%.*s", (int)sizeof board->warnings[i],
-                  board->warnings[i]);
+    for (int i = 0; result->trace && i < BOARD_WARNINGS && remains->board->warnings[i][0]; i++)
+        trace_gap(result->trace, "run", 1, "%.*s", (int)sizeof remains->board->warnings[i],
+                  remains->board->warnings[i]);
     return result->trace != NULL;
 }
 
@@ -138,21 +145,155 @@ static bool has_failed_rank(const struct board *board)
 
 /* Where nothing was recorded the board still knows how the ranks ended: a trace of nothing but
  * that. */
-static bool load_ends(const struct job *job, struct board *board, struct job_result *result,
-                      struct failure *failure)
+static bool load_ends(struct remains *remains, struct job_result *result, struct failure *failure)
 {
     struct recording *ends =
-        recording_new((uint32_t)job->world.ranks, RECORD_LEVEL_FINDINGS, failure);
-    bool good = ends && load_trace(job, board, ends, result, failure);
+        recording_new((uint32_t)remains->job->world.ranks, RECORD_LEVEL_FINDINGS, failure);
+    bool good = ends && load_trace(remains, ends, result, failure);
     recording_free(ends);
     return good;
+}
+
+/* A trace of a record that somebody wrote into would tell of things that did not happen. */
+static bool load_damaged(struct remains *remains, struct job_result *result,
+                         struct failure *failure)
+{
+    char text[400];
+    result->outcome = OUTCOME_CRASHED;
+    trace_free(result->trace);
+    result->trace = NULL;
+    if (!load_ends(remains, result, failure))
+        return false;
+    snprintf(
+        text, sizeof text,
+        "the program wrote over memory of simrun's own (%s); what it did cannot be judged from "
+        "such a record: look for writes through wild pointers",
+        remains->damage);
+    int rank = remains->board->running > 0 ? remains->board->running : 0;
+    trace_add_note(result->trace, &(struct trace_note){.code = "X009",
+                                                       .rank = (uint32_t)rank,
+                                                       .op = TRACE_NO,
+                                                       .node = TRACE_NO,
+                                                       .site = TRACE_NO,
+                                                       .text = text});
+    trace_gap(result->trace, "run", 1, "the record was written over: nothing in it was judged");
+    return true;
+}
+
+static bool load(struct remains *remains, struct job_result *result, struct failure *failure)
+{
+    struct failure broken = {0};
+    if (remains->damage[0])
+        return load_damaged(remains, result, failure);
+    if (!remains->recording)
+        return !(has_failed_rank(remains->board) || result->crash[0]) ||
+               load_ends(remains, result, failure);
+    bool good = load_trace(remains, remains->recording, result, failure);
+    if (!good || trace_check(result->trace, &broken))
+        return good;
+    snprintf(remains->damage, sizeof remains->damage, "%.150s", broken.text);
+    return load_damaged(remains, result, failure);
+}
+
+/* Looked at while nobody can write any more. */
+static void look_for_damage(struct remains *remains, bool board_damaged)
+{
+    bool well = remains->end == WATCH_ENDED && remains->board->outcome >= 0;
+    if (board_damaged)
+        snprintf(remains->damage, sizeof remains->damage, "the board on which it notes its end");
+    else if (remains->recording)
+        recording_is_damaged(remains->recording, well, remains->damage, sizeof remains->damage);
+}
+
+static enum trace_outcome outcome_of(const struct remains *remains, enum trace_outcome outcome)
+{
+    switch (remains->end) {
+    case WATCH_INTERRUPTED:
+        return OUTCOME_INTERRUPTED;
+    case WATCH_FAILED:
+    case WATCH_STOPPED:
+        return OUTCOME_CRASHED;
+    case WATCH_TIMEOUT:
+    case WATCH_FULL:
+        return OUTCOME_TIMEOUT;
+    case WATCH_ENDED:
+        break;
+    }
+    return interrupt_signal() ? OUTCOME_INTERRUPTED : outcome;
+}
+
+/* The process ended before it was through, and nobody else ended it. */
+static bool died(const struct remains *remains)
+{
+    bool over =
+        remains->board->outcome >= 0 && remains->board->checked && WIFEXITED(remains->status);
+    return remains->end == WATCH_STOPPED ||
+           (remains->end == WATCH_ENDED && !interrupt_signal() && !over);
+}
+
+static void note_full(struct trace *trace, const struct recording *recording)
+{
+    char text[200];
+    snprintf(text, sizeof text,
+             "the record took all the memory there is for it, %.1f GB; run fewer steps, or with "
+             "--record none",
+             (double)recording_size(recording) * 1e-9);
+    trace_add_note(
+        trace,
+        &(struct trace_note){
+            .code = "X003", .op = TRACE_NO, .node = TRACE_NO, .site = TRACE_NO, .text = text});
+}
+
+static bool conclude(struct remains *remains, struct job_result *result, struct failure *failure)
+{
+    const struct board *board = remains->board;
+    read_board(board, result);
+    result->ended_ns = board->finished_ns ? board->finished_ns : monotonic_ns();
+    if (board->failure_code && !remains->damage[0]) {
+        failure_set(failure, board->failure_code, "%s", board->failure);
+        return false;
+    }
+    if (board->first_failure.rank >= 0 && board->first_failure.refused[0]) {
+        failure_set(failure, FAILURE_USAGE, "%s: %s", remains->job->name,
+                    board->first_failure.refused);
+        return false;
+    }
+    if (remains->recording && remains->end == WATCH_ENDED && recording_is_full(remains->recording))
+        remains->end = WATCH_FULL;
+    result->outcome = outcome_of(remains, result->outcome);
+    result->cut_off = is_cut_off(remains->end);
+    if (died(remains)) {
+        death_text(remains->status, remains->end, board, result->crash, sizeof result->crash);
+        result->outcome = OUTCOME_CRASHED;
+    }
+    bool good = load(remains, result, failure);
+    bool eventless = remains->job->record == RECORD_LEVEL_NONE && !has_failed_rank(board) &&
+                     !remains->damage[0] && !died(remains) && !result->cut_off;
+    if (good && eventless && result->trace && !result->trace->gradient_count) {
+        trace_free(result->trace); /* an empty trace would say that nothing happened */
+        result->trace = NULL;
+    }
+    if (!good || !result->trace)
+        return good;
+    if (died(remains) && !remains->damage[0])
+        death_note(result->trace, remains->status, remains->end, board, remains->before);
+    if (result->cut_off && !remains->damage[0])
+        trace_gap(result->trace, "run", 1,
+                  "the run was cut off: of what it had done, only where each rank was is judged");
+    if (remains->end == WATCH_FULL && !remains->damage[0])
+        note_full(result->trace, remains->recording);
+    cause_note(result->trace, board->first_failure.rank, remains->job->restart);
+    return true;
 }
 
 static bool run_with(const struct job *job, struct board *board, struct rank_output *output,
                      struct recording *recording, struct job_result *result,
                      struct failure *failure)
 {
+    struct remains remains = {.job = job, .recording = recording, .before = death_before()};
+    bool damaged;
     fflush(NULL);
+    orphans_adopt();
     pid_t child = fork();
     if (child == 0)
         child_main(job, board, output, recording);
@@ -162,40 +303,20 @@ static bool run_with(const struct job *job, struct board *board, struct rank_out
     }
     if (recording)
         recording_feed(recording);
-    bool timed_out;
-    int status = watch_child(&(struct watch){job, board, recording, child}, &timed_out);
-    rank_output_finish(output);
-    result->printed = rank_output_printed(output);
-    read_board(board, result);
-    result->ended_ns = board->finished_ns ? board->finished_ns : monotonic_ns();
-    if (board->failure_code) {
-        failure_set(failure, board->failure_code, "%s", board->failure);
+    remains.status = watch_child(&(struct watch){job, board, recording, child}, &remains.end);
+    orphans_end();
+    remains.board = board_take(board, job->world.ranks, &damaged);
+    if (!remains.board) {
+        failure_set(failure, FAILURE_INTERNAL, "out of memory for the ends of %d ranks",
+                    job->world.ranks);
         return false;
     }
-    if (board->first_failure.rank >= 0 && board->first_failure.refused[0]) {
-        failure_set(failure, FAILURE_USAGE, "%s: %s", job->name, board->first_failure.refused);
-        return false;
-    }
-    if (interrupt_signal())
-        result->outcome = OUTCOME_INTERRUPTED;
-    else if (board->stopped)
-        result->outcome = OUTCOME_CRASHED;
-    else if (timed_out)
-        result->outcome = OUTCOME_TIMEOUT;
-    else if (board->outcome < 0)
-        describe_end(status, result);
-    bool good = true;
-    if (recording)
-        good = load_trace(job, board, recording, result, failure);
-    else if (has_failed_rank(board))
-        good = load_ends(job, board, result, failure);
-    if (job->record == RECORD_LEVEL_NONE && result->trace && !result->trace->gradient_count &&
-        !has_failed_rank(board)) { /* an empty trace would say that nothing happened */
-        trace_free(result->trace);
-        result->trace = NULL;
-    }
-    if (good && result->trace)
-        cause_note(result->trace, board->first_failure.rank, job->restart);
+    look_for_damage(&remains, damaged);
+    if (!remains.damage[0]) /* else who knows whose bytes these are */
+        rank_output_finish(output, job->world.ranks);
+    result->printed = rank_output_printed(output, job->world.ranks);
+    bool good = conclude(&remains, result, failure);
+    free(remains.board);
     return good;
 }
 
@@ -207,8 +328,8 @@ static bool run_free(const struct job *job, struct job_result *result, struct fa
     if (!board || !output) {
         failure_set(failure, FAILURE_INTERNAL, "no shared memory for %d ranks: %s",
                     job->world.ranks, strerror(errno));
-        rank_output_free(output);
-        board_free(board);
+        rank_output_free(output, job->world.ranks);
+        board_free(board, job->world.ranks);
         return false;
     }
     struct recording *recording = NULL;
@@ -219,8 +340,8 @@ static bool run_free(const struct job *job, struct job_result *result, struct fa
                 (recording = recording_new((uint32_t)job->world.ranks, level, failure)) != NULL;
     good = good && run_with(job, board, output, recording, result, failure);
     recording_free(recording);
-    rank_output_free(output);
-    board_free(board);
+    rank_output_free(output, job->world.ranks);
+    board_free(board, job->world.ranks);
     return good;
 }
 

@@ -26,6 +26,7 @@ struct job {
     int order;                   /* -1: the program's own, else an enum diff_order */
     const char *mutant;          /* NULL: none */
     double timeout;              /* seconds, 0: none */
+    double stall;                /* seconds without any progress, 0: any */
     enum record_level record;
     bool gradients, tag_output;
     bool quiet;                /* the ranks' output goes nowhere */
@@ -48,6 +49,7 @@ struct job_result {
     uint64_t steps, switches;
     uint64_t printed; /* hash of what the ranks printed on stdout, each in its own order */
     size_t choices_made, choices_missed; /* of the schedule's */
+    bool cut_off;    /* it was ended in the middle: what it had not done yet says nothing */
     char crash[256]; /* a sentence about how the child ended, "" when as it should */
 };
 

@@ -28,7 +28,7 @@ struct more {
 
 struct rank_output {
     int ranks;
-    bool tag, silent, finished;
+    uint8_t tag, silent, finished;
     uint32_t unfinished; /* lines of some length */
     struct line lines[]; /* two for each rank */
 };
@@ -54,10 +54,10 @@ struct rank_output *rank_output_new(int ranks, bool tag)
     return output;
 }
 
-void rank_output_free(struct rank_output *output)
+void rank_output_free(struct rank_output *output, int ranks)
 {
     if (output)
-        munmap(output, output_bytes(output->ranks));
+        munmap(output, output_bytes(ranks));
 }
 
 /* Without memory the text is lost: there is nothing better to do with it. */
@@ -103,7 +103,7 @@ static void line_out(struct rank_output *output, size_t number, const char *text
     char tag[24];
     if (output->tag)
         append(&page, tag, (size_t)snprintf(tag, sizeof tag, "[%zu] ", number / 2));
-    append(&page, line->text, line->length);
+    append(&page, line->text, line->length < LINE_ROOM ? line->length : LINE_ROOM);
     if (more && more->length)
         append(&page, more->text, more->length);
     append(&page, text, size);
@@ -116,7 +116,7 @@ static void line_out(struct rank_output *output, size_t number, const char *text
 static void line_keep(struct rank_output *output, size_t number, const char *text, size_t size)
 {
     struct line *line = &output->lines[number];
-    size_t fits = LINE_ROOM - line->length;
+    size_t fits = line->length < LINE_ROOM ? LINE_ROOM - line->length : 0;
     if (fits > size)
         fits = size;
     memcpy(line->text + line->length, text, fits);
@@ -138,10 +138,10 @@ static void line_count(struct rank_output *output, size_t number, const char *te
     pthread_mutex_unlock(&lock);
 }
 
-uint64_t rank_output_printed(const struct rank_output *output)
+uint64_t rank_output_printed(const struct rank_output *output, int ranks)
 {
     uint64_t hash = 0;
-    for (size_t rank = 0; rank < (size_t)output->ranks; rank++)
+    for (size_t rank = 0; rank < (size_t)ranks; rank++)
         hash = (hash ^ output->lines[2 * rank].printed) * 0x9e3779b97f4a7c15u;
     return hash;
 }
@@ -210,10 +210,10 @@ void rank_output_silence(struct rank_output *output)
     output->silent = true;
 }
 
-void rank_output_finish(struct rank_output *output)
+void rank_output_finish(struct rank_output *output, int ranks)
 {
     output->finished = true;
-    size_t count = output->silent || !output->unfinished ? 0 : 2 * (size_t)output->ranks;
+    size_t count = output->silent || !output->unfinished ? 0 : 2 * (size_t)ranks;
     for (size_t number = 0; number < count; number++)
         if (output->lines[number].length)
             line_out(output, number, "\n", 1);

@@ -15,7 +15,7 @@ struct rank_output;
 
 /* By the parent, before it forks. NULL: no memory. */
 struct rank_output *rank_output_new(int ranks, bool tag);
-void rank_output_free(struct rank_output *output);
+void rank_output_free(struct rank_output *output, int ranks);
 
 /* In the child: what is printed through stdio from now on, and to descriptors 1 and 2 by the
  * program, comes here. All of it ends up on descriptor 2. */
@@ -23,9 +23,10 @@ void rank_output_install(struct rank_output *output);
 /* In the child: nothing is written any more. */
 void rank_output_silence(struct rank_output *output);
 /* Ends the lines that are not: by the child when its ranks have ended, by the parent when the child
- * has. */
-void rank_output_finish(struct rank_output *output);
+ * has. The program under test may have written over this memory: the parent says how many ranks
+ * there are. */
+void rank_output_finish(struct rank_output *output, int ranks);
 /* A hash of what each rank printed on stdout before that, shown or not. */
-uint64_t rank_output_printed(const struct rank_output *output);
+uint64_t rank_output_printed(const struct rank_output *output, int ranks);
 
 #endif

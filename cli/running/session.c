@@ -107,6 +107,8 @@ bool session_judge(const struct job *job, const struct run_options *options,
     if (!job_run(job, &verdict->result, failure))
         return false;
     if (verdict->result.trace) {
+        if (verdict->result.cut_off && check_options_parse(&checks, "notes,crash", failure))
+            return false;
         check_trace(verdict->result.trace, &checks, &verdict->findings);
         confirm_findings(job, &verdict->result, &verdict->findings);
     }
@@ -230,6 +232,7 @@ bool session_prepare(const char *word, int argc, char **argv, const struct run_o
                         .loader = options->loader,
                         .share = options->share,
                         .timeout = options->timeout,
+                        .stall = options->stall,
                         .restart = options->restart,
                         .restarts_max = options->restart + options->restarts_max,
                         .record = options->record,

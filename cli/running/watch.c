@@ -22,7 +22,10 @@ static const double question_seconds = 2, progress_seconds = 0.2;
  * they use none. */
 static const double stop_seconds = 1, sleep_seconds = 10, look_seconds = 0.5;
 /* So long a child whose time is over may take to say where it is. */
-static const int answer_milliseconds = 5000, interrupted_milliseconds = 500;
+static const int answer_milliseconds = 5000, interrupted_milliseconds = 500,
+                 between_milliseconds = 20;
+/* A child that was stopped has so long to be continued: a shell stops and continues us with it. */
+static const double stopped_seconds = 3;
 
 static double clock_seconds(clockid_t clock)
 {
@@ -58,11 +61,30 @@ static enum event wait_for(int pidfd, double seconds)
     return ready > 0 && entries[0].revents ? ENDED : ready > 0 ? INTERRUPTED : NOTHING;
 }
 
+/* One question, and a moment to answer it: whoever answers the next from another logical time calls
+ * MPI all the time. */
+static void ask(const struct watch *watch, struct pollfd *entry)
+{
+    unsigned before = watch->board->answers;
+    double limit = now_seconds() + answer_milliseconds * 1e-3;
+    kill(watch->child, BOARD_QUESTION);
+    while (watch->board->answers == before && now_seconds() < limit && poll(entry, 1, 1) == 0)
+        ;
+    poll(entry, 1, between_milliseconds);
+}
+
 /* Asks the child where it is, then ends it. */
-static void end_child(const struct watch *watch, int pidfd)
+static void end_child(const struct watch *watch, int pidfd, enum watch_end end)
 {
     struct pollfd entry = {.fd = pidfd, .events = POLLIN};
-    watch->board->out_of_time = !interrupt_signal() && !watch->board->stopped;
+    bool late = end == WATCH_TIMEOUT || end == WATCH_FULL;
+    if (end == WATCH_STOPPED) {
+        kill(watch->child, SIGKILL);
+        return;
+    }
+    if (late)
+        ask(watch, &entry);
+    watch->board->out_of_time = late;
     watch->board->impatient = true;
     kill(watch->child, BOARD_QUESTION);
     if (poll(&entry, 1, interrupt_signal() ? interrupted_milliseconds : answer_milliseconds) <= 0)
@@ -73,7 +95,7 @@ static void end_child(const struct watch *watch, int pidfd)
 static void place_text(const struct watch *watch, char *text, size_t size)
 {
     const struct board *board = watch->board;
-    struct board_locate locate = {board, watch->job->object};
+    struct board_locate locate = {board, watch->job->world.ranks, watch->job->object};
     struct trace *trace = trace_new(1);
     struct sites *sites = trace ? sites_new(trace) : NULL;
     const char *file;
@@ -138,21 +160,74 @@ static bool goes_on_too_long(const struct watch *watch, struct failed_at *failed
            (passed >= stop_seconds && processor - failed->processor >= stop_seconds);
 }
 
-static enum event watch_until(const struct watch *watch, int pidfd, double deadline)
+/* Since when nothing has happened: no rank has called MPI, nothing was recorded. */
+struct stall {
+    double since, asked;
+    uint64_t size, steps;
+    int rank;
+};
+
+/* Asks now and then, not often: the question interrupts what a rank sleeps in. */
+static bool is_stalled(const struct watch *watch, struct stall *stall)
+{
+    const struct board *board = watch->board;
+    double limit = watch->job->stall, now = now_seconds();
+    uint64_t size = watch->recording ? recording_size(watch->recording) : 0;
+    if (!(limit > 0))
+        return false;
+    if (!stall->since || size != stall->size || board->computing.steps != stall->steps ||
+        board->computing.rank != stall->rank)
+        *stall =
+            (struct stall){now, stall->asked, size, board->computing.steps, board->computing.rank};
+    if (now - fmax(stall->asked, stall->since) >= limit / 4) {
+        stall->asked = now;
+        kill(watch->child, BOARD_QUESTION);
+    }
+    return now - stall->since >= limit;
+}
+
+/* A child that stands still because of SIGSTOP or its like, and that nobody continues. */
+static bool is_stopped(int pidfd, double *since)
+{
+    siginfo_t info = {0};
+    bool stopped =
+        waitid(P_PIDFD, (id_t)pidfd, &info, WSTOPPED | WNOHANG | WNOWAIT) == 0 && info.si_pid != 0;
+    if (!stopped || !*since)
+        *since = stopped ? now_seconds() : 0;
+    return stopped && now_seconds() - *since >= stopped_seconds;
+}
+
+/* Why the child shall not go on; WATCH_ENDED: it may. */
+static enum watch_end reason_to_end(const struct watch *watch, int pidfd, struct stall *stall,
+                                    double *stopped)
+{
+    if (watch->recording && recording_is_full(watch->recording))
+        return WATCH_FULL;
+    if (is_stopped(pidfd, stopped))
+        return WATCH_STOPPED;
+    return is_stalled(watch, stall) ? WATCH_TIMEOUT : WATCH_ENDED;
+}
+
+static enum watch_end watch_until(const struct watch *watch, int pidfd, double deadline)
 {
     struct patience patience = {.rank = -1};
     struct failed_at failed = {0};
+    struct stall stall = {.rank = -1};
+    double stopped = 0;
     double question = watch->job->notices ? now_seconds() + question_seconds : HUGE_VAL;
     for (;;) {
         double pause = fmin(deadline, question) - now_seconds();
         enum event event =
             wait_for(pidfd, fmin(pause, watch->job->progress ? progress_seconds : look_seconds));
-        if (event != NOTHING || now_seconds() >= deadline)
-            return event;
-        if (goes_on_too_long(watch, &failed)) {
-            watch->board->stopped = true;
-            return NOTHING;
-        }
+        if (event != NOTHING)
+            return event == ENDED ? WATCH_ENDED : WATCH_INTERRUPTED;
+        if (now_seconds() >= deadline)
+            return WATCH_TIMEOUT;
+        if (goes_on_too_long(watch, &failed))
+            return WATCH_FAILED;
+        enum watch_end reason = reason_to_end(watch, pidfd, &stall, &stopped);
+        if (reason != WATCH_ENDED)
+            return reason;
         progress_report(
             watch->job->progress, watch->board->outcome < 0 ? "running" : "checking gradients",
             watch->recording ? recording_size(watch->recording) : 0, 0, "bytes recorded");
@@ -164,13 +239,13 @@ static enum event watch_until(const struct watch *watch, int pidfd, double deadl
     }
 }
 
-int watch_child(const struct watch *watch, bool *ended)
+int watch_child(const struct watch *watch, enum watch_end *end)
 {
     int pidfd = (int)syscall(SYS_pidfd_open, watch->child, 0);
     double timeout = watch->job->timeout;
-    *ended = watch_until(watch, pidfd, timeout > 0 ? now_seconds() + timeout : HUGE_VAL) != ENDED;
-    if (*ended)
-        end_child(watch, pidfd);
+    *end = watch_until(watch, pidfd, timeout > 0 ? now_seconds() + timeout : HUGE_VAL);
+    if (*end != WATCH_ENDED)
+        end_child(watch, pidfd, *end);
     int status;
     while (waitpid(watch->child, &status, 0) < 0 && errno == EINTR)
         ;

@@ -6,6 +6,8 @@
  * call goes on to the real function.
  *
  * - exit, _exit, _Exit, quick_exit, abort, assert, err(3), error(3), pthread_exit: end a rank
+ * - exec, the system calls exit and exit_group, kill(getpid(), SIGKILL): the same
+ * - sigprocmask: crash signals cannot be blocked; kill: reaches nobody outside
  * - atexit, on_exit, at_quick_exit: its handlers run at its end
  * - getopt, getopt_long, getopt_long_only: with optind, opterr, optopt, optarg of its image
  * - rand, random, drand48 and their families, strtok: as in a process of its own
@@ -18,7 +20,7 @@
  * Left to the machine: errno is a thread-local of the OS thread, which fibers share, so it must be
  * saved and restored at each switch. Not kept per rank: timers, the variable environ itself, and
  * the static buffers of strerror, getpwnam and their like, which hold until the next switch. fork
- * and exec are not intercepted.
+ * is not intercepted.
  *
  * Under clang's sanitizers pthread_create is not taken over (their runtime is linked into the
  * launcher and must be the first): threads that a rank starts then share its thread-locals. */
@@ -39,6 +41,7 @@ enum sim_exit {
     SIM_EXIT_IMMEDIATE, /* _exit, _Exit */
     SIM_EXIT_QUICK,     /* quick_exit, after its handlers */
     SIM_EXIT_ABORT,     /* abort; the status is 134, as a shell would say */
+    SIM_EXIT_KILLED,    /* a signal that cannot be caught, which is the status */
     SIM_EXIT_ASSERT,    /* a failed assert, whose message is already written */
 };
 

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "sim/operators/kernel.h"
+#include "sim/worlds/rank.h"
 
 /* Accumulator that stays in the first-level cache while many inputs stream past it. */
 enum { CHUNK = 4096 };
@@ -178,6 +179,18 @@ static void call_user(const struct sim_op *op, const void *in, void *inout, size
         rank->within_op--;
 }
 
+/* In the middle of a collective. */
+static void call_guarded(const struct sim_op *op, const void *in, void *inout, size_t count,
+                         const struct sim_datatype *type)
+{
+    struct sim_rank *rank = sim_current_rank;
+    if (rank)
+        sim_guard_op_begin(rank, __builtin_frame_address(0));
+    call_user(op, in, inout, count, type);
+    if (rank)
+        sim_guard_op_end(rank);
+}
+
 /* Memory for elements of a type that may begin before its address. */
 struct copy {
     char *memory;
@@ -207,7 +220,7 @@ static int reduce_user(const struct sim_op *op, const struct sim_datatype *type,
     for (size_t i = 1; i < n; i++) {
         char *right = copies[i % 2].elements;
         sim_datatype_transfer(inputs[i], type, count, right, type, count);
-        call_user(op, left, right, count, type);
+        call_guarded(op, left, right, count, type);
         left = right;
     }
     apply_selection(left, result, count, type);

@@ -121,6 +121,8 @@ void sim_rank_exit(int status, enum sim_exit how)
     struct sim_rank *rank = sim_current_rank;
     if (!rank)
         return;
+    if (how == SIM_EXIT_KILLED)
+        sim_rank_leave(rank, SIM_CRASHED, status);
     if (how == SIM_EXIT_ABORT || how == SIM_EXIT_ASSERT) {
         /* The launcher's handler, if there is one, sees the place. */
         struct sigaction now;

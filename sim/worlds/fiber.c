@@ -256,6 +256,7 @@ static inline void become(struct sim_rank *rank)
     struct sim_world *world = rank->world;
     prefetch_behind(rank);
     sim_current_rank = rank;
+    atomic_store_explicit(world->running, rank->id, memory_order_relaxed);
     sim_rank_move(rank, SIM_RUNNING);
     world->switches++;
 }

@@ -135,6 +135,7 @@ struct sim_world {
     struct sim_world_options options;
     const struct sim_executor *executor;
     bool threaded;
+    bool guarded;     /* who enters has to look: threaded, or a user's reduction is under way */
     bool over;        /* nobody may run any more */
     bool out_of_turn; /* over, or choosing: the first in the queue is not simply the next to run */
     enum trace_outcome outcome;
@@ -144,8 +145,9 @@ struct sim_world {
     sim_rank_body *body;
     void *context;
     uint64_t steps, switches;
-    uint64_t changes; /* counts changes of state: messages, matches, arrivals, ends */
-    int saturated;    /* ranks that have polled livelock_rounds times since the last change */
+    _Atomic int *running, nobody; /* where the number of the rank that runs stands; fibers only */
+    uint64_t changes;             /* counts changes of state: messages, matches, arrivals, ends */
+    int saturated; /* ranks that have polled livelock_rounds times since the last change */
     uint64_t saturated_at;
     uint64_t stopped_ns;
     struct sim_chooser chooser;
@@ -187,10 +189,22 @@ void sim_threads_changed(struct sim_rank *rank, int threads, int joining);
 /* Takes the monitor; a rank whose world is over does not come back. */
 void sim_threads_enter(struct sim_world *world);
 
+/* The same for any executor, where there is something to look at: a user's reduction that calls
+ * back, or was left. */
+void sim_guard_enter(struct sim_world *world);
+/* Around the call of a user's reduction function. One that does not come back (it ended its rank,
+ * or jumped out) leaves its collective unfinished and, where ranks are threads, the monitor taken:
+ * whoever ends the rank says so first. */
+void sim_guard_op_begin(struct sim_rank *rank, const char *frame);
+void sim_guard_op_end(struct sim_rank *rank);
+void sim_guard_op_abandon(struct sim_rank *rank);
+/* The calling thread is within one. */
+bool sim_guard_in_op(void);
+
 static inline void sim_world_enter(struct sim_world *world)
 {
-    if (world->threaded)
-        sim_threads_enter(world);
+    if (world->guarded)
+        sim_guard_enter(world);
     world->steps++;
 }
 

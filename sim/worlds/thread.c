@@ -63,15 +63,17 @@ static _Noreturn void thread_leave(struct sim_rank *rank)
 {
     struct sim_world *world = rank->world;
     stop_world_if_stuck(world);
+    if (rank->asleep) /* others of its threads, which have ended with it */
+        pthread_cond_broadcast(rank->wakeup);
     sim_world_leave(world);
     stop_here(rank);
 }
 
 /* The world ended while this rank was under way: it stops where it stands, its state says where
- * that was. */
+ * that was. So does every other thread of a rank that one of its threads has ended. */
 static void stop_if_over(struct sim_rank *rank)
 {
-    if (!rank->world->over)
+    if (!rank->world->over && rank->state <= SIM_BLOCKED)
         return;
     sim_world_leave(rank->world);
     stop_here(rank);
@@ -119,7 +121,7 @@ static void thread_block(struct sim_rank *rank)
         sim_rank_move(rank, SIM_BLOCKED);
     stop_world_if_stuck(world);
     world->sleeping_children += child;
-    while (rank->wakes == seen && !world->over)
+    while (rank->wakes == seen && !world->over && rank->state <= SIM_BLOCKED)
         pthread_cond_wait(rank->wakeup, &world->monitor);
     woken_to_end = child && world->over && sim_libc_thread_is_counted();
     world->sleeping_children -= child && !woken_to_end;

@@ -76,7 +76,9 @@ struct sim_world *sim_world_new(const struct sim_world_options *options, struct 
     world->ready_tail = &world->ready_head;
     world->delayed_tail = &world->delayed;
     world->threaded = options->executor == SIM_THREADS;
+    world->guarded = world->threaded;
     world->executor = world->threaded ? &sim_threads : &sim_fibers;
+    world->running = options->running && !world->threaded ? options->running : &world->nobody;
     pthread_mutex_init(&world->monitor, NULL);
     sim_chooser_init(&world->chooser, options->driver, options->seed);
     world->options.choose_run |= options->driver == SIM_CHOOSE_SEED;
@@ -210,6 +212,7 @@ static void failure_note(const struct sim_rank *rank, bool crashed)
 void sim_rank_leave(struct sim_rank *rank, enum sim_rank_state state, int exit_code)
 {
     struct sim_world *world = rank->world;
+    sim_guard_op_abandon(rank);
     sim_world_enter(world);
     rank->exit_code = exit_code;
     if (state == SIM_CRASHED || exit_code)
@@ -225,6 +228,7 @@ void sim_rank_leave(struct sim_rank *rank, enum sim_rank_state state, int exit_c
 
 void sim_rank_abort(struct sim_rank *rank, int exit_code)
 {
+    sim_guard_op_abandon(rank);
     sim_world_enter(rank->world);
     rank->aborted = true;
     rank->exit_code = exit_code;
@@ -278,6 +282,12 @@ enum rank_state sim_world_rank_state(const struct sim_world *world, int rank)
     return r->aborted                           ? RANK_ABORTED
            : world->outcome == OUTCOME_LIVELOCK ? RANK_POLLING
                                                 : RANK_RUNNING;
+}
+
+bool sim_world_rank_left(const struct sim_world *world, int rank)
+{
+    const struct sim_rank *r = &world->ranks[rank];
+    return r->state == SIM_DONE && !r->aborted && r->initialized && !r->finalized;
 }
 
 bool sim_world_rank_finalized(const struct sim_world *world, int rank)
@@ -403,7 +413,7 @@ int MPIX_Choose_named(int kind, int n, const unsigned *names)
 
 void MPIX_Yield(void)
 {
-    if (!sim_current_rank)
+    if (!sim_current_rank || sim_guard_in_op())
         return;
     struct sim_world *world = sim_current_rank->world;
     sim_world_enter(world);

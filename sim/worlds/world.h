@@ -67,6 +67,7 @@ struct sim_world_options {
     bool log_choices;
     void *slots[MPIX_SLOTS];                 /* initial values of every rank's slots */
     struct sim_first_failure *first_failure; /* if not NULL: filled in at the first failure */
+    _Atomic int *running;   /* if not NULL: the rank that runs, -1 where that is not one alone */
     struct failure *unable; /* if not NULL: why no rank could be started (no memory, no threads);
                                else that goes to stderr */
 };
@@ -86,6 +87,8 @@ void sim_world_free(struct sim_world *world);
 
 /* After the run. */
 enum rank_state sim_world_rank_state(const struct sim_world *world, int rank);
+/* It ended by itself after MPI_Init, but before MPI_Finalize: by return from main, exit or exec. */
+bool sim_world_rank_left(const struct sim_world *world, int rank);
 bool sim_world_rank_finalized(const struct sim_world *world, int rank);
 int sim_world_exit_code(const struct sim_world *world, int rank);
 uint64_t sim_world_steps(const struct sim_world *world);

@@ -1,0 +1,27 @@
+/* How the process of a run died, where it could not say so itself: killed by a signal that cannot
+ * be caught, by the kernel for want of memory, ended in the middle by one of its ranks. The rank is
+ * named, and the place after which it happened. */
+#ifndef CLI_RUNNING_DEATH_H
+#define CLI_RUNNING_DEATH_H
+
+#include "cli/running/board.h"
+#include "cli/running/watch.h"
+#include "traces/trace/trace.h"
+
+/* What is to be known before the run: how many processes the kernel had ended for want of memory.
+ */
+struct death_before {
+    long long oom_kills;
+};
+
+struct death_before death_before(void);
+
+/* One sentence about the end; `board` is the parent's copy. */
+void death_text(int status, enum watch_end end, const struct board *board, char *text, size_t size);
+
+/* Adds what is known to the trace, from which the checker makes findings (X001, X002, X007, X008).
+ */
+void death_note(struct trace *trace, int status, enum watch_end end, const struct board *board,
+                struct death_before before);
+
+#endif

@@ -1,0 +1,73 @@
+/* What a user's reduction function must not do, and what becomes of a world in which it does: see
+ * rank.h.
+ *
+ * It is called in the middle of a collective. It may not communicate, and it has to return. A call
+ * of MPI from within, or after a jump out of it, ends the world with a finding that names the call;
+ * a rank that ends within leaves the others as any rank does that does not come. */
+#include "sim/worlds/rank.h"
+
+#include "recorder/recorder.h"
+
+#include <stdio.h>
+
+/* The calling thread's: its rank may have others, which are not in the function. */
+static _Thread_local const char *op_frame; /* of the call that is under way, NULL: none */
+static _Thread_local bool held;            /* left it for good: the monitor is still ours */
+
+void sim_guard_op_begin(struct sim_rank *rank, const char *frame)
+{
+    op_frame = frame;
+    rank->plain = false;
+    rank->world->guarded = true;
+}
+
+static void let_go(struct sim_rank *rank)
+{
+    op_frame = NULL;
+    rank->world->guarded = rank->world->threaded;
+}
+
+void sim_guard_op_end(struct sim_rank *rank)
+{
+    let_go(rank);
+    rank->plain = sim_rank_plain(rank);
+}
+
+void sim_guard_op_abandon(struct sim_rank *rank)
+{
+    if (!op_frame)
+        return;
+    let_go(rank);
+    held = rank->world->threaded;
+}
+
+static _Noreturn void refuse(struct sim_rank *rank, bool within)
+{
+    static const char *const texts[] = {
+        "a user's reduction function was left by a jump; it has to return, the collective that "
+        "called it cannot go on",
+        "called within a user's reduction function; no communication is allowed there"};
+    sim_guard_op_abandon(rank);
+    fprintf(stderr, "rank %d: %s\n", rank->id, texts[within]);
+    record_site_enter(sim_libc_call_site());
+    record_note("M009", "%s", texts[within]);
+    sim_rank_abort(rank, MPI_ERR_OTHER);
+}
+
+void sim_guard_enter(struct sim_world *world)
+{
+    struct sim_rank *rank = sim_current_rank;
+    if (rank && rank->world == world && held) {
+        held = false;
+        return;
+    }
+    if (rank && rank->world == world && op_frame)
+        refuse(rank, (const char *)__builtin_frame_address(0) < op_frame);
+    if (world->threaded)
+        sim_threads_enter(world);
+}
+
+bool sim_guard_in_op(void)
+{
+    return op_frame != NULL;
+}
