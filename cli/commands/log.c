@@ -1,6 +1,7 @@
 /* simrun log: the runs of a database, newest first. */
 #include "cli/command.h"
 #include "cli/options/show_options.h"
+#include "cli/telling/present.h"
 #include "cli/telling/run_store_load.h"
 
 #include <stdlib.h>
@@ -18,8 +19,11 @@ static bool print_run(void *context, const struct store_run_row *row)
     if (!log->count++)
         printf("%5s %-19s %-22s %5s %-11s %6s %6s\n", "run", "started (UTC)", "scenario", "ranks",
                "outcome", "errors", "ms");
-    printf("%5lld %-19s %-22s %5u %-11s %6lld %6.1f", (long long)row->run, row->started,
-           row->scenario, row->ranks, row->outcome, (long long)row->errors, row->milliseconds);
+    char started[32], scenario[256];
+    printf("%5lld %-19s %-22s %5u %-11s %6lld %6.1f", (long long)row->run,
+           present_clean(started, sizeof started, row->started),
+           present_clean(scenario, sizeof scenario, row->scenario), row->ranks, row->outcome,
+           (long long)row->errors, row->milliseconds);
     const char *restart = strstr(row->params, "\"restart\":");
     long count = restart ? strtol(restart + strlen("\"restart\":"), NULL, 10) : 0;
     if (count > 0)

@@ -95,6 +95,14 @@ static bool is_too_wide(const struct table *table)
     return table->screen && table->columns > 1 && width > table->screen;
 }
 
+/* One cell, at most so many bytes of it. */
+static void print_cell(const char *cell, int width, int most, bool right)
+{
+    char whole[4200], text[4200];
+    snprintf(whole, sizeof whole, "%.*s", most, cell);
+    printf(right ? "%*s" : "%-*s", width, present_clean(text, sizeof text, whole));
+}
+
 /* A row too wide for the terminal: a line per column. */
 static void print_record(struct table *table, const char *const *cells)
 {
@@ -104,8 +112,12 @@ static void print_record(struct table *table, const char *const *cells)
         widest = length > widest ? length : widest;
     }
     printf("-- row %zu\n", table->record++);
-    for (int i = 0; i < table->columns; i++)
-        printf("%-*.*s  %.4096s\n", widest, CELL_WIDTH, table->cells[i], cells[i]);
+    for (int i = 0; i < table->columns; i++) {
+        print_cell(table->cells[i], widest, CELL_WIDTH, false);
+        fputs("  ", stdout);
+        print_cell(cells[i], 0, 4096, false);
+        putchar('\n');
+    }
 }
 
 static void print_row(struct table *table, const char *const *cells)
@@ -117,10 +129,7 @@ static void print_row(struct table *table, const char *const *cells)
     for (int i = 0; i < table->columns; i++) {
         bool last = i == table->columns - 1;
         int width = table->width[i], most = last ? 4096 : CELL_WIDTH;
-        if (table->right[i])
-            printf("%*.*s", width, most, cells[i]);
-        else
-            printf("%-*.*s", last ? 0 : width, most, cells[i]);
+        print_cell(cells[i], last && !table->right[i] ? 0 : width, most, table->right[i]);
         fputs(last ? "\n" : "  ", stdout);
     }
 }

@@ -192,6 +192,9 @@ static int run_again(int argc, char **argv, const struct show_options *show,
         return command_fail("replay", failure);
     }
     options.database = show->database;
+    /* A stored command line may be a stranger's: it says what runs, not which files are written. */
+    options.html = options.junit = options.dot = options.chrome = options.sarif = NULL;
+    options.github = false;
     if (!session_prepare(argv[at], argc - at, argv + at, &options, &job, ranks, 64, &count,
                          failure) ||
         !keep_open(options.database, &store, failure))

@@ -137,8 +137,10 @@ static void show_ranks(const struct show *show)
 
 static void print_metric(const struct trace *trace, const struct trace_metric *metric)
 {
-    printf("%-32s %12.6g %-10s", trace_string(trace, metric->name), metric->value,
-           trace_string(trace, metric->unit));
+    char name[512], unit[64];
+    printf("%-32s %12.6g %-10s",
+           present_clean(name, sizeof name, trace_string(trace, metric->name)), metric->value,
+           present_clean(unit, sizeof unit, trace_string(trace, metric->unit)));
     if (metric->rank >= 0)
         printf(" rank %d", metric->rank);
     if (!isnan(metric->step))

@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <time.h>
 #include <unistd.h>
@@ -38,12 +39,15 @@ static void on_signal(int number)
 
 void interrupt_install(void)
 {
-    static const int signals[] = {SIGINT, SIGTERM};
+    static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
     if (pipe2(ends, O_CLOEXEC | O_NONBLOCK))
         return;
     for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) {
-        struct sigaction action = {.sa_handler = on_signal};
-        sigaction(signals[i], &action, NULL);
+        struct sigaction action = {.sa_handler = on_signal}, before;
+        bool ignored = sigaction(signals[i], NULL, &before) == 0 && before.sa_handler == SIG_IGN &&
+                       signals[i] == SIGHUP; /* nohup */
+        if (!ignored)
+            sigaction(signals[i], &action, NULL);
     }
 }
 

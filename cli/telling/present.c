@@ -62,6 +62,15 @@ static void print_clean(FILE *out, const char *text, size_t length)
     putc('\n', out);
 }
 
+const char *present_clean(char *room, size_t size, const char *text)
+{
+    snprintf(room, size, "%s", text);
+    for (char *at = room; *at; at++)
+        if ((unsigned char)*at < ' ' || *at == 127)
+            *at = '?';
+    return room;
+}
+
 /* One paragraph, its first line from column `column` on, the others indented; words longer than a
  * line are not broken. */
 static void wrap_paragraph(const struct present *present, int column, int indent, const char *text,

@@ -43,4 +43,7 @@ char *present_short(const char *text);
 /* A word in the colour of success or failure. */
 void present_word(const struct present *present, const char *word, bool good);
 
+/* Text of programs and of databases goes to terminals: nothing in it may steer one. */
+const char *present_clean(char *room, size_t size, const char *text);
+
 #endif

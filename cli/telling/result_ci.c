@@ -172,8 +172,8 @@ static void command_text(FILE *out, const char *text, bool property)
         if (*text == '%' || *text == '\r' || *text == '\n' ||
             (property && (*text == ':' || *text == ',')))
             fprintf(out, "%%%02X", (unsigned char)*text);
-        else
-            putc(*text, out);
+        else /* logs are shown on terminals, too */
+            putc((unsigned char)*text < ' ' && *text != '\t' ? '?' : *text, out);
     }
 }
 

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <sys/utsname.h>
@@ -213,9 +214,28 @@ static int migrate_from_1(struct store *store, struct failure *failure)
     return code ? code : store_exec(store, store_migrate_1_copy, failure);
 }
 
-static int migrate(struct store *store, int64_t version, struct failure *failure)
+/* One process migrates, the others wait: a lock on the database's folder, since closing the file
+ * itself would give back what SQLite has locked in it. -1: the file system has no locks. */
+static int migration_lock(const char *path)
 {
-    int code = back_up(store, version, failure);
+    char folder[4096];
+    const char *end = strrchr(path, '/');
+    snprintf(folder, sizeof folder, "%.*s", end ? (int)(end - path) + 1 : 1, end ? path : ".");
+    int lock = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (lock >= 0 && flock(lock, LOCK_EX) == 0)
+        return lock;
+    if (lock >= 0)
+        close(lock);
+    return -1;
+}
+
+static int migrate_alone(struct store *store, int64_t version, struct failure *failure)
+{
+    int64_t found = version; /* another process may have been faster */
+    int code = number(store, "PRAGMA user_version", &found, failure);
+    if (code || found != version)
+        return code;
+    code = back_up(store, version, failure);
     if (code)
         return code;
     code = store_exec(
@@ -236,6 +256,15 @@ static int migrate(struct store *store, int64_t version, struct failure *failure
     if (!code)
         code = store_exec(store, "PRAGMA legacy_alter_table=OFF; PRAGMA foreign_keys=ON", failure);
     return code ? failure_prefix(failure, "migration from version %lld", (long long)version) : 0;
+}
+
+static int migrate(struct store *store, int64_t version, struct failure *failure)
+{
+    int lock = migration_lock(store->path);
+    int code = migrate_alone(store, version, failure);
+    if (lock >= 0)
+        close(lock);
+    return code;
 }
 
 static int read_stamps(struct store *store, int64_t *application, int64_t *version, int64_t *tables,
@@ -282,6 +311,10 @@ static int look(struct store *store, struct failure *failure)
 
 static int connect_file(struct store *store, struct failure *failure)
 {
+    struct stat status;
+    if (stat(store->path, &status) == 0 && !S_ISREG(status.st_mode))
+        return failure_set(failure, FAILURE_INPUT, "%s: %s, no database", store->path,
+                           S_ISDIR(status.st_mode) ? "a folder" : "a pipe or a device");
     int flags = store->mode == STORE_WRITE ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
                                            : SQLITE_OPEN_READWRITE;
     int code = sqlite3_open_v2(store->path, &store->db, flags | SQLITE_OPEN_NOMUTEX, NULL);
