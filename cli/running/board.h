@@ -16,6 +16,16 @@
 /* What the parent sends to ask where a rank computes: one that no program uses. */
 #define BOARD_QUESTION SIGURG
 
+/* Why the child was ended; WATCH_ENDED: it ended by itself. */
+enum watch_end {
+    WATCH_ENDED,
+    WATCH_INTERRUPTED,
+    WATCH_TIMEOUT, /* the time limit, or that without progress */
+    WATCH_FAILED,  /* a rank failed, and the others went on for too long */
+    WATCH_FULL,    /* the record has no more room */
+    WATCH_STOPPED  /* it was stopped by a signal, and nobody continues it */
+};
+
 struct board_rank {
     int32_t state; /* enum rank_state */
     int32_t exit_code;

@@ -2,8 +2,8 @@
 #include "cli/running/child.h"
 
 #include "checker/explore/explore.h"
+#include "cli/processes/isolate.h"
 #include "cli/running/child_signals.h"
-#include "cli/running/isolate.h"
 #include "cli/running/rank_output.h"
 #include "cli/running/sanitizer.h"
 #include "collectives/gradcheck/gradcheck.h"

@@ -5,7 +5,6 @@
 #define CLI_RUNNING_DEATH_H
 
 #include "cli/running/board.h"
-#include "cli/running/watch.h"
 #include "traces/trace/trace.h"
 
 /* What is to be known before the run: how many processes the kernel had ended for want of memory.

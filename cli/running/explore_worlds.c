@@ -2,7 +2,7 @@
 #include "cli/running/explore_worlds.h"
 
 #include "cli/command.h"
-#include "cli/running/isolate.h"
+#include "cli/processes/isolate.h"
 #include "cli/running/printed.h"
 #include "collectives/experiment/probe.h"
 #include "recorder/recording.h"

@@ -34,7 +34,7 @@ my %order = (
     traces      => [qw(base trace input formats store)],
     checker     => [qw(replay orders explore properties systems)],
     viz         => [qw(paper charts lanes report)],
-    cli         => [qw(options running telling commands)],
+    cli         => [qw(processes options running telling commands)],
 );
 
 sub room_of { my ($path) = @_; return dirname($path) }

@@ -1,6 +1,6 @@
 /* Processes that a program started and left behind: they end with its run. */
-#ifndef CLI_RUNNING_ORPHANS_H
-#define CLI_RUNNING_ORPHANS_H
+#ifndef CLI_PROCESSES_ORPHANS_H
+#define CLI_PROCESSES_ORPHANS_H
 
 /* Before a run: processes whose parents have ended become children of this one, not of init. */
 void orphans_adopt(void);

@@ -1,5 +1,5 @@
 /* Descriptors of the launcher: see isolate.h. */
-#include "cli/running/isolate.h"
+#include "cli/processes/isolate.h"
 
 #include <dirent.h>
 #include <fcntl.h>

@@ -1,6 +1,6 @@
 /* What a process that runs a user's program does not keep of the launcher's: its descriptors. */
-#ifndef CLI_RUNNING_ISOLATE_H
-#define CLI_RUNNING_ISOLATE_H
+#ifndef CLI_PROCESSES_ISOLATE_H
+#define CLI_PROCESSES_ISOLATE_H
 
 /* For a forked child before it loads a program: closes what exec would have closed, which is all
  * that the launcher opened (the database, recording memory, pipes), so that no number a program may

@@ -1,5 +1,5 @@
 /* Orphans: see orphans.h. */
-#include "cli/running/orphans.h"
+#include "cli/processes/orphans.h"
 
 #include <dirent.h>
 #include <signal.h>
