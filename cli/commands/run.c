@@ -2,7 +2,7 @@
 #include "cli/command.h"
 #include "cli/options/catalogue.h"
 #include "cli/options/shell_words.h"
-#include "cli/running/interrupt.h"
+#include "cli/processes/interrupt.h"
 #include "cli/telling/results.h"
 #include "cli/telling/run_store_write.h"
 

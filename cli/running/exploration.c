@@ -2,8 +2,8 @@
 #include "cli/running/exploration.h"
 
 #include "cli/command.h"
+#include "cli/processes/interrupt.h"
 #include "cli/running/explore_worlds.h"
-#include "cli/running/interrupt.h"
 #include "cli/telling/progress_bar.h"
 
 #include <errno.h>

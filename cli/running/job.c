@@ -3,12 +3,12 @@
 #include "cli/running/job.h"
 
 #include "cli/options/schedule.h"
+#include "cli/processes/interrupt.h"
 #include "cli/processes/orphans.h"
 #include "cli/running/board.h"
 #include "cli/running/child.h"
 #include "cli/running/death.h"
 #include "cli/running/first_failure.h"
-#include "cli/running/interrupt.h"
 #include "cli/running/rank_output.h"
 #include "cli/running/watch.h"
 

@@ -1,7 +1,7 @@
 /* The parent's watch over a run: see watch.h. */
 #include "cli/running/watch.h"
 
-#include "cli/running/interrupt.h"
+#include "cli/processes/interrupt.h"
 #include "recorder/sites.h"
 
 #include <errno.h>

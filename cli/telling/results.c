@@ -3,8 +3,8 @@
 
 #include "cli/command.h"
 #include "cli/options/shell_words.h"
+#include "cli/processes/interrupt.h"
 #include "cli/running/first_failure.h"
-#include "cli/running/interrupt.h"
 #include "cli/telling/outputs.h"
 #include "cli/telling/present.h"
 #include "cli/telling/run_store_write.h"

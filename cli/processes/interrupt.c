@@ -1,5 +1,5 @@
 /* Interruptions: see interrupt.h. */
-#include "cli/running/interrupt.h"
+#include "cli/processes/interrupt.h"
 
 #include <fcntl.h>
 #include <signal.h>

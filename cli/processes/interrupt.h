@@ -2,8 +2,8 @@
  *
  * A second signal ends the process at once. The only state of this process that a signal handler
  * must reach stands here. */
-#ifndef CLI_RUNNING_INTERRUPT_H
-#define CLI_RUNNING_INTERRUPT_H
+#ifndef CLI_PROCESSES_INTERRUPT_H
+#define CLI_PROCESSES_INTERRUPT_H
 
 /* Catches both signals from here on. */
 void interrupt_install(void);
