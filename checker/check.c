@@ -71,6 +71,23 @@ static uint64_t bits_of(const char *name, size_t length)
     return 0;
 }
 
+static int unknown_check(const char *word, size_t length, struct failure *failure)
+{
+    char names[400];
+    return failure_set(failure, FAILURE_USAGE, "no check is named '%.*s'; there are: %s, all",
+                       (int)length, word, check_names(names, sizeof names));
+}
+
+char *check_names(char *text, size_t size)
+{
+    size_t used = 0;
+    *text = '\0';
+    for (size_t i = 0; i < PROPERTY_COUNT && used < size; i++)
+        used +=
+            (size_t)snprintf(text + used, size - used, "%s%s", i ? ", " : "", properties[i].name);
+    return text;
+}
+
 int check_options_parse(struct check_options *options, const char *list, struct failure *failure)
 {
     uint64_t checks = list[0] == '-' ? UINT64_MAX : 0;
@@ -80,8 +97,7 @@ int check_options_parse(struct check_options *options, const char *list, struct 
         size_t length = strcspn(word, ",");
         uint64_t bits = bits_of(word, length);
         if (!bits)
-            return failure_set(failure, FAILURE_USAGE, "no check is named '%.*s'", (int)length,
-                               word);
+            return unknown_check(word, length, failure);
         checks = minus ? checks & ~bits : checks | bits;
         word += length;
     }

@@ -42,6 +42,9 @@ struct check_property {
 };
 const struct check_property *check_property_at(size_t index); /* NULL past the end */
 
+/* All names, with commas, into `text`, returned. */
+char *check_names(char *text, size_t size);
+
 /* "eager", "rendezvous", "batch". */
 const char *check_model_name(enum check_model model);
 /* The names of a mask, separated by spaces, into `text`, returned. */

@@ -75,6 +75,7 @@ int command_parse(const char *name, void *target, int argc, char **argv,
     const struct command *command = command_find(name);
     bool ended = false;
     words->count = 0;
+    words->words = argv + 1; /* never ahead of what is read */
     for (int at = 1; at < argc;) {
         if (!ended && is_help(argv[at])) {
             command_help(command);
@@ -90,7 +91,7 @@ int command_parse(const char *name, void *target, int argc, char **argv,
         }
         if (!ended && !strcmp(argv[at], "--"))
             ended = true;
-        else if (words->count < COMMAND_WORDS)
+        else
             words->words[words->count++] = argv[at];
         at++;
     }

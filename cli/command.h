@@ -41,11 +41,11 @@ int command_fail(const char *name, const struct failure *failure);
 void command_help(const struct command *command);
 
 /* The words of a command line that are no options. */
-enum { COMMAND_WORDS = 256 };
+enum { COMMAND_WORDS = 256, COMMAND_ANY = 1 << 30 /* as many as there are */ };
 struct command_words {
     int least, most; /* how many there may be: the caller's */
     int count;
-    char *words[COMMAND_WORDS];
+    char **words; /* argv, without its options */
 };
 /* For commands whose options may stand anywhere: parses all of argv. -1: go on; otherwise the exit
  * status: help was asked for and printed, or one sentence says what is wrong. */

@@ -88,7 +88,7 @@ int command_check(int argc, char **argv)
         return command_catalogue(argc, argv);
     }
     struct run_options options;
-    struct command_words words = {.least = 1, .most = COMMAND_WORDS};
+    struct command_words words = {.least = 1, .most = COMMAND_ANY};
     run_options_init(&options);
     options.all_models = true;
     options.database = NULL;

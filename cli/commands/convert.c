@@ -127,7 +127,7 @@ static bool import_file(struct store *store, struct progress_bar *bar, const cha
 int command_import(int argc, char **argv)
 {
     struct show_options options;
-    struct command_words words = {.least = 1, .most = COMMAND_WORDS};
+    struct command_words words = {.least = 1, .most = COMMAND_ANY};
     struct failure failure = {0};
     struct store *store;
     show_options_init(&options);

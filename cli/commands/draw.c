@@ -170,7 +170,7 @@ static bool report(const struct show_options *options, const struct command_word
 int command_report(int argc, char **argv)
 {
     struct show_options options;
-    struct command_words words = {.most = COMMAND_WORDS};
+    struct command_words words = {.most = COMMAND_ANY};
     struct failure failure = {0};
     show_options_init(&options);
     int status = command_parse("report", &options, argc, argv, &words);

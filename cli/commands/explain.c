@@ -116,7 +116,7 @@ static const struct finding_code *find(const char *word, const char **near)
 
 int command_explain(int argc, char **argv)
 {
-    struct command_words words = {.most = COMMAND_WORDS};
+    struct command_words words = {.most = COMMAND_ANY};
     struct present present;
     int status = command_parse("explain", NULL, argc, argv, &words);
     if (status >= 0)

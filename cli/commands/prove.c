@@ -19,6 +19,7 @@
 #include "cli/processes/interrupt.h"
 #include "cli/running/exploration.h"
 #include "cli/running/session.h"
+#include "cli/telling/outputs.h"
 #include "cli/telling/results.h"
 #include "cli/telling/run_store_write.h"
 #include "verdict/merge.h"
@@ -401,6 +402,8 @@ static int prove_program(int argc, char **argv, struct run_options *options)
         count = options->rank_count;
         memcpy(ranks, options->ranks, sizeof ranks);
     }
+    if (!outputs_can_be_written(options))
+        return EXIT_INTERNAL;
     interrupt_install();
     if (!keep_open(options->database, &store, &failure))
         return results_refuse(options, argv[0], &failure);

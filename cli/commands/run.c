@@ -3,6 +3,7 @@
 #include "cli/options/catalogue.h"
 #include "cli/options/shell_words.h"
 #include "cli/processes/interrupt.h"
+#include "cli/telling/outputs.h"
 #include "cli/telling/results.h"
 #include "cli/telling/run_store_write.h"
 
@@ -132,6 +133,8 @@ static int run_program(int argc, char **argv, struct run_options *options,
         count = options->rank_count;
         memcpy(ranks, options->ranks, sizeof ranks);
     }
+    if (!outputs_can_be_written(options))
+        return EXIT_INTERNAL;
     interrupt_install();
     struct store *store;
     if (!keep_open(options->database, &store, &failure))

@@ -31,7 +31,7 @@ struct board_rank {
     int32_t exit_code;
     uint64_t place; /* where it crashed: return address, 0 unknown */
     uint64_t bias;  /* of its image: address minus the linker's */
-    uint8_t overflow, finalized, reserved[6];
+    uint8_t overflow, finalized, initialized, reserved[5];
     uint64_t seal; /* see board_seal */
 };
 

@@ -87,6 +87,7 @@ static void note_ranks(const struct child *child)
         row->state = (int32_t)sim_world_rank_state(child->base, r);
         row->exit_code = sim_world_exit_code(child->base, r);
         row->finalized = sim_world_rank_finalized(child->base, r);
+        row->initialized = sim_world_rank_initialized(child->base, r);
         board_seal(child->board, r);
     }
 }

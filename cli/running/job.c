@@ -244,6 +244,15 @@ static void note_full(struct trace *trace, const struct recording *recording)
             .code = "X003", .op = TRACE_NO, .node = TRACE_NO, .site = TRACE_NO, .text = text});
 }
 
+/* A program that ended well and never began MPI: there is nothing to be judged. */
+static bool is_without_mpi(const struct board *board)
+{
+    for (int r = 0; r < board->ranks_count; r++)
+        if (board->ranks[r].initialized)
+            return false;
+    return board->outcome == OUTCOME_FINISHED && !has_failed_rank(board);
+}
+
 static bool conclude(struct remains *remains, struct job_result *result, struct failure *failure)
 {
     const struct board *board = remains->board;
@@ -256,6 +265,13 @@ static bool conclude(struct remains *remains, struct job_result *result, struct 
     if (board->first_failure.rank >= 0 && board->first_failure.refused[0]) {
         failure_set(failure, FAILURE_USAGE, "%s: %s", remains->job->name,
                     board->first_failure.refused);
+        return false;
+    }
+    if (!died(remains) && !remains->damage[0] && is_without_mpi(board)) {
+        failure_set(failure, FAILURE_INPUT,
+                    "%s: no rank called MPI_Init: not an MPI program, or one of another MPI library; "
+                    "compile it with simcc",
+                    remains->job->name);
         return false;
     }
     if (remains->recording && remains->end == WATCH_ENDED && recording_is_full(remains->recording))

@@ -1,12 +1,15 @@
 /* Files a run leaves behind: see outputs.h. */
 #include "cli/telling/outputs.h"
 
+#include "cli/options/run_options.h"
 #include "traces/base/atomic_file.h"
 #include "viz/paper/render.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { RENDER_SECONDS = 60 };
 
@@ -65,4 +68,28 @@ bool output_report(const char *path, const struct viz_report_run *runs, size_t c
     if (!whole_file_begin(&output, path, failure))
         return false;
     return whole_file_finish(&output, viz_report_write(output.file, runs, count, failure), failure);
+}
+
+static bool can_be_written(const char *path)
+{
+    char folder[4096];
+    const char *slash = strrchr(path, '/');
+    snprintf(folder, sizeof folder, "%.*s", slash ? (int)(slash - path + (slash == path)) : 1,
+             slash ? path : ".");
+    return !access(path, F_OK) ? !access(path, W_OK) : !access(folder, W_OK | X_OK);
+}
+
+bool outputs_can_be_written(const struct run_options *options)
+{
+    const char *const paths[] = {options->junit, options->html, options->sarif, options->dot,
+                                 options->chrome};
+    bool good = true;
+    for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) {
+        if (!paths[i] || !strcmp(paths[i], "-") || can_be_written(paths[i]))
+            continue;
+        fprintf(stderr, "simrun: cannot write %s: %s; nothing was run\n", paths[i],
+                strerror(errno));
+        good = false;
+    }
+    return good;
 }

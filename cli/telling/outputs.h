@@ -19,4 +19,9 @@ bool output_graph(const char *path, const struct trace *trace, const struct find
 bool output_report(const char *path, const struct viz_report_run *runs, size_t count,
                    struct failure *failure);
 
+struct run_options;
+/* Whether the files asked for can be made, looked at before anything runs; one sentence on stderr for
+ * each that cannot. */
+bool outputs_can_be_written(const struct run_options *options);
+
 #endif

@@ -26,6 +26,15 @@ static bool may_be_coloured(void)
     return !(no_color && *no_color) && !present_is_dumb();
 }
 
+/* $COLUMNS, for what is piped. */
+static int columns_asked(void)
+{
+    const char *columns = getenv("COLUMNS");
+    char *end;
+    long width = columns ? strtol(columns, &end, 10) : 0;
+    return width >= NARROWEST && width <= 10000 && !*end ? (int)width : USUAL;
+}
+
 void present_init(struct present *present, FILE *out, const char *color)
 {
     struct winsize size;
@@ -33,7 +42,7 @@ void present_init(struct present *present, FILE *out, const char *color)
     present->out = out;
     present->width = terminal && !ioctl(fileno(out), TIOCGWINSZ, &size) && size.ws_col >= NARROWEST
                          ? size.ws_col
-                         : USUAL;
+                         : columns_asked();
     present->color = color && strcmp(color, "auto") != 0 ? !strcmp(color, "always")
                                                          : terminal && may_be_coloured();
     present->replay = present->draw = NULL;

@@ -58,7 +58,9 @@ static void junit_finding(FILE *out, const struct results *results, const struct
     char where[TRACE_SITE_TEXT], name[300], replay[RESULT_COMMAND + 700];
     fputs("    <testcase", out);
     xml_attribute(out, "classname", result_name(results, result, name, sizeof name));
-    snprintf(name, sizeof name, "%s %s", finding->code, finding->fingerprint);
+    const struct finding_code *code = finding_code(finding->code);
+    snprintf(name, sizeof name, "%s %s %s", finding->code, code ? code->name : "finding",
+             finding->fingerprint);
     xml_attribute(out, "name", name);
     if (result->verdict.result.trace &&
         trace_site_known(result->verdict.result.trace, finding->site)) {

@@ -275,11 +275,31 @@ bool results_run(struct results *results, const struct job *job)
     return true;
 }
 
+/* What 'simrun prove' would look at besides: other models always, other matches where there are
+ * any. */
+static void tell_more(const struct present *present, const struct result *result)
+{
+    const struct trace *trace = result->verdict.result.trace;
+    size_t choices = 0;
+    char text[200];
+    for (size_t i = 0; i < trace->op_count; i++)
+        choices += trace->ops[i].peer == TRACE_ANY || trace->ops[i].kind == OP_WAITANY;
+    snprintf(text, sizeof text,
+             choices ? "other progress models, other outcomes of %zu wildcard%s"
+                     : "other progress models",
+             choices, choices == 1 ? "" : "s");
+    fprintf(present->out, "  prove adds: ");
+    present_hanging(present, 14, 4, text);
+}
+
 static void report_text(const struct results *results, const struct result *result)
 {
     struct present present;
     present_init(&present, stdout, results->options->color);
     present_verdict(&present, result, results->several_models);
+    if (!results->options->quiet && result->verdict.passed && result->verdict.result.trace &&
+        !result->file && !result->covered[0])
+        tell_more(&present, result);
     if (!results->options->quiet || !result->verdict.passed)
         present_gradients(&present, result->verdict.result.trace, results->options->verbose);
     for (size_t i = 0; i < result->verdict.findings.count; i++) {

@@ -50,6 +50,7 @@ int PMPI_Session_init(MPI_Info info, MPI_Errhandler errhandler, MPI_Session *han
         errhandler};
     sim_errhandler_retain(errhandler);
     rank->sessions++;
+    rank->used_session = true;
     *handle = (MPI_Session)(void *)session;
     return MPI_SUCCESS;
 }

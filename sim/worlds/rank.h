@@ -82,6 +82,7 @@ struct sim_rank {
     char **type_names;                      /* the same: what the program calls them */
     struct sim_error_codes error_codes;
     atomic_int sessions; /* open ones */
+    bool used_session;
     struct sim_thread_level_violation {
         atomic_int state;     /* 0: none, 1: being written, 2: to be told */
         const char *function; /* of the call */

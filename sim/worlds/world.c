@@ -295,6 +295,11 @@ bool sim_world_rank_finalized(const struct sim_world *world, int rank)
     return world->ranks[rank].finalized;
 }
 
+bool sim_world_rank_initialized(const struct sim_world *world, int rank)
+{
+    return world->ranks[rank].initialized || world->ranks[rank].used_session;
+}
+
 int sim_world_exit_code(const struct sim_world *world, int rank)
 {
     return world->ranks[rank].exit_code;
