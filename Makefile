@@ -187,6 +187,10 @@ rooms:
 faults: all
 	@FULL=1 SIMRUN=$(BUILD)/simrun prove -e '' tests/mpi/faults.t
 
+# Programs whose verdict is known: a table; ends with an error where one deviates that is not marked open.
+examination: all
+	@SIMRUN=$(BUILD)/simrun tests/examination/examine.pl --table
+
 catalogue: all
 	@$(BUILD)/simrun catalogue --table
 
@@ -247,5 +251,5 @@ clean:
 
 include collectives/peers/peers.mk recorder/preload/preload.mk
 -include $(shell find $(BUILD)/obj -name '*.d' 2>/dev/null)
-.PHONY: all install demo test gradients test-peers check check-programs bench catalogue rooms fuzz mutate coverage spec-soak format format-check help clean
+.PHONY: examination all install demo test gradients test-peers check check-programs bench catalogue rooms fuzz mutate coverage spec-soak format format-check help clean
 .SECONDARY:

@@ -361,13 +361,17 @@ static bool prove_ranks(struct results *results, const struct job *job)
         results->store ? keep_begin(results->store, job, command, results->parent, &failure) : 0;
     bool good = !results->store || run;
     tell_step(&proof, results, "running");
-    if (good && !(good = session_judge(&proof.job, results->options, &verdict, &failure)))
+    if (good && !(good = session_run(&proof.job, results->options, &verdict, &failure)))
         keep_give_up(results->store, run, failure.code);
     if (!good) {
         verdict_release(&verdict);
         results_fail(results, job, &failure);
         return false;
     }
+    if (run && verdict.result.trace &&
+        !keep_trace(results->store, run, results->options, &verdict, &failure))
+        fprintf(stderr, "simrun: the trace was not kept: %s\n", failure.text);
+    session_check(&proof.job, results->options, &verdict);
     prove_more(&proof, results);
     session_conclude(results->options, &verdict);
     verdict.proven = verdict.passed && !coverage_missed(&verdict.coverage, COVERAGE_COMPLETE);

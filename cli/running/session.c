@@ -95,17 +95,26 @@ void session_conclude(const struct run_options *options, struct verdict *verdict
                                   &verdict->findings, threshold);
 }
 
-bool session_judge(const struct job *job, const struct run_options *options,
-                   struct verdict *verdict, struct failure *failure)
+bool session_run(const struct job *job, const struct run_options *options, struct verdict *verdict,
+                 struct failure *failure)
 {
+    struct check_options checks;
     *verdict = (struct verdict){.status = EXIT_INTERNAL};
     findings_init(&verdict->findings);
-    struct check_options checks;
     check_options_init(&checks);
     if (options->checks && check_options_parse(&checks, options->checks, failure))
         return false;
-    if (!job_run(job, &verdict->result, failure))
-        return false;
+    return job_run(job, &verdict->result, failure);
+}
+
+void session_check(const struct job *job, const struct run_options *options,
+                   struct verdict *verdict)
+{
+    struct check_options checks;
+    struct failure failure = {0};
+    check_options_init(&checks);
+    if (options->checks)
+        check_options_parse(&checks, options->checks, &failure); /* session_run has tried */
     if (verdict->result.trace) {
         if (verdict->result.cut_off && check_options_parse(&checks, "notes,crash", failure))
             return false;
@@ -113,6 +122,14 @@ bool session_judge(const struct job *job, const struct run_options *options,
         confirm_findings(job, &verdict->result, &verdict->findings);
     }
     session_conclude(options, verdict);
+}
+
+bool session_judge(const struct job *job, const struct run_options *options,
+                   struct verdict *verdict, struct failure *failure)
+{
+    if (!session_run(job, options, verdict, failure))
+        return false;
+    session_check(job, options, verdict);
     return true;
 }
 

@@ -36,6 +36,11 @@ int session_program(int argc, char **argv, struct session_words *words, char ***
 bool session_prepare(const char *word, int argc, char **argv, const struct run_options *options,
                      struct job *job, int *ranks, int room, int *rank_count,
                      struct failure *failure);
+/* The two halves of session_judge: between them the trace can be stored. */
+bool session_run(const struct job *job, const struct run_options *options, struct verdict *verdict,
+                 struct failure *failure);
+void session_check(const struct job *job, const struct run_options *options,
+                   struct verdict *verdict);
 /* False when the job could not be run at all. Release the verdict in either case. */
 bool session_judge(const struct job *job, const struct run_options *options,
                    struct verdict *verdict, struct failure *failure);

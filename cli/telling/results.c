@@ -233,13 +233,17 @@ static bool attempt(struct results *results, const struct job *job, bool *again)
     stored_command(results->options, job, stored, sizeof stored);
     bool good = !results->store ||
                 (run = keep_begin(results->store, job, stored, results->parent, &failure)) != 0;
-    if (good && !(good = session_judge(job, results->options, &verdict, &failure)))
+    if (good && !(good = session_run(job, results->options, &verdict, &failure)))
         keep_give_up(results->store, run, failure.code);
     if (!good) {
         verdict_release(&verdict);
         results_fail(results, job, &failure);
         return false;
     }
+    if (run && verdict.result.trace &&
+        !keep_trace(results->store, run, results->options, &verdict, &failure))
+        fprintf(stderr, "simrun: the trace was not kept: %s\n", failure.text);
+    session_check(job, results->options, &verdict);
     report_missed(job, &verdict);
     *again = is_restarted(results, job, &verdict);
     if (*again) {

@@ -50,6 +50,13 @@ static const char *outcome_of(const struct verdict *verdict)
     return verdict->passed ? "pass" : "fail";
 }
 
+bool keep_trace(struct store *store, int64_t run, const struct run_options *options,
+                const struct verdict *verdict, struct failure *failure)
+{
+    return !store_run_trace(store, run, verdict->result.trace,
+                            options->record == RECORD_LEVEL_FINDINGS, failure);
+}
+
 bool keep_finish(struct store *store, int64_t run, const struct run_options *options,
                  const struct verdict *verdict, struct failure *failure)
 {

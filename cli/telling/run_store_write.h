@@ -11,6 +11,9 @@ bool keep_open(const char *database, struct store **store, struct failure *failu
 /* Commits that a run begins: its number, 0 with a sentence. */
 int64_t keep_begin(struct store *store, const struct job *job, const char *command, int64_t parent,
                    struct failure *failure);
+/* Commits the trace, before it is judged: a failure of the judge does not lose it. */
+bool keep_trace(struct store *store, int64_t run, const struct run_options *options,
+                const struct verdict *verdict, struct failure *failure);
 /* Adds what came of it. */
 bool keep_finish(struct store *store, int64_t run, const struct run_options *options,
                  const struct verdict *verdict, struct failure *failure);

@@ -428,6 +428,45 @@ static void migration_of_version_3(void)
     store_close(store);
 }
 
+/* A trace that is stored before it is judged is there, whatever becomes of the judge. */
+static void stored_before_judged(void)
+{
+    struct failure failure = {0};
+    struct store *store = store_open(file("first.db"), STORE_WRITE, &failure);
+    struct trace *trace = sample(4);
+    int64_t lost = store_run_begin(store, &plain, &failure);
+    tap_is_int(store_run_trace(store, lost, trace, false, &failure), 0, "a trace alone: %s",
+               failure.text);
+    struct trace *again = store_load_trace(store, lost, &failure);
+    tap_ok(again && trace_hash(again) == trace_hash(trace), "is there before there is a verdict");
+    trace_free(again);
+    tap_is_int(number(store, "SELECT count(*) FROM runs WHERE outcome IS NULL"), 1,
+               "the run still goes on");
+    int64_t run = store_run_begin(store, &plain, &failure);
+    store_run_trace(store, run, trace, false, &failure);
+    struct findings findings, back;
+    findings_init(&findings);
+    findings_init(&back);
+    struct finding *finding = findings_add(&findings, "D001", "a hang");
+    finding_op_add(finding, 2, "core");
+    finding_seal(finding, trace);
+    struct store_result result = {.outcome = "fail", .trace = trace, .findings = &findings};
+    tap_is_int(store_run_finish(store, run, &result, &failure), 0, "a verdict follows: %s",
+               failure.text);
+    again = store_load_trace(store, run, &failure);
+    const char *different = again ? sample_difference(again, trace) : failure.text;
+    tap_ok(!different, "the trace is stored once: %s", different ? different : "");
+    tap_ok(again && !store_load_findings(store, run, again, &back, &failure) && back.count == 1 &&
+               back.items[0].ops[0].op == 2,
+           "its findings name the operations");
+    tap_is_int(store_verify(store, &failure), 0, "and the file is whole: %s", failure.text);
+    findings_release(&findings);
+    findings_release(&back);
+    trace_free(again);
+    trace_free(trace);
+    store_close(store);
+}
+
 /* A child that stores runs for ever, killed at an instant of the parent's choosing. */
 static void killed_once(const char *path, int wait_us)
 {
@@ -582,6 +621,7 @@ int main(void)
     migration();
     migration_of_version_2();
     migration_of_version_3();
+    stored_before_judged();
     kills();
     parallel();
     collection();

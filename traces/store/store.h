@@ -58,6 +58,10 @@ struct store_result {
     const char *word;                /* "PROVEN", "PASS", ...; NULL: by the outcome */
     bool without_ops;                /* level findings: the operations are left out */
 };
+/* Commits the trace alone, before anybody judges it: whatever becomes of the judge, the run is kept,
+ * and marked interrupted where nobody finishes it. */
+int store_run_trace(struct store *store, int64_t run, const struct trace *trace, bool without_ops,
+                    struct failure *failure);
 int store_run_finish(struct store *store, int64_t run, const struct store_result *result,
                      struct failure *failure);
 

@@ -653,7 +653,7 @@ static void write_trace(struct writer *writer, bool without_ops)
     write_metrics(writer);
 }
 
-static void write_run(struct writer *writer, const struct store_result *result)
+static void write_run(struct writer *writer, const struct store_result *result, bool finished)
 {
     const struct trace *trace = writer->trace;
     struct timespec now;
@@ -663,9 +663,11 @@ static void write_run(struct writer *writer, const struct store_result *result)
                     "objective=?,first_op_id=?,op_count=?,first_node_id=?,node_count=?,word=? "
                     "WHERE run_id=?"))
         return;
-    bind_text(writer, 1, result->outcome);
-    bind_number(writer, 2, result->exit_code);
-    bind_number(writer, 3, (int64_t)now.tv_sec * 1000000000 + now.tv_nsec);
+    if (finished) { /* without an outcome it still runs: see store_run_trace */
+        bind_text(writer, 1, result->outcome);
+        bind_number(writer, 2, result->exit_code);
+        bind_number(writer, 3, (int64_t)now.tv_sec * 1000000000 + now.tv_nsec);
+    }
     if (trace) {
         char hash[32];
         snprintf(hash, sizeof hash, "%016llx", (unsigned long long)trace_hash(trace));
@@ -687,8 +689,44 @@ static void write_run(struct writer *writer, const struct store_result *result)
                                    writer->store->path, (long long)writer->ids.run);
 }
 
-int store_run_finish(struct store *store, int64_t run, const struct store_result *result,
-                     struct failure *failure)
+/* Ids of a trace that store_run_trace has written: false where it has not. */
+static bool is_stored(struct writer *writer)
+{
+    bool stored = false;
+    if (!begin_table(writer, "SELECT first_op_id,op_count,first_node_id,node_count FROM runs WHERE "
+                             "run_id=? AND first_op_id IS NOT NULL"))
+        return false;
+    bind_number(writer, 1, writer->ids.run);
+    if (sqlite3_step(writer->insert) == SQLITE_ROW) {
+        stored = true;
+        writer->ids.first_op = sqlite3_column_int64(writer->insert, 0);
+        writer->op_count = (size_t)sqlite3_column_int64(writer->insert, 1);
+        writer->ids.first_node = sqlite3_column_int64(writer->insert, 2);
+        writer->node_count = (size_t)sqlite3_column_int64(writer->insert, 3);
+    }
+    row(writer);
+    end_table(writer);
+    return stored;
+}
+
+static void write_all(struct writer *writer, const struct store_result *result, bool finished)
+{
+    bool stored = writer->trace && is_stored(writer);
+    if (!stored)
+        reserve(writer);
+    if (stored)
+        write_sites(writer); /* their ids, for the findings */
+    else if (writer->trace && !writer->code)
+        write_trace(writer, result->without_ops);
+    if (finished) {
+        write_findings(writer, result->findings);
+        write_coverage(writer, result->coverage ? result->coverage : trace_coverage(result->trace));
+    }
+    write_run(writer, result, finished);
+}
+
+static int run_write(struct store *store, int64_t run, const struct store_result *result,
+                     bool finished, struct failure *failure)
 {
     struct writer writer = {
         .store = store, .trace = result->trace, .failure = failure, .ids = {.run = run}};
@@ -699,12 +737,7 @@ int store_run_finish(struct store *store, int64_t run, const struct store_result
     writer.code = store_exec(store, "BEGIN IMMEDIATE", failure);
     if (writer.code)
         return writer.code;
-    reserve(&writer);
-    if (writer.trace && !writer.code)
-        write_trace(&writer, result->without_ops);
-    write_findings(&writer, result->findings);
-    write_coverage(&writer, result->coverage ? result->coverage : trace_coverage(result->trace));
-    write_run(&writer, result);
+    write_all(&writer, result, finished);
     if (!writer.code)
         writer.code = store_exec(store, "COMMIT", failure);
     if (writer.code)
@@ -712,6 +745,19 @@ int store_run_finish(struct store *store, int64_t run, const struct store_result
     free(writer.ids.sites);
     free(writer.ids.strings);
     return writer.code;
+}
+
+int store_run_trace(struct store *store, int64_t run, const struct trace *trace, bool without_ops,
+                    struct failure *failure)
+{
+    const struct store_result result = {.trace = trace, .without_ops = without_ops};
+    return run_write(store, run, &result, false, failure);
+}
+
+int store_run_finish(struct store *store, int64_t run, const struct store_result *result,
+                     struct failure *failure)
+{
+    return run_write(store, run, result, true, failure);
 }
 
 int store_artifact_put(struct store *store, int64_t run, const char *name, const char *media,
