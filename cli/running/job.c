@@ -268,10 +268,11 @@ static bool conclude(struct remains *remains, struct job_result *result, struct 
         return false;
     }
     if (!died(remains) && !remains->damage[0] && is_without_mpi(board)) {
-        failure_set(failure, FAILURE_INPUT,
-                    "%s: no rank called MPI_Init: not an MPI program, or one of another MPI library; "
-                    "compile it with simcc",
-                    remains->job->name);
+        failure_set(
+            failure, FAILURE_INPUT,
+            "%s: no rank called MPI_Init: not an MPI program, or one of another MPI library; "
+            "compile it with simcc",
+            remains->job->name);
         return false;
     }
     if (remains->recording && remains->end == WATCH_ENDED && recording_is_full(remains->recording))
