@@ -213,7 +213,9 @@ static bool pair_begin(struct recorder_rank *me, struct pair *pair, const struct
              "send buffer"},
             {receive->buffer, receive->peer == MPI_PROC_NULL ? 0 : receive->count, receive->type,
              true, "receive buffer"}};
+        recorder_leave(me); /* the machine takes its own lock, and then the recorder's */
         sim_memory_blocking("Sendrecv", sides, 2);
+        recorder_reenter(me);
     }
     return true;
 }

@@ -7,6 +7,7 @@
  * variant: datatype; arguments: datatype; expect: M004
  * variant: communicator; arguments: communicator; expect: M006
  * variant: signature; arguments: signature; expect: M008
+ * variant: truncation; arguments: truncation; expect: M007
  * variant: absent; arguments: absent; ranks: 3; expect: D001
  * variant: twice; arguments: twice; expect: B002
  * variant: poll; arguments: poll; expect: D005
@@ -60,6 +61,12 @@ static void wrong_message(const char *what)
     if (!strcmp(what, "signature")) {
         if (rank)
             MPI_Recv(&x, 2, MPI_FLOAT, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        else
+            MPI_Send(&x, 2, MPI_INT, 1, 0, MPI_COMM_WORLD);
+    }
+    if (!strcmp(what, "truncation")) {
+        if (rank)
+            MPI_Recv(&x, 1, MPI_INT, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
         else
             MPI_Send(&x, 2, MPI_INT, 1, 0, MPI_COMM_WORLD);
     }
@@ -145,7 +152,7 @@ int main(int argc, char **argv)
 {
     MPI_Init(&argc, &argv);
     const char *what = word_alone(argc, argv, "mistake", "none",
-                                  "none root op datatype communicator signature absent twice poll request unreceived "
+                                  "none root op datatype communicator signature truncation absent twice poll request unreceived "
                                   "leak-comm leak-group leak-type leak-op inactive restart exit unfinalized killed overflow nan");
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);

@@ -27,6 +27,10 @@ int command_alone(int argc, char **argv)
         fputs("simrun alone: no program given\n", stderr);
         return EXIT_USAGE;
     }
+    if (!strcmp(argv[1], "--help")) {
+        command_help(command_find("alone"));
+        return EXIT_PASSED;
+    }
     sim_world_options_init(&options);
     options.ranks = 1;
     options.unable = &failure;

@@ -65,15 +65,15 @@ my ($marked, $kept, $said) = (0, 0, 0);
 for my $kill (1 .. 50) {
     my $instant = below($OPERATIONS);
     my $status = run(qw(-n 2 --db child.db ./pairs.c), $instant);
-    $said += $status == 130 && $out =~ /^INTERRUPTED .*killed by signal 9/ms;
+    $said += $status == 1 && $out =~ /^FAIL .*^X007 killed/ms;
     my $row = number('child.db', q(select outcome || ' ' || op_count from runs order by run_id desc limit 1));
-    $marked += $row =~ /^"?interrupted /;
+    $marked += $row =~ /^"?fail /;
     my ($operations) = $row =~ /(\d+)/;
     # Both called Init; rank 1 received what was sent, and may stand in the receive that follows.
     $kept++ if abs($operations - (2 + 2 * $instant)) <= 1;
 }
 is($said, 50, 'kill -9 of the process of the ranks is said');
-is($marked, 50, 'the run is marked interrupted');
+is($marked, 50, 'the run is marked as failed');
 is($kept, 50, 'with everything recorded up to then');
 is(run(qw(db info --db child.db)), 0, 'the database is sound');
 is(number('child.db', "select count(*) from runs r where outcome='pass' and (select count(*) from ops o where o.run_id=r.run_id)=$whole"),
@@ -135,7 +135,7 @@ SKIP: {
             $silent += $status != 0 && $err !~ /\S/;
             $unnamed += $call eq 'file' && $status != 0 && $err !~ /\Q$database\E|trace\.jsonl/;
             $unsound += run(qw(db info --db), $database) != 0;
-            $lost += number($database, "select count(*) from runs where outcome='fail' and op_count=$good") != 1 + $passed;
+            $lost += number($database, "select count(*) from runs where outcome='fail' and op_count=$good") < 1 + $passed; # a trace is kept before it is judged
         }
         diag($_) for @wrong[0 .. ($#wrong < 4 ? $#wrong : 4)];
         cmp_ok($rounds, '>', 15, "$call: fails often enough while a file is imported");
@@ -143,7 +143,7 @@ SKIP: {
         is($silent, 0, "$call: and with a sentence");
         is($unnamed, 0, "$call: that names the file");
         is($unsound, 0, "$call: the database is sound after each");
-        is($lost, 0, "$call: exactly the runs reported as stored are there");
+        is($lost, 0, "$call: every run reported as stored is there");
     }
 }
 

@@ -58,7 +58,7 @@ sub judge {
         or diag("status $status, not $wanted\n$out");
 }
 
-my ($first) = run('--db', 'runs.db', '-q', '-n', 2, $program);
+my ($first) = run('--db', 'runs.db', '-q', '-n', 2, $program, 'nothing', 'never', 0);
 is($first, 0, 'a program that behaves passes');
 my $runs = 1;
 for my $case (@cases) {

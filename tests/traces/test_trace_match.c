@@ -55,23 +55,61 @@ static void keep(const struct trace_op *ops, size_t count, uint32_t *match)
     }
 }
 
+/* A receive that matches by its place in the order: not one that a probe has served. */
+static bool wants(const struct trace_op *ops, uint32_t i)
+{
+    bool by_probe = (ops[i].kind == OP_MRECV || ops[i].kind == OP_IMRECV) &&
+                    ops[i].request != TRACE_NO &&
+                    op_kind_class(ops[ops[i].request].kind) == CLASS_PROBE;
+    return receives(&ops[i]) && !by_probe;
+}
+
+static bool from_any(const struct trace_op *op)
+{
+    return !recorded(op) && op->peer == TRACE_ANY;
+}
+
+/* First those by name take what fits them, then those from any source: which rank's message they
+ * got, or would have got first, is the source that is assumed of them. */
+static void assume_naively(const struct trace_op *ops, size_t count, const uint32_t *match,
+                           int *source)
+{
+    bool taken[OPS_MAX] = {false};
+    for (int any = 0; any < 2; any++)
+        for (uint32_t i = 0; i < count; i++) {
+            if (!wants(ops, i) || match[i] != TRACE_NO || from_any(&ops[i]) != (any == 1))
+                continue;
+            uint32_t first = TRACE_NO, send = TRACE_NO;
+            for (uint32_t s = 0; s < count && send == TRACE_NO; s++) {
+                if (match[s] != TRACE_NO || !fits(&ops[i], &ops[s]))
+                    continue;
+                first = first == TRACE_NO ? s : first;
+                send = taken[s] ? TRACE_NO : s;
+            }
+            if (send != TRACE_NO)
+                taken[send] = true;
+            else
+                send = first;
+            source[i] = any && send != TRACE_NO ? (int)ops[send].rank : -1;
+        }
+}
+
 static void match_naively(const struct trace_op *ops, size_t count, uint32_t *match)
 {
+    int source[OPS_MAX] = {0};
     keep(ops, count, match);
-    for (int from_any = 0; from_any < 2; from_any++)
-        for (uint32_t i = 0; i < count; i++) {
-            bool any = !recorded(&ops[i]) && ops[i].peer == TRACE_ANY;
-            bool by_probe = (ops[i].kind == OP_MRECV || ops[i].kind == OP_IMRECV) &&
-                            ops[i].request != TRACE_NO &&
-                            op_kind_class(ops[ops[i].request].kind) == CLASS_PROBE;
-            if (!receives(&ops[i]) || match[i] != TRACE_NO || any != (from_any == 1) || by_probe)
-                continue;
-            for (uint32_t s = 0; s < count && match[i] == TRACE_NO; s++)
-                if (match[s] == TRACE_NO && fits(&ops[i], &ops[s])) {
-                    match[i] = s;
-                    match[s] = i;
-                }
-        }
+    assume_naively(ops, count, match, source);
+    for (uint32_t i = 0; i < count; i++) {
+        bool any = from_any(&ops[i]);
+        if (!wants(ops, i) || match[i] != TRACE_NO || (any && source[i] < 0))
+            continue;
+        for (uint32_t s = 0; s < count && match[i] == TRACE_NO; s++)
+            if (match[s] == TRACE_NO && fits(&ops[i], &ops[s]) &&
+                (!any || (int)ops[s].rank == source[i])) {
+                match[i] = s;
+                match[s] = i;
+            }
+    }
 }
 
 /* ---- random traces ---- */
