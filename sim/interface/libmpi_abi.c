@@ -10,6 +10,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <limits.h>
+#include <link.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -63,6 +64,45 @@ static int simrun_find(char path[PATH_MAX])
     return found;
 }
 
+enum { OBJECTS_MAX = 1024 };
+
+static const struct link_map *loaded(const char *name)
+{
+    for (const struct link_map *map = _r_debug.r_map; map; map = map->l_next) {
+        const char *slash = strrchr(map->l_name, '/');
+        if (!strcmp(slash ? slash + 1 : map->l_name, name))
+            return map;
+    }
+    return NULL;
+}
+
+/* Does the program name this library, or one that names it? Only then has nothing of it run yet: a
+ * library that was opened later finds a program under way. */
+static int program_needs_this(void)
+{
+    const struct link_map *seen[OBJECTS_MAX] = {_r_debug.r_map};
+    size_t count = 1;
+    for (size_t i = 0; i < count; i++) {
+        const char *strings = NULL;
+        for (const ElfW(Dyn) *entry = seen[i]->l_ld; entry && entry->d_tag != DT_NULL; entry++)
+            if (entry->d_tag == DT_STRTAB)
+                strings = (const char *)entry->d_un.d_ptr;
+        for (const ElfW(Dyn) *entry = seen[i]->l_ld; strings && entry->d_tag != DT_NULL; entry++) {
+            if (entry->d_tag != DT_NEEDED)
+                continue;
+            if (!strcmp(strings + entry->d_un.d_val, "libmpi_abi.so.1"))
+                return 1;
+            const struct link_map *next = loaded(strings + entry->d_un.d_val);
+            size_t at = 0;
+            while (at < count && seen[at] != next)
+                at++;
+            if (next && at == count && count < OBJECTS_MAX)
+                seen[count++] = next;
+        }
+    }
+    return 0;
+}
+
 /* The C library hands these to constructors. A program under a debugger or a tracer is the process
  * it is; simrun itself never loads this library. */
 __attribute__((constructor)) static void become_one_rank(int argc, char **argv, char **environment)
@@ -70,7 +110,8 @@ __attribute__((constructor)) static void become_one_rank(int argc, char **argv, 
     char simrun[PATH_MAX], program[PATH_MAX];
     ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
     const char *name = length > 0 ? strrchr((program[length] = 0, program), '/') : NULL;
-    if (argc < 1 || !name || !strcmp(name, "/simrun") || !simrun_find(simrun))
+    if (argc < 1 || !name || !strcmp(name, "/simrun") || !program_needs_this() ||
+        !simrun_find(simrun))
         return;
     char **words = calloc((size_t)argc + 4, sizeof *words);
     if (!words)
