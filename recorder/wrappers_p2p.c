@@ -21,7 +21,7 @@ static void watch_blocking(enum op_kind kind, const void *buffer, int64_t count,
     bool receives = kind == OP_RECV;
     const struct sim_memory_side side = {buffer, count, type, receives, "buffer"};
     if (peer != MPI_PROC_NULL)
-        sim_memory_blocking(receives ? "Recv" : op_kind_name(kind), &side, 1);
+        sim_memory_blocking(receives ? "Recv" : op_kind_name((int)kind), &side, 1);
 }
 
 static const struct recorder_comm *envelope(struct recorder_rank *me, struct record_op *op,

@@ -175,7 +175,7 @@ static bool is_stalled(const struct watch *watch, struct stall *stall)
     uint64_t size = watch->recording ? recording_size(watch->recording) : 0;
     if (!(limit > 0))
         return false;
-    if (!stall->since || size != stall->size || board->computing.steps != stall->steps ||
+    if (stall->since == 0 || size != stall->size || board->computing.steps != stall->steps ||
         board->computing.rank != stall->rank)
         *stall =
             (struct stall){now, stall->asked, size, board->computing.steps, board->computing.rank};
@@ -192,7 +192,7 @@ static bool is_stopped(int pidfd, double *since)
     siginfo_t info = {0};
     bool stopped =
         waitid(P_PIDFD, (id_t)pidfd, &info, WSTOPPED | WNOHANG | WNOWAIT) == 0 && info.si_pid != 0;
-    if (!stopped || !*since)
+    if (!stopped || *since == 0)
         *since = stopped ? now_seconds() : 0;
     return stopped && now_seconds() - *since >= stopped_seconds;
 }

@@ -80,7 +80,7 @@ static bool races(size_t row, int root, int taker, int late, bool starts)
 
 static void race_across(size_t row)
 {
-    const char *name = op_kind_name(collectives[row].kind);
+    const char *name = op_kind_name((int)collectives[row].kind);
     int wrong = 0;
     for (int starts = 0; starts < 2; starts++)
         for (int root = 0; root < 3; root++)
@@ -231,7 +231,7 @@ static const char *left_codes(enum op_kind kind, enum op_state state, enum rank_
     struct program p = program_new(2);
     struct check_options options;
     uint32_t op = program_p2p(&p, 0, kind, 1, 0, 1);
-    p.trace->ops[op].state = state;
+    p.trace->ops[op].state = (uint8_t)state;
     p.trace->outcome = outcome;
     for (int rank = 0; rank < 2; rank++)
         p.trace->rank_info[rank].state = RANK_FINISHED;
@@ -260,14 +260,15 @@ static void leaks(void)
                                  state != STATE_BLOCKED;
                     if (whole && over && kinds[k] != OP_SEND && kinds[k] != OP_RECV)
                         strcat(wanted, "L001");
-                    if (whole && over && op_kind_class(kinds[k]) == CLASS_SEND)
+                    if (whole && over && op_kind_class((int)kinds[k]) == CLASS_SEND)
                         strcat(wanted, *wanted ? " L002" : "L002");
                     left_codes(kinds[k], (enum op_state)state, (enum rank_state)rank, outcomes[o],
                                got, sizeof got);
                     bool same = !strcmp(got, wanted) || (!strcmp(got, "L002 L001"));
                     if (!same && !wrong++)
                         tap_note("%s, state %d, rank %d, outcome %d: '%s', not '%s'",
-                                 op_kind_name(kinds[k]), state, rank, outcomes[o], got, wanted);
+                                 op_kind_name((int)kinds[k]), state, rank, outcomes[o], got,
+                                 wanted);
                 }
     tap_is_int(wrong, 0, "what nobody receives or waits for is told where the run was whole");
 }

@@ -72,7 +72,7 @@ static void add_wait(struct plan *plan, uint32_t rank)
 {
     uint8_t open = 0;
     for (uint32_t i = 0; i < plan->count[rank]; i++) {
-        open |= is_started(plan->steps[rank][i].verb) ? (uint8_t)(1u << i) : 0;
+        open = (uint8_t)(open | (is_started(plan->steps[rank][i].verb) ? 1u << i : 0u));
         if (plan->steps[rank][i].verb == WAITALL)
             open &= (uint8_t)~plan->steps[rank][i].requests;
     }

@@ -252,7 +252,7 @@ static void link_from(enum op_kind kind, enum given given, bool other_rank_first
     bool done = trace_finish(trace, &failure);
     bool forth = trace->ops[0].request == 1, back = trace->ops[1].request == 0;
     tap_ok(done && forth == (given != NOT_COMPLETED) && (back == single),
-           "%s: start and wait know each other, %s", op_kind_name(kind),
+           "%s: start and wait know each other, %s", op_kind_name((int)kind),
            given == BY_ROW     ? "by a row of waits"
            : given == BY_WAIT  ? "by the wait"
            : given == BY_START ? "by the start"

@@ -124,7 +124,7 @@ static struct trace_op random_op(uint64_t *state, uint32_t rank, uint32_t count)
                                            STATE_CANCELLED, STATE_COMPLETE};
     struct trace_op op =
         trace_op_none(rank, kinds[dice_below(state, sizeof kinds / sizeof *kinds)]);
-    op.state = states[dice_below(state, 8)];
+    op.state = (uint8_t)states[dice_below(state, 8)];
     op.comm = dice_below(state, 4) == 0;
     op.count = 4;
     bool receive = op_kind_class(op.kind) == CLASS_RECEIVE;
@@ -222,7 +222,7 @@ static void every_kind_and_state(void)
                 send.peer = 1;
                 receive.peer = 0;
                 send.tag = receive.tag = 5;
-                send.state = (enum op_state)state;
+                send.state = (uint8_t)state;
                 receive.state = STATE_COMPLETE;
                 trace_add_op(trace, &send);
                 trace_add_op(trace, &receive);
