@@ -45,7 +45,9 @@ INCLUDES := -I. -Isim -Icollectives $(addprefix -I,$(wildcard collectives/system
 LIBS     := $(shell pkg-config --libs $(packages) 2>/dev/null) -ldl -lm -lrt
 
 files     = $(foreach f,$1,$(wildcard $f/*.$2 $f/*/*.$2 $f/*/*/*.$2))
-sources  := $(filter-out sim/interface/libmpi_abi.c,$(call files,$(halls),c))
+# The functions that instrumented programs call are ThreadSanitizer's own where it is linked.
+callbacks := $(addprefix sim/memory/,accesses.c atomics.c libc.c)
+sources  := $(filter-out sim/interface/libmpi_abi.c $(if $(filter thread,$(SAN)),$(callbacks)),$(call files,$(halls),c))
 objects  := $(sources:%.c=$(BUILD)/obj/%.o)
 library  := $(filter-out $(BUILD)/obj/cli/main.o,$(objects))
 tests    := $(patsubst tests/%.c,$(BUILD)/tests/%,$(wildcard tests/*/test_*.c))

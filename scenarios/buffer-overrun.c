@@ -1,5 +1,6 @@
 /* about: a gather at the root receives more than its buffer holds
  * ranks: 4
+ * requires: heap:unwatched
  * arguments: one
  * expect: eager=B006 rendezvous=B006 batch=B006
  * variant: all; arguments: all; expect: eager=OK rendezvous=OK batch=OK

@@ -68,12 +68,27 @@ static bool is_architecture(const char *name)
     return !uname(&system) && !strcmp(system.machine, name);
 }
 
+/* "unwatched": simrun was not built with the address sanitizer, which ends a process at its first overrun. */
+static bool has_heap(const char *name)
+{
+#if defined __SANITIZE_ADDRESS__
+    return strcmp(name, "unwatched") != 0;
+#else
+    return !strcmp(name, "unwatched");
+#endif
+}
+
 static const struct {
     const char *kind;
     bool (*met)(const char *name);
 } kinds[] = {
-    {"header", has_header}, {"library", has_library},  {"command", has_command},
-    {"env", has_variable},  {"arch", is_architecture}, {"function", sim_function_supported},
+    {"header", has_header},
+    {"library", has_library},
+    {"command", has_command},
+    {"heap", has_heap},
+    {"env", has_variable},
+    {"arch", is_architecture},
+    {"function", sim_function_supported},
 };
 
 static bool item_met(const char *item, struct failure *failure)
@@ -91,7 +106,8 @@ static bool item_met(const char *item, struct failure *failure)
     }
     failure_set(
         failure, FAILURE_INPUT,
-        "requires: '%s' is none of header:, library:, command:, env:, arch:, function:", item);
+        "requires: '%s' is none of header:, library:, command:, env:, arch:, function:, heap:",
+        item);
     return false;
 }
 

@@ -1,7 +1,7 @@
 /* What a scenario needs besides simrun: the line `requires:` of its head comment.
  *
  * Items separated by blanks: header:fftw3.h, library:fftw3, command:python3, env:NAME,
- * function:MPI_File_open, arch:x86_64. */
+ * function:MPI_File_open, arch:x86_64, heap:unwatched (no address sanitizer). */
 #ifndef CLI_RUNNING_REQUIREMENT_H
 #define CLI_RUNNING_REQUIREMENT_H
 

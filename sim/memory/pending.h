@@ -31,7 +31,8 @@ struct sim_pending_entry {
 
 struct sim_pending {
     struct sim_pending_entry *entries;
-    size_t count, room;
+    _Atomic size_t count; /* looked at without the lock where nothing is pending */
+    size_t room;
     uintptr_t longest;
     uint32_t groups, orphans;
     bool instrumented; /* the program's accesses are seen */

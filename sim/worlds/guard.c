@@ -17,6 +17,8 @@ static _Thread_local bool held;            /* left it for good: the monitor is s
 void sim_guard_op_begin(struct sim_rank *rank, const char *frame)
 {
     op_frame = frame;
+    if (rank->world->threaded) /* always guarded there, and never plain */
+        return;
     rank->plain = false;
     rank->world->guarded = true;
 }
@@ -24,13 +26,15 @@ void sim_guard_op_begin(struct sim_rank *rank, const char *frame)
 static void let_go(struct sim_rank *rank)
 {
     op_frame = NULL;
-    rank->world->guarded = rank->world->threaded;
+    if (!rank->world->threaded)
+        rank->world->guarded = false;
 }
 
 void sim_guard_op_end(struct sim_rank *rank)
 {
     let_go(rank);
-    rank->plain = sim_rank_plain(rank);
+    if (!rank->world->threaded)
+        rank->plain = sim_rank_plain(rank);
 }
 
 void sim_guard_op_abandon(struct sim_rank *rank)

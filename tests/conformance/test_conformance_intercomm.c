@@ -168,8 +168,8 @@ static void sums_are_scattered_over_the_other_side(int rank, int size)
 {
     struct sides sides = sides_make(rank, size);
     int own = sides.size, far = sides.remote, total = 2 * own * far, before = 0;
-    int counts[16], blocks[2], *send = malloc((size_t)total * sizeof *send),
-                               *got = malloc((size_t)total * sizeof *got);
+    int counts[16], blocks[2], *send = malloc(((size_t)total + 16) * sizeof *send),
+                               *got = malloc(((size_t)total + 16) * sizeof *got);
     for (int i = 0; i < total; i++)
         send[i] = 1000 * rank + i;
     for (int r = 0; r < own; r++)
