@@ -20,6 +20,10 @@ $ENV{NO_COLOR}     = 1;
 $ENV{PATH} = "$bin:$ENV{PATH}";
 delete $ENV{HARNESS_ACTIVE};
 
+if (($ENV{BUILD} || 'build') ne 'build') {
+    print "1..0 # SKIP the plain build runs the commands of the documents\n";
+    exit 0;
+}
 my $number = 0;
 sub ok {
     my ($good, $name, @why) = @_;
