@@ -148,7 +148,7 @@ scripts  :=
 endif
 # Not yet sound under the address sanitizer, for want of a look at each: these run in the plain builds only.
 ifneq (,$(findstring address,$(SAN)))
-scripts  := $(filter-out tests/mpi/%.t tests/sim/libraries.t tests/sim/projects.t tests/systems/remote.t tests/house/docs.t,$(scripts))
+scripts  := $(filter-out tests/mpi/%.t tests/sim/libraries.t tests/sim/projects.t tests/house/docs.t,$(scripts))
 endif
 check-programs: all $(tests)
 # The recorder for real MPIs is tested where it was built (make peers), and not as it was then.

@@ -49,9 +49,11 @@ static int drive(struct diff_tensor *x)
     struct diff_tensor *gradient = dist_gradient(context, x);
     double value = gradient ? diff_scalar(gradient) : expected;
     double error = fabs(value - expected) / (DBL_EPSILON * magnitude);
-    printf("gradient %.17g, %.2f units of rounding from the serial sum, %d allowed\n", value, error, 2 * count + 2);
+    /* The order of arrival may change the last digits: what is printed is the same in every order that is right. */
+    bool near = error <= 2 * count + 2;
+    printf("gradient %.10g, %s %d units of rounding of the serial sum\n", value, near ? "within" : "NOT within", 2 * count + 2);
     dist_context_leave();
-    return !(good && dist_context_release(context) && error <= 2 * count + 2);
+    return !(good && dist_context_release(context) && near);
 }
 
 int main(int argc, char **argv)
