@@ -11,6 +11,7 @@
 #include "cli/running/first_failure.h"
 #include "cli/running/rank_output.h"
 #include "cli/running/watch.h"
+#include "sim/compile/compile.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -299,6 +300,9 @@ static bool conclude(struct remains *remains, struct job_result *result, struct 
                   "the run was cut off: of what it had done, only where each rank was is judged");
     if (remains->end == WATCH_FULL && !remains->damage[0])
         note_full(result->trace, remains->recording);
+    if (remains->job->world.memory && sim_compiled_by_clang(remains->job->object))
+        trace_gap(result->trace, "memory", 1,
+                  "elements of arrays on the stack, which clang does not instrument (CC=gcc does)");
     cause_note(result->trace, board->first_failure.rank, remains->job->restart);
     return true;
 }

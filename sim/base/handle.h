@@ -15,6 +15,17 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#if defined __SANITIZE_ADDRESS__
+#define SIM_HANDLE_ASAN 1
+#elif defined __has_feature
+#if __has_feature(address_sanitizer)
+#define SIM_HANDLE_ASAN 1
+#endif
+#endif
+#ifdef SIM_HANDLE_ASAN
+#include <sanitizer/asan_interface.h>
+#endif
+
 #define SIM_HANDLE_PREDEFINED 4096
 
 /* Four letters each, readable in a memory dump. */
@@ -42,6 +53,10 @@ static inline void *sim_handle_object(void *handle, uint32_t magic)
 {
     if (sim_handle_is_predefined(handle) || (uintptr_t)handle % sizeof(uint32_t) != 0)
         return NULL;
+#ifdef SIM_HANDLE_ASAN
+    if (__asan_address_is_poisoned(handle)) /* reading what was freed is what this is for */
+        return NULL;
+#endif
     return *(const uint32_t *)handle == magic ? handle : NULL;
 }
 

@@ -561,3 +561,15 @@ int sim_compile(const char *path, char *out, size_t size, struct failure *failur
 {
     return sim_compile_all(&path, 1, false, out, size, failure);
 }
+
+bool sim_compiled_by_clang(const char *object)
+{
+    struct image image;
+    struct failure ignored = {0};
+    if (image_open(&image, object, &ignored))
+        return false;
+    static const char note[] = "clang version";
+    bool found = memmem(image.file, image.file_size, note, sizeof note - 1) != NULL;
+    image_release(&image);
+    return found;
+}

@@ -35,6 +35,9 @@ enum { SIM_COMPILE_SOURCES = 48 };
 int sim_compile_all(const char *const *paths, int count, bool memory, char *out, size_t size,
                     struct failure *failure);
 
+/* Was any of this object compiled by clang? Its note of that stands in the file. */
+bool sim_compiled_by_clang(const char *object);
+
 /* Did the last successful sim_compile of this thread run the compiler? For progress lines and
  * tests. */
 bool sim_compile_was_run(void);

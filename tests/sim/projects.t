@@ -8,6 +8,7 @@ bin=$(realpath "${BUILD:-build}")
 # shellcheck source=tests/shell.sh
 . "$(find tests -name shell.sh | head -1)"
 PATH=$bin:$PATH
+unset MAKEFLAGS MAKELEVEL # of the make that runs the tests
 cp -r "$projects" tree && cd tree || exit 1
 wanted=${PROJECTS:-make recursive}
 [ "$wanted" != all ] || wanted="make recursive cmake findmpi autotools meson"
