@@ -8,6 +8,7 @@
 #   make gradients  random differentiable programs, right and wrong; SIMRUN_SOAK=12500 of each category is a soak
 #   make spec-soak  a million random programs against the rules of matching
 #   make fuzz       the readers of files against hostile input; FUZZ_SECONDS=60 for each
+#   make bare       demo and test on a Debian with nothing but make and git, in a path with blanks; needs root and debootstrap
 #   make bench      figures against Open MPI and MPICH, as ratios in one run; BENCH="200 million" for 2^20 ranks, too
 #   make rooms      the rooms of the house: files, lines, what each sees
 #   make format     rewrite the sources in house style;  make format-check only looks
@@ -184,6 +185,10 @@ test-peers: all peers $(BUILD)/tests/collectives/test_diff_peers
 	@SIMRUN=$(BUILD)/simrun PEERS=build/peers COMPARE=$(BUILD)/tests/collectives/test_diff_peers \
 	  prove -e '' $(addprefix tests/peers/,conformance.sh compare.sh scenarios.sh groups.sh)
 
+# The README's promise on a bootstrapped system, as another user and as root; some minutes. Tests the last commit.
+bare:
+	@sh tests/bare/bare.sh
+
 # The rooms with their files, lines and what each sees; today's tolerated violations are tests/house/violations.txt.
 rooms:
 	@perl tests/house/layers.t --table
@@ -257,5 +262,5 @@ clean:
 
 include collectives/peers/peers.mk recorder/preload/preload.mk
 -include $(shell find $(BUILD)/obj -name '*.d' 2>/dev/null)
-.PHONY: examination all install demo test gradients test-peers check check-programs bench catalogue rooms fuzz mutate coverage spec-soak format format-check help clean
+.PHONY: examination all install demo test bare gradients test-peers check check-programs bench catalogue rooms fuzz mutate coverage spec-soak format format-check help clean
 .SECONDARY:
