@@ -246,7 +246,8 @@ static void fold_summaries(const struct findings *findings, size_t first, size_t
         if (finding->code[0] != 'G' || finding->severity != SEVERITY_ERROR ||
             root_of(causes, i) != i)
             continue;
-        if (!finding->summary && culprit == findings->count && !strcmp(finding->code, "G001"))
+        bool names = !strcmp(finding->code, "G001") || !strcmp(finding->code, "G006");
+        if (!finding->summary && culprit == findings->count && names)
             culprit = i;
         if (finding->summary && variable == findings->count &&
             strstr(finding->title, "the gradient of "))

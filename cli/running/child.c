@@ -263,8 +263,10 @@ static void record_culprit(const struct child *child, const struct gradcheck_cul
             "the gradient of %s is wrong, and it is the first that was marked: mark what comes "
             "between it and the loss to find the place",
             culprit->name);
-    if (culprit->marked)
+    if (culprit->marked && culprit->before[0])
         record_note_at(culprit->position, "G001", text);
+    else if (culprit->marked) /* no call is known to be wrong: none is accused */
+        record_note_of(0, culprit->site, "G001", text);
     record_site_leave();
     record_node_leave(culprit->record);
 }

@@ -168,6 +168,7 @@ static void affine_adjoint(struct diff_node *node, struct diff_tensor *const *y_
 
 static const struct diff_operation affine_operation = {.name = "scale",
                                                        .kind = OP_COMPUTE,
+                                                       .numbers = 2,
                                                        .forward = affine_forward,
                                                        .adjoint = affine_adjoint,
                                                        .tangent = affine_adjoint};

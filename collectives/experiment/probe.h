@@ -63,7 +63,9 @@ struct probe_node {
         int32_t tag;
         uint32_t ordinal;
     } places[2];
-    bool ran; /* its adjoint ran */
+    bool ran;          /* its adjoint ran */
+    bool inactive;     /* it communicates, but no backward pass in data order reaches it */
+    double numbers[2]; /* a factor and the like, which the program computed by itself */
     uint32_t input_count, output_count;
     /* per input: parts of the cotangent this node contributed, and where the input came from */
     struct probe_value {

@@ -245,6 +245,26 @@ static bool constant_moves(const struct entry *entry, uint32_t k)
     return false;
 }
 
+/* The same of a number that is the operation's own, as the factor of scale. */
+static bool numbers_move(const struct entry *entry)
+{
+    for (size_t i = 0; i < sizeof entry->node->numbers / sizeof *entry->node->numbers; i++)
+        if (entry->above->numbers[i] != entry->below->numbers[i])
+            return true;
+    return false;
+}
+
+/* What goes on in its group is not known then: nobody in it is accused. */
+static void leaves_note(struct bisect *bisect, const struct entry *entry, struct entry *group,
+                        bool number)
+{
+    group->leaves = true;
+    if (bisect->outside && entry->node->sequence <= bisect->outside->node->sequence)
+        return;
+    bisect->outside = entry;
+    bisect->outside_number = number;
+}
+
 /* The value moves with the inputs, but its origin is not on the way back: that one is to blame. */
 static bool origin_blamed(struct bisect *bisect, const struct entry *entry,
                           const struct probe_value *value)
@@ -288,10 +308,13 @@ static void defect_add(struct bisect *bisect, struct entry *entry)
         if (origin_blamed(bisect, entry, value))
             return;
         if (constant_moves(entry, k)) {
-            if (!bisect->outside || node->sequence > bisect->outside->node->sequence)
-                bisect->outside = entry;
+            leaves_note(bisect, entry, group, false);
             return;
         }
+    }
+    if (numbers_move(entry)) {
+        leaves_note(bisect, entry, group, true);
+        return;
     }
     if (group->adding != entry->rank)
         group_rank_close(group);
@@ -351,6 +374,8 @@ static const struct entry *member_newest(struct bisect *bisect, size_t group)
 bool bisect_is_defective(const struct bisect *bisect, const struct entry *group)
 {
     double slack = bisect->check->epsilon > 1e-10 ? 2e-2 : 1e-5;
+    if (group->leaves)
+        return false;
     return !(fabs(group->defect) <= slack * group->scale + group->spread);
 }
 

@@ -12,6 +12,7 @@ struct entry {
     size_t parent; /* of the group */
     double **bars; /* per output: sum of the consumers' contributions and the seed */
     bool never_ran;
+    bool leaves; /* of the group: a member uses what was computed outside of the tape */
     /* of the group, at its parent */
     double defect, scale;
     double spread;  /* half of what lies between the slopes to both sides: at kinks the defect may
@@ -34,6 +35,7 @@ struct bisect {
     uint32_t epoch;
     bool replicated;             /* J is one value, of which every rank has a copy */
     const struct entry *outside; /* the newest that uses a constant which moves */
+    bool outside_number;         /* a factor of its own */
 };
 
 size_t bisect_group(struct bisect *bisect, size_t at);

@@ -123,8 +123,9 @@ bool bisect_explain_outside(struct bisect *bisect)
     if (rank >= 0)
         snprintf(what, sizeof what, "the loss of rank %d", rank);
     else if (bisect->outside)
-        snprintf(what, sizeof what, "an operand of %s on rank %d", bisect->outside->node->name,
-                 bisect->outside->rank);
+        snprintf(what, sizeof what, "%s of %s on rank %d",
+                 bisect->outside_number ? "the factor or shift" : "an operand",
+                 bisect->outside->node->name, bisect->outside->rank);
     else
         return false;
     const struct entry *end = dead_end(bisect);
@@ -136,6 +137,15 @@ bool bisect_explain_outside(struct bisect *bisect)
         input_report(culprit, input, rank);
     else if (bisect->outside)
         bisect_report(bisect, bisect->outside);
+    if (end && end->node->inactive) {
+        SAY(bisect,
+            "no gradient flows through %s, though %s moves with its result: nothing that it is "
+            "given requires a gradient, and in data order the backward pass then leaves it out; "
+            "join what it answers to it (diff_join), or use the program order",
+            end->node->name, what);
+        culprit->position = 0;
+        return true;
+    }
     culprit->outside = true;
     if (end || input) {
         SAY(bisect,

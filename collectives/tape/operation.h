@@ -26,6 +26,7 @@ struct diff_operation {
     enum op_kind kind;
     unsigned saves;
     bool communicates;
+    unsigned numbers;      /* how many doubles of the program's the node's `extra` is: a factor */
     bool inputs_elsewhere; /* what it depends on is on other ranks: a tangent may come to it */
     void (*forward)(struct diff_node *node);
     void (*adjoint)(struct diff_node *node, struct diff_tensor *const *y_bar,

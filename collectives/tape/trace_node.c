@@ -84,6 +84,9 @@ void trace_forward(struct diff_node *node)
                                  .input_count = node->input_count,
                                  .output_count = node->output_count};
     snprintf(entry->name, sizeof entry->name, "%s", node->operation->name);
+    entry->inactive = !node->active;
+    if (node->operation->numbers)
+        memcpy(entry->numbers, node->extra, node->operation->numbers * sizeof(double));
     entry->inputs = calloc(node->input_count + 1, sizeof *entry->inputs);
     entry->outputs = calloc(node->output_count + 1, sizeof *entry->outputs);
     if (!entry->inputs || !entry->outputs)
