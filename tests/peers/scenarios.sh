@@ -7,7 +7,7 @@ built=$BUILT
 echo "TAP version 13"
 count=0
 for peer in openmpi mpich; do
-    if ! command -v mpiexec.$peer >/dev/null || [ ! -x "$built/$peer/scenarios/ring" ]; then
+    if ! command -v mpiexec.$peer >/dev/null; then
         continue
     fi
     while read -r name ranks arguments; do
@@ -57,4 +57,4 @@ dist-orders 2
 dist-orders 3
 END
 done
-[ $count -gt 0 ] && echo "1..$count" || echo "1..0 # SKIP run make peers first, with openmpi-bin or mpich installed"
+[ $count -gt 0 ] && echo "1..$count" || echo "1..0 # SKIP neither openmpi-bin nor mpich is installed"
