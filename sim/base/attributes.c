@@ -1,7 +1,6 @@
 /* attributes.c: keyvals and attribute lists as small arrays; search is linear in an object's
  * attributes, constant in keyvals. */
 #include "sim/base/attributes.h"
-#include "sim/base/rank_lock.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -178,7 +177,6 @@ int sim_attributes_set(struct sim_attributes *list, struct sim_keyval *keyval, v
 
 int sim_attributes_clear(struct sim_attributes *list, void *handle)
 {
-    WITH_RANK_LOCK;
     int error = MPI_SUCCESS;
     while (error == MPI_SUCCESS && list->count > 0)
         error = sim_attributes_delete(list, list->rows[list->count - 1].keyval->number, handle);
@@ -188,7 +186,6 @@ int sim_attributes_clear(struct sim_attributes *list, void *handle)
 int sim_attributes_copy(const struct sim_attributes *original, void *original_handle,
                         struct sim_attributes *duplicate)
 {
-    WITH_RANK_LOCK;
     int error = MPI_SUCCESS;
     for (int i = 0; error == MPI_SUCCESS && i < original->count; i++) {
         struct sim_attribute row = original->rows[i];

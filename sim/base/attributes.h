@@ -12,6 +12,8 @@
  *      across such a call without looking again.
  *   4. An error code a program's function returns stops the work and is returned; what was already
  *      done stays done.
+ *   5. Whoever looks at lists or tables that threads of a rank share holds the rank's lock
+ *      (worlds/rank_lock.h).
  *
  * All state hangs off the two structs; zeroed memory is a valid empty table or list.
  */
@@ -78,13 +80,5 @@ int sim_attributes_copy(const struct sim_attributes *original, void *original_ha
                         struct sim_attributes *duplicate);
 /* Frees the list without calling any program's function. */
 void sim_attributes_release(struct sim_attributes *list);
-
-/* Provided by the machine: the calling rank's keyvals (NULL outside a rank); its list on an object
- * (NULL: the handle is not valid); the value of a predefined attribute such as MPI_TAG_UB, as
- * MPI_*_get_attr hands it out (false: this object has none of this number). */
-struct sim_keyvals *sim_attributes_keyvals(void);
-struct sim_attributes *sim_attributes_of(enum sim_attribute_kind kind, void *handle);
-bool sim_attributes_predefined(enum sim_attribute_kind kind, void *handle, int number,
-                               void **value);
 
 #endif

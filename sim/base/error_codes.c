@@ -1,34 +1,21 @@
-/* Error classes, codes and strings, the standard's and the program's: see error_codes.h. */
+/* Error classes and codes that a rank adds: see error_codes.h. */
 #include "sim/base/error_codes.h"
-#include "sim/base/rank_lock.h"
-
-#include "sim/base/error.h"
-#include "sim/worlds/rank.h"
 
 #include <assert.h>
-#include <stdio.h>
+#include <mpi.h>
 #include <stdlib.h>
-#include <string.h>
 
-/* A live row of the calling rank; NULL: none has this number. */
-static struct sim_error_row *find(int code)
+struct sim_error_row *sim_error_codes_find(const struct sim_error_codes *codes, int code)
 {
     int i = code - MPI_ERR_LASTCODE - 1;
-    if (!sim_current_rank || i < 0 || i >= sim_current_rank->error_codes.count)
+    if (i < 0 || i >= codes->count)
         return NULL;
-    struct sim_error_row *row = &sim_current_rank->error_codes.rows[i];
+    struct sim_error_row *row = &codes->rows[i];
     return row->class ? row : NULL;
 }
 
-static int refuse(const char *function, int code, const char *why)
+int sim_error_codes_add(struct sim_error_codes *codes, int class)
 {
-    return sim_error_raise(MPI_COMM_NULL, MPI_ERR_ARG, function, "%d is %s", code, why);
-}
-
-/* Adds a row and returns its number; `class` 0 makes it a class of its own. */
-static int add(int class)
-{
-    struct sim_error_codes *codes = &sim_current_rank->error_codes;
     if (codes->count == codes->room) {
         codes->room = codes->room ? codes->room * 2 : 8;
         codes->rows = realloc(codes->rows, (size_t)codes->room * sizeof *codes->rows);
@@ -40,108 +27,10 @@ static int add(int class)
     return number;
 }
 
-static bool is_class(int number)
-{
-    const struct sim_error_row *row = find(number);
-    return row ? row->class == number : number >= 0 && number <= MPI_ERR_LASTCODE;
-}
-
-static bool is_code(int number)
-{
-    return find(number) || (number >= 0 && number <= MPI_ERR_LASTCODE);
-}
-
 void sim_error_codes_release(struct sim_error_codes *codes)
 {
     for (int i = 0; i < codes->count; i++)
         free(codes->rows[i].text);
     free(codes->rows);
     *codes = (struct sim_error_codes){0};
-}
-
-int PMPI_Add_error_class(int *class)
-{
-    WITH_RANK_LOCK;
-    if (!sim_current_rank)
-        return MPI_ERR_OTHER;
-    *class = add(0);
-    return MPI_SUCCESS;
-}
-
-int PMPI_Add_error_code(int class, int *code)
-{
-    WITH_RANK_LOCK;
-    if (!sim_current_rank || !is_class(class))
-        return refuse("Add_error_code", class, "not an error class");
-    *code = add(class);
-    return MPI_SUCCESS;
-}
-
-int PMPI_Add_error_string(int code, const char *string)
-{
-    WITH_RANK_LOCK;
-    struct sim_error_row *row = find(code);
-    if (!row)
-        return refuse("Add_error_string", code, "not an error code the program has added");
-    free(row->text);
-    row->text = strndup(string, MPI_MAX_ERROR_STRING - 1);
-    return MPI_SUCCESS;
-}
-
-int PMPI_Remove_error_class(int class)
-{
-    WITH_RANK_LOCK;
-    struct sim_error_row *row = find(class);
-    if (!row || row->class != class)
-        return refuse("Remove_error_class", class, "not an error class the program has added");
-    const struct sim_error_codes *codes = &sim_current_rank->error_codes;
-    for (int i = 0; i < codes->count; i++)
-        if (&codes->rows[i] != row && codes->rows[i].class == class)
-            return refuse("Remove_error_class", class, "a class that still has error codes");
-    row->class = 0;
-    return MPI_SUCCESS;
-}
-
-int PMPI_Remove_error_code(int code)
-{
-    WITH_RANK_LOCK;
-    struct sim_error_row *row = find(code);
-    if (!row || row->class == code)
-        return refuse("Remove_error_code", code, "not an error code the program has added");
-    row->class = 0;
-    return MPI_SUCCESS;
-}
-
-int PMPI_Remove_error_string(int code)
-{
-    WITH_RANK_LOCK;
-    struct sim_error_row *row = find(code);
-    if (!row || !row->text)
-        return refuse("Remove_error_string", code, "not an error code with an added string");
-    free(row->text);
-    row->text = NULL;
-    return MPI_SUCCESS;
-}
-
-/* A code of the standard is its own class. */
-int PMPI_Error_class(int code, int *class)
-{
-    WITH_RANK_LOCK;
-    if (!is_code(code))
-        return refuse("Error_class", code, "not an error code");
-    const struct sim_error_row *row = find(code);
-    *class = row ? row->class : code;
-    return MPI_SUCCESS;
-}
-
-int PMPI_Error_string(int code, char *string, int *length)
-{
-    WITH_RANK_LOCK;
-    if (!is_code(code))
-        return refuse("Error_string", code, "not an error code");
-    const struct sim_error_row *row = find(code);
-    const char *text = !row ? sim_error_meaning(code) : row->text ? row->text : "";
-    snprintf(string, MPI_MAX_ERROR_STRING, "%s", text);
-    *length = (int)strlen(string);
-    return MPI_SUCCESS;
 }

@@ -16,6 +16,10 @@ struct sim_error_codes {
     int last; /* MPI_LASTUSEDCODE; 0: nothing was ever added */
 };
 
+/* A live row; NULL: none has this number. */
+struct sim_error_row *sim_error_codes_find(const struct sim_error_codes *codes, int code);
+/* Adds a row and returns its number; `class` 0 makes it a class of its own. */
+int sim_error_codes_add(struct sim_error_codes *codes, int class);
 void sim_error_codes_release(struct sim_error_codes *codes);
 
 #endif

@@ -20,7 +20,4 @@ int sim_integers_number(struct sim_integers *integers, void *handle);
 void *sim_integers_handle(const struct sim_integers *integers, int number, void *null);
 void sim_integers_release(struct sim_integers *integers);
 
-/* Provided by the machine: the calling rank's table; NULL outside a rank. */
-struct sim_integers *sim_integers_of_rank(void);
-
 #endif

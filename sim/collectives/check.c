@@ -1,8 +1,8 @@
 /* Checks of a collective's arguments: see forms.h. */
-#include "sim/base/error.h"
 #include "sim/collectives/forms.h"
 #include "sim/collectives/guard.h"
 #include "sim/messages/point.h"
+#include "sim/worlds/error.h"
 
 #include <ctype.h>
 #include <stdio.h>

@@ -4,9 +4,9 @@
 #include "sim/memory/pending.h"
 
 #include "recorder/recorder.h"
-#include "sim/base/error.h"
-#include "sim/base/open_handles.h"
 #include "sim/messages/point.h"
+#include "sim/worlds/error.h"
+#include "sim/worlds/open_handles.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -96,7 +96,7 @@ static void call_release(const struct sim_collective_call *call)
     sim_op_release(call->op);
 }
 
-void sim_collective_forget(struct sim_collective *collective)
+static void forget(struct sim_collective *collective)
 {
     for (struct sim_collective_call *call = collective->stashed, *next; call; call = next) {
         next = call->next_stashed;
@@ -117,7 +117,7 @@ void sim_collective_retire(struct sim_collective *collective)
     while (*link != collective)
         link = &(*link)->next;
     *link = collective->next;
-    sim_collective_forget(collective);
+    forget(collective);
     collective->next = context->spare_collective;
     context->spare_collective = collective;
 }
@@ -521,4 +521,24 @@ void sim_collective_call_delete(struct sim_request *request)
     call_release(request->call);
     sim_pool_put(request->owner->world, request->call, sizeof *request->call);
     request->call = NULL;
+}
+
+static void collective_free(struct sim_collective *collective)
+{
+    free(collective->calls);
+    free(collective->values);
+    free(collective);
+}
+
+void sim_collectives_end(struct sim_context *context)
+{
+    for (struct sim_collective *at = context->spare_collective, *next; at; at = next) {
+        next = at->next;
+        collective_free(at);
+    }
+    for (struct sim_collective *at = context->first_collective, *next; at; at = next) {
+        next = at->next;
+        forget(at);
+        collective_free(at);
+    }
 }

@@ -147,8 +147,8 @@ void sim_collective_release_brief(struct sim_collective_call *call);
 int sim_barrier_long(MPI_Comm handle);
 int sim_allreduce_long(const void *send, void *receive, int count, MPI_Datatype type, MPI_Op op,
                        MPI_Comm handle);
-/* Gives back what a collective holds of its members' types, ops and data. */
-void sim_collective_forget(struct sim_collective *collective);
+/* Frees a context's collectives, under way or kept for use again. */
+void sim_collectives_end(struct sim_context *context);
 
 /* Address of the block for (or from) peer i on a side, its count and type. */
 struct sim_block {

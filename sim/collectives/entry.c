@@ -1,8 +1,8 @@
 /* The entry points of collectives: each operation checks and fills a call once, and a macro makes
  * its six forms from that (blocking, nonblocking, persistent; int and large counts). */
-#include "sim/base/error.h"
 #include "sim/collectives/data.h"
 #include "sim/collectives/forms.h"
+#include "sim/worlds/error.h"
 
 /* --- one function per operation: checks the arguments and fills the call
  * ---------------------------------------------------- */

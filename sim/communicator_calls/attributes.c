@@ -4,14 +4,14 @@
  * The three families differ in the type of the handle only, so each function is one line that hands
  * its arguments to the function for all kinds.
  */
-#include "sim/base/rank_lock.h"
+#include "sim/worlds/rank_lock.h"
 #include <stddef.h>
 
 #include <mpi.h>
 
-#include "sim/base/attributes.h"
-#include "sim/base/error.h"
-#include "sim/base/open_handles.h"
+#include "sim/communicator_calls/attribute_lists.h"
+#include "sim/worlds/error.h"
+#include "sim/worlds/open_handles.h"
 
 /* What identifies a call in errors: its name, what it is about, and the handle. */
 struct call {

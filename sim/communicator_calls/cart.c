@@ -1,7 +1,7 @@
 /* MPI's calls for Cartesian grids, and Topo_test. The arithmetic is in communicators/cart.h, the
  * object in communicators/topology.h. Ranks are never reordered. */
-#include "sim/base/error.h"
 #include "sim/communicators/topology.h"
+#include "sim/worlds/error.h"
 
 #include <assert.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
-/* What base/attributes.h asks of the machine: keyvals of the calling rank, lists of its objects,
+/* What attributes.c asks of the machine: keyvals of the calling rank, lists of its objects,
  * predefined attributes. Weak, so that a test of attributes can stand in for the machine. */
-#include "sim/base/error.h"
+#include "sim/communicator_calls/attribute_lists.h"
 #include "sim/communicators/comm.h"
 #include "sim/datatypes/attributes.h"
 #include "sim/datatypes/datatype.h"
@@ -9,11 +9,6 @@
 __attribute__((weak)) struct sim_keyvals *sim_attributes_keyvals(void)
 {
     return sim_current_rank ? &sim_current_rank->keyvals : NULL;
-}
-
-struct sim_integers *sim_integers_of_rank(void)
-{
-    return sim_current_rank ? &sim_current_rank->integers : NULL;
 }
 
 __attribute__((weak)) struct sim_attributes *sim_attributes_of(enum sim_attribute_kind kind,
@@ -67,13 +62,4 @@ __attribute__((weak)) bool sim_attributes_predefined(enum sim_attribute_kind kin
     }
     *value = (void *)(uintptr_t)answer;
     return true;
-}
-
-int sim_comm_attributes_delete(struct sim_comm *comm)
-{
-    int error = sim_attributes_clear(&comm->attributes, (void *)sim_comm_handle(comm));
-    if (error)
-        return sim_error_raise(sim_comm_handle(comm), error, "Comm_free",
-                               "an attribute's delete function failed");
-    return MPI_SUCCESS;
 }

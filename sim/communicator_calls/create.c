@@ -1,13 +1,14 @@
 /* Making communicators: every form is a collective whose execution builds the shared contexts and
  * gives each member its handle. */
-#include "sim/base/errhandler.h"
-#include "sim/base/error.h"
 #include "sim/collectives/collective.h"
 #include "sim/communicator_calls/creation.h"
 #include "sim/communicators/info.h"
 #include "sim/communicators/intercomm.h"
 #include "sim/communicators/topology.h"
 #include "sim/messages/point.h"
+#include "sim/worlds/errhandler.h"
+#include "sim/worlds/error.h"
+#include "sim/worlds/rank_lock.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -309,6 +310,13 @@ int sim_comm_split_topology(struct sim_comm *comm, int color, int key,
                &(struct sim_creation){.made = made, .color = color, .key = key, .plan = plan});
 }
 
+static int attributes_copy(const struct sim_comm *comm, MPI_Comm handle,
+                           struct sim_attributes *duplicate)
+{
+    WITH_RANK_LOCK;
+    return sim_attributes_copy(&comm->attributes, (void *)handle, duplicate);
+}
+
 static int dup(MPI_Comm handle, MPI_Comm *made, const char *function)
 {
     int error;
@@ -319,7 +327,7 @@ static int dup(MPI_Comm handle, MPI_Comm *made, const char *function)
     if (error)
         return error;
     struct sim_comm *copy = sim_comm_get(comm->owner, *made);
-    error = sim_attributes_copy(&comm->attributes, (void *)handle, &copy->attributes);
+    error = attributes_copy(comm, handle, &copy->attributes);
     if (!error)
         return MPI_SUCCESS;
     PMPI_Comm_free(made);
@@ -349,7 +357,7 @@ static int idup(MPI_Comm handle, MPI_Info info, MPI_Comm *made, MPI_Request *req
     if (!sim_info_handle_valid(info))
         return sim_error_raise(handle, MPI_ERR_INFO, function, "info is not a valid handle");
     struct sim_attributes attributes = {0};
-    error = sim_attributes_copy(&comm->attributes, (void *)handle, &attributes);
+    error = attributes_copy(comm, handle, &attributes);
     if (error) {
         sim_attributes_clear(&attributes, (void *)handle);
         sim_attributes_release(&attributes);

@@ -1,10 +1,10 @@
 /* Making a communicator by the members of a group only: they meet under a tag or a name, and nobody
  * else of the parent takes part. */
-#include "sim/base/errhandler.h"
-#include "sim/base/error.h"
 #include "sim/communicator_calls/creation.h"
 #include "sim/communicators/info.h"
 #include "sim/messages/point.h"
+#include "sim/worlds/errhandler.h"
+#include "sim/worlds/error.h"
 
 #include <assert.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* MPI's calls for graphs and distributed graphs. The object is in communicators/topology.h. Ranks
  * are never reordered and infos are not looked at. */
-#include "sim/base/error.h"
 #include "sim/communicators/topology.h"
+#include "sim/worlds/error.h"
 
 /* --- graphs ----------------------------------------------------------------------------------- */
 

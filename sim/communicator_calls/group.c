@@ -10,9 +10,9 @@
 #include <mpi.h>
 #include <mpix.h>
 
-#include "sim/base/error.h"
-#include "sim/base/open_handles.h"
 #include "sim/communicators/group.h"
+#include "sim/worlds/error.h"
+#include "sim/worlds/open_handles.h"
 
 static int raise_group(const char *function)
 {

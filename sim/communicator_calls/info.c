@@ -3,16 +3,16 @@
  * MPI_INFO_ENV can be read, not changed: it is made anew for each call that looks into it, so no
  * process-wide object is needed. Errors go to the world's error handler: an info object has none.
  */
-#include "sim/base/rank_lock.h"
+#include "sim/worlds/rank_lock.h"
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
 #include <mpi.h>
 
-#include "sim/base/error.h"
-#include "sim/base/open_handles.h"
 #include "sim/communicators/info.h"
+#include "sim/worlds/error.h"
+#include "sim/worlds/open_handles.h"
 
 static int raise_info(const char *function)
 {

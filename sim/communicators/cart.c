@@ -6,7 +6,7 @@
 
 #include <mpi.h>
 
-#include "sim/base/error.h"
+#include "sim/worlds/error.h"
 
 int sim_cart_size(const struct sim_cart *cart)
 {

@@ -1,16 +1,13 @@
 /* Communicators: the objects, and the calls that need no agreement. Making new ones is in
  * communicator_calls/create.c. */
 #include "sim/communicators/comm.h"
-#include "sim/base/rank_lock.h"
+#include "sim/worlds/rank_lock.h"
 
 #include "recorder/recorder.h"
-#include "sim/base/errhandler.h"
-#include "sim/base/error.h"
-#include "sim/collectives/collective.h"
 #include "sim/communicators/info.h"
-#include "sim/datatypes/attributes.h"
-#include "sim/messages/mailbox.h"
-#include "sim/messages/point.h"
+#include "sim/worlds/caller.h"
+#include "sim/worlds/errhandler.h"
+#include "sim/worlds/error.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -21,13 +18,12 @@ struct sim_context *sim_context_new(struct sim_world *world, struct sim_group *g
     struct sim_context *context = calloc(1, sizeof *context);
     if (!context)
         return NULL;
-    context->mailboxes = calloc((size_t)group->size, sizeof *context->mailboxes);
-    if (!context->mailboxes) {
+    context->world = world;
+    context->size = group->size;
+    if (!world->rooms->context_begin(context)) {
         free(context);
         return NULL;
     }
-    context->world = world;
-    context->size = group->size;
     context->group = group;
     context->id = ++world->context_ids;
     context->next = world->contexts;
@@ -132,22 +128,7 @@ MPI_Comm sim_comm_handle(struct sim_comm *comm)
 
 static void context_release(struct sim_context *context)
 {
-    for (int r = 0; r < context->size; r++)
-        sim_mailbox_release(&context->mailboxes[r]);
-    free(context->mailboxes);
-    for (struct sim_collective *at = context->spare_collective, *next; at; at = next) {
-        next = at->next;
-        free(at->calls);
-        free(at->values);
-        free(at);
-    }
-    for (struct sim_collective *at = context->first_collective, *next; at; at = next) {
-        next = at->next;
-        sim_collective_forget(at);
-        free(at->calls);
-        free(at->values);
-        free(at);
-    }
+    context->world->rooms->context_end(context);
     sim_topology_release(context->topology);
     sim_group_release(context->group);
     free(context);
@@ -186,17 +167,20 @@ void sim_comm_release_all(struct sim_world *world)
     for (int r = 0; world->world_comms && r < world->size; r++)
         comm_release(&world->world_comms[r]);
     free(world->world_comms);
-    for (int r = 0; world->ranks && r < world->size; r++) {
-        sim_type_attributes_release(&world->ranks[r]);
-        sim_keyvals_release(&world->ranks[r].keyvals);
-        sim_integers_release(&world->ranks[r].integers);
-        sim_error_codes_release(&world->ranks[r].error_codes);
-    }
 }
 
-/* --- calls
- * --------------------------------------------------------------------------------------------------------------------
- */
+/* --- calls --- */
+
+MPI_Errhandler sim_comm_error_target(struct sim_rank *rank, MPI_Comm *handle)
+{
+    struct sim_comm *comm = *handle == MPI_COMM_NULL ? NULL : sim_comm_get(rank, *handle);
+    if (!comm)
+        comm = rank->comm_world;
+    if (!comm)
+        return MPI_ERRORS_ARE_FATAL;
+    *handle = comm->window ? (MPI_Comm)comm->window : sim_comm_handle(comm);
+    return comm->errhandler;
+}
 
 struct sim_comm *sim_comm_check(MPI_Comm handle, const char *function, int *error)
 {
@@ -345,6 +329,19 @@ int PMPI_Comm_get_name(MPI_Comm handle, char *name, int *length)
     if (own)
         strcpy(name, own);
     *length = (int)strlen(name);
+    return MPI_SUCCESS;
+}
+
+int sim_comm_attributes_delete(struct sim_comm *comm)
+{
+    int error;
+    {
+        WITH_RANK_LOCK;
+        error = sim_attributes_clear(&comm->attributes, (void *)sim_comm_handle(comm));
+    }
+    if (error)
+        return sim_error_raise(sim_comm_handle(comm), error, "Comm_free",
+                               "an attribute's delete function failed");
     return MPI_SUCCESS;
 }
 

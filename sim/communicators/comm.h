@@ -83,6 +83,9 @@ static inline struct sim_comm *sim_comm_get(struct sim_rank *rank, MPI_Comm hand
     return comm;
 }
 
+/* The error handler that answers for a handle of the rank's (no communicator: the world's), and
+ * the handle that it is called with. */
+MPI_Errhandler sim_comm_error_target(struct sim_rank *rank, MPI_Comm *handle);
 /* The caller's communicator, or NULL with what the MPI function must return in *error (the error is
  * raised). */
 struct sim_comm *sim_comm_check(MPI_Comm handle, const char *function, int *error);

@@ -1,9 +1,9 @@
 /* Hints of communicators: kept and given back, none changes what the machine does. */
-#include "sim/base/error.h"
-#include "sim/base/open_handles.h"
-#include "sim/base/rank_lock.h"
 #include "sim/communicators/comm.h"
 #include "sim/communicators/info.h"
+#include "sim/worlds/error.h"
+#include "sim/worlds/open_handles.h"
+#include "sim/worlds/rank_lock.h"
 
 static int check_info(MPI_Comm handle, MPI_Info info, const char *function)
 {

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "sim/base/handle.h"
-#include "sim/base/open_handles.h"
+#include "sim/worlds/open_handles.h"
 
 static const struct sim_group group_empty = {.magic = SIM_MAGIC_GROUP, .references = 1};
 

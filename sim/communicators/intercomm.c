@@ -1,9 +1,9 @@
 /* Intercommunicators: making them of two groups, merging. See intercomm.h. */
 #include "sim/communicators/intercomm.h"
 
-#include "sim/base/error.h"
 #include "sim/communicator_calls/creation.h"
 #include "sim/messages/point.h"
+#include "sim/worlds/error.h"
 
 #include <assert.h>
 #include <stdlib.h>

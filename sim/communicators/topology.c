@@ -1,7 +1,7 @@
 /* Virtual topologies as objects: see topology.h. */
 #include "sim/communicators/topology.h"
 
-#include "sim/base/error.h"
+#include "sim/worlds/error.h"
 
 #include <assert.h>
 #include <stdio.h>

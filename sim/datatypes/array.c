@@ -7,8 +7,8 @@
 #include <assert.h>
 #include <stdlib.h>
 
-#include "sim/base/open_handles.h"
 #include "sim/datatypes/call.h"
+#include "sim/worlds/open_handles.h"
 
 /* Indices of one dimension, `size` long: `count` blocks of `block` indices, `stride` apart from
  * `start`, then `rest` more indices from where the next block would start. */

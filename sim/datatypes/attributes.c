@@ -7,9 +7,9 @@
 
 #include <stdlib.h>
 
-#include "sim/base/rank_lock.h"
 #include "sim/datatypes/call.h"
 #include "sim/worlds/rank.h"
+#include "sim/worlds/rank_lock.h"
 
 enum { PREDEFINED = SIM_DATATYPE_LAST - SIM_DATATYPE_FIRST + 1 };
 

@@ -4,8 +4,8 @@
 #ifndef SIM_DATATYPES_CALL_H
 #define SIM_DATATYPES_CALL_H
 
-#include "sim/base/error.h"
 #include "sim/datatypes/layout.h"
+#include "sim/worlds/error.h"
 
 _Static_assert(sizeof(MPI_Aint) == sizeof(MPI_Count), "large counts and addresses are one width");
 

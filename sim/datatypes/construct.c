@@ -1,6 +1,6 @@
 /* construct.c: MPI_Type_contiguous, vector, hvector, resized, dup. */
-#include "sim/base/open_handles.h"
 #include "sim/datatypes/call.h"
+#include "sim/worlds/open_handles.h"
 
 int sim_type_call_check(const struct sim_type_call *call, int64_t count, MPI_Datatype oldtype,
                         const struct sim_datatype **old)

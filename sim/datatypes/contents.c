@@ -1,8 +1,8 @@
 /* contents.c: MPI_Type_get_envelope and MPI_Type_get_contents: how a type was made. */
 #include <string.h>
 
-#include "sim/base/open_handles.h"
 #include "sim/datatypes/call.h"
+#include "sim/worlds/open_handles.h"
 
 static const struct sim_contents named = {.combiner = MPI_COMBINER_NAMED};
 

@@ -2,6 +2,7 @@
 #include "sim/datatypes/datatype.h"
 
 #include <assert.h>
+#include <mpix.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -67,4 +68,9 @@ void sim_datatype_check(const struct sim_datatype *type)
     assert(!type->basic ||
            type->elements * sim_datatype_predefined[type->basic - SIM_DATATYPE_FIRST].size == size);
     assert((size == 0) == (type->elements == 0));
+}
+
+int MPIX_Type_known(MPI_Datatype type)
+{
+    return sim_datatype_get(type) != NULL;
 }

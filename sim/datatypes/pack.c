@@ -3,8 +3,8 @@
  */
 #include <limits.h>
 
-#include "sim/base/error.h"
 #include "sim/datatypes/datatype.h"
+#include "sim/worlds/error.h"
 
 /* One call: `position` of `room` bytes in the packed buffer, `count` elements in the typed one. */
 struct pack_call {

@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sim/base/error.h"
 #include "sim/datatypes/datatype.h"
+#include "sim/worlds/error.h"
 
 #if defined(__SIZEOF_FLOAT128__)
 __extension__ typedef __float128 quad;

@@ -1,12 +1,12 @@
 /* query.c: what a program may ask of a datatype, and commit, free, names, addresses. */
-#include "sim/base/rank_lock.h"
+#include "sim/worlds/rank_lock.h"
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "sim/base/open_handles.h"
 #include "sim/datatypes/attributes.h"
 #include "sim/datatypes/call.h"
+#include "sim/worlds/open_handles.h"
 
 static int check(const char *function, MPI_Datatype datatype, bool pointers)
 {
@@ -48,7 +48,10 @@ int PMPI_Type_free(MPI_Datatype *datatype)
         return sim_type_raise("Type_free", MPI_ERR_TYPE, "%s is predefined and cannot be freed",
                               type->label);
     if (type->handles == 1) {
-        error = sim_attributes_clear(&type->attributes, *datatype);
+        {
+            WITH_RANK_LOCK;
+            error = sim_attributes_clear(&type->attributes, *datatype);
+        }
         if (error)
             return sim_type_raise("Type_free", error, "an attribute's delete function failed");
         type->magic = SIM_MAGIC_FREED;

@@ -1,11 +1,11 @@
 /* Init, Finalize, Abort, time, names, memory, the attached buffer. */
 #include "recorder/recorder.h"
-#include "sim/base/error.h"
-#include "sim/base/open_handles.h"
 #include "sim/communicators/comm.h"
+#include "sim/interface/leaks.h"
 #include "sim/memory/pending.h"
 #include "sim/messages/bsend.h"
 #include "sim/messages/point.h"
+#include "sim/worlds/error.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -49,7 +49,7 @@ int PMPI_Init_thread(int *argc, char ***argv, int required, int *provided)
 /* The rank of the calling thread, whichever of its threads that is. */
 static const struct sim_rank *any_thread_rank(void)
 {
-    return sim_current_rank ? sim_current_rank : sim_thread_parent();
+    return sim_current_rank ? sim_current_rank : sim_thread_parent;
 }
 
 int PMPI_Initialized(int *flag)
@@ -92,7 +92,7 @@ int PMPI_Finalize(void)
         sim_comm_attributes_delete(
             rank->comm_self); /* the standard's hook for code to run at Finalize */
     sim_comm_attributes_delete(rank->comm_world);
-    sim_open_handles_report(rank);
+    sim_leaks_report(rank);
     sim_pending_finish(rank);
     rank->finalized = true;
     rank->plain = false;

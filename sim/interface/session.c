@@ -1,11 +1,11 @@
 /* Sessions: see session.h. */
 #include "sim/interface/session.h"
 
-#include "sim/base/errhandler.h"
-#include "sim/base/error.h"
-#include "sim/base/open_handles.h"
 #include "sim/communicators/comm.h"
 #include "sim/communicators/info.h"
+#include "sim/worlds/errhandler.h"
+#include "sim/worlds/error.h"
+#include "sim/worlds/open_handles.h"
 
 #include <stdio.h>
 #include <stdlib.h>

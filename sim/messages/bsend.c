@@ -1,8 +1,8 @@
 /* The attached buffer of buffered sends: see bsend.h. */
 #include "sim/messages/bsend.h"
 
-#include "sim/base/error.h"
 #include "sim/messages/point.h"
+#include "sim/worlds/error.h"
 
 #include <assert.h>
 #include <stdlib.h>

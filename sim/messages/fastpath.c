@@ -11,10 +11,10 @@
  *  2. Whatever is not as above, and whatever is refused, goes the long way, which says why: nothing
  *     has been changed by then.
  *  3. A receive that waits is a request like any other; any sender may complete it. */
-#include "sim/base/error.h"
 #include "sim/messages/mailbox.h"
 #include "sim/messages/point.h"
 #include "sim/messages/status.h"
+#include "sim/worlds/error.h"
 
 #include <string.h>
 

@@ -1,11 +1,11 @@
 /* Generalised requests: operations of the program's own that can be waited for like any other. */
 #include "sim/messages/generalized.h"
 
-#include "sim/base/error.h"
 #include "sim/libc/hooks.h"
 #include "sim/messages/point.h"
 #include "sim/messages/request.h"
 #include "sim/messages/status.h"
+#include "sim/worlds/error.h"
 
 #include <assert.h>
 #include <stdlib.h>

@@ -629,7 +629,7 @@ bool sim_mailbox_cancel_send(struct sim_context *context, int destination, struc
     return true;
 }
 
-void sim_mailbox_release(struct sim_mailbox *mailbox)
+static void mailbox_release(struct sim_mailbox *mailbox)
 {
     for (struct sim_message *message = mailbox->oldest, *later; message; message = later) {
         later = message->later;
@@ -637,4 +637,17 @@ void sim_mailbox_release(struct sim_mailbox *mailbox)
             free(message); /* smaller ones are in the world's slabs */
     }
     free(mailbox->channels);
+}
+
+bool sim_mailboxes_begin(struct sim_context *context)
+{
+    context->mailboxes = calloc((size_t)context->size, sizeof *context->mailboxes);
+    return context->mailboxes != NULL;
+}
+
+void sim_mailboxes_end(struct sim_context *context)
+{
+    for (int r = 0; r < context->size; r++)
+        mailbox_release(&context->mailboxes[r]);
+    free(context->mailboxes);
 }

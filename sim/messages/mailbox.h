@@ -103,7 +103,9 @@ void sim_mailbox_collect(struct sim_context *context, int owner, int tag,
                          const struct sim_request *receive, struct sim_candidates *list);
 /* A delayed wildcard takes a message of its box; receives posted after it may then have theirs. */
 void sim_mailbox_match_deferred(struct sim_request *receive, struct sim_message *message);
-void sim_mailbox_release(struct sim_mailbox *mailbox);
+/* The mailboxes of a context. False: out of memory. */
+bool sim_mailboxes_begin(struct sim_context *context);
+void sim_mailboxes_end(struct sim_context *context);
 
 /* Moves the bytes of a matched pair. */
 void sim_transfer(struct sim_request *send, struct sim_request *receive);

@@ -1,10 +1,10 @@
 /* Persistent requests: made once, started many times. */
-#include "sim/base/error.h"
-#include "sim/base/open_handles.h"
 #include "sim/memory/pending.h"
 #include "sim/messages/bsend.h"
 #include "sim/messages/mailbox.h"
 #include "sim/messages/point.h"
+#include "sim/worlds/error.h"
+#include "sim/worlds/open_handles.h"
 
 static void start_send(struct sim_request *send)
 {

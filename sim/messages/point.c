@@ -2,22 +2,11 @@
 #include "sim/messages/point.h"
 #include "sim/memory/pending.h"
 
-#include "sim/base/error.h"
 #include "sim/messages/batch.h"
 #include "sim/messages/bsend.h"
 #include "sim/messages/mailbox.h"
 #include "sim/messages/status.h"
-
-struct sim_rank *sim_point_refuse(const char *function)
-{
-    struct sim_rank *rank = sim_current_rank;
-    if (rank && rank->sessions)
-        return rank;
-    sim_error_raise(MPI_COMM_NULL, MPI_ERR_OTHER, function,
-                    rank && rank->finalized ? "called after MPI_Finalize"
-                                            : "called before MPI_Init");
-    return NULL;
-}
+#include "sim/worlds/error.h"
 
 static int check_buffer(const struct sim_point *point, struct sim_request *request,
                         struct sim_comm *comm)

@@ -4,6 +4,7 @@
 #define SIM_MESSAGES_POINT_H
 
 #include "sim/messages/request.h"
+#include "sim/worlds/caller.h"
 
 /* What the caller said. */
 struct sim_point {
@@ -44,16 +45,5 @@ void sim_point_start_send(struct sim_request *send);
 void sim_point_start_receive(struct sim_request *receive);
 /* Completes a request to or from MPI_PROC_NULL. */
 void sim_point_complete_null(struct sim_request *request);
-
-/* The caller, if it is a rank between Init and Finalize or in a session; NULL after raising the
- * error. */
-struct sim_rank *sim_point_refuse(const char *function);
-static inline struct sim_rank *sim_point_caller(const char *function)
-{
-    struct sim_rank *rank = sim_current_rank;
-    if (__builtin_expect(rank && rank->initialized && !rank->finalized, 1))
-        return rank;
-    return sim_point_refuse(function);
-}
 
 #endif

@@ -1,10 +1,10 @@
 /* Probes: what is waiting, without or with (matched probes) taking it out of the box. */
-#include "sim/base/error.h"
 #include "sim/memory/pending.h"
 #include "sim/messages/deferred.h"
 #include "sim/messages/mailbox.h"
 #include "sim/messages/point.h"
 #include "sim/messages/status.h"
+#include "sim/worlds/error.h"
 
 static void message_status(const struct sim_message *message, MPI_Status *status)
 {

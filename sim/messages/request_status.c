@@ -1,7 +1,7 @@
 /* Request_get_status for several requests: looks, and leaves the requests as they are. */
-#include "sim/base/error.h"
 #include "sim/messages/point.h"
 #include "sim/messages/status.h"
+#include "sim/worlds/error.h"
 
 /* Answers for one handle. */
 enum look { EMPTY, PENDING, DONE }; /* EMPTY: null or inactive */

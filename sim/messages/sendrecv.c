@@ -1,7 +1,7 @@
 /* Sendrecv and Sendrecv_replace: a send and a receive under way together. The blocking forms have
  * both on their stack; the nonblocking ones are a request of two parts. */
-#include "sim/base/error.h"
 #include "sim/messages/point.h"
+#include "sim/worlds/error.h"
 
 #include <stdlib.h>
 

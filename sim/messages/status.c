@@ -3,8 +3,8 @@
 
 #include <limits.h>
 
-#include "sim/base/error.h"
 #include "sim/datatypes/datatype.h"
+#include "sim/worlds/error.h"
 
 /* A count that the caller's integer cannot hold is reported as MPI_UNDEFINED. */
 static MPI_Count undefined_above(size_t count, MPI_Count limit)

@@ -3,14 +3,14 @@
  * Which of several completed requests Waitany and Testany report is a choice (MPIX_CHOOSE_WAITANY);
  * by default the next behind the one reported last. */
 #include "recorder/recorder.h"
-#include "sim/base/error.h"
-#include "sim/base/open_handles.h"
 #include "sim/collectives/collective.h"
 #include "sim/memory/pending.h"
 #include "sim/messages/deferred.h"
 #include "sim/messages/mailbox.h"
 #include "sim/messages/point.h"
 #include "sim/messages/status.h"
+#include "sim/worlds/error.h"
+#include "sim/worlds/open_handles.h"
 
 #include <stdlib.h>
 

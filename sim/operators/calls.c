@@ -1,9 +1,9 @@
 /* calls.c: MPI_Op_* and MPI_Reduce_local. */
 #include <stdlib.h>
 
-#include "sim/base/error.h"
-#include "sim/base/open_handles.h"
 #include "sim/operators/op.h"
+#include "sim/worlds/error.h"
+#include "sim/worlds/open_handles.h"
 
 #define raise(function, error_class, ...)                                                          \
     sim_error_raise(MPI_COMM_NULL, error_class, function, __VA_ARGS__)

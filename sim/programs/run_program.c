@@ -88,26 +88,19 @@ int sim_run_body(void *context, int rank)
 
 /* What libc/hooks.h asks of the machine. */
 
-/* The rank that started this thread. Its libc state is the rank's; its MPI calls are the rank's
- * only where ranks are OS threads, since a fiber can be suspended on its own stack alone. */
-static _Thread_local struct sim_rank *started_by;
-
+/* A thread's libc state is that of the rank that started it; its MPI calls are the rank's only
+ * where ranks are OS threads, since a fiber can be suspended on its own stack alone. */
 struct sim_libc_state *sim_libc_current(void)
 {
     if (sim_current_rank)
         return &sim_current_rank->libc;
-    return started_by ? &started_by->libc : NULL;
+    return sim_thread_parent ? &sim_thread_parent->libc : NULL;
 }
 
 int sim_libc_rank_number(void)
 {
-    const struct sim_rank *rank = sim_current_rank ? sim_current_rank : started_by;
+    const struct sim_rank *rank = sim_current_rank ? sim_current_rank : sim_thread_parent;
     return rank ? rank->id : -1;
-}
-
-struct sim_rank *sim_thread_parent(void)
-{
-    return started_by;
 }
 
 void sim_rank_region_end(struct sim_libc_state *state)
@@ -135,7 +128,7 @@ void sim_rank_exit(int status, enum sim_exit how)
 
 void sim_rank_forget(void)
 {
-    started_by = sim_current_rank = NULL;
+    sim_thread_parent = sim_current_rank = NULL;
 }
 
 void sim_rank_yield(void)
@@ -145,8 +138,9 @@ void sim_rank_yield(void)
 
 void sim_rank_thread_begin(struct sim_libc_state *parent)
 {
-    started_by = (struct sim_rank *)(void *)((char *)parent - offsetof(struct sim_rank, libc));
-    sim_current_rank = started_by->world->threaded ? started_by : NULL;
+    sim_thread_parent =
+        (struct sim_rank *)(void *)((char *)parent - offsetof(struct sim_rank, libc));
+    sim_current_rank = sim_thread_parent->world->threaded ? sim_thread_parent : NULL;
 }
 
 static struct sim_rank *rank_of(struct sim_libc_state *state)
@@ -169,5 +163,5 @@ void sim_rank_joining_changed(struct sim_libc_state *parent, int change)
 void sim_rank_thread_end(struct sim_libc_state *parent)
 {
     (void)parent;
-    started_by = sim_current_rank = NULL;
+    sim_thread_parent = sim_current_rank = NULL;
 }

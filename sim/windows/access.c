@@ -1,11 +1,11 @@
 /* Accesses to windows: put, get, accumulate and their kin. */
 #include "recorder/recorder.h"
-#include "sim/base/error.h"
 #include "sim/memory/pending.h"
 #include "sim/messages/point.h"
 #include "sim/operators/op.h"
 #include "sim/windows/history.h"
 #include "sim/windows/window.h"
+#include "sim/worlds/error.h"
 
 #include <stdio.h>
 #include <stdlib.h>

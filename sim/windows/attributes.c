@@ -1,8 +1,8 @@
 /* What a program hangs on windows: attributes, names, info, error handlers, and their group. */
 #include "recorder/recorder.h"
-#include "sim/base/errhandler.h"
-#include "sim/base/error.h"
 #include "sim/windows/window.h"
+#include "sim/worlds/errhandler.h"
+#include "sim/worlds/error.h"
 
 #include <string.h>
 

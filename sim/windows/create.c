@@ -1,14 +1,15 @@
 /* Making and freeing windows. */
 #include "recorder/recorder.h"
-#include "sim/base/errhandler.h"
-#include "sim/base/error.h"
-#include "sim/base/open_handles.h"
 #include "sim/collectives/forms.h"
 #include "sim/communicators/info.h"
 #include "sim/memory/pending.h"
 #include "sim/messages/point.h"
 #include "sim/windows/history.h"
 #include "sim/windows/window.h"
+#include "sim/worlds/errhandler.h"
+#include "sim/worlds/error.h"
+#include "sim/worlds/open_handles.h"
+#include "sim/worlds/rank_lock.h"
 
 #include <assert.h>
 #include <stdarg.h>
@@ -296,8 +297,10 @@ int PMPI_Win_free(MPI_Win *handle)
         error = sim_epoch_move(win, SIM_CALL_FREE, -1, "Win_free");
     if (!error)
         error = sim_win_barrier(win);
-    if (!error)
+    if (!error) {
+        WITH_RANK_LOCK;
         error = sim_attributes_clear(&win->comm->attributes, (void *)*handle);
+    }
     if (error)
         return error;
     sim_win_completed(win, -1);

@@ -2,8 +2,8 @@
 #include "sim/windows/epoch.h"
 
 #include "recorder/recorder.h"
-#include "sim/base/error.h"
 #include "sim/windows/window.h"
+#include "sim/worlds/error.h"
 
 #include <assert.h>
 #include <stdio.h>

@@ -1,8 +1,8 @@
 /* Synchronisation of windows: fences, start and post, locks, flushes. */
 #include "recorder/recorder.h"
-#include "sim/base/error.h"
 #include "sim/windows/history.h"
 #include "sim/windows/window.h"
+#include "sim/worlds/error.h"
 
 #include <assert.h>
 #include <stdlib.h>

@@ -22,6 +22,7 @@
 #include <stdatomic.h>
 
 struct sim_comm;
+struct sim_context;
 struct sim_batch;
 struct sim_blocked_probe;
 struct sim_pending;
@@ -73,7 +74,7 @@ struct sim_rank {
     int reported_next;                 /* Waitany and Testany look there first */
     struct sim_bsend *bsend;           /* attached buffer, NULL */
     struct sim_open_handles
-        *live; /* handles not freed yet, NULL: none so far; see base/open_handles.h */
+        *live; /* handles not freed yet, NULL: none so far; see worlds/open_handles.h */
     struct sim_general *generals; /* generalised requests that are not finished */
     atomic_int error_depth;
     struct sim_keyvals keyvals;
@@ -87,13 +88,13 @@ struct sim_rank {
         atomic_int state;     /* 0: none, 1: being written, 2: to be told */
         const char *function; /* of the call */
         const void *site;
-    } stray; /* a call of a thread that may not, where ranks are fibers: see base/error.c */
+    } stray; /* a call of a thread that may not, where ranks are fibers: see worlds/error.c */
     struct sim_comm *comms; /* this rank's handles */
     /* OS threads only */
     struct sim_local {
         _Atomic uintptr_t owner; /* 0: nobody */
         int depth;
-    } local;                    /* see base/rank_lock.h */
+    } local;                    /* see worlds/rank_lock.h */
     _Atomic uint64_t own_steps; /* logical time: the world's depends on how threads come along */
     pthread_cond_t *wakeup;
     pthread_t thread; /* the rank's own; valid while `unwind` is set */
@@ -123,6 +124,25 @@ struct sim_executor {
 };
 extern const struct sim_executor sim_fibers, sim_threads;
 
+/* What the rooms above do for a world: sim/machine.c says who does it. */
+struct sim_rooms {
+    /* Makes what every rank has from the beginning. False: out of memory. */
+    bool (*begin)(struct sim_world *world);
+    /* Frees all that is kept of the world and its ranks, after the run or a failed `begin`. */
+    void (*end)(struct sim_world *world);
+    /* See sim_world_quiescent. */
+    bool (*quiescent)(struct sim_world *world);
+    /* What a communicator's shared part holds of other rooms. False: out of memory. */
+    bool (*context_begin)(struct sim_context *context);
+    void (*context_end)(struct sim_context *context);
+    /* See sim_comm_error_target. */
+    MPI_Errhandler (*error_target)(struct sim_rank *rank, MPI_Comm *handle);
+};
+
+/* A world with these rooms: sim_world_new, which machine.c defines, calls it. */
+struct sim_world *sim_world_compose(const struct sim_world_options *options,
+                                    const struct sim_rooms *rooms, struct failure *failure);
+
 /* Free lists of small blocks: messages and requests. */
 enum { SIM_POOL_CLASSES = 6 };
 
@@ -135,6 +155,7 @@ struct sim_fold_pace {
 struct sim_world {
     struct sim_world_options options;
     const struct sim_executor *executor;
+    const struct sim_rooms *rooms;
     bool threaded;
     bool guarded;     /* who enters has to look: threaded, or a user's reduction is under way */
     bool over;        /* nobody may run any more */
@@ -180,7 +201,7 @@ struct sim_world {
 extern _Thread_local struct sim_rank *sim_current_rank;
 
 /* The rank that started the calling thread, which is not that rank's own; NULL: none did. */
-struct sim_rank *sim_thread_parent(void);
+extern _Thread_local struct sim_rank *sim_thread_parent;
 /* If a thread of the calling rank called MPI where only the rank's own may: ends the world. */
 void sim_rank_stray_check(struct sim_rank *rank);
 

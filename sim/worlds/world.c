@@ -1,16 +1,7 @@
 /* Worlds: creation, the run, quiescence, polling, the end. See world.h and rank.h. */
 #include "sim/worlds/world.h"
-#include "sim/memory/objects.h"
-#include "sim/memory/pending.h"
-#include "sim/windows/history.h"
 
-#include "sim/base/open_handles.h"
-#include "sim/communicators/comm.h"
-#include "sim/datatypes/datatype.h"
-#include "sim/messages/batch.h"
-#include "sim/messages/deferred.h"
 #include "sim/worlds/rank.h"
-#include "sim/worlds/timeout.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -22,7 +13,7 @@
 #error "the machine's assertions are part of it: build without NDEBUG"
 #endif
 
-_Thread_local struct sim_rank *sim_current_rank;
+_Thread_local struct sim_rank *sim_current_rank, *sim_thread_parent;
 
 enum { EAGER_LIMIT = 64 * 1024, LIVELOCK_ROUNDS = 10000 };
 
@@ -56,10 +47,11 @@ static bool make_ranks(struct sim_world *world)
         rank->state = SIM_READY;
         memcpy(rank->slots, world->options.slots, sizeof rank->slots);
     }
-    return sim_comm_make_predefined(world);
+    return world->rooms->begin(world);
 }
 
-struct sim_world *sim_world_new(const struct sim_world_options *options, struct failure *failure)
+struct sim_world *sim_world_compose(const struct sim_world_options *options,
+                                    const struct sim_rooms *rooms, struct failure *failure)
 {
     if (options->ranks < 1) {
         failure_set(failure, FAILURE_USAGE, "a world needs at least one rank, not %d",
@@ -70,6 +62,7 @@ struct sim_world *sim_world_new(const struct sim_world_options *options, struct 
     if (!world)
         goto out_of_memory;
     world->options = *options;
+    world->rooms = rooms;
     if (!world->options.livelock_rounds)
         world->options.livelock_rounds = LIVELOCK_ROUNDS;
     world->size = world->live = world->runnable = options->ranks;
@@ -101,17 +94,11 @@ void sim_world_free(struct sim_world *world)
 {
     if (!world)
         return;
-    sim_comm_release_all(world);
+    world->rooms->end(world);
     sim_pool_release(world);
     sim_fibers_release(world);
     sim_chooser_release(&world->chooser);
     pthread_mutex_destroy(&world->monitor);
-    for (int i = 0; world->ranks && i < world->size; i++) {
-        sim_open_handles_release(world->ranks[i].live);
-        sim_pending_release(&world->ranks[i]);
-        sim_objects_release(&world->ranks[i]);
-        sim_history_release(&world->ranks[i]);
-    }
     free(world->ranks);
     free(world);
 }
@@ -155,7 +142,7 @@ void sim_world_stop(struct sim_world *world, enum trace_outcome outcome)
 
 bool sim_world_quiescent(struct sim_world *world)
 {
-    return sim_deferred_go(world) || sim_timeout_go(world) || sim_deferred_spin(world);
+    return world->rooms->quiescent(world);
 }
 
 /* No other thread of the rank can bring about what it polls for: there is none, or it waits. */
@@ -350,11 +337,6 @@ int sim_world_current_rank(void)
 void **MPIX_Rank_slots(void)
 {
     return sim_current_rank ? sim_current_rank->slots : NULL;
-}
-
-int MPIX_Type_known(MPI_Datatype type)
-{
-    return sim_datatype_get(type) != NULL;
 }
 
 int MPIX_World_rank(void)

@@ -4,7 +4,7 @@
 
 #include <mpi.h>
 
-#include "sim/base/attributes.h"
+#include "sim/communicator_calls/attribute_lists.h"
 #include "tests/tap.h"
 
 /* The machine's part, for one rank and one object of each kind, in place of

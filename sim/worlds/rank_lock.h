@@ -5,8 +5,8 @@
  * taken again by who holds it (functions of the program that delete attributes call MPI), but not
  * in the monitor; the monitor may be taken while it is held. Ranks that are fibers have nothing to
  * lock. A rank whose world is over does not come back from waiting. */
-#ifndef SIM_BASE_RANK_LOCK_H
-#define SIM_BASE_RANK_LOCK_H
+#ifndef SIM_WORLDS_RANK_LOCK_H
+#define SIM_WORLDS_RANK_LOCK_H
 
 struct sim_rank;
 

@@ -1,5 +1,5 @@
 /* A rank's own lock: see rank_lock.h. */
-#include "sim/base/rank_lock.h"
+#include "sim/worlds/rank_lock.h"
 
 #include "sim/worlds/rank.h"
 

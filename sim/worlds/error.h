@@ -3,8 +3,8 @@
  * The error handler of the communicator decides: fatal stops the world (never the process), return
  * hands the class back, a user's handler is called. Never call this while holding the world: a
  * handler may call MPI. */
-#ifndef SIM_BASE_ERROR_H
-#define SIM_BASE_ERROR_H
+#ifndef SIM_WORLDS_ERROR_H
+#define SIM_WORLDS_ERROR_H
 
 #include <mpi.h>
 

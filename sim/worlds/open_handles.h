@@ -1,8 +1,9 @@
-/* What a rank has made and not freed: handles with the place of the call that made them. At
- * Finalize whatever is left becomes a note for each place. Communicators are told from the rank's
- * own list of them; everything else is kept here. */
-#ifndef SIM_BASE_OPEN_HANDLES_H
-#define SIM_BASE_OPEN_HANDLES_H
+/* What a rank has made and not freed: handles with the place of the call that made them. Communicators are told from the rank's own list of
+ * them; everything else is kept here. What is left at Finalize is reported: interface/leaks.h. */
+#ifndef SIM_WORLDS_OPEN_HANDLES_H
+#define SIM_WORLDS_OPEN_HANDLES_H
+
+#include "traces/trace/handle_map.h"
 
 #include <stdint.h>
 
@@ -18,16 +19,17 @@ enum sim_handle_kind {
     SIM_LIVE_KINDS
 };
 
-struct sim_open_handles;
-struct sim_rank;
+struct sim_open_handles {
+    struct handle_map handles[SIM_LIVE_KINDS]; /* to the place that made them */
+};
+/* The place of a handle whose maker is not known. */
+extern const char sim_open_handles_nowhere;
 
 /* The calling rank was given a handle, or freed one. A handle may be given several times. Outside a
  * rank nothing happens; without memory the handle is forgotten. */
 void sim_open_handles_add(enum sim_handle_kind kind, uint64_t handle);
 void sim_open_handles_remove(enum sim_handle_kind kind, uint64_t handle);
 
-/* Notes what the calling rank still holds. */
-void sim_open_handles_report(struct sim_rank *rank);
 void sim_open_handles_release(struct sim_open_handles *live);
 
 #endif

@@ -1,50 +1,13 @@
-/* What a rank has made and not freed: see open_handles.h. */
-#include "sim/base/open_handles.h"
-#include "sim/base/rank_lock.h"
+/* What a rank has not freed at Finalize: see leaks.h. */
+#include "sim/interface/leaks.h"
 
 #include "recorder/recorder.h"
 #include "sim/communicators/comm.h"
 #include "sim/messages/generalized.h"
 #include "sim/messages/request.h"
-#include "traces/trace/handle_map.h"
+#include "sim/worlds/open_handles.h"
 
 #include <stdlib.h>
-
-struct sim_open_handles {
-    struct handle_map handles[SIM_LIVE_KINDS]; /* to the place that made them */
-};
-
-/* Keeps nothing but a place to count at, whatever made it. */
-static char unknown;
-
-static struct sim_open_handles *live_of(struct sim_rank *rank)
-{
-    if (!rank->live)
-        rank->live = calloc(1, sizeof *rank->live);
-    return rank->live;
-}
-
-void sim_open_handles_add(enum sim_handle_kind kind, uint64_t handle)
-{
-    WITH_RANK_LOCK;
-    struct sim_rank *rank = sim_current_rank;
-    struct sim_open_handles *live = rank ? live_of(rank) : NULL;
-    if (!live)
-        return;
-    /* Whoever asks what a type is made of gets another handle of it for a moment. */
-    const void *site = handle_map_find(&live->handles[kind], handle);
-    if (!site)
-        site = sim_libc_call_site();
-    handle_map_add(&live->handles[kind], handle,
-                   (void *)(uintptr_t)(site ? site : (const void *)&unknown));
-}
-
-void sim_open_handles_remove(enum sim_handle_kind kind, uint64_t handle)
-{
-    WITH_RANK_LOCK;
-    if (sim_current_rank && sim_current_rank->live)
-        handle_map_remove(&sim_current_rank->live->handles[kind], handle);
-}
 
 /* Handles made at one place. */
 struct leak {
@@ -77,14 +40,14 @@ static void note_leaks(const char *code, const char *what, struct leak *leaks)
         count++;
     qsort(leaks, count, sizeof *leaks, by_site);
     for (size_t i = 0; i < count; i++) {
-        if (leaks[i].site != &unknown)
+        if (leaks[i].site != &sim_open_handles_nowhere)
             record_site_enter(leaks[i].site);
         if (leaks[i].count == 1)
             record_note(code, "%s is never freed", what);
         else
             record_note(code, "%s is never freed, nor are %zu others made there", what,
                         leaks[i].count - 1);
-        if (leaks[i].site != &unknown)
+        if (leaks[i].site != &sim_open_handles_nowhere)
             record_site_leave();
     }
 }
@@ -94,7 +57,7 @@ static void report_comms(const struct sim_rank *rank)
     struct leak leaks[LEAKS_MAX] = {0};
     for (const struct sim_comm *comm = rank->comms; comm; comm = comm->next)
         if (!comm->predefined && !comm->window)
-            count_at(leaks, comm->site ? comm->site : (const void *)&unknown);
+            count_at(leaks, comm->site ? comm->site : (const void *)&sim_open_handles_nowhere);
     note_leaks("L003", "a communicator", leaks);
 }
 
@@ -102,7 +65,7 @@ static void report_generals(const struct sim_rank *rank)
 {
     struct leak leaks[LEAKS_MAX] = {0};
     for (const struct sim_general *general = rank->generals; general; general = general->next)
-        count_at(leaks, general->site ? general->site : (const void *)&unknown);
+        count_at(leaks, general->site ? general->site : (const void *)&sim_open_handles_nowhere);
     note_leaks("L001", "a generalised request", leaks);
 }
 
@@ -115,7 +78,7 @@ static bool is_told(struct sim_rank *rank, int kind, uint64_t handle)
     return request && request->state != SIM_INACTIVE;
 }
 
-void sim_open_handles_report(struct sim_rank *rank)
+void sim_leaks_report(struct sim_rank *rank)
 {
     static const struct {
         const char *code, *what;
@@ -141,11 +104,4 @@ void sim_open_handles_report(struct sim_rank *rank)
                 count_at(leaks, map->entries[i].value);
         note_leaks(kinds[kind].code, kinds[kind].what, leaks);
     }
-}
-
-void sim_open_handles_release(struct sim_open_handles *live)
-{
-    for (int kind = 0; live && kind < SIM_LIVE_KINDS; kind++)
-        handle_map_release(&live->handles[kind]);
-    free(live);
 }

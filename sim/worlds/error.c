@@ -1,13 +1,9 @@
-/* What an error leads to (error.h), error handlers, classes, codes and strings. */
-#include "sim/base/error.h"
-#include "sim/base/rank_lock.h"
+/* What an error leads to (error.h), error handlers as objects, and the standard's classes. */
+#include "sim/worlds/error.h"
 
-#include "sim/base/errhandler.h"
 #include "sim/base/handle.h"
-#include "sim/base/open_handles.h"
-#include "sim/communicators/comm.h"
-#include "sim/interface/unsupported.h"
-#include "sim/messages/point.h"
+#include "sim/worlds/caller.h"
+#include "sim/worlds/errhandler.h"
 
 #include "recorder/recorder.h"
 
@@ -17,9 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* --- classes
- * ------------------------------------------------------------------------------------------------------------------
- */
+/* --- classes --- */
 
 #define CLASSES(X)                                                                                 \
     X(SUCCESS, "no error")                                                                         \
@@ -93,9 +87,7 @@ const char *sim_error_meaning(int error_class)
     return "an error class of the program";
 }
 
-/* --- handlers
- * -----------------------------------------------------------------------------------------------------------------
- */
+/* --- handlers --- */
 
 struct sim_errhandler {
     uint32_t magic;
@@ -108,10 +100,21 @@ static struct sim_errhandler *errhandler_get(MPI_Errhandler handle)
     return sim_handle_object((void *)handle, SIM_MAGIC_ERRHANDLER);
 }
 
-static bool errhandler_valid(MPI_Errhandler handle)
+bool sim_errhandler_valid(MPI_Errhandler handle)
 {
     return handle == MPI_ERRORS_ARE_FATAL || handle == MPI_ERRORS_ABORT ||
            handle == MPI_ERRORS_RETURN || errhandler_get(handle);
+}
+
+MPI_Errhandler sim_errhandler_new(MPI_Comm_errhandler_function *function)
+{
+    struct sim_errhandler *handler = malloc(sizeof *handler);
+    if (!handler)
+        return MPI_ERRHANDLER_NULL;
+    handler->magic = SIM_MAGIC_ERRHANDLER;
+    handler->references = 1;
+    handler->function = function;
+    return (MPI_Errhandler)(void *)handler;
 }
 
 void sim_errhandler_retain(MPI_Errhandler handle)
@@ -130,9 +133,7 @@ void sim_errhandler_release(MPI_Errhandler handle)
     free(handler);
 }
 
-/* --- raising
- * ------------------------------------------------------------------------------------------------------------------
- */
+/* --- raising --- */
 
 static const char *note_code(int error_class)
 {
@@ -152,16 +153,15 @@ static _Noreturn void die(struct sim_rank *rank, int error_class, const char *fu
     sim_rank_abort(rank, error_class);
 }
 
-static int raise_on(struct sim_rank *rank, struct sim_comm *comm, int error_class,
-                    const char *function, const char *sentence, const char *finding)
+static int raise_on(struct sim_rank *rank, MPI_Comm handle, int error_class, const char *function,
+                    const char *sentence, const char *finding)
 {
-    MPI_Errhandler handler = comm ? comm->errhandler : MPI_ERRORS_ARE_FATAL;
+    MPI_Errhandler handler = rank->world->rooms->error_target(rank, &handle);
     if (handler == MPI_ERRORS_RETURN)
         return error_class;
     struct sim_errhandler *user = errhandler_get(handler);
     if (!user || rank->error_depth > 8)
         die(rank, error_class, function, sentence, finding);
-    MPI_Comm handle = comm->window ? (MPI_Comm)comm->window : sim_comm_handle(comm);
     int code = error_class;
     rank->error_depth++;
     user->function(&handle, &code, sentence);
@@ -201,12 +201,11 @@ static int raise_sentence(MPI_Comm handle, int error_class, const char *function
 {
     struct sim_rank *rank = sim_current_rank;
     if (!rank) {
-        if (sim_thread_parent())
-            note_stray(sim_thread_parent(), function);
+        if (sim_thread_parent)
+            note_stray(sim_thread_parent, function);
         return error_class;
     }
-    struct sim_comm *comm = handle == MPI_COMM_NULL ? rank->comm_world : sim_comm_get(rank, handle);
-    return raise_on(rank, comm ? comm : rank->comm_world, error_class, function, sentence, code);
+    return raise_on(rank, handle, error_class, function, sentence, code);
 }
 
 int sim_error_raise(MPI_Comm handle, int error_class, const char *function, const char *format, ...)
@@ -232,12 +231,15 @@ int sim_error_raise_overlap(MPI_Comm handle, const char *function)
                           "B002");
 }
 
-int sim_error_unsupported(const char *name)
+struct sim_rank *sim_point_refuse(const char *function)
 {
-    char sentence[120];
-    snprintf(sentence, sizeof sentence, "%s is not provided by this simulator", name);
-    record_refusal("U001", sim_libc_call_site(), "%s", sentence);
-    return raise_sentence(MPI_COMM_NULL, MPI_ERR_UNSUPPORTED_OPERATION, name + 4, sentence, NULL);
+    struct sim_rank *rank = sim_current_rank;
+    if (rank && rank->sessions)
+        return rank;
+    sim_error_raise(MPI_COMM_NULL, MPI_ERR_OTHER, function,
+                    rank && rank->finalized ? "called after MPI_Finalize"
+                                            : "called before MPI_Init");
+    return NULL;
 }
 
 void MPIX_Fail(const char *code, const char *text)
@@ -267,72 +269,4 @@ void SIM_Usage(const char *text)
         snprintf(first->refused, sizeof first->refused, "%s", text);
     sim_world_leave(rank->world);
     sim_rank_abort(rank, 2);
-}
-
-/* --- calls
- * --------------------------------------------------------------------------------------------------------------------
- */
-
-int PMPI_Comm_create_errhandler(MPI_Comm_errhandler_function *function, MPI_Errhandler *handle)
-{
-    struct sim_errhandler *handler = malloc(sizeof *handler);
-    if (!handler)
-        return sim_error_raise(MPI_COMM_NULL, MPI_ERR_NO_MEM, "Comm_create_errhandler",
-                               "out of memory");
-    handler->magic = SIM_MAGIC_ERRHANDLER;
-    handler->references = 1;
-    handler->function = function;
-    *handle = (MPI_Errhandler)(void *)handler;
-    sim_open_handles_add(SIM_LIVE_ERRHANDLER, (uint64_t)(uintptr_t)handler);
-    return MPI_SUCCESS;
-}
-
-int PMPI_Errhandler_free(MPI_Errhandler *handle)
-{
-    if (!errhandler_valid(*handle))
-        return sim_error_raise(MPI_COMM_NULL, MPI_ERR_ERRHANDLER, "Errhandler_free",
-                               "not a valid error handler");
-    sim_open_handles_remove(SIM_LIVE_ERRHANDLER, (uint64_t)(uintptr_t)*handle);
-    sim_errhandler_release(*handle);
-    *handle = MPI_ERRHANDLER_NULL;
-    return MPI_SUCCESS;
-}
-
-int PMPI_Comm_set_errhandler(MPI_Comm handle, MPI_Errhandler handler)
-{
-    WITH_RANK_LOCK;
-    int error;
-    struct sim_comm *comm = sim_comm_check(handle, "Comm_set_errhandler", &error);
-    if (!comm)
-        return error;
-    if (!errhandler_valid(handler))
-        return sim_error_raise(handle, MPI_ERR_ERRHANDLER, "Comm_set_errhandler",
-                               "not a valid error handler");
-    sim_errhandler_retain(handler);
-    sim_errhandler_release(comm->errhandler);
-    comm->errhandler = handler;
-    return MPI_SUCCESS;
-}
-
-int PMPI_Comm_get_errhandler(MPI_Comm handle, MPI_Errhandler *handler)
-{
-    WITH_RANK_LOCK;
-    int error;
-    struct sim_comm *comm = sim_comm_check(handle, "Comm_get_errhandler", &error);
-    if (!comm)
-        return error;
-    sim_errhandler_retain(comm->errhandler);
-    *handler = comm->errhandler;
-    return MPI_SUCCESS;
-}
-
-int PMPI_Comm_call_errhandler(MPI_Comm handle, int error_code)
-{
-    int error;
-    struct sim_comm *comm = sim_comm_check(handle, "Comm_call_errhandler", &error);
-    if (!comm)
-        return error;
-    raise_on(comm->owner, comm, error_code, "Comm_call_errhandler",
-             "the program called the error handler", false);
-    return MPI_SUCCESS;
 }

@@ -1,0 +1,79 @@
+/* The calls on error handlers of communicators, and what an unsupported function raises. */
+#include "recorder/recorder.h"
+#include "sim/communicators/comm.h"
+#include "sim/interface/unsupported.h"
+#include "sim/worlds/errhandler.h"
+#include "sim/worlds/error.h"
+#include "sim/worlds/open_handles.h"
+#include "sim/worlds/rank_lock.h"
+
+#include <stdio.h>
+
+int sim_error_unsupported(const char *name)
+{
+    char sentence[120];
+    snprintf(sentence, sizeof sentence, "%s is not provided by this simulator", name);
+    record_refusal("U001", sim_libc_call_site(), "%s", sentence);
+    return sim_error_raise_mismatch(MPI_COMM_NULL, MPI_ERR_UNSUPPORTED_OPERATION, name + 4,
+                                    sentence);
+}
+
+int PMPI_Comm_create_errhandler(MPI_Comm_errhandler_function *function, MPI_Errhandler *handle)
+{
+    *handle = sim_errhandler_new(function);
+    if (*handle == MPI_ERRHANDLER_NULL)
+        return sim_error_raise(MPI_COMM_NULL, MPI_ERR_NO_MEM, "Comm_create_errhandler",
+                               "out of memory");
+    sim_open_handles_add(SIM_LIVE_ERRHANDLER, (uint64_t)(uintptr_t)*handle);
+    return MPI_SUCCESS;
+}
+
+int PMPI_Errhandler_free(MPI_Errhandler *handle)
+{
+    if (!sim_errhandler_valid(*handle))
+        return sim_error_raise(MPI_COMM_NULL, MPI_ERR_ERRHANDLER, "Errhandler_free",
+                               "not a valid error handler");
+    sim_open_handles_remove(SIM_LIVE_ERRHANDLER, (uint64_t)(uintptr_t)*handle);
+    sim_errhandler_release(*handle);
+    *handle = MPI_ERRHANDLER_NULL;
+    return MPI_SUCCESS;
+}
+
+int PMPI_Comm_set_errhandler(MPI_Comm handle, MPI_Errhandler handler)
+{
+    WITH_RANK_LOCK;
+    int error;
+    struct sim_comm *comm = sim_comm_check(handle, "Comm_set_errhandler", &error);
+    if (!comm)
+        return error;
+    if (!sim_errhandler_valid(handler))
+        return sim_error_raise(handle, MPI_ERR_ERRHANDLER, "Comm_set_errhandler",
+                               "not a valid error handler");
+    sim_errhandler_retain(handler);
+    sim_errhandler_release(comm->errhandler);
+    comm->errhandler = handler;
+    return MPI_SUCCESS;
+}
+
+int PMPI_Comm_get_errhandler(MPI_Comm handle, MPI_Errhandler *handler)
+{
+    WITH_RANK_LOCK;
+    int error;
+    struct sim_comm *comm = sim_comm_check(handle, "Comm_get_errhandler", &error);
+    if (!comm)
+        return error;
+    sim_errhandler_retain(comm->errhandler);
+    *handler = comm->errhandler;
+    return MPI_SUCCESS;
+}
+
+int PMPI_Comm_call_errhandler(MPI_Comm handle, int error_code)
+{
+    int error;
+    struct sim_comm *comm = sim_comm_check(handle, "Comm_call_errhandler", &error);
+    if (!comm)
+        return error;
+    sim_error_raise_mismatch(handle, error_code, "Comm_call_errhandler",
+                             "the program called the error handler");
+    return MPI_SUCCESS;
+}

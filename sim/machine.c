@@ -1,0 +1,55 @@
+/* The machine as a whole: which room does what for a world (worlds/rank.h, struct sim_rooms). */
+#include "sim/collectives/collective.h"
+#include "sim/communicators/comm.h"
+#include "sim/datatypes/attributes.h"
+#include "sim/memory/objects.h"
+#include "sim/memory/pending.h"
+#include "sim/messages/deferred.h"
+#include "sim/messages/mailbox.h"
+#include "sim/windows/history.h"
+#include "sim/worlds/open_handles.h"
+#include "sim/worlds/timeout.h"
+
+static void rank_end(struct sim_rank *rank)
+{
+    sim_type_attributes_release(rank);
+    sim_keyvals_release(&rank->keyvals);
+    sim_integers_release(&rank->integers);
+    sim_error_codes_release(&rank->error_codes);
+    sim_open_handles_release(rank->live);
+    sim_pending_release(rank);
+    sim_objects_release(rank);
+    sim_history_release(rank);
+}
+
+static void world_end(struct sim_world *world)
+{
+    sim_comm_release_all(world);
+    for (int i = 0; world->ranks && i < world->size; i++)
+        rank_end(&world->ranks[i]);
+}
+
+/* What only quiescence allows: a delayed wildcard, then a limit that passes, then a poll that was
+ * told "not yet". */
+static bool quiescent(struct sim_world *world)
+{
+    return sim_deferred_go(world) || sim_timeout_go(world) || sim_deferred_spin(world);
+}
+
+static void context_end(struct sim_context *context)
+{
+    sim_mailboxes_end(context);
+    sim_collectives_end(context);
+}
+
+static const struct sim_rooms rooms = {.begin = sim_comm_make_predefined,
+                                       .end = world_end,
+                                       .quiescent = quiescent,
+                                       .context_begin = sim_mailboxes_begin,
+                                       .context_end = context_end,
+                                       .error_target = sim_comm_error_target};
+
+struct sim_world *sim_world_new(const struct sim_world_options *options, struct failure *failure)
+{
+    return sim_world_compose(options, &rooms, failure);
+}
