@@ -16,7 +16,7 @@ void frontier_init(struct frontier *frontier, const struct check_partial_order *
     for (size_t s = 0; s < reach->segment_count; s++) {
         frontier->items_begin[s] = words;
         frontier->left_begin[s] = items;
-        words += reach->segments[s].words;
+        words += reach->segments[s].pieces * BIT_PIECE_WORDS;
         items += reach->segments[s].item_count;
     }
     frontier->items = check_new(words, sizeof *frontier->items);
@@ -100,14 +100,18 @@ static uint32_t find_in_items(const struct frontier *frontier, uint32_t op)
     const struct check_partial_order *reach = frontier->reach;
     uint32_t number = reach->segment_of[op], item = reach->item_of[op];
     const struct reach_segment *segment = &reach->segments[number];
-    const uint64_t *wrong =
-        (frontier->backwards ? segment->after : segment->before) + item * segment->words;
+    int side = frontier->backwards ? REACH_AFTER : REACH_BEFORE;
     const uint64_t *left = frontier->items + frontier->items_begin[number];
-    for (size_t w = 0; w < segment->words; w++) {
-        uint64_t good = left[w] & ~wrong[w];
-        if (good)
-            return find_in_item(frontier, segment,
-                                (uint32_t)(w * 64) + (uint32_t)__builtin_ctzll(good), 0, TRACE_NO);
+    for (size_t p = 0; p < segment->pieces; p++, left += BIT_PIECE_WORDS) {
+        const uint64_t *piece = reach_piece(reach, segment, side, item, p);
+        for (size_t w = 0; w < BIT_PIECE_WORDS; w++) {
+            uint64_t good = left[w] & ~piece[w];
+            if (good)
+                return find_in_item(frontier, segment,
+                                    (uint32_t)(p * BIT_PIECE + w * 64) +
+                                        (uint32_t)__builtin_ctzll(good),
+                                    0, TRACE_NO);
+        }
     }
     return TRACE_NO;
 }

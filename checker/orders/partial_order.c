@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Rows of one pass may take this many bytes; beyond, the pass is taken as recorded and the result
- * is called bounded. */
+/* Rows of one pass, if they have nothing in common, and those of all passes that are kept may take
+ * this many bytes; beyond, the pass is taken as recorded and the result is called bounded. */
 static const size_t row_bytes_max = (size_t)3 << 30;
 
 static bool communicates(const struct trace_op *op)
@@ -154,60 +154,50 @@ static void number_items(struct check_partial_order *reach, struct reach_segment
     free(fill);
 }
 
-/* A square of 64 x 64 bits, in place: halves, then quarters ... change sides. */
-static void transpose_block(uint64_t *block)
+/* A row of its own item for every node that has one. */
+static uint32_t *own_rows(struct check_partial_order *reach, const struct reach_segment *segment,
+                          const struct pass_graph *graph, const uint32_t *item_of_node)
 {
-    uint64_t mask = UINT64_C(0xffffffff);
-    for (uint32_t width = 32; width; width >>= 1, mask ^= mask << width)
-        for (uint32_t i = 0; i < 64; i = (i + width + 1) & ~width) {
-            uint64_t swap = (block[i] >> width ^ block[i + width]) & mask;
-            block[i] ^= swap << width;
-            block[i + width] ^= swap;
-        }
+    uint32_t *rows = check_new(graph->count * segment->pieces, sizeof *rows);
+    for (uint32_t n = 0; n < graph->count; n++)
+        if (item_of_node[n] != TRACE_NO)
+            bit_row_set(&reach->pool, rows + n * segment->pieces, item_of_node[n]);
+    return rows;
 }
 
-static void transpose(struct reach_segment *segment)
+/* The rows of nodes that are items, item by item; frees `rows`. */
+static uint32_t *item_rows(const struct reach_segment *segment, const struct pass_graph *graph,
+                           const uint32_t *item_of_node, uint32_t *rows)
 {
-    uint32_t items = segment->item_count;
-    size_t words = segment->words;
-    for (uint32_t row = 0; row < items; row += 64)
-        for (size_t word = 0; word < words; word++) {
-            uint64_t block[64] = {0}, any = 0;
-            for (uint32_t i = 0; i < 64 && row + i < items; i++)
-                any |= block[i] = segment->before[(row + i) * words + word];
-            if (!any)
-                continue;
-            transpose_block(block);
-            for (uint32_t j = 0; j < 64 && word * 64 + j < items; j++)
-                segment->after[(word * 64 + j) * words + row / 64] = block[j];
-        }
+    size_t pieces = segment->pieces;
+    uint32_t *items = check_new(segment->item_count * pieces, sizeof *items);
+    for (uint32_t n = 0; n < graph->count; n++)
+        if (item_of_node[n] != TRACE_NO)
+            memcpy(items + item_of_node[n] * pieces, rows + n * pieces, pieces * sizeof *rows);
+    free(rows);
+    return items;
 }
 
-/* Predecessor rows, pushed along the edges in topological order. */
-static void fill_rows(struct reach_segment *segment, const struct pass_graph *graph,
-                      const uint32_t *item_of_node)
+/* Predecessors are pushed along the edges in topological order, successors pulled in the reverse. */
+static void fill_rows(struct check_partial_order *reach, struct reach_segment *segment,
+                      const struct pass_graph *graph, const uint32_t *item_of_node)
 {
     const struct trace *trace = graph->trace;
-    size_t words = segment->words = ((size_t)segment->item_count + 63) / 64;
-    uint64_t *rows = check_new(graph->count * words, sizeof *rows);
-    segment->before = check_new(segment->item_count * words, sizeof *segment->before);
-    segment->after = check_new(segment->item_count * words, sizeof *segment->after);
-    for (uint32_t n = 0; n < graph->count; n++) {
-        uint64_t *row = rows + n * words;
-        uint32_t item = item_of_node[n];
-        if (item != TRACE_NO) {
-            row[item / 64] |= UINT64_C(1) << (item % 64);
-            memcpy(segment->before + item * words, row, words * sizeof *row);
+    size_t pieces = segment->pieces = bit_row_pieces(segment->item_count);
+    for (int backwards = REACH_BEFORE; backwards <= REACH_AFTER; backwards++) {
+        uint32_t *rows = own_rows(reach, segment, graph, item_of_node);
+        for (uint32_t i = 0; i < graph->count; i++) {
+            uint32_t n = backwards ? graph->count - 1 - i : i;
+            for (size_t e = first_edge(trace, graph->nodes[n]);
+                 e < trace->edge_count && trace->edges[e].from == graph->nodes[n]; e++) {
+                uint32_t to = local_of(graph, trace->edges[e].to);
+                if (to != TRACE_NO)
+                    bit_row_merge(&reach->pool, rows + (backwards ? n : to) * pieces,
+                                  rows + (backwards ? to : n) * pieces, pieces);
+            }
         }
-        for (size_t e = first_edge(trace, graph->nodes[n]);
-             e < trace->edge_count && trace->edges[e].from == graph->nodes[n]; e++) {
-            uint32_t to = local_of(graph, trace->edges[e].to);
-            for (size_t w = 0; w < words && to != TRACE_NO; w++)
-                rows[to * words + w] |= row[w];
-        }
+        segment->rows[backwards] = item_rows(segment, graph, item_of_node, rows);
     }
-    free(rows);
-    transpose(segment);
 }
 
 static void take_as_recorded(struct check_partial_order *reach, uint32_t op)
@@ -225,11 +215,11 @@ static void add_partial(struct check_partial_order *reach, const struct pass_gra
     uint32_t *item_of_node = check_new(graph->count, sizeof *item_of_node);
     number_items(reach, segment, graph, item_of_node);
     size_t bytes = ((size_t)segment->item_count / 64 + 1) * sizeof(uint64_t) * graph->count;
-    if (bytes > row_bytes_max) {
+    if (bytes > row_bytes_max || bit_pool_bytes(&reach->pool) > row_bytes_max) {
         take_as_recorded(reach, first);
         segment->item_count = 0;
     } else if (segment->item_count) {
-        fill_rows(segment, graph, item_of_node);
+        fill_rows(reach, segment, graph, item_of_node);
     }
     for (uint32_t op = first; op < end && !segment->item_count; op++)
         reach->item_of[op] = TRACE_NO;
@@ -290,6 +280,7 @@ void check_partial_order_init(struct check_partial_order *reach,
 {
     const struct trace *trace = context->trace;
     *reach = (struct check_partial_order){.context = context};
+    bit_pool_init(&reach->pool);
     reach->segment_of = check_new(trace->op_count, sizeof *reach->segment_of);
     reach->item_of = check_new(trace->op_count, sizeof *reach->item_of);
     memset(reach->item_of, 0xff, trace->op_count * sizeof *reach->item_of);
@@ -304,11 +295,14 @@ void check_partial_order_init(struct check_partial_order *reach,
 void check_partial_order_release(struct check_partial_order *reach)
 {
     for (size_t s = 0; s < reach->segment_count; s++) {
-        free(reach->segments[s].before);
-        free(reach->segments[s].after);
+        for (int side = REACH_BEFORE; side <= REACH_AFTER; side++) {
+            free(reach->segments[s].rows[side]);
+            free(reach->segments[s].flat[side]);
+        }
         free(reach->segments[s].item_ops);
         free(reach->segments[s].item_begin);
     }
+    bit_pool_release(&reach->pool);
     free(reach->segments);
     free(reach->segment_begin);
     free(reach->segment_of);
@@ -324,12 +318,26 @@ bool check_partial_order_before(const struct check_partial_order *reach, uint32_
     uint32_t item_a = reach->item_of[a], item_b = reach->item_of[b];
     if (!segment->item_count || item_a == item_b || item_a == TRACE_NO || item_b == TRACE_NO)
         return a < b;
-    return reach_bit(segment->before + item_b * segment->words, item_a);
+    return reach_before(reach, segment, item_a, item_b);
 }
 
 bool check_partial_order_possible(const struct check_partial_order *reach, uint32_t a, uint32_t b)
 {
     return a != b && !check_partial_order_before(reach, b, a);
+}
+
+/* Rows that change one by one have less and less in common. */
+static void flatten(const struct check_partial_order *reach, struct reach_segment *segment,
+                    int side)
+{
+    if (segment->flat[side])
+        return;
+    size_t count = segment->item_count * segment->pieces;
+    uint64_t *flat = check_new(count * BIT_PIECE_WORDS, sizeof *flat);
+    for (size_t i = 0; i < count; i++)
+        memcpy(flat + i * BIT_PIECE_WORDS, bit_piece(&reach->pool, segment->rows[side][i]),
+               BIT_PIECE_WORDS * sizeof *flat);
+    segment->flat[side] = flat;
 }
 
 static void merge_row(uint64_t *into, const uint64_t *from, size_t words)
@@ -342,15 +350,18 @@ void check_partial_order_sort(struct check_partial_order *reach, uint32_t a, uin
 {
     struct reach_segment *segment = &reach->segments[reach->segment_of[a]];
     uint32_t from = reach->item_of[a], to = reach->item_of[b];
-    size_t words = segment->words;
+    flatten(reach, segment, REACH_BEFORE);
+    flatten(reach, segment, REACH_AFTER);
+    uint64_t *before = segment->flat[REACH_BEFORE], *after = segment->flat[REACH_AFTER];
+    size_t stride = segment->pieces * BIT_PIECE_WORDS, words = (segment->item_count + 63) / 64;
     uint64_t *earlier = check_new(words, sizeof *earlier), *later = check_new(words, sizeof *later);
-    memcpy(earlier, segment->before + from * words, words * sizeof *earlier);
-    memcpy(later, segment->after + to * words, words * sizeof *later);
+    memcpy(earlier, before + from * stride, words * sizeof *earlier);
+    memcpy(later, after + to * stride, words * sizeof *later);
     for (uint32_t i = 0; i < segment->item_count; i++) {
-        if (reach_bit(later, i))
-            merge_row(segment->before + i * words, earlier, words);
-        if (reach_bit(earlier, i))
-            merge_row(segment->after + i * words, later, words);
+        if (later[i / 64] >> (i % 64) & 1)
+            merge_row(before + i * stride, earlier, words);
+        if (earlier[i / 64] >> (i % 64) & 1)
+            merge_row(after + i * stride, later, words);
     }
     free(earlier);
     free(later);
@@ -362,15 +373,17 @@ void check_partial_order_linearize(const struct check_partial_order *reach, uint
     const struct reach_segment *segment = &reach->segments[reach->segment_of[x]];
     if (x < y || reach->segment_of[x] != reach->segment_of[y] || !segment->item_count)
         return;
-    const uint64_t *needed = segment->before + reach->item_of[x] * segment->words;
+    uint32_t needed = reach->item_of[x];
     uint32_t at = segment->first;
     while (at < y && reach->item_of[at] != reach->item_of[y])
         at++; /* nothing of y's item has run before here */
     uint32_t from = at, fill = at;
     for (uint32_t op = from; op < segment->end; op++)
-        if (reach->item_of[op] != TRACE_NO && reach_bit(needed, reach->item_of[op]))
+        if (reach->item_of[op] != TRACE_NO &&
+            reach_before(reach, segment, reach->item_of[op], needed))
             order[fill++] = op;
     for (uint32_t op = from; op < segment->end; op++)
-        if (reach->item_of[op] == TRACE_NO || !reach_bit(needed, reach->item_of[op]))
+        if (reach->item_of[op] == TRACE_NO ||
+            !reach_before(reach, segment, reach->item_of[op], needed))
             order[fill++] = op;
 }

@@ -2,21 +2,24 @@
  *
  * A rank's ops fall into segments, in order. Inside a backward pass in data mode a segment is
  * partially ordered: its items are the DAG nodes that communicate, ordered by the DAG's edges
- * (bitset of predecessors per item), and an item's ops are ordered as issued. Everywhere else, and
+ * (a row of predecessors per item), and an item's ops are ordered as issued. Everywhere else, and
  * for ops of a pass that belong to none of its nodes, the recorded order is the only one. */
 #ifndef CHECKER_ORDERS_PARTIAL_ORDER_H
 #define CHECKER_ORDERS_PARTIAL_ORDER_H
 
 #include "checker/context.h"
+#include "checker/orders/bit_rows.h"
 
 struct reach_segment {
     uint32_t rank;
-    uint32_t first, end;  /* ops */
-    uint32_t item_count;  /* 0: totally ordered */
-    size_t words;         /* of one row */
-    uint64_t *before;     /* item_count rows: bit j of row i: item j is item i or must precede it */
-    uint64_t *after;      /* the transpose */
-    uint32_t *item_ops;   /* ops item by item, as issued */
+    uint32_t first, end; /* ops */
+    uint32_t item_count; /* 0: totally ordered */
+    size_t pieces;       /* of one row */
+    uint32_t *rows[2];   /* item_count each. Before: bit j of row i: item j is item i or must
+                             precede it; after: the transpose */
+    uint64_t *flat[2];   /* the same, each bit for itself, once check_partial_order_sort has changed
+                             them; NULL */
+    uint32_t *item_ops;  /* ops item by item, as issued */
     uint32_t *item_begin; /* item_count + 1, into item_ops */
 };
 
@@ -24,6 +27,7 @@ struct check_partial_order {
     const struct check_context *context;
     struct reach_segment *segments;
     size_t segment_count, segment_room;
+    struct bit_pool pool;    /* of all rows */
     uint32_t *segment_begin; /* per rank, ranks + 1 */
     uint32_t *segment_of;    /* per op */
     uint32_t *item_of;       /* per op, TRACE_NO in total segments */
@@ -45,9 +49,25 @@ void check_partial_order_sort(struct check_partial_order *reach, uint32_t a, uin
 void check_partial_order_linearize(const struct check_partial_order *reach, uint32_t x, uint32_t y,
                                    uint32_t *order);
 
-static inline bool reach_bit(const uint64_t *row, uint32_t bit)
+enum { REACH_BEFORE, REACH_AFTER };
+
+/* BIT_PIECE_WORDS words of an item's row. */
+static inline const uint64_t *reach_piece(const struct check_partial_order *reach,
+                                          const struct reach_segment *segment, int side,
+                                          uint32_t item, size_t piece)
 {
-    return row[bit / 64] >> (bit % 64) & 1;
+    size_t at = item * segment->pieces + piece;
+    return segment->flat[side] ? segment->flat[side] + at * BIT_PIECE_WORDS
+                               : bit_piece(&reach->pool, segment->rows[side][at]);
+}
+
+/* Whether item `earlier` of the segment is item `later` or must precede it. */
+static inline bool reach_before(const struct check_partial_order *reach,
+                                const struct reach_segment *segment, uint32_t earlier,
+                                uint32_t later)
+{
+    const uint64_t *piece = reach_piece(reach, segment, REACH_BEFORE, later, earlier / BIT_PIECE);
+    return piece[earlier % BIT_PIECE / 64] >> (earlier % 64) & 1;
 }
 
 #endif

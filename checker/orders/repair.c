@@ -66,7 +66,7 @@ static bool reverse_forward(const struct check_partial_order *reach, uint32_t *p
         for (uint32_t i = 0; i < segment->item_count && known;
              i++) /* an item's predecessors come first */
             for (uint32_t j = 0; j < segment->item_count && known; j++)
-                known = i == j || !reach_bit(segment->before + i * segment->words, j) ||
+                known = i == j || !reach_before(reach, segment, j, i) ||
                         position[segment->item_ops[segment->item_begin[j]]] <
                             position[segment->item_ops[segment->item_begin[i]]];
     }
