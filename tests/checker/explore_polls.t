@@ -125,6 +125,6 @@ END
 
 timeout 300 "$simrun" explore -n 2 ./looks.c cancel >out 2>err
 command=$(sed -n 's/^  replay  simrun //p' out | grep none)
-[ "$command" ] && eval "timeout 300 $simrun --db none $command" >out 2>err
+[ "$command" ] && eval "timeout 300 \"\$simrun\" --db none $command" >out 2>err
 check $? "a run in which a receive is cancelled in time is replayed by its command"
 echo "1..$count"

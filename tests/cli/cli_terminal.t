@@ -10,6 +10,7 @@ my $simrun = abs_path($ENV{SIMRUN} || 'build/simrun');
 my $folder = tempdir(CLEANUP => 1);
 chdir $folder or die;
 $ENV{SIMRUN_CACHE} = "$folder/cache";
+$ENV{SIMRUN} = $simrun;
 delete $ENV{NO_COLOR};
 plan skip_all => 'script(1) is not installed' if system('script -qec true /dev/null >/dev/null 2>&1');
 
@@ -20,7 +21,7 @@ sub terminal { # what a terminal of so many columns shows for a command
 
 sub begun { # the same, not waited for
     my ($columns, $command) = @_;
-    open my $out, '-|', "script -qec 'stty cols $columns rows 40; $simrun $command' /dev/null </dev/null" or die;
+    open my $out, '-|', "script -qec 'stty cols $columns rows 40; \"\$SIMRUN\" $command' /dev/null </dev/null" or die;
     return $out;
 }
 

@@ -12,7 +12,7 @@ my $folder = tempdir(CLEANUP => 1);
 chdir $folder;
 
 sub run {
-    my $out = `$simrun @_ 2>said`;
+    my $out = `'$simrun' @_ 2>said`;
     return ($? >> 8, $out);
 }
 
@@ -35,7 +35,7 @@ for my $case (['--record none', 'run', 'nothing was recorded'],
        'and the gap');
     ($code, $out) = run("--db none $options -n 2 --tap ring");
     like($out, qr/^# N002 not covered by $check: .*$text/m, 'TAP: a comment');
-    my $count = `$simrun query --db a.db "select count(*) from v_coverage where check_name='$check' and text like '%$text%'" 2>/dev/null`;
+    my $count = `'$simrun' query --db a.db "select count(*) from v_coverage where check_name='$check' and text like '%$text%'" 2>/dev/null`;
     like($count, qr/[1-9]/, 'the database keeps it');
     ($code, $out) = run("--db none $options -n 2 --require complete --tap --junit r.xml ring");
     is($code, 6, 'required: exit status 6');

@@ -19,11 +19,11 @@ my %without = (
     G005 => 'shown by tests/systems/schedules.t',
     G008 => 'unit-tested', L008 => 'unit-tested', M010 => 'said by D001 where the run hangs',
 );
-my @codes = map { /^([A-Z]\d{3}) / ? $1 : () } `$simrun explain`;
+my @codes = map { /^([A-Z]\d{3}) / ? $1 : () } `'$simrun' explain`;
 cmp_ok(scalar(@codes), '>', 60, 'there are codes');
 my $broken = 0;
 for my $code (@codes) {
-    my $text = `$simrun explain $code`;
+    my $text = `'$simrun' explain $code`;
     for my $section (qw(cause example remedy)) {
         next if $text =~ /^$section\n  \S/m;
         diag("$code: no $section");
@@ -36,7 +36,7 @@ for my $code (@codes) {
         ok($without{$code}, "$code: " . ($without{$code} || 'no scenario shows it'));
         next;
     }
-    my $out = `timeout 300 $simrun --db none $command 2>/dev/null`;
+    my $out = `timeout 300 '$simrun' --db none $command 2>/dev/null`;
     like($out, qr/^$code /m, "$code: simrun $command");
 }
 is($broken, 0, 'each says cause, example and remedy');

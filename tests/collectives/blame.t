@@ -10,7 +10,7 @@ my $simrun = abs_path($ENV{SIMRUN} // 'build/simrun');
 chdir tempdir(CLEANUP => 1) or die;
 
 sub blame {
-    my $out = `timeout 300 $simrun --db none @_ 2>&1`;
+    my $out = `timeout 300 '$simrun' --db none @_ 2>&1`;
     $out =~ s/\s+/ /g;
     return $out =~ /(\bG00[16] .*?) replay / ? $1 : $out;
 }

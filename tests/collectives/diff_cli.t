@@ -98,13 +98,13 @@ int main(int argc, char **argv)
 END
 close $c;
 sub lines { open my $file, '<', $_[0] or return 0; my @lines = <$file>; unlink $_[0]; return scalar @lines }
-my $said = `timeout 300 $simrun --db none -n 2 side.c 2>&1`;
+my $said = `timeout 300 '$simrun' --db none -n 2 side.c 2>&1`;
 for my $word (qw(printed said written)) {
     is(() = $said =~ /^$word$/mg, 2, "what is $word by 2 ranks appears once for each");
 }
 cmp_ok(lines('every.txt'), '>', 20, 'the program has run more than ten times');
 is(lines('once.txt'), 2, 'and what is guarded by diff_is_repeated has happened once');
-`timeout 300 $simrun --db none --no-gradients -n 2 side.c 2>&1`;
+`timeout 300 '$simrun' --db none --no-gradients -n 2 side.c 2>&1`;
 is(lines('every.txt') + lines('once.txt'), 4, 'without the gradient check it runs once');
 
 # Where the first wrong operation is a missing one, or lies outside of the tape.

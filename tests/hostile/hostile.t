@@ -67,10 +67,10 @@ for my $case (@cases) {
         $runs++;
     }
 }
-my $kept = `$simrun query --db runs.db "SELECT count(*) FROM runs" 2>&1`;
+my $kept = `'$simrun' query --db runs.db "SELECT count(*) FROM runs" 2>&1`;
 like($kept, qr/\b$runs\b/, "all $runs runs are in the database");
-is(system("$simrun show --db runs.db 1 >out 2>&1"), 0, 'the first of them can be shown');
-my $outcome = `$simrun query --db runs.db "SELECT group_concat(DISTINCT outcome) FROM runs WHERE run = 1" 2>&1`;
+is(system("'$simrun' show --db runs.db 1 >out 2>&1"), 0, 'the first of them can be shown');
+my $outcome = `'$simrun' query --db runs.db "SELECT group_concat(DISTINCT outcome) FROM runs WHERE run = 1" 2>&1`;
 my $left = `ps -eo ppid,args 2>/dev/null` =~ /^\s*1 .*misbehave/m;
 ok(!$left, 'no process is left behind');
 

@@ -49,7 +49,7 @@ sub verdict {
     open my $file, '>', "$folder/$name.c" or die;
     print $file $start, "#line 1 \"$name\"\n$body\n", $end;
     close $file;
-    my $out = `timeout 120 $simrun --db none -n 2 $options $folder/$name.c 2>&1`;
+    my $out = `timeout 120 '$simrun' --db none -n 2 $options $folder/$name.c 2>&1`;
     my %codes = map { $_ => 1 } $out =~ /^([A-Z]\d{3}) /mg;
     return (join(' ', sort keys %codes) || ($out =~ /^PASS/ ? 'OK' : $out), $out);
 }

@@ -51,7 +51,7 @@ sub race_is {
     open my $out, '>', $file or die;
     print $out $start, $body, "\n", $end;
     close $out;
-    my $said = `timeout 120 $simrun --db none -n 3 --memory $file 2>&1`;
+    my $said = `timeout 120 '$simrun' --db none -n 3 --memory $file 2>&1`;
     my %codes = map { $_ => 1 } $said =~ /^([A-Z]\d{3}) /mg;
     is(join(' ', sort keys %codes) || ($said =~ /^PASS/ ? 'OK' : $said), $code, "$name: $code");
 }

@@ -51,7 +51,7 @@ sub case_is {
     $body =~ s/GET/MPI_Get(&y, 1, MPI_INT, to, 2, 1, MPI_INT, w)/g;
     print $out $start, $body, "\n", $end;
     close $out;
-    my $said = `timeout 120 $simrun --db none -n $ranks @options --memory $file 2>&1`;
+    my $said = `timeout 120 '$simrun' --db none -n $ranks @options --memory $file 2>&1`;
     my %codes = map { $_ => 1 } $said =~ /^([A-Z]\d{3}) /mg;
     my $found = join(' ', sort keys %codes) || ($said =~ /^PASS/ ? 'OK' : $said);
     is($found, $code, "$name: $code");

@@ -159,7 +159,7 @@ static const char *build_folder(void)
 static int simcc(const char *arguments)
 {
     char command[PATH_MAX + 300];
-    snprintf(command, sizeof command, "cd %s && %s/simcc %s >said 2>&1", folder, build_folder(),
+    snprintf(command, sizeof command, "cd %s && '%s/simcc' %s >said 2>&1", folder, build_folder(),
              arguments);
     int status = system(command);
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;

@@ -34,14 +34,14 @@ is(run('--db none -n 2 ./session.c'), 0, 'one with sessions as well');
 
 # What --allow names, and nothing else.
 my @allowed = (
-    ['--mutant identity', "$cases/architecture/two.c", '', 'G001', 1],
-    ['--mutant identity', "$cases/architecture/two.c both", '', 'B001 G001', 1],
-    ['--mutant identity --allow B001', "$cases/architecture/two.c both", 'B001', 'G001', 1],
-    ['--mutant identity --allow G001', "$cases/architecture/two.c both", 'G001', 'B001', 1],
-    ['--mutant identity --allow G001 --allow B001', "$cases/architecture/two.c both", 'B001 G001', '', 0],
-    ['--order data', "$cases/architecture/allowm.c bad", '', 'M008 R002', 1],
-    ['--order data --allow M008', "$cases/architecture/allowm.c bad", 'M008', 'R002', 1],
-    ['--order data --allow R002', "$cases/architecture/allowm.c bad", 'R002', 'M008', 1],
+    ['--mutant identity', "'$cases/architecture/two.c'", '', 'G001', 1],
+    ['--mutant identity', "'$cases/architecture/two.c' both", '', 'B001 G001', 1],
+    ['--mutant identity --allow B001', "'$cases/architecture/two.c' both", 'B001', 'G001', 1],
+    ['--mutant identity --allow G001', "'$cases/architecture/two.c' both", 'G001', 'B001', 1],
+    ['--mutant identity --allow G001 --allow B001', "'$cases/architecture/two.c' both", 'B001 G001', '', 0],
+    ['--order data', "'$cases/architecture/allowm.c' bad", '', 'M008 R002', 1],
+    ['--order data --allow M008', "'$cases/architecture/allowm.c' bad", 'M008', 'R002', 1],
+    ['--order data --allow R002', "'$cases/architecture/allowm.c' bad", 'R002', 'M008', 1],
 );
 for my $row (@allowed) {
     my ($options, $program, $silent, $loud, $code) = @$row;
@@ -50,13 +50,13 @@ for my $row (@allowed) {
     is(join(' ', sort map { $_->{code} } grep { $_->{allowed} } @$findings), $silent, 'these are allowed');
     is(join(' ', sort map { $_->{code} } grep { !$_->{allowed} && $_->{severity} eq 'error' } @$findings), $loud, 'these fail');
 }
-run("--db none -n 2 --json --order data $cases/architecture/allowm.c bad");
+run("--db none -n 2 --json --order data '$cases/architecture/allowm.c' bad");
 my %print = map { $_->{code} => $_->{fingerprint} } @{decode_json(slurp('out'))->{findings}};
 spew('baseline', "# known\n$print{M008}  the types, issue 7\n\nR002:$print{R002}\n");
-is(run("--db none -n 2 --order data --allow $print{M008} $cases/architecture/allowm.c bad"), 1, 'a fingerprint allows one');
-is(run("--db none -n 2 --order data --allow \@baseline $cases/architecture/allowm.c bad"), 0, 'a baseline allows what it lists');
-is(run("--db none -n 2 --order data --allow \@absent $cases/architecture/allowm.c bad"), 2, 'one that is absent is refused');
-is(run("--db none -n 2 --allow X9 $cases/architecture/allowm.c"), 2, 'a rule that is none, too');
+is(run("--db none -n 2 --order data --allow $print{M008} '$cases/architecture/allowm.c' bad"), 1, 'a fingerprint allows one');
+is(run("--db none -n 2 --order data --allow \@baseline '$cases/architecture/allowm.c' bad"), 0, 'a baseline allows what it lists');
+is(run("--db none -n 2 --order data --allow \@absent '$cases/architecture/allowm.c' bad"), 2, 'one that is absent is refused');
+is(run("--db none -n 2 --allow X9 '$cases/architecture/allowm.c'"), 2, 'a rule that is none, too');
 
 # Any number of files.
 is(run("--db none --record ops -n 2 ./right.c"), 0, 'a run');
@@ -73,7 +73,7 @@ is(run("--db none --junit no/such/place.xml -n 2 ./right.c"), 5, 'an output that
 like(slurp('err'), qr/nothing was run/, 'is told before the run');
 {
     local $ENV{COLUMNS} = 300;
-    run("--db none -n 2 --order data $cases/architecture/allowm.c bad");
+    run("--db none -n 2 --order data '$cases/architecture/allowm.c' bad");
     cmp_ok((sort { $b <=> $a } map { length } split /\n/, slurp('out'))[0], '>', 100, 'COLUMNS is respected');
 }
 run('--db none -n 2 ./right.c');
