@@ -1,6 +1,7 @@
 /* The verdict over one row of the gradient check: a difference, at a kink two. */
 #include "collectives/gradcheck/internal.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -48,6 +49,9 @@ static bool agrees(const struct judged *judged, struct difference numeric)
     return fabs(judged->analytic - numeric.value) <= numeric.tolerance;
 }
 
+/* A number of full precision, over as much as a long product may lose of it. */
+#define UNDERFLOW (DBL_MIN * 0x1p64)
+
 void gradcheck_verdict(struct gradcheck_row *row, const struct judged *judged,
                        struct difference numeric, const char *doubt)
 {
@@ -60,6 +64,8 @@ void gradcheck_verdict(struct gradcheck_row *row, const struct judged *judged,
     check->tolerance = numeric.tolerance;
     check->relative = size > 0 ? check->error / size : 0;
     /* What is no number is wrong, whatever an oracle can see. */
+    if (!doubt && size < UNDERFLOW && !(check->error <= check->tolerance))
+        doubt = "noise"; /* numbers that small have lost their digits on the way */
     check->undecided = isfinite(judged->analytic) ? doubt : NULL;
     check->ok = !check->undecided && check->error <= check->tolerance;
     row->order = numeric.order;
