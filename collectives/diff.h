@@ -221,6 +221,22 @@ struct diff_tensor *diff_join(struct diff_tensor *x, size_t count,
 struct diff_tensor *diff_join_handle(struct diff_tensor *handle, size_t count,
                                      struct diff_tensor *const *dependencies);
 
+/* ---- checkpoints: long loops in little memory ---- */
+
+/* One step of a loop: replaces each of the `count` tensors by its successor of the same type and
+ * shape, on the tape it is given (not the one diff_checkpoint was called with). What is to be
+ * differentiated comes by the state, parameters too. It is called again in the backward pass and
+ * must do the same again. */
+typedef void diff_step(struct diff_tape *tape, size_t step, size_t count,
+                       struct diff_tensor **state, void *context);
+/* Runs the steps and leaves the last state in `state`, with the same bits in values and gradients as
+ * a loop that calls `body` with `tape`; but nothing between is kept, save some states, of which a
+ * backward pass runs the steps again. `memory`: bytes for those states on this rank (at least one
+ * is kept); 0: so many that no step runs more than five times. `context` must live until then. May
+ * be nested; first order only. Collective over the tape's communicator, with the same `steps`. */
+void diff_checkpoint(struct diff_tape *tape, size_t steps, size_t memory, diff_step *body,
+                     size_t count, struct diff_tensor **state, void *context);
+
 /* ---- messages ---- */
 
 /* A send returns an empty tensor that serves as a dependency. */

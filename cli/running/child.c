@@ -227,48 +227,53 @@ static int run_world(void *context, struct diff_probe *probe, int worker)
     return outcome != OUTCOME_FINISHED;
 }
 
-/* The first wrong adjoint, at the operation and the line that it is about. */
-static void record_culprit(const struct child *child, const struct gradcheck_culprit *culprit)
+static void culprit_text(const struct gradcheck_culprit *culprit, char *text, size_t size)
 {
-    char text[400];
-    if (!culprit->found && !culprit->text[0])
-        return;
-    sim_world_impersonate(child->base, culprit->rank);
-    if (!culprit->found) { /* about no operation */
-        record_note_at(0, "G001", culprit->text);
-        return;
-    }
-    if (culprit->outside && culprit->position > 0 && culprit->position <= record_position()) {
-        record_note_at(culprit->position, "G001", culprit->text);
-        return;
-    }
-    record_node_enter(culprit->record);
-    record_site_enter(culprit->site);
     if (culprit->text[0])
-        record_note(culprit->missing ? "G006" : "G001", "%s", culprit->text);
+        snprintf(text, size, "%s", culprit->text);
     else if (!culprit->marked)
-        record_note("G001",
-                    culprit->never_ran ? "the adjoint of %s never ran"
-                                       : "the first wrong adjoint is that of %s",
-                    culprit->name);
+        snprintf(text, size,
+                 culprit->never_ran ? "the adjoint of %s never ran"
+                                    : "the first wrong adjoint is that of %s",
+                 culprit->name);
     else if (culprit->before[0])
         snprintf(
-            text, sizeof text,
+            text, size,
             "the gradient of %s is the first wrong one: the adjoint of what leads from %s to %s "
             "is wrong, since the gradient of %s, marked before it, is right",
             culprit->name, culprit->name, culprit->before, culprit->before);
     else
         snprintf(
-            text, sizeof text,
+            text, size,
             "the gradient of %s is wrong, and it is the first that was marked: mark what comes "
             "between it and the loss to find the place",
             culprit->name);
-    if (culprit->marked && culprit->before[0])
-        record_note_at(culprit->position, "G001", text);
-    else if (culprit->marked) /* no call is known to be wrong: none is accused */
-        record_note_of(0, culprit->site, "G001", text);
-    record_site_leave();
-    record_node_leave(culprit->record);
+}
+
+/* The first wrong adjoint, at the operation and the line that it is about; at the line alone where
+ * no operation is known to be wrong: none is accused. */
+static void record_culprit(const struct child *child, const struct gradcheck_culprit *culprit)
+{
+    const char *code = culprit->missing ? "G006" : "G001";
+    bool by_call = culprit->outside || (culprit->marked && culprit->before[0]);
+    char text[400];
+    if (!culprit->found && !culprit->text[0])
+        return;
+    sim_world_impersonate(child->base, culprit->rank);
+    culprit_text(culprit, text, sizeof text);
+    if (!culprit->found) { /* about no operation */
+        record_note_at(0, code, text);
+    } else if (by_call && culprit->position > 0 && culprit->position <= record_position()) {
+        record_note_at(culprit->position, code, text);
+    } else if (culprit->record) {
+        record_node_enter(culprit->record);
+        record_site_enter(culprit->site);
+        record_note(code, "%s", text);
+        record_site_leave();
+        record_node_leave(culprit->record);
+    } else {
+        record_note_of(0, culprit->site, code, text);
+    }
 }
 
 /* How far repetitions differ, and a finding when that is more than rounding. */

@@ -98,7 +98,8 @@ struct diff_probe_rank {
     struct diff_state *state;
     struct arena_block *blocks; /* of tapes that are gone, for those of the next world */
     bool non_finite;
-    bool graphs; /* base world: passes with DIFF_GRAPH, so that perturbed worlds need tapes */
+    bool graphs;      /* base world: passes with DIFF_GRAPH, so that perturbed worlds need tapes */
+    bool checkpoints; /* steps that are run again: a traced world has nodes for them */
     bool loss_untracked;  /* traced: a loss was a constant to the tape */
     bool tangent_missing; /* an operation has none: forward mode is no oracle for this program */
     double *residuals; /* of lossy coders: kept from the base world, so that they stay constant */

@@ -386,6 +386,8 @@ static const struct probe_record *recorded_as(const struct bisect *bisect,
     const struct diff_probe *recorded =
         bisect->check->recorded ? bisect->check->recorded : &bisect->check->base;
     const struct diff_probe_rank *row = &recorded->rows[entry->rank];
+    if (row->checkpoints) /* numbers its nodes otherwise */
+        return NULL;
     for (size_t i = 0; i < row->record_count; i++)
         if (row->records[i].epoch == entry->node->epoch &&
             row->records[i].sequence == entry->node->sequence)

@@ -139,9 +139,11 @@ void pass_gradient_keep(struct diff_tensor *x, struct diff_tensor *cotangent)
 
 void pass_node_execute(struct pass *pass, struct diff_node *node)
 {
-    struct diff_tensor *y_bar[2] = {NULL, NULL};
+    struct diff_tensor *few_y[2], **y_bar = few_y;
     struct diff_tensor *few[8], **x_bar = few;
-    assert(node->output_count <= 2);
+    if (node->output_count > 2)
+        y_bar = arena_take(&pass->tape->arena, node->output_count * sizeof *y_bar);
+    y_bar[0] = y_bar[1] = NULL;
     if (node->input_count > 8)
         x_bar = arena_take(&pass->tape->arena, node->input_count * sizeof *x_bar);
     for (uint32_t i = 0; i < node->input_count; i++)

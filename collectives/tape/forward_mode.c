@@ -37,7 +37,7 @@ void tangent_node(struct diff_node *node, struct diff_tensor *const *x_dot,
 
 static void node_carry(struct diff_node *node, uint64_t pass)
 {
-    struct diff_tensor *few[8], **x_dot = few, *y_dot[2] = {NULL, NULL};
+    struct diff_tensor *few[8], **x_dot = few, *few_y[2] = {NULL, NULL}, **y_dot = few_y;
     if (node->input_count > 8)
         x_dot = arena_take(&node->tape->arena, node->input_count * sizeof(struct diff_tensor *));
     bool reached = node->operation->communicates || node->operation->inputs_elsewhere;
@@ -47,6 +47,8 @@ static void node_carry(struct diff_node *node, uint64_t pass)
     }
     if (!reached)
         return;
+    if (node->output_count > 2)
+        y_dot = arena_take_zeroed(&node->tape->arena, node->output_count * sizeof *y_dot);
     tangent_node(node, x_dot, y_dot);
     for (uint32_t i = 0; i < node->output_count; i++)
         tangent_set(node->outputs[i], y_dot[i], pass);

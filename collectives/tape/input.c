@@ -27,6 +27,11 @@ static struct diff_tensor *input_new(struct diff_tape *tape, const char *name, e
                                      bool replicated)
 {
     type_check(tape, name, type);
+    if (tape->outer)
+        state_fail(tape->state, "M009",
+                   "the input %s is made in a checkpointed step, which runs again in the backward "
+                   "pass: make it before, and hand it on as part of the state",
+                   name);
     struct diff_tensor *x = filled(tape, type, dims, shape, values);
     x->requires_gradient = x->retains_gradient = true;
     x->next_retained = tape->retained;

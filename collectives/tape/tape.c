@@ -57,10 +57,15 @@ static void nodes_forget(struct diff_tape *tape)
     channel_clear_all(tape);
 }
 
-void diff_tape_clear(struct diff_tape *tape)
+void tape_empty(struct diff_tape *tape)
 {
     nodes_forget(tape);
     arena_clear(&tape->arena);
+}
+
+void diff_tape_clear(struct diff_tape *tape)
+{
+    tape_empty(tape);
     tape->epoch = tape->state->epochs++;
 }
 
@@ -78,6 +83,7 @@ void diff_tape_free(struct diff_tape *tape)
         return;
     struct diff_state *state = tape->state;
     ENTER(state);
+    diff_tape_free(tape->inner);
     channel_release_all(tape);
     struct diff_tape **link = &state->tapes;
     while (*link != tape)
@@ -143,11 +149,11 @@ void *node_take(struct diff_node *node, size_t size)
     return arena_take_zeroed(&node->tape->arena, size);
 }
 
-struct diff_node *node_begin_on(struct diff_tape *tape, const struct diff_operation *operation,
-                                uint32_t input_count, struct diff_tensor *const *inputs)
+struct diff_node *node_begin_many(struct diff_tape *tape, const struct diff_operation *operation,
+                                  uint32_t output_most, uint32_t input_count,
+                                  struct diff_tensor *const *inputs)
 {
-    enum { OUTPUTS = 2 };
-    size_t pointers = input_count + OUTPUTS;
+    size_t pointers = input_count + output_most;
     struct diff_node *node = arena_take(
         &tape->arena, sizeof *node + pointers * (sizeof *inputs + sizeof *node->versions));
     memset(node, 0, sizeof *node);
@@ -157,7 +163,7 @@ struct diff_node *node_begin_on(struct diff_tape *tape, const struct diff_operat
     node->site = tape->state->site;
     node->inputs = (struct diff_tensor **)(node + 1);
     node->outputs = node->inputs + input_count;
-    node->versions = (uint32_t *)(node->outputs + OUTPUTS);
+    node->versions = (uint32_t *)(node->outputs + output_most);
     node->input_count = input_count;
     for (int i = 0; i < NODE_LINKS; i++)
         node->links[i] = (struct key_link){.node = node, .peer = -1};
@@ -167,6 +173,12 @@ struct diff_node *node_begin_on(struct diff_tape *tape, const struct diff_operat
             state_fail(tape->state, "M009", "%s mixes tensors of two tapes", operation->name);
     }
     return node;
+}
+
+struct diff_node *node_begin_on(struct diff_tape *tape, const struct diff_operation *operation,
+                                uint32_t input_count, struct diff_tensor *const *inputs)
+{
+    return node_begin_many(tape, operation, 2, input_count, inputs);
 }
 
 struct diff_node *node_begin(const struct diff_operation *operation, uint32_t input_count,

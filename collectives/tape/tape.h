@@ -81,12 +81,18 @@ struct diff_tape {
     struct late_send *late;       /* sends that complete when the running pass ends */
     uint32_t recorded_passes;     /* with DIFF_GRAPH, since it was cleared */
     uint64_t tangents;            /* counter of diff_jvp */
+    struct diff_tape *inner;      /* that of checkpointed steps; made when one is asked for */
+    struct diff_tape *outer;      /* of such a tape; NULL */
     struct diff_tape *next;       /* of the rank */
 };
 
 /* Builds a node: begin, then outputs, then run. */
 struct diff_node *node_begin(const struct diff_operation *operation, uint32_t input_count,
                              struct diff_tensor *const *inputs);
+/* With more outputs than the two that others have. */
+struct diff_node *node_begin_many(struct diff_tape *tape, const struct diff_operation *operation,
+                                  uint32_t output_most, uint32_t input_count,
+                                  struct diff_tensor *const *inputs);
 /* For operations whose first input may be absent. */
 struct diff_node *node_begin_on(struct diff_tape *tape, const struct diff_operation *operation,
                                 uint32_t input_count, struct diff_tensor *const *inputs);
@@ -94,6 +100,8 @@ struct diff_tensor *node_output(struct diff_node *node, struct diff_tensor *tens
 /* Puts it on the tape if it belongs there, records it and runs its forward function. */
 void node_run(struct diff_node *node);
 void *node_take(struct diff_node *node, size_t size);
+/* Forgets nodes and tensors, as diff_tape_clear does, within one filling of the tape. */
+void tape_empty(struct diff_tape *tape);
 /* Frees the tape's memory and nothing else: for ranks that have ended. */
 void tape_release_memory(struct diff_tape *tape);
 
