@@ -89,5 +89,8 @@ struct trace *recording_load_folder(const char *folder, struct failure *failure)
 /* True for a rank file and for a folder that holds some; and the trace of either. */
 bool recording_recognised(const char *path);
 struct trace *recording_load_path(const char *path, struct failure *failure);
+/* The trace of either, or of any file or folder that traces/formats/format.h reads; `progress` may
+ * be NULL. */
+struct trace *recording_read(const char *path, struct progress *progress, struct failure *failure);
 
 #endif

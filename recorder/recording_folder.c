@@ -1,6 +1,8 @@
 /* A folder of rank files: see recording.h. */
 #include "recorder/recording.h"
 
+#include "traces/formats/format.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -84,4 +86,11 @@ struct trace *recording_load_path(const char *path, struct failure *failure)
     if (stat(path, &status) == 0 && S_ISDIR(status.st_mode))
         return recording_load_folder(path, failure);
     return recording_load_files(&path, 1, failure);
+}
+
+struct trace *recording_read(const char *path, struct progress *progress, struct failure *failure)
+{
+    if (strcmp(path, "-") != 0 && recording_recognised(path))
+        return recording_load_path(path, failure);
+    return format_read_slowly(path, progress, failure);
 }

@@ -47,6 +47,9 @@ static const struct sim_rooms rooms = {.begin = sim_comm_make_predefined,
                                        .quiescent = quiescent,
                                        .context_begin = sim_mailboxes_begin,
                                        .context_end = context_end,
+                                       .window_outside = sim_history_outside,
+                                       .window_touch = sim_history_touch,
+                                       .window_flush = sim_history_flush,
                                        .error_target = sim_comm_error_target};
 
 struct sim_world *sim_world_new(const struct sim_world_options *options, struct failure *failure)

@@ -6,6 +6,7 @@
 #include "cli/telling/results.h"
 #include "cli/telling/run_store_write.h"
 #include "collectives/systems/schedule/schedule.h"
+#include "recorder/recording.h"
 #include "traces/formats/format.h"
 
 #include <stdio.h>
@@ -53,7 +54,7 @@ static bool judge_file(const char *path, struct results *results, struct failure
     checks.models = models_of(results->options);
     if (results->options->checks && check_options_parse(&checks, results->options->checks, failure))
         return false;
-    struct trace *trace = format_read_slowly(path, &results->bar.base, failure);
+    struct trace *trace = recording_read(path, &results->bar.base, failure);
     if (!trace)
         return false;
     struct job job = {0};

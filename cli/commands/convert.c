@@ -8,6 +8,7 @@
 #include "cli/telling/progress_bar.h"
 #include "cli/telling/run_store_load.h"
 #include "cli/telling/run_store_write.h"
+#include "recorder/recording.h"
 #include "traces/formats/format.h"
 
 #include <stdio.h>
@@ -66,7 +67,7 @@ static bool export_file(const struct show_options *options, const char *path,
 {
     struct progress_bar bar;
     progress_bar_init(&bar, false);
-    struct trace *trace = format_read_slowly(path, &bar.base, failure);
+    struct trace *trace = recording_read(path, &bar.base, failure);
     progress_bar_clear(&bar);
     if (!trace)
         return false;
@@ -102,7 +103,7 @@ static bool import_file(struct store *store, struct progress_bar *bar, const cha
     struct verdict verdict = {0};
     struct job job = {0};
     char command[RESULT_COMMAND] = "simrun check ";
-    verdict.result.trace = format_read_slowly(path, &bar->base, failure);
+    verdict.result.trace = recording_read(path, &bar->base, failure);
     if (!verdict.result.trace)
         return false;
     run_options_init(&options);

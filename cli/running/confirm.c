@@ -2,7 +2,7 @@
 #include "cli/running/confirm.h"
 
 #include "checker/check.h"
-#include "checker/replay/rerun.h"
+#include "checker/explore/rerun.h"
 
 #include <stdio.h>
 #include <stdlib.h>

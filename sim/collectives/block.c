@@ -104,3 +104,23 @@ void sim_block_move(const struct sim_collective *collective, int sender, struct 
     else
         sim_datatype_transfer(from.data, from.type, from.count, to.data, to.type, to.count);
 }
+
+struct sim_block sim_side_whole(const struct sim_side *side)
+{
+    return (struct sim_block){side->buffer, side->count, side->type};
+}
+
+struct sim_block sim_side_block(const struct sim_side *side, int peer)
+{
+    struct sim_block block = {side->buffer, side->count, side->type};
+    if (side->typed)
+        block.type = sim_datatype_get(side->types[peer]);
+    if (side->vectored)
+        block.count = sim_counts_at(side->counts, peer);
+    ptrdiff_t unit = side->typed ? 1 : (ptrdiff_t)block.type->extent;
+    if (side->vectored && (side->displacements.narrow || side->displacements.wide))
+        block.data += unit * sim_displacement_at(side->displacements, peer);
+    else
+        block.data += unit * (ptrdiff_t)block.count * peer;
+    return block;
+}

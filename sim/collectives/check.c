@@ -1,4 +1,5 @@
 /* Checks of a collective's arguments: see forms.h. */
+#include "sim/collectives/collective.h"
 #include "sim/collectives/forms.h"
 #include "sim/collectives/guard.h"
 #include "sim/messages/point.h"

@@ -1,7 +1,8 @@
 /* The rendezvous of a collective: arrival, checking, completion. What is moved is in
  * data.c and reduce.c. */
 #include "sim/collectives/collective.h"
-#include "sim/memory/pending.h"
+#include "sim/collectives/guard.h"
+#include "sim/collectives/regions.h"
 
 #include "recorder/recorder.h"
 #include "sim/messages/point.h"
@@ -12,26 +13,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-struct sim_block sim_side_whole(const struct sim_side *side)
-{
-    return (struct sim_block){side->buffer, side->count, side->type};
-}
-
-struct sim_block sim_side_block(const struct sim_side *side, int peer)
-{
-    struct sim_block block = {side->buffer, side->count, side->type};
-    if (side->typed)
-        block.type = sim_datatype_get(side->types[peer]);
-    if (side->vectored)
-        block.count = sim_counts_at(side->counts, peer);
-    ptrdiff_t unit = side->typed ? 1 : (ptrdiff_t)block.type->extent;
-    if (side->vectored && (side->displacements.narrow || side->displacements.wide))
-        block.data += unit * sim_displacement_at(side->displacements, peer);
-    else
-        block.data += unit * (ptrdiff_t)block.count * peer;
-    return block;
-}
 
 /* --- the list of collectives under way
  * -------------------------------------------------------------------------------------- */
@@ -444,7 +425,7 @@ int sim_collective_run(struct sim_collective_call *call)
     call->brief = NULL;
     call->remark = NULL;
     sim_world_enter(world);
-    sim_pending_call(rank, call, NULL);
+    sim_regions_pending(rank, call, NULL);
     if (call->comm->complaint) { /* of a nonblocking one, told with its request */
         free(call->comm->complaint);
         call->comm->complaint = NULL;
@@ -469,12 +450,36 @@ static void start_again(struct sim_request *request)
     request->call->request = request;
     request->call->waiter = request->call->brief = NULL;
     request->call->remark = NULL;
-    sim_pending_call(request->owner, request->call, request);
+    sim_regions_pending(request->owner, request->call, request);
     request->guarded = request->touched = false;
     if (record_active())
         sim_request_guard(request);
     arrive(request->call);
 }
+
+static void call_delete(struct sim_request *request)
+{
+    call_release(request->call);
+    sim_pool_put(request->owner->world, request->call, sizeof *request->call);
+    request->call = NULL;
+}
+
+static uint64_t call_checksum(const struct sim_request *request)
+{
+    return sim_collective_checksum(request->call);
+}
+
+static const char *call_name(const struct sim_request *request, char name[static SIM_NAME_MAX])
+{
+    return sim_call_name(request->call, name);
+}
+
+static void call_tell(struct sim_request *request)
+{
+    sim_call_remark_tell(request->call);
+}
+
+static const struct sim_request_work call_work = {call_delete, call_checksum, call_name, call_tell};
 
 static struct sim_request *request_for(const struct sim_collective_call *call)
 {
@@ -485,6 +490,7 @@ static struct sim_request *request_for(const struct sim_collective_call *call)
     request->call = sim_pool_get(rank->world, sizeof *call);
     assert(request->call && "out of memory for a collective");
     *request->call = *call;
+    request->work = &call_work;
     call_retain(call);
     request->start = start_again;
     return request;
@@ -514,13 +520,6 @@ int sim_collective_init(const struct sim_collective_call *call, MPI_Request *han
     *handle = (MPI_Request)(void *)request;
     sim_open_handles_add(SIM_LIVE_PERSISTENT, (uint64_t)(uintptr_t)request);
     return MPI_SUCCESS;
-}
-
-void sim_collective_call_delete(struct sim_request *request)
-{
-    call_release(request->call);
-    sim_pool_put(request->owner->world, request->call, sizeof *request->call);
-    request->call = NULL;
 }
 
 static void collective_free(struct sim_collective *collective)

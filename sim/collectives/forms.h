@@ -12,24 +12,6 @@
 /* Clears the call and finds the communicator. */
 int sim_call_begin(struct sim_collective_call *call, const struct sim_collective_kind *kind,
                    MPI_Comm handle);
-/* An intercommunicator's members act across: the call runs on the bridge, its peers are the other
- * group, and of a rooted operation only the root and that group take part. */
-static inline bool sim_call_is_intercomm(const struct sim_collective_call *call)
-{
-    return call->comm->face != NULL;
-}
-static inline int sim_call_peers(const struct sim_collective_call *call)
-{
-    return sim_call_is_intercomm(call) ? call->comm->face->context->remote->size : call->comm->size;
-}
-static inline bool sim_call_is_root(const struct sim_collective_call *call)
-{
-    return sim_call_is_intercomm(call) ? call->root == MPI_ROOT : call->root == call->comm->rank;
-}
-static inline bool sim_call_is_member(const struct sim_collective_call *call)
-{
-    return !sim_call_is_intercomm(call) || call->root >= 0;
-}
 /* Raises an error in the operation's name. */
 int sim_call_fail(const struct sim_collective_call *call, int error, const char *sentence);
 int sim_call_root(struct sim_collective_call *call, int root);

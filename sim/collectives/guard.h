@@ -2,7 +2,7 @@
 #ifndef SIM_COLLECTIVE_GUARD_H
 #define SIM_COLLECTIVE_GUARD_H
 
-#include "sim/collectives/collective.h"
+#include "sim/collectives/call.h"
 
 uint64_t sim_collective_checksum(const struct sim_collective_call *call);
 

@@ -2,8 +2,8 @@
  * gives each member its handle. */
 #include "sim/collectives/collective.h"
 #include "sim/communicator_calls/creation.h"
+#include "sim/communicator_calls/intercomm.h"
 #include "sim/communicators/info.h"
-#include "sim/communicators/intercomm.h"
 #include "sim/communicators/topology.h"
 #include "sim/messages/point.h"
 #include "sim/worlds/errhandler.h"

@@ -1,7 +1,7 @@
 /* Making an intercommunicator out of another: dup, split and create. Each is a collective of the
  * bridge, whose execution builds two new sides and gives each of their members its handle. */
 #include "sim/communicator_calls/creation.h"
-#include "sim/communicators/intercomm.h"
+#include "sim/communicator_calls/intercomm.h"
 
 #include <assert.h>
 #include <stdio.h>

@@ -4,6 +4,7 @@
  * these names in the launcher. An access within the rank's safe stretch costs two loads and a
  * branch; while nothing is pending everything is safe. The return address is the place in the
  * program. */
+#include "sim/memory/accesses.h"
 #include "sim/memory/pending.h"
 #include "sim/worlds/rank.h"
 
@@ -24,7 +25,6 @@ static inline __attribute__((always_inline)) void access_at(const void *address,
     look(rank, address, size, write, site);
 }
 
-void sim_access_range(const void *address, size_t size, bool write, const void *site);
 void sim_access_range(const void *address, size_t size, bool write, const void *site)
 {
     struct sim_rank *rank = sim_current_rank;

@@ -2,6 +2,7 @@
  *
  * The compile cache links a program with --wrap=NAME for the names of SIM_WRAPPED_*, so that its
  * own calls (not a library's) arrive at __wrap_NAME in the launcher. */
+#include "sim/memory/accesses.h"
 #include "sim/memory/objects.h"
 #include "sim/memory/pending.h"
 #include "sim/worlds/rank.h"
@@ -13,8 +14,6 @@
 #include <unistd.h>
 
 #define CALLER __builtin_return_address(0)
-
-void sim_access_range(const void *address, size_t size, bool write, const void *site);
 
 #define WRAP(type, name, parameters)                                                               \
     type __wrap_##name parameters;                                                                 \

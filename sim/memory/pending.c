@@ -4,7 +4,6 @@
 
 #include "recorder/recorder.h"
 #include "sim/memory/objects.h"
-#include "sim/windows/history.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -47,15 +46,14 @@ void sim_pending_release(struct sim_rank *rank)
 void sim_pending_finish(struct sim_rank *rank)
 {
     const struct sim_pending *pending = rank->pending;
-    sim_history_flush(rank);
+    rank->world->rooms->window_flush(rank);
     if (!pending)
         return;
     if (rank->history && !pending->instrumented)
         record_gap("windows", 1, "loads and stores of window memory (B003; --memory sees them)");
     if (pending->unseen_large)
         record_gap("buffers", pending->unseen_large,
-                   "pending buffers above %d bytes (B001; --memory sees them)",
-                   SIM_REQUEST_GUARDED);
+                   "pending buffers above %d bytes (B001; --memory sees them)", SIM_REGION_GUARDED);
     if (pending->unseen_collectives)
         record_gap("buffers", pending->unseen_collectives,
                    "buffers of nonblocking collectives (B001; --memory sees them)");
@@ -153,7 +151,8 @@ static void begin_region(void *context, const struct sim_region *region)
         return;
     sim_objects_bound(start->rank, region, hull, start->name);
     if (start->rank->history)
-        sim_history_touch(start->rank, hull.low, hull.high, region->written, NULL);
+        start->rank->world->rooms->window_touch(start->rank, hull.low, hull.high, region->written,
+                                                NULL);
     compare(start, region, hull);
     const struct sim_pending_entry entry = {.hull = hull,
                                             .region = *region,
@@ -198,45 +197,32 @@ static void start_end(struct start *start)
     unlock(start->rank->pending);
 }
 
-void sim_pending_point(struct sim_request *request, const char *name)
-{
-    struct sim_rank *rank = request->owner;
-    if (request->call || !rank->pending || request->peer == MPI_PROC_NULL)
-        return;
-    bool receives = request->kind == SIM_REQUEST_RECEIVE;
-    const struct sim_region region = {(uintptr_t)request->buffer, request->type, request->count,
-                                      receives, "buffer"};
-    sim_pending_add(rank, &region, 1, name, request);
-    if (rank->pending->instrumented)
-        return;
-    if (!receives && !request->type->contiguous)
-        sim_request_guard(request); /* those of others are the recorder's */
-    if ((receives || !request->type->contiguous) &&
-        request->count * request->type->size > SIM_REQUEST_GUARDED)
-        rank->pending->unseen_large++;
-}
-
-void sim_pending_call(struct sim_rank *rank, const struct sim_collective_call *call,
-                      const void *owner)
+void sim_pending_begin(struct sim_rank *rank, const char *name, const void *owner,
+                       sim_region_source *source, const void *operation)
 {
     if (!rank->pending)
         return;
-    if (owner && !rank->pending->instrumented)
-        rank->pending->unseen_collectives++;
-    struct start start = start_begin(rank, call->kind->name, owner);
-    sim_regions_of_call(call, begin_region, &start);
+    struct start start = start_begin(rank, name, owner);
+    source(operation, begin_region, &start);
     start_end(&start);
+}
+
+struct listed {
+    const struct sim_region *regions;
+    size_t count;
+};
+
+static void visit_listed(const void *operation, sim_region_visit *visit, void *context)
+{
+    const struct listed *list = operation;
+    for (size_t i = 0; i < list->count; i++)
+        visit(context, &list->regions[i]);
 }
 
 void sim_pending_add(struct sim_rank *rank, const struct sim_region *regions, size_t count,
                      const char *name, const void *owner)
 {
-    if (!rank->pending)
-        return;
-    struct start start = start_begin(rank, name, owner);
-    for (size_t i = 0; i < count; i++)
-        begin_region(&start, &regions[i]);
-    start_end(&start);
+    sim_pending_begin(rank, name, owner, visit_listed, &(struct listed){regions, count});
 }
 
 bool sim_pending_end(struct sim_rank *rank, const void *owner)
@@ -325,7 +311,7 @@ static void set_safe(struct sim_rank *rank, uintptr_t address)
         }
         low = hull->high > low ? hull->high : low;
     }
-    if (!sim_history_outside(rank, address, &low, &high))
+    if (!rank->world->rooms->window_outside(rank, address, &low, &high))
         return;
     rank->safe_low = low;
     rank->safe_size = high - low > WIDEST ? high - low - WIDEST : 0;
@@ -343,7 +329,7 @@ void sim_pending_access(struct sim_rank *rank, uintptr_t address, size_t size, b
         return;
     }
     if (rank->history)
-        sim_history_touch(rank, address, address + size, write, site);
+        rank->world->rooms->window_touch(rank, address, address + size, write, site);
     lock(pending);
     bool inside = false;
     for (size_t i = first_reaching(pending, address);

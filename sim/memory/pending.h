@@ -47,14 +47,13 @@ void sim_pending_release(struct sim_rank *rank);
 /* The rank finalizes: what was not looked at becomes gaps of the coverage. */
 void sim_pending_finish(struct sim_rank *rank);
 
-/* A point-to-point request starts, called `name` in what is reported: compares its region with
- * those pending; kept until it ends. All do nothing for a rank that is not watched. */
-void sim_pending_point(struct sim_request *request, const char *name);
-/* The same for the regions of a collective, also with each other; `owner` is its request, NULL for
- * a blocking call, whose regions are not kept. */
-void sim_pending_call(struct sim_rank *rank, const struct sim_collective_call *call,
-                      const void *owner);
-/* The same for regions of any other operation. */
+/* The regions of an operation that starts, called `name` in what is reported: compared with those
+ * that are pending, and with each other; kept until `owner` ends, not at all where that is NULL.
+ * `source` visits them. All do nothing for a rank that is not watched. */
+typedef void sim_region_source(const void *operation, sim_region_visit *visit, void *context);
+void sim_pending_begin(struct sim_rank *rank, const char *name, const void *owner,
+                       sim_region_source *source, const void *operation);
+/* The same for regions in an array. */
 void sim_pending_add(struct sim_rank *rank, const struct sim_region *regions, size_t count,
                      const char *name, const void *owner);
 /* True: an access to one of its regions was reported. */

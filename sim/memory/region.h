@@ -5,7 +5,7 @@
 #ifndef SIM_MEMORY_REGION_H
 #define SIM_MEMORY_REGION_H
 
-#include "sim/collectives/collective.h"
+#include "sim/datatypes/datatype.h"
 
 struct sim_region {
     uintptr_t base; /* what the program gave as buffer */
@@ -29,12 +29,13 @@ enum sim_share { SIM_APART, SIM_SHARED, SIM_UNDECIDED };
 enum sim_share sim_regions_share(const struct sim_region *a, const struct sim_region *b,
                                  uintptr_t *at);
 
+/* Where accesses are not seen, messages of up to so many bytes are compared by a checksum. */
+enum { SIM_REGION_GUARDED = 1 << 20 };
 /* A checksum over the region's bytes, whatever their number; never 0. */
 uint64_t sim_region_checksum(const struct sim_region *region);
 
+struct sim_rank;
+
 typedef void sim_region_visit(void *context, const struct sim_region *region);
-/* Every region of the caller's part in a collective; neighbouring blocks are joined. */
-void sim_regions_of_call(const struct sim_collective_call *call, sim_region_visit *visit,
-                         void *context);
 
 #endif

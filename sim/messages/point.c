@@ -226,7 +226,7 @@ static int send_nonblocking(const struct sim_point *point, enum sim_send_mode mo
     *send = checked;
     sim_datatype_retain(send->type);
     enum start_result result = STARTED;
-    sim_pending_point(send, point->function);
+    sim_request_pending(send, point->function);
     if (point->peer == MPI_PROC_NULL)
         sim_point_complete_null(send);
     else
@@ -288,7 +288,7 @@ static int receive_nonblocking(const struct sim_point *point, MPI_Request *handl
     checked.magic = receive->magic;
     *receive = checked;
     sim_datatype_retain(receive->type);
-    sim_pending_point(receive, point->function);
+    sim_request_pending(receive, point->function);
     if (point->peer == MPI_PROC_NULL)
         sim_point_complete_null(receive);
     else

@@ -250,7 +250,7 @@ static int imrecv(void *buffer, MPI_Count count, MPI_Datatype type, MPI_Message 
     checked.magic = receive->magic;
     *receive = checked;
     sim_datatype_retain(receive->type);
-    sim_pending_point(receive, "Imrecv");
+    sim_request_pending(receive, "Imrecv");
     receive_message(receive, handle);
     sim_world_leave(world);
     *request = (MPI_Request)(void *)receive;

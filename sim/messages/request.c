@@ -1,9 +1,7 @@
 /* Requests: the object. Waiting and testing are in wait.c. */
 #include "sim/messages/request.h"
 
-#include "sim/collectives/collective.h"
-#include "sim/collectives/guard.h"
-#include "sim/memory/region.h"
+#include "sim/memory/pending.h"
 #include "sim/messages/deferred.h"
 #include "sim/messages/status.h"
 
@@ -31,7 +29,7 @@ void sim_request_delete(struct sim_request *request)
     if (request->general)
         sim_general_release(request);
     if (request->call)
-        sim_collective_call_delete(request);
+        request->work->release(request);
     if (request->type)
         sim_datatype_release(request->type);
     request->magic = 0;
@@ -48,20 +46,38 @@ void sim_request_guard(struct sim_request *request)
 {
     if (request->call) {
         request->guarded = true;
-        request->guard = sim_collective_checksum(request->call);
+        request->guard = request->work->checksum(request);
         return;
     }
     size_t bytes = request->type ? request->type->size * request->count : 0;
-    request->guarded = bytes && bytes <= SIM_REQUEST_GUARDED;
+    request->guarded = bytes && bytes <= SIM_REGION_GUARDED;
     if (request->guarded)
         request->guard = checksum(request);
+}
+
+void sim_request_pending(struct sim_request *request, const char *name)
+{
+    struct sim_rank *rank = request->owner;
+    if (request->call || !rank->pending || request->peer == MPI_PROC_NULL)
+        return;
+    bool receives = request->kind == SIM_REQUEST_RECEIVE;
+    const struct sim_region region = {(uintptr_t)request->buffer, request->type, request->count,
+                                      receives, "buffer"};
+    sim_pending_add(rank, &region, 1, name, request);
+    if (rank->pending->instrumented)
+        return;
+    if (!receives && !request->type->contiguous)
+        sim_request_guard(request); /* those of others are the recorder's */
+    if ((receives || !request->type->contiguous) &&
+        request->count * request->type->size > SIM_REGION_GUARDED)
+        rank->pending->unseen_large++;
 }
 
 void sim_request_inspect(struct sim_request *request)
 {
     if (!request->guarded)
         return;
-    uint64_t now = request->call ? sim_collective_checksum(request->call) : checksum(request);
+    uint64_t now = request->call ? request->work->checksum(request) : checksum(request);
     request->touched |= request->guard != now;
 }
 

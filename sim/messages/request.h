@@ -21,6 +21,18 @@ enum sim_send_mode { SIM_STANDARD, SIM_SYNCHRONOUS, SIM_BUFFERED, SIM_READY_MODE
 struct sim_message;
 struct sim_collective_call;
 
+struct sim_request;
+
+/* What a request with a `call` leaves to the room that made it. */
+enum { SIM_NAME_MAX = 40 };
+struct sim_request_work {
+    void (*release)(struct sim_request *request);
+    uint64_t (*checksum)(const struct sim_request *request); /* of all its buffers */
+    /* "Iallreduce", into `name`, returned. */
+    const char *(*name)(const struct sim_request *request, char name[static SIM_NAME_MAX]);
+    void (*tell)(struct sim_request *request); /* notes what was found on the way */
+};
+
 struct sim_request {
     /* What a sender looks at, and what it leaves, are together. */
     uint32_t magic;
@@ -48,7 +60,8 @@ struct sim_request {
     struct sim_request
         *whole; /* Isendrecv's request, of which this is a part; a part is `freed` from the start */
     int parts;  /* of a whole: how many are not complete */
-    struct sim_collective_call *call;
+    struct sim_collective_call *call; /* NULL: a message; else `work` knows it */
+    const struct sim_request_work *work;
     void (*start)(struct sim_request *request); /* persistent: begins it again; in the monitor */
     void *aside;                                /* a part's own copy of what it sends */
     void *general;                              /* generalised request's callbacks */
@@ -75,9 +88,11 @@ static inline bool sim_request_done(const struct sim_request *request)
 }
 /* From here on nobody but the transfer may write to the buffer of this nonblocking operation: a
  * checksum is kept, and compared when data arrive and when the program completes it. Messages of up
- * to 1 MiB, collectives of any size. */
-enum { SIM_REQUEST_GUARDED = 1 << 20 };
+ * to SIM_REGION_GUARDED bytes, collectives of any size. */
 void sim_request_guard(struct sim_request *request);
+/* A send or receive starts, called `name` in what is reported: its buffer is pending from now on,
+ * and compared with what is pending. */
+void sim_request_pending(struct sim_request *request, const char *name);
 /* Compares; remembers in `touched` that they differ. */
 void sim_request_inspect(struct sim_request *request);
 /* The caller's request behind a handle; NULL when it is none. */

@@ -3,7 +3,6 @@
  * Which of several completed requests Waitany and Testany report is a choice (MPIX_CHOOSE_WAITANY);
  * by default the next behind the one reported last. */
 #include "recorder/recorder.h"
-#include "sim/collectives/collective.h"
 #include "sim/memory/pending.h"
 #include "sim/messages/deferred.h"
 #include "sim/messages/mailbox.h"
@@ -68,7 +67,7 @@ static void tell_touched(const struct sim_request *request)
     bool matched = request->kind == SIM_REQUEST_RECEIVE && request->state == SIM_COMPLETE;
     if (request->call)
         record_note("B001", "a buffer of %s was written between its start and this completion",
-                    sim_call_name(request->call, (char[SIM_NAME_MAX]){0}));
+                    request->work->name(request, (char[SIM_NAME_MAX]){0}));
     else if (request->kind == SIM_REQUEST_SEND)
         record_note("B001",
                     "the buffer of a send (to %d, tag %d) was written between its start and this "
@@ -99,7 +98,7 @@ static int finish(struct sim_request *request, MPI_Request *handle, MPI_Status *
             tell_touched(request);
     }
     if (request->call)
-        sim_call_remark_tell(request->call);
+        request->work->tell(request);
     if (request->owner->world->exploring)
         sim_explore_seen(request->owner, request);
     int error = request->error;

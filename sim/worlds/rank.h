@@ -135,6 +135,12 @@ struct sim_rooms {
     /* What a communicator's shared part holds of other rooms. False: out of memory. */
     bool (*context_begin)(struct sim_context *context);
     void (*context_end)(struct sim_context *context);
+    /* The memory of a rank's windows: see windows/history.h. */
+    bool (*window_outside)(const struct sim_rank *rank, uintptr_t address, uintptr_t *low,
+                           uintptr_t *high);
+    void (*window_touch)(struct sim_rank *rank, uintptr_t low, uintptr_t high, bool write,
+                         const void *site);
+    void (*window_flush)(struct sim_rank *rank);
     /* See sim_comm_error_target. */
     MPI_Errhandler (*error_target)(struct sim_rank *rank, MPI_Comm *handle);
 };

@@ -3,7 +3,7 @@
 #include "tests/tap.h"
 
 #include "checker/check.h"
-#include "traces/formats/format.h"
+#include "recorder/recording.h"
 
 #include <stdlib.h>
 #include <unistd.h>
@@ -123,7 +123,7 @@ static void threads(const struct peer *peer, const char *launch, const char *fol
     bool ran = run("mpicc.%s -w -g -O0 -pthread -o %s/threads tests/programs/two_threads.c",
                    peer->name, folder) &&
                run("%s %s/threads >%s/out 2>&1", launch, folder, folder);
-    struct trace *trace = ran ? format_read(folder, &failure) : NULL;
+    struct trace *trace = ran ? recording_read(folder, NULL, &failure) : NULL;
     tap_ok(trace, "%s: two threads of each rank call MPI at once: %s", peer->name, failure.text);
     if (trace)
         judge_threads(peer, trace);
@@ -160,7 +160,7 @@ static void judge_ends(const struct peer *peer, const char *launch, const char *
         struct failure failure = {0};
         run("rm -f %s/*.simrec; ulimit -c 0; %s %s/ends %s >%s/out 2>&1", folder, launch, folder,
             ends[i].how, folder);
-        struct trace *trace = built ? format_read(folder, &failure) : NULL;
+        struct trace *trace = built ? recording_read(folder, NULL, &failure) : NULL;
         tap_ok(trace && found(trace, ends[i].code, ends[i].where), "%s: %s is %s: %s", peer->name,
                ends[i].how, *ends[i].code ? ends[i].code : "no fault", failure.text);
         trace_free(trace);
@@ -185,7 +185,7 @@ static void with(const struct peer *peer)
         run("mpicc.%s -w -g -O0 -o %s/program tests/programs/peer_record.c", peer->name, folder) &&
             run("%s %s/program >%s/out 2>&1", launch, folder, folder),
         "%s: a program runs with the recorder preloaded", peer->name);
-    struct trace *trace = format_read(folder, &failure);
+    struct trace *trace = recording_read(folder, NULL, &failure);
     tap_ok(trace && trace->ranks == 4, "%s: its rank files are merged: %s", peer->name,
            failure.text);
     if (trace)
@@ -194,7 +194,7 @@ static void with(const struct peer *peer)
         tap_skip(7, "nothing was merged");
     trace_free(trace);
     run("rm -f %s/*.simrec; %s %s/program crash >%s/out 2>&1", folder, launch, folder, folder);
-    trace = format_read(folder, &failure);
+    trace = recording_read(folder, NULL, &failure);
     tap_ok(trace && nth(trace, 1, OP_ALLREDUCE, 0)->state == STATE_COMPLETE &&
                !trace->rank_info[1].finalized,
            "%s: what a rank did before it died is there: %s", peer->name, failure.text);

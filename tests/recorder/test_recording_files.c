@@ -5,7 +5,6 @@
 #include "recorder/recording.h"
 #include "recorder/recording_internal.h"
 #include "sim/worlds/world.h"
-#include "traces/formats/format.h"
 
 #include <limits.h>
 #include <mpi.h>
@@ -113,15 +112,15 @@ int main(int argc, char **argv)
     snprintf(path, sizeof path, "/tmp/simrun-rank-%ld.simrec", (long)getpid());
     struct trace *trace = record(&bytes, &size);
     tap_ok(trace && write_file(path, bytes, size), "a recording is kept in a file");
-    struct trace *again = format_read(path, &failure);
+    struct trace *again = recording_read(path, NULL, &failure);
     tap_ok(again && trace_hash(again) == trace_hash(trace),
            "it is recognised and gives the same trace: %s", failure.text);
     trace_free(again);
-    tap_ok(write_file(path, bytes, size - 5000) && !format_read(path, &failure) &&
+    tap_ok(write_file(path, bytes, size - 5000) && !recording_read(path, NULL, &failure) &&
                failure.code == FAILURE_INPUT && strstr(failure.text, "nothing of rank 2"),
            "a file that lacks ranks is refused, since all would seem to wait for them: %s",
            failure.text);
-    tap_ok(write_file(path, bytes, 100) && !format_read(path, &failure) &&
+    tap_ok(write_file(path, bytes, 100) && !recording_read(path, NULL, &failure) &&
                failure.code == FAILURE_INPUT,
            "a file cut in its head is refused: %s", failure.text);
     unsigned state = 4711;
@@ -137,7 +136,7 @@ int main(int argc, char **argv)
             damaged[at < size ? at : size - 1] = (unsigned char)(state >> 13);
         }
         failure = (struct failure){0};
-        again = write_file(path, damaged, size) ? format_read(path, &failure) : NULL;
+        again = write_file(path, damaged, size) ? recording_read(path, NULL, &failure) : NULL;
         loaded += again != NULL;
         refused += !again && failure.code == FAILURE_INPUT;
         odd += again && !trace_check(again, &failure);

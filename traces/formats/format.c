@@ -1,7 +1,6 @@
 /* The table of formats and how one is recognised: see format.h. */
 #include "traces/formats/format.h"
 
-#include "recorder/recording.h"
 #include "traces/input/input.h"
 #include "traces/input/write.h"
 
@@ -141,8 +140,6 @@ struct trace *format_read_slowly(const char *path, struct progress *progress,
     struct stat status;
     struct format_input *inputs = NULL;
     size_t count = 0;
-    if (strcmp(path, "-") != 0 && recording_recognised(path))
-        return recording_load_path(path, failure);
     bool folder = strcmp(path, "-") != 0 && stat(path, &status) == 0 && S_ISDIR(status.st_mode);
     bool done = folder ? format_folder_open(path, &inputs, &count, failure)
                        : format_folder_one(path, &inputs, &count, failure);

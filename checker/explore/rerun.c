@@ -1,4 +1,4 @@
-#include "checker/replay/rerun.h"
+#include "checker/explore/rerun.h"
 
 #include "checker/memory.h"
 #include "checker/places.h"

@@ -1,7 +1,7 @@
 /* The regions of a collective: which blocks each kind reads and writes on the caller's rank. */
-#include "sim/collectives/forms.h"
+#include "sim/collectives/regions.h"
+
 #include "sim/communicators/topology.h"
-#include "sim/memory/region.h"
 
 #include <string.h>
 
@@ -120,4 +120,19 @@ void sim_regions_of_call(const struct sim_collective_call *call, sim_region_visi
     joined.region.side = call->in_place ? "buffer" : "receive buffer";
     joined.region.written = true;
     visit_side(call, &receive, true, &joined);
+}
+
+static void regions_of(const void *call, sim_region_visit *visit, void *context)
+{
+    sim_regions_of_call(call, visit, context);
+}
+
+void sim_regions_pending(struct sim_rank *rank, const struct sim_collective_call *call,
+                         const void *owner)
+{
+    if (!rank->pending)
+        return;
+    if (owner && !rank->pending->instrumented)
+        rank->pending->unseen_collectives++;
+    sim_pending_begin(rank, call->kind->name, owner, regions_of, call);
 }

@@ -4,8 +4,8 @@
  * Steered are the ready queues of backward passes (nodes by the recorder's numbers), the senders of
  * wildcard receives, and, by whoever makes the world, progress model and synchronising collectives.
  * What cannot be steered (polls, clocks) is as it comes, so a run may miss the verdict. */
-#ifndef CHECKER_REPLAY_RERUN_H
-#define CHECKER_REPLAY_RERUN_H
+#ifndef CHECKER_EXPLORE_RERUN_H
+#define CHECKER_EXPLORE_RERUN_H
 
 #include "checker/replay/witness.h"
 #include "sim/worlds/world.h"

@@ -4,8 +4,8 @@
  * `remote`. Collectives need both groups at one place: the bridge, a context of all ranks of the
  * first side and then those of the second. A member's handle of the bridge hangs behind its handle
  * of the intercommunicator and is never seen by a program. */
-#ifndef SIM_COMMUNICATORS_INTERCOMM_H
-#define SIM_COMMUNICATORS_INTERCOMM_H
+#ifndef SIM_COMMUNICATOR_CALLS_INTERCOMM_H
+#define SIM_COMMUNICATOR_CALLS_INTERCOMM_H
 
 #include "sim/communicators/comm.h"
 

@@ -1,5 +1,5 @@
 /* Intercommunicators: making them of two groups, merging. See intercomm.h. */
-#include "sim/communicators/intercomm.h"
+#include "sim/communicator_calls/intercomm.h"
 
 #include "sim/communicator_calls/creation.h"
 #include "sim/messages/point.h"
