@@ -48,7 +48,7 @@ LIBS     := $(shell pkg-config --libs $(packages) 2>/dev/null) -ldl -lm -lrt
 files     = $(foreach f,$1,$(wildcard $f/*.$2 $f/*/*.$2 $f/*/*/*.$2))
 # The functions that instrumented programs call are ThreadSanitizer's own where it is linked.
 callbacks := $(addprefix sim/memory/,accesses.c atomics.c libc.c)
-sources  := $(filter-out sim/interface/libmpi_abi.c $(if $(filter thread,$(SAN)),$(callbacks)),$(call files,$(halls),c))
+sources  := $(filter-out sim/interface/libmpi_abi.c sim/shims/% $(if $(filter thread,$(SAN)),$(callbacks)),$(call files,$(halls),c))
 objects  := $(sources:%.c=$(BUILD)/obj/%.o)
 library  := $(filter-out $(BUILD)/obj/cli/main.o,$(objects))
 tests    := $(patsubst tests/%.c,$(BUILD)/tests/%,$(wildcard tests/*/test_*.c))
@@ -64,7 +64,8 @@ public_headers := sim/mpi.h sim/mpix.h sim/words.h collectives/diff.h $(systems)
 public   := $(addprefix $(BUILD)/include/simrun/,$(notdir $(public_headers)))
 wrappers := $(addprefix $(BUILD)/,simcc simc++ simfort)
 start    := $(BUILD)/lib/simrun_start.o
-tools    := $(stub) $(start) $(public) $(wrappers)
+shims    := $(BUILD)/lib/shims/libmpi.so.40
+tools    := $(stub) $(start) $(public) $(wrappers) $(shims)
 
 all: $(BUILD)/simrun $(tools)
 
@@ -90,6 +91,15 @@ $(stub): sim/interface/libmpi_abi.c sim/interface/entry.h sim/functions.h $(BUIL
 	@echo "link $@"
 	$Q$(CC) -std=c17 -D_GNU_SOURCE -O2 -fPIC $(WARNINGS) $(INCLUDES) -shared -Wl,-soname,$(@F) -o $@ $<
 	@ln -sf $(@F) $(@:.1=)
+
+# Stands in for another MPI's library in programs that were built for it.
+$(BUILD)/gen/shims/openmpi.c: sim/shims/wrappers.pl $(wildcard sim/shims/*.tsv) sim/shims/by_hand.c sim/mpi.h
+	@mkdir -p $(@D)
+	@perl sim/shims/wrappers.pl openmpi >$@.new && mv $@.new $@
+$(BUILD)/lib/shims/libmpi.so.40: $(BUILD)/gen/shims/openmpi.c $(wildcard sim/shims/*.[ch])
+	@mkdir -p $(@D)
+	@echo "link $@"
+	$Q$(CC) -std=c17 -D_GNU_SOURCE -O2 -g -fPIC -fno-omit-frame-pointer $(WARNINGS) $(INCLUDES) -DSHIM_OPENMPI -shared -Wl,-soname,$(@F) -o $@ $< sim/shims/by_hand.c
 
 define link_header
 $(BUILD)/include/simrun/$(notdir $1): $1
@@ -238,6 +248,8 @@ install: all
 	install -m 644 $(public) "$(where)/include/simrun"
 	install -m 755 $(stub) "$(where)/lib/simrun"
 	install -m 644 $(start) "$(where)/lib/simrun"
+	install -d "$(where)/lib/simrun/shims"
+	install -m 755 $(shims) "$(where)/lib/simrun/shims"
 	ln -sf $(notdir $(stub)) "$(where)/lib/simrun/libmpi_abi.so"
 	install -m 644 $(wildcard scenarios/*.[ch]) "$(where)/share/simrun/scenarios"
 	install -d "$(where)/lib/pkgconfig"
@@ -250,9 +262,9 @@ install: all
 	  install -D -m 755 build/peers/$$mpi/libsimrecord.so "$(where)/lib/simrun/$$mpi/libsimrecord.so" || exit; done
 
 format:
-	clang-format -i $(sources) $(headers) $(call files,tests,c)
+	clang-format -i $(sources) $(wildcard sim/shims/*.c) $(headers) $(call files,tests,c)
 format-check:
-	clang-format --dry-run --Werror $(sources) $(headers) $(call files,tests,c)
+	clang-format --dry-run --Werror $(sources) $(wildcard sim/shims/*.c) $(headers) $(call files,tests,c)
 
 help:
 	@sed -n '/^$$/q; s/^# \{0,1\}//p' Makefile

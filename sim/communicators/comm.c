@@ -42,7 +42,7 @@ struct sim_comm *sim_comm_new(struct sim_rank *rank, struct sim_context *context
     comm->rank = position;
     comm->size = context->size;
     comm->errhandler = MPI_ERRORS_ARE_FATAL;
-    comm->site = sim_libc_call_site();
+    comm->site = sim_libc_call_site_of(&rank->libc);
     comm->next = rank->comms;
     rank->comms = comm;
     return comm;

@@ -4,8 +4,17 @@
 
 #include "sim/elf/image.h"
 
+#include <limits.h>
+
 /* "Open MPI 4" if `needed` is the C library of that MPI for `image`, NULL if it is no MPI's. */
 const char *foreign_mpi(const struct image *image, const char *needed);
+
+/* The library of ours that stands in for it, NULL if there is none; and where that is. */
+const char *foreign_shim(const struct image *image, const char *needed);
+bool foreign_shim_find(const char *shim, char out[PATH_MAX]);
+
+/* Does it call MPI, whoever's that is? */
+bool foreign_calls_mpi(const struct image *image);
 
 /* Refuses it in one sentence with the remedy. */
 int foreign_refuse(const struct image *image, const struct image *program, const char *needed,

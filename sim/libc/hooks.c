@@ -99,6 +99,19 @@ void sim_libc_guard_forks(void)
     pthread_atfork(NULL, NULL, forked);
 }
 
+__attribute__((weak)) bool sim_libc_is_shim(const void *address)
+{
+    (void)address;
+    return false;
+}
+
+__attribute__((weak)) const void *sim_libc_site_of(const struct sim_libc_state *rank,
+                                                   const void *site)
+{
+    (void)rank;
+    return site;
+}
+
 static bool in_launcher(const void *address)
 {
     return (const char *)address >= &__executable_start && (const char *)address < &_end;
@@ -111,14 +124,20 @@ const void *sim_libc_call_site(void)
     enum { FRAME_MAX = 16384 };
     char *frame = __builtin_frame_address(0);
     for (int depth = 0; depth < 12; depth++) {
-        if (!in_launcher(((void **)(void *)frame)[1]))
-            return ((void **)(void *)frame)[1];
+        const void *address = ((void **)(void *)frame)[1];
+        if (!in_launcher(address) && !sim_libc_is_shim(address))
+            return address;
         char *next = *(void **)(void *)frame;
         if ((uintptr_t)next - (uintptr_t)frame > FRAME_MAX)
             break;
         frame = next;
     }
     return NULL;
+}
+
+const void *sim_libc_call_site_of(const struct sim_libc_state *rank)
+{
+    return sim_libc_site_of(rank, sim_libc_call_site());
 }
 
 bool sim_libc_in_launcher(const void *address)

@@ -123,8 +123,13 @@ void sim_rank_threads_changed(struct sim_libc_state *parent, int change);
 /* Its thread that calls is about to wait until another of its POSIX threads has ended (1), or that
  * one ends (-1, told before threads_changed). */
 void sim_rank_joining_changed(struct sim_libc_state *parent, int change);
+/* Whether the address lies in a library that stands between the program and the launcher (sim/shims). */
+bool sim_libc_is_shim(const void *address);
 /* The return address in the program of the call that led to the caller's frame; NULL: not found. */
 const void *sim_libc_call_site(void);
+/* The same as another rank has it, for whom the caller's makes something; and of any address in the image of some rank. */
+const void *sim_libc_call_site_of(const struct sim_libc_state *rank);
+const void *sim_libc_site_of(const struct sim_libc_state *rank, const void *site);
 /* Whether the address lies in the launcher. */
 bool sim_libc_in_launcher(const void *address);
 /* The name of the function of the launcher that was called by the instruction before this return

@@ -40,6 +40,7 @@ struct clone {
     int count;
     struct closure *closure; /* that it is part of */
     struct clone *program; /* whose handlers' list is all modules'; itself, if it is the program */
+    bool shim;             /* stands between the program and the launcher */
     bool static_tls;       /* thread-locals are the OS thread's: see clone_thread_enter */
     int maps_each;         /* mappings an image takes when mapped */
     bool copied;

@@ -134,10 +134,11 @@ static int needed_add(struct closure *closure, int who, const char *needed,
     const struct image *program = closure->modules[0].image;
     const struct image *image = who ? &closure->modules[who].own : program;
     char path[PATH_MAX];
-    if (resolve_is_mpi(needed))
-        return 0;
-    if (foreign_mpi(image, needed))
-        return foreign_refuse(image, program, needed, failure);
+    if (resolve_is_mpi(needed) || foreign_mpi(image, needed)) {
+        int status = closure_mpi(closure, image, needed, failure);
+        return status || !*closure->shim ? status
+                                         : module_add(closure, who, closure->shim, needed, failure);
+    }
     bool found = library_path_find(image, program, needed, path);
     if (!options->private || resolve_is_system(needed) ||
         is_declared(options->shared, file_name(needed)))
@@ -277,6 +278,7 @@ static bool introduce(struct closure *closure)
         module->clone.extra.module = m;
         module->clone.program = &closure->modules[0].clone;
         module->clone.closure = closure;
+        module->clone.shim = *closure->shim && !strcmp(module->image->path, closure->shim);
         module->clone.common = closure->count == 1 && module->clone.common;
         module->clone.extra.getopt =
             closure->modules[0].clone.extra.getopt + seen[0].place - seen[m].place;

@@ -11,6 +11,8 @@
 
 #include "sim/programs/clone.h"
 
+#include <limits.h>
+
 struct closure_module {
     const struct image *image;
     struct image own; /* of a library */
@@ -26,6 +28,7 @@ struct closure_module {
 
 struct closure_options {
     int count;          /* of images */
+    bool clones;        /* made by the clone loader */
     bool private;       /* libraries, too; else they are shared without a word */
     const char *shared; /* names of libraries that stay one, separated by commas; may be NULL */
     long maps_max;      /* mappings the images may use; 0: what the kernel leaves */
@@ -41,7 +44,10 @@ struct closure {
     struct range range;
     uint64_t room_at; /* for plugins, in each rank's part; up to range.span */
     struct closure_options options;
-    char *warnings[16]; /* sentences about libraries that could not be copied */
+    const char *
+        mpi; /* whose all modules call: "simrun", or another's as in sim/elf/foreign.h; NULL: nobody's */
+    char shim[PATH_MAX]; /* the library that stands in for it; "": none */
+    char *warnings[16];  /* sentences about libraries that could not be copied */
     int warning_count;
 };
 
@@ -58,6 +64,11 @@ int closure_link(struct closure *closure, struct failure *failure);
 /* Adds the library at `path` and what it needs, if it is not there and `may_add`; its number. -1
  * with a sentence. */
 int closure_add(struct closure *closure, const char *path, bool may_add, bool global,
+                struct failure *failure);
+
+/* What `image` needs is an MPI library, ours or another's: closure->shim becomes the path of what stands in for it,
+ * "" if simrun itself does. All modules must have been built for the same. */
+int closure_mpi(struct closure *closure, const struct image *image, const char *needed,
                 struct failure *failure);
 
 /* What ranks share, and why they do. */

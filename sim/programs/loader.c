@@ -93,6 +93,7 @@ struct sim_program *sim_program_open_as(const char *path, const struct sim_progr
     struct sim_program *program = calloc(1, sizeof *program);
     int images = options->kind == SIM_LOADER_SHARED ? 1 : options->images;
     struct closure_options clones = {.count = images,
+                                     .clones = options->kind == SIM_LOADER_CLONE,
                                      .private = options->kind != SIM_LOADER_SHARED,
                                      .shared = options->shared_libraries,
                                      .maps_max = options->maps_max,

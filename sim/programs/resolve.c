@@ -128,7 +128,7 @@ static void *library_symbol(const struct resolver *resolver, const char *name, c
                       : NULL;
     if (found)
         return found;
-    found = dlsym(RTLD_DEFAULT, name);
+    found = dlsym(RTLD_DEFAULT, strncmp(name, "simrun.", 7) ? name : name + 7);
     void *exact = found && version ? dlvsym(RTLD_DEFAULT, name, version) : NULL;
     if (found)
         return exact && exact != found && same_object(exact, found) ? exact : found;

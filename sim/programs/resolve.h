@@ -4,7 +4,8 @@
  * libraries that each rank has for itself, in the dynamic linker's order; a few names the loader
  * must own (thread-locals, the start of a program, getopt's variables); the launcher and its
  * libraries; the libraries that are shared by all ranks. The MPI library it was linked against is
- * the launcher. */
+ * the launcher. A library that defines MPI's functions itself reaches the launcher's with "simrun." before the
+ * name. */
 #ifndef SIM_PROGRAMS_RESOLVE_H
 #define SIM_PROGRAMS_RESOLVE_H
 
