@@ -6,6 +6,7 @@
 #   make mutate     change the sources in small ways and print what no test notices; SAMPLE=200 ONLY=sim/messages
 #   make coverage   lines and branches that the tests execute, room by room
 #   make gradients  random differentiable programs, right and wrong; SIMRUN_SOAK=12500 of each category is a soak
+#   make windows    10,000 pairs of accesses to windows against brute force over all interleavings; CASES=500 FIRST=0
 #   make spec-soak  a million random programs against the rules of matching
 #   make fuzz       the readers of files against hostile input; FUZZ_SECONDS=60 for each
 #   make bare       demo and test on a Debian with nothing but make and git, in a path with blanks; needs root and debootstrap
@@ -209,6 +210,9 @@ faults: all
 	@FULL=1 SIMRUN=$(BUILD)/simrun prove -e '' tests/mpi/faults.t
 
 # Programs whose verdict is known: a table; ends with an error where one deviates that is not marked open.
+windows: all
+	@SIMRUN=$(BUILD)/simrun perl tests/memory/pairs.pl $(or $(CASES),10000) $(or $(FIRST),0)
+
 examination: all
 	@SIMRUN=$(BUILD)/simrun tests/examination/examine.pl --table
 
@@ -274,5 +278,5 @@ clean:
 
 include collectives/peers/peers.mk recorder/preload/preload.mk
 -include $(shell find $(BUILD)/obj -name '*.d' 2>/dev/null)
-.PHONY: examination all install demo test bare gradients test-peers check check-programs bench catalogue rooms fuzz mutate coverage spec-soak format format-check help clean
+.PHONY: windows examination all install demo test bare gradients test-peers check check-programs bench catalogue rooms fuzz mutate coverage spec-soak format format-check help clean
 .SECONDARY:

@@ -476,12 +476,12 @@ void record_access(const struct trace_access *access, const void *site)
     recorder_leave(me);
 }
 
-void record_sync(uint32_t rank, uint32_t peer_op)
+void record_sync(uint32_t rank, uint32_t peer_op, bool early)
 {
     struct recorder_rank *me = recorder_enter();
     struct record_sync *record = me ? recorder_record(me, sizeof *record) : NULL;
     if (record) {
-        record->op = position_now(me);
+        record->op = position_now(me) + early;
         record->rank = rank;
         record->peer_op = peer_op;
         recorder_commit(me, record, RECORD_SYNC, 0, sizeof *record);

@@ -59,9 +59,10 @@ void record_pending(bool (*peek)(const void *request, int *source, int *tag));
  * node and site. */
 void record_note(const char *code, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* An access to a window's memory, complete (see struct trace_access, with numbers of the caller's
- * operations); and what the caller learns of another rank (struct trace_sync). */
+ * operations); and what the caller learns of another rank (struct trace_sync), `early` where its
+ * operation is recorded behind this. */
 void record_access(const struct trace_access *access, const void *site);
-void record_sync(uint32_t rank, uint32_t peer_op);
+void record_sync(uint32_t rank, uint32_t peer_op, bool early);
 /* The caller's rank did not look at `count` things for `check`: becomes a gap of the coverage. */
 void record_gap(const char *check, uint64_t count, const char *format, ...)
     __attribute__((format(printf, 3, 4)));

@@ -49,6 +49,8 @@ static const struct sim_rooms rooms = {.begin = sim_comm_make_predefined,
                                        .context_end = context_end,
                                        .window_outside = sim_history_outside,
                                        .window_touch = sim_history_touch,
+                                       .window_used = sim_history_used,
+                                       .window_waited = sim_history_waited,
                                        .window_flush = sim_history_flush,
                                        .error_target = sim_comm_error_target};
 

@@ -28,7 +28,8 @@ struct event {
 struct judged {
     const struct trace_access *access;
     uint32_t *start; /* the clock when it began */
-    uint32_t done;   /* its rank's component when it is over */
+    uint32_t at;     /* a rank, and its component when the access is over */
+    uint32_t done;
 };
 
 struct windows {
@@ -69,6 +70,23 @@ static uint32_t number_of(const struct windows *windows, uint32_t op)
     return op - (uint32_t)windows->trace->rank_begin[windows->trace->ops[op].rank];
 }
 
+/* A load or store of the program; else an operation's, which takes until its completion. */
+static bool is_instant(const struct trace_access *access)
+{
+    return access->done == UINT32_MAX;
+}
+
+static bool is_local(const struct trace_access *access)
+{
+    return access->kind == ACCESS_LOAD || access->kind == ACCESS_STORE;
+}
+
+static bool reads(const struct trace_access *access)
+{
+    return access->kind == ACCESS_LOAD || access->kind == ACCESS_GET ||
+           (access->kind == ACCESS_ACCUMULATE && access->reduction == ACCESS_NO_REDUCTION);
+}
+
 /* Accesses sorted by rank and operation, so that each rank's are met in its order. */
 static int by_rank_and_op(const void *a, const void *b)
 {
@@ -78,6 +96,8 @@ static int by_rank_and_op(const void *a, const void *b)
         return x->rank < y->rank ? -1 : 1;
     if (x->op != y->op)
         return x->op < y->op ? -1 : 1;
+    if (is_instant(x) != is_instant(y))
+        return is_instant(x) ? -1 : 1;
     return (x < y) ? -1 : x > y;
 }
 
@@ -89,9 +109,34 @@ static int syncs_by_rank_and_op(const void *a, const void *b)
     return x->op < y->op ? -1 : x->op > y->op;
 }
 
-static bool is_local(const struct trace_access *access)
+/* MPI_Win_complete ends an access that changes the target at the origin only: at the target it is
+ * over when the MPI_Win_wait there is. */
+static void over_at_target(const struct windows *windows, struct judged *judged)
 {
-    return access->done == UINT32_MAX;
+    const struct trace *trace = windows->trace;
+    const struct trace_access *access = judged->access;
+    judged->at = access->target;
+    judged->done = UINT32_MAX;
+    for (uint32_t i = windows->next_sync[access->target];
+         i < trace->sync_count && windows->syncs[i].rank == access->target; i++)
+        if (windows->syncs[i].peer == access->rank && windows->syncs[i].peer_op == access->done)
+            judged->done = 2 * windows->syncs[i].op;
+}
+
+static void over(const struct windows *windows, struct judged *judged)
+{
+    const struct trace *trace = windows->trace;
+    const struct trace_access *access = judged->access;
+    size_t done = trace->rank_begin[access->rank] + access->done;
+    judged->at = access->rank;
+    if (is_instant(access))
+        judged->done = 2 * access->op + 1;
+    else if (is_local(access))
+        judged->done = 2 * access->done + 2;
+    else if (!reads(access) && done < trace->op_count && trace->ops[done].kind == OP_WIN_COMPLETE)
+        over_at_target(windows, judged);
+    else
+        judged->done = 2 * access->done + 1;
 }
 
 /* Before operation `number` of the rank begins: what it learns, and the loads and stores before. */
@@ -113,11 +158,10 @@ static void reach(struct windows *windows, uint32_t rank, uint32_t number)
     for (; *at < trace->access_count; ++*at) {
         struct judged *judged = &windows->judged[*at];
         const struct trace_access *access = judged->access;
-        bool local = is_local(access);
-        if (access->rank != rank || access->op > number || (access->op == number && !local))
+        if (access->rank != rank || access->op > number ||
+            (access->op == number && !is_instant(access)))
             break;
         judged->start = copy_of(windows, clock);
-        judged->done = local ? 2 * access->op + 1 : 2 * access->done + 1;
     }
 }
 
@@ -129,10 +173,9 @@ static void issue(struct windows *windows, uint32_t rank, uint32_t number)
     for (; *at < trace->access_count; ++*at) {
         struct judged *judged = &windows->judged[*at];
         if (judged->access->rank != rank || judged->access->op != number ||
-            is_local(judged->access))
+            is_instant(judged->access))
             break;
         judged->start = copy_of(windows, clock_of(windows, rank));
-        judged->done = 2 * judged->access->done + 1;
     }
 }
 
@@ -216,9 +259,9 @@ static bool walk(struct windows *windows)
 
 /* --- pairs ------------------------------------------------------------------------------------ */
 
-static bool reads(const struct trace_access *access)
+static bool same_operation(uint32_t a, uint32_t b)
 {
-    return access->kind == ACCESS_LOAD || access->kind == ACCESS_GET;
+    return a == b || !a || !b || a == ACCESS_NO_REDUCTION || b == ACCESS_NO_REDUCTION;
 }
 
 static bool conflict(const struct trace_access *a, const struct trace_access *b)
@@ -227,7 +270,7 @@ static bool conflict(const struct trace_access *a, const struct trace_access *b)
         return false;
     if (a->kind != ACCESS_ACCUMULATE || b->kind != ACCESS_ACCUMULATE)
         return true;
-    return a->type != b->type || (a->reduction && b->reduction && a->reduction != b->reduction);
+    return a->type != b->type || !same_operation(a->reduction, b->reduction);
 }
 
 static bool keep_apart(const struct trace_access *a, const struct trace_access *b)
@@ -238,12 +281,12 @@ static bool keep_apart(const struct trace_access *a, const struct trace_access *
 
 static bool before(const struct judged *a, const struct judged *b)
 {
-    return b->start[a->access->rank] >= a->done;
+    return b->start[a->at] >= a->done;
 }
 
 static uint32_t op_of(const struct windows *windows, const struct trace_access *access)
 {
-    uint32_t number = access->op - (is_local(access) && access->op ? 1 : 0);
+    uint32_t number = access->op - (is_instant(access) && access->op ? 1 : 0);
     size_t op = windows->trace->rank_begin[access->rank] + number;
     size_t end = windows->trace->rank_begin[access->rank + 1];
     return (uint32_t)(op < end ? op : end - 1);
@@ -253,7 +296,7 @@ static const char *text_of(const struct windows *windows, const struct trace_acc
                            char *text, size_t size)
 {
     char place[PLACE_TEXT];
-    if (is_local(access) && access->site != TRACE_NO)
+    if (is_instant(access) && access->site != TRACE_NO)
         snprintf(text, size, "a %s by rank %u%s", access->kind == ACCESS_LOAD ? "load" : "store",
                  access->rank, trace_at_text(windows->trace, access->site, place, sizeof place));
     else
@@ -341,6 +384,8 @@ static void index_rows(struct windows *windows)
         windows->next_access[windows->judged[i].access->rank] = (uint32_t)i;
     for (size_t i = trace->sync_count; i-- > 0;)
         windows->next_sync[windows->syncs[i].rank] = (uint32_t)i;
+    for (size_t i = 0; i < trace->access_count; i++)
+        over(windows, &windows->judged[i]);
 }
 
 static void free_all(uint32_t **clocks, size_t count)

@@ -150,9 +150,6 @@ static void begin_region(void *context, const struct sim_region *region)
     if (hull.low == hull.high || start->regions++ >= REGIONS_MAX)
         return;
     sim_objects_bound(start->rank, region, hull, start->name);
-    if (start->rank->history)
-        start->rank->world->rooms->window_touch(start->rank, hull.low, hull.high, region->written,
-                                                NULL);
     compare(start, region, hull);
     const struct sim_pending_entry entry = {.hull = hull,
                                             .region = *region,
@@ -164,15 +161,24 @@ static void begin_region(void *context, const struct sim_region *region)
     insert(start->rank->pending, &entry);
 }
 
-static void remove_of(struct sim_pending *pending, const void *owner, uint32_t group)
+static bool owns(const struct sim_pending_entry *entry, const void *owner)
 {
+    return entry->owner == owner || entry->also == owner;
+}
+
+static void remove_of(struct sim_rank *rank, const void *owner, uint32_t group)
+{
+    struct sim_pending *pending = rank->pending;
     size_t kept = 0;
     for (size_t i = 0; i < pending->count; i++) {
         struct sim_pending_entry *entry = &pending->entries[i];
-        if (owner ? entry->owner == owner : entry->group == group)
+        if (owner ? owns(entry, owner) : entry->group == group) {
+            if (rank->history)
+                rank->world->rooms->window_used(rank, &entry->region, entry->operation);
             sim_datatype_release(entry->region.type);
-        else
+        } else {
             pending->entries[kept++] = *entry;
+        }
     }
     pending->count = kept;
     if (!kept)
@@ -192,7 +198,7 @@ static struct start start_begin(struct sim_rank *rank, const char *name, const v
 static void start_end(struct start *start)
 {
     if (!start->owner)
-        remove_of(start->rank->pending, NULL, start->group);
+        remove_of(start->rank, NULL, start->group);
     everything_unsafe(start->rank);
     unlock(start->rank->pending);
 }
@@ -225,17 +231,27 @@ void sim_pending_add(struct sim_rank *rank, const struct sim_region *regions, si
     sim_pending_begin(rank, name, owner, visit_listed, &(struct listed){regions, count});
 }
 
+void sim_pending_also(struct sim_rank *rank, const void *owner, const void *request)
+{
+    struct sim_pending *pending = rank->pending;
+    for (size_t i = 0; pending && i < pending->count; i++)
+        if (pending->entries[i].owner == owner && pending->entries[i].group == pending->groups)
+            pending->entries[i].also = request;
+}
+
 bool sim_pending_end(struct sim_rank *rank, const void *owner)
 {
     struct sim_pending *pending = rank->pending;
+    if (rank->history)
+        rank->world->rooms->window_waited(rank, owner);
     if (!pending || !pending->count)
         return false;
     lock(pending);
     bool told = false;
     for (size_t i = 0; i < pending->count; i++)
-        told |= pending->entries[i].owner == owner &&
+        told |= owns(&pending->entries[i], owner) &&
                 (pending->entries[i].read_told || pending->entries[i].write_told);
-    remove_of(pending, owner, 0);
+    remove_of(rank, owner, 0);
     everything_unsafe(rank);
     unlock(pending);
     return told;
@@ -249,6 +265,8 @@ void sim_pending_freed(struct sim_rank *rank, const void *owner)
     lock(pending);
     for (size_t i = 0; i < pending->count; i++) {
         struct sim_pending_entry *entry = &pending->entries[i];
+        if (entry->also == owner)
+            entry->also = NULL;
         if (entry->owner != owner)
             continue;
         entry->owner = pending;
@@ -274,7 +292,7 @@ void sim_pending_heard(struct sim_rank *rank)
                            "the buffer of a send was changed after its request was freed, before "
                            "anything told that the send was complete, as seen");
     }
-    remove_of(pending, pending, 0);
+    remove_of(rank, pending, 0);
     pending->orphans = 0;
     everything_unsafe(rank);
     unlock(pending);

@@ -21,6 +21,7 @@ struct sim_pending_entry {
     struct sim_hull hull;
     struct sim_region region;
     const void *owner;  /* the request, or what else ends it */
+    const void *also;   /* that ends it, too; NULL: nothing */
     const char *name;   /* of the operation: "Irecv" */
     uint32_t operation; /* the recorder's number, 0: not recorded */
     uint32_t group;     /* equal: of one call */
@@ -56,6 +57,8 @@ void sim_pending_begin(struct sim_rank *rank, const char *name, const void *owne
 /* The same for regions in an array. */
 void sim_pending_add(struct sim_rank *rank, const struct sim_region *regions, size_t count,
                      const char *name, const void *owner);
+/* What the rank's last operation brought under `owner` ends with `request`, too. */
+void sim_pending_also(struct sim_rank *rank, const void *owner, const void *request);
 /* True: an access to one of its regions was reported. */
 bool sim_pending_end(struct sim_rank *rank, const void *owner);
 /* An active request was freed. */

@@ -214,7 +214,8 @@ static void remember(struct sim_win *win, const struct access *access)
                                        : access->puts ? ACCESS_PUT
                                                       : ACCESS_ACCUMULATE};
     if (row.kind == ACCESS_ACCUMULATE) {
-        row.reduction = access->op_handle == MPI_NO_OP ? 0 : (uint32_t)(uintptr_t)access->op_handle;
+        row.reduction = access->op_handle == MPI_NO_OP ? (uint32_t)ACCESS_NO_REDUCTION
+                                                       : (uint32_t)(uintptr_t)access->op_handle;
         row.type = access->target.type->unit;
     }
     sim_history_access(win, access->rank, &region, &row);
@@ -292,6 +293,7 @@ static int run_with_request(struct access *access, MPI_Request *handle)
     if (win && win->epoch.state != SIM_EPOCH_LOCK && win->epoch.state != SIM_EPOCH_LOCK_ALL &&
         access->rank != MPI_PROC_NULL)
         error = sim_epoch_move(win, SIM_CALL_FLUSH, access->rank, access->function);
+    size_t first = win ? win->access_count : 0;
     if (!error)
         error = run(access);
     if (error)
@@ -302,6 +304,8 @@ static int run_with_request(struct access *access, MPI_Request *handle)
     request->comm = win->comm;
     sim_point_complete_null(request);
     sim_world_leave(world);
+    sim_pending_also(win->owner, owner_of(win, access->rank), request);
+    sim_history_requested(win, first, request);
     *handle = (MPI_Request)(void *)request;
     return MPI_SUCCESS;
 }

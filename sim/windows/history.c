@@ -31,13 +31,13 @@ static void add_row(struct sim_win *win, const struct trace_access *access)
 {
     if (win->access_count == win->access_room) {
         size_t room = win->access_room ? 2 * win->access_room : 16;
-        struct trace_access *rows = realloc(win->accesses, room * sizeof *rows);
+        struct sim_win_access *rows = realloc(win->accesses, room * sizeof *rows);
         if (!rows)
             return;
         win->accesses = rows;
         win->access_room = room;
     }
-    win->accesses[win->access_count++] = *access;
+    win->accesses[win->access_count++] = (struct sim_win_access){*access, NULL};
 }
 
 static uint32_t lock_of(const struct sim_win *win, int target)
@@ -89,35 +89,62 @@ void sim_history_end(struct sim_win *win)
     free(found);
 }
 
+typedef void visit_block(void *context, uint64_t begin, uint64_t end);
+
+/* The blocks of a region; false where there are too many. */
+static bool each_block(const struct sim_region *region, visit_block *visit, void *context)
+{
+    const struct sim_datatype *type = region->type;
+    size_t blocks = 0;
+    if (type->contiguous) {
+        visit(context, region->base, region->base + region->count * type->size);
+        return true;
+    }
+    for (size_t i = 0; i < region->count; i++)
+        for (size_t r = 0; r < type->run_count; r++) {
+            const struct sim_run *run = &type->runs[r];
+            for (size_t k = 0; k < run->count; k++) {
+                if (++blocks > BLOCKS_MAX)
+                    return false;
+                uint64_t begin = (uint64_t)((intptr_t)region->base + (intptr_t)i * type->extent +
+                                            run->offset + (intptr_t)k * run->stride);
+                visit(context, begin, begin + run->length);
+            }
+        }
+    return true;
+}
+
+struct begun {
+    struct sim_win *win;
+    struct trace_access row;
+};
+
+static void add_block(void *context, uint64_t begin, uint64_t end)
+{
+    struct begun *begun = context;
+    begun->row.begin = begin;
+    begun->row.end = end;
+    add_row(begun->win, &begun->row);
+}
+
 void sim_history_access(struct sim_win *win, int target, const struct sim_region *region,
                         const struct trace_access *access)
 {
     struct sim_history *history = win->owner->history;
     if (!history || !region->count || !region->type->size)
         return;
-    struct trace_access row = *access;
-    row.op = record_position() - 1;
-    row.target = world_rank(win, target);
-    row.lock = lock_of(win, target);
-    const struct sim_datatype *type = region->type;
-    size_t blocks = 0;
-    for (size_t i = 0; i < (type->contiguous ? 1 : region->count); i++)
-        for (size_t r = 0; r < (type->contiguous ? 1 : type->run_count); r++) {
-            const struct sim_run *run = &type->runs[r];
-            size_t count = type->contiguous ? 1 : run->count;
-            for (size_t k = 0; k < count; k++) {
-                if (++blocks > BLOCKS_MAX) {
-                    history->unseen++;
-                    return;
-                }
-                row.begin = type->contiguous
-                                ? region->base
-                                : (uint64_t)((intptr_t)region->base + (intptr_t)i * type->extent +
-                                             run->offset + (intptr_t)k * run->stride);
-                row.end = row.begin + (type->contiguous ? region->count * type->size : run->length);
-                add_row(win, &row);
-            }
-        }
+    struct begun begun = {win, *access};
+    begun.row.op = record_position() - 1;
+    begun.row.target = world_rank(win, target);
+    begun.row.lock = lock_of(win, target);
+    if (!each_block(region, add_block, &begun))
+        history->unseen++;
+}
+
+void sim_history_requested(struct sim_win *win, size_t first, const void *request)
+{
+    for (size_t i = first; i < win->access_count; i++)
+        win->accesses[i].request = request;
 }
 
 static void emit(struct sim_history *history, const struct trace_access *access, const void *site)
@@ -128,7 +155,30 @@ static void emit(struct sim_history *history, const struct trace_access *access,
         history->unseen++;
 }
 
-void sim_history_complete(struct sim_win *win, int target)
+static bool only_reads(const struct trace_access *access)
+{
+    return access->kind == ACCESS_GET ||
+           (access->kind == ACCESS_ACCUMULATE && access->reduction == ACCESS_NO_REDUCTION);
+}
+
+/* What completes accesses: those to a target (-1: any), only reading ones, only of a request. */
+struct completion {
+    int target;
+    bool locally;
+    const void *request;
+};
+
+static bool completes(const struct sim_win *win, const struct completion *completion,
+                      const struct sim_win_access *access)
+{
+    if (completion->target >= 0 && access->row.target != world_rank(win, completion->target))
+        return false;
+    if (completion->request && access->request != completion->request)
+        return false;
+    return !completion->locally || only_reads(&access->row);
+}
+
+static void complete(struct sim_win *win, const struct completion *completion)
 {
     struct sim_history *history = win->owner->history;
     if (!history || !win->access_count)
@@ -136,15 +186,35 @@ void sim_history_complete(struct sim_win *win, int target)
     uint32_t done = record_position() - 1;
     size_t kept = 0;
     for (size_t i = 0; i < win->access_count; i++) {
-        struct trace_access *access = &win->accesses[i];
-        if (target >= 0 && access->target != world_rank(win, target)) {
+        struct sim_win_access *access = &win->accesses[i];
+        if (!completes(win, completion, access)) {
             win->accesses[kept++] = *access;
             continue;
         }
-        access->done = done;
-        emit(history, access, NULL);
+        access->row.done = done;
+        emit(history, &access->row, NULL);
     }
     win->access_count = kept;
+}
+
+void sim_history_complete(struct sim_win *win, int target)
+{
+    complete(win, &(struct completion){.target = target});
+}
+
+void sim_history_complete_locally(struct sim_win *win, int target)
+{
+    complete(win, &(struct completion){.target = target, .locally = true});
+}
+
+void sim_history_waited(struct sim_rank *rank, const void *request)
+{
+    for (struct exposed *at = rank->history ? rank->history->windows : NULL; at; at = at->next) {
+        complete(at->win, &(struct completion){.target = -1, .locally = true, .request = request});
+        for (size_t i = 0; i < at->win->access_count; i++)
+            if (at->win->accesses[i].request == request)
+                at->win->accesses[i].request = NULL;
+    }
 }
 
 /* --- loads and stores ------------------------------------------------------------------------- */
@@ -239,6 +309,44 @@ void sim_history_touch(struct sim_rank *rank, uintptr_t low, uintptr_t high, boo
                                             .end = high < end ? high : end};
         keep(history, &access, site);
     }
+}
+
+struct used {
+    struct sim_rank *rank;
+    struct trace_access row;
+};
+
+static void use_block(void *context, uint64_t begin, uint64_t end)
+{
+    const struct used *used = context;
+    struct sim_history *history = used->rank->history;
+    for (const struct exposed *at = history->windows; at; at = at->next) {
+        int part_rank;
+        const struct sim_window_part *part = part_of(at->win, begin, &part_rank);
+        if (!part)
+            continue;
+        struct trace_access row = used->row;
+        uintptr_t last = (uintptr_t)part->base + (size_t)part->size;
+        row.begin = begin;
+        row.end = end < last ? end : last;
+        row.target = world_rank(at->win, part_rank);
+        row.lock = lock_of(at->win, part_rank);
+        emit(history, &row, NULL);
+    }
+}
+
+void sim_history_used(struct sim_rank *rank, const struct sim_region *region, uint32_t operation)
+{
+    struct sim_history *history = rank->history;
+    uint32_t position = record_position();
+    if (!history || !history->windows || !operation || !position)
+        return;
+    struct used used = {rank,
+                        {.op = operation - 1,
+                         .done = position - 1,
+                         .kind = region->written ? ACCESS_STORE : ACCESS_LOAD}};
+    if (!each_block(region, use_block, &used))
+        history->unseen++;
 }
 
 void sim_history_flush(struct sim_rank *rank)

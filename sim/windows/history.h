@@ -12,22 +12,36 @@
 struct sim_win;
 struct sim_history;
 
+struct sim_win_access {
+    struct trace_access row;
+    const void *request; /* that completes it at the origin, too; NULL: none */
+};
+
 /* The caller's window begins to exist. */
 void sim_history_begin(struct sim_win *win);
 void sim_history_end(struct sim_win *win);
 /* An access to a target's region began; `access` says the kind, and reduction and type. */
 void sim_history_access(struct sim_win *win, int target, const struct sim_region *region,
                         const struct trace_access *access);
-/* Accesses to a target are complete (-1: to all). */
+/* The accesses begun since there were `first` are those of a request. */
+void sim_history_requested(struct sim_win *win, size_t first, const void *request);
+/* Accesses to a target are complete (-1: to all); or only at the origin, which is enough for those
+ * that change nothing: whoever has the data has read them. */
 void sim_history_complete(struct sim_win *win, int target);
+void sim_history_complete_locally(struct sim_win *win, int target);
+/* A request was completed by the program: the same for its accesses. */
+void sim_history_waited(struct sim_rank *rank, const void *request);
 
 /* The stretch around an address that lies outside all memory of the rank's windows is cut down to
  * [*low, *high); false: the address lies within. */
 bool sim_history_outside(const struct sim_rank *rank, uintptr_t address, uintptr_t *low,
                          uintptr_t *high);
-/* The rank's program (or an operation on the rank's buffers) reads or writes these bytes. */
+/* The rank's program reads or writes these bytes. */
 void sim_history_touch(struct sim_rank *rank, uintptr_t low, uintptr_t high, bool write,
                        const void *site);
+/* An operation on the rank's own memory, number `operation` of the recorder, is over: it read or
+ * wrote this region since it began. */
+void sim_history_used(struct sim_rank *rank, const struct sim_region *region, uint32_t operation);
 /* Records what is kept of loads and stores. */
 void sim_history_flush(struct sim_rank *rank);
 void sim_history_release(struct sim_rank *rank);

@@ -139,7 +139,7 @@ int PMPI_Win_start(MPI_Group group, int assertion, MPI_Win handle)
         while (!counters(&part->posts, window)[win->rank])
             sim_win_wait(win);
         part->posts[win->rank]--;
-        record_sync((uint32_t)sim_group_world_rank(win->epoch.started, i), part->posted_by);
+        record_sync((uint32_t)sim_group_world_rank(win->epoch.started, i), part->posted_by, false);
     }
     return end(win);
 }
@@ -179,7 +179,8 @@ static int missing(const struct sim_win *win)
     return -1;
 }
 
-static void expose_end(struct sim_win *win)
+/* A test is recorded once it has succeeded, behind this. */
+static void expose_end(struct sim_win *win, bool tested)
 {
     struct sim_window_part *part = &win->window->parts[win->rank];
     for (int i = 0; i < win->epoch.posted->size; i++) {
@@ -187,7 +188,7 @@ static void expose_end(struct sim_win *win)
         part->completes[origin]--;
         if (part->completed_by)
             record_sync((uint32_t)sim_group_world_rank(win->epoch.posted, i),
-                        part->completed_by[origin]);
+                        part->completed_by[origin], tested);
     }
     sim_group_release(win->epoch.posted);
     win->epoch.posted = NULL;
@@ -201,7 +202,7 @@ int PMPI_Win_wait(MPI_Win handle)
         return error;
     while (missing(win) >= 0)
         sim_win_wait(win);
-    expose_end(win);
+    expose_end(win, false);
     return end(win);
 }
 
@@ -213,7 +214,7 @@ int PMPI_Win_test(MPI_Win handle, int *flag)
         return error;
     *flag = missing(win) < 0;
     if (*flag)
-        expose_end(win);
+        expose_end(win, true);
     else
         sim_rank_poll_failed(win->owner);
     return end(win);
@@ -319,6 +320,8 @@ static int flush(MPI_Win handle, int target, bool remote, const char *function)
     sim_win_completed(win, target);
     if (remote)
         sim_history_complete(win, target);
+    else
+        sim_history_complete_locally(win, target);
     sim_win_yield(win);
     return end(win);
 }

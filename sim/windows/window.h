@@ -54,7 +54,7 @@ struct sim_win {
     int rank;
     bool waits; /* blocked until something of the window changes */
     struct sim_epoch epoch;
-    struct trace_access *accesses; /* not complete yet: see history.h */
+    struct sim_win_access *accesses; /* not complete yet: see history.h */
     size_t access_count, access_room;
     char *allocated;         /* its own memory, to be freed; NULL: none */
     int unit, flavor, model; /* what attributes point to */

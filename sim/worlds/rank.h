@@ -28,6 +28,7 @@ struct sim_blocked_probe;
 struct sim_pending;
 struct sim_objects;
 struct sim_history;
+struct sim_region;
 
 /* Whether a collective has let a member go on that waits in its short way. */
 enum sim_release { SIM_WAITS, SIM_RELEASED, SIM_RELEASED_WITH_ERROR };
@@ -140,6 +141,8 @@ struct sim_rooms {
                            uintptr_t *high);
     void (*window_touch)(struct sim_rank *rank, uintptr_t low, uintptr_t high, bool write,
                          const void *site);
+    void (*window_used)(struct sim_rank *rank, const struct sim_region *region, uint32_t operation);
+    void (*window_waited)(struct sim_rank *rank, const void *request);
     void (*window_flush)(struct sim_rank *rank);
     /* See sim_comm_error_target. */
     MPI_Errhandler (*error_target)(struct sim_rank *rank, MPI_Comm *handle);

@@ -210,6 +210,7 @@ void trace_answers_text(const struct trace_answers *answers, const char *noun, c
                         size_t size);
 
 enum access_kind { ACCESS_LOAD, ACCESS_STORE, ACCESS_GET, ACCESS_PUT, ACCESS_ACCUMULATE };
+enum { ACCESS_NO_REDUCTION = UINT32_MAX }; /* an accumulate that changes nothing: MPI_NO_OP */
 enum access_lock { ACCESS_UNLOCKED, ACCESS_SHARED, ACCESS_EXCLUSIVE };
 
 /* An access to the memory of a window, by an operation of one-sided communication or by the program
@@ -217,9 +218,9 @@ enum access_lock { ACCESS_UNLOCKED, ACCESS_SHARED, ACCESS_EXCLUSIVE };
  */
 struct trace_access {
     uint32_t rank;
-    uint32_t op;              /* that accesses; a load's or store's: the next one on its rank */
-    uint32_t done;            /* that completes the access; UINT32_MAX: a load or store */
-    uint32_t target;          /* whose memory it is */
+    uint32_t op;     /* that accesses; a load's or store's: the next one on its rank */
+    uint32_t done;   /* that completes the access; UINT32_MAX: the program's own, at once */
+    uint32_t target; /* whose memory it is */
     uint32_t reduction, type; /* of an accumulate: ABI numbers, 0 for any */
     uint32_t lock;            /* of the target by this rank: enum access_lock */
     uint32_t site;            /* TRACE_NO: the operation's */
