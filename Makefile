@@ -8,6 +8,7 @@
 #   make gradients  random differentiable programs, right and wrong; SIMRUN_SOAK=12500 of each category is a soak
 #   make windows    10,000 pairs of accesses to windows against brute force over all interleavings; CASES=500 FIRST=0
 #   make spec-soak  a million random programs against the rules of matching
+#   make cores      every scenario gives the same answer on any number of cores
 #   make fuzz       the readers of files against hostile input; FUZZ_SECONDS=60 for each
 #   make bare       demo and test on a Debian with nothing but make and git, in a path with blanks; needs root and debootstrap
 #   make bench      figures against Open MPI and MPICH, as ratios in one run; BENCH="200 million" for 2^20 ranks, too
@@ -203,6 +204,11 @@ bare:
 # The rooms with their files, lines and what each sees; today's tolerated violations are tests/house/violations.txt.
 rooms:
 	@perl tests/house/layers.t --table
+
+# Every scenario on one core, on two and on all: the same trace, gradients and findings.
+.PHONY: cores
+cores: all
+	@FULL=1 SIMRUN=$(BUILD)/simrun prove -e '' tests/sim/cores.t
 
 # One fault at a time in every collective, every message and every form of them.
 .PHONY: faults

@@ -152,9 +152,12 @@ struct world_variant {
 static const struct world_variant world_variants[] = {
     {"fibers", SIM_FIBERS, SIM_SEND_EAGER, false, false, false},
     {"OS threads", SIM_THREADS, SIM_SEND_EAGER, false, false, false},
+    {"turns", SIM_TURNS, SIM_SEND_EAGER, false, false, false},
     {"rendezvous", SIM_FIBERS, SIM_SEND_RENDEZVOUS, false, false, false},
     {"strict collectives", SIM_FIBERS, SIM_SEND_EAGER, true, false, false},
     {"strict rendezvous on OS threads", SIM_THREADS, SIM_SEND_RENDEZVOUS, true, false, false},
+    {"rendezvous in turns", SIM_TURNS, SIM_SEND_RENDEZVOUS, false, false, false},
+    {"batches in turns, seeded", SIM_TURNS, SIM_SEND_BATCH, false, false, true},
     {"batches", SIM_FIBERS, SIM_SEND_BATCH, false, false, false},
     {"seeded choices", SIM_FIBERS, SIM_SEND_EAGER, false, false, true},
     {"delayed wildcards", SIM_FIBERS, SIM_SEND_EAGER, false, true, true},
@@ -209,13 +212,13 @@ static inline void world_test_pairs(const char *name, world_body *body, int need
     world_test_sizes(name, body, needs, WORLD_SIZES(2, 3, 5, 16));
 }
 
-/* One world, of which only the outcome matters, under both executors. */
+/* One world, of which only the outcome matters, under every executor. */
 static inline void world_outcome_is(const char *name, struct sim_world_options options,
                                     world_body *body, enum trace_outcome expected)
 {
     char got[600];
     const char *wanted = world_outcomes[expected];
-    for (int executor = SIM_FIBERS; executor <= SIM_THREADS; executor++) {
+    for (int executor = SIM_FIBERS; executor <= SIM_TURNS; executor++) {
         options.executor = (enum sim_executor_kind)executor;
         struct world_result result = world_try(options, body);
         snprintf(got, sizeof got, "%s", world_outcomes[result.outcome]);

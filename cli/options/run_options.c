@@ -8,6 +8,7 @@
 #include "verdict/allow.h"
 
 #include <ctype.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -361,6 +362,19 @@ static bool set_os_threads(void *target, const char *value)
     return true;
 }
 
+/* --cores N: so many; all: as many as there are. */
+static bool set_cores(void *target, const char *value)
+{
+    struct run_options *options = target;
+    char *end = NULL;
+    bool all = !strcmp(value, "all");
+    long cores = all ? 0 : strtol(value, &end, 10);
+    options->world.executor = SIM_TURNS;
+    options->world.cores = (int)cores;
+    return all || (cores >= 1 && cores <= CPU_SETSIZE && !*end) ||
+           complain("cores", value, "a number from 1 on, or all");
+}
+
 /* What run and check have in common. */
 /* clang-format off */
 #define OUTPUT_ROWS \
@@ -385,6 +399,8 @@ const struct option_row run_option_rows[] = {
     {"seed", 0, "N", "let a pseudo-random stream make every choice", set_seed},
     {"schedule", 0, "CHOICES", "make the choices that 'simrun explore' found to fail",
      set_schedule},
+    {"cores", 0, "N", "compute on N cores, or on all; the answer is the same on any number",
+     set_cores},
     {"os-threads", 0, NULL, "each rank an OS thread instead of a fiber", set_os_threads},
     {"strict", 0, NULL, "every collective synchronises all its ranks", set_strict},
     {"memory", 0, NULL, "see every load and store of the program (compiles it for that)",

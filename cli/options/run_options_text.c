@@ -45,6 +45,10 @@ static void world_text(const struct sim_world_options *world, char *text, size_t
         append_number(text, size, "seed", world->seed);
     if (world->executor == SIM_THREADS)
         append(text, size, "os-threads", NULL);
+    if (world->executor == SIM_TURNS && world->cores)
+        append_number(text, size, "cores", (unsigned)world->cores);
+    else if (world->executor == SIM_TURNS)
+        append(text, size, "cores", "all");
     if (world->memory)
         append(text, size, "memory", NULL);
     if (world->strict_collectives)

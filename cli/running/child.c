@@ -396,7 +396,7 @@ void child_main(const struct job *job, struct board *board, struct rank_output *
     struct sim_program_options options = {.kind = job->loader,
                                           .images = job->world.ranks *
                                                     (job->gradients ? job->workers : 1),
-                                          .own_threads = job->world.executor == SIM_THREADS,
+                                          .own_threads = job->world.executor != SIM_FIBERS,
                                           .shared_libraries = job->share};
     struct sim_program *program = sim_program_open_as(job->object, &options, &failure);
     if (!program) {

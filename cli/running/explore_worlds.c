@@ -279,7 +279,7 @@ _Noreturn static void explore_in_child(const struct job *job, const struct explo
     signal(SIGTERM, SIG_IGN);
     struct sim_program_options options = {.kind = job->loader,
                                           .images = job->world.ranks * job->workers,
-                                          .own_threads = job->world.executor == SIM_THREADS,
+                                          .own_threads = job->world.executor != SIM_FIBERS,
                                           .shared_libraries = job->share};
     struct exploration exploration = {.job = job,
                                       .board = board,

@@ -23,7 +23,7 @@ static int init_as(int required, int *provided, const char *function)
     if (rank->initialized)
         return sim_error_raise(MPI_COMM_NULL, MPI_ERR_OTHER, function,
                                "MPI is initialised already");
-    int most = rank->world->threaded ? MPI_THREAD_MULTIPLE : MPI_THREAD_FUNNELED;
+    int most = rank->world->multiple ? MPI_THREAD_MULTIPLE : MPI_THREAD_FUNNELED;
     rank->thread_level = required < most ? required : most;
     rank->initialized = true;
     rank->plain = sim_rank_plain(rank);

@@ -46,7 +46,7 @@ int PMPI_Session_init(MPI_Info info, MPI_Errhandler errhandler, MPI_Session *han
     if (!session)
         return sim_error_raise(MPI_COMM_NULL, MPI_ERR_NO_MEM, "Session_init", "out of memory");
     *session = (struct sim_session){
-        SIM_MAGIC_SESSION, rank->world->threaded ? MPI_THREAD_MULTIPLE : MPI_THREAD_FUNNELED,
+        SIM_MAGIC_SESSION, rank->world->multiple ? MPI_THREAD_MULTIPLE : MPI_THREAD_FUNNELED,
         errhandler};
     sim_errhandler_retain(errhandler);
     rank->sessions++;

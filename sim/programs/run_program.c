@@ -140,7 +140,7 @@ void sim_rank_thread_begin(struct sim_libc_state *parent)
 {
     sim_thread_parent =
         (struct sim_rank *)(void *)((char *)parent - offsetof(struct sim_rank, libc));
-    sim_current_rank = sim_thread_parent->world->threaded ? sim_thread_parent : NULL;
+    sim_current_rank = sim_thread_parent->world->multiple ? sim_thread_parent : NULL;
 }
 
 static struct sim_rank *rank_of(struct sim_libc_state *state)
@@ -150,13 +150,13 @@ static struct sim_rank *rank_of(struct sim_libc_state *state)
 
 void sim_rank_threads_changed(struct sim_libc_state *parent, int change)
 {
-    if (rank_of(parent)->world->threaded)
+    if (rank_of(parent)->world->multiple)
         sim_threads_changed(rank_of(parent), change, 0);
 }
 
 void sim_rank_joining_changed(struct sim_libc_state *parent, int change)
 {
-    if (rank_of(parent)->world->threaded)
+    if (rank_of(parent)->world->multiple)
         sim_threads_changed(rank_of(parent), 0, change);
 }
 

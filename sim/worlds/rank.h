@@ -104,6 +104,7 @@ struct sim_rank {
     int waiting;      /* how many of them and the rank's own have blocked since the last wake-up */
     int asleep;       /* the same with threads of the rank's OpenMP teams */
     uint64_t wakes;   /* counts wake-ups */
+    bool awaits_turn; /* asleep until its turn comes */
     jmp_buf *unwind;
     char *stack_base; /* lowest usable address of the rank's stack */
     void *sanitizer;  /* what ASan or TSan keeps of a suspended fiber */
@@ -166,13 +167,17 @@ struct sim_world {
     const struct sim_executor *executor;
     const struct sim_rooms *rooms;
     bool threaded;
+    bool turns;       /* see turns.c */
+    bool multiple;    /* other threads of a rank may call MPI, too */
     bool guarded;     /* who enters has to look: threaded, or a user's reduction is under way */
     bool over;        /* nobody may run any more */
     bool out_of_turn; /* over, or choosing: the first in the queue is not simply the next to run */
     enum trace_outcome outcome;
     int size, live, runnable;
     struct sim_rank *ranks;
-    struct sim_rank *ready_head, **ready_tail;
+    struct sim_rank *ready_head, **ready_tail; /* fibers: who runs next; turns: who enters next */
+    _Atomic(struct sim_rank *) turn;           /* turns only, as `spins` */
+    int spins;
     sim_rank_body *body;
     void *context;
     uint64_t steps, switches;
@@ -219,6 +224,7 @@ void sim_rank_stray_check(struct sim_rank *rank);
 void sim_threads_changed(struct sim_rank *rank, int threads, int joining);
 /* Takes the monitor; a rank whose world is over does not come back. */
 void sim_threads_enter(struct sim_world *world);
+void sim_threads_leave(struct sim_world *world);
 
 /* The same for any executor, where there is something to look at: a user's reduction that calls
  * back, or was left. */
@@ -242,7 +248,7 @@ static inline void sim_world_enter(struct sim_world *world)
 static inline void sim_world_leave(struct sim_world *world)
 {
     if (world->threaded)
-        pthread_mutex_unlock(&world->monitor);
+        sim_threads_leave(world);
 }
 
 /* The only mutator of a rank's state. */

@@ -5,6 +5,7 @@
  * good (the world is over, it has ended) unwinds to its first frame with longjmp, since a thread of
  * a team has to return from the parallel region. */
 #include "sim/worlds/rank.h"
+#include "sim/worlds/turns.h"
 
 #include <omp.h>
 #include <sched.h>
@@ -62,7 +63,11 @@ static void stop_world_if_stuck(struct sim_world *world)
 static _Noreturn void thread_leave(struct sim_rank *rank)
 {
     struct sim_world *world = rank->world;
+    if (world->turns)
+        sim_turns_drop(rank);
     stop_world_if_stuck(world);
+    if (world->turns)
+        sim_turns_next(world);
     if (rank->asleep) /* others of its threads, which have ended with it */
         pthread_cond_broadcast(rank->wakeup);
     sim_world_leave(world);
@@ -81,14 +86,26 @@ static void stop_if_over(struct sim_rank *rank)
 
 void sim_threads_enter(struct sim_world *world)
 {
+    bool member = sim_current_rank && sim_current_rank->world == world;
+    if (member && world->turns)
+        sim_turns_near(sim_current_rank);
     pthread_mutex_lock(&world->monitor);
-    if (!sim_current_rank || sim_current_rank->world != world)
+    if (!member)
         return;
+    if (world->turns)
+        sim_turns_wait(sim_current_rank);
     if (world->exploring && sim_libc_place() != SIM_LIBC_RANK)
         world->chooser.log.gaps |= SIM_GAP_THREADS;
     uint64_t steps = atomic_load_explicit(&sim_current_rank->own_steps, memory_order_relaxed);
     atomic_store_explicit(&sim_current_rank->own_steps, steps + 1, memory_order_relaxed);
     stop_if_over(sim_current_rank);
+}
+
+void sim_threads_leave(struct sim_world *world)
+{
+    if (world->turns && sim_current_rank && sim_current_rank->world == world)
+        sim_turns_pass(sim_current_rank);
+    pthread_mutex_unlock(&world->monitor);
 }
 
 /* Whether a thread that blocks brings its rank nearer to being blocked. In a region of the rank's
@@ -103,6 +120,8 @@ static bool is_counted(const struct sim_rank *rank)
  * waits in a call. */
 static bool all_wait(const struct sim_rank *rank)
 {
+    if (rank->world->turns) /* the rank's own is the only one that may call */
+        return rank->waiting;
     return rank->waiting && rank->waiting + rank->joining == 1 + rank->threads;
 }
 
@@ -110,7 +129,23 @@ static bool all_wait(const struct sim_rank *rank)
  * end. */
 static _Thread_local bool woken_to_end;
 
-static void thread_block(struct sim_rank *rank)
+static void block_until_turn(struct sim_rank *rank)
+{
+    struct sim_world *world = rank->world;
+    rank->asleep++;
+    sim_rank_move(rank, SIM_BLOCKED);
+    sim_turns_drop(rank);
+    stop_world_if_stuck(world);
+    sim_turns_next(world);
+    if (world->spins && !world->over) {
+        pthread_mutex_unlock(&world->monitor);
+        sim_turns_near(rank);
+        pthread_mutex_lock(&world->monitor);
+    }
+    sim_turns_wait(rank); /* it is in the queue again once it is woken */
+}
+
+static void block_until_woken(struct sim_rank *rank)
 {
     struct sim_world *world = rank->world;
     uint64_t seen = rank->wakes;
@@ -125,6 +160,15 @@ static void thread_block(struct sim_rank *rank)
         pthread_cond_wait(rank->wakeup, &world->monitor);
     woken_to_end = child && world->over && sim_libc_thread_is_counted();
     world->sleeping_children -= child && !woken_to_end;
+}
+
+static void thread_block(struct sim_rank *rank)
+{
+    struct sim_world *world = rank->world;
+    if (world->turns)
+        block_until_turn(rank);
+    else
+        block_until_woken(rank);
     stop_if_over(rank);
     if (rank->state == SIM_READY)
         sim_rank_move(rank, SIM_RUNNING);
@@ -135,6 +179,10 @@ static void thread_wake(struct sim_rank *rank)
 {
     rank->waiting = rank->asleep = 0;
     rank->wakes++;
+    if (rank->world->turns) {
+        sim_fiber_enqueue(rank->world, rank);
+        return;
+    }
     pthread_cond_broadcast(rank->wakeup);
 }
 
@@ -168,8 +216,13 @@ static void thread_yield(struct sim_rank *rank)
 {
     struct sim_world *world = rank->world;
     sim_world_leave(world);
-    sched_yield();
+    if (world->turns)
+        sim_turns_near(rank);
+    else
+        sched_yield();
     pthread_mutex_lock(&world->monitor);
+    if (world->turns)
+        sim_turns_wait(rank);
     stop_if_over(rank);
 }
 
@@ -191,11 +244,13 @@ bool sim_world_pass_on(const struct sim_world *world, int signal_number)
 __attribute__((noinline)) static void thread_main(struct sim_rank *rank)
 {
     jmp_buf unwind;
+    cpu_set_t cores = {0};
     struct sim_team_state team; /* the rank's own regions are not within this team's */
     sim_libc_team_aside(&team);
     rank->thread = pthread_self();
     rank->unwind = &unwind;
     sim_libc_thread_carries();
+    sim_turns_pin(rank->world, &cores);
     sim_current_rank = rank;
     if (!setjmp(unwind)) {
         sim_threads_enter(rank->world);
@@ -205,6 +260,7 @@ __attribute__((noinline)) static void thread_main(struct sim_rank *rank)
         sim_rank_leave(rank, SIM_DONE, code);
     }
     sim_current_rank = NULL;
+    sim_turns_unpin(rank->world, &cores);
     sim_libc_team_back(&team);
 }
 
@@ -221,6 +277,8 @@ __attribute__((no_sanitize("thread"))) static bool threads_run(struct sim_world 
         pthread_cond_init(&conditions[i], NULL);
         world->ranks[i].wakeup = &conditions[i];
     }
+    if (world->turns)
+        sim_turns_begin(world);
     int team = 0;
     int levels = omp_get_max_active_levels();
     omp_set_dynamic(0);

@@ -2,6 +2,7 @@
 #include "sim/worlds/world.h"
 
 #include "sim/worlds/rank.h"
+#include "sim/worlds/turns.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -68,7 +69,9 @@ struct sim_world *sim_world_compose(const struct sim_world_options *options,
     world->size = world->live = world->runnable = options->ranks;
     world->ready_tail = &world->ready_head;
     world->delayed_tail = &world->delayed;
-    world->threaded = options->executor == SIM_THREADS;
+    world->threaded = options->executor != SIM_FIBERS;
+    world->turns = options->executor == SIM_TURNS;
+    world->multiple = options->executor == SIM_THREADS;
     world->guarded = world->threaded;
     world->executor = world->threaded ? &sim_threads : &sim_fibers;
     world->running = options->running && !world->threaded ? options->running : &world->nobody;
@@ -135,6 +138,7 @@ void sim_world_stop(struct sim_world *world, enum trace_outcome outcome)
     world->stopped_ns = monotonic_ns();
     if (!world->threaded)
         return;
+    sim_turns_stop(world);
     for (int i = 0; i < world->size; i++)
         if (world->ranks[i].wakeup)
             pthread_cond_broadcast(world->ranks[i].wakeup);

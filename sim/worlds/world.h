@@ -15,7 +15,9 @@
 
 #include <mpix.h>
 
-enum sim_executor_kind { SIM_FIBERS, SIM_THREADS };
+/* Fibers of one OS thread; OS threads as they come; OS threads whose calls are made in turns, so that
+ * the answer does not depend on them. */
+enum sim_executor_kind { SIM_FIBERS, SIM_THREADS, SIM_TURNS };
 /* When a standard send completes: at once up to eager_limit bytes; when matched; together with its
  * whole batch. */
 enum sim_send_model { SIM_SEND_EAGER, SIM_SEND_RENDEZVOUS, SIM_SEND_BATCH };
@@ -40,6 +42,7 @@ struct sim_late {
 struct sim_world_options {
     int ranks;
     enum sim_executor_kind executor;
+    int cores; /* SIM_TURNS: the most to use, 0: all there are */
     enum sim_send_model send_model;
     size_t eager_limit;      /* bytes; SIZE_MAX: no limit */
     bool memory;             /* the program is instrumented: see memory/pending.h */

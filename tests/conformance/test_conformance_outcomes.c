@@ -411,9 +411,9 @@ static struct ends ends_of(world_body *body, enum sim_executor_kind executor)
 
 static void ranks_say_how_they_ended(void)
 {
-    for (int e = SIM_FIBERS; e <= SIM_THREADS; e++) {
+    for (int e = SIM_FIBERS; e <= SIM_TURNS; e++) {
         enum sim_executor_kind executor = (enum sim_executor_kind)e;
-        const char *how = executor == SIM_FIBERS ? "fibers" : "OS threads";
+        const char *const names[] = {"fibers", "OS threads", "turns"}, *how = names[e];
         struct ends ends = ends_of(receive_head_to_head, executor);
         tap_ok(ends.states[0] == RANK_BLOCKED && ends.states[1] == RANK_BLOCKED &&
                    ends.states[2] == RANK_FINISHED && ends.states[3] == RANK_FINISHED &&
@@ -437,7 +437,7 @@ static void ranks_say_how_they_ended(void)
 
 int main(void)
 {
-    tap_plan(49);
+    tap_plan(54);
     world_outcome_is("two receives head to head are a deadlock", world_options(16),
                      receive_head_to_head, OUTCOME_DEADLOCK);
     world_outcome_is("a receive for what nobody will send is a deadlock", world_options(3),

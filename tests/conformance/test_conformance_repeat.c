@@ -129,6 +129,13 @@ int main(void)
     tap_is_int(differing(free_choice, options_of(SIM_FIBERS, 7)), 0, "and with a seed");
     tap_is_int(differing(named, options_of(SIM_THREADS, 0)), 0,
                "100 runs on OS threads leave one hash without wildcards");
+    tap_is_int(differing(free_choice, options_of(SIM_TURNS, 0)), 0,
+               "100 runs in turns leave one hash, with wildcards");
+    tap_is_int(differing(free_choice, options_of(SIM_TURNS, 7)), 0, "and with a seed");
+    struct sim_world_options alone = options_of(SIM_TURNS, 0);
+    alone.cores = 1;
+    tap_ok(hash_of(free_choice, alone) == hash_of(free_choice, options_of(SIM_TURNS, 0)),
+           "one core gives the same as all");
     uint64_t one = hash_of(free_choice, options_of(SIM_FIBERS, 1));
     int others = 0;
     for (uint64_t seed = 2; seed < 10; seed++)

@@ -17,6 +17,8 @@ static const struct spec_variant variants[] = {
     {"wildcards put off", true, true, false, SIM_FIBERS, 1},
     {"strict collectives", true, false, true, SIM_FIBERS, 4},
     {"OS threads", false, false, false, SIM_THREADS, 40},
+    {"turns", false, false, false, SIM_TURNS, 40},
+    {"turns, wildcards put off", true, true, false, SIM_TURNS, 40},
 };
 
 struct tally {

@@ -1,0 +1,28 @@
+/* The monitor of a world of OS threads, entered in turns: see turns.c. All but sim_turns_near,
+ * sim_turns_pin and sim_turns_unpin are called with the monitor's mutex held. */
+#ifndef SIM_WORLDS_TURNS_H
+#define SIM_WORLDS_TURNS_H
+
+#include "sim/worlds/rank.h"
+
+#include <sched.h>
+
+/* All ranks stand in the queue, in the order of their numbers. */
+void sim_turns_begin(struct sim_world *world);
+bool sim_turns_has(const struct sim_rank *rank);
+/* Waits for the rank's turn: awake for a moment, where every rank has a core; then asleep, until it
+ * has come or the world is over. */
+void sim_turns_near(struct sim_rank *rank);
+void sim_turns_wait(struct sim_rank *rank);
+/* Whose turn it is goes to the end of the queue. Nothing if it is not this rank's. */
+void sim_turns_pass(struct sim_rank *rank);
+/* The same, but it leaves the queue; sim_turns_next then tells the next. */
+void sim_turns_drop(struct sim_rank *rank);
+void sim_turns_next(struct sim_world *world);
+/* The world is over: those who wait awake stop waiting. */
+void sim_turns_stop(struct sim_world *world);
+/* The calling thread keeps to the first of its cores, as many as the world may use; and back. */
+void sim_turns_pin(const struct sim_world *world, cpu_set_t *before);
+void sim_turns_unpin(const struct sim_world *world, const cpu_set_t *before);
+
+#endif
