@@ -8,7 +8,8 @@
  * it the matches of wildcards, what polls are told, and the trace. The price is that everybody waits
  * for the head of the queue while it computes.
  *
- * `turn` repeats who is at the head, for those who wait without the mutex. */
+ * `turn` repeats who is at the head, for those who wait without the mutex; nobody once the world is
+ * over. */
 #include "sim/worlds/turns.h"
 
 #include <sched.h>
@@ -92,11 +93,6 @@ void sim_turns_pass(struct sim_rank *rank)
         sim_fiber_enqueue(rank->world, rank);
     }
     announce(rank->world);
-}
-
-void sim_turns_stop(struct sim_world *world)
-{
-    atomic_store_explicit(&world->turn, NULL, memory_order_release);
 }
 
 void sim_turns_pin(const struct sim_world *world, cpu_set_t *before)

@@ -19,8 +19,6 @@ void sim_turns_pass(struct sim_rank *rank);
 /* The same, but it leaves the queue; sim_turns_next then tells the next. */
 void sim_turns_drop(struct sim_rank *rank);
 void sim_turns_next(struct sim_world *world);
-/* The world is over: those who wait awake stop waiting. */
-void sim_turns_stop(struct sim_world *world);
 /* The calling thread keeps to the first of its cores, as many as the world may use; and back. */
 void sim_turns_pin(const struct sim_world *world, cpu_set_t *before);
 void sim_turns_unpin(const struct sim_world *world, const cpu_set_t *before);

@@ -2,7 +2,6 @@
 #include "sim/worlds/world.h"
 
 #include "sim/worlds/rank.h"
-#include "sim/worlds/turns.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -138,7 +137,7 @@ void sim_world_stop(struct sim_world *world, enum trace_outcome outcome)
     world->stopped_ns = monotonic_ns();
     if (!world->threaded)
         return;
-    sim_turns_stop(world);
+    atomic_store_explicit(&world->turn, NULL, memory_order_release); /* nobody's */
     for (int i = 0; i < world->size; i++)
         if (world->ranks[i].wakeup)
             pthread_cond_broadcast(world->ranks[i].wakeup);

@@ -96,8 +96,10 @@ for (`$simrun list`) {
     elsif (/^  (:\S+)/) { push @scenarios, "$name$1" }
 }
 cmp_ok(scalar @scenarios, '>', 100, 'the scenarios are found');
-my $step = $ENV{FULL} ? 1 : 24;
-same_everywhere($scenarios[$_ * $step], 1) for 0 .. $#scenarios / $step;
+my $step = $ENV{FULL} ? 1 : 48;
+# What of these happens depends on the order of the ranks, which is another one here.
+my $order_decides = qr/^(dist-engine:crossing|server-async)/;
+same_everywhere($scenarios[$_ * $step], $scenarios[$_ * $step] !~ $order_decides) for 0 .. $#scenarios / $step;
 
 my $refused = `$simrun --cores none ring 2>&1`;
 like($refused, qr/--cores.*none.*a number from 1 on, or all/s, 'a wrong number of cores is refused');
