@@ -75,12 +75,18 @@ simcc -showme:nothing >out 2>&1
 [ $? -eq 2 ] && grep -q 'there are command' out
 check $? "what cannot be shown is refused with what can"
 for wrapper in simcc:c simc++:cc; do
+    if [ "$wrapper" = simc++:cc ] && ! command -v c++ >/dev/null; then
+        count=$((count + 1))
+        echo "ok $count # SKIP needs c++"
+        continue
+    fi
     cp size.c "unit.${wrapper#*:}"
     "${wrapper%:*}" -o unit "unit.${wrapper#*:}" >out 2>&1 && timeout 60 simrun --db none -n 3 ./unit >out 2>&1 && grep -qx 'size 3 local 2 argc 1' out
     check $? "${wrapper%:*} builds a program with thread-locals"
 done
 sh -c "$(simcc -show -o 'by hand' size.c)" >out 2>&1 && timeout 60 simrun --db none -n 2 './by hand' >out 2>&1
 check $? "what -show prints is the command"
-simcc -o size size.c -L/usr/lib -lmpi "$(gcc -print-file-name=libmpi.so)" >out 2>&1 && ! readelf -d size | grep -q 'libmpi\.so'
+cc -shared -o libmpi.so -x c /dev/null
+simcc -o size size.c -L/usr/lib -lmpi ./libmpi.so >out 2>&1 && ! readelf -d size | grep -q 'libmpi\.so'
 check $? "another MPI's library on the line is left out"
 echo "1..$count"
