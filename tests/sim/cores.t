@@ -101,6 +101,29 @@ my $step = $ENV{FULL} ? 1 : 48;
 my $order_decides = qr/^(dist-engine:crossing|server-async)/;
 same_everywhere($scenarios[$_ * $step], $scenarios[$_ * $step] !~ $order_decides) for 0 .. $#scenarios / $step;
 
+# A long computation on one core says so.
+open $file, '>', "$folder/long.c" or die;
+print $file <<'C';
+#include <mpi.h>
+#include <stdio.h>
+int main(void)
+{
+    MPI_Init(0, 0);
+    double from = MPI_Wtime();
+    while (MPI_Wtime() - from < 0.6)
+        for (volatile int i = 0; i < 1000000; i++)
+            ;
+    MPI_Finalize();
+    return 0;
+}
+C
+close $file;
+SKIP: {
+    skip 'one core', 2 if `nproc` < 2;
+    like(scalar `$simrun --db none -n 2 $folder/long.c`, qr/faster: .*--cores all/, 'computing ranks: --cores is named');
+    unlike(scalar `$simrun --db none -n 2 --cores all $folder/long.c`, qr/faster:/, 'not where it is used');
+}
+
 my $refused = `$simrun --cores none ring 2>&1`;
 like($refused, qr/--cores.*none.*a number from 1 on, or all/s, 'a wrong number of cores is refused');
 done_testing;
