@@ -10,7 +10,6 @@
  * and so part of the state. */
 #include <diff.h>
 #include <mpi.h>
-#include <stdlib.h>
 #include <words.h>
 
 enum { CELLS = 4, STATE = 2 };
@@ -42,8 +41,9 @@ static void step(struct diff_tape *tape, size_t number, size_t count, struct dif
 int main(int argc, char **argv)
 {
     MPI_Init(&argc, &argv);
-    size_t steps = argc > 1 ? strtoul(argv[1], NULL, 10) : 60;
-    const char *form = word_alone(argc - 1, argv + 1, "form", "kept", "kept plain little");
+    size_t steps = (size_t)number_of(argc, argv, 1, "steps", 60, 1, 1000000);
+    const char *form = word_of(argc, argv, 2, "form", "kept", "kept plain little");
+    words_end(argc, argv, 2);
     int rank, size;
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);

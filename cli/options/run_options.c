@@ -399,7 +399,7 @@ const struct option_row run_option_rows[] = {
     {"seed", 0, "N", "let a pseudo-random stream make every choice", set_seed},
     {"schedule", 0, "CHOICES", "make the choices that 'simrun explore' found to fail",
      set_schedule},
-    {"cores", 0, "N", "compute on N cores, or on all; the answer is the same on any number",
+    {"cores", 0, "N", "compute on N cores, or on all; the answer is the same on any number of them",
      set_cores},
     {"os-threads", 0, NULL, "each rank an OS thread instead of a fiber", set_os_threads},
     {"strict", 0, NULL, "every collective synchronises all its ranks", set_strict},
