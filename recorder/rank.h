@@ -14,6 +14,7 @@
 #include "recorder/buffers.h"
 #include "recorder/recorder.h"
 #include "recorder/recording.h"
+#include "recorder/watch.h"
 #include "traces/trace/handle_map.h"
 #include "traces/trace/kinds.h"
 
@@ -91,6 +92,7 @@ struct recorder_thread {
 
 struct recorder_rank {
     struct recording *recording;
+    struct record_watch *watch; /* NULL: nobody watches */
     struct buffers *buffers;
     struct buffers_writer writer;
     enum record_level level;
@@ -205,6 +207,12 @@ struct record_op *recorder_op(struct recorder_rank *me, enum op_kind kind, enum 
 void recorder_op_end(struct recorder_rank *me, struct record_op *op, int error);
 /* Marks an operation complete now, without an error. */
 void recorder_op_complete(struct recorder_rank *me, struct record_op *op);
+
+/* For whom watches (see watch.h): a message of the caller's last operation; pieces of any. */
+void recorder_watch_point(struct recorder_rank *me, const struct record_op *op,
+                          const struct recorder_comm *comm, const void *buffer);
+void recorder_watch_block(struct recorder_rank *me, const struct record_op *op, bool receives,
+                          const void *buffer, int64_t count, MPI_Datatype handle);
 
 /* The communicator, made known if it is not; NULL for a null handle or without memory. */
 struct recorder_comm *recorder_comm(struct recorder_rank *me, MPI_Comm comm);

@@ -74,6 +74,38 @@ void recorder_op_complete(struct recorder_rank *me, struct record_op *op)
     enum op_class class = op_kind_class(op->head.small);
     if (class == CLASS_RECEIVE || class == CLASS_COLLECTIVE || class == CLASS_WAIT)
         sim_memory_heard();
+    if (me->watch)
+        me->watch->done(me->watch, op);
+}
+
+void recorder_watch_block(struct recorder_rank *me, const struct record_op *op, bool receives,
+                          const void *buffer, int64_t count, MPI_Datatype handle)
+{
+    const struct recorder_type *type = recorder_type(me, handle);
+    bool single = type->basic == recorder_type_number(MPI_FLOAT);
+    if (count <= 0 || (!single && type->basic != recorder_type_number(MPI_DOUBLE)))
+        return;
+    if (type->size != type->extent || type->lower != 0)
+        me->watch->opaque(me->watch, op);
+    else
+        me->watch->block(me->watch, op, receives, single, (void *)(uintptr_t)buffer,
+                         (size_t)(count * type->elements));
+}
+
+void recorder_watch_point(struct recorder_rank *me, const struct record_op *op,
+                          const struct recorder_comm *comm, const void *buffer)
+{
+    if (!me->watch || op->peer == RECORD_NONE)
+        return;
+    bool receives = op_kind_class(op->head.small) == CLASS_RECEIVE;
+    me->watch->begins(me->watch, op, me->self->op, comm ? comm->id : 0);
+    bool single = op->type == recorder_type_number(MPI_FLOAT);
+    if (!single && op->type != recorder_type_number(MPI_DOUBLE))
+        return;
+    if (op->extent == (uint64_t)op->count * op->unit)
+        recorder_watch_block(me, op, receives, buffer, op->count, single ? MPI_FLOAT : MPI_DOUBLE);
+    else
+        me->watch->opaque(me->watch, op);
 }
 
 void recorder_op_end(struct recorder_rank *me, struct record_op *op, int error)

@@ -178,6 +178,7 @@ bool recording_rank_begin_as(struct recording *recording, uint32_t rank, uint32_
     if (recording->recorders[rank]) /* a rank that begins twice starts over */
         recorder_rank_free(recording->recorders[rank]);
     recording->recorders[rank] = me;
+    me->watch = slots[MPIX_SLOT_WATCH];
     slots[MPIX_SLOT_RECORDER] = me;
     return true;
 }

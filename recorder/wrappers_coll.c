@@ -26,6 +26,18 @@ static inline struct counts counts_MPI_Count(const MPI_Count *counts)
     return (struct counts){.wide = counts};
 }
 
+/* Displacements likewise. */
+static inline struct counts places_int(const int *places)
+{
+    return (struct counts){.narrow = places};
+}
+
+static inline struct counts places_MPI_Count(const MPI_Aint *places)
+{
+    _Static_assert(sizeof(MPI_Aint) == sizeof(MPI_Count), "both are read as one");
+    return (struct counts){.wide = (const MPI_Count *)(const void *)places};
+}
+
 /* What a call says, whichever collective it is; absent parts are zero. */
 struct call {
     enum op_kind kind;
@@ -40,7 +52,7 @@ struct call {
     void *receive;
     int64_t receive_count;
     MPI_Datatype receive_type;
-    struct counts send_counts, receive_counts;
+    struct counts send_counts, receive_counts, send_places, receive_places;
     const MPI_Datatype *send_types, *receive_types;
 };
 
@@ -156,6 +168,77 @@ static void describe(struct recorder_rank *me, struct record_op *op, const struc
         op->reduce_op = recorder_reduction_number(call->reduction);
 }
 
+/* ---- for whom watches: the numbers that cross, see watch.h ---- */
+
+/* How many blocks a side has that are as long as its count says: one for everybody, or one. */
+static uint32_t blocks_of(const struct call *call, const struct recorder_comm *comm, bool receive)
+{
+    enum op_kind kind = call->kind;
+    bool each = receive
+                    ? kind == OP_GATHER || kind == OP_ALLGATHER || kind == OP_ALLTOALL
+                    : kind == OP_SCATTER || kind == OP_ALLTOALL || kind == OP_REDUCE_SCATTER_BLOCK;
+    return each ? comm->size : 1;
+}
+
+static void watch_side(struct recorder_rank *me, const struct record_op *op,
+                       const struct call *call, const struct recorder_comm *comm, bool receive)
+{
+    struct counts counts = receive ? call->receive_counts : call->send_counts;
+    struct counts places = receive ? call->receive_places : call->send_places;
+    MPI_Datatype type = receive ? call->receive_type : call->send_type;
+    const void *buffer = receive ? call->receive : call->send;
+    if (rooted_at_me_only(call->kind, receive) && !at_root(call, comm))
+        return;
+    if (call->kind == OP_REDUCE_SCATTER) {
+        int64_t all = 0;
+        for (uint32_t i = 0; i < comm->size; i++)
+            all += count_at(call->receive_counts, i);
+        int64_t mine = count_at(call->receive_counts, (uint32_t)comm->rank);
+        recorder_watch_block(me, op, receive, buffer, receive ? mine : all, type);
+        return;
+    }
+    if (!given(counts)) {
+        int64_t count = receive ? call->receive_count : call->send_count;
+        recorder_watch_block(me, op, receive, buffer, count * blocks_of(call, comm, receive), type);
+        return;
+    }
+    int64_t extent = recorder_type(me, type)->extent;
+    for (uint32_t i = 0; i < comm->size && given(places); i++)
+        recorder_watch_block(me, op, receive,
+                             (const char *)buffer + (ptrdiff_t)(count_at(places, i) * extent),
+                             count_at(counts, i), type);
+}
+
+/* In place, across groups, between neighbours and with types per peer is not followed, but that
+ * root or reduction is the same buffer on both sides. */
+static void watch(struct recorder_rank *me, const struct record_op *op, const struct call *given_,
+                  const struct recorder_comm *comm)
+{
+    struct call call = *given_;
+    bool one_type = !call.send_types && !call.receive_types;
+    me->watch->begins(me->watch, op, me->self->op, comm->id);
+    if (call.kind == OP_BCAST) {
+        call.receive = (void *)(uintptr_t)call.send;
+        call.receive_count = call.send_count;
+        call.receive_type = call.send_type;
+        if (call.root == comm->rank)
+            watch_side(me, op, &call, comm, false);
+        watch_side(me, op, &call, comm, true);
+        return;
+    }
+    if (call.has_reduction && call.send == MPI_IN_PLACE && call.kind != OP_REDUCE_SCATTER &&
+        call.kind != OP_REDUCE_SCATTER_BLOCK)
+        call.send = call.receive;
+    bool followed = one_type && comm->size == comm->local_size && call.send != MPI_IN_PLACE &&
+                    call.receive != MPI_IN_PLACE && call.kind < OP_NEIGHBOR_ALLGATHER;
+    if (!followed && call.kind != OP_BARRIER) {
+        me->watch->opaque(me->watch, op);
+        return;
+    }
+    watch_side(me, op, &call, comm, false);
+    watch_side(me, op, &call, comm, true);
+}
+
 static struct record_op *call_begin(struct recorder_rank *me, const struct call *call,
                                     bool nonblocking, const void *site)
 {
@@ -172,6 +255,8 @@ static struct record_op *call_begin(struct recorder_rank *me, const struct call 
     op->comm_seq = comm->collectives++;
     if (given(call->send_counts) || given(call->receive_counts))
         describe_counts(me, op, call, comm);
+    if (me->watch)
+        watch(me, op, call, comm);
     return op;
 }
 
@@ -342,10 +427,12 @@ BOTH_FORMS(ALL_COLLECTIVES, COLLECTIVE)
 
 #define SEND_COUNTS(count_type)                                                                    \
     .has_send = true, .send = send, .send_type = send_type,                                        \
-    .send_counts = counts_##count_type(send_counts)
+    .send_counts = counts_##count_type(send_counts),                                               \
+    .send_places = places_##count_type(send_places)
 #define RECEIVE_COUNTS(count_type)                                                                 \
     .has_receive = true, .receive = receive, .receive_type = receive_type,                         \
-    .receive_counts = counts_##count_type(receive_counts)
+    .receive_counts = counts_##count_type(receive_counts),                                         \
+    .receive_places = places_##count_type(receive_places)
 
 #define VARYING_COLLECTIVES(X, suffix, count_type, place_type)                                     \
     X(Gatherv, gatherv, suffix,                                                                    \

@@ -64,7 +64,7 @@ static struct recorder_request *started(struct recorder_rank *me, struct record_
         struct record_op *op = me ? point(me, kind, buffer, count, type, site) : NULL;             \
         if (!op)                                                                                   \
             return recorder_leave(me), PMPI_##name##suffix(buffer, count, type, peer, tag, comm);  \
-        envelope(me, op, peer, tag, comm);                                                         \
+        recorder_watch_point(me, op, envelope(me, op, peer, tag, comm), buffer);                   \
         wrapper_sent(me, op);                                                                      \
         watch_blocking(kind, buffer, count, type, peer);                                           \
         recorder_leave(me);                                                                        \
@@ -99,6 +99,7 @@ BOTH_FORMS(BLOCKING_SENDS, DEFINE_SEND)
             return recorder_leave(me),                                                             \
                    PMPI_##name##suffix(buffer, count, type, peer, tag, comm, request);             \
         const struct recorder_comm *known = envelope(me, op, peer, tag, comm);                     \
+        recorder_watch_point(me, op, known, buffer);                                               \
         wrapper_sent(me, op);                                                                      \
         recorder_leave(me);                                                                        \
         int error = PMPI_##name##suffix(buffer, count, type, peer, tag, comm, request);            \
@@ -124,6 +125,7 @@ BOTH_FORMS(STARTED_SENDS, DEFINE_ISEND)
             return recorder_leave(me),                                                             \
                    PMPI_Recv##suffix(buffer, count, type, peer, tag, comm, status);                \
         const struct recorder_comm *known = envelope(me, op, peer, tag, comm);                     \
+        recorder_watch_point(me, op, known, buffer);                                               \
         watch_blocking(OP_RECV, buffer, count, type, peer);                                        \
         recorder_leave(me);                                                                        \
         MPI_Status own;                                                                            \
@@ -152,6 +154,7 @@ BOTH_FORMS(STARTED_SENDS, DEFINE_ISEND)
             return recorder_leave(me),                                                             \
                    PMPI_Irecv##suffix(buffer, count, type, peer, tag, comm, request);              \
         const struct recorder_comm *known = envelope(me, op, peer, tag, comm);                     \
+        recorder_watch_point(me, op, known, buffer);                                               \
         recorder_leave(me);                                                                        \
         int error = PMPI_Irecv##suffix(buffer, count, type, peer, tag, comm, request);             \
         recorder_reenter(me);                                                                      \
@@ -184,12 +187,14 @@ static bool pair_start(struct recorder_rank *me, struct pair *pair, const struct
     if (!pair->send)
         return false;
     pair->number = me->self->op;
-    envelope(me, pair->send, send->peer, send->tag, comm);
+    recorder_watch_point(me, pair->send, envelope(me, pair->send, send->peer, send->tag, comm),
+                         send->buffer ? send->buffer : receive->buffer);
     wrapper_sent(me, pair->send);
     pair->receive = point(me, OP_IRECV, receive->buffer, receive->count, receive->type, site);
     if (!pair->receive)
         return false;
     pair->comm = envelope(me, pair->receive, receive->peer, receive->tag, comm);
+    recorder_watch_point(me, pair->receive, pair->comm, receive->buffer);
     pair->send->flags |= OP_COMPOUND;
     pair->receive->flags |= OP_COMPOUND;
     return true;

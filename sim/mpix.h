@@ -19,7 +19,7 @@ enum {
     MPIX_SLOT_SYSTEM,
     MPIX_SLOT_PRINTED,
     MPIX_SLOT_SPARE1,
-    MPIX_SLOT_SPARE2,
+    MPIX_SLOT_WATCH,
     MPIX_SLOTS
 };
 void **MPIX_Rank_slots(void);

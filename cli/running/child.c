@@ -9,6 +9,7 @@
 #include "collectives/gradcheck/gradcheck.h"
 #include "recorder/recorder.h"
 #include "recorder/recording.h"
+#include "recorder/watch.h"
 #include "sim/libc/hooks.h"
 #include "sim/libc/process.h"
 #include "sim/programs/loader.h"
@@ -60,6 +61,7 @@ struct child_world {
     struct child *child;
     struct sim_run run;
     bool base;
+    struct recording *watched; /* a world whose calls are watched: kept for that alone */
 };
 
 static void note_image(void *context, int rank, uintptr_t pc, uint64_t address)
@@ -77,6 +79,8 @@ static int world_body(void *context, int rank)
     child_signals_judge(world->base);
     if (world->base && world->child->recording && world->child->job->record != RECORD_LEVEL_NONE)
         recording_rank_begin(world->child->recording);
+    if (world->watched)
+        recording_rank_begin(world->watched);
     return sim_run_body(&world->run, rank);
 }
 
@@ -199,6 +203,13 @@ static int run_world(void *context, struct diff_probe *probe, int worker)
     options.first_failure = base ? &child->board->first_failure : NULL;
     options.running = base ? &child->board->running : NULL;
     options.unable = &failure;
+    struct child_world run = {.child = child, .base = base};
+    if (probe->watch && !base) {
+        options.slots[MPIX_SLOT_WATCH] = probe->watch;
+        run.watched = recording_new((uint32_t)options.ranks, RECORD_LEVEL_OPS, &failure);
+        if (!run.watched)
+            give_up(child->board, &failure);
+    }
     struct sim_world *world = sim_world_new(&options, &failure);
     if (!world)
         give_up(child->board, &failure);
@@ -207,7 +218,6 @@ static int run_world(void *context, struct diff_probe *probe, int worker)
         child->base = world;
         child_signals_world(world);
     }
-    struct child_world run = {.child = child, .base = base};
     run.run = (struct sim_run){.program = child->program,
                                .first_image = worker * options.ranks,
                                .placed = note_image,
@@ -223,6 +233,10 @@ static int run_world(void *context, struct diff_probe *probe, int worker)
         rank_output_silence(child->output);
     } else {
         sim_world_free(world);
+    }
+    if (run.watched) {
+        probe->watch->over(probe->watch);
+        recording_free(run.watched);
     }
     return outcome != OUTCOME_FINISHED;
 }

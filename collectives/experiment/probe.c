@@ -306,6 +306,8 @@ void diff_mark_objective(double value)
 {
     struct diff_state *state = state_get();
     ENTER(state);
+    if (state->row)
+        state->row->objective_position = record_position();
     probe_add_objective(state, 0, 0, value, false);
     state_leave(state);
 }

@@ -16,6 +16,7 @@
 #include <stdint.h>
 
 struct arena_block;
+struct record_watch;
 struct diff_node;
 struct diff_state;
 
@@ -92,6 +93,7 @@ struct diff_probe_rank {
     } * records;
     size_t record_count, record_room;
     uint32_t gradients_marked;
+    uint32_t objective_position;     /* the recorder's, when the objective was marked last */
     size_t inputs_seen;              /* how many this world's rank has met */
     const struct diff_node *adjoint; /* runs on this rank; what a rank that never ended hangs in */
     double kink_distance; /* smallest relative distance to a point without derivative met so far */
@@ -131,9 +133,11 @@ struct diff_probe {
     const char *mutant;            /* NULL, or a name of diff_mutants[] */
     bool tangent;  /* base world: the pushes are tangents of the inputs, carried to the losses */
     uint32_t flip; /* 0, or: the adjoint of the node with this number gets one sign wrong */
-    const char *flip_name; /* NULL, or instead: of the nodes of this operation */
-    size_t flip_part;      /* which term of it, from 1; 0: the largest */
-    double *flipped;       /* per rank: the term before; NULL: nobody wants to know */
+    const char *flip_name;      /* NULL, or instead: of the nodes of this operation */
+    size_t flip_part;           /* which term of it, from 1; 0: the largest */
+    double *flipped;            /* per rank: the term before; NULL: nobody wants to know */
+    struct record_watch *watch; /* NULL, or who sees the numbers of every call: whoever runs the
+                                   world records its ranks for that, and says when it is over */
     int repeat; /* 0, or: the how many-th repetition this is; whoever runs the world varies
                    what a result should not depend on */
 };

@@ -113,6 +113,8 @@ int gradcheck_run(const struct diff_runner *runner, const struct gradcheck_optio
     bool blame = result->failed && options->bisect && !gradcheck_explain_missing(&check);
     if (blame)
         gradcheck_bisect_marks(&check);
+    if (blame && result->culprit.marked && !result->culprit.before[0])
+        gradcheck_bisect_calls(&check);
     if (blame)
         for (uint32_t e = 0; e < check.epoch_count && !result->culprit.found; e++)
             if (gradcheck_has_loss(&check.base, e))

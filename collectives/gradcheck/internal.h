@@ -159,6 +159,8 @@ bool gradcheck_explain_missing(struct gradcheck *check);
 /* Of hand-written adjoints: the first wrong one among the marked gradients, in the order in which
  * they were marked. What the program did between it and the one before is wrong. */
 void gradcheck_bisect_marks(struct gradcheck *check);
+/* Where it is the first gradient that was marked: which call of the adjoint is wrong. */
+void gradcheck_bisect_calls(struct gradcheck *check);
 /* Looks for the first wrong adjoint of an epoch and notes it in the result. */
 void gradcheck_bisect(struct gradcheck *check, uint32_t epoch);
 

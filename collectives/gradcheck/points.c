@@ -96,6 +96,8 @@ static void culprit_seek(struct gradcheck *check, struct gradcheck *there)
     struct gradcheck marks = *there;
     marks.base = check->base;
     gradcheck_bisect_marks(&marks);
+    if (there->result->culprit.marked && !there->result->culprit.before[0])
+        gradcheck_bisect_calls(there);
     there->recorded = &check->base;
     for (uint32_t e = 0; e < there->epoch_count && !there->result->culprit.found; e++)
         if (gradcheck_has_loss(&there->base, e))

@@ -1,0 +1,390 @@
+/* Which call of a hand-written adjoint is wrong, where marks do not tell.
+ *
+ * Every call of MPI before the objective was marked is a forward one, every later one belongs to the
+ * adjoint. The numbers that calls move are kept in a world, and in two that are moved a little along
+ * a random direction, which gives the tangents of all that is sent and got. A communication and its
+ * adjoint then satisfy <sent back, got_dot> = <got back, sent_dot>, summed over who took part,
+ * whatever is sent back. What should be sent back is measured: numbers that a forward call gave are
+ * changed behind its back, and J answers. So of every call of the adjoint it is known whether it is
+ * given the right numbers, and whether it takes them to the right places; the first one in the
+ * order of the adjoint that fails is told, and otherwise nobody. */
+#include "collectives/gradcheck/calls.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static double product(const struct call_numbers *a, const double *b)
+{
+    double sum = 0;
+    for (size_t i = 0; i < a->count; i++)
+        sum += a->values[i] * b[i];
+    return sum;
+}
+
+static double size_of_product(const struct call_numbers *a, const double *b)
+{
+    double sum = 0;
+    for (size_t i = 0; i < a->count; i++)
+        sum += fabs(a->values[i] * b[i]);
+    return sum;
+}
+
+/* ---- what should be sent back ---- */
+
+static double objective_at(struct calls *calls, struct call_log *push)
+{
+    struct gradcheck *check = calls->check;
+    struct diff_probe probe;
+    double value = NAN;
+    if (!diff_probe_init(&probe, check->base.ranks))
+        return NAN;
+    probe.mode = PROBE_PERTURBED;
+    probe.base = &check->base;
+    probe.shifts = check->shift.pushes;
+    probe.shift_count = check->shift.count;
+    probe.watch = &push->watch;
+    if (gradcheck_world(check, &probe, 0))
+        value = gradcheck_objective(&probe, 0, -1);
+    diff_probe_release(&probe);
+    return value;
+}
+
+/* What is changed in a forward call's result: a direction, of each rank from begin[r] on. */
+struct change {
+    const struct call_group *group;
+    int only; /* of one rank alone, -1: of all */
+    const size_t *begin;
+    const double *direction;
+};
+
+static double slope(struct calls *calls, const struct change *change, double step)
+{
+    const struct call_group *group = change->group;
+    double ends[2];
+    size_t *pushed = malloc((size_t)calls->ranks * sizeof *pushed);
+    for (int end = 0; end < 2 && pushed; end++) {
+        struct call_log log;
+        ends[end] = NAN;
+        for (int r = 0; r < calls->ranks; r++)
+            pushed[r] = SIZE_MAX;
+        for (size_t m = 0; m < group->count; m++) {
+            const struct call_member *member = &calls->members[group->first + m];
+            if (member->gets && (change->only < 0 || change->only == member->rank))
+                pushed[member->rank] = member->entry;
+        }
+        if (call_log_init(&log, calls->ranks)) {
+            log.pushed = pushed;
+            log.begin = change->begin;
+            log.direction = change->direction;
+            log.step = end ? -step : step;
+            ends[end] = objective_at(calls, &log);
+        }
+        call_log_release(&log);
+    }
+    free(pushed);
+    return pushed ? (ends[0] - ends[1]) / (2 * step) : NAN;
+}
+
+/* dJ along the change, and how far it may be off. */
+static double slope_measured(struct calls *calls, const struct change *change, double step,
+                             double *error)
+{
+    double one = slope(calls, change, step), two = slope(calls, change, 2 * step);
+    double magnitude = gradcheck_magnitude(&calls->check->base, 0);
+    *error = 4 * fabs(one - two) + 16 * calls->check->epsilon * magnitude / step;
+    return (4 * one - two) / 3;
+}
+
+/* Whether what `back` sends is what J asks of `forward`; `only` as above. */
+static bool is_sent_right(struct calls *calls, const struct call_group *forward,
+                          const struct call_group *back, int only)
+{
+    size_t total = 0, *begin = calloc((size_t)calls->ranks, sizeof *begin);
+    double scale = 0, sent = 0, size = 0;
+    for (size_t m = 0; begin && m < forward->count; m++) {
+        const struct call_member *member = &calls->members[forward->first + m];
+        const struct call_entry *entry = calls_entry(calls, member);
+        if (!member->gets)
+            continue;
+        begin[member->rank] = total;
+        total += entry->got.count;
+        for (size_t i = 0; i < entry->got.count; i++)
+            scale = fmax(scale, fabs(entry->got.values[i]));
+    }
+    double *direction = begin ? malloc((total + 1) * sizeof *direction) : NULL;
+    uint64_t state = 1234;
+    for (size_t i = 0; direction && i < total; i++)
+        direction[i] = gradcheck_gaussian(&state);
+    for (size_t m = 0; direction && m < back->count; m++) {
+        const struct call_member *member = &calls->members[back->first + m];
+        const struct call_entry *entry = calls_entry(calls, member);
+        if (!member->sends || (only >= 0 && only != member->rank))
+            continue;
+        sent += product(&entry->sent, direction + begin[member->rank]);
+        size += size_of_product(&entry->sent, direction + begin[member->rank]);
+    }
+    double step = (scale > 0 ? scale : 1) * 0x1p-16;
+    double error = 0, due = NAN;
+    struct change change = {forward, only, begin, direction};
+    if (direction)
+        due = slope_measured(calls, &change, step, &error);
+    free(direction);
+    free(begin);
+    return fabs(sent - due) <= 0.1 * calls->slack * fmax(size, fabs(due)) + error;
+}
+
+/* ---- where it is taken ---- */
+
+/* The same ranks, each sending as much as it gave in the other one, and the other way round. */
+static bool is_mirrored(const struct calls *calls, const struct call_group *forward,
+                        const struct call_group *back)
+{
+    size_t want = 0, have = 0;
+    for (size_t m = 0; m < forward->count; m++) {
+        const struct call_member *member = &calls->members[forward->first + m];
+        const struct call_entry *entry = calls_entry(calls, member);
+        want += member->sends ? 7 * entry->sent.count * (size_t)(member->rank + 1) : 0;
+        want += member->gets ? 13 * entry->got.count * (size_t)(member->rank + 1) : 0;
+    }
+    for (size_t m = 0; m < back->count; m++) {
+        const struct call_member *member = &calls->members[back->first + m];
+        const struct call_entry *entry = calls_entry(calls, member);
+        have += member->gets ? 7 * entry->got.count * (size_t)(member->rank + 1) : 0;
+        have += member->sends ? 13 * entry->sent.count * (size_t)(member->rank + 1) : 0;
+    }
+    return want == have;
+}
+
+/* The two sides of <sent back, got_dot> = <got back, sent_dot>. */
+static bool is_taken_right(const struct calls *calls, const struct call_group *forward,
+                           const struct call_group *back)
+{
+    double out = 0, in = 0, size = 0;
+    for (size_t m = 0; m < back->count; m++) {
+        const struct call_member *member = &calls->members[back->first + m];
+        const struct call_entry *entry = calls_entry(calls, member);
+        double *dot;
+        if (member->sends && (dot = calls_tangent(calls, forward, member->rank, true))) {
+            out += product(&entry->sent, dot);
+            size += size_of_product(&entry->sent, dot);
+            free(dot);
+        }
+        if (member->gets && (dot = calls_tangent(calls, forward, member->rank, false))) {
+            in += product(&entry->got, dot);
+            size += size_of_product(&entry->got, dot);
+            free(dot);
+        }
+    }
+    return fabs(out - in) <= calls->slack * size;
+}
+
+/* ---- who is told ---- */
+
+static bool is_mirror_kind(const struct calls *calls, const struct call_group *forward,
+                           const struct call_group *back)
+{
+    static const int pairs[][2] = {{OP_BCAST, OP_REDUCE},
+                                   {OP_ALLREDUCE, OP_ALLREDUCE},
+                                   {OP_GATHER, OP_SCATTER},
+                                   {OP_GATHERV, OP_SCATTERV},
+                                   {OP_ALLGATHER, OP_REDUCE_SCATTER},
+                                   {OP_ALLGATHER, OP_REDUCE_SCATTER_BLOCK},
+                                   {OP_ALLGATHERV, OP_REDUCE_SCATTER},
+                                   {OP_ALLTOALL, OP_ALLTOALL},
+                                   {OP_ALLTOALLV, OP_ALLTOALLV}};
+    (void)calls;
+    if (forward->message || back->message)
+        return forward->message && back->message && forward->source == back->target &&
+               forward->target == back->source;
+    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
+        if ((forward->kind == pairs[i][0] && back->kind == pairs[i][1]) ||
+            (forward->kind == pairs[i][1] && back->kind == pairs[i][0]))
+            return true;
+    return false;
+}
+
+/* The forward call that `back` answers: one of which it is given the right cotangent, the latest;
+ * else simply the latest of its kind. */
+static struct call_group *forward_of(struct calls *calls, const struct call_group *back,
+                                     bool *sent_right)
+{
+    struct call_group *latest = NULL;
+    *sent_right = false;
+    for (size_t i = calls->group_count; i-- > 0;) {
+        struct call_group *group = &calls->groups[i];
+        if (group->back || group->taken || !group->moves || !is_mirror_kind(calls, group, back))
+            continue;
+        if (is_mirrored(calls, group, back) && is_sent_right(calls, group, back, -1)) {
+            *sent_right = true;
+            return group;
+        }
+        latest = latest ? latest : group;
+    }
+    return latest;
+}
+
+#define SAY(calls, ...)                                                                            \
+    snprintf((calls)->check->result->culprit.text, sizeof(calls)->check->result->culprit.text,     \
+             __VA_ARGS__)
+
+static const char *name_of(const struct call_group *group)
+{
+    return group->message ? "message" : op_kind_name(group->kind);
+}
+
+/* At the call: it is the culprit; `accused` false: only the place to look before. */
+static void place_tell(struct calls *calls, const struct call_group *group, bool accused)
+{
+    struct gradcheck_culprit *culprit = &calls->check->result->culprit;
+    const struct call_member *member = &calls->members[group->first];
+    const struct call_entry *entry = calls_entry(calls, member);
+    culprit->found = true;
+    culprit->marked = culprit->missing = false;
+    culprit->outside = accused;
+    culprit->rank = member->rank;
+    culprit->position = accused ? entry->number + 1 : 0;
+    culprit->record = 0;
+    culprit->site = (const void *)(uintptr_t)entry->site;
+    snprintf(culprit->name, sizeof culprit->name, "%s", name_of(group));
+}
+
+static void sent_wrong_tell(struct calls *calls, const struct call_group *forward,
+                            const struct call_group *back, const char *variable)
+{
+    char who[40] = "";
+    for (size_t m = 0; m < back->count && !who[0] && is_mirrored(calls, forward, back); m++) {
+        const struct call_member *member = &calls->members[back->first + m];
+        if (member->sends && !is_sent_right(calls, forward, back, member->rank))
+            snprintf(who, sizeof who, " by rank %d", member->rank);
+    }
+    place_tell(calls, back, false);
+    SAY(calls,
+        "the gradient of %s is wrong: what this %s, call %zu of the adjoint, is given%s is not the "
+        "cotangent of what the forward %s gave; %s, so that the computation before it, or where it "
+        "takes its numbers from, is wrong",
+        variable, name_of(back), calls->answered + 1, who, name_of(forward),
+        calls->answered ? "the calls before it are right" : "it is the first call");
+}
+
+static bool back_judge(struct calls *calls, struct call_group *back, const char *variable)
+{
+    bool sent_right;
+    struct call_group *forward = forward_of(calls, back, &sent_right);
+    if (!forward) {
+        calls->strangers++;
+        return false;
+    }
+    forward->taken = true;
+    if (calls_entry(calls, &calls->members[back->first])->single &&
+        !calls_entry(calls, &calls->members[forward->first])->single && !calls->narrowed)
+        calls->narrowed = back;
+    if (!is_mirrored(calls, forward, back)) {
+        place_tell(calls, back, true);
+        SAY(calls,
+            "the gradient of %s is wrong: this %s is not the adjoint of the forward %s that it "
+            "answers: roots, ranks or counts are not those of that call turned round",
+            variable, name_of(back), name_of(forward));
+        return true;
+    }
+    if (!is_taken_right(calls, forward, back)) {
+        place_tell(calls, back, true);
+        SAY(calls,
+            "the gradient of %s is wrong: this %s does not bring back what it is given to where "
+            "the "
+            "forward %s took it from: <sent back, got> and <got back, sent> differ",
+            variable, name_of(back), name_of(forward));
+        return true;
+    }
+    if (!sent_right)
+        sent_wrong_tell(calls, forward, back, variable);
+    calls->answered += sent_right;
+    return !sent_right;
+}
+
+static const struct call_group *unanswered(const struct calls *calls)
+{
+    for (size_t i = calls->group_count; i-- > 0;)
+        if (!calls->groups[i].back && !calls->groups[i].taken && calls->groups[i].moves)
+            return &calls->groups[i];
+    return NULL;
+}
+
+/* The rest of the adjoint's calls find what they answer. */
+static void rest_pair(struct calls *calls, size_t from)
+{
+    for (size_t i = from; i < calls->group_count; i++) {
+        bool sent_right;
+        struct call_group *forward =
+            calls->groups[i].back ? forward_of(calls, &calls->groups[i], &sent_right) : NULL;
+        calls->strangers += calls->groups[i].back && !forward;
+        if (forward)
+            forward->taken = true;
+    }
+}
+
+/* An adjoint whose messages all go the way of the forward ones, and none back. */
+static void forwards_tell(struct calls *calls, const char *variable)
+{
+    const struct call_group *first = NULL;
+    for (size_t i = 0; i < calls->group_count; i++) {
+        const struct call_group *back = &calls->groups[i];
+        bool along = false;
+        for (size_t k = 0; k < calls->group_count && back->back; k++) {
+            const struct call_group *forward = &calls->groups[k];
+            along = along || (!forward->back && forward->message && back->message &&
+                              forward->source == back->source && forward->target == back->target);
+        }
+        if (back->back && !along)
+            return;
+        first = first || !back->back ? first : back;
+    }
+    if (!first)
+        return;
+    place_tell(calls, first, true);
+    SAY(calls,
+        "the gradient of %s is wrong: this message goes the way of the forward one, from rank %d "
+        "to "
+        "rank %d, where its adjoint goes back",
+        variable, first->source, first->target);
+}
+
+void calls_blame(struct calls *calls, const char *variable)
+{
+    struct gradcheck_culprit *culprit = &calls->check->result->culprit, before = *culprit;
+    bool told = false;
+    size_t at = 0;
+    for (; at < calls->group_count && !told; at++)
+        told = calls->groups[at].back && back_judge(calls, &calls->groups[at], variable);
+    rest_pair(calls, at);
+    if (calls->strangers || calls->opaque) { /* it may be written in another way */
+        if (told)
+            *culprit = before;
+        if (!calls->opaque && !told && !calls->answered)
+            forwards_tell(calls, variable);
+        return;
+    }
+    const struct call_group *missing = unanswered(calls);
+    if (missing && (!told || !culprit->outside)) {
+        place_tell(calls, missing, true);
+        SAY(calls,
+            "the gradient of %s is wrong: no call after the objective is the adjoint of this %s, "
+            "on whose result the objective depends",
+            variable, name_of(missing));
+    } else if (!told && calls->narrowed) {
+        place_tell(calls, calls->narrowed, true);
+        SAY(calls,
+            "the gradient of %s is wrong: this %s takes cotangents in float, of numbers that the "
+            "forward %s took in double",
+            variable, name_of(calls->narrowed), name_of(calls->narrowed));
+    } else if (!told && calls->answered) {
+        SAY(calls,
+            "the gradient of %s is wrong, though all calls of the adjoint (%zu) are given the "
+            "right "
+            "numbers, as far as differences see, and take them to the right places: the "
+            "computation "
+            "between them and this mark is wrong",
+            variable, calls->answered);
+    }
+}

@@ -1,0 +1,53 @@
+/* The communications of a program with marks, forward ones and those of its adjoint; between the
+ * files that look for the wrong one. */
+#ifndef COLLECTIVES_GRADCHECK_CALLS_H
+#define COLLECTIVES_GRADCHECK_CALLS_H
+
+#include "collectives/gradcheck/call_log.h"
+#include "collectives/gradcheck/internal.h"
+#include "traces/trace/kinds.h"
+
+/* A call that takes part: `sends` and `gets` as far as the communication goes. */
+struct call_member {
+    int rank;
+    size_t entry;
+    bool sends, gets;
+};
+
+struct call_group {
+    size_t first, count; /* members */
+    size_t order;        /* of groups: the latest place among its rank's calls */
+    int kind;            /* enum op_kind */
+    bool message;
+    int32_t source, target;
+    bool back;  /* after the objective */
+    bool moves; /* what it gives depends on the inputs */
+    bool taken; /* a call of the adjoint answers it */
+};
+
+struct calls {
+    struct gradcheck *check;
+    struct call_log here, above, below;
+    int ranks;
+    double step, slack;
+    struct call_member *members;
+    struct call_group *groups;
+    size_t group_count, strangers, answered; /* calls of the adjoint: unknown ones; right ones */
+    const struct call_group *narrowed;       /* the first that takes in float what was a double */
+    bool opaque;                             /* not all numbers are seen */
+};
+
+static inline const struct call_entry *calls_entry(const struct calls *calls,
+                                                   const struct call_member *member)
+{
+    return &calls->here.ranks[member->rank].entries[member->entry];
+}
+
+/* The tangent of what the group gave to a rank, or of what that rank sent; the caller frees it, NULL
+ * when there is none. */
+double *calls_tangent(const struct calls *calls, const struct call_group *group, int rank,
+                      bool got);
+/* Says in the culprit which call is wrong, where one is. */
+void calls_blame(struct calls *calls, const char *variable);
+
+#endif
