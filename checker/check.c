@@ -55,12 +55,6 @@ const struct check_property *check_property_at(size_t index)
     return index < PROPERTY_COUNT ? &properties[index] : NULL;
 }
 
-void check_options_init(struct check_options *options)
-{
-    *options = (struct check_options){
-        .checks = UINT64_MAX, .models = CHECK_ALL_MODELS, .search_limit = 20000000};
-}
-
 static uint64_t bits_of(const char *name, size_t length)
 {
     if (length == 3 && strncmp(name, "all", 3) == 0)
@@ -134,20 +128,4 @@ void check_trace(const struct trace *trace, const struct check_options *options,
     suppress_consequences(findings, first, trace);
     findings_sort(findings);
     check_context_release(&context);
-}
-
-const char *check_model_name(enum check_model model)
-{
-    return model == CHECK_EAGER ? "eager" : model == CHECK_RENDEZVOUS ? "rendezvous" : "batch";
-}
-
-char *check_models_text(unsigned models, char *text, size_t size)
-{
-    size_t length = 0;
-    text[0] = 0;
-    for (unsigned model = CHECK_EAGER; model <= CHECK_BATCH; model <<= 1)
-        if (models & model && length < size)
-            length += (size_t)snprintf(text + length, size - length, "%s%s", length ? " " : "",
-                                       check_model_name((enum check_model)model));
-    return text;
 }

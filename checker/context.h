@@ -6,7 +6,9 @@
 #ifndef CHECKER_CONTEXT_H
 #define CHECKER_CONTEXT_H
 
-#include "checker/check.h"
+#include "checker/options.h"
+#include "traces/trace/finding.h"
+#include "traces/trace/trace.h"
 
 #include <stdbool.h>
 

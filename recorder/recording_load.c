@@ -9,6 +9,7 @@
 #include "recorder/sites.h"
 #include "traces/trace/handle_map.h"
 #include "traces/trace/memory.h"
+#include "traces/trace/trace.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -146,7 +147,7 @@ static int32_t *comm_members(struct loader *loader, uint32_t index)
     struct trace_comm *comm = &loader->trace->comms[index];
     if (!comm->members && comm->size <= 2 * (size_t)loader->trace->ranks)
         comm->members =
-            trace_memory_take(loader->trace, ((size_t)comm->size + 1) * sizeof(int32_t));
+            trace_memory_take(loader->trace->store, ((size_t)comm->size + 1) * sizeof(int32_t));
     return comm->members;
 }
 
@@ -324,7 +325,7 @@ static void load_counts(struct loader *loader, const struct record_counts *recor
     }
     const int64_t **side = record->head.small ? &row->receive : &row->send;
     if (!*side)
-        *side = trace_memory_take(trace, ((size_t)record->total + 1) * sizeof(int64_t));
+        *side = trace_memory_take(trace->store, ((size_t)record->total + 1) * sizeof(int64_t));
     if (*side)
         memcpy((int64_t *)(uintptr_t)(*side + record->first), record->values, n * sizeof(int64_t));
 }

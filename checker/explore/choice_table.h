@@ -6,7 +6,10 @@
 #ifndef CHECKER_EXPLORE_CHOICE_TABLE_H
 #define CHECKER_EXPLORE_CHOICE_TABLE_H
 
-#include "checker/explore/explore.h"
+#include "checker/explore/choice.h"
+
+#include <stdbool.h>
+#include <stddef.h>
 
 struct choice_table {
     struct explore_choice *items;

@@ -19,6 +19,7 @@
 #ifndef CHECKER_EXPLORE_EXPLORE_H
 #define CHECKER_EXPLORE_EXPLORE_H
 
+#include "checker/explore/guided_run.h"
 #include "checker/explore/number_set.h"
 #include "sim/worlds/world.h"
 #include "traces/trace/trace.h"
@@ -26,25 +27,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-
-/* One choice, by name: for receives and probes the `object`-th of `rank` takes message `number` of
- * `source` in communicator context `box`; for Waitany `source` is the index of the request; a
- * rank's own choice (EXPLORE_LOCAL) is its `object`-th, which picked `source`. */
-struct explore_choice {
-    uint32_t kind; /* enum sim_taker or EXPLORE_LOCAL */
-    uint32_t rank, object, source, number, box;
-};
-enum { EXPLORE_LOCAL = 16 };
-
-/* What a run must do (in any order, as soon as possible) and what it must not do. */
-struct explore_steer;
-/* Makes a world with these options do so; the steer must outlive it. */
-void explore_steer_world(struct explore_steer *steer, struct sim_world_options *options);
-/* A steer that only forces; for one world at a time. The choices are copied. */
-struct explore_steer *explore_steer_new(const struct explore_choice *choices, size_t count);
-void explore_steer_free(struct explore_steer *steer);
-/* How many of the forced choices the last world made. */
-size_t explore_steer_done(const struct explore_steer *steer);
 
 /* One run, as the callback reports it. */
 struct explore_run {

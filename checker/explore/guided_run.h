@@ -2,8 +2,10 @@
 #ifndef CHECKER_EXPLORE_GUIDED_RUN_H
 #define CHECKER_EXPLORE_GUIDED_RUN_H
 
-#include "checker/explore/explore.h"
+#include "checker/explore/choice.h"
+#include "sim/worlds/world.h"
 
+/* What a run must do (in any order, as soon as possible) and what it must not do. */
 struct explore_steer {
     struct explore_choice *forced, *excluded;
     size_t forced_count, forced_room, excluded_count, excluded_room;
@@ -15,6 +17,14 @@ struct explore_steer {
     struct sim_late *late; /* receives to be delayed. Owned */
     size_t late_count, late_room;
 };
+
+/* Makes a world with these options do so; the steer must outlive it. */
+void explore_steer_world(struct explore_steer *steer, struct sim_world_options *options);
+/* A steer that only forces; for one world at a time. The choices are copied. */
+struct explore_steer *explore_steer_new(const struct explore_choice *choices, size_t count);
+void explore_steer_free(struct explore_steer *steer);
+/* How many of the forced choices the last world made. */
+size_t explore_steer_done(const struct explore_steer *steer);
 
 bool explore_choice_same(const struct explore_choice *a, const struct explore_choice *b);
 struct explore_choice explore_choice_of(const struct sim_alternative *alternative);

@@ -2,7 +2,8 @@
 #ifndef CHECKER_EXPLORE_RACES_H
 #define CHECKER_EXPLORE_RACES_H
 
-#include "checker/explore/explore.h"
+#include "checker/explore/choice.h"
+#include "sim/worlds/world.h"
 
 struct explore_race {
     uint32_t move;                 /* reversed */

@@ -1,7 +1,7 @@
 #include "checker/orders/streams.h"
 
 #include "checker/memory.h"
-#include "traces/trace/coverage.h"
+#include "traces/trace/trace.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -7,7 +7,7 @@
 #include "checker/memory.h"
 #include "checker/places.h"
 #include "checker/properties.h"
-#include "traces/trace/coverage.h"
+#include "traces/trace/trace.h"
 
 #include <stdlib.h>
 #include <string.h>

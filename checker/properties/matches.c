@@ -10,7 +10,7 @@
 #include "checker/properties.h"
 #include "checker/replay/replay.h"
 #include "checker/replay/witness.h"
-#include "traces/trace/coverage.h"
+#include "traces/trace/trace.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* Reading the steps of remote calls out of a trace: see remote.h. */
+#include "checker/systems/remote_events.h"
 #include "checker/memory.h"
-#include "checker/systems/remote.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
 #ifndef CHECKER_SYSTEMS_REMOTE_QUERY_H
 #define CHECKER_SYSTEMS_REMOTE_QUERY_H
 
-#include "checker/systems/remote.h"
+#include "checker/systems/remote_events.h"
 
 struct remote_query {
     const struct remote_trace *remote;

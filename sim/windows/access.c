@@ -214,7 +214,7 @@ static void remember(struct sim_win *win, const struct access *access)
                                        : access->puts ? ACCESS_PUT
                                                       : ACCESS_ACCUMULATE};
     if (row.kind == ACCESS_ACCUMULATE) {
-        row.reduction = access->op_handle == MPI_NO_OP ? (uint32_t)ACCESS_NO_REDUCTION
+        row.reduction = access->op_handle == MPI_NO_OP ? ACCESS_NO_REDUCTION
                                                        : (uint32_t)(uintptr_t)access->op_handle;
         row.type = access->target.type->unit;
     }

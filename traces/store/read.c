@@ -5,6 +5,7 @@
 #include "traces/store/internal.h"
 #include "traces/trace/handle_map.h"
 #include "traces/trace/memory.h"
+#include "traces/trace/trace.h"
 
 #include <math.h>
 #include <stdio.h>

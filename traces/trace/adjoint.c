@@ -6,6 +6,7 @@
  * operation it waited for counts in its stead: the adjoint of a Wait starts a transfer, the adjoint
  * of the start waits for it. */
 #include "traces/trace/memory.h"
+#include "traces/trace/trace.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -3,6 +3,7 @@
  * Each add appends to a table with the caller's provisional indices inside; trace_finish groups by
  * rank with one stable permutation per table and rewrites every index through it. */
 #include "traces/trace/memory.h"
+#include "traces/trace/trace.h"
 
 #include <assert.h>
 #include <math.h>
@@ -16,7 +17,7 @@
 static uint32_t append(struct trace *trace, void *table, size_t *count, size_t *room,
                        const void *row, size_t size)
 {
-    if (!trace_memory_grow(trace, table, *count, room, size))
+    if (!trace_memory_grow(trace->store, table, *count, room, size))
         return TRACE_NO;
     char *rows;
     memcpy(&rows, table, sizeof rows);
@@ -58,7 +59,7 @@ static const int64_t *numbers_copy(struct trace *trace, const int64_t *numbers, 
 {
     if (!numbers)
         return NULL;
-    int64_t *copy = trace_memory_take(trace, (n ? n : 1) * sizeof *copy);
+    int64_t *copy = trace_memory_take(trace->store, (n ? n : 1) * sizeof *copy);
     return copy && n ? memcpy(copy, numbers, n * sizeof *copy) : copy;
 }
 
@@ -94,7 +95,8 @@ uint32_t trace_add_comm(struct trace *trace, const struct trace_comm *comm)
 {
     struct trace_comm row = *comm;
     if (comm->members) {
-        row.members = trace_memory_take(trace, (comm->size ? comm->size : 1) * sizeof *row.members);
+        row.members =
+            trace_memory_take(trace->store, (comm->size ? comm->size : 1) * sizeof *row.members);
         if (row.members)
             memcpy(row.members, comm->members, comm->size * sizeof *row.members);
     }
@@ -154,7 +156,7 @@ uint32_t trace_add_string(struct trace *trace, const char *text)
     for (; store->string_table[slot] != TRACE_NO; slot = (slot + 1) & (store->string_slots - 1))
         if (strcmp(trace->strings[store->string_table[slot]], text) == 0)
             return store->string_table[slot];
-    const char *copy = trace_memory_text(trace, text);
+    const char *copy = trace_memory_text(trace->store, text);
     if (!copy)
         return TRACE_NO;
     store->string_table[slot] = APPEND(trace, strings, string_count, string_room, &copy);
@@ -175,8 +177,8 @@ uint32_t trace_add_site(struct trace *trace, const char *file, int line, const c
             strcmp(known->function, site.function) == 0)
             return store->site_table[slot];
     }
-    site.file = trace_memory_text(trace, site.file);
-    site.function = trace_memory_text(trace, site.function);
+    site.file = trace_memory_text(trace->store, site.file);
+    site.function = trace_memory_text(trace->store, site.function);
     if (!site.file || !site.function)
         return TRACE_NO;
     store->site_table[slot] = APPEND(trace, sites, site_count, site_room, &site);
@@ -187,7 +189,7 @@ uint32_t trace_add_note(struct trace *trace, const struct trace_note *note)
 {
     struct trace_note row = *note;
     size_t size = strlen(note->text ? note->text : "") + 1;
-    row.text = trace_memory_take(trace, size);
+    row.text = trace_memory_take(trace->store, size);
     if (!row.text)
         return TRACE_NO;
     memcpy(row.text, note->text ? note->text : "", size);

@@ -1,9 +1,6 @@
 /* What the checks did not look at: see coverage.h. */
 #include "traces/trace/coverage.h"
 
-#include "traces/trace/trace.h"
-
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -91,27 +88,6 @@ void coverage_close(struct coverage *coverage, const char *check, const char *be
             coverage->gaps[kept++] = *gap;
     }
     coverage->count = kept;
-}
-
-bool trace_gap(const struct trace *trace, const char *check, uint64_t count, const char *format,
-               ...)
-{
-    char *text = NULL;
-    va_list arguments;
-    va_start(arguments, format);
-    if (vasprintf(&text, format, arguments) < 0)
-        text = NULL;
-    va_end(arguments);
-    bool good = text && coverage_add(trace->coverage, check, count, text);
-    trace->coverage->failed |= !good;
-    free(text);
-    return good;
-}
-
-const struct coverage *trace_coverage(const struct trace *trace)
-{
-    static const struct coverage none = {0};
-    return trace ? trace->coverage : &none;
 }
 
 unsigned coverage_demands(const char *list)

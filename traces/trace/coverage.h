@@ -15,8 +15,6 @@
 #include <stdint.h>
 #include <stdio.h>
 
-struct trace;
-
 struct coverage_gap {
     char check[24]; /* a name of `--check`, or "run", "gradients", "memory", "explore", "import" */
     uint64_t count; /* things that were not looked at */
@@ -37,12 +35,6 @@ bool coverage_add(struct coverage *coverage, const char *check, uint64_t count, 
 bool coverage_merge(struct coverage *coverage, const struct coverage *other);
 /* Takes a gap away that something else has closed since; `check` NULL: of every check. */
 void coverage_close(struct coverage *coverage, const char *check, const char *beginning);
-
-/* Records that `check` did not look at `count` things. Nothing is recorded for a count of 0. */
-bool trace_gap(const struct trace *trace, const char *check, uint64_t count, const char *format,
-               ...) __attribute__((format(printf, 4, 5)));
-/* Never NULL for a trace; an empty one for NULL. */
-const struct coverage *trace_coverage(const struct trace *trace);
 
 /* What `--require` may ask for. */
 enum coverage_demand {

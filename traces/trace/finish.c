@@ -3,6 +3,7 @@
  * Every step is linear. A table whose rows already stand in order (a loader's, a store's) is not
  * moved. */
 #include "traces/trace/memory.h"
+#include "traces/trace/trace.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -21,6 +21,7 @@
  * tag may be ANY; taken sends are skipped lazily, so the whole is linear. Lists with ANY exist only
  * if somebody will ask for them. */
 #include "traces/trace/memory.h"
+#include "traces/trace/trace.h"
 
 #include <stdlib.h>
 #include <string.h>

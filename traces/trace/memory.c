@@ -25,16 +25,17 @@ static void ask_large_pages(const char *start, size_t size)
     madvise((void *)from, to - from, MADV_HUGEPAGE);
 }
 
-bool trace_memory_grow(struct trace *trace, void *table, size_t count, size_t *room, size_t row)
+bool trace_memory_grow(struct trace_store *store, void *table, size_t count, size_t *room,
+                       size_t row)
 {
     if (count < *room)
         return true;
     void *old;
     memcpy(&old, table, sizeof old);
     size_t wanted = *room ? *room * 2 : 16;
-    void *moved = wanted <= TRACE_NO ? realloc(old, wanted * row) : NULL;
+    void *moved = wanted <= UINT32_MAX ? realloc(old, wanted * row) : NULL;
     if (!moved) {
-        trace->store->failed = true;
+        store->failed = true;
         return false;
     }
     if (wanted * row >= LARGE_TABLE)
@@ -44,26 +45,26 @@ bool trace_memory_grow(struct trace *trace, void *table, size_t count, size_t *r
     return true;
 }
 
-static struct trace_block *block_new(struct trace *trace, size_t size)
+static struct trace_block *block_new(struct trace_store *store, size_t size)
 {
     size_t room = size > BLOCK_SIZE ? size : BLOCK_SIZE;
     struct trace_block *block = calloc(1, sizeof *block + room);
     if (!block) {
-        trace->store->failed = true;
+        store->failed = true;
         return NULL;
     }
     block->size = room;
-    block->next = trace->store->blocks;
-    trace->store->blocks = block;
+    block->next = store->blocks;
+    store->blocks = block;
     return block;
 }
 
-void *trace_memory_take(struct trace *trace, size_t size)
+void *trace_memory_take(struct trace_store *store, size_t size)
 {
     size_t aligned = (size + 15) & ~(size_t)15;
-    struct trace_block *block = trace->store->blocks;
+    struct trace_block *block = store->blocks;
     if (!block || block->size - block->used < aligned)
-        block = block_new(trace, aligned);
+        block = block_new(store, aligned);
     if (!block)
         return NULL;
     void *place = (char *)block->data + block->used;
@@ -71,16 +72,15 @@ void *trace_memory_take(struct trace *trace, size_t size)
     return place;
 }
 
-const char *trace_memory_text(struct trace *trace, const char *text)
+const char *trace_memory_text(struct trace_store *store, const char *text)
 {
     size_t size = strlen(text) + 1;
-    char *copy = trace_memory_take(trace, size);
+    char *copy = trace_memory_take(store, size);
     return copy ? memcpy(copy, text, size) : NULL;
 }
 
-void trace_memory_release(struct trace *trace)
+void trace_memory_release(struct trace_store *store)
 {
-    struct trace_store *store = trace->store;
     while (store->blocks) {
         struct trace_block *next = store->blocks->next;
         free(store->blocks);

@@ -9,7 +9,12 @@
 #ifndef TRACES_TRACE_MEMORY_H
 #define TRACES_TRACE_MEMORY_H
 
-#include "traces/trace/trace.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct failure;
+struct trace;
 
 struct trace_block;
 
@@ -23,11 +28,12 @@ struct trace_store {
 };
 
 /* Room for one more row at the end of a table; false (and `failed`) when there is none. */
-bool trace_memory_grow(struct trace *trace, void *table, size_t count, size_t *room, size_t row);
+bool trace_memory_grow(struct trace_store *store, void *table, size_t count, size_t *room,
+                       size_t row);
 /* Zeroed memory that lives as long as the trace; NULL (and `failed`) when there is none. */
-void *trace_memory_take(struct trace *trace, size_t size);
-const char *trace_memory_text(struct trace *trace, const char *text);
-void trace_memory_release(struct trace *trace);
+void *trace_memory_take(struct trace_store *store, size_t size);
+const char *trace_memory_text(struct trace_store *store, const char *text);
+void trace_memory_release(struct trace_store *store);
 
 /* Fills in match, peer_matched, tag_matched and count_matched: match.c. False when memory ran
  * out. */

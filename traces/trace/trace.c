@@ -7,6 +7,8 @@
 
 #include <assert.h>
 #include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -62,7 +64,7 @@ void trace_free(struct trace *trace)
         coverage_release(trace->coverage);
     free(trace->coverage);
     if (trace->store)
-        trace_memory_release(trace);
+        trace_memory_release(trace->store);
     free(trace);
 }
 
@@ -260,4 +262,25 @@ const struct trace_counts *trace_op_counts(const struct trace *trace, uint32_t o
             high = middle;
     }
     return low < trace->counts_count && trace->counts[low].op == op ? &trace->counts[low] : NULL;
+}
+
+bool trace_gap(const struct trace *trace, const char *check, uint64_t count, const char *format,
+               ...)
+{
+    char *text = NULL;
+    va_list arguments;
+    va_start(arguments, format);
+    if (vasprintf(&text, format, arguments) < 0)
+        text = NULL;
+    va_end(arguments);
+    bool good = text && coverage_add(trace->coverage, check, count, text);
+    trace->coverage->failed |= !good;
+    free(text);
+    return good;
+}
+
+const struct coverage *trace_coverage(const struct trace *trace)
+{
+    static const struct coverage none = {0};
+    return trace ? trace->coverage : &none;
 }

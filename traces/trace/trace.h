@@ -210,7 +210,7 @@ void trace_answers_text(const struct trace_answers *answers, const char *noun, c
                         size_t size);
 
 enum access_kind { ACCESS_LOAD, ACCESS_STORE, ACCESS_GET, ACCESS_PUT, ACCESS_ACCUMULATE };
-enum { ACCESS_NO_REDUCTION = UINT32_MAX }; /* an accumulate that changes nothing: MPI_NO_OP */
+#define ACCESS_NO_REDUCTION UINT32_MAX /* an accumulate that changes nothing: MPI_NO_OP */
 enum access_lock { ACCESS_UNLOCKED, ACCESS_SHARED, ACCESS_EXCLUSIVE };
 
 /* An access to the memory of a window, by an operation of one-sided communication or by the program
@@ -363,5 +363,11 @@ const char *trace_reduce_name(uint32_t reduce_op);
  */
 uint64_t trace_hash(const struct trace *trace);
 uint64_t trace_rank_hash(const struct trace *trace, uint32_t rank);
+
+/* Records that `check` did not look at `count` things. Nothing is recorded for a count of 0. */
+bool trace_gap(const struct trace *trace, const char *check, uint64_t count, const char *format,
+               ...) __attribute__((format(printf, 4, 5)));
+/* Never NULL for a trace; an empty one for NULL. */
+const struct coverage *trace_coverage(const struct trace *trace);
 
 #endif

@@ -1,7 +1,7 @@
 /* Passes of distributed autograd: see passes.h. */
 #include "viz/lanes/passes.h"
 
-#include "checker/systems/remote.h"
+#include "checker/systems/remote_events.h"
 
 #include <stdlib.h>
 #include <string.h>

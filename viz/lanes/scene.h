@@ -19,7 +19,7 @@
 #include "traces/base/failure.h"
 #include "traces/trace/finding.h"
 #include "traces/trace/trace.h"
-#include "viz/lanes/graph.h"
+#include "viz/lanes/options.h"
 
 #include <stdbool.h>
 #include <stddef.h>

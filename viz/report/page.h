@@ -2,7 +2,11 @@
 #ifndef VIZ_REPORT_PAGE_H
 #define VIZ_REPORT_PAGE_H
 
-#include "viz/report/report.h"
+#include "traces/base/failure.h"
+#include "viz/report/run.h"
+
+#include <stdbool.h>
+#include <stdio.h>
 
 struct page {
     FILE *file;

@@ -263,7 +263,7 @@ struct rpc_reference *reference_get(struct rpc_worker *worker, struct wire *body
 void reference_put(struct rpc_worker *worker, struct rpc_reference *reference, int to,
                    struct wire *body);
 
-/* What the trace gets to see: "rpc.NAME key=value ..."; see checker/systems/remote.h. The arguments
+/* What the trace gets to see: "rpc.NAME key=value ..."; see checker/systems/remote_events.h. The arguments
  * are evaluated only when somebody records. */
 #define rpc_event(worker, ...) (record_active() ? event_record((worker), __VA_ARGS__) : (void)0)
 void event_record(const struct rpc_worker *worker, const char *format, ...)

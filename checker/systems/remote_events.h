@@ -13,8 +13,8 @@
  *   grad-out c p m to h | grad-in c p m h | answered c p | answer c p to | idle c p | over c p to
  * ok run c p v kind f deps arrived | leaf c p leaf before after | fail c p | rollback c p release c
  * | release-done c ok */
-#ifndef CHECKER_SYSTEMS_REMOTE_H
-#define CHECKER_SYSTEMS_REMOTE_H
+#ifndef CHECKER_SYSTEMS_REMOTE_EVENTS_H
+#define CHECKER_SYSTEMS_REMOTE_EVENTS_H
 
 #include "checker/context.h"
 
