@@ -50,7 +50,7 @@ LIBS     := $(shell pkg-config --libs $(packages) 2>/dev/null) -ldl -lm -lrt
 files     = $(foreach f,$1,$(wildcard $f/*.$2 $f/*/*.$2 $f/*/*/*.$2))
 # The functions that instrumented programs call are ThreadSanitizer's own where it is linked.
 callbacks := $(addprefix sim/memory/,accesses.c atomics.c libc.c)
-sources  := $(filter-out sim/interface/libmpi_abi.c sim/shims/% $(if $(filter thread,$(SAN)),$(callbacks)),$(call files,$(halls),c))
+sources  := $(filter-out sim/interface/libmpi_abi.c sim/shims/% sim/fortran/% $(if $(filter thread,$(SAN)),$(callbacks)),$(call files,$(halls),c))
 objects  := $(sources:%.c=$(BUILD)/obj/%.o)
 library  := $(filter-out $(BUILD)/obj/cli/main.o,$(objects))
 tests    := $(patsubst tests/%.c,$(BUILD)/tests/%,$(wildcard tests/*/test_*.c))
@@ -67,7 +67,8 @@ public   := $(addprefix $(BUILD)/include/simrun/,$(notdir $(public_headers)))
 wrappers := $(addprefix $(BUILD)/,simcc simc++ simfort)
 start    := $(BUILD)/lib/simrun_start.o
 shims    := $(BUILD)/lib/shims/libmpi.so.40
-tools    := $(stub) $(start) $(public) $(wrappers) $(shims)
+fortran  := $(BUILD)/lib/libsimrun_fortran.so.1 $(BUILD)/include/simrun/mpif.h $(BUILD)/include/simrun/mpi.f90
+tools    := $(stub) $(start) $(public) $(wrappers) $(shims) $(fortran)
 
 all: $(BUILD)/simrun $(tools)
 
@@ -95,13 +96,30 @@ $(stub): sim/interface/libmpi_abi.c sim/interface/entry.h sim/functions.h $(BUIL
 	@ln -sf $(@F) $(@:.1=)
 
 # Stands in for another MPI's library in programs that were built for it.
-$(BUILD)/gen/shims/openmpi.c: sim/shims/wrappers.pl $(wildcard sim/shims/*.tsv) sim/shims/by_hand.c sim/mpi.h
+$(BUILD)/gen/shims/openmpi.c: sim/shims/wrappers.pl sim/shims/prototypes.pl $(wildcard sim/shims/*.tsv) sim/shims/by_hand.c sim/mpi.h
 	@mkdir -p $(@D)
 	@perl sim/shims/wrappers.pl openmpi >$@.new && mv $@.new $@
 $(BUILD)/lib/shims/libmpi.so.40: $(BUILD)/gen/shims/openmpi.c $(wildcard sim/shims/*.[ch])
 	@mkdir -p $(@D)
 	@echo "link $@"
 	$Q$(CC) -std=c17 -D_GNU_SOURCE -O2 -g -fPIC -fno-omit-frame-pointer $(WARNINGS) $(INCLUDES) -DSHIM_OPENMPI -shared -Wl,-soname,$(@F) -o $@ $< sim/shims/by_hand.c
+
+# Fortran: functions that its compiler calls, and what a program includes or uses. No Fortran compiler is needed to build them.
+bindings  = perl sim/fortran/bindings.pl
+$(BUILD)/gen/fortran/functions.c: sim/fortran/bindings.pl sim/shims/prototypes.pl sim/fortran/by_hand.c sim/mpi.h
+	@mkdir -p $(@D)
+	@$(bindings) functions >$@.new && mv $@.new $@
+$(BUILD)/include/simrun/mpif.h: sim/fortran/bindings.pl sim/shims/prototypes.pl sim/mpi.h
+	@mkdir -p $(@D)
+	@$(bindings) mpif >$@.new && mv $@.new $@
+$(BUILD)/include/simrun/mpi.f90: sim/fortran/bindings.pl sim/shims/prototypes.pl sim/mpi.h
+	@mkdir -p $(@D)
+	@$(bindings) module >$@.new && mv $@.new $@
+$(BUILD)/lib/libsimrun_fortran.so.1: $(BUILD)/gen/fortran/functions.c $(wildcard sim/fortran/*.[ch]) $(stub)
+	@mkdir -p $(@D)
+	@echo "link $@"
+	$Q$(CC) -std=c17 -D_GNU_SOURCE -O2 -g -fPIC -fno-omit-frame-pointer $(WARNINGS) $(INCLUDES) -shared -Wl,-soname,$(@F) -o $@ $< sim/fortran/by_hand.c -L$(BUILD)/lib -lmpi_abi -Wl,-rpath,'$$ORIGIN'
+	@ln -sf $(@F) $(@:.1=)
 
 define link_header
 $(BUILD)/include/simrun/$(notdir $1): $1
@@ -263,6 +281,9 @@ install: all
 	install -d "$(where)/lib/simrun/shims"
 	install -m 755 $(shims) "$(where)/lib/simrun/shims"
 	ln -sf $(notdir $(stub)) "$(where)/lib/simrun/libmpi_abi.so"
+	install -m 755 $(firstword $(fortran)) "$(where)/lib/simrun"
+	ln -sf $(notdir $(firstword $(fortran))) "$(where)/lib/simrun/libsimrun_fortran.so"
+	install -m 644 $(filter %.h %.f90,$(fortran)) "$(where)/include/simrun"
 	install -m 644 $(wildcard scenarios/*.[ch]) "$(where)/share/simrun/scenarios"
 	install -d "$(where)/lib/pkgconfig"
 	sed 's/@VERSION@/$(VERSION)/' cli/simrun.pc.in >"$(where)/lib/pkgconfig/simrun.pc"
@@ -274,9 +295,9 @@ install: all
 	  install -D -m 755 build/peers/$$mpi/libsimrecord.so "$(where)/lib/simrun/$$mpi/libsimrecord.so" || exit; done
 
 format:
-	clang-format -i $(sources) $(wildcard sim/shims/*.c) $(headers) $(call files,tests,c)
+	clang-format -i $(sources) $(wildcard sim/shims/*.c sim/fortran/*.c) $(headers) $(call files,tests,c)
 format-check:
-	clang-format --dry-run --Werror $(sources) $(wildcard sim/shims/*.c) $(headers) $(call files,tests,c)
+	clang-format --dry-run --Werror $(sources) $(wildcard sim/shims/*.c sim/fortran/*.c) $(headers) $(call files,tests,c)
 
 help:
 	@sed -n '/^$$/q; s/^# \{0,1\}//p' Makefile

@@ -181,7 +181,7 @@ bool sim_compile_is_source(const char *path)
     return language_of(path) >= 0;
 }
 
-/* There is no Fortran interface of MPI here. */
+/* The module and the functions for Fortran are simfort's affair. */
 static int fortran_check(const struct job *job)
 {
     if (job->language != FORTRAN ||
@@ -190,9 +190,9 @@ static int fortran_check(const struct job *job)
         return 0;
     return failure_set(
         job->failure, FAILURE_INPUT,
-        "%s: calls MPI from Fortran, which has no interface here yet; call MPI from C "
-        "(a C function that the Fortran code calls) and give both sources",
-        job->source);
+        "%s: calls MPI from Fortran; compile it with simfort (simfort -g -o program %s) and run "
+        "the program",
+        job->source, job->source);
 }
 
 static void link_flags_add(struct arguments *arguments, bool memory)

@@ -278,7 +278,8 @@ static bool introduce(struct closure *closure)
         module->clone.extra.module = m;
         module->clone.program = &closure->modules[0].clone;
         module->clone.closure = closure;
-        module->clone.shim = *closure->shim && !strcmp(module->image->path, closure->shim);
+        module->clone.shim = !strcmp(module->image->path, closure->shim) ||
+                             resolve_is_fortran(file_name(module->image->path));
         module->clone.common = closure->count == 1 && module->clone.common;
         module->clone.extra.getopt =
             closure->modules[0].clone.extra.getopt + seen[0].place - seen[m].place;

@@ -10,6 +10,11 @@ bool resolve_is_mpi(const char *needed)
     return !strncmp(needed, "libmpi_abi.so", 13);
 }
 
+bool resolve_is_fortran(const char *needed)
+{
+    return !strncmp(needed, "libsimrun_fortran.so", 20);
+}
+
 bool resolve_is_system(const char *needed)
 {
     static const char *const names[] = {

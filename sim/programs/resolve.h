@@ -78,6 +78,9 @@ int resolve_getopt_field(const char *name);
 /* Does `needed` name the MPI library that the launcher stands in for? */
 bool resolve_is_mpi(const char *needed);
 
+/* Or MPI's interface for Fortran, which stands between the program and the launcher? */
+bool resolve_is_fortran(const char *needed);
+
 /* What a process has once: the C library, threads, OpenMP, the unwinder, sanitizers, allocators. */
 bool resolve_is_system(const char *needed);
 

@@ -10,13 +10,12 @@ use warnings;
 
 my $mpi = shift or die "usage: wrappers.pl openmpi|mpich\n";
 (my $here = $0) =~ s{[^/]*$}{};
-my @handles = qw(Comm Datatype Errhandler File Group Info Message Op Request Session Win);
-my $handle  = join '|', @handles;
+require($here =~ m{^/} ? "${here}prototypes.pl" : "./${here}prototypes.pl");
+our (@handles, $handle, $header);
 
-sub slurp { my ($path) = @_; open my $file, '<', $path or die "$path: $!\n"; local $/; return scalar <$file> }
 sub rows { return map { [split /\t/] } grep { !/^#/ && /\t/ } split /\n/, slurp($here . shift) }
 
-my $header = slurp($here . '../mpi.h');
+my @functions = prototypes($here . '../mpi.h');
 
 # Families of integers, and the handles: name here, name there.
 my (%family, %predefined);
@@ -86,14 +85,6 @@ sub print_objects {
     print "};\n";
 }
 
-# The integer that sim/mpi.h gives a handle.
-sub value {
-    my ($name) = @_;
-    $header =~ /#define MPI_$name\s+\(\(MPI_\w+\)(0x\w+)\)/ and return $1;
-    $header =~ /#define MPI_$name\s+MPI_(\w+)/ and return value($1);
-    die "no value of MPI_$name\n";
-}
-
 # MPICH: integers.
 sub print_integers {
     for my $kind (@handles) {
@@ -120,8 +111,7 @@ sub length_of {
     return 'targets_of(comm)'  if $function =~ /eighbor_alltoallw/;
     return 'peers_of(comm)'    if $function =~ /lltoallw/;
     return 'max_datatypes'     if $parameter->{name} eq 'array_of_datatypes';
-    for my $name (qw(incount count n ndims)) { return $name if $names->{$name} }
-    return 0;
+    return count_of($names) // 0;
 }
 
 # Statements before and after the call, and what is passed, for one parameter.
@@ -181,28 +171,15 @@ sub theirs {
     return $declaration;
 }
 
-my @parsed;
-(my $text = $header) =~ s{/\*.*?\*/}{}gs;
-while ($text =~ /^(int|double|MPI_\w+) MPI_(\w+)\(([^;]*)\);/mg) {
-    my ($returns, $name, $list) = ($1, $2, $3);
-    $list =~ s/\s+/ /g;
-    next if $name =~ /_(?:from|to)int$/;
-    push @parsed, [$returns, $name, $list];
-}
 # What MPI 3 removed and older programs call.
 my @older = (
     [qw(Address Get_address)], [qw(Type_struct Type_create_struct)], [qw(Type_hvector Type_create_hvector)],
     [qw(Type_hindexed Type_create_hindexed)],
     [qw(Errhandler_get Comm_get_errhandler)], [qw(Errhandler_set Comm_set_errhandler)]);
 
-for my $row (@parsed) {
-    my ($returns, $function, $list) = @$row;
-    my @parameters;
-    for my $one ($list eq 'void' ? () : split /, /, $list) {
-        next if $one eq '...';
-        my ($type, $name, $array) = $one =~ /^(.*?) ?(\w+)((?:\[\d*\])*)$/;
-        push @parameters, { type => $type, name => $name, array => $array =~ /^\[\]$/ ? 1 : 0, text => $one };
-    }
+for my $row (@functions) {
+    my ($returns, $function, $list, $parameters) = @$row;
+    my @parameters = @$parameters;
     print "OURS($returns, $function, ($list))\n" if $list !~ /\.\.\./;
     if (!$by_hand{$function} && $list !~ /\.\.\.|_function/) {
         my %names = map { $_->{name} => 1 } @parameters;

@@ -67,7 +67,7 @@ run -n 5 --os-threads "$folder/sum-local" && says '^sum 15 after 1 words$'
 ok $? "an executable with thread-locals runs on OS threads"
 refused 3 '--os-threads' "and is told so on fibers" -n 5 "$folder/sum-local"
 
-# What was built for MPICH is refused in one sentence with the remedy (tests/sim/other_mpi.t: Open MPI).
+# What was built for MPICH is refused in one sentence with the remedy (tests/projects/other_mpi.t: Open MPI).
 for mpi in mpich; do
     if command -v mpicc.$mpi >/dev/null && mpicc.$mpi -o "$folder/foreign" "$folder/sum.c" 2>/dev/null; then
         refused 3 "foreign: built for .*build it with simcc" "a program of $mpi's mpicc is recognised" -n 2 "$folder/foreign"

@@ -1,0 +1,373 @@
+/* What cannot be made from a prototype: see bindings.pl. */
+#include "sim/fortran/fortran.h"
+
+#include <stdio.h>
+#include <string.h>
+
+int fortran_bottom[1], fortran_in_place[1], fortran_status_ignore[8], fortran_statuses_ignore[8],
+    fortran_unweighted[1], fortran_weights_empty[1];
+extern int fortran_errcodes_ignore[] __asm__("simrun_errcodes_ignore_");
+extern int fortran_buffer_automatic[] __asm__("simrun_buffer_automatic_");
+int fortran_errcodes_ignore[1], fortran_buffer_automatic[1];
+
+void *fortran_room(size_t count, size_t size)
+{
+    void *room = calloc(count, size);
+    if (room)
+        return room;
+    fprintf(stderr, "simrun: out of memory for the handles of a Fortran program\n");
+    abort();
+}
+
+int peers_of(int comm)
+{
+    int inter = 0, count = 0;
+    MPI_Comm_test_inter(Comm_in(comm), &inter);
+    inter ? MPI_Comm_remote_size(Comm_in(comm), &count) : MPI_Comm_size(Comm_in(comm), &count);
+    return count;
+}
+
+/* Of both arrays the longer one; the shorter is followed by memory of the program's that is not looked at as a handle. */
+int neighbours_of(int comm)
+{
+    int topology = MPI_UNDEFINED, sources = 0, targets = 0, weighted, rank;
+    MPI_Topo_test(Comm_in(comm), &topology);
+    if (topology == MPI_DIST_GRAPH)
+        MPI_Dist_graph_neighbors_count(Comm_in(comm), &sources, &targets, &weighted);
+    else if (topology == MPI_GRAPH && !MPI_Comm_rank(Comm_in(comm), &rank))
+        MPI_Graph_neighbors_count(Comm_in(comm), rank, &sources);
+    else if (topology == MPI_CART && !MPI_Cartdim_get(Comm_in(comm), &sources))
+        sources *= 2;
+    return sources > targets ? sources : targets;
+}
+
+void positions_out(int *positions, int count)
+{
+    for (int i = 0; i < count && count != MPI_UNDEFINED; i++)
+        positions[i]++;
+}
+
+char *string_in(const char *text, size_t length)
+{
+    while (length && text[length - 1] == ' ')
+        length--;
+    char *copy = fortran_room(length + 1, 1);
+    return memcpy(copy, text, length);
+}
+
+void string_out(char *text, size_t length, const char *from)
+{
+    size_t used = strnlen(from, length);
+    memcpy(text, from, used);
+    memset(text + used, ' ', length - used);
+}
+
+/* --- Start --- */
+
+BY_HAND(init, (int *ierror))
+{
+    ENTER();
+    *ierror = MPI_Init(NULL, NULL);
+    LEAVE();
+}
+
+BY_HAND(init_thread, (const int *required, int *provided, int *ierror))
+{
+    ENTER();
+    *ierror = MPI_Init_thread(NULL, NULL, *required, provided);
+    LEAVE();
+}
+
+/* --- Functions of the program --- */
+
+/* MPI calls one of ours, which knows by its place in the table whose function it stands for. A function has one place however often it is
+ * given. */
+enum { FUNCTIONS_MAX = 16 };
+#define FOUR(X, a, b, c, d) X(a) X(b) X(c) X(d)
+#define SIXTEEN(X)                                                                                 \
+    FOUR(X, 0, 1, 2, 3)                                                                            \
+    FOUR(X, 4, 5, 6, 7) FOUR(X, 8, 9, 10, 11) FOUR(X, 12, 13, 14, 15)
+
+typedef void operator_function(void *in, void *inout, int *count, int *type);
+typedef void handler_function(int *comm, int *code);
+static void (*operators[FUNCTIONS_MAX])(void), (*handlers[FUNCTIONS_MAX])(void);
+
+static int place_of(void (*functions[])(void), void (*function)(void))
+{
+    for (int i = 0; i < FUNCTIONS_MAX; i++) {
+        if (!functions[i] || functions[i] == function) {
+            functions[i] = function;
+            return i;
+        }
+    }
+    fprintf(stderr, "simrun: more than %d functions for MPI to call\n", FUNCTIONS_MAX);
+    abort();
+}
+
+#define FUNCTIONS(n)                                                                               \
+    static void operator_##n(void *in, void *inout, int *count, MPI_Datatype *type)                \
+    {                                                                                              \
+        int number = Type_out(*type);                                                              \
+        ((operator_function *)operators[n])(in, inout, count, &number);                            \
+    }                                                                                              \
+    static void handler_##n(MPI_Comm *comm, int *code, ...)                                        \
+    {                                                                                              \
+        int number = Comm_out(*comm);                                                              \
+        ((handler_function *)handlers[n])(&number, code);                                          \
+    }
+SIXTEEN(FUNCTIONS)
+
+#define OPERATOR_ROW(n) operator_##n,
+#define HANDLER_ROW(n)  handler_##n,
+static MPI_User_function *const operator_rows[] = {SIXTEEN(OPERATOR_ROW)};
+static MPI_Comm_errhandler_function *const handler_rows[] = {SIXTEEN(HANDLER_ROW)};
+
+BY_HAND(op_create, (operator_function * function, const int *commute, int *op, int *ierror))
+{
+    ENTER();
+    MPI_Op own = MPI_OP_NULL;
+    *ierror = MPI_Op_create(operator_rows[place_of(operators, (void (*)(void))function)],
+                            *commute != 0, &own);
+    *op = Op_out(own);
+    LEAVE();
+}
+
+static void handler_make(handler_function *function, int *errhandler, int *ierror)
+{
+    MPI_Errhandler own = MPI_ERRHANDLER_NULL;
+    *ierror = MPI_Comm_create_errhandler(handler_rows[place_of(handlers, (void (*)(void))function)],
+                                         &own);
+    *errhandler = Errhandler_out(own);
+}
+
+BY_HAND(comm_create_errhandler, (handler_function * function, int *errhandler, int *ierror))
+{
+    ENTER();
+    handler_make(function, errhandler, ierror);
+    LEAVE();
+}
+
+BY_HAND(errhandler_create, (handler_function * function, int *errhandler, int *ierror))
+{
+    ENTER();
+    handler_make(function, errhandler, ierror);
+    LEAVE();
+}
+
+/* --- Attributes: an integer of an address's size; those of the old functions, of a plain integer's --- */
+
+typedef void copy_function(int *comm, int *key, intptr_t *extra, intptr_t *in, intptr_t *out,
+                           int *flag, int *ierror);
+typedef void delete_function(int *comm, int *key, intptr_t *value, intptr_t *extra, int *ierror);
+typedef void old_copy_function(int *comm, int *key, int *extra, int *in, int *out, int *flag,
+                               int *ierror);
+typedef void old_delete_function(int *comm, int *key, int *value, int *extra, int *ierror);
+
+/* What our functions are given as extra state; it stays, since a key may be used after it was freed. */
+struct attribute {
+    void (*copy)(void), (*remove)(void);
+    intptr_t extra;
+    int old;
+};
+
+static int attribute_copy(MPI_Comm comm, int key, void *extra, void *in, void *out, int *flag)
+{
+    struct attribute *attribute = extra;
+    int number = Comm_out(comm), error = MPI_SUCCESS, is_copied = 0;
+    intptr_t value = (intptr_t)in, copy = 0;
+    if (attribute->old) {
+        int old_extra = (int)attribute->extra, old = (int)value, old_copy = 0;
+        ((old_copy_function *)attribute->copy)(&number, &key, &old_extra, &old, &old_copy,
+                                               &is_copied, &error);
+        copy = old_copy;
+    } else {
+        ((copy_function *)attribute->copy)(&number, &key, &attribute->extra, &value, &copy,
+                                           &is_copied, &error);
+    }
+    *(intptr_t *)out = copy;
+    *flag = is_copied != 0;
+    return error;
+}
+
+static int attribute_delete(MPI_Comm comm, int key, void *value, void *extra)
+{
+    struct attribute *attribute = extra;
+    int number = Comm_out(comm), error = MPI_SUCCESS, old = (int)(intptr_t)value;
+    int old_extra = (int)attribute->extra;
+    intptr_t wide = (intptr_t)value;
+    if (attribute->old)
+        ((old_delete_function *)attribute->remove)(&number, &key, &old, &old_extra, &error);
+    else
+        ((delete_function *)attribute->remove)(&number, &key, &wide, &attribute->extra, &error);
+    return error;
+}
+
+static void keyval_make(struct attribute model, int *key, int *ierror)
+{
+    struct attribute *attribute = fortran_room(1, sizeof *attribute);
+    *attribute = model;
+    *ierror = MPI_Comm_create_keyval(attribute_copy, attribute_delete, key, attribute);
+}
+
+BY_HAND(comm_create_keyval, (copy_function * copy, delete_function *remove, int *key,
+                             const intptr_t *extra, int *ierror))
+{
+    ENTER();
+    keyval_make((struct attribute){(void (*)(void))copy, (void (*)(void))remove, *extra, 0}, key,
+                ierror);
+    LEAVE();
+}
+
+BY_HAND(keyval_create, (old_copy_function * copy, old_delete_function *remove, int *key,
+                        const int *extra, int *ierror))
+{
+    ENTER();
+    keyval_make((struct attribute){(void (*)(void))copy, (void (*)(void))remove, *extra, 1}, key,
+                ierror);
+    LEAVE();
+}
+
+/* The predefined ones, which a program may name; flag and value are as wide as whoever asks has them. */
+#define PREDEFINED(prefix, integer)                                                                \
+    SUBROUTINE(prefix##null_copy_fn, (int *comm, int *key, integer *extra, integer *in,            \
+                                      integer *out, int *flag, int *ierror))                       \
+    {                                                                                              \
+        (void)comm, (void)key, (void)extra, (void)in, (void)out;                                   \
+        *flag = 0;                                                                                 \
+        *ierror = MPI_SUCCESS;                                                                     \
+    }                                                                                              \
+    SUBROUTINE(prefix##dup_fn, (int *comm, int *key, integer *extra, integer *in, integer *out,    \
+                                int *flag, int *ierror))                                           \
+    {                                                                                              \
+        (void)comm, (void)key, (void)extra;                                                        \
+        *out = *in;                                                                                \
+        *flag = 1;                                                                                 \
+        *ierror = MPI_SUCCESS;                                                                     \
+    }                                                                                              \
+    SUBROUTINE(prefix##null_delete_fn,                                                             \
+               (int *comm, int *key, integer *value, integer *extra, int *ierror))                 \
+    {                                                                                              \
+        (void)comm, (void)key, (void)value, (void)extra;                                           \
+        *ierror = MPI_SUCCESS;                                                                     \
+    }
+PREDEFINED(, int)
+PREDEFINED(comm_, intptr_t)
+
+/* What MPI itself sets is behind a pointer in C. */
+static intptr_t attribute_value(int key, void *value)
+{
+    return key >= MPI_TAG_UB && key <= MPI_UNIVERSE_SIZE ? *(int *)value : (intptr_t)value;
+}
+
+BY_HAND(comm_get_attr, (const int *comm, const int *key, intptr_t *value, int *flag, int *ierror))
+{
+    ENTER();
+    void *own = NULL;
+    *ierror = MPI_Comm_get_attr(Comm_in(*comm), *key, &own, flag);
+    if (*ierror == MPI_SUCCESS && *flag)
+        *value = attribute_value(*key, own);
+    LEAVE();
+}
+
+BY_HAND(attr_get, (const int *comm, const int *key, int *value, int *flag, int *ierror))
+{
+    ENTER();
+    void *own = NULL;
+    *ierror = MPI_Comm_get_attr(Comm_in(*comm), *key, &own, flag);
+    if (*ierror == MPI_SUCCESS && *flag)
+        *value = (int)attribute_value(*key, own);
+    LEAVE();
+}
+
+BY_HAND(comm_set_attr, (const int *comm, const int *key, const intptr_t *value, int *ierror))
+{
+    ENTER();
+    *ierror = MPI_Comm_set_attr(Comm_in(*comm), *key, (void *)*value);
+    LEAVE();
+}
+
+BY_HAND(attr_put, (const int *comm, const int *key, const int *value, int *ierror))
+{
+    ENTER();
+    *ierror = MPI_Comm_set_attr(Comm_in(*comm), *key, (void *)(intptr_t)*value);
+    LEAVE();
+}
+
+/* --- Lengths of strings, and a buffer that the program gave --- */
+
+BY_HAND(info_get, (const int *info, const char *key, const int *length, char *value, int *flag,
+                   int *ierror, size_t key_length, size_t value_length))
+{
+    ENTER();
+    char *own_key = string_in(key, key_length), own[MPI_MAX_INFO_VAL + 1] = "";
+    int own_flag = 0, most = *length < MPI_MAX_INFO_VAL ? *length : MPI_MAX_INFO_VAL;
+    *ierror = MPI_Info_get(Info_in(*info), own_key, most, own, &own_flag);
+    if (own_flag)
+        string_out(value, value_length, own);
+    *flag = own_flag;
+    free(own_key);
+    LEAVE();
+}
+
+BY_HAND(buffer_detach, (void *buffer, int *size, int *ierror))
+{
+    ENTER();
+    void *own;
+    (void)buffer; /* Fortran has no use for an address */
+    *ierror = MPI_Buffer_detach(&own, size);
+    LEAVE();
+}
+
+/* --- What MPI 3 removed and older programs call: displacements are plain integers --- */
+
+BY_HAND(address, (void *location, int *address, int *ierror))
+{
+    MPI_Aint own = 0;
+    *ierror = MPI_Get_address(ADDRESS(location), &own);
+    *address = (int)own;
+}
+
+BY_HAND(type_extent, (const int *type, int *extent, int *ierror))
+{
+    MPI_Aint lower, own = 0;
+    *ierror = MPI_Type_get_extent(Type_in(*type), &lower, &own);
+    *extent = (int)own;
+}
+
+BY_HAND(type_lb, (const int *type, int *lower, int *ierror))
+{
+    MPI_Aint own = 0, extent;
+    *ierror = MPI_Type_get_extent(Type_in(*type), &own, &extent);
+    *lower = (int)own;
+}
+
+BY_HAND(type_ub, (const int *type, int *upper, int *ierror))
+{
+    MPI_Aint lower = 0, extent = 0;
+    *ierror = MPI_Type_get_extent(Type_in(*type), &lower, &extent);
+    *upper = (int)(lower + extent);
+}
+
+BY_HAND(type_hvector, (const int *count, const int *length, const int *stride, const int *type,
+                       int *made, int *ierror))
+{
+    MPI_Datatype own = MPI_DATATYPE_NULL;
+    *ierror = MPI_Type_create_hvector(*count, *length, *stride, Type_in(*type), &own);
+    *made = Type_out(own);
+}
+
+BY_HAND(type_struct, (const int *count, const int *lengths, const int *places, const int *types,
+                      int *made, int *ierror))
+{
+    MPI_Datatype own = MPI_DATATYPE_NULL;
+    ROOM(MPI_Aint, wide, *count)
+    ROOM(MPI_Datatype, members, *count)
+    for (int i = 0; i < *count; i++) {
+        wide[i] = places[i];
+        members[i] = Type_in(types[i]);
+    }
+    *ierror = MPI_Type_create_struct(*count, lengths, wide, members, &own);
+    *made = Type_out(own);
+    ROOM_FREE(wide)
+    ROOM_FREE(members)
+}

@@ -1,0 +1,110 @@
+#!/bin/sh
+# Fortran programs that call MPI: mpif.h, `use mpi`, halves in C; alone and under simrun; wrong ones at their lines.
+cd "$(dirname "$0")/../.." || exit 1
+build=$(readlink -f "${BUILD:-build}")
+simrun=$(readlink -f "${SIMRUN:-$build/simrun}")
+projects=$PWD/tests/projects/fortran
+folder=$(mktemp -d) || exit 1
+trap 'rm -rf "$folder"' EXIT
+SIMRUN_CACHE=$folder/cache
+export SIMRUN_CACHE
+unset MAKEFLAGS MAKELEVEL FC
+count=0
+ok() { # status name
+    count=$((count + 1))
+    if [ "$1" -eq 0 ]; then echo "ok $count - $2"; else echo "not ok $count - $2"; sed 's/^/# /' said | head -30; fi
+}
+run() { COLUMNS=1000 timeout 120 "$simrun" --db none "$@" >said 2>&1; }
+says() { grep -q -- "$1" said; }
+cd "$folder" || exit 1
+
+echo "TAP version 13"
+SIMRUN_FC=false "$build/simfort" -c x.f90 >said 2>&1
+[ $? -eq 3 ] && says 'cannot compile the module mpi .*gfortran can: install it, or name it in SIMRUN_FC'
+ok $? "a compiler that cannot make the module is told of, with the remedy"
+mkdir full && chmod 500 full
+if [ -w full ]; then
+    count=$((count + 1))
+    echo "ok $count - # SKIP root can write everywhere"
+else
+    SIMRUN_CACHE=$folder/full SIMRUN_FC=echo "$build/simfort" -c x.f90 >said 2>&1
+    [ $? -eq 3 ] && says 'set SIMRUN_CACHE to a folder that can be written'
+    ok $? "so is a cache that cannot be written"
+fi
+if ! command -v gfortran >/dev/null; then
+    echo "1..$count # gfortran is not installed: the rest is skipped"
+    exit 0
+fi
+cp "$projects"/* .
+make FC="$build/simfort" CC="$build/simcc" >said 2>&1
+ok $? "make builds Fortran 77, Fortran 90, and a program half in C"
+for program in modern old mixed; do
+    ./$program >said 2>&1 && says ' of 1$'
+    ok $? "$program runs alone"
+done
+for ranks in 4 16; do
+    for program in old mixed; do
+        sum=$((ranks * (ranks + 1)))
+        run -n $ranks ./$program && says '^PASS' && says "^sum $sum of $ranks\$"
+        ok $? "$program is right on $ranks ranks, each with its own variables"
+    done
+done
+run -n 4 --allow M009 ./modern
+says '^PASS' && grep -v '^ \|^[A-Z]' said >ours
+cat >expected <<'END'
+sum 6 of 4
+operation freed T
+periodic T 4
+name a ring 6
+extent 8
+handler called 1 T
+attribute 42 T 1
+tags T T
+probe F T
+END
+cmp -s ours expected
+ok $? "positions, logicals, strings, addresses, operations, handlers and attributes are Fortran's"
+run -n 4 --os-threads --allow M009 ./modern
+grep -v '^ \|^[A-Z]' said | cmp -s expected -
+ok $? "on OS threads, too"
+"$build/simfort" -pie -g -o modern-pie modern.f90 >said 2>&1 && run -n 4 --allow M009 ./modern-pie && grep -v '^ \|^[A-Z]' said | cmp -s expected -
+ok $? "an executable finds the same common blocks"
+
+# The line of a finding is the program's.
+cat >wrong.f90 <<'END'
+program wrong
+  use mpi
+  integer :: ierr, rank, kind, x, other
+  character(len=8) :: word
+  call MPI_Init(ierr)
+  call MPI_Comm_rank(MPI_COMM_WORLD, rank, ierr)
+  call get_command_argument(1, word)
+  read (word, *) kind
+  if (kind == 1) call MPI_Recv(x, 1, MPI_INTEGER, 1 - rank, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE, ierr)
+  if (kind == 2) call MPI_Send(x, 1, MPI_DATATYPE_NULL, rank, 0, MPI_COMM_WORLD, ierr)
+  if (kind == 3) call MPI_Comm_dup(MPI_COMM_WORLD, other, ierr)
+  if (kind == 4) call MPI_Comm_size(MPI_COMM_NULL, other, ierr)
+  call MPI_Finalize(ierr)
+end program
+END
+"$build/simfort" -g -o wrong wrong.f90 >said 2>&1
+ok $? "a wrong program is built"
+for kind in 'D001 1 9' 'M009 2 10' 'L003 3 11' 'M009 4 12'; do
+    set -- $kind
+    run -n 2 ./wrong "$2"
+    says "^$1" && says "wrong.f90:$3"
+    ok $? "$1 names line $3 of the Fortran source"
+done
+cp wrong.f90 given.f90
+run -n 2 given.f90 1
+[ $? -eq 3 ] && says 'simfort'
+ok $? "a source that calls MPI from Fortran is sent to simfort"
+if command -v mpifort.openmpi >/dev/null && command -v mpiexec.openmpi >/dev/null && mpifort.openmpi -w -o theirs modern.f90 >said 2>&1; then
+    OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 timeout 120 mpiexec.openmpi --oversubscribe -n 4 ./theirs >said 2>/dev/null
+    cmp -s said expected
+    ok $? "Open MPI says the same"
+else
+    count=$((count + 1))
+    echo "ok $count - # SKIP Open MPI is not installed"
+fi
+echo "1..$count"

@@ -1,0 +1,28 @@
+C     Fortran 77: mpif.h, common blocks that each rank has for itself, one buffer of many types.
+      SUBROUTINE TOTAL(RESULT)
+      INCLUDE 'mpif.h'
+      INTEGER RESULT, COUNT, IERR
+      COMMON /MINE/ COUNT
+      CALL MPI_ALLREDUCE(COUNT, RESULT, 1, MPI_INTEGER, MPI_SUM,
+     &                   MPI_COMM_WORLD, IERR)
+      END
+      PROGRAM OLD
+      INCLUDE 'mpif.h'
+      INTEGER RANK, N, IERR, COUNT, RESULT, STATUS(MPI_STATUS_SIZE)
+      DOUBLE PRECISION X(4)
+      REAL Y(2)
+      COMMON /MINE/ COUNT
+      CALL MPI_INIT(IERR)
+      CALL MPI_COMM_RANK(MPI_COMM_WORLD, RANK, IERR)
+      CALL MPI_COMM_SIZE(MPI_COMM_WORLD, N, IERR)
+      COUNT = 2 * (RANK + 1)
+      X(1) = RANK
+      CALL MPI_SENDRECV(X(1), 1, MPI_DOUBLE_PRECISION, MOD(RANK+1, N),
+     & 1, X(2), 1, MPI_DOUBLE_PRECISION, MOD(RANK+N-1, N), 1,
+     & MPI_COMM_WORLD, STATUS, IERR)
+      CALL MPI_BCAST(Y, 2, MPI_REAL, 0, MPI_COMM_WORLD, IERR)
+      IF (X(2) .NE. MOD(RANK+N-1, N)) PRINT *, 'WRONG', X(2)
+      CALL TOTAL(RESULT)
+      IF (RANK .EQ. 0) PRINT '(A,I0,A,I0)', 'sum ', RESULT, ' of ', N
+      CALL MPI_FINALIZE(IERR)
+      END
