@@ -529,6 +529,14 @@ uint32_t record_position(void)
     return position;
 }
 
+uint32_t record_position_last(void)
+{
+    struct recorder_rank *me = recorder_enter();
+    uint32_t position = me ? me->ops : 0;
+    recorder_leave(me);
+    return position;
+}
+
 void record_note_at(uint32_t position, const char *code, const char *text)
 {
     struct recorder_rank *me = recorder_enter();

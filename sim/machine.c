@@ -5,6 +5,7 @@
 #include "sim/memory/objects.h"
 #include "sim/memory/pending.h"
 #include "sim/messages/deferred.h"
+#include "sim/messages/lossy.h"
 #include "sim/messages/mailbox.h"
 #include "sim/windows/history.h"
 #include "sim/worlds/open_handles.h"
@@ -24,16 +25,18 @@ static void rank_end(struct sim_rank *rank)
 
 static void world_end(struct sim_world *world)
 {
+    sim_lossy_forget(world);
     sim_comm_release_all(world);
     for (int i = 0; world->ranks && i < world->size; i++)
         rank_end(&world->ranks[i]);
 }
 
-/* What only quiescence allows: a delayed wildcard, then a limit that passes, then a poll that was
+/* What only quiescence allows: a message held back, a delayed wildcard, then a limit that passes, then a poll that was
  * told "not yet". */
 static bool quiescent(struct sim_world *world)
 {
-    return sim_deferred_go(world) || sim_timeout_go(world) || sim_deferred_spin(world);
+    return (world->late_messages && sim_lossy_release(world)) || sim_deferred_go(world) ||
+           sim_timeout_go(world) || sim_deferred_spin(world);
 }
 
 static void context_end(struct sim_context *context)
@@ -45,6 +48,7 @@ static void context_end(struct sim_context *context)
 static const struct sim_rooms rooms = {.begin = sim_comm_make_predefined,
                                        .end = world_end,
                                        .quiescent = quiescent,
+                                       .send_lossy = sim_lossy_send,
                                        .context_begin = sim_mailboxes_begin,
                                        .context_end = context_end,
                                        .window_outside = sim_history_outside,

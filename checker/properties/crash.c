@@ -63,6 +63,15 @@ static bool is_noted(const struct trace *trace, const char *code)
     return false;
 }
 
+/* It was made to: that is said already. */
+static bool is_injected(const struct trace *trace, uint32_t rank)
+{
+    for (size_t i = 0; i < trace->note_count; i++)
+        if (trace->notes[i].rank == rank && strcmp(trace->notes[i].code, "X010") == 0)
+            return true;
+    return false;
+}
+
 /* Ranks that end alike are one finding: the first speaks, the others are counted. */
 static void check_ends(const struct trace *trace, struct findings *findings)
 {
@@ -75,6 +84,8 @@ static void check_ends(const struct trace *trace, struct findings *findings)
         for (uint32_t before = 0; before < rank && first; before++)
             first = !same_end(info, &trace->rank_info[before]);
         if (!first)
+            continue;
+        if (crashed && is_injected(trace, rank))
             continue;
         if (crashed && is_noted(trace, "X001")) /* a sanitizer's report says what it was */
             continue;

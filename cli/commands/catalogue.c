@@ -145,10 +145,10 @@ static void run_entry(struct tally *tally, const struct catalogue_entry *entry, 
                                                 &usual_count, &failure);
     if (ran) {
         snprintf(job.name, sizeof job.name, "%s", entry->name);
-        job.world.ranks = ranks;
         job.quiet = !tally->verbose;
         job.timeout = job.timeout > 0 ? job.timeout : 60;
-        ran = session_judge(&job, &options, &verdict, &failure);
+        ran = session_ranks(&job, &options, ranks, &failure) &&
+              session_judge(&job, &options, &verdict, &failure);
     }
     if (failure.code == FAILURE_REQUIREMENT) {
         printf("%sok %d - %s%s%s/ranks=%d/%s # SKIP %s\n", tally->table ? "# " : "",

@@ -415,8 +415,10 @@ static int prove_program(int argc, char **argv, struct run_options *options)
     results.store = store;
     job.progress = &results.bar.base;
     for (int i = 0; i < count && !interrupt_signal(); i++) {
-        job.world.ranks = ranks[i];
-        prove_ranks(&results, &job);
+        if (session_ranks(&job, options, ranks[i], &failure))
+            prove_ranks(&results, &job);
+        else
+            results_fail(&results, &job, &failure);
     }
     return results_end(&results);
 }

@@ -49,8 +49,7 @@ static bool job_of(const struct stored *stored, char *line, size_t size, struct 
         !session_prepare(words[at], words_count - at, words + at, options, job, ranks, 64, &count,
                          failure))
         return false;
-    job->world.ranks = options->ranks[0];
-    return true;
+    return session_ranks(job, options, options->ranks[0], failure);
 }
 
 /* The witness once more, by running the program. */
@@ -197,10 +196,10 @@ static int run_again(int argc, char **argv, const struct show_options *show,
     options.github = false;
     if (!session_prepare(argv[at], argc - at, argv + at, &options, &job, ranks, 64, &count,
                          failure) ||
+        !session_ranks(&job, &options, options.ranks[0], failure) ||
         !keep_open(options.database, &store, failure))
         return command_fail("replay", failure);
     interrupt_install();
-    job.world.ranks = options.ranks[0];
     snprintf(job.name, sizeof job.name, "%s", stored->result.job.name);
     results_begin(&results, &options, 1);
     results.store = store;

@@ -24,7 +24,11 @@ static void run_all(struct results *results, struct job *job, const int *ranks, 
                 continue;
             if (interrupt_signal())
                 return;
-            job->world.ranks = ranks[i];
+            struct failure failure = {0};
+            if (!session_ranks(job, results->options, ranks[i], &failure)) {
+                results_fail(results, job, &failure);
+                return;
+            }
             if (results->expected > 1)
                 snprintf(results->bar.before, sizeof results->bar.before, "run %d of %d: ", ++done,
                          results->expected);

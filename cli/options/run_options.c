@@ -291,6 +291,12 @@ static bool set_schedule(void *target, const char *value)
     return choices != NULL;
 }
 
+static bool add_faults(void *target, const char *value)
+{
+    struct run_options *options = target;
+    return fault_options_parse(value, options->faults, &options->fault_count);
+}
+
 static bool set_require(void *target, const char *value)
 {
     struct run_options *options = target;
@@ -415,6 +421,8 @@ const struct option_row run_option_rows[] = {
     {"timeout", 0, "SECONDS", "end a run that has no verdict by then", set_timeout},
     {"stall", 0, "SECONDS", "end a run in which no rank calls MPI for so long (600; 0: never)",
      set_stall},
+    {"fault", 0, "LIST",
+     "let something go wrong: KIND:RANK@OP[,...], such as crash:1@17 or cut:0-1@3", add_faults},
     {"max-restarts", 0, "N", "start the whole group again, up to N times, when it fails or hangs",
      set_max_restarts},
     {"restart-count", 0, "N", "what $SIMRUN_RESTART_COUNT begins with (default 0)",
@@ -537,6 +545,11 @@ bool run_options_agree(const char *command, const struct run_options *options)
     if (options->dot && !is_picture(options->dot)) {
         fprintf(stderr, "simrun %s: --dot %s: a picture's name ends in .dot, .gv, .svg or .png\n",
                 command, options->dot);
+        return false;
+    }
+    if (options->fault_count && options->record == RECORD_LEVEL_NONE) {
+        fprintf(stderr, "simrun %s: --fault counts recorded operations; leave out --record none\n",
+                command);
         return false;
     }
     if (options->tap && options->json) {

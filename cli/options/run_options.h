@@ -2,6 +2,7 @@
 #ifndef CLI_OPTIONS_RUN_OPTIONS_H
 #define CLI_OPTIONS_RUN_OPTIONS_H
 
+#include "cli/options/fault_options.h"
 #include "cli/options/options.h"
 #include "cli/running/job.h"
 
@@ -14,6 +15,8 @@ struct run_options {
     enum sim_loader loader;
     const char *share; /* libraries that all ranks share, NULL: none */
     struct sim_world_options world;
+    struct fault_option faults[SIM_FAULTS_MAX]; /* see fault_options.h */
+    int fault_count;
     bool all_models;
     int order;
     const char *mutant, *database, *checks, *fail_on, *schedule;

@@ -43,6 +43,11 @@ static void world_text(const struct sim_world_options *world, char *text, size_t
     }
     if (world->driver == SIM_CHOOSE_SEED)
         append_number(text, size, "seed", world->seed);
+    if (world->fault_count) {
+        char faults[SIM_FAULTS_MAX * 48];
+        fault_options_text(world, faults, sizeof faults);
+        append(text, size, "fault", faults);
+    }
     if (world->executor == SIM_THREADS)
         append(text, size, "os-threads", NULL);
     if (world->executor == SIM_TURNS && world->cores)

@@ -129,9 +129,23 @@ static void record_left(struct sim_world *world, int ranks)
     for (int r = 0; r < ranks; r++)
         if (sim_world_rank_left(world, r) && !sim_world_exit_code(world, r)) {
             sim_world_impersonate(world, r);
-            record_note_at(record_position(), "X008",
+            record_note_at(record_position_last(), "X008",
                            "ended without MPI_Finalize; call it on every way out");
         }
+}
+
+/* Faults that were asked for and had no occasion. */
+static void record_unstruck(const struct child *child)
+{
+    const struct sim_world_options *options = &child->job->world;
+    for (size_t i = 0; !child->job->restart && i < options->fault_count; i++) {
+        const struct sim_fault *fault = &options->faults[i];
+        if (sim_fault_struck(child->base, i))
+            continue;
+        sim_world_impersonate(child->base, fault->rank);
+        record_gap("run", 1, "the fault %s:%d@%u did not strike: the rank has %u operations",
+                   sim_fault_name(fault->kind), fault->rank, fault->op, record_position_last());
+    }
 }
 
 static void note_end(const struct child *child, enum trace_outcome outcome)
@@ -155,6 +169,7 @@ static void note_end(const struct child *child, enum trace_outcome outcome)
             record_site_leave();
         }
     record_left(child->base, board->ranks_count);
+    record_unstruck(child);
     sim_world_impersonate(child->base, -1);
     note_ranks(child);
     if (child->job->steer)
@@ -200,6 +215,8 @@ static int run_world(void *context, struct diff_probe *probe, int worker)
         options.driver = SIM_CHOOSE_SEED;
     if (probe->repeat)
         options.seed += (uint64_t)probe->repeat * 7919;
+    if (!base || child->job->restart) /* what is compared is undisturbed; so is what starts again */
+        options.fault_count = 0;
     options.first_failure = base ? &child->board->first_failure : NULL;
     options.running = base ? &child->board->running : NULL;
     options.unable = &failure;

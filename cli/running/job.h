@@ -5,6 +5,7 @@
 
 #include "recorder/recording.h"
 #include "sim/programs/loader.h"
+#include "sim/worlds/fault.h"
 #include "sim/worlds/world.h"
 #include "traces/trace/finding.h"
 #include "traces/trace/trace.h"
@@ -19,6 +20,7 @@ struct job {
     char **argv;      /* argv[0] is the name; NULL-terminated */
     int sources_more; /* words behind the name that are further sources, and a "--" behind them */
     struct sim_world_options world;
+    struct sim_fault faults[SIM_FAULTS_MAX]; /* what world.faults says, of this number of ranks */
     enum sim_loader loader;
     const char *share;           /* libraries that all ranks share, NULL: none */
     const char *schedule;        /* the choices it makes (options/schedule.h), NULL: as they come */

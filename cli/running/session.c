@@ -12,6 +12,7 @@
 #include "sim/compile/compile.h"
 #include "verdict/allow.h"
 #include "verdict/ends.h"
+#include "verdict/injected.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -87,6 +88,8 @@ void session_conclude(const struct run_options *options, struct verdict *verdict
 {
     enum severity threshold = result_threshold(options);
     cover(options, verdict);
+    if (verdict->result.trace)
+        verdict_injected(&verdict->findings, verdict->result.trace);
     verdict_end(&verdict->findings, verdict->result.trace, verdict->result.outcome,
                 verdict->result.crash);
     allow_mark(&verdict->findings, verdict->result.trace, options->allow, options->allow_count);
@@ -237,6 +240,14 @@ static bool compile_sources(struct job *job, struct failure *failure)
     job->sources_more = next - 1;
     return !sim_compile_all(sources, count, job->world.memory, job->object, sizeof job->object,
                             failure);
+}
+
+bool session_ranks(struct job *job, const struct run_options *options, int ranks,
+                   struct failure *failure)
+{
+    job->world.ranks = ranks;
+    return fault_options_resolve(options->faults, options->fault_count, &job->world, job->faults,
+                                 failure);
 }
 
 bool session_prepare(const char *word, int argc, char **argv, const struct run_options *options,

@@ -36,6 +36,9 @@ int session_program(int argc, char **argv, struct session_words *words, char ***
 bool session_prepare(const char *word, int argc, char **argv, const struct run_options *options,
                      struct job *job, int *ranks, int room, int *rank_count,
                      struct failure *failure);
+/* The job on so many ranks, with the faults it is to have there. */
+bool session_ranks(struct job *job, const struct run_options *options, int ranks,
+                   struct failure *failure);
 /* The two halves of session_judge: between them the trace can be stored. */
 bool session_run(const struct job *job, const struct run_options *options, struct verdict *verdict,
                  struct failure *failure);

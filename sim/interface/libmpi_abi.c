@@ -52,8 +52,8 @@ static int simrun_find(char path[PATH_MAX])
 {
     static const char *const places[] = {"../simrun", "../../bin/simrun"};
     Dl_info mine;
-    char *real = dladdr((const void *)(size_t)stub_called, &mine) ? realpath(mine.dli_fname, NULL)
-                                                                  : NULL;
+    char *real =
+        dladdr((const void *)(size_t)stub_called, &mine) ? realpath(mine.dli_fname, NULL) : NULL;
     char *slash = real ? strrchr(real, '/') : NULL;
     int found = 0;
     for (size_t i = 0; slash && !found && i < sizeof places / sizeof *places; i++) {

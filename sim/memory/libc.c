@@ -5,6 +5,7 @@
 #include "sim/memory/accesses.h"
 #include "sim/memory/objects.h"
 #include "sim/memory/pending.h"
+#include "sim/worlds/fault.h"
 #include "sim/worlds/rank.h"
 
 #include <errno.h>
@@ -19,22 +20,33 @@
     type __wrap_##name parameters;                                                                 \
     type __wrap_##name parameters
 
+/* An injected fault: the caller gets none. */
+static bool denied(void)
+{
+    if (!sim_current_rank || !sim_fault_no_memory(sim_current_rank))
+        return false;
+    errno = ENOMEM;
+    return true;
+}
+
 WRAP(void *, malloc, (size_t size))
 {
-    void *memory = malloc(size);
+    void *memory = denied() ? NULL : malloc(size);
     sim_objects_add(memory, size);
     return memory;
 }
 
 WRAP(void *, calloc, (size_t count, size_t size))
 {
-    void *memory = calloc(count, size);
+    void *memory = denied() ? NULL : calloc(count, size);
     sim_objects_add(memory, count * size);
     return memory;
 }
 
 WRAP(void *, realloc, (void *old, size_t size))
 {
+    if (denied())
+        return NULL; /* the old memory stays */
     sim_objects_remove(old);
     void *memory = realloc(old, size);
     sim_objects_add(memory, size);
@@ -43,14 +55,14 @@ WRAP(void *, realloc, (void *old, size_t size))
 
 WRAP(void *, aligned_alloc, (size_t alignment, size_t size))
 {
-    void *memory = aligned_alloc(alignment, size);
+    void *memory = denied() ? NULL : aligned_alloc(alignment, size);
     sim_objects_add(memory, size);
     return memory;
 }
 
 WRAP(int, posix_memalign, (void **memory, size_t alignment, size_t size))
 {
-    int error = posix_memalign(memory, alignment, size);
+    int error = denied() ? ENOMEM : posix_memalign(memory, alignment, size);
     if (!error)
         sim_objects_add(*memory, size);
     return error;

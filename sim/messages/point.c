@@ -134,8 +134,12 @@ void sim_point_start_send(struct sim_request *send)
 {
     if (in_batch(send))
         sim_batch_add(send->owner, send);
-    if (sim_mailbox_send(sim_context_peers(send->context), send->peer, send, may_buffer(send)) &&
-        !sim_request_done(send))
+    struct sim_context *peers = sim_context_peers(send->context);
+    bool done =
+        send->owner->world->options.fault_count
+            ? send->owner->world->rooms->send_lossy(peers, send->peer, send, may_buffer(send))
+            : sim_mailbox_send(peers, send->peer, send, may_buffer(send));
+    if (done && !sim_request_done(send))
         sim_request_complete(send);
 }
 

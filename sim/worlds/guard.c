@@ -7,6 +7,7 @@
 #include "sim/worlds/rank.h"
 
 #include "recorder/recorder.h"
+#include "sim/worlds/fault.h"
 
 #include <stdio.h>
 
@@ -27,7 +28,7 @@ static void let_go(struct sim_rank *rank)
 {
     op_frame = NULL;
     if (!rank->world->threaded)
-        rank->world->guarded = false;
+        rank->world->guarded = rank->world->options.fault_count > 0;
 }
 
 void sim_guard_op_end(struct sim_rank *rank)
@@ -67,6 +68,8 @@ void sim_guard_enter(struct sim_world *world)
     }
     if (rank && rank->world == world && op_frame)
         refuse(rank, (const char *)__builtin_frame_address(0) < op_frame);
+    if (rank && rank->world == world && world->options.fault_count)
+        sim_fault_enter(rank);
     if (world->threaded)
         sim_threads_enter(world);
 }

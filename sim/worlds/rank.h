@@ -23,6 +23,7 @@
 
 struct sim_comm;
 struct sim_context;
+struct sim_request;
 struct sim_batch;
 struct sim_blocked_probe;
 struct sim_pending;
@@ -61,6 +62,7 @@ struct sim_rank {
     int thread_level;
     int exit_code;
     bool aborted;
+    bool injected, slow, starved; /* faults that have struck: see fault.h */
     struct sim_comm *comm_self;
     /* Polling without effect: see world.c. */
     uint64_t idle_since, idle_polls;
@@ -134,6 +136,9 @@ struct sim_rooms {
     void (*end)(struct sim_world *world);
     /* See sim_world_quiescent. */
     bool (*quiescent)(struct sim_world *world);
+    /* A send in a world with faults: see messages/lossy.h. */
+    bool (*send_lossy)(struct sim_context *context, int destination, struct sim_request *send,
+                       bool may_buffer);
     /* What a communicator's shared part holds of other rooms. False: out of memory. */
     bool (*context_begin)(struct sim_context *context);
     void (*context_end)(struct sim_context *context);
@@ -167,10 +172,10 @@ struct sim_world {
     const struct sim_executor *executor;
     const struct sim_rooms *rooms;
     bool threaded;
-    bool turns;       /* see turns.c */
-    bool multiple;    /* other threads of a rank may call MPI, too */
-    bool guarded;     /* who enters has to look: threaded, or a user's reduction is under way */
-    bool over;        /* nobody may run any more */
+    bool turns;    /* see turns.c */
+    bool multiple; /* other threads of a rank may call MPI, too */
+    bool guarded;  /* who enters has to look: threaded, a user's reduction is under way, faults */
+    bool over;     /* nobody may run any more */
     bool out_of_turn; /* over, or choosing: the first in the queue is not simply the next to run */
     enum trace_outcome outcome;
     int size, live, runnable;
@@ -192,11 +197,13 @@ struct sim_world {
     uint32_t context_ids;
     bool exploring; /* delays wildcards and logs what an explorer needs: base/dependence_sets.h */
     struct sim_request *delayed, **delayed_tail; /* wildcards waiting for quiescence */
-    struct sim_blocked_probe *looks;  /* blocked in a probe or a Waitany until quiescence */
-    struct sim_timeout *patient;      /* waits that have a limit */
-    uint64_t clock;                   /* passes when nobody can move: timeout.h */
-    struct sim_handshake *handshakes; /* Intercomm_create: leaders that wait for each other */
-    struct sim_gathering *gatherings; /* Comm_create_group under way */
+    struct sim_blocked_probe *looks;        /* blocked in a probe or a Waitany until quiescence */
+    struct sim_timeout *patient;            /* waits that have a limit */
+    uint64_t clock;                         /* passes when nobody can move: timeout.h */
+    struct sim_handshake *handshakes;       /* Intercomm_create: leaders that wait for each other */
+    _Atomic uint64_t faults_struck;         /* bits, by their place in the options */
+    struct sim_late_message *late_messages; /* that a fault holds back: messages/lossy.h */
+    struct sim_gathering *gatherings;       /* Comm_create_group under way */
     struct sim_comm *world_comms, *dead_comms;
     void *free_blocks[SIM_POOL_CLASSES];
     void *slabs; /* singly linked, freed with the world */
@@ -301,7 +308,8 @@ static inline bool sim_rank_plain(const struct sim_rank *rank)
 {
     const struct sim_world *world = rank->world;
     return rank->initialized && !rank->finalized && !world->threaded && !world->exploring &&
-           !world->options.delay_wildcards && world->options.send_model != SIM_SEND_BATCH;
+           !world->options.delay_wildcards && !world->options.fault_count &&
+           world->options.send_model != SIM_SEND_BATCH;
 }
 
 static inline void sim_world_changed(struct sim_world *world)

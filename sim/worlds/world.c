@@ -71,7 +71,7 @@ struct sim_world *sim_world_compose(const struct sim_world_options *options,
     world->threaded = options->executor != SIM_FIBERS;
     world->turns = options->executor == SIM_TURNS;
     world->multiple = options->executor == SIM_THREADS;
-    world->guarded = world->threaded;
+    world->guarded = world->threaded || options->fault_count;
     world->executor = world->threaded ? &sim_threads : &sim_fibers;
     world->running = options->running && !world->threaded ? options->running : &world->nobody;
     pthread_mutex_init(&world->monitor, NULL);
@@ -210,7 +210,7 @@ void sim_rank_leave(struct sim_rank *rank, enum sim_rank_state state, int exit_c
     sim_rank_move(rank, state);
     world->live--;
     sim_world_changed(world);
-    if (state == SIM_CRASHED)
+    if (state == SIM_CRASHED && !rank->injected)
         world->outcome = OUTCOME_CRASHED;
     world->executor->leave(rank);
     abort(); /* leave does not return */

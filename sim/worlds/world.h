@@ -39,6 +39,8 @@ struct sim_late {
     uint32_t rank, receive;
 };
 
+struct sim_fault;
+
 struct sim_world_options {
     int ranks;
     enum sim_executor_kind executor;
@@ -70,7 +72,9 @@ struct sim_world_options {
     bool log_choices;
     void *slots[MPIX_SLOTS];                 /* initial values of every rank's slots */
     struct sim_first_failure *first_failure; /* if not NULL: filled in at the first failure */
-    _Atomic int *running;   /* if not NULL: the rank that runs, -1 where that is not one alone */
+    _Atomic int *running; /* if not NULL: the rank that runs, -1 where that is not one alone */
+    const struct sim_fault *faults; /* what shall go wrong (fault.h); must outlive the run */
+    size_t fault_count;             /* at most SIM_FAULTS_MAX */
     struct failure *unable; /* if not NULL: why no rank could be started (no memory, no threads);
                                else that goes to stderr */
 };

@@ -14,6 +14,7 @@ my %without = (
     N002 => 'no finding, but what stands behind the verdict: tests/cli/coverage.t',
     U001 => 'no scenario calls what is not there: tests/mpi/cases.t',
     X003 => 'takes as long as its time limit',
+    X010 => 'shown by tests/faults/injected.t',
     X009 => 'shown by tests/hostile/hostile.t',
     G007 => 'needs a program that differs from run to run',
     G005 => 'shown by tests/systems/schedules.t',
