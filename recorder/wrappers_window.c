@@ -150,6 +150,8 @@ int MPI_Win_test(MPI_Win win, int *flag)
         struct record_op *op = me ? on_window(me, kind, win, target, CALLER) : NULL;               \
         if (op && type != MPI_DATATYPE_NULL)                                                       \
             wrapper_data(me, op, buffer, count, type);                                             \
+        if (op)                                                                                    \
+            op->flags |= OP_NONBLOCKING;                                                           \
         recorder_leave(me);                                                                        \
         int error = PMPI_##name##suffix(LIST arguments, request);                                  \
         if (!op)                                                                                   \

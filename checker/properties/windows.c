@@ -179,6 +179,11 @@ static void issue(struct windows *windows, uint32_t rank, uint32_t number)
     }
 }
 
+static bool is_prefix(uint8_t kind)
+{
+    return kind == OP_SCAN || kind == OP_EXSCAN;
+}
+
 static bool from_root(uint8_t kind)
 {
     return kind == OP_BCAST || kind == OP_SCATTER || kind == OP_SCATTERV;
@@ -189,6 +194,28 @@ static bool to_root(uint8_t kind)
     return kind == OP_REDUCE || kind == OP_GATHER || kind == OP_GATHERV;
 }
 
+/* Whose beginnings others ask for: trace_sync and prefix reductions. */
+static bool orders_later(uint8_t kind)
+{
+    return kind == OP_WIN_POST || kind == OP_WIN_COMPLETE || kind == OP_ACCUMULATE ||
+           kind == OP_GET_ACCUMULATE || kind == OP_FETCH_AND_OP || kind == OP_COMPARE_AND_SWAP ||
+           is_prefix(kind);
+}
+
+/* A prefix reduction needs those before its rank only. */
+static void join_prefix(struct windows *windows, uint32_t op, uint32_t *clock)
+{
+    const struct check_context *context = windows->context;
+    const struct check_group *group = &context->groups[context->group_of[op]];
+    for (uint32_t i = 0; i < group->count; i++) {
+        uint32_t other = context->group_ops[group->first + i];
+        if (other == op)
+            return;
+        if (windows->begun[other])
+            join(windows, clock, windows->begun[other]);
+    }
+}
+
 static void op_begins(struct windows *windows, uint32_t op)
 {
     const struct trace_op *at = &windows->trace->ops[op];
@@ -197,7 +224,7 @@ static void op_begins(struct windows *windows, uint32_t op)
     reach(windows, at->rank, number);
     clock[at->rank] = 2 * number + 1 > clock[at->rank] ? 2 * number + 1 : clock[at->rank];
     issue(windows, at->rank, number);
-    if (check_class(at) == CLASS_SEND || at->kind == OP_WIN_POST || at->kind == OP_WIN_COMPLETE)
+    if (check_class(at) == CLASS_SEND || orders_later(at->kind))
         windows->begun[op] = copy_of(windows, clock);
     if (group == TRACE_NO || (from_root(at->kind) && at->peer != (int32_t)at->rank))
         return;
@@ -217,8 +244,10 @@ static void op_ends(struct windows *windows, uint32_t op)
         join(windows, clock, windows->begun[at->match]);
     else if (receives)
         windows->disordered = true;
-    if (group != TRACE_NO && windows->gathered[group] &&
-        !(to_root(at->kind) && at->peer != (int32_t)at->rank))
+    if (group != TRACE_NO && is_prefix(at->kind))
+        join_prefix(windows, op, clock);
+    else if (group != TRACE_NO && windows->gathered[group] &&
+             !(to_root(at->kind) && at->peer != (int32_t)at->rank))
         join(windows, clock, windows->gathered[group]);
     if (!check_is_start(at) && 2 * number + 2 > clock[at->rank])
         clock[at->rank] = 2 * number + 2;

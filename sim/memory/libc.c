@@ -43,11 +43,20 @@ WRAP(void *, calloc, (size_t count, size_t size))
     return memory;
 }
 
+/* What is under way must not lose its memory. */
+static void release(void *memory, const void *site)
+{
+    size_t size = sim_objects_size(memory);
+    if (size)
+        sim_pending_lose(sim_current_rank, (uintptr_t)memory, size, site);
+    sim_objects_remove(memory);
+}
+
 WRAP(void *, realloc, (void *old, size_t size))
 {
     if (denied())
         return NULL; /* the old memory stays */
-    sim_objects_remove(old);
+    release(old, CALLER);
     void *memory = realloc(old, size);
     sim_objects_add(memory, size);
     return memory;
@@ -71,7 +80,7 @@ WRAP(int, posix_memalign, (void **memory, size_t alignment, size_t size))
 WRAP(void, free, (void *memory))
 {
     int saved = errno;
-    sim_objects_remove(memory);
+    release(memory, CALLER);
     errno = saved;
     free(memory);
 }

@@ -65,6 +65,14 @@ void sim_objects_release(struct sim_rank *rank)
     rank->objects = NULL;
 }
 
+size_t sim_objects_size(const void *memory)
+{
+    const struct sim_rank *rank = sim_current_rank;
+    const struct object *object =
+        rank && rank->objects ? handle_map_find(&rank->objects->map, (uintptr_t)memory) : NULL;
+    return object ? object->size : 0;
+}
+
 static const struct object *find(const struct sim_objects *objects, uintptr_t address)
 {
     const struct object *object = handle_map_find(&objects->map, address);
@@ -79,7 +87,7 @@ static const struct object *find(const struct sim_objects *objects, uintptr_t ad
 }
 
 void sim_objects_bound(struct sim_rank *rank, const struct sim_region *region, struct sim_hull hull,
-                       const char *name)
+                       const char *name, const char *verb)
 {
     const struct object *object = rank->objects ? find(rank->objects, hull.low) : NULL;
     char text[256];
@@ -90,7 +98,7 @@ void sim_objects_bound(struct sim_rank *rank, const struct sim_region *region, s
         text, sizeof text,
         "%s %s %zu bytes beyond the end of an allocated object of %zu bytes: its %s begins %zu "
         "bytes into the object and spans %zu",
-        name, region->written ? "writes" : "reads", hull.high - object->start - object->size,
-        object->size, region->side, hull.low - object->start, hull.high - hull.low);
+        name, verb, hull.high - object->start - object->size, object->size, region->side,
+        hull.low - object->start, hull.high - hull.low);
     record_note_of(record_position(), NULL, "B006", text);
 }

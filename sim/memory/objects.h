@@ -17,6 +17,8 @@ void sim_objects_remove(void *memory);
 void sim_objects_release(struct sim_rank *rank);
 /* Notes B006 when the hull begins in an object and ends behind it. */
 void sim_objects_bound(struct sim_rank *rank, const struct sim_region *region, struct sim_hull hull,
-                       const char *name);
+                       const char *name, const char *verb);
+/* How many bytes the calling rank allocated at `memory`; 0: not known. */
+size_t sim_objects_size(const void *memory);
 
 #endif

@@ -149,7 +149,7 @@ static void begin_region(void *context, const struct sim_region *region)
     struct sim_hull hull = sim_region_hull(region);
     if (hull.low == hull.high || start->regions++ >= REGIONS_MAX)
         return;
-    sim_objects_bound(start->rank, region, hull, start->name);
+    sim_objects_bound(start->rank, region, hull, start->name, region->written ? "writes" : "reads");
     compare(start, region, hull);
     const struct sim_pending_entry entry = {.hull = hull,
                                             .region = *region,
@@ -311,6 +311,30 @@ static void tell_access(struct sim_pending_entry *entry, uintptr_t address, size
              entry->region.side, entry->orphan ? "a freed" : "a pending", entry->name,
              write ? "written" : "read", size, (ptrdiff_t)(address - entry->hull.low));
     record_note_of(entry->operation, site, "B001", text);
+}
+
+void sim_pending_lose(struct sim_rank *rank, uintptr_t address, size_t size, const void *site)
+{
+    struct sim_pending *pending = rank->pending;
+    if (!pending || rank->within_op)
+        return;
+    if (rank->history)
+        rank->world->rooms->window_touch(rank, address, address + size, true, site);
+    if (!pending->count)
+        return;
+    lock(pending);
+    for (size_t i = first_reaching(pending, address);
+         i < pending->count && pending->entries[i].hull.low < address + size; i++) {
+        struct sim_pending_entry *entry = &pending->entries[i];
+        char text[256];
+        if (entry->write_told || !sim_region_touches(&entry->region, address, address + size))
+            continue;
+        entry->write_told = true;
+        snprintf(text, sizeof text, "the memory of the %s of %s %s was freed before it completed",
+                 entry->region.side, entry->orphan ? "a freed" : "a pending", entry->name);
+        record_note_of(entry->operation, site, "B001", text);
+    }
+    unlock(pending);
 }
 
 /* The stretch without a pending byte around an address that is none itself. */

@@ -66,6 +66,9 @@ void sim_pending_freed(struct sim_rank *rank, const void *owner);
 /* The rank has received something. */
 void sim_pending_heard(struct sim_rank *rank);
 
+/* The program frees this memory of its own. */
+void sim_pending_lose(struct sim_rank *rank, uintptr_t address, size_t size, const void *site);
+
 /* An access of the program that the safe stretch does not answer. */
 void sim_pending_access(struct sim_rank *rank, uintptr_t address, size_t size, bool write,
                         const void *site);

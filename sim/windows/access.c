@@ -82,12 +82,18 @@ char *sim_win_address(struct sim_win *win, int target, MPI_Aint displacement,
 }
 
 static int check_elements(struct sim_win *win, const char *function, struct elements *elements,
-                          const char *which)
+                          const char *which, bool mine)
 {
     if (elements->count < 0)
         return sim_win_raise(win, MPI_ERR_COUNT, function, "%s count %lld is negative", which,
                              (long long)elements->count);
     elements->type = sim_datatype_get(elements->handle);
+    const struct sim_datatype *type = elements->type;
+    if (type && mine && !elements->buffer && elements->count && type->size && !type->true_lb &&
+        type->contiguous)
+        return sim_win_raise(win, MPI_ERR_BUFFER, function,
+                             "the %s buffer is NULL with a count of %lld", which,
+                             (long long)elements->count);
     if (!elements->type)
         return sim_win_raise(win, MPI_ERR_TYPE, function, "%s datatype is not a valid handle",
                              which);
@@ -137,11 +143,11 @@ static int check(struct access *access, struct sim_win **win_out)
                              win->window->size);
     bool reads_origin = access->op_handle != MPI_NO_OP;
     if (reads_origin)
-        error = check_elements(win, access->function, &access->origin, "origin");
+        error = check_elements(win, access->function, &access->origin, "origin", true);
     if (!error && access->result.handle)
-        error = check_elements(win, access->function, &access->result, "result");
+        error = check_elements(win, access->function, &access->result, "result", true);
     if (!error)
-        error = check_elements(win, access->function, &access->target, "target");
+        error = check_elements(win, access->function, &access->target, "target", false);
     if (error || access->rank == MPI_PROC_NULL)
         return error;
     const struct elements *mine = reads_origin ? &access->origin : &access->result;
@@ -228,6 +234,20 @@ static void move(const struct elements *from, const struct elements *to)
                               (size_t)to->count);
 }
 
+/* One element that is changed or read atomically orders those who meet there. Who adds up does not
+ * look: only what reads without changing, or compares, waits for another. */
+static void order_by_element(struct sim_win *win, const struct access *access, bool changed)
+{
+    const struct elements *target = &access->target;
+    bool looks = access->op_handle == MPI_NO_OP || !access->op_handle;
+    if (target->count != 1 || !target->type->contiguous)
+        return;
+    if (looks)
+        sim_history_atomic_read(win, access->rank, target->buffer);
+    if (changed)
+        sim_history_atomic_written(win, access->rank, target->buffer);
+}
+
 /* Elements of one basic type, one behind the other. */
 static void *gather(const struct elements *from, const struct sim_datatype *unit, size_t count)
 {
@@ -270,6 +290,8 @@ static int run(struct access *access)
         return error;
     own(win, access);
     remember(win, access);
+    if (!access->gets)
+        sim_epoch_check_put(win, access->rank, access->function);
     sim_world_enter(win->owner->world);
     if (access->gets)
         move(&access->target, &access->origin);
@@ -277,8 +299,10 @@ static int run(struct access *access)
         move(&access->origin, &access->target);
     if (access->result.type)
         move(&access->target, &access->result);
-    if (access->op)
+    if (access->op) {
         error = accumulate(access);
+        order_by_element(win, access, access->op_handle != MPI_NO_OP);
+    }
     sim_world_changed(win->owner->world);
     sim_world_leave(win->owner->world);
     return error ? sim_win_raise(win, error, access->function, "the operation failed")
@@ -390,8 +414,10 @@ int PMPI_Compare_and_swap(const void *origin, const void *compared, void *result
     size_t bytes = access.target.type->size;
     sim_world_enter(at->owner->world);
     memcpy(result, access.target.buffer, bytes);
-    if (!memcmp(result, compared, bytes))
+    bool same = !memcmp(result, compared, bytes);
+    if (same)
         memcpy(access.target.buffer, origin, bytes);
+    order_by_element(at, &access, same);
     sim_world_changed(at->owner->world);
     sim_world_leave(at->owner->world);
     return MPI_SUCCESS;

@@ -2,6 +2,7 @@
 #include "recorder/recorder.h"
 #include "sim/collectives/forms.h"
 #include "sim/communicators/info.h"
+#include "sim/memory/objects.h"
 #include "sim/memory/pending.h"
 #include "sim/messages/point.h"
 #include "sim/windows/history.h"
@@ -183,6 +184,15 @@ static void make(struct sim_collective *collective)
 static const struct sim_collective_kind creation = {
     .name = "Win_create", .synchronisation = SIM_NEEDS_ALL, .execute = make};
 
+/* The memory that a program brings must be there. */
+static void bound(struct sim_rank *rank, const struct making *making)
+{
+    const struct sim_region region = {(uintptr_t)making->base, sim_datatype_get(MPI_BYTE),
+                                      (size_t)making->size, true, "memory"};
+    if (rank->pending && making->size)
+        sim_objects_bound(rank, &region, sim_region_hull(&region), "Win_create", "exposes");
+}
+
 static int win_new(struct making *making, MPI_Comm comm, const char *function)
 {
     struct sim_collective_call call;
@@ -208,6 +218,11 @@ static int win_new(struct making *making, MPI_Comm comm, const char *function)
         if (!making->base)
             return sim_error_raise(comm, MPI_ERR_NO_MEM, function, "no memory for the window");
     }
+    if (making->flavor == MPI_WIN_FLAVOR_CREATE && making->size && !making->base)
+        return sim_error_raise(comm, MPI_ERR_BASE, function,
+                               "base is NULL with a size of %lld bytes", (long long)making->size);
+    if (making->flavor == MPI_WIN_FLAVOR_CREATE)
+        bound(call.comm->owner, making);
     call.argument = making;
     error = sim_collective_run(&call);
     if (error)
@@ -279,6 +294,8 @@ static void window_leave(struct sim_win *win)
     }
     free(part->posts);
     free(part->completes);
+    free(part->atomics);
+    part->atomics = NULL;
     free(part->completed_by);
     part->completed_by = NULL;
     part->posts = part->completes = NULL;

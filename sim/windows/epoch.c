@@ -129,3 +129,34 @@ int sim_epoch_move(struct sim_win *win, enum sim_epoch_call call, int target, co
     epoch->opened = epoch->state == SIM_EPOCH_NONE ? 0 : record_position();
     return MPI_SUCCESS;
 }
+
+static void untrue(const char *function, const char *what)
+{
+    char text[256];
+    snprintf(text, sizeof text, "MPI_%s %s", function, what);
+    record_note_of(record_position(), NULL, "B005", text);
+}
+
+void sim_epoch_check_assertion(struct sim_win *win, int assertion, enum sim_epoch_state before,
+                               const char *function)
+{
+    if ((assertion & MPI_MODE_NOPRECEDE) && before == SIM_EPOCH_FENCE_USED)
+        untrue(function,
+               "asserts MPI_MODE_NOPRECEDE, but accesses since the last fence precede it: "
+               "nothing completes them");
+    if ((assertion & MPI_MODE_NOSTORE) && win->stored)
+        untrue(function, "asserts MPI_MODE_NOSTORE, but this rank has stored to its window since "
+                         "the last synchronisation");
+    win->stored = false;
+    win->window->parts[win->rank].no_put = assertion & MPI_MODE_NOPUT ? record_position() : 0;
+}
+
+void sim_epoch_check_put(struct sim_win *win, int target, const char *function)
+{
+    enum sim_epoch_state state = win->epoch.state;
+    if (!win->window->parts[target].no_put ||
+        (state != SIM_EPOCH_FENCE_USED && state != SIM_EPOCH_START))
+        return;
+    untrue(function, "changes a window of which its rank asserted MPI_MODE_NOPUT until the next "
+                     "synchronisation");
+}

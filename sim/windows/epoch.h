@@ -58,4 +58,10 @@ struct sim_epoch_lock *sim_epoch_lock_of(const struct sim_epoch *epoch, int targ
  * for all or none) and moves. MPI_SUCCESS, or the raised error's class; the state stays then. */
 int sim_epoch_move(struct sim_win *win, enum sim_epoch_call call, int target, const char *function);
 
+/* What a fence or post asserted and is not so (MPI_MODE_NOPRECEDE, NOSTORE, NOPUT) is B005. The
+ * first is told the state before the fence, the second is called when something changes a target. */
+void sim_epoch_check_assertion(struct sim_win *win, int assertion, enum sim_epoch_state before,
+                               const char *function);
+void sim_epoch_check_put(struct sim_win *win, int target, const char *function);
+
 #endif

@@ -217,45 +217,87 @@ void sim_history_waited(struct sim_rank *rank, const void *request)
     }
 }
 
+/* --- atomic elements -------------------------------------------------------------------------- */
+
+enum { ATOMICS = 256 };
+
+static struct sim_last_atomic *last_atomic(const struct sim_win *win, int target,
+                                           const void *element)
+{
+    struct sim_window_part *part = &win->window->parts[target];
+    if (!win->owner->history)
+        return NULL;
+    if (!part->atomics)
+        part->atomics = calloc(ATOMICS, sizeof *part->atomics);
+    return part->atomics ? &part->atomics[((uintptr_t)element >> 2) % ATOMICS] : NULL;
+}
+
+void sim_history_atomic_written(struct sim_win *win, int target, const void *element)
+{
+    struct sim_last_atomic *last = last_atomic(win, target, element);
+    if (last)
+        *last = (struct sim_last_atomic){(uintptr_t)element, world_rank(win, win->rank),
+                                         record_position() - 1};
+}
+
+void sim_history_atomic_read(struct sim_win *win, int target, const void *element)
+{
+    const struct sim_last_atomic *last = last_atomic(win, target, element);
+    if (last && last->element == (uintptr_t)element && last->rank != world_rank(win, win->rank))
+        record_sync(last->rank, last->op, false);
+}
+
 /* --- loads and stores ------------------------------------------------------------------------- */
 
-/* The window memory that holds an address and that this rank can reach. */
-static const struct sim_window_part *part_of(const struct sim_win *win, uintptr_t address,
-                                             int *rank)
+/* Cuts [*low, *high) down to what is outside of a stretch; true: the address lies within. */
+static bool within(const void *memory, MPI_Aint size, uintptr_t address, uintptr_t *low,
+                   uintptr_t *high)
+{
+    uintptr_t begin = (uintptr_t)memory, end = begin + (size_t)size;
+    if (begin == end || !begin)
+        return false;
+    if (address >= begin && address < end) {
+        *low = begin;
+        *high = end;
+        return true;
+    }
+    if (begin > address && begin < *high)
+        *high = begin;
+    if (end <= address && end > *low)
+        *low = end;
+    return false;
+}
+
+static bool within_part(const struct sim_window_part *part, uintptr_t address, uintptr_t *low,
+                        uintptr_t *high)
+{
+    if (within(part->base, part->size, address, low, high))
+        return true;
+    for (const struct sim_attached *at = part->attached; at; at = at->next)
+        if (within(at->base, at->size, address, low, high))
+            return true;
+    return false;
+}
+
+/* The member of a window whose memory holds an address and whom this rank can reach; -1: none.
+ * [*low, *high): the stretch around the address that lies in that memory, or outside of all. */
+static int member_at(const struct sim_win *win, uintptr_t address, uintptr_t *low, uintptr_t *high)
 {
     const struct sim_window *window = win->window;
     bool shared = win->flavor == MPI_WIN_FLAVOR_SHARED;
-    for (int i = shared ? 0 : win->rank; i < (shared ? window->size : win->rank + 1); i++) {
-        const struct sim_window_part *part = &window->parts[i];
-        if (part->base && address - (uintptr_t)part->base < (size_t)part->size) {
-            *rank = i;
-            return part;
-        }
-    }
-    return NULL;
+    for (int i = shared ? 0 : win->rank; i < (shared ? window->size : win->rank + 1); i++)
+        if (within_part(&window->parts[i], address, low, high))
+            return i;
+    return -1;
 }
 
 bool sim_history_outside(const struct sim_rank *rank, uintptr_t address, uintptr_t *low,
                          uintptr_t *high)
 {
     const struct exposed *at = rank->history ? rank->history->windows : NULL;
-    for (; at; at = at->next) {
-        const struct sim_window *window = at->win->window;
-        bool shared = at->win->flavor == MPI_WIN_FLAVOR_SHARED;
-        int first = shared ? 0 : at->win->rank, last = shared ? window->size - 1 : at->win->rank;
-        for (int i = first; i <= last; i++) {
-            uintptr_t begin = (uintptr_t)window->parts[i].base;
-            uintptr_t end = begin + (size_t)window->parts[i].size;
-            if (begin == end)
-                continue;
-            if (address >= begin && address < end)
-                return false;
-            if (begin > address && begin < *high)
-                *high = begin;
-            if (end <= address && end > *low)
-                *low = end;
-        }
-    }
+    for (; at; at = at->next)
+        if (member_at(at->win, address, low, high) >= 0)
+            return false;
     return true;
 }
 
@@ -291,22 +333,22 @@ void sim_history_touch(struct sim_rank *rank, uintptr_t low, uintptr_t high, boo
 {
     struct sim_history *history = rank->history;
     for (const struct exposed *at = history ? history->windows : NULL; at; at = at->next) {
-        int part_rank;
-        const struct sim_window_part *part = part_of(at->win, low, &part_rank);
-        if (!part)
+        uintptr_t first = 0, last = UINTPTR_MAX;
+        int member = member_at(at->win, low, &first, &last);
+        if (member < 0)
             continue;
+        at->win->stored = at->win->stored || (write && member == at->win->rank);
         uint32_t position = record_position();
         if (position != history->position)
             sim_history_flush(rank);
         history->position = position;
-        uintptr_t end = (uintptr_t)part->base + (size_t)part->size;
         const struct trace_access access = {.op = position,
                                             .done = UINT32_MAX,
-                                            .target = world_rank(at->win, part_rank),
-                                            .lock = lock_of(at->win, part_rank),
+                                            .target = world_rank(at->win, member),
+                                            .lock = lock_of(at->win, member),
                                             .kind = write ? ACCESS_STORE : ACCESS_LOAD,
                                             .begin = low,
-                                            .end = high < end ? high : end};
+                                            .end = high < last ? high : last};
         keep(history, &access, site);
     }
 }
@@ -321,16 +363,16 @@ static void use_block(void *context, uint64_t begin, uint64_t end)
     const struct used *used = context;
     struct sim_history *history = used->rank->history;
     for (const struct exposed *at = history->windows; at; at = at->next) {
-        int part_rank;
-        const struct sim_window_part *part = part_of(at->win, begin, &part_rank);
-        if (!part)
+        uintptr_t first = 0, last = UINTPTR_MAX;
+        int member = member_at(at->win, begin, &first, &last);
+        if (member < 0)
             continue;
         struct trace_access row = used->row;
-        uintptr_t last = (uintptr_t)part->base + (size_t)part->size;
         row.begin = begin;
         row.end = end < last ? end : last;
-        row.target = world_rank(at->win, part_rank);
-        row.lock = lock_of(at->win, part_rank);
+        row.target = world_rank(at->win, member);
+        row.lock = lock_of(at->win, member);
+        at->win->stored = at->win->stored || (row.kind == ACCESS_STORE && member == at->win->rank);
         emit(history, &row, NULL);
     }
 }

@@ -12,6 +12,12 @@
 struct sim_win;
 struct sim_history;
 
+/* Who changed an element last; kept in a table by address, where newer ones displace others. */
+struct sim_last_atomic {
+    uint64_t element;
+    uint32_t rank, op;
+};
+
 struct sim_win_access {
     struct trace_access row;
     const void *request; /* that completes it at the origin, too; NULL: none */
@@ -23,6 +29,10 @@ void sim_history_end(struct sim_win *win);
 /* An access to a target's region began; `access` says the kind, and reduction and type. */
 void sim_history_access(struct sim_win *win, int target, const struct sim_region *region,
                         const struct trace_access *access);
+/* An atomic access changed (or read) one element of a target: whoever reads it atomically knows
+ * what its writer did before. Flags, locks and queues in windows order ranks by that. */
+void sim_history_atomic_written(struct sim_win *win, int target, const void *element);
+void sim_history_atomic_read(struct sim_win *win, int target, const void *element);
 /* The accesses begun since there were `first` are those of a request. */
 void sim_history_requested(struct sim_win *win, size_t first, const void *request);
 /* Accesses to a target are complete (-1: to all); or only at the origin, which is enough for those

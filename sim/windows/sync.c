@@ -49,8 +49,11 @@ int PMPI_Win_fence(int assertion, MPI_Win handle)
         handle, assertion,
         MPI_MODE_NOSTORE | MPI_MODE_NOPUT | MPI_MODE_NOPRECEDE | MPI_MODE_NOSUCCEED, "Win_fence");
     struct sim_win *win = error ? NULL : sim_win_check(handle, "Win_fence", &error);
+    enum sim_epoch_state before = win ? win->epoch.state : SIM_EPOCH_NONE;
     if (win)
         error = sim_epoch_move(win, SIM_CALL_FENCE, -1, "Win_fence");
+    if (!error)
+        sim_epoch_check_assertion(win, assertion, before, "Win_fence");
     if (!error)
         error = sim_win_barrier(win);
     if (error)
@@ -117,6 +120,7 @@ int PMPI_Win_post(MPI_Group group, int assertion, MPI_Win handle)
         return error;
     struct sim_window *window = win->window;
     win->epoch.posted = kept(group);
+    sim_epoch_check_assertion(win, assertion & ~MPI_MODE_NOPRECEDE, win->epoch.state, "Win_post");
     window->parts[win->rank].posted_by = record_position() - 1;
     for (int i = 0; i < win->epoch.posted->size; i++)
         counters(&window->parts[win->rank].posts, window)[member(win, win->epoch.posted, i)]++;

@@ -28,13 +28,15 @@ struct sim_attached {
 struct sim_window_part {
     char *base;
     MPI_Aint size, unit;
-    struct sim_attached *attached; /* dynamic windows */
-    int exclusive;                 /* who holds the lock alone, -1: nobody */
-    int shared;                    /* how many hold it together */
-    int *posts, *completes;        /* by origin; NULL until used */
-    uint32_t posted_by;            /* the recorder's number of the last MPI_Win_post */
-    uint32_t *completed_by;        /* of the last MPI_Win_complete, by origin; NULL until used */
-    struct sim_win *win;           /* the member's own handle */
+    struct sim_attached *attached;   /* dynamic windows */
+    int exclusive;                   /* who holds the lock alone, -1: nobody */
+    int shared;                      /* how many hold it together */
+    int *posts, *completes;          /* by origin; NULL until used */
+    uint32_t posted_by;              /* the recorder's number of the last MPI_Win_post */
+    uint32_t *completed_by;          /* of the last MPI_Win_complete, by origin; NULL until used */
+    uint32_t no_put;                 /* the fence or post that asserted MPI_MODE_NOPUT, 0: none */
+    struct sim_last_atomic *atomics; /* see history.h; NULL until used */
+    struct sim_win *win;             /* the member's own handle */
 };
 
 struct sim_window {
@@ -52,7 +54,8 @@ struct sim_win {
     struct sim_window *window;
     struct sim_comm *comm;
     int rank;
-    bool waits; /* blocked until something of the window changes */
+    bool stored; /* the program's own stores since the last synchronisation: as far as seen */
+    bool waits;  /* blocked until something of the window changes */
     struct sim_epoch epoch;
     struct sim_win_access *accesses; /* not complete yet: see history.h */
     size_t access_count, access_room;

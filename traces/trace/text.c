@@ -124,6 +124,8 @@ static void say_kind(struct text *text, const struct trace_op *op)
     const char *name = trace_op_name(op);
     if (op->flags & OP_NONBLOCKING && op_kind_class(op->kind) == CLASS_COLLECTIVE)
         say(text, "I%c%s", name[0] | 0x20, name + 1);
+    else if (op->flags & OP_NONBLOCKING && op_kind_class(op->kind) == CLASS_CONTROL)
+        say(text, "R%c%s", name[0] | 0x20, name + 1); /* one-sided, with a request */
     else
         say(text, "%s", name);
 }
