@@ -30,7 +30,7 @@ void verdict_injected(const struct findings *findings, const struct trace *trace
 {
     for (size_t i = 0; i < findings->count; i++) {
         struct finding *fault = &findings->items[i];
-        if (strcmp(fault->code, "X010") != 0)
+        if (strcmp(fault->code, "X010") != 0 || fault->confirmation != CONFIRM_HAPPENED)
             continue;
         if (trace->outcome != OUTCOME_FINISHED) {
             tell_unhandled(fault, trace);

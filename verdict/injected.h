@@ -1,4 +1,4 @@
-/* Injected faults (X010): one that the program comes through is a note; of another it is told who
+/* Faults injected in this run (X010): one that the program comes through is a note; of another it is told who
  * waits since then. After consequences have been folded. */
 #ifndef VERDICT_INJECTED_H
 #define VERDICT_INJECTED_H

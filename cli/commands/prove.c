@@ -14,6 +14,7 @@
 #include "checker/suppress.h"
 
 #include "cli/command.h"
+#include "cli/commands/fault_sweep.h"
 #include "cli/options/run_options.h"
 #include "cli/options/schedule.h"
 #include "cli/processes/interrupt.h"
@@ -331,6 +332,25 @@ static bool is_decided_already(const struct verdict *verdict)
     return verdict->result.outcome != OUTCOME_FINISHED || !verdict->result.trace;
 }
 
+static void sweep_faults(struct proof *proof, struct results *results)
+{
+    const char *kind = proof->options->sweep;
+    if (!kind)
+        return;
+    struct fault_sweep sweep = {
+        .options = proof->options,
+        .job = &proof->job,
+        .verdict = proof->verdict,
+        .kind = (enum sim_fault_kind)sim_fault_kind(kind, strlen(kind)),
+        .deadline = proof->deadline,
+    };
+    tell_step(proof, results, "faults");
+    fault_sweep_run(&sweep);
+    cover(proof, "single faults (%s): %u operations, %u places, %u handled, %u not, %s", kind,
+          sweep.operations, sweep.places, sweep.handled, sweep.places - sweep.handled,
+          sweep.complete ? "all there are" : "not complete");
+}
+
 static void prove_more(struct proof *proof, struct results *results)
 {
     struct verdict *verdict = proof->verdict;
@@ -345,6 +365,7 @@ static void prove_more(struct proof *proof, struct results *results)
     explore_under(proof, results, SIM_SEND_RENDEZVOUS, true, "sends and collectives that wait",
                   0.8);
     suppress_consequences(&verdict->findings, 0, verdict->result.trace);
+    sweep_faults(proof, results);
     findings_sort(&verdict->findings);
 }
 

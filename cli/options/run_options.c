@@ -297,6 +297,18 @@ static bool add_faults(void *target, const char *value)
     return fault_options_parse(value, options->faults, &options->fault_count);
 }
 
+/* "crash:1": all single ones. */
+static bool set_sweep(void *target, const char *value)
+{
+    size_t length = strcspn(value, ":");
+    int kind = sim_fault_kind(value, length);
+    if (kind < 0 || strcmp(value + length, ":1") != 0)
+        return complain("faults", value,
+                        "KIND:1 for all single faults of a kind, such as crash:1 or drop:1");
+    ((struct run_options *)target)->sweep = sim_fault_name((enum sim_fault_kind)kind);
+    return true;
+}
+
 static bool set_require(void *target, const char *value)
 {
     struct run_options *options = target;
@@ -460,6 +472,8 @@ const struct option_row prove_option_rows[] = {
      set_ranks},
     {"budget", 0, "TIME", "for each number of ranks, such as 60s (default) or 2m", set_budget},
     {"runs", 0, "MOST", "runs of an exploration after which to stop (default: 1000000)", set_runs},
+    {"faults", 0, "KIND:1", "let every single fault strike in turn: crash:1, drop:1, ...",
+     set_sweep},
     {"order", 0, "ORDER", "order of backward passes: program or data", set_order},
     {"os-threads", 0, NULL, "each rank an OS thread instead of a fiber", set_os_threads},
     {"reduce-order", 0, "ORDER", "association of reductions: linear, tree, ring or seed",

@@ -336,6 +336,8 @@ static bool run_with(const struct job *job, struct board *board, struct rank_out
     if (!remains.damage[0]) /* else who knows whose bytes these are */
         rank_output_finish(output, job->world.ranks);
     result->printed = rank_output_printed(output, job->world.ranks);
+    for (int rank = 0; rank < job->world.ranks && rank < JOB_PRINTED_RANKS; rank++)
+        result->printed_of[rank] = rank_output_printed_of(output, rank);
     bool good = conclude(&remains, result, failure);
     free(remains.board);
     return good;

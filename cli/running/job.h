@@ -42,6 +42,9 @@ struct job {
     size_t check_elements; /* elements of an input to check, 0: all up to the default */
 };
 
+/* Of so many ranks it is known apart what they print. */
+enum { JOB_PRINTED_RANKS = 64 };
+
 /* What came of it. */
 struct job_result {
     enum trace_outcome outcome;
@@ -50,7 +53,8 @@ struct job_result {
         ended_ns; /* monotonic: the run's begin, when nobody could move, its end */
     uint64_t steps, switches;
     uint64_t printed; /* hash of what the ranks printed on stdout, each in its own order */
-    size_t choices_made, choices_missed; /* of the schedule's */
+    uint64_t printed_of[JOB_PRINTED_RANKS]; /* the same of each of the first ranks */
+    size_t choices_made, choices_missed;    /* of the schedule's */
     bool cut_off;    /* it was ended in the middle: what it had not done yet says nothing */
     char crash[256]; /* a sentence about how the child ended, "" when as it should */
 };

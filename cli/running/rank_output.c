@@ -138,6 +138,11 @@ static void line_count(struct rank_output *output, size_t number, const char *te
     pthread_mutex_unlock(&lock);
 }
 
+uint64_t rank_output_printed_of(const struct rank_output *output, int rank)
+{
+    return output->lines[2 * (size_t)rank].printed;
+}
+
 uint64_t rank_output_printed(const struct rank_output *output, int ranks)
 {
     uint64_t hash = 0;

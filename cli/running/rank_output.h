@@ -28,5 +28,6 @@ void rank_output_silence(struct rank_output *output);
 void rank_output_finish(struct rank_output *output, int ranks);
 /* A hash of what each rank printed on stdout before that, shown or not. */
 uint64_t rank_output_printed(const struct rank_output *output, int ranks);
+uint64_t rank_output_printed_of(const struct rank_output *output, int rank); /* of one */
 
 #endif

@@ -1,0 +1,64 @@
+#!/usr/bin/perl
+# All single faults of a kind: what 'simrun prove --faults' says it explored, handled and did not handle is what one run for each
+# rank and operation shows, on both executors.
+use strict;
+use warnings;
+use Cwd qw(abs_path);
+use File::Basename qw(dirname);
+use File::Temp qw(tempdir);
+use Test::More;
+
+my $simrun = abs_path($ENV{SIMRUN} || 'build/simrun');
+my $here = dirname(abs_path($0));
+my $folder = tempdir(CLEANUP => 1);
+$ENV{SIMRUN_CACHE} = "$folder/cache";
+chdir $folder or die;
+
+sub run { my $out = `timeout 60 $simrun @_ 2>&1 </dev/null`; return ($? >> 8, $out) }
+# rank => what it prints
+sub printed { return { map { /^rank (\d+) (has \d+ of \d+)$/ ? ($1 => $2) : () } split /\n/, shift } }
+
+my ($ranks, $operations) = (3, 9);
+my $usual = printed((run("--db none -n $ranks $here/ring.c"))[1]);
+is(scalar(keys %$usual), $ranks, 'every rank prints');
+
+sub brute_force {
+    my ($kind, $executor) = @_;
+    my (%places, $handled);
+    for my $rank (0 .. $ranks - 1) {
+        for my $op (1 .. $operations) {
+            my ($status, $out) = run("--db none -n $ranks --memory $executor --no-gradients --fault $kind:$rank\@$op $here/ring.c");
+            my ($struck) = $out =~ /struck\s+in\s+its\s+operation\s+(\d+)/ or next;
+            next if $places{"$rank\@$struck"}++;
+            my $same = 1;
+            my $now = printed($out);
+            for my $other (grep { $kind !~ /crash|hang/ || $_ != $rank } 0 .. $ranks - 1) {
+                $same &&= ($now->{$other} // '') eq $usual->{$other};
+            }
+            $handled += $status == 0 && $same;
+        }
+    }
+    my $places = keys %places;
+    return sprintf '%d operations, %d places, %d handled, %d not', $ranks * $operations, $places, $handled, $places - $handled;
+}
+
+for my $case ((map { [$_, ''] } qw(crash hang drop delay duplicate corrupt oom)), ['crash', '--os-threads']) {
+    my ($kind, $executor) = @$case;
+    my ($status, $out) = run("prove --db none -n $ranks $executor --no-gradients --faults $kind:1 $here/ring.c");
+    my $wanted = brute_force($kind, $executor);
+    (my $flat = $out) =~ s/\s+/ /g;
+    like($flat, qr/single faults \($kind\): \Q$wanted\E, all there are/, "$kind $executor: $wanted") or diag($out);
+    my $none = $wanted =~ /, 0 not$/;
+    is($status, $none ? 0 : 1, $none ? 'and all is well' : 'and that is a failure');
+    next if $none;
+    like($flat, qr/X010 fault-injected: $kind not handled at \w+ at \S*ring\.c:(14|23): /, 'which names the line') or diag($out);
+    my ($first) = $flat =~ /The first of them: simrun (.*?)\S*ring\.c/;
+    my ($again, $shown) = run("--db none $first $here/ring.c");
+    like($shown, qr/^X010/m, "and '$first' shows it");
+}
+my ($status, $out) = run("prove --db none -n 3 --budget 0.05s --no-gradients --faults crash:1 $here/ring.c");
+like($out =~ s/\s+/ /gr, qr/not complete|beyond the budget/, 'a budget that was spent is named');
+for my $bad ('crash', 'crash:2', 'melt:1') {
+    is((run("prove --db none -n 3 --faults $bad $here/ring.c"))[0], 2, "--faults $bad is refused");
+}
+done_testing();
