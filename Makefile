@@ -66,7 +66,7 @@ public_headers := sim/mpi.h sim/mpix.h sim/words.h collectives/diff.h $(systems)
 public   := $(addprefix $(BUILD)/include/simrun/,$(notdir $(public_headers)))
 wrappers := $(addprefix $(BUILD)/,simcc simc++ simfort)
 start    := $(BUILD)/lib/simrun_start.o
-shims    := $(BUILD)/lib/shims/libmpi.so.40
+shims    := $(BUILD)/lib/shims/libmpi.so.40 $(BUILD)/lib/shims/libmpich.so.12
 fortran  := $(BUILD)/lib/libsimrun_fortran.so.1 $(BUILD)/include/simrun/mpif.h $(BUILD)/include/simrun/mpi.f90
 tools    := $(stub) $(start) $(public) $(wrappers) $(shims) $(fortran)
 
@@ -96,13 +96,19 @@ $(stub): sim/interface/libmpi_abi.c sim/interface/entry.h sim/functions.h $(BUIL
 	@ln -sf $(@F) $(@:.1=)
 
 # Stands in for another MPI's library in programs that were built for it.
-$(BUILD)/gen/shims/openmpi.c: sim/shims/wrappers.pl sim/shims/prototypes.pl $(wildcard sim/shims/*.tsv) sim/shims/by_hand.c sim/mpi.h
+$(BUILD)/gen/shims/%.c: sim/shims/wrappers.pl sim/shims/prototypes.pl $(wildcard sim/shims/*.tsv) sim/shims/by_hand.c sim/mpi.h
 	@mkdir -p $(@D)
-	@perl sim/shims/wrappers.pl openmpi >$@.new && mv $@.new $@
-$(BUILD)/lib/shims/libmpi.so.40: $(BUILD)/gen/shims/openmpi.c $(wildcard sim/shims/*.[ch])
+	@perl sim/shims/wrappers.pl $* >$@.new && mv $@.new $@
+link_shim = $Q$(CC) -std=c17 -D_GNU_SOURCE -O2 -g -fPIC -fno-omit-frame-pointer $(WARNINGS) $(INCLUDES) -D$1 -shared -Wl,-soname,$(@F) -o $@ $(filter %.c,$^)
+shim_parts = sim/shims/by_hand.c $(wildcard sim/shims/*.h)
+$(BUILD)/lib/shims/libmpi.so.40: $(BUILD)/gen/shims/openmpi.c $(shim_parts)
 	@mkdir -p $(@D)
 	@echo "link $@"
-	$Q$(CC) -std=c17 -D_GNU_SOURCE -O2 -g -fPIC -fno-omit-frame-pointer $(WARNINGS) $(INCLUDES) -DSHIM_OPENMPI -shared -Wl,-soname,$(@F) -o $@ $< sim/shims/by_hand.c
+	$(call link_shim,SHIM_OPENMPI)
+$(BUILD)/lib/shims/libmpich.so.12: $(BUILD)/gen/shims/mpich.c sim/shims/numbers.c $(shim_parts)
+	@mkdir -p $(@D)
+	@echo "link $@"
+	$(call link_shim,SHIM_MPICH)
 
 # Fortran: functions that its compiler calls, and what a program includes or uses. No Fortran compiler is needed to build them.
 bindings  = perl sim/fortran/bindings.pl

@@ -125,7 +125,7 @@ sub convert {
     if ($type =~ /^MPI_($handle)$/ && !$array) { return ('', "in_$1($name)", '') }
     if ($type =~ /^(?:const )?MPI_($handle)( \*|)$/ && ($array || $2)) {
         my $kind = $1;
-        return ('', "LATER_IN($kind, $name)", '') if $function =~ /^Comm_idup/;    # written when the request completes
+        return ('', "LATER_IN($kind, $name)", '') if $function =~ /^Comm_idup/ && $kind eq 'Comm';    # written when the request completes
         my $is_read = $function =~ /_free$|_disconnect$|_finalize$|^(?:Type_commit|Wait|Test|Start|Cancel)$/
             || ($function =~ /recv/ && $name eq 'message');
         return ("    MPI_$kind own_$name = " . ($is_read ? "$name ? in_$kind(*$name) : NULL;\n" : "NULL;\n"), "$name ? &own_$name : NULL",

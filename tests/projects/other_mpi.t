@@ -63,7 +63,7 @@ told >"$folder/all.expected"
 grep -q '^PASS' "$folder/all.expected" && ! grep -q '?' "$folder/all.expected"
 ok $? "the program that uses what MPIs do differently passes, and everything in it has a name"
 
-for mpi in openmpi; do
+for mpi in openmpi mpich; do
     compiler=mpicc.$mpi
     if ! command -v $compiler >/dev/null || ! $compiler -g -w -o "$folder/wrong" "$folder/wrong.c" 2>/dev/null; then
         skip 19 "no $compiler"
@@ -121,6 +121,7 @@ while read -r soname name; do
 done <<'END'
 libmpi.so.20 Open MPI 2 or 3
 libmpi.so.1 Open MPI 1
+libmpichfort.so.12 MPICH
 libmvapich.so.2 MVAPICH
 libmsmpi.so Microsoft MPI
 END

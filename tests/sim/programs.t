@@ -67,20 +67,6 @@ run -n 5 --os-threads "$folder/sum-local" && says '^sum 15 after 1 words$'
 ok $? "an executable with thread-locals runs on OS threads"
 refused 3 '--os-threads' "and is told so on fibers" -n 5 "$folder/sum-local"
 
-# What was built for MPICH is refused in one sentence with the remedy (tests/projects/other_mpi.t: Open MPI).
-for mpi in mpich; do
-    if command -v mpicc.$mpi >/dev/null && mpicc.$mpi -o "$folder/foreign" "$folder/sum.c" 2>/dev/null; then
-        refused 3 "foreign: built for .*build it with simcc" "a program of $mpi's mpicc is recognised" -n 2 "$folder/foreign"
-        mpicc.$mpi -shared -fPIC -DMPI_LIBRARY -o "$folder/libforeign.so" "$folder/sum.c" -Wl,-soname,libforeign.so &&
-            "$build/simcc" -o "$folder/user-of" "$folder/sum.c" -Wl,--no-as-needed -L"$folder" -lforeign -Wl,-rpath,"$folder"
-        refused 3 "needs .*libforeign.so, which was built for" "and a library of it" -n 2 "$folder/user-of"
-    else
-        count=$((count + 2))
-        echo "ok $((count - 1)) - # SKIP no $mpi"
-        echo "ok $count - # SKIP no $mpi"
-    fi
-done
-
 # A library of the program has a function by a name that the launcher has, too.
 cat >"$folder/own.c" <<'END'
 int failure_set(void) { return 41; }
