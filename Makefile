@@ -241,6 +241,11 @@ cores: all
 faults: all
 	@FULL=1 SIMRUN=$(BUILD)/simrun prove -e '' tests/mpi/faults.t
 
+# Every function of the standard, right and with one wrong argument at a time: recorded, not recorded, and on threads of the system.
+.PHONY: functions
+functions: all
+	@FULL=1 SIMRUN=$(BUILD)/simrun prove -e '' tests/mpi/functions.t
+
 # Programs whose verdict is known: a table; ends with an error where one deviates that is not marked open.
 windows: all
 	@SIMRUN=$(BUILD)/simrun perl tests/memory/one_sided.pl

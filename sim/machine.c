@@ -56,7 +56,8 @@ static const struct sim_rooms rooms = {.begin = sim_comm_make_predefined,
                                        .window_used = sim_history_used,
                                        .window_waited = sim_history_waited,
                                        .window_flush = sim_history_flush,
-                                       .error_target = sim_comm_error_target};
+                                       .error_target = sim_comm_error_target,
+                                       .comm_check = sim_comm_verify};
 
 struct sim_world *sim_world_new(const struct sim_world_options *options, struct failure *failure)
 {

@@ -9,6 +9,7 @@
 #include <mpi.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <string.h>
 #include <ucontext.h>
 #include <unistd.h>
 #include <unwind.h>
@@ -85,12 +86,19 @@ static bool is_for_launcher(int number, const siginfo_t *info)
            info->si_pid != getpid();
 }
 
-/* The machine itself touched the first page: a call was given NULL where its result goes, or
- * where it finds a handle. */
+/* The machine, or a library for it, touched the first page: a call was given NULL where its result
+ * goes, or where it finds a handle. */
 static bool is_null_argument(int rank, const siginfo_t *info, const void *context)
 {
-    return board->ranks[rank].bias && (uintptr_t)info->si_addr < 4096 &&
-           sim_libc_in_launcher((const void *)(uintptr_t)place_of(context));
+    if (!board->ranks[rank].bias || (uintptr_t)info->si_addr >= 4096)
+        return false;
+    if (sim_libc_in_launcher((const void *)(uintptr_t)place_of(context)))
+        return true;
+    uint64_t place = program_place(rank, context);
+    if (place == place_of(context))
+        return false;
+    const char *called = sim_libc_called_at((const char *)(uintptr_t)place + 1);
+    return called && strncmp(called, "MPI_", 4) == 0;
 }
 
 static _Noreturn void refuse_null(int rank, const void *context)

@@ -42,8 +42,8 @@ int sim_keyvals_create(struct sim_keyvals *keyvals, const struct sim_keyval *mod
     return keyval->number;
 }
 
-struct sim_keyval *sim_keyvals_find(const struct sim_keyvals *keyvals, enum sim_attribute_kind kind,
-                                    int number)
+static struct sim_keyval *row_of(const struct sim_keyvals *keyvals, enum sim_attribute_kind kind,
+                                 int number)
 {
     if (number < KEYVAL_FIRST || number - KEYVAL_FIRST >= keyvals->count)
         return NULL;
@@ -51,13 +51,23 @@ struct sim_keyval *sim_keyvals_find(const struct sim_keyvals *keyvals, enum sim_
     return keyval && keyval->kind == kind ? keyval : NULL;
 }
 
+struct sim_keyval *sim_keyvals_find(const struct sim_keyvals *keyvals, enum sim_attribute_kind kind,
+                                    int number)
+{
+    struct sim_keyval *keyval = row_of(keyvals, kind, number);
+    return keyval && !keyval->freed ? keyval : NULL;
+}
+
 bool sim_keyvals_free(struct sim_keyvals *keyvals, enum sim_attribute_kind kind, int number)
 {
-    struct sim_keyval *keyval = sim_keyvals_find(keyvals, kind, number);
-    if (!keyval)
-        return false;
-    keyvals->rows[number - KEYVAL_FIRST] = NULL;
-    keyval_release(keyval);
+    struct sim_keyval *keyval = row_of(keyvals, kind, number);
+    if (!keyval || keyval->freed)
+        return keyval && keyval->references > 1;
+    keyval->freed = true;
+    if (keyval->references == 1) {
+        keyvals->rows[number - KEYVAL_FIRST] = NULL;
+        keyval_release(keyval);
+    }
     return true;
 }
 

@@ -36,10 +36,11 @@ struct sim_keyval {
     sim_attribute_function *copy; /* or one of the predefined MPI_*_NULL_COPY_FN, MPI_*_DUP_FN */
     sim_attribute_function *delete_value;
     void *extra_state;
+    bool freed; /* by the program: stays while attributes have it */
 };
 
 struct sim_keyvals {
-    struct sim_keyval **rows; /* NULL where freed */
+    struct sim_keyval **rows; /* NULL where nothing is left of it */
     int count;
     int capacity;
 };
@@ -61,7 +62,7 @@ int sim_keyvals_create(struct sim_keyvals *keyvals, const struct sim_keyval *mod
 /* NULL: no keyval of this kind has this number. */
 struct sim_keyval *sim_keyvals_find(const struct sim_keyvals *keyvals, enum sim_attribute_kind kind,
                                     int number);
-/* False: there is none. */
+/* False: there is none. One that attributes have may be freed again, by a copy of its number. */
 bool sim_keyvals_free(struct sim_keyvals *keyvals, enum sim_attribute_kind kind, int number);
 /* Frees the table; keyvals still used by attribute lists stay until those are released. */
 void sim_keyvals_release(struct sim_keyvals *keyvals);

@@ -35,6 +35,7 @@ struct sim_side { /* one side of the data: a buffer in blocks per peer, or one b
     const struct sim_datatype *type;
     bool vectored,
         typed; /* whether what follows is set: a call is cleared often, and this keeps it short */
+    bool at_null; /* some block would begin in the first page of memory */
     struct sim_counts counts,
         displacements;         /* v-forms; displacements in extents, in bytes for w-forms */
     const MPI_Datatype *types; /* w-forms */

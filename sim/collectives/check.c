@@ -2,6 +2,7 @@
 #include "sim/collectives/collective.h"
 #include "sim/collectives/forms.h"
 #include "sim/collectives/guard.h"
+#include "sim/communicators/info.h"
 #include "sim/messages/point.h"
 #include "sim/worlds/error.h"
 
@@ -25,6 +26,13 @@ int sim_call_ready(struct sim_collective_call *call, int error)
         return error;
     return sim_error_raise_overlap(sim_comm_handle(call->comm),
                                    sim_call_name(call, (char[SIM_NAME_MAX]){0}));
+}
+
+int sim_call_hints(struct sim_collective_call *call, MPI_Info info, int error)
+{
+    if (error || sim_info_handle_valid(info))
+        return error;
+    return sim_call_fail(call, MPI_ERR_INFO, "info is not a valid handle");
 }
 
 static int cross(struct sim_collective_call *call, MPI_Comm handle)
@@ -91,6 +99,8 @@ int sim_call_type(struct sim_collective_call *call, struct sim_side *side, MPI_D
     if (!side->type->committed)
         return sim_call_fail(call, MPI_ERR_TYPE,
                              "datatype has not been committed: call MPI_Type_commit first");
+    if (side->vectored && side->at_null && side->type->contiguous && side->type->size)
+        return sim_call_fail(call, MPI_ERR_BUFFER, "buffer is NULL though not all counts are zero");
     return MPI_SUCCESS;
 }
 
@@ -113,6 +123,9 @@ int sim_call_buffer(struct sim_collective_call *call, struct sim_side *side, con
     return MPI_SUCCESS;
 }
 
+/* An address below it is none: with MPI_BOTTOM displacements are addresses. */
+enum { FIRST_PAGE = 4096 };
+
 int sim_call_vector(struct sim_collective_call *call, struct sim_side *side, const void *buffer,
                     struct sim_counts counts, struct sim_counts displacements, int peers)
 {
@@ -124,6 +137,9 @@ int sim_call_vector(struct sim_collective_call *call, struct sim_side *side, con
         return sim_call_fail(call, MPI_ERR_ARG, "the array of counts is NULL");
     if (!displacements.narrow && !displacements.wide)
         return sim_call_fail(call, MPI_ERR_ARG, "the array of displacements is NULL");
+    side->at_null = false;
+    for (int i = 0; i < peers && !buffer; i++)
+        side->at_null |= sim_counts_at(counts, i) && sim_counts_at(displacements, i) < FIRST_PAGE;
     for (int i = 0; i < peers; i++)
         if ((ptrdiff_t)sim_counts_at(counts, i) < 0)
             return sim_error_raise(sim_comm_handle(call->comm), MPI_ERR_COUNT,
@@ -151,7 +167,7 @@ int sim_call_types(struct sim_collective_call *call, struct sim_side *side,
     if (!types)
         return sim_call_fail(call, MPI_ERR_ARG, "the array of datatypes is NULL");
     for (int i = 0; i < peers; i++) {
-        struct sim_side one = {0};
+        struct sim_side one = {.vectored = side->vectored, .at_null = side->at_null};
         int error = sim_call_type(call, &one, types[i]);
         if (error)
             return error;

@@ -26,6 +26,8 @@ int sim_call_types(struct sim_collective_call *call, struct sim_side *side,
 
 /* After the checks of one function, those that all need. */
 int sim_call_ready(struct sim_collective_call *call, int error);
+/* Of a persistent one, too. */
+int sim_call_hints(struct sim_collective_call *call, MPI_Info info, int error);
 
 #define COUNTS(array)                                                                              \
     _Generic((array), const int *: (struct sim_counts){(const int *)(const void *)(array), NULL}, \
@@ -55,8 +57,7 @@ int sim_call_ready(struct sim_collective_call *call, int error);
     {                                                                                              \
         struct sim_collective_call call;                                                           \
         call.form = (SIM_FORM_PERSISTENT);                                                         \
-        int error = sim_call_ready(&call, CALL);                                                   \
-        (void)info;                                                                                \
+        int error = sim_call_hints(&call, info, sim_call_ready(&call, CALL));                      \
         return error ? error : sim_collective_init(&call, request);                                \
     }
 
@@ -80,8 +81,7 @@ int sim_call_ready(struct sim_collective_call *call, int error);
     {                                                                                              \
         struct sim_collective_call call;                                                           \
         call.form = (SIM_FORM_PERSISTENT);                                                         \
-        int error = sim_call_ready(&call, CALL);                                                   \
-        (void)info;                                                                                \
+        int error = sim_call_hints(&call, info, sim_call_ready(&call, CALL));                      \
         return error ? error : sim_collective_init(&call, request);                                \
     }
 

@@ -55,7 +55,8 @@ static int create(struct call call, sim_attribute_function *copy,
 {
     WITH_RANK_LOCK;
     struct sim_keyvals *keyvals = sim_attributes_keyvals();
-    struct sim_keyval model = {0, 0, call.kind, copy, delete_value, extra_state};
+    struct sim_keyval model = {
+        .kind = call.kind, .copy = copy, .delete_value = delete_value, .extra_state = extra_state};
     if (!keyval)
         return refuse(&call, MPI_ERR_ARG, "the address for the keyval is null");
     if (!keyvals)

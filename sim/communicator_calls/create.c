@@ -341,7 +341,9 @@ int PMPI_Comm_dup(MPI_Comm comm, MPI_Comm *newcomm)
 
 int PMPI_Comm_dup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm *newcomm)
 {
-    int error = dup(comm, newcomm, "Comm_dup_with_info");
+    int error = sim_info_check(comm, info, "Comm_dup_with_info");
+    if (!error)
+        error = dup(comm, newcomm, "Comm_dup_with_info");
     return error ? error : PMPI_Comm_set_info(*newcomm, info);
 }
 
@@ -354,8 +356,9 @@ static int idup(MPI_Comm handle, MPI_Info info, MPI_Comm *made, MPI_Request *req
     struct sim_comm *comm = sim_comm_check(handle, function, &error);
     if (!comm)
         return error;
-    if (!sim_info_handle_valid(info))
-        return sim_error_raise(handle, MPI_ERR_INFO, function, "info is not a valid handle");
+    error = sim_info_check(handle, info, function);
+    if (error)
+        return error;
     struct sim_attributes attributes = {0};
     error = attributes_copy(comm, handle, &attributes);
     if (error) {
@@ -406,10 +409,11 @@ int PMPI_Comm_split(MPI_Comm handle, int color, int key, MPI_Comm *made)
 /* All ranks share one memory: every guided type gives one communicator of all. */
 int PMPI_Comm_split_type(MPI_Comm handle, int type, int key, MPI_Info info, MPI_Comm *made)
 {
-    (void)info;
     int error;
     struct sim_comm *comm = sim_comm_check(handle, "Comm_split_type", &error);
-    if (!comm)
+    if (comm)
+        error = sim_info_check(handle, info, "Comm_split_type");
+    if (error)
         return error;
     if (type != MPI_COMM_TYPE_SHARED && type != MPI_COMM_TYPE_HW_GUIDED &&
         type != MPI_COMM_TYPE_HW_UNGUIDED && type != MPI_COMM_TYPE_RESOURCE_GUIDED &&

@@ -133,16 +133,23 @@ int sim_comm_from_group(struct sim_rank *rank, const struct sim_group *group, co
     int error = check_meeting(rank, group, function);
     if (error || group->size == 0)
         return error;
+    if (!name)
+        return sim_error_raise(MPI_COMM_NULL, MPI_ERR_ARG, function, "the string tag is NULL");
+    if (!sim_errhandler_valid(errhandler))
+        return sim_error_raise(MPI_COMM_NULL, MPI_ERR_ERRHANDLER, function,
+                               "not a valid error handler");
     return create_group(rank, &(struct meeting){.name = name}, group, errhandler, made);
 }
 
 int PMPI_Comm_create_from_group(MPI_Group group, const char *name, MPI_Info info,
                                 MPI_Errhandler errhandler, MPI_Comm *made)
 {
-    (void)info;
     struct sim_rank *rank = sim_point_caller("Comm_create_from_group");
     if (!rank)
         return MPI_ERR_OTHER;
+    int error = sim_info_check(MPI_COMM_NULL, info, "Comm_create_from_group");
+    if (error)
+        return error;
     return sim_comm_from_group(rank, sim_group_from_handle(group), name, errhandler,
                                "Comm_create_from_group", made);
 }

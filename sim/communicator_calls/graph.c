@@ -1,5 +1,6 @@
 /* MPI's calls for graphs and distributed graphs. The object is in communicators/topology.h. Ranks
  * are never reordered and infos are not looked at. */
+#include "sim/communicators/info.h"
 #include "sim/communicators/topology.h"
 #include "sim/worlds/error.h"
 
@@ -76,6 +77,10 @@ int PMPI_Graph_get(MPI_Comm handle, int index_room, int edges_room, int index[],
     struct sim_comm *comm = sim_topology_check(handle, MPI_GRAPH, "Graph_get", &error);
     if (!comm)
         return error;
+    if (index_room < 0 || edges_room < 0)
+        return sim_error_raise(handle, MPI_ERR_ARG, "Graph_get",
+                               "room for %d indices and %d edges is negative", index_room,
+                               edges_room);
     const struct sim_topology *topology = comm->context->topology;
     for (int r = 0; r < topology->size && r < index_room; r++)
         index[r] = (int)topology->out.first[r + 1];
@@ -110,6 +115,9 @@ int PMPI_Graph_neighbors(MPI_Comm handle, int rank, int room, int neighbours[])
     struct sim_comm *comm = check_node(handle, "Graph_neighbors", rank, &error);
     if (!comm)
         return error;
+    if (room < 0)
+        return sim_error_raise(handle, MPI_ERR_ARG, "Graph_neighbors",
+                               "room for %d neighbours is negative", room);
     const struct sim_topology *topology = comm->context->topology;
     for (int k = 0; k < sim_topology_out_count(topology, rank) && k < room; k++)
         neighbours[k] = sim_topology_destination(topology, rank, k);
@@ -157,7 +165,7 @@ int PMPI_Dist_graph_create_adjacent(MPI_Comm handle, int in_count, const int sou
                                     const int destinations[], const int destination_weights[],
                                     MPI_Info info, int reorder, MPI_Comm *made)
 {
-    (void)info, (void)reorder;
+    (void)reorder;
     const char *function = "Dist_graph_create_adjacent";
     int error;
     struct sim_comm *comm = sim_comm_check(handle, function, &error);
@@ -169,6 +177,8 @@ int PMPI_Dist_graph_create_adjacent(MPI_Comm handle, int in_count, const int sou
         error = check_weights(comm, function, "source", in_count, source_weights);
     if (!error)
         error = check_weights(comm, function, "destination", out_count, destination_weights);
+    if (!error)
+        error = sim_info_check(handle, info, function);
     if (error)
         return error;
     bool weighted = source_weights != MPI_UNWEIGHTED;
@@ -212,7 +222,7 @@ int PMPI_Dist_graph_create(MPI_Comm handle, int count, const int sources[], cons
                            const int destinations[], const int weights[], MPI_Info info,
                            int reorder, MPI_Comm *made)
 {
-    (void)info, (void)reorder;
+    (void)reorder;
     const char *function = "Dist_graph_create";
     int error, edges = 0;
     struct sim_comm *comm = sim_comm_check(handle, function, &error);
@@ -224,6 +234,8 @@ int PMPI_Dist_graph_create(MPI_Comm handle, int count, const int sources[], cons
         error = check_ends(comm, function, "destination", edges, destinations);
     if (!error)
         error = check_weights(comm, function, "edge", edges, weights);
+    if (!error)
+        error = sim_info_check(handle, info, function);
     if (error)
         return error;
     struct sim_topology_plan plan = {.kind = MPI_DIST_GRAPH,

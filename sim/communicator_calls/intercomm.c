@@ -2,6 +2,7 @@
 #include "sim/communicator_calls/intercomm.h"
 
 #include "sim/communicator_calls/creation.h"
+#include "sim/communicators/info.h"
 #include "sim/messages/point.h"
 #include "sim/worlds/error.h"
 
@@ -228,7 +229,6 @@ int PMPI_Intercomm_create_from_groups(MPI_Group local, int leader, MPI_Group rem
                                       MPI_Comm *made)
 {
     const char *function = "Intercomm_create_from_groups";
-    (void)info;
     struct sim_rank *rank = sim_point_caller(function);
     if (!rank)
         return MPI_ERR_OTHER;
@@ -236,6 +236,8 @@ int PMPI_Intercomm_create_from_groups(MPI_Group local, int leader, MPI_Group rem
     const struct sim_group *group = sim_group_from_handle(local),
                            *far = sim_group_from_handle(remote);
     int error = check_groups(group, leader, far, far_leader);
+    if (!error)
+        error = sim_info_check(MPI_COMM_NULL, info, function);
     if (!error)
         error = sim_comm_from_group(rank, group, name, errhandler, function, made);
     if (error)

@@ -194,6 +194,13 @@ struct sim_comm *sim_comm_check(MPI_Comm handle, const char *function, int *erro
     return comm;
 }
 
+int sim_comm_verify(MPI_Comm handle, const char *function)
+{
+    int error;
+    sim_comm_check(handle, function, &error);
+    return error;
+}
+
 static bool is_freed(const struct sim_rank *rank, MPI_Comm handle)
 {
     bool found = false;
@@ -231,7 +238,8 @@ int sim_comm_refuse(MPI_Comm handle, const char *function)
         what = "freed";
         if (place)
             record_site_enter(place);
-        record_note("X005", "a communicator was used after it had been freed");
+        record_note("X005", "MPI_%s: MPI_ERR_COMM: a communicator was used after it had been freed",
+                    sim_error_function(function));
         if (place)
             record_site_leave();
     }

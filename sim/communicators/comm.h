@@ -89,6 +89,8 @@ MPI_Errhandler sim_comm_error_target(struct sim_rank *rank, MPI_Comm *handle);
 /* The caller's communicator, or NULL with what the MPI function must return in *error (the error is
  * raised). */
 struct sim_comm *sim_comm_check(MPI_Comm handle, const char *function, int *error);
+/* The same without the communicator. */
+int sim_comm_verify(MPI_Comm handle, const char *function);
 /* Raises the error of a handle that is no communicator of the caller's; of one that was, the
  * finding says so. What the MPI function must return. */
 int sim_comm_refuse(MPI_Comm handle, const char *function);

@@ -5,7 +5,7 @@
 #include "sim/worlds/open_handles.h"
 #include "sim/worlds/rank_lock.h"
 
-static int check_info(MPI_Comm handle, MPI_Info info, const char *function)
+int sim_info_check(MPI_Comm handle, MPI_Info info, const char *function)
 {
     if (sim_info_handle_valid(info))
         return MPI_SUCCESS;
@@ -30,7 +30,7 @@ int PMPI_Comm_set_info(MPI_Comm handle, MPI_Info info)
     int error;
     struct sim_comm *comm = sim_comm_check(handle, "Comm_set_info", &error);
     if (comm)
-        error = check_info(handle, info, "Comm_set_info");
+        error = sim_info_check(handle, info, "Comm_set_info");
     const struct sim_info *given = error ? NULL : sim_info_from_handle(info);
     if (error || !given)
         return error;

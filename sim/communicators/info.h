@@ -45,5 +45,7 @@ bool sim_info_set_environment(struct sim_info *info, int argc, char *const argv[
 struct sim_info *sim_info_from_handle(MPI_Info handle);
 /* True for MPI_INFO_NULL, MPI_INFO_ENV and every live object: what an `info` argument may be. */
 bool sim_info_handle_valid(MPI_Info handle);
+/* Raises the error on `comm` where it may not. */
+int sim_info_check(MPI_Comm comm, MPI_Info info, const char *function);
 
 #endif

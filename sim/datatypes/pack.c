@@ -18,9 +18,9 @@ struct pack_call {
 
 static int check_count(struct pack_call *call)
 {
-    if (call->comm == MPI_COMM_NULL)
-        return sim_error_raise(MPI_COMM_NULL, MPI_ERR_COMM, call->function,
-                               "the communicator is MPI_COMM_NULL");
+    int error = sim_error_comm_check(call->comm, call->function);
+    if (error)
+        return error;
     if (call->count < 0)
         return sim_error_raise(call->comm, MPI_ERR_COUNT, call->function, "count is negative: %lld",
                                (long long)call->count);

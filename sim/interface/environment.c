@@ -1,6 +1,7 @@
 /* Init, Finalize, Abort, time, names, memory, the attached buffer. */
 #include "recorder/recorder.h"
 #include "sim/communicators/comm.h"
+#include "sim/communicators/info.h"
 #include "sim/interface/leaks.h"
 #include "sim/memory/pending.h"
 #include "sim/messages/bsend.h"
@@ -162,7 +163,9 @@ int PMPI_Pcontrol(const int level, ...)
 
 int PMPI_Alloc_mem(MPI_Aint size, MPI_Info info, void *base)
 {
-    (void)info;
+    if (!sim_info_handle_valid(info))
+        return sim_error_raise(MPI_COMM_NULL, MPI_ERR_INFO, "Alloc_mem",
+                               "info is not a valid handle");
     void *memory = size < 0 ? NULL : malloc(size ? (size_t)size : 1);
     if (!memory)
         return sim_error_raise(MPI_COMM_NULL, size < 0 ? MPI_ERR_ARG : MPI_ERR_NO_MEM, "Alloc_mem",

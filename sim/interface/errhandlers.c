@@ -20,6 +20,9 @@ int sim_error_unsupported(const char *name)
 
 int PMPI_Comm_create_errhandler(MPI_Comm_errhandler_function *function, MPI_Errhandler *handle)
 {
+    if (!function)
+        return sim_error_raise(MPI_COMM_NULL, MPI_ERR_ARG, "Comm_create_errhandler",
+                               "the function is NULL");
     *handle = sim_errhandler_new(function);
     if (*handle == MPI_ERRHANDLER_NULL)
         return sim_error_raise(MPI_COMM_NULL, MPI_ERR_NO_MEM, "Comm_create_errhandler",

@@ -42,6 +42,9 @@ int PMPI_Session_init(MPI_Info info, MPI_Errhandler errhandler, MPI_Session *han
     if (!sim_info_handle_valid(info))
         return sim_error_raise(MPI_COMM_NULL, MPI_ERR_INFO, "Session_init",
                                "info is not a valid handle");
+    if (!sim_errhandler_valid(errhandler))
+        return sim_error_raise(MPI_COMM_NULL, MPI_ERR_ERRHANDLER, "Session_init",
+                               "not a valid error handler");
     struct sim_session *session = malloc(sizeof *session);
     if (!session)
         return sim_error_raise(MPI_COMM_NULL, MPI_ERR_NO_MEM, "Session_init", "out of memory");
@@ -75,6 +78,9 @@ int PMPI_Session_set_errhandler(MPI_Session handle, MPI_Errhandler errhandler)
     struct sim_session *session = check(handle, "Session_set_errhandler", &error);
     if (!session)
         return error;
+    if (!sim_errhandler_valid(errhandler))
+        return fail(session, MPI_ERR_ERRHANDLER, "Session_set_errhandler",
+                    "not a valid error handler");
     sim_errhandler_retain(errhandler);
     sim_errhandler_release(session->errhandler);
     session->errhandler = errhandler;
@@ -118,20 +124,24 @@ int PMPI_Session_get_info(MPI_Session handle, MPI_Info *used)
 
 int PMPI_Session_get_num_psets(MPI_Session handle, MPI_Info info, int *count)
 {
-    (void)info;
     int error;
-    if (check(handle, "Session_get_num_psets", &error))
-        *count = PSET_COUNT;
-    return error;
+    const struct sim_session *session = check(handle, "Session_get_num_psets", &error);
+    if (!session)
+        return error;
+    if (!sim_info_handle_valid(info))
+        return fail(session, MPI_ERR_INFO, "Session_get_num_psets", "info is not a valid handle");
+    *count = PSET_COUNT;
+    return MPI_SUCCESS;
 }
 
 int PMPI_Session_get_nth_pset(MPI_Session handle, MPI_Info info, int n, int *length, char *name)
 {
-    (void)info;
     int error;
     const struct sim_session *session = check(handle, "Session_get_nth_pset", &error);
     if (!session)
         return error;
+    if (!sim_info_handle_valid(info))
+        return fail(session, MPI_ERR_INFO, "Session_get_nth_pset", "info is not a valid handle");
     if (n < 0 || n >= PSET_COUNT)
         return fail(session, MPI_ERR_ARG, "Session_get_nth_pset", "there are two process sets");
     if (*length > 0)

@@ -60,6 +60,8 @@ static int attach(const char *function, void *buffer, MPI_Count size)
     if (size < 0)
         return sim_error_raise(MPI_COMM_NULL, MPI_ERR_ARG, function,
                                "size is %lld: it must not be negative", (long long)size);
+    if (!buffer && size)
+        return sim_error_raise(MPI_COMM_NULL, MPI_ERR_BUFFER, function, "buffer is NULL");
     rank->bsend = calloc(1, sizeof *rank->bsend);
     assert(rank->bsend && "out of memory for an attached buffer");
     rank->bsend->buffer = buffer;

@@ -136,6 +136,9 @@ int PMPI_Start(MPI_Request *request)
 
 int PMPI_Startall(int count, MPI_Request *requests)
 {
+    if (count < 0)
+        return sim_error_raise(MPI_COMM_NULL, MPI_ERR_COUNT, "Startall",
+                               "count is %d: it must not be negative", count);
     for (int i = 0; i < count; i++) {
         int error = start(requests[i], "Startall");
         if (error)

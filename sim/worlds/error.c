@@ -140,10 +140,24 @@ static const char *note_code(int error_class)
     return error_class == MPI_ERR_TRUNCATE ? "M007" : "M009";
 }
 
+const char *sim_error_function(const char *function)
+{
+    const char *site = sim_libc_call_site();
+    const char *called = site ? sim_libc_called_at(site) : NULL;
+    return called && strncmp(called, "MPI_", 4) == 0 ? called + 4 : function;
+}
+
+int sim_error_comm_check(MPI_Comm handle, const char *function)
+{
+    struct sim_rank *rank = sim_current_rank;
+    return rank ? rank->world->rooms->comm_check(handle, function) : MPI_SUCCESS;
+}
+
 /* `code` NULL: the trace shows it, so that no note is needed. */
 static _Noreturn void die(struct sim_rank *rank, int error_class, const char *function,
                           const char *sentence, const char *code)
 {
+    function = sim_error_function(function);
     fprintf(stderr, "rank %d: MPI_%s: %s: %s\n", rank->id, function, sim_error_name(error_class),
             sentence);
     record_failure(error_class, sim_libc_call_site());

@@ -22,6 +22,14 @@ int sim_error_raise_overlap(MPI_Comm comm, const char *function);
 int sim_error_raise_mismatch(MPI_Comm comm, int error_class, const char *function,
                              const char *sentence);
 
+/* MPI_SUCCESS where the handle is a communicator of the calling rank, else what `function` must
+ * return. For rooms below those of communicators. */
+int sim_error_comm_check(MPI_Comm handle, const char *function);
+
+/* The MPI function that the program called, without prefix: MPI_Isend_c where its checks speak of
+ * Isend. `function` where the call's place does not tell. */
+const char *sim_error_function(const char *function);
+
 /* "MPI_ERR_RANK" for a class; "MPI_ERR_?" for an unknown one. Sentence of the standard's meaning.
  */
 const char *sim_error_name(int error_class);

@@ -152,6 +152,8 @@ struct sim_rooms {
     void (*window_flush)(struct sim_rank *rank);
     /* See sim_comm_error_target. */
     MPI_Errhandler (*error_target)(struct sim_rank *rank, MPI_Comm *handle);
+    /* MPI_SUCCESS, or what `function` must return after the error was raised. */
+    int (*comm_check)(MPI_Comm handle, const char *function);
 };
 
 /* A world with these rooms: sim_world_new, which machine.c defines, calls it. */
