@@ -148,15 +148,14 @@ void sim_epoch_check_assertion(struct sim_win *win, int assertion, enum sim_epoc
         untrue(function, "asserts MPI_MODE_NOSTORE, but this rank has stored to its window since "
                          "the last synchronisation");
     win->stored = false;
-    win->window->parts[win->rank].no_put = assertion & MPI_MODE_NOPUT ? record_position() : 0;
 }
 
 void sim_epoch_check_put(struct sim_win *win, int target, const char *function)
 {
-    enum sim_epoch_state state = win->epoch.state;
-    if (!win->window->parts[target].no_put ||
-        (state != SIM_EPOCH_FENCE_USED && state != SIM_EPOCH_START))
-        return;
-    untrue(function, "changes a window of which its rank asserted MPI_MODE_NOPUT until the next "
-                     "synchronisation");
+    const struct sim_window_part *part = &win->window->parts[target];
+    bool fenced =
+        win->epoch.state == SIM_EPOCH_FENCE_USED && part->no_put[win->fences % 2] == win->fences;
+    if (fenced || (win->epoch.state == SIM_EPOCH_START && part->no_put_posted))
+        untrue(function, "changes a window of which its rank asserted MPI_MODE_NOPUT until the "
+                         "next synchronisation");
 }

@@ -52,10 +52,13 @@ int PMPI_Win_fence(int assertion, MPI_Win handle)
     enum sim_epoch_state before = win ? win->epoch.state : SIM_EPOCH_NONE;
     if (win)
         error = sim_epoch_move(win, SIM_CALL_FENCE, -1, "Win_fence");
-    if (!error)
+    if (!error) {
         sim_epoch_check_assertion(win, assertion, before, "Win_fence");
-    if (!error)
+        win->fences++;
+        if (assertion & MPI_MODE_NOPUT)
+            win->window->parts[win->rank].no_put[win->fences % 2] = win->fences;
         error = sim_win_barrier(win);
+    }
     if (error)
         return error;
     sim_win_completed(win, -1);
@@ -120,7 +123,8 @@ int PMPI_Win_post(MPI_Group group, int assertion, MPI_Win handle)
         return error;
     struct sim_window *window = win->window;
     win->epoch.posted = kept(group);
-    sim_epoch_check_assertion(win, assertion & ~MPI_MODE_NOPRECEDE, win->epoch.state, "Win_post");
+    sim_epoch_check_assertion(win, assertion, SIM_EPOCH_NONE, "Win_post");
+    window->parts[win->rank].no_put_posted = assertion & MPI_MODE_NOPUT;
     window->parts[win->rank].posted_by = record_position() - 1;
     for (int i = 0; i < win->epoch.posted->size; i++)
         counters(&window->parts[win->rank].posts, window)[member(win, win->epoch.posted, i)]++;

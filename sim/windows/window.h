@@ -34,7 +34,8 @@ struct sim_window_part {
     int *posts, *completes;          /* by origin; NULL until used */
     uint32_t posted_by;              /* the recorder's number of the last MPI_Win_post */
     uint32_t *completed_by;          /* of the last MPI_Win_complete, by origin; NULL until used */
-    uint32_t no_put;                 /* the fence or post that asserted MPI_MODE_NOPUT, 0: none */
+    uint32_t no_put[2];              /* the last fences that asserted MPI_MODE_NOPUT, by parity */
+    bool no_put_posted;              /* the last post did */
     struct sim_last_atomic *atomics; /* see history.h; NULL until used */
     struct sim_win *win;             /* the member's own handle */
 };
@@ -54,8 +55,9 @@ struct sim_win {
     struct sim_window *window;
     struct sim_comm *comm;
     int rank;
-    bool stored; /* the program's own stores since the last synchronisation: as far as seen */
-    bool waits;  /* blocked until something of the window changes */
+    uint32_t fences; /* that this member has begun */
+    bool stored;     /* the program's own stores since the last synchronisation: as far as seen */
+    bool waits;      /* blocked until something of the window changes */
     struct sim_epoch epoch;
     struct sim_win_access *accesses; /* not complete yet: see history.h */
     size_t access_count, access_room;

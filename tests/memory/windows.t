@@ -47,8 +47,8 @@ sub case_is {
     my ($name, $code, $ranks, $body, @options) = @_;
     my $file = "$folder/c" . $count++ . '.c';
     open my $out, '>', $file or die;
-    $body =~ s/PUT/MPI_Put(&x, 1, MPI_INT, to, 1, 1, MPI_INT, w)/g;
-    $body =~ s/GET/MPI_Get(&y, 1, MPI_INT, to, 2, 1, MPI_INT, w)/g;
+    $body =~ s/\bPUT\b/MPI_Put(&x, 1, MPI_INT, to, 1, 1, MPI_INT, w)/g;
+    $body =~ s/\bGET\b/MPI_Get(&y, 1, MPI_INT, to, 2, 1, MPI_INT, w)/g;
     print $out $start, $body, "\n", $end;
     close $out;
     my $said = `timeout 120 '$simrun' --db none -n $ranks @options --memory $file 2>&1`;
@@ -97,4 +97,8 @@ case_is('another type there', 'M008', '2', 'MPI_Win_fence(0, w); MPI_Put(&x, 1, 
 case_is('origin written before the fence', 'B001', '2', 'MPI_Win_fence(0, w); PUT; x = 5; MPI_Win_fence(0, w);');
 case_is('origin read before the fence', 'B001', '2', 'MPI_Win_fence(0, w); GET; printf("%d\n", y); MPI_Win_fence(0, w);');
 case_is('origin read after the flush', 'OK', '2', 'MPI_Win_lock(MPI_LOCK_SHARED, to, 0, w); GET; MPI_Win_flush(to, w); WANT(y == 10 * to + 2); MPI_Win_unlock(to, w);');
+case_is('a true assertion about the epoch behind', 'OK', '2,3,5', 'MPI_Win_fence(MPI_MODE_NOPRECEDE, w); if (!r) PUT; MPI_Win_fence(MPI_MODE_NOSTORE | MPI_MODE_NOPUT | MPI_MODE_NOSUCCEED, w);');
+case_is('a false one about the epoch ahead', 'B005', '3', 'MPI_Win_fence(MPI_MODE_NOPUT, w); if (!r) PUT; MPI_Win_fence(0, w);');
+case_is('a false one of a post', 'B005', '2', 'MPI_Win_post(i, MPI_MODE_NOPUT, w); MPI_Win_start(o, 0, w); PUT; MPI_Win_complete(w); MPI_Win_wait(w);');
+case_is('nothing precedes but a put', 'B005', '2', 'MPI_Win_fence(0, w); PUT; MPI_Win_fence(MPI_MODE_NOPRECEDE, w); MPI_Win_fence(0, w);');
 done_testing;
