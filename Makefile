@@ -62,8 +62,9 @@ stub     := $(BUILD)/lib/libmpi_abi.so.1
 # What programs under test are compiled with: these headers and nothing else of ours, and a compiler wrapper.
 # A system under collectives/systems/ has the header named after its folder; the functions it declares are exported.
 systems  := $(foreach d,$(wildcard collectives/systems/*/),$(wildcard $d$(notdir $(d:/=)).h))
-public_headers := sim/mpi.h sim/mpix.h sim/words.h collectives/diff.h $(systems)
-public   := $(addprefix $(BUILD)/include/simrun/,$(notdir $(public_headers)))
+public_headers := sim/mpi.h sim/mpix.h sim/words.h collectives/diff.h collectives/diff_tool.h $(systems)
+bindings := collectives/diff_tool.hpp collectives/diff_adolc.hpp collectives/diff_rad.hpp
+public   := $(addprefix $(BUILD)/include/simrun/,$(notdir $(public_headers) $(bindings)))
 wrappers := $(addprefix $(BUILD)/,simcc simc++ simfort)
 start    := $(BUILD)/lib/simrun_start.o
 shims    := $(BUILD)/lib/shims/libmpi.so.40 $(BUILD)/lib/shims/libmpich.so.12
@@ -132,7 +133,7 @@ $(BUILD)/include/simrun/$(notdir $1): $1
 	@mkdir -p $$(@D)
 	@ln -sfr $$< $$@
 endef
-$(foreach header,$(public_headers),$(eval $(call link_header,$(header))))
+$(foreach header,$(public_headers) $(bindings),$(eval $(call link_header,$(header))))
 $(wrappers): cli/simcc Makefile
 	@mkdir -p $(@D)
 	@sed 's/@VERSION@/$(VERSION)/' $< >$@

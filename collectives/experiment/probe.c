@@ -66,9 +66,14 @@ bool probe_perturbed(const struct diff_state *state)
     return state->probe && state->probe->mode == PROBE_PERTURBED;
 }
 
+bool probe_skips_passes(const struct diff_state *state)
+{
+    return probe_perturbed(state) && !state->probe->watch;
+}
+
 bool probe_needs_no_tape(const struct diff_state *state)
 {
-    if (!probe_perturbed(state) || state->probe->trace)
+    if (!probe_skips_passes(state) || state->probe->trace)
         return false;
     const struct diff_probe *base = state->probe->base;
     return !base || !base->rows[MPIX_World_rank()].graphs;

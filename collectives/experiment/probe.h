@@ -171,6 +171,8 @@ void probe_keep_record(struct diff_state *state, uint32_t epoch, uint32_t sequen
 /* The node noted last is done. */
 void probe_keep_position(struct diff_state *state);
 bool probe_perturbed(const struct diff_state *state);
+/* A perturbed world, but one whose calls are watched: what tools make of backward passes is there. */
+bool probe_skips_passes(const struct diff_state *state);
 /* Whether nodes may be forgotten at once: a perturbed world that will run no backward pass. */
 bool probe_needs_no_tape(const struct diff_state *state);
 

@@ -185,7 +185,7 @@ void diff_backward_from(struct diff_tape *tape, size_t count, struct diff_tensor
             state_fail(state, "M009", "root %zu and its cotangent differ in type or count", i);
         }
     }
-    if (!probe_perturbed(state) || (flags & DIFF_GRAPH))
+    if (!probe_skips_passes(state) || (flags & DIFF_GRAPH))
         pass_run(tape, count, roots, seeds, flags);
     state_leave(state);
 }

@@ -101,7 +101,7 @@ struct diff_channel *channel_register(struct diff_tape *tape, MPI_Comm comm)
         tape->channels = channel;
     tape->channels_tail = channel;
     end_watch(channel);
-    if (probe_perturbed(tape->state) && !tape->state->probe->trace &&
+    if (probe_skips_passes(tape->state) && !tape->state->probe->trace &&
         (!channel->graph || probe_needs_no_tape(tape->state))) {
         /* No backward pass will come; a recorded one, whose gradients are part of the objective,
          * may run here, but not against a topology's edges. */
