@@ -3,6 +3,7 @@
 #include "tests/dice.h"
 #include "tests/tap.h"
 #include "traces/trace/memory.h"
+#include "traces/trace/trace.h"
 
 #include <stdlib.h>
 #include <string.h>
