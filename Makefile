@@ -63,8 +63,8 @@ stub     := $(BUILD)/lib/libmpi_abi.so.1
 # A system under collectives/systems/ has the header named after its folder; the functions it declares are exported.
 systems  := $(foreach d,$(wildcard collectives/systems/*/),$(wildcard $d$(notdir $(d:/=)).h))
 public_headers := sim/mpi.h sim/mpix.h sim/words.h collectives/diff.h collectives/diff_tool.h $(systems)
-bindings := collectives/diff_tool.hpp collectives/diff_adolc.hpp collectives/diff_rad.hpp
-public   := $(addprefix $(BUILD)/include/simrun/,$(notdir $(public_headers) $(bindings)))
+tool_headers := collectives/diff_tool.hpp collectives/diff_adolc.hpp collectives/diff_rad.hpp
+public   := $(addprefix $(BUILD)/include/simrun/,$(notdir $(public_headers) $(tool_headers)))
 wrappers := $(addprefix $(BUILD)/,simcc simc++ simfort)
 start    := $(BUILD)/lib/simrun_start.o
 shims    := $(BUILD)/lib/shims/libmpi.so.40 $(BUILD)/lib/shims/libmpich.so.12
@@ -133,7 +133,7 @@ $(BUILD)/include/simrun/$(notdir $1): $1
 	@mkdir -p $$(@D)
 	@ln -sfr $$< $$@
 endef
-$(foreach header,$(public_headers) $(bindings),$(eval $(call link_header,$(header))))
+$(foreach header,$(public_headers) $(tool_headers),$(eval $(call link_header,$(header))))
 $(wrappers): cli/simcc Makefile
 	@mkdir -p $(@D)
 	@sed 's/@VERSION@/$(VERSION)/' $< >$@
