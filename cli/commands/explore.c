@@ -6,6 +6,7 @@
 #include "checker/check.h"
 
 #include "cli/command.h"
+#include "cli/commands/prove.h"
 #include "cli/options/run_options.h"
 #include "cli/options/schedule.h"
 #include "cli/processes/interrupt.h"
@@ -278,6 +279,10 @@ static int tell(const struct explore_report *report, const struct job *job,
                report->more_failures ? " or" : "");
     report_results(report, judged, job, options);
     judged_release(judged, count);
+    if (good && (options->require & COVERAGE_COMPLETE) && !report->complete) {
+        puts("  --require complete: not all of them were explored");
+        return EXIT_UNCOVERED;
+    }
     return good ? EXIT_PASSED : EXIT_FINDINGS;
 }
 
@@ -323,6 +328,7 @@ static bool prepare(struct run_options *options, int argc, char **argv, int at,
     int ranks[64], count, program_count = argc - at;
     char **program = argv + at;
     run_options_init(options);
+    options->database = NULL;
     if (!session_entry(argv[at], options, words, failure) ||
         options_parse("explore", explore_option_rows, options, argc, argv) < 0)
         return false;
@@ -339,6 +345,13 @@ static bool prepare(struct run_options *options, int argc, char **argv, int at,
     if (!options->rank_count)
         options->ranks[options->rank_count++] = ranks[0];
     return true;
+}
+
+/* Is it to be told to anybody but who looks at the terminal? */
+static bool wants_outputs(const struct run_options *options)
+{
+    return options->tap || options->json || options->junit || options->html || options->dot ||
+           options->github || options->sarif || options->database;
 }
 
 int command_explore(int argc, char **argv)
@@ -364,6 +377,8 @@ int command_explore(int argc, char **argv)
             fprintf(stderr, "simrun explore: %s\n", failure.text);
         return failure.code ? failure.code : EXIT_USAGE;
     }
+    if (wants_outputs(&options))
+        return prove_exploration(&options, &job);
     int status = EXIT_PASSED;
     interrupt_install();
     for (int i = 0; i < options.rank_count && !interrupt_signal(); i++) {

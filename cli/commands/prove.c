@@ -15,6 +15,7 @@
 
 #include "cli/command.h"
 #include "cli/commands/fault_sweep.h"
+#include "cli/commands/prove.h"
 #include "cli/options/run_options.h"
 #include "cli/options/schedule.h"
 #include "cli/processes/interrupt.h"
@@ -351,6 +352,17 @@ static void sweep_faults(struct proof *proof, struct results *results)
           sweep.complete ? "all there are" : "not complete");
 }
 
+/* Of `simrun explore`: the models that were asked for, and nothing else. */
+static void explore_models(struct proof *proof, struct results *results)
+{
+    static const char *const under[] = {"eager sends", "sends that wait", "batches"};
+    const struct job *job = &proof->job;
+    for (int model = SIM_SEND_EAGER; model <= SIM_SEND_BATCH; model++)
+        if (proof->options->all_models || model == (int)job->world.send_model)
+            explore_under(proof, results, (enum sim_send_model)model, job->world.strict_collectives,
+                          under[model], 1);
+}
+
 static void prove_more(struct proof *proof, struct results *results)
 {
     struct verdict *verdict = proof->verdict;
@@ -358,6 +370,12 @@ static void prove_more(struct proof *proof, struct results *results)
         if (verdict->result.trace)
             trace_gap(verdict->result.trace, "explore", 1,
                       "other models and matches: the first run did not finish");
+        return;
+    }
+    if (proof->options->exploring) {
+        explore_models(proof, results);
+        suppress_consequences(&verdict->findings, 0, verdict->result.trace);
+        findings_sort(&verdict->findings);
         return;
     }
     run_models(proof, results);
@@ -395,7 +413,8 @@ static bool prove_ranks(struct results *results, const struct job *job)
     session_check(&proof.job, results->options, &verdict);
     prove_more(&proof, results);
     session_conclude(results->options, &verdict);
-    verdict.proven = verdict.passed && !coverage_missed(&verdict.coverage, COVERAGE_COMPLETE);
+    verdict.proven = verdict.passed && !results->options->exploring &&
+                     !coverage_missed(&verdict.coverage, COVERAGE_COMPLETE);
     struct result *result = results_add(results, job);
     result->verdict = verdict;
     snprintf(result->covered, sizeof result->covered, "%s", proof.covered);
@@ -413,12 +432,42 @@ static bool prove_ranks(struct results *results, const struct job *job)
 
 /* ---- the command ---- */
 
+static int prove_all(struct job *job, struct run_options *options, const int *ranks, int count)
+{
+    struct failure failure = {0};
+    struct results results;
+    struct store *store;
+    if (!outputs_can_be_written(options))
+        return EXIT_INTERNAL;
+    interrupt_install();
+    if (!keep_open(options->database, &store, &failure))
+        return results_refuse(options, job->name, &failure);
+    results_begin(&results, options, count);
+    results.store = store;
+    job->progress = &results.bar.base;
+    for (int i = 0; i < count && !interrupt_signal(); i++) {
+        if (session_ranks(job, options, ranks[i], &failure))
+            prove_ranks(&results, job);
+        else
+            results_fail(&results, job, &failure);
+    }
+    return results_end(&results);
+}
+
+int prove_exploration(struct run_options *options, struct job *job)
+{
+    static const double unbounded = 1e6; /* seconds */
+    options->exploring = true;
+    options->budget = options->timeout > 0 ? options->timeout : unbounded;
+    options->database = options->database ? options->database : "none";
+    job->gradients = false;
+    return prove_all(job, options, options->ranks, options->rank_count);
+}
+
 static int prove_program(int argc, char **argv, struct run_options *options)
 {
     struct job job;
     struct failure failure = {0};
-    struct results results;
-    struct store *store;
     int ranks[64], count;
     options->world.memory = true;
     if (!session_prepare(argv[0], argc, argv, options, &job, ranks, 64, &count, &failure))
@@ -427,21 +476,7 @@ static int prove_program(int argc, char **argv, struct run_options *options)
         count = options->rank_count;
         memcpy(ranks, options->ranks, sizeof ranks);
     }
-    if (!outputs_can_be_written(options))
-        return EXIT_INTERNAL;
-    interrupt_install();
-    if (!keep_open(options->database, &store, &failure))
-        return results_refuse(options, argv[0], &failure);
-    results_begin(&results, options, count);
-    results.store = store;
-    job.progress = &results.bar.base;
-    for (int i = 0; i < count && !interrupt_signal(); i++) {
-        if (session_ranks(&job, options, ranks[i], &failure))
-            prove_ranks(&results, &job);
-        else
-            results_fail(&results, &job, &failure);
-    }
-    return results_end(&results);
+    return prove_all(&job, options, ranks, count);
 }
 
 int command_prove(int argc, char **argv)

@@ -537,8 +537,8 @@ const struct option_row explore_option_rows[] = {
     {"fail-on", 0, "SEVERITY", "error (default), warning or note", set_fail_on},
     {"require", 0, "LIST", "complete, gradients, decided: what is not reached is exit status 6",
      set_require},
-    {"color", 0, "WHEN", "auto (default), always or never", set_color},
-    {"quiet", 'q', NULL, "no progress", set_quiet},
+    {"db", 0, "FILE", "also keep the result in this database", set_database},
+    OUTPUT_ROWS,
     {"help", 'h', NULL, "this text", set_help},
     {NULL, 0, NULL, NULL, NULL},
 };
