@@ -112,16 +112,16 @@ $(BUILD)/lib/shims/libmpich.so.12: $(BUILD)/gen/shims/mpich.c sim/shims/numbers.
 	$(call link_shim,SHIM_MPICH)
 
 # Fortran: functions that its compiler calls, and what a program includes or uses. No Fortran compiler is needed to build them.
-bindings  = perl sim/fortran/bindings.pl
+fortran_bindings = perl sim/fortran/bindings.pl
 $(BUILD)/gen/fortran/functions.c: sim/fortran/bindings.pl sim/shims/prototypes.pl sim/fortran/by_hand.c sim/mpi.h
 	@mkdir -p $(@D)
-	@$(bindings) functions >$@.new && mv $@.new $@
+	@$(fortran_bindings) functions >$@.new && mv $@.new $@
 $(BUILD)/include/simrun/mpif.h: sim/fortran/bindings.pl sim/shims/prototypes.pl sim/mpi.h
 	@mkdir -p $(@D)
-	@$(bindings) mpif >$@.new && mv $@.new $@
+	@$(fortran_bindings) mpif >$@.new && mv $@.new $@
 $(BUILD)/include/simrun/mpi.f90: sim/fortran/bindings.pl sim/shims/prototypes.pl sim/mpi.h
 	@mkdir -p $(@D)
-	@$(bindings) module >$@.new && mv $@.new $@
+	@$(fortran_bindings) module >$@.new && mv $@.new $@
 $(BUILD)/lib/libsimrun_fortran.so.1: $(BUILD)/gen/fortran/functions.c $(wildcard sim/fortran/*.[ch]) $(stub)
 	@mkdir -p $(@D)
 	@echo "link $@"
@@ -241,6 +241,11 @@ cores: all
 .PHONY: faults
 faults: all
 	@FULL=1 SIMRUN=$(BUILD)/simrun prove -e '' tests/mpi/faults.t
+
+# MPICH's own test-suite, fetched from Debian's source package: a table of passed, named and failed lines. Some minutes.
+.PHONY: mpich
+mpich: all
+	@perl tests/mpich/run.pl $(BUILD)/simrun build/mpich
 
 # Every function of the standard, right and with one wrong argument at a time: recorded, not recorded, and on threads of the system.
 .PHONY: functions
