@@ -15,6 +15,7 @@
  *  3. What is refused is refused by the long way, which says why. */
 #include "sim/collectives/data.h"
 #include "sim/collectives/forms.h"
+#include "sim/memory/pending.h"
 #include "sim/operators/kernel.h"
 
 #include <assert.h>
@@ -135,6 +136,12 @@ int PMPI_Barrier(MPI_Comm handle)
                : sim_collective_raise(comm, "Barrier", (int)comm->owner->value);
 }
 
+/* The long way compares the buffers with what is pending. */
+static inline bool any_pending(const struct sim_rank *rank)
+{
+    return rank->pending && rank->pending->count;
+}
+
 /* Whether an allreduce's arguments are right and small; what is brought then. */
 static inline bool is_short(const void *send, void *receive, MPI_Count count, MPI_Datatype type,
                             MPI_Op op, struct brought *brought)
@@ -175,7 +182,7 @@ int PMPI_Allreduce(const void *send, void *receive, int count, MPI_Datatype type
     struct brought brought;
     struct sim_comm *comm = usable_comm(handle);
     if (!comm || comm->owner->world->options.reduce_order != SIM_REDUCE_LINEAR ||
-        !is_short(send, receive, count, type, op, &brought))
+        any_pending(comm->owner) || !is_short(send, receive, count, type, op, &brought))
         return sim_allreduce_long(send, receive, count, type, op, handle);
     struct sim_collective *collective = join(comm, &sim_allreduce, &brought);
     if (!collective)

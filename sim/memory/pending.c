@@ -129,6 +129,19 @@ static void tell_overlap(struct start *start, const struct sim_pending_entry *ea
         record_note_of(earlier->operation, NULL, "B002", "this one was under way");
 }
 
+static void tell_own_overlap(struct start *start, const struct sim_region *region)
+{
+    char text[256];
+    if (start->told)
+        return;
+    start->told = true;
+    snprintf(text, sizeof text,
+             "blocks of the %s of one %s overlap: elements of its datatype lie closer together "
+             "than their bytes reach",
+             region->side, start->name);
+    record_note_of(start->operation, NULL, "B002", text);
+}
+
 static void compare(struct start *start, const struct sim_region *region, struct sim_hull hull)
 {
     struct sim_pending *pending = start->rank->pending;
@@ -151,6 +164,8 @@ static void begin_region(void *context, const struct sim_region *region)
         return;
     sim_objects_bound(start->rank, region, hull, start->name, region->written ? "writes" : "reads");
     compare(start, region, hull);
+    if (region->written && sim_datatype_overlaps(region->type, region->count))
+        tell_own_overlap(start, region);
     const struct sim_pending_entry entry = {.hull = hull,
                                             .region = *region,
                                             .owner = start->owner,

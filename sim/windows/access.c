@@ -30,12 +30,18 @@ struct access {
     bool gets, puts; /* get: target to origin; put: origin to target; both false: accumulates */
 };
 
+/* Neighbours may be attached piece by piece. */
 static bool attached_holds(const struct sim_window_part *part, uintptr_t low, uintptr_t high)
 {
-    for (const struct sim_attached *at = part->attached; at; at = at->next)
-        if (low >= (uintptr_t)at->base && high <= (uintptr_t)at->base + (size_t)at->size)
-            return true;
-    return false;
+    const struct sim_attached *at = part->attached;
+    while (at && low < high)
+        if (low - (uintptr_t)at->base < (size_t)at->size) {
+            low = (uintptr_t)at->base + (size_t)at->size;
+            at = part->attached;
+        } else {
+            at = at->next;
+        }
+    return low >= high;
 }
 
 static int out_of_range(struct sim_win *win, const char *function, int target, MPI_Aint first,

@@ -402,7 +402,7 @@ static int query(MPI_Win handle, int rank, MPI_Aint *size, MPI_Aint *unit, void 
     const struct sim_window_part *part = &window->parts[rank == MPI_PROC_NULL ? first : rank];
     *size = part->size;
     *unit = part->unit;
-    *(void **)base = part->base;
+    *(void **)base = part->size ? part->base : NULL;
     return MPI_SUCCESS;
 }
 

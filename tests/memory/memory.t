@@ -71,6 +71,8 @@ sub twin {
 my $pair = "if (r == 0) MPI_Isend(a, m, MPI_INT, 1, 0, W, &q); else MPI_Irecv(a, m, MPI_INT, 0, 0, W, &q);\n";
 my $wait = "if (q != MPI_REQUEST_NULL) MPI_Wait(&q, IGNORE);\n";
 my $wait_p = "if (p != MPI_REQUEST_NULL) MPI_Wait(&p, IGNORE);\n";
+twin('a short reduction reads a pending receive', '', $pair . "MPI_Allreduce({{a||b}} + 2, counts, 2, MPI_INT, MPI_SUM, W);\n$wait", 'B002');
+twin('blocks of a gather overlap', '', "MPI_Datatype o; MPI_Type_create_resized(other, 0, {{4||232}}, &o); MPI_Type_commit(&o);\nMPI_Gather(a, 16, MPI_INT, b, 1, o, 0, W);\nMPI_Type_free(&o);", 'B002', 2);
 twin('a pending send is written', '--memory', $pair . "if (r == 0) {{a||b}}[999] = 1;\n$wait", 'B001', 2);
 twin('a pending receive is written', '--memory', $pair . "if (r == 1) {{a||b}}[999] = 1;\n$wait", 'B001', 2);
 twin('a pending receive is read', '--memory', $pair . "sink = {{r == 1||r == 0}} ? a[500] : 0;\n$wait", 'B001', 2);
