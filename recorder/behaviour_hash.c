@@ -72,6 +72,10 @@ static uint64_t mix_record(const struct conduct *rank, const struct record_head 
         hash = mix_text(hash, note->code, sizeof note->code);
         return mix_text(mix(hash, note->op), (const char *)(note + 1), record->size - sizeof *note);
     }
+    case RECORD_REPEAT: {
+        const struct record_repeat *repeat = (const void *)record;
+        return mix(mix(hash, repeat->body), repeat->times);
+    }
     default:
         return rank->hash;
     }

@@ -25,6 +25,7 @@ size_t record_least_size(int type)
         [RECORD_METRIC] = sizeof(struct record_metric),
         [RECORD_ACCESS] = sizeof(struct record_access),
         [RECORD_SYNC] = sizeof(struct record_sync),
+        [RECORD_REPEAT] = sizeof(struct record_repeat),
     };
     return type > 0 && (size_t)type < sizeof sizes / sizeof *sizes ? sizes[type] : SIZE_MAX;
 }

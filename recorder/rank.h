@@ -90,6 +90,8 @@ struct recorder_thread {
     size_t scratch;
 };
 
+struct recorder_repeats;
+
 struct recorder_rank {
     struct recording *recording;
     struct record_watch *watch; /* NULL: nobody watches */
@@ -99,7 +101,8 @@ struct recorder_rank {
     uint32_t rank, ranks;
     uint32_t ops; /* issued so far: the number of the next one */
     struct record_rank *info;
-    struct recorder_thread *self; /* the calling one, while it is in the recorder */
+    struct recorder_repeats *repeats; /* NULL: loops are not looked for, or not yet */
+    struct recorder_thread *self;     /* the calling one, while it is in the recorder */
     struct recorder_thread first, *threads[RECORDER_THREADS]; /* by number */
     uint32_t thread_count;
     _Atomic bool shared; /* by several threads: entered through the lock */
@@ -198,6 +201,11 @@ static inline void recorder_commit(struct recorder_rank *me, void *record, enum 
 }
 
 uint64_t recorder_now(void); /* wall time, nanoseconds */
+
+/* Iterations of loops whose records are alike are kept once: see repeats.c. Called before an
+ * operation is appended, when the one before it has all it will have before it is completed. */
+void recorder_repeats_look(struct recorder_rank *me);
+void recorder_repeats_free(struct recorder_rank *me);
 
 /* Appends an operation of the caller; NULL when there is no room. `site` is used unless a layer
  * above set another. */

@@ -5,6 +5,7 @@
  * memory is zero before, so a reader that meets size 0 has met the end, whatever killed the writer.
  *  2. One operation is one record_op, completed in place. Operations are numbered per rank from 0
  * in the order of their records; requests, waits and counts name them by that number.
+ *     Iterations of a loop that a RECORD_REPEAT stands for have their numbers, too.
  *  3. Texts stand behind their record, ended by 0.
  *  4. All values are of the writing machine; files of another byte order are refused by their magic
  * number. */
@@ -31,7 +32,8 @@ enum record_type {
     RECORD_GRADIENT,
     RECORD_METRIC,
     RECORD_ACCESS,
-    RECORD_SYNC
+    RECORD_SYNC,
+    RECORD_REPEAT
 };
 
 struct record_head {
@@ -193,6 +195,17 @@ struct
     uint32_t op, rank, peer_op;
 };
 
+/* Stands behind an iteration of a loop, `body` operations in `bytes` of records: so many more like
+ * it followed, whose records were not kept. They differ in their numbers (those they have and those
+ * they name, which are of the same iteration), in comm_seq and in when they ran. */
+struct record_repeat {
+    struct record_head head;
+    uint32_t body, bytes, reserved;
+    uint64_t times;
+    uint64_t end; /* logical time at which the last one ended */
+};
+
+_Static_assert(sizeof(struct record_repeat) % 8 == 0, "rule 1");
 _Static_assert(sizeof(struct record_rank) % 8 == 0, "rule 1");
 _Static_assert(sizeof(struct record_op) % 8 == 0, "rule 1");
 _Static_assert(sizeof(struct record_op_timed) % 8 == 0, "rule 1");

@@ -5,6 +5,7 @@
 #include "traces/base/identity.h"
 
 #include "recorder/rank.h"
+#include "recorder/recording_internal.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -24,6 +25,8 @@ struct record_op *recorder_op(struct recorder_rank *me, enum op_kind kind, enum 
                               const void *site)
 {
     bool timed = me->level == RECORD_LEVEL_EVENTS;
+    if (me->recording->folds && !me->watch)
+        recorder_repeats_look(me);
     size_t size = timed ? sizeof(struct record_op_timed) : sizeof(struct record_op);
     struct record_op *op = recorder_record(me, size);
     if (!op)

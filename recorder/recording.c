@@ -1,4 +1,4 @@
-/* A recording: see recording.h. Making a trace of it is recording_load.c. */
+/* A recording: see recording.h. Making a trace of it is loading/recording_load.c. */
 #include "recorder/recording.h"
 
 #include "recorder/rank.h"
@@ -42,6 +42,11 @@ struct recording *recording_new(uint32_t ranks, enum record_level level, struct 
     recording->buffers.limit = room_for_records() / BUFFERS_UNIT;
     recording_images_scan(recording);
     return recording;
+}
+
+void recording_fold(struct recording *recording)
+{
+    recording->folds = recording->level == RECORD_LEVEL_OPS;
 }
 
 void recording_feed(struct recording *recording)

@@ -26,6 +26,9 @@ struct recording;
 /* NULL with a sentence when there is no memory. */
 struct recording *recording_new(uint32_t ranks, enum record_level level, struct failure *failure);
 void recording_free(struct recording *recording);
+/* Iterations of loops that leave the same operations are kept once, with their number. To be called
+ * before ranks begin; without effect at level events, which keeps the time of each. */
+void recording_fold(struct recording *recording);
 /* Starts the thread that touches memory before ranks need it; without it recording is only slower.
  * To be called by the owner after it has forked: a process with threads must not fork, since the
  * child inherits their locks but not them. */

@@ -21,6 +21,7 @@ struct recording {
     struct feeder feeder;
     uint32_t ranks;
     enum record_level level;
+    bool folds;                       /* iterations of loops that are alike are kept once */
     struct recorder_rank **recorders; /* by rank, in this process; each written by its rank only */
     struct recording_end *ends;       /* by rank, in this process */
 };

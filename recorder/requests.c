@@ -224,5 +224,6 @@ void recorder_rank_free(struct recorder_rank *me)
     for (size_t i = 0; i < sizeof maps / sizeof *maps; i++)
         handle_map_release(maps[i]);
     recorder_threads_release(me);
+    recorder_repeats_free(me);
     free(me);
 }

@@ -6,6 +6,7 @@
 #include "checker/places.h"
 #include "checker/properties.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -223,8 +224,9 @@ static void report_difference(const struct check_context *context, uint32_t a, u
     finding = findings_add(findings, difference->code, "%s: %s, %s", difference->what,
                            check_short_place(trace, a, one, sizeof one),
                            check_short_place(trace, b, other, sizeof other));
-    finding_detail(finding, "Collective number %u on %s: %s (%s) against %s (%s).\n",
-                   op->comm_seq + 1, check_comm_text(trace, op->comm, comm, sizeof comm),
+    finding_detail(finding, "Collective number %" PRIu64 " on %s: %s (%s) against %s (%s).\n",
+                   trace_collective_number(trace, a) + 1,
+                   check_comm_text(trace, op->comm, comm, sizeof comm),
                    check_place(trace, a, one, sizeof one), difference->mine,
                    check_place(trace, b, other, sizeof other), difference->theirs);
     finish_pair(finding, trace, a, b);

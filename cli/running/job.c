@@ -361,6 +361,8 @@ static bool run_free(const struct job *job, struct job_result *result, struct fa
         level = RECORD_LEVEL_FINDINGS;
     bool good = level == RECORD_LEVEL_NONE ||
                 (recording = recording_new((uint32_t)job->world.ranks, level, failure)) != NULL;
+    if (recording)
+        recording_fold(recording);
     good = good && run_with(job, board, output, recording, result, failure);
     recording_free(recording);
     rank_output_free(output, job->world.ranks);

@@ -2,7 +2,7 @@
 #include "cli/running/watch.h"
 
 #include "cli/processes/interrupt.h"
-#include "recorder/sites.h"
+#include "recorder/loading/sites.h"
 
 #include <errno.h>
 #include <math.h>

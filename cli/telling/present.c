@@ -5,6 +5,7 @@
 #include "cli/running/first_failure.h"
 #include "cli/telling/results.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -395,12 +396,16 @@ char *present_short(const char *text)
 static void print_place(const struct present *present, const struct trace *trace,
                         const struct finding_op *place, const char *label)
 {
-    char what[160], where[TRACE_SITE_TEXT] = "";
+    char what[160], where[TRACE_SITE_TEXT] = "", iteration[48] = "";
     uint32_t rank, site;
     if (place->op != TRACE_NO) {
         rank = trace->ops[place->op].rank;
         trace_op_text(trace, place->op, what, sizeof what);
         site = trace->ops[place->op].site;
+        uint64_t number = trace_op_iteration(trace, place->op);
+        if (number)
+            snprintf(iteration, sizeof iteration, "  after %" PRIu64 " like iterations",
+                     number - 1);
     } else if (place->node != TRACE_NO) {
         rank = trace->nodes[place->node].rank;
         snprintf(what, sizeof what, "%s", trace_string(trace, trace->nodes[place->node].name));
@@ -411,8 +416,8 @@ static void print_place(const struct present *present, const struct trace *trace
     if (trace_site_known(trace, site))
         trace_site_text(trace, site, where, sizeof where);
     char text[TRACE_SITE_TEXT + 300];
-    snprintf(text, sizeof text, "rank %u: %s%s%s%s%s%s", rank, what, *where ? "  " : "", where,
-             *place->role ? " (" : "", place->role, *place->role ? ")" : "");
+    snprintf(text, sizeof text, "rank %u: %s%s%s%s%s%s%s", rank, what, *where ? "  " : "", where,
+             iteration, *place->role ? " (" : "", place->role, *place->role ? ")" : "");
     char *shown = present_short(text);
     fprintf(present->out, "  %-7s ", label);
     present_hanging(present, 10, 12, shown);

@@ -41,7 +41,9 @@ static void write_place(FILE *out, const struct trace *trace, const struct findi
     json_write_text(out, place->role);
     if (place->op != TRACE_NO) {
         const struct trace_op *op = &trace->ops[place->op];
-        fprintf(out, ",\"rank\":%u,\"seq\":%u", op->rank, op->seq);
+        fprintf(out, ",\"rank\":%u,\"seq\":%" PRIu64, op->rank, trace_op_number(trace, place->op));
+        if (trace_op_iteration(trace, place->op))
+            fprintf(out, ",\"iteration\":%" PRIu64, trace_op_iteration(trace, place->op));
         field(out, "operation", trace_op_text(trace, place->op, text, sizeof text));
         write_site(out, trace, op->site);
     } else if (place->node != TRACE_NO) {

@@ -1,5 +1,6 @@
 -- From version 3 to 4: what the checks did not look at; the verdict's word; of a finding the one it follows from.
 CREATE TABLE coverage(run_id INTEGER NOT NULL REFERENCES runs ON DELETE CASCADE, ord INTEGER NOT NULL, check_name TEXT NOT NULL, count INTEGER NOT NULL, text TEXT NOT NULL, PRIMARY KEY(run_id,ord)) STRICT, WITHOUT ROWID;
+CREATE TABLE folds(run_id INTEGER NOT NULL REFERENCES runs ON DELETE CASCADE, op_id INTEGER NOT NULL, body INTEGER NOT NULL, times INTEGER NOT NULL, before INTEGER NOT NULL, PRIMARY KEY(run_id,op_id)) STRICT, WITHOUT ROWID;
 ALTER TABLE gradients ADD COLUMN undecided TEXT;
 ALTER TABLE gradients ADD COLUMN elements INTEGER NOT NULL DEFAULT 1;
 ALTER TABLE runs ADD COLUMN word TEXT;
@@ -13,4 +14,5 @@ CREATE VIEW v_runs AS SELECT r.run_id, r.scenario, r.variant, r.ranks, r.seed, r
 CREATE VIEW v_findings AS SELECT f.run_id,r.scenario,f.code,f.severity,f.title,s.file||':'||s.line AS site,f.models,f.allowed,f.fingerprint FROM findings f JOIN runs r ON r.run_id=f.run_id LEFT JOIN sites s ON s.site_id=f.site_id WHERE f.root IS NULL;
 CREATE VIEW v_new_findings AS SELECT f.* FROM findings f WHERE f.root IS NULL AND NOT EXISTS(SELECT 1 FROM findings g JOIN runs a ON a.run_id=g.run_id JOIN runs b ON b.run_id=f.run_id WHERE g.fingerprint=f.fingerprint AND a.scenario=b.scenario AND a.started_ns<b.started_ns);
 CREATE VIEW v_consequences AS SELECT f.run_id,r.scenario,f.because,g.title AS root_title,f.code,f.severity,f.title,f.fingerprint FROM findings f JOIN findings g ON g.finding_id=f.root JOIN runs r ON r.run_id=f.run_id;
+CREATE VIEW v_loops AS SELECT f.run_id,o.rank,o.seq,f.body,f.before/f.body AS before,f.times,s.file||':'||s.line AS site FROM folds f JOIN ops o ON o.op_id=f.op_id LEFT JOIN sites s ON s.site_id=o.site_id;
 PRAGMA user_version=4;

@@ -400,6 +400,19 @@ static void read_passes(struct reader *reader)
     }
 }
 
+static void read_folds(struct reader *reader)
+{
+    if (!begin(reader, "SELECT op_id,body,times,before FROM folds WHERE run_id=? ORDER BY op_id"))
+        return;
+    while (next(reader)) {
+        struct trace_fold fold = {.op = op_column(reader, 0),
+                                  .body = (uint32_t)sqlite3_column_int64(reader->rows, 1),
+                                  .times = (uint64_t)sqlite3_column_int64(reader->rows, 2),
+                                  .before = (uint64_t)sqlite3_column_int64(reader->rows, 3)};
+        trace_add_fold(reader->trace, &fold);
+    }
+}
+
 static void read_notes(struct reader *reader)
 {
     if (!begin(
@@ -520,6 +533,7 @@ static void read_all(struct reader *reader)
     read_waits(reader);
     read_counts(reader);
     read_events(reader);
+    read_folds(reader);
     read_passes(reader);
     read_notes(reader);
     read_gradients(reader);

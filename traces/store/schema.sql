@@ -31,6 +31,7 @@ CREATE TABLE finding_ops(finding_id INTEGER NOT NULL REFERENCES findings ON DELE
 CREATE TABLE gradients(grad_id INTEGER PRIMARY KEY, run_id INTEGER NOT NULL REFERENCES runs ON DELETE CASCADE, rank INTEGER NOT NULL, var TEXT NOT NULL, idx INTEGER, method TEXT NOT NULL CHECK(method IN('central','complex','dot','tangent','one-sided','value')), step ANY, analytic ANY, numeric ANY, abs_err ANY, rel_err ANY, atol ANY NOT NULL, rtol ANY NOT NULL, ok INTEGER NOT NULL CHECK(ok IN(0,1)), undecided TEXT, elements INTEGER NOT NULL DEFAULT 1) STRICT;
 CREATE TABLE metrics(run_id INTEGER NOT NULL REFERENCES runs ON DELETE CASCADE, ord INTEGER NOT NULL, name TEXT NOT NULL, rank INTEGER NOT NULL DEFAULT -1, value ANY NOT NULL, unit TEXT NOT NULL, step ANY, PRIMARY KEY(run_id,ord)) STRICT, WITHOUT ROWID;
 CREATE TABLE coverage(run_id INTEGER NOT NULL REFERENCES runs ON DELETE CASCADE, ord INTEGER NOT NULL, check_name TEXT NOT NULL, count INTEGER NOT NULL, text TEXT NOT NULL, PRIMARY KEY(run_id,ord)) STRICT, WITHOUT ROWID;
+CREATE TABLE folds(run_id INTEGER NOT NULL REFERENCES runs ON DELETE CASCADE, op_id INTEGER NOT NULL, body INTEGER NOT NULL, times INTEGER NOT NULL, before INTEGER NOT NULL, PRIMARY KEY(run_id,op_id)) STRICT, WITHOUT ROWID;
 CREATE TABLE artifacts(run_id INTEGER NOT NULL, name TEXT NOT NULL, media TEXT NOT NULL, data BLOB NOT NULL, PRIMARY KEY(run_id,name)) STRICT;
 CREATE INDEX findings_run ON findings(run_id);
 CREATE INDEX findings_fp ON findings(fingerprint);
@@ -45,3 +46,4 @@ CREATE VIEW v_findings AS SELECT f.run_id,r.scenario,f.code,f.severity,f.title,s
 CREATE VIEW v_new_findings AS SELECT f.* FROM findings f WHERE f.root IS NULL AND NOT EXISTS(SELECT 1 FROM findings g JOIN runs a ON a.run_id=g.run_id JOIN runs b ON b.run_id=f.run_id WHERE g.fingerprint=f.fingerprint AND a.scenario=b.scenario AND a.started_ns<b.started_ns);
 CREATE VIEW v_coverage AS SELECT c.run_id,r.scenario,c.check_name,c.count,c.text FROM coverage c JOIN runs r ON r.run_id=c.run_id;
 CREATE VIEW v_consequences AS SELECT f.run_id,r.scenario,f.because,g.title AS root_title,f.code,f.severity,f.title,f.fingerprint FROM findings f JOIN findings g ON g.finding_id=f.root JOIN runs r ON r.run_id=f.run_id;
+CREATE VIEW v_loops AS SELECT f.run_id,o.rank,o.seq,f.body,f.before/f.body AS before,f.times,s.file||':'||s.line AS site FROM folds f JOIN ops o ON o.op_id=f.op_id LEFT JOIN sites s ON s.site_id=o.site_id;

@@ -532,9 +532,9 @@ int store_migrate(const char *path, struct failure *failure)
 int store_gc(struct store *store, int64_t keep, int64_t *removed, struct failure *failure)
 {
     static const char *const tables[] = {
-        "finding_ops", "ops",     "waits",     "counts", "nodes",    "edges",
-        "passes",      "events",  "matches",   "notes",  "coverage", "findings",
-        "gradients",   "metrics", "artifacts", "comms",  "ranks"};
+        "finding_ops", "ops",       "waits",   "counts",    "nodes",    "edges",
+        "passes",      "events",    "matches", "notes",     "coverage", "folds",
+        "findings",    "gradients", "metrics", "artifacts", "comms",    "ranks"};
     char sql[512];
     int code = store_exec(store, "BEGIN IMMEDIATE", failure);
     if (code)

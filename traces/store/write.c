@@ -403,6 +403,28 @@ static void write_edges(struct writer *writer)
                &(struct store_rows){.next = next_edge, .value = edge_value, .columns = 3});
 }
 
+static bool next_fold(struct store_rows *rows)
+{
+    return rows->at++ < ((const struct writer *)rows->context)->trace->fold_count;
+}
+
+static void fold_value(struct store_rows *rows, sqlite3_context *result, int column)
+{
+    const struct writer *writer = rows->context;
+    const struct trace_fold *fold = &writer->trace->folds[rows->at - 1];
+    const int64_t values[] = {writer->ids.first_op + fold->op, fold->body, (int64_t)fold->times,
+                              (int64_t)fold->before};
+    sqlite3_result_int64(result, values[column]);
+}
+
+static void write_folds(struct writer *writer)
+{
+    write_rows(writer,
+               "INSERT OR FAIL INTO folds(run_id,op_id,body,times,before) SELECT ?1,c0,c1,c2,c3 "
+               "FROM trace_rows",
+               &(struct store_rows){.next = next_fold, .value = fold_value, .columns = 4});
+}
+
 static void write_passes(struct writer *writer)
 {
     const struct trace *trace = writer->trace;
@@ -643,6 +665,7 @@ static void write_trace(struct writer *writer, bool without_ops)
         write_matches(writer);
         write_waits(writer);
         write_counts(writer);
+        write_folds(writer);
         write_events(writer);
         write_nodes(writer);
         write_edges(writer);

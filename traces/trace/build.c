@@ -201,6 +201,11 @@ uint32_t trace_add_access(struct trace *trace, const struct trace_access *access
     return APPEND(trace, accesses, access_count, access_room, access);
 }
 
+uint32_t trace_add_fold(struct trace *trace, const struct trace_fold *fold)
+{
+    return APPEND(trace, folds, fold_count, fold_room, fold);
+}
+
 uint32_t trace_add_sync(struct trace *trace, const struct trace_sync *sync)
 {
     return APPEND(trace, syncs, sync_count, sync_room, sync);

@@ -111,6 +111,8 @@ static void renumber_ops(struct trace *trace, const uint32_t *moved)
         renumber(&trace->counts[i].op, moved, trace->op_count);
     for (size_t i = 0; i < trace->note_count; i++)
         renumber(&trace->notes[i].op, moved, trace->op_count);
+    for (size_t i = 0; i < trace->fold_count; i++)
+        renumber(&trace->folds[i].op, moved, trace->op_count);
 }
 
 static void renumber_nodes(struct trace *trace, const uint32_t *moved)

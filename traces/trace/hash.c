@@ -99,6 +99,16 @@ static uint64_t rank_hash(const struct trace *trace, uint32_t rank, const uint64
                          : sites                       ? sites[op->site]
                                                        : site_hash(trace, op->site));
     }
+    size_t fold = 0, high = trace->fold_count;
+    while (fold < high) { /* the first one of this rank */
+        size_t middle = fold + (high - fold) / 2;
+        if (trace->folds[middle].op < trace->rank_begin[rank])
+            fold = middle + 1;
+        else
+            high = middle;
+    }
+    for (; fold < trace->fold_count && trace->folds[fold].op < trace->rank_begin[rank + 1]; fold++)
+        hash = mix(mix_op_of(hash, trace, trace->folds[fold].op), trace->folds[fold].times);
     hash = mix_nodes(hash, trace, rank);
     return mix_pair(hash, trace->rank_info[rank].state, (uint32_t)trace->rank_info[rank].exit_code);
 }

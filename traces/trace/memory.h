@@ -22,7 +22,7 @@ struct trace_store {
     struct trace_block *blocks;
     bool failed, finished;
     size_t op_room, wait_room, counts_room, node_room, edge_room, pass_room, comm_room, site_room;
-    size_t string_room, note_room, gradient_room, metric_room, access_room, sync_room;
+    size_t string_room, note_room, gradient_room, metric_room, access_room, sync_room, fold_room;
     uint32_t *string_table, *site_table; /* open addressing, TRACE_NO: empty */
     size_t string_slots, site_slots;
 };

@@ -58,6 +58,7 @@ void trace_free(struct trace *trace)
     free(trace->notes);
     free(trace->accesses);
     free(trace->syncs);
+    free(trace->folds);
     free(trace->gradients);
     free(trace->metrics);
     if (trace->coverage)
@@ -131,6 +132,18 @@ static bool ops_valid(const struct trace *trace, struct failure *failure)
         }
     if (trace->rank_begin[trace->ranks] != trace->op_count)
         return broken(failure, "ops", trace->op_count, "not all belong to a rank");
+    return true;
+}
+
+static bool folds_valid(const struct trace *trace, struct failure *failure)
+{
+    for (size_t i = 0; i < trace->fold_count; i++) {
+        const struct trace_fold *fold = &trace->folds[i];
+        if (fold->op >= trace->op_count || !fold->body || fold->times > UINT32_MAX ||
+            fold->before > UINT64_MAX / 4 || fold->body > trace->ops[fold->op].seq + 1 ||
+            (i && trace->folds[i - 1].op > fold->op))
+            return broken(failure, "folds", i, "no such iteration, or not sorted");
+    }
     return true;
 }
 
@@ -210,8 +223,9 @@ static bool comms_valid(const struct trace *trace, struct failure *failure)
 
 bool trace_check(const struct trace *trace, struct failure *failure)
 {
-    return ops_valid(trace, failure) && nodes_valid(trace, failure) &&
-           waits_valid(trace, failure) && comms_valid(trace, failure);
+    return ops_valid(trace, failure) && folds_valid(trace, failure) &&
+           nodes_valid(trace, failure) && waits_valid(trace, failure) &&
+           comms_valid(trace, failure);
 }
 
 const char *trace_string(const struct trace *trace, uint32_t string)

@@ -240,6 +240,15 @@ struct trace_metric {
     double value;
 };
 
+/* Iterations of a loop that are not among the operations: on every rank as many rounds were left out
+ * as belong together, and those around them say the same. */
+struct trace_fold {
+    uint32_t op;     /* the last of the iteration they followed, itself one of `body` operations */
+    uint32_t body;   /* operations of one iteration */
+    uint64_t times;  /* iterations that were left out */
+    uint64_t before; /* operations of the loop before those, left out or not */
+};
+
 enum trace_outcome {
     OUTCOME_FINISHED,
     OUTCOME_DEADLOCK,
@@ -288,6 +297,8 @@ struct trace {
     size_t access_count;
     struct trace_sync *syncs;
     size_t sync_count;
+    struct trace_fold *folds; /* by op */
+    size_t fold_count;
     struct trace_gradient *gradients;
     size_t gradient_count;
     struct trace_metric *metrics;
@@ -323,12 +334,20 @@ uint32_t trace_add_site(struct trace *trace, const char *file, int line, const c
 uint32_t trace_add_string(struct trace *trace, const char *text);            /* interned */
 uint32_t trace_add_note(struct trace *trace, const struct trace_note *note); /* copies text */
 uint32_t trace_add_access(struct trace *trace, const struct trace_access *access);
+uint32_t trace_add_fold(struct trace *trace, const struct trace_fold *fold);
 uint32_t trace_add_sync(struct trace *trace, const struct trace_sync *sync);
 uint32_t trace_add_gradient(struct trace *trace, const struct trace_gradient *gradient);
 uint32_t trace_add_metric(struct trace *trace, const char *name, int32_t rank, double value,
                           const char *unit);
 uint32_t trace_add_metric_at(struct trace *trace, const char *name, int32_t rank, double step,
                              double value, const char *unit);
+/* What is counted with iterations that were left out: operations of its rank before `op`; its place
+ * among the collectives of its communicator; of a loop with left out iterations the one in which
+ * `op` stands, from 1 (the first of those that are alike), 0: in none. All operations that were left out. */
+uint64_t trace_op_number(const struct trace *trace, uint32_t op);
+uint64_t trace_collective_number(const struct trace *trace, uint32_t op);
+uint64_t trace_op_iteration(const struct trace *trace, uint32_t op);
+uint64_t trace_folded_ops(const struct trace *trace);
 /* An op with every field at its "none" value, to start from; its state is STATE_COMPLETE. */
 struct trace_op trace_op_none(uint32_t rank, enum op_kind kind);
 bool trace_finish(struct trace *trace, struct failure *failure);

@@ -1,5 +1,5 @@
 /* From an address in a module to file:line:function: see sites.h. */
-#include "recorder/sites.h"
+#include "recorder/loading/sites.h"
 
 #include "traces/trace/handle_map.h"
 

@@ -1,59 +1,13 @@
-/* From buffers to a trace: see recording.h.
- *
- * Two walks over the chunks, sorted by rank and sequence: the first makes communicators known (a
- * member's list may stand in another rank's records), the second adds everything else rank by rank,
- * so that nothing has to be moved by trace_finish. */
-#include "recorder/buffers.h"
-#include "recorder/recording.h"
-#include "recorder/recording_internal.h"
-#include "recorder/sites.h"
-#include "traces/trace/handle_map.h"
+/* One record becomes rows of a trace: see loader.h. */
+#include "recorder/loading/loader.h"
 #include "traces/trace/memory.h"
 #include "traces/trace/trace.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { SITE_CACHE = 256, OP_CANCEL_ASKED = 1 << 15 };
-
-/* Numbers of one rank -> indices of the trace. */
-struct numbers {
-    uint32_t *items;
-    size_t count, room;
-};
-
-struct source {
-    const struct chunk *chunk;
-    const struct buffers *buffers;
-};
-
-struct loader {
-    struct trace *trace;
-    const struct recording_result *result;
-    struct sites *sites;
-    const struct recording_end *ends; /* NULL: only what the records say */
-    struct source *sources;
-    size_t source_count, source_room;
-    struct handle_map comms;    /* id -> index + 1 */
-    struct numbers *rank_comms; /* per rank */
-    bool failed;
-    /* of the rank being loaded */
-    uint32_t rank;
-    const struct buffers *buffers;
-    uint32_t first_op, first_node;
-    struct numbers strings;
-    struct record_rank info;
-    bool has_info;
-    uint32_t missing, first_missing; /* ranks of which there is nothing at all */
-    struct {
-        uint64_t pc;
-        uint32_t site;
-    } site_cache[SITE_CACHE];
-    double objective;
-    bool has_objective;
-};
+enum { OP_CANCEL_ASKED = 1 << 15 };
 
 /* Numbers count from 1 without gaps; a damaged file may say anything. */
 static void numbers_set(struct loader *loader, struct numbers *numbers, uint32_t number,
@@ -75,11 +29,6 @@ static void numbers_set(struct loader *loader, struct numbers *numbers, uint32_t
     numbers->items[number] = index;
 }
 
-static uint32_t numbers_get(const struct numbers *numbers, uint32_t number)
-{
-    return number < numbers->room ? numbers->items[number] : TRACE_NO;
-}
-
 /* A text behind a record of `fixed` bytes, ended within the record; "" otherwise. */
 static const char *text_behind(const struct record_head *head, size_t fixed)
 {
@@ -87,33 +36,6 @@ static const char *text_behind(const struct record_head *head, size_t fixed)
     if (head->size <= fixed || !memchr(text, 0, head->size - fixed))
         return "";
     return text;
-}
-
-static int source_order(const void *left, const void *right)
-{
-    const struct source *a = left, *b = right;
-    if (a->chunk->rank != b->chunk->rank)
-        return a->chunk->rank < b->chunk->rank ? -1 : 1;
-    return (a->chunk->sequence > b->chunk->sequence) - (a->chunk->sequence < b->chunk->sequence);
-}
-
-static bool add_sources(struct loader *loader, const struct buffers *buffers)
-{
-    for (const struct chunk *chunk = buffers_next_chunk(buffers, NULL); chunk;
-         chunk = buffers_next_chunk(buffers, chunk)) {
-        if (chunk->rank >= loader->trace->ranks)
-            continue;
-        if (loader->source_count == loader->source_room) {
-            size_t room = loader->source_room ? loader->source_room * 2 : 64;
-            struct source *sources = realloc(loader->sources, room * sizeof *sources);
-            if (!sources)
-                return false;
-            loader->sources = sources;
-            loader->source_room = room;
-        }
-        loader->sources[loader->source_count++] = (struct source){chunk, buffers};
-    }
-    return true;
 }
 
 static uint32_t comm_new(struct loader *loader, const struct record_comm *record)
@@ -214,7 +136,7 @@ static const char *located(const struct loader *loader, uint64_t pc, uint64_t *a
     return NULL;
 }
 
-static uint32_t load_site(struct loader *loader, uint64_t pc)
+uint32_t loader_site(struct loader *loader, uint64_t pc)
 {
     if (pc == 0)
         return TRACE_NO;
@@ -229,9 +151,12 @@ static uint32_t load_site(struct loader *loader, uint64_t pc)
     return site;
 }
 
-static uint32_t op_number(const struct loader *loader, uint32_t number)
+uint32_t loader_op(const struct loader *loader, uint32_t number)
 {
-    return number == UINT32_MAX ? TRACE_NO : loader->first_op + number;
+    if (number == UINT32_MAX)
+        return TRACE_NO;
+    uint32_t position = loader_position(loader, loader->rank, number + loader->ahead);
+    return position == UINT32_MAX ? TRACE_NO : loader->first_op + position;
 }
 
 static uint32_t node_number(const struct loader *loader, uint32_t id)
@@ -261,6 +186,17 @@ static void refuse_peer(struct loader *loader, struct trace_op *op)
     trace_add_note(loader->trace, &note);
 }
 
+/* Collectives are counted in the trace as they stand there. */
+static uint64_t comm_shift(const struct loader *loader, uint32_t comm)
+{
+    for (size_t i = 0; i < loader->comm_shift_count; i++)
+        if (loader->comm_shifts[i].comm == comm) {
+            uint64_t rounds = loader->ahead ? loader->round + 1 : 0;
+            return rounds * loader->comm_shifts[i].each - loader->comm_shifts[i].dropped;
+        }
+    return 0;
+}
+
 static void load_op(struct loader *loader, const struct record_op *record)
 {
     struct trace_op op = trace_op_none(loader->rank, record->head.small);
@@ -270,7 +206,7 @@ static void load_op(struct loader *loader, const struct record_op *record)
     op.node = node_number(loader, record->node);
     op.comm =
         record->comm ? numbers_get(&loader->rank_comms[loader->rank], record->comm) : TRACE_NO;
-    op.comm_seq = record->comm_seq;
+    op.comm_seq = (uint32_t)(record->comm_seq + comm_shift(loader, record->comm));
     op.peer = record->peer;
     op.tag = record->tag;
     op.peer_matched = record->peer_matched;
@@ -280,16 +216,16 @@ static void load_op(struct loader *loader, const struct record_op *record)
     op.type = record->type;
     op.signature = record->signature;
     op.reduce_op = record->reduce_op;
-    op.request = op_number(loader, record->request);
+    op.request = loader_op(loader, record->request);
     op.batch = record->batch;
     op.identity = record->identity;
     op.thread = record->thread;
     op.error = record->error;
-    op.begin = record->begin;
-    op.end = record->end;
+    op.begin = record->begin + loader->later;
+    op.end = record->end ? record->end + loader->later : 0;
     op.buffer = record->buffer;
     op.extent = record->extent;
-    op.site = load_site(loader, record->site);
+    op.site = loader_site(loader, record->site);
     if (record->head.size >= sizeof(struct record_op_timed)) {
         op.begin_ns = ((const struct record_op_timed *)record)->begin_ns;
         op.end_ns = ((const struct record_op_timed *)record)->end_ns;
@@ -302,9 +238,9 @@ static void load_waits(struct loader *loader, const struct record_waits *record)
 {
     if (sizeof *record + (size_t)record->n * sizeof(uint32_t) > record->head.size)
         return;
-    uint32_t wait = op_number(loader, record->op);
+    uint32_t wait = loader_op(loader, record->op);
     for (uint32_t i = 0; i < record->n; i++)
-        trace_add_wait(loader->trace, wait, loader->first_op + (record->starts[i] & ~(1u << 31)),
+        trace_add_wait(loader->trace, wait, loader_op(loader, record->starts[i] & ~(1u << 31)),
                        record->starts[i] >> 31);
 }
 
@@ -312,7 +248,7 @@ static void load_waits(struct loader *loader, const struct record_waits *record)
 static void load_counts(struct loader *loader, const struct record_counts *record)
 {
     struct trace *trace = loader->trace;
-    uint32_t op = op_number(loader, record->op);
+    uint32_t op = loader_op(loader, record->op);
     size_t n = (record->head.size - sizeof *record) / sizeof(int64_t);
     if (record->first > record->total || n > record->total - record->first || record->total > 4096)
         return;
@@ -338,7 +274,7 @@ static void load_node(struct loader *loader, const struct record_node *record)
                               .kind = (uint8_t)record->kind,
                               .state = record->head.small,
                               .forward = node_number(loader, record->forward),
-                              .site = load_site(loader, record->site),
+                              .site = loader_site(loader, record->site),
                               .name = numbers_get(&loader->strings, record->name),
                               .begin = record->begin,
                               .end = record->end};
@@ -358,9 +294,9 @@ static void load_gap(const struct trace *trace, const char *text)
 static void load_note(struct loader *loader, const struct record_note *record)
 {
     struct trace_note note = {.rank = loader->rank,
-                              .op = op_number(loader, record->op),
+                              .op = loader_op(loader, record->op),
                               .node = node_number(loader, record->node),
-                              .site = load_site(loader, record->site)};
+                              .site = loader_site(loader, record->site)};
     if (note.op != TRACE_NO && note.op >= loader->trace->op_count)
         note.op = TRACE_NO; /* one that was too much */
     memcpy(note.code, record->code, sizeof note.code);
@@ -430,16 +366,24 @@ static void load_pass(struct loader *loader, const struct record_pass *record)
         trace_add_pass(loader->trace, &pass);
 }
 
+/* Numbers that stay numbers. */
+static uint32_t position(const struct loader *loader, uint32_t rank, uint32_t number)
+{
+    return number == UINT32_MAX || rank >= loader->trace->ranks
+               ? number
+               : loader_position(loader, rank, number);
+}
+
 static void load_access(struct loader *loader, const struct record_access *record)
 {
     const struct trace_access access = {.rank = loader->rank,
-                                        .op = record->op,
-                                        .done = record->done,
+                                        .op = position(loader, loader->rank, record->op),
+                                        .done = position(loader, loader->rank, record->done),
                                         .target = (uint32_t)record->target,
                                         .reduction = record->reduction,
                                         .type = record->type,
                                         .lock = record->lock,
-                                        .site = load_site(loader, record->site),
+                                        .site = loader_site(loader, record->site),
                                         .kind = record->head.small,
                                         .begin = record->begin,
                                         .end = record->end};
@@ -449,7 +393,8 @@ static void load_access(struct loader *loader, const struct record_access *recor
 
 static void load_sync(struct loader *loader, const struct record_sync *record)
 {
-    const struct trace_sync sync = {loader->rank, record->op, record->rank, record->peer_op};
+    const struct trace_sync sync = {loader->rank, position(loader, loader->rank, record->op),
+                                    record->rank, position(loader, record->rank, record->peer_op)};
     if (sync.peer < loader->trace->ranks)
         trace_add_sync(loader->trace, &sync);
 }
@@ -500,7 +445,7 @@ static bool is_too_much(const struct loader *loader, const struct record_head *r
            loader->trace->op_count - loader->first_op >= most;
 }
 
-static void load_record(struct loader *loader, const struct record_head *record)
+void loader_record(struct loader *loader, const struct record_head *record)
 {
     const void *whole = record;
     if (record->size < record_least_size(record->type) || is_too_much(loader, record))
@@ -533,309 +478,21 @@ static void load_record(struct loader *loader, const struct record_head *record)
     case RECORD_METRIC:
         load_metric(loader, whole);
         break;
+    case RECORD_REPEAT:
+        loader_repeat(loader, whole);
+        break;
     default:
         load_rare(loader, record);
     }
 }
 
-static void load_comm_records(struct loader *loader)
+void loader_comm_record(struct loader *loader, const struct record_head *record)
 {
-    for (size_t i = 0; i < loader->source_count; i++) {
-        const struct chunk *chunk = loader->sources[i].chunk;
-        loader->rank = chunk->rank;
-        for (const struct record_head *record = buffers_next_record(chunk, NULL); record;
-             record = buffers_next_record(chunk, record)) {
-            const void *whole = record;
-            if (record->size < record_least_size(record->type))
-                continue;
-            if (record->type == RECORD_COMM)
-                load_comm(loader, whole);
-            else if (record->type == RECORD_MEMBERS)
-                load_members(loader, whole);
-        }
-    }
-}
-
-/* A rank that ended while it polled stands in that poll. */
-static void add_poll(struct loader *loader)
-{
-    const struct record_poll *poll = &loader->info.poll;
-    uint32_t issued = (uint32_t)loader->trace->op_count - loader->first_op;
-    if (loader->info.ended != 1 + RANK_POLLING || !poll->kind || poll->ops != issued)
+    const void *whole = record;
+    if (record->size < record_least_size(record->type))
         return;
-    struct trace_op op = trace_op_none(loader->rank, (enum op_kind)poll->kind);
-    op.state = STATE_BLOCKED;
-    op.comm = poll->comm ? numbers_get(&loader->rank_comms[loader->rank], poll->comm) : TRACE_NO;
-    op.request = op_number(loader, poll->request);
-    op.peer = poll->peer;
-    op.tag = poll->tag;
-    op.site = load_site(loader, poll->site);
-    trace_add_op(loader->trace, &op);
-}
-
-static void end_told(struct loader *loader, const struct recording_end *end)
-{
-    if (!loader->has_info)
-        loader->info = (struct record_rank){0};
-    loader->has_info = true;
-    loader->info.ended = (uint8_t)(1 + end->state);
-    loader->info.exit_code = end->exit_code;
-    loader->info.has_crash_site = end->has_site;
-    loader->info.crash_site = end->site;
-}
-
-/* Where the rank's last call was refused that is no operation: a rank that ended itself there has
- * its operations before it. */
-static uint32_t refused_at(const struct loader *loader)
-{
-    const struct trace *trace = loader->trace;
-    const struct trace_note *last = trace->note_count ? &trace->notes[trace->note_count - 1] : NULL;
-    return last && last->rank == loader->rank && last->op == TRACE_NO && strchr("MB", last->code[0])
-               ? last->site
-               : TRACE_NO;
-}
-
-/* Whether a rank that never said how it ended stands in a call: its last operation has not
- * returned, or any of another thread, which goes on after an operation only when that has. */
-static bool stands(const struct loader *loader)
-{
-    const struct trace *trace = loader->trace;
-    bool threads = false, blocked = false;
-    for (size_t i = loader->first_op; i < trace->op_count; i++) {
-        threads |= trace->ops[i].thread > 0;
-        blocked |= trace->ops[i].state == STATE_BLOCKED;
-    }
-    bool last = trace->op_count > loader->first_op &&
-                trace->ops[trace->op_count - 1].state == STATE_BLOCKED;
-    return last || (threads && blocked);
-}
-
-/* A process that ended with a code of failure within a call: the call failed, and a real MPI ended
- * the process for it. */
-static void fail_last(struct loader *loader, struct trace_rank *rank)
-{
-    struct trace *trace = loader->trace;
-    if ((rank->state != RANK_FINISHED && rank->state != RANK_ABORTED) || rank->finalized ||
-        rank->exit_code == 0 || trace->op_count == loader->first_op)
-        return;
-    struct trace_op *last = &trace->ops[trace->op_count - 1];
-    if (last->state != STATE_BLOCKED && last->state != STATE_FAILED)
-        return;
-    last->state = STATE_FAILED;
-    rank->state = RANK_ABORTED;
-}
-
-static void rank_finish(struct loader *loader)
-{
-    struct trace *trace = loader->trace;
-    struct trace_rank *rank = &trace->rank_info[loader->rank];
-    const struct record_rank *info = &loader->info;
-    if (loader->ends && loader->ends[loader->rank].known)
-        end_told(loader, &loader->ends[loader->rank]);
-    if (!loader->has_info) {
-        loader->first_missing = loader->missing++ ? loader->first_missing : loader->rank;
-        rank->state = RANK_RUNNING; /* it never began, or the child died before it could */
-        return;
-    }
-    add_poll(loader);
-    if (info->ended > 0 && info->ended <= 1 + RANK_RUNNING)
-        rank->state = (enum rank_state)(info->ended - 1);
-    else
-        rank->state = stands(loader) ? RANK_BLOCKED : RANK_RUNNING;
-    rank->exit_code = info->exit_code;
-    rank->finalized = info->finalized;
-    fail_last(loader, rank);
-    rank->bytes_sent = info->bytes_sent;
-    rank->messages_sent = info->messages_sent;
-    rank->site = info->has_crash_site ? load_site(loader, info->crash_site) : refused_at(loader);
-    if (info->polls > 0)
-        trace_add_metric(trace, "unsuccessful polls", (int32_t)loader->rank, (double)info->polls,
-                         "");
-}
-
-static void rank_start(struct loader *loader, uint32_t rank)
-{
-    loader->rank = rank;
-    loader->first_op = (uint32_t)loader->trace->op_count;
-    loader->first_node = (uint32_t)loader->trace->node_count;
-    loader->buffers = NULL;
-    loader->has_info = false;
-    memset(loader->site_cache, 0, sizeof loader->site_cache);
-    for (size_t i = 0; i < loader->strings.room; i++)
-        loader->strings.items[i] = TRACE_NO;
-}
-
-static void load_ranks(struct loader *loader)
-{
-    size_t next = 0;
-    uint64_t units = 0, told = 0, total = 0;
-    for (size_t i = 0; i < loader->source_count; i++)
-        total += loader->sources[i].chunk->units;
-    for (uint32_t rank = 0; rank < loader->trace->ranks; rank++) {
-        rank_start(loader, rank);
-        for (; next < loader->source_count && loader->sources[next].chunk->rank == rank; next++) {
-            const struct chunk *chunk = loader->sources[next].chunk;
-            loader->buffers = loader->sources[next].buffers;
-            for (const struct record_head *record = buffers_next_record(chunk, NULL); record;
-                 record = buffers_next_record(chunk, record))
-                load_record(loader, record);
-            units += chunk->units;
-            if (units - told < PROGRESS_ROWS / 16)
-                continue;
-            told = units;
-            progress_report(loader->result->progress, "loading", units * BUFFERS_UNIT,
-                            total * BUFFERS_UNIT, "bytes");
-        }
-        rank_finish(loader);
-    }
-}
-
-static bool loader_init(struct loader *loader, uint32_t ranks,
-                        const struct recording_result *result)
-{
-    *loader = (struct loader){.result = result, .trace = trace_new(ranks)};
-    loader->rank_comms = calloc(ranks, sizeof *loader->rank_comms);
-    loader->sites = loader->trace ? sites_new(loader->trace) : NULL;
-    int32_t *members = malloc(ranks * sizeof *members);
-    bool done = loader->trace && loader->rank_comms && loader->sites && members;
-    if (done) {
-        for (uint32_t i = 0; i < ranks; i++)
-            members[i] = (int32_t)i;
-        trace_add_comm(loader->trace, &(struct trace_comm){.id = 1,
-                                                           .size = ranks,
-                                                           .members = members,
-                                                           .parent = TRACE_NO,
-                                                           .adjoint_of = TRACE_NO,
-                                                           .name = "world"});
-    }
-    free(members);
-    return done;
-}
-
-static void loader_release(struct loader *loader, uint32_t ranks)
-{
-    for (uint32_t rank = 0; loader->rank_comms && rank < ranks; rank++)
-        free(loader->rank_comms[rank].items);
-    free(loader->rank_comms);
-    free(loader->strings.items);
-    free(loader->sources);
-    handle_map_release(&loader->comms);
-    sites_free(loader->sites);
-}
-
-static bool loader_finish(struct loader *loader, struct failure *failure)
-{
-    struct trace *trace = loader->trace;
-    const struct recording_result *result = loader->result;
-    if (loader->source_count)
-        qsort(loader->sources, loader->source_count, sizeof *loader->sources, source_order);
-    load_comm_records(loader);
-    load_ranks(loader);
-    trace->outcome = result->outcome;
-    trace->seed = result->seed;
-    strncpy(trace->program, result->program ? result->program : "", sizeof trace->program - 1);
-    strncpy(trace->model, result->model ? result->model : "", sizeof trace->model - 1);
-    if (loader->has_objective)
-        trace->objective = loader->objective;
-    if (loader->failed) {
-        failure_set(failure, FAILURE_INTERNAL, "out of memory while loading a recording");
-        return false;
-    }
-    if (!trace_link_adjoints(trace, failure) || !trace_finish(trace, failure))
-        return false;
-    for (uint32_t rank = 0; rank < trace->ranks; rank++)
-        trace->rank_info[rank].hash = trace_rank_hash(trace, rank);
-    return true;
-}
-
-/* Records beyond the memory that was reserved. */
-static void tell_lost(const struct trace *trace, const struct buffers *buffers)
-{
-    trace_gap(trace, "run", atomic_load(&buffers->header->lost),
-              "records that found no room in the recorder's memory");
-}
-
-struct trace *recording_load(const struct recording *recording,
-                             const struct recording_result *result, struct failure *failure)
-{
-    struct loader loader;
-    bool done =
-        loader_init(&loader, recording->ranks, result) && add_sources(&loader, &recording->buffers);
-    if (!done)
-        failure_set(failure, FAILURE_INTERNAL, "out of memory while loading a recording");
-    loader.ends = recording->ends;
-    done = done && loader_finish(&loader, failure);
-    loader_release(&loader, recording->ranks);
-    if (!done) {
-        trace_free(loader.trace);
-        return NULL;
-    }
-    tell_lost(loader.trace, &recording->buffers);
-    return loader.trace;
-}
-
-/* The number of ranks all files agree on. */
-static uint32_t open_files(struct buffers *files, const char *const *paths, size_t count,
-                           struct failure *failure)
-{
-    uint32_t ranks = 0;
-    for (size_t i = 0; i < count; i++) {
-        if (buffers_open_file(&files[i], paths[i], failure))
-            return 0;
-        uint32_t own = files[i].header->ranks;
-        if (own == 0 || own > 1u << 20 || (ranks && own != ranks)) {
-            failure_set(failure, FAILURE_INPUT, "%s: of a run with %u ranks, others say %u",
-                        paths[i], own, ranks);
-            return 0;
-        }
-        ranks = own;
-    }
-    return ranks;
-}
-
-/* Whoever waits for a rank that is not there would seem to wait for ever. */
-static bool all_there(const struct loader *loader, const char *path, struct failure *failure)
-{
-    const char *end = strrchr(path, '/');
-    char others[48] = "";
-    if (loader->missing == 0)
-        return true;
-    if (loader->missing > 1)
-        snprintf(others, sizeof others, " and of %u other%s", loader->missing - 1,
-                 loader->missing > 2 ? "s" : "");
-    failure_set(failure, FAILURE_INPUT,
-                "%.*s: nothing of rank %u%s; the run had %u ranks: put the files of all into one "
-                "folder and name that",
-                (int)(end ? end - path : 1), end ? path : ".", loader->first_missing, others,
-                loader->trace->ranks);
-    return false;
-}
-
-struct trace *recording_load_files(const char *const *paths, size_t count, struct failure *failure)
-{
-    struct loader loader = {0};
-    const struct recording_result result = {.outcome = OUTCOME_IMPORTED, .program = "imported"};
-    struct buffers *files = calloc(count + 1, sizeof *files);
-    for (size_t i = 0; files && i < count; i++)
-        files[i].file = -1;
-    uint32_t ranks = files && count ? open_files(files, paths, count, failure) : 0;
-    bool done = ranks > 0 && loader_init(&loader, ranks, &result);
-    for (size_t i = 0; done && i < count; i++)
-        done = add_sources(&loader, &files[i]);
-    done = done && loader_finish(&loader, failure) && trace_check(loader.trace, failure) &&
-           all_there(&loader, paths[0], failure);
-    for (size_t i = 0; done && i < count; i++)
-        tell_lost(loader.trace, &files[i]);
-    if (done && !loader.trace->node_count)
-        trace_gap(loader.trace, "import", 1,
-                  "backward graphs, remote calls and servers: a real MPI's recording has none");
-    loader_release(&loader, ranks);
-    for (size_t i = 0; files && i < count; i++)
-        buffers_release(&files[i]);
-    free(files);
-    if (!done) {
-        trace_free(loader.trace);
-        return NULL;
-    }
-    return loader.trace;
+    if (record->type == RECORD_COMM)
+        load_comm(loader, whole);
+    else if (record->type == RECORD_MEMBERS)
+        load_members(loader, whole);
 }

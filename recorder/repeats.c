@@ -1,0 +1,251 @@
+/* Loops whose iterations leave the same records: see rank.h and struct record_repeat.
+ *
+ * Looking: every operation has a number for what it is; the place where the last such one stood
+ * proposes a length for the loop's body, and as many equal operations in a row as three iterations
+ * have make it one. From then on a RECORD_REPEAT stands behind an iteration that is kept, the
+ * template, and each following iteration is written behind that as ever, compared with the template
+ * when it is whole, counted, and wiped out again.
+ *
+ * Rules:
+ *  1. An iteration is closed: all its operations are complete, without an error, and name
+ *     operations of the same iteration only. So nobody holds a pointer to one that is wiped out.
+ *  2. Only operations, their waits and counts are wiped out; anything else ends the loop.
+ *  3. A rank with several threads, and operations of backward passes and batches, have no loops. */
+#include "recorder/rank.h"
+#include "recorder/recording_internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    AFTER_OPS = 64,   /* a rank with fewer operations is not looked at */
+    MATCHED_MIN = 64, /* shorter repetitions stay as they are: they are part of longer loops */
+    BODY_MAX = 400,
+    BYTES_MAX = 60000, /* a killed rank's last bytes may be anything; see buffers_damaged */
+    WINDOW = 2048,     /* operations that are remembered; more than a body */
+    KINDS = 1024
+};
+
+struct remembered {
+    uint64_t hash;
+    const struct record_op *op;
+};
+
+struct recorder_repeats {
+    struct remembered window[WINDOW]; /* by number */
+    uint32_t last[KINDS];             /* by hash: number of the last such operation + 1 */
+    const struct record_op *seen;     /* the last one that was looked at */
+    uint32_t from; /* number of the first operation that may be part of what is found */
+    uint32_t body, matched;
+    /* while a loop is being folded */
+    struct record_repeat *repeat;
+    const char *template;
+    uint32_t template_op, first_op; /* numbers: of the template's, of the current iteration's */
+};
+
+static uint64_t mix(uint64_t hash, uint64_t value)
+{
+    hash = (hash ^ value) * UINT64_C(0x9e3779b97f4a7c15);
+    return hash ^ hash >> 32;
+}
+
+static uint64_t op_hash(const struct record_op *op)
+{
+    uint64_t one = mix(op->site, (uint64_t)op->head.small << 32 | op->flags);
+    uint64_t two = mix((uint64_t)op->comm << 32 | op->type, (uint64_t)op->count);
+    one = mix(one, (uint64_t)(uint32_t)op->peer << 32 | (uint32_t)op->tag);
+    two = mix(two, op->buffer);
+    return mix(one, two) | 1;
+}
+
+static bool same_op(const struct record_op *one, uint32_t first_one, const struct record_op *other,
+                    uint32_t first_other, uint32_t body)
+{
+    uint32_t request = one->request - first_one;
+    bool linked = one->request == UINT32_MAX
+                      ? other->request == UINT32_MAX
+                      : request < body && other->request - first_other == request;
+    return linked && one->state == STATE_COMPLETE && other->state == STATE_COMPLETE &&
+           one->thread == 0 && one->flags == other->flags && one->pass == 0 && one->node == 0 &&
+           other->pass == 0 && other->node == 0 && one->batch == 0 && other->batch == 0 &&
+           one->error == 0 && other->error == 0 && one->site == other->site &&
+           one->comm == other->comm && one->peer == other->peer && one->tag == other->tag &&
+           one->peer_matched == other->peer_matched && one->tag_matched == other->tag_matched &&
+           one->count == other->count && one->count_matched == other->count_matched &&
+           one->type == other->type && one->signature == other->signature &&
+           one->reduce_op == other->reduce_op && one->identity == other->identity &&
+           one->unit == other->unit && one->buffer == other->buffer && one->extent == other->extent;
+}
+
+static bool same_waits(const struct record_waits *one, uint32_t first_one,
+                       const struct record_waits *other, uint32_t first_other, uint32_t body)
+{
+    const uint32_t completed = 1u << 31;
+    if (one->op - first_one != other->op - first_other || one->n != other->n)
+        return false;
+    for (uint32_t i = 0; i < one->n; i++) {
+        uint32_t start = (one->starts[i] & ~completed) - first_one;
+        if (start >= body || (other->starts[i] & ~completed) - first_other != start ||
+            (one->starts[i] & completed) != (other->starts[i] & completed))
+            return false;
+    }
+    return true;
+}
+
+static bool same_counts(const struct record_counts *one, uint32_t first_one,
+                        const struct record_counts *other, uint32_t first_other)
+{
+    size_t fixed = offsetof(struct record_counts, total);
+    return one->op - first_one == other->op - first_other &&
+           memcmp((const char *)one + fixed, (const char *)other + fixed, one->head.size - fixed) ==
+               0;
+}
+
+struct stretch {
+    const char *records, *end;
+    uint32_t first; /* number of its first operation */
+};
+
+/* Whether both are one iteration, of `body` operations. */
+static bool same(const struct stretch *one, const struct stretch *other, uint32_t body)
+{
+    const char *a = one->records, *b = other->records;
+    if (one->end - a != other->end - b)
+        return false;
+    while (a < one->end) {
+        const struct record_head *left = (const void *)a, *right = (const void *)b;
+        const void *first = a, *second = b;
+        bool alike = left->size == right->size && left->type == right->type &&
+                     left->small == right->small && left->size > 0;
+        if (alike && left->type == RECORD_OP)
+            alike = same_op(first, one->first, second, other->first, body);
+        else if (alike && left->type == RECORD_WAITS)
+            alike = same_waits(first, one->first, second, other->first, body);
+        else if (alike && left->type == RECORD_COUNTS)
+            alike = same_counts(first, one->first, second, other->first);
+        else
+            alike = false;
+        if (!alike)
+            return false;
+        a += left->size;
+        b += left->size;
+    }
+    return true;
+}
+
+/* From here on nothing is known of what came before. */
+static void start_over(struct recorder_repeats *repeats, uint32_t ops)
+{
+    repeats->repeat = NULL;
+    repeats->matched = repeats->body = 0;
+    repeats->from = ops;
+}
+
+static const struct record_op *remembered(const struct recorder_repeats *repeats, uint32_t number)
+{
+    return repeats->window[number % WINDOW].op;
+}
+
+/* The last `body` operations are one iteration, and so are those before: what follows is compared
+ * with them. */
+static void begin(struct recorder_rank *me, struct recorder_repeats *repeats)
+{
+    uint32_t body = repeats->body, first = me->ops - body;
+    const char *middle = (const char *)remembered(repeats, first);
+    const char *start = (const char *)remembered(repeats, first - body);
+    const char *end = me->writer.next;
+    size_t bytes = (size_t)(end - middle);
+    /* In one chunk: pointers into another are further away than these. */
+    bool near = start < middle && middle < end && (size_t)(middle - start) == bytes &&
+                bytes <= BYTES_MAX &&
+                start >= me->writer.end - (size_t)me->writer.units * BUFFERS_UNIT;
+    const struct stretch one = {start, middle, first - body}, two = {middle, end, first};
+    if (!near || !same(&one, &two, body))
+        return; /* perhaps one operation later */
+    struct record_repeat *repeat =
+        recorder_record(me, sizeof *repeat + bytes + sizeof(struct record_op));
+    if (!repeat)
+        return;
+    *repeat = (struct record_repeat){.body = body, .bytes = (uint32_t)bytes};
+    recorder_commit(me, repeat, RECORD_REPEAT, 0, sizeof *repeat);
+    repeats->repeat = repeat;
+    repeats->template = middle;
+    repeats->template_op = first;
+    repeats->first_op = me->ops;
+}
+
+/* A whole iteration behind the repeat: counted and wiped out, or the end of the loop. */
+static void compare(struct recorder_rank *me, struct recorder_repeats *repeats)
+{
+    struct record_repeat *repeat = repeats->repeat;
+    char *from = (char *)(repeat + 1), *end = me->writer.next;
+    const struct stretch kept = {repeats->template, repeats->template + repeat->bytes,
+                                 repeats->template_op};
+    const struct stretch now = {from, end, repeats->first_op};
+    if (end - from != repeat->bytes || !same(&kept, &now, repeat->body)) {
+        start_over(repeats, me->ops);
+        return;
+    }
+    repeat->end = MPIX_Steps();
+    __atomic_store_n(&repeat->times, repeat->times + 1, __ATOMIC_RELEASE);
+    memset(from, 0, (size_t)(end - from));
+    me->writer.next = from;
+    repeats->first_op = me->ops;
+}
+
+static void remember(struct recorder_rank *me, struct recorder_repeats *repeats)
+{
+    const struct record_op *op = me->self->current;
+    uint32_t number = me->ops - 1;
+    uint64_t hash = op_hash(op);
+    struct remembered *place = &repeats->window[number % WINDOW];
+    uint32_t before = repeats->body ? number - repeats->body : 0;
+    bool goes_on =
+        repeats->body && before >= repeats->from && repeats->window[before % WINDOW].hash == hash;
+    place->hash = hash;
+    place->op = op;
+    uint32_t *last = &repeats->last[hash >> 20 & (KINDS - 1)];
+    if (goes_on) {
+        repeats->matched++;
+    } else {
+        uint32_t seen = *last;
+        bool near = seen > repeats->from && number + 1 - seen <= BODY_MAX &&
+                    repeats->window[(seen - 1) % WINDOW].hash == hash;
+        repeats->body = near ? number + 1 - seen : 0;
+        repeats->matched = near;
+    }
+    *last = number + 1;
+}
+
+void recorder_repeats_look(struct recorder_rank *me)
+{
+    struct recorder_repeats *repeats = me->repeats;
+    if (!repeats) {
+        if (me->ops < AFTER_OPS || me->level != RECORD_LEVEL_OPS)
+            return;
+        me->repeats = repeats = calloc(1, sizeof *repeats);
+        if (!repeats)
+            return;
+        repeats->from = me->ops;
+    }
+    if (!me->self->current || atomic_load_explicit(&me->shared, memory_order_relaxed)) {
+        start_over(repeats, me->ops);
+        return;
+    }
+    if (repeats->repeat) {
+        if (me->ops - repeats->first_op >= repeats->repeat->body)
+            compare(me, repeats);
+        return;
+    }
+    if (me->ops <= repeats->from)
+        return;
+    remember(me, repeats);
+    if (repeats->body && repeats->matched >= MATCHED_MIN && repeats->matched >= 2 * repeats->body)
+        begin(me, repeats);
+}
+
+void recorder_repeats_free(struct recorder_rank *me)
+{
+    free(me->repeats);
+    me->repeats = NULL;
+}

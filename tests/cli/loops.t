@@ -1,0 +1,97 @@
+#!/usr/bin/perl
+# Loops are recorded once: what is found is what is found with every iteration (--record events), what differs in one
+# of many iterations is found and says after how many, and the record of a long loop is short.
+use strict;
+use warnings;
+use Cwd qw(abs_path);
+use File::Temp qw(tempdir);
+use JSON::PP;
+use Test::More;
+
+my $simrun = abs_path($ENV{SIMRUN} || 'build/simrun');
+my $folder = tempdir(CLEANUP => 1);
+chdir $folder;
+
+open my $file, '>', 'loop.c' or die;
+print $file <<'C';
+#include <mpi.h>
+#include <stdlib.h>
+#include <string.h>
+
+int main(int argc, char **argv)
+{
+    int rank, size;
+    double x = 1, y = 0;
+    const char *bug = argv[1];
+    int rounds = atoi(argv[2]), at = atoi(argv[3]);
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    int right = (rank + 1) % size, left = (rank + size - 1) % size;
+    int bad = rank == 1;
+    for (int i = 0; i < rounds; i++) {
+        MPI_Request both[2];
+        int here = i == at;
+        if (!strcmp(bug, "blocking")) {
+            if (rank % 2 || (here && bad)) MPI_Recv(&y, 1, MPI_DOUBLE, left, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+            MPI_Send(&x, 1, MPI_DOUBLE, right, 0, MPI_COMM_WORLD);
+            if (rank % 2 == 0 && !(here && bad)) MPI_Recv(&y, 1, MPI_DOUBLE, left, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        } else if (!strcmp(bug, "ahead")) { /* two messages to one */
+            if (rank % 2 == 0) MPI_Send(&x, 1, MPI_DOUBLE, rank + 1, 0, MPI_COMM_WORLD);
+            else if (i % 2) for (int k = 0; k < 2; k++)
+                MPI_Recv(&y, 1, MPI_DOUBLE, rank - 1, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        } else if (!strcmp(bug, "cyclic")) {
+            MPI_Send(&x, 1, MPI_DOUBLE, right, 0, MPI_COMM_WORLD);
+            MPI_Recv(&y, 1, MPI_DOUBLE, left, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        } else if (!strcmp(bug, "any")) {
+            MPI_Isend(&x, 1, MPI_DOUBLE, right, 0, MPI_COMM_WORLD, &both[0]);
+            MPI_Recv(&y, 1, MPI_DOUBLE, MPI_ANY_SOURCE, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+            MPI_Wait(&both[0], MPI_STATUS_IGNORE);
+        } else {
+            MPI_Irecv(&y, 1, MPI_DOUBLE, left, 0, MPI_COMM_WORLD, &both[0]);
+            MPI_Isend(&x, 1, here && bad && !strcmp(bug, "type") ? MPI_FLOAT : MPI_DOUBLE, right, 0, MPI_COMM_WORLD, &both[1]);
+            if (here && bad && !strcmp(bug, "write")) x = 2;
+            if (here && bad && !strcmp(bug, "lost")) MPI_Send(&x, 1, MPI_DOUBLE, right, 9, MPI_COMM_WORLD);
+            if (here && bad && !strcmp(bug, "leak")) { MPI_Request lost; MPI_Irecv(&y + 0, 0, MPI_DOUBLE, MPI_PROC_NULL, 0, MPI_COMM_WORLD, &lost); MPI_Comm c; MPI_Comm_dup(MPI_COMM_SELF, &c); }
+            MPI_Waitall(2, both, MPI_STATUSES_IGNORE);
+            if (!(here && bad && !strcmp(bug, "skip"))) MPI_Barrier(MPI_COMM_WORLD);
+            double sum;
+            MPI_Reduce(&x, &sum, 1, MPI_DOUBLE, MPI_SUM, here && bad && !strcmp(bug, "root"), MPI_COMM_WORLD);
+            if (here && bad && !strcmp(bug, "exit")) exit(3);
+        }
+    }
+    MPI_Finalize();
+}
+C
+close $file;
+
+sub run {
+    my ($options, $arguments) = @_;
+    my $out = `$simrun $options --json -n 4 loop.c $arguments 2>said`;
+    my ($line) = grep { /^\{/ } split /\n/, $out;
+    my $result = $line ? decode_json($line) : {};
+    my @found = sort map { "$_->{code} " . join ',', map { "$_->{rank} $_->{operation}" } @{$_->{places} || $_->{operations} || []} }
+        @{$result->{findings} || []};
+    return ($? >> 8, join("\n", @found), $result);
+}
+
+for my $bug (qw(none type write lost leak skip root exit blocking cyclic ahead any)) {
+    for my $at (350, -1) {
+        next if $at < 0 && $bug =~ /^(type|write|lost|leak|skip|root|exit)$/;
+        my ($code, $found) = run('--db none', "$bug 700 $at");
+        my ($all_code, $all) = run('--db none --record events', "$bug 700 $at");
+        is("$code\n$found", "$all_code\n$all", "$bug at $at: folded or not, the same is found");
+    }
+}
+
+my $text = `$simrun --db a.db -n 4 loop.c type 200000 150000 2>said`;
+is($? >> 8, 1, 'a bug in one of 200,000 iterations is found');
+like($text, qr/after\s+150000\s+like\s+iterations/, 'and says after how many');
+my ($ops, $loops, $all) = split /\|/, `$simrun query --db a.db "select count(*)||'|'||(select count(*) from v_loops)||'|'||((select sum(body*times) from v_loops)+count(*)) from v_ops" | tail -n +2`;
+cmp_ok($ops, '<', 2000, 'of 4,000,000 operations few rows are stored');
+cmp_ok($loops, '>=', 4, 'and what they stand for');
+ok(-s 'a.db' < 2_000_000, 'in a small file');
+
+like(`$simrun --db none -n 4 loop.c any 5000 -1 2>said`, qr/not covered:.*wildcard receives in iterations of loops/s,
+     'wildcards of iterations that were left out are coverage');
+done_testing;
