@@ -112,6 +112,20 @@ static const char *doubt_of(const struct judged *judged, const struct centers *c
     return closest->rounding > 0.1 * closest->tolerance ? "noise" : "kink";
 }
 
+/* Close by the gradient is seen to be right, or zero, far more certainly than what the large step
+ * saw: there another branch runs. */
+static bool is_elsewhere(const struct judged *judged, const struct centers *centers,
+                         const struct difference *far)
+{
+    double question = fabs(judged->analytic - far->value);
+    for (size_t i = 0; i < centers->count && is_far(judged, *far); i++) {
+        const struct difference *near = &centers->numeric[i];
+        if (!is_far(judged, *near) && agrees(judged, *near) && near->tolerance <= 1e-3 * question)
+            return true;
+    }
+    return false;
+}
+
 /* The best of those that are resolved and contradict, if another one confirms it. */
 static const struct difference *contradiction(const struct judged *judged,
                                               const struct centers *centers)
@@ -120,7 +134,7 @@ static const struct difference *contradiction(const struct judged *judged,
     for (size_t i = 0; i < centers->count; i++) {
         const struct difference *one = &centers->numeric[i];
         bool confirmed = false;
-        if (!contradicts(judged, *one))
+        if (!contradicts(judged, *one) || is_elsewhere(judged, centers, one))
             continue;
         for (size_t k = 0; k < centers->count; k++) {
             const struct difference *two = &centers->numeric[k];
