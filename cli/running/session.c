@@ -296,6 +296,8 @@ bool session_prepare(const char *word, int argc, char **argv, const struct run_o
     bool ready = requirements_of_file_met(job->source, failure) && compile_sources(job, failure) &&
                  sanitizer_prepare(job->object, failure);
     /* What was compiled elsewhere is not instrumented: the checksums look at its buffers. */
-    job->world.memory = job->world.memory && strcmp(job->source, job->object) != 0;
+    bool built_before = strcmp(job->source, job->object) == 0;
+    job->world.memory_unseen = job->world.memory && built_before;
+    job->world.memory = job->world.memory && !built_before;
     return ready;
 }

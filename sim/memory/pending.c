@@ -51,6 +51,11 @@ void sim_pending_finish(struct sim_rank *rank)
         return;
     if (rank->history && !pending->instrumented)
         record_gap("windows", 1, "loads and stores of window memory (B003; --memory sees them)");
+    if (rank->world->options.memory_unseen && pending->kept)
+        record_gap(
+            "memory", pending->kept,
+            "buffers of operations under way in a program that was built before, whose loads "
+            "and stores are not seen (B001, B003; give its sources)");
     if (pending->unseen_large)
         record_gap("buffers", pending->unseen_large,
                    "pending buffers above %d bytes (B001; --memory sees them)", SIM_REGION_GUARDED);
@@ -212,6 +217,7 @@ static struct start start_begin(struct sim_rank *rank, const char *name, const v
 
 static void start_end(struct start *start)
 {
+    start->rank->pending->kept += start->owner != NULL;
     if (!start->owner)
         remove_of(start->rank, NULL, start->group);
     everything_unsafe(start->rank);

@@ -37,6 +37,7 @@ struct sim_pending {
     uintptr_t longest;
     uint32_t groups, orphans;
     bool instrumented; /* the program's accesses are seen */
+    uint64_t kept;     /* operations that owned memory beyond their call */
     uint64_t unseen_large,
         unseen_collectives; /* started without anybody looking at their buffers */
     atomic_flag busy;

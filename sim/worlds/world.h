@@ -48,6 +48,7 @@ struct sim_world_options {
     enum sim_send_model send_model;
     size_t eager_limit;      /* bytes; SIZE_MAX: no limit */
     bool memory;             /* the program is instrumented: see memory/pending.h */
+    bool memory_unseen;      /* that was asked for, of a program that was built before */
     bool strict_collectives; /* every collective synchronises all its ranks */
     enum sim_reduce_order reduce_order;
     bool delay_wildcards; /* wildcards, probes for any source and Waitany take what they can get

@@ -132,4 +132,16 @@ SKIP: {
     my (undef, $out) = verdict('by_clang', '--memory', $pair . "if (r == 0) b[999] = 1;\n$wait");
     like($out =~ s/\s+/ /gr, qr/not covered: .*elements of arrays on the stack/, 'what clang does not instrument is not covered');
 }
+# A program that was built before is not instrumented: no proof where a buffer outlives its call.
+(my $simcc = $simrun) =~ s/simrun$/simcc/;
+for my $case (['owned', $pair . $wait, 'PASS'], ['blocking', 'MPI_Barrier(W);', 'PROVEN']) {
+    my ($name, $body, $word) = @$case;
+    open my $file, '>', "$folder/built_$name.c" or die;
+    print $file $start, $body, $end;
+    close $file;
+    system("$simcc -o $folder/built_$name $folder/built_$name.c");
+    my $said = `timeout 120 $simrun prove -n 2..2 $folder/built_$name 2>&1`;
+    like($said, qr/^$word /, "a built program, $name: $word");
+    is(scalar($said =~ /built\s+before/), $word eq 'PASS' ? 1 : '', "a built program, $name: what is not covered");
+}
 done_testing;
