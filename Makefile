@@ -10,6 +10,7 @@
 #   make spec-soak  a million random programs against the rules of matching
 #   make cores      every scenario gives the same answer on any number of cores
 #   make fuzz       the readers of files against hostile input; FUZZ_SECONDS=60 for each
+#   make apps       other people's programs, unedited, under simrun and under Open MPI or MPICH: a table; APPS="hpcc ring_c"
 #   make bare       demo and test on a Debian with nothing but make and git, in a path with blanks; needs root and debootstrap
 #   make bench      figures against Open MPI and MPICH, as ratios in one run; BENCH="200 million" for 2^20 ranks, too
 #   make rooms      the rooms of the house: files, lines, what each sees
@@ -251,6 +252,11 @@ mpich: all
 .PHONY: functions
 functions: all
 	@FULL=1 SIMRUN=$(BUILD)/simrun prove -e '' tests/mpi/functions.t
+
+# Programs nobody here wrote: upstream's sources of Debian packages, unedited, and Debian's own programs, compared with the MPI they are for;
+# needs the network, Open MPI, MPICH. APPS="ring_c hpcc": these only. docs/apps.md has a table.
+apps: all
+	@sh tests/apps/apps.sh $(BUILD) $(APPS)
 
 # Programs whose verdict is known: a table; ends with an error where one deviates that is not marked open.
 windows: all
