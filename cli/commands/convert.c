@@ -11,6 +11,7 @@
 #include "recorder/recording.h"
 #include "traces/formats/format.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -39,6 +40,12 @@ struct writing {
 static bool write_trace(void *context, FILE *out, struct failure *failure)
 {
     const struct writing *writing = context;
+    uint64_t folded = trace_folded_ops(writing->trace);
+    if (folded)
+        fprintf(stderr,
+                "simrun: %" PRIu64 " operations of loop iterations that are like those around them "
+                "are not in the output; record with --record events to have all\n",
+                folded);
     return format_write(writing->trace, writing->findings, writing->format, out, failure);
 }
 

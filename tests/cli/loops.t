@@ -92,6 +92,9 @@ cmp_ok($ops, '<', 2000, 'of 4,000,000 operations few rows are stored');
 cmp_ok($loops, '>=', 4, 'and what they stand for');
 ok(-s 'a.db' < 2_000_000, 'in a small file');
 
+like(`$simrun export --db a.db 1 2>&1 >/dev/null`, qr/^simrun: \d+ operations of loop iterations .*--record events/,
+     'an export says what is not in it');
+
 like(`$simrun --db none -n 4 loop.c any 5000 -1 2>said`, qr/not covered:.*wildcard receives in iterations of loops/s,
      'wildcards of iterations that were left out are coverage');
 done_testing;
