@@ -117,6 +117,7 @@ int main(int argc, char **argv)
     form = word_alone(argc, argv, "form", "ready", "ready rebuild unused unused-forgotten own-order no-wait");
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
+    ranks_at_most(size, ROWS_MAX / ROWS);
     double x[ROWS * WIDTH], target[ROWS * WIDTH], x_grad[ROWS * WIDTH] = {0};
     fill(x, ROWS * WIDTH, 0.5 + rank);
     fill(target, ROWS * WIDTH, 3.0 - rank);

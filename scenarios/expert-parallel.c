@@ -87,6 +87,7 @@ int main(int argc, char **argv)
     form = word_alone(argc, argv, "form", "exchanged", "exchanged idle guessed idle-returns");
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
+    ranks_at_most(size, RANKS_MAX);
     int out[RANKS_MAX], in[RANKS_MAX], out_at[RANKS_MAX], in_at[RANKS_MAX];
     double values[VALUES_MAX], targets[VALUES_MAX], weights[WIDTH * WIDTH];
     for (int e = 0; e < size; e++)

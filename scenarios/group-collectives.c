@@ -89,6 +89,7 @@ int main(int argc, char **argv)
     double values[VALUES];
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
+    ranks_at_most(size, RANKS_MAX);
     for (int i = 0; i < size; i++)
         turned[i] = size - 1 - i;
     for (int i = 0; i < VALUES; i++)

@@ -27,6 +27,7 @@ int main(int argc, char **argv)
     double values[ROOM], weights[ROOM];
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
+    ranks_at_most(size, RANKS_MAX);
     for (int i = 0; i < size; i++)
         total += out[i] = (size_t)(rank + 2 * i + 1);
     for (int i = 0; i < ROOM; i++) {

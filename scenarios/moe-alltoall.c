@@ -32,6 +32,7 @@ int main(int argc, char **argv)
     MPI_Comm_dup(MPI_COMM_WORLD, &experts);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
+    ranks_at_most(size, RANKS_MAX);
     int has_tokens = rank < size - 1;
     for (int i = 0; i < size; i++)
         in[i] = out[i] = has_tokens ? rank + i : 0;

@@ -20,6 +20,7 @@ int main(int argc, char **argv)
     int rank, size, count = 0, ranks[RANKS_MAX];
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
+    ranks_at_most(size, RANKS_MAX);
     for (int r = (size - 1) / 2 * 2; r >= 0; r -= 2)
         ranks[count++] = r;
     struct diff_tape *tape = diff_tape_new(MPI_COMM_WORLD);

@@ -81,6 +81,7 @@ int main(int argc, char **argv)
     form = word_alone(argc, argv, "form", "exchange", "exchange overlapped send-first");
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
+    ranks_at_most(size, RANKS_MAX);
     double first[VALUES], targets[VALUES];
     struct diff_tape *tape = diff_tape_new(MPI_COMM_WORLD);
     struct diff_tensor *inputs[3];

@@ -70,6 +70,7 @@ int main(int argc, char **argv)
     int rank, size, of_values = !strcmp(form, "live") || !strcmp(form, "published");
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
+    ranks_at_most(size, RANKS_MAX);
     if (of_values && rank == 0)
         server_of_values(form, size);
     else if (of_values)

@@ -64,6 +64,7 @@ int main(int argc, char **argv)
     int rank, size;
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
+    ranks_at_most(size, RANKS_MAX);
     if (bcast)
         broadcast(form, rank);
     else

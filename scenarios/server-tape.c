@@ -176,6 +176,7 @@ int main(int argc, char **argv)
     words_end(argc, argv, 2);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
+    ranks_at_most(size, RANKS_MAX);
     first = !strcmp(form, "central") || !strcmp(form, "asynchronous");
     struct rows rows;
     struct server_options options;

@@ -133,6 +133,7 @@ int main(int argc, char **argv)
     form = word_alone(argc, argv, "form", "plain", "plain prefetch alone alone-apart alone-blocking own-part");
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
+    ranks_at_most(size, RANKS_MAX);
     MPI_Comm_dup(MPI_COMM_WORLD, &gathers);
     scatters = gathers;
     if (is_form("alone-apart") || is_form("alone-blocking"))

@@ -72,6 +72,7 @@ int main(int argc, char **argv)
     int sequence = !strcmp(form, "sequence"), bad = !sequence && strcmp(form, "replicated");
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
+    ranks_at_most(size, RANKS_MAX);
     int rows = sequence ? size * ROWS_EACH : ROWS_EACH, first = sequence ? rank * ROWS_EACH : 0;
     double x_values[ROWS_MAX * IN], targets[ROWS_MAX * OUT], a_values[IN * HIDDEN_EACH], b_values[HIDDEN_EACH * OUT];
     fill(x_values, rows * IN, 0.3);

@@ -20,6 +20,7 @@ int main(int argc, char **argv)
     int rank, size;
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
+    ranks_at_most(size, RANKS_MAX);
     struct diff_tape *tape = diff_tape_new(MPI_COMM_WORLD);
     double values[COUNT] = {1.0 + rank, 2.0 - 0.5 * rank}, all[COUNT * RANKS_MAX];
     struct diff_tensor *x = diff_input(tape, "x", DIFF_DOUBLE, 1, (size_t[]){COUNT}, values);

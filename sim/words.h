@@ -50,6 +50,15 @@ static inline bool switch_of(int argc, char **argv, int at, const char *what, co
     return strcmp(word_of(argc, argv, at, what, usual, known), other) == 0;
 }
 
+/* Ends the run where there are more ranks than the program's tables have room for. */
+static inline void ranks_at_most(int ranks, int most)
+{
+    char text[80];
+    snprintf(text, sizeof text, "it has room for at most %d ranks, not %d", most, ranks);
+    if (ranks > most)
+        SIM_Usage(text);
+}
+
 /* Word `at` as a whole number from `least` to `most`; `usual` where none is given. */
 static inline long number_of(int argc, char **argv, int at, const char *what, long usual,
                              long least, long most)
