@@ -21,7 +21,16 @@
 #include <stdio.h>
 #include <words.h>
 
-enum { ROWS = 2, WIDTH = 3, WEIGHTS = WIDTH * WIDTH, A = 0, B = 1, C = 2, BUCKETS = 3, ROWS_MAX = 64 };
+enum {
+    ROWS = 2,
+    WIDTH = 3,
+    WEIGHTS = WIDTH * WIDTH,
+    A = 0,
+    B = 1,
+    C = 2,
+    BUCKETS = 3,
+    ROWS_MAX = 64
+};
 
 static const char *form;
 static int rank, size;
@@ -53,7 +62,8 @@ static void reduce(int bucket, MPI_Request *request)
 {
     static const char *const names[BUCKETS] = {"a", "b", "c"};
     SIM_Tensor_name(names[bucket]);
-    MPI_Iallreduce(grad[bucket], sum[bucket], WEIGHTS, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD, request);
+    MPI_Iallreduce(grad[bucket], sum[bucket], WEIGHTS, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD,
+                   request);
     SIM_Tensor_name(NULL);
 }
 
@@ -79,7 +89,8 @@ static double train(const double *x, const double *target, double *x_grad)
 {
     int order[BUCKETS], count = decide(order);
     MPI_Request requests[BUCKETS];
-    struct perceptron model = {ROWS, WIDTH, WIDTH, WIDTH, x, weights[A], weights[B], target, x_grad, grad[A], grad[B]};
+    struct perceptron model = {ROWS,       WIDTH,  WIDTH,  WIDTH,   x,      weights[A],
+                               weights[B], target, x_grad, grad[A], grad[B]};
     double loss = perceptron_serial(&model);
     if (rank == 0 && (is_form("unused") || is_form("unused-forgotten")))
         loss += head(grad[C]);
@@ -96,7 +107,8 @@ static int differs(const double *x, const double *target)
     double all_x[ROWS_MAX * WIDTH], all_target[ROWS_MAX * WIDTH], serial[BUCKETS][WEIGHTS] = {{0}};
     double x_grad[ROWS_MAX * WIDTH] = {0};
     MPI_Gather(x, ROWS * WIDTH, MPI_DOUBLE, all_x, ROWS * WIDTH, MPI_DOUBLE, 0, MPI_COMM_WORLD);
-    MPI_Gather(target, ROWS * WIDTH, MPI_DOUBLE, all_target, ROWS * WIDTH, MPI_DOUBLE, 0, MPI_COMM_WORLD);
+    MPI_Gather(target, ROWS * WIDTH, MPI_DOUBLE, all_target, ROWS * WIDTH, MPI_DOUBLE, 0,
+               MPI_COMM_WORLD);
     if (rank)
         return 0;
     struct perceptron model = {size * ROWS, WIDTH,      WIDTH,  WIDTH,     all_x,    weights[A],
@@ -114,7 +126,8 @@ int main(int argc, char **argv)
 {
     static const char *const names[BUCKETS] = {"a", "b", "c"};
     MPI_Init(&argc, &argv);
-    form = word_alone(argc, argv, "form", "ready", "ready rebuild unused unused-forgotten own-order no-wait");
+    form = word_alone(argc, argv, "form", "ready",
+                      "ready rebuild unused unused-forgotten own-order no-wait");
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     ranks_at_most(size, ROWS_MAX / ROWS);

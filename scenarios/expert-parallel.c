@@ -44,24 +44,30 @@ static double target(int r, int i)
 }
 
 /* Expert by expert and token by token, on rank 0; tokens of a rank are sorted by expert. */
-static int differs(int count, const double *x, const double *x_grad, const double *w, const double *w_grad)
+static int differs(int count, const double *x, const double *x_grad, const double *w,
+                   const double *w_grad)
 {
-    double all[2][RANKS_MAX][TOKENS_MAX * RANKS_MAX * WIDTH] = {{{0}}}, weights[2][RANKS_MAX * WIDTH * WIDTH],
-                                                      mine[2][sizeof all[0][0] / sizeof(double)] = {{0}};
+    double all[2][RANKS_MAX][TOKENS_MAX * RANKS_MAX * WIDTH] = {{{0}}},
+                                                      weights[2][RANKS_MAX * WIDTH * WIDTH],
+                                                      mine[2][sizeof all[0][0] / sizeof(double)] = {
+                                                          {0}};
     enum { ROOM = TOKENS_MAX * RANKS_MAX * WIDTH };
     memcpy(mine[0], x, (size_t)count * sizeof *x);
     memcpy(mine[1], x_grad, (size_t)count * sizeof *x_grad);
     MPI_Gather(mine[0], ROOM, MPI_DOUBLE, all[0], ROOM, MPI_DOUBLE, 0, MPI_COMM_WORLD);
     MPI_Gather(mine[1], ROOM, MPI_DOUBLE, all[1], ROOM, MPI_DOUBLE, 0, MPI_COMM_WORLD);
-    MPI_Gather(w, WIDTH * WIDTH, MPI_DOUBLE, weights[0], WIDTH * WIDTH, MPI_DOUBLE, 0, MPI_COMM_WORLD);
-    MPI_Gather(w_grad, WIDTH * WIDTH, MPI_DOUBLE, weights[1], WIDTH * WIDTH, MPI_DOUBLE, 0, MPI_COMM_WORLD);
+    MPI_Gather(w, WIDTH * WIDTH, MPI_DOUBLE, weights[0], WIDTH * WIDTH, MPI_DOUBLE, 0,
+               MPI_COMM_WORLD);
+    MPI_Gather(w_grad, WIDTH * WIDTH, MPI_DOUBLE, weights[1], WIDTH * WIDTH, MPI_DOUBLE, 0,
+               MPI_COMM_WORLD);
     if (rank)
         return 0;
     double worst = 0, expected_w[RANKS_MAX * WIDTH * WIDTH] = {0};
     for (int r = 0; r < size; r++)
         for (int e = 0, token = 0; e < size; e++)
             for (int t = 0; t < chosen(r, e); t++, token++) {
-                const double *in = &all[0][r][token * WIDTH], *expert = &weights[0][e * WIDTH * WIDTH];
+                const double *in = &all[0][r][token * WIDTH],
+                             *expert = &weights[0][e * WIDTH * WIDTH];
                 double slope[WIDTH], expected[WIDTH] = {0};
                 for (int i = 0; i < WIDTH; i++) {
                     double y = tanh(in[0] * expert[i] + in[1] * expert[WIDTH + i]);
@@ -103,8 +109,10 @@ int main(int argc, char **argv)
         weights[i] = 0.9 * cos(0.2 + rank + 1.3 * i);
 
     struct diff_tape *tape = diff_tape_new(MPI_COMM_WORLD);
-    struct diff_tensor *x = diff_input(tape, "x", DIFF_DOUBLE, 1, (size_t[]){(size_t)count}, values);
-    struct diff_tensor *w = diff_input(tape, "w", DIFF_DOUBLE, 2, (size_t[]){WIDTH, WIDTH}, weights);
+    struct diff_tensor *x =
+        diff_input(tape, "x", DIFF_DOUBLE, 1, (size_t[]){(size_t)count}, values);
+    struct diff_tensor *w =
+        diff_input(tape, "w", DIFF_DOUBLE, 2, (size_t[]){WIDTH, WIDTH}, weights);
     if (!strcmp(form, "idle-returns") && arriving == 0) {
         diff_backward_none(tape);
         diff_tape_free(tape);
@@ -112,10 +120,11 @@ int main(int argc, char **argv)
         return 0;
     }
     struct diff_tensor *tokens = diff_alltoallv(x, out, out_at, NULL, in, in_at, MPI_COMM_WORLD);
-    struct diff_tensor *matrix = diff_reshape(tokens, 2, (size_t[]){(size_t)arriving / WIDTH, WIDTH});
+    struct diff_tensor *matrix =
+        diff_reshape(tokens, 2, (size_t[]){(size_t)arriving / WIDTH, WIDTH});
     struct diff_tensor *done = diff_tanh(diff_matmul(matrix, w));
-    struct diff_tensor *back = diff_alltoallv(diff_reshape(done, 1, (size_t[]){(size_t)arriving}), in, in_at, NULL, out,
-                                              out_at, MPI_COMM_WORLD);
+    struct diff_tensor *back = diff_alltoallv(diff_reshape(done, 1, (size_t[]){(size_t)arriving}),
+                                              in, in_at, NULL, out, out_at, MPI_COMM_WORLD);
     struct diff_tensor *difference =
         diff_sub(back, diff_constant(tape, DIFF_DOUBLE, 1, (size_t[]){(size_t)count}, targets));
     diff_backward(diff_scale(diff_dot(difference, difference), 0.5));

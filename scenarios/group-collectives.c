@@ -42,10 +42,12 @@ static struct process_op op_of(const char *name, struct diff_tensor *factor)
                                       : PROCESS_SUM;
 }
 
-static struct diff_tensor *apply(struct process_group *group, const char *name, struct diff_tensor *x)
+static struct diff_tensor *apply(struct process_group *group, const char *name,
+                                 struct diff_tensor *x)
 {
     size_t size = (size_t)process_group_size(group), rank = (size_t)process_group_rank(group);
-    struct diff_tensor *some = diff_slice(x, 0, size), *parts[2] = {diff_slice(x, 0, 2), diff_slice(x, 3, 3)}, *sums[2];
+    struct diff_tensor *some = diff_slice(x, 0, size),
+                       *parts[2] = {diff_slice(x, 0, 2), diff_slice(x, 3, 3)}, *sums[2];
     if (!strcmp(name, "reduce"))
         return process_group_reduce(group, x, PROCESS_SUM, 1);
     if (!strcmp(name, "broadcast"))
@@ -80,9 +82,10 @@ static struct diff_tensor *weighted(struct diff_tape *tape, struct diff_tensor *
 int main(int argc, char **argv)
 {
     MPI_Init(&argc, &argv);
-    const char *name = word_of(argc, argv, 1, "collective", "all-reduce",
-                               "all-reduce avg product min max premul reduce broadcast gather all-gather scatter "
-                               "reduce-scatter all-to-all coalesced sized");
+    const char *name =
+        word_of(argc, argv, 1, "collective", "all-reduce",
+                "all-reduce avg product min max premul reduce broadcast gather all-gather scatter "
+                "reduce-scatter all-to-all coalesced sized");
     bool plain = switch_of(argc, argv, 2, "way", "group", "channel");
     words_end(argc, argv, 2);
     int rank, size, turned[RANKS_MAX];
@@ -96,7 +99,8 @@ int main(int argc, char **argv)
         values[i] = 0.5 + 0.2 * i + (i % 2 ? -0.3 : 0.4) * rank;
     struct diff_tape *tape = diff_tape_new(MPI_COMM_WORLD);
     struct data_channel *channel = data_channel_mpi(MPI_COMM_WORLD);
-    struct process_group *world = plain ? process_group_plain(tape, channel) : process_group_world(tape, channel);
+    struct process_group *world =
+        plain ? process_group_plain(tape, channel) : process_group_world(tape, channel);
     struct process_group *group = process_group_new(world, size, turned);
     struct diff_tensor *x = diff_input(tape, "x", DIFF_DOUBLE, 1, (size_t[]){VALUES}, values);
     diff_backward(weighted(tape, apply(group, name, x), rank));

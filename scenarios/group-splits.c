@@ -36,7 +36,8 @@ int main(int argc, char **argv)
     }
     struct diff_tape *tape = diff_tape_new(MPI_COMM_WORLD);
     struct data_channel *channel = data_channel_mpi(MPI_COMM_WORLD);
-    struct process_group *world = plain ? process_group_plain(tape, channel) : process_group_world(tape, channel);
+    struct process_group *world =
+        plain ? process_group_plain(tape, channel) : process_group_world(tape, channel);
     struct diff_tensor *x = diff_input(tape, "x", DIFF_DOUBLE, 1, &total, values), *y;
     if (!strcmp(how, "guessed"))
         y = process_group_all_to_all(world, x, out, out);

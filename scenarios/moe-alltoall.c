@@ -25,7 +25,8 @@ static int displace(int size, const int *counts, int *displacements)
 int main(int argc, char **argv)
 {
     MPI_Init(&argc, &argv);
-    const char *form = word_alone(argc, argv, "form", "exchanged", "exchanged disagree early-return");
+    const char *form =
+        word_alone(argc, argv, "form", "exchanged", "exchanged disagree early-return");
     int rank, size, out[RANKS_MAX], in[RANKS_MAX], out_at[RANKS_MAX], in_at[RANKS_MAX];
     static double tokens[RANKS_MAX * TOKENS_MAX], mine[RANKS_MAX * TOKENS_MAX];
     MPI_Comm experts;

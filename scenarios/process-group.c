@@ -25,8 +25,8 @@ int main(int argc, char **argv)
         ranks[count++] = r;
     struct diff_tape *tape = diff_tape_new(MPI_COMM_WORLD);
     struct data_channel *channel = data_channel_mpi(MPI_COMM_WORLD);
-    struct process_group *world = plain ? process_group_plain(tape, channel)
-                                                                          : process_group_world(tape, channel);
+    struct process_group *world =
+        plain ? process_group_plain(tape, channel) : process_group_world(tape, channel);
     struct process_group *even = process_group_new(world, count, ranks);
     double values[2] = {0.5 + rank, 1.5}, weights[2] = {1.0 + rank, -2.0};
     struct diff_tensor *x = diff_input(tape, "x", DIFF_DOUBLE, 1, (size_t[]){2}, values);

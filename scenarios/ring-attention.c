@@ -34,7 +34,8 @@ static void rotate(struct diff_tape *tape, struct diff_tensor **keys, struct dif
     if (!strcmp(form, "overlapped")) {
         struct diff_tensor *handles[4], *results[4];
         for (int i = 0; i < 2; i++) {
-            handles[2 * i] = diff_isend(diff_reshape(*moved[i], 1, (size_t[]){VALUES}), right, i, MPI_COMM_WORLD);
+            handles[2 * i] = diff_isend(diff_reshape(*moved[i], 1, (size_t[]){VALUES}), right, i,
+                                        MPI_COMM_WORLD);
             handles[2 * i + 1] = diff_irecv(room, left, i, MPI_COMM_WORLD);
         }
         diff_waitall(4, handles, results);
@@ -58,13 +59,16 @@ static int differs(struct diff_tensor *const *inputs, const double *targets)
 {
     double all[3][ALL], grads[3][ALL], serial[3][ALL] = {{0}}, target[ALL];
     for (int i = 0; i < 3; i++) {
-        MPI_Gather(diff_values(inputs[i]), VALUES, MPI_DOUBLE, all[i], VALUES, MPI_DOUBLE, 0, MPI_COMM_WORLD);
-        MPI_Gather(diff_gradient(inputs[i]), VALUES, MPI_DOUBLE, grads[i], VALUES, MPI_DOUBLE, 0, MPI_COMM_WORLD);
+        MPI_Gather(diff_values(inputs[i]), VALUES, MPI_DOUBLE, all[i], VALUES, MPI_DOUBLE, 0,
+                   MPI_COMM_WORLD);
+        MPI_Gather(diff_gradient(inputs[i]), VALUES, MPI_DOUBLE, grads[i], VALUES, MPI_DOUBLE, 0,
+                   MPI_COMM_WORLD);
     }
     MPI_Gather(targets, VALUES, MPI_DOUBLE, target, VALUES, MPI_DOUBLE, 0, MPI_COMM_WORLD);
     if (rank)
         return 0;
-    struct attention model = {size * ROWS, WIDTH, all[0], all[1], all[2], target, serial[0], serial[1], serial[2]};
+    struct attention model = {size * ROWS, WIDTH,     all[0],    all[1],   all[2],
+                              target,      serial[0], serial[1], serial[2]};
     attention_serial(&model);
     double worst = 0;
     for (int i = 0; i < 3; i++)
@@ -92,14 +96,17 @@ int main(int argc, char **argv)
     }
     for (int i = 0; i < VALUES; i++)
         targets[i] = 0.5 * cos(rank - 0.6 * i);
-    struct diff_tensor *target = diff_constant(tape, DIFF_DOUBLE, 2, (size_t[]){ROWS, WIDTH}, targets);
-    struct diff_tensor *ones = diff_constant(tape, DIFF_DOUBLE, 2, (size_t[]){ROWS, WIDTH}, (double[]){1, 1, 1, 1});
+    struct diff_tensor *target =
+        diff_constant(tape, DIFF_DOUBLE, 2, (size_t[]){ROWS, WIDTH}, targets);
+    struct diff_tensor *ones =
+        diff_constant(tape, DIFF_DOUBLE, 2, (size_t[]){ROWS, WIDTH}, (double[]){1, 1, 1, 1});
 
     struct diff_tensor *keys = inputs[1], *values = inputs[2], *above = NULL, *below = NULL;
     for (int step = 0; step < size; step++) {
         if (step > 0)
             rotate(tape, &keys, &values);
-        struct diff_tensor *scores = diff_scale(diff_matmul(inputs[0], diff_transpose(keys)), 1 / sqrt(WIDTH));
+        struct diff_tensor *scores =
+            diff_scale(diff_matmul(inputs[0], diff_transpose(keys)), 1 / sqrt(WIDTH));
         struct diff_tensor *weights = diff_exp(scores), *sums = diff_matmul(weights, ones);
         struct diff_tensor *part = diff_matmul(weights, values);
         above = above ? diff_add(above, part) : part;

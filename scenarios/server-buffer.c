@@ -22,7 +22,8 @@ static void worker_of_gradients(const char *form)
         for (int i = 0; i < COUNT; i++)
             gradient[i] = 1 + step + i;
         memcpy(copy, gradient, sizeof copy);
-        MPI_Isend(!strcmp(form, "copied") ? copy : gradient, COUNT, MPI_DOUBLE, 0, 0, MPI_COMM_WORLD, &request);
+        MPI_Isend(!strcmp(form, "copied") ? copy : gradient, COUNT, MPI_DOUBLE, 0, 0,
+                  MPI_COMM_WORLD, &request);
         if (strcmp(form, "waited"))
             memset(gradient, 0, sizeof gradient); /* zero_grad */
         MPI_Wait(&request, MPI_STATUS_IGNORE);
@@ -44,7 +45,8 @@ static void server_of_values(const char *form, int size)
     for (int step = 0; step < STEPS; step++) {
         memcpy(published, values, sizeof published);
         for (int r = 1; r < size; r++)
-            MPI_Isend(!strcmp(form, "live") ? values : published, COUNT, MPI_DOUBLE, r, 1, MPI_COMM_WORLD, &requests[r]);
+            MPI_Isend(!strcmp(form, "live") ? values : published, COUNT, MPI_DOUBLE, r, 1,
+                      MPI_COMM_WORLD, &requests[r]);
         for (int r = 1; r < size; r++) {
             MPI_Recv(gradient, COUNT, MPI_DOUBLE, r, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
             for (int i = 0; i < COUNT; i++)
@@ -66,7 +68,8 @@ static void worker_of_values(void)
 int main(int argc, char **argv)
 {
     MPI_Init(&argc, &argv);
-    const char *form = word_alone(argc, argv, "form", "copied", "copied cleared waited live published");
+    const char *form =
+        word_alone(argc, argv, "form", "copied", "copied cleared waited live published");
     int rank, size, of_values = !strcmp(form, "live") || !strcmp(form, "published");
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);

@@ -27,14 +27,17 @@ static int coded_size(int rank, int step, int scale)
 static void gather(const char *form, int rank, int size)
 {
     int sixteen = !strncmp(form, "sixteen", 7), scale = !strcmp(form, "sixteen") ? LARGE / 8 : 1;
-    int sizes[RANKS_MAX] = {0}, places[RANKS_MAX] = {0}, total = 0, own = coded_size(rank, 1, scale);
+    int sizes[RANKS_MAX] = {0}, places[RANKS_MAX] = {0}, total = 0,
+        own = coded_size(rank, 1, scale);
     uint16_t narrow = (uint16_t)own, narrow_sizes[RANKS_MAX] = {0};
     if (!strcmp(form, "exchanged"))
         MPI_Gather(&own, 1, MPI_INT, sizes, 1, MPI_INT, 0, MPI_COMM_WORLD);
     if (sixteen)
         MPI_Gather(&narrow, 1, MPI_UINT16_T, narrow_sizes, 1, MPI_UINT16_T, 0, MPI_COMM_WORLD);
     for (int r = 0; r < size; r++) {
-        sizes[r] = sixteen ? narrow_sizes[r] : !strcmp(form, "stale") ? coded_size(r, 0, scale) : sizes[r];
+        sizes[r] = sixteen                  ? narrow_sizes[r]
+                   : !strcmp(form, "stale") ? coded_size(r, 0, scale)
+                                            : sizes[r];
         places[r] = total;
         total += sizes[r];
     }

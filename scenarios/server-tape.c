@@ -20,7 +20,16 @@
 #include <server.h>
 #include <words.h>
 
-enum { ROWS = 3, IN = 2, HIDDEN = 2, OUT = 1, A = IN * HIDDEN, B = HIDDEN * OUT, STEPS = 8, RANKS_MAX = 8 };
+enum {
+    ROWS = 3,
+    IN = 2,
+    HIDDEN = 2,
+    OUT = 1,
+    A = IN * HIDDEN,
+    B = HIDDEN * OUT,
+    STEPS = 8,
+    RANKS_MAX = 8
+};
 
 struct rows {
     double x[RANKS_MAX * ROWS * IN], target[RANKS_MAX * ROWS * OUT];
@@ -53,7 +62,8 @@ static void rows_make(struct rows *rows)
 
 /* ---- one process: all rows, no tape ---- */
 
-static double serial_step(const struct rows *rows, struct net *net, const struct server_optimizer *optimizer,
+static double serial_step(const struct rows *rows, struct net *net,
+                          const struct server_optimizer *optimizer,
                           struct server_moments moments[2])
 {
     struct net grad = {{0}, {0}};
@@ -77,12 +87,13 @@ static double serial_step(const struct rows *rows, struct net *net, const struct
 /* ---- this rank's rows, by the tape ---- */
 
 /* The loss; the gradients are the tape's until it is cleared. */
-static double tape_step(struct diff_tape *tape, const struct rows *rows, const struct net *net, const double *grads[2])
+static double tape_step(struct diff_tape *tape, const struct rows *rows, const struct net *net,
+                        const double *grads[2])
 {
     struct diff_tensor *x =
         diff_constant(tape, DIFF_DOUBLE, 2, (size_t[]){ROWS, IN}, rows->x + rank * ROWS * IN);
-    struct diff_tensor *target =
-        diff_constant(tape, DIFF_DOUBLE, 2, (size_t[]){ROWS, OUT}, rows->target + rank * ROWS * OUT);
+    struct diff_tensor *target = diff_constant(tape, DIFF_DOUBLE, 2, (size_t[]){ROWS, OUT},
+                                               rows->target + rank * ROWS * OUT);
     struct diff_tensor *a = diff_input(tape, "a", DIFF_DOUBLE, 2, (size_t[]){IN, HIDDEN}, net->a);
     struct diff_tensor *b = diff_input(tape, "b", DIFF_DOUBLE, 2, (size_t[]){HIDDEN, OUT}, net->b);
     struct diff_tensor *difference = diff_sub(diff_matmul(diff_tanh(diff_matmul(x, a)), b), target);
@@ -106,7 +117,8 @@ static int is_near(double value, double expected)
 }
 
 /* Each rank's losses, step by step; the parameters end as the server left them. */
-static void train(struct server *server, const char *form, const struct rows *rows, struct net *net, double *losses)
+static void train(struct server *server, const char *form, const struct rows *rows, struct net *net,
+                  double *losses)
 {
     struct diff_tape *tape = diff_tape_new(MPI_COMM_SELF);
     const double *grads[2];
@@ -142,8 +154,8 @@ static void train(struct server *server, const char *form, const struct rows *ro
     diff_tape_free(tape);
 }
 
-static int compare(const struct rows *rows, const struct server_optimizer *optimizer, const struct net *trained,
-                   const double *losses)
+static int compare(const struct rows *rows, const struct server_optimizer *optimizer,
+                   const struct net *trained, const double *losses)
 {
     struct net net = net_new();
     struct server_moments moments[2] = {{0}};
@@ -171,7 +183,8 @@ static int compare(const struct rows *rows, const struct server_optimizer *optim
 int main(int argc, char **argv)
 {
     MPI_Init(&argc, &argv);
-    const char *form = word_of(argc, argv, 1, "form", "synchronous", "synchronous central asynchronous forgotten");
+    const char *form =
+        word_of(argc, argv, 1, "form", "synchronous", "synchronous central asynchronous forgotten");
     bool adam = switch_of(argc, argv, 2, "optimizer", "sgd", "adam");
     words_end(argc, argv, 2);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);

@@ -27,7 +27,8 @@ static const char *form;
 static int rank, size;
 static MPI_Comm gathers, scatters;
 static double x[ROWS * RANKS_MAX], target[ROWS * RANKS_MAX];
-static double a[RANKS_MAX], b[RANKS_MAX], a_grad[RANKS_MAX], b_grad[RANKS_MAX]; /* this rank's rows */
+static double a[RANKS_MAX], b[RANKS_MAX], a_grad[RANKS_MAX],
+    b_grad[RANKS_MAX]; /* this rank's rows */
 
 static int is_form(const char *name)
 {
@@ -99,8 +100,8 @@ static double train(void)
     for (int r = 0; r < ROWS; r++)
         for (int i = 0; i < size; i++)
             for (int c = 0; c < size; c++)
-                all_grad[i * size + c] +=
-                    x[r * size + i] * h_grad[r * size + c] * (1 - h[r * size + c] * h[r * size + c]);
+                all_grad[i * size + c] += x[r * size + i] * h_grad[r * size + c] *
+                                          (1 - h[r * size + c] * h[r * size + c]);
     reduce(all_grad, a_grad);
     return loss;
 }
@@ -130,7 +131,8 @@ static int differs(void)
 int main(int argc, char **argv)
 {
     MPI_Init(&argc, &argv);
-    form = word_alone(argc, argv, "form", "plain", "plain prefetch alone alone-apart alone-blocking own-part");
+    form = word_alone(argc, argv, "form", "plain",
+                      "plain prefetch alone alone-apart alone-blocking own-part");
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     ranks_at_most(size, RANKS_MAX);

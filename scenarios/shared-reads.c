@@ -17,7 +17,8 @@ int main(int argc, char **argv)
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     ranks_at_most(size, (int)(sizeof all / sizeof parts));
     MPI_Request request = MPI_REQUEST_NULL;
-    int root = switch_alone(argc, argv, "form", "read", "written") ? 1 : 0, collector = size - 1 - root;
+    int root = switch_alone(argc, argv, "form", "read", "written") ? 1 : 0,
+        collector = size - 1 - root;
     if (rank == 0)
         MPI_Isend(values, 4, MPI_INT, 1, 0, MPI_COMM_WORLD, &request);
     MPI_Bcast(values, 4, MPI_INT, root, MPI_COMM_WORLD);

@@ -32,8 +32,8 @@ static void fill(double *values, int count, double seed)
 }
 
 /* The serial computation on rank 0, from the values the ranks used. */
-static int differs(int rows, const double *x_grad, const double *a, const double *a_grad, const double *b,
-                   const double *b_grad, const double *x, const double *target)
+static int differs(int rows, const double *x_grad, const double *a, const double *a_grad,
+                   const double *b, const double *b_grad, const double *x, const double *target)
 {
     enum { A = IN * HIDDEN_EACH, B = HIDDEN_EACH * OUT };
     double parts[RANKS_MAX * A], all_a[RANKS_MAX * A], all_b[RANKS_MAX * B], a_parts[RANKS_MAX * A],
@@ -50,7 +50,8 @@ static int differs(int rows, const double *x_grad, const double *a, const double
         for (int i = 0; i < IN; i++)
             for (int h = 0; h < HIDDEN_EACH; h++)
                 all_a[i * hidden + r * HIDDEN_EACH + h] = parts[r * A + i * HIDDEN_EACH + h];
-    struct perceptron model = {rows, IN, hidden, OUT, x, all_a, all_b, target, grads[0], grads[1], grads[2]};
+    struct perceptron model = {rows,  IN,     hidden,   OUT,      x,       all_a,
+                               all_b, target, grads[0], grads[1], grads[2]};
     perceptron_serial(&model);
     double got_a[RANKS_MAX * A];
     for (int r = 0; r < size; r++)
@@ -68,25 +69,31 @@ static int differs(int rows, const double *x_grad, const double *a, const double
 int main(int argc, char **argv)
 {
     MPI_Init(&argc, &argv);
-    const char *form = word_alone(argc, argv, "form", "replicated", "replicated sequence without-f allreduce");
+    const char *form =
+        word_alone(argc, argv, "form", "replicated", "replicated sequence without-f allreduce");
     int sequence = !strcmp(form, "sequence"), bad = !sequence && strcmp(form, "replicated");
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     ranks_at_most(size, RANKS_MAX);
     int rows = sequence ? size * ROWS_EACH : ROWS_EACH, first = sequence ? rank * ROWS_EACH : 0;
-    double x_values[ROWS_MAX * IN], targets[ROWS_MAX * OUT], a_values[IN * HIDDEN_EACH], b_values[HIDDEN_EACH * OUT];
+    double x_values[ROWS_MAX * IN], targets[ROWS_MAX * OUT], a_values[IN * HIDDEN_EACH],
+        b_values[HIDDEN_EACH * OUT];
     fill(x_values, rows * IN, 0.3);
     fill(targets, rows * OUT, 2.1);
     fill(a_values, IN * HIDDEN_EACH, 1.0 + rank);
     fill(b_values, HIDDEN_EACH * OUT, 4.0 - rank);
 
     struct diff_tape *tape = diff_tape_new(MPI_COMM_WORLD);
-    struct diff_tensor *a = diff_input(tape, "a", DIFF_DOUBLE, 2, (size_t[]){IN, HIDDEN_EACH}, a_values);
-    struct diff_tensor *b = diff_input(tape, "b", DIFF_DOUBLE, 2, (size_t[]){HIDDEN_EACH, OUT}, b_values);
-    struct diff_tensor *target = diff_constant(tape, DIFF_DOUBLE, 2, (size_t[]){ROWS_EACH, OUT}, targets + first * OUT);
+    struct diff_tensor *a =
+        diff_input(tape, "a", DIFF_DOUBLE, 2, (size_t[]){IN, HIDDEN_EACH}, a_values);
+    struct diff_tensor *b =
+        diff_input(tape, "b", DIFF_DOUBLE, 2, (size_t[]){HIDDEN_EACH, OUT}, b_values);
+    struct diff_tensor *target =
+        diff_constant(tape, DIFF_DOUBLE, 2, (size_t[]){ROWS_EACH, OUT}, targets + first * OUT);
     size_t shape[] = {ROWS_EACH, IN};
-    struct diff_tensor *x = sequence ? diff_input(tape, "x", DIFF_DOUBLE, 2, shape, x_values + first * IN)
-                                     : diff_input_replicated(tape, "x", DIFF_DOUBLE, 2, shape, x_values);
+    struct diff_tensor *x =
+        sequence ? diff_input(tape, "x", DIFF_DOUBLE, 2, shape, x_values + first * IN)
+                 : diff_input_replicated(tape, "x", DIFF_DOUBLE, 2, shape, x_values);
     struct diff_tensor *all = x, *y;
     if (sequence)
         all = diff_reshape(diff_allgather(x, MPI_COMM_WORLD), 2, (size_t[]){(size_t)rows, IN});
@@ -94,7 +101,8 @@ int main(int argc, char **argv)
         all = diff_replicate(x, MPI_COMM_WORLD);
     y = diff_matmul(diff_tanh(diff_matmul(all, a)), b);
     if (sequence)
-        y = diff_reshape(diff_reduce_scatter_block(y, MPI_SUM, MPI_COMM_WORLD), 2, (size_t[]){ROWS_EACH, OUT});
+        y = diff_reshape(diff_reduce_scatter_block(y, MPI_SUM, MPI_COMM_WORLD), 2,
+                         (size_t[]){ROWS_EACH, OUT});
     else
         y = !strcmp(form, "allreduce") ? diff_allreduce(y, MPI_SUM, MPI_COMM_WORLD)
                                        : diff_reduce_invariant(y, MPI_COMM_WORLD);
@@ -109,11 +117,13 @@ int main(int argc, char **argv)
     memcpy(used, diff_values(x), ROWS_EACH * IN * sizeof *used);
     memcpy(x_grad, diff_gradient(x), ROWS_EACH * IN * sizeof *x_grad);
     if (sequence) {
-        MPI_Gather(diff_values(x), ROWS_EACH * IN, MPI_DOUBLE, used, ROWS_EACH * IN, MPI_DOUBLE, 0, MPI_COMM_WORLD);
-        MPI_Gather(diff_gradient(x), ROWS_EACH * IN, MPI_DOUBLE, x_grad, ROWS_EACH * IN, MPI_DOUBLE, 0, MPI_COMM_WORLD);
+        MPI_Gather(diff_values(x), ROWS_EACH * IN, MPI_DOUBLE, used, ROWS_EACH * IN, MPI_DOUBLE, 0,
+                   MPI_COMM_WORLD);
+        MPI_Gather(diff_gradient(x), ROWS_EACH * IN, MPI_DOUBLE, x_grad, ROWS_EACH * IN, MPI_DOUBLE,
+                   0, MPI_COMM_WORLD);
     }
-    int wrong = !bad && differs(rows, x_grad, diff_values(a), diff_gradient(a), diff_values(b), diff_gradient(b), used,
-                                targets);
+    int wrong = !bad && differs(rows, x_grad, diff_values(a), diff_gradient(a), diff_values(b),
+                                diff_gradient(b), used, targets);
     diff_tape_free(tape);
     MPI_Finalize();
     return wrong;
