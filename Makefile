@@ -331,5 +331,5 @@ clean:
 
 include collectives/peers/peers.mk recorder/preload/preload.mk
 -include $(shell find $(BUILD)/obj -name '*.d' 2>/dev/null)
-.PHONY: windows examination all install demo test bare gradients test-peers check check-programs bench catalogue rooms fuzz mutate coverage spec-soak format format-check help clean
+.PHONY: apps windows examination all install demo test bare gradients test-peers check check-programs bench catalogue rooms fuzz mutate coverage spec-soak format format-check help clean
 .SECONDARY:
