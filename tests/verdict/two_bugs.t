@@ -1,0 +1,46 @@
+#!/usr/bin/perl
+# Two bugs in one program that have nothing to do with each other stay two findings: neither is folded under the other.
+use strict;
+use warnings;
+use Cwd qw(abs_path);
+use File::Temp qw(tempdir);
+use Test::More;
+
+my $simrun = abs_path($ENV{SIMRUN} || 'build/simrun');
+my $folder = tempdir(CLEANUP => 1);
+chdir $folder or die;
+sub spew { my ($name, $text) = @_; open my $f, '>', $name or die; print $f $text; close $f }
+sub slurp { open my $f, '<', shift or return ''; local $/; my $t = <$f>; return $t // '' }
+
+# Each on one line, so that the place tells which was found.
+my %bugs = (
+    L003 => 'MPI_Comm c; MPI_Comm_dup(MPI_COMM_WORLD, &c);',
+    L005 => 'MPI_Datatype t; MPI_Type_contiguous(2, MPI_INT, &t); MPI_Type_commit(&t);',
+    L004 => 'MPI_Group g; MPI_Comm_group(MPI_COMM_WORLD, &g);',
+    L001 => 'MPI_Request r; MPI_Send_init(a, 1, MPI_INT, MPI_PROC_NULL, 0, MPI_COMM_WORLD, &r);',
+    B001 => 'MPI_Request r; MPI_Isend(a, 1, MPI_INT, peer, 1, MPI_COMM_WORLD, &r); a[0] = 5; MPI_Recv(b, 1, MPI_INT, peer, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE); MPI_Wait(&r, MPI_STATUS_IGNORE);',
+    D003 => 'MPI_Send(a + 8, 1, MPI_INT, peer, 2, MPI_COMM_WORLD); MPI_Recv(b + 8, 1, MPI_INT, peer, 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE);',
+    M008 => 'MPI_Sendrecv(a + 16, 1, MPI_INT, peer, 3, f, 1, MPI_FLOAT, peer, 3, MPI_COMM_WORLD, MPI_STATUS_IGNORE);',
+    M003 => 'MPI_Allreduce(a + 24, b + 24, 1, MPI_INT, rank ? MPI_SUM : MPI_MAX, MPI_COMM_WORLD);',
+);
+my @pairs = (['L003', 'L005'], ['L003', 'B001'], ['L004', 'D003'], ['B001', 'D003'], ['B001', 'M008'], ['M008', 'D003'],
+    ['L004', 'B001'], ['D003', 'L001'], ['B001', 'M003'], ['M008', 'M003'], ['L005', 'D003']);
+for my $pair (@pairs) {
+    my ($first, $second) = @$pair;
+    spew('both.c', "#include <mpi.h>\nint main(int argc, char **argv)\n{\n    int rank, peer, a[32] = {0}, b[32] = {0};\n    float f[4];\n    MPI_Init(&argc, &argv);\n"
+        . "    MPI_Comm_rank(MPI_COMM_WORLD, &rank);\n    peer = 1 - rank;\n    (void)peer, (void)a, (void)b, (void)f;\n    { $bugs{$first} }\n    { $bugs{$second} }\n"
+        . "    MPI_Finalize();\n    return 0;\n}\n");
+    for my $command ('run', 'prove') {
+        next if $command eq 'run' && "@$pair" !~ /L00. L00./;
+        system("COLUMNS=1000 timeout 100 '$simrun' $command --db none -n 2 ./both.c >out 2>err </dev/null");
+        my %found;
+        my $out = slurp("out");
+        for (split /^(?=[A-Z]\d{3} )/m, $out) {
+            next unless my ($code) = /^([A-Z]\d{3}) /;
+            push @{$found{$code}}, /both\.c:(1[01])\b/;
+        }
+        is(join(' ', sort keys %found), join(' ', sort @$pair), "$command: $first and $second are both told, and nothing else") or diag slurp('out');
+        is("@{$found{$first} // []} @{$found{$second} // []}", '10 11', 'at their lines');
+    }
+}
+done_testing;
