@@ -103,7 +103,7 @@ struct judged {
 /* What may happen under other orders is for the exploration to find: here counts what did. */
 static bool has_happened(const struct run_options *options, const struct finding *finding)
 {
-    return !finding->allowed && finding->severity >= result_threshold(options) &&
+    return !finding->allowed && finding->severity >= run_options_threshold(options) &&
            finding->confirmation == CONFIRM_HAPPENED;
 }
 

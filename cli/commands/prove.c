@@ -390,43 +390,18 @@ static void prove_more(struct proof *proof, struct results *results)
 static bool prove_ranks(struct results *results, const struct job *job)
 {
     struct verdict verdict = {0};
-    struct failure failure = {0};
     struct proof proof = {.options = results->options, .job = *job, .verdict = &verdict};
-    char command[RESULT_COMMAND];
+    int64_t run;
     proof.deadline = seconds_now() + results->options->budget;
     proof.job.timeout = results->options->budget;
-    result_command(results->options, job, command, sizeof command);
-    int64_t run =
-        results->store ? keep_begin(results->store, job, command, results->parent, &failure) : 0;
-    bool good = !results->store || run;
     tell_step(&proof, results, "running");
-    if (good && !(good = session_run(&proof.job, results->options, &verdict, &failure)))
-        keep_give_up(results->store, run, failure.code);
-    if (!good) {
-        verdict_release(&verdict);
-        results_fail(results, job, &failure);
+    if (!results_measure(results, job, &proof.job, &verdict, &run))
         return false;
-    }
-    if (run && verdict.result.trace &&
-        !keep_trace(results->store, run, results->options, &verdict, &failure))
-        fprintf(stderr, "simrun: the trace was not kept: %s\n", failure.text);
-    session_check(&proof.job, results->options, &verdict);
     prove_more(&proof, results);
     session_conclude(results->options, &verdict);
     verdict.proven = verdict.passed && !results->options->exploring &&
                      !coverage_missed(&verdict.coverage, COVERAGE_COMPLETE);
-    struct result *result = results_add(results, job);
-    result->verdict = verdict;
-    snprintf(result->covered, sizeof result->covered, "%s", proof.covered);
-    snprintf(result->command, sizeof result->command, "%s", command);
-    result->database = results->options->database;
-    if (run && keep_finish(results->store, run, results->options, &verdict, &failure))
-        result->run = run;
-    results_report(results, result);
-    if (run && !result->run) {
-        fprintf(stderr, "simrun: the run was not kept: %s\n", failure.text);
-        results->status = command_worse(results->status, failure.code);
-    }
+    results_conclude(results, job, &verdict, run, proof.covered);
     return true;
 }
 

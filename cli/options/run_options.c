@@ -189,24 +189,19 @@ static bool number_between(const char *value, int least, int most, int *target)
     return true;
 }
 
-static bool set_max_restarts(void *target, const char *value)
-{
-    return number_between(value, 0, 1000, &((struct run_options *)target)->restarts_max) ||
-           complain("max-restarts", value, "a number from 0 to 1000");
-}
-
-static bool set_restart_count(void *target, const char *value)
-{
-    return number_between(value, 0, 1000, &((struct run_options *)target)->restart) ||
-           complain("restart-count", value, "a number from 0 to 1000");
-}
-
-static bool set_workers(void *target, const char *value)
-{
-    struct run_options *options = target;
-    return number_between(value, 1, 1024, &options->workers) ||
-           complain("threads", value, "a number from 1 to 1024");
-}
+/* A setter of a number between two bounds. */
+#define NUMBER(setter, option, field, least, most)                                                 \
+    static bool setter(void *target, const char *value)                                            \
+    {                                                                                              \
+        return number_between(value, least, most, &((struct run_options *)target)->field) ||       \
+               complain(option, value, "a number from " #least " to " #most);                      \
+    }
+NUMBER(set_max_restarts, "max-restarts", restarts_max, 0, 1000)
+NUMBER(set_restart_count, "restart-count", restart, 0, 1000)
+NUMBER(set_workers, "threads", workers, 1, 1024)
+NUMBER(set_points, "points", points, 1, 1000)
+NUMBER(set_repeat, "repeat", repeat, 1, 100000)
+#undef NUMBER
 
 static bool set_check_elements(void *target, const char *value)
 {
@@ -216,18 +211,6 @@ static bool set_check_elements(void *target, const char *value)
         return complain("check-elements", value, "a number above 0");
     options->check_elements = number;
     return true;
-}
-
-static bool set_points(void *target, const char *value)
-{
-    return number_between(value, 1, 1000, &((struct run_options *)target)->points) ||
-           complain("points", value, "a number from 1 to 1000");
-}
-
-static bool set_repeat(void *target, const char *value)
-{
-    return number_between(value, 1, 100000, &((struct run_options *)target)->repeat) ||
-           complain("repeat", value, "a number from 1 to 100000");
 }
 
 static bool set_vary(void *target, const char *value)
@@ -571,4 +554,12 @@ bool run_options_agree(const char *command, const struct run_options *options)
         return false;
     }
     return true;
+}
+
+enum severity run_options_threshold(const struct run_options *options)
+{
+    const char *name = options->fail_on ? options->fail_on : "error";
+    return !strcmp(name, "note")      ? SEVERITY_NOTE
+           : !strcmp(name, "warning") ? SEVERITY_WARNING
+                                      : SEVERITY_ERROR;
 }

@@ -3,8 +3,9 @@
 #define CLI_OPTIONS_RUN_OPTIONS_H
 
 #include "cli/options/fault_options.h"
+#include "cli/options/job_plan.h"
 #include "cli/options/options.h"
-#include "cli/running/job.h"
+#include "traces/trace/finding.h"
 
 /* Without a call of MPI for so long a run is ended, unless it was told otherwise. */
 enum { RUN_STALL_SECONDS = 600 };
@@ -59,5 +60,8 @@ void run_options_text(const struct run_options *options, const struct job *job, 
                       size_t size);
 /* False after one sentence on stderr: options that exclude each other. */
 bool run_options_agree(const char *command, const struct run_options *options);
+
+/* The severity from which on a finding fails. */
+enum severity run_options_threshold(const struct run_options *options);
 
 #endif

@@ -3,8 +3,8 @@
 #ifndef CLI_RUNNING_CHILD_H
 #define CLI_RUNNING_CHILD_H
 
+#include "cli/options/job_plan.h"
 #include "cli/running/board.h"
-#include "cli/running/job.h"
 
 struct recording;
 struct rank_output;

@@ -3,8 +3,8 @@
 
 #include "cli/command.h"
 #include "cli/processes/interrupt.h"
+#include "cli/processes/progress_bar.h"
 #include "cli/running/explore_worlds.h"
-#include "cli/telling/progress_bar.h"
 
 #include <errno.h>
 #include <poll.h>

@@ -21,14 +21,6 @@
 #include <time.h>
 #include <unistd.h>
 
-char **job_arguments(const struct job *job, int *argc)
-{
-    char **words = job->argv + job->sources_more;
-    words[0] = job->argv[0];
-    *argc = job->argc - job->sources_more;
-    return words;
-}
-
 static uint64_t monotonic_ns(void)
 {
     struct timespec now;

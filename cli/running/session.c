@@ -8,7 +8,6 @@
 #include "cli/running/confirm.h"
 #include "cli/running/requirement.h"
 #include "cli/running/sanitizer.h"
-#include "cli/telling/results.h"
 #include "sim/compile/compile.h"
 #include "verdict/allow.h"
 #include "verdict/ends.h"
@@ -86,7 +85,7 @@ static void cover(const struct run_options *options, struct verdict *verdict)
 
 void session_conclude(const struct run_options *options, struct verdict *verdict)
 {
-    enum severity threshold = result_threshold(options);
+    enum severity threshold = run_options_threshold(options);
     cover(options, verdict);
     if (verdict->result.trace)
         verdict_injected(&verdict->findings, verdict->result.trace);

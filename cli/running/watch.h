@@ -3,8 +3,8 @@
 #ifndef CLI_RUNNING_WATCH_H
 #define CLI_RUNNING_WATCH_H
 
+#include "cli/options/job_plan.h"
 #include "cli/running/board.h"
-#include "cli/running/job.h"
 
 #include <sys/types.h>
 

@@ -2,6 +2,7 @@
 #include "cli/telling/present.h"
 
 #include "cli/options/catalogue.h"
+#include "cli/processes/terminal.h"
 #include "cli/running/first_failure.h"
 #include "cli/telling/results.h"
 
@@ -10,21 +11,14 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 enum { NARROWEST = 40, USUAL = 80 };
 
-bool present_is_dumb(void)
-{
-    const char *terminal = getenv("TERM");
-    return terminal && !strcmp(terminal, "dumb");
-}
-
 static bool may_be_coloured(void)
 {
     const char *no_color = getenv("NO_COLOR");
-    return !(no_color && *no_color) && !present_is_dumb();
+    return !(no_color && *no_color) && !terminal_is_dumb();
 }
 
 /* $COLUMNS, for what is piped. */
@@ -38,12 +32,10 @@ static int columns_asked(void)
 
 void present_init(struct present *present, FILE *out, const char *color)
 {
-    struct winsize size;
     bool terminal = isatty(fileno(out));
+    int columns = terminal ? terminal_columns(fileno(out), 0) : 0;
     present->out = out;
-    present->width = terminal && !ioctl(fileno(out), TIOCGWINSZ, &size) && size.ws_col >= NARROWEST
-                         ? size.ws_col
-                         : columns_asked();
+    present->width = columns >= NARROWEST ? columns : columns_asked();
     present->color = color && strcmp(color, "auto") != 0 ? !strcmp(color, "always")
                                                          : terminal && may_be_coloured();
     present->replay = present->draw = NULL;

@@ -16,8 +16,6 @@ struct present {
     const char *draw;   /* command that draws it */
 };
 
-/* TERM=dumb: a terminal without colours, on which no line can be taken back. */
-bool present_is_dumb(void);
 /* For a stream: colours only on a terminal that is not dumb, and without NO_COLOR ("always" and
  * "never" decide otherwise, NULL is "auto"); 80 columns where the width is not known. */
 void present_init(struct present *present, FILE *out, const char *color);

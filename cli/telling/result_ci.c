@@ -40,7 +40,7 @@ static void xml_attribute(FILE *out, const char *name, const char *text)
 
 static bool fails(const struct results *results, const struct finding *finding)
 {
-    return !finding->allowed && finding->severity >= result_threshold(results->options);
+    return !finding->allowed && finding->severity >= run_options_threshold(results->options);
 }
 
 static size_t failures_of(const struct results *results, const struct result *result)

@@ -22,14 +22,6 @@ const char *severity_name(enum severity severity)
     return severity == SEVERITY_ERROR ? "error" : severity == SEVERITY_WARNING ? "warning" : "note";
 }
 
-enum severity result_threshold(const struct run_options *options)
-{
-    const char *name = options->fail_on ? options->fail_on : "error";
-    return !strcmp(name, "note")      ? SEVERITY_NOTE
-           : !strcmp(name, "warning") ? SEVERITY_WARNING
-                                      : SEVERITY_ERROR;
-}
-
 const char *result_model(const struct result *result)
 {
     static const char *const models[] = {"eager", "rendezvous", "batch"};
@@ -222,29 +214,56 @@ static void report_missed(const struct job *job, const struct verdict *verdict)
                 job->name, verdict->result.choices_missed);
 }
 
+bool results_measure(struct results *results, const struct job *job, const struct job *measured,
+                     struct verdict *verdict, int64_t *run)
+{
+    struct failure failure = {0};
+    char stored[RESULT_COMMAND];
+    *run = 0;
+    stored_command(results->options, job, stored, sizeof stored);
+    bool good = !results->store ||
+                (*run = keep_begin(results->store, job, stored, results->parent, &failure)) != 0;
+    if (good && !(good = session_run(measured, results->options, verdict, &failure)))
+        keep_give_up(results->store, *run, failure.code);
+    if (!good) {
+        verdict_release(verdict);
+        results_fail(results, job, &failure);
+        return false;
+    }
+    if (*run && verdict->result.trace &&
+        !keep_trace(results->store, *run, results->options, verdict, &failure))
+        fprintf(stderr, "simrun: the trace was not kept: %s\n", failure.text);
+    session_check(measured, results->options, verdict);
+    return true;
+}
+
+void results_conclude(struct results *results, const struct job *job, const struct verdict *verdict,
+                      int64_t run, const char *covered)
+{
+    struct failure failure = {0};
+    struct result *result = results_add(results, job);
+    result->verdict = *verdict;
+    snprintf(result->covered, sizeof result->covered, "%s", covered);
+    result_command(results->options, job, result->command, sizeof result->command);
+    result->database = results->options->database;
+    if (run && keep_finish(results->store, run, results->options, verdict, &failure))
+        result->run = run;
+    results_report(results, result);
+    if (run && !result->run) {
+        fprintf(stderr, "simrun: the run was not kept: %s\n", failure.text);
+        results->status = command_worse(results->status, failure.code);
+    }
+}
+
 /* One attempt: false when it could not be made, which is told. *again: it failed and is to be
  * followed by another; such a one is kept, but its verdict is not the run's. */
 static bool attempt(struct results *results, const struct job *job, bool *again)
 {
     struct verdict verdict = {0};
     struct failure failure = {0};
-    char command[RESULT_COMMAND], stored[RESULT_COMMAND];
-    int64_t run = 0;
-    result_command(results->options, job, command, sizeof command);
-    stored_command(results->options, job, stored, sizeof stored);
-    bool good = !results->store ||
-                (run = keep_begin(results->store, job, stored, results->parent, &failure)) != 0;
-    if (good && !(good = session_run(job, results->options, &verdict, &failure)))
-        keep_give_up(results->store, run, failure.code);
-    if (!good) {
-        verdict_release(&verdict);
-        results_fail(results, job, &failure);
+    int64_t run;
+    if (!results_measure(results, job, job, &verdict, &run))
         return false;
-    }
-    if (run && verdict.result.trace &&
-        !keep_trace(results->store, run, results->options, &verdict, &failure))
-        fprintf(stderr, "simrun: the trace was not kept: %s\n", failure.text);
-    session_check(job, results->options, &verdict);
     report_missed(job, &verdict);
     *again = is_restarted(results, job, &verdict);
     if (*again) {
@@ -253,18 +272,8 @@ static bool attempt(struct results *results, const struct job *job, bool *again)
         verdict_release(&verdict);
         return true;
     }
-    struct result *result = results_add(results, job);
-    result->verdict = verdict;
-    snprintf(result->command, sizeof result->command, "%s", command);
-    result->database = results->options->database;
-    if (run && keep_finish(results->store, run, results->options, &verdict, &failure))
-        result->run = run;
-    results_report(results, result);
+    results_conclude(results, job, &verdict, run, "");
     report_delay(results, &verdict.result);
-    if (run && !result->run) {
-        fprintf(stderr, "simrun: the run was not kept: %s\n", failure.text);
-        results->status = command_worse(results->status, failure.code);
-    }
     return true;
 }
 

@@ -8,8 +8,8 @@
 #define CLI_TELLING_RESULTS_H
 
 #include "cli/options/run_options.h"
+#include "cli/processes/progress_bar.h"
 #include "cli/running/session.h"
-#include "cli/telling/progress_bar.h"
 #include "traces/store/store.h"
 #include "viz/report/report.h"
 
@@ -58,6 +58,14 @@ void results_begin(struct results *results, const struct run_options *options, i
  * it on stdout. */
 struct result *results_add(struct results *results, const struct job *job);
 void results_report(struct results *results, struct result *result);
+/* Runs `measured` (the job, perhaps under another limit) and looks for findings; the trace is kept
+ * before anybody judges it. *run: its number in the database, 0: none. False: it could not be run,
+ * which was reported. */
+bool results_measure(struct results *results, const struct job *job, const struct job *measured,
+                     struct verdict *verdict, int64_t *run);
+/* The verdict on it is complete: keeps and reports it, and takes it over. */
+void results_conclude(struct results *results, const struct job *job, const struct verdict *verdict,
+                      int64_t run, const char *covered);
 /* A run that could not be made: one sentence on stderr, "Bail out!" in TAP when it is our fault. */
 void results_fail(struct results *results, const struct job *job, const struct failure *failure);
 /* A command that comes to no run, in place of results_begin to results_end: told the same way, also
@@ -87,8 +95,6 @@ char *result_replay(const struct result *result, int finding, char *text, size_t
 char *result_draw(const struct result *result, int finding, char *text, size_t size);
 /* "error", "warning", "note". */
 const char *severity_name(enum severity severity);
-/* The severity from which on a finding fails. */
-enum severity result_threshold(const struct run_options *options);
 /* "PASS", "FAIL", "TIMEOUT", "INTERRUPTED". */
 const char *result_word(const struct result *result);
 double result_seconds(const struct result *result);

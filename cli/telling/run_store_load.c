@@ -1,7 +1,7 @@
 /* A stored run: see run_store_load.h. */
 #include "cli/telling/run_store_load.h"
 
-#include "cli/telling/progress_bar.h"
+#include "cli/processes/progress_bar.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -180,7 +180,7 @@ static const char *skipped(const struct result *result, size_t check)
 
 static bool fails(const struct results *results, const struct finding *finding)
 {
-    return !finding->allowed && finding->severity >= result_threshold(results->options);
+    return !finding->allowed && finding->severity >= run_options_threshold(results->options);
 }
 
 /* What no finding tells and made the run fail all the same: a run that failed never prints that all

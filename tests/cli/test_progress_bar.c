@@ -1,7 +1,7 @@
 /* The line of progress: what it says and that it fits. */
 #include "tests/tap.h"
 
-#include "cli/telling/progress_bar.h"
+#include "cli/processes/progress_bar.h"
 
 #include <string.h>
 #include <unistd.h>

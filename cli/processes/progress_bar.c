@@ -1,11 +1,10 @@
 /* A progress line on a terminal: see progress_bar.h. */
-#include "cli/telling/progress_bar.h"
+#include "cli/processes/progress_bar.h"
 
-#include "cli/telling/present.h"
+#include "cli/processes/terminal.h"
 
 #include <stdio.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -19,12 +18,6 @@ static double now(void)
     struct timespec time;
     clock_gettime(CLOCK_MONOTONIC, &time);
     return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
-}
-
-static int columns_of(int file)
-{
-    struct winsize size;
-    return ioctl(file, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
 }
 
 /* "1.23 M". */
@@ -97,7 +90,7 @@ static void tell(struct progress *progress, const char *step, uint64_t done, uin
     bar->shown = time;
     bar->visible = true;
     char text[256];
-    int columns = columns_of(STDERR_FILENO);
+    int columns = terminal_columns(STDERR_FILENO, 80);
     progress_bar_text(bar->before, step, done < total || !total ? done : total, total, unit,
                       time - bar->begun, columns, text, sizeof text);
     /* Back to the line's begin, so that a line of the program's own writes over it. */
@@ -108,7 +101,7 @@ static void tell(struct progress *progress, const char *step, uint64_t done, uin
 void progress_bar_init(struct progress_bar *bar, bool quiet)
 {
     *bar = (struct progress_bar){.base = {tell},
-                                 .enabled = !quiet && isatty(STDERR_FILENO) && !present_is_dumb()};
+                                 .enabled = !quiet && isatty(STDERR_FILENO) && !terminal_is_dumb()};
 }
 
 void progress_bar_clear(struct progress_bar *bar)
