@@ -14,7 +14,7 @@ my $folder = tempdir(CLEANUP => 1);
 $ENV{SIMRUN_CACHE} = "$folder/cache";
 chdir $folder or die;
 
-sub run { my $out = `timeout 60 $simrun @_ 2>&1 </dev/null`; return ($? >> 8, $out) }
+sub run { my $out = `timeout 60 '$simrun' @_ 2>&1 </dev/null`; return ($? >> 8, $out) }
 sub printed { return join ' ', sort map { /^rank (\d+ has \d+ of \d+)$/ ? $1 : () } split /\n/, shift }
 
 my $usual = '0 has 2 of 6 1 has 3 of 6 2 has 0 of 6 3 has 1 of 6';
@@ -64,8 +64,8 @@ cmp_ok(scalar(keys %chosen), '>', 2, 'other seeds choose other places');
 
 ($status, $out) = run("--db runs.db -n 4 --fault crash:1\@2 $ring");
 is($status, 1, 'the run is kept');
-like(`$simrun show --db runs.db findings 2>&1`, qr/X010/, 'with the fault as its finding');
-like(`$simrun replay --db runs.db 1 2>&1`, qr/struck in its\s+operation 4/, 'and replayed with it');
+like(`'$simrun' show --db runs.db findings 2>&1`, qr/X010/, 'with the fault as its finding');
+like(`'$simrun' replay --db runs.db 1 2>&1`, qr/struck in its\s+operation 4/, 'and replayed with it');
 
 for my $bad ('crash', 'crash:1', 'crash:x@1', 'crash:1@0', 'crash:1@2,', 'melt:1@2', 'cut:1@2', 'cut:1-1@2', 'crash:9@1') {
     ($status, $out) = run("--db none -n 4 --fault '$bad' $ring");

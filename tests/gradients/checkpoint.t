@@ -75,7 +75,7 @@ close $c;
 
 sub peak {
     my ($steps) = @_;
-    my $out = `timeout 300 $simrun --db none --record none --no-gradients -n 4 loop.c $steps 2>&1`;
+    my $out = `timeout 300 '$simrun' --db none --record none --no-gradients -n 4 loop.c $steps 2>&1`;
     return $out =~ /^peak (\d+)/m ? $1 : die $out;
 }
 my ($short, $long) = (peak(1000), peak(100000));
@@ -85,8 +85,8 @@ SKIP: {
     cmp_ok($long, '<', 65536, 'less than 64 MiB in all');
 }
 
-(my $out = `timeout 300 $simrun --db none -n 4 loop.c 40 2>&1`) =~ s/\s+/ /g;
+(my $out = `timeout 300 '$simrun' --db none -n 4 loop.c 40 2>&1`) =~ s/\s+/ /g;
 like($out, qr/^peak \d+ PASS .* 26 of 26 gradients right/, 'its gradients are right');
-($out = `timeout 300 $simrun --db none -n 4 loop.c 5 wrong 2>&1`) =~ s/\s+/ /g;
+($out = `timeout 300 '$simrun' --db none -n 4 loop.c 5 wrong 2>&1`) =~ s/\s+/ /g;
 like($out, qr/G001 gradient-mismatch: the first wrong adjoint is that of custom at loop\.c:29 /, 'a wrong adjoint in a step is blamed at its line');
 done_testing();

@@ -6,6 +6,7 @@
 #   shape      no sentence whose subject is a relative clause ("What nobody receives is listed"): such a sentence is read twice.
 #              Name the object first ("Unreceived messages are listed"). Questions are allowed.
 #   links      every page of docs/ is reached from README
+#   quotes     tests give a shell the path of simrun in quotes: a checkout may lie in a folder with blanks (make bare)
 #
 #   tests/house/style.t --list    what is wrong, one a line
 use strict;
@@ -15,7 +16,7 @@ use Cwd 'abs_path';
 $ENV{COLUMNS} = 80;
 my $simrun = abs_path($ENV{SIMRUN} || 'build/simrun');
 my ($columns, $words_front, $words_manual) = (150, 35, 50);
-my %problems = (lines => [], sentences => [], shape => [], links => []);
+my %problems = (lines => [], sentences => [], shape => [], links => [], quotes => []);
 
 sub read_text { my ($path) = @_; open my $in, '<:encoding(UTF-8)', $path or die "$path: $!"; local $/; return <$in> }
 
@@ -75,6 +76,14 @@ for my $command ('', @commands) {
 my $readme = read_text('README.md');
 for my $page (glob 'docs/*.md') { push @{ $problems{links} }, "README.md does not link $page" if index($readme, "($page)") < 0 }
 
+for my $script (glob 'tests/*/*.t tests/*/*.pl') {
+    my $number = 0;
+    for (split /\n/, read_text($script)) {
+        $number++;
+        push @{ $problems{quotes} }, "$script:$number: $_" if /`[^`'"]*(?:^|[\s`])\$simrun\b/;
+    }
+}
+
 if (($ARGV[0] // '') eq '--list') {
     print "$_\n" for map { @{ $problems{$_} } } sort keys %problems;
     exit 0;
@@ -87,9 +96,10 @@ sub ok { # name, kind
     print "# $_\n" for @wrong;
     printf "%sok %d - %s\n", @wrong ? 'not ' : '', ++$number, $name;
 }
-print "TAP version 13\n1..5\n";
+print "TAP version 13\n1..6\n";
 ok("no line of the documents is longer than $columns columns, none of the help than 80", 'lines');
 ok("no sentence of README and help has more than $words_front words, none elsewhere more than $words_manual", 'sentences');
 ok('no sentence has a relative clause as its subject', 'shape');
 ok('README links every page of docs/', 'links');
-print @commands > 10 ? '' : 'not ', "ok 5 - the help of every command was read\n";
+ok('tests quote the path of simrun', 'quotes');
+print @commands > 10 ? '' : 'not ', "ok 6 - the help of every command was read\n";

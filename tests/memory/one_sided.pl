@@ -39,7 +39,7 @@ $body
 }
 C
     close $file;
-    my $said = `timeout 120 $simrun prove -n 2..2 $folder/$name.c 2>&1`;
+    my $said = `timeout 120 '$simrun' prove -n 2..2 $folder/$name.c 2>&1`;
     my %codes = map { $_ => 1 } $said =~ /^([A-Z]\d{3}) /mg;
     my $found = join(' ', sort keys %codes) || ($said =~ /^(PASS|PROVEN)/m ? 'OK' : $said);
     $count++;

@@ -512,7 +512,7 @@ my (%table, @columns, %columns, $wrong);
 for my $number ($first .. $first + $count - 1) {
     my ($name, $code, $why, @programs) = case_of($number);
     my @words = map { my $rank = $_; map { "$rank:$_" } @{$programs[$rank]} } 0 .. $ranks - 1;
-    my $said = `$simrun --db none -n $ranks --memory --timeout 60 $actor @words 2>&1`;
+    my $said = `'$simrun' --db none -n $ranks --memory --timeout 60 '$actor' @words 2>&1`;
     my %codes = map { $_ => 1 } $said =~ /^([A-Z]\d{3}) /mg;
     my $found = join(' ', sort keys %codes) || ($said =~ /^PASS/ ? 'OK' : $said);
     $name =~ s/(: |, )(message|chain|back|elsewhere|i?barrier|nothing)$//;

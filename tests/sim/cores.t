@@ -15,7 +15,7 @@ $ENV{SIMRUN_CACHE} ||= "$folder/cache";
 sub answer {
     my ($options, $words) = @_;
     my (@exact, @verdict);
-    for (`timeout 300 $simrun --json --db none $options $words 2>/dev/null`) {
+    for (`timeout 300 '$simrun' --json --db none $options $words 2>/dev/null`) {
         my ($hash) = /"trace_hash":"(\w+)"/ or next;
         my ($gradients) = /"gradients":(\[.*?\]),"findings"/;
         push @exact, "$hash " . ($gradients // '');
@@ -91,7 +91,7 @@ close $file;
 same_everywhere("-n $_ $farm", 0) for 2, 5, 17;
 
 my ($name, @scenarios);
-for (`$simrun list`) {
+for (`'$simrun' list`) {
     if (/^(\S+)/) { push @scenarios, $name = $1 }
     elsif (/^  (:\S+)/) { push @scenarios, "$name$1" }
 }
@@ -120,10 +120,10 @@ C
 close $file;
 SKIP: {
     skip 'one core', 2 if `nproc` < 2;
-    like(scalar `$simrun --db none -n 2 $folder/long.c`, qr/faster: .*--cores all/, 'computing ranks: --cores is named');
-    unlike(scalar `$simrun --db none -n 2 --cores all $folder/long.c`, qr/faster:/, 'not where it is used');
+    like(scalar `'$simrun' --db none -n 2 $folder/long.c`, qr/faster: .*--cores all/, 'computing ranks: --cores is named');
+    unlike(scalar `'$simrun' --db none -n 2 --cores all $folder/long.c`, qr/faster:/, 'not where it is used');
 }
 
-my $refused = `$simrun --cores none ring 2>&1`;
+my $refused = `'$simrun' --cores none ring 2>&1`;
 like($refused, qr/--cores.*none.*a number from 1 on, or all/s, 'a wrong number of cores is refused');
 done_testing;
