@@ -14,7 +14,7 @@ my $folder = tempdir(CLEANUP => 1);
 $ENV{SIMRUN_CACHE} = "$folder/cache";
 chdir $folder or die;
 
-sub run { my $out = `timeout 60 $simrun @_ 2>&1 </dev/null`; return ($? >> 8, $out) }
+sub run { my $out = `timeout 60 '$simrun' @_ 2>&1 </dev/null`; return ($? >> 8, $out) }
 # rank => what it prints
 sub printed { return { map { /^rank (\d+) (has \d+ of \d+)$/ ? ($1 => $2) : () } split /\n/, shift } }
 
