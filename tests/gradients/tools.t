@@ -19,7 +19,7 @@ while (<$text>) {
 }
 
 sub told {
-    my $out = `timeout 300 $simrun --db none @_ 2>&1`;
+    my $out = `timeout 300 '$simrun' --db none @_ 2>&1`;
     $out =~ s/\s+/ /g;
     return $out;
 }
