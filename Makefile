@@ -221,6 +221,11 @@ gradients: all $(BUILD)/tests/collectives/test_diff_generated
 hostile: all
 	@HOSTILE=all HOSTILE_WRITES=$(or $(WRITES),10000) SIMRUN=$(BUILD)/simrun prove -e '' -v tests/hostile/hostile.t
 
+# simrun and its ranks killed at random moments.
+.PHONY: kills
+kills: all
+	@KILLS=$(or $(KILLS),500) SIMRUN=$(BUILD)/simrun prove -e '' -v tests/hostile/kills.t
+
 test-peers: all peers $(BUILD)/tests/collectives/test_diff_peers
 	@SIMRUN=$(BUILD)/simrun PEERS=build/peers COMPARE=$(BUILD)/tests/collectives/test_diff_peers \
 	  prove -e '' $(addprefix tests/peers/,conformance.sh compare.sh scenarios.sh groups.sh)
