@@ -13,6 +13,7 @@
 #   make apps       other people's programs, unedited, under simrun and under Open MPI or MPICH: a table; APPS="hpcc ring_c"
 #   make bare       demo and test on a Debian with nothing but make and git, in a path with blanks; needs root and debootstrap
 #   make bench      figures against Open MPI and MPICH, as ratios in one run; BENCH="200 million" for 2^20 ranks, too
+#   make functions  every call of the standard, right and with one wrong argument at a time;  make mpich  MPICH's own tests
 #   make rooms      the rooms of the house: files, lines, what each sees
 #   make format     rewrite the sources in house style;  make format-check only looks
 #   make install    PREFIX=/usr/local DESTDIR=
