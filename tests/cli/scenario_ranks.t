@@ -16,7 +16,7 @@ for my $source (glob 'scenarios/*.c') {
 cmp_ok(scalar(keys %most), '>', 12, 'there are scenarios with tables');
 for my $name (sort keys %most) {
     my $more = $most{$name} + 1;
-    my $out = `timeout 60 $simrun --db none -q -n $more $name 2>&1 </dev/null`;
+    my $out = `timeout 60 '$simrun' --db none -q -n $more $name 2>&1 </dev/null`;
     is($? >> 8, 2, "$name on $more ranks is refused") or diag($out);
     like($out, qr/room for at most $most{$name} ranks, not $more/, 'with the number that works');
 }

@@ -40,7 +40,7 @@ C
 close $c;
 
 is(system("$simrun --db runs.db -q -n 2 ./steps.c >/dev/null 2>&1"), 0, 'an undisturbed run passes');
-my $first = `$simrun show --db runs.db 1 2>&1; $simrun export --db runs.db 1 --format jsonl 2>&1 | cksum`;
+my $first = `'$simrun' show --db runs.db 1 2>&1; $simrun export --db runs.db 1 --format jsonl 2>&1 | cksum`;
 my $sqlite = grep { -x "$_/sqlite3" } split /:/, $ENV{PATH};
 like($first, qr/\d+ operations.*^\d+ \d{4,}$/ms, 'and is kept with its operations');
 srand($ENV{SIMRUN_SEED} // 1);
@@ -69,7 +69,7 @@ for my $kill (1 .. $kills) {
     $unnamed++, diag("kill $kill after $lines lines: status $status\n$text") if $struck && !$told;
     $left++ if $child && $victim == $pid && kill(0, $child) && is_running($child);
     next if $kill % 4 && $kill < $kills;
-    my $kept = `$simrun show --db runs.db 1 2>&1; $simrun export --db runs.db 1 --format jsonl 2>&1 | cksum`;
+    my $kept = `'$simrun' show --db runs.db 1 2>&1; $simrun export --db runs.db 1 --format jsonl 2>&1 | cksum`;
     my $whole = $sqlite ? `sqlite3 runs.db "PRAGMA integrity_check" 2>&1` : 'ok';
     $broken++, diag($whole) if $whole !~ /^ok$/;
     $lost++, diag($kept) if $kept ne $first;
