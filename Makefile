@@ -254,7 +254,7 @@ faults: all
 mpich: all
 	@perl tests/mpich/run.pl $(BUILD)/simrun build/mpich
 
-# Every function of the standard, right and with one wrong argument at a time: recorded, not recorded, and on threads of the system.
+# Every function of the standard, right and with one wrong argument at a time: recorded, with findings alone, and on threads of the system.
 .PHONY: functions
 functions: all
 	@FULL=1 SIMRUN=$(BUILD)/simrun prove -e '' tests/mpi/functions.t
