@@ -150,7 +150,9 @@ const char *sim_error_function(const char *function)
 int sim_error_comm_check(MPI_Comm handle, const char *function)
 {
     struct sim_rank *rank = sim_current_rank;
-    return rank ? rank->world->rooms->comm_check(handle, function) : MPI_SUCCESS;
+    if (!rank) /* outside a rank there is no communicator to look at */
+        return handle == MPI_COMM_NULL ? MPI_ERR_COMM : MPI_SUCCESS;
+    return rank->world->rooms->comm_check(handle, function);
 }
 
 /* `code` NULL: the trace shows it, so that no note is needed. */

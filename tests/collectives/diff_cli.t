@@ -117,7 +117,7 @@ like($out, qr/the value of mul was used outside of the tape.*?an operand of scal
 run(qw(--db none -n 3 untaped detached));
 like($out, qr/the value of mul was used outside of the tape \(detached/, 'and a value that was detached');
 run(qw(--db none -n 2 tensor-parallel without-f));
-like($out, qr/diff_replicate is missing between the replicated input x and matmul, which uses it.*? where rank 0: matmul \S+tensor-parallel\.c:94\b/,
+like($out, qr/diff_replicate is missing between the replicated input x and matmul, which uses it.*? where rank 0: matmul \S+tensor-parallel\.c:102\b/,
     'a forgotten f is named, and not the g that it would have answered to');
 run(qw(--db none -n 2 tensor-parallel allreduce));
 like($out, qr/the adjoint of Allreduce adds up 2 equal cotangents, but the loss is declared replicated.*? where rank 0: Allreduce/,
