@@ -18,8 +18,8 @@ int main(int argc, char **argv)
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
     double mine[2] = {rank, rank + 0.5};
     double *gathered = malloc(2 * sizeof *gathered * (size_t)(one ? 1 : ranks));
-    if (rank == 0 && one) /* what a small block really has room for, so that the run goes on */
-        gathered = realloc(gathered, 2 * sizeof *gathered * (size_t)ranks - 8);
+    if (rank == 0 && one) /* malloc rounds up: the run goes on */
+        gathered = realloc(gathered, 2 * sizeof *gathered * (size_t)ranks - 1);
     MPI_Gather(mine, 2, MPI_DOUBLE, gathered, 2, MPI_DOUBLE, 0, MPI_COMM_WORLD);
     free(gathered);
     MPI_Finalize();

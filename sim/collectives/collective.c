@@ -187,9 +187,9 @@ static bool try_to_stash(struct sim_collective *collective, int rank, int peers)
     char *data = (char *)(copy + 1);
     if (bytes)
         memcpy(data, from, bytes);
-    copy->send.buffer = data + ((char *)call->send.buffer - from);
-    if (!bytes)
-        copy->send.buffer = data;
+    /* By numbers: with absolute addresses the buffer is MPI_BOTTOM, far from the data. */
+    uintptr_t before = bytes ? (uintptr_t)from - (uintptr_t)call->send.buffer : 0;
+    copy->send.buffer = (void *)((uintptr_t)data - before);
     copy->stashed = true;
     copy->done = true;
     call_retain(copy);

@@ -94,11 +94,11 @@ void sim_objects_bound(struct sim_rank *rank, const struct sim_region *region, s
     if (!object || hull.high <= object->start + object->size ||
         malloc_usable_size((void *)object->start) != object->usable)
         return;
-    snprintf(
-        text, sizeof text,
-        "%s %s %zu bytes beyond the end of an allocated object of %zu bytes: its %s begins %zu "
-        "bytes into the object and spans %zu",
-        name, verb, hull.high - object->start - object->size, object->size, region->side,
-        hull.low - object->start, hull.high - hull.low);
+    size_t beyond = hull.high - object->start - object->size;
+    snprintf(text, sizeof text,
+             "%s %s %zu byte%s beyond the end of an allocated object of %zu: its %s begins %zu "
+             "into the object and spans %zu",
+             name, verb, beyond, beyond == 1 ? "" : "s", object->size, region->side,
+             hull.low - object->start, hull.high - hull.low);
     record_note_of(record_position(), NULL, "B006", text);
 }

@@ -38,7 +38,10 @@ for my $code (@codes) {
         next;
     }
     my $out = `timeout 300 '$simrun' --db none $command 2>/dev/null`;
-    like($out, qr/^$code /m, "$code: simrun $command");
+  SKIP: {
+        skip "$code: what its scenario requires is not here", 1 if $? >> 8 == 77;
+        like($out, qr/^$code /m, "$code: simrun $command");
+    }
 }
 is($broken, 0, 'each says cause, example and remedy');
 done_testing;

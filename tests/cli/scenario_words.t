@@ -27,6 +27,10 @@ for my $path (sort glob 'scenarios/*.c') {
     next unless $takes || $text =~ /<words\.h>/;
     like($text, qr/<words\.h>/, "$name reads its words by words.h");
     my $status = run($name, 'no-such-word');
+    if ($status == 77) {
+      SKIP: { skip "$name: what it requires is not here", 1 }
+        next;
+    }
     is($status, 2, "$name refuses a word it does not know") or diag($said);
     like($said, qr/no-such-word/, "$name says which");
     my ($words) = $text =~ /arguments: ([^;\n]*)/;

@@ -15,7 +15,7 @@ int main(int argc, char **argv)
                      (rank + size - 1) % size, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
         value = got;
     }
-    int *memory = malloc(sizeof *memory);
+    int *volatile memory = malloc(sizeof *memory);
     if (memory)
         *memory = value;
     int mine = memory ? *memory : 1000;
