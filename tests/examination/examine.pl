@@ -29,11 +29,13 @@ for my $row (@rows) {
     my ($line) = grep { /^\{"scenario"/ } split /\n/, $out;
     my $verdict = $line ? eval { decode_json($line) } : undef;
     my $said = $verdict ? $verdict->{verdict} : '?';
+    # A note is found where one is expected, and no finding where none is.
+    my @notes = $verdict ? map { $_->{code} } grep { $_->{severity} eq 'note' } @{$verdict->{findings}} : ();
     my @found = $verdict ? map { $_->{code} } grep { $_->{severity} ne 'note' } @{$verdict->{findings}} : ();
     my %wanted = map { $_ => 1 } split /\|/, $codes;
     my $fits = grep { $_ eq $said } split /\|/, $word;
     $fits &&= grep { $_ eq $status } split /\|/, $code;
-    $fits &&= $wanted{'-'} && !@found || grep { $wanted{$_} } @found;
+    $fits &&= $wanted{'-'} && !@found || grep { $wanted{$_} } @found, @notes;
     $number++;
     my $name = "@words";
     $name =~ s/--budget 20s //;
