@@ -107,6 +107,7 @@ struct sim_rank {
     int asleep;       /* the same with threads of the rank's OpenMP teams */
     uint64_t wakes;   /* counts wake-ups */
     bool awaits_turn; /* asleep until its turn comes */
+    uint64_t clock;   /* turns it had when it blocked */
     jmp_buf *unwind;
     char *stack_base; /* lowest usable address of the rank's stack */
     void *sanitizer;  /* what ASan or TSan keeps of a suspended fiber */
@@ -182,9 +183,10 @@ struct sim_world {
     enum trace_outcome outcome;
     int size, live, runnable;
     struct sim_rank *ranks;
-    struct sim_rank *ready_head, **ready_tail; /* fibers: who runs next; turns: who enters next */
+    struct sim_rank *ready_head, **ready_tail; /* fibers: who runs next; turns: who enters */
     _Atomic(struct sim_rank *) turn;           /* turns only, as `spins` */
     int spins;
+    uint64_t *clocks; /* turns each rank has had */
     sim_rank_body *body;
     void *context;
     uint64_t steps, switches;

@@ -137,12 +137,12 @@ static void block_until_turn(struct sim_rank *rank)
     sim_turns_drop(rank);
     stop_world_if_stuck(world);
     sim_turns_next(world);
-    if (world->spins && !world->over) {
+    if (!world->over) {
         pthread_mutex_unlock(&world->monitor);
         sim_turns_near(rank);
         pthread_mutex_lock(&world->monitor);
     }
-    sim_turns_wait(rank); /* it is in the queue again once it is woken */
+    sim_turns_wait(rank); /* it has turns again once it is woken */
 }
 
 static void block_until_woken(struct sim_rank *rank)
@@ -180,7 +180,7 @@ static void thread_wake(struct sim_rank *rank)
     rank->waiting = rank->asleep = 0;
     rank->wakes++;
     if (rank->world->turns) {
-        sim_fiber_enqueue(rank->world, rank);
+        sim_turns_join(rank);
         return;
     }
     pthread_cond_broadcast(rank->wakeup);
@@ -269,7 +269,8 @@ __attribute__((no_sanitize("thread"))) static bool threads_run(struct sim_world 
                                                                struct failure *failure)
 {
     pthread_cond_t *conditions = calloc((size_t)world->size, sizeof *conditions);
-    if (!conditions) {
+    if (!conditions || (world->turns && !sim_turns_begin(world))) {
+        free(conditions);
         failure_set(failure, FAILURE_INTERNAL, "out of memory for %d OS threads", world->size);
         return false;
     }
@@ -277,8 +278,6 @@ __attribute__((no_sanitize("thread"))) static bool threads_run(struct sim_world 
         pthread_cond_init(&conditions[i], NULL);
         world->ranks[i].wakeup = &conditions[i];
     }
-    if (world->turns)
-        sim_turns_begin(world);
     int team = 0;
     int levels = omp_get_max_active_levels();
     omp_set_dynamic(0);
@@ -300,6 +299,7 @@ __attribute__((no_sanitize("thread"))) static bool threads_run(struct sim_world 
     for (int i = 0; i < world->size; i++)
         pthread_cond_destroy(&conditions[i]);
     free(conditions);
+    sim_turns_end(world);
     if (team != world->size) {
         failure_set(failure, FAILURE_INTERNAL,
                     "the OpenMP runtime gave %d threads for %d ranks; use fewer ranks or leave out "

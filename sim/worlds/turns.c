@@ -1,41 +1,61 @@
 /* Ranks on all cores with one answer: the monitor of a world of OS threads, entered in turns.
  *
  * What a rank computes between its calls runs at any time, on any core. What it does in a call
- * happens in its turn. The ranks that are not blocked stand in a queue, in the order of their
- * numbers at first; the one at its head enters, and only that one. When it leaves it goes to the
- * end; when it blocks it leaves the queue, and whoever wakes it puts it at the end. So the order of
- * all calls depends on the program alone, not on the number of cores or on who is faster, and with
- * it the matches of wildcards, what polls are told, and the trace. The price is that everybody waits
- * for the head of the queue while it computes.
+ * happens in its turn. Every rank has a clock that counts its turns; of the ranks that are not
+ * blocked the one whose clock is least enters, the lower number first, and only that one. Who is
+ * woken is not behind who woke it. So the order of all that happens in calls depends on the program
+ * alone, not on the number of cores or on who is faster, and with it the matches of wildcards, what
+ * polls are told, and the trace. The price is that everybody waits in its calls for a rank that
+ * computes and is behind. (The idea is Kendo's, Olszewski and others 2009, with calls for
+ * instructions.)
  *
- * `turn` repeats who is at the head, for those who wait without the mutex; nobody once the world is
+ * `turn` repeats whose turn it is, for those who wait without the mutex; nobody's once the world is
  * over. */
 #include "sim/worlds/turns.h"
 
 #include <sched.h>
+#include <stdlib.h>
 #include <unistd.h>
 
-/* A core to spare for each rank: then the next turn is near enough to wait for it awake. */
-enum { SPINS = 4000 };
+/* A turn is waited for awake, for a moment: where every rank has a core by spinning, else by letting
+ * others run, so that a core does not fall asleep between two turns. */
+enum { SPINS = 4000, YIELDS = 30 };
+
+#define NEVER UINT64_MAX /* the clock of a rank that is blocked, or has ended */
 
 static void announce(struct sim_world *world)
 {
-    struct sim_rank *head = world->ready_head;
-    atomic_store_explicit(&world->turn, head, memory_order_release);
-    if (head && head->awaits_turn)
-        pthread_cond_signal(head->wakeup);
+    uint64_t least = NEVER;
+    struct sim_rank *next = NULL;
+    for (int i = 0; i < world->size; i++)
+        if (world->clocks[i] < least) {
+            least = world->clocks[i];
+            next = &world->ranks[i];
+        }
+    world->ready_head = next;
+    atomic_store_explicit(&world->turn, next, memory_order_release);
+    if (next && next->awaits_turn)
+        pthread_cond_signal(next->wakeup);
 }
 
-void sim_turns_begin(struct sim_world *world)
+bool sim_turns_begin(struct sim_world *world)
 {
-    for (int i = 0; i < world->size; i++)
-        sim_fiber_enqueue(world, &world->ranks[i]);
+    world->clocks = calloc((size_t)world->size, sizeof *world->clocks);
+    if (!world->clocks)
+        return false;
     cpu_set_t allowed;
     int cores = sched_getaffinity(0, sizeof allowed, &allowed) ? 1 : CPU_COUNT(&allowed);
     if (world->options.cores > 0 && world->options.cores < cores)
         cores = world->options.cores;
     world->spins = world->size <= cores ? SPINS : 0;
     announce(world);
+    return true;
+}
+
+void sim_turns_end(struct sim_world *world)
+{
+    free(world->clocks);
+    world->clocks = NULL;
 }
 
 bool sim_turns_has(const struct sim_rank *rank)
@@ -46,12 +66,15 @@ bool sim_turns_has(const struct sim_rank *rank)
 void sim_turns_near(struct sim_rank *rank)
 {
     struct sim_world *world = rank->world;
-    for (int i = 0; i < world->spins; i++) {
+    for (int i = 0; i < (world->spins ? world->spins : YIELDS); i++) {
         const struct sim_rank *turn = atomic_load_explicit(&world->turn, memory_order_acquire);
         if (turn == rank || !turn)
             return;
+        if (!world->spins)
+            sched_yield();
 #if defined __x86_64__
-        __builtin_ia32_pause();
+        else
+            __builtin_ia32_pause();
 #endif
     }
 }
@@ -65,18 +88,21 @@ void sim_turns_wait(struct sim_rank *rank)
     rank->awaits_turn = false;
 }
 
-static void step_back(struct sim_rank *rank)
-{
-    struct sim_world *world = rank->world;
-    world->ready_head = rank->next_ready;
-    if (!world->ready_head)
-        world->ready_tail = &world->ready_head;
-}
-
 void sim_turns_drop(struct sim_rank *rank)
 {
-    if (sim_turns_has(rank))
-        step_back(rank);
+    uint64_t *clock = &rank->world->clocks[rank->id];
+    if (*clock != NEVER)
+        rank->clock = *clock;
+    *clock = NEVER;
+}
+
+void sim_turns_join(struct sim_rank *rank)
+{
+    const struct sim_rank *waker = sim_current_rank;
+    uint64_t *clocks = rank->world->clocks, now = 0;
+    if (waker && waker->world == rank->world)
+        now = clocks[waker->id] == NEVER ? waker->clock : clocks[waker->id];
+    clocks[rank->id] = rank->clock > now ? rank->clock : now;
 }
 
 void sim_turns_next(struct sim_world *world)
@@ -88,10 +114,7 @@ void sim_turns_pass(struct sim_rank *rank)
 {
     if (!sim_turns_has(rank))
         return;
-    if (rank->next_ready) {
-        step_back(rank);
-        sim_fiber_enqueue(rank->world, rank);
-    }
+    rank->world->clocks[rank->id]++;
     announce(rank->world);
 }
 

@@ -7,17 +7,20 @@
 
 #include <sched.h>
 
-/* All ranks stand in the queue, in the order of their numbers. */
-void sim_turns_begin(struct sim_world *world);
+/* Every rank has had no turn yet. False: no memory. */
+bool sim_turns_begin(struct sim_world *world);
+void sim_turns_end(struct sim_world *world);
 bool sim_turns_has(const struct sim_rank *rank);
 /* Waits for the rank's turn: awake for a moment, where every rank has a core; then asleep, until it
  * has come or the world is over. */
 void sim_turns_near(struct sim_rank *rank);
 void sim_turns_wait(struct sim_rank *rank);
-/* Whose turn it is goes to the end of the queue. Nothing if it is not this rank's. */
+/* The rank has had this turn, and the next is told. Nothing if it is not this rank's. */
 void sim_turns_pass(struct sim_rank *rank);
-/* The same, but it leaves the queue; sim_turns_next then tells the next. */
+/* The rank blocks, or has ended: it has no turns; sim_turns_next then tells the next. */
 void sim_turns_drop(struct sim_rank *rank);
+/* The current rank wakes it: it has turns again, and is not behind that rank. */
+void sim_turns_join(struct sim_rank *rank);
 void sim_turns_next(struct sim_world *world);
 /* The calling thread keeps to the first of its cores, as many as the world may use; and back. */
 void sim_turns_pin(const struct sim_world *world, cpu_set_t *before);
