@@ -4,6 +4,7 @@
 use strict;
 use warnings;
 
-my @unexpected = grep { /skipped: |# skip /i } <>;
+my $accepted = qr/root (?:may|can) write everywhere|left to the dynamic linker/;    # CI may be root; one loader cannot
+my @unexpected = grep { /skipped: |# skip /i && !/$accepted/ } <>;
 print STDERR "skipped, though everything is installed here:\n", @unexpected if @unexpected;
 exit(@unexpected ? 1 : 0);
