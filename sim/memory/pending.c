@@ -207,11 +207,13 @@ static void remove_of(struct sim_rank *rank, const void *owner, uint32_t group)
 
 static struct start start_begin(struct sim_rank *rank, const char *name, const void *owner)
 {
+    /* The recorder's lock comes first: a blocking call is watched while it is held. */
+    uint32_t operation = record_position();
     lock(rank->pending);
     return (struct start){.rank = rank,
                           .name = name,
                           .owner = owner,
-                          .operation = record_position(),
+                          .operation = operation,
                           .group = ++rank->pending->groups};
 }
 
