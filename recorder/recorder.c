@@ -524,6 +524,16 @@ void record_sync(uint32_t rank, uint32_t peer_op, bool early)
     recorder_leave(me);
 }
 
+void *record_hold(void)
+{
+    return recorder_enter();
+}
+
+void record_let_go(void *held)
+{
+    recorder_leave(held);
+}
+
 uint32_t record_position(void)
 {
     struct recorder_rank *me = recorder_enter();

@@ -76,6 +76,9 @@ void record_refusal(const char *code, const void *site, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 /* How many operations the caller's rank has begun; and a note about the last one of so many. */
 uint32_t record_position(void);
+/* Keeps the other threads of the calling thread's rank out of its record until it is let go. */
+void *record_hold(void);
+void record_let_go(void *held);
 /* The same by any of its threads: what a rank did last, asked by one that stands for it. */
 uint32_t record_position_last(void);
 void record_note_at(uint32_t position, const char *code, const char *text);

@@ -12,15 +12,21 @@
 /* Regions of one operation that are looked at. */
 enum { REGIONS_MAX = 1024 };
 
+/* The recorder's lock comes first, everywhere: a blocking call is watched while it is held, and what
+ * is found here is recorded. */
 static void lock(struct sim_pending *pending)
 {
+    void *held = record_hold();
     while (atomic_flag_test_and_set_explicit(&pending->busy, memory_order_acquire)) {
     }
+    pending->held = held;
 }
 
 static void unlock(struct sim_pending *pending)
 {
+    void *held = pending->held;
     atomic_flag_clear_explicit(&pending->busy, memory_order_release);
+    record_let_go(held);
 }
 
 void sim_pending_watch(struct sim_rank *rank)
@@ -207,13 +213,11 @@ static void remove_of(struct sim_rank *rank, const void *owner, uint32_t group)
 
 static struct start start_begin(struct sim_rank *rank, const char *name, const void *owner)
 {
-    /* The recorder's lock comes first: a blocking call is watched while it is held. */
-    uint32_t operation = record_position();
     lock(rank->pending);
     return (struct start){.rank = rank,
                           .name = name,
                           .owner = owner,
-                          .operation = operation,
+                          .operation = record_position(),
                           .group = ++rank->pending->groups};
 }
 

@@ -41,6 +41,7 @@ struct sim_pending {
     uint64_t unseen_large,
         unseen_collectives; /* started without anybody looking at their buffers */
     atomic_flag busy;
+    void *held; /* the recorder, while busy: see record_hold */
 };
 
 /* The rank's operations are watched from now on (recorded runs). */

@@ -120,8 +120,6 @@ static bool is_counted(const struct sim_rank *rank)
  * waits in a call. */
 static bool all_wait(const struct sim_rank *rank)
 {
-    if (rank->world->turns) /* the rank's own is the only one that may call */
-        return rank->waiting;
     return rank->waiting && rank->waiting + rank->joining == 1 + rank->threads;
 }
 

@@ -23,7 +23,7 @@ enum { SPINS = 4000, YIELDS = 30 };
 
 #define NEVER UINT64_MAX /* the clock of a rank that is blocked, or has ended */
 
-static void announce(struct sim_world *world)
+void sim_turns_next(struct sim_world *world)
 {
     uint64_t least = NEVER;
     struct sim_rank *next = NULL;
@@ -33,7 +33,7 @@ static void announce(struct sim_world *world)
             next = &world->ranks[i];
         }
     world->ready_head = next;
-    atomic_store_explicit(&world->turn, next, memory_order_release);
+    atomic_store_explicit(&world->turn, world->over ? NULL : next, memory_order_release);
     if (next && next->awaits_turn)
         pthread_cond_signal(next->wakeup);
 }
@@ -48,7 +48,7 @@ bool sim_turns_begin(struct sim_world *world)
     if (world->options.cores > 0 && world->options.cores < cores)
         cores = world->options.cores;
     world->spins = world->size <= cores ? SPINS : 0;
-    announce(world);
+    sim_turns_next(world);
     return true;
 }
 
@@ -105,17 +105,12 @@ void sim_turns_join(struct sim_rank *rank)
     clocks[rank->id] = rank->clock > now ? rank->clock : now;
 }
 
-void sim_turns_next(struct sim_world *world)
-{
-    announce(world);
-}
-
 void sim_turns_pass(struct sim_rank *rank)
 {
     if (!sim_turns_has(rank))
         return;
     rank->world->clocks[rank->id]++;
-    announce(rank->world);
+    sim_turns_next(rank->world);
 }
 
 void sim_turns_pin(const struct sim_world *world, cpu_set_t *before)

@@ -23,7 +23,7 @@ sub run {
     my ($what, @more) = @words;
     my $out = `timeout 60 '$simrun' --db none --no-gradients -n 3 $options $program $what $folder/kept @more 2>&1 </dev/null`;
     my %said = map { /^(\w+ on rank \d+): (.*)$/ ? ($1 => $2) : () } split /\n/, $out;
-    return ($? >> 8, join("\n", map { "$_: $said{$_}" } sort keys %said), $out =~ /X010|finished after 1 restart/ ? 1 : 0, $out);
+    return ($? >> 8, join("\n", map { "$_: $said{$_}" } sort keys %said), $out =~ /X010|finished\s+after\s+1\s+restart/ ? 1 : 0, $out);
 }
 
 for my $what (qw(training solver)) {
