@@ -1,5 +1,6 @@
 /* What all commands share: see command.h. */
 #include "cli/command.h"
+#include "cli/options/suggest.h"
 
 #include "cli/telling/present.h"
 
@@ -22,7 +23,7 @@ const char *command_near(const char *word)
     for (const struct command *command = commands; command->name && count < 63; command++)
         names[count++] = command->name;
     names[count] = NULL;
-    return command_did_you_mean(word, names);
+    return suggest_name(word, names);
 }
 
 int command_fail(const char *name, const struct failure *failure)
@@ -97,15 +98,4 @@ int command_parse(const char *name, void *target, int argc, char **argv,
     }
     return words->count < words->least || words->count > words->most ? wrong_count(command, words)
                                                                      : -1;
-}
-
-int command_worse(int left, int right)
-{
-    static const int order[] = {EXIT_PASSED,   EXIT_NOTHING,    EXIT_REQUIREMENT, EXIT_UNCOVERED,
-                                EXIT_TIMEOUT,  EXIT_FINDINGS,   EXIT_USAGE,       EXIT_INPUT,
-                                EXIT_INTERNAL, EXIT_TERMINATED, EXIT_INTERRUPTED};
-    for (size_t i = sizeof order / sizeof *order; i-- > 0;)
-        if (order[i] == left || order[i] == right)
-            return order[i];
-    return EXIT_INTERNAL;
 }

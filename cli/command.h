@@ -3,23 +3,8 @@
 #define CLI_COMMAND_H
 
 #include "cli/options/options.h"
+#include "cli/processes/exit_status.h"
 #include "traces/base/failure.h"
-
-/* Exit statuses of every command; findings never leave as anything but 1, ranks' own codes never at
- * all. */
-enum {
-    EXIT_PASSED = 0,
-    EXIT_FINDINGS = 1,
-    EXIT_USAGE = 2,
-    EXIT_INPUT = 3,
-    EXIT_NOTHING = 4,
-    EXIT_INTERNAL = 5,
-    EXIT_UNCOVERED = 6,
-    EXIT_REQUIREMENT = 77,
-    EXIT_TIMEOUT = 124,
-    EXIT_INTERRUPTED = 130,
-    EXIT_TERMINATED = 143
-};
 
 struct command {
     const char *name, *usage, *summary;
@@ -31,8 +16,6 @@ struct command {
 
 extern const struct command commands[]; /* ends with a NULL name */
 const struct command *command_find(const char *name);
-/* The name in a list (ends with NULL) that was probably meant, NULL when none is near. */
-const char *command_did_you_mean(const char *word, const char *const *names);
 /* The command that was probably meant, NULL when none is near. */
 const char *command_near(const char *word);
 /* Prints "simrun NAME: sentence" and returns the failure's exit status. */
@@ -51,10 +34,6 @@ struct command_words {
  * status: help was asked for and printed, or one sentence says what is wrong. */
 int command_parse(const char *name, void *target, int argc, char **argv,
                   struct command_words *words);
-
-/* The worse of two exit statuses, for sessions of several runs: interrupted, internal error,
- * unusable input, findings, timeout, requirement absent, nothing selected, passed. */
-int command_worse(int left, int right);
 
 int command_prove(int argc, char **argv);
 int command_run(int argc, char **argv);

@@ -12,7 +12,6 @@
 #define RECORDER_RANK_H
 
 #include "recorder/buffers.h"
-#include "recorder/recorder.h"
 #include "recorder/recording.h"
 #include "recorder/watch.h"
 #include "traces/trace/handle_map.h"

@@ -1,6 +1,7 @@
 /* Requests as the recorder knows them: which operation each handle started, and how it ended. */
 #include "recorder/memory.h"
 #include "recorder/rank.h"
+#include "recorder/recorder.h"
 
 #include <stdlib.h>
 

@@ -5,6 +5,7 @@
  * The same thread may enter again (an error handler within a call), and a thread that died in the
  * recorder gives the lock back. */
 #include "recorder/rank.h"
+#include "recorder/recorder.h"
 
 #include <stdlib.h>
 

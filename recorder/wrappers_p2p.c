@@ -1,5 +1,6 @@
 /* PMPI layer: sends, receives, probes and their persistent forms. See wrappers.h. */
 #include "recorder/memory.h"
+#include "recorder/recorder.h"
 #include "recorder/wrappers.h"
 
 #include <stdlib.h>

@@ -152,7 +152,7 @@ int command_import(int argc, char **argv)
     for (int i = 0; i < words.count; i++) {
         failure = (struct failure){0};
         if (store && !import_file(store, &bar, words.words[i], &failure))
-            status = command_worse(status, command_fail("import", &failure));
+            status = exit_status_worse(status, command_fail("import", &failure));
     }
     store_close(store);
     return status;

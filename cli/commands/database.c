@@ -1,6 +1,7 @@
 /* simrun db: the database itself. */
 #include "cli/command.h"
 #include "cli/options/show_options.h"
+#include "cli/options/suggest.h"
 #include "cli/telling/run_store_load.h"
 
 #include <sqlite3.h>
@@ -85,7 +86,7 @@ int command_db(int argc, char **argv)
     for (size_t i = 0; i < sizeof actions / sizeof *actions; i++)
         if (!strcmp(words.words[0], actions[i].name))
             return actions[i].run(&options, &failure) ? EXIT_PASSED : command_fail("db", &failure);
-    const char *near = command_did_you_mean(words.words[0], names);
+    const char *near = suggest_name(words.words[0], names);
     fprintf(stderr, "simrun db: no action '%s'%s%s%s; there are info, migrate and gc\n",
             words.words[0], near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
     return EXIT_USAGE;

@@ -1,6 +1,7 @@
 /* simrun explain: what a code means, or all codes. */
 #include "cli/command.h"
 #include "cli/options/catalogue.h"
+#include "cli/options/suggest.h"
 #include "cli/telling/present.h"
 #include "cli/telling/results.h"
 
@@ -110,7 +111,7 @@ static const struct finding_code *find(const char *word, const char **near)
         }
     }
     names[count] = NULL;
-    *near = command_did_you_mean(strlen(word) == 4 ? upper : word, names);
+    *near = suggest_name(strlen(word) == 4 ? upper : word, names);
     return NULL;
 }
 

@@ -265,7 +265,7 @@ static int tell(const struct explore_report *report, const struct job *job,
     bool good = is_good(report, judged, options);
     int unable = EXIT_PASSED;
     for (size_t i = 0; i < count; i++)
-        unable = command_worse(unable, judged[i].unable);
+        unable = exit_status_worse(unable, judged[i].unable);
     if (unable) {
         judged_release(judged, count);
         return unable;
@@ -313,7 +313,7 @@ static int explore_models(struct job *job, const struct run_options *options)
         return explore_job(job, options, "");
     for (int model = SIM_SEND_EAGER; model <= SIM_SEND_BATCH && !interrupt_signal(); model++) {
         job->world.send_model = (enum sim_send_model)model;
-        status = command_worse(
+        status = exit_status_worse(
             status, explore_job(job, options, check_model_name((enum check_model)(1u << model))));
     }
     return status;
@@ -383,7 +383,7 @@ int command_explore(int argc, char **argv)
     interrupt_install();
     for (int i = 0; i < options.rank_count && !interrupt_signal(); i++) {
         job.world.ranks = options.ranks[i];
-        status = command_worse(status, explore_models(&job, &options));
+        status = exit_status_worse(status, explore_models(&job, &options));
     }
     return status;
 }

@@ -12,6 +12,7 @@
 #include "cli/processes/interrupt.h"
 #include "cli/running/confirm.h"
 #include "cli/telling/present.h"
+#include "cli/telling/results.h"
 #include "cli/telling/run_store_load.h"
 #include "cli/telling/run_store_write.h"
 
@@ -240,7 +241,7 @@ static int replay_run(const struct show_options *options, const struct stored *s
         printf("replay of run %lld: a DIFFERENT trace (%s, was %s): the program, what it\n"
                "reads or simrun itself has changed since\n",
                (long long)stored->result.run, after, before);
-    return same ? status : command_worse(status, EXIT_FINDINGS);
+    return same ? status : exit_status_worse(status, EXIT_FINDINGS);
 }
 
 int command_replay(int argc, char **argv)

@@ -1,6 +1,7 @@
 /* simrun show: a stored run and its parts. */
 #include "cli/command.h"
 #include "cli/options/show_options.h"
+#include "cli/options/suggest.h"
 #include "cli/telling/present.h"
 #include "cli/telling/run_store_load.h"
 #include "viz/charts/gradient_plots.h"
@@ -274,7 +275,7 @@ static int sort_words(const struct command_words *words, const char **run, size_
         } else {
             for (size_t k = 0; k < PARTS; k++)
                 names[k] = parts[k].name;
-            const char *near = command_did_you_mean(word, names);
+            const char *near = suggest_name(word, names);
             fprintf(stderr,
                     "simrun show: '%s' is neither a run nor one of findings, gradients, "
                     "ops, ranks, metrics%s%s%s\n",

@@ -1,8 +1,8 @@
 /* The catalogue of scenarios: see catalogue.h. */
 #include "cli/options/catalogue.h"
 
-#include "cli/command.h"
 #include "cli/options/ranks.h"
+#include "cli/options/suggest.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -230,7 +230,7 @@ const char *catalogue_did_you_mean(const struct catalogue *catalogue, const char
         return NULL;
     for (size_t i = 0; i < catalogue->count; i++)
         names[i] = catalogue->entries[i].name;
-    const char *near = command_did_you_mean(word, names);
+    const char *near = suggest_name(word, names);
     free(names);
     return near;
 }

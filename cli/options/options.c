@@ -1,7 +1,7 @@
 /* The option parser: see options.h. */
 #include "cli/options/options.h"
 
-#include "cli/command.h"
+#include "cli/options/suggest.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -32,7 +32,7 @@ static void unknown(const char *command, const struct option_row *rows, const ch
     for (; rows->name && count < MOST_OPTIONS - 1; rows++)
         names[count++] = rows->name;
     names[count] = NULL;
-    const char *near = strncmp(word, "--", 2) ? NULL : command_did_you_mean(word + 2, names);
+    const char *near = strncmp(word, "--", 2) ? NULL : suggest_name(word + 2, names);
     fprintf(stderr, "simrun %s: unknown option '%s'", command, word);
     if (near)
         fprintf(stderr, "; did you mean '--%s'?", near);

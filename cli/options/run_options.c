@@ -1,9 +1,9 @@
 /* The options of `simrun run`: see run_options.h. */
 #include "cli/options/run_options.h"
 
-#include "cli/command.h"
 #include "cli/options/ranks.h"
 #include "cli/options/schedule.h"
+#include "cli/options/suggest.h"
 #include "collectives/experiment/mutant.h"
 #include "verdict/allow.h"
 
@@ -245,7 +245,7 @@ static bool set_mutant(void *target, const char *value)
         return true;
     for (size_t i = 0; i < DIFF_MUTANT_COUNT; i++)
         names[i] = diff_mutants[i].name;
-    const char *near = command_did_you_mean(value, names);
+    const char *near = suggest_name(value, names);
     fprintf(stderr, "simrun: --mutant '%s': no such mutant%s%s%s; see 'simrun mutants'\n", value,
             near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
     return false;

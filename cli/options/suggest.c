@@ -1,5 +1,4 @@
-/* Did you mean: the nearest of some names by edit distance. */
-#include "cli/command.h"
+#include "cli/options/suggest.h"
 
 #include <stddef.h>
 #include <string.h>
@@ -27,7 +26,7 @@ static int distance(const char *a, const char *b)
     return row[columns];
 }
 
-const char *command_did_you_mean(const char *word, const char *const *names)
+const char *suggest_name(const char *word, const char *const *names)
 {
     const char *best = NULL;
     int nearest = (int)strlen(word) / 3 + 2;

@@ -1,7 +1,7 @@
 /* One exploration: see exploration.h. */
 #include "cli/running/exploration.h"
 
-#include "cli/command.h"
+#include "cli/processes/exit_status.h"
 #include "cli/processes/interrupt.h"
 #include "cli/processes/progress_bar.h"
 #include "cli/running/explore_worlds.h"

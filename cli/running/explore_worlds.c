@@ -1,7 +1,7 @@
 /* The child process of an exploration: see explore_worlds.h. */
 #include "cli/running/explore_worlds.h"
 
-#include "cli/command.h"
+#include "cli/processes/exit_status.h"
 #include "cli/processes/isolate.h"
 #include "cli/running/printed.h"
 #include "collectives/experiment/probe.h"

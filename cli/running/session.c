@@ -2,8 +2,8 @@
 #include "cli/running/session.h"
 
 #include "checker/check.h"
-#include "cli/command.h"
 #include "cli/options/catalogue.h"
+#include "cli/processes/exit_status.h"
 #include "cli/processes/interrupt.h"
 #include "cli/running/confirm.h"
 #include "cli/running/requirement.h"

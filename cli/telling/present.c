@@ -4,7 +4,7 @@
 #include "cli/options/catalogue.h"
 #include "cli/processes/terminal.h"
 #include "cli/running/first_failure.h"
-#include "cli/telling/results.h"
+#include "cli/telling/result.h"
 
 #include <inttypes.h>
 #include <math.h>

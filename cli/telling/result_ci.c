@@ -1,5 +1,5 @@
 /* Results for CI services: JUnit XML, and what GitHub shows beside the lines of a change. */
-#include "cli/telling/results.h"
+#include "cli/telling/result.h"
 #include "viz/paper/escape.h"
 
 #include <errno.h>

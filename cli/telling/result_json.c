@@ -1,6 +1,6 @@
 /* A run as one JSON object on one line; described in simrun(1). */
 #include "cli/running/first_failure.h"
-#include "cli/telling/results.h"
+#include "cli/telling/result.h"
 #include "traces/input/write.h"
 
 #include <inttypes.h>

@@ -1,6 +1,6 @@
 /* Results as SARIF 2.1.0: what code scanning services read. One run of the tool; a result for each
  * finding, N002 for each gap of the coverage, a notification for what could not be run. */
-#include "cli/telling/results.h"
+#include "cli/telling/result.h"
 #include "traces/input/write.h"
 
 #include <string.h>

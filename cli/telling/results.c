@@ -1,8 +1,7 @@
 /* The results of one command: see results.h. */
 #include "cli/telling/results.h"
 
-#include "cli/command.h"
-#include "cli/options/shell_words.h"
+#include "cli/processes/exit_status.h"
 #include "cli/processes/interrupt.h"
 #include "cli/running/first_failure.h"
 #include "cli/telling/outputs.h"
@@ -16,90 +15,6 @@
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
-
-const char *severity_name(enum severity severity)
-{
-    return severity == SEVERITY_ERROR ? "error" : severity == SEVERITY_WARNING ? "warning" : "note";
-}
-
-const char *result_model(const struct result *result)
-{
-    static const char *const models[] = {"eager", "rendezvous", "batch"};
-    if (result->file && result->verdict.result.trace->model[0])
-        return result->verdict.result.trace->model;
-    return models[result->job.world.send_model];
-}
-
-const char *result_word(const struct result *result)
-{
-    if (result->verdict.passed)
-        return result->verdict.proven ? "PROVEN" : "PASS";
-    if (result->verdict.result.outcome == OUTCOME_INTERRUPTED)
-        return "INTERRUPTED";
-    if (result->verdict.status == EXIT_INPUT)
-        return "ERROR";
-    return result->verdict.status == EXIT_TIMEOUT ? "TIMEOUT" : "FAIL";
-}
-
-double result_seconds(const struct result *result)
-{
-    const struct job_result *run = &result->verdict.result;
-    return run->ended_ns > run->started_ns && run->started_ns
-               ? (double)(run->ended_ns - run->started_ns) * 1e-9
-               : 0;
-}
-
-char *result_name(const struct results *results, const struct result *result, char *text,
-                  size_t size)
-{
-    snprintf(text, size, "%s/ranks=%d%s%s", result->job.name, result->job.world.ranks,
-             results->several_models ? "/" : "",
-             results->several_models ? result_model(result) : "");
-    return text;
-}
-
-/* " --db FILE" where it is not the usual one. */
-static void database_option(const struct result *result, char *text, size_t size)
-{
-    *text = '\0';
-    if (!strcmp(result->database, "./simrun.db"))
-        return;
-    snprintf(text, size, " --db ");
-    shell_word_append(text, size, result->database);
-}
-
-char *result_replay(const struct result *result, int finding, char *text, size_t size)
-{
-    char database[600];
-    if (!result->run) {
-        snprintf(text, size, "%s", result->command);
-        return text;
-    }
-    database_option(result, database, sizeof database);
-    int used = snprintf(text, size, "simrun replay%s %lld", database, (long long)result->run);
-    if (finding >= 0 && result->verdict.findings.items[finding].witness)
-        snprintf(text + used, size - (size_t)used, " --witness %d", finding + 1);
-    return text;
-}
-
-char *result_draw(const struct result *result, int finding, char *text, size_t size)
-{
-    char database[600];
-    if (result->run) {
-        database_option(result, database, sizeof database);
-        int used = snprintf(text, size, "simrun graph%s %lld", database, (long long)result->run);
-        if (finding >= 0)
-            used += snprintf(text + used, size - (size_t)used, " --finding %d", finding + 1);
-        snprintf(text + used, size - (size_t)used, " -o finding.svg");
-    } else {
-        const char *rest = strchr(result->command, ' ');
-        if (result->file)
-            rest = rest ? strchr(rest + 1, ' ') : NULL;
-        snprintf(text, size, "simrun%s --dot finding.svg%s", result->file ? " check" : "",
-                 rest ? rest : "");
-    }
-    return text;
-}
 
 void results_begin(struct results *results, const struct run_options *options, int expected)
 {
@@ -129,39 +44,6 @@ struct result *results_add(struct results *results, const struct job *job)
     strftime(result->started, sizeof result->started, "%Y-%m-%d %H:%M:%S UTC",
              gmtime_r(&now, &parts));
     return result;
-}
-
-static void append_words(const struct job *job, int first, char *text, size_t size)
-{
-    for (int i = first; i < job->argc; i++) {
-        size_t used = strlen(text);
-        snprintf(text + used, size - used, " ");
-        shell_word_append(text, size, job->argv[i]);
-    }
-}
-
-void result_command(const struct run_options *options, const struct job *job, char *text,
-                    size_t size)
-{
-    snprintf(text, size, "simrun");
-    run_options_text(options, job, text, size);
-    append_words(job, 0, text, size);
-}
-
-/* The same as it is kept: a program that is a file is found from any folder. */
-static void stored_command(const struct run_options *options, const struct job *job, char *text,
-                           size_t size)
-{
-    char *path = job->source[0] && (strchr(job->argv[0], '/') || !access(job->argv[0], F_OK))
-                     ? realpath(job->argv[0], NULL)
-                     : NULL;
-    char *words[2] = {path ? path : job->argv[0], NULL};
-    struct job program = *job;
-    program.argv = words;
-    program.argc = 1;
-    result_command(options, &program, text, size);
-    append_words(job, 1, text, size);
-    free(path);
 }
 
 /* What stopped all ranks though none failed, NULL: nothing did. */
@@ -220,7 +102,7 @@ bool results_measure(struct results *results, const struct job *job, const struc
     struct failure failure = {0};
     char stored[RESULT_COMMAND];
     *run = 0;
-    stored_command(results->options, job, stored, sizeof stored);
+    result_stored_command(results->options, job, stored, sizeof stored);
     bool good = !results->store ||
                 (*run = keep_begin(results->store, job, stored, results->parent, &failure)) != 0;
     if (good && !(good = session_run(measured, results->options, verdict, &failure)))
@@ -251,7 +133,7 @@ void results_conclude(struct results *results, const struct job *job, const stru
     results_report(results, result);
     if (run && !result->run) {
         fprintf(stderr, "simrun: the run was not kept: %s\n", failure.text);
-        results->status = command_worse(results->status, failure.code);
+        results->status = exit_status_worse(results->status, failure.code);
     }
 }
 
@@ -354,7 +236,7 @@ static void report_text(const struct results *results, const struct result *resu
 
 void results_report(struct results *results, struct result *result)
 {
-    results->status = command_worse(results->status, result->verdict.status);
+    results->status = exit_status_worse(results->status, result->verdict.status);
     progress_bar_clear(&results->bar);
     if (results->options->tap)
         result_tap(stdout, results, result);
@@ -391,7 +273,7 @@ void results_fail(struct results *results, const struct job *job, const struct f
     const struct result_refusal *refusal = refusal_add(results, job, failure);
     progress_bar_clear(&results->bar);
     fprintf(stderr, "simrun: %s\n", failure->text);
-    results->status = command_worse(results->status, failure->code);
+    results->status = exit_status_worse(results->status, failure->code);
     if (results->options->json)
         result_json_refusal(stdout, refusal, results->options->world.seed);
     if (results->options->tap && failure->code == FAILURE_INTERNAL)
@@ -415,25 +297,6 @@ int results_refuse(const struct run_options *options, const char *scenario,
     results_fail(&results, &job, failure);
     results.options = options;
     return results_end(&results);
-}
-
-struct viz_run_info result_info(const struct result *result, struct report_texts *texts)
-{
-    snprintf(texts->run, sizeof texts->run, "run %lld", (long long)result->run);
-    return (struct viz_run_info){.scenario = result->job.name,
-                                 .verdict = result_word(result),
-                                 .run = result->run ? texts->run : NULL,
-                                 .command = result->command,
-                                 .replay =
-                                     result_replay(result, -1, texts->replay, sizeof texts->replay),
-                                 .draw = result_draw(result, -1, texts->draw, sizeof texts->draw),
-                                 .version = SIMRUN_VERSION,
-                                 .started = result->started,
-                                 .model = result_model(result),
-                                 .coverage = &result->verdict.coverage,
-                                 .seed = result->job.world.seed,
-                                 .ranks = (uint32_t)result->job.world.ranks,
-                                 .seconds = result_seconds(result)};
 }
 
 /* Every run in one page. */
@@ -497,7 +360,7 @@ static void written(struct results *results, bool good, const struct failure *fa
     if (good)
         return;
     fprintf(stderr, "simrun: %s\n", failure->text);
-    results->status = command_worse(results->status, failure->code);
+    results->status = exit_status_worse(results->status, failure->code);
 }
 
 /* Each for itself: one that fails keeps no other back. */

@@ -2,7 +2,7 @@
 #ifndef CLI_TELLING_RUN_STORE_LOAD_H
 #define CLI_TELLING_RUN_STORE_LOAD_H
 
-#include "cli/telling/results.h"
+#include "cli/telling/result.h"
 #include "traces/store/store.h"
 
 struct stored {

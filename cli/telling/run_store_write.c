@@ -1,7 +1,7 @@
 /* Keeping runs: see run_store_write.h. */
 #include "cli/telling/run_store_write.h"
 
-#include "cli/command.h"
+#include "cli/processes/exit_status.h"
 
 #include <string.h>
 

@@ -2,7 +2,7 @@
 #ifndef CLI_TELLING_RUN_STORE_WRITE_H
 #define CLI_TELLING_RUN_STORE_WRITE_H
 
-#include "cli/telling/results.h"
+#include "cli/telling/result.h"
 #include "traces/store/store.h"
 
 /* Opens the database for writing; `store` is NULL and all is well for "none" and NULL. The sentence

@@ -2,7 +2,7 @@
 #include "cli/telling/tap.h"
 
 #include "checker/check.h"
-#include "cli/telling/results.h"
+#include "cli/telling/result.h"
 
 #include <string.h>
 

@@ -6,8 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sim/datatypes/layout.h"
-
 #ifdef NDEBUG
 #error "assertions are part of the machine"
 #endif
@@ -29,6 +27,19 @@ static atomic_uint *references_of(const struct sim_datatype *type)
 void sim_datatype_retain_derived(const struct sim_datatype *type)
 {
     atomic_fetch_add_explicit(references_of(type), 1, memory_order_relaxed);
+}
+
+void sim_contents_free(struct sim_contents *contents)
+{
+    if (!contents)
+        return;
+    for (size_t i = 0; i < contents->type_count; i++)
+        sim_datatype_release(contents->types[i]);
+    free(contents->integers);
+    free(contents->addresses);
+    free(contents->counts);
+    free(contents->types);
+    free(contents);
 }
 
 void sim_datatype_release_derived(const struct sim_datatype *type)

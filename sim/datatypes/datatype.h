@@ -88,7 +88,17 @@ enum sim_class {
     SIM_CLASS_PAIR
 };
 
-struct sim_contents;
+/* How a type was made, in the words of MPI_Type_get_contents. */
+struct sim_contents {
+    int combiner;
+    bool large; /* made by a _c function */
+    size_t integer_count, address_count, large_count, type_count;
+    int *integers;
+    MPI_Aint *addresses;
+    MPI_Count *counts;
+    const struct sim_datatype **types; /* retained */
+};
+void sim_contents_free(struct sim_contents *contents);
 
 struct sim_datatype {
     uint32_t magic; /* SIM_MAGIC_DATATYPE while a handle is valid */

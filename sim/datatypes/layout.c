@@ -312,19 +312,6 @@ struct sim_contents *sim_contents_new(int combiner, bool large, size_t numbers, 
     return NULL;
 }
 
-void sim_contents_free(struct sim_contents *contents)
-{
-    if (!contents)
-        return;
-    for (size_t i = 0; i < contents->type_count; i++)
-        sim_datatype_release(contents->types[i]);
-    free(contents->integers);
-    free(contents->addresses);
-    free(contents->counts);
-    free(contents->types);
-    free(contents);
-}
-
 void sim_contents_put_integer(struct sim_contents *contents, int value)
 {
     contents->integers[contents->integer_count++] = value;

@@ -13,17 +13,6 @@
 
 #include "sim/datatypes/datatype.h"
 
-/* How a type was made, in the words of MPI_Type_get_contents. */
-struct sim_contents {
-    int combiner;
-    bool large; /* made by a _c function */
-    size_t integer_count, address_count, large_count, type_count;
-    int *integers;
-    MPI_Aint *addresses;
-    MPI_Count *counts;
-    const struct sim_datatype **types; /* retained */
-};
-
 struct sim_layout {
     struct sim_datatype *type;
     struct sim_run *runs;
@@ -59,7 +48,6 @@ struct sim_datatype *sim_layout_finish(struct sim_layout *layout, struct sim_con
 /* Empty contents with room for these numbers of entries; NULL: out of memory. The counts are filled
  * by the put functions, which retain types. */
 struct sim_contents *sim_contents_new(int combiner, bool large, size_t numbers, size_t types);
-void sim_contents_free(struct sim_contents *contents);
 void sim_contents_put_integer(struct sim_contents *contents, int value);
 void sim_contents_put_address(struct sim_contents *contents, MPI_Aint value);
 void sim_contents_put_count(struct sim_contents *contents,

@@ -5,7 +5,7 @@ All mutants are compiled into one copy of the tree (sources.py, mutant.h). Every
 reaches; then each mutant runs against the tests that reach it, the quickest first, until one fails. A test that hangs or grows without
 end has failed. Printed are the survivors; a mutant that changes nothing anybody could see is listed in equivalent.txt with the reason.
 
-  run.py [--sample N] [--seed N] [--only PATTERN] [--scripts] [--bar PERCENT] [--jobs N] [--list FILE]
+  run.py [--sample N] [--seed N] [--only PATTERN] [--scripts] [--bar PERCENT] [--jobs N] [--list FILE] [--count]
 """
 
 import argparse
@@ -294,12 +294,16 @@ def main():
     options.add_argument('--bar', type=float, default=0)
     options.add_argument('--jobs', type=int, default=os.cpu_count())
     options.add_argument('--list', default='')
+    options.add_argument('--count', action='store_true', help='only cut the sources: how many mutants there are, and which entries are stale')
     asked = options.parse_args()
     begin = time.monotonic()
     build = Build()
     known, stale = equivalents(build.rows)
     for line in stale:
         print('stale: ' + line)
+    if asked.count:
+        print('%d mutants in %d files; %d known to be equivalent' % (len(build.rows), len(build.paths), len(known)))
+        sys.exit(1 if stale else 0)
     every = [row for row in build.rows if row[0] not in known]
     rows = [row for row in every if re.search(asked.only, '%s:%d' % row[1:3])]
     if asked.sample and asked.sample < len(rows):

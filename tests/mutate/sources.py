@@ -255,7 +255,9 @@ class Mutants:
         if text in ('case', 'default') or (token.kind == 'name' and i + 1 < high and self.tokens[i + 1].text == ':'):
             end = next(j for j in self.top_level(i, high) if self.tokens[j].text == ':')
             return self.raw(i, end + 1), end + 1
-        end = next(j for j in self.top_level(i, high) if self.tokens[j].text == ';')
+        end = next((j for j in self.top_level(i, high) if self.tokens[j].text == ';'), None)
+        if end is None:  # the last words of a block are a macro's, which brings its own semicolon
+            return self.raw(i, high), high
         return self.simple(i, end), end + 1
 
     def control(self, i, high):
