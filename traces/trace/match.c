@@ -50,6 +50,7 @@ struct matcher {
     size_t slot_count, slots_used; /* power of two; at most half of them */
     bool wanted[LISTS];
     uint8_t *taken;  /* per op: a send that is spoken for */
+    uint8_t *named;  /* per op: a receive of a message that a probe has taken; NULL: none */
     int32_t *source; /* per op: assumed for a receive from any source; -1: none yet */
 };
 
@@ -284,8 +285,7 @@ static void match_receives(struct matcher *matcher, bool from_any, bool trial)
         if (!is_receive(op) || op->match != TRACE_NO ||
             (list_for(matcher, op) >= LIST_ANY_SOURCE) != from_any)
             continue;
-        if ((op->kind == OP_MRECV || op->kind == OP_IMRECV) && op->request != TRACE_NO &&
-            op_kind_class(trace->ops[op->request].kind) == CLASS_PROBE)
+        if (matcher->named && matcher->named[i])
             continue;
         uint32_t send = send_take(matcher, op);
         if (trial) {
@@ -327,6 +327,29 @@ static bool assume_sources(struct matcher *matcher)
     return true;
 }
 
+static bool is_matched_probe(const struct trace_op *op)
+{
+    return op->kind == OP_MPROBE || op->kind == OP_IMPROBE;
+}
+
+/* An Imrecv's own `request` is the wait that completed it: only its probe says that it has one. */
+static bool name_receives(struct matcher *matcher)
+{
+    const struct trace *trace = matcher->trace;
+    for (size_t i = 0; i < trace->op_count; i++) {
+        uint32_t receive = trace->ops[i].request;
+        if (!is_matched_probe(&trace->ops[i]) || receive >= trace->op_count ||
+            op_kind_class(trace->ops[receive].kind) != CLASS_RECEIVE)
+            continue;
+        if (!matcher->named)
+            matcher->named = calloc(trace->op_count, sizeof *matcher->named);
+        if (!matcher->named)
+            return false;
+        matcher->named[receive] = 1;
+    }
+    return true;
+}
+
 static void transfer_match(struct trace *trace, uint32_t probe, uint32_t receive)
 {
     uint32_t send = trace->ops[probe].match;
@@ -343,7 +366,7 @@ static void resolve_mprobes(struct trace *trace)
 {
     for (uint32_t i = 0; i < trace->op_count; i++) {
         const struct trace_op *op = &trace->ops[i];
-        if (op->kind != OP_MPROBE && op->kind != OP_IMPROBE)
+        if (!is_matched_probe(op))
             continue;
         uint32_t receive = op->request;
         bool fits = receive < trace->op_count && trace->ops[receive].match == TRACE_NO &&
@@ -360,7 +383,8 @@ bool trace_match(struct trace *trace)
     validate_given_matches(trace);
     survey(&matcher, &receives);
     if (matcher.send_count > 0 && receives > 0) {
-        if (matcher.wanted[LIST_ANY_SOURCE] || matcher.wanted[LIST_ANY_BOTH])
+        done = name_receives(&matcher);
+        if (done && (matcher.wanted[LIST_ANY_SOURCE] || matcher.wanted[LIST_ANY_BOTH]))
             done = assume_sources(&matcher);
         done = done && matcher_fill(&matcher);
         if (done) {
@@ -370,6 +394,7 @@ bool trace_match(struct trace *trace)
     }
     lists_release(&matcher);
     free(matcher.taken);
+    free(matcher.named);
     free(matcher.source);
     return done;
 }
