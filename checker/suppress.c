@@ -69,7 +69,7 @@ static const struct suppress_rule rules[] = {
     {"L010", "X002", SUPPRESS_RUN, "and ends the rank"},
     {"L008", "L001", SUPPRESS_OP, "a start nobody waits for is the leak"},
     {"B002", "B001", SUPPRESS_RANK, "the other pending operation is who changed the buffer"},
-    {"U001", "X002 M009 D001 D005 X006 " LEFT_OVER, SUPPRESS_RUN,
+    {"U001 U002", "X002 M009 D001 D005 X006 " LEFT_OVER, SUPPRESS_RUN,
      "the program could not do what it wanted; what follows is not its fault"},
     {"B002", "M009", SUPPRESS_OP, "MPI refuses the call whose two buffers overlap"},
     {"B002", "X002", SUPPRESS_RUN, "and ends the rank"},

@@ -16,8 +16,8 @@
  *   - Every function exists twice: MPI_X, which a tool may replace, and PMPI_X, which it then
  *     calls.
  */
-#ifndef MPI_H
-#define MPI_H
+#ifndef SIMRUN_MPI_H /* MPI_H is what programs call theirs */
+#define SIMRUN_MPI_H
 
 #include <stddef.h>
 #include <stdint.h>

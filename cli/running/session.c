@@ -44,10 +44,10 @@ static bool found_nothing_but_time(const struct findings *findings, enum severit
 }
 
 /* A right program may do so: it could not be judged. */
-static bool called_unsupported(const struct findings *findings)
+static bool is_unjudged(const struct findings *findings)
 {
     for (size_t i = 0; i < findings->count; i++)
-        if (!findings->items[i].allowed && !strcmp(findings->items[i].code, "U001"))
+        if (!findings->items[i].allowed && findings->items[i].code[0] == 'U')
             return true;
     return false;
 }
@@ -59,7 +59,7 @@ static int exit_status(bool passed, bool missed, const struct job_result *result
         return interrupt_signal() == SIGTERM ? EXIT_TERMINATED : EXIT_INTERRUPTED;
     if (passed)
         return missed ? EXIT_UNCOVERED : EXIT_PASSED;
-    if (called_unsupported(findings))
+    if (is_unjudged(findings))
         return EXIT_INPUT;
     return result->outcome == OUTCOME_TIMEOUT && found_nothing_but_time(findings, threshold)
                ? EXIT_TIMEOUT

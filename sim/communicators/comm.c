@@ -228,11 +228,22 @@ static const void *caller_outside(void)
     return NULL;
 }
 
+/* MPI_COMM_WORLD and MPI_COMM_SELF of MPICH's mpi.h, whose kind stands in the upper bits. */
+static bool is_mpichs(MPI_Comm handle)
+{
+    return (uintptr_t)handle >> 1 == 0x44000000 >> 1;
+}
+
 int sim_comm_refuse(MPI_Comm handle, const char *function)
 {
     const char *what = "not a valid handle of this rank";
     if (handle == MPI_COMM_NULL) {
         what = "MPI_COMM_NULL";
+    } else if (is_mpichs(handle)) {
+        what = "MPICH's: compile all of the program with simcc";
+        record_refusal("U002", caller_outside(),
+                       "a part of the program was compiled with MPICH's mpi.h: compile all of it "
+                       "with simcc (make clean; make CC=simcc)");
     } else if (is_freed(sim_current_rank, handle)) {
         const void *place = caller_outside();
         what = "freed";

@@ -77,8 +77,8 @@ static inline struct sim_comm *sim_comm_get(struct sim_rank *rank, MPI_Comm hand
     if (handle == MPI_COMM_SELF)
         return sim_comm_of_self(rank);
     struct sim_comm *comm = (struct sim_comm *)(void *)handle;
-    if ((uintptr_t)handle < 4096 || ((uintptr_t)handle & 7) || comm->magic != SIM_MAGIC_COMM ||
-        comm->owner != rank)
+    if ((uintptr_t)handle < SIM_HANDLE_LOWEST || ((uintptr_t)handle & 7) ||
+        comm->magic != SIM_MAGIC_COMM || comm->owner != rank)
         return NULL;
     return comm;
 }

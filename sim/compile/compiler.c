@@ -73,9 +73,12 @@ int compiler_run(const char *program, const struct arguments *arguments, const c
                                strerror(errno));
     if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
         return 0;
-    return failure_set(failure, FAILURE_INPUT, "%s: does not compile (%s ended with %s %d)", source,
-                       arguments->words[0], WIFEXITED(status) ? "status" : "signal",
-                       WIFEXITED(status) ? WEXITSTATUS(status) : WTERMSIG(status));
+    return failure_set(
+        failure, FAILURE_INPUT,
+        "%s: does not compile (%s ended with %s %d); options that it needs are given "
+        "in a comment in it, 'simrun: cflags: -I...', or to simcc",
+        source, arguments->words[0], WIFEXITED(status) ? "status" : "signal",
+        WIFEXITED(status) ? WEXITSTATUS(status) : WTERMSIG(status));
 }
 
 /* In a rule a backslash keeps a space or a #, and a dollar is written twice. The source, the first,

@@ -100,6 +100,16 @@ bool foreign_calls_mpi(const struct image *image)
     return false;
 }
 
+/* The wrapper for the language whose interface the library is. */
+static const char *remedy(const char *needed)
+{
+    if (strstr(needed, "mpifh") || strstr(needed, "usempi") || strstr(needed, "fort"))
+        return "simfort (make FC=simfort, ./configure FC=simfort)";
+    if (strstr(needed, "cxx"))
+        return "simc++ (make CXX=simc++, ./configure CXX=simc++)";
+    return "simcc (make CC=simcc, ./configure CC=simcc)";
+}
+
 int foreign_refuse(const struct image *image, const struct image *program, const char *needed,
                    struct failure *failure)
 {
@@ -107,8 +117,8 @@ int foreign_refuse(const struct image *image, const struct image *program, const
         return failure_set(
             failure, FAILURE_INPUT,
             "%s: built for %s (it needs %s), whose handles and constants are others; "
-            "build it with simcc (make CC=simcc, ./configure CC=simcc)",
-            image->path, foreign_mpi(image, needed), needed);
+            "build it with %s",
+            image->path, foreign_mpi(image, needed), needed, remedy(needed));
     return failure_set(
         failure, FAILURE_INPUT,
         "%s: needs %s, which was built for %s (it needs %s); build that library with "

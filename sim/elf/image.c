@@ -187,12 +187,20 @@ static const char *machine_name(int machine)
     }
 }
 
+static bool image_is_script(const struct image *image)
+{
+    return image->file_size > 2 && !memcmp(image->file, "#!", 2);
+}
+
 static int header_check(const struct image *image, struct failure *failure)
 {
     const Elf64_Ehdr *header = (const void *)image->file;
     const char *path = image->path;
     if (image->file_size < EI_NIDENT || memcmp(header->e_ident, ELFMAG, SELFMAG))
-        return failure_set(failure, FAILURE_INPUT, "%s: not an ELF program", path);
+        return failure_set(failure, FAILURE_INPUT, "%s: not an ELF program%s", path,
+                           image_is_script(image)
+                               ? " but a script; give simrun the program that it starts"
+                               : "; give a C, C++ or Fortran source, or what simcc built");
     if (image->file_size < sizeof *header)
         return failure_set(failure, FAILURE_INPUT, "%s: truncated ELF file", path);
     if (header->e_machine != IMAGE_MACHINE || header->e_ident[EI_CLASS] != ELFCLASS64 ||
@@ -464,7 +472,8 @@ static int file_map(struct image *image, struct failure *failure)
     if (fstat(image->file_descriptor, &status) < 0)
         return failure_set(failure, FAILURE_INPUT, "%s: %s", image->path, strerror(errno));
     if (!S_ISREG(status.st_mode))
-        return failure_set(failure, FAILURE_INPUT, "%s: not a regular file", image->path);
+        return failure_set(failure, FAILURE_INPUT,
+                           "%s: not a regular file; give a source or a program", image->path);
     if (status.st_size == 0)
         return failure_set(failure, FAILURE_INPUT, "%s: not an ELF program (empty file)",
                            image->path);

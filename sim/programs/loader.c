@@ -71,7 +71,10 @@ static int main_find(struct sim_program *program, struct failure *failure)
     if (image->main_address)
         return 0;
     if (!image_is_code(image, header->e_entry))
-        return failure_set(failure, FAILURE_INPUT, "%s: has no main function", image->path);
+        return failure_set(failure, FAILURE_INPUT,
+                           "%s: has no main function; give the source or the object that has it, "
+                           "too",
+                           image->path);
     struct closure_options one = {.count = 1, .own_threads = true};
     int status = closure_clone(&program->closure, &one, failure);
     status = status ? status : closure_make(&program->closure, 0, failure);
@@ -81,7 +84,11 @@ static int main_find(struct sim_program *program, struct failure *failure)
         if (clone_index(scratch, found) == 0)
             image->main_address = found - clone_base(scratch, 0);
         else
-            status = failure_set(failure, FAILURE_INPUT, "%s: has no main function", image->path);
+            status =
+                failure_set(failure, FAILURE_INPUT,
+                            "%s: has no main function; give the source or the object that has it, "
+                            "too",
+                            image->path);
     }
     closure_clear(&program->closure);
     return status;

@@ -13,6 +13,7 @@ my %without = (
     N001 => 'a note: the catalogue compares warnings and errors',
     N002 => 'no finding, but what stands behind the verdict: tests/cli/coverage.t',
     U001 => 'no scenario calls what is not there: tests/mpi/cases.t',
+    U002 => 'no scenario is compiled by others: tests/projects/mistakes.t',
     X003 => 'takes as long as its time limit',
     X010 => 'shown by tests/faults/injected.t',
     X009 => 'shown by tests/hostile/hostile.t',

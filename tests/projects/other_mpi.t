@@ -117,7 +117,7 @@ while read -r soname name; do
     echo 'int MPI_Init(int *a, char ***b); int main(void) { return MPI_Init(0, 0); }' >"$folder/uses.c"
     ${CC:-cc} -shared -fPIC -o "$folder/$soname" "$folder/old.c" -Wl,-soname,"$soname" &&
         ${CC:-cc} -fPIE -pie -o "$folder/uses" "$folder/uses.c" "$folder/$soname"
-    refused 3 "built for $name.*build it with simcc" "$soname is recognised and refused" -n 2 "$folder/uses"
+    refused 3 "built for $name.*build it with sim" "$soname is recognised and refused" -n 2 "$folder/uses"
 done <<'END'
 libmpi.so.20 Open MPI 2 or 3
 libmpi.so.1 Open MPI 1

@@ -86,6 +86,13 @@ for wrapper in simcc:c simc++:cc; do
 done
 sh -c "$(simcc -show -o 'by hand' size.c)" >out 2>&1 && timeout 60 simrun --db none -n 2 './by hand' >out 2>&1
 check $? "what -show prints is the command"
+# Guards that programs give headers of their own.
+{
+    for guard in MPI_H MPI_H_ _MPI_H _MPI_H_ __MPI_H__ MPI_INCLUDED HANDLE_H WORDS_H; do printf '#ifndef %s\n#define %s\n#endif\n' $guard $guard; done
+    cat size.c
+} >guards.c
+simcc -o guards guards.c >out 2>&1
+check $? "mpi.h hides behind no header of the program's"
 cc -shared -o libmpi.so -x c /dev/null
 simcc -o size size.c -L/usr/lib -lmpi ./libmpi.so >out 2>&1 && ! readelf -d size | grep -q 'libmpi\.so'
 check $? "another MPI's library on the line is left out"

@@ -1,0 +1,109 @@
+#!/bin/sh
+# What people do to a program before it runs under simrun, and what simrun says: each mistake is answered by one sentence that names the
+# remedy, and the remedy works. A row: name, exit status, words of the sentence, command.
+cd "$(dirname "$0")/../.." || exit 1
+bin=$(readlink -f "${BUILD:-build}")
+# shellcheck source=tests/shell.sh
+. "$(find "$PWD/tests" -name shell.sh | head -1)"
+PATH=$bin:$PATH
+unset CC CXX FC MAKEFLAGS MAKELEVEL
+cat >right.c <<'END'
+#include <mpi.h>
+#include <stdio.h>
+int main(int argc, char **argv)
+{
+    int rank, sum;
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Allreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    if (rank == 0)
+        printf("sum %d\n", sum);
+    MPI_Finalize();
+    return 0;
+}
+END
+cp right.c right.cpp
+cp right.c right.cu
+echo 'int main(void) { return 0; }' >plain.c
+echo 'int part(void) { return 1; }' >part.c
+printf '%s\n' '#include <no/such.h>' 'int main(void) { return 0; }' >header.c
+printf '%s\n' '#!/bin/sh' 'exec mpirun ./right' >script.sh
+printf '%s\n' 'print("hello")' >right.py
+printf '%s\n' 'program p' '  use mpi_f08' '  call MPI_Init()' 'end' >modern.f90
+printf '%s\n' 'program p' '  use mpi' '  call MPI_Init(i)' '  call MPI_Finalize(i)' 'end' >old.f90
+: >empty.c
+mkdir a-folder
+cc -c plain.c -o plain.o && cc -o plain plain.c && cc -shared -fPIC -o libpart.so part.c
+cc -static -o static plain.c 2>/dev/null || cp plain static
+has() { command -v "$1" >/dev/null; }
+
+echo "TAP version 13"
+sentence() { # name status words command
+    if [ "$4" = skipped ]; then
+        check 0 "$1 # SKIP $3"
+        return
+    fi
+    COLUMNS=1000 timeout 120 sh -c "$4" >out 2>err
+    status=$?
+    # The verdict is told on the output of the run, everything else among the errors.
+    cat out err | grep -c "$3" >lines
+    [ $status -eq "$2" ] && [ "$(cat lines)" -ge 1 ] && ! grep -q 'M009\|X001' out
+    check $? "$1: $3"
+}
+run="'$simrun' --db none -n 2"
+
+# Another MPI's parts.
+if has mpicc.openmpi; then
+    mpicc.openmpi -o theirs right.c && mpicc.openmpi -c right.c -o theirs.o && mpicc.openmpi -static -o theirs-static right.c 2>/dev/null
+    sentence "a program of Open MPI's mpicc runs" 0 '^sum 1' "$run ./theirs"
+    sentence "an object left over from Open MPI's mpicc" 1 "simcc: .*compiled with Open MPI's mpi.h: compile all of it with simcc (make clean" 'simcc -o left theirs.o'
+    sentence "the remedy" 0 '^sum 1' "simcc -o left right.c && $run ./left"
+    if has mpifort.openmpi && mpifort.openmpi -o fortran.theirs old.f90 2>/dev/null; then
+        sentence "Fortran of Open MPI's" 3 'built for Open MPI.*build it with simfort (make FC=simfort' "$run ./fortran.theirs"
+    fi
+else
+    sentence "Open MPI's programs" 0 'needs Open MPI' skipped
+fi
+if has mpicc.mpich; then
+    mpicc.mpich -o theirs right.c && mpicc.mpich -c right.c -o theirs.o
+    sentence "a program of MPICH's mpicc runs" 0 '^sum 1' "$run ./theirs"
+    sentence "an object left over from MPICH's mpicc" 3 "U002.*compiled with MPICH's mpi.h: compile all of it with simcc (make clean" "simcc -o left theirs.o && $run ./left"
+    sentence "on OS threads" 3 "U002.*compiled with MPICH's mpi.h" "$run --os-threads ./left"
+    sentence "without a record" 1 "MPICH's: compile all of the program with simcc" "$run --record none ./left"
+else
+    sentence "MPICH's programs" 0 'needs MPICH' skipped
+fi
+
+# What is no program, or not yet.
+while IFS='|' read -r name status words command; do
+    case $command in
+    *c++* | *right.cpp*) has c++ || { sentence "$name" 0 'needs c++' skipped; continue; } ;;
+    *simfort*) has gfortran || { sentence "$name" 0 'needs gfortran' skipped; continue; } ;;
+    esac
+    sentence "$name" "$status" "$words" "$(echo "$command" | sed "s!@!$run!g")"
+done <<'END'
+CC=simcc in the environment|0|^sum 1|CC=simcc @ right.c
+CC=mpicc in the environment|0|^sum 1|CC=mpicc @ right.c
+simcc as its own compiler|0|^sum 1|CC=simcc SIMRUN_CC=simcc simcc -o own right.c && @ ./own
+C++|0|^sum 1|@ right.cpp
+-static|2|link without -static|simcc -static -o fixed right.c
+a static program|3|link it dynamically|@ ./static
+a program without MPI|3|not an MPI program.*compile it with simcc|@ ./plain
+a program of the system|3|not an MPI program.*compile it with simcc|@ /bin/true
+an object|3|must be linked first: simcc -o program|@ ./plain.o
+a library|3|has no main function; give the source or the object that has it|@ ./libpart.so
+a source without main|3|part.c: has no main function; give the source or the object that has it|@ part.c
+an empty source|3|empty.c: has no main function|@ empty.c
+a header that is not found|3|header.c: does not compile.*simrun: cflags: |@ header.c
+a script|3|not an ELF program but a script; give simrun the program that it starts|@ ./script.sh
+Python|3|not an ELF program; give a C, C++ or Fortran source, or what simcc built|@ ./right.py
+a language that simrun does not compile|3|not an ELF program; give a C, C++ or Fortran source|@ ./right.cu
+a folder|3|not a regular file; give a source or a program|@ ./a-folder
+options behind the program|2|options stand before|@ right.c --os-threads
+another way of linking|3|only the clone loader|@ --loader shared ./theirs
+a compiler that is not there|3|install gcc, or name one in CC|CC=no-such-compiler @ right.c
+END
+# mpirun starts every rank as a process of its own, and each is a world.
+simcc -o right right.c
+sentence "a program started without simrun is one rank" 0 '^sum 0' ./right
+echo "1..$count"
