@@ -29,11 +29,12 @@ enum {
 struct remembered {
     uint64_t hash;
     const struct record_op *op;
+    uint32_t earlier; /* the one before it in the same list */
 };
 
 struct recorder_repeats {
     struct remembered window[WINDOW]; /* by number */
-    uint32_t last[KINDS];             /* by hash: number of the last such operation + 1 */
+    uint32_t last[KINDS];             /* lists by hash, newest first: number of an operation + 1 */
     const struct record_op *seen;     /* the last one that was looked at */
     uint32_t from; /* number of the first operation that may be part of what is found */
     uint32_t body, matched;
@@ -193,6 +194,20 @@ static void compare(struct recorder_rank *me, struct recorder_repeats *repeats)
     repeats->first_op = me->ops;
 }
 
+/* Number of the last operation of this hash + 1, 0: none is near. A hash is of addresses, too: what
+ * else stands in the same list must not matter, or equal runs would not be recorded as equal. */
+static uint32_t last_of(const struct recorder_repeats *repeats, uint64_t hash, uint32_t number)
+{
+    uint32_t seen = repeats->last[hash >> 20 & (KINDS - 1)];
+    while (seen > repeats->from && number + 1 - seen <= BODY_MAX) {
+        const struct remembered *place = &repeats->window[(seen - 1) % WINDOW];
+        if (place->hash == hash)
+            return seen;
+        seen = place->earlier;
+    }
+    return 0;
+}
+
 static void remember(struct recorder_rank *me, struct recorder_repeats *repeats)
 {
     const struct record_op *op = me->self->current;
@@ -202,18 +217,15 @@ static void remember(struct recorder_rank *me, struct recorder_repeats *repeats)
     uint32_t before = repeats->body ? number - repeats->body : 0;
     bool goes_on =
         repeats->body && before >= repeats->from && repeats->window[before % WINDOW].hash == hash;
-    place->hash = hash;
-    place->op = op;
-    uint32_t *last = &repeats->last[hash >> 20 & (KINDS - 1)];
     if (goes_on) {
         repeats->matched++;
     } else {
-        uint32_t seen = *last;
-        bool near = seen > repeats->from && number + 1 - seen <= BODY_MAX &&
-                    repeats->window[(seen - 1) % WINDOW].hash == hash;
-        repeats->body = near ? number + 1 - seen : 0;
-        repeats->matched = near;
+        uint32_t seen = last_of(repeats, hash, number);
+        repeats->body = seen ? number + 1 - seen : 0;
+        repeats->matched = seen != 0;
     }
+    uint32_t *last = &repeats->last[hash >> 20 & (KINDS - 1)];
+    *place = (struct remembered){.hash = hash, .op = op, .earlier = *last};
     *last = number + 1;
 }
 
