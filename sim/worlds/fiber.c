@@ -398,7 +398,9 @@ struct spare_stacks {
     size_t size, stride, guard;
 };
 static _Thread_local struct spare_stacks spare;
-enum { SPARE_RANKS = 64 };
+/* What a spare may hold in memory; and in mappings, of which every thread that runs worlds has its
+ * own. */
+enum { SPARE_PAGES = 8192, SPARE_RANKS = 1024 };
 
 static bool take_spare(struct sim_world *world, size_t stride)
 {
@@ -411,30 +413,38 @@ static bool take_spare(struct sim_world *world, size_t stride)
     return true;
 }
 
-/* From the top down to two pages in a row that nobody touched. */
-static void stack_zero(char *bottom, char *top)
+/* From the top down to two pages in a row that nobody touched; how many were touched. */
+static size_t stack_zero(char *bottom, char *top)
 {
     enum { PAGE = 4096, HOLE = 2 };
     static const char zeros[PAGE];
     int untouched = 0;
+    size_t touched = 0;
     for (char *page = top - PAGE; page >= bottom && untouched < HOLE; page -= PAGE)
         if (memcmp(page, zeros, PAGE) == 0) {
             untouched++;
         } else {
             memset(page, 0, PAGE);
             untouched = 0;
+            touched++;
         }
+    return touched;
 }
 
-/* Keeps the world's stacks when there is no spare and they are few. */
+/* Keeps the world's stacks when they are small, instead of those kept so far. */
 static bool become_spare(const struct sim_world *world)
 {
-    if (FIBER_ASAN || spare.stacks || world->size > SPARE_RANKS)
+    if (FIBER_ASAN || world->size > SPARE_RANKS)
         return false;
+    size_t touched = 0;
     for (int i = 0; i < world->size; i++) {
         char *bottom = world->stacks + (size_t)i * world->stack_stride;
-        stack_zero(bottom + world->guard, bottom + world->stack_stride);
+        touched += stack_zero(bottom + world->guard, bottom + world->stack_stride);
+        if (touched > SPARE_PAGES)
+            return false;
     }
+    if (spare.stacks)
+        munmap(spare.stacks, spare.size);
     spare =
         (struct spare_stacks){world->stacks, world->stacks_size, world->stack_stride, world->guard};
     return true;

@@ -1,0 +1,84 @@
+/* Stacks of one world are there for the next of the same size, emptied: a world of hundreds of ranks,
+ * as gradient checks run thousands of, costs no mapping and no page of its own. */
+#include "sim/worlds/world.h"
+#include "tests/tap.h"
+
+#include <string.h>
+#include <sys/resource.h>
+
+#if defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__
+enum { SANITIZED = 1 };
+#elif defined __has_feature
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+enum { SANITIZED = 1 };
+#else
+enum { SANITIZED = 0 };
+#endif
+#else
+enum { SANITIZED = 0 };
+#endif
+
+enum { PAGE = 4096 };
+
+struct seen {
+    int pages;      /* every rank writes */
+    unsigned found; /* bytes that were not 0 before */
+};
+
+static int touch(void *context, int rank)
+{
+    struct seen *seen = context;
+    volatile char room[64 * PAGE];
+    (void)rank;
+    for (int page = 1; page <= seen->pages; page++) {
+        volatile char *place = &room[sizeof room - (size_t)page * PAGE];
+        seen->found += *place != 0;
+        *place = 1;
+    }
+    return 0;
+}
+
+static long faults_of_world(int ranks, struct seen *seen)
+{
+    struct failure failure = {0};
+    struct sim_world_options options;
+    struct rusage before, after;
+    sim_world_options_init(&options);
+    options.ranks = ranks;
+    struct sim_world *world = sim_world_new(&options, &failure);
+    if (!world)
+        return -1;
+    getrusage(RUSAGE_SELF, &before);
+    sim_world_run(world, touch, seen);
+    sim_world_free(world);
+    getrusage(RUSAGE_SELF, &after);
+    return after.ru_minflt - before.ru_minflt;
+}
+
+int main(void)
+{
+    static const struct {
+        int ranks, pages;
+        bool kept;
+    } rows[] = {{16, 1, true},   {64, 3, true},    {65, 3, true},   {256, 3, true},
+                {1000, 2, true}, {256, 60, false}, {1025, 1, false}};
+    enum { ROWS = sizeof rows / sizeof *rows };
+    tap_plan(2 * ROWS);
+    for (int i = 0; i < ROWS; i++) {
+        struct seen seen = {.pages = rows[i].pages};
+        if (SANITIZED) {
+            tap_skip(2, "a sanitizer has memory of its own for every stack");
+            continue;
+        }
+        long first = faults_of_world(rows[i].ranks, &seen);
+        long second = faults_of_world(rows[i].ranks, &seen);
+        bool again = second < rows[i].ranks / 2;
+        tap_ok(first >= 0 && again == rows[i].kept,
+               "%d ranks that write %d pages: the next world's stacks are %s (%ld faults, then "
+               "%ld)",
+               rows[i].ranks, rows[i].pages, rows[i].kept ? "those of the last" : "new", first,
+               second);
+        tap_is_int(seen.found, 0, "%d ranks find nothing in them", rows[i].ranks);
+    }
+    return tap_done();
+}
