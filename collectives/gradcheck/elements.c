@@ -209,7 +209,8 @@ static void stretch_judge(struct gradcheck *check, struct element *element, doub
                                 .scale = values ? scale * gradcheck_input_scale(input) : scale,
                                 .spread = element_spread,
                                 .factor = check->options->tolerance_factor,
-                                .centers_max = check->centers_max};
+                                .centers_max = check->centers_max,
+                                .ties_max = gradcheck_ties_most(check)};
         judged.slack = 64 * check->epsilon * size;
         row->check.method = "central";
         gradcheck_judge(&judged, row);

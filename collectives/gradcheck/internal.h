@@ -106,8 +106,11 @@ struct judged {
     double (*spread)(void *context); /* of `analytic`, by rounding; NULL: unknown */
     bool quick;                      /* the first step decides: it did for what this is part of */
     size_t centers_max;              /* sizes of steps to try where the first one does not decide */
+    int ties_max;                    /* ranks that may share a gradient where they are tied */
 };
 
+/* The most ranks whose shares of a tie are told from other numbers. */
+int gradcheck_ties_most(const struct gradcheck *check);
 /* The row's answer from what was measured; `doubt` is why it decides nothing, NULL: it does. */
 void gradcheck_verdict(struct gradcheck_row *row, const struct judged *judged,
                        struct difference numeric, const char *doubt);

@@ -192,6 +192,23 @@ static void sizes_try(struct judged *judged, struct centers *centers, struct gra
     }
 }
 
+int gradcheck_ties_most(const struct gradcheck *check)
+{
+    int ranks = check->base.ranks;
+    return ranks < 2 ? 2 : ranks > 8 ? 8 : ranks;
+}
+
+/* What conventions take at a kink: the slope to one side, the middle, or the share of each of some
+ * ranks that are tied. Any other number between may be a subgradient of several kinks, or wrong. */
+static bool is_convention(const struct judged *judged, double low, double high, double slack)
+{
+    for (int parts = 1; parts <= judged->ties_max; parts++)
+        for (int part = 0; part <= parts; part++)
+            if (fabs(judged->analytic - (low + (high - low) * part / parts)) <= slack)
+                return true;
+    return false;
+}
+
 /* At a kink the slopes to both sides differ and the gradient must lie between them. */
 static bool kink_decides(const struct judged *judged, struct gradcheck_row *row)
 {
@@ -212,7 +229,9 @@ static bool kink_decides(const struct judged *judged, struct gradcheck_row *row)
                     : judged->analytic > high ? high
                                               : judged->analytic;
     nearest.evaluations = 0;
-    gradcheck_verdict(row, judged, nearest, NULL);
+    bool between = nearest.value == judged->analytic &&
+                   !is_convention(judged, low, high, fmin(slack, 1e-3 * bend));
+    gradcheck_verdict(row, judged, nearest, between ? "kink" : NULL);
     row->check.method = "one-sided";
     return true;
 }

@@ -4,7 +4,8 @@
  * that bend in different directions the slopes of J tell less: every operation may have taken a
  * subgradient, and their product need not lie between the slopes of the whole. There the rule is
  * asked of every operation instead, along the direction in question. What holds then is told by the
- * row as what it computed. */
+ * row as what it computed. The same goes for a gradient that lies between the slopes where no
+ * convention puts it: some kinks at once may do that, and so may an error. */
 #include "collectives/gradcheck/bisect.h"
 #include "collectives/tape/tensor.h"
 
@@ -57,20 +58,39 @@ static bool has_marks(const struct gradcheck *check, uint32_t epoch)
     return false;
 }
 
+/* Nobody can ask the operations of a program with marks. Of a direction between the slopes the
+ * elements have told more, each by itself: it is left out. */
+static bool marked_stays(struct gradcheck_row *row)
+{
+    bool between = row->check.undecided && row->check.error == 0;
+    row->check.undecided = isfinite(row->check.analytic) ? trace_doubt("kink") : NULL;
+    return !between || row->check.index >= 0;
+}
+
+static void explain(struct gradcheck *check, struct gradcheck_row *row)
+{
+    if (!explained(check, row))
+        return;
+    row->check.numeric = row->check.analytic;
+    row->check.error = row->check.relative = 0;
+    row->check.undecided = NULL;
+    row->check.ok = true;
+}
+
 void gradcheck_kinks(struct gradcheck *check)
 {
-    for (size_t i = 0; i < check->result->row_count; i++) {
+    size_t kept = 0, count = check->result->row_count;
+    for (size_t i = 0; i < count; i++) {
         struct gradcheck_row *row = &check->result->rows[i];
-        if (!trace_gradient_wrong(&row->check) || strcmp(row->check.method, "one-sided") != 0)
-            continue;
-        if (has_marks(check, row->epoch)) { /* nobody can ask its operations */
-            row->check.undecided = isfinite(row->check.analytic) ? trace_doubt("kink") : NULL;
-            continue;
+        bool stays = true;
+        if (!row->check.ok && row->check.method && strcmp(row->check.method, "one-sided") == 0) {
+            if (has_marks(check, row->epoch))
+                stays = marked_stays(row);
+            else
+                explain(check, row);
         }
-        if (!explained(check, row))
-            continue;
-        row->check.numeric = row->check.analytic;
-        row->check.error = row->check.relative = 0;
-        row->check.ok = true;
+        if (stays)
+            check->result->rows[kept++] = *row;
     }
+    check->result->row_count = kept;
 }

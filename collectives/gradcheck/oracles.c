@@ -122,7 +122,8 @@ bool gradcheck_tangent(struct gradcheck *check, uint32_t epoch)
                                 .slack = 1024 * check->epsilon * size,
                                 .scale = size,
                                 .factor = check->options->tolerance_factor,
-                                .centers_max = SIZE_MAX};
+                                .centers_max = SIZE_MAX,
+                                .ties_max = gradcheck_ties_most(check)};
         gradcheck_judge(&judged, &confirmed);
         /* Of several kinks at once the slopes of J tell nothing about a tangent. */
         trusted = confirmed.check.ok || confirmed.check.undecided ||

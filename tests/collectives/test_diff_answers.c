@@ -116,6 +116,16 @@ static void zero(void)
     marked(x, 2, x[0] * x[0] + 1, (double[]){2 * x[0], factor - 1});
 }
 
+/* max(x, 0) of a zero: the slope to either side and the middle are subgradients that people take. */
+static void at_a_kink(void)
+{
+    double x[2] = {0, 0.5};
+    diff_mark_input("x", x, 2);
+    double loss = 3 * fmax(x[0], 0) + x[1];
+    double slope = x[0] > 0 ? 1 : x[0] < 0 ? 0 : factor;
+    marked(x, 2, loss, (double[]){3 * slope, 1});
+}
+
 static void no_number(void)
 {
     double x = 0.5;
@@ -223,14 +233,14 @@ static void vanishing(void)
 
 /* ---- what is asked ---- */
 
-enum expected { RIGHT, WRONG, UNDECIDED, NOT_RIGHT, NOT_WRONG };
+enum expected { RIGHT, WRONG, UNDECIDED, NOT_RIGHT, NOT_WRONG, NO_RIGHT_FIRST };
 
 static const struct {
     const char *name;
     void (*body)(void);
     double parameter, factor;
     enum expected expected;
-    int64_t wrong_at; /* the only wrong element, -1: whichever */
+    int64_t wrong_at; /* the only element that is not right, -1: whichever */
 } cases[] = {
     {"beside 1e3", beside_a_constant, 1e3, 1, RIGHT, -1},
     {"beside 1e3, the wrong sign", beside_a_constant, 1e3, -1, WRONG, -1},
@@ -253,6 +263,12 @@ static const struct {
     {"one of 60,000 elements off by 0.1 %", one_of_many, 0, 1.001, WRONG, 19989},
     {"a true zero beside others", zero, 0, 1, RIGHT, -1},
     {"no zero where one is due", zero, 0, 1.001, WRONG, 1},
+    {"a kink, the slope to the left", at_a_kink, 0, 0, RIGHT, -1},
+    {"a kink, the slope to the right", at_a_kink, 0, 1, RIGHT, -1},
+    {"a kink, the middle", at_a_kink, 0, 0.5, RIGHT, -1},
+    {"a kink, nearly the slope to the right", at_a_kink, 0, 1 - 1e-6, NO_RIGHT_FIRST, 0},
+    {"a kink, somewhere between", at_a_kink, 0, 0.7, NO_RIGHT_FIRST, 0},
+    {"a kink, beyond", at_a_kink, 0, 1.01, NO_RIGHT_FIRST, 0},
     {"a number", no_number, 0, 1, RIGHT, -1},
     {"no number", no_number, 0, 0, WRONG, -1},
     {"an input of 1e-12", scaled, 1e-12, 1, RIGHT, -1},
@@ -267,6 +283,14 @@ static const struct {
     {"a gradient cleared between passes", cleared_between, 0, 1, RIGHT, -1},
     {"second order over neighbours", over_neighbours, 0, 1, RIGHT, -1},
 };
+
+static bool is_right_at(const struct gradcheck_result *result, int64_t index)
+{
+    for (size_t i = 0; i < result->row_count; i++)
+        if (result->rows[i].check.index == index && result->rows[i].check.ok)
+            return true;
+    return false;
+}
 
 static struct trace_answers answers_of(const struct gradcheck_result *result, int64_t wrong_at,
                                        bool *elsewhere)
@@ -284,7 +308,8 @@ static struct trace_answers answers_of(const struct gradcheck_result *result, in
 
 int main(void)
 {
-    static const char *const words[] = {"right", "wrong", "undecided", "not right", "not wrong"};
+    static const char *const words[] = {"right",     "wrong",     "undecided",
+                                        "not right", "not wrong", "the first element is not right"};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         bool elsewhere;
         parameter = cases[i].parameter;
@@ -296,8 +321,9 @@ int main(void)
                   : expected == WRONG ? answers.wrong > 0 && !elsewhere
                   : expected == UNDECIDED
                       ? answers.undecided > 0 && !answers.wrong && !answers.right
-                  : expected == NOT_RIGHT ? answers.right == 0
-                                          : answers.wrong == 0;
+                  : expected == NO_RIGHT_FIRST ? answers.right > 0 && !is_right_at(&result, 0)
+                  : expected == NOT_RIGHT      ? answers.right == 0
+                                               : answers.wrong == 0;
         char text[200];
         trace_answers_text(&answers, "", text, sizeof text);
         if (!tap_ok(as && !result.base_failed, "%s: %s", cases[i].name, words[expected])) {
