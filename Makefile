@@ -70,7 +70,7 @@ public   := $(addprefix $(BUILD)/include/simrun/,$(notdir $(public_headers) $(to
 wrappers := $(addprefix $(BUILD)/,simcc simc++ simfort)
 start    := $(BUILD)/lib/simrun_start.o
 shims    := $(BUILD)/lib/shims/libmpi.so.40 $(BUILD)/lib/shims/libmpich.so.12
-fortran  := $(BUILD)/lib/libsimrun_fortran.so.1 $(BUILD)/include/simrun/mpif.h $(BUILD)/include/simrun/mpi.f90
+fortran  := $(BUILD)/lib/libsimrun_fortran.so.1 $(addprefix $(BUILD)/include/simrun/,mpif.h mpi.f90 mpi_f08.f90)
 tools    := $(stub) $(start) $(public) $(wrappers) $(shims) $(fortran)
 
 all: $(BUILD)/simrun $(tools)
@@ -124,6 +124,9 @@ $(BUILD)/include/simrun/mpif.h: sim/fortran/bindings.pl sim/shims/prototypes.pl 
 $(BUILD)/include/simrun/mpi.f90: sim/fortran/bindings.pl sim/shims/prototypes.pl sim/mpi.h
 	@mkdir -p $(@D)
 	@$(fortran_bindings) module >$@.new && mv $@.new $@
+$(BUILD)/include/simrun/mpi_f08.f90: sim/fortran/bindings.pl sim/shims/prototypes.pl sim/mpi.h
+	@mkdir -p $(@D)
+	@$(fortran_bindings) module08 >$@.new && mv $@.new $@
 $(BUILD)/lib/libsimrun_fortran.so.1: $(BUILD)/gen/fortran/functions.c $(wildcard sim/fortran/*.[ch]) $(stub)
 	@mkdir -p $(@D)
 	@echo "link $@"

@@ -2939,6 +2939,39 @@ int PMPI_T_source_get_info(int source_index, char *name, int *name_len, char *de
 int PMPI_T_source_get_num(int *num_sources);
 int PMPI_T_source_get_timestamp(int source_index, MPI_Count *timestamp);
 
+/* Handles and statuses that go to Fortran and come from there; each needs nothing but the functions above. */
+#define SIM_FORTRAN_HANDLE(type, name)                                                             \
+    static __inline__ MPI_##type MPI_##name##_f2c(MPI_Fint handle)                                 \
+    {                                                                                              \
+        return MPI_##name##_fromint(handle);                                                       \
+    }                                                                                              \
+    static __inline__ MPI_Fint MPI_##name##_c2f(MPI_##type handle)                                 \
+    {                                                                                              \
+        return MPI_##name##_toint(handle);                                                         \
+    }
+SIM_FORTRAN_HANDLE(Comm, Comm)
+SIM_FORTRAN_HANDLE(Datatype, Type)
+SIM_FORTRAN_HANDLE(Errhandler, Errhandler)
+SIM_FORTRAN_HANDLE(File, File)
+SIM_FORTRAN_HANDLE(Group, Group)
+SIM_FORTRAN_HANDLE(Info, Info)
+SIM_FORTRAN_HANDLE(Message, Message)
+SIM_FORTRAN_HANDLE(Op, Op)
+SIM_FORTRAN_HANDLE(Request, Request)
+SIM_FORTRAN_HANDLE(Session, Session)
+SIM_FORTRAN_HANDLE(Win, Win)
+#undef SIM_FORTRAN_HANDLE
+static __inline__ int MPI_Status_f2c(const MPI_Fint *f_status, MPI_Status *c_status)
+{
+    *c_status = *(const MPI_Status *)(const void *)f_status;
+    return MPI_SUCCESS;
+}
+static __inline__ int MPI_Status_c2f(const MPI_Status *c_status, MPI_Fint *f_status)
+{
+    *(MPI_Status *)(void *)f_status = *c_status;
+    return MPI_SUCCESS;
+}
+
 #ifdef __cplusplus
 }
 #endif

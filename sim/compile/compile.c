@@ -78,6 +78,7 @@ struct job {
                                                         source to object */
     const char *include;                             /* NULL: none */
     bool memory;                                     /* instrumented */
+    bool fortran_mpi;                                /* simfort compiles it */
     char key[HASH_TEXT], name[HASH_TEXT];
     struct failure *failure;
 };
@@ -181,18 +182,34 @@ bool sim_compile_is_source(const char *path)
     return language_of(path) >= 0;
 }
 
-/* The module and the functions for Fortran are simfort's affair. */
-static int fortran_check(const struct job *job)
+/* The modules and the functions for Fortran are simfort's affair. */
+static bool calls_mpi_from_fortran(const struct job *job)
 {
-    if (job->language != FORTRAN ||
-        !(strcasestr(job->text, "mpif.h") || strcasestr(job->text, "use mpi") ||
-          strcasestr(job->text, "call mpi_")))
+    return job->language == FORTRAN &&
+           (strcasestr(job->text, "mpif.h") || strcasestr(job->text, "use mpi") ||
+            strcasestr(job->text, "call mpi_"));
+}
+
+static int fortran_check(struct job *job)
+{
+    job->fortran_mpi = calls_mpi_from_fortran(job);
+    if (!job->fortran_mpi || *compiler_simfort())
         return 0;
     return failure_set(
         job->failure, FAILURE_INPUT,
         "%s: calls MPI from Fortran; compile it with simfort (simfort -g -o program %s) and run "
         "the program",
         job->source, job->source);
+}
+
+/* The words of the compiler for the job; simfort's path may have blanks. */
+static void compiler_add(struct job *job, char *words)
+{
+    if (job->fortran_mpi)
+        arguments_add(&job->compiler_words, compiler_simfort());
+    else
+        words_add(&job->compiler_words, words);
+    job->arguments = job->compiler_words;
 }
 
 static void link_flags_add(struct arguments *arguments, bool memory)
@@ -225,8 +242,7 @@ static int arguments_set(struct job *job)
     char *own_words = job->words + strlen(compiler) + 1;
     snprintf(job->words, size, "%s", compiler);
     snprintf(own_words, (size_t)length + 1, "%.*s", length, own ? own : "");
-    words_add(&job->compiler_words, job->words);
-    job->arguments = job->compiler_words;
+    compiler_add(job, job->words);
     arguments_add_all(&job->arguments, flags_compile, COUNT(flags_compile));
     if (job->part) {
         arguments_add(&job->arguments, "-c");
@@ -288,6 +304,8 @@ static int key_set(struct job *job)
     hash_add_text(&hash, job->text);
     if (job->memory)
         hash_add_text(&hash, "instrumented");
+    if (job->fortran_mpi)
+        hash_add_text(&hash, compiler_words("FC", "gfortran"));
     hash_text(&hash, job->key);
     return 0;
 }
@@ -443,7 +461,7 @@ static int compile_one(const char *path, bool part, bool memory, char object[PAT
 /* Several sources: each becomes an object in the cache, and so does what they are linked to. */
 struct program {
     char objects[SIM_COMPILE_SOURCES][PATH_MAX];
-    bool uses[FORTRAN + 1], openmp, memory;
+    bool uses[FORTRAN + 1], openmp, memory, fortran_mpi;
     char options[1024]; /* the sources' own */
 };
 
@@ -451,12 +469,13 @@ struct program {
 static void note_options(struct program *program, const char *path)
 {
     struct failure ignored = {0};
-    struct job job = {.source = path, .failure = &ignored};
+    struct job job = {.source = path, .language = language_of(path), .failure = &ignored};
     if (!source_read(&job)) {
         const char *own = strstr(job.text, "simrun: cflags:");
         size_t used = strlen(program->options);
         size_t length = own ? strcspn(own, "\n*") : 0;
         program->openmp |= says_openmp(job.text);
+        program->fortran_mpi |= calls_mpi_from_fortran(&job);
         if (length > 15)
             snprintf(program->options + used, sizeof program->options - used, " %.*s",
                      (int)length - 15, own + 15);
@@ -468,15 +487,14 @@ static void note_options(struct program *program, const char *path)
 static int link_all(struct program *program, const char *const *paths, int count,
                     char object[PATH_MAX], struct failure *failure)
 {
-    struct job job = {.source = paths[0], .failure = failure};
+    struct job job = {.source = paths[0], .fortran_mpi = program->fortran_mpi, .failure = failure};
     job.language = program->uses[FORTRAN] ? FORTRAN : program->uses[CXX] ? CXX : C;
     const struct language *language = &languages[job.language];
     char *words = strdup(compiler_words(language->variable, language->usual));
     int status = words ? cache_folder_find(&job.cache, failure)
                        : failure_set(failure, FAILURE_INTERNAL, "%s: out of memory", paths[0]);
     if (!status) {
-        words_add(&job.compiler_words, words);
-        job.arguments = job.compiler_words;
+        compiler_add(&job, words);
         link_flags_add(&job.arguments, program->memory);
         if (program->openmp)
             arguments_add(&job.arguments, "-fopenmp");

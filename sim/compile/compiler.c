@@ -2,6 +2,7 @@
 #include "sim/compile/compiler.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <spawn.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -37,6 +38,17 @@ const char *compiler_words(const char *name, const char *usual)
     if (!chosen || !*chosen || names_wrapper(chosen))
         chosen = getenv(name);
     return chosen && *chosen && !names_wrapper(chosen) ? chosen : usual;
+}
+
+const char *compiler_simfort(void)
+{
+    static _Thread_local char path[PATH_MAX];
+    ssize_t length = readlink("/proc/self/exe", path, sizeof path - sizeof "simfort");
+    path[length > 0 ? length : 0] = 0;
+    char *slash = strrchr(path, '/');
+    if (slash)
+        snprintf(slash + 1, sizeof path - (size_t)(slash + 1 - path), "simfort");
+    return slash && !access(path, X_OK) ? path : "";
 }
 
 void arguments_add(struct arguments *arguments, const char *word)

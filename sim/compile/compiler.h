@@ -18,6 +18,9 @@ struct arguments {
  * wrapper (a build system's CC=simcc comes down here, too), else `usual`. */
 const char *compiler_words(const char *name, const char *usual);
 
+/* The path of the wrapper for Fortran beside the running program; empty: there is none. */
+const char *compiler_simfort(void);
+
 /* Beyond the last place words are counted, not kept: compiler_run says so. */
 void arguments_add(struct arguments *arguments, const char *word);
 void arguments_add_all(struct arguments *arguments, const char *const *words, size_t count);

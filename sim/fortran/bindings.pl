@@ -1,16 +1,18 @@
 #!/usr/bin/perl
-# bindings.pl functions|mpif|module: MPI's Fortran 77 and 90 interface, made of the prototypes in sim/mpi.h.
+# bindings.pl functions|mpif|module|module08: MPI's Fortran interfaces, made of the prototypes in sim/mpi.h.
 #
 #   functions   C: mpi_send_ and so on, which Fortran calls. Handles are integers there, everything is passed by its address, strings have
 #               hidden lengths behind all other arguments, positions count from 1.
 #   mpif        mpif.h, for fixed and free form
 #   module      the source of the module mpi, which simfort compiles for the compiler at hand
+#   module08    the same of mpi_f08: a handle is a type with one integer in it, a status one with eight, so that both modules call the same
+#               functions; who leaves out ierror passes no address
 #
 # What cannot be made from a prototype is written by hand in by_hand.c.
 use strict;
 use warnings;
 
-my $what = shift or die "usage: bindings.pl functions|mpif|module\n";
+my $what = shift or die "usage: bindings.pl functions|mpif|module|module08\n";
 (my $here = $0) =~ s{[^/]*$}{};
 $here = "./$here" if $here !~ m{^/};
 require "${here}../shims/prototypes.pl";
@@ -98,21 +100,30 @@ my @addresses = (['MPI_BOTTOM', ''], ['MPI_IN_PLACE', ''], ['MPI_STATUS_IGNORE',
     ['MPI_ERRCODES_IGNORE', '(1)'], ['MPI_UNWEIGHTED', '(1)'], ['MPI_WEIGHTS_EMPTY', '(1)'], ['MPI_BUFFER_AUTOMATIC', '']);
 my @external = qw(MPI_DUP_FN MPI_NULL_COPY_FN MPI_NULL_DELETE_FN MPI_COMM_DUP_FN MPI_COMM_NULL_COPY_FN MPI_COMM_NULL_DELETE_FN);
 
+# [name, value, kind of handle or undef]
 sub constants {
     my @found = (['MPI_STATUS_SIZE', 8], ['MPI_SOURCE', 1], ['MPI_TAG', 2], ['MPI_ERROR', 3], ['MPI_ADDRESS_KIND', 8], ['MPI_OFFSET_KIND', 8],
         ['MPI_COUNT_KIND', 8], ['MPI_INTEGER_KIND', 4]);
     while ($header =~ /^#define (MPI_[A-Z0-9_]+)\s+(\S.*)$/mg) {
         my ($name, $value) = ($1, $2);
         next if $name =~ /^MPI_(?:T_|ABI_|F_|DISPLACEMENT_CURRENT)/;
+        my $kind = kind($name);
         $value = hex $1 if $value =~ /^\(\(MPI_\w+\)(0x\w+)\)$/;
         $value = hex value($1) if $value =~ /^MPI_(\w+)$/;
         $value = hex $value if $value =~ /^0x/i;
         $value =~ s/^\((-\d+)\)$/$1/;
         next if $value !~ /^-?\d+$/;
         $value-- if $name =~ /^MPI_MAX_/;    # there is no final null in Fortran
-        push @found, [$name, $value];
+        push @found, [$name, $value, $kind];
     }
     return @found;
+}
+
+sub kind {
+    my ($name) = @_;
+    $header =~ /^#define $name\s+\(\(MPI_(\w+)\)0x/m and return $1;
+    $header =~ /^#define $name\s+(MPI_\w+)$/m and return kind($1);
+    return undef;
 }
 
 sub print_constants {
@@ -137,16 +148,93 @@ sub declared {
     return "      integer :: $name$shape\n";
 }
 
+# The parameters of a function in Fortran, and the type of its result where it is none of success.
+sub parameters { my ($f) = @_; return grep { $f->[1] !~ /^Init/ || $_->{name} !~ /^arg[cv]$/ } @{ $f->[3] } }
+sub result { my ($type) = @_; return $type eq 'double' ? 'double precision' : 'integer(kind=8)' }
+
+sub declared08 {
+    my ($p) = @_;
+    my $shape = $p->{text} =~ /\[/ ? '(*)' : '';
+    return "      type(MPI_$1) :: $p->{name}$shape\n" if $p->{type} =~ /^(?:const )?MPI_($handle|Status)\b/;
+    return declared($p);
+}
+
+sub procedure {
+    my ($name, $parameters, @lines) = @_;
+    my $list = join ', &' . "\n        ", @$parameters, 'ierror';
+    print "      subroutine $name($list)\n      import\n", @lines, "      integer, optional :: ierror\n      end subroutine\n";
+}
+
+# What the program gives to MPI to call, and the functions that take it: [name of the type, parameters, declarations].
+my @callbacks = (
+    ['MPI_User_function', 'invec, inoutvec, len, datatype',
+        "      use, intrinsic :: iso_c_binding, only: c_ptr\n      import\n      type(c_ptr), value :: invec, inoutvec\n"
+            . "      integer :: len\n      type(MPI_Datatype) :: datatype\n"],
+    ['MPI_Comm_errhandler_function', 'comm, error_code', "      import\n      type(MPI_Comm) :: comm\n      integer :: error_code\n"],
+    ['MPI_Comm_copy_attr_function', "oldcomm, comm_keyval, extra_state, &\n        attribute_val_in, attribute_val_out, flag, ierror",
+        "      import\n      type(MPI_Comm) :: oldcomm\n      integer :: comm_keyval, ierror\n"
+            . "      integer(kind=8) :: extra_state, attribute_val_in, attribute_val_out\n      logical :: flag\n"],
+    ['MPI_Comm_delete_attr_function', "comm, comm_keyval, attribute_val, &\n        extra_state, ierror",
+        "      import\n      type(MPI_Comm) :: comm\n      integer :: comm_keyval, ierror\n      integer(kind=8) :: attribute_val, extra_state\n"]);
+
+sub print_module08 {
+    print "! Made by sim/fortran/bindings.pl from sim/mpi.h.\nmodule mpi_f08\n      implicit none\n";
+    print "      type, bind(C) :: MPI_$_\n        integer :: MPI_VAL\n      end type\n" for split /\|/, $handle;
+    print "      type, bind(C) :: MPI_Status\n        integer :: MPI_SOURCE, MPI_TAG, MPI_ERROR, simrun_rest(5)\n      end type\n";
+    for my $row (grep { $_->[0] !~ /^MPI_(?:SOURCE|TAG|ERROR|STATUS_SIZE)$/ } constants()) {
+        my ($name, $value, $kind) = @$row;
+        print $kind ? "      type(MPI_$kind), parameter :: $name = MPI_$kind($value)\n" : "      integer, parameter :: $name = $value\n";
+    }
+    for my $row (@addresses) {
+        my ($name, $shape) = @$row;
+        (my $common = $name) =~ s/^MPI_/SIMRUN_/;
+        my $type = $name =~ /STATUS/ ? 'type(MPI_Status)' : 'integer';
+        $shape = $name =~ /STATUSES/ ? '(1)' : '' if $name =~ /STATUS/;
+        print "      $type :: $name$shape\n      common /$common/ $name\n      save /$common/\n";
+    }
+    print "      external $_\n" for grep { /COMM_/ } @external;
+    print "      abstract interface\n";
+    print "      subroutine $_->[0]($_->[1])\n$_->[2]      end subroutine\n" for @callbacks;
+    print "      end interface\n";
+    for my $operator (['==', 'same'], ['/=', 'other']) {
+        print "      interface operator($operator->[0])\n";
+        for my $kind (split /\|/, $handle) {
+            my $name = "simrun_$operator->[1]_" . lc $kind;
+            print "      logical function $name(a, b)\n      import\n      type(MPI_$kind), intent(in) :: a, b\n      end function\n";
+        }
+        print "      end interface\n";
+    }
+    print "      interface\n";
+    for my $f (grep { is_served($_) && $_->[2] !~ /extra_state/ } @functions) {
+        my ($returns, $function) = @$f;
+        my @names = map { $_->{name} } parameters($f);
+        my @lines = map { declared08($_) } parameters($f);
+        if ($returns ne 'int') {
+            print "      function MPI_$function(", join(', ', @names), ")\n      import\n", @lines, '      ', result($returns),
+                " :: MPI_$function\n      end function\n";
+            next;
+        }
+        procedure("MPI_$function", \@names, @lines);
+    }
+    procedure('MPI_Op_create', [qw(user_fn commute op)],
+        "      procedure(MPI_User_function) :: user_fn\n      logical :: commute\n      type(MPI_Op) :: op\n");
+    procedure('MPI_Comm_create_errhandler', [qw(comm_errhandler_fn errhandler)],
+        "      procedure(MPI_Comm_errhandler_function) :: comm_errhandler_fn\n      type(MPI_Errhandler) :: errhandler\n");
+    procedure('MPI_Comm_create_keyval', [qw(comm_copy_attr_fn comm_delete_attr_fn comm_keyval extra_state)],
+        "      external :: comm_copy_attr_fn, comm_delete_attr_fn\n      integer :: comm_keyval\n      integer(kind=8) :: extra_state\n");
+    print "      end interface\nend module\n";
+}
+
 sub print_module {
     print "! Made by sim/fortran/bindings.pl from sim/mpi.h.\nmodule mpi\n      implicit none\n";
     print_constants();
     print "      interface\n";
     for my $f (grep { is_served($_) && $_->[2] !~ /extra_state/ } @functions) {
         my ($returns, $function, $list, $parameters) = @$f;
-        my @names = grep { $function !~ /^Init/ || !/^arg[cv]$/ } map { $_->{name} } @$parameters;
-        my @lines = map { declared($_) } grep { $function !~ /^Init/ || $_->{name} !~ /^arg[cv]$/ } @$parameters;
+        my @names = map { $_->{name} } parameters($f);
+        my @lines = map { declared($_) } parameters($f);
         if ($returns ne 'int') {
-            my $kind = $returns eq 'double' ? 'double precision' : 'integer(kind=8)';
+            my $kind = result($returns);
             print "      function MPI_$function(", join(', &' . "\n        ", @names), ")\n", @lines, "      $kind :: MPI_$function\n      end function\n";
             next;
         }
@@ -157,6 +245,7 @@ sub print_module {
 
 if ($what eq 'functions') { print_functions() }
 elsif ($what eq 'module') { print_module() }
+elsif ($what eq 'module08') { print_module08() }
 else {
     print "! Made by sim/fortran/bindings.pl from sim/mpi.h.\n";
     print_constants();

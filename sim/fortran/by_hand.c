@@ -371,3 +371,26 @@ BY_HAND(type_struct, (const int *count, const int *lengths, const int *places, c
     ROOM_FREE(wide)
     ROOM_FREE(members)
 }
+
+/* --- Handles of mpi_f08 are types, which are compared by functions --- */
+
+#define COMPARED(name)                                                                             \
+    FORTRAN_FUNCTION(int, same_##name, "simrun_same_" #name, (const int *one, const int *two))     \
+    {                                                                                              \
+        return *one == *two;                                                                       \
+    }                                                                                              \
+    FORTRAN_FUNCTION(int, other_##name, "simrun_other_" #name, (const int *one, const int *two))   \
+    {                                                                                              \
+        return *one != *two;                                                                       \
+    }
+COMPARED(comm)
+COMPARED(datatype)
+COMPARED(errhandler)
+COMPARED(file)
+COMPARED(group)
+COMPARED(info)
+COMPARED(message)
+COMPARED(op)
+COMPARED(request)
+COMPARED(session)
+COMPARED(win)

@@ -9,18 +9,23 @@
 
 /* Compilers agree on one underscore behind a name in small letters; some write the name as it is, and gfortran can be asked for two
  * underscores. */
-#define FUNCTION(type, name, parameters)                                                           \
-    type fortran_##name parameters __asm__("mpi_" #name "_");                                      \
-    extern __typeof__(fortran_##name) fortran_##name##_two __asm__("mpi_" #name "__")              \
-        __attribute__((weak, alias("mpi_" #name "_")));                                            \
+#define FORTRAN_FUNCTION(type, name, symbol, parameters)                                           \
+    type fortran_##name parameters __asm__(symbol "_");                                            \
+    extern __typeof__(fortran_##name) fortran_##name##_two __asm__(symbol "__")                    \
+        __attribute__((weak, alias(symbol "_")));                                                  \
     type fortran_##name parameters
-#define SUBROUTINE(name, parameters) FUNCTION(void, name, parameters)
-#define BY_HAND(name, parameters)    SUBROUTINE(name, parameters)
+#define FUNCTION(type, name, parameters) FORTRAN_FUNCTION(type, name, "mpi_" #name, parameters)
+#define SUBROUTINE(name, parameters)     FUNCTION(void, name, parameters)
+#define BY_HAND(name, parameters)        SUBROUTINE(name, parameters)
 
 /* What a call is blamed on is the line in Fortran; weak, for linkers that look into libraries. */
 void site_enter(const void *site) __asm__("simrun.record_site_enter") __attribute__((weak));
 void site_leave(void) __asm__("simrun.record_site_leave") __attribute__((weak));
+/* In mpi_f08 ierror may be left out. */
 #define ENTER()                                                                                    \
+    int ierror_unasked;                                                                            \
+    if (!ierror)                                                                                   \
+        ierror = &ierror_unasked;                                                                  \
     if (site_enter)                                                                                \
     site_enter(__builtin_return_address(0))
 #define LEAVE()                                                                                    \

@@ -67,4 +67,26 @@ SKIP: {
     like(scalar `simrun -n 3 --db none ./by-hand 2>&1`, qr/^1 of 3\n(?s:.*)^PASS /m, 'that runs');
     is(`\$(pkg-config --variable=simcc simrun) -show -c x.c` =~ /-I\S*include\/simrun/ ? 1 : 0, 1, 'it names simcc');
 }
+SKIP: {
+    skip 'gfortran is not installed', 4 if system('command -v gfortran >/dev/null');
+    for my $module (qw(mpi mpi_f08)) {
+        open my $out, '>', "$module-user.f90" or die;
+        print $out "program p\n  use $module\n  integer :: n, e\n  call MPI_Init(e)\n  call MPI_Comm_size(MPI_COMM_WORLD, n, e)\n"
+            . "  print '(a,i0)', 'of ', n\n  call MPI_Finalize(e)\nend program\n";
+        close $out;
+        is(system("simfort -o $module-user $module-user.f90 2>err"), 0, "simfort finds the module $module") or diag `cat err`;
+        my @said = map { scalar `simrun -n 3 --db none $_ 2>&1` } "./$module-user", "./$module-user.f90";
+        is(scalar(grep { /^of 3$/m && /^PASS /m } @said), 2, 'the program runs, built or not') or diag "@said";
+    }
+}
+for my $mpi (qw(openmpi mpich)) {
+    SKIP: {
+        skip "$mpi is not installed", 1 if system("command -v mpicc.$mpi >/dev/null");
+        open my $out, '>', 'theirs.c' or die;
+        print $out "#include <mpi.h>\nint main(int c, char **v) { MPI_Init(&c, &v); MPI_Barrier(MPI_COMM_WORLD); return MPI_Finalize(); }\n";
+        close $out;
+        is(system("mpicc.$mpi -w -o theirs theirs.c && simrun -n 3 --db none ./theirs >out 2>&1"), 0, "what stands in for $mpi is installed")
+            or diag `cat out`;
+    }
+}
 done_testing();

@@ -29,7 +29,6 @@ echo 'int part(void) { return 1; }' >part.c
 printf '%s\n' '#include <no/such.h>' 'int main(void) { return 0; }' >header.c
 printf '%s\n' '#!/bin/sh' 'exec mpirun ./right' >script.sh
 printf '%s\n' 'print("hello")' >right.py
-printf '%s\n' 'program p' '  use mpi_f08' '  call MPI_Init()' 'end' >modern.f90
 printf '%s\n' 'program p' '  use mpi' '  call MPI_Init(i)' '  call MPI_Finalize(i)' 'end' >old.f90
 : >empty.c
 mkdir a-folder

@@ -42,8 +42,15 @@ printf '%s\n' '      integer function part(v)' '      integer v, total' '      s
     '      part = total' '      end' >part.f
 printf '%s\n' 'integer function part(v)' '  integer :: v' '  integer, save :: total = 0' '  total = total + v' '  part = total' 'end function' >part.f90
 sed 's/int part(int value);/extern "C" int part(int);/' main.c >main.cc
-printf '%s\n' 'program p' '  use mpi' '  call mpi_init(i)' 'end' >calls.f90
-printf '%s\n' '      include "mpif.h"' '      call MPI_INIT(i)' '      end' >calls.f
+for module in mpi mpi_f08; do
+    printf '%s\n' 'program p' "  use $module" '  integer :: r, s, e' '  call mpi_init(e)' '  call MPI_Comm_rank(MPI_COMM_WORLD, r, e)' \
+        '  call MPI_Allreduce(r, s, 1, MPI_INTEGER, MPI_SUM, MPI_COMM_WORLD, e)' "  if (r == 0) print '(a,i0,a)', 'sum ', 2 * s, ' with 1 words'" \
+        '  call MPI_Finalize(e)' 'end program' >calls-$module.f90
+done
+printf '%s\n' '      include "mpif.h"' '      call MPI_INIT(i)' "      print '(A)', 'sum 12 with 1 words'" '      call MPI_FINALIZE(i)' '      end' >calls.f
+printf '%s\n' '      subroutine part(v)' '      include "mpif.h"' '      integer v, s, e' \
+    '      call MPI_ALLREDUCE(v, s, 1, MPI_INTEGER, MPI_SUM,' '     +MPI_COMM_WORLD, e)' '      v = s' '      end' >reduces.f
+echo 'static int calls; void part_(int *value); int part(int value) { calls++; part_(&value); return calls == 1 ? 0 : value / 2; }' >calling.c
 
 echo "TAP version 13"
 while IFS='|' read -r tool arguments words; do
@@ -65,6 +72,10 @@ c++|main.c part.cpp|1 words
 c++|main.cc part.c|1 words
 gfortran|main.c bridge.c part.f|1 words
 gfortran|main.c bridge.c part.f90|1 words
+gfortran|calls-mpi.f90|1 words
+gfortran|calls-mpi_f08.f90|1 words
+gfortran|calls.f|1 words
+gfortran|main.c calling.c reduces.f|1 words
 END
 timeout 60 "$simrun" explore -n 2 main.c part.c >out 2>&1
 check $? "explore takes them, too"
@@ -80,7 +91,5 @@ refused() { # status words arguments...
     check $? "$*: $words"
 }
 refused 3 'unresolved symbol: part; give the sources' main.c
-refused 3 'calls MPI from Fortran' calls.f90
-refused 3 'calls MPI from Fortran' calls.f
 CXX=no-such-compiler refused 3 'no compiler: no-such-compiler is not found; install g++, or name one in CXX' main.cc part.c
 echo "1..$count"
