@@ -15,7 +15,7 @@ int main(int argc, char **argv)
     int rank, size, values[4] = {1, 2, 3, 4}, parts[4], all[64];
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
-    ranks_at_most(size, (int)(sizeof all / sizeof parts));
+    ranks_at_most(size, (int)(sizeof all / (sizeof parts)));
     MPI_Request request = MPI_REQUEST_NULL;
     int root = switch_alone(argc, argv, "form", "read", "written") ? 1 : 0,
         collector = size - 1 - root;
