@@ -65,10 +65,11 @@ static void wrong_message(const char *what)
             MPI_Send(&x, 2, MPI_INT, 1, 0, MPI_COMM_WORLD);
     }
     if (!strcmp(what, "truncation")) {
+        int two[2] = {1, 2};
         if (rank)
-            MPI_Recv(&x, 1, MPI_INT, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+            MPI_Recv(two, 1, MPI_INT, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
         else
-            MPI_Send(&x, 2, MPI_INT, 1, 0, MPI_COMM_WORLD);
+            MPI_Send(two, 2, MPI_INT, 1, 0, MPI_COMM_WORLD);
     }
     if (!strcmp(what, "twice")) {
         MPI_Irecv(&x, 1, MPI_DOUBLE, other, 0, MPI_COMM_WORLD, &requests[0]);
@@ -152,8 +153,10 @@ int main(int argc, char **argv)
 {
     MPI_Init(&argc, &argv);
     const char *what = word_alone(argc, argv, "mistake", "none",
-                                  "none root op datatype communicator signature truncation absent twice poll request unreceived "
-                                  "leak-comm leak-group leak-type leak-op inactive restart exit unfinalized killed overflow nan");
+                                  "none root op datatype communicator signature truncation absent "
+                                  "twice poll request unreceived "
+                                  "leak-comm leak-group leak-type leak-op inactive restart exit "
+                                  "unfinalized killed overflow nan");
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     other = (rank + 1) % size;

@@ -78,15 +78,18 @@ int main(int argc, char **argv)
         MPI_Type_free(&both);
     } else if (strstr(how, "prefix")) { /* an int and two floats, of an int and five */
         MPI_Datatype sent, room;
-        float many[6] = {0};
+        union { /* of the sent type, of the receive's, and plain */
+            struct point first;
+            float all[6];
+        } many = {.all = {0}};
         commit_struct((int[]){1, 2}, MPI_INT, MPI_FLOAT, &sent);
         commit_struct((int[]){1, 5}, MPI_INT, MPI_FLOAT, &room);
         if (rank == 0)
-            MPI_Send(many, 1, sent, 1, 0, MPI_COMM_WORLD);
+            MPI_Send(&many, 1, sent, 1, 0, MPI_COMM_WORLD);
         if (rank == 1 && !strcmp(how, "prefix"))
-            MPI_Recv(many, 1, room, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+            MPI_Recv(&many, 1, room, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
         else if (rank == 1)
-            MPI_Recv(many, 6, MPI_FLOAT, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+            MPI_Recv(&many, 6, MPI_FLOAT, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
         MPI_Type_free(&sent);
         MPI_Type_free(&room);
     } else if (!strcmp(how, "count")) {

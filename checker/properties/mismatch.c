@@ -31,7 +31,7 @@ static struct finding *told(const struct check_context *context, struct findings
     uint32_t group = context->group_of[op];
     for (size_t i = 0; i < findings->count; i++) {
         struct finding *finding = &findings->items[i];
-        if (finding->code[0] != 'M')
+        if (finding->code[0] != 'M' || !strcmp(finding->code, "M011")) /* of its own side */
             continue;
         if (strcmp(finding->code, code) == 0 && finding->site == context->trace->ops[op].site)
             return finding;

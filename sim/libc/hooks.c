@@ -112,6 +112,17 @@ __attribute__((weak)) const void *sim_libc_site_of(const struct sim_libc_state *
     return site;
 }
 
+__attribute__((weak)) const char *sim_libc_image_file(const void *address, uintptr_t *bias)
+{
+    (void)address, (void)bias;
+    return NULL;
+}
+
+const char *sim_libc_file_of(const void *address, uintptr_t *bias)
+{
+    return sim_libc_image_file(address, bias);
+}
+
 static bool in_launcher(const void *address)
 {
     return (const char *)address >= &__executable_start && (const char *)address < &_end;

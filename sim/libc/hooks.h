@@ -29,6 +29,7 @@
 
 #include <pthread.h>
 #include <stdbool.h>
+#include <stdint.h>
 
 struct sim_program;
 struct libc_handler;
@@ -130,6 +131,10 @@ const void *sim_libc_call_site(void);
 /* The same as another rank has it, for whom the caller's makes something; and of any address in the image of some rank. */
 const void *sim_libc_call_site_of(const struct sim_libc_state *rank);
 const void *sim_libc_site_of(const struct sim_libc_state *rank, const void *site);
+/* The file whose image holds an address of a program or of a library of its own, and where that
+ * image's linker put 0; NULL: none does. Valid as long as the program is open. */
+const char *sim_libc_file_of(const void *address, uintptr_t *bias);
+const char *sim_libc_image_file(const void *address, uintptr_t *bias); /* the loader's answer */
 /* Whether the address lies in the launcher. */
 bool sim_libc_in_launcher(const void *address);
 /* The name of the function of the launcher that was called by the instruction before this return

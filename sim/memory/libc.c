@@ -32,14 +32,14 @@ static bool denied(void)
 WRAP(void *, malloc, (size_t size))
 {
     void *memory = denied() ? NULL : malloc(size);
-    sim_objects_add(memory, size);
+    sim_objects_add(memory, size, CALLER);
     return memory;
 }
 
 WRAP(void *, calloc, (size_t count, size_t size))
 {
     void *memory = denied() ? NULL : calloc(count, size);
-    sim_objects_add(memory, count * size);
+    sim_objects_add(memory, count * size, CALLER);
     return memory;
 }
 
@@ -58,14 +58,14 @@ WRAP(void *, realloc, (void *old, size_t size))
         return NULL; /* the old memory stays */
     release(old, CALLER);
     void *memory = realloc(old, size);
-    sim_objects_add(memory, size);
+    sim_objects_add(memory, size, CALLER);
     return memory;
 }
 
 WRAP(void *, aligned_alloc, (size_t alignment, size_t size))
 {
     void *memory = denied() ? NULL : aligned_alloc(alignment, size);
-    sim_objects_add(memory, size);
+    sim_objects_add(memory, size, CALLER);
     return memory;
 }
 
@@ -73,7 +73,7 @@ WRAP(int, posix_memalign, (void **memory, size_t alignment, size_t size))
 {
     int error = denied() ? ENOMEM : posix_memalign(memory, alignment, size);
     if (!error)
-        sim_objects_add(*memory, size);
+        sim_objects_add(*memory, size, CALLER);
     return error;
 }
 

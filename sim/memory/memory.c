@@ -9,8 +9,7 @@ void sim_memory_blocking(const char *name, const struct sim_memory_side *sides, 
     struct sim_rank *rank = sim_current_rank;
     struct sim_region regions[2];
     size_t used = 0;
-    if (!rank || !rank->pending ||
-        (!rank->pending->count && !rank->objects && !rank->history && count < 2))
+    if (!rank || !rank->pending)
         return;
     for (size_t i = 0; i < count && used < 2; i++) {
         const struct sim_datatype *type = sim_datatype_get(sides[i].type);

@@ -15,14 +15,17 @@ enum { SEARCHED_MAX = 8192 };
 struct object {
     uintptr_t start;
     size_t size, usable; /* asked for; what malloc gave */
+    bool recycled;
+    uintptr_t site;
 };
 
 struct sim_objects {
     struct handle_map map; /* by address */
     size_t count;
+    uintptr_t freed_low, freed_high; /* where those lay that were freed */
 };
 
-void sim_objects_add(void *memory, size_t size)
+void sim_objects_add(void *memory, size_t size, const void *site)
 {
     struct sim_rank *rank = sim_current_rank;
     if (!rank || !memory)
@@ -33,7 +36,11 @@ void sim_objects_add(void *memory, size_t size)
     if (!object)
         return;
     sim_objects_remove(memory); /* one that a library freed */
-    *object = (struct object){(uintptr_t)memory, size, malloc_usable_size(memory)};
+    struct sim_objects *objects = rank->objects;
+    uintptr_t start = (uintptr_t)memory;
+    *object = (struct object){start, size, malloc_usable_size(memory),
+                              start < objects->freed_high && start + size > objects->freed_low,
+                              (uintptr_t)site};
     if (handle_map_add(&rank->objects->map, object->start, object))
         rank->objects->count++;
     else
@@ -48,7 +55,12 @@ void sim_objects_remove(void *memory)
     if (!object)
         return;
     handle_map_remove(&rank->objects->map, object->start);
-    rank->objects->count--;
+    struct sim_objects *objects = rank->objects;
+    if (!objects->freed_high || object->start < objects->freed_low)
+        objects->freed_low = object->start;
+    if (object->start + object->size > objects->freed_high)
+        objects->freed_high = object->start + object->size;
+    objects->count--;
     free(object);
 }
 
@@ -86,15 +98,24 @@ static const struct object *find(const struct sim_objects *objects, uintptr_t ad
     return NULL;
 }
 
+bool sim_objects_holding(struct sim_rank *rank, uintptr_t address, struct sim_object_found *found)
+{
+    const struct object *object = rank->objects ? find(rank->objects, address) : NULL;
+    if (!object || address - object->start >= object->size ||
+        malloc_usable_size((void *)object->start) != object->usable)
+        return false;
+    *found = (struct sim_object_found){object->start, object->size, object->site, object->recycled};
+    return true;
+}
+
 void sim_objects_bound(struct sim_rank *rank, const struct sim_region *region, struct sim_hull hull,
                        const char *name, const char *verb)
 {
     const struct object *object = rank->objects ? find(rank->objects, hull.low) : NULL;
     char text[256];
-    if (!object || hull.high <= object->start + object->size ||
-        malloc_usable_size((void *)object->start) != object->usable)
+    size_t beyond = object ? sim_region_beyond(region, object->start + object->size) : 0;
+    if (!beyond || malloc_usable_size((void *)object->start) != object->usable)
         return;
-    size_t beyond = hull.high - object->start - object->size;
     snprintf(text, sizeof text,
              "%s %s %zu byte%s beyond the end of an allocated object of %zu: its %s begins %zu "
              "into the object and spans %zu",

@@ -11,10 +11,19 @@
 
 struct sim_objects;
 
-/* `memory`, of so many bytes, was allocated by (or is freed by) the calling rank. */
-void sim_objects_add(void *memory, size_t size);
+/* `memory`, of so many bytes, was allocated by the calling rank (the call returned to `site`), or is
+ * freed by it. */
+void sim_objects_add(void *memory, size_t size, const void *site);
 void sim_objects_remove(void *memory);
 void sim_objects_release(struct sim_rank *rank);
+/* The object of the rank that holds an address. */
+struct sim_object_found {
+    uintptr_t start;
+    size_t size;
+    uintptr_t site; /* behind the call that allocated it */
+    bool recycled;  /* some of its memory was another object's before */
+};
+bool sim_objects_holding(struct sim_rank *rank, uintptr_t address, struct sim_object_found *found);
 /* Notes B006 when the hull begins in an object and ends behind it. */
 void sim_objects_bound(struct sim_rank *rank, const struct sim_region *region, struct sim_hull hull,
                        const char *name, const char *verb);

@@ -4,6 +4,7 @@
 
 #include "recorder/recorder.h"
 #include "sim/memory/objects.h"
+#include "sim/memory/typed.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -65,6 +66,10 @@ void sim_pending_finish(struct sim_rank *rank)
     if (pending->unseen_large)
         record_gap("buffers", pending->unseen_large,
                    "pending buffers above %d bytes (B001; --memory sees them)", SIM_REGION_GUARDED);
+    if (pending->untyped)
+        record_gap("types", pending->untyped,
+                   "buffers of a program without debug information, whose types are not known "
+                   "(M011, B006; compile it with -g)");
     if (pending->unseen_collectives)
         record_gap("buffers", pending->unseen_collectives,
                    "buffers of nonblocking collectives (B001; --memory sees them)");
@@ -173,7 +178,11 @@ static void begin_region(void *context, const struct sim_region *region)
     struct sim_hull hull = sim_region_hull(region);
     if (hull.low == hull.high || start->regions++ >= REGIONS_MAX)
         return;
-    sim_objects_bound(start->rank, region, hull, start->name, region->written ? "writes" : "reads");
+    const char *verb = region->written ? "writes" : "reads";
+    enum sim_typed typed = sim_typed_check(start->rank, region, start->name, verb);
+    if (typed != SIM_TYPED_WRONG)
+        sim_objects_bound(start->rank, region, hull, start->name, verb);
+    start->rank->pending->untyped += typed == SIM_TYPED_NO_DEBUG;
     compare(start, region, hull);
     if (region->written && sim_datatype_overlaps(region->type, region->count))
         tell_own_overlap(start, region);

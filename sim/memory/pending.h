@@ -40,6 +40,7 @@ struct sim_pending {
     uint64_t kept;     /* operations that owned memory beyond their call */
     uint64_t unseen_large,
         unseen_collectives; /* started without anybody looking at their buffers */
+    uint64_t untyped;       /* buffers of which no debug information tells */
     atomic_flag busy;
     void *held; /* the recorder, while busy: see record_hold */
 };

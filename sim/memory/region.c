@@ -1,6 +1,8 @@
 /* Regions and their intersection: see region.h. */
 #include "sim/memory/region.h"
 
+#include "sim/datatypes/layout.h"
+
 #include <string.h>
 
 /* Blocks looked at in one comparison. */
@@ -79,6 +81,52 @@ bool sim_region_touches(const struct sim_region *region, uintptr_t low, uintptr_
                             (intptr_t)high))
                 return true;
     return false;
+}
+
+/* Was it, or a part of it, made of displacements in bytes, each by itself? */
+static bool of_addresses(const struct sim_datatype *type)
+{
+    const struct sim_contents *contents = type->contents;
+    if (!contents)
+        return false;
+    if (contents->combiner == MPI_COMBINER_STRUCT || contents->combiner == MPI_COMBINER_HINDEXED ||
+        contents->combiner == MPI_COMBINER_HINDEXED_BLOCK)
+        return true;
+    for (size_t i = 0; i < contents->type_count; i++)
+        if (of_addresses(contents->types[i]))
+            return true;
+    return false;
+}
+
+/* The last byte of the blocks that begin before `end`. */
+static uintptr_t reach_before(const struct sim_region *region, uintptr_t end)
+{
+    const struct sim_datatype *type = region->type;
+    uintptr_t reach = 0;
+    for (size_t r = 0; r < type->run_count; r++) {
+        const struct sim_run *run = &type->runs[r];
+        uintptr_t at = region->base + (uintptr_t)run->offset;
+        for (size_t k = 0; k < run->count; k++, at += (uintptr_t)run->stride)
+            if (at < end && at + run->length > reach)
+                reach = at + run->length;
+    }
+    return reach;
+}
+
+size_t sim_region_beyond(const struct sim_region *region, uintptr_t end)
+{
+    const struct sim_datatype *type = region->type;
+    struct sim_hull hull = sim_region_hull(region);
+    if (hull.high <= end)
+        return 0;
+    if (!region->base)
+        return 0;
+    if (of_addresses(type) && (region->count == 1 || type->extent < type->true_extent ||
+                               hull.low + (uintptr_t)type->true_extent > end)) {
+        uintptr_t reach = reach_before(region, end);
+        return reach > end ? reach - end : 0;
+    }
+    return hull.high - end;
 }
 
 /* Calls `look` for every block; ends when it returns false. True: all were seen. */

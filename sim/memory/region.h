@@ -23,6 +23,11 @@ struct sim_hull sim_region_hull(const struct sim_region *region);
 /* Whether a byte of [low, high) belongs to the region. */
 bool sim_region_touches(const struct sim_region *region, uintptr_t low, uintptr_t high);
 
+/* How many bytes beyond `end`, that of the object its lowest byte is in, it reaches for sure. Types
+ * that were made of addresses may mean several objects by one element: a block that begins beyond
+ * the end may be in another. */
+size_t sim_region_beyond(const struct sim_region *region, uintptr_t end);
+
 /* Whether two regions share a byte; UNDECIDED where that takes too many steps. `at` is one such
  * byte. */
 enum sim_share { SIM_APART, SIM_SHARED, SIM_UNDECIDED };

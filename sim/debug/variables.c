@@ -1,0 +1,317 @@
+/* A program's variables: see variables.h. */
+#include "sim/debug/variables.h"
+
+#include "traces/trace/handle_map.h"
+
+#include <dwarf.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { NESTING_MAX = 64 };
+
+struct debug_file {
+    char *path;
+    Dwarf *dwarf;             /* NULL: there is nothing to read */
+    struct handle_map scopes; /* by address of the code + 1 */
+    struct handle_map types;  /* by offset of the description + 1 */
+    bool listed;              /* statics are */
+    struct debug_scope statics;
+    struct debug_file *next;
+};
+
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static struct debug_file *files;
+
+void debug_lock(void)
+{
+    pthread_mutex_lock(&mutex);
+}
+
+void debug_unlock(void)
+{
+    pthread_mutex_unlock(&mutex);
+}
+
+static Dwarf *read_file(const char *path)
+{
+    int descriptor = open(path, O_RDONLY | O_CLOEXEC);
+    Dwarf *dwarf = descriptor < 0 ? NULL : dwarf_begin(descriptor, DWARF_C_READ);
+    Dwarf_CU *unit = NULL;
+    if (dwarf && dwarf_get_units(dwarf, NULL, &unit, NULL, NULL, NULL, NULL)) {
+        dwarf_end(dwarf);
+        dwarf = NULL;
+    }
+    if (descriptor >= 0 && !dwarf)
+        close(descriptor);
+    return dwarf;
+}
+
+struct debug_file *debug_file_get(const char *path)
+{
+    for (struct debug_file *file = files; file; file = file->next)
+        if (!strcmp(file->path, path))
+            return file->dwarf ? file : NULL;
+    struct debug_file *file = calloc(1, sizeof *file);
+    if (!file || !(file->path = strdup(path))) {
+        free(file);
+        return NULL;
+    }
+    file->dwarf = read_file(path);
+    file->next = files;
+    files = file;
+    return file->dwarf ? file : NULL;
+}
+
+/* --- one variable ----------------------------------------------------------------------------- */
+
+static const struct debug_type *type_of(struct debug_file *file, Dwarf_Die *die)
+{
+    uint64_t key = dwarf_dieoffset(die) + 1;
+    struct debug_type *type = handle_map_find(&file->types, key);
+    if (type)
+        return type;
+    type = debug_type_new(die);
+    if (type && !handle_map_add(&file->types, key, type)) {
+        debug_type_free(type);
+        type = NULL;
+    }
+    return type;
+}
+
+/* Elements of an array's dimensions; 0: not written in the description. */
+static size_t array_length(Dwarf_Die *array)
+{
+    Dwarf_Die child;
+    Dwarf_Attribute attribute;
+    Dwarf_Word bound;
+    size_t length = 1;
+    for (int none = dwarf_child(array, &child); !none; none = dwarf_siblingof(&child, &child)) {
+        if (dwarf_tag(&child) != DW_TAG_subrange_type)
+            continue;
+        if (!dwarf_formudata(dwarf_attr(&child, DW_AT_count, &attribute), &bound))
+            length *= (size_t)bound;
+        else if (!dwarf_formudata(dwarf_attr(&child, DW_AT_upper_bound, &attribute), &bound))
+            length *= (size_t)bound + 1;
+        else
+            return 0;
+    }
+    return length;
+}
+
+/* Follows arrays of arrays down to the element. */
+static bool set_type(struct debug_file *file, struct debug_variable *variable, Dwarf_Die *die)
+{
+    Dwarf_Die type = *die, inner;
+    variable->count = 1;
+    if (dwarf_tag(&type) == DW_TAG_pointer_type || dwarf_tag(&type) == DW_TAG_reference_type) {
+        variable->pointer = true;
+        variable->count = 0;
+        if (!debug_type_peel(&type, &inner))
+            return true;
+        type = inner;
+    }
+    for (int depth = 0; dwarf_tag(&type) == DW_TAG_array_type && depth < 8; depth++) {
+        variable->count *= array_length(&type);
+        if (!debug_type_peel(&type, &inner))
+            return false;
+        type = inner;
+    }
+    variable->type = type_of(file, &type);
+    if (variable->type && variable->type->open)
+        variable->count = 0;
+    return variable->type != NULL;
+}
+
+static struct debug_expression expression_of(Dwarf_Die *die, unsigned name, uint64_t pc)
+{
+    struct debug_expression expression = {NULL, 0};
+    Dwarf_Attribute attribute;
+    if (!dwarf_attr(die, name, &attribute) ||
+        dwarf_getlocation_addr(&attribute, pc, &expression.ops, &expression.count, 1) < 1)
+        return (struct debug_expression){NULL, 0};
+    return expression;
+}
+
+static bool append(struct debug_scope *scope, const struct debug_variable *variable)
+{
+    if (!(scope->count & (scope->count - 1))) { /* 0, 1, 2, 4, 8 … are full */
+        size_t room = scope->count ? 2 * scope->count : 1;
+        struct debug_variable *more = realloc(scope->variables, room * sizeof *more);
+        if (!more)
+            return false;
+        scope->variables = more;
+    }
+    scope->variables[scope->count++] = *variable;
+    return true;
+}
+
+struct around {
+    struct debug_expression frame_base;
+    uint64_t pc;
+    int level;
+};
+
+static void add_variable(struct debug_file *file, struct debug_scope *scope, Dwarf_Die *die,
+                         const struct around *around)
+{
+    struct debug_variable variable = {.frame_base = around->frame_base, .level = around->level};
+    Dwarf_Die type;
+    variable.place = expression_of(die, DW_AT_location, around->pc);
+    if (!variable.place.count || !debug_type_peel(die, &type) || !set_type(file, &variable, &type))
+        return;
+    if (variable.place.count == 1 && variable.place.ops->atom == DW_OP_addr)
+        variable.address = variable.place.ops->number;
+    Dwarf_Attribute attribute;
+    variable.name = dwarf_formstring(dwarf_attr_integrate(die, DW_AT_name, &attribute));
+    if (variable.name)
+        append(scope, &variable);
+}
+
+/* --- at a place of the code ------------------------------------------------------------------- */
+
+static bool of_c(Dwarf_Die *unit)
+{
+    switch (dwarf_srclang(unit)) {
+    case DW_LANG_C:
+    case DW_LANG_C89:
+    case DW_LANG_C99:
+    case DW_LANG_C11:
+    case DW_LANG_C_plus_plus:
+    case DW_LANG_C_plus_plus_03:
+    case DW_LANG_C_plus_plus_11:
+    case DW_LANG_C_plus_plus_14:
+        return true;
+    default:
+        return dwarf_srclang(unit) >= 0x2a && dwarf_srclang(unit) <= 0x2c; /* of 2017 on */
+    }
+}
+
+/* Compilers that write no table of addresses (clang) leave each unit to be asked. */
+static bool find_unit(Dwarf *dwarf, uint64_t pc, Dwarf_Die *unit)
+{
+    Dwarf_CU *each = NULL;
+    if (dwarf_addrdie(dwarf, pc, unit))
+        return true;
+    while (!dwarf_get_units(dwarf, each, &each, NULL, NULL, unit, NULL))
+        if (dwarf_haspc(unit, pc) > 0)
+            return true;
+    return false;
+}
+
+static bool is_block(int tag)
+{
+    return tag == DW_TAG_lexical_block || tag == DW_TAG_inlined_subroutine ||
+           tag == DW_TAG_subprogram || tag == DW_TAG_try_block || tag == DW_TAG_catch_block;
+}
+
+static bool is_variable(int tag)
+{
+    return tag == DW_TAG_variable || tag == DW_TAG_formal_parameter;
+}
+
+/* A function's own description goes from block to block that holds the address; a namespace does
+ * not say what it holds. */
+static void descend(struct debug_file *file, struct debug_scope *scope, Dwarf_Die *die,
+                    struct around around, int depth)
+{
+    Dwarf_Die child;
+    if (depth == NESTING_MAX || dwarf_child(die, &child))
+        return;
+    if (around.level > scope->levels)
+        scope->levels = around.level;
+    do {
+        int tag = dwarf_tag(&child);
+        if (is_variable(tag) && around.level) {
+            add_variable(file, scope, &child, &around);
+        } else if (tag == DW_TAG_namespace) {
+            descend(file, scope, &child, around, depth + 1);
+        } else if (is_block(tag) && dwarf_haspc(&child, around.pc) > 0) {
+            struct around inner = around;
+            inner.level += tag == DW_TAG_subprogram || tag == DW_TAG_inlined_subroutine;
+            if (tag == DW_TAG_subprogram)
+                inner.frame_base = expression_of(&child, DW_AT_frame_base, around.pc);
+            descend(file, scope, &child, inner, depth + 1);
+        }
+    } while (!dwarf_siblingof(&child, &child));
+}
+
+const struct debug_scope *debug_variables_at(struct debug_file *file, uint64_t pc)
+{
+    static const struct debug_scope none;
+    struct debug_scope *scope = handle_map_find(&file->scopes, pc + 1);
+    if (scope)
+        return scope;
+    scope = calloc(1, sizeof *scope);
+    if (!scope || !handle_map_add(&file->scopes, pc + 1, scope)) {
+        free(scope);
+        return &none;
+    }
+    Dwarf_Die unit;
+    if (find_unit(file->dwarf, pc, &unit) && of_c(&unit))
+        descend(file, scope, &unit, (struct around){.pc = pc}, 0);
+    return scope;
+}
+
+/* --- at an address of the data ---------------------------------------------------------------- */
+
+static void list_statics(struct debug_file *file, Dwarf_Die *die, int depth)
+{
+    Dwarf_Die child;
+    static const struct around nothing;
+    if (depth == NESTING_MAX || dwarf_child(die, &child))
+        return;
+    do {
+        int tag = dwarf_tag(&child);
+        size_t before = file->statics.count;
+        if (tag == DW_TAG_variable) {
+            add_variable(file, &file->statics, &child, &nothing);
+            if (file->statics.count > before && !file->statics.variables[before].address)
+                file->statics.count = before;
+        } else if (tag == DW_TAG_namespace || is_block(tag)) {
+            list_statics(file, &child, depth + 1);
+        }
+    } while (!dwarf_siblingof(&child, &child));
+}
+
+static int by_address(const void *a, const void *b)
+{
+    const struct debug_variable *one = a, *two = b;
+    return (one->address > two->address) - (one->address < two->address);
+}
+
+const struct debug_scope *debug_statics(struct debug_file *file)
+{
+    Dwarf_CU *unit = NULL;
+    Dwarf_Die die;
+    if (file->listed)
+        return &file->statics;
+    file->listed = true;
+    while (!dwarf_get_units(file->dwarf, unit, &unit, NULL, NULL, &die, NULL))
+        if (of_c(&die))
+            list_statics(file, &die, 0);
+    if (file->statics.count)
+        qsort(file->statics.variables, file->statics.count, sizeof *file->statics.variables,
+              by_address);
+    return &file->statics;
+}
+
+const struct debug_variable *debug_variable_holding(struct debug_file *file, uint64_t address)
+{
+    const struct debug_scope *statics = debug_statics(file);
+    size_t begin = 0, end = statics->count;
+    while (begin < end) {
+        size_t middle = begin + (end - begin) / 2;
+        if (statics->variables[middle].address <= address)
+            begin = middle + 1;
+        else
+            end = middle;
+    }
+    if (!begin)
+        return NULL;
+    const struct debug_variable *variable = &statics->variables[begin - 1];
+    size_t size = variable->pointer ? sizeof(void *) : variable->count * variable->type->size;
+    return !size || address - variable->address < size ? variable : NULL;
+}

@@ -1,0 +1,45 @@
+/* What debug information says of a program's variables: which there are at a place of the code, or
+ * at an address of its data, and of what type they are.
+ *
+ * One file is read once and kept for the life of the process; its answers, too. The debug library
+ * is not made for threads: callers hold the lock of this object (debug_lock) while they call it and
+ * while they evaluate. Variables of other languages than C and C++ are not told of. */
+#ifndef SIM_DEBUG_VARIABLES_H
+#define SIM_DEBUG_VARIABLES_H
+
+#include "sim/debug/expression.h"
+#include "sim/debug/type.h"
+
+struct debug_variable {
+    const char *name;
+    struct debug_expression place, frame_base;
+    bool pointer;                  /* then `type` is what it points to */
+    const struct debug_type *type; /* of an array its element; NULL: none, as of a void pointer */
+    size_t count;                  /* of an array, in elements; 0: not known */
+    int level;        /* of the functions whose calls were inlined there: 1 is the frame's own */
+    uint64_t address; /* of a variable that has one for good, as the linker sees it */
+};
+
+struct debug_scope {
+    struct debug_variable *variables;
+    size_t count;
+    int levels;
+};
+
+struct debug_file;
+
+void debug_lock(void);
+void debug_unlock(void);
+
+/* The file at `path`; NULL: it has no debug information. */
+struct debug_file *debug_file_get(const char *path);
+
+/* The variables that can be named at an address of the code, as the linker sees it, from the
+ * innermost block outwards, those of functions whose call was inlined there included. Never NULL. */
+const struct debug_scope *debug_variables_at(struct debug_file *file, uint64_t pc);
+/* Those that have one address for good, in its order. */
+const struct debug_scope *debug_statics(struct debug_file *file);
+/* The variable that holds an address of the data, as the linker sees it; NULL: none known. */
+const struct debug_variable *debug_variable_holding(struct debug_file *file, uint64_t address);
+
+#endif

@@ -1,0 +1,145 @@
+/* A type map over memory: see match.h. */
+#include "sim/memory/match.h"
+
+/* Numbers looked at in one comparison, and stretches of one basic type in an element. */
+enum { NUMBERS_MAX = 4096, STRETCHES_MAX = 256 };
+
+struct number {
+    enum debug_kind kind;
+    size_t size;
+    int parts; /* of a complex number */
+};
+
+static struct number number_of(const struct sim_datatype *basic)
+{
+    switch (basic->kind) {
+    case SIM_KIND_INT16:
+    case SIM_KIND_INT32:
+    case SIM_KIND_INT64:
+    case SIM_KIND_INT128:
+    case SIM_KIND_UINT16:
+    case SIM_KIND_UINT32:
+    case SIM_KIND_UINT64:
+        return (struct number){DEBUG_INTEGER, basic->size, 1};
+    case SIM_KIND_HALF:
+    case SIM_KIND_FLOAT:
+    case SIM_KIND_DOUBLE:
+    case SIM_KIND_LONG_DOUBLE:
+    case SIM_KIND_QUAD:
+        return (struct number){DEBUG_FLOATING, basic->size, 1};
+    case SIM_KIND_COMPLEX_HALF:
+    case SIM_KIND_COMPLEX_FLOAT:
+    case SIM_KIND_COMPLEX_DOUBLE:
+    case SIM_KIND_COMPLEX_LONG_DOUBLE:
+    case SIM_KIND_COMPLEX_QUAD:
+        return (struct number){DEBUG_FLOATING, basic->size / 2, 2};
+    default:
+        return (struct number){DEBUG_OPAQUE, basic->size, 1};
+    }
+}
+
+/* The basic types of an element, in the order of its runs. */
+struct stretches {
+    struct {
+        const struct sim_datatype *basic;
+        size_t count;
+    } list[STRETCHES_MAX];
+    size_t count;
+    bool all;
+};
+
+static void add_stretch(void *context, const struct sim_datatype *basic, size_t count)
+{
+    struct stretches *stretches = context;
+    if (stretches->count && stretches->list[stretches->count - 1].basic == basic) {
+        stretches->list[stretches->count - 1].count += count;
+        return;
+    }
+    stretches->all &= stretches->count < STRETCHES_MAX;
+    if (!stretches->all)
+        return;
+    stretches->list[stretches->count].basic = basic;
+    stretches->list[stretches->count++].count = count;
+}
+
+struct over {
+    uintptr_t start;
+    const struct debug_type *type;
+    struct sim_mismatch *mismatch;
+    size_t looked;
+};
+
+static bool number_fits(struct over *over, uintptr_t at, const struct sim_datatype *basic)
+{
+    struct number number = number_of(basic);
+    for (int part = 0; part < number.parts && number.kind != DEBUG_OPAQUE; part++) {
+        size_t offset = at - over->start + (size_t)part * number.size;
+        size_t within = offset % over->type->size;
+        const struct debug_leaf *leaf = debug_type_leaf(over->type, within);
+        if (leaf &&
+            (leaf->kind == DEBUG_OPAQUE ||
+             (leaf->kind == number.kind && leaf->size == number.size && leaf->offset == within)))
+            continue;
+        *over->mismatch = (struct sim_mismatch){basic, offset, leaf};
+        return false;
+    }
+    over->looked++;
+    return true;
+}
+
+/* One element at `base`. */
+static bool element_fits(struct over *over, const struct sim_datatype *type,
+                         const struct stretches *stretches, uintptr_t base)
+{
+    size_t stretch = 0, used = 0;
+    for (size_t r = 0; r < type->run_count; r++) {
+        const struct sim_run *run = &type->runs[r];
+        uintptr_t block = base + (uintptr_t)run->offset;
+        for (size_t k = 0; k < run->count; k++, block += (uintptr_t)run->stride)
+            for (size_t at = 0; at < run->length && stretch < stretches->count;) {
+                const struct sim_datatype *basic = stretches->list[stretch].basic;
+                if (over->looked > NUMBERS_MAX)
+                    return true;
+                if (!number_fits(over, block + at, basic))
+                    return false;
+                at += basic->size;
+                if (++used == stretches->list[stretch].count)
+                    stretch++, used = 0;
+            }
+    }
+    return true;
+}
+
+bool sim_match(const struct sim_region *region, uintptr_t start, const struct debug_type *type,
+               struct sim_mismatch *mismatch)
+{
+    struct stretches stretches = {.all = true};
+    struct over over = {.start = start, .type = type, .mismatch = mismatch};
+    if (type->opaque || !type->size)
+        return true;
+    sim_datatype_visit(region->type, 1, add_stretch, &stretches);
+    if (!stretches.all)
+        return true;
+    for (size_t i = 0; i < region->count && over.looked <= NUMBERS_MAX; i++)
+        if (!element_fits(&over, region->type, &stretches,
+                          region->base + i * (uintptr_t)region->type->extent))
+            return false;
+    return true;
+}
+
+bool sim_match_cut(const struct sim_region *region, uintptr_t start, const struct debug_type *type,
+                   size_t count, struct sim_mismatch *mismatch)
+{
+    const struct sim_datatype *basic =
+        region->type->basic ? &sim_datatype_predefined[region->type->basic - SIM_DATATYPE_FIRST]
+                            : NULL;
+    if (!basic || basic->size != 1 || basic->group == SIM_CLASS_BYTE || type->opaque ||
+        type->leaf_count != 1 || !region->type->contiguous)
+        return false;
+    size_t bytes = region->count * region->type->size;
+    const struct debug_leaf *leaf = &type->leaves[0];
+    if (bytes % leaf->size == 0 && !(count > 1 && bytes == count))
+        return false;
+    *mismatch = (struct sim_mismatch){basic, region->base - start, leaf};
+    return true;
+}

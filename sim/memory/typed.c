@@ -1,0 +1,373 @@
+/* Buffers against variables: see typed.h. */
+#include "sim/memory/typed.h"
+
+#include "recorder/recorder.h"
+#include "sim/debug/variables.h"
+#include "sim/libc/hooks.h"
+#include "sim/memory/frames.h"
+#include "sim/memory/match.h"
+#include "sim/memory/objects.h"
+#include "sim/worlds/rank.h"
+
+#include <dwarf.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Frames in which a pointer to an allocated object is looked for. */
+enum { POINTER_FRAMES = 4 };
+
+struct look {
+    const struct sim_region *region;
+    struct sim_hull hull;
+    const char *name, *verb;
+    struct sim_frames frames;
+    int argument; /* the buffer's place in the call of the innermost frame; -1: not known */
+    /* What does not fit, as long as nothing does. */
+    bool fits, misfits;
+    const struct debug_variable *variable;
+    uintptr_t start;
+    size_t beyond;
+    struct sim_mismatch mismatch;
+};
+
+/* Several variables may seem to hold an address (blocks of one function share memory): one that
+ * fits is enough. */
+static void try(struct look *look, const struct debug_variable *variable, uintptr_t start,
+                size_t count)
+{
+    const struct debug_type *type = variable->type;
+    struct sim_mismatch mismatch;
+    size_t beyond = count && !variable->pointer
+                        ? sim_region_beyond(look->region, start + count * type->size)
+                        : 0;
+    bool matches = sim_match(look->region, start, type, &mismatch) &&
+                   !sim_match_cut(look->region, start, type, count, &mismatch);
+    if (matches && !beyond) {
+        look->fits = true;
+    } else if (!look->misfits) {
+        look->misfits = true;
+        look->variable = variable;
+        look->start = start;
+        look->beyond = matches ? beyond : 0;
+        look->mismatch = mismatch;
+    }
+}
+
+/* --- variables that hold the buffer ----------------------------------------------------------- */
+
+static void try_variable(struct look *look, const struct debug_variable *variable, uintptr_t start)
+{
+    uintptr_t low = look->hull.low;
+    if (variable->pointer || !variable->type) {
+        look->fits |= low - start < sizeof(void *);
+        return;
+    }
+    size_t size = variable->count * variable->type->size;
+    if (size ? low - start < size : low == start)
+        try(look, variable, start, variable->count);
+}
+
+static void try_stack(struct look *look)
+{
+    for (int i = 0; i < look->frames.count && !look->fits; i++) {
+        const struct debug_frame *frame = &look->frames.frames[i];
+        struct debug_file *file = debug_file_get(look->frames.files[i]);
+        if (!file)
+            continue;
+        const struct debug_scope *scope = debug_variables_at(file, frame->pc - 2 - frame->bias);
+        for (size_t k = 0; k < scope->count && !look->fits; k++) {
+            const struct debug_variable *variable = &scope->variables[k];
+            uintptr_t start;
+            if (debug_evaluate(&variable->place, &variable->frame_base, frame, &start) ==
+                DEBUG_MEMORY)
+                try_variable(look, variable, start);
+        }
+    }
+}
+
+static void try_static(struct look *look, const char *path, uintptr_t bias)
+{
+    struct debug_file *file = debug_file_get(path);
+    const struct debug_variable *variable =
+        file ? debug_variable_holding(file, look->hull.low - bias) : NULL;
+    if (variable)
+        try_variable(look, variable, variable->address + bias);
+}
+
+/* --- pointers to an allocated object ---------------------------------------------------------- */
+
+/* Which argument a buffer is, by the function's name: -1 where it is none. */
+static int argument_of(const char *function, const char *side)
+{
+    static const struct {
+        const char *part;
+        int receive;
+    } kinds[] = {{"Sendrecv", 5},      {"lltoallv", 4}, {"lltoallw", 4}, {"catterv", 4},
+                 {"educe_scatter", 1}, {"catter", 3},   {"gather", 3},   {"Gather", 3},
+                 {"lltoall", 3},       {"educe", 1},    {"xscan", 1},    {"scan", 1},
+                 {"Scan", 1},          {"cast", 0},     {"send", 0},     {"Send", 0},
+                 {"recv", 0},          {"Recv", 0}};
+    for (size_t i = 0; function && i < sizeof kinds / sizeof *kinds; i++)
+        if (strstr(function, kinds[i].part))
+            return strcmp(side, "send buffer") ? kinds[i].receive : 0;
+    return -1;
+}
+
+static int register_of(int argument)
+{
+#ifdef __aarch64__
+    return argument;
+#else
+    static const int registers[] = {5, 4, 1, 2, 8, 9};
+    return argument < 0 ? -1 : registers[argument];
+#endif
+}
+
+/* The value of a pointer in a frame; 0: not known. */
+static uintptr_t pointer_value(const struct look *look, int number,
+                               const struct debug_variable *variable)
+{
+    const struct debug_frame *frame = &look->frames.frames[number];
+    uintptr_t result;
+    switch (debug_evaluate(&variable->place, &variable->frame_base, frame, &result)) {
+    case DEBUG_VALUE:
+        return result;
+    case DEBUG_REGISTER:
+        return number == 0 && (int)result == register_of(look->argument) ? look->region->base : 0;
+    case DEBUG_MEMORY:
+        if (result < frame->stack_low || result + sizeof result > frame->stack_high)
+            return 0;
+        memcpy(&result, (const void *)result, sizeof result);
+        return result;
+    default:
+        return 0;
+    }
+}
+
+/* Pointers of one function into the object; where all are void pointers, its caller is asked. */
+struct pointers {
+    bool any, opaque;
+};
+
+static void try_pointer(struct look *look, struct pointers *pointers,
+                        const struct sim_object_found *object,
+                        const struct debug_variable *variable, uintptr_t value)
+{
+    bool exact = value == look->region->base;
+    if (!exact && value != object->start)
+        return;
+    if (!variable->type || variable->type->opaque || !variable->type->size) {
+        pointers->opaque = true;
+        return;
+    }
+    pointers->any = true;
+    try(look, variable, value, exact ? object->size / variable->type->size : 0);
+}
+
+static void try_frame_pointers(struct look *look, struct pointers *pointers,
+                               const struct sim_object_found *object, int number)
+{
+    const struct debug_frame *frame = &look->frames.frames[number];
+    struct debug_file *file = debug_file_get(look->frames.files[number]);
+    if (!file)
+        return;
+    const struct debug_scope *scope = debug_variables_at(file, frame->pc - 2 - frame->bias);
+    for (int level = scope->levels; level > 0 && !pointers->any; level--) {
+        pointers->opaque = false;
+        for (size_t k = 0; k < scope->count; k++)
+            if (scope->variables[k].pointer && scope->variables[k].level == level)
+                try_pointer(look, pointers, object, &scope->variables[k],
+                            pointer_value(look, number, &scope->variables[k]));
+    }
+}
+
+static void try_static_pointers(struct look *look, struct pointers *pointers,
+                                const struct sim_object_found *object)
+{
+    const struct debug_frame *frame = &look->frames.frames[0];
+    struct debug_file *file = debug_file_get(look->frames.files[0]);
+    const struct debug_scope *statics = file ? debug_statics(file) : NULL;
+    for (size_t k = 0; statics && k < statics->count; k++) {
+        uintptr_t value;
+        if (!statics->variables[k].pointer)
+            continue;
+        memcpy(&value, (const void *)(statics->variables[k].address + frame->bias), sizeof value);
+        try_pointer(look, pointers, object, &statics->variables[k], value);
+    }
+}
+
+/* Does the code behind a call put its result into this place of the stack? */
+static bool stores_result(const struct debug_variable *variable, uintptr_t site)
+{
+#ifdef __x86_64__
+    enum { LOOKED_AT = 24 };
+    const Dwarf_Op *op = variable->place.ops;
+    int32_t distance = (int32_t)op->number + 16; /* from %rbp */
+    unsigned char store[7] = {0x48, 0x89, 0x85},
+                  near[4] = {0x48, 0x89, 0x45, (unsigned char)distance};
+    memcpy(store + 3, &distance, sizeof distance);
+    return op->atom == DW_OP_fbreg && variable->place.count == 1 &&
+           (memmem((const void *)site, LOOKED_AT, store, sizeof store) ||
+            (distance >= -128 && memmem((const void *)site, LOOKED_AT, near, sizeof near)));
+#else
+    (void)variable, (void)site;
+    return false;
+#endif
+}
+
+/* The variable that the allocation's result went to: behind that call it is in the register of
+ * results, or about to be stored. */
+static void try_allocation(struct look *look, struct pointers *pointers,
+                           const struct sim_object_found *object)
+{
+    uintptr_t bias, result;
+    const char *path = sim_libc_file_of((void *)(object->site - 1), &bias);
+    struct debug_file *file = path ? debug_file_get(path) : NULL;
+    if (!file)
+        return;
+    const struct debug_scope *scope = debug_variables_at(file, object->site - bias);
+    struct debug_frame none = {.pc = object->site, .bias = bias};
+    for (size_t k = 0; k < scope->count; k++) {
+        const struct debug_variable *variable = &scope->variables[k];
+        if (!variable->pointer)
+            continue;
+        enum debug_place place =
+            debug_evaluate(&variable->place, &variable->frame_base, &none, &result);
+        if ((place == DEBUG_REGISTER && result == 0) || stores_result(variable, object->site))
+            try_pointer(look, pointers, object, variable, object->start);
+    }
+}
+
+/* A pointer to what was in recycled memory before may still be about: it is not asked. */
+static void try_object(struct look *look, const struct sim_object_found *object,
+                       const char *function)
+{
+    struct pointers pointers = {false, false};
+    look->argument = argument_of(function, look->region->side);
+    for (int i = 0; i < look->frames.count && i < POINTER_FRAMES && !object->recycled; i++)
+        if (!pointers.any)
+            try_frame_pointers(look, &pointers, object, i);
+    if (!pointers.any && !object->recycled)
+        try_static_pointers(look, &pointers, object);
+    if (!pointers.any) {
+        pointers.opaque = false;
+        try_allocation(look, &pointers, object);
+    }
+    look->fits |= pointers.opaque;
+}
+
+/* --- telling ---------------------------------------------------------------------------------- */
+
+static void describe_leaf(const struct debug_leaf *leaf, char *text, size_t size)
+{
+    if (!leaf)
+        snprintf(text, size, "padding");
+    else
+        snprintf(text, size, "%s of %zu bytes",
+                 leaf->kind == DEBUG_INTEGER ? "an integer" : "a floating-point number",
+                 leaf->size);
+}
+
+static void tell(const struct look *look)
+{
+    const struct debug_variable *variable = look->variable;
+    char text[256], there[64];
+    if (look->beyond) {
+        snprintf(text, sizeof text,
+                 "%s %s %zu byte%s beyond the end of variable %s of %zu: its %s begins %zu into "
+                 "the variable and spans %zu",
+                 look->name, look->verb, look->beyond, look->beyond == 1 ? "" : "s", variable->name,
+                 variable->count * variable->type->size, look->region->side,
+                 look->hull.low - look->start, look->hull.high - look->hull.low);
+        record_note_of(record_position(), NULL, "B006", text);
+        return;
+    }
+    describe_leaf(look->mismatch.leaf, there, sizeof there);
+    snprintf(text, sizeof text, "%s %s %s at byte %zu of its %s, where %s%s, of %s, has %s",
+             look->name, look->verb, sim_datatype_name(look->mismatch.basic),
+             look->start + look->mismatch.offset - look->region->base, look->region->side,
+             variable->pointer ? "what is pointed to by " : "", variable->name,
+             variable->type->name, there);
+    record_note_of(record_position(), NULL, "M011", text);
+}
+
+/* --- once for each call ----------------------------------------------------------------------- */
+
+/* What was found right is not looked at again: the same call, from the same places, with the same
+ * buffer. */
+enum { SEEN = 512 };
+static _Thread_local uint64_t seen[SEEN];
+
+static uint64_t mix(uint64_t hash, uint64_t value)
+{
+    hash = (hash ^ value) * 0x9e3779b97f4a7c15u;
+    return hash ^ hash >> 31;
+}
+
+static uint64_t key_of(const struct sim_region *region, const void *site,
+                       const struct sim_object_found *object)
+{
+    const struct sim_datatype *type = region->type;
+    uint64_t key = mix(mix(region->base, region->count), (uintptr_t)site);
+    key = mix(mix(key, type->hash), (uint64_t)type->extent ^ type->size << 32);
+    key = mix(mix(mix(key, object->start), object->size << 1 | object->recycled), object->site);
+    for (size_t i = 0; i < type->run_count && i < 4; i++)
+        key = mix(mix(key, (uint64_t)type->runs[i].offset ^ type->runs[i].length << 32),
+                  type->runs[i].count ^ (uint64_t)type->runs[i].stride << 32);
+    void *const *frame = __builtin_frame_address(0);
+    for (int depth = 0; depth < 12; depth++) { /* who called whom */
+        void *const *next = frame[0];
+        key = mix(key, (uintptr_t)frame[1]);
+        if ((uintptr_t)next - (uintptr_t)frame > 16384 || (uintptr_t)next % sizeof(void *))
+            break;
+        frame = next;
+    }
+    return key | 1;
+}
+
+static enum sim_typed check(struct look *look, const struct sim_object_found *object)
+{
+    uintptr_t bias;
+    sim_frames_find(&look->frames);
+    if (!look->frames.count)
+        return SIM_TYPED_NOT_KNOWN;
+    const char *function = sim_libc_called_at((const char *)look->frames.frames[0].pc);
+    if (function && strncmp(function, "MPI_", 4) && strncmp(function, "PMPI_", 5))
+        return SIM_TYPED_NOT_KNOWN; /* a library above MPI knows what it put there */
+    debug_lock();
+    const char *path = object->size ? NULL : sim_libc_file_of((void *)look->hull.low, &bias);
+    bool readable = debug_file_get(look->frames.files[0]);
+    if (object->size)
+        try_object(look, object, function);
+    else if (path)
+        try_static(look, path, bias);
+    else
+        try_stack(look);
+    debug_unlock();
+    if (look->misfits && !look->fits) {
+        tell(look);
+        return SIM_TYPED_WRONG;
+    }
+    if (!readable)
+        return SIM_TYPED_NO_DEBUG;
+    return look->fits ? SIM_TYPED_RIGHT : SIM_TYPED_NOT_KNOWN;
+}
+
+enum sim_typed sim_typed_check(struct sim_rank *rank, const struct sim_region *region,
+                               const char *name, const char *verb)
+{
+    struct look look = {
+        .region = region, .hull = sim_region_hull(region), .name = name, .verb = verb};
+    struct sim_object_found object = {.size = 0};
+    const void *site = sim_libc_call_site();
+    if (!site || !region->base || rank != sim_current_rank) /* absolute addresses: any objects */
+        return SIM_TYPED_NOT_KNOWN;
+    sim_objects_holding(rank, look.hull.low, &object);
+    uint64_t key = key_of(region, site, &object);
+    if (seen[key % SEEN] == key)
+        return SIM_TYPED_RIGHT;
+    enum sim_typed result = check(&look, &object);
+    if (result != SIM_TYPED_WRONG && result != SIM_TYPED_NO_DEBUG)
+        seen[key % SEEN] = key;
+    return result;
+}
