@@ -168,7 +168,8 @@ static void add_nothing(struct options *options, struct sim_blocked_probe *look)
 }
 
 /* What is there may also be on its way still: a poll is answered "not yet" so often in a row, or
- * nobody would come to an end who waits in a loop. */
+ * nobody would come to an end who waits in a loop. Only a message that the rank has seen is there
+ * for a probe; a receive that took it may still wait for its data. */
 static void add_look(struct options *options, struct sim_blocked_probe *look)
 {
     struct sim_world *world = look->rank->world;
@@ -177,7 +178,7 @@ static void add_look(struct options *options, struct sim_blocked_probe *look)
                  : look->poll == SIM_POLL_ALL ? add_testall(options, look)
                                               : add_waitany(options, look);
     look->vain = options->count == before;
-    if (look->poll == SIM_POLL_NONE || known || look->vain)
+    if (look->poll == SIM_POLL_NONE || (known && look->context) || look->vain)
         return;
     if (look->poll == SIM_POLL_REST || look->rank->not_yet < world->options.not_yet_max)
         add_nothing(options, look);
@@ -356,8 +357,8 @@ bool sim_deferred_is_late(const struct sim_world *world, const struct sim_rank *
     return false;
 }
 
-static uint32_t note_taker(const struct sim_rank *rank, const struct sim_context *context,
-                           int owner, int source, int tag, uint64_t order, uint32_t object)
+static uint32_t note_taker(const struct sim_rank *rank, struct sim_context *context, int owner,
+                           int source, int tag, uint64_t order, uint32_t object)
 {
     uint32_t at;
     struct sim_event *event = sim_log_event(&rank->world->chooser, &at);
@@ -370,7 +371,7 @@ static uint32_t note_taker(const struct sim_rank *rank, const struct sim_context
     event->order = order;
     event->causes = rank->causes;
     if (source != MPI_ANY_SOURCE)
-        event->source = (uint32_t)sim_context_world_rank(context, source);
+        event->source = (uint32_t)sim_context_world_rank(sim_context_peers(context), source);
     return at;
 }
 

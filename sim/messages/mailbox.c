@@ -407,7 +407,7 @@ static struct sim_alternative alternative_of(const struct sim_message *message, 
         .source = (uint32_t)sim_context_world_rank(message->context, message->source),
         .number = message->number,
         .taker = receive == UINT32_MAX ? SIM_TAKER_PROBE : SIM_TAKER_RECEIVE,
-        .box = message->context->id};
+        .box = sim_context_peers(message->context)->id};
 }
 
 static struct sim_message *choose_any(struct sim_context *context, int owner, int tag,

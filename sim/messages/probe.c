@@ -37,11 +37,17 @@ static struct sim_message *look(struct sim_rank *rank, struct sim_context *conte
     return message;
 }
 
+/* Where a message lies: a message knows its sender's side. */
+static struct sim_context *receivers(const struct sim_message *message)
+{
+    return sim_context_peers(message->context);
+}
+
 /* In a world that explores. */
 static void note_seen(struct sim_rank *rank, int owner, const struct sim_message *message)
 {
     sim_dependences_join(&rank->causes, &rank->world->chooser.log.events[message->event].causes);
-    sim_mailbox_know(message->context, owner, message->source, message->number);
+    sim_mailbox_know(receivers(message), owner, message->source, message->number);
 }
 
 /* Looks (or waits) for a message; *found NULL with `nobody` for MPI_PROC_NULL. */
@@ -198,7 +204,7 @@ static int matched_receive(const char *function, void *buffer, MPI_Count count, 
     if (error)
         return error;
     if (message) {
-        receive->context = message->context;
+        receive->context = receivers(message);
         receive->peer = message->source;
         receive->tag = message->tag;
     }

@@ -1,201 +1,23 @@
 /* Small random programs, and every way in which each can end, from a naive model of MPI.
  *
  * A program is a list of operations per rank: sends, receives by name and from anybody, nonblocking
- * receives with Wait, Waitany, Waitall, Test and Testall, receives that are cancelled, probes and
- * Iprobes of anybody or by name, probes that give up when nothing else can happen, barriers. The
- * model takes every order of steps and deliveries and collects the endings:
+ * receives with Wait, Waitany, Waitsome, Waitall, Test, Testany, Testsome and Testall, receives that
+ * are cancelled, probes and Iprobes of anybody or by name, probes that give up when nothing else can
+ * happen, barriers. The data of a message may come later than the message itself; who waits with a
+ * limit is the exception: in his programs nobody looks at that (vary). The model takes every order of steps and deliveries and collects the endings:
  * what every receive got, every Waitany reported and every probe saw, and who stands where. It
  * shares nothing with the machine. */
 #ifndef TESTS_CHECKER_EXPLORE_MODEL_H
 #define TESTS_CHECKER_EXPLORE_MODEL_H
 
 #include "checker/memory.h"
-#include "tests/dice.h"
-
-#include <stdbool.h>
-#include <stdlib.h>
-#include <string.h>
-
-enum { RANKS_MAX = 4, OPS_MAX = 12, SLOTS_MAX = 10, MAIL_MAX = 16, STATES_MAX = 60000 };
-
-/* ---- random numbers ---- */
-
-static uint64_t random_state;
-
-static uint32_t below(uint32_t n)
-{
-    return dice_below(&random_state, n);
-}
-
-/* ---- programs ---- */
-
-enum verb {
-    SEND,
-    RECEIVE,
-    START,
-    WAIT,
-    WAITANY,
-    WAITALL,
-    PROBE,
-    PATIENT,
-    BARRIER,
-    IPROBE,
-    TEST,
-    TESTALL,
-    CANCEL
-};
-enum {
-    GAVE_UP = RANKS_MAX, /* what such a probe picked when it did */
-    NOT_YET = 100,       /* what a poll picked that saw nothing */
-    SEEN = 101,          /* and what a test did that saw something */
-    TAKEN_BACK = -2      /* value of a receive that was cancelled in time */
-};
-
-struct step {
-    uint8_t verb;
-    int8_t peer, tag; /* -1: any */
-    uint8_t slot;     /* of START and RECEIVE; of WAIT */
-    uint8_t ticks;    /* of PATIENT */
-};
-
-struct program {
-    uint32_t ranks, length[RANKS_MAX], slots[RANKS_MAX];
-    bool polls; /* looks without blocking, and does not wait for a while instead */
-    struct step steps[RANKS_MAX][OPS_MAX];
-};
-
-static bool add(struct program *program, uint32_t rank, struct step step)
-{
-    if (program->length[rank] == OPS_MAX)
-        return false;
-    program->steps[rank][program->length[rank]++] = step;
-    return true;
-}
-
-/* In place of the last step where there is no room. */
-static void force(struct program *program, uint32_t rank, struct step step)
-{
-    if (!add(program, rank, step))
-        program->steps[rank][OPS_MAX - 1] = step;
-}
-
-/* Something that looks without blocking, at the receive started last or at what is there. */
-static void add_poll(struct program *program, uint32_t rank, uint32_t slot, int8_t source,
-                     int8_t tag)
-{
-    switch (below(4)) {
-    case 0:
-        add(program, rank, (struct step){.verb = TEST, .slot = (uint8_t)slot});
-        break;
-    case 1:
-        add(program, rank, (struct step){.verb = TESTALL});
-        break;
-    case 2:
-        add(program, rank, (struct step){.verb = IPROBE, .peer = source, .tag = tag});
-        break;
-    default:
-        if (add(program, rank, (struct step){.verb = CANCEL, .slot = (uint8_t)slot}))
-            force(program, rank, (struct step){.verb = WAIT, .slot = (uint8_t)slot});
-    }
-}
-
-static void add_receives(struct program *program, uint32_t rank, const int8_t *from,
-                         const int8_t *tags, uint32_t count)
-{
-    uint32_t slot = program->slots[rank], open = 0;
-    for (uint32_t i = 0; i < count && slot < SLOTS_MAX; i++) {
-        int8_t source = below(4) ? -1 : from[i];
-        int8_t tag = below(3) ? -1 : tags[i];
-        bool named = below(3) == 0;
-        switch (below(4)) {
-        case 0:
-            add(program, rank,
-                (struct step){
-                    .verb = RECEIVE, .peer = source, .tag = tag, .slot = (uint8_t)slot++});
-            break;
-        case 1:
-            add(program, rank,
-                (struct step){.verb = below(2) || program->polls ? PROBE : PATIENT,
-                              .peer = named ? from[i] : -1,
-                              .tag = tag,
-                              .slot = (uint8_t)slot++,
-                              .ticks = (uint8_t)(1 + below(4))});
-            break;
-        default:
-            add(program, rank,
-                (struct step){.verb = START, .peer = source, .tag = tag, .slot = (uint8_t)slot++});
-            open++;
-            if (program->polls && below(2))
-                add_poll(program, rank, slot - 1, source, tag);
-            else if (below(3) == 0)
-                add(program, rank, (struct step){.verb = WAIT, .slot = (uint8_t)(slot - 1)});
-            else if (below(3) == 0)
-                add(program, rank, (struct step){.verb = WAITANY});
-        }
-        if (below(6) == 0)
-            add(program, rank,
-                (struct step){.verb = SEND,
-                              .peer =
-                                  (int8_t)((rank + 1 + below(program->ranks - 1)) % program->ranks),
-                              .tag = (int8_t)below(2)});
-    }
-    program->slots[rank] = slot;
-    if (open && below(2))
-        add(program, rank, (struct step){.verb = WAITANY});
-    if (open) /* whatever is started is waited for */
-        force(program, rank, (struct step){.verb = WAITALL});
-}
-
-/* Waits a while for whatever may come, before it goes on. */
-static void add_patience(struct program *program, uint32_t rank)
-{
-    if (program->slots[rank] < SLOTS_MAX)
-        add(program, rank,
-            (struct step){.verb = PATIENT,
-                          .peer = -1,
-                          .tag = (int8_t)(below(2) ? -1 : (int)below(2)),
-                          .slot = (uint8_t)program->slots[rank]++,
-                          .ticks = (uint8_t)(1 + below(4))});
-}
-
-static struct program program_new(void)
-{
-    struct program program = {.ranks = 2 + below(3)};
-    int8_t from[RANKS_MAX][8], tags[RANKS_MAX][8];
-    uint32_t due[RANKS_MAX] = {0};
-    bool patient = below(2);
-    program.polls = !patient && below(2);
-    for (uint32_t i = 2 + below(4); i-- > 0;) {
-        uint32_t sender = below(program.ranks),
-                 to = (sender + 1 + below(program.ranks - 1)) % program.ranks;
-        int8_t tag = (int8_t)below(2);
-        if (patient && below(3) == 0)
-            add_patience(&program, sender);
-        add(&program, sender, (struct step){.verb = SEND, .peer = (int8_t)to, .tag = tag});
-        from[to][due[to]] = (int8_t)sender;
-        tags[to][due[to]++] = tag;
-        if (below(3) == 0) { /* who has something to receive does so before it sends more */
-            add_receives(&program, to, from[to], tags[to], due[to]);
-            due[to] = 0;
-        }
-    }
-    bool barrier = below(4) == 0;
-    for (uint32_t rank = 0; rank < program.ranks; rank++) {
-        bool early = below(2);
-        if (barrier && early)
-            add(&program, rank, (struct step){.verb = BARRIER});
-        add_receives(&program, rank, from[rank], tags[rank], due[rank]);
-        if (barrier && !early)
-            add(&program, rank, (struct step){.verb = BARRIER});
-    }
-    return program;
-}
+#include "tests/checker/explore_program.h"
 
 /* ---- what a run shows: equal for equal endings ---- */
 
 struct ending {
     int16_t got[RANKS_MAX][SLOTS_MAX]; /* value received into each slot, -1 */
-    int8_t picks[RANKS_MAX][OPS_MAX];  /* what the Waitany, probe or test at each step reported, -1
+    int16_t picks[RANKS_MAX][OPS_MAX]; /* what the Waitany, probe or test at each step reported, -1
                                         */
     uint8_t at[RANKS_MAX];             /* the step each rank stands in */
 };
@@ -233,7 +55,8 @@ struct box {
     uint8_t count;
 };
 
-enum slot_state { CLOSED, OPEN, FULL, BACK };
+/* COMING: it has its message, whose data are still under way. */
+enum slot_state { CLOSED, OPEN, COMING, FULL, BACK };
 
 struct state {
     struct ending ending;
@@ -303,9 +126,21 @@ static void box_remove(struct box *box, uint32_t at)
     box->items[box->count] = (struct mail){0};
 }
 
-static void fill(struct state *state, uint32_t rank, uint32_t slot, struct mail mail)
+/* That data come later than their message shows only to who tests, or takes some. */
+static bool looks_at_data(const struct program *program, uint32_t rank)
 {
-    state->slots[rank][slot] = FULL;
+    for (uint32_t i = 0; i < program->length[rank]; i++) {
+        uint8_t verb = program->steps[rank][i].verb;
+        if (verb == TEST || verb == TESTALL || verb >= WAITSOME)
+            return true;
+    }
+    return false;
+}
+
+static void fill(const struct program *program, struct state *state, uint32_t rank, uint32_t slot,
+                 struct mail mail)
+{
+    state->slots[rank][slot] = looks_at_data(program, rank) ? COMING : FULL;
     state->ending.got[rank][slot] = mail.value;
 }
 
@@ -331,7 +166,7 @@ static void post(struct model *model, const struct state *state, uint32_t rank, 
         if (tried[box->items[i].source] || !fits(wants, &box->items[i]))
             continue;
         tried[box->items[i].source] = found = true;
-        fill(&next, rank, slot, box->items[i]);
+        fill(model->program, &next, rank, slot, box->items[i]);
         box_remove(&next.waiting[rank], i);
         next.begun[rank] = stays;
         next.ending.at[rank] = (uint8_t)(next.ending.at[rank] + !stays);
@@ -349,7 +184,7 @@ static void post(struct model *model, const struct state *state, uint32_t rank, 
 }
 
 /* The oldest message on its way arrives: the first receive posted that fits takes it. */
-static void deliver(struct state *state, uint32_t from, uint32_t to)
+static void deliver(const struct program *program, struct state *state, uint32_t from, uint32_t to)
 {
     struct mail mail = state->flying[from][to].items[0];
     box_remove(&state->flying[from][to], 0);
@@ -357,7 +192,7 @@ static void deliver(struct state *state, uint32_t from, uint32_t to)
         uint32_t slot = state->posted[to][i];
         if (!fits(state->wants[to][slot], &mail))
             continue;
-        fill(state, to, slot, mail);
+        fill(program, state, to, slot, mail);
         state->posted_count[to]--;
         for (; i < state->posted_count[to]; i++)
             state->posted[to][i] = state->posted[to][i + 1];
@@ -367,10 +202,15 @@ static void deliver(struct state *state, uint32_t from, uint32_t to)
     state->waiting[to].items[state->waiting[to].count++] = mail;
 }
 
+static bool is_awaited(uint8_t slot)
+{
+    return slot == OPEN || slot == COMING;
+}
+
 static bool all_full(const struct state *state, uint32_t rank)
 {
     for (uint32_t i = 0; i < SLOTS_MAX; i++)
-        if (state->slots[rank][i] == OPEN)
+        if (is_awaited(state->slots[rank][i]))
             return false;
     return true;
 }
@@ -392,6 +232,30 @@ static bool step_waitany(struct model *model, const struct state *state, uint32_
     if (any)
         return moved;
     struct state next = *state;
+    go_on(model, &next, rank);
+    return true;
+}
+
+/* Waitsome, Testany and Testsome: one of the full slots, or all of them; else a test says so. */
+static bool step_some(struct model *model, const struct state *state, uint32_t rank, uint8_t verb)
+{
+    struct state next = *state;
+    int16_t *pick = &next.ending.picks[rank][state->ending.at[rank]];
+    bool any = false, full = false;
+    for (uint32_t i = 0; i < SLOTS_MAX; i++) {
+        any = any || state->slots[rank][i] != CLOSED;
+        full = full || state->slots[rank][i] == FULL;
+    }
+    if (verb == TESTANY && full)
+        return step_waitany(model, state, rank);
+    if (any && !full && verb == WAITSOME)
+        return false;
+    *pick = any ? full ? SOME : NOT_YET : -1;
+    for (uint32_t i = 0; i < SLOTS_MAX && full; i++)
+        if (state->slots[rank][i] == FULL) {
+            next.slots[rank][i] = CLOSED;
+            *pick = (int16_t)(*pick + (1 << i));
+        }
     go_on(model, &next, rank);
     return true;
 }
@@ -468,7 +332,7 @@ static void step_test(struct model *model, const struct state *state, uint32_t r
     struct state next = *state;
     bool complete = true;
     for (uint32_t i = from; i < to; i++)
-        complete = complete && state->slots[rank][i] != OPEN;
+        complete = complete && !is_awaited(state->slots[rank][i]);
     for (uint32_t i = from; i < to && complete; i++)
         next.slots[rank][i] = CLOSED;
     next.ending.picks[rank][state->ending.at[rank]] = complete ? SEEN : NOT_YET;
@@ -491,6 +355,21 @@ static bool take_back(struct model *model, const struct state *state, uint32_t r
             next.posted[rank][at] = next.posted[rank][at + 1];
         next.posted[rank][at] = 0;
         next.slots[rank][slot] = BACK;
+        visit(model, &next);
+        moved = true;
+    }
+    return moved;
+}
+
+/* The data of a message may come at any time. */
+static bool land(struct model *model, const struct state *state, uint32_t rank)
+{
+    bool moved = false;
+    for (uint32_t slot = 0; slot < SLOTS_MAX; slot++) {
+        struct state next = *state;
+        if (state->slots[rank][slot] != COMING)
+            continue;
+        next.slots[rank][slot] = FULL;
         visit(model, &next);
         moved = true;
     }
@@ -560,7 +439,7 @@ static bool step_rank(struct model *model, const struct state *state, uint32_t r
     case RECEIVE:
         return step_receive(model, state, rank, step);
     case WAIT:
-        if (state->slots[rank][step->slot] == OPEN)
+        if (is_awaited(state->slots[rank][step->slot]))
             return false;
         if (state->slots[rank][step->slot] == BACK)
             next.ending.got[rank][step->slot] = TAKEN_BACK;
@@ -582,6 +461,10 @@ static bool step_rank(struct model *model, const struct state *state, uint32_t r
         return true;
     case WAITANY:
         return step_waitany(model, state, rank);
+    case WAITSOME:
+    case TESTANY:
+    case TESTSOME:
+        return step_some(model, state, rank, step->verb);
     case WAITALL:
         if (!all_full(state, rank))
             return false;
@@ -606,12 +489,15 @@ static void visit(struct model *model, const struct state *state)
         return;
     model->too_large = model->seen_count > STATES_MAX;
     for (uint32_t rank = 0; rank < model->program->ranks; rank++)
-        moved = step_rank(model, state, rank) + take_back(model, state, rank) > 0 || moved;
+        moved = step_rank(model, state, rank) + take_back(model, state, rank) +
+                        land(model, state, rank) >
+                    0 ||
+                moved;
     for (uint32_t from = 0; from < model->program->ranks; from++)
         for (uint32_t to = 0; to < model->program->ranks; to++)
             if (state->flying[from][to].count) {
                 struct state next = *state;
-                deliver(&next, from, to);
+                deliver(model->program, &next, from, to);
                 visit(model, &next);
                 moved = true;
             }
