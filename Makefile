@@ -8,6 +8,7 @@
 #   make gradients  random differentiable programs, right and wrong; SIMRUN_SOAK=12500 of each category is a soak
 #   make windows    10,000 pairs of accesses to windows against brute force over all interleavings; CASES=500 FIRST=0
 #   make spec-soak  a million random programs against the rules of matching
+#   make soak       200,000 runs with random choices against random programs that were proven; PROGRAMS=2500 RUNS=200 of each
 #   make cores      every scenario gives the same answer on any number of cores
 #   make fuzz       the readers of files against hostile input; FUZZ_SECONDS=60 for each
 #   make apps       other people's programs, unedited, under simrun and under Open MPI or MPICH: a table; APPS="hpcc ring_c"
@@ -282,6 +283,11 @@ catalogue: all
 SPEC_PROGRAMS ?= 1000000
 spec-soak: $(BUILD)/tests/spec/test_matching_rules
 	@SIMRUN_SOAK=$(SPEC_PROGRAMS) $<
+
+# No run may contradict what was proven; SIMRUN_SEED= where to begin.
+.PHONY: soak
+soak: $(BUILD)/tests/checker/test_proven
+	@SIMRUN_SOAK=$(or $(PROGRAMS),2500) HUNT_RUNS=$(or $(RUNS),200) $<
 
 # Changes the sources in thousands of ways and prints what no test notices. SAMPLE=200: so many of them; ONLY=sim/messages: there alone.
 SAMPLE   ?=
