@@ -37,6 +37,8 @@ void libc_handlers_run(struct libc_handler **list, int status);
 void libc_handlers_forget(struct libc_handler **list);
 void libc_random_release(struct libc_random *random);
 void libc_process_release(struct libc_process *process);
+/* The rank's own environment; NULL: nobody's, or it has the process's. */
+char **libc_process_environment(const struct sim_libc_state *rank);
 void libc_signals_release(struct libc_signals *signals);
 
 /* In a process that a rank forked: that rank's state, which is no rank's any more; else NULL. */

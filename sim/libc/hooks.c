@@ -90,6 +90,8 @@ static void forked(void)
                                                sim_rank_threads_changed,
                                                sim_rank_joining_changed};
     libc_forked = libc_hooks->current();
+    if (libc_process_environment(libc_forked))
+        environ = libc_process_environment(libc_forked);
     sim_rank_forget();
     libc_hooks = &none;
 }

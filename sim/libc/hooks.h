@@ -18,9 +18,10 @@
  * - pthread_create, pthread_join and OpenMP regions: the child belongs to its parent's rank
  *
  * Left to the machine: errno is a thread-local of the OS thread, which fibers share, so it must be
- * saved and restored at each switch. Not kept per rank: timers, the variable environ itself, and
- * the static buffers of strerror, getpwnam and their like, which hold until the next switch. fork
- * is not intercepted.
+ * saved and restored at each switch. Not kept per rank: timers, the variable environ itself, the
+ * time zone, stdin, and the static buffers of strerror, getpwnam and their like, which hold until
+ * the next switch: docs/libc.md. fork is not intercepted; what it makes, and system, popen and
+ * posix_spawn, have the rank's environment.
  *
  * Under clang's sanitizers pthread_create is not taken over (their runtime is linked into the
  * launcher and must be the first): threads that a rank starts then share its thread-locals. */

@@ -112,6 +112,11 @@ void libc_process_release(struct libc_process *own)
     free(own);
 }
 
+char **libc_process_environment(const struct sim_libc_state *rank)
+{
+    return rank && rank->process ? rank->process->environment : NULL;
+}
+
 static int folder_keep(struct libc_process *own, int status)
 {
     if (status || !own)

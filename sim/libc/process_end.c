@@ -144,6 +144,8 @@ int kill(pid_t process, int number)
     bool itself = process == getpid() || process == 0 || process == -getpgrp();
     if (itself && (number == SIGKILL || number == SIGSTOP))
         end(state, number, SIM_EXIT_KILLED);
+    if (itself && number) /* one thread gets it: the rank's own */
+        return errno = pthread_kill(pthread_self(), number), errno ? -1 : 0;
     return real(itself ? getpid() : process, number);
 }
 

@@ -3,6 +3,8 @@
 cd "$(dirname "$0")" || exit 1
 while [ ! -e Makefile ]; do cd .. || exit 1; done
 program=$PWD/tests/programs/own_process.c
+table=$PWD/tests/programs/process_table.c
+page=$PWD/docs/libc.md
 bin=$(realpath "${BUILD:-build}")
 # shellcheck source=tests/shell.sh
 . "$(find tests -name shell.sh | head -1)"
@@ -28,6 +30,19 @@ for ways in "-n 4" "-n 4 --send rendezvous" "-n 4 --os-threads" "-n 4 --loader d
     done <names
     [ "$(pwd)" = "$(realpath "$folder")" ]
     check $? "$ways: and the launcher is where it was" said
+done
+# The page's table says what is seen, line by line: 3 is the column of fibers, 4 that of OS threads.
+for ways in "3 " "4 --os-threads"; do
+    column=${ways%% *} option=${ways#* }
+    awk -F ' *[|] *' -v column="$column" '/^\| [^-]/ && $2 != "what" { print $2 " " $column }' "$page" | sort >promised
+    rm -rf "$folder/files"
+    mkdir "$folder/files"
+    # shellcheck disable=SC2086
+    { timeout 120 "$simrun" --db none -n 4 $option "$table" "$(realpath "$folder/files")" && mkdir "$folder/files/2" &&
+        timeout 120 "$simrun" --db none -n 4 $option "$program" "$(realpath "$folder/files/2")"; } >out 2>&1
+    sed -n 's/ right$/ private/; s/ wrong$/ shared/; s/^\([^ ].*\) \(private\|shared\|refused\|allowed\)$/&/p' out | sort >seen
+    [ "$(wc -l <seen)" -ge 90 ] && diff promised seen >differs
+    check $? "docs/libc.md is true on ${option:-fibers}" differs
 done
 printf '%s\n' '#include <mpi.h>' '#include <unistd.h>' 'int main(int c, char **v) { MPI_Init(&c, &v); alarm(100); alarm(0); MPI_Finalize(); return 0; }' >timer.c
 timeout 60 "$simrun" --db none -n 2 timer.c >out 2>&1 && grep -q 'not covered: alarm changes all ranks' out
