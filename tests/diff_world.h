@@ -36,6 +36,9 @@ static inline int diff_world_run(void *context, struct diff_probe *probe, int wo
         options.driver = SIM_CHOOSE_SEED;
         options.seed = world->seed;
     }
+    uint64_t cost;
+    if (probe->adverse)
+        sim_world_options_adverse(&options, &cost);
     struct sim_world *made = sim_world_new(&options, &failure);
     if (!made)
         return -1;

@@ -120,6 +120,7 @@ int gradcheck_run(const struct diff_runner *runner, const struct gradcheck_optio
             if (gradcheck_has_loss(&check.base, e))
                 gradcheck_bisect(&check, e);
     gradcheck_points(&check);
+    gradcheck_delivery(&check);
     status = 0;
 done:
     for (size_t i = 0; check.blocks && i < places; i++)

@@ -99,9 +99,10 @@ struct gradcheck_taylor {
 struct gradcheck_result {
     struct gradcheck_row *rows;
     size_t row_count, row_room;
-    size_t failed;      /* rows that are wrong */
-    int points;         /* where gradients were compared */
-    int points_outside; /* and where they could not be */
+    size_t failed;        /* rows that are wrong */
+    int points;           /* where gradients were compared */
+    int points_outside;   /* and where they could not be */
+    bool delivery_missed; /* nor where messages come late: that run did not finish */
     double objective;
     int worlds;        /* run in all */
     int broken_worlds; /* perturbed worlds that did not finish */

@@ -36,6 +36,7 @@ struct gradcheck {
     struct gradcheck_result *result;
     struct diff_probe base;
     const struct diff_probe *recorded; /* the base world that was recorded; NULL: this one */
+    bool adverse;                      /* every world delivers messages so, see struct diff_probe */
     struct gradcheck_direction shift;  /* from the program's own point to the one in question */
     double epsilon; /* of the least precise input, or of losses that are floats */
     bool *trusted;  /* per epoch: its tangents are exact, and differences confirm them */
@@ -153,8 +154,13 @@ void gradcheck_heat_map(struct gradcheck *check, uint32_t epoch);
 bool gradcheck_epochs_prepare(struct gradcheck *check);
 void gradcheck_epochs_release(struct gradcheck *check);
 void gradcheck_failures_count(struct gradcheck_result *result);
-/* Where all is right: at other points, too? */
+/* Where all is right: at other points, too? And where messages come in another order, and late? */
 void gradcheck_points(struct gradcheck *check);
+void gradcheck_delivery(struct gradcheck *check);
+/* Judges the program there, whose base world has run; wrong rows go to the result, and `where` is
+ * added to their names. Whether the inputs are the same is the caller's question. */
+void gradcheck_elsewhere(struct gradcheck *check, struct gradcheck *there, const char *where);
+bool gradcheck_same_inputs(const struct diff_probe *one, const struct diff_probe *two);
 /* Wrong rows at kinks are right where every single operation is. */
 void gradcheck_kinks(struct gradcheck *check);
 /* Whether an input never had a gradient, or the marks no objective: then that is what is wrong. */

@@ -52,7 +52,7 @@ static bool is_finite_there(const struct gradcheck *check)
 }
 
 /* The same inputs as at the program's own point. */
-static bool is_same_program(const struct diff_probe *one, const struct diff_probe *two)
+bool gradcheck_same_inputs(const struct diff_probe *one, const struct diff_probe *two)
 {
     for (int r = 0; r < one->ranks; r++) {
         if (one->rows[r].input_count != two->rows[r].input_count)
@@ -76,7 +76,7 @@ static bool world_there(struct gradcheck *there)
 }
 
 /* Wrong rows go to the result, by their own names and that of the point. */
-static void rows_keep(struct gradcheck *check, const struct gradcheck *there, int number)
+static void rows_keep(struct gradcheck *check, const struct gradcheck *there, const char *where)
 {
     for (size_t i = 0; i < there->result->row_count; i++) {
         const struct gradcheck_row *row = &there->result->rows[i];
@@ -86,7 +86,7 @@ static void rows_keep(struct gradcheck *check, const struct gradcheck *there, in
         if (!kept)
             return;
         *kept = *row;
-        snprintf(kept->name, sizeof kept->name, "%.40s at point %d", row->name, number + 1);
+        snprintf(kept->name, sizeof kept->name, "%.40s %s", row->name, where);
     }
 }
 
@@ -105,7 +105,7 @@ static void culprit_seek(struct gradcheck *check, struct gradcheck *there)
     check->result->culprit = there->result->culprit;
 }
 
-static void point_judge(struct gradcheck *check, struct gradcheck *there, int number)
+void gradcheck_elsewhere(struct gradcheck *check, struct gradcheck *there, const char *where)
 {
     struct gradcheck_result *result = there->result;
     there->epsilon = gradcheck_epsilon(&there->base);
@@ -124,11 +124,10 @@ static void point_judge(struct gradcheck *check, struct gradcheck *there, int nu
             gradcheck_directions(there, e);
     gradcheck_kinks(there);
     size_t before = check->result->row_count;
-    rows_keep(check, there, number);
-    if (check->result->row_count > before && check->options->bisect &&
+    rows_keep(check, there, where);
+    if (check->result->row_count > before && check->options->bisect && !there->adverse &&
         !check->result->culprit.found)
         culprit_seek(check, there);
-    check->result->points++;
 }
 
 static void point_look(struct gradcheck *check, int number)
@@ -137,6 +136,7 @@ static void point_look(struct gradcheck *check, int number)
     struct gradcheck_options options = *check->options;
     options.elements_max = 1; /* a row for every input */
     bool found = false;
+    char where[24];
     for (int try = 0; try < 2 && !found; try++) {
         enum way way = number < 3 ? ways[number - 1][try] : WAY_FAR;
         struct gradcheck_result result = {.ranks = check->base.ranks};
@@ -145,10 +145,12 @@ static void point_look(struct gradcheck *check, int number)
                                   .result = &result,
                                   .blocks = check->blocks,
                                   .shift = way_to(check, number, way)};
-        found =
-            there.shift.pushes && world_there(&there) && is_same_program(&check->base, &there.base);
+        found = there.shift.pushes && world_there(&there) &&
+                gradcheck_same_inputs(&check->base, &there.base);
+        snprintf(where, sizeof where, "at point %d", number + 1);
         if (found)
-            point_judge(check, &there, number);
+            gradcheck_elsewhere(check, &there, where);
+        check->result->points += found;
         check->result->worlds += result.worlds;
         gradcheck_epochs_release(&there);
         gradcheck_direction_release(&there.shift);

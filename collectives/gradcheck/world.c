@@ -9,7 +9,8 @@
 
 bool gradcheck_world(struct gradcheck *check, struct diff_probe *probe, int worker)
 {
-    probe->again = probe != &check->base || check->shift.pushes;
+    probe->again = probe != &check->base || check->shift.pushes || check->adverse;
+    probe->adverse = check->adverse;
     probe->order = check->options->order;
     probe->mutant = check->options->mutant;
     probe->flip = check->options->flip;

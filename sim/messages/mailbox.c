@@ -317,7 +317,7 @@ bool sim_mailbox_send(struct sim_context *context, int destination, struct sim_r
     if (world->exploring)
         event = sim_explore_sent(context, destination, send, number);
     struct sim_request *receive = first_claim(mailbox, channel, send->tag);
-    bool may_wait = mailbox->any_first || world->exploring;
+    bool may_wait = mailbox->any_first || world->exploring || world->options.delay_receives;
     if (receive && !receive->delayed && !(may_wait && would_overtake(channel, NULL, receive))) {
         unpost(mailbox, receive);
         if (world->exploring)
@@ -514,7 +514,7 @@ void sim_mailbox_post(struct sim_context *context, int owner, struct sim_request
         sim_request_guard(receive);
     }
     if (world->options.delay_wildcards &&
-        (receive->peer == MPI_ANY_SOURCE ||
+        (receive->peer == MPI_ANY_SOURCE || (world->options.delay_receives && !receive->on_stack) ||
          (world->options.late_count &&
           sim_deferred_is_late(world, receive->owner, receive->number)))) {
         queue_receive(mailbox, receive);

@@ -26,6 +26,31 @@ void sim_world_options_init(struct sim_world_options *options)
                                           .not_yet_max = 1};
 }
 
+/* What a grant costs is how much there is to choose from. */
+enum { ADVERSE_COST_MOST = 1 << 22, ADVERSE_POLLS = 200 };
+
+static uint32_t pick_last(void *context, uint32_t kind, uint32_t rank, uint32_t n,
+                          const struct sim_alternative *alternatives)
+{
+    uint64_t *cost = context;
+    (void)rank;
+    (void)alternatives;
+    *cost += n;
+    if (*cost > ADVERSE_COST_MOST)
+        return SIM_GUIDE_STOP;
+    return kind == MPIX_CHOOSE_WILDCARD ? n - 1 : 0;
+}
+
+void sim_world_options_adverse(struct sim_world_options *options, uint64_t *cost)
+{
+    *cost = 0;
+    options->delay_wildcards = options->delay_receives = true;
+    options->livelock_rounds = ADVERSE_POLLS; /* who polls waits as long for each message */
+    options->driver = SIM_CHOOSE_GUIDED;
+    options->guide = pick_last;
+    options->guide_context = cost;
+}
+
 static uint64_t monotonic_ns(void)
 {
     struct timespec now;

@@ -53,6 +53,7 @@ struct sim_world_options {
     enum sim_reduce_order reduce_order;
     bool delay_wildcards; /* wildcards, probes for any source and Waitany take what they can get
                              only when nobody else can move (exploration) */
+    bool delay_receives;  /* and with that nonblocking receives of a named source, too */
     size_t stack_size; /* bytes of each fiber's stack, a multiple of the page size; 0: the default,
                           8 MiB up to 256 ranks, 256 KiB beyond */
     uint32_t not_yet_max; /* exploration: so often in a row a rank's poll is told "not yet" of what
@@ -82,6 +83,11 @@ struct sim_world_options {
 
 /* 16 ranks, fibers, eager up to 64 KiB, minimal collectives, linear reductions, default choices. */
 void sim_world_options_init(struct sim_world_options *options);
+
+/* The least convenient delivery that MPI allows: nonblocking receives get their message when nobody
+ * else can move, and wildcards the last one. The world is interrupted where that takes too long; `cost`
+ * counts that and must outlive the run. */
+void sim_world_options_adverse(struct sim_world_options *options, uint64_t *cost);
 
 /* What a rank does. Returns its exit code. Runs on the rank's own stack, with the rank as the
  * caller of MPI functions. */
