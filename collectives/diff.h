@@ -169,6 +169,37 @@ struct diff_tensor *diff_tanh(struct diff_tensor *a);
 struct diff_tensor *diff_sigmoid(struct diff_tensor *a);
 /* max(a, 0); the derivative at 0 is 0. */
 struct diff_tensor *diff_relu(struct diff_tensor *a);
+struct diff_tensor *diff_sqrt(struct diff_tensor *a);
+struct diff_tensor *diff_sin(struct diff_tensor *a);
+struct diff_tensor *diff_cos(struct diff_tensor *a);
+/* Real numbers to a constant power. */
+struct diff_tensor *diff_power(struct diff_tensor *a, double exponent);
+/* The derivative at 0 is 0. */
+struct diff_tensor *diff_abs(struct diff_tensor *a);
+/* Element by element; of two equal ones the derivative is that of the first. */
+struct diff_tensor *diff_maximum(struct diff_tensor *a, struct diff_tensor *b);
+struct diff_tensor *diff_minimum(struct diff_tensor *a, struct diff_tensor *b);
+/* Of `a` where the condition holds, else of `b`; the other one may be no number there. */
+struct diff_tensor *diff_where(const bool *condition, struct diff_tensor *a, struct diff_tensor *b);
+/* Repeats values so that the shape is this one: compared from the last dimension on, each must be
+ * equal, 1, or absent. */
+struct diff_tensor *diff_broadcast(struct diff_tensor *x, size_t dims, const size_t *shape);
+/* Along one axis, which the result has no more; of equal maxima the first counts. */
+struct diff_tensor *diff_sum_axis(struct diff_tensor *x, size_t axis);
+struct diff_tensor *diff_max_axis(struct diff_tensor *x, size_t axis);
+/* y[i] = x[index[i]], and y[index[i]] += x[i] within `count` zeros; both are vectors, and an element
+ * may be named several times. */
+struct diff_tensor *diff_take(struct diff_tensor *x, size_t count, const size_t *index);
+struct diff_tensor *diff_put(struct diff_tensor *x, const size_t *index, size_t count);
+/* Tensors of one shape, as the rows of a tensor with one more dimension; and rows (of the first
+ * dimension) apart, `sizes[i]` of them each. */
+struct diff_tensor *diff_stack(size_t count, struct diff_tensor *const *parts);
+void diff_split(struct diff_tensor *x, size_t count, const size_t *sizes,
+                struct diff_tensor **parts);
+/* [batch, rows, inner] times [batch, inner, columns]. */
+struct diff_tensor *diff_matmul_batched(struct diff_tensor *a, struct diff_tensor *b);
+/* Every row of a matrix less its mean, by the root of its variance plus epsilon. */
+struct diff_tensor *diff_layer_norm(struct diff_tensor *x, double epsilon);
 /* Matrices: [rows, inner] times [inner, columns]. */
 struct diff_tensor *diff_matmul(struct diff_tensor *a, struct diff_tensor *b);
 struct diff_tensor *diff_transpose(struct diff_tensor *a);
