@@ -297,6 +297,14 @@ void diff_waitall(size_t count, struct diff_tensor *const *handles, struct diff_
 /* Waits for one of them: its result, and its number in `*index`. Handles already used are passed
  * over; NULL and SIZE_MAX when none is left. */
 struct diff_tensor *diff_waitany(size_t count, struct diff_tensor *const *handles, size_t *index);
+/* Waits until at least one is complete: how many are, with their numbers in `indices` and their
+ * results (which may be NULL: nobody wants them); 0 when none is left. Testsome does not wait. */
+size_t diff_waitsome(size_t count, struct diff_tensor *const *handles, size_t *indices,
+                     struct diff_tensor **results);
+size_t diff_testsome(size_t count, struct diff_tensor *const *handles, size_t *indices,
+                     struct diff_tensor **results);
+/* Whether all are complete; then their results as with diff_waitall, else nothing has changed. */
+bool diff_testall(size_t count, struct diff_tensor *const *handles, struct diff_tensor **results);
 /* The result if the operation is complete, else NULL. */
 struct diff_tensor *diff_test(struct diff_tensor *handle);
 /* Source, tag and number of values of the message a receive got; any pointer may be NULL. */
