@@ -50,6 +50,10 @@ static const char *const flags_wrap_moves[] = {WRAP("memcpy"),  WRAP("memmove"),
                                                WRAP("memcmp"),  WRAP("strlen"),  WRAP("strcpy"),
                                                WRAP("strncpy"), WRAP("strcmp"),  WRAP("fread"),
                                                WRAP("fwrite"),  WRAP("read")};
+/* What of these the compiler expands by itself, it does not instrument. */
+static const char *const flags_seen[] = {
+    "-fno-builtin-memset", "-fno-builtin-memcpy", "-fno-builtin-memmove", "-fno-builtin-memcmp",
+    "-fno-builtin-strlen", "-fno-builtin-strcpy", "-fno-builtin-strncpy", "-fno-builtin-strcmp"};
 static const char *const flags_link[] = {"-shared", "-Wl,-z,noseparate-code,-z,norelro,-Bsymbolic"};
 
 static _Thread_local bool compiler_was_run;
@@ -246,8 +250,10 @@ static int arguments_set(struct job *job)
     arguments_add_all(&job->arguments, flags_compile, COUNT(flags_compile));
     if (job->part) {
         arguments_add(&job->arguments, "-c");
-        if (job->memory)
+        if (job->memory) {
+            arguments_add_all(&job->arguments, flags_seen, COUNT(flags_seen));
             arguments_add(&job->arguments, "-fsanitize=thread");
+        }
     } else {
         link_flags_add(&job->arguments, job->memory);
     }
@@ -303,7 +309,7 @@ static int key_set(struct job *job)
         hash_add_text(&hash, job->arguments.words[i]);
     hash_add_text(&hash, job->text);
     if (job->memory)
-        hash_add_text(&hash, "instrumented");
+        hash_add_text(&hash, "instrumented, its moves as calls");
     if (job->fortran_mpi)
         hash_add_text(&hash, compiler_words("FC", "gfortran"));
     hash_text(&hash, job->key);
@@ -374,6 +380,7 @@ static int instrumented_make(struct job *job, char files[][PATH_MAX])
 {
     struct arguments compile = job->compiler_words, link = job->arguments;
     arguments_add_all(&compile, flags_compile, COUNT(flags_compile));
+    arguments_add_all(&compile, flags_seen, COUNT(flags_seen));
     arguments_add_all(&compile, job->own.words, (size_t)job->own.count);
     if (says_openmp(job->text))
         arguments_add(&compile, "-fopenmp");

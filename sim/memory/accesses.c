@@ -16,11 +16,24 @@ static __attribute__((noinline, cold)) void look(struct sim_rank *rank, const vo
     sim_pending_access(rank, (uintptr_t)address, size, write, site);
 }
 
+/* By a thread that a rank has started, and which may not call MPI. */
+static __attribute__((noinline, cold)) void look_for_parent(const void *address, size_t size,
+                                                            bool write, const void *site)
+{
+    struct sim_rank *rank = sim_thread_parent;
+    if (rank && size && rank->pending && rank->pending->count)
+        sim_pending_access(rank, (uintptr_t)address, size, write, site);
+}
+
 static inline __attribute__((always_inline)) void access_at(const void *address, size_t size,
                                                             bool write, const void *site)
 {
     struct sim_rank *rank = sim_current_rank;
-    if (__builtin_expect(!rank || (uintptr_t)address - rank->safe_low < rank->safe_size, 1))
+    if (__builtin_expect(!rank, 0)) {
+        look_for_parent(address, size, write, site);
+        return;
+    }
+    if (__builtin_expect((uintptr_t)address - rank->safe_low < rank->safe_size, 1))
         return;
     look(rank, address, size, write, site);
 }
@@ -28,7 +41,9 @@ static inline __attribute__((always_inline)) void access_at(const void *address,
 void sim_access_range(const void *address, size_t size, bool write, const void *site)
 {
     struct sim_rank *rank = sim_current_rank;
-    if (rank && size && rank->pending && (rank->pending->count || rank->history))
+    if (!rank)
+        look_for_parent(address, size, write, site);
+    else if (size && rank->pending && (rank->pending->count || rank->history))
         look(rank, address, size, write, site);
 }
 

@@ -9,7 +9,7 @@
 
 static void touch(const volatile void *address, size_t size, bool write, const void *site)
 {
-    struct sim_rank *rank = sim_current_rank;
+    struct sim_rank *rank = sim_current_rank ? sim_current_rank : sim_thread_parent;
     if (rank && rank->pending && rank->pending->count)
         sim_pending_access(rank, (uintptr_t)address, size, write, site);
 }

@@ -44,8 +44,10 @@ void sim_pending_release(struct sim_rank *rank)
     struct sim_pending *pending = rank->pending;
     for (size_t i = 0; pending && i < pending->count; i++)
         sim_datatype_release(pending->entries[i].region.type);
-    if (pending)
+    if (pending) {
         free(pending->entries);
+        free(pending->strays);
+    }
     free(pending);
     rank->pending = NULL;
 }
@@ -283,6 +285,10 @@ bool sim_pending_end(struct sim_rank *rank, const void *owner)
     if (!pending || !pending->count)
         return false;
     lock(pending);
+    for (; pending->stray_count; pending->stray_count--) {
+        const struct sim_pending_stray *stray = &pending->strays[pending->stray_count - 1];
+        record_note_of(stray->operation, stray->site, "B001", stray->text);
+    }
     bool told = false;
     for (size_t i = 0; i < pending->count; i++)
         told |= owns(&pending->entries[i], owner) &&
@@ -334,8 +340,22 @@ void sim_pending_heard(struct sim_rank *rank)
     unlock(pending);
 }
 
-static void tell_access(struct sim_pending_entry *entry, uintptr_t address, size_t size, bool write,
-                        const void *site)
+/* Owned by the rank: sim_pending_end tells it. */
+static void keep_stray(struct sim_pending *pending, uint32_t operation, const void *site,
+                       const char *text)
+{
+    if (!pending->strays)
+        pending->strays = calloc(SIM_PENDING_STRAYS, sizeof *pending->strays);
+    if (!pending->strays || pending->stray_count == SIM_PENDING_STRAYS)
+        return;
+    struct sim_pending_stray *stray = &pending->strays[pending->stray_count++];
+    stray->operation = operation;
+    stray->site = site;
+    snprintf(stray->text, sizeof stray->text, "%s", text);
+}
+
+static void tell_access(struct sim_pending *pending, struct sim_pending_entry *entry,
+                        uintptr_t address, size_t size, bool write, const void *site)
 {
     bool *told = write ? &entry->write_told : &entry->read_told;
     char text[256];
@@ -346,7 +366,10 @@ static void tell_access(struct sim_pending_entry *entry, uintptr_t address, size
              "the %s of %s %s was %s before it completed; %zu bytes, %td from its beginning",
              entry->region.side, entry->orphan ? "a freed" : "a pending", entry->name,
              write ? "written" : "read", size, (ptrdiff_t)(address - entry->hull.low));
-    record_note_of(entry->operation, site, "B001", text);
+    if (sim_current_rank)
+        record_note_of(entry->operation, site, "B001", text);
+    else
+        keep_stray(pending, entry->operation, site, text);
 }
 
 void sim_pending_lose(struct sim_rank *rank, uintptr_t address, size_t size, const void *site)
@@ -400,13 +423,13 @@ void sim_pending_access(struct sim_rank *rank, uintptr_t address, size_t size, b
 {
     struct sim_pending *pending = rank->pending;
     if (!pending || rank->within_op) {
-        if (!pending) {
+        if (!pending && rank == sim_current_rank) {
             rank->safe_low = 0;
             rank->safe_size = UINTPTR_MAX;
         }
         return;
     }
-    if (rank->history)
+    if (rank->history && rank == sim_current_rank)
         rank->world->rooms->window_touch(rank, address, address + size, write, site);
     lock(pending);
     bool inside = false;
@@ -418,9 +441,9 @@ void sim_pending_access(struct sim_rank *rank, uintptr_t address, size_t size, b
         inside = true;
         if ((write || entry->region.written) &&
             sim_region_touches(&entry->region, address, address + size))
-            tell_access(entry, address, size, write, site);
+            tell_access(pending, entry, address, size, write, site);
     }
-    if (!inside && size <= 16)
+    if (!inside && size <= 16 && rank == sim_current_rank)
         set_safe(rank, address);
     unlock(pending);
 }

@@ -30,6 +30,14 @@ struct sim_pending_entry {
     uint64_t checksum; /* of an orphan that nobody else watches; 0: not taken */
 };
 
+/* What a thread that the rank has started did to a region: it has no recorder, so the rank tells. */
+enum { SIM_PENDING_STRAYS = 8 };
+struct sim_pending_stray {
+    uint32_t operation;
+    const void *site;
+    char text[256];
+};
+
 struct sim_pending {
     struct sim_pending_entry *entries;
     _Atomic size_t count; /* looked at without the lock where nothing is pending */
@@ -39,8 +47,10 @@ struct sim_pending {
     bool instrumented; /* the program's accesses are seen */
     uint64_t kept;     /* operations that owned memory beyond their call */
     uint64_t unseen_large,
-        unseen_collectives; /* started without anybody looking at their buffers */
-    uint64_t untyped;       /* buffers of which no debug information tells */
+        unseen_collectives;           /* started without anybody looking at their buffers */
+    uint64_t untyped;                 /* buffers of which no debug information tells */
+    struct sim_pending_stray *strays; /* NULL: none yet; room for SIM_PENDING_STRAYS */
+    uint32_t stray_count;
     atomic_flag busy;
     void *held; /* the recorder, while busy: see record_hold */
 };

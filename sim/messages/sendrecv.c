@@ -1,5 +1,6 @@
 /* Sendrecv and Sendrecv_replace: a send and a receive under way together. The blocking forms have
  * both on their stack; the nonblocking ones are a request of two parts. */
+#include "sim/memory/pending.h"
 #include "sim/messages/point.h"
 #include "sim/worlds/error.h"
 
@@ -131,10 +132,20 @@ static struct sim_request *part_new(struct sim_request *whole, const struct sim_
 
 /* Both are checked. The handle stands for a receive nobody can cancel. */
 static int exchange_later(const struct sim_request *send_checked,
-                          const struct sim_request *receive_checked, void *aside,
+                          const struct sim_request *receive_checked, void *aside, const char *name,
                           MPI_Request *handle)
 {
     struct sim_world *world = send_checked->owner->world;
+    const struct sim_request *sides[] = {send_checked, receive_checked};
+    struct sim_region regions[2];
+    size_t used = 0;
+    for (int i = aside != NULL; i < 2; i++) /* what was put aside may change */
+        if (sides[i]->peer != MPI_PROC_NULL)
+            regions[used++] = (struct sim_region){(uintptr_t)sides[i]->buffer, sides[i]->type,
+                                                  sides[i]->count, i == 1,
+                                                  aside ? "buffer"
+                                                  : i   ? "receive buffer"
+                                                        : "send buffer"};
     sim_world_enter(world);
     struct sim_request *whole = sim_request_new(send_checked->owner, SIM_REQUEST_RECEIVE);
     whole->comm = send_checked->comm;
@@ -142,6 +153,7 @@ static int exchange_later(const struct sim_request *send_checked,
     struct sim_request *receive = part_new(whole, receive_checked),
                        *send = part_new(whole, send_checked);
     send->aside = aside;
+    sim_pending_add(whole->owner, regions, used, name, whole);
     if (receive->peer == MPI_PROC_NULL)
         sim_point_complete_null(receive);
     else
@@ -161,7 +173,7 @@ static int isendrecv(const struct sim_point *to, const struct sim_point *from, M
     int error = sim_point_send_check(to, &send, SIM_STANDARD);
     if (!error)
         error = sim_point_receive_check(from, &receive);
-    return error ? error : exchange_later(&send, &receive, NULL, request);
+    return error ? error : exchange_later(&send, &receive, NULL, to->function, request);
 }
 
 int PMPI_Isendrecv(const void *sendbuf, int sendcount, MPI_Datatype sendtype, int dest, int sendtag,
@@ -193,7 +205,7 @@ static int replace_later(void *buffer, MPI_Count count, MPI_Datatype type, int d
         &(struct sim_point){"Isendrecv_replace", buffer, count, type, dest, sendtag, comm},
         &(struct sim_point){"Isendrecv_replace", buffer, count, type, source, recvtag, comm}, &send,
         &receive, &aside);
-    return error ? error : exchange_later(&send, &receive, aside, request);
+    return error ? error : exchange_later(&send, &receive, aside, "Isendrecv_replace", request);
 }
 
 int PMPI_Isendrecv_replace(void *buffer, int count, MPI_Datatype type, int dest, int sendtag,
