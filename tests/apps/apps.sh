@@ -25,13 +25,16 @@ fetch() { # package
     ls "$1"_*.orig.tar.* >/dev/null 2>&1
 }
 
-# A folder with the program, built with these compilers for so many ranks.
-prepare() { # folder kind package command
-    [ ! -e "$1/built" ] || return 0
-    rm -rf "$1"
-    mkdir -p "$1"
-    [ "$2" != source ] || tar xf "$(ls "$3"_*.orig.tar.* | head -1)" -C "$1" --strip-components=1 || return
-    (cd "$1" && sh -c "$4" >build.log 2>&1) && touch "$1/built"
+# A folder with the program, built with these compilers for so many ranks; rows of one package share its sources.
+prepare() { # folder kind package command row
+    [ ! -e "$1/built-$5" ] || return 0
+    if [ ! -e "$1/unpacked" ]; then
+        rm -rf "$1"
+        mkdir -p "$1"
+        [ "$2" != source ] || tar xf "$(ls "$3"_*.orig.tar.* | head -1)" -C "$1" --strip-components=1 || return
+        touch "$1/unpacked"
+    fi
+    (cd "$1" && sh -c "$4" >build.log 2>&1) && touch "$1/built-$5"
 }
 
 # Runs in the folder, what the program prints (and simrun's verdict) into the files named; what must agree is left in `kept`, the seconds are
@@ -51,6 +54,8 @@ echo "| program | from | ranks | built | same output | simrun | the other MPI | 
 echo "|---|---|---|---|---|---|---|---|"
 grep -v '^#' "$here/apps.tsv" | while IFS='	' read -r name from ranks command program filter; do
     kind=${from%% *} package=${from#* }
+    [ "$command" != same ] || command=$before
+    before=$command
     case " $* " in "  " | *" $name "*) ;; *) continue ;; esac
     case $package in *mpich*) mpiexec=mpiexec.mpich compiler=mpich ;; *) mpiexec="mpiexec.openmpi --oversubscribe" compiler=openmpi ;; esac
     if [ "$kind" = source ] && ! fetch "$package"; then
@@ -64,11 +69,11 @@ grep -v '^#' "$here/apps.tsv" | while IFS='	' read -r name from ranks command pr
     for n in $ranks; do
         P=$(awk "BEGIN { for (i = int(sqrt($n)); $n % i; i--); print i }") Q=$((n / P))
         export P Q
-        folder=$(echo "$name" | tr -c 'a-zA-Z0-9\n' _)
-        ours=$folder-simrun theirs=$folder-$compiler
-        [ "$kind" = source ] || ours=$ours-$n theirs=$theirs-$n
-        if ! CC=simcc FC=simfort prepare "$ours" $kind "$package" "$command" ||
-            ! CC=mpicc.$compiler FC=mpifort.$compiler prepare "$theirs" $kind "$package" "$command"; then
+        row=$(echo "$name" | tr -c 'a-zA-Z0-9\n' _)
+        ours=$package-simrun theirs=$package-$compiler
+        [ "$kind" = source ] || ours=$row-simrun-$n theirs=$row-$compiler-$n
+        if ! CC=simcc CXX=simc++ FC=simfort prepare "$ours" $kind "$package" "$command" "$row" ||
+            ! CC=mpicc.$compiler CXX=mpicxx.$compiler FC=mpifort.$compiler prepare "$theirs" $kind "$package" "$command" "$row"; then
             echo "| $name | $from | $n | no: $work/$ours/build.log | | | | |"
             break
         fi
