@@ -2,9 +2,9 @@
 
 #include "checker/memory.h"
 #include "checker/orders/cycles.h"
+#include "checker/orders/reference.h"
 #include "checker/orders/streams.h"
 #include "checker/places.h"
-#include "checker/replay/replay.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,82 +18,6 @@ enum {
     SWEPT_OPS_MAX = 4000000,
     ALIKE_PAIRS_MAX = 20000000
 };
-
-/* ---- the reference order ---- */
-
-struct ranked {
-    uint64_t key;
-    uint32_t op;
-};
-
-static int by_key(const void *a, const void *b)
-{
-    const struct ranked *x = a, *y = b;
-    if (x->key != y->key)
-        return x->key < y->key ? -1 : 1;
-    return x->op < y->op ? -1 : x->op > y->op;
-}
-
-/* Later forward nodes first; ops of one node as issued. */
-static uint64_t reversed_forward(const struct trace *trace, uint32_t op)
-{
-    uint32_t node = trace->ops[op].node;
-    uint32_t forward = node == TRACE_NO ? TRACE_NO : trace->nodes[node].forward;
-    return forward == TRACE_NO ? UINT64_MAX : UINT32_MAX - trace->nodes[forward].id;
-}
-
-/* Fills position (per op) with the reverse of the forward order inside partial segments; false
- * where that is unknown or no legal order. */
-static bool reverse_forward(const struct check_partial_order *reach, uint32_t *position)
-{
-    const struct trace *trace = reach->context->trace;
-    bool known = true;
-    for (size_t s = 0; s < reach->segment_count && known; s++) {
-        const struct reach_segment *segment = &reach->segments[s];
-        size_t count = segment->end - segment->first;
-        struct ranked *ranked = check_new(count, sizeof *ranked);
-        for (uint32_t i = 0; i < count; i++) {
-            uint32_t op = segment->first + i;
-            bool moves = segment->item_count && reach->item_of[op] != TRACE_NO;
-            ranked[i] = (struct ranked){.key = moves ? reversed_forward(trace, op) : 0, .op = op};
-            known = known && ranked[i].key != UINT64_MAX;
-        }
-        if (segment->item_count && known)
-            qsort(ranked, count, sizeof *ranked, by_key);
-        for (uint32_t i = 0; i < count; i++)
-            position[ranked[i].op] = segment->first + i;
-        free(ranked);
-        for (uint32_t i = 0; i < segment->item_count && known;
-             i++) /* an item's predecessors come first */
-            for (uint32_t j = 0; j < segment->item_count && known; j++)
-                known = i == j || !reach_before(reach, segment, j, i) ||
-                        position[segment->item_ops[segment->item_begin[j]]] <
-                            position[segment->item_ops[segment->item_begin[i]]];
-    }
-    return known;
-}
-
-static bool order_completes(const struct check_context *context, const uint32_t *position)
-{
-    size_t ops = context->trace->op_count;
-    uint32_t *order = check_new(ops, sizeof *order);
-    bool completes = true;
-    for (uint32_t op = 0; op < ops; op++)
-        order[position[op]] = op;
-    struct check_plan plan;
-    check_plan_init(&plan, context, &(struct plan_options){.order = order});
-    for (unsigned model = CHECK_EAGER; model <= CHECK_BATCH && completes; model <<= 1) {
-        struct check_replay replay;
-        if (!(check_models_asked(context) & model))
-            continue;
-        check_replay_run(&plan, (enum check_model)model, &replay);
-        completes = !replay.stuck && !replay.crossed;
-        check_replay_release(&replay);
-    }
-    check_plan_release(&plan);
-    free(order);
-    return completes;
-}
 
 /* ---- what is still unsafe ---- */
 
@@ -193,7 +117,7 @@ static bool is_harmless(const struct mender *mender, const struct stream_pair *p
     check_partial_order_linearize(&mender->reach, first ^ pair->first ^ pair->second, first, order);
     for (uint32_t at = 0; at < mender->context->trace->op_count; at++)
         position[order[at]] = at;
-    bool harmless = order_completes(mender->context, position);
+    bool harmless = check_order_completes(mender->context, position);
     free(order);
     free(position);
     return harmless;
@@ -362,13 +286,7 @@ static bool mender_init(struct mender *mender, const struct check_context *conte
     check_plan_init(&mender->plan, context, &(struct plan_options){0});
     mender->alone = check_new(context->trace->ranks, sizeof *mender->alone);
     mender->position = check_new(ops, sizeof *mender->position);
-    if (reverse_forward(&mender->reach, mender->position) &&
-        order_completes(context, mender->position))
-        return true;
-    for (uint32_t op = 0; op < ops; op++)
-        mender->position[op] = op;
-    mender->recorded = true;
-    return order_completes(context, mender->position);
+    return check_reference_find(&mender->reach, mender->position, &mender->recorded);
 }
 
 static void mender_release(struct mender *mender)

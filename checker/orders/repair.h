@@ -1,7 +1,6 @@
 /* Order edges that make every legal order of the backward passes safe.
  *
- * The reference is the reverse of the forward order of each rank, in which the forward pass itself
- * is safe, or, where that hangs or is not known, the recorded order. Every unordered pair of a
+ * They go towards a reference that is safe itself (reference.h). Every unordered pair of a
  * stream, and in every cycle one pair turned round against the reference, is ordered as the
  * reference has it, until nothing unsafe is left; then edges that are not needed are dropped. */
 #ifndef CHECKER_ORDERS_REPAIR_H

@@ -258,7 +258,7 @@ static void compile_step(struct check_plan *plan, size_t position, const uint32_
     uint32_t index = op_at(plan, position);
     const struct trace_op *op = &trace->ops[index];
     /* What was cancelled needs no partner, and no plan says that it does. */
-    bool planned = trace->outcome == OUTCOME_IMPORTED && op->state != STATE_CANCELLED;
+    bool planned = trace->outcome == OUTCOME_IMPORTED && op->state != STATE_CANCELLED, passes;
     struct plan_step *step = &plan->steps[index];
     uint32_t row = step->target;
     *step = (struct plan_step){.action = PLAN_PASS, .target = TRACE_NO};
@@ -267,8 +267,9 @@ static void compile_step(struct check_plan *plan, size_t position, const uint32_
         *step = send_step(op, match[index], planned || (lost_wait && op->state == STATE_COMPLETE));
         break;
     case CLASS_RECEIVE:
-        *step = (struct plan_step){.action = match[index] == TRACE_NO && !planned ? PLAN_PASS
-                                                                                  : PLAN_RECEIVE,
+        /* One of a batch that this order leaves without its message holds the batch up. */
+        passes = match[index] == TRACE_NO && !planned && (!op->batch || op->match == TRACE_NO);
+        *step = (struct plan_step){.action = passes ? PLAN_PASS : PLAN_RECEIVE,
                                    .target = match[index],
                                    .starts = check_is_start(op)};
         break;
@@ -359,8 +360,10 @@ static void bundle(struct check_plan *plan)
     for (uint32_t op = 0; op < trace->op_count; op++) {
         bool member = is_message(&plan->steps[op]) || plan->steps[op].action == PLAN_COLLECTIVE;
         plan->bundle_of[op] = member ? number[root_of(parent, op)] : TRACE_NO;
-        if (plan->bundle_of[op] != TRACE_NO)
-            plan->bundle_need[plan->bundle_of[op]]++;
+        if (plan->bundle_of[op] == TRACE_NO)
+            continue;
+        bool alone = is_message(&plan->steps[op]) && plan->steps[op].target == TRACE_NO;
+        plan->bundle_need[plan->bundle_of[op]] += alone ? 2 : 1; /* then it never moves */
     }
     free(number);
     free(parent);

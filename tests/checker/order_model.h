@@ -117,6 +117,23 @@ static void add_exchange(struct instance *instance)
     }
 }
 
+/* The same in nodes of their own, which may come in any order; as recorded it may hang. */
+static void add_crossing(struct instance *instance)
+{
+    uint32_t one = below(instance->ranks),
+             other = (one + 1 + below(instance->ranks - 1)) % instance->ranks;
+    for (uint32_t side = 0; side < 2; side++) {
+        uint32_t rank = side ? other : one;
+        int peer = (int)(side ? one : other);
+        bool receives_first = below(3) > 0;
+        for (uint32_t i = 0; i < 2; i++) {
+            uint32_t node = add_node(instance, rank, -1);
+            program_p2p(&instance->program, rank, (i == 0) == receives_first ? OP_RECV : OP_SEND,
+                        peer, 3, 150 + (int)node);
+        }
+    }
+}
+
 static void add_collective(struct instance *instance, struct pending *pending,
                            uint32_t *pending_count)
 {
@@ -183,7 +200,9 @@ static struct instance instance_new(void)
         instance.comms[instance.comm_count++] = program_comm(&instance.program, 2, members);
     }
     for (uint32_t things = 2 + below(4); things-- > 0 && has_room(&instance);) {
-        if (below(4) == 0)
+        if (below(6) == 0)
+            add_crossing(&instance);
+        else if (below(4) == 0)
             add_exchange(&instance);
         else if (below(2))
             add_message(&instance, pending, &pending_count);
@@ -317,6 +336,7 @@ static bool goes_on(const struct simulator *sim, uint32_t op)
 
 struct verdict {
     bool hangs, crosses;
+    bool safe;    /* of brute force: some order does neither */
     bool bounded; /* of the checker: not everything was searched */
 };
 
@@ -389,7 +409,7 @@ static void extend(const struct instance *instance, uint32_t rank, uint8_t *pref
     }
     for (uint32_t node = 0; node < nodes; node++) {
         bool free_to_go = !(taken >> node & 1);
-        for (uint32_t before = 0; before < node && free_to_go; before++)
+        for (uint32_t before = 0; before < nodes && free_to_go; before++)
             free_to_go = !instance->edge[rank][before][node] || taken >> before & 1;
         if (!free_to_go)
             continue;
@@ -428,7 +448,8 @@ static bool brute_force(const struct instance *instance, enum check_model model,
     sim.model = model;
     *verdict = (struct verdict){0};
     for (uint64_t combination = 0;
-         combination < combinations && !(verdict->hangs && verdict->crosses); combination++) {
+         combination < combinations && !(verdict->hangs && verdict->crosses && verdict->safe);
+         combination++) {
         uint64_t rest = combination;
         for (uint32_t rank = 0; rank < instance->ranks; rank++) {
             take_order(&sim, instance, rank, all[rank].order[rest % all[rank].count]);
@@ -437,6 +458,7 @@ static bool brute_force(const struct instance *instance, enum check_model model,
         struct verdict one = simulate(&sim);
         verdict->hangs |= one.hangs;
         verdict->crosses |= one.crosses;
+        verdict->safe |= !one.hangs && !one.crosses;
     }
     return true;
 }

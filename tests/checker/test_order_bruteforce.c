@@ -101,25 +101,13 @@ static bool fewer_will_do(const struct instance *instance, enum check_model mode
     return false;
 }
 
-/* Then no order edge helps towards the recorded order. */
-static bool recorded_hangs(const struct instance *instance, enum check_model model)
-{
-    static struct simulator sim;
-    uint8_t order[NODES_MAX];
-    sim.trace = instance->program.trace;
-    sim.model = model;
-    for (uint8_t i = 0; i < NODES_MAX; i++)
-        order[i] = i;
-    for (uint32_t rank = 0; rank < instance->ranks; rank++)
-        take_order(&sim, instance, rank, order);
-    return simulate(&sim).hangs;
-}
-
+/* Where some order is safe, edges that allow only that one are a repair. */
 static void try_repair(const struct instance *instance, enum check_model model,
                        const struct finding *finding, struct tally *tally)
 {
     if (!finding->repair) {
-        tally->unrepaired += !recorded_hangs(instance, model);
+        struct verdict verdict;
+        tally->unrepaired += brute_force(instance, model, &verdict) && verdict.safe;
         return;
     }
     tally->repaired++;
@@ -236,7 +224,7 @@ int main(void)
     tap_is_int(tally.bad_repair, 0, "every repair leaves no unsafe order");
     tap_is_int(tally.large_repair, 0,
                "no repair has more edges than needed towards the recorded order");
-    tap_ok(tally.unrepaired * 20 < tally.repaired, "nearly everything is repaired");
+    tap_ok(tally.unrepaired * 200 < tally.repaired, "nearly everything is repaired");
     tap_ok(tally.instances > runs / 4, "most instances are small enough to enumerate");
     tap_ok(tally.unsafe > tally.instances / 10 && tally.unsafe < tally.instances,
            "there are safe and unsafe instances");
