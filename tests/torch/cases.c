@@ -38,6 +38,51 @@ static struct diff_tensor *weighed(const struct here *here, struct diff_tensor *
     return diff_dot(y, here->w);
 }
 
+/* A matrix: its sums, its maxima, and itself times the sums of its rows. */
+static struct diff_tensor *axes(struct diff_tensor *m)
+{
+    struct diff_tensor *sums = diff_reshape(diff_sum_axis(m, 1), 2, (size_t[]){2, 1});
+    return diff_add(diff_dot(diff_sum_axis(m, 0), diff_max_axis(m, 1)),
+                    diff_dot(m, diff_broadcast(sums, 2, (size_t[]){2, 2})));
+}
+
+static struct diff_tensor *local_loss_of(const struct here *here, int number)
+{
+    static const bool condition[N] = {true, false, false, true};
+    struct diff_tensor *x = here->x, *y, *parts[2];
+    switch (number) {
+    case 0:
+        y = diff_add(diff_mul(diff_sin(x), diff_cos(x)), diff_sqrt(x));
+        break;
+    case 1:
+        y = diff_power(x, 2.5);
+        break;
+    case 2:
+        y = diff_maximum(x, diff_scale(diff_mul(here->w, x), 0.9));
+        y = diff_where(condition, y, diff_abs(diff_shift(x, -0.8)));
+        break;
+    case 3:
+        return axes(matrix(diff_allreduce(x, MPI_SUM, WORLD)));
+    case 4:
+        y = diff_layer_norm(matrix(diff_allreduce(square(here), MPI_SUM, WORLD)), 0.01);
+        y = diff_reshape(y, 1, (size_t[]){N});
+        break;
+    case 5:
+        y = diff_reshape(diff_allreduce(square(here), MPI_SUM, WORLD), 3, (size_t[]){2, 2, 1});
+        y = diff_matmul_batched(diff_reshape(x, 3, (size_t[]){2, 1, 2}), y);
+        return diff_sum(diff_mul(y, y));
+    case 6:
+        y = diff_put(square(here), (size_t[]){4, 0, 4, 2}, 5);
+        y = diff_take(y, N, (size_t[]){4, 4, 1, 0});
+        break;
+    default:
+        diff_split(diff_stack(2, (struct diff_tensor *[]){x, square(here)}), 2, (size_t[]){1, 1},
+                   parts);
+        y = diff_reshape(diff_mul(parts[0], parts[1]), 1, (size_t[]){N});
+    }
+    return weighed(here, diff_allreduce(y, MPI_SUM, WORLD));
+}
+
 static struct diff_tensor *loss_of(const struct here *here, int number)
 {
     struct diff_tensor *x = here->x, *y;
@@ -76,13 +121,15 @@ static struct diff_tensor *loss_of(const struct here *here, int number)
     case 11:
         y = diff_relu(diff_shift(diff_allreduce(diff_mul(x, here->w), MPI_SUM, WORLD), -1));
         return weighed(here, diff_bcast(y, 2, WORLD));
-    default:
+    case 12:
         y = diff_allreduce(diff_mul(square(here), x), MPI_SUM, WORLD);
         y = weighed(here, y);
         diff_backward_from(here->tape, 1, &y, NULL, DIFF_GRAPH);
         y = diff_gradient_tensor(x);
         diff_gradient_clear(x);
         return diff_dot(y, y);
+    default:
+        return local_loss_of(here, number - 13);
     }
 }
 
@@ -90,7 +137,8 @@ int main(int argc, char **argv)
 {
     static const char *const names[] = {
         "allreduce", "broadcast",  "reduce",  "gather", "scatter", "allgather", "tanh",
-        "sigmoid",   "classifier", "softmax", "rows",   "relu",    "second"};
+        "sigmoid",   "classifier", "softmax", "rows",   "relu",    "second",    "waves",
+        "power",     "choice",     "axes",    "norm",   "batch",   "places",    "stack"};
     MPI_Init(&argc, &argv);
     struct here here;
     MPI_Comm_rank(WORLD, &here.rank);

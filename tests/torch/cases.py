@@ -24,6 +24,23 @@ def run(rank, meeting):
         (g,) = torch.autograd.grad((y * w).sum(), x, create_graph=True)
         return (g * g).sum()
 
+    def axes(m):
+        return (m.sum(0) * m.max(1).values).sum() + (m * m.sum(1, keepdim=True)).sum()
+
+    def choice(x):
+        return torch.where(torch.tensor([True, False, False, True]), torch.maximum(x, 0.9 * w * x), torch.abs(x - 0.8))
+
+    def places(x):
+        y = torch.zeros(5, dtype=torch.float64).index_add(0, torch.tensor([4, 0, 4, 2]), x * x)
+        return y[torch.tensor([4, 4, 1, 0])]
+
+    def stack(x):
+        a, b = torch.split(torch.stack([x, x * x]), 1)
+        return (a * b).reshape(N)
+
+    def weighed(y):
+        return (F.all_reduce(y) * w).sum()
+
     cases = [
         ("allreduce", lambda x: (F.all_reduce(x * x) * w).sum()),
         ("broadcast", lambda x: (F.broadcast((x * x).clone(), 1) * w).sum()),
@@ -40,6 +57,15 @@ def run(rank, meeting):
         ("rows", lambda x: (F.all_reduce(torch.cat([x[1:3], x])[torch.tensor([0, 5, 0, 2])] ** 2) * w).sum()),
         ("relu", lambda x: (F.broadcast(torch.relu(F.all_reduce(x * w) - 1).clone(), 2) * w).sum()),
         ("second", second),
+        ("waves", lambda x: weighed(torch.sin(x) * torch.cos(x) + torch.sqrt(x))),
+        ("power", lambda x: weighed(x ** 2.5)),
+        ("choice", lambda x: weighed(choice(x))),
+        ("axes", lambda x: axes(matrix(F.all_reduce(x)))),
+        ("norm", lambda x: weighed(torch.nn.functional.layer_norm(
+            matrix(F.all_reduce(x * x)), (2,), eps=0.01).reshape(N))),
+        ("batch", lambda x: (torch.bmm(x.reshape(2, 1, 2), F.all_reduce(x * x).reshape(2, 2, 1)) ** 2).sum()),
+        ("places", lambda x: weighed(places(x))),
+        ("stack", lambda x: weighed(stack(x))),
     ]
     lines = []
     for name, function in cases:
