@@ -502,6 +502,7 @@ void record_access(const struct trace_access *access, const void *site)
         record->target = (int32_t)access->target;
         record->reduction = access->reduction;
         record->type = access->type;
+        record->unordered = access->unordered;
         record->lock = access->lock;
         record->begin = access->begin;
         record->end = access->end;

@@ -293,13 +293,21 @@ static bool same_operation(uint32_t a, uint32_t b)
     return a == b || !a || !b || a == ACCESS_NO_REDUCTION || b == ACCESS_NO_REDUCTION;
 }
 
+/* Accumulates of one origin and one basic type are carried out in its order, whatever they compute,
+ * unless the window's info gave that up. */
+static bool in_program_order(const struct trace_access *a, const struct trace_access *b)
+{
+    return a->rank == b->rank && !a->unordered && !b->unordered;
+}
+
 static bool conflict(const struct trace_access *a, const struct trace_access *b)
 {
     if ((reads(a) && reads(b)) || (is_local(a) && is_local(b) && a->rank == b->rank))
         return false;
     if (a->kind != ACCESS_ACCUMULATE || b->kind != ACCESS_ACCUMULATE)
         return true;
-    return a->type != b->type || !same_operation(a->reduction, b->reduction);
+    return a->type != b->type ||
+           !(in_program_order(a, b) || same_operation(a->reduction, b->reduction));
 }
 
 static bool keep_apart(const struct trace_access *a, const struct trace_access *b)

@@ -383,6 +383,7 @@ static void load_access(struct loader *loader, const struct record_access *recor
                                         .reduction = record->reduction,
                                         .type = record->type,
                                         .lock = record->lock,
+                                        .unordered = record->unordered,
                                         .site = loader_site(loader, record->site),
                                         .kind = record->head.small,
                                         .begin = record->begin,

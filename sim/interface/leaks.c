@@ -5,6 +5,7 @@
 #include "sim/communicators/comm.h"
 #include "sim/messages/generalized.h"
 #include "sim/messages/request.h"
+#include "sim/windows/epoch.h"
 #include "sim/worlds/open_handles.h"
 
 #include <stdlib.h>
@@ -69,6 +70,14 @@ static void report_generals(const struct sim_rank *rank)
     note_leaks("L001", "a generalised request", leaks);
 }
 
+static void report_epochs(const struct sim_rank *rank)
+{
+    const struct handle_map *map = rank->live ? &rank->live->handles[SIM_LIVE_WINDOW] : NULL;
+    for (size_t i = 0; map && i < map->slots && map->count; i++)
+        if (map->entries[i].key)
+            sim_epoch_check_end((struct sim_win *)(uintptr_t)map->entries[i].key);
+}
+
 /* A persistent request that is active is told as an operation that is pending. */
 static bool is_told(struct sim_rank *rank, int kind, uint64_t handle)
 {
@@ -96,6 +105,7 @@ void sim_leaks_report(struct sim_rank *rank)
         return;
     report_comms(rank);
     report_generals(rank);
+    report_epochs(rank);
     for (int kind = 0; rank->live && kind < SIM_LIVE_KINDS; kind++) {
         const struct handle_map *map = &rank->live->handles[kind];
         struct leak leaks[LEAKS_MAX] = {0};

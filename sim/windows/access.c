@@ -27,6 +27,7 @@ struct access {
     MPI_Op op_handle;
     const struct sim_op *op;
     MPI_Win handle;
+    bool single;     /* one element of a predefined type */
     bool gets, puts; /* get: target to origin; put: origin to target; both false: accumulates */
 };
 
@@ -180,7 +181,13 @@ static int find_op(struct access *access)
     access->op = sim_op_get(access->op_handle);
     if (!access->op)
         return sim_win_raise(win, MPI_ERR_OP, access->function, "op is not a valid handle");
+    if (access->op_handle == MPI_NO_OP && !access->result.handle)
+        return sim_win_raise(win, MPI_ERR_OP, access->function,
+                             "MPI_NO_OP is for accesses that get something, too");
     const struct sim_datatype *type = sim_datatype_get(access->target.handle);
+    if (type && access->single && !type->predefined)
+        return sim_win_raise(win, MPI_ERR_TYPE, access->function,
+                             "the datatype must be a predefined one");
     error = type ? sim_op_allowed_in_window(access->op, type) : MPI_SUCCESS;
     return error ? sim_win_raise(win, error, access->function,
                                  "this op is not defined for this datatype in a window")
@@ -229,6 +236,7 @@ static void remember(struct sim_win *win, const struct access *access)
         row.reduction = access->op_handle == MPI_NO_OP ? ACCESS_NO_REDUCTION
                                                        : (uint32_t)(uintptr_t)access->op_handle;
         row.type = access->target.type->unit;
+        row.unordered = win->unordered;
     }
     sim_history_access(win, access->rank, &region, &row);
 }
@@ -396,9 +404,19 @@ int PMPI_Fetch_and_op(const void *origin, void *result, MPI_Datatype type, int t
                             .target = ELEMENTS(NULL, 1, type),
                             .rank = target_rank,
                             .displacement = target_disp,
+                            .single = true,
                             .op_handle = op,
                             .handle = win};
     return run(&access);
+}
+
+/* What can be compared for equality: predefined, and no number of floating point. */
+static bool is_comparable(const struct sim_datatype *type)
+{
+    return type->predefined &&
+           (type->group == SIM_CLASS_C_INTEGER || type->group == SIM_CLASS_FORTRAN_INTEGER ||
+            type->group == SIM_CLASS_LOGICAL || type->group == SIM_CLASS_MULTI_LANGUAGE ||
+            type->group == SIM_CLASS_BYTE);
 }
 
 int PMPI_Compare_and_swap(const void *origin, const void *compared, void *result, MPI_Datatype type,
@@ -413,6 +431,9 @@ int PMPI_Compare_and_swap(const void *origin, const void *compared, void *result
                             .handle = win};
     struct sim_win *at;
     int error = check(&access, &at);
+    if (at && !is_comparable(access.target.type))
+        return sim_win_raise(at, MPI_ERR_TYPE, access.function,
+                             "the datatype must be an integer, a logical or a byte");
     if (error || !at)
         return error;
     own(at, &access);

@@ -193,6 +193,23 @@ static void bound(struct sim_rank *rank, const struct making *making)
         sim_objects_bound(rank, &region, sim_region_hull(&region), "Win_create", "exposes");
 }
 
+static bool says(const struct sim_info *info, const char *key, const char *value)
+{
+    const char *said = sim_info_get(info, key);
+    return said && !strcmp(said, value);
+}
+
+/* All four orders of reads and writes are asked for, which is also what holds without the key. */
+static bool ordered(const struct sim_info *info)
+{
+    static const char *const orders[] = {"rar", "raw", "war", "waw"};
+    const char *said = sim_info_get(info, "accumulate_ordering");
+    for (size_t i = 0; said && i < sizeof orders / sizeof *orders; i++)
+        if (!strstr(said, orders[i]))
+            return false;
+    return true;
+}
+
 static int win_new(struct making *making, MPI_Comm comm, const char *function)
 {
     struct sim_collective_call call;
@@ -210,9 +227,7 @@ static int win_new(struct making *making, MPI_Comm comm, const char *function)
     if (sim_call_is_intercomm(&call))
         return sim_error_raise(comm, MPI_ERR_COMM, function,
                                "a window cannot be made on an intercommunicator");
-    const char *separate =
-        sim_info_get(sim_info_from_handle(making->info), "alloc_shared_noncontig");
-    making->separate = separate && !strcmp(separate, "true");
+    making->separate = says(sim_info_from_handle(making->info), "alloc_shared_noncontig", "true");
     if (making->flavor == MPI_WIN_FLAVOR_ALLOCATE) {
         making->base = calloc(1, making->size ? (size_t)making->size : 1);
         if (!making->base)
@@ -228,6 +243,9 @@ static int win_new(struct making *making, MPI_Comm comm, const char *function)
     if (error)
         return error;
     struct sim_win *win = (struct sim_win *)(void *)*making->made;
+    const struct sim_info *info = sim_info_from_handle(making->info);
+    win->unlocked = says(info, "no_locks", "true");
+    win->unordered = !ordered(info);
     sim_history_begin(win);
     sim_open_handles_add(SIM_LIVE_WINDOW, (uint64_t)(uintptr_t)win);
     win->comm->info = (MPI_Info)(void *)sim_info_copy(sim_info_from_handle(making->info));
@@ -379,6 +397,7 @@ int PMPI_Win_detach(MPI_Win handle, const void *base)
     sim_world_enter(win->owner->world);
     *link = found->next;
     sim_world_leave(win->owner->world);
+    sim_history_detached(win, found->base, found->size, __builtin_return_address(0));
     free(found);
     return MPI_SUCCESS;
 }

@@ -35,6 +35,8 @@ static const char *const wrong[SIM_EPOCH_CALLS][SIM_EPOCH_STATES] = {
     [SIM_CALL_FREE] = {NULL, NULL, IN_FENCE, IN_START, IN_LOCK, IN_ALL},
 };
 
+#define NEVER_LOCKED "the window's info says no_locks: only fences, starts and posts are allowed"
+
 struct sim_epoch_lock *sim_epoch_lock_of(const struct sim_epoch *epoch, int target)
 {
     struct sim_epoch_lock *lock = epoch->locks;
@@ -84,8 +86,9 @@ static const char *wrong_target(const struct sim_win *win, enum sim_epoch_call c
     }
 }
 
-static int refuse(struct sim_win *win, enum sim_epoch_call call, int target, const char *function,
-                  const char *sentence)
+/* A note on the present call, and one on the call that opened the epoch. */
+static void tell(const struct sim_win *win, enum sim_epoch_call call, const char *function,
+                 const char *sentence)
 {
     const struct sim_epoch *epoch = &win->epoch;
     bool access = call == SIM_CALL_ACCESS || call == SIM_CALL_FLUSH;
@@ -97,7 +100,12 @@ static int refuse(struct sim_win *win, enum sim_epoch_call call, int target, con
     record_note_of(record_position(), NULL, code, text);
     if (opened)
         record_note_of(opened, NULL, code, "this opened the epoch");
-    (void)target;
+}
+
+static int refuse(struct sim_win *win, enum sim_epoch_call call, const char *function,
+                  const char *sentence)
+{
+    tell(win, call, function, sentence);
     return sim_error_raise_mismatch(sim_comm_handle(win->comm), MPI_ERR_RMA_SYNC, function,
                                     sentence);
 }
@@ -115,8 +123,10 @@ int sim_epoch_move(struct sim_win *win, enum sim_epoch_call call, int target, co
     const char *sentence = wrong[call][epoch->state];
     if (!sentence)
         sentence = wrong_target(win, call, target);
+    if (!sentence && win->unlocked && (call == SIM_CALL_LOCK || call == SIM_CALL_LOCK_ALL))
+        sentence = NEVER_LOCKED;
     if (sentence)
-        return refuse(win, call, target, function, sentence);
+        return refuse(win, call, function, sentence);
     if (call == SIM_CALL_ACCESS && epoch->state == SIM_EPOCH_FENCE)
         epoch->state = SIM_EPOCH_FENCE_USED;
     if (call == SIM_CALL_POST)
@@ -158,4 +168,35 @@ void sim_epoch_check_put(struct sim_win *win, int target, const char *function)
     if (fenced || (win->epoch.state == SIM_EPOCH_START && part->no_put_posted))
         untrue(function, "changes a window of which its rank asserted MPI_MODE_NOPUT until the "
                          "next synchronisation");
+}
+
+void sim_epoch_check_lock(struct sim_win *win, int target, int assertion, const char *function)
+{
+    if (assertion & MPI_MODE_NOCHECK)
+        untrue(function, "asserts MPI_MODE_NOCHECK, but another rank holds a lock that conflicts");
+    else if (win->window->parts[target].unchecked)
+        untrue(function, "conflicts with a lock that another rank holds, which asserted "
+                         "MPI_MODE_NOCHECK: that nobody would try");
+}
+
+void sim_epoch_check_start(struct sim_win *win, int target, int assertion, bool posted)
+{
+    bool unchecked = assertion & MPI_MODE_NOCHECK;
+    if (unchecked && !posted)
+        untrue("Win_start", "asserts MPI_MODE_NOCHECK, but the matching MPI_Win_post has not been "
+                            "called yet");
+    else if (posted && unchecked != win->window->parts[target].unchecked_post)
+        untrue("Win_start", unchecked
+                                ? "asserts MPI_MODE_NOCHECK, but the matching MPI_Win_post does not"
+                                : "does not assert MPI_MODE_NOCHECK, but the matching MPI_Win_post "
+                                  "does");
+}
+
+void sim_epoch_check_end(struct sim_win *win)
+{
+    const char *sentence = wrong[SIM_CALL_FREE][win->epoch.state];
+    if (!sentence)
+        sentence = wrong_target(win, SIM_CALL_FREE, -1);
+    if (sentence)
+        tell(win, SIM_CALL_FREE, "Finalize", sentence);
 }

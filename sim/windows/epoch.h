@@ -41,6 +41,7 @@ enum sim_epoch_call {
 
 struct sim_epoch_lock {
     int target, type;
+    bool unchecked; /* asserted MPI_MODE_NOCHECK: it keeps nobody out */
     uint32_t opened;
     struct sim_epoch_lock *next;
 };
@@ -51,6 +52,7 @@ struct sim_epoch {
     uint32_t exposed_since; /* the same of MPI_Win_post */
     struct sim_group *started, *posted;
     struct sim_epoch_lock *locks;
+    bool unchecked; /* MPI_Win_lock_all asserted MPI_MODE_NOCHECK */
 };
 
 struct sim_epoch_lock *sim_epoch_lock_of(const struct sim_epoch *epoch, int target);
@@ -63,5 +65,11 @@ int sim_epoch_move(struct sim_win *win, enum sim_epoch_call call, int target, co
 void sim_epoch_check_assertion(struct sim_win *win, int assertion, enum sim_epoch_state before,
                                const char *function);
 void sim_epoch_check_put(struct sim_win *win, int target, const char *function);
+/* MPI_MODE_NOCHECK of a lock of a target that somebody holds in conflict, and of a start whose post
+ * has not come (`posted`) or does not say the same. */
+void sim_epoch_check_lock(struct sim_win *win, int target, int assertion, const char *function);
+void sim_epoch_check_start(struct sim_win *win, int target, int assertion, bool posted);
+/* The program ends, and the window exists: an epoch that is open is B005. */
+void sim_epoch_check_end(struct sim_win *win);
 
 #endif

@@ -44,8 +44,8 @@ static uint32_t lock_of(const struct sim_win *win, int target)
 {
     const struct sim_epoch_lock *lock = sim_epoch_lock_of(&win->epoch, target);
     if (win->epoch.state == SIM_EPOCH_LOCK_ALL)
-        return ACCESS_SHARED;
-    if (!lock)
+        return win->epoch.unchecked ? ACCESS_UNLOCKED : ACCESS_SHARED;
+    if (!lock || lock->unchecked)
         return ACCESS_UNLOCKED;
     return lock->type == MPI_LOCK_EXCLUSIVE ? ACCESS_EXCLUSIVE : ACCESS_SHARED;
 }
@@ -351,6 +351,21 @@ void sim_history_touch(struct sim_rank *rank, uintptr_t low, uintptr_t high, boo
                                             .end = high < last ? high : last};
         keep(history, &access, site);
     }
+}
+
+void sim_history_detached(struct sim_win *win, const void *memory, MPI_Aint size, const void *site)
+{
+    struct sim_history *history = win->owner->history;
+    if (!history || !size)
+        return;
+    sim_history_flush(win->owner);
+    const struct trace_access access = {.op = record_position(),
+                                        .done = UINT32_MAX,
+                                        .target = world_rank(win, win->rank),
+                                        .kind = ACCESS_STORE,
+                                        .begin = (uintptr_t)memory,
+                                        .end = (uintptr_t)memory + (size_t)size};
+    emit(history, &access, site);
 }
 
 struct used {

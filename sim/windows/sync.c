@@ -124,6 +124,7 @@ int PMPI_Win_post(MPI_Group group, int assertion, MPI_Win handle)
     struct sim_window *window = win->window;
     win->epoch.posted = kept(group);
     sim_epoch_check_assertion(win, assertion, SIM_EPOCH_NONE, "Win_post");
+    window->parts[win->rank].unchecked_post = assertion & MPI_MODE_NOCHECK;
     window->parts[win->rank].no_put_posted = assertion & MPI_MODE_NOPUT;
     window->parts[win->rank].posted_by = record_position() - 1;
     for (int i = 0; i < win->epoch.posted->size; i++)
@@ -143,11 +144,16 @@ int PMPI_Win_start(MPI_Group group, int assertion, MPI_Win handle)
     struct sim_window *window = win->window;
     win->epoch.started = kept(group);
     for (int i = 0; i < win->epoch.started->size; i++) {
-        struct sim_window_part *part = &window->parts[member(win, win->epoch.started, i)];
+        int target = member(win, win->epoch.started, i);
+        struct sim_window_part *part = &window->parts[target];
+        bool posted = counters(&part->posts, window)[win->rank];
+        sim_epoch_check_start(win, target, assertion, posted);
         while (!counters(&part->posts, window)[win->rank])
             sim_win_wait(win);
         part->posts[win->rank]--;
-        record_sync((uint32_t)sim_group_world_rank(win->epoch.started, i), part->posted_by, false);
+        if (!(assertion & MPI_MODE_NOCHECK)) /* else it would not wait */
+            record_sync((uint32_t)sim_group_world_rank(win->epoch.started, i), part->posted_by,
+                        false);
     }
     return end(win);
 }
@@ -230,20 +236,30 @@ int PMPI_Win_test(MPI_Win handle, int *flag)
 
 /* --- passive target --------------------------------------------------------------------------- */
 
-static void acquire(struct sim_win *win, int target, int type)
+static bool conflicts(const struct sim_window_part *part, int type)
+{
+    return part->exclusive >= 0 || (type == MPI_LOCK_EXCLUSIVE && part->shared);
+}
+
+static void acquire(struct sim_win *win, int target, int type, int assertion)
 {
     struct sim_window_part *part = &win->window->parts[target];
-    while (part->exclusive >= 0 || (type == MPI_LOCK_EXCLUSIVE && part->shared))
+    if (conflicts(part, type))
+        sim_epoch_check_lock(win, target, assertion,
+                             win->epoch.state == SIM_EPOCH_LOCK_ALL ? "Win_lock_all" : "Win_lock");
+    while (conflicts(part, type))
         sim_win_wait(win);
+    part->unchecked += (assertion & MPI_MODE_NOCHECK) != 0;
     if (type == MPI_LOCK_EXCLUSIVE)
         part->exclusive = win->rank;
     else
         part->shared++;
 }
 
-static void give_back(struct sim_win *win, int target)
+static void give_back(struct sim_win *win, int target, bool unchecked)
 {
     struct sim_window_part *part = &win->window->parts[target];
+    part->unchecked -= unchecked;
     if (part->exclusive == win->rank)
         part->exclusive = -1;
     else
@@ -265,9 +281,10 @@ int PMPI_Win_lock(int type, int rank, int assertion, MPI_Win handle)
         return error;
     struct sim_epoch_lock *lock = malloc(sizeof *lock);
     assert(lock && "out of memory for a window");
-    *lock = (struct sim_epoch_lock){rank, type, win->epoch.opened, win->epoch.locks};
+    *lock = (struct sim_epoch_lock){rank, type, assertion & MPI_MODE_NOCHECK, win->epoch.opened,
+                                    win->epoch.locks};
     win->epoch.locks = lock;
-    acquire(win, rank, type);
+    acquire(win, rank, type, assertion);
     return end(win);
 }
 
@@ -282,12 +299,13 @@ int PMPI_Win_unlock(int rank, MPI_Win handle)
         link = &(*link)->next;
     struct sim_epoch_lock *lock = *link;
     *link = lock->next;
+    bool unchecked = lock->unchecked;
     free(lock);
     if (!win->epoch.locks) {
         win->epoch.state = SIM_EPOCH_NONE;
         win->epoch.opened = 0;
     }
-    give_back(win, rank);
+    give_back(win, rank, unchecked);
     sim_win_changed(win->window);
     sim_win_yield(win);
     return end(win);
@@ -301,7 +319,8 @@ int PMPI_Win_lock_all(int assertion, MPI_Win handle)
     if (!win)
         return error;
     for (int i = 0; i < win->window->size; i++)
-        acquire(win, i, MPI_LOCK_SHARED);
+        acquire(win, i, MPI_LOCK_SHARED, assertion);
+    win->epoch.unchecked = assertion & MPI_MODE_NOCHECK;
     return end(win);
 }
 
@@ -312,7 +331,8 @@ int PMPI_Win_unlock_all(MPI_Win handle)
     if (!win)
         return error;
     for (int i = 0; i < win->window->size; i++)
-        give_back(win, i);
+        give_back(win, i, win->epoch.unchecked);
+    win->epoch.unchecked = false;
     sim_win_changed(win->window);
     sim_win_yield(win);
     return end(win);

@@ -36,6 +36,8 @@ struct sim_window_part {
     uint32_t *completed_by;          /* of the last MPI_Win_complete, by origin; NULL until used */
     uint32_t no_put[2];              /* the last fences that asserted MPI_MODE_NOPUT, by parity */
     bool no_put_posted;              /* the last post did */
+    bool unchecked_post;             /* the last post asserted MPI_MODE_NOCHECK */
+    int unchecked;                   /* how many hold the lock having asserted it */
     struct sim_last_atomic *atomics; /* see history.h; NULL until used */
     struct sim_win *win;             /* the member's own handle */
 };
@@ -56,6 +58,8 @@ struct sim_win {
     struct sim_comm *comm;
     int rank;
     uint32_t fences; /* that this member has begun */
+    bool unordered;  /* info: its accumulates to one place may be carried out in any order */
+    bool unlocked;   /* info: it will never be locked */
     bool stored;     /* the program's own stores since the last synchronisation: as far as seen */
     bool waits;      /* blocked until something of the window changes */
     struct sim_epoch epoch;

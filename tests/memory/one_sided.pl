@@ -179,5 +179,38 @@ prog('atomic_type_mix','B003',"$A float g = 1; $f if (rank == 0) MPI_Accumulate(
 prog('atomic_same','OK',"$A$f MPI_Accumulate(&x, 1, MPI_INT, 0, 0, 1, MPI_INT, MPI_SUM, win);$f$F");
 prog('atomic_counter','OK',"$A base[0]=0;$B$la for (int i = 0; i < 3; i++) { MPI_Fetch_and_op(&x, &y, MPI_INT, 0, 0, MPI_SUM, win); MPI_Win_flush(0, win); buf[i] = y; }$ua$F");
 
+# What accumulates of one origin, info, MPI_MODE_NOCHECK and the end of the program say
+my $twice = "$f if (rank == 0) { MPI_Accumulate(&x, 1, MPI_INT, 1, 0, 1, MPI_INT, MPI_SUM, win); MPI_Accumulate(&x, 1, MPI_INT, 1, 0, 1, MPI_INT, MPI_REPLACE, win); }$f$F";
+sub informed { my ($key, $value) = @_; return "MPI_Info info; MPI_Info_create(&info); MPI_Info_set(info, \"$key\", \"$value\"); MPI_Win_allocate(64, 4, info, MPI_COMM_WORLD, &base, &win); MPI_Info_free(&info);\n" }
+prog('accumulates_in_order', 'OK', "$A$twice");
+prog('accumulates_in_order_by_info', 'OK', informed('accumulate_ordering', 'rar,raw,war,waw') . $twice);
+prog('accumulates_without_order', 'B003', informed('accumulate_ordering', 'none') . $twice);
+prog('accumulates_two_types', 'B003', "$A float g = 1;$f if (rank == 0) { MPI_Accumulate(&x, 1, MPI_INT, 1, 0, 1, MPI_INT, MPI_SUM, win); MPI_Accumulate(&g, 1, MPI_FLOAT, 1, 0, 1, MPI_FLOAT, MPI_SUM, win); }$f$F");
+prog('info_no_locks', 'B005', informed('no_locks', 'true') . "MPI_Win_lock(MPI_LOCK_SHARED, 0, 0, win); MPI_Win_unlock(0, win);$F");
+prog('info_locks', 'OK', informed('no_locks', 'false') . "MPI_Win_lock(MPI_LOCK_SHARED, 0, 0, win); MPI_Win_unlock(0, win);$F");
+sub unchecked_start {    # assertions of post and start; whether a barrier stands between them
+    my ($post, $start, $between) = @_;
+    my $late = 'if (rank == 0) MPI_Send(&x, 1, MPI_INT, 1, 0, MPI_COMM_WORLD); else MPI_Recv(&y, 1, MPI_INT, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);';
+    return "MPI_Group all, from, to; int zero = 0, one = 1; $A MPI_Comm_group(MPI_COMM_WORLD, &all); MPI_Group_incl(all, 1, &zero, &from); MPI_Group_incl(all, 1, &one, &to);\n"
+        . ($between ? '' : $late) . "if (rank == 1) MPI_Win_post(from, $post, win);\n" . ($between ? $B : '')
+        . "if (rank == 0) { MPI_Win_start(to, $start, win);" . put('x', 1, 0) . "MPI_Win_complete(win); } else MPI_Win_wait(win);\n"
+        . "MPI_Group_free(&all); MPI_Group_free(&from); MPI_Group_free(&to); $F";
+}
+prog('assert_nocheck_both', 'OK', unchecked_start('MPI_MODE_NOCHECK', 'MPI_MODE_NOCHECK', 1));
+prog('assert_nocheck_before_post', 'B005', unchecked_start('MPI_MODE_NOCHECK', 'MPI_MODE_NOCHECK', 0));
+prog('assert_nocheck_start_only', 'B005', unchecked_start('0', 'MPI_MODE_NOCHECK', 1));
+prog('assert_nocheck_post_only', 'B005', unchecked_start('MPI_MODE_NOCHECK', '0', 1));
+prog('assert_nocheck_lock', 'OK', "$A if (rank == 0) { MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 1, MPI_MODE_NOCHECK, win);" . put('x', 1, 0) . "MPI_Win_unlock(1, win); }$B$F");
+prog('assert_nocheck_lock_race', 'B003', "$A MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 1, MPI_MODE_NOCHECK, win);" . put('x', 1, 0) . "MPI_Win_unlock(1, win);$F");
+prog('assert_nocheck_lock_held', 'B005', "$A MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 1, MPI_MODE_NOCHECK, win); $B MPI_Win_unlock(1, win);$F");
+prog('finalize_in_fence', 'B005', "$A$f" . put('x', 0, 'rank'));
+prog('finalize_in_lock_all', 'B005', "$A$la");
+prog('finalize_after_unlock_all', 'L007', "$A$la$ua");
+prog('dynamic_detach_early', 'B003', "MPI_Aint at, other; MPI_Win_create_dynamic(MPI_INFO_NULL, MPI_COMM_WORLD, &win); MPI_Win_attach(win, buf, sizeof buf); MPI_Get_address(buf, &at); MPI_Sendrecv(&at, 1, MPI_AINT, 1 - rank, 0, &other, 1, MPI_AINT, 1 - rank, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);$la if (rank == 0) " . put('x', 1, 'other') . " if (rank == 1) MPI_Win_detach(win, buf);$ua if (rank == 0) MPI_Win_detach(win, buf);$F");
+prog('dynamic_detach', 'OK', "MPI_Aint at, other; MPI_Win_create_dynamic(MPI_INFO_NULL, MPI_COMM_WORLD, &win); MPI_Win_attach(win, buf, sizeof buf); MPI_Get_address(buf, &at); MPI_Sendrecv(&at, 1, MPI_AINT, 1 - rank, 0, &other, 1, MPI_AINT, 1 - rank, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);$la if (rank == 0) " . put('x', 1, 'other') . "$ua$B MPI_Win_detach(win, buf);$F");
+prog('arg_swap_double', 'M009', "$A double d = 1, e = 0, g;$la MPI_Compare_and_swap(&d, &e, &g, MPI_DOUBLE, 0, 0, win);$ua$F");
+prog('arg_fetch_derived', 'M009', "$A MPI_Datatype t; MPI_Type_contiguous(2, MPI_INT, &t); MPI_Type_commit(&t);$la MPI_Fetch_and_op(buf, &buf[4], t, 0, 0, MPI_SUM, win);$ua MPI_Type_free(&t);$F");
+prog('arg_accumulate_no_op', 'M009', "$A$f MPI_Accumulate(&x, 1, MPI_INT, 0, 0, 1, MPI_INT, MPI_NO_OP, win);$f$F");
+
 print "$count programs, $wrong differ\n";
 exit($wrong ? 1 : 0);

@@ -225,6 +225,7 @@ struct trace_access {
     uint32_t lock;            /* of the target by this rank: enum access_lock */
     uint32_t site;            /* TRACE_NO: the operation's */
     uint8_t kind;             /* enum access_kind */
+    bool unordered;           /* an accumulate that the window's info leaves without order */
     uint64_t begin, end;      /* addresses; end is behind the last byte */
 };
 
