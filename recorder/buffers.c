@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #define HEADER_MAGIC 0x31304345524d4953u /* "SIMREC01" */
@@ -16,7 +17,7 @@
 #define MADV_COLLAPSE 25
 #endif
 
-enum { UNITS_MAX = 64, PREPARE_UNITS = 8, FORMAT = 3 }; /* 3: paths of any length */
+enum { WAIT_NS = 50000, UNITS_MAX = 64, PREPARE_UNITS = 8, FORMAT = 4 }; /* 4: drops */
 
 uint64_t buffers_first_unit(void)
 {
@@ -104,6 +105,7 @@ void buffers_clear(struct buffers *buffers)
     memset((char *)header + first * BUFFERS_UNIT, 0, (used - first) * BUFFERS_UNIT);
     atomic_store(&header->next_unit, first);
     atomic_store(&header->lost, 0);
+    atomic_store(&header->freed, 0);
 }
 
 int buffers_init_file(struct buffers *buffers, const char *path, struct failure *failure)
@@ -196,17 +198,29 @@ static void touch(struct buffers *buffers, void *chunk, uint64_t end, size_t siz
         madvise(chunk, size, MADV_POPULATE_READ); /* several at a time, and they can be written */
 }
 
+/* Waits while somebody else makes room; false when nobody does. */
+static bool is_room(const struct buffers *buffers, uint64_t wanted)
+{
+    const struct buffers_header *header = buffers->header;
+    int before = errno;
+    bool room;
+    while (!(room = !buffers->limit || buffers_kept(buffers) + wanted <= buffers->limit) &&
+           atomic_load(&header->relieved))
+        nanosleep(&(struct timespec){.tv_nsec = WAIT_NS}, NULL);
+    errno = before;
+    return room;
+}
+
 bool buffers_more(struct buffers *buffers, struct buffers_writer *writer, size_t size)
 {
     struct buffers_header *header = buffers->header;
-    uint32_t wanted = writer->units == 0          ? 1
-                      : writer->units < UNITS_MAX ? writer->units * 2
-                                                  : UNITS_MAX;
+    uint32_t most = buffers->most ? buffers->most : UNITS_MAX;
+    uint32_t wanted = writer->units == 0 ? 1 : writer->units * 2 < most ? writer->units * 2 : most;
     while ((size_t)wanted * BUFFERS_UNIT < size + sizeof(struct chunk))
         wanted *= 2;
-    uint64_t unit = atomic_fetch_add(&header->next_unit, wanted);
-    uint64_t most = buffers->limit ? buffers->limit : buffers->size / BUFFERS_UNIT;
-    if (unit + wanted > most) {
+    bool room = is_room(buffers, wanted);
+    uint64_t unit = room ? atomic_fetch_add(&header->next_unit, wanted) : 0;
+    if (!room || unit + wanted > buffers->size / BUFFERS_UNIT) {
         atomic_fetch_add(&header->lost, 1);
         writer->next = writer->end = NULL;
         return false;
@@ -226,11 +240,14 @@ bool buffers_more(struct buffers *buffers, struct buffers_writer *writer, size_t
 }
 
 /* The first unit from `unit` on that is memory. A number in the header that is no longer the
- * recorder's must not make us read, and thereby take, gigabytes that nobody has written. */
+ * recorder's must not make us read, and thereby take, gigabytes that nobody has written; nor those
+ * that were given back. */
 static uint64_t next_touched(const struct buffers *buffers, uint64_t unit, uint64_t end)
 {
     const char *base = (const char *)buffers->header;
-    if (((const struct chunk *)(const void *)(base + unit * BUFFERS_UNIT))->magic == CHUNK_MAGIC)
+    bool holes = atomic_load(&buffers->header->freed) > 0;
+    if (!holes &&
+        ((const struct chunk *)(const void *)(base + unit * BUFFERS_UNIT))->magic == CHUNK_MAGIC)
         return unit;
     off_t at = lseek(buffers->file, (off_t)(unit * BUFFERS_UNIT), SEEK_DATA);
     if (at < 0)
@@ -257,11 +274,33 @@ const struct chunk *buffers_next_chunk(const struct buffers *buffers, const stru
     return NULL;
 }
 
+const struct chunk *buffers_chunk_behind(const struct buffers *buffers, const struct chunk *chunk)
+{
+    const char *base = (const char *)buffers->header;
+    uint64_t unit = buffers_first_unit(), end = atomic_load(&buffers->header->next_unit);
+    if (chunk)
+        unit = (uint64_t)((const char *)chunk - base) / BUFFERS_UNIT + chunk->units;
+    if (unit >= end || end > buffers->size / BUFFERS_UNIT)
+        return NULL;
+    const struct chunk *next = (const void *)(base + unit * BUFFERS_UNIT);
+    if (__atomic_load_n(&next->magic, __ATOMIC_ACQUIRE) != CHUNK_MAGIC || !next->units ||
+        next->units > end - unit)
+        return NULL;
+    return next;
+}
+
 uint64_t buffers_used(const struct buffers *buffers)
 {
     uint64_t used = atomic_load(&buffers->header->next_unit);
-    uint64_t most = buffers->limit ? buffers->limit : buffers->size / BUFFERS_UNIT;
+    uint64_t most = buffers->size / BUFFERS_UNIT;
     return (used < most ? used : most) * BUFFERS_UNIT;
+}
+
+uint64_t buffers_kept(const struct buffers *buffers)
+{
+    uint64_t freed = atomic_load(&buffers->header->freed);
+    uint64_t used = buffers_used(buffers) / BUFFERS_UNIT;
+    return used > freed ? used - freed : 0;
 }
 
 bool buffers_full(const struct buffers *buffers)

@@ -31,6 +31,8 @@ struct buffers_header {
     uint64_t units;             /* of the whole */
     _Atomic uint64_t next_unit; /* first that no chunk has taken */
     _Atomic uint64_t lost;      /* records that found no room */
+    _Atomic uint64_t freed;     /* units whose records were dropped */
+    _Atomic uint32_t relieved;  /* somebody drops records where there is no room for more */
     struct buffers_image images[BUFFERS_IMAGES];
     uint64_t paths_used;
     char paths[BUFFERS_PATHS];    /* those of the images, each with its end */
@@ -48,7 +50,8 @@ struct buffers {
     struct buffers_header *header; /* start of the mapping */
     size_t size;
     bool on_disk;   /* a rank file: its pages are the file system's */
-    uint64_t limit; /* units that may be taken; 0: all there are */
+    uint64_t limit; /* units that may be in use; 0: all there are */
+    uint32_t most;  /* units of one chunk; 0: what is best */
 };
 
 /* A rank's place in the memory. */
@@ -73,8 +76,9 @@ int buffers_open_file(struct buffers *buffers, const char *path, struct failure 
  * used up. */
 bool buffers_more(struct buffers *buffers, struct buffers_writer *writer, size_t size);
 
-/* Bytes taken so far, those that found no room not counted. */
+/* Bytes taken so far, those that found no room not counted; units in use, without those dropped. */
 uint64_t buffers_used(const struct buffers *buffers);
+uint64_t buffers_kept(const struct buffers *buffers);
 /* A record found no room: the limit is reached, or the machine's memory. */
 bool buffers_full(const struct buffers *buffers);
 
@@ -96,6 +100,8 @@ bool buffers_prepare(struct buffers *buffers);
 
 /* Chunks in the order in which they were taken: pass NULL first; NULL after the last. */
 const struct chunk *buffers_next_chunk(const struct buffers *buffers, const struct chunk *chunk);
+/* The chunk right behind, or the first; NULL: not taken, or not labelled yet. While ranks write. */
+const struct chunk *buffers_chunk_behind(const struct buffers *buffers, const struct chunk *chunk);
 /* Records of a chunk: NULL first; NULL after the last. Never reads past the chunk. */
 const struct record_head *buffers_next_record(const struct chunk *chunk,
                                               const struct record_head *record);

@@ -79,7 +79,10 @@ static bool chunk_damaged(struct look *look, const struct chunk *chunk)
     if (chunk->rank >= look->ranks)
         return found(look, "a record of a rank that there is not", chunk);
     /* A rank that begins anew counts from 0 again. */
-    if (chunk->sequence != look->sequences[chunk->rank] && chunk->sequence != 0)
+    bool dropped = atomic_load(&look->buffers->header->freed) > 0;
+    bool follows = dropped ? chunk->sequence >= look->sequences[chunk->rank]
+                           : chunk->sequence == look->sequences[chunk->rank];
+    if (!follows && chunk->sequence != 0)
         return found(look, "a part of a rank's record is missing", chunk);
     look->sequences[chunk->rank] = chunk->sequence + 1;
     return records_damaged(look, chunk);
@@ -94,7 +97,8 @@ static bool chunks_damaged(struct look *look)
     for (const struct chunk *chunk = buffers_next_chunk(look->buffers, NULL); chunk;
          chunk = buffers_next_chunk(look->buffers, chunk)) {
         const char *at = (const char *)chunk;
-        if (at != expected && (look->ended_well || !all_zero(expected, at)))
+        bool dropped = atomic_load(&look->buffers->header->freed) > 0; /* holes: not to be read */
+        if (at != expected && !dropped && (look->ended_well || !all_zero(expected, at)))
             return found(look, "no part of a record begins where one must", expected);
         if (chunk_damaged(look, chunk))
             return true;
@@ -110,7 +114,8 @@ static bool header_damaged(struct look *look)
     bool whole = buffers_header_known(look->buffers) && header->ranks == look->ranks &&
                  header->units == units && header->image_count <= BUFFERS_IMAGES &&
                  header->paths_used <= BUFFERS_PATHS && header->next_unit >= buffers_first_unit() &&
-                 (header->next_unit <= units || header->lost > 0);
+                 (header->next_unit <= units || header->lost > 0) &&
+                 header->freed <= header->next_unit;
     return !whole && found(look, "the head of the record says what cannot be", header);
 }
 

@@ -26,31 +26,43 @@ static bool pause_for(struct feeder *feeder, long microseconds)
     return stop;
 }
 
+/* Keeps memory ready; false: no more of it can be. */
+static bool prepare(const struct feeder *feeder, uint64_t taken)
+{
+    const struct buffers_header *header = feeder->buffers->header;
+    uint64_t ahead = taken > BUFFERS_BLOCK ? AHEAD : AHEAD_FIRST;
+    while (atomic_load(&header->prepared) < taken + ahead)
+        if (!buffers_prepare(feeder->buffers))
+            return false;
+    return true;
+}
+
 static void *feed(void *context)
 {
     struct feeder *feeder = context;
-    const struct buffers_header *header = feeder->buffers->header;
+    struct buffers_header *header = feeder->buffers->header;
     uint64_t seen = 0;
     long pause = PAUSE_MIN_US;
+    bool prepares = true;
     do {
         uint64_t taken = atomic_load(&header->next_unit);
         if (taken - seen > JUMP_MAX && seen)
-            return NULL; /* no rank writes a gigabyte in a pause: the number is not a recorder's */
-        uint64_t ahead = taken > BUFFERS_BLOCK ? AHEAD : AHEAD_FIRST;
+            break; /* no rank writes a gigabyte in a pause: the number is not a recorder's */
         pause = taken == seen ? pause * 2 : PAUSE_MIN_US;
         if (pause > PAUSE_MAX_US)
             pause = PAUSE_MAX_US;
         seen = taken;
-        while (atomic_load(&header->prepared) < taken + ahead)
-            if (!buffers_prepare(feeder->buffers))
-                return NULL;
-    } while (!pause_for(feeder, pause));
+        prepares = prepares && prepare(feeder, taken);
+        if (feeder->drops && drops_relieve(feeder->drops))
+            pause = PAUSE_MIN_US;
+    } while (!pause_for(feeder, pause) && (prepares || feeder->drops));
+    atomic_store(&header->relieved, 0);
     return NULL;
 }
 
-void feeder_start(struct feeder *feeder, struct buffers *buffers)
+void feeder_start(struct feeder *feeder, struct buffers *buffers, struct drops *drops)
 {
-    *feeder = (struct feeder){.buffers = buffers};
+    *feeder = (struct feeder){.buffers = buffers, .drops = drops};
     pthread_condattr_t attributes;
     pthread_condattr_init(&attributes);
     pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
@@ -62,6 +74,8 @@ void feeder_start(struct feeder *feeder, struct buffers *buffers)
     pthread_sigmask(SIG_SETMASK, &all, &old);
     if (pthread_create(&feeder->thread, NULL, feed, feeder) == 0)
         feeder->owner = getpid();
+    else
+        atomic_store(&buffers->header->relieved, 0);
     pthread_sigmask(SIG_SETMASK, &old, NULL);
 }
 

@@ -44,6 +44,10 @@ struct record_head {
 
 enum { RECORD_NO_OP = -1, RECORD_NONE = -3 };
 
+/* A flag of an operation that stands before others that were dropped: it is complete, and so is all
+ * that was between it and its partners. See drops.h. */
+enum { RECORD_OP_CUT = 1 << 14 };
+
 /* The operation a rank polls in vain, kept in one place instead of a record per poll. */
 struct record_poll {
     uint32_t ops;  /* number of the rank's operations when it was polled */

@@ -10,13 +10,25 @@
 #include <string.h>
 #include <unistd.h>
 
-/* A quarter of what the machine can give: the trace made of it takes as much again. */
-static uint64_t room_for_records(void)
+enum { CHUNKS_OF_RANK = 8, RANK_BYTES = 32768 };
+
+static uint64_t usual_bound(uint32_t ranks)
 {
     long pages = sysconf(_SC_AVPHYS_PAGES), page = sysconf(_SC_PAGESIZE);
     uint64_t bytes = pages > 0 && page > 0 ? (uint64_t)pages * (uint64_t)page : (uint64_t)8 << 30;
-    uint64_t least = (uint64_t)256 << 20;
-    return bytes / 4 > least ? bytes / 4 : least;
+    uint64_t least = (uint64_t)1 << 30, all = (uint64_t)ranks * RANK_BYTES;
+    bytes = bytes / 4 > least ? bytes / 4 : least;
+    return bytes > all ? bytes : all;
+}
+
+void recording_bound(struct recording *recording, uint64_t bytes)
+{
+    struct buffers *buffers = &recording->buffers;
+    if (!bytes)
+        bytes = usual_bound(recording->ranks);
+    buffers->limit = bytes / 5 * 2 / BUFFERS_UNIT; /* the trace and its checks take the rest */
+    uint64_t most = buffers->limit / CHUNKS_OF_RANK / recording->ranks;
+    buffers->most = most >= 64 ? 0 : most ? (uint32_t)most : 1;
 }
 
 struct recording *recording_new(uint32_t ranks, enum record_level level, struct failure *failure)
@@ -39,7 +51,7 @@ struct recording *recording_new(uint32_t ranks, enum record_level level, struct 
     recording->ranks = ranks;
     recording->level = level;
     recording->buffers.header->level = level;
-    recording->buffers.limit = room_for_records() / BUFFERS_UNIT;
+    recording_bound(recording, 0);
     recording_images_scan(recording);
     return recording;
 }
@@ -51,8 +63,21 @@ void recording_fold(struct recording *recording)
 
 void recording_feed(struct recording *recording)
 {
-    if (recording->level != RECORD_LEVEL_NONE)
-        feeder_start(&recording->feeder, &recording->buffers);
+    if (recording->level == RECORD_LEVEL_NONE)
+        return;
+    drops_init(&recording->drops, &recording->buffers, recording->ranks);
+    feeder_start(&recording->feeder, &recording->buffers, &recording->drops);
+}
+
+void recording_settle(struct recording *recording)
+{
+    feeder_stop(&recording->feeder);
+    drops_settle(&recording->drops);
+}
+
+uint64_t recording_kept(const struct recording *recording)
+{
+    return buffers_kept(&recording->buffers) * BUFFERS_UNIT;
 }
 
 uint64_t recording_size(const struct recording *recording)
@@ -94,6 +119,7 @@ void recording_free(struct recording *recording)
     if (recording->recorders)
         recording_ranks_release(recording);
     feeder_stop(&recording->feeder);
+    drops_release(&recording->drops);
     buffers_release(&recording->buffers);
     free(recording->recorders);
     free(recording->ends);

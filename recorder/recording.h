@@ -34,6 +34,13 @@ void recording_fold(struct recording *recording);
  * child inherits their locks but not them. */
 void recording_feed(struct recording *recording);
 
+/* What the records and the trace made of them may take of the memory, in bytes (0: a quarter of what
+ * is free, at least 1 GiB). What is more is not kept, the oldest first, and told as not judged. To be
+ * called before ranks begin; needs recording_feed. */
+void recording_bound(struct recording *recording, uint64_t bytes);
+/* Ends that thread, before the recording is looked at. */
+void recording_settle(struct recording *recording);
+
 /* Names code that return addresses may lie in: [start, end) came from `path`, address - bias is the
  * linker's address. */
 void recording_image_add(struct recording *recording, const char *path, uint64_t start,
@@ -50,6 +57,8 @@ void recording_rank_end(struct recording *recording, uint32_t rank, enum rank_st
                         int exit_code, const void *site);
 /* Bytes written so far; may be asked while ranks write. */
 uint64_t recording_size(const struct recording *recording);
+/* Of those, bytes that were not dropped since. */
+uint64_t recording_kept(const struct recording *recording);
 /* It has no more room: what ranks do from then on is lost. */
 bool recording_is_full(const struct recording *recording);
 /* Whether the program under test wrote into the memory of its own record, which cannot be believed

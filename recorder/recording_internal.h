@@ -3,6 +3,7 @@
 #define RECORDER_RECORDING_INTERNAL_H
 
 #include "recorder/buffers.h"
+#include "recorder/drops.h"
 #include "recorder/feeder.h"
 #include "recorder/recording.h"
 
@@ -19,6 +20,7 @@ struct recording_end {
 struct recording {
     struct buffers buffers;
     struct feeder feeder;
+    struct drops drops;
     uint32_t ranks;
     enum record_level level;
     bool folds;                       /* iterations of loops that are alike are kept once */

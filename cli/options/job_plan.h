@@ -28,6 +28,7 @@ struct job {
     double timeout;              /* seconds, 0: none */
     double stall;                /* seconds without any progress, 0: any */
     enum record_level record;
+    size_t record_limit; /* bytes, 0: the usual */
     bool gradients, tag_output;
     bool quiet;                /* the ranks' output goes nowhere */
     struct progress *progress; /* who shows how far it is, NULL: nobody */

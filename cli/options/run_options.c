@@ -145,6 +145,14 @@ static bool set_stack(void *target, const char *value)
     return complain("stack-size", value, "at least 16K");
 }
 
+static bool set_record_limit(void *target, const char *value)
+{
+    struct run_options *options = target;
+    if (bytes_of(value, &options->record_limit) && options->record_limit >= (size_t)16 << 20)
+        return true;
+    return complain("record-limit", value, "at least 16M");
+}
+
 static bool set_stall(void *target, const char *value)
 {
     struct run_options *options = target;
@@ -435,6 +443,9 @@ const struct option_row run_option_rows[] = {
     {"no-gradients", 0, NULL, "do not check gradients", set_no_gradients},
     {"mutant", 0, "NAME", "use a known wrong adjoint (see 'simrun mutants')", set_mutant},
     {"record", 0, "LEVEL", "none, findings, ops (default) or events", set_record},
+    {"record-limit", 0, "BYTES",
+     "memory for the record and its checks, such as 2G (default: a quarter of what is free)",
+     set_record_limit},
     {"db", 0, "FILE", "database of results, or none (default: ./simrun.db)", set_database},
     {"allow", 0, "CODE[:SITE]",
      "a known finding (also a fingerprint, or @FILE of them): TODO, does not fail", add_allow},

@@ -26,6 +26,7 @@ struct run_options {
     const char *allow[64];
     int allow_count;
     enum record_level record;
+    size_t record_limit; /* bytes, 0: the usual */
     double timeout;
     double stall; /* seconds without progress, 0: any */
     int restart, restarts_max;

@@ -94,6 +94,8 @@ void run_options_text(const struct run_options *options, const struct job *job, 
         append(text, size, "no-gradients", NULL);
     if (options->record != RECORD_LEVEL_OPS)
         append(text, size, "record", run_option_levels[options->record]);
+    if (options->record_limit)
+        append_number(text, size, "record-limit", options->record_limit);
     if (options->stall != RUN_STALL_SECONDS) {
         char seconds[32];
         snprintf(seconds, sizeof seconds, "%g", options->stall);

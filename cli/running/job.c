@@ -228,9 +228,9 @@ static void note_full(struct trace *trace, const struct recording *recording)
 {
     char text[200];
     snprintf(text, sizeof text,
-             "the record took all the memory there is for it, %.1f GB; run fewer steps, or with "
-             "--record none",
-             (double)recording_size(recording) * 1e-9);
+             "the record took all the memory there is for it, %.1f GB, and nothing in it can be "
+             "left out; raise --record-limit, run fewer steps, or with --record none",
+             (double)recording_kept(recording) * 1e-9);
     trace_add_note(
         trace,
         &(struct trace_note){
@@ -318,6 +318,8 @@ static bool run_with(const struct job *job, struct board *board, struct rank_out
         recording_feed(recording);
     remains.status = watch_child(&(struct watch){job, board, recording, child}, &remains.end);
     orphans_end();
+    if (recording)
+        recording_settle(recording);
     remains.board = board_take(board, job->world.ranks, &damaged);
     if (!remains.board) {
         failure_set(failure, FAILURE_INTERNAL, "out of memory for the ends of %d ranks",
@@ -353,8 +355,10 @@ static bool run_free(const struct job *job, struct job_result *result, struct fa
         level = RECORD_LEVEL_FINDINGS;
     bool good = level == RECORD_LEVEL_NONE ||
                 (recording = recording_new((uint32_t)job->world.ranks, level, failure)) != NULL;
-    if (recording)
+    if (recording) {
         recording_fold(recording);
+        recording_bound(recording, job->record_limit);
+    }
     good = good && run_with(job, board, output, recording, result, failure);
     recording_free(recording);
     rank_output_free(output, job->world.ranks);

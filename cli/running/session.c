@@ -263,6 +263,7 @@ bool session_prepare(const char *word, int argc, char **argv, const struct run_o
                         .restart = options->restart,
                         .restarts_max = options->restart + options->restarts_max,
                         .record = options->record,
+                        .record_limit = options->record_limit,
                         .tag_output = options->tag_output,
                         .notices = options->verbose || (!options->quiet && isatty(STDERR_FILENO)),
                         .order = options->order,

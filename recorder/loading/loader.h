@@ -3,7 +3,9 @@
 #ifndef RECORDER_LOADER_H
 #define RECORDER_LOADER_H
 
+#include "recorder/balances.h"
 #include "recorder/buffers.h"
+#include "recorder/drops.h"
 #include "recorder/loading/sites.h"
 #include "recorder/recording.h"
 #include "recorder/recording_internal.h"
@@ -81,6 +83,12 @@ struct loader {
         uint64_t dropped;
     } comm_shifts[16];
     size_t comm_shift_count;
+    /* of a recording whose oldest records were dropped */
+    const struct drops *drops; /* NULL: none were */
+    struct balances lost;      /* channels by index of the communicator: partners that are gone */
+    uint64_t *gone;            /* by communicator: collectives that are gone for somebody */
+    uint32_t alone_of, alone, alone_count; /* rank + 1, its communicator, collectives there */
+    uint64_t cut;                          /* operations that have lost their partners */
 };
 
 static inline uint32_t numbers_get(const struct numbers *numbers, uint32_t number)
@@ -93,6 +101,14 @@ static inline uint32_t numbers_get(const struct numbers *numbers, uint32_t numbe
 uint32_t loader_position(const struct loader *loader, uint32_t rank, uint64_t number);
 /* Decides which iterations leave rows; communicators must be known. False: out of memory. */
 bool loader_plan_repeats(struct loader *loader);
+/* Recordings whose oldest records were dropped: see loader_cut.c. Which operations have lost their
+ * partners: to be asked once for each of a rank's, in order, of a copy of loader->lost. */
+bool loader_plan_cut(struct loader *loader);
+bool loader_lost_copy(const struct loader *loader, struct balances *lost);
+bool loader_is_cut(const struct loader *loader, struct balances *lost, uint32_t rank,
+                   const struct record_op *op);
+/* The row of such an operation. */
+void loader_cut(struct loader *loader, struct trace_op *op);
 /* The rows of the iterations that are not kept as records. */
 void loader_repeat(struct loader *loader, const struct record_repeat *record);
 /* The trace's index of an operation of the rank being loaded; TRACE_NO for UINT32_MAX. */

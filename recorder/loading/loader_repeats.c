@@ -58,6 +58,8 @@ struct walk {
     size_t state_count, state_room;
     uint64_t *lefts; /* per rank, in that state */
     uint64_t rounds, state_at;
+    struct balances lost; /* of loader->lost, what the walk has not passed */
+    uint64_t cut;         /* what it has */
     bool failed;
 };
 
@@ -117,6 +119,7 @@ static void gather(struct loader *loader)
         loader->rank_repeats[rank] = loader->repeat_count;
         for (; next < loader->source_count && loader->sources[next].chunk->rank == rank; next++) {
             const struct chunk *chunk = loader->sources[next].chunk;
+            number = drops_skip(loader->drops, rank, number);
             for (const struct record_head *record = buffers_next_record(chunk, NULL); record;
                  record = buffers_next_record(chunk, record)) {
                 const void *whole = record;
@@ -272,6 +275,10 @@ static bool pass_collective(struct walk *walk, uint32_t rank, const struct recor
 
 static bool pass(struct walk *walk, uint32_t rank, const struct record_op *op)
 {
+    if (loader_is_cut(walk->loader, &walk->lost, rank, op)) {
+        walk->cut++;
+        return true;
+    }
     switch (op_kind_class(op->head.small)) {
     case CLASS_SEND:
         return pass_message(walk, rank, op, true);
@@ -354,6 +361,7 @@ static uint64_t *state_now(struct walk *walk, size_t *count, size_t *room)
 {
     uint64_t *state = NULL;
     *count = *room = 0;
+    state_add(walk, &state, count, room, walk->cut);
     for (uint32_t rank = 0; rank < walk->loader->trace->ranks; rank++) {
         const struct walker *walker = &walk->walkers[rank];
         state_add(walk, &state, count, room, (uint64_t)(uintptr_t)walker->next);
@@ -467,7 +475,7 @@ static void walk_init(struct walk *walk, struct loader *loader)
     *walk = (struct walk){.loader = loader, .ahead_most = 4};
     walk->walkers = calloc(ranks, sizeof *walk->walkers);
     walk->lefts = calloc(ranks, sizeof *walk->lefts);
-    walk->failed = !walk->walkers || !walk->lefts;
+    walk->failed = !walk->walkers || !walk->lefts || !loader_lost_copy(loader, &walk->lost);
     size_t next = 0;
     for (uint32_t rank = 0; rank < ranks && !walk->failed; rank++) {
         struct walker *walker = &walk->walkers[rank];
@@ -490,6 +498,7 @@ static void walk_release(struct walk *walk)
     free(walk->walkers);
     free(walk->lefts);
     free(walk->state);
+    balances_release(&walk->lost);
     handle_map_release(&walk->queue_of);
     handle_map_release(&walk->meeting_of);
 }
@@ -527,8 +536,8 @@ bool loader_plan_repeats(struct loader *loader)
     if (!loader->rank_repeats)
         return false;
     gather(loader);
-    if (!loader->repeat_count || loader->failed)
-        return !loader->failed;
+    if (!loader_plan_cut(loader) || !loader->repeat_count || loader->failed)
+        return !loader->failed && !loader->lost.failed;
     struct walk walk;
     walk_init(&walk, loader);
     while (!walk.failed && !at_end(&walk)) {
@@ -545,7 +554,8 @@ bool loader_plan_repeats(struct loader *loader)
 
 /* ---- rows ---- */
 
-uint32_t loader_position(const struct loader *loader, uint32_t rank, uint64_t number)
+/* Among the operations of all iterations. */
+static uint32_t unfolded_position(const struct loader *loader, uint32_t rank, uint64_t number)
 {
     size_t from = loader->rank_repeats[rank], to = loader->rank_repeats[rank + 1];
     if (from == to)
@@ -564,6 +574,14 @@ uint32_t loader_position(const struct loader *loader, uint32_t rank, uint64_t nu
     if (number - gap->first < gap->count)
         return UINT32_MAX;
     return (uint32_t)(number - gap->before - gap->count);
+}
+
+uint32_t loader_position(const struct loader *loader, uint32_t rank, uint64_t number)
+{
+    uint64_t dropped = drops_before(loader->drops, rank, number);
+    uint32_t position = unfolded_position(loader, rank, number);
+    return dropped == UINT64_MAX || position == UINT32_MAX ? UINT32_MAX
+                                                           : position - (uint32_t)dropped;
 }
 
 /* The collectives of one iteration, by communicator. */

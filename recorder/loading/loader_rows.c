@@ -201,7 +201,7 @@ static void load_op(struct loader *loader, const struct record_op *record)
 {
     struct trace_op op = trace_op_none(loader->rank, record->head.small);
     op.state = record->state;
-    op.flags = (uint16_t)(record->flags & ~OP_CANCEL_ASKED);
+    op.flags = (uint16_t)(record->flags & ~(OP_CANCEL_ASKED | RECORD_OP_CUT));
     op.pass = record->pass;
     op.node = node_number(loader, record->node);
     op.comm =
@@ -230,6 +230,11 @@ static void load_op(struct loader *loader, const struct record_op *record)
         op.begin_ns = ((const struct record_op_timed *)record)->begin_ns;
         op.end_ns = ((const struct record_op_timed *)record)->end_ns;
     }
+    if (loader_is_cut(loader, &loader->lost, loader->rank, record))
+        loader_cut(loader, &op);
+    else if (loader->gone && op.comm != TRACE_NO && op.comm_seq >= loader->gone[op.comm] &&
+             op_kind_class(op.kind) == CLASS_COLLECTIVE)
+        op.comm_seq -= (uint32_t)loader->gone[op.comm];
     refuse_peer(loader, &op);
     trace_add_op(loader->trace, &op);
 }
@@ -239,9 +244,11 @@ static void load_waits(struct loader *loader, const struct record_waits *record)
     if (sizeof *record + (size_t)record->n * sizeof(uint32_t) > record->head.size)
         return;
     uint32_t wait = loader_op(loader, record->op);
-    for (uint32_t i = 0; i < record->n; i++)
-        trace_add_wait(loader->trace, wait, loader_op(loader, record->starts[i] & ~(1u << 31)),
-                       record->starts[i] >> 31);
+    for (uint32_t i = 0; i < record->n; i++) {
+        uint32_t start = loader_op(loader, record->starts[i] & ~(1u << 31));
+        if (start != TRACE_NO || !loader->drops)
+            trace_add_wait(loader->trace, wait, start, record->starts[i] >> 31);
+    }
 }
 
 /* Parts follow each other; the first makes the row, and send and receive share one. */
@@ -249,6 +256,9 @@ static void load_counts(struct loader *loader, const struct record_counts *recor
 {
     struct trace *trace = loader->trace;
     uint32_t op = loader_op(loader, record->op);
+    if (loader->alone_of == loader->rank + 1 && op < trace->op_count &&
+        trace->ops[op].comm == loader->alone)
+        return; /* of more members than it has now */
     size_t n = (record->head.size - sizeof *record) / sizeof(int64_t);
     if (record->first > record->total || n > record->total - record->first || record->total > 4096)
         return;

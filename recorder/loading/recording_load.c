@@ -218,6 +218,8 @@ static void loader_release(struct loader *loader, uint32_t ranks)
     free(loader->repeats);
     free(loader->rank_repeats);
     free(loader->gaps);
+    free(loader->gone);
+    balances_release(&loader->lost);
     handle_map_release(&loader->comms);
     sites_free(loader->sites);
 }
@@ -250,6 +252,16 @@ static bool loader_finish(struct loader *loader, struct failure *failure)
     return true;
 }
 
+/* Records that there was no memory for. */
+static void tell_dropped(const struct loader *loader)
+{
+    trace_gap(loader->trace, "run", loader->drops->ops,
+              "operations before those judged: the oldest of each rank, which were not kept (more "
+              "are with a larger --record-limit)");
+    trace_gap(loader->trace, "run", loader->cut,
+              "operations that were kept, whose partners were not");
+}
+
 /* Records beyond the memory that was reserved. */
 static void tell_lost(const struct trace *trace, const struct buffers *buffers)
 {
@@ -266,12 +278,15 @@ struct trace *recording_load(const struct recording *recording,
     if (!done)
         failure_set(failure, FAILURE_INTERNAL, "out of memory while loading a recording");
     loader.ends = recording->ends;
+    loader.drops = recording->drops.ops ? &recording->drops : NULL;
     done = done && loader_finish(&loader, failure);
     loader_release(&loader, recording->ranks);
     if (!done) {
         trace_free(loader.trace);
         return NULL;
     }
+    if (loader.drops)
+        tell_dropped(&loader);
     tell_lost(loader.trace, &recording->buffers);
     return loader.trace;
 }

@@ -107,7 +107,7 @@ static void written(enum kernel of, bool fed, const char *name)
     if (buffers_init(&buffers, RANKS, 0, &failure))
         tap_note("%s", failure.text);
     if (fed)
-        feeder_start(&feeder, &buffers);
+        feeder_start(&feeder, &buffers, NULL);
     write_all(&buffers);
     if (fed)
         feeder_stop(&feeder);

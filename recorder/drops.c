@@ -1,0 +1,368 @@
+/* Letting go of the oldest records: see drops.h. */
+#include "recorder/drops.h"
+#include "traces/trace/kinds.h"
+#include "traces/trace/trace.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { NEWER_MIN = 2, IN_VAIN_MAX = 20, WORLD_KEY = 2 };
+
+uint64_t drops_comm_key(const struct record_comm *record)
+{
+    return record->head.small & RECORD_COMM_WORLD ? WORLD_KEY : record->id | 1;
+}
+
+static void *grown(struct drops *drops, void *items, size_t *room, size_t count, size_t size)
+{
+    if (count < *room)
+        return items;
+    size_t wanted = *room ? *room * 2 : 64;
+    void *more = realloc(items, wanted * size);
+    if (!more) {
+        drops->failed = true;
+        return items;
+    }
+    *room = wanted;
+    return more;
+}
+
+void drops_init(struct drops *drops, struct buffers *buffers, uint32_t ranks)
+{
+    *drops = (struct drops){
+        .buffers = buffers,
+        .ranks = ranks,
+        .of = calloc(ranks, sizeof(struct drops_rank)),
+        .blocks = calloc(buffers->size / BUFFERS_UNIT / BUFFERS_BLOCK + 1, sizeof(uint16_t))};
+    drops->failed = !drops->of || !drops->blocks;
+    atomic_store(&buffers->header->relieved, !drops->failed);
+}
+
+void drops_release(struct drops *drops)
+{
+    for (uint32_t rank = 0; drops->of && rank < drops->ranks; rank++) {
+        free(drops->of[rank].comms);
+        free(drops->of[rank].gaps);
+    }
+    free(drops->of);
+    free(drops->blocks);
+    free(drops->places);
+    balances_release(&drops->channels);
+    handle_map_release(&drops->collectives);
+    *drops = (struct drops){0};
+}
+
+/* ---- what is gone ---- */
+
+bool drops_channel(uint32_t rank, const struct record_op *op, struct balance *channel)
+{
+    enum op_class class = op_kind_class(op->head.small);
+    bool sends = class == CLASS_SEND;
+    if (!sends && class != CLASS_RECEIVE)
+        return false;
+    int32_t peer = sends || op->peer_matched < 0 ? op->peer : op->peer_matched;
+    int32_t tag = sends || op->tag_matched < 0 ? op->tag : op->tag_matched;
+    if (peer < 0 || tag < 0)
+        return false;
+    channel->source = sends ? (int32_t)rank : peer;
+    channel->destination = sends ? peer : (int32_t)rank;
+    channel->tag = tag;
+    return true;
+}
+
+static uint64_t comm_of(const struct drops_rank *of, uint32_t number)
+{
+    return number < of->comm_room ? of->comms[number] : 0;
+}
+
+static void set_comm(struct drops *drops, struct drops_rank *of, const struct record_comm *record)
+{
+    if (record->head.small & RECORD_COMM_ADJOINT || record->number >= 1u << 24)
+        return;
+    if (record->number >= of->comm_room) {
+        uint32_t room = (record->number + 8) * 2;
+        uint64_t *comms = realloc(of->comms, room * sizeof *comms);
+        if (!comms) {
+            drops->failed = true;
+            return;
+        }
+        memset(comms + of->comm_room, 0, (room - of->comm_room) * sizeof *comms);
+        of->comms = comms;
+        of->comm_room = room;
+    }
+    of->comms[record->number] = drops_comm_key(record);
+}
+
+/* The first `count` collectives on it are gone for somebody. */
+static void set_collectives(struct drops *drops, uint64_t comm, uint64_t count)
+{
+    uintptr_t known = (uintptr_t)handle_map_find(&drops->collectives, comm);
+    if (known >= count)
+        return;
+    handle_map_remove(&drops->collectives, comm);
+    if (!handle_map_add(&drops->collectives, comm, (void *)(uintptr_t)count))
+        drops->failed = true;
+}
+
+/* A complete operation is gone, `times` times; `each`: collectives on its communicator from one
+ * time to the next. */
+static void account(struct drops *drops, uint32_t rank, const struct record_op *op, uint64_t times,
+                    uint64_t each)
+{
+    struct balance channel = {.comm = comm_of(&drops->of[rank], op->comm)};
+    enum op_class class = op_kind_class(op->head.small);
+    if (class == CLASS_COLLECTIVE) {
+        set_collectives(drops, channel.comm, op->comm_seq + times * each + 1);
+    } else if (drops_channel(rank, op, &channel)) {
+        channel.sends = class == CLASS_SEND ? (int64_t)times : -(int64_t)times;
+        balances_add(&drops->channels, &channel);
+    }
+}
+
+static void account_repeat(struct drops *drops, const struct chunk *chunk,
+                           const struct record_repeat *repeat)
+{
+    const char *end = (const char *)repeat, *begin = end - repeat->bytes;
+    if (begin < chunk->records || !repeat->times)
+        return;
+    const struct record_head *head;
+    for (const char *at = begin; at < end; at += head->size) {
+        const struct record_op *op = (const void *)at;
+        uint64_t each = 0;
+        head = (const void *)at;
+        if (head->size < sizeof *head)
+            return;
+        if (head->type != RECORD_OP)
+            continue;
+        const struct record_head *other;
+        for (const char *one = begin; one < end; one += other->size) {
+            other = (const void *)one;
+            if (other->size < sizeof *other)
+                return;
+            each += other->type == RECORD_OP && op_kind_class(other->small) == CLASS_COLLECTIVE &&
+                    ((const struct record_op *)(const void *)one)->comm == op->comm;
+        }
+        account(drops, chunk->rank, op, repeat->times, each);
+    }
+}
+
+/* ---- one chunk ---- */
+
+/* Nothing but its partners can ask for it any more. */
+static bool is_plain(const struct drops_rank *of, const struct record_op *op)
+{
+    struct balance channel;
+    enum op_class class = op_kind_class(op->head.small);
+    bool windows = op->head.small >= OP_WIN_CREATE && op->head.small <= OP_COMPARE_AND_SWAP;
+    bool matched = op->head.small == OP_MRECV || op->head.small == OP_IMRECV ||
+                   op->head.small == OP_MPROBE || op->head.small == OP_IMPROBE;
+    if (op->state != STATE_COMPLETE || windows || matched || op->pass || op->node)
+        return false;
+    if (class == CLASS_PROBE || class == CLASS_WAIT)
+        return true;
+    if (class == CLASS_COLLECTIVE)
+        return comm_of(of, op->comm) != 0;
+    return (class == CLASS_SEND || class == CLASS_RECEIVE) &&
+           (op->peer == RECORD_NONE || (comm_of(of, op->comm) && drops_channel(0, op, &channel)));
+}
+
+/* Counts its operations and learns its communicators, the first time; true: it may be dropped. */
+static bool look_at(struct drops *drops, struct drops_place *place)
+{
+    struct drops_rank *of = &drops->of[place->chunk->rank];
+    bool plain = true;
+    uint64_t count = 0;
+    for (const struct record_head *record = buffers_next_record(place->chunk, NULL); record;
+         record = buffers_next_record(place->chunk, record)) {
+        const void *whole = record;
+        if (record->size < record_least_size(record->type)) {
+            drops->failed = true; /* no recorder's: see buffers_damaged */
+            return false;
+        }
+        if (record->type == RECORD_OP)
+            plain = is_plain(of, whole) && plain;
+        else if (record->type == RECORD_COMM && !place->known)
+            set_comm(drops, of, whole);
+        plain = plain && (record->type == RECORD_OP || record->type == RECORD_WAITS ||
+                          record->type == RECORD_COUNTS || record->type == RECORD_REPEAT);
+        count += record->type == RECORD_OP;
+        if (record->type == RECORD_REPEAT)
+            count += ((const struct record_repeat *)whole)->times *
+                     ((const struct record_repeat *)whole)->body;
+    }
+    if (!place->known) {
+        place->first = of->ops;
+        place->count = count;
+        of->ops += count;
+    }
+    return plain;
+}
+
+/* Its complete operations are gone, or as good as gone. */
+static void let_go(struct drops *drops, struct drops_place *place)
+{
+    const struct chunk *chunk = place->chunk;
+    const struct drops_rank *of = &drops->of[chunk->rank];
+    for (const struct record_head *record = buffers_next_record(chunk, NULL); record;
+         record = buffers_next_record(chunk, record)) {
+        union {
+            const void *from;
+            struct record_op *op;
+        } whole = {.from = record};
+        if (record->type == RECORD_REPEAT && !place->known)
+            account_repeat(drops, chunk, whole.from);
+        if (record->type != RECORD_OP || whole.op->flags & RECORD_OP_CUT ||
+            !is_plain(of, whole.from))
+            continue;
+        account(drops, chunk->rank, whole.op, 1, 0);
+        whole.op->flags |= RECORD_OP_CUT;
+    }
+    place->known = true;
+}
+
+static void add_gap(struct drops *drops, const struct drops_place *place)
+{
+    struct drops_rank *of = &drops->of[place->chunk->rank];
+    struct drops_gap *last = of->gap_count ? &of->gaps[of->gap_count - 1] : NULL;
+    drops->ops += place->count;
+    if (last && last->first + last->count == place->first) {
+        last->count += place->count;
+        return;
+    }
+    of->gaps = grown(drops, of->gaps, &of->gap_room, of->gap_count, sizeof *of->gaps);
+    if (of->gap_count >= of->gap_room)
+        return;
+    of->gaps[of->gap_count++] = (struct drops_gap){.first = place->first, .count = place->count};
+}
+
+static void punch(const struct drops *drops, uint64_t unit, uint64_t units)
+{
+    fallocate(drops->buffers->file, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+              (off_t)(unit * BUFFERS_UNIT), (off_t)(units * BUFFERS_UNIT));
+}
+
+static void drop(struct drops *drops, const struct drops_place *place)
+{
+    struct buffers_header *header = drops->buffers->header;
+    uint64_t units = place->chunk->units;
+    uint64_t unit = (uint64_t)((const char *)place->chunk - (const char *)header) / BUFFERS_UNIT;
+    add_gap(drops, place);
+    punch(drops, unit, units);
+    /* The kernel may keep a large page of which a part is given back, until all of it is at once. */
+    for (uint64_t at = unit; at < unit + units; at++)
+        if (++drops->blocks[at / BUFFERS_BLOCK] == BUFFERS_BLOCK)
+            punch(drops, at / BUFFERS_BLOCK * BUFFERS_BLOCK, BUFFERS_BLOCK);
+    atomic_fetch_add(&header->freed, units);
+}
+
+/* ---- all chunks ---- */
+
+static void take_in(struct drops *drops)
+{
+    const struct chunk *next;
+    while (!drops->failed && (next = buffers_chunk_behind(drops->buffers, drops->last)) != NULL) {
+        if (next->rank >= drops->ranks ||
+            (next->sequence == 0 && drops->of[next->rank].chunks > 0)) {
+            drops->failed = true; /* a rank that begins anew, or no recorder's */
+            return;
+        }
+        drops->places = grown(drops, drops->places, &drops->place_room, drops->place_count,
+                              sizeof *drops->places);
+        if (drops->place_count >= drops->place_room)
+            return;
+        drops->places[drops->place_count++] =
+            (struct drops_place){.chunk = next, .ordinal = drops->of[next->rank].chunks++};
+        drops->last = next;
+    }
+}
+
+bool drops_relieve(struct drops *drops)
+{
+    struct buffers_header *header = drops->buffers->header;
+    uint64_t limit = drops->buffers->limit;
+    if (drops->failed || !limit || buffers_kept(drops->buffers) < limit - limit / 4)
+        return false;
+    take_in(drops);
+    size_t kept = 0, dropped = 0;
+    for (size_t i = 0; i < drops->place_count; i++) {
+        struct drops_place *place = &drops->places[i];
+        bool old = drops->of[place->chunk->rank].chunks - place->ordinal > NEWER_MIN;
+        bool enough = buffers_kept(drops->buffers) <= limit / 2;
+        if (!drops->failed && old && !enough && !(place->known && drops->in_vain % 4 == 1)) {
+            bool plain = look_at(drops, place);
+            if (!drops->failed)
+                let_go(drops, place);
+            if (!drops->failed && plain) {
+                drop(drops, place);
+                dropped++;
+                continue;
+            }
+        }
+        drops->places[kept++] = *place;
+    }
+    drops->place_count = kept;
+    drops->failed |= drops->channels.failed;
+    drops->in_vain = dropped ? 0 : drops->in_vain + 1;
+    atomic_store(&header->relieved, !drops->failed && drops->in_vain < IN_VAIN_MAX);
+    return true;
+}
+
+/* ---- for who loads what is left ---- */
+
+static int gap_order(const void *left, const void *right)
+{
+    const struct drops_gap *a = left, *b = right;
+    return (a->first > b->first) - (a->first < b->first);
+}
+
+void drops_settle(struct drops *drops)
+{
+    for (uint32_t rank = 0; drops->of && rank < drops->ranks; rank++) {
+        struct drops_rank *of = &drops->of[rank];
+        uint64_t before = 0;
+        size_t kept = 0;
+        if (of->gap_count)
+            qsort(of->gaps, of->gap_count, sizeof *of->gaps, gap_order);
+        for (size_t i = 0; i < of->gap_count; i++) {
+            struct drops_gap *last = kept ? &of->gaps[kept - 1] : NULL;
+            if (last && last->first + last->count == of->gaps[i].first) {
+                last->count += of->gaps[i].count;
+            } else {
+                of->gaps[kept] = of->gaps[i];
+                of->gaps[kept++].before = before;
+            }
+            before += of->gaps[i].count;
+        }
+        of->gap_count = kept;
+    }
+}
+
+/* The last gap that begins at this number or before it; NULL: none. */
+static const struct drops_gap *gap_before(const struct drops *drops, uint32_t rank, uint64_t number)
+{
+    const struct drops_rank *of = drops && drops->of ? &drops->of[rank] : NULL;
+    size_t low = 0, high = of ? of->gap_count : 0;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (of->gaps[middle].first <= number)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low ? &of->gaps[low - 1] : NULL;
+}
+
+uint64_t drops_before(const struct drops *drops, uint32_t rank, uint64_t number)
+{
+    const struct drops_gap *gap = gap_before(drops, rank, number);
+    if (!gap)
+        return 0;
+    return number - gap->first < gap->count ? UINT64_MAX : gap->before + gap->count;
+}
+
+uint64_t drops_skip(const struct drops *drops, uint32_t rank, uint64_t number)
+{
+    const struct drops_gap *gap = gap_before(drops, rank, number);
+    return gap && gap->first == number ? number + gap->count : number;
+}
