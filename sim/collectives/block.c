@@ -73,6 +73,18 @@ static void remark_amounts(const struct sim_collective *collective, int sender,
     remark(collective->calls[receiver], "M005", text);
 }
 
+void sim_call_remark_share(const struct sim_collective *collective, int rank, size_t given,
+                           size_t taken)
+{
+    char text[400];
+    snprintf(text, sizeof text,
+             "the amounts differ: in %s rank %d has a share of %zu for rank %d, which takes %zu",
+             collective->kind->name, sim_context_world_rank(collective->context, collective->first),
+             given, sim_context_world_rank(collective->context, rank), taken);
+    collective->calls[rank]->error = MPI_ERR_TRUNCATE;
+    remark(collective->calls[rank], "M005", text);
+}
+
 void sim_block_compare(const struct sim_collective *collective, int sender, struct sim_block from,
                        int receiver, struct sim_block to)
 {

@@ -53,6 +53,9 @@ void sim_block_move(const struct sim_collective *collective, int sender, struct 
                     int receiver, struct sim_block to);
 /* A member of a reduction combines another basic type than the first to come. */
 void sim_call_remark_units(const struct sim_collective *collective, int rank);
+/* The share of what is scattered that another member gives differs from what the rank takes. */
+void sim_call_remark_share(const struct sim_collective *collective, int rank, size_t given,
+                           size_t taken);
 /* Notes a remark on behalf of the calling rank, whose call it is. */
 void sim_call_remark_tell(struct sim_collective_call *call);
 

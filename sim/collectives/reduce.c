@@ -261,7 +261,7 @@ static void reduce_scatter_execute(struct sim_collective *collective)
         struct sim_collective_call *call = collective->calls[r];
         size_t share = share_of(mine, r);
         if (share != share_of(call, r))
-            call->error = MPI_ERR_TRUNCATE;
+            sim_call_remark_share(collective, r, share, share_of(call, r));
         else if (share)
             sim_datatype_transfer(result - lb + (ptrdiff_t)before * fold.type->extent, fold.type,
                                   share, call->receive.buffer, fold.type, share);

@@ -127,14 +127,21 @@ bool sim_match(const struct sim_region *region, uintptr_t start, const struct de
     return true;
 }
 
+/* MPI_BYTE and MPI_PACKED move anything. */
+static bool is_character(const struct sim_datatype *basic)
+{
+    MPI_Datatype handle = sim_datatype_handle(basic);
+    return handle == MPI_CHAR || handle == MPI_SIGNED_CHAR || handle == MPI_UNSIGNED_CHAR;
+}
+
 bool sim_match_cut(const struct sim_region *region, uintptr_t start, const struct debug_type *type,
                    size_t count, struct sim_mismatch *mismatch)
 {
     const struct sim_datatype *basic =
         region->type->basic ? &sim_datatype_predefined[region->type->basic - SIM_DATATYPE_FIRST]
                             : NULL;
-    if (!basic || basic->size != 1 || basic->group == SIM_CLASS_BYTE || type->opaque ||
-        type->leaf_count != 1 || !region->type->contiguous)
+    if (!basic || !is_character(basic) || type->opaque || type->leaf_count != 1 ||
+        !region->type->contiguous)
         return false;
     size_t bytes = region->count * region->type->size;
     const struct debug_leaf *leaf = &type->leaves[0];

@@ -18,6 +18,10 @@ ints | 100 | MPI_UNSIGNED |
 ints | 100 | MPI_INT32_T |
 ints | 400 | MPI_BYTE |
 ints | 400 | MPI_CHAR |
+ints | 37 | MPI_PACKED |
+ints | 100 | MPI_PACKED |
+ints | 37 | MPI_BYTE |
+ints | 37 | MPI_CHAR | M011
 ints + 10 | 90 | MPI_INT |
 &ints[99] | 1 | MPI_INT |
 ints | 50 | MPI_2INT |
@@ -175,7 +179,7 @@ for my $style (@styles) {
         is(codes("$name.c", $options, $case), $code, "$name: $count $type at $buffer: " . ($code || 'right'));
     }
 }
-my $said = `'$simrun' --db none -n 2 noinline.c 9 2>&1` =~ s/\s+/ /gr;
+my $said = `'$simrun' --db none -n 2 noinline.c 13 2>&1` =~ s/\s+/ /gr;
 like($said, qr/M011 buffer-type: Bcast reads MPI_DOUBLE at byte 0 of its buffer, where ints, of int, has an integer of 4 bytes/, 'what is where');
 like($said, qr/rank 0: Bcast of 50 double root 0 noinline\.c:18 \(culprit\)/, 'at the line of the call');
 
