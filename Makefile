@@ -7,7 +7,7 @@
 #   make coverage   lines and branches that the tests execute, room by room
 #   make gradients  random differentiable programs, right and wrong; SIMRUN_SOAK=12500 of each category is a soak
 #   make windows    10,000 pairs of accesses to windows against brute force over all interleavings; CASES=500 FIRST=0
-#   make local      every operation under way x every way of touching its buffers, some hundred programs
+#   make local      every operation under way x every way of touching its buffers, and sides that differ: 1,400 programs
 #   make spec-soak  a million random programs against the rules of matching
 #   make soak       200,000 runs with random choices against random programs that were proven; PROGRAMS=2500 RUNS=200 of each
 #   make cores      every scenario gives the same answer on any number of cores
@@ -276,7 +276,7 @@ windows: all
 
 .PHONY: local
 local: all
-	@SIMRUN=$(BUILD)/simrun prove -e '' 'tests/memory/local.t' :: all
+	@SIMRUN=$(BUILD)/simrun prove -e '' tests/memory/local.t tests/memory/sides.t :: all
 
 examination: all
 	@SIMRUN=$(BUILD)/simrun tests/examination/examine.pl --table
