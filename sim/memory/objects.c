@@ -6,6 +6,7 @@
 #include "traces/trace/handle_map.h"
 
 #include <malloc.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -22,8 +23,16 @@ struct object {
 struct sim_objects {
     struct handle_map map; /* by address */
     size_t count;
+    uint64_t stamp;
     uintptr_t freed_low, freed_high; /* where those lay that were freed */
 };
+
+static atomic_uint_least64_t stamps;
+
+uint64_t sim_objects_stamp(const struct sim_rank *rank)
+{
+    return rank->objects ? rank->objects->stamp : 0;
+}
 
 void sim_objects_add(void *memory, size_t size, const void *site)
 {
@@ -41,6 +50,7 @@ void sim_objects_add(void *memory, size_t size, const void *site)
     *object = (struct object){start, size, malloc_usable_size(memory),
                               start < objects->freed_high && start + size > objects->freed_low,
                               (uintptr_t)site};
+    objects->stamp = atomic_fetch_add_explicit(&stamps, 1, memory_order_relaxed) + 1;
     if (handle_map_add(&rank->objects->map, object->start, object))
         rank->objects->count++;
     else
@@ -60,6 +70,7 @@ void sim_objects_remove(void *memory)
         objects->freed_low = object->start;
     if (object->start + object->size > objects->freed_high)
         objects->freed_high = object->start + object->size;
+    objects->stamp = atomic_fetch_add_explicit(&stamps, 1, memory_order_relaxed) + 1;
     objects->count--;
     free(object);
 }
@@ -108,18 +119,19 @@ bool sim_objects_holding(struct sim_rank *rank, uintptr_t address, struct sim_ob
     return true;
 }
 
-void sim_objects_bound(struct sim_rank *rank, const struct sim_region *region, struct sim_hull hull,
+bool sim_objects_bound(struct sim_rank *rank, const struct sim_region *region, struct sim_hull hull,
                        const char *name, const char *verb)
 {
     const struct object *object = rank->objects ? find(rank->objects, hull.low) : NULL;
     char text[256];
     size_t beyond = object ? sim_region_beyond(region, object->start + object->size) : 0;
     if (!beyond || malloc_usable_size((void *)object->start) != object->usable)
-        return;
+        return false;
     snprintf(text, sizeof text,
              "%s %s %zu byte%s beyond the end of an allocated object of %zu: its %s begins %zu "
              "into the object and spans %zu",
              name, verb, beyond, beyond == 1 ? "" : "s", object->size, region->side,
              hull.low - object->start, hull.high - hull.low);
     record_note_of(record_position(), NULL, "B006", text);
+    return true;
 }

@@ -24,9 +24,11 @@ struct sim_object_found {
     bool recycled;  /* some of its memory was another object's before */
 };
 bool sim_objects_holding(struct sim_rank *rank, uintptr_t address, struct sim_object_found *found);
-/* Notes B006 when the hull begins in an object and ends behind it. */
-void sim_objects_bound(struct sim_rank *rank, const struct sim_region *region, struct sim_hull hull,
+/* Notes B006 when the hull begins in an object and ends behind it: true. */
+bool sim_objects_bound(struct sim_rank *rank, const struct sim_region *region, struct sim_hull hull,
                        const char *name, const char *verb);
+/* A number that changes with the rank's objects, and is no other rank's; 0: it has none. */
+uint64_t sim_objects_stamp(const struct sim_rank *rank);
 /* How many bytes the calling rank allocated at `memory`; 0: not known. */
 size_t sim_objects_size(const void *memory);
 

@@ -48,6 +48,7 @@ struct sim_pending {
     uint64_t kept;     /* operations that owned memory beyond their call */
     uint64_t unseen_large,
         unseen_collectives;           /* started without anybody looking at their buffers */
+    uint64_t misfits;                 /* buffers of which something was said */
     uint64_t untyped;                 /* buffers of which no debug information tells */
     struct sim_pending_stray *strays; /* NULL: none yet; room for SIM_PENDING_STRAYS */
     uint32_t stray_count;
