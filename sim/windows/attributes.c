@@ -1,5 +1,6 @@
 /* What a program hangs on windows: attributes, names, info, error handlers, and their group. */
 #include "recorder/recorder.h"
+#include "sim/communicators/info.h"
 #include "sim/windows/window.h"
 #include "sim/worlds/errhandler.h"
 #include "sim/worlds/error.h"
@@ -65,12 +66,43 @@ int PMPI_Win_get_group(MPI_Win handle, MPI_Group *group)
 /* clang-format off */
 ON_COMM(set_name, (MPI_Win handle, const char *name), PMPI_Comm_set_name(COMM, name))
 ON_COMM(get_name, (MPI_Win handle, char *name, int *length), PMPI_Comm_get_name(COMM, name, length))
-ON_COMM(set_info, (MPI_Win handle, MPI_Info info), PMPI_Comm_set_info(COMM, info))
 ON_COMM(get_info, (MPI_Win handle, MPI_Info *info), PMPI_Comm_get_info(COMM, info))
 ON_COMM(set_errhandler, (MPI_Win handle, MPI_Errhandler handler), PMPI_Comm_set_errhandler(COMM, handler))
 ON_COMM(get_errhandler, (MPI_Win handle, MPI_Errhandler *handler), PMPI_Comm_get_errhandler(COMM, handler))
 ON_COMM(call_errhandler, (MPI_Win handle, int code), PMPI_Comm_call_errhandler(COMM, code))
 /* clang-format on */
+
+/* --- hints ------------------------------------------------------------------------------------ */
+
+void sim_win_hints(struct sim_win *win)
+{
+    static const char *const defaults[][2] = {{"accumulate_ordering", "rar,raw,war,waw"},
+                                              {"accumulate_ops", "same_op_no_op"}};
+    static const char *const orders[] = {"rar", "raw", "war", "waw"};
+    struct sim_info *info = sim_info_from_handle(win->comm->info);
+    if (!info)
+        return;
+    for (size_t i = 0; i < sizeof defaults / sizeof *defaults; i++)
+        if (!sim_info_get(info, defaults[i][0]))
+            sim_info_set(info, defaults[i][0], defaults[i][1]);
+    const char *locks = sim_info_get(info, "no_locks");
+    const char *ordering = sim_info_get(info, "accumulate_ordering");
+    win->unlocked = locks && !strcmp(locks, "true");
+    win->unordered = false;
+    for (size_t i = 0; i < sizeof orders / sizeof *orders; i++)
+        win->unordered = win->unordered || (ordering && !strstr(ordering, orders[i]));
+}
+
+int PMPI_Win_set_info(MPI_Win handle, MPI_Info info)
+{
+    int error;
+    struct sim_win *win = sim_win_check(handle, "Win_set_info", &error);
+    if (win)
+        error = PMPI_Comm_set_info(COMM, info);
+    if (win && !error)
+        sim_win_hints(win);
+    return error;
+}
 
 int PMPI_Win_create_errhandler(MPI_Win_errhandler_function *function, MPI_Errhandler *handler)
 {

@@ -199,17 +199,6 @@ static bool says(const struct sim_info *info, const char *key, const char *value
     return said && !strcmp(said, value);
 }
 
-/* All four orders of reads and writes are asked for, which is also what holds without the key. */
-static bool ordered(const struct sim_info *info)
-{
-    static const char *const orders[] = {"rar", "raw", "war", "waw"};
-    const char *said = sim_info_get(info, "accumulate_ordering");
-    for (size_t i = 0; said && i < sizeof orders / sizeof *orders; i++)
-        if (!strstr(said, orders[i]))
-            return false;
-    return true;
-}
-
 static int win_new(struct making *making, MPI_Comm comm, const char *function)
 {
     struct sim_collective_call call;
@@ -243,12 +232,11 @@ static int win_new(struct making *making, MPI_Comm comm, const char *function)
     if (error)
         return error;
     struct sim_win *win = (struct sim_win *)(void *)*making->made;
-    const struct sim_info *info = sim_info_from_handle(making->info);
-    win->unlocked = says(info, "no_locks", "true");
-    win->unordered = !ordered(info);
     sim_history_begin(win);
     sim_open_handles_add(SIM_LIVE_WINDOW, (uint64_t)(uintptr_t)win);
-    win->comm->info = (MPI_Info)(void *)sim_info_copy(sim_info_from_handle(making->info));
+    struct sim_info *info = sim_info_copy(sim_info_from_handle(making->info));
+    win->comm->info = (MPI_Info)(void *)(info ? info : sim_info_new());
+    sim_win_hints(win);
     if (making->base_out)
         *(void **)making->base_out = win->window->parts[win->rank].base;
     return MPI_SUCCESS;

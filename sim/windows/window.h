@@ -92,6 +92,9 @@ char *sim_win_address(struct sim_win *win, int target, MPI_Aint displacement,
 /* What accesses to a target own of the caller's memory is free again; -1: all targets. */
 void sim_win_completed(struct sim_win *win, int target);
 
+/* What the window's info says has changed; hints that have a value without being set get it. */
+void sim_win_hints(struct sim_win *win);
+
 /* A window's attributes (NULL: no window of the caller's), and the value of a predefined one. */
 struct sim_attributes *sim_win_attributes(void *handle);
 bool sim_win_predefined(void *handle, int number, void **value);

@@ -187,6 +187,8 @@ prog('accumulates_in_order_by_info', 'OK', informed('accumulate_ordering', 'rar,
 prog('accumulates_without_order', 'B003', informed('accumulate_ordering', 'none') . $twice);
 prog('accumulates_two_types', 'B003', "$A float g = 1;$f if (rank == 0) { MPI_Accumulate(&x, 1, MPI_INT, 1, 0, 1, MPI_INT, MPI_SUM, win); MPI_Accumulate(&g, 1, MPI_FLOAT, 1, 0, 1, MPI_FLOAT, MPI_SUM, win); }$f$F");
 prog('info_no_locks', 'B005', informed('no_locks', 'true') . "MPI_Win_lock(MPI_LOCK_SHARED, 0, 0, win); MPI_Win_unlock(0, win);$F");
+prog('accumulates_set_info', 'B003', "MPI_Info info; $A MPI_Info_create(&info); MPI_Info_set(info, \"accumulate_ordering\", \"rar,waw\"); MPI_Win_set_info(win, info); MPI_Info_free(&info);$twice");
+prog('accumulates_info_default', 'OK', "MPI_Info info; char value[64]; int found; $A MPI_Win_get_info(win, &info); MPI_Info_get(info, \"accumulate_ordering\", 63, value, &found); if (!found || strcmp(value, \"rar,raw,war,waw\")) MPI_Abort(MPI_COMM_WORLD, 1); MPI_Info_free(&info);$F");
 prog('info_locks', 'OK', informed('no_locks', 'false') . "MPI_Win_lock(MPI_LOCK_SHARED, 0, 0, win); MPI_Win_unlock(0, win);$F");
 sub unchecked_start {    # assertions of post and start; whether a barrier stands between them
     my ($post, $start, $between) = @_;
