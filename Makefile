@@ -66,7 +66,7 @@ stub     := $(BUILD)/lib/libmpi_abi.so.1
 # What programs under test are compiled with: these headers and nothing else of ours, and a compiler wrapper.
 # A system under collectives/systems/ has the header named after its folder; the functions it declares are exported.
 systems  := $(foreach d,$(wildcard collectives/systems/*/),$(wildcard $d$(notdir $(d:/=)).h))
-public_headers := sim/mpi.h sim/mpix.h sim/words.h collectives/diff.h collectives/diff_tool.h $(systems)
+public_headers := sim/mpi.h sim/mpi-ext.h sim/mpix.h sim/words.h collectives/diff.h collectives/diff_tool.h $(systems)
 tool_headers := collectives/diff_tool.hpp collectives/diff_adolc.hpp collectives/diff_rad.hpp
 public   := $(addprefix $(BUILD)/include/simrun/,$(notdir $(public_headers) $(tool_headers)))
 wrappers := $(addprefix $(BUILD)/,simcc simc++ simfort)

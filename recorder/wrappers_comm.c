@@ -27,14 +27,15 @@ static void made_comm(struct recorder_rank *me, struct record_op *op, MPI_Comm f
 }
 
 /* Communicators from one communicator: name, kind, parameters before the result, their names. */
-#define LIST(...) __VA_ARGS__
-#define MAKES_COMM(name, kind, parameters, arguments)                                              \
-    int MPI_##name(LIST parameters, MPI_Comm *made)                                                \
+#define LIST(...)                                     __VA_ARGS__
+#define MAKES_COMM(name, kind, parameters, arguments) MAKES(MPI_##name, kind, parameters, arguments)
+#define MAKES(name, kind, parameters, arguments)                                                   \
+    int name(LIST parameters, MPI_Comm *made)                                                      \
     {                                                                                              \
         struct recorder_rank *me = recorder_enter();                                               \
         struct record_op *op = me ? collective(me, kind, comm, CALLER) : NULL;                     \
         recorder_leave(me);                                                                        \
-        int error = PMPI_##name(LIST arguments, made);                                             \
+        int error = P##name(LIST arguments, made);                                                 \
         if (op)                                                                                    \
             made_comm(me, op, comm, *made, error);                                                 \
         return error;                                                                              \
@@ -118,21 +119,76 @@ static void duplication_started(struct recorder_rank *me, struct record_op *op, 
     recorder_leave(me);
 }
 
-#define DUPLICATES_LATER(name, parameters, arguments)                                              \
-    int MPI_##name(LIST parameters, MPI_Comm *made, MPI_Request *request)                          \
+#define MAKES_LATER(name, kind, parameters, arguments)                                             \
+    int name(LIST parameters, MPI_Comm *made, MPI_Request *request)                                \
     {                                                                                              \
         struct recorder_rank *me = recorder_enter();                                               \
-        struct record_op *op = me ? collective(me, OP_COMM_DUP, comm, CALLER) : NULL;              \
+        struct record_op *op = me ? collective(me, kind, comm, CALLER) : NULL;                     \
         recorder_leave(me);                                                                        \
-        int error = PMPI_##name(LIST arguments, made, request);                                    \
+        int error = P##name(LIST arguments, made, request);                                        \
         if (op)                                                                                    \
             duplication_started(me, op, comm, made, *request, error);                              \
         return error;                                                                              \
     }
 
-DUPLICATES_LATER(Comm_idup, (MPI_Comm comm), (comm))
+MAKES_LATER(MPI_Comm_idup, OP_COMM_DUP, (MPI_Comm comm), (comm))
 #if MPI_VERSION >= 4
-DUPLICATES_LATER(Comm_idup_with_info, (MPI_Comm comm, MPI_Info info), (comm, info))
+MAKES_LATER(MPI_Comm_idup_with_info, OP_COMM_DUP, (MPI_Comm comm, MPI_Info info), (comm, info))
+#endif
+
+#ifdef SIM_MPI_EXT_H /* failures: other MPIs' are not recorded */
+MAKES(MPIX_Comm_shrink, OP_COMM_SHRINK, (MPI_Comm comm), (comm))
+MAKES_LATER(MPIX_Comm_ishrink, OP_COMM_SHRINK, (MPI_Comm comm), (comm))
+
+int MPIX_Comm_agree(MPI_Comm comm, int *flag)
+{
+    struct recorder_rank *me = recorder_enter();
+    struct record_op *op = me ? collective(me, OP_COMM_AGREE, comm, CALLER) : NULL;
+    recorder_leave(me);
+    int error = PMPIX_Comm_agree(comm, flag);
+    if (op) {
+        recorder_reenter(me);
+        recorder_op_end(me, op, error);
+        recorder_leave(me);
+    }
+    return error;
+}
+
+int MPIX_Comm_iagree(MPI_Comm comm, int *flag, MPI_Request *request)
+{
+    struct recorder_rank *me = recorder_enter();
+    struct record_op *op = me ? collective(me, OP_COMM_AGREE, comm, CALLER) : NULL;
+    recorder_leave(me);
+    int error = PMPIX_Comm_iagree(comm, flag, request);
+    if (!op)
+        return error;
+    recorder_reenter(me);
+    if (error != MPI_SUCCESS) {
+        recorder_op_end(me, op, error);
+    } else {
+        op->state = STATE_POSTED;
+        op->flags |= OP_NONBLOCKING;
+        recorder_request_add(me, *request, op, recorder_comm(me, comm));
+    }
+    recorder_leave(me);
+    return error;
+}
+
+int MPIX_Comm_revoke(MPI_Comm comm)
+{
+    struct recorder_rank *me = recorder_enter();
+    struct record_op *op = me ? recorder_op(me, OP_COMM_REVOKE, STATE_BLOCKED, CALLER) : NULL;
+    if (op)
+        wrapper_comm(op, recorder_comm(me, comm));
+    recorder_leave(me);
+    int error = PMPIX_Comm_revoke(comm);
+    if (op) {
+        recorder_reenter(me);
+        recorder_op_end(me, op, error);
+        recorder_leave(me);
+    }
+    return error;
+}
 #endif
 
 int MPI_Comm_free(MPI_Comm *comm)

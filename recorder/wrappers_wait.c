@@ -76,6 +76,16 @@ static struct recorder_request *take(struct recorder_rank *me, MPI_Request handl
     return request;
 }
 
+/* A receive from any source may be told of a failure and go on waiting. */
+static bool stands_back(int error)
+{
+#ifdef SIM_MPI_EXT_H
+    return error == MPIX_ERR_PROC_FAILED_PENDING;
+#else
+    return (void)error, false;
+#endif
+}
+
 int MPI_Wait(MPI_Request *request, MPI_Status *status)
 {
     struct recorder_rank *me = recorder_enter();
@@ -90,7 +100,9 @@ int MPI_Wait(MPI_Request *request, MPI_Status *status)
     recorder_reenter(me);
     if (op)
         recorder_op_end(me, op, error);
-    if (pending)
+    if (pending && stands_back(error))
+        pending->taken = false;
+    else if (pending)
         recorder_request_complete(me, key, pending, used, me->self->op);
     recorder_leave(me);
     return error;
@@ -117,7 +129,9 @@ int MPI_Test(MPI_Request *request, int *flag, MPI_Status *status)
         struct record_op *op = one(me, OP_TEST, pending, started, site);
         if (op)
             recorder_op_end(me, op, error);
-        if (pending)
+        if (pending && stands_back(error))
+            pending->taken = false;
+        else if (pending)
             recorder_request_complete(me, key, pending, used, me->self->op);
     }
     recorder_leave(me);

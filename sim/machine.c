@@ -2,6 +2,8 @@
 #include "sim/collectives/collective.h"
 #include "sim/communicators/comm.h"
 #include "sim/datatypes/attributes.h"
+#include "sim/failures/agreement.h"
+#include "sim/failures/failures.h"
 #include "sim/memory/objects.h"
 #include "sim/memory/pending.h"
 #include "sim/messages/deferred.h"
@@ -42,6 +44,7 @@ static bool quiescent(struct sim_world *world)
 static void context_end(struct sim_context *context)
 {
     sim_mailboxes_end(context);
+    sim_meetings_end(context);
     sim_collectives_end(context);
 }
 
@@ -57,6 +60,7 @@ static const struct sim_rooms rooms = {.begin = sim_comm_make_predefined,
                                        .window_waited = sim_history_waited,
                                        .window_flush = sim_history_flush,
                                        .error_target = sim_comm_error_target,
+                                       .rank_failed = sim_failures_rank_failed,
                                        .comm_check = sim_comm_verify};
 
 struct sim_world *sim_world_new(const struct sim_world_options *options, struct failure *failure)

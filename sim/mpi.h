@@ -2976,4 +2976,6 @@ static __inline__ int MPI_Status_c2f(const MPI_Status *c_status, MPI_Fint *f_sta
 }
 #endif
 
+#include <mpi-ext.h>
+
 #endif

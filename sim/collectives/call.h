@@ -97,6 +97,7 @@ struct sim_collective {
     int next_prefix;
     struct sim_dependences causes; /* exploration: what led to the arrivals that matter */
     int error;
+    bool broken;                           /* its root has given up: nobody gets anything */
     bool guarded;                          /* some member's buffers are watched */
     int shortly;                           /* members that came the short way */
     const struct sim_datatype *short_type; /* what they brought; NULL: nothing */

@@ -1,10 +1,12 @@
 /* The rendezvous of a collective: arrival, checking, completion. What is moved is in
  * data.c and reduce.c. */
 #include "sim/collectives/collective.h"
+#include "sim/collectives/failures.h"
 #include "sim/collectives/guard.h"
 #include "sim/collectives/regions.h"
 
 #include "recorder/recorder.h"
+#include "sim/messages/failures.h"
 #include "sim/messages/point.h"
 #include "sim/worlds/error.h"
 #include "sim/worlds/open_handles.h"
@@ -39,7 +41,7 @@ static struct sim_collective *collective_new(struct sim_context *context, uint64
     collective->size = context->size;
     collective->arrived = collective->completed = collective->next_prefix = 0;
     collective->shortly = 0;
-    collective->guarded = false;
+    collective->guarded = collective->broken = false;
     collective->error = MPI_SUCCESS;
     collective->running = NULL;
     collective->first_op = NULL;
@@ -352,11 +354,77 @@ static uint64_t next_number(struct sim_collective_call *call)
     return call->series ? (uint64_t)call->series << 32 | call->starts++ : call->comm->collectives++;
 }
 
+/* Ends the calls of all who wait for a member that has failed, or on a revoked communicator. */
+static void settle(struct sim_collective *collective)
+{
+    int lost = sim_collective_first_lost(collective);
+    if (!collective->context->revoked && !collective->broken && lost == collective->size)
+        return;
+    if (collective->shortly)
+        sim_collective_unfold(collective);
+    for (int r = 0; r < collective->size; r++) {
+        struct sim_collective_call *call = collective->calls[r];
+        int error = call && !call->done ? sim_collective_error_of(collective, r, lost) : 0;
+        if (!error)
+            continue;
+        call->error = error;
+        sim_collective_complain(call, sim_failure_sentence(error));
+        member_complete(collective, r);
+        if (r != collective->first_root || collective->kind->synchronisation != SIM_FROM_ROOT ||
+            collective->broken)
+            continue;
+        collective->broken = true; /* the root's end is that of all the others */
+        r = -1;
+    }
+}
+
+void sim_collectives_settle(struct sim_context *context)
+{
+    for (struct sim_collective *at = context->first_collective, *next; at; at = next) {
+        next = at->next;
+        if (!at->arrived)
+            continue;
+        settle(at);
+        if (at->completed == at->size)
+            sim_collective_retire(at);
+    }
+}
+
+/* The part of `arrive` that moves data and completes members. */
+static void advance(struct sim_collective *collective, struct sim_collective_call *call)
+{
+    int rank = call->comm->rank;
+    if (collective->error) {
+        for (int r = 0; r < collective->size; r++)
+            if (collective->calls[r] && !collective->calls[r]->done) {
+                collective->calls[r]->error = collective->error;
+                sim_collective_complain(collective->calls[r], collective->complaint);
+            }
+        complete_all(collective);
+    } else if (collective->context->world->options.strict_collectives ||
+               call->kind->synchronisation == SIM_NEEDS_ALL) {
+        arrived_strictly(collective);
+    } else if (call->kind->synchronisation == SIM_PREFIX) {
+        advance_prefix(collective);
+    } else if (call->kind->synchronisation == SIM_FROM_ROOT) {
+        arrived_from_root(collective, rank, call->root);
+    } else {
+        arrived_to_root(collective, rank, call->root);
+    }
+}
+
 /* Whether the member went through at once (true) or has to wait. In the monitor. */
 static void arrive(struct sim_collective_call *call)
 {
     struct sim_comm *comm = call->comm;
     struct sim_context *context = comm->context;
+    if (context->revoked) {
+        next_number(call);
+        call->error = MPIX_ERR_REVOKED;
+        sim_collective_complain(call, sim_failure_sentence(MPIX_ERR_REVOKED));
+        call_complete(call);
+        return;
+    }
     struct sim_collective *collective = sim_collective_find(context, next_number(call));
     context->world->changes++;
     int rank = comm->rank;
@@ -377,23 +445,10 @@ static void arrive(struct sim_collective_call *call)
     collective->calls[rank] = call;
     collective->guarded |= call->request && call->request->guarded;
     check_against_first(collective, call, rank);
-    if (collective->error) {
-        for (int r = 0; r < collective->size; r++)
-            if (collective->calls[r] && !collective->calls[r]->done) {
-                collective->calls[r]->error = collective->error;
-                sim_collective_complain(collective->calls[r], collective->complaint);
-            }
-        complete_all(collective);
-    } else if (context->world->options.strict_collectives ||
-               call->kind->synchronisation == SIM_NEEDS_ALL) {
-        arrived_strictly(collective);
-    } else if (call->kind->synchronisation == SIM_PREFIX) {
-        advance_prefix(collective);
-    } else if (call->kind->synchronisation == SIM_FROM_ROOT) {
-        arrived_from_root(collective, rank, call->root);
-    } else {
-        arrived_to_root(collective, rank, call->root);
-    }
+    if (!collective->broken)
+        advance(collective, call);
+    if (context->world->troubled)
+        settle(collective);
     if (collective->completed == collective->size)
         sim_collective_retire(collective);
 }

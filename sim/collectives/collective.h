@@ -41,6 +41,9 @@ void sim_collective_release_brief(struct sim_collective_call *call);
 int sim_barrier_long(MPI_Comm handle);
 int sim_allreduce_long(const void *send, void *receive, int count, MPI_Datatype type, MPI_Op op,
                        MPI_Comm handle);
+/* A member has failed, or the communicator was revoked: ends the calls of who waits in vain. In the
+ * monitor; see failures.h. */
+void sim_collectives_settle(struct sim_context *context);
 /* Frees a context's collectives, under way or kept for use again. */
 void sim_collectives_end(struct sim_context *context);
 

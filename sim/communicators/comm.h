@@ -15,6 +15,7 @@
 
 struct sim_mailbox;
 struct sim_collective;
+struct sim_meeting;
 struct sim_topology;
 
 struct sim_context {
@@ -30,6 +31,8 @@ struct sim_context {
     struct sim_context *remote; /* intercommunicator: the other side's context, else NULL */
     struct sim_context *bridge; /* intercommunicator: both sides together, for collectives */
     int first_side;             /* of a bridge: how many ranks of it are the first side, else 0 */
+    bool revoked;
+    struct sim_meeting *meetings;  /* agreements under way: failures/agreement.h */
     struct sim_topology *topology; /* owned by the context; NULL for none */
 };
 
@@ -39,6 +42,8 @@ struct sim_comm {
     uint32_t magic;
     uint32_t collectives; /* how many this rank has started here */
     uint32_t persistents; /* how many persistent ones it has made */
+    uint32_t meetings;    /* how many agreements it has come to */
+    int acknowledged;     /* of the members that have failed, so many of the first */
     struct sim_rank *owner;
     struct sim_context *context;
     int rank, size;

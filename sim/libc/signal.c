@@ -161,6 +161,8 @@ int raise(int number)
 {
     LIBC_REAL(raise);
     struct sim_libc_state *state = libc_rank(LIBC_CALLER);
+    if (state && number == SIGKILL)
+        libc_hooks->exit(number, SIM_EXIT_KILLED);
     if (!state || !state->signals || number <= 0 || number >= NSIG)
         return real(number);
     struct sigaction *own = &state->signals->actions[number];

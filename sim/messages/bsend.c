@@ -1,7 +1,7 @@
 /* The attached buffer of buffered sends: see bsend.h. */
 #include "sim/messages/bsend.h"
 
-#include "sim/messages/point.h"
+#include "sim/worlds/caller.h"
 #include "sim/worlds/error.h"
 
 #include <assert.h>

@@ -4,6 +4,7 @@
 
 #include "sim/messages/batch.h"
 #include "sim/messages/bsend.h"
+#include "sim/messages/failures.h"
 #include "sim/messages/mailbox.h"
 #include "sim/messages/status.h"
 #include "sim/worlds/error.h"
@@ -132,6 +133,8 @@ static bool in_batch(const struct sim_request *request)
 
 void sim_point_start_send(struct sim_request *send)
 {
+    if (send->owner->world->troubled && sim_send_refused(send))
+        return;
     if (in_batch(send))
         sim_batch_add(send->owner, send);
     struct sim_context *peers = sim_context_peers(send->context);
@@ -145,9 +148,14 @@ void sim_point_start_send(struct sim_request *send)
 
 void sim_point_start_receive(struct sim_request *receive)
 {
+    bool troubled = receive->owner->world->troubled;
+    if (troubled && sim_receive_refused(receive))
+        return;
     if (in_batch(receive))
         sim_batch_add(receive->owner, receive);
     sim_mailbox_post(receive->context, receive->comm->rank, receive);
+    if (troubled)
+        sim_receive_reconsider(receive);
 }
 
 void sim_point_complete_null(struct sim_request *request)
@@ -204,6 +212,7 @@ static int send_blocking(const struct sim_point *point, enum sim_send_mode mode)
     send.batch = NULL;
     send.partner = NULL;
     send.message = NULL;
+    send.error = MPI_SUCCESS;
     int error = sim_point_send_check(point, &send, mode);
     if (error || point->peer == MPI_PROC_NULL)
         return error;
@@ -213,7 +222,11 @@ static int send_blocking(const struct sim_point *point, enum sim_send_mode mode)
     if (result == STARTED && !sim_request_done(&send))
         sim_request_wait(&send);
     sim_world_leave(world);
-    return result == STARTED ? MPI_SUCCESS : start_error(point, result);
+    if (result != STARTED)
+        return start_error(point, result);
+    return send.error ? sim_error_raise(point->comm, send.error, point->function, "%s",
+                                        sim_failure_sentence(send.error))
+                      : MPI_SUCCESS;
 }
 
 static int send_nonblocking(const struct sim_point *point, enum sim_send_mode mode,
@@ -248,6 +261,9 @@ static int send_nonblocking(const struct sim_point *point, enum sim_send_mode mo
 
 int sim_point_truncated(const struct sim_point *point, const struct sim_request *receive)
 {
+    const char *failure = sim_failure_sentence(receive->error);
+    if (failure)
+        return sim_error_raise(point->comm, receive->error, point->function, "%s", failure);
     return sim_error_raise(
         point->comm, MPI_ERR_TRUNCATE, point->function,
         "the message from %d with tag %d is longer than the %zu bytes of the receive buffer",

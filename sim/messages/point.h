@@ -36,7 +36,7 @@ int sim_receive_long(void *buffer, int count, MPI_Datatype type, int peer, int t
 int sim_sendrecv_long(const void *sendbuf, int sendcount, MPI_Datatype sendtype, int dest,
                       int sendtag, void *recvbuf, int recvcount, MPI_Datatype recvtype, int source,
                       int recvtag, MPI_Comm comm, MPI_Status *status);
-/* Raises what `receive` ended with: the message was longer. */
+/* Raises what `receive` ended with: the message was longer, or its sender has failed. */
 int sim_point_truncated(const struct sim_point *point, const struct sim_request *receive);
 int sim_sendrecv_truncated(MPI_Comm comm, const char *function, const struct sim_request *receive);
 

@@ -1,6 +1,7 @@
 /* Probes: what is waiting, without or with (matched probes) taking it out of the box. */
 #include "sim/memory/pending.h"
 #include "sim/messages/deferred.h"
+#include "sim/messages/failures.h"
 #include "sim/messages/mailbox.h"
 #include "sim/messages/point.h"
 #include "sim/messages/status.h"
@@ -20,14 +21,18 @@ enum probe_flags { BLOCKING = 1, TAKING = 2 };
 
 /* The message it would get; `waits` until there is one. Where a receive that was posted before has
  * a claim on it, that is decided first, and the probe depends on it. */
-static struct sim_message *look(struct sim_rank *rank, struct sim_context *context, int owner,
+static struct sim_message *look(struct sim_rank *rank, const struct sim_comm *comm,
                                 const struct sim_point *point, bool waits)
 {
+    struct sim_context *context = comm->context;
+    int owner = comm->rank;
     struct sim_mailbox *mailbox = &context->mailboxes[owner];
     bool claimed = false;
     struct sim_message *message =
         sim_mailbox_look(context, owner, point->peer, point->tag, &claimed);
     while (!message && waits) {
+        if (rank->world->troubled && sim_comm_peer_error(comm, point->peer))
+            break;
         mailbox->prober = rank;
         sim_rank_block(rank);
         message = sim_mailbox_look(context, owner, point->peer, point->tag, &claimed);
@@ -75,7 +80,7 @@ static int probe(const struct sim_point *point, int flags, struct sim_message **
     else if (rank->world->exploring && !(flags & BLOCKING))
         message = sim_deferred_iprobe(rank, context, comm->rank, point->peer, point->tag);
     else
-        message = look(rank, context, comm->rank, point, flags & BLOCKING);
+        message = look(rank, comm, point, flags & BLOCKING);
     if (message && rank->world->exploring)
         note_seen(rank, comm->rank, message);
     if (message) {
@@ -86,11 +91,15 @@ static int probe(const struct sim_point *point, int flags, struct sim_message **
             message->receiver = rank;
         }
     } else {
+        if (rank->world->troubled)
+            error = sim_comm_peer_error(comm, point->peer);
         sim_rank_poll_failed(rank);
     }
     sim_world_leave(rank->world);
     *found = message;
-    return MPI_SUCCESS;
+    return error ? sim_error_raise(point->comm, error, point->function, "%s",
+                                   sim_failure_sentence(error))
+                 : MPI_SUCCESS;
 }
 
 int PMPI_Probe(int source, int tag, MPI_Comm comm, MPI_Status *status)

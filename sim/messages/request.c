@@ -1,6 +1,7 @@
 /* Requests: the object. Waiting and testing are in wait.c. */
 #include "sim/messages/request.h"
 
+#include "sim/communicators/failures.h"
 #include "sim/memory/pending.h"
 #include "sim/messages/deferred.h"
 #include "sim/messages/status.h"
@@ -89,8 +90,9 @@ static void part_complete(struct sim_request *part)
         whole->source_matched = part->source_matched;
         whole->tag_matched = part->tag_matched;
         whole->bytes = part->bytes;
-        whole->error = part->error;
     }
+    if (part->error)
+        whole->error = part->error;
     free(part->aside);
     if (--whole->parts == 0)
         sim_request_complete(whole);
@@ -116,10 +118,20 @@ void sim_request_complete(struct sim_request *request)
     }
 }
 
+bool sim_request_stands_back(const struct sim_request *request)
+{
+    return request->owner->world->troubled && request->kind == SIM_REQUEST_RECEIVE &&
+           request->state == SIM_POSTED && request->peer == MPI_ANY_SOURCE && request->comm &&
+           !request->on_stack &&
+           sim_comm_peer_error(request->comm, MPI_ANY_SOURCE) == MPIX_ERR_PROC_FAILED_PENDING;
+}
+
 void sim_request_wait(struct sim_request *request)
 {
     struct sim_rank *rank = sim_current_rank;
     while (!sim_request_done(request)) {
+        if (rank->world->troubled && sim_request_stands_back(request))
+            return;
         request->waiter = rank;
         sim_rank_block(rank);
     }

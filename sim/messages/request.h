@@ -79,8 +79,11 @@ struct sim_request *sim_request_new(struct sim_rank *owner, enum sim_request_kin
 void sim_request_delete(struct sim_request *request);
 /* The only way to completion: wakes the waiter. In the monitor. */
 void sim_request_complete(struct sim_request *request);
-/* Blocks the owner until the request is complete. In the monitor. */
+/* Blocks the owner until the request is complete, or stands back. In the monitor. */
 void sim_request_wait(struct sim_request *request);
+/* A nonblocking receive from any source stays posted, but whoever waits for it is told of a failure
+ * that is not acknowledged: failures.h. */
+bool sim_request_stands_back(const struct sim_request *request);
 static inline bool sim_request_done(const struct sim_request *request)
 {
     return request->state == SIM_COMPLETE || request->state == SIM_CANCELLED ||

@@ -1,6 +1,7 @@
 /* Sendrecv and Sendrecv_replace: a send and a receive under way together. The blocking forms have
  * both on their stack; the nonblocking ones are a request of two parts. */
 #include "sim/memory/pending.h"
+#include "sim/messages/failures.h"
 #include "sim/messages/point.h"
 #include "sim/worlds/error.h"
 
@@ -8,6 +9,9 @@
 
 int sim_sendrecv_truncated(MPI_Comm comm, const char *function, const struct sim_request *receive)
 {
+    const char *failure = sim_failure_sentence(receive->error);
+    if (failure)
+        return sim_error_raise(comm, receive->error, function, "%s", failure);
     return sim_error_raise(comm, MPI_ERR_TRUNCATE, function,
                            "the message from %d with tag %d is longer than the receive buffer",
                            receive->source_matched, receive->tag_matched);
@@ -31,7 +35,8 @@ static int exchange(struct sim_request *send, struct sim_request *receive, const
     sim_request_wait(receive);
     sim_world_leave(world);
     sim_request_status(receive, status);
-    return receive->error ? sim_sendrecv_truncated(comm, function, receive) : MPI_SUCCESS;
+    const struct sim_request *failed = send->error ? send : receive;
+    return failed->error ? sim_sendrecv_truncated(comm, function, failed) : MPI_SUCCESS;
 }
 
 static int sendrecv(const struct sim_point *to, const struct sim_point *from, MPI_Status *status)

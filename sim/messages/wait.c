@@ -5,6 +5,7 @@
 #include "recorder/recorder.h"
 #include "sim/memory/pending.h"
 #include "sim/messages/deferred.h"
+#include "sim/messages/failures.h"
 #include "sim/messages/mailbox.h"
 #include "sim/messages/point.h"
 #include "sim/messages/status.h"
@@ -55,6 +56,23 @@ static bool is_done(struct sim_rank *rank, struct sim_request **requests, int co
         if (requests[i] && !sim_request_done(requests[i]))
             return false;
     return true;
+}
+
+/* The first that stands back (failures.h); -1: none does. */
+static int first_standing_back(struct sim_request **requests, int count)
+{
+    for (int i = 0; i < count; i++)
+        if (requests[i] && sim_request_stands_back(requests[i]))
+            return i;
+    return -1;
+}
+
+/* A test found nothing: what it returns. In the monitor. */
+static int poll_failed(struct sim_rank *rank, struct sim_request **requests, int count)
+{
+    bool stands_back = rank->world->troubled && first_standing_back(requests, count) >= 0;
+    sim_rank_poll_failed(rank);
+    return stands_back ? MPIX_ERR_PROC_FAILED_PENDING : MPI_SUCCESS;
 }
 
 static MPI_Comm comm_of(const struct sim_request *request)
@@ -117,8 +135,10 @@ static int raise_for(MPI_Comm comm, const char *function, int error)
 {
     if (!error)
         return MPI_SUCCESS;
-    return sim_error_raise(comm, error, function,
-                           error == MPI_ERR_TRUNCATE
+    const char *failure = sim_failure_sentence(error);
+    return sim_error_raise(comm, error, function, "%s",
+                           failure ? failure
+                           : error == MPI_ERR_TRUNCATE
                                ? "a message was longer than the receive buffer"
                                : "an operation it completed has failed");
 }
@@ -139,7 +159,8 @@ int PMPI_Wait(MPI_Request *handle, MPI_Status *status)
     MPI_Comm comm = comm_of(request);
     sim_world_enter(rank->world);
     sim_request_wait(request);
-    error = finish(request, handle, status);
+    error =
+        sim_request_done(request) ? finish(request, handle, status) : MPIX_ERR_PROC_FAILED_PENDING;
     sim_world_leave(rank->world);
     return raise_for(comm, "Wait", error);
 }
@@ -164,7 +185,7 @@ int PMPI_Test(MPI_Request *handle, int *flag, MPI_Status *status)
     if (*flag)
         error = finish(request, handle, status);
     else
-        sim_rank_poll_failed(rank);
+        error = poll_failed(rank, &request, 1);
     sim_world_leave(rank->world);
     return raise_for(comm, "Test", error);
 }
@@ -231,14 +252,18 @@ static MPI_Status *status_at(MPI_Status *statuses, int i)
     return statuses == MPI_STATUSES_IGNORE ? MPI_STATUS_IGNORE : &statuses[i];
 }
 
-/* Finishes all (they are done); the class to raise: MPI_ERR_IN_STATUS when one of them failed. */
+/* Finishes all; the class to raise: MPI_ERR_IN_STATUS when one of them failed. They are done, but
+ * where one stands back: that and the others that are not stay as they are. */
 static int finish_all(struct many *many, MPI_Status *statuses)
 {
     int worst = MPI_SUCCESS;
     for (int i = 0; i < many->count; i++) {
         MPI_Status *status = status_at(statuses, i);
         int error = MPI_SUCCESS;
-        if (many->requests[i])
+        if (many->requests[i] && !sim_request_done(many->requests[i]))
+            error = sim_request_stands_back(many->requests[i]) ? MPIX_ERR_PROC_FAILED_PENDING
+                                                               : MPI_ERR_PENDING;
+        else if (many->requests[i])
             error = finish(many->requests[i], &many->handles[i], status);
         else
             empty_status(status);
@@ -266,9 +291,12 @@ int PMPI_Waitall(int count, MPI_Request *handles, MPI_Status *statuses)
         return error;
     MPI_Comm comm = comm_of_first(&many);
     sim_world_enter(many.rank->world);
-    for (int i = 0; i < count; i++)
-        if (many.requests[i])
+    bool stands_back = false;
+    for (int i = 0; i < count && !stands_back; i++)
+        if (many.requests[i]) {
             sim_request_wait(many.requests[i]);
+            stands_back = !sim_request_done(many.requests[i]);
+        }
     error = finish_all(&many, statuses);
     sim_world_leave(many.rank->world);
     many_release(&many);
@@ -287,7 +315,7 @@ int PMPI_Testall(int count, MPI_Request *handles, int *flag, MPI_Status *statuse
     if (*flag)
         error = finish_all(&many, statuses);
     else
-        sim_rank_poll_failed(many.rank);
+        error = poll_failed(many.rank, many.requests, count);
     sim_world_leave(many.rank->world);
     many_release(&many);
     return raise_for(comm, "Testall", error);
@@ -340,10 +368,14 @@ static bool some_done(const struct many *many)
     return false;
 }
 
-/* Blocks until one of the active requests is done. In the monitor. */
-static void wait_for_one(struct many *many)
+/* Blocks until one of the active requests is done: -1, or stands back: which. In the monitor. */
+static int wait_for_one(struct many *many)
 {
     while (!some_done(many)) {
+        int standing =
+            many->rank->world->troubled ? first_standing_back(many->requests, many->count) : -1;
+        if (standing >= 0)
+            return standing;
         for (int i = 0; i < many->count; i++)
             if (is_active(many->requests[i]))
                 many->requests[i]->waiter = many->rank;
@@ -352,6 +384,7 @@ static void wait_for_one(struct many *many)
             if (is_active(many->requests[i]))
                 many->requests[i]->waiter = NULL;
     }
+    return -1;
 }
 
 int PMPI_Waitany(int count, MPI_Request *handles, int *index, MPI_Status *status)
@@ -368,11 +401,13 @@ int PMPI_Waitany(int count, MPI_Request *handles, int *index, MPI_Status *status
         if (many.rank->world->options.delay_wildcards && many.active > 1) {
             *index = sim_deferred_waitany(many.rank, many.requests, count, SIM_POLL_NONE);
         } else {
-            wait_for_one(&many);
-            *index = pick_done(&many);
+            int standing = wait_for_one(&many);
+            *index = standing >= 0 ? standing : pick_done(&many);
         }
         comm = comm_of(many.requests[*index]);
-        error = finish(many.requests[*index], &handles[*index], status);
+        error = sim_request_done(many.requests[*index])
+                    ? finish(many.requests[*index], &handles[*index], status)
+                    : MPIX_ERR_PROC_FAILED_PENDING;
         sim_world_leave(many.rank->world);
     }
     many_release(&many);
@@ -400,7 +435,8 @@ int PMPI_Testany(int count, MPI_Request *handles, int *index, int *flag, MPI_Sta
             comm = comm_of(many.requests[done]);
             error = finish(many.requests[done], &handles[done], status);
         } else {
-            sim_rank_poll_failed(many.rank);
+            error = poll_failed(many.rank, many.requests, count);
+            comm = comm_of_first(&many);
         }
         sim_world_leave(many.rank->world);
     }
@@ -451,9 +487,10 @@ int PMPI_Waitsome(int count, MPI_Request *handles, int *outcount, int *indices,
         sim_world_enter(many.rank->world);
         if (many.rank->world->exploring)
             pick_some(&many, SIM_POLL_NONE);
-        else
-            wait_for_one(&many);
+        int standing = many.rank->world->exploring ? -1 : wait_for_one(&many);
         *outcount = finish_some(&many, indices, statuses, &error);
+        if (standing >= 0)
+            error = MPIX_ERR_PROC_FAILED_PENDING;
         sim_world_leave(many.rank->world);
     }
     many_release(&many);
@@ -475,7 +512,7 @@ int PMPI_Testsome(int count, MPI_Request *handles, int *outcount, int *indices,
             pick_some(&many, SIM_POLL_ANY);
         *outcount = finish_some(&many, indices, statuses, &error);
         if (!*outcount)
-            sim_rank_poll_failed(many.rank);
+            error = poll_failed(many.rank, many.requests, count);
         sim_world_leave(many.rank->world);
     }
     many_release(&many);

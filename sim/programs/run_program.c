@@ -2,6 +2,7 @@
 #include "sim/programs/run_program.h"
 
 #include "sim/libc/hooks.h"
+#include "sim/worlds/fault.h"
 #include "sim/worlds/rank.h"
 
 #include <signal.h>
@@ -115,7 +116,7 @@ void sim_rank_exit(int status, enum sim_exit how)
     if (!rank)
         return;
     if (how == SIM_EXIT_KILLED)
-        sim_rank_leave(rank, SIM_CRASHED, status);
+        sim_fault_killed(rank, status);
     if (how == SIM_EXIT_ABORT || how == SIM_EXIT_ASSERT) {
         /* The launcher's handler, if there is one, sees the place. */
         struct sigaction now;

@@ -58,7 +58,11 @@
     X(ERR_PROC_ABORTED, "a peer has aborted")                                                      \
     X(ERR_VALUE_TOO_LARGE, "value too large to store")                                             \
     X(ERR_SESSION, "invalid session")                                                              \
-    X(ERR_ERRHANDLER, "invalid error handler")
+    X(ERR_ERRHANDLER, "invalid error handler")                                                     \
+    X(ERR_PROC_FAILED, "a process that takes part has failed")                                     \
+    X(ERR_PROC_FAILED_PENDING,                                                                     \
+      "a process that could have sent the message has failed; the receive still waits")            \
+    X(ERR_REVOKED, "the communicator has been revoked")
 
 static const struct {
     int class;

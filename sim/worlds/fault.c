@@ -110,6 +110,20 @@ enum sim_fault_kind sim_fault_message(struct sim_rank *rank, int destination)
     return SIM_FAULT_KINDS;
 }
 
+void sim_fault_killed(struct sim_rank *rank, int number)
+{
+    MPI_Comm world = MPI_COMM_WORLD;
+    MPI_Errhandler handler = rank->world->rooms->error_target(rank, &world);
+    rank->injected = rank->initialized && !rank->finalized && handler != MPI_ERRORS_ARE_FATAL &&
+                     handler != MPI_ERRORS_ABORT;
+    if (rank->injected)
+        record_note("X010",
+                    "the rank killed itself by signal %d; its error handler returns, so that the "
+                    "others may go on",
+                    number);
+    sim_rank_leave(rank, SIM_CRASHED, number);
+}
+
 bool sim_fault_no_memory(struct sim_rank *rank)
 {
     if (!rank->starved)

@@ -48,6 +48,9 @@ void sim_fault_enter(struct sim_rank *rank);
 enum sim_fault_kind sim_fault_message(struct sim_rank *rank, int destination);
 /* After the run: whether it struck. */
 bool sim_fault_struck(const struct sim_world *world, size_t which);
+/* The rank has sent itself a signal that cannot be caught. Where its errors come back the program
+ * tries what becomes of the others: then that is a fault as asked for. */
+_Noreturn void sim_fault_killed(struct sim_rank *rank, int number);
 /* The rank asks for memory: whether it does not get any more. */
 bool sim_fault_no_memory(struct sim_rank *rank);
 

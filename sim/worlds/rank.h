@@ -62,6 +62,7 @@ struct sim_rank {
     int thread_level;
     int exit_code;
     bool aborted;
+    bool failed;                  /* ended between Init and Finalize */
     bool injected, slow, starved; /* faults that have struck: see fault.h */
     struct sim_comm *comm_self;
     /* Polling without effect: see world.c. */
@@ -153,6 +154,8 @@ struct sim_rooms {
     void (*window_flush)(struct sim_rank *rank);
     /* See sim_comm_error_target. */
     MPI_Errhandler (*error_target)(struct sim_rank *rank, MPI_Comm *handle);
+    /* The rank has failed: those who wait for it learn of it. In the monitor. */
+    void (*rank_failed)(struct sim_rank *rank);
     /* MPI_SUCCESS, or what `function` must return after the error was raised. */
     int (*comm_check)(MPI_Comm handle, const char *function);
 };
@@ -179,10 +182,13 @@ struct sim_world {
     bool multiple; /* other threads of a rank may call MPI, too */
     bool guarded;  /* who enters has to look: threaded, a user's reduction is under way, faults */
     bool over;     /* nobody may run any more */
+    bool troubled; /* somebody has failed, or a communicator was revoked */
     bool out_of_turn; /* over, or choosing: the first in the queue is not simply the next to run */
     enum trace_outcome outcome;
     int size, live, runnable;
     struct sim_rank *ranks;
+    int *failed; /* ranks that have, in that order; NULL: none */
+    int failed_count;
     struct sim_rank *ready_head, **ready_tail; /* fibers: who runs next; turns: who enters */
     _Atomic(struct sim_rank *) turn;           /* turns only, as `spins` */
     int spins;
@@ -312,7 +318,7 @@ static inline bool sim_rank_plain(const struct sim_rank *rank)
 {
     const struct sim_world *world = rank->world;
     return rank->initialized && !rank->finalized && !world->threaded && !world->exploring &&
-           !world->options.delay_wildcards && !world->options.fault_count &&
+           !world->options.delay_wildcards && !world->options.fault_count && !world->troubled &&
            world->options.send_model != SIM_SEND_BATCH;
 }
 

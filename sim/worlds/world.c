@@ -127,6 +127,7 @@ void sim_world_free(struct sim_world *world)
     sim_chooser_release(&world->chooser);
     pthread_mutex_destroy(&world->monitor);
     free(world->ranks);
+    free(world->failed);
     free(world);
 }
 
@@ -224,6 +225,18 @@ static void failure_note(const struct sim_rank *rank, bool crashed)
     first->rank = rank->id;
 }
 
+/* Its process is gone, and the others may want to go on without it. */
+static void note_failed(struct sim_rank *rank)
+{
+    struct sim_world *world = rank->world;
+    if (!world->failed)
+        world->failed = malloc((size_t)world->size * sizeof *world->failed);
+    assert(world->failed && "out of memory for a failed rank");
+    rank->failed = true;
+    world->failed[world->failed_count++] = rank->id;
+    world->rooms->rank_failed(rank);
+}
+
 void sim_rank_leave(struct sim_rank *rank, enum sim_rank_state state, int exit_code)
 {
     struct sim_world *world = rank->world;
@@ -237,6 +250,8 @@ void sim_rank_leave(struct sim_rank *rank, enum sim_rank_state state, int exit_c
     sim_world_changed(world);
     if (state == SIM_CRASHED && !rank->injected)
         world->outcome = OUTCOME_CRASHED;
+    if (rank->initialized && !rank->finalized && !world->over)
+        note_failed(rank);
     world->executor->leave(rank);
     abort(); /* leave does not return */
 }

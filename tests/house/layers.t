@@ -32,7 +32,7 @@ my %room_sees = ('checker/explore' => 'sim/worlds'); # it runs worlds
 
 # Within a hall a room sees those before it in its line. Rooms of a hall without a line see each other.
 my %order = (
-    sim => [qw(base elf debug libc worlds faults datatypes operators memory communicators messages collectives windows communicator_calls
+    sim => [qw(base elf debug libc worlds faults datatypes operators memory communicators messages collectives windows communicator_calls failures
                interface programs compile)],
     traces      => [qw(base trace input formats store)],
     checker     => [qw(replay orders explore properties systems)],
