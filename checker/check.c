@@ -123,6 +123,17 @@ static bool is_disturbed(const struct trace *trace)
     return false;
 }
 
+/* The program was told of a failed rank, or of a revoked communicator, and went on: the classes are
+ * those of mpi-ext.h. */
+static bool has_survived(const struct trace *trace)
+{
+    enum { PROC_FAILED = 101, REVOKED = 103 };
+    for (size_t i = 0; i < trace->op_count; i++)
+        if (trace->ops[i].error >= PROC_FAILED && trace->ops[i].error <= REVOKED)
+            return true;
+    return false;
+}
+
 /* In a run with an injected fault operations end as they can: what it says is whether the program
  * came through, and its values. Orders, matches and leaks are judged without the fault. */
 static struct check_options without_orders(const struct trace *trace,
@@ -130,13 +141,16 @@ static struct check_options without_orders(const struct trace *trace,
 {
     struct check_options kept = *options;
     struct failure failure = {0};
-    if (!is_disturbed(trace))
+    bool injected = is_disturbed(trace);
+    if (!injected && !has_survived(trace))
         return kept;
     check_options_parse(&kept, "notes,crash,deadlock,gradient", &failure);
     kept.checks &= options->checks;
     trace_gap(trace, "run", 1,
-              "orders, matches and leaks of a run with an injected fault (a run without it is "
-              "judged)");
+              injected
+                  ? "orders, matches and leaks of a run with an injected fault (a run without it "
+                    "is judged)"
+                  : "orders, matches and leaks of a run that went on after a failure");
     return kept;
 }
 
