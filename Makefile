@@ -284,6 +284,10 @@ examination: all
 catalogue: all
 	@$(BUILD)/simrun catalogue --table
 
+# Takes what the catalogue's findings say today, and its traces' hashes, as right: look at git's difference before you commit.
+golden: all
+	@SIMRUN=$(BUILD)/simrun perl tests/cli/catalogue.t --update
+
 # A million random programs against the rules of matching; SPEC_PROGRAMS=, SIMRUN_SEED= where to begin.
 SPEC_PROGRAMS ?= 1000000
 spec-soak: $(BUILD)/tests/spec/test_matching_rules
@@ -351,5 +355,5 @@ clean:
 
 include collectives/peers/peers.mk recorder/preload/preload.mk
 -include $(shell find $(BUILD)/obj -name '*.d' 2>/dev/null)
-.PHONY: apps windows examination all install demo test bare gradients test-peers check check-programs bench catalogue rooms fuzz mutate coverage spec-soak format format-check help clean
+.PHONY: golden apps windows examination all install demo test bare gradients test-peers check check-programs bench catalogue rooms fuzz mutate coverage spec-soak format format-check help clean
 .SECONDARY:

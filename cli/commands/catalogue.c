@@ -5,6 +5,7 @@
 #include "cli/options/catalogue.h"
 #include "cli/command.h"
 #include "cli/running/session.h"
+#include "cli/telling/present.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -85,6 +86,7 @@ static void find_unconfirmed(const struct findings *findings, char *trouble, siz
 struct tally {
     int number, failed;
     bool verbose, table;
+    FILE *findings; /* what they say, NULL: not asked for */
 };
 
 static void report_row(const struct tally *tally, bool good, const char *name, int ranks,
@@ -115,6 +117,19 @@ static void report(struct tally *tally, bool good, const struct catalogue_entry 
                *found ? found : "OK", entry->path, *trouble ? "  trouble: '" : "", trouble,
                *trouble ? "'\n" : "");
     fflush(stdout);
+}
+
+/* All that the run and its findings say, in words that are the same from run to run. */
+static void report_findings(FILE *out, const struct catalogue_entry *entry, int ranks,
+                            const char *model, const struct verdict *verdict)
+{
+    const struct trace *trace = verdict->result.trace;
+    fprintf(out, "== %s%s%s/ranks=%d/%s\t%016llx\n", entry->name, entry->variant[0] ? ":" : "",
+            entry->variant, ranks, model, trace ? (unsigned long long)trace_hash(trace) : 0ULL);
+    struct present present;
+    present_init(&present, out, "never");
+    for (size_t i = 0; i < verdict->findings.count; i++)
+        present_finding(&present, trace, &verdict->findings.items[i]);
 }
 
 static void run_entry(struct tally *tally, const struct catalogue_entry *entry, int ranks,
@@ -165,6 +180,8 @@ static void run_entry(struct tally *tally, const struct catalogue_entry *entry, 
         snprintf(failure.text, sizeof failure.text, "timeout");
     if (ran && verdict.result.crash[0])
         snprintf(failure.text, sizeof failure.text, "%s", verdict.result.crash);
+    if (tally->findings)
+        report_findings(tally->findings, entry, ranks, models[model], &verdict);
     report(tally, ran && !failure.text[0] && !strcmp(expected, found), entry, ranks, models[model],
            expected, found, failure.text);
     verdict_release(&verdict);
@@ -203,7 +220,17 @@ static bool set_table(void *target, const char *value)
     return true;
 }
 
+static bool set_findings(void *target, const char *value)
+{
+    struct tally *tally = target;
+    if (tally->findings)
+        fclose(tally->findings);
+    return (tally->findings = fopen(value, "w")) != NULL;
+}
+
 const struct option_row catalogue_option_rows[] = {
+    {"findings", 0, "FILE", "also write what all findings say, and the traces' hashes",
+     set_findings},
     {"table", 't', NULL, "a table of what is expected and what is found, instead of TAP",
      set_table},
     {"verbose", 'v', NULL, "show what the ranks print", set_verbose},
@@ -237,6 +264,10 @@ int command_catalogue(int argc, char **argv)
                 run_entry(&tally, entry, entry->ranks[r], (enum sim_send_model)model);
     }
     catalogue_release(&catalogue);
+    if (tally.findings && fclose(tally.findings)) {
+        fprintf(stderr, "simrun catalogue: cannot write all findings\n");
+        return EXIT_INTERNAL;
+    }
     if (tally.table)
         printf("%d of %d as expected\n", count - tally.failed, count);
     else if (tally.failed)
