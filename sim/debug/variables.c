@@ -135,6 +135,23 @@ static struct debug_expression expression_of(Dwarf_Die *die, unsigned name, uint
     return expression;
 }
 
+/* Whether it lies at one place while its scope lasts. What is here now and elsewhere later (a list of
+ * places) has no address that the program took: another object may lie where its value is. */
+static bool lies_still(Dwarf_Die *die)
+{
+    Dwarf_Attribute attribute;
+    switch (dwarf_attr(die, DW_AT_location, &attribute) ? dwarf_whatform(&attribute) : 0) {
+    case DW_FORM_exprloc:
+    case DW_FORM_block1:
+    case DW_FORM_block2:
+    case DW_FORM_block4:
+    case DW_FORM_block:
+        return true;
+    default:
+        return false;
+    }
+}
+
 static bool append(struct debug_scope *scope, const struct debug_variable *variable)
 {
     if (!(scope->count & (scope->count - 1))) { /* 0, 1, 2, 4, 8 … are full */
@@ -161,6 +178,8 @@ static void add_variable(struct debug_file *file, struct debug_scope *scope, Dwa
     Dwarf_Die type;
     variable.place = expression_of(die, DW_AT_location, around->pc);
     if (!variable.place.count || !debug_type_peel(die, &type) || !set_type(file, &variable, &type))
+        return;
+    if (!variable.pointer && !lies_still(die))
         return;
     if (variable.place.count == 1 && variable.place.ops->atom == DW_OP_addr)
         variable.address = variable.place.ops->number;
