@@ -166,6 +166,25 @@ static const unsigned char *relative(const unsigned char *field)
     return field + sizeof distance + distance;
 }
 
+/* The name of a function of the launcher's, which stays where it is: the loader's search through all
+ * of its symbols is made once. */
+static const char *launcher_function(const void *target)
+{
+    enum { KNOWN = 256 };
+    static _Thread_local struct {
+        const void *target;
+        const char *name;
+    } known[KNOWN];
+    size_t place = (uintptr_t)target / 16 % KNOWN;
+    if (known[place].target != target) {
+        Dl_info info;
+        known[place].name =
+            dladdr(target, &info) && info.dli_saddr == target ? info.dli_sname : NULL;
+        known[place].target = target;
+    }
+    return known[place].name;
+}
+
 /* A call through the global offset table, or to a stub that jumps through it. */
 const char *sim_libc_called_at(const char *after)
 {
@@ -179,13 +198,10 @@ const char *sim_libc_called_at(const char *after)
                 slot = relative(stub + i + 2);
     }
     void *target;
-    Dl_info info;
     if (!slot)
         return NULL;
     memcpy(&target, slot, sizeof target);
-    if (!in_launcher(target) || !dladdr(target, &info) || info.dli_saddr != target)
-        return NULL;
-    return info.dli_sname;
+    return in_launcher(target) ? launcher_function(target) : NULL;
 }
 #else
 const char *sim_libc_called_at(const char *after)

@@ -110,6 +110,18 @@ static bool element_fits(struct over *over, const struct sim_datatype *type,
     return true;
 }
 
+/* After so many elements of a region they lie over the type's elements as the first did. */
+static size_t period(ptrdiff_t extent, size_t size)
+{
+    size_t a = size, b = (size_t)(extent < 0 ? -extent : extent);
+    while (b) {
+        size_t rest = a % b;
+        a = b;
+        b = rest;
+    }
+    return size / a;
+}
+
 bool sim_match(const struct sim_region *region, uintptr_t start, const struct debug_type *type,
                struct sim_mismatch *mismatch)
 {
@@ -120,7 +132,10 @@ bool sim_match(const struct sim_region *region, uintptr_t start, const struct de
     sim_datatype_visit(region->type, 1, add_stretch, &stretches);
     if (!stretches.all)
         return true;
-    for (size_t i = 0; i < region->count && over.looked <= NUMBERS_MAX; i++)
+    size_t count = period(region->type->extent, type->size);
+    if (region->count < count)
+        count = region->count;
+    for (size_t i = 0; i < count && over.looked <= NUMBERS_MAX; i++)
         if (!element_fits(&over, region->type, &stretches,
                           region->base + i * (uintptr_t)region->type->extent))
             return false;
@@ -134,13 +149,18 @@ static bool is_character(const struct sim_datatype *basic)
     return handle == MPI_CHAR || handle == MPI_SIGNED_CHAR || handle == MPI_UNSIGNED_CHAR;
 }
 
+bool sim_match_by_count(const struct sim_datatype *type)
+{
+    return type->basic && is_character(&sim_datatype_predefined[type->basic - SIM_DATATYPE_FIRST]);
+}
+
 bool sim_match_cut(const struct sim_region *region, uintptr_t start, const struct debug_type *type,
                    size_t count, struct sim_mismatch *mismatch)
 {
     const struct sim_datatype *basic =
         region->type->basic ? &sim_datatype_predefined[region->type->basic - SIM_DATATYPE_FIRST]
                             : NULL;
-    if (!basic || !is_character(basic) || type->opaque || type->leaf_count != 1 ||
+    if (!sim_match_by_count(region->type) || type->opaque || type->leaf_count != 1 ||
         !region->type->contiguous)
         return false;
     size_t bytes = region->count * region->type->size;

@@ -16,6 +16,8 @@ struct sim_mismatch {
 bool sim_match(const struct sim_region *region, uintptr_t start, const struct debug_type *type,
                struct sim_mismatch *mismatch);
 
+/* Whether the answer depends on how many elements are moved: what fits does not fit in smaller numbers. */
+bool sim_match_by_count(const struct sim_datatype *type);
 /* Does the region move characters where numbers are, in a number that cuts one of them? `count`
  * elements of the type are there; 0: not known. */
 bool sim_match_cut(const struct sim_region *region, uintptr_t start, const struct debug_type *type,

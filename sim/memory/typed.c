@@ -24,6 +24,7 @@ struct look {
     int argument; /* the buffer's place in the call of the innermost frame; -1: not known */
     /* What does not fit, as long as nothing does. */
     bool fits, misfits;
+    bool by_count; /* what fits might not, were it fewer elements */
     const struct debug_variable *variable;
     uintptr_t start;
     size_t beyond;
@@ -42,6 +43,7 @@ static void try(struct look *look, const struct debug_variable *variable, uintpt
                         : 0;
     bool matches = sim_match(look->region, start, type, &mismatch) &&
                    !sim_match_cut(look->region, start, type, count, &mismatch);
+    look->by_count |= !type->opaque && sim_match_by_count(look->region->type);
     if (matches && !beyond) {
         look->fits = true;
     } else if (!look->misfits) {
@@ -294,9 +296,13 @@ static void tell(const struct look *look)
 /* --- once for each call ----------------------------------------------------------------------- */
 
 /* What was found right is not looked at again: the same call, from the same places, with the same
- * buffer. */
-enum { SEEN = 512 };
-static _Thread_local uint64_t seen[SEEN];
+ * buffer and no more elements. Ranks that are fibers share the table. */
+enum { SEEN = 8192 };
+static _Thread_local struct {
+    uint64_t key;
+    size_t count;
+    bool by_count;
+} seen[SEEN];
 
 static uint64_t mix(uint64_t hash, uint64_t value)
 {
@@ -308,7 +314,7 @@ static uint64_t key_of(const struct sim_region *region, const void *site,
                        const struct sim_object_found *object)
 {
     const struct sim_datatype *type = region->type;
-    uint64_t key = mix(mix(region->base, region->count), (uintptr_t)site);
+    uint64_t key = mix(region->base, (uintptr_t)site);
     key = mix(mix(key, type->hash), (uint64_t)type->extent ^ type->size << 32);
     key = mix(mix(mix(key, object->start), object->size << 1 | object->recycled), object->site);
     for (size_t i = 0; i < type->run_count && i < 4; i++)
@@ -364,10 +370,15 @@ enum sim_typed sim_typed_check(struct sim_rank *rank, const struct sim_region *r
         return SIM_TYPED_NOT_KNOWN;
     sim_objects_holding(rank, look.hull.low, &object);
     uint64_t key = key_of(region, site, &object);
-    if (seen[key % SEEN] == key)
+    size_t place = key % SEEN;
+    if (seen[place].key == key && (region->count == seen[place].count ||
+                                   (region->count < seen[place].count && !seen[place].by_count)))
         return SIM_TYPED_RIGHT;
     enum sim_typed result = check(&look, &object);
-    if (result != SIM_TYPED_WRONG && result != SIM_TYPED_NO_DEBUG)
-        seen[key % SEEN] = key;
+    if (result != SIM_TYPED_WRONG && result != SIM_TYPED_NO_DEBUG) {
+        seen[place].key = key;
+        seen[place].count = region->count;
+        seen[place].by_count = look.by_count;
+    }
     return result;
 }
