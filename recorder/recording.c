@@ -12,22 +12,29 @@
 
 enum { CHUNKS_OF_RANK = 8, RANK_BYTES = 32768 };
 
+/* What is used on any machine. */
+static uint64_t least_bound(uint32_t ranks)
+{
+    uint64_t least = (uint64_t)1 << 30, all = (uint64_t)ranks * RANK_BYTES;
+    return least > all ? least : all;
+}
+
 static uint64_t usual_bound(uint32_t ranks)
 {
     long pages = sysconf(_SC_AVPHYS_PAGES), page = sysconf(_SC_PAGESIZE);
     uint64_t bytes = pages > 0 && page > 0 ? (uint64_t)pages * (uint64_t)page : (uint64_t)8 << 30;
-    uint64_t least = (uint64_t)1 << 30, all = (uint64_t)ranks * RANK_BYTES;
-    bytes = bytes / 4 > least ? bytes / 4 : least;
-    return bytes > all ? bytes : all;
+    uint64_t least = least_bound(ranks);
+    return bytes / 4 > least ? bytes / 4 : least;
 }
 
 void recording_bound(struct recording *recording, uint64_t bytes)
 {
     struct buffers *buffers = &recording->buffers;
-    if (!bytes)
-        bytes = usual_bound(recording->ranks);
-    buffers->limit = bytes / 5 * 2 / BUFFERS_UNIT; /* the trace and its checks take the rest */
-    uint64_t most = buffers->limit / CHUNKS_OF_RANK / recording->ranks;
+    /* The size of a chunk must not depend on what memory is free: loops begin to be folded at its
+     * ends, and equal runs are recorded as equal. The trace and its checks take three fifths. */
+    uint64_t sure = bytes ? bytes : least_bound(recording->ranks);
+    buffers->limit = (bytes ? bytes : usual_bound(recording->ranks)) / 5 * 2 / BUFFERS_UNIT;
+    uint64_t most = sure / 5 * 2 / BUFFERS_UNIT / CHUNKS_OF_RANK / recording->ranks;
     buffers->most = most >= 64 ? 0 : most ? (uint32_t)most : 1;
 }
 

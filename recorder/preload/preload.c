@@ -10,6 +10,7 @@
  * A process is one rank, and all its threads are recorded; an operation tells which one issued it.
  * Never part of simrun itself; compiled against the real MPI's header with RECORDER_PRELOADED. */
 #include "recorder/rank.h"
+#include "recorder/recorder.h"
 
 #ifdef RECORDER_PRELOADED
 
