@@ -2,7 +2,7 @@
 # The sources are the simulator's own, compiled against the other MPI's header; only MPI_ functions are visible.
 
 preload_sources := $(addprefix recorder/,preload/preload.c preload/preload_ends.c buffers.c feeder.c recorder.c repeats.c comms.c requests.c threads.c types.c recording.c \
-                   wrappers_coll.c wrappers_comm.c wrappers_window.c wrappers_p2p.c wrappers_wait.c) \
+                   drops.c balances.c buffers_damage.c wrappers_coll.c wrappers_comm.c wrappers_window.c wrappers_p2p.c wrappers_wait.c) \
                    $(addprefix traces/,base/failure.c base/identity.c trace/handle_map.c trace/kinds.c trace/types.c)
 
 define preload_rules
@@ -12,7 +12,7 @@ build/peers/$1/record/%.o: %.c build/peers/include/mpix.h
 	$$(Q)mpicc.$1 $$(peer_flags) -fPIC -DRECORDER_PRELOADED -I. -Ibuild/peers/include -MMD -MP -c -o $$@ $$<
 build/peers/$1/libsimrecord.so: $$(preload_sources:%.c=build/peers/$1/record/%.o) recorder/preload/preload.map
 	@echo "link $$@"
-	$$(Q)mpicc.$1 -shared -Wl,-Bsymbolic -Wl,--version-script=recorder/preload/preload.map -o $$@ $$(filter %.o,$$^) -pthread
+	$$(Q)mpicc.$1 -shared -Wl,-Bsymbolic -Wl,-z,defs -Wl,--version-script=recorder/preload/preload.map -o $$@ $$(filter %.o,$$^) -pthread
 peers-$1: build/peers/$1/libsimrecord.so
 endef
 $(foreach name,$(peer_names),$(eval $(call preload_rules,$(name))))
