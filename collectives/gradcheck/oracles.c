@@ -53,6 +53,10 @@ static double defect_spread(struct gradcheck *check, const struct gradcheck_plac
     return spread;
 }
 
+/* Few neighbours tell little of how rare a defect of so many times their spread is: of the cube of
+ * its inverse. Up to here nobody is accused. */
+enum { UNLIKELY = 256 };
+
 bool gradcheck_tangent_judge(struct gradcheck *check, const struct gradcheck_place *place,
                              const struct gradcheck_direction *direction, double scale,
                              struct gradcheck_row *row)
@@ -75,6 +79,8 @@ bool gradcheck_tangent_judge(struct gradcheck *check, const struct gradcheck_pla
         exact.tolerance += fmax(0, 8 * spread);
         if (fabs(defect) <= exact.tolerance &&
             !(exact.tolerance <= 1e-3 * fmax(fmax(size, fabs(tangent)), scale)))
+            doubt = "noise";
+        if (spread > 0 && fabs(defect) > exact.tolerance && fabs(defect) <= UNLIKELY * spread)
             doubt = "noise";
     }
     gradcheck_verdict(row, &judged, exact, doubt);
