@@ -347,7 +347,8 @@ static void record_gradients(const struct child *child, const struct gradcheck_r
     if (child->job->points > 0) /* whoever asked for them */
         record_gap("gradients", (uint64_t)result->points_outside,
                    "points beside the program's own where it does not finish or is not finite");
-    bool as_they_come = child->job->world.executor == SIM_THREADS && !result->failed;
+    bool as_they_come =
+        result->row_count > 0 && !result->failed && child->job->world.executor == SIM_THREADS;
     record_gap("gradients", result->delivery_missed || as_they_come,
                as_they_come
                    ? "deliveries of messages besides this one: not tried with OS threads"

@@ -171,6 +171,19 @@ struct around {
     int level;
 };
 
+/* Where a static variable is, which clang says by its place in a table; 0: it is none. */
+static uint64_t address_of(Dwarf_Die *die, const Dwarf_Op *op)
+{
+    Dwarf_Attribute location, address;
+    Dwarf_Addr result = 0;
+    if (op->atom == DW_OP_addr)
+        return op->number;
+    if (op->atom != DW_OP_addrx || !dwarf_attr(die, DW_AT_location, &location) ||
+        dwarf_getlocation_attr(&location, op, &address) || dwarf_formaddr(&address, &result))
+        return 0;
+    return result;
+}
+
 static void add_variable(struct debug_file *file, struct debug_scope *scope, Dwarf_Die *die,
                          const struct around *around)
 {
@@ -181,8 +194,8 @@ static void add_variable(struct debug_file *file, struct debug_scope *scope, Dwa
         return;
     if (!variable.pointer && !lies_still(die))
         return;
-    if (variable.place.count == 1 && variable.place.ops->atom == DW_OP_addr)
-        variable.address = variable.place.ops->number;
+    if (variable.place.count == 1)
+        variable.address = address_of(die, variable.place.ops);
     Dwarf_Attribute attribute;
     variable.name = dwarf_formstring(dwarf_attr_integrate(die, DW_AT_name, &attribute));
     if (variable.name)

@@ -7,7 +7,7 @@
  * CASE 2 replace : 0
  * CASE 2 large : 0
  * CASE 2 unwaited : 1 X006 ~ finalized with an operation pending: Isendrecv at
- * CASE 2 overlap : 1 B002 ~ Isendrecv at
+ * CASE 2 overlap : 1 B002 ~ Isendrecv writes the receive buffer of a pending Isendrecv
  * CASE 2 written : 1 B001
  * CASE 2 type : 1 M008 ~ a message of int is received as float: Isendrecv
  * CASE 2 unsafe : 1 D003
