@@ -230,7 +230,6 @@ static int run_rank(void *context, int rank)
     for (int i = 0; i < SLOTS_MAX; i++)
         me.requests[i] = MPI_REQUEST_NULL;
     MPI_Init(NULL, NULL);
-    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     make_comms(&me);
     for (uint32_t at = 0; at < me.seen->program->length[rank]; at++) {
         run_step(&me, at);
