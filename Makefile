@@ -278,6 +278,11 @@ windows: all
 local: all
 	@SIMRUN=$(BUILD)/simrun prove -e '' tests/memory/local.t tests/memory/sides.t :: all
 
+# Thousands of small programs, one error each, and their right twins; what make test runs of them is a sample.
+.PHONY: wrong
+wrong: all
+	@ALL=1 SIMRUN=$(BUILD)/simrun prove -e '' tests/wrong/*.t
+
 examination: all
 	@SIMRUN=$(BUILD)/simrun tests/examination/examine.pl --table
 

@@ -377,26 +377,71 @@ static uint32_t stands_in(const struct check_context *context, uint32_t rank)
     return op;
 }
 
-/* M006: two calls of one kind at one place on different communicators of the same ranks, each
- * lacking who is in the other. */
+/* Whether a rank takes part in this collective. */
+static bool takes_part(const struct check_context *context, const struct check_group *group,
+                       uint32_t rank)
+{
+    for (uint32_t i = 0; i < group->count; i++)
+        if (context->trace->ops[context->group_ops[group->first + i]].rank == rank)
+            return true;
+    return false;
+}
+
+/* What the others give is one of the counts that the root gives. */
+static bool counts_are_the_roots(int kind)
+{
+    return kind == OP_GATHERV || kind == OP_SCATTERV;
+}
+
+/* The call on another communicator that one of those made for whom this one waits, and who waits for
+ * the caller of this one in turn: of one kind, at one place or with the same arguments. */
+static uint32_t made_elsewhere(const struct check_context *context, uint32_t op)
+{
+    const struct trace *trace = context->trace;
+    const struct trace_op *mine = &trace->ops[op];
+    const struct check_group *here = &context->groups[context->group_of[op]];
+    for (size_t g = 0; g < context->group_count; g++) {
+        const struct check_group *there = &context->groups[g];
+        if (!there->count || there->comm == here->comm ||
+            there->count >= check_comm_size(trace, there->comm) ||
+            trace->ops[context->group_ops[there->first]].kind != mine->kind ||
+            !check_comm_has(trace, there->comm, mine->rank) ||
+            takes_part(context, there, mine->rank))
+            continue;
+        for (uint32_t i = 0; i < there->count; i++) {
+            uint32_t other = context->group_ops[there->first + i];
+            const struct trace_op *theirs = &trace->ops[other];
+            bool alike = mine->site == theirs->site ||
+                         (mine->peer == theirs->peer &&
+                          (counts_are_the_roots(mine->kind) || check_same_signature(mine, theirs)));
+            if (alike && theirs->site != TRACE_NO &&
+                check_comm_has(trace, here->comm, theirs->rank) &&
+                !takes_part(context, here, theirs->rank))
+                return other;
+        }
+    }
+    return TRACE_NO;
+}
+
+/* M006: two calls of one kind on different communicators of the same ranks, each lacking who is in
+ * the other. */
 static void judge_communicators(const struct check_context *context, struct findings *findings)
 {
     const struct trace *trace = context->trace;
-    for (uint32_t rank = 1; rank < trace->ranks; rank++) {
-        uint32_t a = stands_in(context, rank - 1), b = stands_in(context, rank);
-        if (a == TRACE_NO || b == TRACE_NO || context->group_of[a] == TRACE_NO ||
-            context->group_of[b] == TRACE_NO)
+    for (uint32_t rank = 0; rank < trace->ranks; rank++) {
+        uint32_t a = stands_in(context, rank);
+        if (a == TRACE_NO || context->group_of[a] == TRACE_NO)
+            continue;
+        uint32_t b = made_elsewhere(context, a);
+        if (b == TRACE_NO)
             continue;
         const struct trace_op *mine = &trace->ops[a], *theirs = &trace->ops[b];
-        if (mine->comm == theirs->comm || mine->kind != theirs->kind ||
-            mine->site != theirs->site || mine->site == TRACE_NO ||
-            !check_comm_has(trace, mine->comm, rank) ||
-            !check_comm_has(trace, theirs->comm, rank - 1))
-            continue;
         char one[PLACE_TEXT], other[PLACE_TEXT], comm[80], their_comm[80];
+        bool one_place = mine->site == theirs->site;
         struct finding *finding =
-            findings_add(findings, "M006", "one call on different communicators: %s",
-                         check_short_place(trace, a, one, sizeof one));
+            findings_add(findings, "M006", "one call on different communicators: %s%s%s",
+                         check_short_place(trace, a, one, sizeof one), one_place ? "" : ", ",
+                         one_place ? "" : check_short_place(trace, b, other, sizeof other));
         finding_detail(finding, "%s is on %s; %s is on %s; both ranks belong to both.\n",
                        check_place(trace, a, one, sizeof one),
                        check_comm_text(trace, mine->comm, comm, sizeof comm),

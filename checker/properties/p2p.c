@@ -12,9 +12,13 @@ static const struct {
     int class;
     const char *argument;
 } arguments[] = {
-    {1, "buffer"},    {2, "count"},       {3, "datatype"},  {4, "tag"},   {5, "communicator"},
-    {6, "rank"},      {7, "request"},     {8, "root"},      {9, "group"}, {10, "operation"},
-    {11, "topology"}, {12, "dimensions"}, {13, "argument"},
+    {1, "buffer"},       {2, "count"},
+    {3, "datatype"},     {4, "tag"},
+    {5, "communicator"}, {6, "rank"},
+    {7, "request"},      {8, "root"},
+    {9, "group"},        {10, "operation"},
+    {11, "topology"},    {12, "dimensions"},
+    {13, "argument"},    {40, "argument, which is another on another rank"},
 };
 enum { ERROR_TRUNCATE = 15 };
 

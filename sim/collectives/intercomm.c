@@ -25,12 +25,30 @@ static int local_rank(const struct sim_collective *collective, int rank)
     return rank < split ? rank : rank - split;
 }
 
-/* Who gave MPI_ROOT; -1 when nobody did, an error for all. */
+/* What a rank must give where this is the root. */
+static int root_seen_by(const struct sim_collective *collective, int rank, int root)
+{
+    int split = collective->context->first_side;
+    return rank == root                       ? MPI_ROOT
+           : (rank < split) == (root < split) ? MPI_PROC_NULL
+                                              : local_rank(collective, root);
+}
+
+/* Who gave MPI_ROOT; -1 when nobody did, an error for all. Who sees another root than the first is
+ * told so. */
 static int find_root(struct sim_collective *collective)
 {
-    for (int r = 0; r < collective->size; r++)
-        if (collective->calls[r]->root == MPI_ROOT)
-            return r;
+    for (int r = 0; r < collective->size; r++) {
+        if (collective->calls[r]->root != MPI_ROOT)
+            continue;
+        bool one = true;
+        for (int other = 0; other < collective->size; other++)
+            if (collective->calls[other]->root != root_seen_by(collective, other, r)) {
+                collective->calls[other]->error = MPI_ERR_ROOT;
+                one = false;
+            }
+        return one ? r : -1;
+    }
     for (int r = 0; r < collective->size; r++)
         collective->calls[r]->error = MPI_ERR_ROOT;
     return -1;

@@ -210,7 +210,10 @@ const struct sim_group *sim_group_from_handle(MPI_Group handle)
 {
     if (handle == MPI_GROUP_EMPTY)
         return &group_empty;
-    return sim_handle_object(handle, SIM_MAGIC_GROUP);
+    /* Communicators and other ranks may hold the same: a rank's own handle ends with its own free. */
+    return sim_open_handles_has(SIM_LIVE_GROUP, (uint64_t)(uintptr_t)handle)
+               ? sim_handle_object(handle, SIM_MAGIC_GROUP)
+               : NULL;
 }
 
 MPI_Group sim_group_hand_out(struct sim_group *group)

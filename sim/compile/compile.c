@@ -35,6 +35,7 @@ static const char *const flags_compile[] = {"-fPIC",
                                             "-g",
                                             "-ffp-contract=off",
                                             "-fno-omit-frame-pointer",
+                                            "-fno-crossjumping", /* two calls are two places */
                                             "-fno-optimize-sibling-calls", /* a last call has a
                                                                               place, too */
                                             "-fstack-clash-protection",    /* no frame steps over a

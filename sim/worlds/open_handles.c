@@ -36,6 +36,13 @@ void sim_open_handles_remove(enum sim_handle_kind kind, uint64_t handle)
         handle_map_remove(&sim_current_rank->live->handles[kind], handle);
 }
 
+bool sim_open_handles_has(enum sim_handle_kind kind, uint64_t handle)
+{
+    WITH_RANK_LOCK;
+    return !sim_current_rank || (sim_current_rank->live &&
+                                 handle_map_find(&sim_current_rank->live->handles[kind], handle));
+}
+
 void sim_open_handles_release(struct sim_open_handles *live)
 {
     for (int kind = 0; live && kind < SIM_LIVE_KINDS; kind++)

@@ -5,6 +5,7 @@
 
 #include "traces/trace/handle_map.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 enum sim_handle_kind {
@@ -29,6 +30,8 @@ extern const char sim_open_handles_nowhere;
  * rank nothing happens; without memory the handle is forgotten. */
 void sim_open_handles_add(enum sim_handle_kind kind, uint64_t handle);
 void sim_open_handles_remove(enum sim_handle_kind kind, uint64_t handle);
+/* Whether the calling rank holds it; outside a rank, always. */
+bool sim_open_handles_has(enum sim_handle_kind kind, uint64_t handle);
 
 void sim_open_handles_release(struct sim_open_handles *live);
 
