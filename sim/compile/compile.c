@@ -35,7 +35,6 @@ static const char *const flags_compile[] = {"-fPIC",
                                             "-g",
                                             "-ffp-contract=off",
                                             "-fno-omit-frame-pointer",
-                                            "-fno-crossjumping", /* two calls are two places */
                                             "-fno-optimize-sibling-calls", /* a last call has a
                                                                               place, too */
                                             "-fstack-clash-protection",    /* no frame steps over a
@@ -225,6 +224,15 @@ static void link_flags_add(struct arguments *arguments, bool memory)
         arguments_add_all(arguments, flags_wrap_moves, COUNT(flags_wrap_moves));
 }
 
+/* Two calls are two places: gcc makes one of two that end alike, unless told not to; clang does not know the word. */
+static void keep_places(struct arguments *arguments)
+{
+    for (size_t i = 0; i < (size_t)arguments->count; i++)
+        if (strstr(arguments->words[i], "clang"))
+            return;
+    arguments_add(arguments, "-fno-crossjumping");
+}
+
 /* The compiler's words, then ours, then the source, then the source's own: libraries must follow
  * what needs them. */
 static int arguments_set(struct job *job)
@@ -249,6 +257,7 @@ static int arguments_set(struct job *job)
     snprintf(own_words, (size_t)length + 1, "%.*s", length, own ? own : "");
     compiler_add(job, job->words);
     arguments_add_all(&job->arguments, flags_compile, COUNT(flags_compile));
+    keep_places(&job->arguments);
     if (job->part) {
         arguments_add(&job->arguments, "-c");
         if (job->memory) {
@@ -381,6 +390,7 @@ static int instrumented_make(struct job *job, char files[][PATH_MAX])
 {
     struct arguments compile = job->compiler_words, link = job->arguments;
     arguments_add_all(&compile, flags_compile, COUNT(flags_compile));
+    keep_places(&compile);
     arguments_add_all(&compile, flags_seen, COUNT(flags_seen));
     arguments_add_all(&compile, job->own.words, (size_t)job->own.count);
     if (says_openmp(job->text))
