@@ -224,11 +224,12 @@ static void link_flags_add(struct arguments *arguments, bool memory)
         arguments_add_all(arguments, flags_wrap_moves, COUNT(flags_wrap_moves));
 }
 
-/* Two calls are two places: gcc makes one of two that end alike, unless told not to; clang does not know the word. */
+/* Two calls are two places: gcc makes one of two that end alike, unless it is told not to; clang does
+ * not, and refuses the word. */
 static void keep_places(struct arguments *arguments)
 {
-    for (size_t i = 0; i < (size_t)arguments->count; i++)
-        if (strstr(arguments->words[i], "clang"))
+    for (int i = 0; i < arguments->count; i++)
+        if (compiler_is_clang(arguments->words[i]))
             return;
     arguments_add(arguments, "-fno-crossjumping");
 }

@@ -40,6 +40,30 @@ const char *compiler_words(const char *name, const char *usual)
     return chosen && *chosen && !names_wrapper(chosen) ? chosen : usual;
 }
 
+static bool names_clang(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return strstr(slash ? slash + 1 : path, "clang") != NULL;
+}
+
+bool compiler_is_clang(const char *word)
+{
+    const char *folders = getenv("PATH");
+    char path[PATH_MAX], *real = NULL;
+    if (names_clang(word) || *word == '-')
+        return names_clang(word) && *word != '-';
+    if (strchr(word, '/'))
+        real = realpath(word, NULL);
+    for (int length; !real && folders && *folders; folders += length + (folders[length] == ':')) {
+        length = (int)strcspn(folders, ":");
+        snprintf(path, sizeof path, "%.*s/%s", length, folders, word);
+        real = strchr(word, '/') || access(path, X_OK) ? NULL : realpath(path, NULL);
+    }
+    bool clang = real && names_clang(real);
+    free(real);
+    return clang;
+}
+
 const char *compiler_simfort(void)
 {
     static _Thread_local char path[PATH_MAX];

@@ -18,6 +18,9 @@ struct arguments {
  * wrapper (a build system's CC=simcc comes down here, too), else `usual`. */
 const char *compiler_words(const char *name, const char *usual);
 
+/* Whether this word of a command is clang: by its name, or by what a name such as cc stands for. */
+bool compiler_is_clang(const char *word);
+
 /* The path of the wrapper for Fortran beside the running program; empty: there is none. */
 const char *compiler_simfort(void);
 
