@@ -91,7 +91,7 @@ for my $name (sort keys %calls) {
         $add->('a rank skips it', 'M010|D00[12]', "if (rank != 1) {\n" . call($name, $form, 'req') . "@\n" . finish($form, 'req', '@') . "\n}");
         my $c = call($name, $form, 'req');
         my $f = finish($form, 'req');
-        $add->('another order', $name eq 'Allreduce' ? 'M001|M003' : $form eq 'persistent' ? 'M001|D00[12]' : 'M001',
+        $add->('another order', $form eq 'persistent' ? 'M001|M003|D00[12]' : $name eq 'Allreduce' ? 'M001|M003' : 'M001',
             "if (rank == 1) {\n$c@\n" . finish($form, 'req', '@') . "\nMPI_Allreduce(&rank, &x, 1, MPI_INT, MPI_MAX, comm);@\n} else {\nMPI_Allreduce(&rank, &x, 1, MPI_INT, MPI_MAX, comm);\n$c\n$f\n}");
         $add->('another root', 'M002', differs($name, $form, P => 1)) if $has->('P');
         $add->('another op', 'M003', differs($name, $form, O => 'MPI_MAX')) if $has->('O');
