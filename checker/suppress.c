@@ -188,8 +188,9 @@ static bool may_lead(const struct finding *cause, const struct finding *effect,
 }
 
 /* A path from cause to effect: a place they share; for gradients, that the cause touches what is
- * differentiated; for a race between two orders, that the mismatch is about these operations; else
- * that the run ended of it, or that it came before on the rank or the communicator. */
+ * differentiated; for a race between two orders, that the mismatch is about these operations; for what
+ * is left open behind a mismatch, that the run ended of it; else that the run ended of it, or that it
+ * came before on the rank or the communicator. */
 static bool has_path(const struct finding *cause, const struct finding *effect,
                      const struct trace *trace)
 {
@@ -199,6 +200,9 @@ static bool has_path(const struct finding *cause, const struct finding *effect,
         return is_cut_short(trace) && may_lead(cause, effect, trace);
     if (is_cut_short(trace))
         return true;
+    bool left_open = effect->code[0] == 'L' || strcmp(effect->code, "X006") == 0;
+    if (left_open && cause->code[0] == 'M')
+        return false; /* a run that went on to its end could have closed it */
     if (effect->code[0] == 'G')
         return touches_gradients(cause, trace);
     return !cause->op_count || !effect->op_count || may_lead(cause, effect, trace);

@@ -25,7 +25,7 @@ my %bugs = (
     M003 => 'MPI_Allreduce(a + 24, b + 24, 1, MPI_INT, rank ? MPI_SUM : MPI_MAX, MPI_COMM_WORLD);',
 );
 my @pairs = (['L003', 'L005'], ['L003', 'B001'], ['L004', 'D003'], ['B001', 'D003'], ['B001', 'M008'], ['M008', 'D003'],
-    ['L004', 'B001'], ['D003', 'L001'], ['B001', 'M003'], ['M008', 'M003'], ['L005', 'D003']);
+    ['L004', 'B001'], ['D003', 'L001'], ['B001', 'M003'], ['M008', 'M003'], ['L005', 'D003'], ['L003', 'M008'], ['M008', 'L005'], ['M008', 'L001']);
 for my $pair (@pairs) {
     my ($first, $second) = @$pair;
     spew('both.c', "#include <mpi.h>\nint main(int argc, char **argv)\n{\n    int rank, peer, a[32] = {0}, b[32] = {0};\n    float f[4];\n    MPI_Init(&argc, &argv);\n"
