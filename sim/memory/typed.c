@@ -362,18 +362,18 @@ static enum sim_typed check(struct look *look, const struct sim_object_found *ob
 enum sim_typed sim_typed_check(struct sim_rank *rank, const struct sim_region *region,
                                const char *name, const char *verb)
 {
-    struct look look = {
-        .region = region, .hull = sim_region_hull(region), .name = name, .verb = verb};
-    struct sim_object_found object = {.size = 0};
     const void *site = sim_libc_call_site();
     if (!site || !region->base || rank != sim_current_rank) /* absolute addresses: any objects */
         return SIM_TYPED_NOT_KNOWN;
-    sim_objects_holding(rank, look.hull.low, &object);
+    struct sim_hull hull = sim_region_hull(region);
+    struct sim_object_found object = {.size = 0};
+    sim_objects_holding(rank, hull.low, &object);
     uint64_t key = key_of(region, site, &object);
     size_t place = key % SEEN;
     if (seen[place].key == key && (region->count == seen[place].count ||
                                    (region->count < seen[place].count && !seen[place].by_count)))
         return SIM_TYPED_RIGHT;
+    struct look look = {.region = region, .hull = hull, .name = name, .verb = verb};
     enum sim_typed result = check(&look, &object);
     if (result != SIM_TYPED_WRONG && result != SIM_TYPED_NO_DEBUG) {
         seen[place].key = key;

@@ -24,6 +24,7 @@
 enum { CLONES_MAX = 256 };
 
 static _Atomic(struct clone *) clones[CLONES_MAX];
+static _Atomic int clones_seen; /* places behind it were never taken: unwinders search often */
 
 /* Thread-locals of threads that a rank started: one block per image touched, on the thread's own
  * list. */
@@ -56,7 +57,8 @@ int clone_index(const struct clone *clone, uintptr_t address)
 
 struct clone *clone_find(uintptr_t address, int *index)
 {
-    for (int i = 0; i < CLONES_MAX; i++) {
+    int seen = atomic_load_explicit(&clones_seen, memory_order_acquire);
+    for (int i = 0; i < seen; i++) {
         struct clone *clone = atomic_load_explicit(&clones[i], memory_order_acquire);
         *index = clone ? clone_index(clone, address) : -1;
         if (*index >= 0)
@@ -71,8 +73,12 @@ static bool clone_enlist(struct clone *clone)
 {
     for (int i = 0; i < CLONES_MAX; i++) {
         struct clone *none = NULL;
-        if (atomic_compare_exchange_strong(&clones[i], &none, clone))
-            return true;
+        if (!atomic_compare_exchange_strong(&clones[i], &none, clone))
+            continue;
+        int seen = atomic_load(&clones_seen);
+        while (seen <= i && !atomic_compare_exchange_weak(&clones_seen, &seen, i + 1)) {
+        }
+        return true;
     }
     return false;
 }
