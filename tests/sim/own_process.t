@@ -42,6 +42,11 @@ for ways in "3 " "4 --os-threads"; do
         timeout 120 "$simrun" --db none -n 4 $option "$program" "$(realpath "$folder/files/2")"; } >out 2>&1
     sed -n 's/ right$/ private/; s/ wrong$/ shared/; s/^\([^ ].*\) \(private\|shared\|refused\|allowed\)$/&/p' out | sort >seen
     [ "$(wc -l <seen)" -ge 90 ] && diff promised seen >differs
+    if readelf -d "$simrun" | grep -q libasan; then
+        count=$((count + 1))
+        echo "ok $count - docs/libc.md on ${option:-fibers} # SKIP the address sanitizer has some functions of its own"
+        continue
+    fi
     check $? "docs/libc.md is true on ${option:-fibers}" differs
 done
 printf '%s\n' '#include <mpi.h>' '#include <unistd.h>' 'int main(int c, char **v) { MPI_Init(&c, &v); alarm(100); alarm(0); MPI_Finalize(); return 0; }' >timer.c
