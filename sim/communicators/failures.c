@@ -56,6 +56,6 @@ void sim_world_troubled(struct sim_world *world)
     if (world->troubled)
         return;
     world->troubled = true;
-    for (int i = 0; i < world->size; i++)
-        world->ranks[i].plain = false;
+    for (int i = 0; world->options.executor == SIM_FIBERS && i < world->size; i++)
+        world->ranks[i].plain = false; /* it never is on threads, whose ranks read it unlocked */
 }
