@@ -184,7 +184,8 @@ static void begin_region(void *context, const struct sim_region *region)
     enum sim_typed typed = sim_typed_check(start->rank, region, start->name, verb);
     bool bounded = typed == SIM_TYPED_WRONG ||
                    !sim_objects_bound(start->rank, region, hull, start->name, verb);
-    start->rank->pending->misfits += !bounded || typed >= SIM_TYPED_WRONG;
+    if (!bounded || typed >= SIM_TYPED_WRONG)
+        start->rank->pending->misfits++;
     start->rank->pending->untyped += typed == SIM_TYPED_NO_DEBUG;
     compare(start, region, hull);
     if (region->written && sim_datatype_overlaps(region->type, region->count))

@@ -47,9 +47,9 @@ struct sim_pending {
     bool instrumented; /* the program's accesses are seen */
     uint64_t kept;     /* operations that owned memory beyond their call */
     uint64_t unseen_large,
-        unseen_collectives;           /* started without anybody looking at their buffers */
-    uint64_t misfits;                 /* buffers of which something was said */
-    uint64_t untyped;                 /* buffers of which no debug information tells */
+        unseen_collectives;   /* started without anybody looking at their buffers */
+    _Atomic uint64_t misfits; /* buffers of which something was said; read without the lock */
+    uint64_t untyped;         /* buffers of which no debug information tells */
     struct sim_pending_stray *strays; /* NULL: none yet; room for SIM_PENDING_STRAYS */
     uint32_t stray_count;
     atomic_flag busy;
