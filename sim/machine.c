@@ -10,6 +10,7 @@
 #include "sim/messages/lossy.h"
 #include "sim/messages/mailbox.h"
 #include "sim/windows/history.h"
+#include "sim/worlds/libc_hooks.h"
 #include "sim/worlds/open_handles.h"
 #include "sim/worlds/timeout.h"
 
@@ -65,5 +66,6 @@ static const struct sim_rooms rooms = {.begin = sim_comm_make_predefined,
 
 struct sim_world *sim_world_new(const struct sim_world_options *options, struct failure *failure)
 {
+    sim_world_serves_libc();
     return sim_world_compose(options, &rooms, failure);
 }

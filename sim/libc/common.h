@@ -3,11 +3,12 @@
 #define SIM_LIBC_COMMON_H
 
 #include "sim/libc/hooks.h"
+#include "sim/libc/images.h"
 
 #include <stdatomic.h>
 #include <stdint.h>
 
-extern const struct sim_libc_hooks *libc_hooks;
+extern const struct sim_libc_hooks *_Atomic libc_hooks;
 
 /* The rank on whose behalf code at `caller` runs; NULL for the launcher's own code and for threads
  * without a rank. */
@@ -31,6 +32,8 @@ bool libc_team_is_gomp(void);
 
 /* The calling thread begins to work for this rank: it gets thread-locals of the rank's image. */
 void libc_thread_enter(const struct sim_libc_state *rank);
+/* It is a rank's no more. */
+void libc_thread_end(void);
 
 /* A list of handlers, run and emptied. */
 void libc_handlers_run(struct libc_handler **list, int status);

@@ -5,8 +5,6 @@
  * still call MPI. */
 #include "sim/libc/common.h"
 
-#include "sim/programs/clone.h"
-
 #include <err.h>
 #include <errno.h>
 #include <pthread.h>
@@ -72,11 +70,9 @@ void __assert(const char *, const char *, int) __attribute__((noreturn));
 static struct libc_handler **list_of(const void *caller, const void *object)
 {
     struct sim_libc_state *state = libc_rank(caller);
-    int index;
     if (state)
         return &state->handlers;
-    struct clone *clone = object ? clone_find((uintptr_t)object, &index) : NULL;
-    return clone ? &clone->program->states[index].handlers : NULL;
+    return object ? libc_images->handlers_at(object) : NULL;
 }
 
 int __cxa_atexit(void (*function)(void *), void *argument, void *object)
@@ -91,7 +87,7 @@ int __cxa_atexit(void (*function)(void *), void *argument, void *object)
 int __cxa_thread_atexit_impl(void (*function)(void *), void *argument, void *object)
 {
     LIBC_REAL(__cxa_thread_atexit_impl);
-    struct libc_handler **list = clone_thread_started() ? NULL : list_of(LIBC_CALLER, object);
+    struct libc_handler **list = libc_thread_started ? NULL : list_of(LIBC_CALLER, object);
     return list ? handler_add(list, (struct libc_handler){.plain = function, .argument = argument})
                 : real(function, argument, object);
 }
@@ -118,7 +114,7 @@ static void rank_end(struct sim_libc_state *state, int status, enum sim_exit how
 {
     if (!state)
         return;
-    if (clone_thread_started()) {
+    if (libc_thread_started) {
         fprintf(stderr, "a thread that a rank started ended the program: this ends all ranks\n");
         return;
     }
@@ -182,7 +178,7 @@ pid_t vfork(void)
 void pthread_exit(void *value)
 {
     LIBC_REAL(pthread_exit);
-    if (!clone_thread_started())
+    if (!libc_thread_started)
         rank_end(libc_rank(LIBC_CALLER), 0, SIM_EXIT_NORMAL);
     real(value);
     __builtin_unreachable();

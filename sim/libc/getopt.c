@@ -8,8 +8,6 @@
  * image. "W;" is not supported. */
 #include "sim/libc/common.h"
 
-#include "sim/programs/loader.h"
-
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,7 +16,7 @@
 /* One call. */
 struct scan {
     struct sim_libc_state *state;
-    struct sim_program_getopt variables;
+    struct sim_libc_getopt variables;
     int count;
     char **words;
     const char *options;
@@ -233,7 +231,7 @@ static int scan_run(struct scan *scan)
     int result;
     if (scan->count < 1)
         return -1;
-    sim_program_getopt(scan->state->program, scan->state->image, &scan->variables);
+    libc_images->getopt(scan->state->program, scan->state->image, &scan->variables);
     *scan->variables.optarg = NULL;
     scan_start(scan);
     char **cluster = &scan->state->getopt.cluster;

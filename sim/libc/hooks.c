@@ -1,9 +1,6 @@
 /* Telling ranks from everybody else, and the life of a rank's libc state: see hooks.h. */
 #include "sim/libc/common.h"
 
-#include "sim/programs/clone.h"
-#include "sim/programs/loader.h"
-
 #include <dlfcn.h>
 #include <pthread.h>
 #include <sched.h>
@@ -13,86 +10,59 @@
 
 extern const char __executable_start, _end;
 
-__attribute__((weak)) struct sim_libc_state *sim_libc_current(void)
-{
-    return NULL;
-}
-
-__attribute__((weak)) int sim_libc_rank_number(void)
-{
-    return -1;
-}
-
-__attribute__((weak)) void sim_rank_exit(int status, enum sim_exit how)
-{
-    (void)status, (void)how;
-}
-
-__attribute__((weak)) void sim_rank_forget(void)
-{
-}
-
-__attribute__((weak)) void sim_rank_yield(void)
-{
-}
-
-__attribute__((weak)) void sim_rank_thread_begin(struct sim_libc_state *parent)
-{
-    (void)parent;
-}
-
-__attribute__((weak)) void sim_rank_thread_end(struct sim_libc_state *parent)
-{
-    (void)parent;
-}
-
-__attribute__((weak)) void sim_rank_region_end(struct sim_libc_state *state)
-{
-    (void)state;
-}
-
-__attribute__((weak)) void sim_rank_threads_changed(struct sim_libc_state *parent, int change)
-{
-    (void)parent, (void)change;
-}
-
-__attribute__((weak)) void sim_rank_joining_changed(struct sim_libc_state *parent, int change)
-{
-    (void)parent, (void)change;
-}
-
-static const struct sim_libc_hooks machine = {sim_libc_current,        sim_rank_exit,
-                                              sim_rank_yield,          sim_rank_thread_begin,
-                                              sim_rank_thread_end,     sim_rank_threads_changed,
-                                              sim_rank_joining_changed};
-const struct sim_libc_hooks *libc_hooks = &machine;
-
-void sim_libc_use(const struct sim_libc_hooks *hooks)
-{
-    libc_hooks = hooks ? hooks : &machine;
-}
-
-struct sim_libc_state *libc_forked;
-
 static struct sim_libc_state *nobody(void)
 {
     return NULL;
 }
 
+static int no_number(void)
+{
+    return -1;
+}
+
+static void no_exit(int status, enum sim_exit how)
+{
+    (void)status, (void)how;
+}
+
+static void nothing(void)
+{
+}
+
+static void no_state(struct sim_libc_state *state)
+{
+    (void)state;
+}
+
+static void no_change(struct sim_libc_state *parent, int change)
+{
+    (void)parent, (void)change;
+}
+
+static const struct sim_libc_hooks none = {nobody,   no_number, no_exit,  nothing,   nothing,
+                                           no_state, no_state,  no_state, no_change, no_change};
+const struct sim_libc_hooks *_Atomic libc_hooks = &none;
+
+void sim_libc_use(const struct sim_libc_hooks *hooks)
+{
+    if (libc_hooks != (hooks ? hooks : &none))
+        libc_hooks = hooks ? hooks : &none;
+}
+
+struct sim_libc_state *sim_libc_current(void)
+{
+    return libc_hooks->current();
+}
+
+struct sim_libc_state *libc_forked;
+
 /* In the new process, whose only thread is the one that forked. */
 static void forked(void)
 {
-    static const struct sim_libc_hooks none = {nobody,
-                                               sim_rank_exit,
-                                               sim_rank_yield,
-                                               sim_rank_thread_begin,
-                                               sim_rank_thread_end,
-                                               sim_rank_threads_changed,
-                                               sim_rank_joining_changed};
     libc_forked = libc_hooks->current();
     if (libc_process_environment(libc_forked))
         environ = libc_process_environment(libc_forked);
-    sim_rank_forget();
+    libc_hooks->forget();
     libc_hooks = &none;
 }
 
@@ -101,33 +71,34 @@ void sim_libc_guard_forks(void)
     pthread_atfork(NULL, NULL, forked);
 }
 
-__attribute__((weak)) bool sim_libc_is_shim(const void *address)
+static bool in_launcher(const void *address)
 {
-    (void)address;
-    return false;
+    return (const char *)address >= &__executable_start && (const char *)address < &_end;
 }
 
-__attribute__((weak)) const void *sim_libc_site_of(const struct sim_libc_state *rank,
-                                                   const void *site)
+static bool in_shim(const void *address)
 {
-    (void)rank;
-    return site;
-}
-
-__attribute__((weak)) const char *sim_libc_image_file(const void *address, uintptr_t *bias)
-{
-    (void)address, (void)bias;
-    return NULL;
+    uintptr_t bias;
+    bool shim = false;
+    return libc_images->file_of(address, &bias, &shim) && shim;
 }
 
 const char *sim_libc_file_of(const void *address, uintptr_t *bias)
 {
-    return sim_libc_image_file(address, bias);
+    bool shim = false;
+    const char *file = libc_images->file_of(address, bias, &shim);
+    Dl_info info;
+    if (file)
+        return shim ? NULL : file;
+    if (in_launcher(address) || !dladdr(address, &info) || !info.dli_fname)
+        return NULL;
+    *bias = (uintptr_t)info.dli_fbase;
+    return info.dli_fname;
 }
 
-static bool in_launcher(const void *address)
+const void *sim_libc_site_of(const struct sim_libc_state *rank, const void *site)
 {
-    return (const char *)address >= &__executable_start && (const char *)address < &_end;
+    return libc_images->site_of(rank->image, site);
 }
 
 /* Frames of the launcher have their frame pointers; how many there are between a check and the
@@ -138,7 +109,7 @@ const void *sim_libc_call_site(void)
     char *frame = __builtin_frame_address(0);
     for (int depth = 0; depth < 12; depth++) {
         const void *address = ((void **)(void *)frame)[1];
-        if (!in_launcher(address) && !sim_libc_is_shim(address))
+        if (!in_launcher(address) && !in_shim(address))
             return address;
         char *next = *(void **)(void *)frame;
         if ((uintptr_t)next - (uintptr_t)frame > FRAME_MAX)
@@ -219,11 +190,9 @@ struct sim_libc_state *libc_rank(const void *caller)
 struct sim_libc_state *libc_rank_program(const void *caller)
 {
     struct sim_libc_state *state = libc_rank(caller);
-    uint64_t offset;
-    if (!state || !state->program || clone_thread_started())
+    if (!state || !state->program || libc_thread_started)
         return NULL;
-    return sim_program_locate(state->program, state->image, (uintptr_t)caller, &offset) ? state
-                                                                                        : NULL;
+    return libc_images->holds(state->program, state->image, (uintptr_t)caller) ? state : NULL;
 }
 
 void *libc_next(void *_Atomic *cache, const char *name)
@@ -247,7 +216,7 @@ void *libc_next(void *_Atomic *cache, const char *name)
 void libc_thread_enter(const struct sim_libc_state *rank)
 {
     if (rank->program)
-        sim_program_thread_enter(rank->program, rank->image);
+        libc_images->thread_enter(rank->program, rank->image);
 }
 
 void sim_libc_init(struct sim_libc_state *state, struct sim_program *program, int image)
@@ -262,10 +231,10 @@ void sim_libc_finish(struct sim_libc_state *state, int status)
     if (!state->program || state->finished)
         return;
     state->finished = true;
-    struct libc_handler **of_image = sim_program_handlers(state->program, state->image);
+    struct libc_handler **of_image = libc_images->handlers(state->program, state->image);
     if (of_image)
         libc_handlers_run(of_image, status);
-    sim_program_finish(state->program, state->image);
+    libc_images->finish(state->program, state->image);
 }
 
 void sim_libc_release(struct sim_libc_state *state)
@@ -278,7 +247,14 @@ void sim_libc_release(struct sim_libc_state *state)
     *state = (struct sim_libc_state){.program = state->program, .image = state->image};
 }
 
+void libc_thread_end(void)
+{
+    if (libc_thread_started)
+        libc_images->thread_end();
+    libc_thread_started = 0;
+}
+
 void sim_libc_thread_carries(void)
 {
-    clone_thread_end();
+    libc_thread_end();
 }

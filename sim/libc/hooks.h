@@ -100,33 +100,36 @@ void sim_libc_team_aside(struct sim_team_state *state);
 void sim_libc_team_back(const struct sim_team_state *state);
 void sim_libc_team_drop(void);
 
-/* Defined by the machine; the defaults here say that nobody is a rank. */
-
-/* The rank that the calling thread carries, also in threads that a rank started (see below); NULL:
- * none. */
+/* What is asked of whoever runs ranks. A rank's thread is one that it started itself. */
+struct sim_libc_hooks {
+    /* The rank that the calling thread carries, also in threads that a rank started; NULL: none; and
+     * its number in its world, -1: none. */
+    struct sim_libc_state *(*current)(void);
+    int (*number)(void);
+    /* Ends the calling rank; does not return for one. May be called on a thread of the rank. */
+    void (*exit)(int status, enum sim_exit how);
+    /* The calling thread is nobody's rank any more, in a process that a rank forked. */
+    void (*forget)(void);
+    /* Lets the other ranks go on. Called only on a rank's own stack. */
+    void (*yield)(void);
+    /* Brackets what a thread does for the rank of `parent`: a POSIX thread's life, a team's thread's
+     * region. */
+    void (*thread_begin)(struct sim_libc_state *parent);
+    void (*thread_end)(struct sim_libc_state *parent);
+    /* The rank itself has left an outermost region. */
+    void (*region_end)(struct sim_libc_state *state);
+    /* The rank of `parent` has one POSIX thread more (change 1, told before it begins) or less (-1). */
+    void (*threads_changed)(struct sim_libc_state *parent, int change);
+    /* Its thread that calls is about to wait until another of its POSIX threads has ended (1), or that
+     * one ends (-1, told before threads_changed). */
+    void (*joining_changed)(struct sim_libc_state *parent, int change);
+};
+/* From now on those; they must live as long as the process. NULL: nobody is a rank, as before anybody
+ * called. */
+void sim_libc_use(const struct sim_libc_hooks *hooks);
+/* What they say now. */
 struct sim_libc_state *sim_libc_current(void);
-/* Its number in its world; -1: none. */
-int sim_libc_rank_number(void);
-/* Ends the calling rank; does not return for one. May be called on a thread that the rank started.
- */
-void sim_rank_exit(int status, enum sim_exit how);
-/* The calling thread is nobody's rank any more, in a process that a rank forked. */
-void sim_rank_forget(void);
-/* Lets the other ranks go on. Called only on a rank's own stack. */
-void sim_rank_yield(void);
-/* Brackets what a thread that a rank started does for the rank of `parent`: a POSIX thread's life,
- * a team's thread's region. */
-void sim_rank_thread_begin(struct sim_libc_state *parent);
-void sim_rank_thread_end(struct sim_libc_state *parent);
-/* The rank itself has left an outermost region. */
-void sim_rank_region_end(struct sim_libc_state *state);
-/* The rank of `parent` has one POSIX thread more (change 1, told before it begins) or less (-1). */
-void sim_rank_threads_changed(struct sim_libc_state *parent, int change);
-/* Its thread that calls is about to wait until another of its POSIX threads has ended (1), or that
- * one ends (-1, told before threads_changed). */
-void sim_rank_joining_changed(struct sim_libc_state *parent, int change);
-/* Whether the address lies in a library that stands between the program and the launcher (sim/shims). */
-bool sim_libc_is_shim(const void *address);
+
 /* The return address in the program of the call that led to the caller's frame; NULL: not found. */
 const void *sim_libc_call_site(void);
 /* The same as another rank has it, for whom the caller's makes something; and of any address in the image of some rank. */
@@ -135,7 +138,6 @@ const void *sim_libc_site_of(const struct sim_libc_state *rank, const void *site
 /* The file whose image holds an address of a program or of a library of its own, and where that
  * image's linker put 0; NULL: none does. Valid as long as the program is open. */
 const char *sim_libc_file_of(const void *address, uintptr_t *bias);
-const char *sim_libc_image_file(const void *address, uintptr_t *bias); /* the loader's answer */
 /* Whether the address lies in the launcher. */
 bool sim_libc_in_launcher(const void *address);
 /* The name of the function of the launcher that was called by the instruction before this return
@@ -148,17 +150,5 @@ int sim_libc_thread_start(pthread_t *thread, const pthread_attr_t *attributes,
 int sim_libc_thread_join(pthread_t thread, void **result);
 /* The calling thread is one of those. */
 bool sim_libc_thread_is_counted(void);
-
-/* The same as a table, for whoever is not the machine (tests). NULL: back to those above. */
-struct sim_libc_hooks {
-    struct sim_libc_state *(*current)(void);
-    void (*exit)(int status, enum sim_exit how);
-    void (*yield)(void);
-    void (*thread_begin)(struct sim_libc_state *parent);
-    void (*thread_end)(struct sim_libc_state *parent);
-    void (*threads_changed)(struct sim_libc_state *parent, int change); /* may be NULL */
-    void (*joining_changed)(struct sim_libc_state *parent, int change); /* the same */
-};
-void sim_libc_use(const struct sim_libc_hooks *hooks);
 
 #endif

@@ -24,14 +24,14 @@ static int number_of(const FILE *stream)
 static ssize_t take_stdout(void *cookie, const char *text, size_t size)
 {
     (void)cookie;
-    taker.text(taker.context, sim_libc_rank_number(), 1, text, size);
+    taker.text(taker.context, libc_hooks->number(), 1, text, size);
     return (ssize_t)size;
 }
 
 static ssize_t take_stderr(void *cookie, const char *text, size_t size)
 {
     (void)cookie;
-    taker.text(taker.context, sim_libc_rank_number(), 2, text, size);
+    taker.text(taker.context, libc_hooks->number(), 2, text, size);
     return (ssize_t)size;
 }
 
@@ -55,7 +55,7 @@ ssize_t write(int descriptor, const void *data, size_t size)
     LIBC_REAL(write);
     if ((descriptor != 1 && descriptor != 2) || !streams[descriptor] || !libc_rank(LIBC_CALLER))
         return real(descriptor, data, size);
-    taker.text(taker.context, sim_libc_rank_number(), descriptor, data, size);
+    taker.text(taker.context, libc_hooks->number(), descriptor, data, size);
     return (ssize_t)size;
 }
 
@@ -108,7 +108,7 @@ FILE *freopen(const char *path, const char *mode, FILE *stream)
     FILE *file = fopen(path, mode);
     if (!file)
         return NULL;
-    if (taker.redirect(taker.context, sim_libc_rank_number(), number, file))
+    if (taker.redirect(taker.context, libc_hooks->number(), number, file))
         return stream;
     fclose(file);
     errno = ENOMEM;
@@ -136,7 +136,7 @@ int dup2(int old, int new)
     if ((new != 1 && new != 2) || !streams[new] || old == new || !libc_rank(LIBC_CALLER))
         return real(old, new);
     if (old >= 0 && old < KEPT_MAX && (kept[old] == new || old == 1 || old == 2))
-        return taker.redirect(taker.context, sim_libc_rank_number(), new, NULL) ? new : -1;
+        return taker.redirect(taker.context, libc_hooks->number(), new, NULL) ? new : -1;
     int copy = dup(old);
     FILE *file = copy < 0 ? NULL : fdopen(copy, "w");
     if (!file) {
@@ -145,7 +145,7 @@ int dup2(int old, int new)
         return -1;
     }
     setvbuf(file, NULL, _IONBF, 0);
-    if (taker.redirect(taker.context, sim_libc_rank_number(), new, file))
+    if (taker.redirect(taker.context, libc_hooks->number(), new, file))
         return new;
     fclose(file);
     errno = ENOMEM;

@@ -42,7 +42,7 @@ static void end_for(struct sim_libc_state *state, const char *path)
     if (!state)
         return;
     fprintf(stderr, "rank %d: exec of %s: ranks share a process, so this one ends here\n",
-            sim_libc_rank_number(), path);
+            libc_hooks->number(), path);
     end(state, 0, SIM_EXIT_IMMEDIATE);
 }
 

@@ -6,8 +6,6 @@
  * exported here; for a rank, the region's body is wrapped in one that says whose it is. */
 #include "sim/libc/common.h"
 
-#include "sim/programs/clone.h"
-
 #include <stdarg.h>
 
 typedef void region_body(void *);
@@ -21,7 +19,7 @@ struct region {
 static void region_run(void *argument)
 {
     const struct region *region = argument;
-    if (clone_thread_started()) {
+    if (libc_thread_started) {
         libc_hooks->thread_begin(region->rank);
         libc_thread_enter(region->rank);
         region->body(region->data);
@@ -35,7 +33,7 @@ static void region_run(void *argument)
 
 enum sim_libc_place sim_libc_place(void)
 {
-    if (clone_thread_started())
+    if (libc_thread_started)
         return SIM_LIBC_THREAD;
     const struct sim_libc_state *state = libc_hooks->current();
     return state && state->regions ? SIM_LIBC_REGION : SIM_LIBC_RANK;
@@ -47,7 +45,7 @@ void omp_set_num_threads(int threads)
 {
     LIBC_REAL(omp_set_num_threads);
     struct sim_libc_state *state = libc_rank(LIBC_CALLER);
-    if (state && !state->regions && !clone_thread_started() && libc_team_is_gomp())
+    if (state && !state->regions && !libc_thread_started && libc_team_is_gomp())
         state->team_size = threads > 0 ? threads : 1;
     else
         real(threads);
@@ -58,22 +56,22 @@ int omp_get_max_threads(void)
 {
     LIBC_REAL(omp_get_max_threads);
     struct sim_libc_state *state = libc_rank(LIBC_CALLER);
-    bool own = state && state->team_size && !state->regions && !clone_thread_started();
+    bool own = state && state->team_size && !state->regions && !libc_thread_started;
     return own ? state->team_size : real();
 }
 
 /* Told once the rank is outside of all its regions. */
 static void region_left(struct sim_libc_state *rank)
 {
-    if (rank && !rank->regions && !clone_thread_started())
-        sim_rank_region_end(rank);
+    if (rank && !rank->regions && !libc_thread_started)
+        libc_hooks->region_end(rank);
 }
 
 /* Regions within regions are run by the same threads or by new ones, all of the same rank. */
 #define REGION(caller)                                                                             \
     struct region region = {body, data, libc_rank(caller)};                                        \
     region_body *run = region.rank ? region_run : body;                                            \
-    if (region.rank && !threads && !region.rank->regions && !clone_thread_started())               \
+    if (region.rank && !threads && !region.rank->regions && !libc_thread_started)                  \
         threads = (unsigned)region.rank->team_size;                                                \
     void *with = region.rank ? (void *)&region : data
 

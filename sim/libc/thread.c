@@ -1,10 +1,8 @@
 /* Threads that a rank starts belong to that rank: see hooks.h.
  *
- * Such a thread has thread-locals of its own in the rank's image (sim/programs/clone.h), and the
+ * Such a thread has thread-locals of its own in the rank's image (sim/libc/images.h), and the
  * machine is told which rank it speaks for. This includes the threads of an OpenMP team. */
 #include "sim/libc/common.h"
-
-#include "sim/programs/clone.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -75,7 +73,7 @@ static void thread_end(void *argument)
         libc_hooks->thread_end(birth->parent);
     }
     free(birth);
-    clone_thread_end();
+    libc_thread_end();
 }
 
 /* The end comes by return, pthread_exit or cancellation. */
@@ -83,7 +81,7 @@ static void *thread_body(void *argument)
 {
     struct birth *birth = argument;
     void *result;
-    clone_thread_begin();
+    libc_thread_started = 1;
     if (birth->parent) {
         counted = true;
         libc_hooks->thread_begin(birth->parent);

@@ -35,9 +35,6 @@ struct thread_block {
     unsigned char *bytes;
 };
 
-/* The flag is read by assembly, too. */
-extern _Thread_local unsigned char clone_thread_is_started;
-_Thread_local unsigned char clone_thread_is_started;
 static _Thread_local struct thread_block *thread_blocks;
 
 uintptr_t clone_base(const struct clone *clone, int index)
@@ -242,16 +239,6 @@ void clone_thread_enter(const struct clone *clone, int index)
         static_tls_enter(clone->image, clone_base(clone, index), clone->states[index].generation);
 }
 
-void clone_thread_begin(void)
-{
-    clone_thread_is_started = 1;
-}
-
-bool clone_thread_started(void)
-{
-    return clone_thread_is_started;
-}
-
 void clone_thread_end(void)
 {
     while (thread_blocks) {
@@ -260,7 +247,6 @@ void clone_thread_end(void)
         free(block->bytes);
         free(block);
     }
-    clone_thread_is_started = 0;
 }
 
 /* The initial values of the thread-locals are in the image itself, already relocated. */
@@ -303,7 +289,7 @@ static unsigned char *thread_block_find(uintptr_t image_block)
  * own block. */
 void *tls_get_address(const size_t index[2])
 {
-    if (!clone_thread_is_started)
+    if (!libc_thread_started)
         return (void *)(index[0] + index[1]);
     return thread_block_find(index[0]) + index[1];
 }

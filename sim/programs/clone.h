@@ -73,12 +73,8 @@ uintptr_t clone_base(const struct clone *clone, int index);
 int clone_index(const struct clone *clone, uintptr_t address);
 struct clone *clone_find(uintptr_t address, int *index);
 
-/* Marks the calling thread as one that a rank started (an OpenMP or POSIX thread): it then has
- * thread-locals of its own in every image. Threads that carry ranks are not marked. Marking ends
- * with clone_thread_end, which frees them. */
-void clone_thread_begin(void);
+/* Frees the thread-locals of the calling thread, one that a rank started (sim/libc/images.h). */
 void clone_thread_end(void);
-bool clone_thread_started(void);
 
 /* For images whose thread-locals are the OS thread's (sim/programs/static_tls.h): gives the calling
  * thread those of image `index`, with their initial values if it was another's before. */

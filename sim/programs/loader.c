@@ -3,10 +3,12 @@
 #include "sim/programs/loader.h"
 
 #include "sim/elf/image.h"
+#include "sim/libc/images.h"
 #include "sim/programs/closure.h"
 #include "sim/programs/dlopen_images.h"
 #include "sim/programs/find_main.h"
 #include "sim/programs/resolve.h"
+#include "sim/programs/site.h"
 #include "sim/programs/static_tls.h"
 
 #include <assert.h>
@@ -94,6 +96,89 @@ static int main_find(struct sim_program *program, struct failure *failure)
     return status;
 }
 
+static void destroy_module(const struct image *image, uintptr_t base)
+{
+    const uintptr_t *functions = (const uintptr_t *)(base + image->fini_array);
+    for (size_t i = image->fini_count; i-- > 0;)
+        if (functions[i] && functions[i] != UINTPTR_MAX)
+            ((void (*)(void))functions[i])();
+    if (image->fini)
+        ((void (*)(void))(base + image->fini))();
+}
+
+static void image_thread_enter(const struct sim_program *program, int index)
+{
+    if (cloned(program))
+        clone_thread_enter(program->clone, own_index(program, index));
+}
+
+static void image_finish(struct sim_program *program, int index)
+{
+    if (program->kind == SIM_LOADER_SHARED || (cloned(program) && program->clone->common))
+        return; /* of the latter only the start files' own, which change a variable of theirs */
+    const struct closure *closure = &program->closure;
+    if (!cloned(program))
+        destroy_module(&program->image, base_of(program, index));
+    for (int i = closure->count; cloned(program) && i-- > 0;) {
+        const struct closure_module *module = &closure->modules[closure->order[i]];
+        if (!module->made || module->made[index])
+            destroy_module(module->image, clone_base(&module->clone, index));
+    }
+}
+
+/* A variable of the program itself (an executable's copy of libc's), NULL if it has none. */
+static void *getopt_variable(const struct sim_program *program, uintptr_t base, const char *name)
+{
+    const struct image *image = &program->image;
+    const Elf64_Sym *symbol = image->symbols.start;
+    for (size_t i = 0; i < image->symbols.count; i++)
+        if (symbol[i].st_shndx != SHN_UNDEF &&
+            !strcmp(image_string(image, symbol[i].st_name), name))
+            return (void *)(base + symbol[i].st_value);
+    return NULL;
+}
+
+static void image_getopt(struct sim_program *program, int index, struct sim_libc_getopt *out)
+{
+    index = own_index(program, index);
+    uintptr_t base = base_of(program, index);
+    struct resolve_getopt *own = cloned(program) ? (void *)(base + program->clone->extra.getopt)
+                                                 : &program->linked.copies[index].getopt;
+    bool shared = program->kind == SIM_LOADER_SHARED;
+    int *number = getopt_variable(program, base, "optind");
+    out->optind = number ? number : shared ? &optind : &own->optind;
+    number = getopt_variable(program, base, "opterr");
+    out->opterr = number ? number : shared ? &opterr : &own->opterr;
+    number = getopt_variable(program, base, "optopt");
+    out->optopt = number ? number : shared ? &optopt : &own->optopt;
+    char **text = getopt_variable(program, base, "optarg");
+    out->optarg = text ? text : shared ? &optarg : &own->optarg;
+    out->shared = shared;
+}
+
+static struct libc_handler **image_handlers(struct sim_program *program, int index)
+{
+    return cloned(program) ? &program->clone->states[own_index(program, index)].handlers : NULL;
+}
+
+static bool image_holds(const struct sim_program *program, int index, uintptr_t address)
+{
+    uint64_t offset;
+    return sim_program_locate(program, index, address, &offset);
+}
+
+static const struct sim_libc_images for_libc = {
+    .holds = image_holds,
+    .thread_enter = image_thread_enter,
+    .thread_end = clone_thread_end,
+    .finish = image_finish,
+    .getopt = image_getopt,
+    .handlers = image_handlers,
+    .handlers_at = site_handlers,
+    .file_of = site_file,
+    .site_of = site_in,
+};
+
 struct sim_program *sim_program_open_as(const char *path, const struct sim_program_options *options,
                                         struct failure *failure)
 {
@@ -111,6 +196,7 @@ struct sim_program *sim_program_open_as(const char *path, const struct sim_progr
                     images < 1 ? "no images wanted" : "out of memory");
         return NULL;
     }
+    sim_libc_use_images(&for_libc);
     program->kind = options->kind;
     program->images = options->images;
     pthread_mutex_init(&program->making, NULL);
@@ -175,16 +261,6 @@ static void construct(const struct closure *closure, int index)
     }
 }
 
-static void destroy_module(const struct image *image, uintptr_t base)
-{
-    const uintptr_t *functions = (const uintptr_t *)(base + image->fini_array);
-    for (size_t i = image->fini_count; i-- > 0;)
-        if (functions[i] && functions[i] != UINTPTR_MAX)
-            ((void (*)(void))functions[i])();
-    if (image->fini)
-        ((void (*)(void))(base + image->fini))();
-}
-
 int sim_program_reset(struct sim_program *program, int index, struct failure *failure)
 {
     index = own_index(program, index);
@@ -204,26 +280,6 @@ int sim_program_image(struct sim_program *program, int index, struct failure *fa
     int status = linked_made(&program->linked, 0) ? 0 : linked_make(&program->linked, 0, failure);
     pthread_mutex_unlock(&program->making);
     return status;
-}
-
-void sim_program_thread_enter(const struct sim_program *program, int index)
-{
-    if (cloned(program))
-        clone_thread_enter(program->clone, own_index(program, index));
-}
-
-void sim_program_finish(struct sim_program *program, int index)
-{
-    if (program->kind == SIM_LOADER_SHARED || (cloned(program) && program->clone->common))
-        return; /* of the latter only the start files' own, which change a variable of theirs */
-    const struct closure *closure = &program->closure;
-    if (!cloned(program))
-        destroy_module(&program->image, base_of(program, index));
-    for (int i = closure->count; cloned(program) && i-- > 0;) {
-        const struct closure_module *module = &closure->modules[closure->order[i]];
-        if (!module->made || module->made[index])
-            destroy_module(module->image, clone_base(&module->clone, index));
-    }
 }
 
 int (*sim_program_main(const struct sim_program *program, int index))(int, char **, char **)
@@ -256,41 +312,6 @@ bool sim_program_module(const struct sim_program *program, int number,
     *module = (struct sim_program_module){of->image->path, seen[number].place - seen[0].place,
                                           of->image->low, of->image->high};
     return true;
-}
-
-/* A variable of the program itself (an executable's copy of libc's), NULL if it has none. */
-static void *getopt_variable(const struct sim_program *program, uintptr_t base, const char *name)
-{
-    const struct image *image = &program->image;
-    const Elf64_Sym *symbol = image->symbols.start;
-    for (size_t i = 0; i < image->symbols.count; i++)
-        if (symbol[i].st_shndx != SHN_UNDEF &&
-            !strcmp(image_string(image, symbol[i].st_name), name))
-            return (void *)(base + symbol[i].st_value);
-    return NULL;
-}
-
-void sim_program_getopt(struct sim_program *program, int index, struct sim_program_getopt *out)
-{
-    index = own_index(program, index);
-    uintptr_t base = base_of(program, index);
-    struct resolve_getopt *own = cloned(program) ? (void *)(base + program->clone->extra.getopt)
-                                                 : &program->linked.copies[index].getopt;
-    bool shared = program->kind == SIM_LOADER_SHARED;
-    int *number = getopt_variable(program, base, "optind");
-    out->optind = number ? number : shared ? &optind : &own->optind;
-    number = getopt_variable(program, base, "opterr");
-    out->opterr = number ? number : shared ? &opterr : &own->opterr;
-    number = getopt_variable(program, base, "optopt");
-    out->optopt = number ? number : shared ? &optopt : &own->optopt;
-    char **text = getopt_variable(program, base, "optarg");
-    out->optarg = text ? text : shared ? &optarg : &own->optarg;
-    out->shared = shared;
-}
-
-struct libc_handler **sim_program_handlers(struct sim_program *program, int index)
-{
-    return cloned(program) ? &program->clone->states[own_index(program, index)].handlers : NULL;
 }
 
 const char *sim_program_strategy(const struct sim_program *program)

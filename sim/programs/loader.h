@@ -36,8 +36,6 @@ enum sim_loader {
 };
 
 struct sim_program;
-struct resolve_getopt;
-struct libc_handler;
 
 /* Opens `path` and prepares for images 0 .. images - 1; no image exists yet. NULL with a sentence
  * when the file is not an ELF, of another architecture, static, without `main`, needs a missing
@@ -80,10 +78,6 @@ int sim_program_reset(struct sim_program *program, int index, struct failure *fa
 /* `main` of an image that was made. */
 int (*sim_program_main(const struct sim_program *program, int index))(int, char **, char **);
 
-/* Runs the image's destructors (not its atexit handlers; sim_libc_finish does both). Nothing with
- * the shared loader, where they run when the image goes. */
-void sim_program_finish(struct sim_program *program, int index);
-
 /* A sentence about what ranks share although they should not (libraries that could not be copied);
  * NULL behind the last. */
 const char *sim_program_warning(const struct sim_program *program, int number);
@@ -102,22 +96,6 @@ bool sim_program_module(const struct sim_program *program, int number,
  * run, and what debug information is indexed by. False if `pc` is not in that image. */
 bool sim_program_locate(const struct sim_program *program, int index, uintptr_t pc,
                         uint64_t *offset);
-
-/* Getopt's variables as image `index` sees them. */
-struct sim_program_getopt {
-    int *optind, *opterr, *optopt;
-    char **optarg;
-    bool shared; /* with other ranks, whose scans may have left them anywhere */
-};
-void sim_program_getopt(struct sim_program *program, int index, struct sim_program_getopt *out);
-
-/* Where handlers are kept that the image's constructors registered; NULL if this loader leaves them
- * to the system. */
-struct libc_handler **sim_program_handlers(struct sim_program *program, int index);
-
-/* Gives the calling OS thread, one that a rank started, the thread-locals of image `index`. Only
- * with own_threads is there anything to do. */
-void sim_program_thread_enter(const struct sim_program *program, int index);
 
 /* For `simrun doctor` and bench: how images are made ("mapped", "copied", "common",
  * "dlopen", "shared") and the size of one. */

@@ -64,8 +64,29 @@ static void hook_thread_end(struct sim_libc_state *parent)
     __atomic_fetch_add(&threads_ended, parent == parent_of_thread, __ATOMIC_RELAXED);
 }
 
-static const struct sim_libc_hooks hooks = {
-    hook_current, hook_exit, hook_yield, hook_thread_begin, hook_thread_end, NULL, NULL};
+static int hook_number(void)
+{
+    return current ? current->libc.image : -1;
+}
+
+static void hook_forget(void)
+{
+    current = NULL;
+}
+
+static void hook_region_end(struct sim_libc_state *state)
+{
+    (void)state;
+}
+
+static const struct sim_libc_hooks hooks = {.current = hook_current,
+                                            .number = hook_number,
+                                            .exit = hook_exit,
+                                            .forget = hook_forget,
+                                            .yield = hook_yield,
+                                            .thread_begin = hook_thread_begin,
+                                            .thread_end = hook_thread_end,
+                                            .region_end = hook_region_end};
 
 static bool made_by_rank; /* images are made by their ranks rather than before */
 static const char *process_name;

@@ -385,10 +385,19 @@ static void hook_thread_end(struct sim_libc_state *parent)
     __atomic_fetch_add(&strangers, parent != &this_rank, __ATOMIC_RELAXED);
 }
 
+static void hook_region_end(struct sim_libc_state *state)
+{
+    (void)state;
+}
+
 static void test_team(const char *compiler)
 {
-    static const struct sim_libc_hooks hooks = {
-        hook_current, hook_exit, hook_yield, hook_thread_begin, hook_thread_end, NULL, NULL};
+    static const struct sim_libc_hooks hooks = {.current = hook_current,
+                                                .exit = hook_exit,
+                                                .yield = hook_yield,
+                                                .thread_begin = hook_thread_begin,
+                                                .thread_end = hook_thread_end,
+                                                .region_end = hook_region_end};
     char command[256];
     snprintf(command, sizeof command,
              "%s -O2 -shared -fPIC -fopenmp -o %s/%s-team.so tests/programs/team.c 2>/dev/null",
@@ -464,8 +473,12 @@ static void *own_body(void *argument)
 
 static void test_fixed(const char *name, const char *flags)
 {
-    static const struct sim_libc_hooks hooks = {own_current, hook_exit, hook_yield, own_begin,
-                                                own_end,     NULL,      NULL};
+    static const struct sim_libc_hooks hooks = {.current = own_current,
+                                                .exit = hook_exit,
+                                                .yield = hook_yield,
+                                                .thread_begin = own_begin,
+                                                .thread_end = own_end,
+                                                .region_end = hook_region_end};
     struct sim_program_options options = {
         .kind = SIM_LOADER_CLONE, .images = 4, .own_threads = true};
     pthread_barrier_t barrier;

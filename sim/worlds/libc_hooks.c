@@ -1,0 +1,102 @@
+/* What the functions of libc ask of the machine: see libc_hooks.h. */
+#include "sim/worlds/libc_hooks.h"
+
+#include "sim/worlds/fault.h"
+#include "sim/worlds/rank.h"
+
+#include <signal.h>
+#include <stddef.h>
+
+static struct sim_rank *rank_of(struct sim_libc_state *state)
+{
+    return (struct sim_rank *)(void *)((char *)state - offsetof(struct sim_rank, libc));
+}
+
+/* A thread's libc state is that of the rank that started it; its MPI calls are the rank's only
+ * where ranks are OS threads, since a fiber can be suspended on its own stack alone. */
+static struct sim_libc_state *current(void)
+{
+    if (sim_current_rank)
+        return &sim_current_rank->libc;
+    return sim_thread_parent ? &sim_thread_parent->libc : NULL;
+}
+
+static int number(void)
+{
+    const struct sim_rank *rank = sim_current_rank ? sim_current_rank : sim_thread_parent;
+    return rank ? rank->id : -1;
+}
+
+static void region_end(struct sim_libc_state *state)
+{
+    if (sim_current_rank && state == &sim_current_rank->libc) /* not another host's */
+        sim_rank_stray_check(sim_current_rank);
+}
+
+static void rank_exit(int status, enum sim_exit how)
+{
+    struct sim_rank *rank = sim_current_rank;
+    if (!rank)
+        return;
+    if (how == SIM_EXIT_KILLED)
+        sim_fault_killed(rank, status);
+    if (how == SIM_EXIT_ABORT || how == SIM_EXIT_ASSERT) {
+        /* The launcher's handler, if there is one, sees the place. */
+        struct sigaction now;
+        if (!sigaction(SIGABRT, NULL, &now) && now.sa_handler != SIG_DFL)
+            raise(SIGABRT);
+        sim_rank_leave(rank, SIM_CRASHED, SIGABRT);
+    }
+    sim_rank_leave(rank, SIM_DONE, status);
+}
+
+static void forget(void)
+{
+    sim_thread_parent = sim_current_rank = NULL;
+}
+
+static void yield_turn(void)
+{
+    MPIX_Yield();
+}
+
+static void thread_begin(struct sim_libc_state *parent)
+{
+    sim_thread_parent = rank_of(parent);
+    sim_current_rank = sim_thread_parent->world->multiple ? sim_thread_parent : NULL;
+}
+
+static void threads_changed(struct sim_libc_state *parent, int change)
+{
+    if (rank_of(parent)->world->multiple)
+        sim_threads_changed(rank_of(parent), change, 0);
+}
+
+static void joining_changed(struct sim_libc_state *parent, int change)
+{
+    if (rank_of(parent)->world->multiple)
+        sim_threads_changed(rank_of(parent), 0, change);
+}
+
+static void thread_end(struct sim_libc_state *parent)
+{
+    (void)parent;
+    sim_thread_parent = sim_current_rank = NULL;
+}
+
+void sim_world_serves_libc(void)
+{
+    static const struct sim_libc_hooks hooks = {
+        .current = current,
+        .number = number,
+        .exit = rank_exit,
+        .forget = forget,
+        .yield = yield_turn,
+        .thread_begin = thread_begin,
+        .thread_end = thread_end,
+        .region_end = region_end,
+        .threads_changed = threads_changed,
+        .joining_changed = joining_changed,
+    };
+    sim_libc_use(&hooks);
+}
