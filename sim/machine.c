@@ -6,6 +6,7 @@
 #include "sim/failures/failures.h"
 #include "sim/memory/objects.h"
 #include "sim/memory/pending.h"
+#include "sim/messages/causes.h"
 #include "sim/messages/deferred.h"
 #include "sim/messages/lossy.h"
 #include "sim/messages/mailbox.h"
@@ -53,6 +54,9 @@ static const struct sim_rooms rooms = {.begin = sim_comm_make_predefined,
                                        .end = world_end,
                                        .quiescent = quiescent,
                                        .send_lossy = sim_lossy_send,
+                                       .receive_delayed = sim_deferred_post,
+                                       .request_completed = sim_causes_completed,
+                                       .request_seen = sim_deferred_seen,
                                        .context_begin = sim_mailboxes_begin,
                                        .context_end = context_end,
                                        .window_outside = sim_history_outside,

@@ -1,8 +1,6 @@
 /* Atomic batches: see batch.h. */
 #include "sim/messages/batch.h"
 
-#include "sim/messages/mailbox.h"
-
 #include "recorder/recorder.h"
 
 #include <assert.h>
@@ -69,7 +67,7 @@ static void move(struct sim_world *world, struct sim_batch *list)
             if (!partner
                      ->batch) { /* the second of a pair to be seen: both sides are released now */
                 bool sends = member->kind == SIM_REQUEST_SEND;
-                sim_transfer(sends ? member : partner, sends ? partner : member);
+                sim_request_transfer(sends ? member : partner, sends ? partner : member);
             }
         }
         sim_pool_put(world, batch, sizeof *batch);

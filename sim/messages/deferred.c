@@ -1,6 +1,8 @@
 /* Delayed takers: see deferred.h. */
 #include "sim/messages/deferred.h"
 
+#include "sim/messages/causes.h"
+
 #include <assert.h>
 #include <stdlib.h>
 
@@ -347,16 +349,6 @@ bool sim_deferred_spin(struct sim_world *world)
 
 /* ---- takers ---- */
 
-bool sim_deferred_is_late(const struct sim_world *world, const struct sim_rank *rank,
-                          uint32_t number)
-{
-    const struct sim_world_options *options = &world->options;
-    for (size_t i = 0; i < options->late_count; i++)
-        if (options->late[i].rank == (uint32_t)rank->id && options->late[i].receive == number)
-            return true;
-    return false;
-}
-
 static uint32_t note_taker(const struct sim_rank *rank, struct sim_context *context, int owner,
                            int source, int tag, uint64_t order, uint32_t object)
 {
@@ -399,17 +391,6 @@ void sim_deferred_post(struct sim_world *world, struct sim_request *receive)
     if (world->exploring)
         receive->event = note_taker(receive->owner, receive->context, receive->comm->rank,
                                     receive->peer, receive->tag, receive->order, receive->number);
-}
-
-void sim_deferred_forget(struct sim_world *world, struct sim_request *receive)
-{
-    struct sim_request **link = &world->delayed;
-    while (*link != receive)
-        link = &(*link)->delayed_next;
-    *link = receive->delayed_next;
-    if (world->delayed_tail == &receive->delayed_next)
-        world->delayed_tail = link;
-    receive->delayed = false;
 }
 
 static void note_items(struct sim_blocked_probe *look)
@@ -514,7 +495,7 @@ void sim_deferred_cancel(struct sim_request *request)
         uint32_t at;
         struct sim_event *event = sim_log_event(&world->chooser, &at);
         bool delayed =
-            request->peer == MPI_ANY_SOURCE || sim_deferred_is_late(world, rank, request->number);
+            request->peer == MPI_ANY_SOURCE || sim_causes_is_late(world, rank, request->number);
         event->kind = SIM_EVENT_CANCEL;
         event->rank = (uint32_t)rank->id;
         event->object = request->number;
@@ -535,54 +516,14 @@ void sim_deferred_cancel_now(struct sim_request *receive)
     receive->status_cancelled = true;
     receive->waiter = NULL;
     if (receive->items)
-        sim_explore_completed(receive);
+        sim_causes_completed(receive);
     if (waiter && sim_rank_waits(waiter))
         sim_rank_wake(waiter);
     if (receive->freed)
         sim_request_delete(receive);
 }
 
-/* ---- what led to what ---- */
-
-uint32_t sim_explore_sent(struct sim_context *context, int destination,
-                          const struct sim_request *send, uint32_t number)
-{
-    uint32_t at;
-    struct sim_event *event = sim_log_event(&context->world->chooser, &at);
-    event->kind = SIM_EVENT_MESSAGE;
-    event->rank = (uint32_t)send->owner->id;
-    event->number = number;
-    event->box = context->id;
-    event->owner = destination;
-    event->tag = send->tag;
-    event->causes = send->causes;
-    return at;
-}
-
-void sim_explore_met(struct sim_world *world, uint32_t event, struct sim_request *send,
-                     struct sim_request *receive)
-{
-    struct sim_event *message = &world->chooser.log.events[event];
-    sim_dependences_join(&receive->causes, &message->causes);
-    receive->met = event + 1;
-    if (!message->complete)
-        message->order = receive->order;
-    message->complete = true;
-    if (send)
-        sim_dependences_join(&send->causes, &receive->causes);
-}
-
-void sim_explore_completed(struct sim_request *request)
-{
-    struct sim_event *events = request->owner->world->chooser.log.events;
-    for (uint32_t at = request->items; at; at = events[at - 1].next + 1) {
-        events[at - 1].complete = true;
-        events[at - 1].causes = request->causes;
-    }
-    request->items = 0;
-}
-
-void sim_explore_seen(struct sim_rank *rank, const struct sim_request *request)
+void sim_deferred_seen(struct sim_rank *rank, const struct sim_request *request)
 {
     sim_dependences_join(&rank->causes, &request->causes);
     if (request->kind != SIM_REQUEST_RECEIVE || !request->met || request->state != SIM_COMPLETE)

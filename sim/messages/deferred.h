@@ -23,13 +23,8 @@ enum sim_poll {
 bool sim_deferred_go(struct sim_world *world);
 /* When nothing else is left: lets somebody go on that polls in vain. */
 bool sim_deferred_spin(struct sim_world *world);
-/* Whether the receive of this number of the rank is to be delayed, although it names its source. */
-bool sim_deferred_is_late(const struct sim_world *world, const struct sim_rank *rank,
-                          uint32_t number);
 /* Queues a receive to be delayed. In the monitor. */
 void sim_deferred_post(struct sim_world *world, struct sim_request *receive);
-/* A receive that is taken back, or has what it wanted. */
-void sim_deferred_forget(struct sim_world *world, struct sim_request *receive);
 /* Blocks the rank until a message from anybody is granted to its probe. In the monitor. `patience`
  * may be NULL; NULL when its limit has passed. */
 struct sim_message *sim_deferred_probe(struct sim_rank *rank, struct sim_context *context,
@@ -47,18 +42,7 @@ void sim_deferred_cancel(struct sim_request *request);
 /* It was in time. */
 void sim_deferred_cancel_now(struct sim_request *receive);
 
-/* ---- what led to what, in a world that explores */
-
-/* A message was sent: the number of its event. */
-uint32_t sim_explore_sent(struct sim_context *context, int destination,
-                          const struct sim_request *send, uint32_t number);
-/* A receive takes the message: both depend on each other. `send` is NULL where the sender has gone
- * on. */
-void sim_explore_met(struct sim_world *world, uint32_t event, struct sim_request *send,
-                     struct sim_request *receive);
-/* A request is complete: Waitanys that have it in their list may report it. */
-void sim_explore_completed(struct sim_request *request);
-/* Its rank has seen that it is complete. */
-void sim_explore_seen(struct sim_rank *rank, const struct sim_request *request);
+/* The rank has seen that its request is complete, in a world that explores. */
+void sim_deferred_seen(struct sim_rank *rank, const struct sim_request *request);
 
 #endif

@@ -4,7 +4,7 @@
 #include "recorder/recorder.h"
 #include "sim/messages/batch.h"
 #include "sim/messages/bsend.h"
-#include "sim/messages/deferred.h"
+#include "sim/messages/causes.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -175,51 +175,24 @@ static void message_remove(struct sim_mailbox *mailbox, struct sim_message *mess
  * ------------------------------------------------------------------------------------------------------------
  */
 
-static void receive_matched(struct sim_request *receive, int source, int tag, size_t bytes)
-{
-    if (!receive->on_stack && receive->guarded)
-        sim_request_inspect(receive);
-    receive->source_matched = source;
-    receive->tag_matched = tag;
-    size_t room = receive->type ? receive->type->size * receive->count : 0;
-    receive->error = bytes > room ? MPI_ERR_TRUNCATE : MPI_SUCCESS;
-    receive->bytes = bytes > room ? room : bytes;
-}
-
-/* Copies a matched send into its receive and completes both. */
-void sim_transfer(struct sim_request *send, struct sim_request *receive)
-{
-    size_t bytes = send->type->size * send->count;
-    receive_matched(receive, send->comm->rank, send->tag, bytes);
-    if (receive->bytes && send->type->contiguous && receive->type->contiguous)
-        memcpy(receive->buffer, send->buffer, receive->bytes);
-    else if (receive->bytes)
-        sim_datatype_transfer(send->buffer, send->type, send->count, receive->buffer, receive->type,
-                              receive->count);
-    send->bytes = bytes;
-    sim_request_complete(receive);
-    if (!sim_request_done(send))
-        sim_request_complete(send);
-}
-
 void sim_message_deliver(struct sim_message *message, struct sim_request *receive)
 {
     struct sim_world *world = receive->owner->world;
     struct sim_request *send = message->sender;
     if (world->exploring)
-        sim_explore_met(world, message->event, send, receive);
+        sim_causes_met(world, message->event, send, receive);
     if (send) {
         send->message = NULL;
         sim_pool_put(world, message, message->block);
         if (world->options.send_model == SIM_SEND_BATCH && send->batch && receive->batch)
             sim_batch_matched(send, receive);
         else
-            sim_transfer(send, receive);
+            sim_request_transfer(send, receive);
         return;
     }
     if (message->buffered_by)
         sim_bsend_returned(message->buffered_by, message->bytes);
-    receive_matched(receive, message->source, message->tag, message->bytes);
+    sim_request_matched(receive, message->source, message->tag, message->bytes);
     if (receive->bytes && receive->type->contiguous)
         memcpy(receive->buffer, message->data, receive->bytes);
     else if (receive->bytes)
@@ -315,20 +288,20 @@ bool sim_mailbox_send(struct sim_context *context, int destination, struct sim_r
     uint32_t number = channel->sent++, event = 0;
     send->causes = send->owner->causes;
     if (world->exploring)
-        event = sim_explore_sent(context, destination, send, number);
+        event = sim_causes_sent(context, destination, send, number);
     struct sim_request *receive = first_claim(mailbox, channel, send->tag);
     bool may_wait = mailbox->any_first || world->exploring || world->options.delay_receives;
     if (receive && !receive->delayed && !(may_wait && would_overtake(channel, NULL, receive))) {
         unpost(mailbox, receive);
         if (world->exploring)
-            sim_explore_met(world, event, send, receive);
+            sim_causes_met(world, event, send, receive);
         if (world->options.send_model == SIM_SEND_BATCH && send->batch && receive->batch) {
             sim_batch_matched(send, receive);
             return sim_request_done(send);
         }
         send->state = SIM_MATCHED;
         size_t bytes = send->type->size * send->count;
-        receive_matched(receive, send->comm->rank, send->tag, bytes);
+        sim_request_matched(receive, send->comm->rank, send->tag, bytes);
         if (receive->bytes && send->type->contiguous && receive->type->contiguous)
             memcpy(receive->buffer, send->buffer, receive->bytes);
         else if (receive->bytes)
@@ -516,9 +489,9 @@ void sim_mailbox_post(struct sim_context *context, int owner, struct sim_request
     if (world->options.delay_wildcards &&
         (receive->peer == MPI_ANY_SOURCE || (world->options.delay_receives && !receive->on_stack) ||
          (world->options.late_count &&
-          sim_deferred_is_late(world, receive->owner, receive->number)))) {
+          sim_causes_is_late(world, receive->owner, receive->number)))) {
         queue_receive(mailbox, receive);
-        sim_deferred_post(world, receive);
+        world->rooms->receive_delayed(world, receive);
         return;
     }
     struct sim_message *message = NULL;
@@ -590,7 +563,7 @@ void sim_mailbox_match_deferred(struct sim_request *receive, struct sim_message 
 {
     struct sim_world *world = receive->owner->world;
     struct sim_mailbox *mailbox = &receive->context->mailboxes[receive->comm->rank];
-    sim_deferred_forget(world, receive);
+    sim_causes_forget(world, receive);
     unpost(mailbox, receive);
     message_remove(mailbox, message);
     sim_world_changed(world);
@@ -609,7 +582,7 @@ bool sim_mailbox_cancel_receive(struct sim_context *context, int owner, struct s
         return false;
     bool delayed = receive->delayed;
     if (delayed)
-        sim_deferred_forget(context->world, receive);
+        sim_causes_forget(context->world, receive);
     unpost(&context->mailboxes[owner], receive);
     sim_world_changed(context->world);
     if (delayed)

@@ -107,7 +107,4 @@ void sim_mailbox_match_deferred(struct sim_request *receive, struct sim_message 
 bool sim_mailboxes_begin(struct sim_context *context);
 void sim_mailboxes_end(struct sim_context *context);
 
-/* Moves the bytes of a matched pair. */
-void sim_transfer(struct sim_request *send, struct sim_request *receive);
-
 #endif

@@ -3,7 +3,6 @@
 
 #include "sim/communicators/failures.h"
 #include "sim/memory/pending.h"
-#include "sim/messages/deferred.h"
 #include "sim/messages/status.h"
 
 #include <assert.h>
@@ -106,7 +105,7 @@ void sim_request_complete(struct sim_request *request)
     request->waiter = NULL;
     request->owner->world->changes++;
     if (!request->on_stack && request->items)
-        sim_explore_completed(request);
+        request->owner->world->rooms->request_completed(request);
     if (!request->on_stack && request->guarded && request->kind != SIM_REQUEST_SEND)
         sim_request_guard(request); /* what has arrived */
     if (waiter && sim_rank_waits(waiter))
@@ -116,6 +115,32 @@ void sim_request_complete(struct sim_request *request)
             part_complete(request);
         sim_request_delete(request);
     }
+}
+
+void sim_request_matched(struct sim_request *receive, int source, int tag, size_t bytes)
+{
+    if (!receive->on_stack && receive->guarded)
+        sim_request_inspect(receive);
+    receive->source_matched = source;
+    receive->tag_matched = tag;
+    size_t room = receive->type ? receive->type->size * receive->count : 0;
+    receive->error = bytes > room ? MPI_ERR_TRUNCATE : MPI_SUCCESS;
+    receive->bytes = bytes > room ? room : bytes;
+}
+
+void sim_request_transfer(struct sim_request *send, struct sim_request *receive)
+{
+    size_t bytes = send->type->size * send->count;
+    sim_request_matched(receive, send->comm->rank, send->tag, bytes);
+    if (receive->bytes && send->type->contiguous && receive->type->contiguous)
+        memcpy(receive->buffer, send->buffer, receive->bytes);
+    else if (receive->bytes)
+        sim_datatype_transfer(send->buffer, send->type, send->count, receive->buffer, receive->type,
+                              receive->count);
+    send->bytes = bytes;
+    sim_request_complete(receive);
+    if (!sim_request_done(send))
+        sim_request_complete(send);
 }
 
 bool sim_request_stands_back(const struct sim_request *request)
@@ -136,7 +161,7 @@ void sim_request_wait(struct sim_request *request)
         sim_rank_block(rank);
     }
     if (rank->world->exploring)
-        sim_explore_seen(rank, request);
+        rank->world->rooms->request_seen(rank, request);
 }
 
 struct sim_request *sim_request_get(struct sim_rank *rank, MPI_Request handle)

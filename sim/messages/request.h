@@ -79,6 +79,10 @@ struct sim_request *sim_request_new(struct sim_rank *owner, enum sim_request_kin
 void sim_request_delete(struct sim_request *request);
 /* The only way to completion: wakes the waiter. In the monitor. */
 void sim_request_complete(struct sim_request *request);
+/* A receive has its message, of so many bytes. In the monitor. */
+void sim_request_matched(struct sim_request *receive, int source, int tag, size_t bytes);
+/* Copies a matched send into its receive and completes both. In the monitor. */
+void sim_request_transfer(struct sim_request *send, struct sim_request *receive);
 /* Blocks the owner until the request is complete, or stands back. In the monitor. */
 void sim_request_wait(struct sim_request *request);
 /* A nonblocking receive from any source stays posted, but whoever waits for it is told of a failure

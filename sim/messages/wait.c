@@ -118,7 +118,7 @@ static int finish(struct sim_request *request, MPI_Request *handle, MPI_Status *
     if (request->call)
         request->work->tell(request);
     if (request->owner->world->exploring)
-        sim_explore_seen(request->owner, request);
+        sim_deferred_seen(request->owner, request);
     int error = request->error;
     if (request->kind == SIM_REQUEST_GENERAL)
         error = sim_general_finish(request, status);

@@ -141,6 +141,11 @@ struct sim_rooms {
     /* A send in a world with faults: see messages/lossy.h. */
     bool (*send_lossy)(struct sim_context *context, int destination, struct sim_request *send,
                        bool may_buffer);
+    /* In a world that explores: a receive is to wait until its choice is made; a request is complete;
+     * its rank has seen that. In the monitor; see messages/deferred.h. */
+    void (*receive_delayed)(struct sim_world *world, struct sim_request *receive);
+    void (*request_completed)(struct sim_request *request);
+    void (*request_seen)(struct sim_rank *rank, const struct sim_request *request);
     /* What a communicator's shared part holds of other rooms. False: out of memory. */
     bool (*context_begin)(struct sim_context *context);
     void (*context_end)(struct sim_context *context);
