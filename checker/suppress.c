@@ -24,7 +24,7 @@ static const struct suppress_rule rules[] = {
     {"X001", "D001 D005 X002 X003 X006 M010 L* G001 G002 G003 G004", SUPPRESS_RUN,
      "peers of a crashed rank wait for it, and what it would have released or received stays open"},
     {"M001 M002 M003 M004 M005 M006 M007 M008 M009 M010",
-     "X002 D001 D005 G001 G002 G004 " LEFT_OVER " X006 R001 R002", SUPPRESS_RUN,
+     "X002 D001 D002 D003 D005 G001 G002 G004 " LEFT_OVER " X006 R001 R002", SUPPRESS_RUN,
      "a wrong argument or a mismatch ends or derails the run; everything after it follows from it"},
     {"A013", "A001 A002 A005 A006 A007 A010", SUPPRESS_ALWAYS,
      "where an id stands for two things, what is said about it is said about neither"},
@@ -75,10 +75,16 @@ static const struct suppress_rule rules[] = {
     {"B002", "B001", SUPPRESS_RANK, "the other pending operation is who changed the buffer"},
     {"U001 U002", "X002 M009 D001 D005 X006 " LEFT_OVER, SUPPRESS_RUN,
      "the program could not do what it wanted; what follows is not its fault"},
+    {"X006", "B001 B002", SUPPRESS_OP, "what is never completed owns its buffer for ever"},
+    {"B001", "L001", SUPPRESS_OP,
+     "the freed request is why nobody could know when it was complete"},
+    {"B001", "X001", SUPPRESS_REQUEST,
+     "what completes writes memory that is something else by then"},
+    {"M007 M008", "R003", SUPPRESS_OP, "the wildcard took a message that does not fit"},
     {"B002", "M009", SUPPRESS_OP, "MPI refuses the call whose two buffers overlap"},
     {"B002", "X002", SUPPRESS_RUN, "and ends the rank"},
     {"G003", "G001", SUPPRESS_RUN, "an adjoint that some ranks leave out makes the gradient wrong"},
-    {"D002", "M010", SUPPRESS_OP, "who waits for the missing participant is named already"},
+    {"D002", "M010", SUPPRESS_REQUEST, "who waits for the missing participant is named already"},
     {"D003 D004", "L002", SUPPRESS_OP,
      "the message that is never received is the one that the send waits for"},
     {"D002", "D003 D004", SUPPRESS_OP,
@@ -113,12 +119,24 @@ static uint32_t rank_of(const struct finding_op *op, const struct trace *trace)
     return op->node != TRACE_NO ? trace->nodes[op->node].rank : TRACE_NO;
 }
 
+/* A Sendrecv is recorded as three operations. */
+static bool are_one_call(uint32_t a, uint32_t b, const struct trace *trace)
+{
+    if (a == TRACE_NO || b == TRACE_NO)
+        return false;
+    const struct trace_op *one = &trace->ops[a], *other = &trace->ops[b];
+    uint32_t apart = one->seq < other->seq ? other->seq - one->seq : one->seq - other->seq;
+    return one->flags & other->flags & OP_COMPOUND && one->rank == other->rank &&
+           one->site == other->site && apart <= 2;
+}
+
 static bool same_thing(const struct finding_op *a, const struct finding_op *b,
                        enum suppress_scope scope, const struct trace *trace)
 {
     if (scope == SUPPRESS_RANK)
         return rank_of(a, trace) != TRACE_NO && rank_of(a, trace) == rank_of(b, trace);
-    return (a->op != TRACE_NO && a->op == b->op) || (a->node != TRACE_NO && a->node == b->node);
+    return (a->op != TRACE_NO && (a->op == b->op || are_one_call(a->op, b->op, trace))) ||
+           (a->node != TRACE_NO && a->node == b->node);
 }
 
 /* It is about a wait for a nonblocking collective. */
@@ -187,24 +205,79 @@ static bool may_lead(const struct finding *cause, const struct finding *effect,
     return false;
 }
 
+/* Whether the operation is a wait that this one may end in. */
+static bool waits_for(uint32_t wait, uint32_t start, const struct trace *trace)
+{
+    enum { STARTS = 64 };
+    uint32_t starts[STARTS];
+    if (wait == TRACE_NO || op_kind_class(trace->ops[wait].kind) != CLASS_WAIT)
+        return false;
+    size_t count = trace_op_requests(trace, wait, starts, STARTS);
+    for (size_t i = 0; i < count && i < STARTS; i++)
+        if (starts[i] == start)
+            return true;
+    return false;
+}
+
+/* Whether the refused call would have taken what the effect says was left: the request of a wait,
+ * the message of a receive. */
+static bool left_by(uint32_t refused, uint32_t left, const struct trace *trace)
+{
+    if (refused == TRACE_NO || left == TRACE_NO)
+        return false;
+    const struct trace_op *call = &trace->ops[refused], *open = &trace->ops[left];
+    enum op_class class = op_kind_class(call->kind), other = op_kind_class(open->kind);
+    if (!call->error)
+        return false;
+    if (waits_for(refused, left, trace))
+        return true;
+    return call->comm == open->comm &&
+           ((class == CLASS_COLLECTIVE && other == CLASS_COLLECTIVE) ||
+            (class == CLASS_RECEIVE && other == CLASS_SEND && open->peer == (int32_t)call->rank));
+}
+
+static bool leaves(const struct finding *cause, const struct finding *effect,
+                   const struct trace *trace)
+{
+    for (size_t i = 0; i < cause->op_count; i++)
+        for (size_t j = 0; j < effect->op_count; j++)
+            if (left_by(cause->ops[i].op, effect->ops[j].op, trace))
+                return true;
+    return false;
+}
+
+/* One is about an operation, the other about waiting for it. */
+static bool share_request(const struct finding *cause, const struct finding *effect,
+                          const struct trace *trace)
+{
+    for (size_t i = 0; i < cause->op_count; i++)
+        for (size_t j = 0; j < effect->op_count; j++) {
+            uint32_t a = cause->ops[i].op, b = effect->ops[j].op;
+            if (waits_for(a, b, trace) || waits_for(b, a, trace))
+                return true;
+        }
+    return share(cause, effect, SUPPRESS_OP, trace);
+}
+
 /* A path from cause to effect: a place they share; for gradients, that the cause touches what is
- * differentiated; for a race between two orders, that the mismatch is about these operations; for what
- * is left open behind a mismatch, that the run ended of it; else that the run ended of it, or that it
+ * differentiated; for a race between two orders, that the mismatch is about these operations; for
+ * what is left over, that the cause would have taken it; else that the run ended of it, or that it
  * came before on the rank or the communicator. */
 static bool has_path(const struct finding *cause, const struct finding *effect,
                      const struct trace *trace)
 {
+    if (cause->code[0] == 'M' && (!strcmp(effect->code, "D002") || !strcmp(effect->code, "D003")))
+        return leaves(cause, effect, trace);
     if (share(cause, effect, SUPPRESS_OP, trace))
         return true;
     if (effect->code[0] == 'R')
         return is_cut_short(trace) && may_lead(cause, effect, trace);
     if (is_cut_short(trace))
         return true;
-    bool left_open = effect->code[0] == 'L' || strcmp(effect->code, "X006") == 0;
-    if (left_open && cause->code[0] == 'M')
-        return false; /* a run that went on to its end could have closed it */
     if (effect->code[0] == 'G')
         return touches_gradients(cause, trace);
+    if (strchr("MB", cause->code[0]) && (effect->code[0] == 'L' || !strcmp(effect->code, "X006")))
+        return leaves(cause, effect, trace); /* a run that went on could have closed the rest */
     return !cause->op_count || !effect->op_count || may_lead(cause, effect, trace);
 }
 
@@ -213,6 +286,8 @@ static bool related(const struct finding *cause, const struct finding *effect,
 {
     if (scope == SUPPRESS_WAIT)
         return waits_for_collective(effect, trace);
+    if (scope == SUPPRESS_REQUEST)
+        return share_request(cause, effect, trace);
     if (scope == SUPPRESS_ALWAYS)
         return true;
     return scope == SUPPRESS_RUN ? has_path(cause, effect, trace)

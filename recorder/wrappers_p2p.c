@@ -230,8 +230,10 @@ static void pair_end(struct recorder_rank *me, const struct pair *pair, int erro
                      const MPI_Status *status)
 {
     recorder_reenter(me);
-    recorder_op_end(me, pair->send, error);
     recorder_op_end(me, pair->receive, error);
+    /* What arrived was too long: the message sent is not the one that was refused. */
+    bool sent = pair->receive->error == MPI_ERR_TRUNCATE;
+    recorder_op_end(me, pair->send, sent ? MPI_SUCCESS : error);
     recorder_op_end(me, pair->wait, error);
     pair->send->request = pair->receive->request = pair->number;
     if (error == MPI_SUCCESS || pair->receive->error == MPI_ERR_TRUNCATE)

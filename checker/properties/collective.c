@@ -193,7 +193,8 @@ static bool differ(const struct trace *trace, uint32_t a, uint32_t b, struct dif
 {
     const struct trace_op *mine = &trace->ops[a], *theirs = &trace->ops[b];
     bool across = mine->flags & OP_INTERCOMM; /* a side agrees with the other's opposite numbers */
-    unsigned agreement = agreement_of(mine->kind) & (across ? (unsigned)AGREE_OP : ~0u);
+    unsigned agreement =
+        agreement_of(mine->kind) & (across ? (unsigned)AGREE_OP | AGREE_ROOT : ~0u);
     return differ_in_kind(mine, theirs, difference) ||
            ((agreement & AGREE_ROOT) && differ_in_root(mine, theirs, difference)) ||
            ((agreement & AGREE_OP) && differ_in_op(mine, theirs, difference)) ||
@@ -286,13 +287,15 @@ static bool plainly_agree(const struct trace_op *a, const struct trace_op *b)
            agreement_of(a->kind) & AGREE_DATA;
 }
 
-/* Whom all others are compared with: the root where its counts are for everybody, else the first.
- */
+/* Whom all others are compared with: the root where its counts are for everybody, or where only
+ * it and the other group name it; else the first. */
 static uint32_t reference_of(const struct trace *trace, const uint32_t *ops, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++) {
         const struct trace_op *op = &trace->ops[ops[i]];
-        if ((op->kind == OP_GATHERV || op->kind == OP_SCATTERV) && op->peer == (int32_t)op->rank)
+        bool of_root =
+            op->kind == OP_GATHERV || op->kind == OP_SCATTERV || op->flags & OP_INTERCOMM;
+        if (of_root && op->peer == (int32_t)op->rank)
             return i;
     }
     return 0;

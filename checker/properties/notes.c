@@ -93,6 +93,11 @@ static bool shows_truncation(const struct trace *trace, uint32_t receive)
 static bool is_told_elsewhere(const struct trace *trace, const struct trace_note *note)
 {
     enum { STARTS = 64 };
+    /* A test that ends the rank is not recorded: it asked for one of the rank's receives. */
+    bool unrecorded = strcmp(note->code, "M007") == 0 && note->op == TRACE_NO;
+    for (uint32_t op = 0; unrecorded && op < trace->op_count; op++)
+        if (trace->ops[op].rank == note->rank && shows_truncation(trace, op))
+            return true;
     if (strcmp(note->code, "M007") == 0 && note->op != TRACE_NO) {
         uint32_t starts[STARTS];
         size_t count = trace_op_requests(trace, note->op, starts, STARTS);
