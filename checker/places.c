@@ -58,3 +58,20 @@ struct finding *check_at_place(struct findings *findings, size_t first, const ch
     }
     return NULL;
 }
+
+uint32_t check_first_choice(const struct trace *trace)
+{
+    uint32_t asked = TRACE_NO;
+    for (uint32_t i = 0; i < trace->op_count; i++) {
+        const struct trace_op *op = &trace->ops[i];
+        enum op_class class = check_class(op);
+        if ((class == CLASS_RECEIVE || class == CLASS_PROBE) && op->peer == TRACE_ANY)
+            return i;
+        if (asked == TRACE_NO &&
+            (op->kind == OP_TEST || op->kind == OP_IPROBE || op->kind == OP_TESTANY ||
+             op->kind == OP_TESTSOME || op->kind == OP_TESTALL || op->kind == OP_WAITANY ||
+             op->kind == OP_WAITSOME || op->kind == OP_IMPROBE))
+            asked = i;
+    }
+    return asked;
+}

@@ -11,6 +11,7 @@
  * of each kind of these runs the checker judges every buffering with the matches as they were. The
  * other exploration is of the runs in which nobody goes on before its partner has come. */
 #include "checker/check.h"
+#include "checker/places.h"
 #include "checker/suppress.h"
 
 #include "cli/command.h"
@@ -236,6 +237,20 @@ static void tell_results(const struct proof *proof, const struct explore_report 
     finding_detail(race, "%s\n", replay);
 }
 
+static struct finding *new_race(struct findings *findings, const struct trace *trace)
+{
+    uint32_t op = check_first_choice(trace);
+    char place[PLACE_TEXT];
+    if (op == TRACE_NO)
+        return findings_add(findings, "R003", "the result depends on which message comes first");
+    struct finding *race =
+        findings_add(findings, "R003", "the result depends on which message comes first: %s",
+                     check_short_place(trace, op, place, sizeof place));
+    race->site = trace->ops[op].site;
+    finding_op_add(race, op, "culprit");
+    return race;
+}
+
 /* Different results are an error; one result of all runs is what makes a race of messages harmless.
  */
 static void judge_results(struct proof *proof, const struct explore_report *report,
@@ -257,7 +272,7 @@ static void judge_results(struct proof *proof, const struct explore_report *repo
     if (report->results <= 1 && !proof->printed[0])
         return;
     if (!race)
-        race = findings_add(findings, "R003", "the result depends on which message comes first");
+        race = new_race(findings, proof->verdict->result.trace);
     race->severity = SEVERITY_ERROR;
     tell_results(proof, report, job, race);
     race->confirmation = CONFIRM_REAL;
