@@ -5,6 +5,7 @@
  * branch; while nothing is pending everything is safe. The return address is the place in the
  * program. */
 #include "sim/memory/accesses.h"
+#include "sim/memory/frames.h"
 #include "sim/memory/pending.h"
 #include "sim/worlds/rank.h"
 
@@ -107,7 +108,33 @@ void __tsan_func_entry(void *site)
     (void)site;
 }
 
+/* A function returns while something is pending, and its frame may hold the buffer. The saved frame
+ * pointer bounds the frame from above, and is asked first; where the function keeps none, nothing is
+ * found. What is found is told of the frame that the unwinder knows. */
+static __attribute__((noinline, cold)) void leave(struct sim_rank *rank, const uintptr_t *frame,
+                                                  const void *site)
+{
+    enum { RECORD = 2 * sizeof(uintptr_t) };
+    uintptr_t low = (uintptr_t)frame, high = *frame + RECORD;
+#ifdef __aarch64__ /* there, it is the lower end */
+    enum { LARGEST = 1 << 16 };
+    high += LARGEST;
+#endif
+    if (high <= low ||
+        (low - rank->safe_low < rank->safe_size && high < rank->safe_low + rank->safe_size))
+        return;
+    if (!sim_pending_within(rank, low, high))
+        return;
+    struct sim_frames frames;
+    sim_frames_find(&frames);
+    if (frames.count && frames.frames[0].cfa > low)
+        sim_pending_lose(rank, low, frames.frames[0].cfa - low, SIM_LOST_RETURN, site);
+}
+
 void __tsan_func_exit(void);
 void __tsan_func_exit(void)
 {
+    struct sim_rank *rank = sim_current_rank;
+    if (rank && rank->pending && rank->pending->count)
+        leave(rank, __builtin_frame_address(0), CALLER);
 }

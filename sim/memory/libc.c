@@ -48,7 +48,7 @@ static void release(void *memory, const void *site)
 {
     size_t size = sim_objects_size(memory);
     if (size)
-        sim_pending_lose(sim_current_rank, (uintptr_t)memory, size, site);
+        sim_pending_lose(sim_current_rank, (uintptr_t)memory, size, SIM_LOST_FREE, site);
     sim_objects_remove(memory);
 }
 

@@ -374,12 +374,28 @@ static void tell_access(struct sim_pending *pending, struct sim_pending_entry *e
         keep_stray(pending, entry->operation, site, text);
 }
 
-void sim_pending_lose(struct sim_rank *rank, uintptr_t address, size_t size, const void *site)
+bool sim_pending_within(struct sim_rank *rank, uintptr_t low, uintptr_t high)
 {
+    struct sim_pending *pending = rank->pending;
+    bool found = false;
+    lock(pending);
+    for (size_t i = first_reaching(pending, low);
+         i < pending->count && pending->entries[i].hull.low < high && !found; i++)
+        found = pending->entries[i].hull.low >= low && !pending->entries[i].write_told;
+    unlock(pending);
+    return found && !rank->within_op && !rank->finalized;
+}
+
+void sim_pending_lose(struct sim_rank *rank, uintptr_t address, size_t size, enum sim_lost how,
+                      const void *site)
+{
+    static const char *const ways[] = {[SIM_LOST_FREE] = "was freed",
+                                       [SIM_LOST_RETURN] =
+                                           "lay on the stack of a function that returned"};
     struct sim_pending *pending = rank->pending;
     if (!pending || rank->within_op)
         return;
-    if (rank->history)
+    if (rank->history && how == SIM_LOST_FREE)
         rank->world->rooms->window_touch(rank, address, address + size, true, site);
     if (!pending->count)
         return;
@@ -391,8 +407,9 @@ void sim_pending_lose(struct sim_rank *rank, uintptr_t address, size_t size, con
         if (entry->write_told || !sim_region_touches(&entry->region, address, address + size))
             continue;
         entry->write_told = true;
-        snprintf(text, sizeof text, "the memory of the %s of %s %s was freed before it completed",
-                 entry->region.side, entry->orphan ? "a freed" : "a pending", entry->name);
+        snprintf(text, sizeof text, "the memory of the %s of %s %s %s before it completed",
+                 entry->region.side, entry->orphan ? "a freed" : "a pending", entry->name,
+                 ways[how]);
         record_note_of(entry->operation, site, "B001", text);
     }
     unlock(pending);

@@ -80,8 +80,12 @@ void sim_pending_freed(struct sim_rank *rank, const void *owner);
 /* The rank has received something. */
 void sim_pending_heard(struct sim_rank *rank);
 
-/* The program frees this memory of its own. */
-void sim_pending_lose(struct sim_rank *rank, uintptr_t address, size_t size, const void *site);
+/* How the program gives up memory of its own. */
+enum sim_lost { SIM_LOST_FREE, SIM_LOST_RETURN };
+void sim_pending_lose(struct sim_rank *rank, uintptr_t address, size_t size, enum sim_lost how,
+                      const void *site);
+/* Whether something that nobody has reported begins within [low, high). */
+bool sim_pending_within(struct sim_rank *rank, uintptr_t low, uintptr_t high);
 
 /* An access of the program that the safe stretch does not answer. */
 void sim_pending_access(struct sim_rank *rank, uintptr_t address, size_t size, bool write,
