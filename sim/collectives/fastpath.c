@@ -146,7 +146,7 @@ static inline bool any_pending(const struct sim_rank *rank)
 static inline bool is_short(const void *send, void *receive, MPI_Count count, MPI_Datatype type,
                             MPI_Op op, struct brought *brought)
 {
-    if (!send || !receive || receive == MPI_IN_PLACE || send == receive || count < 1 || count > 8)
+    if (!send || !receive || receive == MPI_IN_PLACE || count < 1 || count > 8)
         return false;
     brought->op = sim_op_get(op);
     brought->type = sim_datatype_get(type);
@@ -155,7 +155,9 @@ static inline bool is_short(const void *send, void *receive, MPI_Count count, MP
         return false;
     brought->count = (size_t)count;
     brought->bytes = brought->count * brought->type->size;
+    uintptr_t from = (uintptr_t)send, to = (uintptr_t)receive;
     return brought->bytes && brought->bytes <= sizeof(uint64_t) &&
+           (from < to ? to - from : from - to) >= brought->bytes &&
            sim_op_kernel(brought->op, brought->type->kind);
 }
 
