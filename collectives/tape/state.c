@@ -67,12 +67,20 @@ struct diff_state *state_get(void)
     return state;
 }
 
+void *state_system_find(const char *name)
+{
+    for (struct diff_system *system = state_get()->systems; system; system = system->next)
+        if (strcmp(system->name, name) == 0)
+            return system->state;
+    return NULL;
+}
+
 void *state_system(const char *name, size_t size, void (*release)(void *state))
 {
     struct diff_state *state = state_get();
-    for (struct diff_system *system = state->systems; system; system = system->next)
-        if (strcmp(system->name, name) == 0)
-            return system->state;
+    void *found = state_system_find(name);
+    if (found)
+        return found;
     struct diff_system *system = malloc(sizeof *system);
     void *kept = calloc(1, size);
     if (!system || !kept) {

@@ -48,6 +48,8 @@ struct diff_state *state_get(void);
  * `release` (may be NULL) is called with it before the rank's state is freed, after the rank has
  * ended: it must not communicate. */
 void *state_system(const char *name, size_t size, void (*release)(void *state));
+/* NULL: it has none yet. */
+void *state_system_find(const char *name);
 /* Brackets of a public call: the outermost one's return address is the site of all that happens
  * within. */
 void state_enter(struct diff_state *state, const void *site);

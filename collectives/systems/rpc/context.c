@@ -2,7 +2,6 @@
 #include "collectives/systems/rpc/context.h"
 
 #include "collectives/experiment/probe.h"
-#include "collectives/systems/rpc/task.h"
 #include "collectives/tape/backward.h"
 
 #include <stdlib.h>
@@ -36,12 +35,14 @@ struct rpc_context *context_get_or_make(struct rpc_worker *worker, uint64_t id, 
     return context_make(worker, id, mode);
 }
 
+static void tangents_release(struct rpc_tangents *tangents)
+{
+    pointer_map_release(&tangents->map);
+    free(tangents->values);
+}
+
 void context_free(struct rpc_worker *worker, struct rpc_context *context)
 {
-    if (context->task) { /* its rank has ended in the middle of a pass */
-        context->task->holders = 1;
-        task_drop(context->task);
-    }
     struct rpc_context **link = &worker->contexts;
     while (*link != context)
         link = &(*link)->next;
@@ -62,17 +63,6 @@ void context_free(struct rpc_worker *worker, struct rpc_context *context)
     id_set_release(&context->marked);
     tangents_release(&context->tangents);
     free(context);
-}
-
-void context_forget(struct rpc_worker *worker, struct rpc_context *context)
-{
-    char text[32];
-    if (context->task)
-        task_fail(worker, context->task, "its context was released during the pass");
-    if (context->task)
-        task_abandon(worker, context->task);
-    rpc_event(worker, "forget c=%s", id_text(context->id, text));
-    context_free(worker, context);
 }
 
 /* ---- gradients ---- */

@@ -10,7 +10,7 @@
 #ifndef COLLECTIVES_SYSTEMS_RPC_CONTEXT_H
 #define COLLECTIVES_SYSTEMS_RPC_CONTEXT_H
 
-#include "collectives/systems/rpc/tangent.h"
+#include "collectives/systems/rpc/pointer_map.h"
 #include "collectives/systems/rpc/worker.h"
 
 struct rpc_send {
@@ -43,6 +43,13 @@ struct rpc_ended {
     uint64_t counter; /* of the root's newest pass that ended here */
 };
 
+struct rpc_tangents {       /* see tangent.h */
+    bool own;               /* somebody set one: on all workers that have heard since */
+    struct pointer_map map; /* tensor -> place in `values` + 1 */
+    struct diff_tensor **values;
+    size_t count, room;
+};
+
 struct rpc_context {
     struct rpc_context *next;
     uint64_t id;
@@ -67,10 +74,8 @@ struct rpc_context *context_find(const struct rpc_worker *worker, uint64_t id);
 /* NULL when its id has a tombstone. */
 struct rpc_context *context_get_or_make(struct rpc_worker *worker, uint64_t id,
                                         enum dist_mode mode);
-/* Frees it without telling anybody: when the worker ends. */
+/* Frees it without telling anybody; no task of its is under way. */
 void context_free(struct rpc_worker *worker, struct rpc_context *context);
-/* Ends what is under way in it, then frees it. */
-void context_forget(struct rpc_worker *worker, struct rpc_context *context);
 /* Records the tensors among these that need gradients; the function's message id, 0 when there are
  * none. */
 uint64_t send_record(struct rpc_worker *worker, struct rpc_context *context, int to,

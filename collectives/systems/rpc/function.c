@@ -1,6 +1,7 @@
 /* Send and receive functions, and tensors on their way between workers: see context.h. */
 #include "collectives/systems/rpc/context.h"
 #include "collectives/systems/rpc/needed.h"
+#include "collectives/systems/rpc/tangent.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,6 @@
 /* Passes between workers: gradient messages, first and later contact, the root. */
 #include "collectives/systems/rpc/needed.h"
+#include "collectives/systems/rpc/tangent.h"
 #include "collectives/systems/rpc/task.h"
 
 #include "collectives/experiment/probe.h"

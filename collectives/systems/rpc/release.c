@@ -90,6 +90,18 @@ static bool flood_wait(struct flood *flood)
     return !flood->failed;
 }
 
+/* Ends what is under way in it, then frees it. */
+static void context_forget(struct rpc_worker *worker, struct rpc_context *context)
+{
+    char text[32];
+    if (context->task)
+        task_fail(worker, context->task, "its context was released during the pass");
+    if (context->task)
+        task_abandon(worker, context->task);
+    rpc_event(worker, "forget c=%s", id_text(context->id, text));
+    context_free(worker, context);
+}
+
 static void release_here(struct flood *flood, struct rpc_context *context)
 {
     struct rpc_worker *worker = flood->worker;

@@ -165,12 +165,6 @@ double tangents_measure(struct rpc_worker *worker, struct rpc_context *context, 
     return sum;
 }
 
-void tangents_release(struct rpc_tangents *tangents)
-{
-    pointer_map_release(&tangents->map);
-    free(tangents->values);
-}
-
 /* ---- the user's ---- */
 
 static struct rpc_context *context_named(struct rpc_worker *worker, uint64_t id,

@@ -11,15 +11,7 @@
 #ifndef COLLECTIVES_SYSTEMS_RPC_TANGENT_H
 #define COLLECTIVES_SYSTEMS_RPC_TANGENT_H
 
-#include "collectives/systems/rpc/pointer_map.h"
-#include "collectives/systems/rpc/worker.h"
-
-struct rpc_tangents {       /* of a context */
-    bool own;               /* somebody set one: on all workers that have heard since */
-    struct pointer_map map; /* tensor -> place in `values` + 1 */
-    struct diff_tensor **values;
-    size_t count, room;
-};
+#include "collectives/systems/rpc/context.h"
 
 /* Whether messages of this context may carry tangents. */
 bool tangents_travel(const struct rpc_worker *worker, const struct rpc_context *context);
@@ -34,6 +26,5 @@ void tangents_own(struct rpc_worker *worker, struct rpc_context *context);
 /* The sum of the roots' tangents, where the gradient check wants to know. */
 double tangents_measure(struct rpc_worker *worker, struct rpc_context *context, size_t count,
                         struct diff_tensor *const *roots);
-void tangents_release(struct rpc_tangents *tangents);
 
 #endif

@@ -1,6 +1,6 @@
 /* What one rank's part of the library knows, and the messages between workers.
  *
- * Files: wire (bytes), transport (messages over MPI, faults), future (requests and answers), call
+ * Files: wire (bytes), life (beginning and end), transport (messages over MPI, faults), future (requests and answers), call
  * (functions, handlers), function (tensors on their way), reference, context (records of calls,
  * gradients), release, task (the local graph of a pass), pass (gradient messages, termination),
  * needed (SMART), tangent (forward mode), optimizer, events (what the trace gets to see). */
