@@ -168,6 +168,7 @@ static void note_end(const struct child *child, enum trace_outcome outcome)
                         "the stack overflowed; raise --stack-size or look for endless recursion");
             record_site_leave();
         }
+    sim_world_strays(child->base);
     record_left(child->base, board->ranks_count);
     record_unstruck(child);
     sim_world_impersonate(child->base, -1);

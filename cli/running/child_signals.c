@@ -121,6 +121,7 @@ static void on_crash(int number, siginfo_t *info, void *context)
 {
     if (is_for_launcher(number, info) || sim_libc_signal(number, info, context))
         return;
+    sim_libc_handler_left(); /* it dies in a handler */
     int rank = sim_world_current_rank();
     if (rank < 0 && world && sim_world_pass_on(world, number))
         return;

@@ -7,6 +7,7 @@
 #include "sim/messages/bsend.h"
 #include "sim/messages/point.h"
 #include "sim/worlds/error.h"
+#include "sim/worlds/interrupt.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -103,6 +104,7 @@ int PMPI_Finalize(void)
 int PMPI_Abort(MPI_Comm comm, int code)
 {
     (void)comm;
+    sim_interrupt_over();
     if (!sim_current_rank) {
         fprintf(stderr, "MPI_Abort(%d) called outside a rank\n", code);
         exit(code);

@@ -39,8 +39,21 @@ static void no_change(struct sim_libc_state *parent, int change)
     (void)parent, (void)change;
 }
 
-static const struct sim_libc_hooks none = {nobody,   no_number, no_exit,  nothing,   nothing,
-                                           no_state, no_state,  no_state, no_change, no_change};
+static bool no_handler(struct sim_libc_state *owner, int number,
+                       struct sim_libc_interrupted *interrupted)
+{
+    (void)owner, (void)number, (void)interrupted;
+    return true;
+}
+
+static void no_interrupted(const struct sim_libc_interrupted *interrupted)
+{
+    (void)interrupted;
+}
+
+static const struct sim_libc_hooks none = {
+    nobody,   no_number, no_exit,   nothing,    nothing,        no_state, no_state,
+    no_state, no_change, no_change, no_handler, no_interrupted, nothing};
 const struct sim_libc_hooks *_Atomic libc_hooks = &none;
 
 void sim_libc_use(const struct sim_libc_hooks *hooks)

@@ -101,6 +101,12 @@ void sim_libc_team_back(const struct sim_team_state *state);
 void sim_libc_team_drop(void);
 
 /* What is asked of whoever runs ranks. A rank's thread is one that it started itself. */
+/* Who a thread was before a handler of a signal was called on it. */
+struct sim_libc_interrupted {
+    void *rank, *parent;
+    bool within, outer; /* a handler, and that in another one */
+};
+
 struct sim_libc_hooks {
     /* The rank that the calling thread carries, also in threads that a rank started; NULL: none; and
      * its number in its world, -1: none. */
@@ -123,6 +129,12 @@ struct sim_libc_hooks {
     /* Its thread that calls is about to wait until another of its POSIX threads has ended (1), or that
      * one ends (-1, told before threads_changed). */
     void (*joining_changed)(struct sim_libc_state *parent, int change);
+    /* A handler of the rank of `owner` is called where the signal came; false: the signal went on to
+     * the rank's own thread. After a jump out of it, handler_left instead of handler_end. */
+    bool (*handler_begin)(struct sim_libc_state *owner, int number,
+                          struct sim_libc_interrupted *interrupted);
+    void (*handler_end)(const struct sim_libc_interrupted *interrupted);
+    void (*handler_left)(void);
 };
 /* From now on those; they must live as long as the process. NULL: nobody is a rank, as before anybody
  * called. */

@@ -14,6 +14,7 @@
 
 struct libc_signals {
     struct sigaction actions[NSIG];
+    struct sim_libc_state *owner; /* whose they are; NULL: nobody's any more */
     struct libc_signals *next;
 };
 
@@ -28,7 +29,7 @@ static bool is_handler(const struct sigaction *action)
     return action->sa_handler != SIG_DFL && action->sa_handler != SIG_IGN;
 }
 
-static void call(struct sigaction *action, int number, siginfo_t *info, void *context)
+static void call_now(struct sigaction *action, int number, siginfo_t *info, void *context)
 {
     struct sigaction now = *action;
     if (now.sa_flags & (int)SA_RESETHAND)
@@ -37,6 +38,16 @@ static void call(struct sigaction *action, int number, siginfo_t *info, void *co
         now.sa_sigaction(number, info, context);
     else
         now.sa_handler(number);
+}
+
+/* A signal that came from without, and so anywhere. */
+static void call(struct libc_signals *signals, int number, siginfo_t *info, void *context)
+{
+    struct sim_libc_interrupted interrupted;
+    if (!signals->owner || !libc_hooks->handler_begin(signals->owner, number, &interrupted))
+        return;
+    call_now(&signals->actions[number], number, info, context);
+    libc_hooks->handler_end(&interrupted);
 }
 
 bool sim_libc_signal(int number, siginfo_t *info, void *context)
@@ -48,13 +59,16 @@ bool sim_libc_signal(int number, siginfo_t *info, void *context)
         if (own->sa_handler == SIG_IGN && asynchronous)
             return true;
         if (is_handler(own)) {
-            call(own, number, info, context);
+            if (asynchronous)
+                call(state->signals, number, info, context);
+            else
+                call_now(own, number, info, context);
             return true;
         }
     }
     for (struct libc_signals *other = all; other && asynchronous; other = other->next)
         if (is_handler(&other->actions[number])) {
-            call(&other->actions[number], number, info, context);
+            call(other, number, info, context);
             return true;
         }
     return false;
@@ -79,6 +93,8 @@ static struct libc_signals *signals_of(struct sim_libc_state *state)
         made->next = all;
         all = made;
     }
+    if (made)
+        made->owner = state;
     pthread_mutex_unlock(&lock);
     return state->signals = made;
 }
@@ -89,6 +105,7 @@ void libc_signals_release(struct libc_signals *signals)
         return;
     pthread_mutex_lock(&lock);
     memset(signals->actions, 0, sizeof signals->actions);
+    signals->owner = NULL;
     spare = signals;
     pthread_mutex_unlock(&lock);
 }
@@ -170,6 +187,11 @@ int raise(int number)
         return 0;
     if (!is_handler(own))
         return real(number);
-    call(own, number, &(siginfo_t){.si_signo = number, .si_code = SI_TKILL}, NULL);
+    call_now(own, number, &(siginfo_t){.si_signo = number, .si_code = SI_TKILL}, NULL);
     return 0;
+}
+
+void sim_libc_handler_left(void)
+{
+    libc_hooks->handler_left();
 }

@@ -9,4 +9,7 @@
  * does nothing where the running rank ignores it. False: nobody asked for it. */
 bool sim_libc_signal(int number, siginfo_t *info, void *context);
 
+/* Whoever runs now does not return to a handler that was being called, if there is one. */
+void sim_libc_handler_left(void);
+
 #endif

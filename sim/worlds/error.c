@@ -4,6 +4,7 @@
 #include "sim/base/handle.h"
 #include "sim/worlds/caller.h"
 #include "sim/worlds/errhandler.h"
+#include "sim/worlds/interrupt.h"
 
 #include "recorder/recorder.h"
 
@@ -189,9 +190,12 @@ static int raise_on(struct sim_rank *rank, MPI_Comm handle, int error_class, con
     return error_class;
 }
 
-static const char stray_remedy[] =
+static const char thread_remedy[] =
     "called by a thread that is not the rank's own, while ranks are fibers; call MPI from the "
     "rank's own thread, which is the master of its OpenMP teams, or use --os-threads";
+static const char handler_remedy[] =
+    "called by a handler of a signal, which may come in the middle of another call; MPI need not "
+    "allow that; set a variable in the handler, and call MPI where the rank looks at it";
 
 /* The thread cannot wait as a fiber can, and the rank may be anywhere: the thread goes on with the
  * error, the rank ends the world when it is back in its own hands. */
@@ -202,18 +206,39 @@ static void note_stray(struct sim_rank *rank, const char *function)
         return;
     rank->stray.function = function;
     rank->stray.site = sim_libc_call_site();
-    fprintf(stderr, "rank %d: MPI_%s: %s\n", rank->id, function, stray_remedy);
+    rank->stray.remedy = sim_interrupt_running() ? handler_remedy : thread_remedy;
+    fprintf(stderr, "rank %d: MPI_%s: %s\n", rank->id, function, rank->stray.remedy);
     atomic_store(&rank->stray.state, 2);
+    if (sim_interrupt_running()) { /* a fiber has no other occasion to look */
+        rank->plain = false;
+        rank->world->guarded = true;
+    }
+}
+
+static bool stray_note(struct sim_rank *rank)
+{
+    if (atomic_load(&rank->stray.state) != 2)
+        return false;
+    atomic_store(&rank->stray.state, 1);
+    record_site_enter(rank->stray.site);
+    record_note("M009", "MPI_%s: %s", rank->stray.function, rank->stray.remedy);
+    record_site_leave();
+    return true;
+}
+
+void sim_world_strays(struct sim_world *world)
+{
+    for (int r = 0; r < world->size; r++) {
+        sim_world_impersonate(world, r);
+        stray_note(&world->ranks[r]);
+    }
+    sim_world_impersonate(world, -1);
 }
 
 void sim_rank_stray_check(struct sim_rank *rank)
 {
-    if (atomic_load(&rank->stray.state) != 2)
-        return;
-    atomic_store(&rank->stray.state, 1);
-    record_site_enter(rank->stray.site);
-    record_note("M009", "MPI_%s: %s", rank->stray.function, stray_remedy);
-    sim_rank_abort(rank, MPI_ERR_OTHER);
+    if (stray_note(rank))
+        sim_rank_abort(rank, MPI_ERR_OTHER);
 }
 
 static int raise_sentence(MPI_Comm handle, int error_class, const char *function,

@@ -68,6 +68,8 @@ void sim_guard_enter(struct sim_world *world)
     }
     if (rank && rank->world == world && op_frame)
         refuse(rank, (const char *)__builtin_frame_address(0) < op_frame);
+    if (rank && rank->world == world)
+        sim_rank_stray_check(rank);
     if (rank && rank->world == world && world->options.fault_count)
         sim_fault_enter(rank);
     if (world->threaded)

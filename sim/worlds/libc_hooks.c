@@ -2,6 +2,7 @@
 #include "sim/worlds/libc_hooks.h"
 
 #include "sim/worlds/fault.h"
+#include "sim/worlds/interrupt.h"
 #include "sim/worlds/rank.h"
 
 #include <signal.h>
@@ -35,6 +36,7 @@ static void region_end(struct sim_libc_state *state)
 
 static void rank_exit(int status, enum sim_exit how)
 {
+    sim_interrupt_over();
     struct sim_rank *rank = sim_current_rank;
     if (!rank)
         return;
@@ -97,6 +99,9 @@ void sim_world_serves_libc(void)
         .region_end = region_end,
         .threads_changed = threads_changed,
         .joining_changed = joining_changed,
+        .handler_begin = sim_interrupt_begin,
+        .handler_end = sim_interrupt_end,
+        .handler_left = sim_interrupt_over,
     };
     sim_libc_use(&hooks);
 }

@@ -92,7 +92,9 @@ struct sim_rank {
         atomic_int state;     /* 0: none, 1: being written, 2: to be told */
         const char *function; /* of the call */
         const void *site;
-    } stray; /* a call of a thread that may not, where ranks are fibers: see worlds/error.c */
+        const char *remedy;
+    } stray; /* a call of a thread that may not, where ranks are fibers, or of a signal's handler:
+                see worlds/error.c */
     struct sim_comm *comms; /* this rank's handles */
     /* OS threads only */
     struct sim_local {
@@ -238,7 +240,8 @@ extern _Thread_local struct sim_rank *sim_current_rank;
 
 /* The rank that started the calling thread, which is not that rank's own; NULL: none did. */
 extern _Thread_local struct sim_rank *sim_thread_parent;
-/* If a thread of the calling rank called MPI where only the rank's own may: ends the world. */
+/* If a thread of the calling rank called MPI where only the rank's own may, or a signal's handler
+ * of it did: ends the world. */
 void sim_rank_stray_check(struct sim_rank *rank);
 
 /* A rank has so many POSIX threads more or less, and so many that wait until one of them ends. Not

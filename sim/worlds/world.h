@@ -120,6 +120,10 @@ uint64_t sim_world_stopped_ns(const struct sim_world *world);
 /* After the run: makes the calling thread pass for that rank (to record something in its name), -1:
  * for nobody again. */
 void sim_world_impersonate(struct sim_world *world, int rank);
+
+/* Of ranks that will not run again: which of them called MPI where it may not (sim_rank_stray_check)
+ * without an occasion to say so. */
+void sim_world_strays(struct sim_world *world);
 /* Source and tag of the message that a nonblocking receive of the current rank has, completed or
  * not; false when it has none, or the handle is no receive's. */
 bool sim_request_peek(const void *handle, int *source, int *tag);

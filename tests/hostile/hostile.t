@@ -22,10 +22,11 @@ my %crash = map { $_ => 'X001' } qw(abort read write high text call divide trap 
 my %middle = (%crash, stack => 'X004', smash => 'X001', free => 'X001', exit => 'X008', leave => 'X008', quick => 'X008',
     group => 'X008', exec => 'X008', 'pthread-exit' => 'X008', exit3 => 'X002', leave3 => 'X002', group3 => 'X002',
     'mpi-abort' => 'X002', kill => 'X007', stop => 'X007', barrier => 'D001|M001', forever => 'X003', polls => 'X003',
-    flood => 'X003', fill => 'X009', clear => 'X009', random => 'X009', jump => '', descriptors => '', close => '', child => '');
-my %pending = map { $_ => $middle{$_} } grep { !/^(jump|barrier|descriptors|close|child)$/ } keys %middle;
+    flood => 'X003', fill => 'X009', clear => 'X009', random => 'X009', jump => '', descriptors => '', close => '', child => '',
+    'alarm-call' => 'M009', 'alarm-exchange' => 'M009', 'alarm-mark' => '', 'alarm-jump' => '');
+my %pending = map { $_ => $middle{$_} } grep { !/^(jump|barrier|descriptors|close|child|alarm-jump)$/ } keys %middle;
 # After MPI_Finalize an end without a word is a good one.
-my %last = map { $_ => $middle{$_} =~ /X008/ ? '' : $middle{$_} } grep { !/^(barrier|polls|flood)$/ } keys %middle;
+my %last = map { $_ => $middle{$_} =~ /X008/ ? '' : $middle{$_} } grep { !/^(barrier|polls|flood|alarm-.*)$/ } keys %middle;
 my %op = (%crash, stack => 'X004', exit => 'X008', leave => 'X008', quick => 'X008', exit3 => 'X002', leave3 => 'X002',
     'mpi-abort' => 'X002', kill => 'X007', jump => 'M009', barrier => 'M009', forever => 'X003');
 delete @op{qw(unmap assert)};
@@ -33,7 +34,7 @@ delete @op{qw(unmap assert)};
 my %thread = ((map { $_ => 'X001' } qw(abort read write divide trap)), kill => 'X007', group3 => 'X002', forever => 'X003');
 my %moments = (middle => \%middle, pending => \%pending, op => \%op, last => \%last, thread => \%thread);
 my @sample = map { [split /:/] } qw(middle:write middle:group middle:exec middle:kill middle:blocked middle:unmap middle:random
-    middle:descriptors middle:exit middle:child op:abort op:exit op:jump op:barrier op:write thread:write last:group pending:write);
+    middle:descriptors middle:exit middle:child middle:alarm-call middle:alarm-mark middle:alarm-jump pending:alarm-exchange op:abort op:exit op:jump op:barrier op:write thread:write last:group pending:write);
 my @cases = $all ? map { my $m = $_; map { [$m, $_] } sort keys %{$moments{$m}} } sort keys %moments : @sample;
 
 sub slurp { open my $f, '<', shift or return ''; local $/; my $t = <$f>; return $t // '' }

@@ -169,6 +169,60 @@ static void w_unmap(void)
 {
     munmap((void *)0x10000, 0x7ffffffff000 - 0x10000);
 }
+/* A signal that comes while the rank is in MPI or out of it, nobody knows. */
+static volatile sig_atomic_t rung;
+static void until_it_rings(void (*handler)(int))
+{
+    signal(SIGALRM, handler);
+    ualarm(2000, 0);
+    while (!rung)
+        MPI_Allreduce(MPI_IN_PLACE, (int[]){1}, 1, MPI_INT, MPI_SUM, MPI_COMM_SELF);
+}
+static void on_mark(int number)
+{
+    (void)number;
+    rung = 1;
+}
+static void on_call(int number)
+{
+    (void)number;
+    MPI_Barrier(MPI_COMM_WORLD);
+    rung = 1;
+}
+static void on_exchange(int number)
+{
+    double in = 0, out = 0;
+    MPI_Request request;
+    (void)number;
+    MPI_Irecv(&in, 1, MPI_DOUBLE, 0, 9, MPI_COMM_SELF, &request);
+    MPI_Send(&out, 1, MPI_DOUBLE, 0, 9, MPI_COMM_SELF);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    rung = 1;
+}
+static void on_jump(int number)
+{
+    (void)number;
+    siglongjmp(away, 1);
+}
+static void w_alarm_mark(void)
+{
+    until_it_rings(on_mark);
+}
+static void w_alarm_call(void)
+{
+    until_it_rings(on_call);
+}
+static void w_alarm_exchange(void)
+{
+    until_it_rings(on_exchange);
+}
+static void w_alarm_jump(void)
+{
+    signal(SIGALRM, on_jump);
+    ualarm(2000, 0);
+    for (;;)
+        zero = 0;
+}
 static void w_cpu(void)
 {
     setrlimit(RLIMIT_CPU, &(struct rlimit){1, 2});
@@ -307,6 +361,10 @@ static const struct way {
     {"flood", w_flood},
     {"blocked", w_blocked},
     {"unmap", w_unmap},
+    {"alarm-mark", w_alarm_mark},
+    {"alarm-call", w_alarm_call},
+    {"alarm-exchange", w_alarm_exchange},
+    {"alarm-jump", w_alarm_jump},
     {"cpu", w_cpu},
     {"memory", w_memory},
     {"free", w_free},
