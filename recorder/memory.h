@@ -1,5 +1,5 @@
 /* What the recorder tells the machine's memory checks about blocking calls, whose buffers matter
- * only while they run. Defined by sim/memory/memory.c; without effect in the preloaded recorder. */
+ * only while they run: sim/memory/memory.c registers them. */
 #ifndef RECORDER_MEMORY_H
 #define RECORDER_MEMORY_H
 
@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct sim_memory_side {
+struct recorder_side {
     const void *buffer;
     int64_t count;
     MPI_Datatype type;
@@ -16,12 +16,16 @@ struct sim_memory_side {
     const char *name;
 };
 
-/* The calling rank begins a blocking operation (the recorder's current one) on these: compares them
- * with what is pending, with each other and with the objects they lie in. */
-void sim_memory_blocking(const char *name, const struct sim_memory_side *sides, size_t count);
-/* The calling rank has received something. */
-void sim_memory_heard(void);
-/* Whether its program's accesses are seen. */
-bool sim_memory_instrumented(void);
+struct recorder_memory {
+    /* The calling rank begins a blocking operation (the recorder's current one) on these: compares
+     * them with what is pending, with each other and with the objects they lie in. */
+    void (*blocking)(const char *name, const struct recorder_side *sides, size_t count);
+    /* The calling rank has received something. */
+    void (*heard)(void);
+    /* Whether its program's accesses are seen. */
+    bool (*instrumented)(void);
+};
+/* Where nobody has come, nobody watches: a real MPI has no such checks. */
+extern const struct recorder_memory *_Atomic recorder_memory;
 
 #endif

@@ -159,7 +159,7 @@ void recorder_request_complete(struct recorder_rank *me, uint64_t key,
     if (op && request->active) {
         op->request = wait;
         recorder_op_complete(me, op);
-        if (request->checksum && !sim_memory_instrumented() &&
+        if (request->checksum && !recorder_memory->instrumented() &&
             request->checksum != recorder_checksum(op))
             op->flags |= OP_BUFFER_CHANGED;
         if (was_cancelled(op, status))

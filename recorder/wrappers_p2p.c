@@ -20,9 +20,9 @@ static void watch_blocking(enum op_kind kind, const void *buffer, int64_t count,
                            int peer)
 {
     bool receives = kind == OP_RECV;
-    const struct sim_memory_side side = {buffer, count, type, receives, "buffer"};
+    const struct recorder_side side = {buffer, count, type, receives, "buffer"};
     if (peer != MPI_PROC_NULL)
-        sim_memory_blocking(receives ? "Recv" : op_kind_name((int)kind), &side, 1);
+        recorder_memory->blocking(receives ? "Recv" : op_kind_name((int)kind), &side, 1);
 }
 
 static const struct recorder_comm *envelope(struct recorder_rank *me, struct record_op *op,
@@ -214,13 +214,13 @@ static bool pair_begin(struct recorder_rank *me, struct pair *pair, const struct
     pair->number = me->self->op;
     recorder_waits(me, pair->number, 2, starts);
     if (!pair->replaces) {
-        const struct sim_memory_side sides[] = {
+        const struct recorder_side sides[] = {
             {send->buffer, send->peer == MPI_PROC_NULL ? 0 : send->count, send->type, false,
              "send buffer"},
             {receive->buffer, receive->peer == MPI_PROC_NULL ? 0 : receive->count, receive->type,
              true, "receive buffer"}};
         recorder_leave(me); /* the machine takes its own lock, and then the recorder's */
-        sim_memory_blocking("Sendrecv", sides, 2);
+        recorder_memory->blocking("Sendrecv", sides, 2);
         recorder_reenter(me);
     }
     return true;

@@ -4,6 +4,7 @@
 #include "sim/datatypes/attributes.h"
 #include "sim/failures/agreement.h"
 #include "sim/failures/failures.h"
+#include "sim/memory/memory.h"
 #include "sim/memory/objects.h"
 #include "sim/memory/pending.h"
 #include "sim/messages/causes.h"
@@ -71,5 +72,6 @@ static const struct sim_rooms rooms = {.begin = sim_comm_make_predefined,
 struct sim_world *sim_world_new(const struct sim_world_options *options, struct failure *failure)
 {
     sim_world_serves_libc();
+    sim_memory_watch_recorder();
     return sim_world_compose(options, &rooms, failure);
 }

@@ -3,7 +3,6 @@
 
 #ifdef RECORDER_PRELOADED
 
-#include "recorder/memory.h"
 #include "recorder/rank.h"
 #include "recorder/recorder.h"
 #include "traces/trace/trace.h"
@@ -15,21 +14,6 @@
 #include <stdlib.h>
 #include <ucontext.h>
 #include <unistd.h>
-
-/* A real MPI has no machine that watches memory. */
-void sim_memory_blocking(const char *name, const struct sim_memory_side *sides, size_t count)
-{
-    (void)name, (void)sides, (void)count;
-}
-
-void sim_memory_heard(void)
-{
-}
-
-bool sim_memory_instrumented(void)
-{
-    return false;
-}
 
 static const int fatal_signals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
 enum { FATAL_SIGNALS = sizeof fatal_signals / sizeof *fatal_signals };

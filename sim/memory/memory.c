@@ -1,6 +1,7 @@
 /* What the recorder tells: see recorder/memory.h. */
-#include "recorder/memory.h"
+#include "sim/memory/memory.h"
 
+#include "recorder/memory.h"
 #include "sim/memory/objects.h"
 #include "sim/memory/pending.h"
 #include "sim/worlds/rank.h"
@@ -10,7 +11,7 @@
 enum { KNOWN = 256 };
 static _Thread_local uint64_t known[KNOWN];
 
-static uint64_t key_of(const struct sim_rank *rank, const struct sim_memory_side *side)
+static uint64_t key_of(const struct sim_rank *rank, const struct recorder_side *side)
 {
     uint64_t key = (uintptr_t)rank + 8 * sim_objects_stamp(rank);
     key = (key ^ (uintptr_t)side->buffer) * 0x9e3779b97f4a7c15u;
@@ -27,7 +28,7 @@ static uint64_t key_of(const struct sim_rank *rank, const struct sim_memory_side
     return (key ^ key >> 32) | 1;
 }
 
-void sim_memory_blocking(const char *name, const struct sim_memory_side *sides, size_t count)
+static void blocking(const char *name, const struct recorder_side *sides, size_t count)
 {
     struct sim_rank *rank = sim_current_rank;
     if (!rank || !rank->pending)
@@ -51,13 +52,20 @@ void sim_memory_blocking(const char *name, const struct sim_memory_side *sides, 
         known[key % KNOWN] = key;
 }
 
-void sim_memory_heard(void)
+static void heard(void)
 {
     if (sim_current_rank)
         sim_pending_heard(sim_current_rank);
 }
 
-bool sim_memory_instrumented(void)
+static bool instrumented(void)
 {
     return sim_current_rank && sim_current_rank->pending && sim_current_rank->pending->instrumented;
+}
+
+void sim_memory_watch_recorder(void)
+{
+    static const struct recorder_memory watches = {blocking, heard, instrumented};
+    if (recorder_memory != &watches)
+        recorder_memory = &watches;
 }
