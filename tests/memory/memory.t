@@ -57,12 +57,12 @@ sub verdict {
 # name, options, program with {wrong|right} words, code, line of the access or ''
 my $count = 0;
 sub twin {
-    my ($name, $options, $body, $code, $place, $note) = @_; # a note that is said either way
+    my ($name, $options, $body, $code, $place, $note) = @_; # what is noted of the right twin, and folded into the wrong one's finding
     (my $wrong = $body) =~ s/\{\{(.*?)\|\|(.*?)\}\}/$1/gs;
     (my $right = $body) =~ s/\{\{(.*?)\|\|(.*?)\}\}/$2/gs;
     $count++;
     my ($found, $out) = verdict("w$count", $options, $wrong);
-    is($found, join(' ', $code, $note // ()), "$name: $code");
+    is($found, $code, "$name: $code");
     like($out, qr/w$count:$place\b/, "$name: at its line") if $place;
     ($found) = verdict("r$count", $options, $right);
     is($found, $note // 'OK', "$name: its right twin passes");
