@@ -240,7 +240,7 @@ test-peers: all peers $(BUILD)/tests/collectives/test_diff_peers
 bare:
 	@sh tests/bare/bare.sh
 
-# The rooms with their files, lines and what each sees; today's tolerated violations are tests/house/violations.txt.
+# The rooms with their files, lines and what each sees.
 rooms:
 	@perl tests/house/layers.t --table
 

@@ -4,6 +4,7 @@
  * Every row: ROUNDS times, alternating, one world of each kind; the ratio is that of the medians.
  * CPU time of the world's thread, so that other work on the machine does not count. */
 #include "collectives/experiment/probe.h"
+#include "collectives/tape/state.h"
 #include "sim/worlds/world.h"
 
 #include <diff.h>

@@ -25,6 +25,7 @@
 #include <mpix.h>
 
 #include "collectives/experiment/probe.h"
+#include "collectives/tape/state.h"
 #include "sim/worlds/world.h"
 #include "tests/tap.h"
 

@@ -1,8 +1,6 @@
 /* The table of mutants: see mutant.h. */
 #include "collectives/experiment/mutant.h"
 
-#include "collectives/tape/state.h"
-
 #include <string.h>
 
 const struct diff_mutant_row diff_mutants[DIFF_MUTANT_COUNT] = {

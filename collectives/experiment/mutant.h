@@ -5,8 +5,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-struct diff_state;
-
 #define DIFF_MUTANTS(X)                                                                            \
     X(NONE, "none", "the right adjoints")                                                          \
     X(ALLGATHER_ROOT, "allgather-root", "Allgather's adjoint reduces to rank 0 only")              \
@@ -48,7 +46,5 @@ extern const struct diff_mutant_row diff_mutants[DIFF_MUTANT_COUNT];
 
 /* 0 for NULL, -1 for an unknown name. */
 int diff_mutant_number(const char *name);
-/* Sets the calling rank's mutant; false when the name is unknown. */
-bool diff_mutant_set(const char *name);
 
 #endif

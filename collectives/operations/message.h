@@ -19,7 +19,5 @@ struct diff_tensor *message_irecv(struct diff_tensor *buffer, struct far_end fro
 struct diff_tensor *message_wait(struct diff_tensor *handle);
 /* Leaves a send of a pass, or of diff_jvp, to its end: nothing in between waits for it. */
 void message_complete_late(struct diff_tensor *handle);
-/* The end of a pass: waits for these. */
-void message_complete_all(struct diff_tape *tape);
 
 #endif

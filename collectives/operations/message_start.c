@@ -268,24 +268,7 @@ struct diff_tensor *message_wait(struct diff_tensor *handle)
     return result;
 }
 
-/* ---- sends that complete when the pass is over ---- */
-
-struct late_send {
-    struct diff_tensor *handle;
-    struct late_send *next;
-};
-
 void message_complete_late(struct diff_tensor *handle)
 {
-    struct diff_tape *tape = handle->tape;
-    struct late_send *late = arena_take(&tape->arena, sizeof *late);
-    *late = (struct late_send){.handle = handle, .next = tape->late};
-    tape->late = late;
-}
-
-void message_complete_all(struct diff_tape *tape)
-{
-    for (struct late_send *late = tape->late; late; late = late->next)
-        message_wait(late->handle);
-    tape->late = NULL;
+    request_complete_late(handle, message_wait);
 }

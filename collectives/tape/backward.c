@@ -2,7 +2,7 @@
 #include "collectives/tape/backward_internal.h"
 
 #include "collectives/experiment/probe.h"
-#include "collectives/operations/message.h"
+#include "collectives/tape/request.h"
 #include "collectives/tape/trace_node.h"
 #include "recorder/recorder.h"
 
@@ -48,7 +48,7 @@ static void pass_run(struct diff_tape *tape, size_t count, struct diff_tensor *c
         pass_data_order(&pass, count, roots);
     else
         pass_program_order(&pass, count, roots);
-    message_complete_all(tape);
+    request_complete_all_late(tape);
     leaves_collect(tape);
     record_pass_end(pass.number);
     if (!(flags & DIFF_GRAPH))

@@ -4,7 +4,7 @@
 #include "collectives/experiment/mutant.h"
 #include "collectives/experiment/probe.h"
 #include "collectives/tape/graph.h"
-#include "collectives/tape/tape.h"
+#include "collectives/tape/state.h"
 #include "recorder/recorder.h"
 
 #include <mpix.h>

@@ -15,29 +15,7 @@
 #ifndef COLLECTIVES_TAPE_CHANNEL_H
 #define COLLECTIVES_TAPE_CHANNEL_H
 
-#include <diff.h>
-#include <stdint.h>
-
-struct diff_graph;
-struct key_link;
-
-struct diff_channel {
-    struct diff_tape *tape;
-    MPI_Comm comm;
-    bool owned; /* made by us: freed with the tape */
-    bool freed; /* the user has freed it */
-    bool intercomm;
-    int rank, size;
-    uint64_t id; /* the same on every member, different for every channel of the world */
-    struct diff_graph *graph; /* of a topology, else NULL */
-    struct diff_channel *adjoint;
-    struct diff_channel *twin;        /* of a topology: the same graph once more, for tangents */
-    struct key_link *last_collective; /* newest collective, for the order of initiation */
-    uint32_t collectives;             /* how many so far */
-    struct diff_channel *next;        /* in order of registration */
-    int *world;                       /* world rank of each rank, only when tracing */
-    int keyval;                       /* of the attribute that tells of its end */
-};
+#include "collectives/tape/node.h"
 
 /* The tape's channel of this communicator. `collective`: the caller is in a collective operation
  * over it, so that it may be registered here. */

@@ -5,9 +5,8 @@
  * unless told otherwise (diff_no_grad_begin), so forward over reverse and reverse over forward both
  * work. */
 #include "collectives/experiment/probe.h"
-#include "collectives/operations/message.h"
 #include "collectives/tape/backward.h"
-#include "collectives/tape/tape.h"
+#include "collectives/tape/request.h"
 
 static struct diff_tensor *tangent_of(const struct diff_tensor *x, uint64_t pass)
 {
@@ -72,7 +71,7 @@ void diff_jvp(struct diff_tape *tape, size_t count, struct diff_tensor *const *i
             if (node == limit)
                 break;
         }
-    message_complete_all(tape);
+    request_complete_all_late(tape);
     state_leave(state);
 }
 

@@ -1,7 +1,7 @@
 /* Neighborhoods and their reversal: see graph.h. */
 #include "collectives/tape/graph.h"
 
-#include "collectives/tape/tape.h"
+#include "collectives/tape/node.h"
 
 #include <stdlib.h>
 

@@ -8,7 +8,9 @@
 #ifndef COLLECTIVES_TAPE_GRAPH_H
 #define COLLECTIVES_TAPE_GRAPH_H
 
-#include "collectives/tape/channel.h"
+#include <mpi.h>
+
+struct diff_channel;
 
 struct diff_graph {
     int source_count, destination_count; /* as the standard lists them, absent ones included */

@@ -77,3 +77,27 @@ struct diff_request *request_launched(struct diff_node *start, struct diff_tenso
         launch(start);
     return request;
 }
+
+/* ---- sends that complete when the pass is over ---- */
+
+struct late_send {
+    struct diff_tensor *handle;
+    struct diff_tensor *(*wait)(struct diff_tensor *handle);
+    struct late_send *next;
+};
+
+void request_complete_late(struct diff_tensor *handle,
+                           struct diff_tensor *(*wait)(struct diff_tensor *handle))
+{
+    struct diff_tape *tape = handle->tape;
+    struct late_send *late = arena_take(&tape->arena, sizeof *late);
+    *late = (struct late_send){.handle = handle, .wait = wait, .next = tape->late};
+    tape->late = late;
+}
+
+void request_complete_all_late(struct diff_tape *tape)
+{
+    for (struct late_send *late = tape->late; late; late = late->next)
+        late->wait(late->handle);
+    tape->late = NULL;
+}

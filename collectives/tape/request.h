@@ -43,4 +43,9 @@ struct diff_request *request_launched(struct diff_node *start, struct diff_tenso
 /* A communication's adjoint has begun: those held back because of it begin too. */
 void request_release_held(struct diff_node *node);
 
+/* Leaves a send of a pass, or of diff_jvp, to its end, when `wait` is called; and that end. */
+void request_complete_late(struct diff_tensor *handle,
+                           struct diff_tensor *(*wait)(struct diff_tensor *handle));
+void request_complete_all_late(struct diff_tape *tape);
+
 #endif

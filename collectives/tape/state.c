@@ -2,8 +2,8 @@
 #include "collectives/tape/state.h"
 
 #include "collectives/experiment/mutant.h"
-#include "collectives/experiment/probe.h"
-#include "collectives/tape/tape.h"
+#include "collectives/experiment/rows.h"
+#include "collectives/tape/node.h"
 #include "recorder/recorder.h"
 
 #include <mpix.h>
@@ -127,6 +127,14 @@ _Noreturn void state_fail(struct diff_state *state, const char *code, const char
     abort(); /* MPIX_Fail does not return */
 }
 
+void state_tape_release(struct diff_tape *tape)
+{
+    arena_release(&tape->arena);
+    arena_release(&tape->fixed);
+    free(tape->keys);
+    free(tape);
+}
+
 void diff_state_release(void *slot)
 {
     struct diff_state *state = slot;
@@ -143,7 +151,7 @@ void diff_state_release(void *slot)
     while (state->tapes) {
         struct diff_tape *tape = state->tapes;
         state->tapes = tape->next;
-        tape_release_memory(tape);
+        state_tape_release(tape);
     }
     while (state->user_ops) {
         struct diff_user_op *op = state->user_ops;

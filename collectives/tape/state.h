@@ -50,6 +50,11 @@ struct diff_state *state_get(void);
 void *state_system(const char *name, size_t size, void (*release)(void *state));
 /* NULL: it has none yet. */
 void *state_system_find(const char *name);
+/* Frees what the library kept for a rank of a world that is over: the value of its MPIX_SLOT_DIFF,
+ * NULL is fine. */
+void diff_state_release(void *slot);
+/* Frees a tape's memory and nothing else: for ranks that have ended. */
+void state_tape_release(struct diff_tape *tape);
 /* Brackets of a public call: the outermost one's return address is the site of all that happens
  * within. */
 void state_enter(struct diff_state *state, const void *site);

@@ -3,7 +3,6 @@
 
 #include "collectives/experiment/mutant.h"
 #include "collectives/experiment/probe.h"
-#include "collectives/tape/request.h"
 #include "collectives/tape/trace_node.h"
 #include "recorder/recorder.h"
 
@@ -69,14 +68,6 @@ void diff_tape_clear(struct diff_tape *tape)
     tape->epoch = tape->state->epochs++;
 }
 
-void tape_release_memory(struct diff_tape *tape)
-{
-    arena_release(&tape->arena);
-    arena_release(&tape->fixed);
-    free(tape->keys);
-    free(tape);
-}
-
 void diff_tape_free(struct diff_tape *tape)
 {
     if (!tape)
@@ -89,7 +80,7 @@ void diff_tape_free(struct diff_tape *tape)
     while (*link != tape)
         link = &(*link)->next;
     *link = tape->next;
-    tape_release_memory(tape);
+    state_tape_release(tape);
     state_leave(state);
 }
 

@@ -1,7 +1,8 @@
 /* Tensors: see tensor.h. */
 #include "collectives/tape/tensor.h"
 
-#include "collectives/tape/tape.h"
+#include "collectives/tape/node.h"
+#include "collectives/tape/state.h"
 
 #include <assert.h>
 #include <math.h>

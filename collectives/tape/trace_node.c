@@ -2,6 +2,9 @@
 #include "collectives/tape/trace_node.h"
 
 #include "collectives/experiment/probe.h"
+#include "collectives/tape/operation.h"
+#include "collectives/tape/state.h"
+#include "collectives/tape/tensor.h"
 
 #include <mpix.h>
 #include <stdio.h>

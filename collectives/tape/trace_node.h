@@ -3,7 +3,7 @@
 #ifndef COLLECTIVES_TAPE_TRACE_NODE_H
 #define COLLECTIVES_TAPE_TRACE_NODE_H
 
-#include "collectives/tape/tape.h"
+#include "collectives/tape/node.h"
 
 /* A node has run forward / its adjoint has run. Nothing unless the probe traces. */
 void trace_forward(struct diff_node *node);

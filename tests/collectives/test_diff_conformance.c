@@ -5,6 +5,7 @@
 #include "tests/collectives/diff_conformance.h"
 
 #include "collectives/experiment/probe.h"
+#include "collectives/tape/state.h"
 #include "tests/collectives/diff_public.h"
 #include "tests/world_harness.h"
 

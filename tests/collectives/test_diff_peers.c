@@ -3,6 +3,7 @@
  * PEERS names the folder of `make peers`, where tests/peers/conformance.sh has left their values;
  * without it only the comparison itself is tested: against another run of the simulator. */
 #include "collectives/experiment/probe.h"
+#include "collectives/tape/state.h"
 #include "tests/collectives/diff_conformance.h"
 #include "tests/world_harness.h"
 

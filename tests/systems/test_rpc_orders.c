@@ -3,6 +3,7 @@
  * and by nothing else, and a pass that fails does so in every order, leaving nothing. */
 #include "checker/explore/explore.h"
 #include "collectives/experiment/probe.h"
+#include "collectives/tape/state.h"
 #include "sim/worlds/world.h"
 #include "tests/tap.h"
 
