@@ -51,6 +51,9 @@ void record_gradient_check(const struct trace_gradient *row, const char *variabl
 void record_metric(const char *name, double value, const char *unit);
 /* A point of a curve over `step`. */
 void record_metric_at(const char *name, double step, double value);
+/* The receive in progress took the message of `source` (in `comm`, an MPI_Comm) and may not return
+ * to tell, because it is too long. */
+void record_met(const void *comm, int source, int tag);
 /* After a run that stands for ever, for each rank: receives that were started and have their
  * message say which, though no call has returned to tell. `peek` finds source (in the receive's
  * communicator) and tag; false: it has none yet. */

@@ -121,6 +121,18 @@ void recorder_matched(const struct recorder_comm *comm, struct record_op *op,
         op->count_matched = bytes / (int)(op->unit ? op->unit : 1);
 }
 
+void record_met(const void *comm, int source, int tag)
+{
+    MPI_Comm handle = (MPI_Comm)(uintptr_t)comm;
+    struct recorder_rank *me = recorder_enter();
+    struct record_op *op = me ? me->self->current : NULL;
+    if (op && op_kind_class(op->head.small) == CLASS_RECEIVE && op->state == STATE_BLOCKED) {
+        op->peer_matched = recorder_world_rank(recorder_comm(me, handle), source);
+        op->tag_matched = tag;
+    }
+    recorder_leave(me);
+}
+
 void record_pending(bool (*peek)(const void *request, int *source, int *tag))
 {
     struct recorder_rank *me = recorder_enter();

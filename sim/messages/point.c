@@ -1,5 +1,6 @@
 /* Sends and receives: arguments, blocking and nonblocking forms. Matching is in mailbox.c. */
 #include "sim/messages/point.h"
+#include "recorder/recorder.h"
 #include "sim/memory/pending.h"
 
 #include "sim/messages/batch.h"
@@ -264,6 +265,7 @@ int sim_point_truncated(const struct sim_point *point, const struct sim_request 
     const char *failure = sim_failure_sentence(receive->error);
     if (failure)
         return sim_error_raise(point->comm, receive->error, point->function, "%s", failure);
+    record_met(point->comm, receive->source_matched, receive->tag_matched);
     return sim_error_raise(
         point->comm, MPI_ERR_TRUNCATE, point->function,
         "the message from %d with tag %d is longer than the %zu bytes of the receive buffer",
