@@ -194,11 +194,18 @@ static bool judge_choices(struct proof *proof, const struct job *explored,
     return judged;
 }
 
+/* What is printed is part of every explored run's result, unless it goes past the library's calls. */
+static bool is_print_unseen(const struct proof *proof, const struct explore_report *report)
+{
+    return proof->verdict->result.printed && report->runs > report->example_count &&
+           !(report->example_count && report->examples[0].printed);
+}
+
 static bool always_ends_alike(const struct proof *proof, const struct explore_report *report)
 {
     return report->results <= 1 && report->complete && !report->ended_badly &&
            report->by_outcome[OUTCOME_FINISHED] == report->runs && !proof->printed[0] &&
-           (!proof->verdict->result.printed || report->runs <= report->example_count);
+           !is_print_unseen(proof, report);
 }
 
 /* The command of a run of the exploration. */
@@ -331,7 +338,7 @@ static void explore_under(struct proof *proof, struct results *results, enum sim
               under);
     tell_unexplored(proof, report, under);
     uint64_t compared = report->example_count + report->failure_count;
-    if (proof->verdict->result.printed && report->runs > compared)
+    if (is_print_unseen(proof, report) && report->runs > compared)
         trace_gap(trace, "explore", report->runs - compared,
                   "what ranks print in runs under %s that do the same otherwise", under);
     if (send == SIM_SEND_EAGER)
@@ -402,7 +409,15 @@ static void prove_more(struct proof *proof, struct results *results)
     findings_sort(&verdict->findings);
 }
 
-static bool prove_ranks(struct results *results, const struct job *job)
+/* Ranks are fibers, and one asked MPI for threads, was given less, and did not end well: maybe
+ * because of that. */
+static bool wants_threads(const struct job *job, const struct verdict *verdict)
+{
+    return job->world.executor != SIM_THREADS && verdict->result.threads_denied && !verdict->passed;
+}
+
+/* `again`: nothing was judged, the ranks have to be threads. */
+static bool prove_ranks(struct results *results, const struct job *job, bool *again)
 {
     struct verdict verdict = {0};
     struct proof proof = {.options = results->options, .job = *job, .verdict = &verdict};
@@ -412,6 +427,12 @@ static bool prove_ranks(struct results *results, const struct job *job)
     tell_step(&proof, results, "running");
     if (!results_measure(results, job, &proof.job, &verdict, &run))
         return false;
+    *again = wants_threads(job, &verdict);
+    if (*again) {
+        keep_give_up(results->store, run, EXIT_INPUT);
+        verdict_release(&verdict);
+        return false;
+    }
     prove_more(&proof, results);
     session_conclude(results->options, &verdict);
     verdict.proven = verdict.passed && !results->options->exploring &&
@@ -436,10 +457,20 @@ static int prove_all(struct job *job, struct run_options *options, const int *ra
     results.store = store;
     job->progress = &results.bar.base;
     for (int i = 0; i < count && !interrupt_signal(); i++) {
-        if (session_ranks(job, options, ranks[i], &failure))
-            prove_ranks(&results, job);
-        else
+        bool again = false;
+        if (!session_ranks(job, options, ranks[i], &failure)) {
             results_fail(&results, job, &failure);
+            continue;
+        }
+        prove_ranks(&results, job, &again);
+        if (!again)
+            continue;
+        fputs("simrun: a rank asked for threads of MPI and was given less: once more, with ranks "
+              "that "
+              "are OS threads (--os-threads)\n",
+              stderr);
+        options->world.executor = job->world.executor = SIM_THREADS;
+        prove_ranks(&results, job, &again);
     }
     return results_end(&results);
 }

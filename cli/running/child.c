@@ -129,7 +129,7 @@ static void record_left(struct sim_world *world, int ranks)
     for (int r = 0; r < ranks; r++)
         if (sim_world_rank_left(world, r) && !sim_world_exit_code(world, r)) {
             sim_world_impersonate(world, r);
-            record_note_at(record_position_last(), "X008",
+            record_note_of(record_position_last(), sim_world_rank_left_at(world, r), "X008",
                            "ended without MPI_Finalize; call it on every way out");
         }
 }
@@ -156,6 +156,8 @@ static void note_end(const struct child *child, enum trace_outcome outcome)
     board->switches = sim_world_switches(child->base);
     board->stopped_ns = sim_world_stopped_ns(child->base);
     board->finished_ns = monotonic_ns();
+    for (int r = 0; r < board->ranks_count; r++)
+        board->threads_denied += sim_world_rank_denied_threads(child->base, r);
     for (int r = 0; outcome != OUTCOME_FINISHED && r < board->ranks_count; r++) {
         sim_world_impersonate(child->base, r);
         record_pending(sim_request_peek);

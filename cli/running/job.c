@@ -33,6 +33,7 @@ static void read_board(const struct board *board, struct job_result *result)
     result->steps = board->steps;
     result->switches = board->switches;
     result->choices_made = board->choices_made;
+    result->threads_denied = board->threads_denied > 0;
     result->started_ns = board->started_ns;
     result->stopped_ns = board->stopped_ns;
     if (board->outcome >= 0)

@@ -27,6 +27,7 @@ static int init_as(int required, int *provided, const char *function)
                                "MPI is initialised already");
     int most = rank->world->multiple ? MPI_THREAD_MULTIPLE : MPI_THREAD_FUNNELED;
     rank->thread_level = required < most ? required : most;
+    rank->threads_denied = required > most;
     rank->initialized = true;
     rank->plain = sim_rank_plain(rank);
     if (record_active())

@@ -40,6 +40,7 @@ static void rank_exit(int status, enum sim_exit how)
     struct sim_rank *rank = sim_current_rank;
     if (!rank)
         return;
+    rank->left_at = sim_libc_call_site();
     if (how == SIM_EXIT_KILLED)
         sim_fault_killed(rank, status);
     if (how == SIM_EXIT_ABORT || how == SIM_EXIT_ASSERT) {

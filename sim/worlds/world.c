@@ -322,6 +322,11 @@ bool sim_world_rank_left(const struct sim_world *world, int rank)
     return r->state == SIM_DONE && !r->aborted && r->initialized && !r->finalized;
 }
 
+const void *sim_world_rank_left_at(const struct sim_world *world, int rank)
+{
+    return world->ranks[rank].left_at;
+}
+
 bool sim_world_rank_finalized(const struct sim_world *world, int rank)
 {
     return world->ranks[rank].finalized;
@@ -330,6 +335,11 @@ bool sim_world_rank_finalized(const struct sim_world *world, int rank)
 bool sim_world_rank_initialized(const struct sim_world *world, int rank)
 {
     return world->ranks[rank].initialized || world->ranks[rank].used_session;
+}
+
+bool sim_world_rank_denied_threads(const struct sim_world *world, int rank)
+{
+    return world->ranks[rank].threads_denied;
 }
 
 int sim_world_exit_code(const struct sim_world *world, int rank)

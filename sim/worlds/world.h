@@ -103,9 +103,13 @@ void sim_world_free(struct sim_world *world);
 enum rank_state sim_world_rank_state(const struct sim_world *world, int rank);
 /* It ended by itself after MPI_Init, but before MPI_Finalize: by return from main, exit or exec. */
 bool sim_world_rank_left(const struct sim_world *world, int rank);
+/* The place at which it called exit or its like, NULL: it returned from main. */
+const void *sim_world_rank_left_at(const struct sim_world *world, int rank);
 bool sim_world_rank_finalized(const struct sim_world *world, int rank);
 /* Whether it ever called MPI_Init, or opened a session. */
 bool sim_world_rank_initialized(const struct sim_world *world, int rank);
+/* Whether it asked MPI_Init_thread for more than it was given. */
+bool sim_world_rank_denied_threads(const struct sim_world *world, int rank);
 int sim_world_exit_code(const struct sim_world *world, int rank);
 uint64_t sim_world_steps(const struct sim_world *world);
 uint64_t sim_world_switches(const struct sim_world *world);
