@@ -54,6 +54,9 @@ static const char *const flags_wrap_moves[] = {WRAP("memcpy"),  WRAP("memmove"),
 static const char *const flags_seen[] = {
     "-fno-builtin-memset", "-fno-builtin-memcpy", "-fno-builtin-memmove", "-fno-builtin-memcmp",
     "-fno-builtin-strlen", "-fno-builtin-strcpy", "-fno-builtin-strncpy", "-fno-builtin-strcmp"};
+/* A read whose value is never used is a read all the same, and a store that another follows is a
+ * store: gcc drops them before it instruments. */
+static const char *const flags_kept[] = {"-fno-tree-dce", "-fno-tree-dse"};
 static const char *const flags_link[] = {"-shared", "-Wl,-z,noseparate-code,-z,norelro,-Bsymbolic"};
 
 static _Thread_local bool compiler_was_run;
@@ -224,14 +227,16 @@ static void link_flags_add(struct arguments *arguments, bool memory)
         arguments_add_all(arguments, flags_wrap_moves, COUNT(flags_wrap_moves));
 }
 
-/* Two calls are two places: gcc makes one of two that end alike, unless it is told not to; clang does
- * not, and refuses the word. */
-static void keep_places(struct arguments *arguments)
+/* What gcc leaves as it was written; clang refuses the words. Two calls are two places: gcc makes one
+ * of two that end alike, unless it is told not to. */
+static void keep_written(struct arguments *arguments, bool seen)
 {
     for (int i = 0; i < arguments->count; i++)
         if (compiler_is_clang(arguments->words[i]))
             return;
     arguments_add(arguments, "-fno-crossjumping");
+    if (seen)
+        arguments_add_all(arguments, flags_kept, COUNT(flags_kept));
 }
 
 /* The compiler's words, then ours, then the source, then the source's own: libraries must follow
@@ -258,7 +263,7 @@ static int arguments_set(struct job *job)
     snprintf(own_words, (size_t)length + 1, "%.*s", length, own ? own : "");
     compiler_add(job, job->words);
     arguments_add_all(&job->arguments, flags_compile, COUNT(flags_compile));
-    keep_places(&job->arguments);
+    keep_written(&job->arguments, job->part && job->memory);
     if (job->part) {
         arguments_add(&job->arguments, "-c");
         if (job->memory) {
@@ -321,6 +326,8 @@ static int key_set(struct job *job)
     hash_add_text(&hash, job->text);
     if (job->memory)
         hash_add_text(&hash, "instrumented, its moves as calls");
+    for (size_t i = 0; job->memory && i < COUNT(flags_kept); i++)
+        hash_add_text(&hash, flags_kept[i]);
     if (job->fortran_mpi)
         hash_add_text(&hash, compiler_words("FC", "gfortran"));
     hash_text(&hash, job->key);
@@ -391,7 +398,7 @@ static int instrumented_make(struct job *job, char files[][PATH_MAX])
 {
     struct arguments compile = job->compiler_words, link = job->arguments;
     arguments_add_all(&compile, flags_compile, COUNT(flags_compile));
-    keep_places(&compile);
+    keep_written(&compile, true);
     arguments_add_all(&compile, flags_seen, COUNT(flags_seen));
     arguments_add_all(&compile, job->own.words, (size_t)job->own.count);
     if (says_openmp(job->text))
