@@ -33,7 +33,7 @@ static const struct suppress_rule rules[] = {
      "a broken protocol makes gradients wrong and leaves workers waiting"},
     {"S004", "X002 D001 D005 M010 L* X006 G001 G002 G003 G004", SUPPRESS_RUN,
      "the library ends the rank that cannot decode"},
-    {"M001 M002 M003 M004 M005 M006", "M009", SUPPRESS_OP,
+    {"M001 M002 M003 M004 M005 M006", "M009", SUPPRESS_COLLECTIVE,
      "a collective that does not fit is refused by who comes second"},
     {"M001 M002 M003 M004 M005 M006", "M007 M009", SUPPRESS_WAIT,
      "a nonblocking collective that does not fit says so in its wait"},
@@ -84,6 +84,7 @@ static const struct suppress_rule rules[] = {
     {"B002", "M009", SUPPRESS_OP, "MPI refuses the call whose two buffers overlap"},
     {"B002", "X002", SUPPRESS_RUN, "and ends the rank"},
     {"G003", "G001", SUPPRESS_RUN, "an adjoint that some ranks leave out makes the gradient wrong"},
+    {"D002", "M006", SUPPRESS_OP, "all make both calls: only their order differs"},
     {"D002", "M010", SUPPRESS_REQUEST, "who waits for the missing participant is named already"},
     {"D003 D004", "L002", SUPPRESS_OP,
      "the message that is never received is the one that the send waits for"},
@@ -130,11 +131,22 @@ static bool are_one_call(uint32_t a, uint32_t b, const struct trace *trace)
            one->site == other->site && apart <= 2;
 }
 
+/* One collective, by two of its ranks. */
+static bool are_one_collective(uint32_t a, uint32_t b, const struct trace *trace)
+{
+    return a != TRACE_NO && b != TRACE_NO && trace->ops[a].comm == trace->ops[b].comm &&
+           op_kind_class(trace->ops[a].kind) == CLASS_COLLECTIVE &&
+           op_kind_class(trace->ops[b].kind) == CLASS_COLLECTIVE &&
+           trace_collective_number(trace, a) == trace_collective_number(trace, b);
+}
+
 static bool same_thing(const struct finding_op *a, const struct finding_op *b,
                        enum suppress_scope scope, const struct trace *trace)
 {
     if (scope == SUPPRESS_RANK)
         return rank_of(a, trace) != TRACE_NO && rank_of(a, trace) == rank_of(b, trace);
+    if (scope == SUPPRESS_COLLECTIVE && are_one_collective(a->op, b->op, trace))
+        return true;
     return (a->op != TRACE_NO && (a->op == b->op || are_one_call(a->op, b->op, trace))) ||
            (a->node != TRACE_NO && a->node == b->node);
 }

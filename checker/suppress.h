@@ -8,11 +8,12 @@
 enum suppress_scope {
     SUPPRESS_RUN, /* a path leads from one to the other: a place in common, the end of the run, an
                      earlier operation of the rank or the communicator, a tensor */
-    SUPPRESS_ALWAYS,  /* both are about one protocol of the whole run */
-    SUPPRESS_OP,      /* they name a common op or node */
-    SUPPRESS_REQUEST, /* the same, or one is about a wait for what the other is about */
-    SUPPRESS_RANK,    /* they name ops or nodes of a common rank */
-    SUPPRESS_WAIT     /* the effect is about a wait for a nonblocking collective */
+    SUPPRESS_ALWAYS,     /* both are about one protocol of the whole run */
+    SUPPRESS_OP,         /* they name a common op or node */
+    SUPPRESS_COLLECTIVE, /* the same, or operations of one collective */
+    SUPPRESS_REQUEST,    /* the same, or one is about a wait for what the other is about */
+    SUPPRESS_RANK,       /* they name ops or nodes of a common rank */
+    SUPPRESS_WAIT        /* the effect is about a wait for a nonblocking collective */
 };
 
 struct suppress_rule {

@@ -426,8 +426,24 @@ static uint32_t made_elsewhere(const struct check_context *context, uint32_t op)
     return TRACE_NO;
 }
 
+/* A persistent collective is recorded as a communicator of its own, made from the one it is on. */
+static bool is_persistent_on(const struct trace *trace, uint32_t persistent, uint32_t comm)
+{
+    return trace->comms[persistent].parent == comm &&
+           strncmp(trace->comms[persistent].name, "persistent collective", 21) == 0;
+}
+
+static const char *title_of_different(const struct trace *trace, uint32_t one, uint32_t other,
+                                      const char **code)
+{
+    bool persistent = is_persistent_on(trace, one, other) || is_persistent_on(trace, other, one);
+    *code = persistent ? "M001" : "M006";
+    return persistent ? "a persistent call meets one that is not"
+                      : "one call on different communicators";
+}
+
 /* M006: two calls of one kind on different communicators of the same ranks, each lacking who is in
- * the other. */
+ * the other; M001 where it is one communicator, and one of the calls is persistent. */
 static void judge_communicators(const struct check_context *context, struct findings *findings)
 {
     const struct trace *trace = context->trace;
@@ -440,9 +456,10 @@ static void judge_communicators(const struct check_context *context, struct find
             continue;
         const struct trace_op *mine = &trace->ops[a], *theirs = &trace->ops[b];
         char one[PLACE_TEXT], other[PLACE_TEXT], comm[80], their_comm[80];
+        const char *code, *title = title_of_different(trace, mine->comm, theirs->comm, &code);
         bool one_place = mine->site == theirs->site;
         struct finding *finding =
-            findings_add(findings, "M006", "one call on different communicators: %s%s%s",
+            findings_add(findings, code, "%s: %s%s%s", title,
                          check_short_place(trace, a, one, sizeof one), one_place ? "" : ", ",
                          one_place ? "" : check_short_place(trace, b, other, sizeof other));
         finding_detail(finding, "%s is on %s; %s is on %s; both ranks belong to both.\n",
