@@ -128,7 +128,7 @@ add('Waitall of too few', 'X006 B001?', "if (rank == 0) {\nMPI_Request r[2];\nfo
 add('Waitany too few times', 'X006 B001?', "if (rank == 1) {\nMPI_Request r[2];\nint d[2], which;\nfor (int i = 0; i < 2; i++)\nMPI_Irecv(&d[i], 1, MPI_INT, 0, i, $w, &r[i]); //@\nfor (int i = 0; i < {{1}}{{2}}; i++)\nMPI_Waitany(2, r, &which, $s);\n}\nif (rank == 0)\nfor (int i = 0; i < 2; i++)\nMPI_Send(b, 1, MPI_INT, 1, i, $w);\n");
 add('Test never repeated', 'X006 B001?', "if (rank == 1) {\nint f = 0;\n$irecv //@\n{{}}{{while (!f)}} MPI_Test(&q, &f, $s);\n}\nif (rank == 0) {\n$send1\n}\n", any => 1);
 add('Cancel without wait', 'X006 B001?', "if (rank == 1) {\n$irecv //@\nMPI_Cancel(&q);\n{{}}{{$wait}}\n}\n");
-add('active receive freed', 'B001 L001', "if (rank == 1) {\n$irecv //@\n{{MPI_Request_free(&q);}}{{$wait}}\n}\nif (rank == 0) {\n$send1\n}\n", any => 1);
+add('active receive freed', 'B001', "if (rank == 1) {\n$irecv //@\n{{MPI_Request_free(&q);}}{{$wait}}\n}\nif (rank == 0) {\n$send1\n}\n", any => 1);
 add('Rsend before the receive', 'M009', "if (rank == 1) {\n{{}}{{$irecv}}\nMPI_Barrier($w);\n{{$recv0}}{{$wait}}\n} else if (rank == 0) {\n{{}}{{MPI_Barrier($w);}}\nMPI_Rsend(b, 2, MPI_INT, 1, 7, $w); //@\n{{MPI_Barrier($w);}}{{}}\n} else\nMPI_Barrier($w);\n");
 add('Bsend without buffer', 'M009', "if (rank == 0) {\n{{}}{{static char room[4096]; MPI_Buffer_attach(room, 4096);}}\nMPI_Bsend(b, 2, MPI_INT, 1, 7, $w); //@\n{{}}{{void *o; int n; MPI_Buffer_detach(&o, &n);}}\n}\nif (rank == 1) {\n$recv0\n}\n");
 add('Bsend with too small a buffer', 'M009', "if (rank == 0) {\nstatic char room[4096]; MPI_Buffer_attach(room, {{4}}{{4096}});\nMPI_Bsend(b, 2, MPI_INT, 1, 7, $w); //@\nvoid *o; int n; MPI_Buffer_detach(&o, &n);\n}\nif (rank == 1) {\n$recv0\n}\n");
@@ -165,6 +165,7 @@ sub judge {
     if (defined $findings) {
         my $level = $findings;
         $level =~ s/"consequences":\[.*?\],"repair"/"repair"/gs;
+        $level =~ s/\{"code":"R003","name":"[^"]*","severity":"note".*?"draw":[^}]*\}//gs; # no order changes the result
         @codes = sort grep { !$seen{$_}++ } $level =~ /"code":"([A-Z]\d{3})"/g;
         @lines = $level =~ /"line":(\d+)/g;
     }
@@ -198,15 +199,3 @@ for my $program (@chosen) {
 }
 exit($failed ? 1 : 0);
 __DATA__
-Send: too long	the truncation names the receive alone
-Ssend: too long	the truncation names the receive alone
-Isend: too long	the truncation names the receive alone
-Issend: too long	the truncation names the receive alone
-Send_init: too long	the truncation names the receive alone
-Ssend_init: too long	the truncation names the receive alone
-Bsend: too long	the truncation names the receive alone
-Ibsend: too long	the truncation names the receive alone
-Bsend_init: too long	the truncation names the receive alone
-Sendrecv: too long	the truncation names the receive alone
-Sendrecv: wrong type	the buffer's own type is told apart (M011)
-race for a wildcard, twin	a warning: the order is not determined, and nobody knows that the sum is the same

@@ -83,7 +83,7 @@ for my $n (3, 4) {
     }
 }
 add('race-truncation', 3, 'M007|D002|R003', "if (rank == 0) {\n    MPI_Recv(b, \@W{1}\@R{4}, MPI_INT, MPI_ANY_SOURCE, 0, $w, &st); \@!\n    MPI_Recv(b, 4, MPI_INT, MPI_ANY_SOURCE, 0, $w, &st); \@!\n} else {\n    MPI_Send(a, rank == 2 ? 4 : 1, MPI_INT, 0, 0, $w);\n}");
-add('race-type', 3, 'M008|D002|R003', "if (rank == 0) {\n    MPI_Recv(b, 1, MPI_INT, \@W{MPI_ANY_SOURCE}\@R{1}, 0, $w, &st); \@!\n    MPI_Recv(y, 1, MPI_DOUBLE, \@W{MPI_ANY_SOURCE}\@R{2}, 0, $w, &st); \@!\n} else if (rank == 1) {\n    MPI_Send(a, 1, MPI_INT, 0, 0, $w);\n} else {\n    MPI_Send(x, 1, MPI_DOUBLE, 0, 0, $w);\n}");
+add('race-type', 3, 'M007|M008|D002|R003', "if (rank == 0) {\n    MPI_Recv(b, 1, MPI_INT, \@W{MPI_ANY_SOURCE}\@R{1}, 0, $w, &st); \@!\n    MPI_Recv(y, 1, MPI_DOUBLE, \@W{MPI_ANY_SOURCE}\@R{2}, 0, $w, &st); \@!\n} else if (rank == 1) {\n    MPI_Send(a, 1, MPI_INT, 0, 0, $w);\n} else {\n    MPI_Send(x, 1, MPI_DOUBLE, 0, 0, $w);\n}");
 add('input-argc', 2, 'D001|D003', "MPI_Comm_rank($w, &rank);\nif (rank == 0) MPI_Recv(b, 1, MPI_INT, 1, \@W{4}\@R{3}, $w, &st); \@!\nelse MPI_Send(a, 1, MPI_INT, 0, 3, $w); \@!");
 add('input-argv', 2, 'D001|D003|M010', <<'C', 'whole');
 int main(int argc, char **argv)

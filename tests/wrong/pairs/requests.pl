@@ -23,7 +23,8 @@ for my $name (sort keys %start) {
     add("request-lost-$name", 2, 'L001|X006|L008', "$other\n$begin \@!\n$partner\n\@W{req = MPI_REQUEST_NULL;}\n$wait", 'main');
     add("request-overwritten-$name", 2, 'L001|X006|L008|L002|D001|D003|B001|B002', "$other\nfor (int k = 0; k < 2; k++) {\n    $begin \@!\n    $partner\n    \@R{$wait flag = 0;}\n}\n\@W{$wait}", 'main')
         unless $name =~ /^I(recv|s?send|ssend)$/;
-    add("request-freed-$name", 2, 'M009|L001', "$other\n$begin\n$partner\n\@W{MPI_Request_free(&req);}\@R{$wait} \@!") unless $name =~ /^Is?send$/;
+    # B001 where the frame of the buffer ends before anybody can know that it is free.
+    add("request-freed-$name", 2, 'M009|L001|B001', "$other\n$begin \@!\n$partner\n\@W{MPI_Request_free(&req);}\@R{$wait} \@!") unless $name =~ /^Is?send$/;
     # A second wait returns at once: legal, and worth a note.
     add("request-twice-$name", 2, 'L009', "$other\n$begin\n$partner\n$wait\n\@W{MPI_Wait(&req, &st);} \@!");
 }
@@ -41,7 +42,7 @@ for my $name (sort keys %persistent) {
     my $end = 'MPI_Request_free(&req);';
     add("persistent-unfreed-$name", 2, 'L001', "$other\n$make \@!\nMPI_Start(&req);\n$partner\n$wait\n\@R{$end}");
     add("persistent-unwaited-$name", 2, 'X006|L001|L008', "$other\n$make\nMPI_Start(&req); \@!\n$partner\n\@R{$wait\n$end}");
-    add("persistent-freed-active-$name", 2, 'M009|L001|X006', "$other\n$make\nMPI_Start(&req); \@!\n$partner\n\@R{$wait}\n$end \@!");
+    add("persistent-freed-active-$name", 2, 'M009|L001|X006|B001', "$other\n$make\nMPI_Start(&req); \@!\n$partner\n\@R{$wait}\n$end \@!");
     add("persistent-restarted-$name", 2, 'L010', "$other\n$make\nMPI_Start(&req);\n$partner\n\@W{MPI_Start(&req);} \@!\n$wait\n$end");
     add("persistent-unstarted-$name", 2, 'L009|D001|D003|L002|D002', "$other\n$make\n\@R{MPI_Start(&req);}\n$partner \@!\nMPI_Wait(&req, &st); \@!\n$end");
     add("persistent-not-persistent-$name", 2, 'M009|L010', "$other\n\@W{MPI_Irecv(x, 0, MPI_INT, MPI_PROC_NULL, 0, $w, &req);}\@R{$make}\nMPI_Start(&req); \@!\n\@R{$partner}\n$wait\n\@R{$end}");
