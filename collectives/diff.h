@@ -327,7 +327,12 @@ void diff_persistent_free(struct diff_persistent *persistent);
 /* ---- collectives ----
  *
  * Where only the root's tensor matters, the others pass any tensor of the type (it tells the tape);
- * where only the root gets a result, the others get an empty tensor. diff_i* return a handle. */
+ * where only the root gets a result, the others get an empty tensor. diff_i* return a handle.
+ *
+ * Over an intercommunicator they are MPI's between two groups: what comes is the other group's. The
+ * root is MPI_ROOT, MPI_PROC_NULL, or a rank of the other group; what each of that one sends in a
+ * Gather, Allgather or Alltoall is diff_call's `count`, 0 for as much as this rank sends (the root
+ * of a Gather: as its x has). Scans and IN_PLACE are not defined there. */
 
 struct diff_tensor *diff_barrier(struct diff_tape *tape, MPI_Comm comm);
 /* Every rank passes a tensor of the same count. */
@@ -407,7 +412,7 @@ struct diff_call {
     MPI_Op op;
     int root;
     unsigned flags;
-    size_t count;                                /* scatter, scatterv: what this rank receives */
+    size_t count; /* scatter, scatterv: what this rank receives; intercommunicators: of each */
     const int *send_counts, *send_displacements; /* w forms: displacements in bytes */
     const int *receive_counts, *receive_displacements;
     const MPI_Datatype *send_types, *receive_types;

@@ -11,8 +11,9 @@ static int allgather_call(const struct collective *c, const void *send, void *re
     MPI_Datatype type = diff_type_mpi(c->type);
     MPI_Comm comm = c->channel->comm;
     if (request)
-        return MPI_Iallgather(send, count, type, receive, count, type, comm, request);
-    return MPI_Allgather(send, count, type, receive, count, type, comm);
+        return MPI_Iallgather(send, count, type, receive, collective_count_in(c), type, comm,
+                              request);
+    return MPI_Allgather(send, count, type, receive, collective_count_in(c), type, comm);
 }
 
 static int allgatherv_call(const struct collective *c, const void *send, void *receive,
@@ -61,6 +62,38 @@ static struct diff_tensor *mutated(struct diff_node *node, struct diff_tensor *y
     }
 }
 
+/* Intercommunicators: a rank's block went to the whole other group, whose ranks send their
+ * cotangents for it; they are added when they are here. */
+static struct diff_tensor *exchanged(struct diff_node *node, struct diff_tensor *y_bar)
+{
+    const struct collective *c = node->extra;
+    struct collective spec = collective_for_adjoint(node, &rule_alltoallv);
+    int peers = node->channel->peers;
+    int *lists = arena_take(&node->tape->arena, 4 * (size_t)peers * sizeof *lists);
+    int *counts = lists, *begins = lists + peers, *in = begins + peers, *in_begins = in + peers;
+    for (int i = 0; i < peers; i++) {
+        counts[i] = c->receive_counts ? c->receive_counts[i] : (int)c->count_in;
+        begins[i] = i == 0 ? 0 : begins[i - 1] + counts[i - 1];
+        in[i] = (int)c->count;
+        in_begins[i] = i * (int)c->count;
+    }
+    spec.send_counts = counts;
+    spec.send_begins = begins;
+    spec.receive_counts = in;
+    spec.receive_begins = in_begins;
+    spec.result_count = (size_t)peers * c->count;
+    return collective_issue(&spec, y_bar);
+}
+
+static struct diff_tensor *added(const struct diff_node *node, struct diff_tensor *all)
+{
+    const struct collective *c = node->extra;
+    struct diff_tensor *sum = local_window(all, 0, c->count);
+    for (int i = 1; i < node->channel->peers; i++)
+        sum = diff_add(sum, local_window(all, (size_t)i * c->count, c->count));
+    return sum;
+}
+
 static void allgather_launch_as(struct diff_node *node, struct diff_request *adjoint,
                                 const struct collective_rule *rule)
 {
@@ -70,6 +103,10 @@ static void allgather_launch_as(struct diff_node *node, struct diff_request *adj
     spec.count = spec.result_count = c->count;
     spec.receive_counts = c->receive_counts;
     spec.receive_begins = c->receive_begins;
+    if (node->channel->intercomm) {
+        adjoint->parts[0] = exchanged(node, y_bar);
+        return;
+    }
     adjoint->parts[0] = mutated(node, y_bar);
     if (!adjoint->parts[0])
         adjoint->parts[0] = collective_issue(&spec, y_bar);
@@ -87,8 +124,8 @@ static void allgatherv_launch(struct diff_node *node, struct diff_request *adjoi
 
 static struct diff_tensor *allgather_finish(struct diff_node *node, struct diff_request *adjoint)
 {
-    (void)node;
-    return collective_part(adjoint->parts[0]);
+    struct diff_tensor *part = collective_part(adjoint->parts[0]);
+    return node->channel->intercomm ? added(node, part) : part;
 }
 
 static struct diff_tensor *allgather_tangent(struct diff_node *node, struct diff_tensor *x_dot)

@@ -2,9 +2,9 @@
  *
  * SUM, AVG: the adjoint is the same operation on the cotangents. Other ops: S = the sum of the
  * cotangents, pulled back through the fold of the gathered contributions (fold.h). */
+#include "collectives/arithmetic/fold.h"
 #include "collectives/experiment/mutant.h"
 #include "collectives/operations/collective.h"
-#include "collectives/operations/fold.h"
 #include "collectives/operations/reference.h"
 
 static int allreduce_call(const struct collective *c, const void *send, void *receive,
@@ -37,6 +37,8 @@ static void allreduce_launch(struct diff_node *node, struct diff_request *adjoin
     const struct collective *c = node->extra;
     struct collective spec = collective_for_adjoint(node, &rule_allreduce);
     spec.op = op_of_adjoint(node, c->op);
+    if (node->channel->intercomm && c->op == DIFF_AVG) /* the mean over the own group */
+        spec.op = MPI_SUM;
     spec.result_count = c->count;
     struct diff_tensor *y_bar = collective_y_bar(node, adjoint);
     if (node->tape->state->mutant == MUTANT_IDENTITY) {
@@ -53,6 +55,9 @@ static struct diff_tensor *allreduce_finish(struct diff_node *node, struct diff_
     const struct collective *c = node->extra;
     struct diff_tensor *s = collective_part(adjoint->parts[0]);
     struct diff_tensor *all = collective_part(adjoint->parts[1]);
+    if (node->channel->intercomm && c->op == DIFF_AVG &&
+        node->tape->state->mutant != MUTANT_AVG_FACTOR)
+        return diff_scale(s, 1.0 / node->channel->size);
     if (collective_op_is_linear(c->op) || node->tape->state->mutant == MUTANT_OP_DROPPED || !all)
         return s;
     return fold_adjoint(c->op, all, node->channel->size, node->channel->rank, s);
@@ -65,6 +70,8 @@ static struct diff_tensor *allreduce_tangent(struct diff_node *node, struct diff
         struct collective spec = collective_for_tangent(node);
         return collective_issue(&spec, x_dot);
     }
+    if (node->channel->intercomm)
+        return collective_fold_across(node, x_dot);
     int size = node->channel->size;
     return fold_tangent(c->op, collective_gather(node, node->inputs[0]),
                         collective_gather(node, x_dot), size, size - 1);

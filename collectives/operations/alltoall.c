@@ -11,8 +11,9 @@ static int alltoall_call(const struct collective *c, const void *send, void *rec
     MPI_Datatype type = diff_type_mpi(c->type);
     MPI_Comm comm = c->channel->comm;
     if (request)
-        return MPI_Ialltoall(send, count, type, receive, count, type, comm, request);
-    return MPI_Alltoall(send, count, type, receive, count, type, comm);
+        return MPI_Ialltoall(send, count, type, receive, collective_count_in(c), type, comm,
+                             request);
+    return MPI_Alltoall(send, count, type, receive, collective_count_in(c), type, comm);
 }
 
 static int alltoallv_call(const struct collective *c, const void *send, void *receive,
@@ -37,7 +38,7 @@ struct w_lists {
 static struct w_lists w_lists_make(const struct collective *c)
 {
     struct arena *arena = &c->channel->tape->arena;
-    size_t size = (size_t)c->channel->size;
+    size_t size = (size_t)c->channel->peers;
     int width = (int)diff_type_size(c->type);
     struct w_lists lists = {arena_take(arena, size * sizeof(int)),
                             arena_take(arena, size * sizeof(int)),
@@ -66,7 +67,8 @@ static void alltoall_launch(struct diff_node *node, struct diff_request *adjoint
 {
     const struct collective *c = node->extra;
     struct collective spec = collective_for_adjoint(node, c->rule);
-    spec.count = c->count;
+    spec.count = (size_t)collective_count_in(c);
+    spec.count_in = c->count;
     spec.result_count = node->inputs[0]->count;
     spec.send_counts = c->receive_counts;
     spec.send_begins = c->receive_begins;

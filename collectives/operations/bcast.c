@@ -13,7 +13,9 @@ static int bcast_call(const struct collective *c, const void *send, void *receiv
 {
     int count = (int)c->count;
     MPI_Datatype type = diff_type_mpi(c->type);
-    if (send != MPI_IN_PLACE && c->channel->rank == c->root)
+    if (c->channel->intercomm && !collective_is_member(c)) /* it sends, or has no part */
+        receive = (void *)(uintptr_t)send;
+    else if (send != MPI_IN_PLACE && channel_is_root(c->channel, c->root))
         memcpy(receive, send, c->count * diff_type_size(c->type));
     if (request)
         return MPI_Ibcast(receive, count, type, c->root, c->channel->comm, request);
@@ -24,7 +26,7 @@ static void bcast_launch(struct diff_node *node, struct diff_request *adjoint)
 {
     const struct collective *c = node->extra;
     struct collective spec = collective_for_adjoint(node, &rule_reduce);
-    spec.result_count = spec.channel->rank == c->root ? c->count : 0;
+    spec.result_count = channel_is_root(spec.channel, c->root) ? c->count : 0;
     adjoint->parts[0] = collective_issue(&spec, collective_y_bar(node, adjoint));
 }
 

@@ -1,6 +1,7 @@
 /* What collectives share: see collective.h. */
 #include "collectives/operations/collective.h"
 
+#include "collectives/arithmetic/fold.h"
 #include "collectives/experiment/mutant.h"
 #include "collectives/operations/message.h"
 #include "collectives/tape/trace_node.h"
@@ -115,7 +116,7 @@ static void pairs_unpack(const struct collective *collective, struct diff_tensor
 
 static void average(const struct collective *collective, struct diff_tensor *y)
 {
-    double factor = 1.0 / collective->channel->size;
+    double factor = 1.0 / collective->channel->peers;
     size_t parts = y->count * diff_type_parts(y->type);
     REAL_SWITCH(diff_type_real(y->type), {
         T *values = y->storage->data;
@@ -223,6 +224,8 @@ struct collective collective_for_tangent(const struct diff_node *node)
 static struct collective gather_spec(const struct diff_node *node, const struct diff_tensor *x)
 {
     struct collective spec = collective_for_adjoint(node, &rule_allgather);
+    if (spec.channel->own)
+        spec.channel = spec.channel->own;
     spec.count = x->count;
     spec.result_count = x->count * (size_t)node->channel->size;
     return spec;
@@ -245,7 +248,32 @@ bool collective_is_root(const struct diff_node *node)
 {
     const struct collective *collective = node->extra;
     bool wrong = node->tape->state->mutant == MUTANT_ROOT_WORLD;
-    return collective->root == (wrong ? node->tape->channels->rank : node->channel->rank);
+    return channel_is_root(wrong ? node->tape->channels : node->channel, collective->root);
+}
+
+bool collective_is_member(const struct collective *collective)
+{
+    return !collective->channel->intercomm || collective->root >= 0;
+}
+
+int collective_count_in(const struct collective *collective)
+{
+    return (int)(collective->channel->intercomm ? collective->count_in : collective->count);
+}
+
+struct diff_tensor *collective_fold_across(const struct diff_node *node, struct diff_tensor *x_dot)
+{
+    const struct collective *collective = node->extra;
+    struct collective spec = collective_for_tangent(node);
+    int size = node->channel->size;
+    spec.op = MPI_SUM;
+    if (!collective_is_member(collective))
+        return collective_issue(&spec, x_dot);
+    struct diff_tensor *whole =
+        fold_tangent(collective->op, collective_gather(node, node->inputs[0]),
+                     collective_gather(node, x_dot), size, size - 1);
+    /* All of the group hold it: the first one's counts. */
+    return collective_issue(&spec, node->channel->rank == 0 ? whole : tensor_zeros_like(whole));
 }
 
 struct diff_tensor *collective_part(struct diff_tensor *part)

@@ -36,6 +36,8 @@ struct collective {
     bool nonblocking, in_place;
     bool transposed;                         /* neighborhoods: the reversed graph */
     size_t count;                            /* values per rank where that is one number */
+    size_t count_in;                         /* intercommunicators: received of each, where it is
+                                                another one */
     const int *send_counts, *receive_counts; /* per rank, NULL where uniform */
     const int *send_begins, *receive_begins; /* where they start, dense */
     size_t result_count;                     /* values of the result on this rank */
@@ -50,6 +52,9 @@ struct collective {
 
 /* Runs or starts the collective: the result, or a handle. `spec` is copied. */
 struct diff_tensor *collective_issue(const struct collective *spec, struct diff_tensor *x);
+/* The same of what the program asks for, which is checked; `site` and `function` are its call's. */
+struct diff_tensor *collective_at(const struct diff_call *call, const void *site,
+                                  const char *function);
 /* The same collective with another operand, on the adjoint channel and in the node's own form. */
 struct collective collective_for_adjoint(const struct diff_node *node,
                                          const struct collective_rule *rule);
@@ -62,6 +67,13 @@ struct diff_tensor *collective_gather(const struct diff_node *node, struct diff_
 MPI_Datatype collective_type(const struct collective *collective);
 /* Whether this rank is the root of a rooted collective. */
 bool collective_is_root(const struct diff_node *node);
+/* Whether it is rooted in the other group, and so has this rank for a member: it sends there, or
+ * receives from there. Of other communicators every rank is one. */
+bool collective_is_member(const struct collective *collective);
+/* Values received of each rank, where that is one number. */
+int collective_count_in(const struct collective *collective);
+/* The tangent of a fold of the own group, where the other one gets it. */
+struct diff_tensor *collective_fold_across(const struct diff_node *node, struct diff_tensor *x_dot);
 struct diff_tensor *collective_part(struct diff_tensor *part);
 struct diff_tensor *collective_y_bar(const struct diff_node *node,
                                      const struct diff_request *adjoint);

@@ -33,7 +33,8 @@ static void gather_launch_as(struct diff_node *node, struct diff_request *adjoin
 {
     const struct collective *c = node->extra;
     struct collective spec = collective_for_adjoint(node, rule);
-    spec.count = spec.result_count = c->count;
+    spec.count = c->count;
+    spec.result_count = collective_is_member(c) ? c->count : 0;
     spec.send_counts = c->receive_counts;
     spec.send_begins = c->receive_begins;
     struct diff_tensor *y_bar = collective_y_bar(node, adjoint);
@@ -54,8 +55,8 @@ static void gatherv_launch(struct diff_node *node, struct diff_request *adjoint)
 
 static struct diff_tensor *gather_finish(struct diff_node *node, struct diff_request *adjoint)
 {
-    (void)node;
-    return collective_part(adjoint->parts[0]);
+    struct diff_tensor *own = collective_part(adjoint->parts[0]);
+    return collective_is_member(node->extra) ? own : NULL;
 }
 
 static struct diff_tensor *gather_tangent(struct diff_node *node, struct diff_tensor *x_dot)

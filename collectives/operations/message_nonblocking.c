@@ -55,6 +55,8 @@ static struct exchange exchange_matched(const struct diff_node *node)
     if (rule.source != MPI_PROC_NULL) {
         rule.source = node->links[1].peer;
         rule.receive_tag = node->links[1].tag;
+    } else if (rule.receive_tag == MPI_ANY_TAG) {
+        rule.receive_tag = 0; /* the way back sends to nobody, with a tag */
     }
     rule.replace = false;
     return rule;

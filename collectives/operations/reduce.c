@@ -2,9 +2,9 @@
  *
  * Adjoint: S, the root's cotangent, is broadcast; SUM gives it to everybody, AVG divides it by P,
  * other ops pull it back through the fold of the gathered contributions. */
+#include "collectives/arithmetic/fold.h"
 #include "collectives/experiment/mutant.h"
 #include "collectives/operations/collective.h"
-#include "collectives/operations/fold.h"
 #include "collectives/operations/reference.h"
 
 static int reduce_call(const struct collective *c, const void *send, void *receive,
@@ -23,12 +23,13 @@ static void reduce_launch(struct diff_node *node, struct diff_request *adjoint)
 {
     const struct collective *c = node->extra;
     struct collective spec = collective_for_adjoint(node, &rule_bcast);
-    spec.count = spec.result_count = c->count;
+    spec.count = c->count;
+    spec.result_count = collective_is_member(c) ? c->count : 0;
     struct diff_tensor *s = collective_y_bar(node, adjoint);
     if (s->count != c->count)
         s = tensor_zeros_like(node->inputs[0]);
     adjoint->parts[0] = collective_issue(&spec, s);
-    if (!collective_op_is_linear(c->op))
+    if (!collective_op_is_linear(c->op) && collective_is_member(c))
         adjoint->parts[1] = collective_gather_inputs(node);
 }
 
@@ -39,6 +40,8 @@ static struct diff_tensor *reduce_finish(struct diff_node *node, struct diff_req
     struct diff_tensor *s = collective_part(adjoint->parts[0]);
     struct diff_tensor *all = collective_part(adjoint->parts[1]);
     int mutant = node->tape->state->mutant;
+    if (!collective_is_member(c))
+        return NULL;
     if (c->op == DIFF_AVG && mutant != MUTANT_AVG_FACTOR)
         return diff_scale(s, 1.0 / size);
     if (collective_op_is_linear(c->op) || mutant == MUTANT_OP_DROPPED)
@@ -54,6 +57,8 @@ static struct diff_tensor *reduce_tangent(struct diff_node *node, struct diff_te
         struct collective spec = collective_for_tangent(node);
         return collective_issue(&spec, x_dot);
     }
+    if (node->channel->intercomm)
+        return collective_fold_across(node, x_dot);
     struct diff_tensor *all = collective_gather(node, node->inputs[0]);
     struct diff_tensor *all_dot = collective_gather(node, x_dot);
     return c->result_count > 0 ? fold_tangent(c->op, all, all_dot, size, size - 1) : NULL;

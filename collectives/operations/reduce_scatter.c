@@ -2,9 +2,9 @@
  *
  * Adjoint of SUM: Allgather(v) of the cotangents; AVG divides by P; other ops pull every block's
  * cotangent back through the fold of the gathered contributions. */
+#include "collectives/arithmetic/fold.h"
 #include "collectives/experiment/mutant.h"
 #include "collectives/operations/collective.h"
-#include "collectives/operations/fold.h"
 #include "collectives/operations/reference.h"
 
 static int reduce_scatter_call(const struct collective *c, const void *send, void *receive,
@@ -30,6 +30,18 @@ static int reduce_scatter_block_call(const struct collective *c, const void *sen
     return MPI_Reduce_scatter_block(send, receive, count, type, op, comm);
 }
 
+/* Intercommunicators: the other group's blocks, with those of the own group in their places. Both
+ * have as many values in all, as MPI wants it. */
+static struct diff_tensor *spread(struct diff_node *node, struct diff_tensor *y_bar)
+{
+    const struct collective *c = node->extra;
+    struct collective spec = collective_for_adjoint(node, &rule_allreduce);
+    int rank = node->channel->rank;
+    size_t begin = c->receive_begins ? (size_t)c->receive_begins[rank] : c->count * (size_t)rank;
+    spec.count = spec.result_count = node->inputs[0]->count;
+    return collective_issue(&spec, local_pad(y_bar, begin, spec.count));
+}
+
 static void launch_as(struct diff_node *node, struct diff_request *adjoint,
                       const struct collective_rule *rule)
 {
@@ -39,7 +51,9 @@ static void launch_as(struct diff_node *node, struct diff_request *adjoint,
     spec.receive_counts = c->receive_counts;
     spec.receive_begins = c->receive_begins;
     spec.result_count = node->inputs[0]->count;
-    adjoint->parts[0] = collective_issue(&spec, collective_y_bar(node, adjoint));
+    struct diff_tensor *y_bar = collective_y_bar(node, adjoint);
+    adjoint->parts[0] =
+        node->channel->intercomm ? spread(node, y_bar) : collective_issue(&spec, y_bar);
     if (!collective_op_is_linear(c->op))
         adjoint->parts[1] = collective_gather_inputs(node);
 }
@@ -76,6 +90,8 @@ static struct diff_tensor *reduce_scatter_tangent(struct diff_node *node, struct
         struct collective spec = collective_for_tangent(node);
         return collective_issue(&spec, x_dot);
     }
+    if (node->channel->intercomm)
+        return collective_fold_across(node, x_dot);
     struct diff_tensor *whole = fold_tangent(c->op, collective_gather(node, node->inputs[0]),
                                              collective_gather(node, x_dot), size, size - 1);
     size_t begin = c->receive_begins ? (size_t)c->receive_begins[rank] : c->count * (size_t)rank;

@@ -117,10 +117,20 @@ static struct diff_tensor *invariant_on(struct diff_channel *channel, struct dif
     return y;
 }
 
+static struct diff_channel *channel_of(struct diff_tensor *x, MPI_Comm comm)
+{
+    struct diff_channel *channel = channel_find(x->tape, comm, true);
+    if (channel->intercomm)
+        state_fail(x->tape->state, "M009",
+                   "an intercommunicator's two groups hold no copies of "
+                   "one value");
+    return channel;
+}
+
 struct diff_tensor *diff_replicate(struct diff_tensor *x, MPI_Comm comm)
 {
     ENTER(x->tape->state);
-    struct diff_tensor *y = replicate_on(channel_find(x->tape, comm, true), x);
+    struct diff_tensor *y = replicate_on(channel_of(x, comm), x);
     state_leave(x->tape->state);
     return y;
 }
@@ -128,7 +138,7 @@ struct diff_tensor *diff_replicate(struct diff_tensor *x, MPI_Comm comm)
 struct diff_tensor *diff_reduce_invariant(struct diff_tensor *x, MPI_Comm comm)
 {
     ENTER(x->tape->state);
-    struct diff_tensor *y = invariant_on(channel_find(x->tape, comm, true), x);
+    struct diff_tensor *y = invariant_on(channel_of(x, comm), x);
     state_leave(x->tape->state);
     return y;
 }

@@ -5,9 +5,9 @@
  * sum, for PROD the recursion t_i = ybar_i + x_{i+1} t_{i+1}, for MAX and MIN the sum over the
  * prefixes whose extremum is the own. Rank 0's Exscan result is undefined by the standard and zero
  * here; its cotangent is ignored. */
+#include "collectives/arithmetic/fold.h"
 #include "collectives/experiment/mutant.h"
 #include "collectives/operations/collective.h"
-#include "collectives/operations/fold.h"
 #include "collectives/operations/reference.h"
 
 #include <string.h>

@@ -12,10 +12,10 @@
 static void world_ranks_note(struct diff_channel *channel)
 {
     struct diff_tape *tape = channel->tape;
-    size_t size = (size_t)channel->size;
+    size_t size = (size_t)channel->peers;
     int *numbers = arena_take(&tape->fixed, size * sizeof *numbers);
     channel->world = arena_take(&tape->fixed, size * sizeof *channel->world);
-    for (int i = 0; i < channel->size; i++)
+    for (int i = 0; i < channel->peers; i++)
         numbers[i] = i;
     MPI_Group all, mine;
     MPI_Comm_group(MPI_COMM_WORLD, &all);
@@ -23,7 +23,7 @@ static void world_ranks_note(struct diff_channel *channel)
         MPI_Comm_remote_group(channel->comm, &mine);
     else
         MPI_Comm_group(channel->comm, &mine);
-    MPI_Group_translate_ranks(mine, channel->size, numbers, all, channel->world);
+    MPI_Group_translate_ranks(mine, channel->peers, numbers, all, channel->world);
     MPI_Group_free(&mine);
     MPI_Group_free(&all);
 }
@@ -36,8 +36,12 @@ static void identity_agree(struct diff_channel *channel)
     channel->id = (uint64_t)(MPIX_World_rank() + 1) << 32 | ++state->channels;
     if (!state->probe || !state->probe->trace)
         return;
-    if (!channel->intercomm)
-        MPI_Bcast(&channel->id, 1, MPI_UINT64_T, 0, channel->comm);
+    MPI_Bcast(&channel->id, 1, MPI_UINT64_T, 0, channel->own ? channel->own->comm : channel->comm);
+    if (channel->intercomm) {
+        uint64_t theirs;
+        MPI_Allreduce(&channel->id, &theirs, 1, MPI_UINT64_T, MPI_MAX, channel->comm);
+        channel->id = theirs > channel->id ? theirs : channel->id;
+    }
     world_ranks_note(channel);
 }
 
@@ -52,15 +56,31 @@ static struct diff_channel *channel_make(struct diff_tape *tape, MPI_Comm comm, 
     MPI_Comm_test_inter(comm, &inter);
     channel->intercomm = inter;
     MPI_Comm_rank(comm, &channel->rank);
+    MPI_Comm_size(comm, &channel->size);
+    channel->peers = channel->size;
     if (inter)
-        MPI_Comm_remote_size(comm, &channel->size);
+        MPI_Comm_remote_size(comm, &channel->peers);
     else
-        MPI_Comm_size(comm, &channel->size);
-    if (!inter)
         MPI_Topo_test(comm, &topology);
     if (topology != MPI_UNDEFINED)
         graph_learn(channel);
     return channel;
+}
+
+/* The own group of an intercommunicator. */
+static struct diff_channel *own_group(const struct diff_channel *channel)
+{
+    MPI_Comm both, own;
+    MPI_Group group;
+    MPI_Intercomm_merge(channel->comm, 0, &both);
+    MPI_Comm_group(channel->comm, &group);
+    MPI_Comm_create_group(both, group, 0, &own);
+    MPI_Group_free(&group);
+    MPI_Comm_free(&both);
+    record_adjoint_comm((const void *)(intptr_t)own, (const void *)(intptr_t)channel->comm);
+    struct diff_channel *made = channel_make(channel->tape, own, true);
+    made->adjoint = made;
+    return made;
 }
 
 static struct diff_channel *channel_duplicate(struct diff_channel *channel, bool reversed)
@@ -73,6 +93,10 @@ static struct diff_channel *channel_duplicate(struct diff_channel *channel, bool
     record_adjoint_comm((const void *)(intptr_t)copy, (const void *)(intptr_t)channel->comm);
     struct diff_channel *duplicate = channel_make(channel->tape, copy, true);
     duplicate->adjoint = duplicate;
+    if (duplicate->intercomm) {
+        duplicate->own = own_group(duplicate);
+        identity_agree(duplicate->own);
+    }
     identity_agree(duplicate);
     return duplicate;
 }
@@ -102,9 +126,9 @@ struct diff_channel *channel_register(struct diff_tape *tape, MPI_Comm comm)
     tape->channels_tail = channel;
     end_watch(channel);
     if (probe_skips_passes(tape->state) && !tape->state->probe->trace &&
-        (!channel->graph || probe_needs_no_tape(tape->state))) {
+        ((!channel->graph && !channel->intercomm) || probe_needs_no_tape(tape->state))) {
         /* No backward pass will come; a recorded one, whose gradients are part of the objective,
-         * may run here, but not against a topology's edges. */
+         * may run here, but not against a topology's edges or without the own group. */
         channel->adjoint = channel;
         return channel;
     }
@@ -142,6 +166,11 @@ struct diff_channel *channel_adjoint(struct diff_channel *channel)
     return channel->adjoint;
 }
 
+bool channel_is_root(const struct diff_channel *channel, int root)
+{
+    return channel->intercomm ? root == MPI_ROOT : root == channel->rank;
+}
+
 /* The duplicates of a registered channel, each the adjoint of the one before; NULL after the last.
  */
 static struct diff_channel *duplicate_next(const struct diff_channel *first,
@@ -162,17 +191,27 @@ void channel_deepen(struct diff_tape *tape)
         uint32_t depth = 0;
         for (; (next = duplicate_next(first, deepest)); depth++)
             deepest = next;
-        if (deepest != first && !first->graph && depth < wanted)
-            deepest->adjoint = channel_duplicate(deepest, false);
+        if (deepest == first || first->graph || depth >= wanted)
+            continue;
+        deepest->adjoint = channel_duplicate(deepest, false);
+        if (deepest->own)
+            deepest->own->adjoint = deepest->adjoint->own;
     }
+}
+
+static void filling_forget(struct diff_channel *channel)
+{
+    channel->last_collective = NULL;
+    channel->collectives = 0;
 }
 
 void channel_clear_all(struct diff_tape *tape)
 {
     for (struct diff_channel *first = tape->channels; first; first = first->next)
         for (struct diff_channel *c = first; c; c = duplicate_next(first, c)) {
-            c->last_collective = NULL;
-            c->collectives = 0;
+            filling_forget(c);
+            if (c->own)
+                filling_forget(c->own);
         }
 }
 
@@ -181,6 +220,8 @@ static void duplicates_free(struct diff_channel *first)
     struct diff_channel *channel = duplicate_next(first, first);
     while (channel) {
         struct diff_channel *next = duplicate_next(first, channel);
+        if (channel->own)
+            MPI_Comm_free(&channel->own->comm);
         MPI_Comm_free(&channel->comm);
         channel = next;
     }

@@ -10,7 +10,9 @@
  * cleared. Clearing keeps them for the next passes.
  *  3. The adjoint of a communicator with a topology has every edge turned round, and its adjoint
  * again.
- *  4. The user may free a communicator while the tape lives: its duplicate stays until the tape
+ *  4. A duplicate of an intercommunicator brings a communicator of the own group, for what an adjoint
+ * must know of the group's other members.
+ *  5. The user may free a communicator while the tape lives: its duplicate stays until the tape
  * goes. An attribute tells, so that a recycled handle is not taken for the old one. */
 #ifndef COLLECTIVES_TAPE_CHANNEL_H
 #define COLLECTIVES_TAPE_CHANNEL_H
@@ -23,6 +25,8 @@ struct diff_channel *channel_find(struct diff_tape *tape, MPI_Comm comm, bool co
 struct diff_channel *channel_register(struct diff_tape *tape, MPI_Comm comm);
 /* Where the adjoint of an operation on `channel` runs. */
 struct diff_channel *channel_adjoint(struct diff_channel *channel);
+/* Whether `root` names this rank. */
+bool channel_is_root(const struct diff_channel *channel, int root);
 void channel_deepen(struct diff_tape *tape);
 /* Forgets the nodes; the channels stay. */
 void channel_clear_all(struct diff_tape *tape);

@@ -86,15 +86,17 @@ struct diff_channel {
     bool owned; /* made by us: freed with the tape */
     bool freed; /* the user has freed it */
     bool intercomm;
-    int rank, size;
-    uint64_t id; /* the same on every member, different for every channel of the world */
+    int rank, size; /* in the own group, whose contributions meet */
+    int peers;      /* whom a collective reaches: `size`, or the other group's ranks */
+    uint64_t id;    /* the same on every member, different for every channel of the world */
     struct diff_graph *graph; /* of a topology, else NULL */
     struct diff_channel *adjoint;
-    struct diff_channel *twin;        /* of a topology: the same graph once more, for tangents */
+    struct diff_channel *own;  /* of an intercommunicator's duplicate: its group; else NULL */
+    struct diff_channel *twin; /* of a topology: the same graph once more, for tangents */
     struct key_link *last_collective; /* newest collective, for the order of initiation */
     uint32_t collectives;             /* how many so far */
     struct diff_channel *next;        /* in order of registration */
-    int *world;                       /* world rank of each rank, only when tracing */
+    int *world;                       /* world rank of each peer, only when tracing */
     int keyval;                       /* of the attribute that tells of its end */
 };
 

@@ -32,7 +32,8 @@ enum conf_op {
     CONF_USER,
     CONF_OPS
 };
-enum conf_comm { CONF_WORLD, CONF_REVERSED, CONF_HALVES, CONF_GRAPH, CONF_COMMS };
+/* INTER: two groups and an intercommunicator (diff_conformance_inter.c). */
+enum conf_comm { CONF_WORLD, CONF_REVERSED, CONF_HALVES, CONF_GRAPH, CONF_INTER, CONF_COMMS };
 /* TYPED: two values per block, packed by a datatype with overlaps and received through one with
  * gaps. */
 enum conf_counts { CONF_TWO, CONF_ZERO, CONF_UNEQUAL, CONF_GAPS, CONF_TYPED, CONF_COUNTS };

@@ -41,6 +41,8 @@ static bool form_fits(const struct conf_case *at)
 {
     int kind = at->kind;
     bool v = conf_kinds[kind].v;
+    if (at->comm == CONF_INTER && !conf_inter_fits(at))
+        return false;
     if (conf_is_message(kind))
         return message_fits(at);
     if (at->counts == CONF_TYPED && (at->in_place || conf_is_w(kind) || kind == DIFF_BARRIER))
@@ -83,7 +85,7 @@ int conformance_text(const struct conf_case *at, char *text, size_t size)
 {
     static const char *const ops[] = {"sum", "avg",    "prod",   "max",
                                       "min", "minloc", "maxloc", "user"};
-    static const char *const comms[] = {"world", "reversed", "halves", "graph"};
+    static const char *const comms[] = {"world", "reversed", "halves", "graph", "two groups"};
     static const char *const counts[] = {"two", "zero", "unequal", "gaps", "typed"};
     static const char *const values[] = {"random", "one zero", "two zeros",
                                          "2 ties", "3 ties",   "all tied"};

@@ -243,7 +243,8 @@ void conf_check_dot(struct conf_checker *checker, struct conf_world *world, stru
         sums[1] += term;
         sums[3] += fabs(term);
     }
-    MPI_Allreduce(sums, all, 4, MPI_DOUBLE, MPI_SUM, comm);
+    MPI_Allreduce(sums, all, 4, MPI_DOUBLE, MPI_SUM,
+                  world->at->comm == CONF_INTER ? MPI_COMM_WORLD : comm);
     conf_check(checker, "dot", all[0], all[1],
                conf_epsilon(world->at) * conf_growth(world) * (1 + all[2] + all[3]));
 }

@@ -68,6 +68,9 @@ bool conf_is_w(int kind);
 bool conf_is_alltoall(int kind);
 /* All of `count` elements in order. */
 struct conf_side conf_side_dense(size_t count);
+/* Blocks for or from the peers, as the case has gaps between them. */
+struct conf_side conf_side_blocks(const struct conf_case *at, int peers, const int *counts,
+                                  bool receives);
 /* Where element `i` of a typed side stands: sent ones overlap, received ones have gaps. */
 size_t conf_typed_place(size_t i, bool receives);
 int conf_root(const struct conf_world *world);
@@ -80,6 +83,22 @@ double conf_number(uint64_t a, uint64_t b, uint64_t c);
 void *conf_memory(size_t count, size_t size);
 void conf_graph_make(struct conf_world *world, const int *steps);
 void conf_sides_fill(struct conf_world *world);
+
+/* ---- two groups and an intercommunicator ---- */
+
+bool conf_inter_fits(const struct conf_case *at);
+/* MPI_COMM_NULL on a single rank. */
+MPI_Comm conf_inter_make(void);
+/* The first rank of this one's group. */
+int conf_inter_base(int size, int rank);
+void conf_inter_sides(struct conf_world *world);
+void conf_inter_reference(const struct conf_world *world);
+/* What the call is told: the root, what comes from each, and a rank's part of a Reduce_scatter. */
+int conf_inter_root(const struct conf_world *world);
+size_t conf_inter_count(const struct conf_world *world);
+int conf_inter_part(const struct conf_world *world, int rank);
+/* Whom a rank exchanges messages with; -1: nobody. */
+int conf_inter_partner(const struct conf_world *world, int rank);
 
 /* ---- world: all ranks' values and the reference as a function of them ---- */
 

@@ -120,7 +120,7 @@ struct conf_side conf_side_dense(size_t count)
 
 /* Blocks one after the other; with gaps: received ones one apart (and strided for w), sent ones
  * overlap. */
-static struct conf_side side_make(const struct conf_case *at, int peers, const int *counts,
+struct conf_side conf_side_blocks(const struct conf_case *at, int peers, const int *counts,
                                   bool receives)
 {
     struct conf_side side = {0};
@@ -143,7 +143,7 @@ static struct conf_side side_of_list(const struct conf_world *world, int rank, b
                                      const int *counts)
 {
     (void)rank;
-    return side_make(world->at, world->size, counts, receives);
+    return conf_side_blocks(world->at, world->size, counts, receives);
 }
 
 size_t conf_typed_place(size_t i, bool receives)
@@ -238,8 +238,8 @@ static void sides_neighbor(struct conf_world *world)
             world->edge_counts[r][i] = out[i];
         }
         world->send[r] = same ? conf_side_dense((size_t)conf_block(world->at, r, 0))
-                              : side_make(world->at, edges, out, false);
-        world->receive[r] = side_make(world->at, edges, in, true);
+                              : conf_side_blocks(world->at, edges, out, false);
+        world->receive[r] = conf_side_blocks(world->at, edges, in, true);
     }
 }
 
@@ -253,6 +253,8 @@ void conf_sides_fill(struct conf_world *world)
         total += (size_t)(counts[p] = conf_block(at, p, 0));
     if (conf_is_message(at->kind))
         conf_message_sides(world);
+    else if (at->comm == CONF_INTER)
+        conf_inter_sides(world);
     else if (conf_is_neighbor(at->kind))
         sides_neighbor(world);
     else if (conf_is_alltoall(at->kind))

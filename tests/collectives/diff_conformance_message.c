@@ -21,6 +21,10 @@ bool conf_is_message(int kind)
 
 int conf_message_from(const struct conf_world *world, int rank)
 {
+    if (world->at->comm == CONF_INTER) {
+        bool gets = conf_inter_base(world->size, rank) > 0 || !is_line(world->at->kind);
+        return gets ? conf_inter_partner(world, rank) : -1;
+    }
     if (rank > 0 || !is_line(world->at->kind))
         return (rank + world->size - 1) % world->size;
     return -1;
@@ -28,6 +32,11 @@ int conf_message_from(const struct conf_world *world, int rank)
 
 static int message_to(const struct conf_world *world)
 {
+    if (world->at->comm == CONF_INTER) {
+        int to = conf_inter_partner(world, world->rank);
+        bool sends = to >= 0 && conf_message_from(world, to) == world->rank;
+        return sends ? to - conf_inter_base(world->size, to) : MPI_PROC_NULL;
+    }
     if (world->rank + 1 < world->size || !is_line(world->at->kind))
         return (world->rank + 1) % world->size;
     return MPI_PROC_NULL;
@@ -189,7 +198,9 @@ struct diff_tensor *conf_message_run(const struct conf_world *world, struct conf
                          .send_tag = TAG + world->rank,
                          .from = from < 0       ? MPI_PROC_NULL
                                  : at->root > 0 ? MPI_ANY_SOURCE
-                                                : from,
+                                 : at->comm == CONF_INTER
+                                     ? from - conf_inter_base(world->size, from)
+                                     : from,
                          .tag = at->root > 1 ? MPI_ANY_TAG : TAG + from};
     if (at->kind != CONF_SENDRECV_REPLACE || receive->elements)
         run->into =

@@ -76,7 +76,8 @@ static struct diff_tensor *call_by_name(const struct diff_call *call, const stru
     MPI_Comm comm = call->comm;
     bool starts = at->nonblocking;
     if (at->in_place || conf_is_w(at->kind) || at->comm == CONF_REVERSED ||
-        at->comm == CONF_HALVES || at->op == CONF_MINLOC || at->op == CONF_MAXLOC)
+        at->comm == CONF_HALVES || at->comm == CONF_INTER || at->op == CONF_MINLOC ||
+        at->op == CONF_MAXLOC)
         return diff_collective(call);
     switch (call->kind) {
     case DIFF_BARRIER:
@@ -193,10 +194,16 @@ void conf_run_make(const struct conf_world *world, const struct conf_shared *sha
                                       (at->in_place ? DIFF_IN_PLACE : 0u)};
     call.send_counts = send->counts;
     call.receive_counts = receive->counts;
+    bool across = at->comm == CONF_INTER;
+    if (across) {
+        call.root = conf_inter_root(world);
+        call.count = conf_inter_count(world);
+    }
     if (at->kind == DIFF_REDUCE_SCATTER) {
         int *counts = conf_memory((size_t)world->size, sizeof(int));
-        for (int p = 0; p < world->size; p++)
-            counts[p] = conf_block(at, p, 0);
+        int base = across ? conf_inter_base(world->size, rank) : 0;
+        for (int p = base; p < world->size; p++)
+            counts[p - base] = across ? conf_inter_part(world, p) : conf_block(at, p, 0);
         call.receive_counts = counts;
     }
     if (gappy) {

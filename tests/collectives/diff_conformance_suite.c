@@ -12,6 +12,8 @@ static void case_run(struct conf_checker *checker, const struct conf_shared *sha
     MPI_Comm comm = shared->comms[at->comm];
     struct conf_world world;
     struct conf_run run;
+    if (comm == MPI_COMM_NULL)
+        return;
     conf_world_make(&world, at, shared, comm);
     checker->rank = world.rank;
     if (checker->options->kept)
@@ -56,6 +58,7 @@ static void shared_make(struct conf_shared *shared, bool multiple)
     shared->steps[2] = multiple ? 1 : 3; /* an edge twice, which not every MPI pairs in order */
     MPI_Comm_split(MPI_COMM_WORLD, 0, -rank, &shared->comms[CONF_REVERSED]);
     MPI_Comm_split(MPI_COMM_WORLD, rank % 2, rank * 7 % 5, &shared->comms[CONF_HALVES]);
+    shared->comms[CONF_INTER] = conf_inter_make();
     shared->comms[CONF_GRAPH] = graph_comm(shared->steps);
     MPI_Op_create(conf_user_mpi, 0, &shared->user);
     diff_op_register(shared->user, &conf_user_rules);
@@ -66,7 +69,8 @@ static void shared_make(struct conf_shared *shared, bool multiple)
 static void shared_free(struct conf_shared *shared)
 {
     for (int i = CONF_REVERSED; i < CONF_COMMS; i++)
-        MPI_Comm_free(&shared->comms[i]);
+        if (shared->comms[i] != MPI_COMM_NULL)
+            MPI_Comm_free(&shared->comms[i]);
     MPI_Op_free(&shared->user);
     void *buffered;
     int size;
@@ -132,6 +136,8 @@ void conformance_run(const struct conf_options *options, struct conf_result *res
     visitor.tape = diff_tape_new(MPI_COMM_WORLD);
     diff_comm_register(visitor.tape, visitor.shared.comms[CONF_REVERSED]);
     diff_comm_register(visitor.tape, visitor.shared.comms[CONF_HALVES]);
+    if (visitor.shared.comms[CONF_INTER] != MPI_COMM_NULL)
+        diff_comm_register(visitor.tape, visitor.shared.comms[CONF_INTER]);
     conf_cases(visit, &visitor);
     for (int type = 0; type < 2 * DIFF_HANDLE; type++)
         replicas_check(&visitor.checker,

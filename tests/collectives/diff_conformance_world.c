@@ -144,6 +144,10 @@ void conf_reference_run(struct conf_world *world, double *const *x, enum diff_ty
         conf_message_reference(&world->reference, world);
         return;
     }
+    if (world->at->comm == CONF_INTER) {
+        conf_inter_reference(world);
+        return;
+    }
     reference_function *reference =
         reference_find(diff_collective_name((enum diff_collective)kind));
     reference(&world->reference);
@@ -185,6 +189,8 @@ void conf_world_make(struct conf_world *world, const struct conf_case *at,
                      const struct conf_shared *shared, MPI_Comm comm)
 {
     *world = (struct conf_world){.at = at, .parts = diff_type_parts(at->type)};
+    if (at->comm == CONF_INTER) /* both groups */
+        comm = MPI_COMM_WORLD;
     MPI_Comm_size(comm, &world->size);
     MPI_Comm_rank(comm, &world->rank);
     size_t size = (size_t)world->size;

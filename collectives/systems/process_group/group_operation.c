@@ -1,8 +1,8 @@
 /* Operations of process groups over data channels: see group_operation.h. */
 #include "collectives/systems/process_group/group_operation.h"
 
+#include "collectives/arithmetic/fold.h"
 #include "collectives/operations/collective.h"
-#include "collectives/operations/fold.h"
 
 #include <stdlib.h>
 #include <string.h>

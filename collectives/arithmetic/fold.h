@@ -4,8 +4,8 @@
  * Everything is built from the gathered contributions by differentiable operations: exclusive
  * prefixes, and the product of what follows; never a division, so that zeros are no trouble. Where
  * several contributions attain a MAX or MIN, the lowest rank has the derivative. */
-#ifndef COLLECTIVES_OPERATIONS_FOLD_H
-#define COLLECTIVES_OPERATIONS_FOLD_H
+#ifndef COLLECTIVES_ARITHMETIC_FOLD_H
+#define COLLECTIVES_ARITHMETIC_FOLD_H
 
 #include "collectives/arithmetic/local.h"
 

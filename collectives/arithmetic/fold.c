@@ -1,5 +1,5 @@
 /* Derivatives of folds: see fold.h. */
-#include "collectives/operations/fold.h"
+#include "collectives/arithmetic/fold.h"
 
 #include "collectives/experiment/mutant.h"
 #include "collectives/experiment/probe.h"
