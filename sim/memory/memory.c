@@ -6,21 +6,28 @@
 #include "sim/memory/pending.h"
 #include "sim/worlds/rank.h"
 
-/* Blocking calls whose buffer was found right: while nothing is pending, and the same objects are
- * there, it is right when the same place calls again. */
-enum { KNOWN = 256 };
+/* Blocking calls whose buffers were found right: while nothing is pending, and the same objects are
+ * there, they are right when the same place calls again. A key is at one of two places. */
+enum { KNOWN = 1024, SIDES_MAX = 2, FRAMES = 5 };
 static _Thread_local uint64_t known[KNOWN];
 
-static uint64_t key_of(const struct sim_rank *rank, const struct recorder_side *side)
+/* Products that do not wait for each other, with odd numbers drawn at random. */
+static uint64_t key_of(const struct sim_rank *rank, const struct recorder_side *sides, size_t count)
 {
-    uint64_t key = (uintptr_t)rank + 8 * sim_objects_stamp(rank);
-    key = (key ^ (uintptr_t)side->buffer) * 0x9e3779b97f4a7c15u;
-    key = (key ^ (uint64_t)side->count) * 0x9e3779b97f4a7c15u;
-    key = (key ^ (uintptr_t)side->type ^ key >> 29) * 0x9e3779b97f4a7c15u;
+    static const uint64_t odd[1 + 3 * SIDES_MAX + FRAMES] = {
+        0xb9096a04e7d80069, 0xc963cfe0afae5a3b, 0xe1454c40c439f34b, 0x26b563b1e794ee15,
+        0xac8be7d742840d2b, 0xd96e5adfa2beee31, 0x19fcfc64e7aa8577, 0x53d23c0bdf43efb3,
+        0xe7ca430e92ac3d43, 0x06e82a012b5c5cd1, 0x6820212c69599355, 0x1333bc1cfe6c2b03};
+    const uint64_t *factor = odd;
+    uint64_t key = ((uintptr_t)rank + 8 * sim_objects_stamp(rank)) * *factor++;
+    for (const struct recorder_side *side = sides; side < sides + count; side++, factor += 3)
+        key += (uintptr_t)side->buffer * factor[0] + (uint64_t)side->count * factor[1] +
+               (uintptr_t)side->type * factor[2];
+    factor = odd + 1 + 3 * SIDES_MAX;
     void *const *frame = __builtin_frame_address(0);
-    for (int depth = 0; depth < 5; depth++) { /* the recorder's, the program's, who called that */
+    for (int depth = 0; depth < FRAMES; depth++) { /* the recorder's, the program's, its callers' */
         void *const *next = frame[0];
-        key = (key ^ (uintptr_t)frame[1] ^ key >> 29) * 0x9e3779b97f4a7c15u;
+        key += (uintptr_t)frame[1] * factor[depth];
         if ((uintptr_t)next - (uintptr_t)frame > 16384 || (uintptr_t)next % sizeof(void *))
             break;
         frame = next;
@@ -28,19 +35,37 @@ static uint64_t key_of(const struct sim_rank *rank, const struct recorder_side *
     return (key ^ key >> 32) | 1;
 }
 
+static bool is_known(uint64_t key)
+{
+    return known[key % KNOWN] == key || known[key / KNOWN % KNOWN] == key;
+}
+
+static void note_known(uint64_t key)
+{
+    bool free = !known[key % KNOWN] || known[key / KNOWN % KNOWN];
+    known[(free ? key : key / KNOWN) % KNOWN] = key;
+}
+
+static bool predefined(const struct recorder_side *sides, size_t count)
+{
+    bool all = count <= SIDES_MAX;
+    for (size_t i = 0; i < count; i++)
+        all &= (uintptr_t)sides[i].type < SIM_HANDLE_PREDEFINED;
+    return all;
+}
+
 static void blocking(const char *name, const struct recorder_side *sides, size_t count)
 {
     struct sim_rank *rank = sim_current_rank;
     if (!rank || !rank->pending)
         return;
-    bool alone = count == 1 && !rank->pending->count && !rank->history &&
-                 (uintptr_t)sides[0].type < SIM_HANDLE_PREDEFINED;
-    uint64_t key = alone ? key_of(rank, &sides[0]) : 0, misfits = rank->pending->misfits;
-    if (alone && known[key % KNOWN] == key)
+    bool alone = !rank->pending->count && !rank->history && predefined(sides, count);
+    uint64_t key = alone ? key_of(rank, sides, count) : 0, misfits = rank->pending->misfits;
+    if (alone && is_known(key))
         return;
-    struct sim_region regions[2] = {{0}};
+    struct sim_region regions[SIDES_MAX] = {{0}};
     size_t used = 0;
-    for (size_t i = 0; i < count && used < 2; i++) {
+    for (size_t i = 0; i < count && used < SIDES_MAX; i++) {
         const struct sim_datatype *type = sim_datatype_get(sides[i].type);
         if (sides[i].buffer && type && sides[i].count > 0)
             regions[used++] =
@@ -49,7 +74,7 @@ static void blocking(const char *name, const struct recorder_side *sides, size_t
     }
     sim_pending_add(rank, regions, used, name, NULL);
     if (alone && misfits == rank->pending->misfits)
-        known[key % KNOWN] = key;
+        note_known(key);
 }
 
 static void heard(void)

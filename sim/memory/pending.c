@@ -237,6 +237,8 @@ static struct start start_begin(struct sim_rank *rank, const char *name, const v
 static void start_end(struct start *start)
 {
     start->rank->pending->kept += start->owner != NULL;
+    if (start->told)
+        start->rank->pending->misfits++;
     if (!start->owner)
         remove_of(start->rank, NULL, start->group);
     everything_unsafe(start->rank);
