@@ -11,7 +11,7 @@ static const struct check_property properties[] = {
     {"notes", check_notes,
      "G005 G006 G007 G008 B001 B002 B003 B004 B005 B006 L001 L003 L004 L005 L006 L007 L010 L011 "
      "M009 M011 "
-     "S004 U001 U002 X004 X010 "
+     "S004 U001 U002 X004 X010 X011 "
      "X005",
      "what the program or the machine itself found wrong while it ran"},
     {"crash", check_crash, "X001 X002 X003 X006 X007 X008 X009",

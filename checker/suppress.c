@@ -16,6 +16,8 @@ static const struct suppress_rule rules[] = {
     {"X010",
      "X001 X002 X003 X004 X007 X008 D001 D005 B001 M* L* X006 G001 G002 G003 G004 G007 G008 S* A*",
      SUPPRESS_RUN, "what happens after an injected fault is what the fault does"},
+    {"X011", "X001 X002 X008 D001 D005 X003 X006 M010 L* G001 G002 G003 G004", SUPPRESS_RUN,
+     "a program that is refused something may fail for it"},
     {"X007", "X001 X002 X003 X008 D001 D005 X006 M010 L* G001 G002 G003 G004", SUPPRESS_RUN,
      "a run that was killed leaves everything open"},
     {"X008", "D001 D005 X003 X006 M010 L* G001 G002 G003 G004", SUPPRESS_RUN,

@@ -29,7 +29,8 @@ struct job {
     double stall;                /* seconds without any progress, 0: any */
     enum record_level record;
     size_t record_limit; /* bytes, 0: the usual */
-    bool gradients, tag_output;
+    bool gradients, tag_output, sandbox;
+    const char *scratch;       /* the sandbox's folder; job_run's own */
     bool quiet;                /* the ranks' output goes nowhere */
     struct progress *progress; /* who shows how far it is, NULL: nobody */
     bool notices;              /* say on stderr where a rank computes for long */

@@ -360,6 +360,7 @@ SWITCH(help, help)
 SWITCH(gdb, gdb)
 SWITCH(github, github)
 SWITCH(tag_output, tag_output)
+SWITCH(sandbox, sandbox)
 SWITCH(strict, world.strict_collectives)
 SWITCH(memory, world.memory)
 SWITCH(no_gradients, no_gradients)
@@ -454,6 +455,8 @@ const struct option_row run_option_rows[] = {
      set_require},
     {"tag-output", 0, NULL, "put the rank in front of each line it prints: '[3] text'",
      set_tag_output},
+    {"sandbox", 0, NULL, "no network, no writes but in a scratch folder, no processes, bounds",
+     set_sandbox},
     {"wrapper", 0, "CMD", "run simrun itself under CMD, such as 'perf record'", set_wrapper},
     {"gdb", 0, NULL, "run under gdb, following the process of the ranks", set_gdb},
     OUTPUT_ROWS,
@@ -487,6 +490,8 @@ const struct option_row prove_option_rows[] = {
      set_require},
     {"tag-output", 0, NULL, "put the rank in front of each line it prints: '[3] text'",
      set_tag_output},
+    {"sandbox", 0, NULL, "no network, no writes but in a scratch folder, no processes, bounds",
+     set_sandbox},
     OUTPUT_ROWS,
     {"help", 'h', NULL, "this text", set_help},
     {NULL, 0, NULL, NULL, NULL},
@@ -532,6 +537,8 @@ const struct option_row explore_option_rows[] = {
     {"require", 0, "LIST", "complete, gradients, decided: what is not reached is exit status 6",
      set_require},
     {"db", 0, "FILE", "also keep the result in this database", set_database},
+    {"sandbox", 0, NULL, "no network, no writes but in a scratch folder, no processes, bounds",
+     set_sandbox},
     OUTPUT_ROWS,
     {"help", 'h', NULL, "this text", set_help},
     {NULL, 0, NULL, NULL, NULL},

@@ -31,7 +31,7 @@ struct run_options {
     double stall; /* seconds without progress, 0: any */
     int restart, restarts_max;
     int workers;
-    bool tap, json, quiet, verbose, help, gdb, tag_output;
+    bool tap, json, quiet, verbose, help, gdb, tag_output, sandbox;
     uint64_t runs_max; /* of an exploration; 0: no bound */
     const char *junit, *html, *dot, *chrome, *color, *wrapper;
     bool github;

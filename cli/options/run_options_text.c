@@ -90,6 +90,8 @@ void run_options_text(const struct run_options *options, const struct job *job, 
         append_number(text, size, "repeat", (unsigned long long)options->repeat);
     if (options->vary)
         append(text, size, "vary", run_option_varies[options->vary]);
+    if (options->sandbox)
+        append(text, size, "sandbox", NULL);
     if (options->no_gradients)
         append(text, size, "no-gradients", NULL);
     if (options->record != RECORD_LEVEL_OPS)

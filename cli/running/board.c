@@ -132,6 +132,7 @@ static bool is_whole(const struct board *board, int ranks)
            rank_fits(first->rank, ranks) && is_flag(&first->crashed) && is_flag(&first->aborted) &&
            memchr(first->refused, 0, sizeof first->refused) &&
            memchr(board->failure, 0, sizeof board->failure) &&
+           memchr(board->refused, 0, sizeof board->refused) &&
            board->modules_count <= BOARD_MODULES && rank_fits(board->computing.rank, ranks) &&
            rank_fits(board->running, ranks);
 }

@@ -67,6 +67,7 @@ struct board {
     struct board_module modules[BOARD_MODULES]; /* its libraries */
     uint32_t modules_count;
     char warnings[BOARD_WARNINGS][480]; /* what its ranks share although they should not */
+    char refused[400];                  /* by a sandbox, to nobody that can be named */
     char failure[504];                  /* why nothing ran */
     int failure_code;                   /* board_note_failure */
     uint64_t failure_seal;

@@ -3,6 +3,7 @@
 
 #include "checker/explore/explore.h"
 #include "cli/processes/isolate.h"
+#include "cli/processes/sandbox.h"
 #include "cli/running/child_signals.h"
 #include "cli/running/rank_output.h"
 #include "cli/running/sanitizer.h"
@@ -442,6 +443,10 @@ void child_main(const struct job *job, struct board *board, struct rank_output *
                                                     (job->gradients ? job->workers : 1),
                                           .own_threads = job->world.executor != SIM_FIBERS,
                                           .shared_libraries = job->share};
+    if (job->scratch && !sandbox_enter(job->scratch, child_signals_refused, &failure))
+        give_up(board, &failure);
+    if (job->scratch)
+        sim_libc_cage();
     struct sim_program *program = sim_program_open_as(job->object, &options, &failure);
     if (!program) {
         name_program(job, &failure);

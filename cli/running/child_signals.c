@@ -1,6 +1,7 @@
 /* Signals in the child process: see child_signals.h. */
 #include "cli/running/child_signals.h"
 
+#include "cli/processes/sandbox.h"
 #include "recorder/recorder.h"
 #include "sim/libc/hooks.h"
 #include "sim/libc/signal.h"
@@ -8,6 +9,7 @@
 
 #include <mpi.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <ucontext.h>
@@ -119,7 +121,8 @@ static _Noreturn void refuse_null(int rank, const void *context)
 /* A signal for a rank: it has a handler, or it dies; note where, let the others go on. */
 static void on_crash(int number, siginfo_t *info, void *context)
 {
-    if (is_for_launcher(number, info) || sim_libc_signal(number, info, context))
+    if ((number == SIGSYS && sandbox_trap(info, context)) || is_for_launcher(number, info) ||
+        sim_libc_signal(number, info, context))
         return;
     sim_libc_handler_left(); /* it dies in a handler */
     int rank = sim_world_current_rank();
@@ -143,6 +146,23 @@ static void on_crash(int number, siginfo_t *info, void *context)
     row->place = row->overflow ? place_of(context) : program_place(rank, context);
     board_seal(board, rank);
     sim_rank_crash(number);
+}
+
+/* The program called, so that nothing of the recorder's is under way. A thing refused again and
+ * again at one place is one finding. */
+void child_signals_refused(const char *text, const void *context)
+{
+    static _Atomic uint64_t last[64];
+    int rank = sim_world_current_rank();
+    if (rank < 0 || !judged) {
+        fprintf(stderr, "simrun: %s\n", text);
+        if (!board->refused[0])
+            snprintf(board->refused, sizeof board->refused, "%s", text);
+        return;
+    }
+    uint64_t place = program_place(rank, context);
+    if (atomic_exchange(&last[rank % 64], place) != place)
+        record_note_of(0, (const void *)(uintptr_t)(place + 1), "X011", text);
 }
 
 static _Noreturn void end_of_time(int rank)

@@ -11,4 +11,7 @@ void child_signals_world(const struct sim_world *world);
 void child_signals_judge(bool judged);
 bool child_signals_is_judged(void);
 
+/* A sandbox_note: a finding of the rank that runs (X011). */
+void child_signals_refused(const char *text, const void *context);
+
 #endif

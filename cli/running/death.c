@@ -1,6 +1,7 @@
 /* How the process of a run died: see death.h. */
 #include "cli/running/death.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -136,6 +137,11 @@ void death_note(struct trace *trace, int status, enum watch_end end, const struc
     struct trace_rank *info = &trace->rank_info[rank];
     if (end == WATCH_STOPPED || (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL)) {
         note_kill(trace, rank, end, before);
+    } else if (WIFSIGNALED(status) && WTERMSIG(status) == SIGSYS) {
+        add_note(
+            trace, "X011", rank,
+            "the sandbox ended the program at a system call that it does not allow, made while "
+            "all signals were blocked, as starting a process does (system, posix_spawn)");
     } else if (WIFSIGNALED(status)) {
         info->state = RANK_CRASHED;
         info->exit_code = WTERMSIG(status);

@@ -4,6 +4,7 @@
 #include "cli/processes/exit_status.h"
 #include "cli/processes/interrupt.h"
 #include "cli/processes/progress_bar.h"
+#include "cli/processes/sandbox.h"
 #include "cli/running/explore_worlds.h"
 
 #include <errno.h>
@@ -90,7 +91,7 @@ static int read_end(int ended, const struct job *job, const struct explore_board
     return EXIT_PASSED;
 }
 
-void exploration_run(const struct job *job, const struct run_options *options, bool quiet,
+static void run_free(const struct job *job, const struct run_options *options, bool quiet,
                      struct exploration *exploration)
 {
     struct explore_options bounds;
@@ -111,6 +112,19 @@ void exploration_run(const struct job *job, const struct run_options *options, b
         fclose(result);
     if (board)
         explore_board_free(board);
+}
+
+void exploration_run(const struct job *job, const struct run_options *options, bool quiet,
+                     struct exploration *exploration)
+{
+    char folder[SANDBOX_PATH] = "";
+    struct job caged = *job;
+    *exploration = (struct exploration){.status = EXIT_REQUIREMENT};
+    if (job->sandbox && !sandbox_begin(folder, &exploration->failure))
+        return;
+    caged.scratch = job->sandbox ? folder : NULL;
+    run_free(&caged, options, quiet, exploration);
+    sandbox_end(folder);
 }
 
 void exploration_release(struct exploration *exploration)

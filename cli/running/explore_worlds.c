@@ -3,9 +3,11 @@
 
 #include "cli/processes/exit_status.h"
 #include "cli/processes/isolate.h"
+#include "cli/processes/sandbox.h"
 #include "cli/running/printed.h"
 #include "collectives/experiment/probe.h"
 #include "recorder/recording.h"
+#include "sim/libc/process.h"
 #include "sim/programs/loader.h"
 #include "sim/programs/run_program.h"
 
@@ -281,6 +283,12 @@ _Noreturn static void explore_in_child(const struct job *job, const struct explo
                                           .images = job->world.ranks * job->workers,
                                           .own_threads = job->world.executor != SIM_FIBERS,
                                           .shared_libraries = job->share};
+    if (job->scratch && !sandbox_enter(job->scratch, NULL, &failure)) {
+        fprintf(stderr, "simrun explore: %s\n", failure.text);
+        _exit(failure.code);
+    }
+    if (job->scratch)
+        sim_libc_cage();
     struct exploration exploration = {.job = job,
                                       .board = board,
                                       .program =

@@ -5,6 +5,7 @@
 #include "cli/options/schedule.h"
 #include "cli/processes/interrupt.h"
 #include "cli/processes/orphans.h"
+#include "cli/processes/sandbox.h"
 #include "cli/running/board.h"
 #include "cli/running/child.h"
 #include "cli/running/death.h"
@@ -225,6 +226,19 @@ static bool died(const struct remains *remains)
            (remains->end == WATCH_ENDED && !interrupt_signal() && !over);
 }
 
+/* By a constructor, or a thread of a rank's own. */
+static void note_refused(struct trace *trace, const struct board *board)
+{
+    uint32_t rank = board->running > 0 ? (uint32_t)board->running : 0;
+    if (board->refused[0])
+        trace_add_note(trace, &(struct trace_note){.code = "X011",
+                                                   .rank = rank,
+                                                   .op = TRACE_NO,
+                                                   .node = TRACE_NO,
+                                                   .site = TRACE_NO,
+                                                   .text = (char *)(uintptr_t)board->refused});
+}
+
 static void note_full(struct trace *trace, const struct recording *recording)
 {
     char text[200];
@@ -286,6 +300,8 @@ static bool conclude(struct remains *remains, struct job_result *result, struct 
     }
     if (!good || !result->trace)
         return good;
+    if (!remains->damage[0])
+        note_refused(result->trace, board);
     if (died(remains) && !remains->damage[0])
         death_note(result->trace, remains->status, remains->end, board, remains->before);
     if (result->cut_off && !remains->damage[0])
@@ -367,11 +383,26 @@ static bool run_free(const struct job *job, struct job_result *result, struct fa
     return good;
 }
 
+static bool run_caged(const struct job *job, struct job_result *result, struct failure *failure)
+{
+    char folder[SANDBOX_PATH];
+    if (!job->sandbox)
+        return run_free(job, result, failure);
+    *result = (struct job_result){.outcome = OUTCOME_CRASHED};
+    if (!sandbox_begin(folder, failure))
+        return false;
+    struct job caged = *job;
+    caged.scratch = folder;
+    bool good = run_free(&caged, result, failure);
+    sandbox_end(folder);
+    return good;
+}
+
 bool job_run(const struct job *job, struct job_result *result, struct failure *failure)
 {
     size_t count, at;
     if (!job->schedule)
-        return run_free(job, result, failure);
+        return run_caged(job, result, failure);
     struct explore_choice *choices = schedule_parse(job->schedule, &count, &at);
     if (!choices) {
         *result = (struct job_result){.outcome = OUTCOME_CRASHED};
@@ -382,7 +413,7 @@ bool job_run(const struct job *job, struct job_result *result, struct failure *f
     struct job steered = *job;
     steered.steer = explore_steer_new(choices, count);
     explore_steer_world(steered.steer, &steered.world);
-    bool good = run_free(&steered, result, failure);
+    bool good = run_caged(&steered, result, failure);
     result->choices_missed = count - result->choices_made;
     explore_steer_free(steered.steer);
     free(choices);

@@ -265,6 +265,7 @@ bool session_prepare(const char *word, int argc, char **argv, const struct run_o
                         .record = options->record,
                         .record_limit = options->record_limit,
                         .tag_output = options->tag_output,
+                        .sandbox = options->sandbox,
                         .notices = options->verbose || (!options->quiet && isatty(STDERR_FILENO)),
                         .order = options->order,
                         .mutant = options->mutant,

@@ -18,4 +18,7 @@ void sim_libc_process_back(const struct sim_libc_state *state);
  * first use of each. NULL: nobody hears of it. */
 void sim_libc_on_shared(void (*tell)(const char *what));
 
+/* Signals to other processes are somebody else's to refuse from now on: a sandbox's, who tells. */
+void sim_libc_cage(void);
+
 #endif

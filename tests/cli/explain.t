@@ -16,6 +16,7 @@ my %without = (
     U002 => 'no scenario is compiled by others: tests/projects/mistakes.t',
     X003 => 'takes as long as its time limit',
     X010 => 'shown by tests/faults/injected.t',
+    X011 => 'shown by tests/hostile/sandbox.t',
     X009 => 'shown by tests/hostile/hostile.t',
     G007 => 'needs a program that differs from run to run',
     G005 => 'shown by tests/systems/schedules.t',
