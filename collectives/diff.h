@@ -310,7 +310,7 @@ struct diff_tensor *diff_test(struct diff_tensor *handle);
 /* Source, tag and number of values of the message a receive got; any pointer may be NULL. */
 void diff_received(const struct diff_tensor *result, int *source, int *tag, size_t *count);
 
-/* Persistent messages of `count` values: start returns a handle each time. Freed before the tape
+/* Persistent messages (collectives: diff_collective_init) of `count` values: start returns a handle each time. Freed before the tape
  * is. */
 struct diff_persistent;
 struct diff_persistent *diff_send_init(struct diff_tape *tape, enum diff_type type, size_t count,
@@ -421,6 +421,10 @@ struct diff_call {
     int *index_out;      /* filled in; must live until the result is there */
 };
 struct diff_tensor *diff_collective(const struct diff_call *call);
+/* The same as a persistent collective; collective over its communicator. `x` tells the tape, the
+ * type and the count; `into` is NULL, and datatypes live until it is freed. diff_start gives it a
+ * tensor of that count, and a handle, each time; it is waited for before it is started again. */
+struct diff_persistent *diff_collective_init(const struct diff_call *call);
 const char *diff_collective_name(enum diff_collective kind);
 
 /* Megatron's pair, for replicated values. f: the identity forward, the sum of the copies'

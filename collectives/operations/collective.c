@@ -136,7 +136,12 @@ static void result_complete(const struct collective *collective, struct diff_ten
 static void collective_arrived(struct diff_request *request, const MPI_Status *status)
 {
     (void)status;
-    result_complete(request->start->extra, request->result);
+    const struct collective *collective = request->start->extra;
+    struct diff_tensor *y = request->result;
+    if (collective->persistent)
+        persistent_arrived(collective, has_index(collective) ? collective->pairs : y->storage->data,
+                           y->count);
+    result_complete(collective, y);
 }
 
 void collective_forward(struct diff_node *node)
@@ -155,8 +160,11 @@ void collective_forward(struct diff_node *node)
         if (!collective->in_place)
             send = pairs_pack(node, collective, x, 0);
     }
-    collective->rule->call(collective, send, receive,
-                           collective->nonblocking ? &collective->request->mpi : NULL);
+    if (collective->persistent)
+        persistent_start(collective, send, x->count, receive, y->count);
+    else
+        collective->rule->call(collective, send, receive,
+                               collective->nonblocking ? &collective->request->mpi : NULL);
     if (!collective->nonblocking)
         result_complete(collective, y);
 }
@@ -174,8 +182,10 @@ static struct diff_tensor *result_make(struct diff_node *node, const struct coll
 struct diff_tensor *collective_issue(const struct collective *spec, struct diff_tensor *x)
 {
     const struct collective_rule *rule = spec->rule;
-    struct diff_node *node =
-        node_begin(spec->nonblocking ? &rule->nonblocking : &rule->blocking, 1, &x);
+    struct diff_node *node = node_begin(spec->persistent    ? &rule->persistent
+                                        : spec->nonblocking ? &rule->nonblocking
+                                                            : &rule->blocking,
+                                        1, &x);
     struct collective *collective = arena_take(&x->tape->arena, sizeof *collective);
     *collective = *spec;
     collective->type = x->type;
@@ -189,6 +199,8 @@ struct diff_tensor *collective_issue(const struct collective *spec, struct diff_
         request->result = y;
         request->buffer = x;
         request->arrived = collective_arrived;
+        if (spec->persistent)
+            request->at = persistent_request(spec->persistent);
         collective->request = request;
         y = tensor_handle(x->tape, request);
     }
@@ -217,6 +229,7 @@ struct collective collective_for_tangent(const struct diff_node *node)
     struct collective spec = *(const struct collective *)node->extra;
     spec.channel = channel_adjoint(node->channel);
     spec.request = NULL;
+    spec.persistent = NULL;
     spec.in_place = false;
     return spec;
 }

@@ -15,7 +15,7 @@ struct collective;
 struct reference_case;
 
 struct collective_rule {
-    struct diff_operation blocking, nonblocking;
+    struct diff_operation blocking, nonblocking, persistent;
     bool receives_in_place; /* MPI_IN_PLACE stands for the receive buffer (Scatter), not the send
                                buffer */
     /* The MPI call; `request` NULL: the blocking form. */
@@ -45,6 +45,7 @@ struct collective {
     bool own_read;       /* the result is the whole buffer, of which that block is read */
     const int *index_in; /* MINLOC, MAXLOC: NULL for the rank */
     int *index_out;
+    struct diff_persistent *persistent; /* what starts it; NULL: nothing stays */
     /* filled in by the engine */
     struct diff_request *request;
     void *pairs; /* MINLOC, MAXLOC: what MPI sends and receives */
@@ -55,6 +56,18 @@ struct diff_tensor *collective_issue(const struct collective *spec, struct diff_
 /* The same of what the program asks for, which is checked; `site` and `function` are its call's. */
 struct diff_tensor *collective_at(const struct diff_call *call, const void *site,
                                   const char *function);
+struct diff_tensor *collective_start(struct diff_persistent *persistent, struct diff_tensor *x);
+/* Persistent collectives (persistent.c). `spec` is one on a channel of its own, with so many values
+ * to send; what is made knows the call again, for another operand. */
+struct diff_persistent *persistent_collective(const struct diff_call *call,
+                                              const struct collective *spec, size_t sends);
+struct diff_call persistent_call(const struct diff_persistent *persistent, struct diff_tensor *x);
+struct diff_channel *persistent_channel(const struct diff_persistent *persistent);
+MPI_Request *persistent_request(struct diff_persistent *persistent);
+/* Fills the buffers and starts; and takes what came out of them. */
+void persistent_start(const struct collective *collective, const void *send, size_t sends,
+                      const void *receive, size_t receives);
+void persistent_arrived(const struct collective *collective, void *receive, size_t receives);
 /* The same collective with another operand, on the adjoint channel and in the node's own form. */
 struct collective collective_for_adjoint(const struct diff_node *node,
                                          const struct collective_rule *rule);
@@ -103,7 +116,15 @@ void collective_tangent(struct diff_node *node, struct diff_tensor *const *x_dot
                     .forward = collective_forward,                                                 \
                     .adjoint = collective_adjoint_started,                                         \
                     .tangent = collective_tangent,                                                 \
-                    .launch = collective_launch}
+                    .launch = collective_launch},                                                  \
+    .persistent = {.name = name_ "_init",                                                          \
+                   .kind = kind_,                                                                  \
+                   .saves = (saves_),                                                              \
+                   .communicates = true,                                                           \
+                   .forward = collective_forward,                                                  \
+                   .adjoint = collective_adjoint_started,                                          \
+                   .tangent = collective_tangent,                                                  \
+                   .launch = collective_launch}
 
 extern const struct collective_rule rule_allreduce, rule_reduce, rule_bcast, rule_gather,
     rule_gatherv, rule_scatter, rule_scatterv, rule_allgather, rule_allgatherv, rule_reduce_scatter,

@@ -21,6 +21,7 @@ struct diff_persistent {
     bool sends;
     struct far_end end;
     MPI_Request request;
+    struct collective_buffers *collective; /* NULL: a message */
 };
 
 bool message_to_nobody(int peer);

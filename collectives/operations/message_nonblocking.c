@@ -1,5 +1,6 @@
 /* Sendrecv and persistent messages. */
 #include "collectives/experiment/mutant.h"
+#include "collectives/operations/collective.h"
 #include "collectives/operations/message.h"
 #include "collectives/operations/message_internal.h"
 #include "collectives/tape/layout.h"
@@ -184,7 +185,7 @@ static struct diff_tensor *started(struct diff_persistent *persistent, struct di
         state_fail(x->tape->state, "M009", "%s with %zu %s values on a request for %zu %s values",
                    function, x->count, diff_type_name(x->type), persistent->count,
                    diff_type_name(persistent->type));
-    return message_start(persistent, x);
+    return persistent->collective ? collective_start(persistent, x) : message_start(persistent, x);
 }
 
 struct diff_tensor *diff_start(struct diff_persistent *persistent, struct diff_tensor *x)
@@ -211,7 +212,8 @@ void diff_persistent_free(struct diff_persistent *persistent)
 {
     if (!persistent)
         return;
-    MPI_Request_free(&persistent->request);
+    if (persistent->request != MPI_REQUEST_NULL)
+        MPI_Request_free(&persistent->request);
     free(persistent->buffer);
     free(persistent);
 }

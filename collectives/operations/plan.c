@@ -384,15 +384,13 @@ static struct diff_tensor *result_arrange(const struct plan *plan, struct diff_t
     return y;
 }
 
-struct diff_tensor *collective_at(const struct diff_call *call, const void *site,
-                                  const char *function)
+static struct plan plan_make(const struct diff_call *call, struct diff_channel *channel)
 {
     struct diff_tape *tape = call->x->tape;
     struct plan plan = {.call = call, .tape = tape, .x = call->x, .into = call->into};
-    state_enter_function(tape->state, site, function);
     if (call->x->type == DIFF_HANDLE)
         misuse(&plan, "its operand is a handle: wait for it first");
-    plan.channel = channel_find(tape, call->comm, true);
+    plan.channel = channel ? channel : channel_find(tape, call->comm, true);
     comm_check(&plan);
     op_check(&plan);
     plan.spec = (struct collective){.rule = kinds[call->kind].rule,
@@ -404,9 +402,40 @@ struct diff_tensor *collective_at(const struct diff_call *call, const void *site
     if (kinds[call->kind].reduces)
         plan.spec.op = call->op;
     plan_fill(&plan);
+    return plan;
+}
+
+struct diff_tensor *collective_at(const struct diff_call *call, const void *site,
+                                  const char *function)
+{
+    struct diff_state *state = call->x->tape->state;
+    state_enter_function(state, site, function);
+    struct plan plan = plan_make(call, NULL);
     struct diff_tensor *y = result_arrange(&plan, collective_issue(&plan.spec, plan.x));
-    state_leave(tape->state);
+    state_leave(state);
     return y;
+}
+
+struct diff_persistent *diff_collective_init(const struct diff_call *call)
+{
+    struct diff_tape *tape = call->x->tape;
+    ENTER(tape->state);
+    channel_find(tape, call->comm, true); /* that of the others */
+    struct plan plan = plan_make(call, channel_register(tape, call->comm));
+    if (call->into)
+        misuse(&plan, "a persistent one has no buffer with old content: `into` must be NULL");
+    struct diff_persistent *made = persistent_collective(call, &plan.spec, plan.x->count);
+    state_leave(tape->state);
+    return made;
+}
+
+/* Each start is planned again, with its own operand, and in the program's function. */
+struct diff_tensor *collective_start(struct diff_persistent *persistent, struct diff_tensor *x)
+{
+    struct diff_call call = persistent_call(persistent, x);
+    struct plan plan = plan_make(&call, persistent_channel(persistent));
+    plan.spec.persistent = persistent;
+    return result_arrange(&plan, collective_issue(&plan.spec, plan.x));
 }
 
 struct diff_tensor *diff_collective(const struct diff_call *call)

@@ -72,7 +72,7 @@ struct conf_case {
     enum conf_counts counts;
     enum conf_values values;
     int root; /* 0, 1: the last rank, 2: the middle one; of messages: how much is a wildcard */
-    bool nonblocking, in_place;
+    bool nonblocking, in_place, persistent;
 };
 
 struct conf_failure {

@@ -43,6 +43,12 @@ static bool form_fits(const struct conf_case *at)
     bool v = conf_kinds[kind].v;
     if (at->comm == CONF_INTER && !conf_inter_fits(at))
         return false;
+    /* What a start does depends on neither of these. */
+    if (at->persistent &&
+        (at->nonblocking || conf_is_message(kind) || at->comm == CONF_REVERSED ||
+         (at->type != DIFF_DOUBLE && at->type != DIFF_COMPLEX_FLOAT) || at->values != CONF_RANDOM ||
+         at->counts == CONF_GAPS || at->counts == CONF_TYPED || at->root == 2))
+        return false;
     if (conf_is_message(kind))
         return message_fits(at);
     if (at->counts == CONF_TYPED && (at->in_place || conf_is_w(kind) || kind == DIFF_BARRIER))
@@ -62,7 +68,7 @@ static bool form_fits(const struct conf_case *at)
 /* Calls `visit` for every case of the matrix; one loop, nothing sampled. */
 void conf_cases(void (*visit)(const struct conf_case *at, void *context), void *context)
 {
-    enum { FORMS = 4, ROOTS = 3, TYPES = 4 };
+    enum { FORMS = 8, ROOTS = 3, TYPES = 4 };
     for (int kind = 0; kind < CONF_KINDS; kind++)
         for (long i = 0;
              i < (long)CONF_OPS * TYPES * CONF_COMMS * CONF_COUNTS * CONF_VALUES * ROOTS * FORMS;
@@ -75,7 +81,7 @@ void conf_cases(void (*visit)(const struct conf_case *at, void *context), void *
             at.counts = (enum conf_counts)(rest % CONF_COUNTS), rest /= CONF_COUNTS;
             at.values = (enum conf_values)(rest % CONF_VALUES), rest /= CONF_VALUES;
             at.root = (int)(rest % ROOTS), rest /= ROOTS;
-            at.nonblocking = rest % 2, at.in_place = rest / 2;
+            at.nonblocking = rest % 2, at.in_place = rest / 2 % 2, at.persistent = rest / 4;
             if (op_fits(&at) && values_fit(&at) && form_fits(&at))
                 visit(&at, context);
         }
@@ -100,7 +106,9 @@ int conformance_text(const struct conf_case *at, char *text, size_t size)
                         comms[at->comm], counts[at->counts], known[at->root],
                         at->nonblocking ? ", the other way to wait" : "");
     return snprintf(text, size, "%s%s %s %s on %s, counts %s, values %s, root %d%s",
-                    at->nonblocking ? "I" : "",
+                    at->nonblocking  ? "I"
+                    : at->persistent ? "persistent "
+                                     : "",
                     diff_collective_name((enum diff_collective)at->kind), ops[at->op],
                     diff_type_name(at->type), comms[at->comm], counts[at->counts],
                     values[at->values], at->root, at->in_place ? ", in place" : "");
