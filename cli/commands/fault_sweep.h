@@ -1,4 +1,6 @@
-/* All single faults of one kind: every rank, every operation of the recorded run, one at a time.
+/* All single faults of one kind: every rank, every operation of the recorded run, one at a time. Of
+ * crashes also all pairs: the first strikes where a single one does, the second at any operation of
+ * any other rank in the run with the first, so also while the others recover.
  *
  * The run with each fault is judged like any other. It is handled when the run finishes, nothing is
  * found that follows from the fault, and what the other ranks print on stdout and end with is as
@@ -16,10 +18,13 @@ struct fault_sweep {
     const struct job *job;   /* the undisturbed run's, which finished */
     struct verdict *verdict; /* of it: findings and gaps are added */
     enum sim_fault_kind kind;
+    bool pairs;      /* too */
     double deadline; /* of the monotonic clock, in seconds */
     /* What was explored. */
     unsigned operations; /* of all ranks (of a cut: times the peers) */
     unsigned places, handled;
+    unsigned pair_places, pairs_handled;
+    unsigned pairs_known; /* not handled, like one of the two alone */
     bool complete;
 };
 

@@ -365,6 +365,7 @@ static void sweep_faults(struct proof *proof, struct results *results)
         .job = &proof->job,
         .verdict = proof->verdict,
         .kind = (enum sim_fault_kind)sim_fault_kind(kind, strlen(kind)),
+        .pairs = proof->options->sweep_pairs,
         .deadline = proof->deadline,
     };
     tell_step(proof, results, "faults");
@@ -372,6 +373,13 @@ static void sweep_faults(struct proof *proof, struct results *results)
     cover(proof, "single faults (%s): %u operations, %u places, %u handled, %u not, %s", kind,
           sweep.operations, sweep.places, sweep.handled, sweep.places - sweep.handled,
           sweep.complete ? "all there are" : "not complete");
+    if (sweep.pairs)
+        cover(
+            proof,
+            "pairs of faults (%s): %u places, %u handled, %u not (of %u one is not handled alone), "
+            "%s",
+            kind, sweep.pair_places, sweep.pairs_handled, sweep.pair_places - sweep.pairs_handled,
+            sweep.pairs_known, sweep.complete ? "all there are" : "not complete");
 }
 
 /* Of `simrun explore`: the models that were asked for, and nothing else. */

@@ -288,14 +288,17 @@ static bool add_faults(void *target, const char *value)
     return fault_options_parse(value, options->faults, &options->fault_count);
 }
 
-/* "crash:1": all single ones. */
+/* "crash:1": all single ones; "crash:2": and all pairs. */
 static bool set_sweep(void *target, const char *value)
 {
     size_t length = strcspn(value, ":");
     int kind = sim_fault_kind(value, length);
-    if (kind < 0 || strcmp(value + length, ":1") != 0)
+    bool pairs = kind == SIM_FAULT_CRASH && !strcmp(value + length, ":2");
+    if (kind < 0 || (strcmp(value + length, ":1") != 0 && !pairs))
         return complain("faults", value,
-                        "KIND:1 for all single faults of a kind, such as crash:1 or drop:1");
+                        "KIND:1 for all single faults of a kind, such as crash:1 or drop:1, or "
+                        "crash:2 for all pairs of crashes");
+    ((struct run_options *)target)->sweep_pairs = pairs;
     ((struct run_options *)target)->sweep = sim_fault_name((enum sim_fault_kind)kind);
     return true;
 }
@@ -469,7 +472,8 @@ const struct option_row prove_option_rows[] = {
      set_ranks},
     {"budget", 0, "TIME", "for each number of ranks, such as 60s (default) or 2m", set_budget},
     {"runs", 0, "MOST", "runs of an exploration after which to stop (default: 1000000)", set_runs},
-    {"faults", 0, "KIND:1", "let every single fault strike in turn: crash:1, drop:1, ...",
+    {"faults", 0, "KIND:1",
+     "let every single fault strike in turn: crash:1, drop:1, ...; crash:2: all pairs, too",
      set_sweep},
     {"order", 0, "ORDER", "order of backward passes: program or data", set_order},
     {"os-threads", 0, NULL, "each rank an OS thread instead of a fiber", set_os_threads},

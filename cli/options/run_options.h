@@ -19,7 +19,8 @@ struct run_options {
     struct fault_option faults[SIM_FAULTS_MAX]; /* see fault_options.h */
     int fault_count;
     const char
-        *sweep; /* the kind of fault that `simrun prove` lets strike everywhere, NULL: none */
+        *sweep;       /* the kind of fault that `simrun prove` lets strike everywhere, NULL: none */
+    bool sweep_pairs; /* and all pairs of them */
     bool all_models;
     int order;
     const char *mutant, *database, *checks, *fail_on, *schedule;

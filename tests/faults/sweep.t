@@ -58,7 +58,40 @@ for my $case ((map { [$_, ''] } qw(crash hang drop delay duplicate corrupt oom))
 }
 my ($status, $out) = run("prove --db none -n 3 --budget 0.001s --no-gradients --faults crash:1 $here/ring.c");
 like($out =~ s/\s+/ /gr, qr/not complete|beyond the budget|^(?:.* )?TIMEOUT /, 'a budget that was spent is named');
-for my $bad ('crash', 'crash:2', 'melt:1') {
+
+# Pairs of crashes: every operation of every rank with every operation of every other one. FULL=1 also of ranks that go on without the dead.
+sub all_pairs {
+    my ($most, $same, $n, @program) = @_;
+    my (%places, $handled);
+    for my $rank (0 .. $n - 1) {
+        for my $second ($rank + 1 .. $n - 1) {
+            for my $op (1 .. $most) {
+                for my $other (1 .. $most) {
+                    my ($status, $out) = run("--db none -n $n --memory --no-gradients --fault crash:$rank\@$op,crash:$second\@$other @program");
+                    my %at = $out =~ /crash:(\d+)@\d+\s+struck\s+in\s+its\s+operation\s+(\d+)/g;
+                    next if keys %at < 2 || $places{join ' ', map { $_ => $at{$_} } $rank, $second}++;
+                    $handled += $status == 0 && $same->($out, $rank, $second);
+                }
+            }
+        }
+    }
+    my $places = keys %places;
+    return sprintf '%d places, %d handled, %d not', $places, $handled // 0, $places - ($handled // 0);
+}
+my @pairs = ([3, 9, "$here/ring.c", sub {
+    my ($out, @dead) = @_;
+    my $now = printed($out);
+    return !grep { my $r = $_; !(grep { $_ == $r } @dead) && ($now->{$r} // '') ne $usual->{$r} } 0 .. 2;
+}]);
+push @pairs, [3, 24, 'shrinking-solver', sub { my %said = map { $_ => 1 } $_[0] =~ /^solution on rank \d+: (.*)/mg; return keys %said == 1 }]
+    if $ENV{FULL};
+for my $case (@pairs) {
+    my ($n, $most, $program, $same) = @$case;
+    my ($status, $out) = run("prove --db none -n $n --no-gradients --faults crash:2 $program");
+    my $wanted = all_pairs($most, $same, $n, $program);
+    like($out =~ s/\s+/ /gr, qr/pairs of faults \(crash\): \Q$wanted\E .*?all there are/, "pairs in $program: $wanted") or diag($out);
+}
+for my $bad ('crash', 'crash:3', 'drop:2', 'melt:1') {
     is((run("prove --db none -n 3 --faults $bad $here/ring.c"))[0], 2, "--faults $bad is refused");
 }
 done_testing();
