@@ -459,7 +459,14 @@ static void stored_before_judged(void)
     tap_ok(again && !store_load_findings(store, run, again, &back, &failure) && back.count == 1 &&
                back.items[0].ops[0].op == 2,
            "its findings name the operations");
+    const struct store_result given_up = {.outcome = "error"};
+    tap_is_int(store_run_finish(store, lost, &given_up, &failure), 0, "the first is given up: %s",
+               failure.text);
+    struct trace *kept = store_load_trace(store, lost, &failure);
+    tap_ok(kept && trace_hash(kept) == trace_hash(trace), "its trace stays");
+    tap_ok(put(store, 5, &failure) == 3, "and the next run has ids of its own: %s", failure.text);
     tap_is_int(store_verify(store, &failure), 0, "and the file is whole: %s", failure.text);
+    trace_free(kept);
     findings_release(&findings);
     findings_release(&back);
     trace_free(again);

@@ -681,11 +681,13 @@ static void write_run(struct writer *writer, const struct store_result *result, 
     const struct trace *trace = writer->trace;
     struct timespec now;
     clock_gettime(CLOCK_REALTIME, &now);
-    if (!begin_table(
-            writer, "UPDATE runs SET outcome=?,exit_code=?,ended_ns=?,ended=?,model=?,trace_hash=?,"
-                    "objective=?,first_op_id=?,op_count=?,first_node_id=?,node_count=?,word=? "
-                    "WHERE run_id=?"))
-        return;
+    if (!begin_table(writer,
+                     "UPDATE runs SET outcome=?,exit_code=?,ended_ns=?,ended=coalesce(?,ended),"
+                     "model=coalesce(?,model),trace_hash=coalesce(?,trace_hash),"
+                     "objective=coalesce(?,objective),first_op_id=coalesce(?,first_op_id),"
+                     "op_count=coalesce(?,op_count),first_node_id=coalesce(?,first_node_id),"
+                     "node_count=coalesce(?,node_count),word=? WHERE run_id=?"))
+        return;     /* the trace may have been stored before, and be given up now */
     if (finished) { /* without an outcome it still runs: see store_run_trace */
         bind_text(writer, 1, result->outcome);
         bind_number(writer, 2, result->exit_code);
