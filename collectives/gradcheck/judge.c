@@ -148,6 +148,20 @@ static const struct difference *contradiction(const struct judged *judged,
     return best;
 }
 
+/* A large step agrees, and a smaller one that sees more does not: what lies between the two, not the
+ * gradient, may have made it agree. */
+static bool is_denied(const struct judged *judged, const struct centers *centers,
+                      const struct difference *far)
+{
+    for (size_t i = 0; i < centers->count && is_far(judged, *far); i++) {
+        const struct difference *near = &centers->numeric[i];
+        if (near->step < far->step && near->tolerance < far->tolerance &&
+            is_resolved(judged, *near) && !agrees(judged, *near))
+            return true;
+    }
+    return false;
+}
+
 /* The best of those that agree; a larger step that contradicts is overruled only by what is far
  * more certain than what was in question: a kink, or the border of the domain, lay within it. */
 static const struct difference *agreement(const struct judged *judged,
@@ -161,7 +175,8 @@ static const struct difference *agreement(const struct judged *judged,
             continue;
         if (contradicts(judged, *one))
             question = fmin(question, fabs(one->value - judged->analytic));
-        else if (agrees(judged, *one) && (!best || one->tolerance < best->tolerance))
+        else if (agrees(judged, *one) && !is_denied(judged, centers, one) &&
+                 (!best || one->tolerance < best->tolerance))
             best = one;
     }
     return best && best->tolerance <= 0.05 * question ? best : NULL;
@@ -173,7 +188,8 @@ static bool agree_twice(const struct judged *judged, const struct centers *cente
 {
     size_t count = 0;
     for (size_t i = 0; i < centers->count; i++)
-        count += is_resolved(judged, centers->numeric[i]) && agrees(judged, centers->numeric[i]);
+        count += is_resolved(judged, centers->numeric[i]) && agrees(judged, centers->numeric[i]) &&
+                 !is_denied(judged, centers, &centers->numeric[i]);
     return count >= 2 && agreement(judged, centers);
 }
 

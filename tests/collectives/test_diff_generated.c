@@ -288,9 +288,10 @@ static void judge(enum category category, uint64_t seed, struct tally *tally)
 static const struct {
     enum category category;
     uint64_t seed;
-} once[] = {{KINKS, 4728},     /* flat, and a step of 128 saw another branch's slope */
-            {KINKS, 4767},     /* between the slopes at a kink, 1e-4 beside one of them */
-            {CHAOTIC, 26653},  /* one step's own estimate of its error was far too small */
+} once[] = {{KINKS, 4728},          /* flat, and a step of 128 saw another branch's slope */
+            {KINKS, 4767},          /* between the slopes at a kink, 1e-4 beside one of them */
+            {CHAOTIC, 26653},       /* one step's own estimate of its error was far too small */
+            {CANCELLATION, 702191}, /* agreed by chance from far away: 8e-5 wrong, called right */
             {CHAOTIC, 41131}}; /* three neighbours happened to be near: right, and called wrong */
 
 int main(void)
