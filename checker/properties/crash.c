@@ -119,10 +119,12 @@ static void check_timeout(const struct check_context *context, struct findings *
     finding_seal(finding, trace);
 }
 
+/* What a request names is the wait that completed it; of an Imrecv that stands, its probe. */
 static bool is_pending(const struct trace_op *op)
 {
-    return check_is_start(op) && op->state == STATE_POSTED && op->request == TRACE_NO &&
-           check_class(op) != CLASS_NONE && !check_is_second(op);
+    return check_is_start(op) && op->state == STATE_POSTED &&
+           (op->request == TRACE_NO || op->kind == OP_IMRECV) && check_class(op) != CLASS_NONE &&
+           !check_is_second(op);
 }
 
 static void report_pending(const struct trace *trace, uint32_t op, uint32_t finalize, size_t first,
