@@ -53,6 +53,16 @@ static void add_pair(struct finding *finding, const struct trace *trace, uint32_
     finding_op_add(finding, send, "partner");
 }
 
+static void add_long(struct finding *finding, const struct trace *trace, uint32_t send,
+                     uint32_t receive)
+{
+    if (finding->op_count < PLACES_LISTED_MAX && bytes_of(&trace->ops[send]) >= 0)
+        finding_detail(finding, "%lld bytes were sent, there is room for %lld.\n",
+                       (long long)bytes_of(&trace->ops[send]),
+                       (long long)bytes_of(&trace->ops[receive]));
+    add_pair(finding, trace, send, receive);
+}
+
 /* The types by name; both may be called mixed. */
 static struct finding *differing_types(struct findings *findings, size_t first,
                                        const struct trace *trace, uint32_t send, uint32_t receive)
@@ -92,7 +102,7 @@ static void judge_pair(const struct trace *trace, uint32_t send, uint32_t receiv
             finding_for(findings, first, "R005", trace, receive, "adjoint and forward traffic met"),
             trace, send, receive);
     else if (bytes_of(sent) > bytes_of(received) || received->error == ERROR_TRUNCATE)
-        add_pair(finding_for(findings, first, "M007", trace, receive,
+        add_long(finding_for(findings, first, "M007", trace, receive,
                              "the message is longer than the receive has room for"),
                  trace, send, receive);
     else if (surely_differ(sent, received))
