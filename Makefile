@@ -215,11 +215,12 @@ bench: all $(benches:%=$(BUILD)/bench/bench_%)
 	@$(BUILD)/bench/bench_explore
 	@$(BUILD)/bench/bench_viz
 
-# Random differentiable programs by category: right, wrong, undecided, false alarms, false rights; and wrong adjoints as they are
-# written, with who is blamed.
+# Random differentiable programs by category: right, wrong, undecided, false alarms, false rights; wrong adjoints as they are
+# written, with who is blamed; and which communication has derivatives, here and elsewhere.
 gradients: all $(BUILD)/tests/collectives/test_diff_generated
 	@SIMRUN_SOAK=$${SIMRUN_SOAK:-125} $(BUILD)/tests/collectives/test_diff_generated
 	@SIMRUN=$(BUILD)/simrun perl tests/gradients/adjoints.t --table
+	@SIMRUN=$(BUILD)/simrun perl tests/gradients/coverage.pl
 
 # The same MPI programs must say the same here and under Debian's Open MPI and MPICH, and the scenarios must be right there.
 # Programs that misbehave in every way we know, on both executors, and ten thousand that write over everything in reach.

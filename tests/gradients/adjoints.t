@@ -74,7 +74,8 @@ sub told {
     return $out;
 }
 
-my %right;
+my (%right, %count);
+printf "%-10s %-38s %-8s %-22s %s\n", 'adjoint of', 'what is wrong', 'said', 'call that is named', 'place' if $table;
 for my $case (@cases) {
     my ($operation, $defect, $what, $kind, $call) = @$case;
     $right{$operation} //= told($operation, 0) =~ /^PASS .*: finished, (\d+) of \1 gradients right/;
@@ -87,9 +88,15 @@ for my $case (@cases) {
     $well &&= $kind =~ /given|after|nobody/ ? !$accused : $accused ne '';
     if ($table) {
         my ($place) = $finding =~ /(adjoints\.c:\d+)/;
+        my $answer = $out =~ /^FAIL/ ? 'wrong' : $out =~ /^PASS .*? (\d+) of \1 gradients right/ ? 'right' : 'undecided';
+        $count{$_}++ for $answer, $well ? 'well' : ();
         printf "%-10s %-38s %-8s %-22s %s\n", $operation, $what, $well ? $kind : 'NOT AS', $accused || '-', $place // '';
     } else {
         ok($well, "$operation: $what: the right one passes, of the wrong one is said: $kind") or diag $finding;
     }
+}
+if ($table) {
+    printf "of %d wrong adjoints: %d found wrong, %d undecided, %d called right; %d with the blame that is due; %d of %d right twins are right\n\n",
+      scalar @cases, map({ $count{$_} // 0 } qw(wrong undecided right well)), scalar grep({ $_ } values %right), scalar keys %right;
 }
 done_testing() unless $table;
