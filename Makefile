@@ -277,7 +277,7 @@ windows: all
 
 .PHONY: local
 local: all
-	@SIMRUN=$(BUILD)/simrun prove -e '' tests/memory/local.t tests/memory/sides.t :: all
+	@SIMRUN=$(BUILD)/simrun prove -e '' tests/memory/local.t tests/memory/sides.t tests/memory/reach.t :: all
 
 # Thousands of small programs, one error each, and their right twins; what make test runs of them is a sample.
 .PHONY: wrong

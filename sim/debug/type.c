@@ -7,14 +7,44 @@
 #include <string.h>
 
 /* What has more is opaque as a whole. */
-enum { LEAVES_MAX = 512, DEPTH_MAX = 16 };
+enum { LEAVES_MAX = 4096, DEPTH_MAX = 16 };
 
 static bool add_leaf(struct debug_type *type, size_t offset, size_t size, enum debug_kind kind)
 {
     if (type->leaf_count == LEAVES_MAX || !size)
         return false;
-    type->leaves[type->leaf_count++] = (struct debug_leaf){offset, size, kind};
+    type->leaves[type->leaf_count++] = (struct debug_leaf){offset, size, 1, kind, 0, NULL};
     return true;
+}
+
+static bool add_pointer(struct debug_type *type, Dwarf_Die *die, size_t offset)
+{
+    Dwarf_Attribute attribute;
+    Dwarf_Die target;
+    if (!add_leaf(type, offset, sizeof(void *), DEBUG_OPAQUE))
+        return false;
+    if (dwarf_formref_die(dwarf_attr_integrate(die, DW_AT_type, &attribute), &target)) {
+        type->leaves[type->leaf_count - 1].target = dwarf_dieoffset(&target);
+        type->points = true;
+    }
+    return true;
+}
+
+/* Of a bit field the bytes that have a bit of it, which the one before may have as well. */
+static bool add_bits(struct debug_type *type, Dwarf_Die *die, size_t offset)
+{
+    Dwarf_Attribute attribute;
+    Dwarf_Word at, size;
+    if (dwarf_formudata(dwarf_attr(die, DW_AT_data_bit_offset, &attribute), &at) ||
+        dwarf_formudata(dwarf_attr(die, DW_AT_bit_size, &attribute), &size))
+        return false;
+    size_t low = offset + (size_t)at / 8, high = offset + (size_t)(at + size + 7) / 8;
+    struct debug_leaf *last = type->leaf_count ? &type->leaves[type->leaf_count - 1] : NULL;
+    if (last && last->kind == DEBUG_OPAQUE && last->count == 1 && last->offset + last->size > low) {
+        last->size = high - last->offset;
+        return true;
+    }
+    return low == high || add_leaf(type, low, high - low, DEBUG_OPAQUE);
 }
 
 bool debug_type_peel(Dwarf_Die *variable, Dwarf_Die *type)
@@ -60,12 +90,23 @@ static bool add_array(struct debug_type *type, Dwarf_Die *die, size_t offset, in
     Dwarf_Die element;
     if (!debug_type_peel(die, &element))
         return false;
-    size_t whole = size_of(die), each = size_of(&element);
-    type->open |= !whole;
-    for (size_t at = 0; each && at + each <= whole; at += each)
+    size_t whole = size_of(die), each = size_of(&element), first = type->leaf_count;
+    if (!whole) { /* a flexible one has no element of its own */
+        type->open = true;
+        type->tail_at = offset;
+        type->tail = dwarf_dieoffset(&element);
+        return true;
+    }
+    for (size_t at = 0; each && at + each <= whole; at += each) {
         if (!add_type(type, &element, offset + at, depth))
             return false;
-    return true; /* a flexible one has no element of its own */
+        struct debug_leaf *leaf = &type->leaves[first];
+        if (type->leaf_count == first + 1 && leaf->size * leaf->count == each) {
+            leaf->count *= whole / each;
+            return true;
+        }
+    }
+    return true;
 }
 
 static bool add_members(struct debug_type *type, Dwarf_Die *die, size_t offset, int depth)
@@ -79,15 +120,22 @@ static bool add_members(struct debug_type *type, Dwarf_Die *die, size_t offset, 
             continue;
         if (dwarf_hasattr(&child, DW_AT_external)) /* static */
             continue;
-        if (dwarf_hasattr(&child, DW_AT_bit_size))
-            return false;
+        if (dwarf_hasattr(&child, DW_AT_bit_size)) {
+            if (!add_bits(type, &child, offset))
+                return false;
+            continue;
+        }
         if (!dwarf_attr(&child, DW_AT_data_member_location, &attribute))
             at = 0;
         else if (dwarf_formudata(&attribute, &at))
             return false;
+        size_t first = type->leaf_count;
         if (!debug_type_peel(&child, &member) ||
             !add_type(type, &member, offset + (size_t)at, depth))
             return false;
+        for (; first < type->leaf_count; first++)
+            if (!type->leaves[first].name)
+                type->leaves[first].name = dwarf_diename(&child);
     }
     return true;
 }
@@ -102,6 +150,8 @@ static bool add_type(struct debug_type *type, Dwarf_Die *die, size_t offset, int
         return add_base(type, die, offset);
     case DW_TAG_enumeration_type:
         return add_leaf(type, offset, size, size > 1 ? DEBUG_INTEGER : DEBUG_OPAQUE);
+    case DW_TAG_pointer_type:
+        return add_pointer(type, die, offset);
     case DW_TAG_array_type:
         return add_array(type, die, offset, depth + 1);
     case DW_TAG_structure_type:
@@ -140,8 +190,10 @@ struct debug_type *debug_type_new(Dwarf_Die *die)
     }
     name_set(type, die);
     type->size = dwarf_hasattr(die, DW_AT_declaration) ? 0 : size_of(die);
-    if (!type->size || !add_type(type, die, 0, 0))
+    if (!type->size || !add_type(type, die, 0, 0)) {
         type->leaf_count = 0;
+        type->points = false;
+    }
     qsort(type->leaves, type->leaf_count, sizeof *type->leaves, by_offset);
     type->opaque = true;
     for (size_t i = 0; i < type->leaf_count; i++)
@@ -162,8 +214,14 @@ void debug_type_free(struct debug_type *type)
 
 const struct debug_leaf *debug_type_leaf(const struct debug_type *type, size_t offset)
 {
-    for (size_t i = 0; i < type->leaf_count && type->leaves[i].offset <= offset; i++)
-        if (offset - type->leaves[i].offset < type->leaves[i].size)
-            return &type->leaves[i];
-    return NULL;
+    size_t begin = 0, end = type->leaf_count;
+    while (begin < end) {
+        size_t middle = begin + (end - begin) / 2;
+        if (type->leaves[middle].offset <= offset)
+            begin = middle + 1;
+        else
+            end = middle;
+    }
+    const struct debug_leaf *leaf = begin ? &type->leaves[begin - 1] : NULL;
+    return leaf && offset - leaf->offset < leaf->size * leaf->count ? leaf : NULL;
 }

@@ -5,6 +5,7 @@
 #include <elfutils/libdw.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 enum debug_kind {
     DEBUG_OPAQUE, /* characters, pointers, unions, bit fields: anything may lie there */
@@ -12,10 +13,15 @@ enum debug_kind {
     DEBUG_FLOATING
 };
 
+/* A number, or as many of one kind, side by side, as an array has. */
 struct debug_leaf {
-    size_t offset, size;
+    size_t offset, size, count;
     enum debug_kind kind;
+    uint64_t target;  /* of a pointer: the description of what it points to; 0: none */
+    const char *name; /* of the member; NULL: it has none */
 };
+
+struct debug_file;
 
 /* One element: of an array its element, however many dimensions that has; a complex number is two
  * leaves. */
@@ -23,8 +29,12 @@ struct debug_type {
     size_t size;               /* 0: not known, and no leaf is */
     struct debug_leaf *leaves; /* by offset */
     size_t leaf_count;
-    bool opaque; /* no leaf is a number */
-    bool open;   /* ends with an array of no declared length */
+    bool opaque;    /* no leaf is a number */
+    bool open;      /* ends with an array of no declared length, */
+    size_t tail_at; /* which begins here */
+    uint64_t tail;  /* and of whose elements this is the description */
+    bool points;    /* a leaf has a target */
+    struct debug_file *file;
     char name[64];
 };
 

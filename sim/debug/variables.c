@@ -74,6 +74,8 @@ static const struct debug_type *type_of(struct debug_file *file, Dwarf_Die *die)
     if (type)
         return type;
     type = debug_type_new(die);
+    if (type)
+        type->file = file;
     if (type && !handle_map_add(&file->types, key, type)) {
         debug_type_free(type);
         type = NULL;
@@ -81,8 +83,73 @@ static const struct debug_type *type_of(struct debug_file *file, Dwarf_Die *die)
     return type;
 }
 
-/* Elements of an array's dimensions; 0: not written in the description. */
-static size_t array_length(Dwarf_Die *array)
+const struct debug_type *debug_type_at(struct debug_file *file, uint64_t target)
+{
+    Dwarf_Die die, type, inner;
+    if (!target || !dwarf_offdie(file->dwarf, target, &die) || dwarf_peel_type(&die, &type))
+        return NULL;
+    for (int depth = 0; dwarf_tag(&type) == DW_TAG_array_type && depth < 8; depth++) {
+        if (!debug_type_peel(&type, &inner))
+            return NULL;
+        type = inner;
+    }
+    const struct debug_type *found =
+        dwarf_tag(&type) == DW_TAG_subroutine_type ? NULL : type_of(file, &type);
+    return found && found->size ? found : NULL;
+}
+
+static struct debug_expression expression_of(Dwarf_Die *die, unsigned name, uint64_t pc)
+{
+    struct debug_expression expression = {NULL, 0};
+    Dwarf_Attribute attribute;
+    if (!dwarf_attr(die, name, &attribute) ||
+        dwarf_getlocation_addr(&attribute, pc, &expression.ops, &expression.count, 1) < 1)
+        return (struct debug_expression){NULL, 0};
+    return expression;
+}
+
+/* A dimension whose length is an expression, or in a variable that the compiler made. */
+static bool add_bound(struct debug_variable *variable, Dwarf_Die *range, uint64_t pc)
+{
+    unsigned name = dwarf_hasattr(range, DW_AT_count) ? DW_AT_count : DW_AT_upper_bound;
+    struct debug_bound *bound = &variable->bounds[variable->bound_count];
+    Dwarf_Attribute attribute;
+    Dwarf_Die holder;
+    if (variable->bound_count == DEBUG_BOUNDS_MAX || !dwarf_attr(range, name, &attribute))
+        return false;
+    bound->last = name == DW_AT_upper_bound;
+    bound->held = dwarf_formref_die(&attribute, &holder);
+    bound->value =
+        bound->held ? expression_of(&holder, DW_AT_location, pc) : expression_of(range, name, pc);
+    variable->bound_count++;
+    return bound->value.count;
+}
+
+size_t debug_count(const struct debug_variable *variable, const struct debug_frame *frame)
+{
+    size_t count = variable->count;
+    for (int i = 0; i < variable->bound_count; i++) {
+        const struct debug_bound *bound = &variable->bounds[i];
+        uintptr_t value = 0;
+        enum debug_place place =
+            debug_evaluate(&bound->value, &variable->frame_base, frame, &value);
+        if (place == DEBUG_NOWHERE || place == DEBUG_REGISTER)
+            return 0;
+        if (bound->held && place == DEBUG_MEMORY) {
+            if (value < frame->stack_low || value + sizeof value > frame->stack_high)
+                return 0;
+            memcpy(&value, (const void *)value, sizeof value);
+        }
+        value += bound->last;
+        if (value > SIZE_MAX >> 24)
+            return 0;
+        count *= value;
+    }
+    return count;
+}
+
+/* Elements of an array's dimensions, those left out that the run tells; 0: not known. */
+static size_t array_length(struct debug_variable *variable, Dwarf_Die *array, uint64_t pc)
 {
     Dwarf_Die child;
     Dwarf_Attribute attribute;
@@ -95,14 +162,15 @@ static size_t array_length(Dwarf_Die *array)
             length *= (size_t)bound;
         else if (!dwarf_formudata(dwarf_attr(&child, DW_AT_upper_bound, &attribute), &bound))
             length *= (size_t)bound + 1;
-        else
+        else if (!add_bound(variable, &child, pc))
             return 0;
     }
     return length;
 }
 
 /* Follows arrays of arrays down to the element. */
-static bool set_type(struct debug_file *file, struct debug_variable *variable, Dwarf_Die *die)
+static bool set_type(struct debug_file *file, struct debug_variable *variable, Dwarf_Die *die,
+                     uint64_t pc)
 {
     Dwarf_Die type = *die, inner;
     variable->count = 1;
@@ -114,25 +182,17 @@ static bool set_type(struct debug_file *file, struct debug_variable *variable, D
         type = inner;
     }
     for (int depth = 0; dwarf_tag(&type) == DW_TAG_array_type && depth < 8; depth++) {
-        variable->count *= array_length(&type);
+        variable->count *= array_length(variable, &type, pc);
         if (!debug_type_peel(&type, &inner))
             return false;
         type = inner;
     }
     variable->type = type_of(file, &type);
+    if (variable->pointer)
+        variable->bound_count = 0;
     if (variable->type && variable->type->open)
         variable->count = 0;
     return variable->type != NULL;
-}
-
-static struct debug_expression expression_of(Dwarf_Die *die, unsigned name, uint64_t pc)
-{
-    struct debug_expression expression = {NULL, 0};
-    Dwarf_Attribute attribute;
-    if (!dwarf_attr(die, name, &attribute) ||
-        dwarf_getlocation_addr(&attribute, pc, &expression.ops, &expression.count, 1) < 1)
-        return (struct debug_expression){NULL, 0};
-    return expression;
 }
 
 /* Whether it lies at one place while its scope lasts. What is here now and elsewhere later (a list of
@@ -190,10 +250,11 @@ static void add_variable(struct debug_file *file, struct debug_scope *scope, Dwa
     struct debug_variable variable = {.frame_base = around->frame_base, .level = around->level};
     Dwarf_Die type;
     variable.place = expression_of(die, DW_AT_location, around->pc);
-    if (!variable.place.count || !debug_type_peel(die, &type) || !set_type(file, &variable, &type))
+    if (!variable.place.count || !debug_type_peel(die, &type) ||
+        !set_type(file, &variable, &type, around->pc))
         return;
-    if (!variable.pointer && !lies_still(die))
-        return;
+    /* An array whose length the run tells has its place in a pointer of the compiler's. */
+    variable.moves = !variable.pointer && !variable.bound_count && !lies_still(die);
     if (variable.place.count == 1)
         variable.address = address_of(die, variable.place.ops);
     Dwarf_Attribute attribute;
@@ -300,7 +361,8 @@ static void list_statics(struct debug_file *file, Dwarf_Die *die, int depth)
         size_t before = file->statics.count;
         if (tag == DW_TAG_variable) {
             add_variable(file, &file->statics, &child, &nothing);
-            if (file->statics.count > before && !file->statics.variables[before].address)
+            const struct debug_variable *added = &file->statics.variables[before];
+            if (file->statics.count > before && (!added->address || added->moves))
                 file->statics.count = before;
         } else if (tag == DW_TAG_namespace || is_block(tag)) {
             list_statics(file, &child, depth + 1);

@@ -10,12 +10,24 @@
 #include "sim/debug/expression.h"
 #include "sim/debug/type.h"
 
+/* How long a dimension is, where only the run tells. */
+struct debug_bound {
+    struct debug_expression value;
+    bool held; /* in a variable that the expression places */
+    bool last; /* the number of the last element, not of elements */
+};
+enum { DEBUG_BOUNDS_MAX = 3 };
+
 struct debug_variable {
     const char *name;
     struct debug_expression place, frame_base;
-    bool pointer;                  /* then `type` is what it points to */
+    bool moves;   /* its place is another elsewhere: what is there now may be another's by then */
+    bool pointer; /* then `type` is what it points to */
     const struct debug_type *type; /* of an array its element; NULL: none, as of a void pointer */
-    size_t count;                  /* of an array, in elements; 0: not known */
+    size_t
+        count; /* of an array, in elements, without the dimensions that bounds tell; 0: not known */
+    struct debug_bound bounds[DEBUG_BOUNDS_MAX];
+    int bound_count;
     int level;        /* of the functions whose calls were inlined there: 1 is the frame's own */
     uint64_t address; /* of a variable that has one for good, as the linker sees it */
 };
@@ -33,6 +45,11 @@ void debug_unlock(void);
 
 /* The file at `path`; NULL: it has no debug information. */
 struct debug_file *debug_file_get(const char *path);
+
+/* What a leaf's target describes, of an array its element; NULL: nothing that has a size. */
+const struct debug_type *debug_type_at(struct debug_file *file, uint64_t target);
+/* The elements of a variable of a frame; 0: not known. */
+size_t debug_count(const struct debug_variable *variable, const struct debug_frame *frame);
 
 /* The variables that can be named at an address of the code, as the linker sees it, from the
  * innermost block outwards, those of functions whose call was inlined there included. Never NULL. */

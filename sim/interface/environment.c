@@ -3,6 +3,7 @@
 #include "sim/communicators/comm.h"
 #include "sim/communicators/info.h"
 #include "sim/interface/leaks.h"
+#include "sim/memory/objects.h"
 #include "sim/memory/pending.h"
 #include "sim/messages/bsend.h"
 #include "sim/messages/point.h"
@@ -173,12 +174,14 @@ int PMPI_Alloc_mem(MPI_Aint size, MPI_Info info, void *base)
     if (!memory)
         return sim_error_raise(MPI_COMM_NULL, size < 0 ? MPI_ERR_ARG : MPI_ERR_NO_MEM, "Alloc_mem",
                                "cannot allocate %lld bytes", (long long)size);
+    sim_objects_add(memory, (size_t)size, NULL);
     memcpy(base, &memory, sizeof memory);
     return MPI_SUCCESS;
 }
 
 int PMPI_Free_mem(void *base)
 {
+    sim_objects_remove(base);
     free(base);
     return MPI_SUCCESS;
 }

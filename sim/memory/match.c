@@ -76,9 +76,9 @@ static bool number_fits(struct over *over, uintptr_t at, const struct sim_dataty
         size_t offset = at - over->start + (size_t)part * number.size;
         size_t within = offset % over->type->size;
         const struct debug_leaf *leaf = debug_type_leaf(over->type, within);
-        if (leaf &&
-            (leaf->kind == DEBUG_OPAQUE ||
-             (leaf->kind == number.kind && leaf->size == number.size && leaf->offset == within)))
+        if (leaf && (leaf->kind == DEBUG_OPAQUE ||
+                     (leaf->kind == number.kind && leaf->size == number.size &&
+                      (within - leaf->offset) % leaf->size == 0)))
             continue;
         *over->mismatch = (struct sim_mismatch){basic, offset, leaf};
         return false;
@@ -140,6 +140,16 @@ bool sim_match(const struct sim_region *region, uintptr_t start, const struct de
                           region->base + i * (uintptr_t)region->type->extent))
             return false;
     return true;
+}
+
+bool sim_match_numbers(const struct sim_datatype *type)
+{
+    struct stretches stretches = {.all = true};
+    sim_datatype_visit(type, 1, add_stretch, &stretches);
+    for (size_t i = 0; i < stretches.count; i++)
+        if (number_of(stretches.list[i].basic).kind != DEBUG_OPAQUE)
+            return true;
+    return false;
 }
 
 /* MPI_BYTE and MPI_PACKED move anything. */

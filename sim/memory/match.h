@@ -16,6 +16,9 @@ struct sim_mismatch {
 bool sim_match(const struct sim_region *region, uintptr_t start, const struct debug_type *type,
                struct sim_mismatch *mismatch);
 
+/* Whether an element has numbers, and not only bytes and characters. */
+bool sim_match_numbers(const struct sim_datatype *type);
+
 /* Whether the answer depends on how many elements are moved: what fits does not fit in smaller numbers. */
 bool sim_match_by_count(const struct sim_datatype *type);
 /* Does the region move characters where numbers are, in a number that cuts one of them? `count`

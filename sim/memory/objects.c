@@ -109,14 +109,24 @@ static const struct object *find(const struct sim_objects *objects, uintptr_t ad
     return NULL;
 }
 
-bool sim_objects_holding(struct sim_rank *rank, uintptr_t address, struct sim_object_found *found)
+/* False: there is none, or a library has freed it since. */
+static bool tell(const struct object *object, struct sim_object_found *found)
 {
-    const struct object *object = rank->objects ? find(rank->objects, address) : NULL;
-    if (!object || address - object->start >= object->size ||
-        malloc_usable_size((void *)object->start) != object->usable)
+    if (!object || malloc_usable_size((void *)object->start) != object->usable)
         return false;
     *found = (struct sim_object_found){object->start, object->size, object->site, object->recycled};
     return true;
+}
+
+bool sim_objects_at(struct sim_rank *rank, uintptr_t start, struct sim_object_found *found)
+{
+    return rank->objects && tell(handle_map_find(&rank->objects->map, start), found);
+}
+
+bool sim_objects_holding(struct sim_rank *rank, uintptr_t address, struct sim_object_found *found)
+{
+    const struct object *object = rank->objects ? find(rank->objects, address) : NULL;
+    return object && address - object->start < object->size && tell(object, found);
 }
 
 bool sim_objects_bound(struct sim_rank *rank, const struct sim_region *region, struct sim_hull hull,

@@ -16,13 +16,14 @@ struct sim_objects;
 void sim_objects_add(void *memory, size_t size, const void *site);
 void sim_objects_remove(void *memory);
 void sim_objects_release(struct sim_rank *rank);
-/* The object of the rank that holds an address. */
+/* The object of the rank that begins at an address, or that holds it. */
 struct sim_object_found {
     uintptr_t start;
     size_t size;
     uintptr_t site; /* behind the call that allocated it */
     bool recycled;  /* some of its memory was another object's before */
 };
+bool sim_objects_at(struct sim_rank *rank, uintptr_t start, struct sim_object_found *found);
 bool sim_objects_holding(struct sim_rank *rank, uintptr_t address, struct sim_object_found *found);
 /* Notes B006 when the hull begins in an object and ends behind it: true. */
 bool sim_objects_bound(struct sim_rank *rank, const struct sim_region *region, struct sim_hull hull,

@@ -72,6 +72,14 @@ void sim_pending_finish(struct sim_rank *rank)
         record_gap("types", pending->untyped,
                    "buffers of a program without debug information, whose types are not known "
                    "(M011, B006; compile it with -g)");
+    if (pending->untold)
+        record_gap("types", pending->untold,
+                   "buffers whose type no variable tells: reached by void pointers, or by no "
+                   "variable in scope (M011)");
+    if (pending->unbounded)
+        record_gap("bounds", pending->unbounded,
+                   "buffers of which nothing says where they end: no variable of known length, and "
+                   "not from malloc and its kin (B006)");
     if (pending->unseen_collectives)
         record_gap("buffers", pending->unseen_collectives,
                    "buffers of nonblocking collectives (B001; --memory sees them)");
@@ -187,6 +195,8 @@ static void begin_region(void *context, const struct sim_region *region)
     if (!bounded || typed >= SIM_TYPED_WRONG)
         start->rank->pending->misfits++;
     start->rank->pending->untyped += typed == SIM_TYPED_NO_DEBUG;
+    start->rank->pending->untold += typed == SIM_TYPED_UNTOLD;
+    start->rank->pending->unbounded += typed == SIM_TYPED_UNBOUNDED;
     compare(start, region, hull);
     if (region->written && sim_datatype_overlaps(region->type, region->count))
         tell_own_overlap(start, region);

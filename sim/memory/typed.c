@@ -7,6 +7,7 @@
 #include "sim/memory/frames.h"
 #include "sim/memory/match.h"
 #include "sim/memory/objects.h"
+#include "sim/memory/reach.h"
 #include "sim/worlds/rank.h"
 
 #include <dwarf.h>
@@ -25,11 +26,28 @@ struct look {
     /* What does not fit, as long as nothing does. */
     bool fits, misfits;
     bool by_count; /* what fits might not, were it fewer elements */
-    const struct debug_variable *variable;
+    bool bounded;  /* where its variable or object ends is known */
+    bool lenient;  /* what does not fit is none of its variables */
+    struct debug_variable variable;
     uintptr_t start;
     size_t beyond;
     struct sim_mismatch mismatch;
 };
+
+static void try(struct look *look, const struct debug_variable *variable, uintptr_t start,
+                size_t count);
+
+/* The array at the end of a structure, which is as long as the object lets it be. What begins
+ * before it and reaches into it is not looked at. */
+static void try_tail(struct look *look, const struct debug_variable *variable, uintptr_t start)
+{
+    struct debug_variable tail = *variable;
+    tail.type = debug_type_at(variable->type->file, variable->type->tail);
+    if (tail.type && look->hull.low >= start + variable->type->tail_at)
+        try(look, &tail, start + variable->type->tail_at, 0);
+    else
+        look->fits = true;
+}
 
 /* Several variables may seem to hold an address (blocks of one function share memory): one that
  * fits is enough. */
@@ -38,6 +56,10 @@ static void try(struct look *look, const struct debug_variable *variable, uintpt
 {
     const struct debug_type *type = variable->type;
     struct sim_mismatch mismatch;
+    if (type->open && look->hull.high > start + type->tail_at) {
+        try_tail(look, variable, start);
+        return;
+    }
     size_t beyond = count && !variable->pointer
                         ? sim_region_beyond(look->region, start + count * type->size)
                         : 0;
@@ -46,9 +68,10 @@ static void try(struct look *look, const struct debug_variable *variable, uintpt
     look->by_count |= !type->opaque && sim_match_by_count(look->region->type);
     if (matches && !beyond) {
         look->fits = true;
-    } else if (!look->misfits) {
+    } else if (!look->misfits && !look->lenient) {
         look->misfits = true;
-        look->variable = variable;
+        look->variable = *variable;
+        look->variable.count = count;
         look->start = start;
         look->beyond = matches ? beyond : 0;
         look->mismatch = mismatch;
@@ -57,16 +80,20 @@ static void try(struct look *look, const struct debug_variable *variable, uintpt
 
 /* --- variables that hold the buffer ----------------------------------------------------------- */
 
-static void try_variable(struct look *look, const struct debug_variable *variable, uintptr_t start)
+static void try_variable(struct look *look, const struct debug_variable *variable, uintptr_t start,
+                         size_t count)
 {
     uintptr_t low = look->hull.low;
     if (variable->pointer || !variable->type) {
         look->fits |= low - start < sizeof(void *);
+        look->bounded |= look->fits;
         return;
     }
-    size_t size = variable->count * variable->type->size;
-    if (size ? low - start < size : low == start)
-        try(look, variable, start, variable->count);
+    size_t size = count * variable->type->size;
+    if (size ? low - start >= size : low != start)
+        return;
+    look->bounded |= size && !look->lenient;
+    try(look, variable, start, count);
 }
 
 static void try_stack(struct look *look)
@@ -81,8 +108,11 @@ static void try_stack(struct look *look)
             const struct debug_variable *variable = &scope->variables[k];
             uintptr_t start;
             if (debug_evaluate(&variable->place, &variable->frame_base, frame, &start) ==
-                DEBUG_MEMORY)
-                try_variable(look, variable, start);
+                DEBUG_MEMORY) {
+                look->lenient = variable->moves;
+                try_variable(look, variable, start, debug_count(variable, frame));
+                look->lenient = false;
+            }
         }
     }
 }
@@ -93,7 +123,7 @@ static void try_static(struct look *look, const char *path, uintptr_t bias)
     const struct debug_variable *variable =
         file ? debug_variable_holding(file, look->hull.low - bias) : NULL;
     if (variable)
-        try_variable(look, variable, variable->address + bias);
+        try_variable(look, variable, variable->address + bias, variable->count);
 }
 
 /* --- pointers to an allocated object ---------------------------------------------------------- */
@@ -146,7 +176,8 @@ static uintptr_t pointer_value(const struct look *look, int number,
     }
 }
 
-/* Pointers of one function into the object; where all are void pointers, its caller is asked. */
+/* Pointers to the object. Where a function has none to numbers, its caller is asked; what is at last
+ * known by pointers to characters and to unions alone may hold anything. A void pointer says nothing. */
 struct pointers {
     bool any, opaque;
 };
@@ -158,7 +189,9 @@ static void try_pointer(struct look *look, struct pointers *pointers,
     bool exact = value == look->region->base;
     if (!exact && value != object->start)
         return;
-    if (!variable->type || variable->type->opaque || !variable->type->size) {
+    if (!variable->type || !variable->type->size)
+        return;
+    if (variable->type->opaque) {
         pointers->opaque = true;
         return;
     }
@@ -166,21 +199,28 @@ static void try_pointer(struct look *look, struct pointers *pointers,
     try(look, variable, value, exact ? object->size / variable->type->size : 0);
 }
 
-static void try_frame_pointers(struct look *look, struct pointers *pointers,
-                               const struct sim_object_found *object, int number)
+static void try_frame_at(struct look *look, struct pointers *pointers,
+                         const struct sim_object_found *object, int number, uintptr_t pc)
 {
     const struct debug_frame *frame = &look->frames.frames[number];
     struct debug_file *file = debug_file_get(look->frames.files[number]);
     if (!file)
         return;
-    const struct debug_scope *scope = debug_variables_at(file, frame->pc - 2 - frame->bias);
-    for (int level = scope->levels; level > 0 && !pointers->any; level--) {
-        pointers->opaque = false;
+    const struct debug_scope *scope = debug_variables_at(file, pc - frame->bias);
+    for (int level = scope->levels; level > 0 && !pointers->any; level--)
         for (size_t k = 0; k < scope->count; k++)
             if (scope->variables[k].pointer && scope->variables[k].level == level)
                 try_pointer(look, pointers, object, &scope->variables[k],
                             pointer_value(look, number, &scope->variables[k]));
-    }
+}
+
+/* Just before the call's end, and at it: between the two, a compiler's list of places may go over
+ * from the argument's register to one that the call preserves. */
+static void try_frame_pointers(struct look *look, struct pointers *pointers,
+                               const struct sim_object_found *object, int number)
+{
+    for (unsigned back = 2; back > 0 && !pointers->any; back--)
+        try_frame_at(look, pointers, object, number, look->frames.frames[number].pc - back);
 }
 
 static void try_static_pointers(struct look *look, struct pointers *pointers,
@@ -223,7 +263,7 @@ static void try_allocation(struct look *look, struct pointers *pointers,
                            const struct sim_object_found *object)
 {
     uintptr_t bias, result;
-    const char *path = sim_libc_file_of((void *)(object->site - 1), &bias);
+    const char *path = object->site ? sim_libc_file_of((void *)(object->site - 1), &bias) : NULL;
     struct debug_file *file = path ? debug_file_get(path) : NULL;
     if (!file)
         return;
@@ -240,22 +280,75 @@ static void try_allocation(struct look *look, struct pointers *pointers,
     }
 }
 
-/* A pointer to what was in recycled memory before may still be about: it is not asked. */
-static void try_object(struct look *look, const struct sim_object_found *object,
-                       const char *function)
+/* Compilers lose a variable's place while its value is still there. What some bytes before the call
+ * was the place of a pointer, and holds the buffer's address now, is good for what fits alone: the
+ * place may be another's by then. */
+static void try_lost_pointers(struct look *look, struct pointers *pointers,
+                              const struct sim_object_found *object)
+{
+    enum { FARTHEST = 64, STEP = 6 };
+    look->lenient = true;
+    for (int i = 0; i < look->frames.count && i < POINTER_FRAMES && !look->fits; i++)
+        for (unsigned back = STEP; back <= FARTHEST && !look->fits; back += STEP) {
+            pointers->any = false;
+            try_frame_at(look, pointers, object, i, look->frames.frames[i].pc - back);
+        }
+    pointers->any = false;
+    look->lenient = false;
+}
+
+struct met {
+    struct look *look;
+    struct pointers *pointers;
+    const struct sim_object_found *object;
+};
+
+static void try_met(void *context, const char *name, const struct debug_type *type, uintptr_t value)
+{
+    struct met *met = context;
+    const struct debug_variable variable = {.name = name, .type = type, .pointer = true};
+    try_pointer(met->look, met->pointers, met->object, &variable, value);
+}
+
+static void try_reached(struct look *look, struct sim_rank *rank, struct pointers *pointers,
+                        const struct sim_object_found *object)
+{
+    struct met met = {look, pointers, object};
+    sim_reach(rank, &look->frames, look->region->base, object->start, try_met, &met);
+}
+
+/* Variables in scope, then static ones, then the allocation's, then whatever they lead to. */
+static void ask_all(struct look *look, struct sim_rank *rank, struct pointers *pointers,
+                    const struct sim_object_found *object)
+{
+    for (int i = 0; i < look->frames.count && i < POINTER_FRAMES; i++)
+        if (!pointers->any)
+            try_frame_pointers(look, pointers, object, i);
+    if (!pointers->any)
+        try_static_pointers(look, pointers, object);
+    if (!pointers->any && !object->recycled)
+        try_allocation(look, pointers, object);
+    if (!pointers->any)
+        try_reached(look, rank, pointers, object);
+}
+
+/* A pointer to what was in recycled memory before may still be about: only the one that the
+ * allocation's result went to tells what is wrong there, and others what is right. */
+static void try_object(struct look *look, struct sim_rank *rank,
+                       const struct sim_object_found *object, const char *function)
 {
     struct pointers pointers = {false, false};
     look->argument = argument_of(function, look->region->side);
-    for (int i = 0; i < look->frames.count && i < POINTER_FRAMES && !object->recycled; i++)
-        if (!pointers.any)
-            try_frame_pointers(look, &pointers, object, i);
-    if (!pointers.any && !object->recycled)
-        try_static_pointers(look, &pointers, object);
-    if (!pointers.any) {
-        pointers.opaque = false;
+    if (object->recycled)
         try_allocation(look, &pointers, object);
+    if (!pointers.any) {
+        look->lenient = object->recycled;
+        ask_all(look, rank, &pointers, object);
+        look->lenient = false;
     }
-    look->fits |= pointers.opaque;
+    if (!pointers.any && !pointers.opaque)
+        try_lost_pointers(look, &pointers, object);
+    look->fits |= pointers.opaque && !pointers.any;
 }
 
 /* --- telling ---------------------------------------------------------------------------------- */
@@ -272,7 +365,7 @@ static void describe_leaf(const struct debug_leaf *leaf, char *text, size_t size
 
 static void tell(const struct look *look)
 {
-    const struct debug_variable *variable = look->variable;
+    const struct debug_variable *variable = &look->variable;
     char text[256], there[64];
     if (look->beyond) {
         snprintf(text, sizeof text,
@@ -331,7 +424,8 @@ static uint64_t key_of(const struct sim_region *region, const void *site,
     return key | 1;
 }
 
-static enum sim_typed check(struct look *look, const struct sim_object_found *object)
+static enum sim_typed check(struct look *look, struct sim_rank *rank,
+                            const struct sim_object_found *object)
 {
     uintptr_t bias;
     sim_frames_find(&look->frames);
@@ -344,11 +438,15 @@ static enum sim_typed check(struct look *look, const struct sim_object_found *ob
     const char *path = object->size ? NULL : sim_libc_file_of((void *)look->hull.low, &bias);
     bool readable = debug_file_get(look->frames.files[0]);
     if (object->size)
-        try_object(look, object, function);
+        try_object(look, rank, object, function);
     else if (path)
         try_static(look, path, bias);
     else
         try_stack(look);
+    if (!object->size && !look->fits && !look->misfits) {
+        const struct sim_object_found unknown = {.start = look->region->base};
+        try_object(look, rank, &unknown, function);
+    }
     debug_unlock();
     if (look->misfits && !look->fits) {
         tell(look);
@@ -356,7 +454,9 @@ static enum sim_typed check(struct look *look, const struct sim_object_found *ob
     }
     if (!readable)
         return SIM_TYPED_NO_DEBUG;
-    return look->fits ? SIM_TYPED_RIGHT : SIM_TYPED_NOT_KNOWN;
+    if (!look->fits && sim_match_numbers(look->region->type))
+        return SIM_TYPED_UNTOLD;
+    return look->bounded || object->size ? SIM_TYPED_RIGHT : SIM_TYPED_UNBOUNDED;
 }
 
 enum sim_typed sim_typed_check(struct sim_rank *rank, const struct sim_region *region,
@@ -374,8 +474,8 @@ enum sim_typed sim_typed_check(struct sim_rank *rank, const struct sim_region *r
                                    (region->count < seen[place].count && !seen[place].by_count)))
         return SIM_TYPED_RIGHT;
     struct look look = {.region = region, .hull = hull, .name = name, .verb = verb};
-    enum sim_typed result = check(&look, &object);
-    if (result != SIM_TYPED_WRONG && result != SIM_TYPED_NO_DEBUG) {
+    enum sim_typed result = check(&look, rank, &object);
+    if (result <= SIM_TYPED_RIGHT) { /* right as a whole */
         seen[place].key = key;
         seen[place].count = region->count;
         seen[place].by_count = look.by_count;
