@@ -11,6 +11,7 @@
 #include "sim/messages/deferred.h"
 #include "sim/messages/lossy.h"
 #include "sim/messages/mailbox.h"
+#include "sim/messages/partitioned.h"
 #include "sim/windows/history.h"
 #include "sim/worlds/libc_hooks.h"
 #include "sim/worlds/open_handles.h"
@@ -31,6 +32,7 @@ static void rank_end(struct sim_rank *rank)
 static void world_end(struct sim_world *world)
 {
     sim_lossy_forget(world);
+    sim_partitioned_world_end(world);
     sim_comm_release_all(world);
     for (int i = 0; world->ranks && i < world->size; i++)
         rank_end(&world->ranks[i]);

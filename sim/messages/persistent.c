@@ -117,7 +117,8 @@ static int start(MPI_Request handle, const char *function)
         request->state = SIM_POSTED;
         request->error = MPI_SUCCESS;
         request->partner = NULL;
-        sim_request_pending(request, function);
+        if (!request->partitioned)
+            sim_request_pending(request, function);
         request->start(request);
     }
     sim_world_leave(rank->world);

@@ -28,6 +28,8 @@ void sim_request_delete(struct sim_request *request)
     assert(request->magic == SIM_MAGIC_REQUEST);
     if (request->general)
         sim_general_release(request);
+    if (request->partitioned)
+        request->partitioned_release(request->partitioned);
     if (request->call)
         request->work->release(request);
     if (request->type)

@@ -64,7 +64,9 @@ struct sim_request {
     const struct sim_request_work *work;
     void (*start)(struct sim_request *request); /* persistent: begins it again; in the monitor */
     void *aside;                                /* a part's own copy of what it sends */
-    void *general;                              /* generalised request's callbacks */
+    struct sim_partitioned *partitioned;        /* NULL: an ordinary message */
+    void (*partitioned_release)(struct sim_partitioned *side);
+    void *general; /* generalised request's callbacks */
     /* A pending receive's buffer, while something is recorded: see sim_request_guard. */
     uint64_t guard;
     bool guarded, touched;

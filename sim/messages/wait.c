@@ -589,6 +589,9 @@ int PMPI_Cancel(MPI_Request *handle)
     if (request->kind == SIM_REQUEST_COLLECTIVE)
         return sim_error_raise(comm_of(request), MPI_ERR_REQUEST, "Cancel",
                                "a collective cannot be cancelled");
+    if (request->partitioned)
+        return sim_error_raise(comm_of(request), MPI_ERR_REQUEST, "Cancel",
+                               "a partitioned send or receive cannot be cancelled");
     sim_world_enter(rank->world);
     bool cancelled = false;
     if (rank->world->exploring)

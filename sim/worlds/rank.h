@@ -216,11 +216,13 @@ struct sim_world {
     uint32_t context_ids;
     bool exploring; /* delays wildcards and logs what an explorer needs: base/dependence_sets.h */
     struct sim_request *delayed, **delayed_tail; /* wildcards waiting for quiescence */
-    struct sim_blocked_probe *looks;        /* blocked in a probe or a Waitany until quiescence */
-    struct sim_timeout *patient;            /* waits that have a limit */
-    uint64_t clock;                         /* passes when nobody can move: timeout.h */
-    struct sim_handshake *handshakes;       /* Intercomm_create: leaders that wait for each other */
-    _Atomic uint64_t faults_struck;         /* bits, by their place in the options */
+    struct sim_partitioned *partitioned,
+        *partitioned_unmet;           /* all partitioned requests; those without another side */
+    struct sim_blocked_probe *looks;  /* blocked in a probe or a Waitany until quiescence */
+    struct sim_timeout *patient;      /* waits that have a limit */
+    uint64_t clock;                   /* passes when nobody can move: timeout.h */
+    struct sim_handshake *handshakes; /* Intercomm_create: leaders that wait for each other */
+    _Atomic uint64_t faults_struck;   /* bits, by their place in the options */
     struct sim_late_message *late_messages; /* that a fault holds back: messages/lossy.h */
     struct sim_gathering *gatherings;       /* Comm_create_group under way */
     struct sim_comm *world_comms, *dead_comms;

@@ -188,7 +188,7 @@ static const struct finding_code codes[] = {
 {"S003", "replicas-diverge", E, "Copies of a replicated value differ.", "After a step that must leave all replicas equal, they are not.", "one rank skipped an allreduce and used its own gradient", "Compare the steps of the first rank and parameter that are named."},
 {"S004", "payload-damaged", E, "A coded gradient could not be decoded.", "The bytes that arrived are not what the coder wrote for this parameter: cut short, mixed up with another parameter's, or framed by a mark that occurs in them.", "a slot whose end is found by searching for a byte pattern", "Send the length with the bytes, and exchange every parameter in the same order on all ranks."},
 {"U001", "unsupported-call", E, "The program called an MPI function that this simulator does not provide.",
- "Files, dynamic processes and partitioned messages are missing: the program may be right, and could not be judged. The exit status is 3.",
+ "Files and dynamic processes are missing: the program may be right, and could not be judged. The exit status is 3.",
  "MPI_File_open(...)", "Keep such calls out of what is checked; 'simrun doctor --unsupported' names them all."},
 {"U002", "foreign-object", E, "A part of the program was compiled with another MPI's mpi.h.",
  "A communicator has the value that MPICH gives it: an object or a static library was left over from a build with its mpicc. The program may be right, and could not be judged. The exit status is 3.",
