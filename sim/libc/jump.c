@@ -14,6 +14,7 @@ void longjmp(struct __jmp_buf_tag to[1], int value)
     LIBC_REAL(longjmp);
     libc_hooks->handler_left();
     real(to, value);
+    __builtin_unreachable();
 }
 
 void _longjmp(struct __jmp_buf_tag to[1], int value)
@@ -21,6 +22,7 @@ void _longjmp(struct __jmp_buf_tag to[1], int value)
     LIBC_REAL(_longjmp);
     libc_hooks->handler_left();
     real(to, value);
+    __builtin_unreachable();
 }
 
 void siglongjmp(struct __jmp_buf_tag to[1], int value)
@@ -28,6 +30,7 @@ void siglongjmp(struct __jmp_buf_tag to[1], int value)
     LIBC_REAL(siglongjmp);
     libc_hooks->handler_left();
     real(to, value);
+    __builtin_unreachable();
 }
 
 void __longjmp_chk(struct __jmp_buf_tag to[1], int value)
@@ -35,4 +38,5 @@ void __longjmp_chk(struct __jmp_buf_tag to[1], int value)
     LIBC_REAL(__longjmp_chk);
     libc_hooks->handler_left();
     real(to, value);
+    __builtin_unreachable();
 }
