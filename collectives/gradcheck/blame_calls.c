@@ -350,6 +350,39 @@ static void forwards_tell(struct calls *calls, const char *variable)
         variable, first->source, first->target);
 }
 
+/* How many numbers with many digits the group's ranks give; -1: one of them is no float. */
+static long floats_given(const struct calls *calls, const struct call_group *group)
+{
+    long count = 0;
+    for (size_t m = 0; m < group->count; m++) {
+        const struct call_member *member = &calls->members[group->first + m];
+        const struct call_entry *entry = calls_entry(calls, member);
+        for (size_t i = 0; member->sends && i < entry->sent.count; i++) {
+            double value = entry->sent.values[i], digits = ldexp(value, 16 - ilogb(value));
+            if ((double)(float)value != value)
+                return -1;
+            count += value != 0 && digits != nearbyint(digits);
+        }
+    }
+    return count;
+}
+
+/* The first call of the adjoint that is given floats as doubles, where the forward calls are not. */
+static const struct call_group *rounded(const struct calls *calls)
+{
+    enum { LEAST = 4 }; /* of so many numbers it is no chance */
+    const struct call_group *first = NULL;
+    bool wide = false;
+    for (size_t i = 0; i < calls->group_count; i++) {
+        const struct call_group *group = &calls->groups[i];
+        long floats = floats_given(calls, group);
+        wide = wide || (!group->back && floats < 0);
+        if (group->back && !first && floats >= LEAST)
+            first = group;
+    }
+    return wide ? first : NULL;
+}
+
 void calls_blame(struct calls *calls, const char *variable)
 {
     struct gradcheck_culprit *culprit = &calls->check->result->culprit, before = *culprit;
@@ -378,6 +411,13 @@ void calls_blame(struct calls *calls, const char *variable)
             "the gradient of %s is wrong: this %s takes cotangents in float, of numbers that the "
             "forward %s took in double",
             variable, name_of(calls->narrowed), name_of(calls->narrowed));
+    } else if (!told && rounded(calls)) {
+        const struct call_group *group = rounded(calls);
+        place_tell(calls, group, false);
+        SAY(calls,
+            "the gradient of %s is wrong: this %s is given cotangents that are rounded to float, "
+            "where the forward calls took doubles",
+            variable, name_of(group));
     } else if (!told && calls->answered) {
         SAY(calls,
             "the gradient of %s is wrong, though all calls of the adjoint (%zu) are given the "

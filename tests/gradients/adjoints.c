@@ -1,10 +1,11 @@
 /* Wrong adjoints as they are written, each beside the right one: `adjoints OPERATION DEFECT`, 0 is right.
  *
  * x -> sin(x) -> OPERATION -> weighted squares. Only x is marked, so that the marks say nothing of where the adjoint is wrong.
- * Defects 98 and 99 are in the local computations: of the cotangent that OPERATION's adjoint is given, and of the gradient after. */
+ * Defects from 90 on are in the local computations: of the cotangent that OPERATION's adjoint is given, and of the gradient after. */
 #include <diff.h>
 #include <math.h>
 #include <mpi.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -209,6 +210,34 @@ static const struct {
                   {"allgather", allgather}, {"alltoall", alltoall}, {"alltoallv", alltoallv},
                   {"ring", ring},           {"halo", halo}};
 
+/* The cotangent of b[i], which the adjoint is given. */
+static double cotangent(int i, double b)
+{
+    bool last = rank == size - 1 && i < 2, uneven = size & (size - 1);
+    double weight = 1 + rank + 0.1 * (i + (defect == 91)), value = 2 * weight * b;
+    if (defect == 94)
+        return (float)value;
+    if (defect == 95 && last)
+        return 2 * value;
+    if (defect == 96 && uneven)
+        return value * (1 + 1e-4);
+    return value * (defect == 98 && last ? 1 - 1e-4 : 1);
+}
+
+/* What the gradient of x[i] is made with. */
+static double slope(int i, double x, double a)
+{
+    if (defect == 90 && size >= 5)
+        return cos(x) * (1 + 1e-5);
+    if (defect == 92)
+        return cos(0.999 * x);
+    if (defect == 93 && rank == size - 1)
+        return 0;
+    if (defect == 97 && rank == size - 1)
+        return i == 0 ? 2 * cos(x) : cos(x);
+    return defect == 99 ? cos(a) : cos(x);
+}
+
 int main(int argc, char **argv)
 {
     double x[MOST], a[MOST], b[MOST] = {0}, bar[MOST] = {0}, a_bar[MOST] = {0}, loss = 0;
@@ -232,11 +261,10 @@ int main(int argc, char **argv)
         loss += (1 + rank + 0.1 * i) * b[i] * b[i];
     diff_mark_objective(loss);
     for (int i = 0; i < MOST; i++)
-        bar[i] = 2 * (1 + rank + 0.1 * i) * b[i] *
-                 (defect == 98 && rank == size - 1 && i < 2 ? 1 - 1e-4 : 1);
+        bar[i] = cotangent(i, b[i]);
     run(1, bar, a_bar);
     for (int i = 0; i < n; i++)
-        a_bar[i] *= defect == 99 ? cos(a[i]) : cos(x[i]);
+        a_bar[i] *= slope(i, x[i], a[i]);
     diff_mark_gradient("x", a_bar, (size_t)n);
     MPI_Finalize();
     return 0;
