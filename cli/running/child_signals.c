@@ -20,6 +20,7 @@
  * process. */
 static struct board *board;
 static const struct sim_world *world;
+static pid_t process; /* a forked one has none of the ranks' threads */
 /* Whether the world that this thread runs is the one on the board. */
 static _Thread_local bool judged;
 
@@ -126,7 +127,8 @@ static void on_crash(int number, siginfo_t *info, void *context)
         return;
     sim_libc_handler_left(); /* it dies in a handler */
     int rank = sim_world_current_rank();
-    if (rank < 0 && world && sim_world_pass_on(world, number))
+    bool everywhere = info->si_code <= 0 || number == SIGALRM; /* not of this thread's own doing */
+    if (rank < 0 && world && everywhere && getpid() == process && sim_world_pass_on(world, number))
         return;
     if (rank < 0 || rank >= board->ranks_count) {
         signal(number, SIG_DFL);
@@ -214,6 +216,7 @@ void child_signals_install(struct board *of_child)
                                   SIGTRAP, SIGALRM, SIGUSR1, SIGUSR2, SIGVTALRM, SIGPROF,
                                   SIGXCPU, SIGXFSZ, SIGINT,  SIGTERM, SIGHUP,    SIGQUIT};
     board = of_child;
+    process = getpid();
     sim_run_signal_stack();
     for (size_t i = 0; i < sizeof crashes / sizeof *crashes; i++)
         catch (crashes[i], on_crash);

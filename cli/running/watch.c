@@ -239,6 +239,22 @@ static enum watch_end watch_until(const struct watch *watch, int pidfd, double d
     }
 }
 
+/* A program may have asked to be traced (PTRACE_TRACEME): each such thread is waited for by itself,
+ * and only then is its process over. */
+static int reap(pid_t child)
+{
+    int status = 0;
+    for (;;) {
+        pid_t found = waitpid(-1, &status, __WALL);
+        if (found == child && !WIFSTOPPED(status))
+            return status;
+        if (found < 0 && errno != EINTR)
+            return 0;
+        if (found > 0 && WIFSTOPPED(status))
+            kill(child, SIGKILL);
+    }
+}
+
 int watch_child(const struct watch *watch, enum watch_end *end)
 {
     int pidfd = (int)syscall(SYS_pidfd_open, watch->child, 0);
@@ -246,9 +262,7 @@ int watch_child(const struct watch *watch, enum watch_end *end)
     *end = watch_until(watch, pidfd, timeout > 0 ? now_seconds() + timeout : HUGE_VAL);
     if (*end != WATCH_ENDED)
         end_child(watch, pidfd, *end);
-    int status;
-    while (waitpid(watch->child, &status, 0) < 0 && errno == EINTR)
-        ;
+    int status = reap(watch->child);
     close(pidfd);
     return status;
 }
