@@ -296,9 +296,11 @@ bool session_prepare(const char *word, int argc, char **argv, const struct run_o
     }
     bool ready = requirements_of_file_met(job->source, failure) && compile_sources(job, failure) &&
                  sanitizer_prepare(job->object, failure);
-    /* What was compiled elsewhere is not instrumented: the checksums look at its buffers. */
-    bool built_before = strcmp(job->source, job->object) == 0;
-    job->world.memory_unseen = job->world.memory && built_before;
-    job->world.memory = job->world.memory && !built_before;
+    /* What was compiled elsewhere is not instrumented, if not on purpose: the checksums look at its
+     * buffers. */
+    bool unseen = job->world.memory && strcmp(job->source, job->object) == 0 &&
+                  !sim_compiled_instrumented(job->object);
+    job->world.memory_unseen = unseen;
+    job->world.memory = job->world.memory && !unseen;
     return ready;
 }

@@ -606,14 +606,23 @@ int sim_compile(const char *path, char *out, size_t size, struct failure *failur
     return sim_compile_all(&path, 1, false, out, size, failure);
 }
 
-bool sim_compiled_by_clang(const char *object)
+static bool file_says(const char *object, const char *text)
 {
     struct image image;
     struct failure ignored = {0};
     if (image_open(&image, object, &ignored))
         return false;
-    static const char note[] = "clang version";
-    bool found = memmem(image.file, image.file_size, note, sizeof note - 1) != NULL;
+    bool found = memmem(image.file, image.file_size, text, strlen(text)) != NULL;
     image_release(&image);
     return found;
+}
+
+bool sim_compiled_by_clang(const char *object)
+{
+    return file_says(object, "clang version");
+}
+
+bool sim_compiled_instrumented(const char *object)
+{
+    return file_says(object, "__tsan_func_entry") && !file_says(object, "libtsan.so");
 }
