@@ -18,12 +18,12 @@ while ($header =~ /^int MPI_(\w+)\(([^;]*)\);/mg) {
 
 # Not called: they end a run or begin one, need another process, or belong to chapters with tests of their own.
 my $apart = qr/^(Abort|Finalize|Init|Init_thread|Pcontrol|File_.*|T_.*|Register_datarep.*|Comm_spawn.*|Comm_(accept|connect|join)|
-    (Open|Close)_port|.*(Publish|Unpublish|Lookup|publish)_name|P(send|recv)_init.*|Parrived|Pready.*|Session_.*buffer.*|Abi_set.*|Abi_get_fortran.*|Free_mem|
+    (Open|Close)_port|.*(Publish|Unpublish|Lookup|publish)_name|Parrived|Pready.*|Session_.*buffer.*|Abi_set.*|Abi_get_fortran.*|Free_mem|
     .*_(from|to)int|.*_x|Remove_error.*|Win_.*|R?(get|put|accumulate|get_accumulate)(_c)?|Fetch_and_op|Compare_and_swap|.*f2c.*|.*c2f.*)$/xi;
 
 my @value = (
     qr/^(const )?MPI_Comm \w*comm\w*$/ => 'comm', qr/^const void \*(sendbuf|buf|inbuf)$/ => 'in', qr/^void \*(recvbuf|buf|buffer|outbuf|inoutbuf)$/ => 'out',
-    qr/^MPI_Datatype \w+$/ => 'MPI_INT', qr/^MPI_Op op$/ => 'MPI_SUM', qr/^(int|MPI_Count) \w*count$/ => '1', qr/^int root$/ => '0',
+    qr/^MPI_Datatype \w+$/ => 'MPI_INT', qr/^MPI_Op op$/ => 'MPI_SUM', qr/^(int|MPI_Count) \w*count$/ => '1', qr/^int root$/ => '0', qr/^int partitions$/ => '1',
     qr/^int (dest|source)$/ => 'wrong ? 1 : MPI_PROC_NULL', qr/^int \w*tag$/ => '5', qr/^MPI_Info info$/ => 'info',
     qr/^const int (recv|send)?counts\[\]$/ => 'counts', qr/^const MPI_Count (recv|send)?counts\[\]$/ => 'counts_c',
     qr/^const int [rs]?displs\[\]$/ => 'places', qr/^const MPI_Aint [rs]?displs\[\]$/ => 'places_a', qr/^const MPI_Datatype \w+\[\]$/ => 'types',
