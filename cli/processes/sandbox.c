@@ -124,7 +124,6 @@ static bool fence_files(const char *folder)
     return good;
 }
 
-/* Three quarters of what is free now, for everything it allocates. */
 static bool bound(int resource, rlim_t most)
 {
     struct rlimit limit;
@@ -135,16 +134,26 @@ static bool bound(int resource, rlim_t most)
     return !setrlimit(resource, &(struct rlimit){most, most});
 }
 
-static rlim_t memory_most(void)
+/* The number in a line "WORD 123 kB", in bytes; 0: not found. */
+static rlim_t bytes_in(const char *path, const char *word)
 {
-    char line[128];
-    unsigned long long free_kb = 0;
-    FILE *file = fopen("/proc/meminfo", "re");
-    while (file && !free_kb && fgets(line, sizeof line, file))
-        sscanf(line, "MemAvailable: %llu", &free_kb);
+    char line[256];
+    unsigned long long number = 0;
+    FILE *file = fopen(path, "re");
+    while (file && fgets(line, sizeof line, file))
+        if (!strncmp(line, word, strlen(word)))
+            number = strtoull(line + strlen(word), NULL, 10);
     if (file)
         fclose(file);
-    return free_kb ? (rlim_t)free_kb * 768 : (rlim_t)1 << 30;
+    return (rlim_t)number << 10;
+}
+
+/* Beyond what is mapped already: a sanitizer's shadow is larger than any memory. */
+static rlim_t memory_most(void)
+{
+    rlim_t free_now = bytes_in("/proc/meminfo", "MemAvailable:");
+    return bytes_in("/proc/self/status", "VmData:") +
+           (free_now ? free_now / 4 * 3 : (rlim_t)1 << 30);
 }
 
 static sandbox_note *noted;
