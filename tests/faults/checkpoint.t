@@ -14,6 +14,8 @@ my $program = dirname(abs_path($0)) . '/checkpoint.c';
 my $folder = tempdir(CLEANUP => 1);
 $ENV{SIMRUN_CACHE} = "$folder/cache";
 chdir $folder or die;
+system("cp", $program, ".") == 0 or die; # its folder may have blanks in its name
+$program = 'checkpoint.c';
 
 # Status, what the last attempt says, whether a fault struck.
 sub run {

@@ -13,6 +13,8 @@ my $ring = dirname(abs_path($0)) . '/ring.c';
 my $folder = tempdir(CLEANUP => 1);
 $ENV{SIMRUN_CACHE} = "$folder/cache";
 chdir $folder or die;
+system("cp", $ring, ".") == 0 or die; # its folder may have blanks in its name
+$ring = 'ring.c';
 
 sub run { my $out = `timeout 60 '$simrun' @_ 2>&1 </dev/null`; return ($? >> 8, $out) }
 sub printed { return join ' ', sort map { /^rank (\d+ has \d+ of \d+)$/ ? $1 : () } split /\n/, shift }
