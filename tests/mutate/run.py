@@ -167,7 +167,7 @@ class Test:
             os.nice(10)
             resource.setrlimit(resource.RLIMIT_CPU, (int(processor) + 1, int(processor) + 2))
             resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-        command = ['sh', self.path] if self.script else [self.path]
+        command = [os.path.join('.', self.path)] # a script's first line says what runs it
         process = subprocess.Popen(command, cwd=TREE, env=environment, preexec_fn=limits, stdin=subprocess.DEVNULL,
                                    stdout=subprocess.PIPE if self.script else subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         said = []
