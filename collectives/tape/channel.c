@@ -71,11 +71,15 @@ static struct diff_channel *channel_make(struct diff_tape *tape, MPI_Comm comm, 
 static struct diff_channel *own_group(const struct diff_channel *channel)
 {
     MPI_Comm both, own;
-    MPI_Group group;
+    MPI_Group group, all;
+    int first = 0, color;
     MPI_Intercomm_merge(channel->comm, 0, &both);
     MPI_Comm_group(channel->comm, &group);
-    MPI_Comm_create_group(both, group, 0, &own);
+    MPI_Comm_group(both, &all);
+    MPI_Group_translate_ranks(group, 1, &first, all, &color);
+    MPI_Comm_split(both, color, channel->rank, &own); /* MPICH dies of create_group here */
     MPI_Group_free(&group);
+    MPI_Group_free(&all);
     MPI_Comm_free(&both);
     record_adjoint_comm((const void *)(intptr_t)own, (const void *)(intptr_t)channel->comm);
     struct diff_channel *made = channel_make(channel->tape, own, true);
