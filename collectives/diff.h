@@ -423,7 +423,8 @@ struct diff_call {
 struct diff_tensor *diff_collective(const struct diff_call *call);
 /* The same as a persistent collective; collective over its communicator. `x` tells the tape, the
  * type and the count; `into` is NULL, and datatypes live until it is freed. diff_start gives it a
- * tensor of that count, and a handle, each time; it is waited for before it is started again. */
+ * tensor of that count, and a handle, each time; it is waited for before it is started again. Each has
+ * a communicator of its own, which goes with the tape: make it once, not once a step. */
 struct diff_persistent *diff_collective_init(const struct diff_call *call);
 const char *diff_collective_name(enum diff_collective kind);
 
