@@ -67,7 +67,7 @@ close $file;
 
 sub run {
     my ($options, $arguments) = @_;
-    my $out = `$simrun $options --json -n 4 loop.c $arguments 2>said`;
+    my $out = `'$simrun' $options --json -n 4 loop.c $arguments 2>said`;
     my ($line) = grep { /^\{/ } split /\n/, $out;
     my $result = $line ? decode_json($line) : {};
     my @found = sort map { "$_->{code} " . join ',', map { "$_->{rank} $_->{operation}" } @{$_->{places} || $_->{operations} || []} }
@@ -84,18 +84,18 @@ for my $bug (qw(none type write lost leak skip root exit blocking cyclic ahead a
     }
 }
 
-my $text = `$simrun --db a.db -n 4 loop.c type 200000 150000 2>said`;
+my $text = `'$simrun' --db a.db -n 4 loop.c type 200000 150000 2>said`;
 is($? >> 8, 1, 'a bug in one of 200,000 iterations is found');
 like($text, qr/after\s+150000\s+like\s+iterations/, 'and says after how many');
-my ($ops, $loops, $all) = split /\|/, `$simrun query --db a.db "select count(*)||'|'||(select count(*) from v_loops)||'|'||((select sum(body*times) from v_loops)+count(*)) from v_ops" | tail -n +2`;
+my ($ops, $loops, $all) = split /\|/, `'$simrun' query --db a.db "select count(*)||'|'||(select count(*) from v_loops)||'|'||((select sum(body*times) from v_loops)+count(*)) from v_ops" | tail -n +2`;
 cmp_ok($ops, '<', 2000, 'of 4,000,000 operations few rows are stored');
 cmp_ok($loops, '>=', 4, 'and what they stand for');
 ok(-s 'a.db' < 2_000_000, 'in a small file');
 
-like(`$simrun export --db a.db 1 2>&1 >/dev/null`, qr/^simrun: \d+ operations of loop iterations .*--record events/,
+like(`'$simrun' export --db a.db 1 2>&1 >/dev/null`, qr/^simrun: \d+ operations of loop iterations .*--record events/,
      'an export says what is not in it');
 
-like(`$simrun --db none -n 4 loop.c any 5000 -1 2>said`, qr/not covered:.*wildcard receives in iterations of loops/s,
+like(`'$simrun' --db none -n 4 loop.c any 5000 -1 2>said`, qr/not covered:.*wildcard receives in iterations of loops/s,
      'wildcards of iterations that were left out are coverage');
 # What is a loop must not depend on where the system puts the program and its heap: many loops, many buffers.
 open $file, '>', 'many.c' or die;

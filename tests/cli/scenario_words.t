@@ -51,7 +51,7 @@ is(run('dist-autograd', 'builtin', 'slow'), 2, 'a mode that is none is refused')
 like($said, qr/fast lineage mark/, 'and the modes are named');
 
 # The same from every door.
-is(system("$simrun explore -n 2 two-allreduce no-such-word >$folder/out 2>&1") >> 8, 2, 'an exploration refuses it as well');
+is(system("'$simrun' explore -n 2 two-allreduce no-such-word >$folder/out 2>&1") >> 8, 2, 'an exploration refuses it as well');
 is(run('--os-threads', 'two-allreduce', 'no-such-word'), 2, 'also where ranks are threads of the system');
 is(run('--record', 'none', 'two-allreduce', 'no-such-word'), 2, 'also without a recording');
 is(run('--tap', 'two-allreduce', 'no-such-word'), 2, 'also under TAP');

@@ -74,7 +74,7 @@ for my $operation (qw(allreduce bcast reduce gather scatter gatherv allgather al
 
 sub told {
     my ($operation, $defect) = @_;
-    my $out = `timeout 300 '$simrun' --db none -n 5 $source $operation $defect 2>&1`;
+    my $out = `timeout 300 '$simrun' --db none -n 5 '$source' $operation $defect 2>&1`;
     $out =~ s/\s+/ /g;
     return $out;
 }

@@ -39,8 +39,8 @@ int main(int argc, char **argv)
 C
 close $c;
 
-is(system("$simrun --db runs.db -q -n 2 ./steps.c >/dev/null 2>&1"), 0, 'an undisturbed run passes');
-my $first = `'$simrun' show --db runs.db 1 2>&1; $simrun export --db runs.db 1 --format jsonl 2>&1 | cksum`;
+is(system("'$simrun' --db runs.db -q -n 2 ./steps.c >/dev/null 2>&1"), 0, 'an undisturbed run passes');
+my $first = `'$simrun' show --db runs.db 1 2>&1; '$simrun' export --db runs.db 1 --format jsonl 2>&1 | cksum`;
 my $sqlite = grep { -x "$_/sqlite3" } split /:/, $ENV{PATH};
 like($first, qr/\d+ operations.*^\d+ \d{4,}$/ms, 'and is kept with its operations');
 srand($ENV{SIMRUN_SEED} // 1);
@@ -50,7 +50,7 @@ for my $kill (1 .. $kills) {
     my $whom = rand() < 0.5 ? 'parent' : 'child';
     my $after = int rand 420; # lines; more than there are: while it judges and stores
     my $executor = rand() < 0.3 ? '--os-threads' : '';
-    my $pid = open my $out, '-|', "exec $simrun --db runs.db --no-gradients -n 4 $executor ./steps.c 2>&1" or die;
+    my $pid = open my $out, '-|', "exec '$simrun' --db runs.db --no-gradients -n 4 $executor ./steps.c 2>&1" or die;
     my ($lines, $text) = (0, '');
     while ($lines < $after and defined(my $line = <$out>)) {
         $lines++ if $line =~ /^step/;
@@ -70,7 +70,7 @@ for my $kill (1 .. $kills) {
     $unnamed++, diag("kill $kill after $lines lines: status $status\n$text") if $struck && !$told;
     $left++ if $child && $victim == $pid && kill(0, $child) && is_running($child);
     next if $kill % 4 && $kill < $kills;
-    my $kept = `'$simrun' show --db runs.db 1 2>&1; $simrun export --db runs.db 1 --format jsonl 2>&1 | cksum`;
+    my $kept = `'$simrun' show --db runs.db 1 2>&1; '$simrun' export --db runs.db 1 --format jsonl 2>&1 | cksum`;
     my $whole = $sqlite ? `sqlite3 runs.db "PRAGMA integrity_check" 2>&1` : 'ok';
     $broken++, diag($whole) if $whole !~ /^ok$/;
     $lost++, diag($kept) if $kept ne $first;
@@ -90,5 +90,5 @@ is($broken, 0, "$kills kills ($count{parent} of simrun, $count{child} of the ran
 is($lost, 0, 'the first run says the same after each of them, to the last operation');
 is($unnamed, 0, 'a killed process of the ranks is named X007');
 is($left, 0, 'no process is left behind');
-is(system("$simrun --db runs.db -q -n 2 ./steps.c >/dev/null 2>&1"), 0, 'and the next run passes');
+is(system("'$simrun' --db runs.db -q -n 2 ./steps.c >/dev/null 2>&1"), 0, 'and the next run passes');
 done_testing();

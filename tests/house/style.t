@@ -78,8 +78,11 @@ for my $page (glob 'docs/*.md') { push @{ $problems{links} }, "README.md does no
 
 for my $script (glob 'tests/*/*.t tests/*/*.pl') {
     my $number = 0;
-    for (split /\n/, read_text($script)) {
+    my $text = read_text($script);
+    my $perl = $text =~ /^#!.*perl/;
+    for (split /\n/, $text) {
         $number++;
+        push @{ $problems{quotes} }, "$script:$number: $_" if $perl && /(?<!['"\w\\])\$simrun [a-z-]/ && !/^\s*print/;
         push @{ $problems{quotes} }, "$script:$number: $_" if /`[^`'"]*(?:^|[\s`])\$simrun\b/;
     }
 }
