@@ -103,9 +103,8 @@ static void sides_fill(const struct conf_world *world, int r)
     int kind = world->at->kind, root = conf_root(world), size = world->size;
     struct conf_side *send = &world->send[r], *receive = &world->receive[r];
     bool member = conf_inter_base(size, r) != conf_inter_base(size, root);
-    size_t own = (size_t)block(world, r, other_base(size, r)), none = 0;
-    *send = conf_side_dense(none);
-    *receive = conf_side_dense(none);
+    size_t own = (size_t)block(world, r, other_base(size, r));
+    *send = *receive = (struct conf_side){0};
     switch (kind) {
     case DIFF_BARRIER:
         break;
@@ -147,6 +146,10 @@ static void sides_fill(const struct conf_world *world, int r)
         *send = blocks(world, r, false);
         *receive = blocks(world, r, true);
     }
+    if (!send->index)
+        *send = conf_side_dense(0);
+    if (!receive->index)
+        *receive = conf_side_dense(0);
 }
 
 void conf_inter_sides(struct conf_world *world)
