@@ -437,7 +437,7 @@ int main(int argc, char **argv)
         break;
     }
     case 42: {
-        T *v = aligned_alloc(64, n * sizeof(T));
+        T *v = aligned_alloc(sizeof(T), n * sizeof(T)); /* a multiple, as the standard wants it */
         memset(v, 0, n * sizeof(T));
         MOVE(v);
         free(v);
