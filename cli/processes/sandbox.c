@@ -124,7 +124,7 @@ static bool fence_files(const char *folder)
     return good;
 }
 
-static bool bound(int resource, rlim_t most)
+static bool bound(__rlimit_resource_t resource, rlim_t most)
 {
     struct rlimit limit;
     if (getrlimit(resource, &limit))

@@ -26,7 +26,7 @@ my %bugs = (
     L011 => 'MPI_Info i; MPI_Info_create(&i);',
     M009 => 'MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN); MPI_Send(a, -1, MPI_INT, peer, 9, MPI_COMM_WORLD);',
     M007 => 'MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN); MPI_Sendrecv(a + 16, 3, MPI_INT, peer, 3, b + 16, 1, MPI_INT, peer, 3, MPI_COMM_WORLD, MPI_STATUS_IGNORE);',
-    B006 => 'int *h = calloc(1, sizeof *h); MPI_Sendrecv(a + 16, 2, MPI_INT, peer, 4, h, 2, MPI_INT, peer, 4, MPI_COMM_WORLD, MPI_STATUS_IGNORE); free(h);',
+    B006 => 'static int h[1]; MPI_Sendrecv(a + 16, 2, MPI_INT, peer, 4, h, 2, MPI_INT, peer, 4, MPI_COMM_WORLD, MPI_STATUS_IGNORE);',
     M003 => 'MPI_Allreduce(a + 24, b + 24, 1, MPI_INT, rank ? MPI_SUM : MPI_MAX, MPI_COMM_WORLD);',
 );
 my @pairs = (['L003', 'L005'], ['L003', 'B001'], ['L004', 'D003'], ['B001', 'D003'], ['B001', 'M008'], ['M008', 'D003'],
