@@ -8,6 +8,7 @@
 #include <ftw.h>
 #include <linux/landlock.h>
 #include <linux/seccomp.h>
+#include <omp.h>
 #include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -175,6 +176,7 @@ bool sandbox_enter(const char *folder, sandbox_note *note, struct failure *failu
     noted = note;
     files = 0;
     snprintf(scratch, sizeof scratch, "%s", folder);
+    omp_get_max_threads(); /* clang's runtime makes a file of its own at its start */
     const char *step = setenv("TMPDIR", folder, 1)               ? "TMPDIR"
                        : sigaction(SIGSYS, &action, NULL)        ? "SIGSYS"
                        : !bound(RLIMIT_DATA, memory_most())      ? "a limit of memory"

@@ -195,6 +195,39 @@ static bool set_type(struct debug_file *file, struct debug_variable *variable, D
     return variable->type != NULL;
 }
 
+static bool is_value(const Dwarf_Op *ops, size_t count)
+{
+    return count && (ops[count - 1].atom == DW_OP_stack_value ||
+                     (count == 1 && ops[0].atom == DW_OP_implicit_value));
+}
+
+/* clang lists the value that a variable has before it is stored, and one place. */
+static bool has_one_place(Dwarf_Attribute *attribute)
+{
+    Dwarf_Addr base, start, end;
+    Dwarf_Op *ops, first = {0};
+    size_t count;
+    ptrdiff_t at = 0;
+    while ((at = dwarf_getlocations(attribute, at, &base, &start, &end, &ops, &count)) > 0) {
+        if (is_value(ops, count))
+            continue;
+        if (count != 1 || (first.atom && (ops->atom != first.atom || ops->number != first.number)))
+            return false;
+        first = *ops;
+    }
+    return !at && first.atom >= DW_OP_breg0 && first.atom <= DW_OP_fbreg;
+}
+
+static bool is_by_clang(Dwarf_Die *die)
+{
+    Dwarf_Die unit;
+    Dwarf_Attribute attribute;
+    const char *producer = dwarf_diecu(die, &unit, NULL, NULL)
+                               ? dwarf_formstring(dwarf_attr(&unit, DW_AT_producer, &attribute))
+                               : NULL;
+    return producer && strstr(producer, "clang");
+}
+
 /* Whether it lies at one place while its scope lasts. What is here now and elsewhere later (a list of
  * places) has no address that the program took: another object may lie where its value is. */
 static bool lies_still(Dwarf_Die *die)
@@ -207,8 +240,10 @@ static bool lies_still(Dwarf_Die *die)
     case DW_FORM_block4:
     case DW_FORM_block:
         return true;
-    default:
+    case 0:
         return false;
+    default:
+        return is_by_clang(die) && has_one_place(&attribute);
     }
 }
 
