@@ -235,6 +235,7 @@ static void keep_written(struct arguments *arguments, bool seen)
         if (compiler_is_clang(arguments->words[i]))
             return;
     arguments_add(arguments, "-fno-crossjumping");
+    arguments_add(arguments, "-fno-tree-tail-merge");
     if (seen)
         arguments_add_all(arguments, flags_kept, COUNT(flags_kept));
 }

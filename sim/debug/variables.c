@@ -264,6 +264,7 @@ struct around {
     struct debug_expression frame_base;
     uint64_t pc;
     int level;
+    uint64_t block;
 };
 
 /* Where a static variable is, which clang says by its place in a table; 0: it is none. */
@@ -282,7 +283,8 @@ static uint64_t address_of(Dwarf_Die *die, const Dwarf_Op *op)
 static void add_variable(struct debug_file *file, struct debug_scope *scope, Dwarf_Die *die,
                          const struct around *around)
 {
-    struct debug_variable variable = {.frame_base = around->frame_base, .level = around->level};
+    struct debug_variable variable = {
+        .frame_base = around->frame_base, .level = around->level, .block = around->block};
     Dwarf_Die type;
     variable.place = expression_of(die, DW_AT_location, around->pc);
     if (!variable.place.count || !debug_type_peel(die, &type) ||
@@ -359,8 +361,11 @@ static void descend(struct debug_file *file, struct debug_scope *scope, Dwarf_Di
         } else if (is_block(tag) && dwarf_haspc(&child, around.pc) > 0) {
             struct around inner = around;
             inner.level += tag == DW_TAG_subprogram || tag == DW_TAG_inlined_subroutine;
-            if (tag == DW_TAG_subprogram)
+            inner.block = dwarf_dieoffset(&child);
+            if (tag == DW_TAG_subprogram) {
                 inner.frame_base = expression_of(&child, DW_AT_frame_base, around.pc);
+                inner.block = 0;
+            }
             descend(file, scope, &child, inner, depth + 1);
         }
     } while (!dwarf_siblingof(&child, &child));
@@ -381,6 +386,13 @@ const struct debug_scope *debug_variables_at(struct debug_file *file, uint64_t p
     if (find_unit(file->dwarf, pc, &unit) && of_c(&unit))
         descend(file, scope, &unit, (struct around){.pc = pc}, 0);
     return scope;
+}
+
+bool debug_block_left(struct debug_file *file, uint64_t block, uint64_t pc)
+{
+    Dwarf_Die die;
+    return dwarf_offdie(file->dwarf, block, &die) && !is_by_clang(&die) &&
+           dwarf_haspc(&die, pc) == 0;
 }
 
 /* --- at an address of the data ---------------------------------------------------------------- */

@@ -28,7 +28,9 @@ struct debug_variable {
         count; /* of an array, in elements, without the dimensions that bounds tell; 0: not known */
     struct debug_bound bounds[DEBUG_BOUNDS_MAX];
     int bound_count;
-    int level;        /* of the functions whose calls were inlined there: 1 is the frame's own */
+    int level; /* of the functions whose calls were inlined there: 1 is the frame's own */
+    uint64_t
+        block; /* that it lives in, see debug_block_left; 0: as long as its frame, or unknown */
     uint64_t address; /* of a variable that has one for good, as the linker sees it */
 };
 
@@ -54,6 +56,8 @@ size_t debug_count(const struct debug_variable *variable, const struct debug_fra
 /* The variables that can be named at an address of the code, as the linker sees it, from the
  * innermost block outwards, those of functions whose call was inlined there included. Never NULL. */
 const struct debug_scope *debug_variables_at(struct debug_file *file, uint64_t pc);
+/* Whether an address of the code is outside a variable's block. */
+bool debug_block_left(struct debug_file *file, uint64_t block, uint64_t pc);
 /* Those that have one address for good, in its order. */
 const struct debug_scope *debug_statics(struct debug_file *file);
 /* The variable that holds an address of the data, as the linker sees it; NULL: none known. */

@@ -189,7 +189,8 @@ static void begin_region(void *context, const struct sim_region *region)
     if (hull.low == hull.high || start->regions++ >= REGIONS_MAX)
         return;
     const char *verb = region->written ? "writes" : "reads";
-    enum sim_typed typed = sim_typed_check(start->rank, region, start->name, verb);
+    struct sim_scope scope;
+    enum sim_typed typed = sim_typed_check(start->rank, region, start->name, verb, &scope);
     bool bounded = typed == SIM_TYPED_WRONG ||
                    !sim_objects_bound(start->rank, region, hull, start->name, verb);
     if (!bounded || typed >= SIM_TYPED_WRONG)
@@ -205,7 +206,8 @@ static void begin_region(void *context, const struct sim_region *region)
                                             .owner = start->owner,
                                             .name = start->name,
                                             .operation = start->operation,
-                                            .group = start->group};
+                                            .group = start->group,
+                                            .scope = scope};
     sim_datatype_retain(region->type);
     insert(start->rank->pending, &entry);
 }
@@ -291,6 +293,22 @@ void sim_pending_also(struct sim_rank *rank, const void *owner, const void *requ
             pending->entries[i].also = request;
 }
 
+/* Of code that is instrumented alone: it was compiled so that no call is another block's, too. */
+static void tell_scope_left(struct sim_rank *rank, struct sim_pending_entry *entry)
+{
+    char text[256];
+    if (!entry->scope.file || entry->write_told || rank != sim_current_rank ||
+        !rank->pending->instrumented || !sim_scope_left(&entry->scope))
+        return;
+    entry->write_told = true;
+    snprintf(text, sizeof text,
+             "the %s of %s %s lay in variable %s, whose block of the program ended before it "
+             "completed",
+             entry->region.side, entry->orphan ? "a freed" : "a pending", entry->name,
+             entry->scope.variable);
+    record_note_of(entry->operation, NULL, "B001", text);
+}
+
 bool sim_pending_end(struct sim_rank *rank, const void *owner)
 {
     struct sim_pending *pending = rank->pending;
@@ -305,8 +323,10 @@ bool sim_pending_end(struct sim_rank *rank, const void *owner)
     }
     bool told = false;
     for (size_t i = 0; i < pending->count; i++)
-        told |= owns(&pending->entries[i], owner) &&
-                (pending->entries[i].read_told || pending->entries[i].write_told);
+        if (owns(&pending->entries[i], owner)) {
+            tell_scope_left(rank, &pending->entries[i]);
+            told |= pending->entries[i].read_told || pending->entries[i].write_told;
+        }
     remove_of(rank, owner, 0);
     everything_unsafe(rank);
     unlock(pending);

@@ -16,6 +16,7 @@
 #define SIM_MEMORY_PENDING_H
 
 #include "sim/memory/region.h"
+#include "sim/memory/scope.h"
 
 struct sim_pending_entry {
     struct sim_hull hull;
@@ -27,7 +28,8 @@ struct sim_pending_entry {
     uint32_t group;     /* equal: of one call */
     bool orphan;        /* a freed send */
     bool read_told, write_told;
-    uint64_t checksum; /* of an orphan that nobody else watches; 0: not taken */
+    struct sim_scope scope; /* that its variable lives in */
+    uint64_t checksum;      /* of an orphan that nobody else watches; 0: not taken */
 };
 
 /* What a thread that the rank has started did to a region: it has no recorder, so the rank tells. */

@@ -25,9 +25,10 @@ struct look {
     int argument; /* the buffer's place in the call of the innermost frame; -1: not known */
     /* What does not fit, as long as nothing does. */
     bool fits, misfits;
-    bool by_count; /* what fits might not, were it fewer elements */
-    bool bounded;  /* where its variable or object ends is known */
-    bool lenient;  /* what does not fit is none of its variables */
+    bool by_count;          /* what fits might not, were it fewer elements */
+    bool bounded;           /* where its variable or object ends is known */
+    bool lenient;           /* what does not fit is none of its variables */
+    struct sim_scope scope; /* of the variable that fits */
     struct debug_variable variable;
     uintptr_t start;
     size_t beyond;
@@ -96,24 +97,35 @@ static void try_variable(struct look *look, const struct debug_variable *variabl
     try(look, variable, start, count);
 }
 
+/* Of variables that share memory the innermost is the one in use: one whose address was taken shares
+ * with nothing while its block lasts. Blocks come outermost first. */
+static void try_frame(struct look *look, int number, struct debug_file *file)
+{
+    const struct debug_frame *frame = &look->frames.frames[number];
+    const struct debug_scope *scope = debug_variables_at(file, frame->pc - 2 - frame->bias);
+    for (size_t k = 0; k < scope->count; k++) {
+        const struct debug_variable *variable = &scope->variables[k];
+        bool fitted = look->fits;
+        uintptr_t start;
+        if (debug_evaluate(&variable->place, &variable->frame_base, frame, &start) != DEBUG_MEMORY)
+            continue;
+        look->fits = false;
+        look->lenient = variable->moves;
+        try_variable(look, variable, start, debug_count(variable, frame));
+        look->lenient = false;
+        if (look->fits && !variable->moves)
+            look->scope = (struct sim_scope){variable->block ? look->frames.files[number] : NULL,
+                                             variable->name, variable->block, frame->cfa};
+        look->fits |= fitted;
+    }
+}
+
 static void try_stack(struct look *look)
 {
     for (int i = 0; i < look->frames.count && !look->fits; i++) {
-        const struct debug_frame *frame = &look->frames.frames[i];
         struct debug_file *file = debug_file_get(look->frames.files[i]);
-        if (!file)
-            continue;
-        const struct debug_scope *scope = debug_variables_at(file, frame->pc - 2 - frame->bias);
-        for (size_t k = 0; k < scope->count && !look->fits; k++) {
-            const struct debug_variable *variable = &scope->variables[k];
-            uintptr_t start;
-            if (debug_evaluate(&variable->place, &variable->frame_base, frame, &start) ==
-                DEBUG_MEMORY) {
-                look->lenient = variable->moves;
-                try_variable(look, variable, start, debug_count(variable, frame));
-                look->lenient = false;
-            }
-        }
+        if (file)
+            try_frame(look, i, file);
     }
 }
 
@@ -395,6 +407,7 @@ static _Thread_local struct {
     uint64_t key;
     size_t count;
     bool by_count;
+    struct sim_scope scope;
 } seen[SEEN];
 
 static uint64_t mix(uint64_t hash, uint64_t value)
@@ -460,8 +473,9 @@ static enum sim_typed check(struct look *look, struct sim_rank *rank,
 }
 
 enum sim_typed sim_typed_check(struct sim_rank *rank, const struct sim_region *region,
-                               const char *name, const char *verb)
+                               const char *name, const char *verb, struct sim_scope *scope)
 {
+    *scope = (struct sim_scope){.file = NULL};
     const void *site = sim_libc_call_site();
     if (!site || !region->base || rank != sim_current_rank) /* absolute addresses: any objects */
         return SIM_TYPED_NOT_KNOWN;
@@ -471,14 +485,18 @@ enum sim_typed sim_typed_check(struct sim_rank *rank, const struct sim_region *r
     uint64_t key = key_of(region, site, &object);
     size_t place = key % SEEN;
     if (seen[place].key == key && (region->count == seen[place].count ||
-                                   (region->count < seen[place].count && !seen[place].by_count)))
+                                   (region->count < seen[place].count && !seen[place].by_count))) {
+        *scope = seen[place].scope;
         return SIM_TYPED_RIGHT;
+    }
     struct look look = {.region = region, .hull = hull, .name = name, .verb = verb};
     enum sim_typed result = check(&look, rank, &object);
+    *scope = look.scope;
     if (result <= SIM_TYPED_RIGHT) { /* right as a whole */
         seen[place].key = key;
         seen[place].count = region->count;
         seen[place].by_count = look.by_count;
+        seen[place].scope = look.scope;
     }
     return result;
 }

@@ -11,6 +11,7 @@
 #define SIM_MEMORY_TYPED_H
 
 #include "sim/memory/region.h"
+#include "sim/memory/scope.h"
 
 enum sim_typed {
     SIM_TYPED_NOT_KNOWN,
@@ -21,8 +22,9 @@ enum sim_typed {
     SIM_TYPED_NO_DEBUG   /* of the program: it was compiled without debug information */
 };
 
-/* A region of an operation called `name` of the calling rank; "reads" or "writes" is the verb. */
+/* A region of an operation called `name` of the calling rank; "reads" or "writes" is the verb. Where
+ * it lies in a variable of a block, that is told, too. */
 enum sim_typed sim_typed_check(struct sim_rank *rank, const struct sim_region *region,
-                               const char *name, const char *verb);
+                               const char *name, const char *verb, struct sim_scope *scope);
 
 #endif
