@@ -155,11 +155,12 @@ static void report_change(const struct trace *trace, uint32_t op, size_t first,
         finding->confirmation = CONFIRM_HAPPENED;
     }
     if (finding->op_count < PLACES_LISTED_MAX) {
-        finding_detail(finding, "%s", check_place(trace, op, place, sizeof place));
-        if (trace->ops[op].request != TRACE_NO)
-            finding_detail(finding, ", completed by %s",
-                           check_short_place(trace, trace->ops[op].request, place, sizeof place));
-        finding_detail(finding, ".\n");
+        uint32_t end = trace->ops[op].request;
+        char completed[PLACE_TEXT] = "";
+        if (end != TRACE_NO)
+            check_short_place(trace, end, completed, sizeof completed);
+        finding_sentence(finding, "%s%s%s.\n", check_place(trace, op, place, sizeof place),
+                         *completed ? ", completed by " : "", completed);
     }
     finding_op_add(finding, op, "culprit");
 }

@@ -43,7 +43,7 @@ static void add_note(struct finding *finding, const struct trace *trace,
                      const struct trace_note *note, unsigned listed)
 {
     if (listed < PLACES_LISTED_MAX)
-        finding_detail(finding, "Rank %u: %s\n", note->rank, note->text ? note->text : "");
+        finding_sentence(finding, "Rank %u: %s\n", note->rank, note->text ? note->text : "");
     /* A call that was refused before it became an operation: the note's op is the one before. */
     bool refused = strcmp(note->code, "X005") == 0 && note->op != TRACE_NO &&
                    trace->ops[note->op].site != note->site;

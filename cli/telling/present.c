@@ -385,37 +385,6 @@ char *present_short(const char *text)
     return copy;
 }
 
-static void print_place(const struct present *present, const struct trace *trace,
-                        const struct finding_op *place, const char *label)
-{
-    char what[160], where[TRACE_SITE_TEXT] = "", iteration[48] = "";
-    uint32_t rank, site;
-    if (place->op != TRACE_NO) {
-        rank = trace->ops[place->op].rank;
-        trace_op_text(trace, place->op, what, sizeof what);
-        site = trace->ops[place->op].site;
-        uint64_t number = trace_op_iteration(trace, place->op);
-        if (number)
-            snprintf(iteration, sizeof iteration, "  after %" PRIu64 " like iterations",
-                     number - 1);
-    } else if (place->node != TRACE_NO) {
-        rank = trace->nodes[place->node].rank;
-        snprintf(what, sizeof what, "%s", trace_string(trace, trace->nodes[place->node].name));
-        site = trace->nodes[place->node].site;
-    } else {
-        return;
-    }
-    if (trace_site_known(trace, site))
-        trace_site_text(trace, site, where, sizeof where);
-    char text[TRACE_SITE_TEXT + 300];
-    snprintf(text, sizeof text, "rank %u: %s%s%s%s%s%s%s", rank, what, *where ? "  " : "", where,
-             iteration, *place->role ? " (" : "", place->role, *place->role ? ")" : "");
-    char *shown = present_short(text);
-    fprintf(present->out, "  %-7s ", label);
-    present_hanging(present, 10, 12, shown);
-    free(shown);
-}
-
 /* "  cause   text", wrapped; every further line under the first one's text. */
 static void print_labelled(const struct present *present, const char *label, const char *text)
 {
@@ -436,8 +405,6 @@ static void print_command(const struct present *present, const char *label, cons
     if (command)
         fprintf(present->out, "  %-7s %s\n", label, command);
 }
-
-enum { PLACES_SHOWN = 12 };
 
 /* What happened in this run needs no other proof. */
 static const char *confirmation_text(enum confirmation confirmation)
@@ -489,10 +456,7 @@ void present_finding(const struct present *present, const struct trace *trace,
     char *shown = present_short(title);
     present_hanging(present, (int)strlen(finding->code), 5, shown);
     free(shown);
-    for (size_t i = 0; trace && i < finding->op_count && i < PLACES_SHOWN; i++)
-        print_place(present, trace, &finding->ops[i], i ? "" : "where");
-    if (finding->op_count > PLACES_SHOWN)
-        fprintf(present->out, "          and %zu more\n", finding->op_count - PLACES_SHOWN);
+    present_places(present, trace, finding);
     print_labelled(present, "cause", finding->detail);
     if (finding->because[0] && !finding->root[0]) {
         snprintf(title, sizeof title, "may follow from %s, which is allowed", finding->because);

@@ -26,6 +26,9 @@ void present_verdict(const struct present *present, const struct result *result,
 void present_methods(const struct present *present, const struct trace *trace);
 /* Per input the worst of its checks: error, tolerance, and how both were found. */
 void present_gradients(const struct present *present, const struct trace *trace, bool verbose);
+/* Where a finding's operations are: what is one line for several of them is printed once. */
+void present_places(const struct present *present, const struct trace *trace,
+                    const struct finding *finding);
 /* How many findings follow from a root; `all`: a line for each. */
 void present_consequences(const struct present *present, const struct findings *findings,
                           size_t root, bool all);

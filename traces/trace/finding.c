@@ -77,15 +77,31 @@ struct finding *findings_add(struct findings *findings, const char *code, const 
     return finding;
 }
 
+static void append(struct finding *finding, const char *more)
+{
+    size_t old = strlen(finding->detail), added = strlen(more);
+    finding->detail = must(realloc(finding->detail, old + added + 1));
+    memcpy(finding->detail + old, more, added + 1);
+}
+
 void finding_detail(struct finding *finding, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
     char *more = format_text(format, arguments);
     va_end(arguments);
-    size_t old = strlen(finding->detail), added = strlen(more);
-    finding->detail = must(realloc(finding->detail, old + added + 1));
-    memcpy(finding->detail + old, more, added + 1);
+    append(finding, more);
+    free(more);
+}
+
+void finding_sentence(struct finding *finding, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    char *more = format_text(format, arguments);
+    va_end(arguments);
+    if (!strstr(finding->detail, more))
+        append(finding, more);
     free(more);
 }
 

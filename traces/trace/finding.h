@@ -66,6 +66,9 @@ struct finding *findings_add(struct findings *findings, const char *code, const 
     __attribute__((format(printf, 3, 4)));
 void finding_detail(struct finding *finding, const char *format, ...)
     __attribute__((format(printf, 2, 3))); /* appends */
+/* A sentence of its own, ended by a newline, unless it is there already. */
+void finding_sentence(struct finding *finding, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 void finding_op_add(struct finding *finding, uint32_t op, const char *role);
 void finding_node_add(struct finding *finding, uint32_t node, const char *role);
 /* Computes the fingerprint from code, op kinds and sites; call once the ops are in. */
