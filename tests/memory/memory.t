@@ -139,7 +139,7 @@ for my $case (['owned', $pair . $wait, 'PASS'], ['blocking', 'MPI_Barrier(W);', 
     open my $file, '>', "$folder/built_$name.c" or die;
     print $file $start, $body, $end;
     close $file;
-    system("$simcc -o $folder/built_$name $folder/built_$name.c");
+    system("'$simcc' -o $folder/built_$name $folder/built_$name.c");
     my $said = `timeout 120 '$simrun' prove -n 2..2 $folder/built_$name 2>&1`;
     like($said, qr/^$word /, "a built program, $name: $word");
     is(scalar($said =~ /built\s+before/), $word eq 'PASS' ? 1 : '', "a built program, $name: what is not covered");
