@@ -82,8 +82,8 @@ for my $script (glob 'tests/*/*.t tests/*/*.pl') {
     my $perl = $text =~ /^#!.*perl/;
     for (split /\n/, $text) {
         $number++;
-        push @{ $problems{quotes} }, "$script:$number: $_" if $perl && /(?<!['"\w\\])\$simrun [a-z-]/ && !/^\s*print/;
-        push @{ $problems{quotes} }, "$script:$number: $_" if /`[^`'"]*(?:^|[\s`])\$simrun\b/;
+        push @{ $problems{quotes} }, "$script:$number: $_" if $perl && /(?<!['"\w\\])\$sim(?:run|cc) [a-z-]/ && !/^\s*print/;
+        push @{ $problems{quotes} }, "$script:$number: $_" if /`[^`'"]*(?:^|[\s`])\$sim(?:run|cc)\b/;
     }
 }
 
