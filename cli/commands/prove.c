@@ -16,6 +16,7 @@
 
 #include "cli/command.h"
 #include "cli/commands/fault_sweep.h"
+#include "cli/commands/proof.h"
 #include "cli/commands/prove.h"
 #include "cli/options/run_options.h"
 #include "cli/options/schedule.h"
@@ -33,145 +34,6 @@
 #include <string.h>
 #include <time.h>
 
-/* One number of ranks. */
-struct proof {
-    const struct run_options *options;
-    struct job job; /* the first run's */
-    struct verdict *verdict;
-    double deadline;
-    char covered[400];            /* what was looked at, for people */
-    char printed[RESULT_COMMAND]; /* a run whose ranks print something else; "": none */
-};
-
-static double seconds_now(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
-}
-
-static double seconds_left(const struct proof *proof)
-{
-    double left = proof->deadline - seconds_now();
-    return left > 0 ? left : 0;
-}
-
-static bool over(const struct proof *proof)
-{
-    return seconds_left(proof) < 0.01 || interrupt_signal();
-}
-
-static void cover(struct proof *proof, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
-static void cover(struct proof *proof, const char *format, ...)
-{
-    size_t used = strlen(proof->covered);
-    va_list arguments;
-    va_start(arguments, format);
-    if (used + 2 < sizeof proof->covered)
-        used += (size_t)snprintf(proof->covered + used, sizeof proof->covered - used, "%s",
-                                 used ? "; " : "");
-    vsnprintf(proof->covered + used, sizeof proof->covered - used, format, arguments);
-    va_end(arguments);
-}
-
-/* Says on a terminal what is being looked at. */
-static void tell_step(const struct proof *proof, struct results *results, const char *step)
-{
-    snprintf(results->bar.before, sizeof results->bar.before,
-             "%d ranks, %.24s: ", proof->job.world.ranks, step);
-}
-
-/* ---- other models ---- */
-
-struct model {
-    enum sim_send_model send;
-    bool strict;
-    const char *name, *how;
-};
-static const struct model models[] = {
-    {SIM_SEND_RENDEZVOUS, false, "rendezvous", "in which every send waits for its receive"},
-    {SIM_SEND_BATCH, false, "batch", "in which the operations of a batch move together"},
-    {SIM_SEND_EAGER, true, "eager", "in which every collective synchronises its ranks"},
-    {SIM_SEND_RENDEZVOUS, true, "rendezvous",
-     "in which every send waits for its receive and every collective synchronises its ranks"},
-};
-
-static bool has_batches(const struct trace *trace)
-{
-    for (size_t i = 0; i < trace->op_count; i++)
-        if (trace->ops[i].batch)
-            return true;
-    return false;
-}
-
-/* The job under another model: not recorded for anybody but the checker, and silent. */
-static struct job job_under(const struct proof *proof, enum sim_send_model send, bool strict)
-{
-    struct job job = proof->job;
-    job.world.send_model = send;
-    job.world.strict_collectives = strict;
-    job.gradients = false;
-    job.quiet = true;
-    job.notices = false;
-    job.record = RECORD_LEVEL_OPS;
-    job.timeout = seconds_left(proof);
-    job.progress = NULL;
-    return job;
-}
-
-/* Judges one more run and merges what it finds; false when it could not be judged in time. */
-static bool run_once_more(struct proof *proof, const struct job *job,
-                          const struct merge_origin *origin)
-{
-    struct verdict verdict = {0};
-    struct failure failure = {0};
-    struct run_options options = *proof->options;
-    options.allow_count = 0; /* once, of the whole */
-    bool good = session_judge(job, &options, &verdict, &failure) && verdict.result.trace &&
-                verdict.result.outcome != OUTCOME_TIMEOUT &&
-                verdict.result.outcome != OUTCOME_INTERRUPTED;
-    if (good)
-        merge_findings(&proof->verdict->findings, proof->verdict->result.trace, &verdict.findings,
-                       verdict.result.trace, origin);
-    if (good && origin->explored && verdict.result.outcome == OUTCOME_FINISHED &&
-        verdict.result.printed != proof->verdict->result.printed && !proof->printed[0])
-        snprintf(proof->printed, sizeof proof->printed, "%s", origin->replay);
-    verdict_release(&verdict);
-    return good;
-}
-
-static void run_models(struct proof *proof, struct results *results)
-{
-    const struct trace *trace = proof->verdict->result.trace;
-    unsigned judged = 0;
-    tell_step(proof, results, "models");
-    for (size_t i = 0; i < sizeof models / sizeof *models; i++) {
-        const struct model *model = &models[i];
-        if (model->send == SIM_SEND_BATCH && !has_batches(trace))
-            continue;
-        if (model->send == proof->job.world.send_model &&
-            model->strict == proof->job.world.strict_collectives)
-            continue;
-        char replay[RESULT_COMMAND];
-        struct job job = job_under(proof, model->send, model->strict);
-        struct run_options options = *proof->options;
-        options.world.strict_collectives = model->strict;
-        result_command(&options, &job, replay, sizeof replay);
-        const struct merge_origin origin = {.model = model->name,
-                                            .base = "eager",
-                                            .how = model->how,
-                                            .replay = replay,
-                                            .explored =
-                                                model->strict && model->send == SIM_SEND_EAGER};
-        if (over(proof) || !run_once_more(proof, &job, &origin))
-            trace_gap(trace, "models", 1, "a run %s (the budget was spent)", model->how);
-        else
-            judged++;
-    }
-    cover(proof, "%u other progress and collective models", judged);
-}
-
 /* ---- exploration ---- */
 
 /* A run of the exploration once more, recorded and judged like any other. */
@@ -183,13 +45,13 @@ static bool judge_choices(struct proof *proof, const struct job *explored,
     struct job job = *explored;
     struct run_options options = *proof->options;
     job.schedule = run->choice_count ? schedule : NULL;
-    job.timeout = seconds_left(proof);
+    job.timeout = proof_seconds_left(proof);
     options.schedule = job.schedule;
     options.world.strict_collectives = job.world.strict_collectives;
     result_command(&options, &job, replay, sizeof replay);
     const struct merge_origin origin = {
         .model = model, .base = "eager", .how = how, .replay = replay, .explored = true};
-    bool judged = !over(proof) && run_once_more(proof, &job, &origin);
+    bool judged = !proof_over(proof) && proof_run_choices(proof, &job, &origin);
     free(schedule);
     return judged;
 }
@@ -307,16 +169,16 @@ static void explore_under(struct proof *proof, struct results *results, enum sim
                           bool strict, const char *under, double share)
 {
     struct trace *trace = proof->verdict->result.trace;
-    struct job job = job_under(proof, send, strict);
+    struct job job = proof_job(proof, send, strict);
     struct exploration exploration;
     static const char *const names[] = {"eager", "rendezvous", "batch"};
     char how[120];
-    tell_step(proof, results, "exploring");
-    if (over(proof)) {
+    proof_tell_step(proof, results, "exploring");
+    if (proof_over(proof)) {
         trace_gap(trace, "explore", 1, "matches under %s: the budget was spent", under);
         return;
     }
-    job.timeout = seconds_left(proof) * share;
+    job.timeout = proof_seconds_left(proof) * share;
     snprintf(how, sizeof how, "with other matches under %s", under);
     exploration_run(&job, proof->options, proof->options->quiet, &exploration);
     if (exploration.status != EXIT_PASSED) {
@@ -343,8 +205,8 @@ static void explore_under(struct proof *proof, struct results *results, enum sim
                   "what ranks print in runs under %s that do the same otherwise", under);
     if (send == SIM_SEND_EAGER)
         judge_results(proof, report, &job);
-    cover(proof, "%llu run%s under %s%s", (unsigned long long)report->runs,
-          report->runs == 1 ? "" : "s", under, report->complete ? ", all there are" : "");
+    proof_cover(proof, "%llu run%s under %s%s", (unsigned long long)report->runs,
+                report->runs == 1 ? "" : "s", under, report->complete ? ", all there are" : "");
     exploration_release(&exploration);
 }
 
@@ -368,13 +230,13 @@ static void sweep_faults(struct proof *proof, struct results *results)
         .pairs = proof->options->sweep_pairs,
         .deadline = proof->deadline,
     };
-    tell_step(proof, results, "faults");
+    proof_tell_step(proof, results, "faults");
     fault_sweep_run(&sweep);
-    cover(proof, "single faults (%s): %u operations, %u places, %u handled, %u not, %s", kind,
-          sweep.operations, sweep.places, sweep.handled, sweep.places - sweep.handled,
-          sweep.complete ? "all there are" : "not complete");
+    proof_cover(proof, "single faults (%s): %u operations, %u places, %u handled, %u not, %s", kind,
+                sweep.operations, sweep.places, sweep.handled, sweep.places - sweep.handled,
+                sweep.complete ? "all there are" : "not complete");
     if (sweep.pairs)
-        cover(
+        proof_cover(
             proof,
             "pairs of faults (%s): %u places, %u handled, %u not (of %u one is not handled alone), "
             "%s",
@@ -408,7 +270,8 @@ static void prove_more(struct proof *proof, struct results *results)
         findings_sort(&verdict->findings);
         return;
     }
-    run_models(proof, results);
+    proof_run_models(proof, results);
+    proof_run_late(proof, results);
     explore_under(proof, results, SIM_SEND_EAGER, false, "eager sends", 0.6);
     explore_under(proof, results, SIM_SEND_RENDEZVOUS, true, "sends and collectives that wait",
                   0.8);
@@ -430,9 +293,9 @@ static bool prove_ranks(struct results *results, const struct job *job, bool *ag
     struct verdict verdict = {0};
     struct proof proof = {.options = results->options, .job = *job, .verdict = &verdict};
     int64_t run;
-    proof.deadline = seconds_now() + results->options->budget;
+    proof_begin(&proof);
     proof.job.timeout = results->options->budget;
-    tell_step(&proof, results, "running");
+    proof_tell_step(&proof, results, "running");
     if (!results_measure(results, job, &proof.job, &verdict, &run))
         return false;
     *again = wants_threads(job, &verdict);

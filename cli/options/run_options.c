@@ -114,6 +114,14 @@ static bool set_send(void *target, const char *value)
     return complain("send", value, "eager, eager:BYTES, eager:unlimited, rendezvous, batch or all");
 }
 
+static bool set_delivery(void *target, const char *value)
+{
+    struct run_options *options = target;
+    options->world.late_receives = !strcmp(value, "late");
+    return options->world.late_receives || !strcmp(value, "early") ||
+           complain("delivery", value, "early or late");
+}
+
 static bool set_order(void *target, const char *value)
 {
     int order = word_number(value, run_option_orders);
@@ -408,6 +416,10 @@ const struct option_row run_option_rows[] = {
     {"ranks", 'n', "LIST", "numbers of ranks: 16, 2,3,5,7 or 2..8 (default: the scenario's)",
      set_ranks},
     {"send", 0, "MODEL", "eager[:BYTES|:unlimited], rendezvous, batch or all", set_send},
+    {"delivery", 0, "WHEN",
+     "when nonblocking receives fill their buffers: early (default), or as late as MPI lets them: "
+     "late",
+     set_delivery},
     {"order", 0, "ORDER", "order of backward passes: program or data", set_order},
     {"seed", 0, "N", "let a pseudo-random stream make every choice", set_seed},
     {"schedule", 0, "CHOICES", "make the choices that 'simrun explore' found to fail",

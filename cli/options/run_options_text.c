@@ -56,6 +56,8 @@ static void world_text(const struct sim_world_options *world, char *text, size_t
         append(text, size, "cores", "all");
     if (world->memory)
         append(text, size, "memory", NULL);
+    if (world->late_receives)
+        append(text, size, "delivery", "late");
     if (world->strict_collectives)
         append(text, size, "strict", NULL);
     if (world->reduce_order != usual.reduce_order)

@@ -6,6 +6,7 @@
 #include "sim/collectives/regions.h"
 
 #include "recorder/recorder.h"
+#include "sim/memory/held.h"
 #include "sim/messages/failures.h"
 #include "sim/messages/point.h"
 #include "sim/worlds/error.h"
@@ -498,6 +499,27 @@ int sim_collective_run(struct sim_collective_call *call)
                        : MPI_SUCCESS;
 }
 
+static void call_move(struct sim_request *request, ptrdiff_t distance)
+{
+    struct sim_collective_call *call = request->call;
+    bool also_read = call->in_place && call->send.buffer == call->receive.buffer;
+    struct sim_side *side = call->receive.type ? &call->receive : &call->send;
+    side->buffer = (char *)side->buffer + distance;
+    if (also_read)
+        call->send.buffer = side->buffer;
+}
+
+/* Results are held back until the program completes the request. */
+static void hold(struct sim_request *request)
+{
+    struct sim_region *written;
+    size_t count = sim_regions_written(request->call, &written);
+    request->held = written ? sim_held_new(request->owner, written, count) : NULL;
+    free(written);
+    if (request->held)
+        call_move(request, sim_held_shift(request->held));
+}
+
 static void start_again(struct sim_request *request)
 {
     request->call->done = request->call->stashed = false;
@@ -506,6 +528,8 @@ static void start_again(struct sim_request *request)
     request->call->waiter = request->call->brief = NULL;
     request->call->remark = NULL;
     sim_regions_pending(request->owner, request->call, request);
+    if (request->owner->world->options.late_receives)
+        hold(request);
     request->guarded = request->touched = false;
     if (record_active())
         sim_request_guard(request);
@@ -534,7 +558,8 @@ static void call_tell(struct sim_request *request)
     sim_call_remark_tell(request->call);
 }
 
-static const struct sim_request_work call_work = {call_delete, call_checksum, call_name, call_tell};
+static const struct sim_request_work call_work = {call_delete, call_checksum, call_name, call_tell,
+                                                  call_move};
 
 static struct sim_request *request_for(const struct sim_collective_call *call)
 {

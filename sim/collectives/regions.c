@@ -3,6 +3,7 @@
 
 #include "sim/communicators/topology.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* Sides that hold one block for each peer although the call gives only one count. */
@@ -120,6 +121,38 @@ void sim_regions_of_call(const struct sim_collective_call *call, sim_region_visi
     joined.region.side = call->in_place ? "buffer" : "receive buffer";
     joined.region.written = true;
     visit_side(call, &receive, true, &joined);
+}
+
+struct collected {
+    struct sim_region *regions;
+    size_t count, room;
+    bool failed;
+};
+
+static void collect(void *context, const struct sim_region *region)
+{
+    struct collected *collected = context;
+    if (!region->written)
+        return;
+    if (collected->count == collected->room) {
+        size_t room = collected->room ? 2 * collected->room : 8;
+        struct sim_region *more = realloc(collected->regions, room * sizeof *more);
+        if (!more) {
+            collected->failed = true;
+            return;
+        }
+        collected->regions = more;
+        collected->room = room;
+    }
+    collected->regions[collected->count++] = *region;
+}
+
+size_t sim_regions_written(const struct sim_collective_call *call, struct sim_region **regions)
+{
+    struct collected collected = {.regions = NULL};
+    sim_regions_of_call(call, collect, &collected);
+    *regions = collected.regions;
+    return collected.failed ? 0 : collected.count;
 }
 
 static void regions_of(const void *call, sim_region_visit *visit, void *context)

@@ -348,7 +348,7 @@ void sim_pending_freed(struct sim_rank *rank, const void *owner)
         entry->owner = pending;
         entry->orphan = true;
         pending->orphans++;
-        if (!pending->instrumented)
+        if (!pending->instrumented && !entry->region.written) /* what comes changes it */
             entry->checksum = sim_region_checksum(&entry->region);
     }
     unlock(pending);

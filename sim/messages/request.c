@@ -2,6 +2,7 @@
 #include "sim/messages/request.h"
 
 #include "sim/communicators/failures.h"
+#include "sim/memory/held.h"
 #include "sim/memory/pending.h"
 #include "sim/messages/status.h"
 
@@ -32,6 +33,7 @@ void sim_request_delete(struct sim_request *request)
         request->partitioned_release(request->partitioned);
     if (request->call)
         request->work->release(request);
+    sim_held_free(request->held);
     if (request->type)
         sim_datatype_release(request->type);
     request->magic = 0;
@@ -57,22 +59,56 @@ void sim_request_guard(struct sim_request *request)
         request->guard = checksum(request);
 }
 
+static void watch(struct sim_request *request, const struct sim_region *region, const char *name)
+{
+    struct sim_rank *rank = request->owner;
+    sim_pending_add(rank, region, 1, name, request);
+    if (rank->pending->instrumented)
+        return;
+    if (!region->written && !request->type->contiguous)
+        sim_request_guard(request); /* those of others are the recorder's */
+    if ((region->written || !request->type->contiguous) &&
+        request->count * request->type->size > SIM_REGION_GUARDED)
+        rank->pending->unseen_large++;
+}
+
 void sim_request_pending(struct sim_request *request, const char *name)
 {
     struct sim_rank *rank = request->owner;
-    if (request->call || !rank->pending || request->peer == MPI_PROC_NULL)
+    bool late = rank->world->options.late_receives;
+    if (request->call || request->peer == MPI_PROC_NULL || (!rank->pending && !late))
         return;
     bool receives = request->kind == SIM_REQUEST_RECEIVE;
     const struct sim_region region = {(uintptr_t)request->buffer, request->type, request->count,
                                       receives, "buffer"};
-    sim_pending_add(rank, &region, 1, name, request);
-    if (rank->pending->instrumented)
+    if (rank->pending)
+        watch(request, &region, name);
+    if (receives)
+        sim_request_hold(request);
+}
+
+void sim_request_hold(struct sim_request *request)
+{
+    const struct sim_region region = {(uintptr_t)request->buffer, request->type, request->count,
+                                      true, "buffer"};
+    if (!request->owner->world->options.late_receives || request->peer == MPI_PROC_NULL)
         return;
-    if (!receives && !request->type->contiguous)
-        sim_request_guard(request); /* those of others are the recorder's */
-    if ((receives || !request->type->contiguous) &&
-        request->count * request->type->size > SIM_REGION_GUARDED)
-        rank->pending->unseen_large++;
+    request->held = sim_held_new(request->owner, &region, 1);
+    if (request->held)
+        request->buffer = (char *)request->buffer + sim_held_shift(request->held);
+}
+
+void sim_request_fill(struct sim_request *request)
+{
+    if (!request->held)
+        return;
+    ptrdiff_t back = -sim_held_shift(request->held);
+    if (request->call)
+        request->work->move(request, back);
+    else if (request->buffer) /* a whole has none of its own */
+        request->buffer = (char *)request->buffer + back;
+    request->touched |= sim_held_end(request->held);
+    request->held = NULL;
 }
 
 void sim_request_inspect(struct sim_request *request)
@@ -94,6 +130,10 @@ static void part_complete(struct sim_request *part)
     }
     if (part->error)
         whole->error = part->error;
+    if (part->held) {
+        whole->held = part->held;
+        part->held = NULL;
+    }
     free(part->aside);
     if (--whole->parts == 0)
         sim_request_complete(whole);
@@ -115,6 +155,7 @@ void sim_request_complete(struct sim_request *request)
     if (request->freed && !request->on_stack) {
         if (request->whole)
             part_complete(request);
+        sim_request_fill(request); /* nobody is told any more */
         sim_request_delete(request);
     }
 }

@@ -31,6 +31,8 @@ struct sim_request_work {
     /* "Iallreduce", into `name`, returned. */
     const char *(*name)(const struct sim_request *request, char name[static SIM_NAME_MAX]);
     void (*tell)(struct sim_request *request); /* notes what was found on the way */
+    /* Its results go so far from where they went. */
+    void (*move)(struct sim_request *request, ptrdiff_t distance);
 };
 
 struct sim_request {
@@ -64,7 +66,8 @@ struct sim_request {
     const struct sim_request_work *work;
     void (*start)(struct sim_request *request); /* persistent: begins it again; in the monitor */
     void *aside;                                /* a part's own copy of what it sends */
-    struct sim_partitioned *partitioned;        /* NULL: an ordinary message */
+    struct sim_held *held; /* not NULL: what fills `buffer` goes to the program's later (held.h) */
+    struct sim_partitioned *partitioned; /* NULL: an ordinary message */
     void (*partitioned_release)(struct sim_partitioned *side);
     void *general; /* generalised request's callbacks */
     /* A pending receive's buffer, while something is recorded: see sim_request_guard. */
@@ -102,6 +105,10 @@ void sim_request_guard(struct sim_request *request);
 /* A send or receive starts, called `name` in what is reported: its buffer is pending from now on,
  * and compared with what is pending. */
 void sim_request_pending(struct sim_request *request, const char *name);
+/* With --delivery late: what a receive that starts brings is held back. */
+void sim_request_hold(struct sim_request *request);
+/* The program learns that it is complete: what was held back (--delivery late) fills its buffer. */
+void sim_request_fill(struct sim_request *request);
 /* Compares; remembers in `touched` that they differ. */
 void sim_request_inspect(struct sim_request *request);
 /* The caller's request behind a handle; NULL when it is none. */

@@ -159,6 +159,7 @@ static int exchange_later(const struct sim_request *send_checked,
                        *send = part_new(whole, send_checked);
     send->aside = aside;
     sim_pending_add(whole->owner, regions, used, name, whole);
+    sim_request_hold(receive);
     if (receive->peer == MPI_PROC_NULL)
         sim_point_complete_null(receive);
     else

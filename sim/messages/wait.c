@@ -110,11 +110,12 @@ static int finish(struct sim_request *request, MPI_Request *handle, MPI_Status *
     }
     sim_request_status(request, status);
     bool told = sim_pending_end(request->owner, request);
-    if (request->guarded) {
+    bool held = request->held;
+    sim_request_fill(request);
+    if (request->guarded)
         sim_request_inspect(request);
-        if (request->touched && !told)
-            tell_touched(request);
-    }
+    if ((request->guarded || held) && request->touched && !told)
+        tell_touched(request);
     if (request->call)
         request->work->tell(request);
     if (request->owner->world->exploring)
@@ -540,8 +541,10 @@ int PMPI_Request_get_status(MPI_Request handle, int *flag, MPI_Status *status)
     *flag = is_done(rank, &request, 1);
     if (!*flag)
         sim_rank_poll_failed(rank);
-    else if (is_active(request))
+    else if (is_active(request)) {
+        sim_request_fill(request);
         sim_request_status(request, status);
+    }
     sim_world_leave(rank->world);
     return MPI_SUCCESS;
 }
@@ -563,11 +566,14 @@ int PMPI_Request_free(MPI_Request *handle)
     if (request->persistent)
         sim_open_handles_remove(SIM_LIVE_PERSISTENT, (uint64_t)(uintptr_t)request);
     sim_world_enter(rank->world);
+    bool done = sim_request_done(request);
+    if (done)
+        sim_request_fill(request);
     if (request->state == SIM_INACTIVE)
         sim_pending_end(rank, request);
     else
         sim_pending_freed(rank, request);
-    if (sim_request_done(request))
+    if (done)
         sim_request_delete(request);
     else
         request->freed = true;

@@ -223,6 +223,7 @@ struct sim_world {
     uint64_t clock;                   /* passes when nobody can move: timeout.h */
     struct sim_handshake *handshakes; /* Intercomm_create: leaders that wait for each other */
     _Atomic uint64_t faults_struck;   /* bits, by their place in the options */
+    uint64_t late_count;              /* operations that could fill their buffers late */
     struct sim_late_message *late_messages; /* that a fault holds back: messages/lossy.h */
     struct sim_gathering *gatherings;       /* Comm_create_group under way */
     struct sim_comm *world_comms, *dead_comms;

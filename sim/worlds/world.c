@@ -44,7 +44,7 @@ static uint32_t pick_last(void *context, uint32_t kind, uint32_t rank, uint32_t 
 void sim_world_options_adverse(struct sim_world_options *options, uint64_t *cost)
 {
     *cost = 0;
-    options->delay_wildcards = options->delay_receives = true;
+    options->delay_wildcards = options->delay_receives = options->late_receives = true;
     options->livelock_rounds = ADVERSE_POLLS; /* who polls waits as long for each message */
     options->driver = SIM_CHOOSE_GUIDED;
     options->guide = pick_last;

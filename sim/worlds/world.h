@@ -51,6 +51,9 @@ struct sim_world_options {
     bool memory_unseen;      /* that was asked for, of a program that was built before */
     bool strict_collectives; /* every collective synchronises all its ranks */
     enum sim_reduce_order reduce_order;
+    bool late_receives; /* buffers are filled when the program completes an operation: held.h */
+    uint64_t late_from, late_to; /* these alone, by when they began; late_to 0: all */
+    bool late_told;              /* each becomes a finding: it is known to be read too early */
     bool delay_wildcards; /* wildcards, probes for any source and Waitany take what they can get
                              only when nobody else can move (exploration) */
     bool delay_receives;  /* and with that nonblocking receives of a named source, too */

@@ -41,6 +41,14 @@ int main(int argc, char **argv)
 END
 close $c;
 
+# The same with a nonblocking collective.
+(my $collective = do { local (@ARGV, $/) = 'early.c'; <> }) =~ s/MPI_Sendrecv\(.*?\);/MPI_Allreduce(&x, &y, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);/;
+$collective =~ s/MPI_Irecv\(.*?\);/MPI_Iallreduce(&b, &g, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD, &receive);/;
+$collective =~ s/MPI_Send\(.*?\);/(void)left, (void)right;/;
+open $c, '>', 'collective.c' or die;
+print $c $collective;
+close $c;
+
 sub said {
     my $out = `timeout 300 '$simrun' --db none -n 3 @_ 2>&1`;
     $out =~ s/\s+/ /g;

@@ -1,0 +1,93 @@
+/* A proof's run with late delivery: see proof.h. */
+#include "cli/commands/proof.h"
+
+#include "verdict/merge.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static bool has_pending_receives(const struct trace *trace)
+{
+    for (size_t i = 0; i < trace->op_count; i++) {
+        enum op_class class = op_kind_class(trace->ops[i].kind);
+        if (trace->ops[i].request != TRACE_NO &&
+            (class == CLASS_RECEIVE || class == CLASS_COLLECTIVE))
+            return true;
+    }
+    return false;
+}
+
+static bool is_told(const struct proof *proof, const char *code)
+{
+    for (size_t i = 0; i < proof->verdict->findings.count; i++)
+        if (!strcmp(proof->verdict->findings.items[i].code, code))
+            return true;
+    return false;
+}
+
+/* The operation whose late delivery alone makes the difference: halves of what was held back are
+ * tried. False: there is none, or no time. */
+static bool find_late(struct proof *proof, struct job *job)
+{
+    uint64_t from = 0, to = proof->verdict->result.trace->op_count;
+    if (job->world.executor == SIM_THREADS)
+        return false; /* they are not numbered alike in two runs */
+    while (to - from > 1) {
+        uint64_t middle = from + (to - from) / 2;
+        job->world.late_from = from;
+        job->world.late_to = middle;
+        if (proof_over(proof))
+            return false;
+        if (proof_differs(proof, job))
+            to = middle;
+        else
+            from = middle;
+    }
+    job->world.late_from = from;
+    job->world.late_to = to;
+    return !proof_over(proof) && proof_differs(proof, job);
+}
+
+static void tell_read_early(struct proof *proof, struct job *job, const struct merge_origin *origin)
+{
+    struct trace *trace = proof->verdict->result.trace;
+    if (find_late(proof, job)) {
+        job->world.late_told = true;
+        if (proof_run(proof, job, origin, NULL) && is_told(proof, "B001"))
+            return;
+    }
+    struct finding *finding =
+        findings_add(&proof->verdict->findings, "B001",
+                     "ranks print something else where buffers are filled as late as MPI lets "
+                     "them: one is read before its operation is complete");
+    finding->confirmation = CONFIRM_REAL;
+    finding_detail(finding, "Compare what is printed with that of\n%s\n", origin->replay);
+    finding_seal(finding, trace);
+}
+
+/* Buffers are filled when their operation is completed, and hold nonsense before: whatever ranks do
+ * with a buffer before its wait changes what they do, whether their accesses are seen or not. */
+void proof_run_late(struct proof *proof, struct results *results)
+{
+    static const char how[] = "in which buffers are filled as late as MPI lets them";
+    struct trace *trace = proof->verdict->result.trace;
+    char replay[RESULT_COMMAND];
+    bool otherwise = false;
+    if (proof->job.world.late_receives || !has_pending_receives(trace))
+        return;
+    proof_tell_step(proof, results, "late delivery");
+    struct job job =
+        proof_job(proof, proof->job.world.send_model, proof->job.world.strict_collectives);
+    job.world.late_receives = true;
+    struct run_options options = *proof->options;
+    result_command(&options, &job, replay, sizeof replay);
+    const struct merge_origin origin = {
+        .model = "late", .base = "early", .how = how, .replay = replay};
+    if (proof_over(proof) || !proof_run(proof, &job, &origin, &otherwise)) {
+        trace_gap(trace, "delivery", 1, "a run %s (the budget was spent)", how);
+        return;
+    }
+    proof_cover(proof, "1 run with late delivery");
+    if (otherwise && !is_told(proof, "B001"))
+        tell_read_early(proof, &job, &origin);
+}
