@@ -60,6 +60,8 @@ for my $cores ('', '--cores 2') {
     like($right, qr/^PASS .*4 of 4 gradients right/, "its right twin passes ($cores)");
     unlike($right, qr/deliveries of messages/, "and nothing was left out ($cores)");
 }
+like(said('', 'collective.c early'), qr/^FAIL .*G001 .*only as messages happened to arrive/, 'found with a nonblocking collective');
+like(said('', 'collective.c'), qr/^PASS .*4 of 4 gradients right/, 'and its right twin passes');
 like(said('--os-threads', 'early.c'), qr/not covered:.* deliveries of messages besides this one: not tried with OS threads/,
     'with OS threads the coverage says that it was not tried');
 

@@ -119,5 +119,15 @@ open $f, '>', 'written.c' or die;
 print $f "$start    MPI_Irecv(b, 4, MPI_INT, left, 0, W, &q);\n    b[1] = 3;\n    $send\n    $wait\n$end";
 close $f;
 like(`timeout 60 '$simrun' -n 2 --db none --delivery late ./written.c 2>&1`, qr/^B001 .*written/m, 'a write is found where delivery is late');
+
+# A receive whose request is freed gets its message all the same, and is not taken for a send.
+open $f, '>', 'freed.c' or die;
+print $f "$start    MPI_Irecv(b, 4, MPI_INT, left, 0, W, &q);\n    MPI_Request_free(&q);\n    $meet\n    $send\n    MPI_Sendrecv(a, 1, MPI_INT, right, 1, &e, 1, MPI_INT, left, 1, W, DONE);\n$end";
+close $f;
+for my $delivery ('early', 'late') {
+    my $said = `timeout 60 '$simrun' -n 2 --db none --delivery $delivery ./freed.c 2>&1`;
+    like($said, qr/^PASS /m, "a freed receive, $delivery: no error");
+    like($said, qr/^\d+: (?:0 1 2 3|100 101 102 103) -5/m, "and the message is there, $delivery");
+}
 like(`'$simrun' --delivery sometimes ring 2>&1`, qr/early or late/, 'another word is refused');
 done_testing;
