@@ -53,6 +53,52 @@ static void tells(const struct trace *trace)
     check_witness_release(&witness);
 }
 
+/* A choice names a rank and one of its operations; a code has room for seven letters. */
+static void borders(const struct trace *trace)
+{
+    static const struct {
+        const char *line;
+        bool right;
+    } rows[] = {
+        {"choice 0 0 from 0", true},
+        {"choice 1 1 from 1", true},
+        {"choice 2 0 from 0", false},
+        {"choice 0 2 from 0", false},
+        {"choice 0 0 from 2", false},
+        {"choice 0 0 to 0", false},
+        {"choice 0 0", false},
+        {"choice 0", false},
+        {"choice x 0 from 0", false},
+        {"code D", true},
+        {"code D003xyz", true},
+        {"code D003xyzw", false},
+        {"code ", false},
+        {"choice 0 0 from x", false},
+        {"model batch", true},
+        {"ranks 1", false},
+        {"choice 1 0 from 0", true},
+        {"rank 0: 0-1", true},
+        {"rank 0: 1-0", false},
+        {"rank 0: 0-2", false},
+        {"rank 0: 1", false},
+        {"rank 2: 0-1", false},
+        {"rank 1: 1 0", true},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char text[200];
+        struct check_witness witness;
+        struct failure failure = {0};
+        bool ranks = strncmp(rows[i].line, "ranks", 5) == 0;
+        snprintf(text, sizeof text, "simrun-witness 1\n%s%s\nend\n", ranks ? "" : "ranks 2\n",
+                 rows[i].line);
+        int code = check_witness_parse(text, trace, &witness, &failure);
+        tap_is_int(code, rows[i].right ? FAILURE_NONE : FAILURE_INPUT, "'%s' is %s", rows[i].line,
+                   rows[i].right ? "read" : "refused");
+        if (code == FAILURE_NONE)
+            check_witness_release(&witness);
+    }
+}
+
 int main(void)
 {
     struct program p = two_ranks();
@@ -65,6 +111,7 @@ int main(void)
     replays(trace, CHECK_RENDEZVOUS, (uint32_t[]){0, 1, 3, 2}, WITNESS_COMPLETES,
             "one of each completes");
     tells(trace);
+    borders(trace);
     refused(trace, "", "line 1", "nothing is no witness");
     refused(trace, "simrun-witness 1\nmodel eager\n", "cut off", "a witness must end");
     refused(trace, "simrun-witness 1\nmodel fast\nranks 2\nend\n", "line 2",

@@ -1,0 +1,280 @@
+/* How ranks end, and the findings about it: every signal, every pair of ends that are alike or not,
+ * and the borders of what is said once. Gradients that are wrong name their worst row. */
+#include "checker/places.h"
+#include "checker/properties.h"
+#include "tests/checker/check_program.h"
+
+#include <signal.h>
+#include <string.h>
+
+/* Every rank sends nothing and calls one barrier, at line 1. */
+static struct program ranks_that_meet(uint32_t ranks)
+{
+    struct program p = program_new(ranks);
+    for (uint32_t rank = 0; rank < ranks; rank++)
+        program_collective(&p, rank, OP_BARRIER, p.world, 0, 1);
+    program_finish(&p);
+    return p;
+}
+
+/* What the one property says, before findings of one fingerprint are put together. */
+static void ask(struct program *p,
+                void (*property)(const struct check_context *, struct findings *),
+                struct findings *findings)
+{
+    struct check_options options;
+    struct check_context context;
+    check_options_init(&options);
+    findings_init(findings);
+    check_context_init(&context, p->trace, &options);
+    property(&context, findings);
+    check_context_release(&context);
+}
+
+static size_t count_of(const struct findings *findings, const char *code)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < findings->count; i++)
+        count += strcmp(findings->items[i].code, code) == 0;
+    return count;
+}
+
+static void set_end(struct program *p, uint32_t rank, enum rank_state state, int code,
+                    uint32_t site)
+{
+    p->trace->rank_info[rank].state = state;
+    p->trace->rank_info[rank].exit_code = code;
+    p->trace->rank_info[rank].site = site;
+}
+
+static void every_signal(void)
+{
+    int wrong = 0;
+    for (int number = 1; number < 32; number++) {
+        bool limit = number == SIGXCPU || number == SIGXFSZ;
+        bool outside = number == SIGKILL || number == SIGSTOP;
+        struct program p = ranks_that_meet(1);
+        struct findings findings;
+        set_end(&p, 0, RANK_CRASHED, number, TRACE_NO);
+        p.trace->outcome = OUTCOME_CRASHED;
+        ask(&p, check_crash, &findings);
+        const char *wanted = limit || outside ? "X007" : "X001";
+        bool right = findings.count == 1 && !strcmp(findings.items[0].code, wanted) &&
+                     findings.items[0].confirmation == CONFIRM_HAPPENED &&
+                     findings.items[0].op_count == 1;
+        if (!right && !wrong++)
+            tap_note("signal %d is not %s", number, wanted);
+        findings_release(&findings);
+        trace_free(p.trace);
+    }
+    tap_is_int(wrong, 0, "limits and the system's signals are X007, the program's own are X001");
+}
+
+/* The rank in the middle ends well or is one of them; the last differs in one thing or in none. */
+static void ends_alike(void)
+{
+    static const struct {
+        enum rank_state state, other_state;
+        int code, other_code, site, other_site;
+        const char *wanted;
+        size_t findings;
+    } rows[] = {
+        {RANK_CRASHED, RANK_CRASHED, 11, 11, 1, 1, "X001", 1},
+        {RANK_CRASHED, RANK_CRASHED, 11, 6, 1, 1, "X001", 2},
+        {RANK_CRASHED, RANK_CRASHED, 11, 11, 1, 2, "X001", 2},
+        {RANK_ABORTED, RANK_ABORTED, 3, 3, 1, 1, "X002", 1},
+        {RANK_ABORTED, RANK_ABORTED, 3, 4, 1, 1, "X002", 2},
+        {RANK_ABORTED, RANK_ABORTED, 3, 3, 1, 2, "X002", 2},
+        {RANK_ABORTED, RANK_FINISHED, 3, 3, 1, 1, "X002", 2},
+        {RANK_FINISHED, RANK_FINISHED, 3, 3, 1, 1, "X002", 1},
+        {RANK_FINISHED, RANK_FINISHED, 3, 1, 1, 1, "X002", 2},
+        {RANK_FINISHED, RANK_FINISHED, 3, 0, 1, 1, "X002", 1},
+        {RANK_FINISHED, RANK_FINISHED, 0, 0, 1, 1, "X002", 0},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        for (int twins = 0; twins < 2; twins++) {
+            struct program p = ranks_that_meet(3);
+            struct findings findings;
+            uint32_t sites[3];
+            for (int line = 1; line <= 2; line++)
+                sites[line] = trace_add_site(p.trace, "e.c", line, "main");
+            set_end(&p, 0, rows[i].state, rows[i].code, sites[rows[i].site]);
+            set_end(&p, 1, twins ? rows[i].state : RANK_FINISHED, twins ? rows[i].code : 0,
+                    sites[rows[i].site]);
+            set_end(&p, 2, rows[i].other_state, rows[i].other_code, sites[rows[i].other_site]);
+            p.trace->outcome = OUTCOME_CRASHED;
+            ask(&p, check_crash, &findings);
+            bool alike = rows[i].findings == 1 && rows[i].other_code == rows[i].code;
+            const char *more = alike && twins   ? "So did 2 other ranks."
+                               : alike || twins ? "So did 1 other rank."
+                                                : NULL;
+            tap_is_int(count_of(&findings, rows[i].wanted), rows[i].findings,
+                       "row %zu, %d alike: as many findings as ends", i, twins + 1);
+            if (rows[i].findings)
+                tap_ok(more ? strstr(findings.items[0].detail, more) != NULL
+                            : !strstr(findings.items[0].detail, "So did"),
+                       "row %zu, %d alike: the others are counted", i, twins + 1);
+            findings_release(&findings);
+            trace_free(p.trace);
+        }
+}
+
+static void add_note(struct program *p, const char *code, uint32_t rank)
+{
+    char text[] = "said by the launcher";
+    struct trace_note note = {
+        .rank = rank, .op = TRACE_NO, .node = TRACE_NO, .site = TRACE_NO, .text = text};
+    snprintf(note.code, sizeof note.code, "%s", code);
+    trace_add_note(p->trace, &note);
+}
+
+/* A note that says more is heard wherever it stands; one of another code or rank is not. */
+static void notes_are_heard(void)
+{
+    static const struct {
+        const char *code;
+        uint32_t rank;
+        bool heard;
+    } rows[] = {{"X001", 1, true},
+                {"X001", 0, true},
+                {"X010", 1, true},
+                {"X010", 0, false},
+                {"X003", 1, false}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        for (int at = 0; at < 3; at++) {
+            struct program p = ranks_that_meet(2);
+            struct findings findings;
+            set_end(&p, 1, RANK_CRASHED, 11, TRACE_NO);
+            p.trace->outcome = OUTCOME_CRASHED;
+            for (int n = 0; n < 3; n++)
+                add_note(&p, n == at ? rows[i].code : "L010", rows[i].rank);
+            ask(&p, check_crash, &findings);
+            tap_is_int(count_of(&findings, "X001"), !rows[i].heard,
+                       "note %d of 3 is %s of rank %u: the crash is told %s", at + 1, rows[i].code,
+                       rows[i].rank, rows[i].heard ? "there" : "besides");
+            findings_release(&findings);
+            trace_free(p.trace);
+        }
+}
+
+/* Up to twelve ranks are named; who is through is not. */
+static void time_limits(void)
+{
+    static const struct {
+        uint32_t ranks, through;
+        bool noted;
+        size_t named;
+    } rows[] = {{1, 0, false, 1},   {11, 0, false, 11}, {12, 0, false, 12},
+                {13, 0, false, 12}, {12, 5, false, 7},  {3, 0, true, 0}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct program p = ranks_that_meet(rows[i].ranks);
+        struct findings findings;
+        for (uint32_t rank = 0; rank < rows[i].ranks; rank++)
+            set_end(&p, rank, rank < rows[i].through ? RANK_FINISHED : RANK_RUNNING, 0, TRACE_NO);
+        p.trace->outcome = OUTCOME_TIMEOUT;
+        if (rows[i].noted)
+            add_note(&p, "X003", 0);
+        ask(&p, check_crash, &findings);
+        tap_is_int(findings.count, !rows[i].noted, "%u ranks at the time limit: told once",
+                   rows[i].ranks);
+        if (findings.count)
+            tap_is_int(findings.items[0].op_count, rows[i].named,
+                       "%u ranks at the time limit, %u through: so many are named", rows[i].ranks,
+                       rows[i].through);
+        findings_release(&findings);
+        trace_free(p.trace);
+    }
+}
+
+/* One finding for a code, a place and a kind; findings before `first` are not looked at. */
+static void one_place(void)
+{
+    struct program p = program_new(1);
+    uint32_t ops[4] = {program_p2p(&p, 0, OP_ISEND, 0, 0, 1), program_p2p(&p, 0, OP_ISEND, 0, 0, 1),
+                       program_p2p(&p, 0, OP_ISEND, 0, 0, 2),
+                       program_p2p(&p, 0, OP_IRECV, 0, 0, 1)};
+    static const struct {
+        int named, asked; /* -1: the finding names none, -2: it has no operation */
+        const char *code;
+        size_t first;
+        bool same;
+    } rows[] = {{0, 0, "X006", 0, true},   {0, 1, "X006", 0, true},  {0, 2, "X006", 0, false},
+                {0, 3, "X006", 0, false},  {0, 1, "L001", 0, false}, {0, 1, "X006", 1, false},
+                {-1, 1, "X006", 0, false}, {-2, 1, "X006", 0, false}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct findings findings;
+        findings_init(&findings);
+        struct finding *finding = findings_add(&findings, "X006", "title");
+        finding->site = p.trace->ops[ops[0]].site;
+        if (rows[i].named != -2)
+            finding_op_add(finding, rows[i].named < 0 ? TRACE_NO : ops[rows[i].named], "culprit");
+        struct finding *found =
+            check_at_place(&findings, rows[i].first, rows[i].code, p.trace, ops[rows[i].asked]);
+        tap_ok(found == (rows[i].same ? &findings.items[0] : NULL), "place, row %zu", i);
+        findings_release(&findings);
+    }
+    trace_free(p.trace);
+}
+
+static void add_row(struct program *p, const char *variable, int64_t index, double error)
+{
+    struct trace_gradient row = {.variable = trace_add_string(p->trace, variable),
+                                 .index = index,
+                                 .method = index < 0 ? "dot" : "central",
+                                 .step = 1e-6,
+                                 .analytic = 1 + error,
+                                 .numeric = 1,
+                                 .error = error,
+                                 .tolerance = 1e-6,
+                                 .relative = error,
+                                 .ok = error <= 1e-6,
+                                 .elements = 1};
+    trace_add_gradient(p->trace, &row);
+}
+
+static void worst_rows(void)
+{
+    static const struct {
+        const char *variable, *title, *detail;
+        int64_t index;
+    } rows[] = {
+        {"x", "the gradient of x is wrong", "Worst: rank 0, x[0]:", 0},
+        {"x", "the gradient of x is wrong", "Worst: rank 0, x[1]:", 1},
+        {"direction 1", "the gradient of direction 1 is wrong",
+         "Worst: rank 0, direction 1[0]:", 0},
+        {"direction 1", "the gradient along direction 1 is wrong", "Worst: rank 0, along direction",
+         -1},
+        {"identity", "the gradient contradicts identity", "Worst: rank 0, identity:", -1},
+    };
+    char seen[sizeof rows / sizeof *rows][24];
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct program p = ranks_that_meet(1);
+        struct findings findings;
+        add_row(&p, rows[i].variable, rows[i].index < 0 ? -1 : rows[i].index + 1, 0);
+        add_row(&p, rows[i].variable, rows[i].index, 0.5);
+        ask(&p, check_gradient, &findings);
+        if (tap_is_int(findings.count, 1, "one variable is one finding")) {
+            tap_is_str(findings.items[0].title, rows[i].title, "its title, row %zu", i);
+            tap_ok(strstr(findings.items[0].detail, rows[i].detail), "its worst row, row %zu", i);
+            tap_ok(strstr(findings.items[0].detail, "1 of 2 checks"), "how many fail, row %zu", i);
+        }
+        snprintf(seen[i], sizeof seen[i], "%s",
+                 findings.count ? findings.items[0].fingerprint : "");
+        findings_release(&findings);
+        trace_free(p.trace);
+    }
+    tap_is_str(seen[0], seen[1], "the element is no part of the fingerprint");
+    tap_ok(strcmp(seen[0], seen[2]) && strcmp(seen[2], seen[4]) && strcmp(seen[0], seen[4]),
+           "the variable is");
+}
+
+int main(void)
+{
+    every_signal();
+    ends_alike();
+    notes_are_heard();
+    time_limits();
+    one_place();
+    worst_rows();
+    return tap_done();
+}
