@@ -71,7 +71,7 @@ static void report_variable(const struct trace *trace, size_t first, struct find
     if (!worst)
         return;
     const char *name = trace_string(trace, worst->variable);
-    bool direction = worst->index < 0 && strncmp(name, "direction", 9) == 0;
+    bool direction = strncmp(name, "direction", 9) == 0; /* asked of index -1 alone */
     struct finding *finding =
         findings_add(findings, finite || noted(trace) ? "G001" : "G006", "the gradient %s %s%s",
                      worst->index >= 0 ? "of"
