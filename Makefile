@@ -304,11 +304,12 @@ spec-soak: $(BUILD)/tests/spec/test_matching_rules
 soak: $(BUILD)/tests/checker/test_proven
 	@SIMRUN_SOAK=$(or $(PROGRAMS),2500) HUNT_RUNS=$(or $(RUNS),200) $<
 
-# Changes the sources in thousands of ways and prints what no test notices. SAMPLE=200: so many of them; ONLY=sim/messages: there alone.
+# Changes the sources in thousands of ways and prints what no test notices. SAMPLE=200: so many of them; ONLY=sim/messages: there alone;
+# TESTS=tests/sim/: only tests whose path has this.
 SAMPLE   ?=
 ONLY     ?=
 mutate: $(if $(SAMPLE)$(ONLY),check-programs)
-	@python3 tests/mutate/run.py $(if $(SAMPLE),--sample $(SAMPLE)) $(if $(SEED),--seed $(SEED)) --only '$(ONLY)' $(if $(BAR),--bar $(BAR)) \
+	@python3 tests/mutate/run.py $(if $(SAMPLE),--sample $(SAMPLE)) $(if $(SEED),--seed $(SEED)) --only '$(ONLY)' --tests '$(TESTS)' $(if $(BAR),--bar $(BAR)) \
 	  $(if $(SCRIPTS),--scripts) --list build/mutants.tsv
 
 # Lines and branches of every room that the tests execute; COVERAGE=--files for each source.
