@@ -239,6 +239,8 @@ static int win_new(struct making *making, MPI_Comm comm, const char *function)
     sim_win_hints(win);
     if (making->base_out)
         *(void **)making->base_out = win->window->parts[win->rank].base;
+    if (win->allocated)
+        sim_objects_add(win->allocated, (size_t)making->size, NULL);
     return MPI_SUCCESS;
 }
 
@@ -335,6 +337,7 @@ int PMPI_Win_free(MPI_Win *handle)
     sim_comm_delete(win->comm);
     sim_world_leave(win->owner->world);
     sim_open_handles_remove(SIM_LIVE_WINDOW, (uint64_t)(uintptr_t)win);
+    sim_objects_remove(win->allocated);
     free(win->allocated);
     win->magic = SIM_MAGIC_FREED;
     free(win);

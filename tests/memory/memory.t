@@ -122,6 +122,8 @@ for my $collective (@collectives) {
 }
 twin('more than an allocated object', '',
     "int *x = malloc(100 * sizeof *x); memset(x, 0, 400);\nif (r == 0) MPI_Send(x, {{101||100}}, MPI_INT, 1, 0, W); else MPI_Recv(a, 101, MPI_INT, 0, 0, W, IGNORE);\nfree(x);", 'B006', 2);
+twin('more than the memory of a window', '',
+    "int *x; MPI_Win w; MPI_Win_allocate(400, 4, MPI_INFO_NULL, W, &x, &w);\nif (r == 0) MPI_Send(x + 60, {{41||40}}, MPI_INT, 1, 0, W); else MPI_Recv(a, 41, MPI_INT, 0, 0, W, IGNORE);\nMPI_Win_free(&w);", 'B006', 2);
 twin('more than the rest of an object', '',
     "int *x = calloc(100, sizeof *x);\nMPI_Bcast(x + 60, {{41||40}}, MPI_INT, 0, W);\nfree(x);", 'B006', 2);
 twin('a gather for everybody', '',
