@@ -216,6 +216,26 @@ static void one_place(void)
     trace_free(p.trace);
 }
 
+/* A place joins a list where it fits with its comma and the end, and once. */
+static void lists_of_places(void)
+{
+    struct program p = program_new(1);
+    uint32_t one = program_p2p(&p, 0, OP_ISEND, 0, 0, 1);
+    uint32_t two = program_p2p(&p, 0, OP_IRECV, 0, 0, 2);
+    char a[PLACE_TEXT], b[PLACE_TEXT], both[2 * PLACE_TEXT + 2];
+    check_short_place(p.trace, one, a, sizeof a);
+    check_short_place(p.trace, two, b, sizeof b);
+    snprintf(both, sizeof both, "%s, %s", a, b);
+    for (int room = -1; room <= 1; room++) {
+        char list[2 * PLACE_TEXT + 2] = "";
+        check_add_place(p.trace, one, list, sizeof list);
+        check_add_place(p.trace, two, list, (size_t)((int)strlen(both) + 1 + room));
+        check_add_place(p.trace, one, list, sizeof list);
+        tap_is_str(list, room < 0 ? a : both, "a list of places with room for %d more", room);
+    }
+    trace_free(p.trace);
+}
+
 static void add_row(struct program *p, const char *variable, int64_t index, double error)
 {
     struct trace_gradient row = {.variable = trace_add_string(p->trace, variable),
@@ -275,6 +295,7 @@ int main(void)
     notes_are_heard();
     time_limits();
     one_place();
+    lists_of_places();
     worst_rows();
     return tap_done();
 }
