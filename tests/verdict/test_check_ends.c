@@ -236,6 +236,53 @@ static void lists_of_places(void)
     trace_free(p.trace);
 }
 
+/* The first wildcard; without one, the first test or wait that may end in several ways. */
+static void first_choices(void)
+{
+    static const enum op_kind open[] = {OP_TEST,    OP_IPROBE,  OP_TESTANY,  OP_TESTSOME,
+                                        OP_TESTALL, OP_WAITANY, OP_WAITSOME, OP_IMPROBE};
+    static const enum op_kind closed[] = {OP_RECV, OP_IRECV, OP_PROBE,
+                                          OP_SEND, OP_WAIT,  OP_WAITALL};
+    int wrong = 0;
+    for (size_t k = 0; k < sizeof open / sizeof *open; k++)
+        for (size_t c = 0; c < sizeof closed / sizeof *closed; c++) {
+            struct program p = program_new(1);
+            program_p2p(&p, 0, closed[c], 0, 0, 1);
+            wrong += check_first_choice(p.trace) != TRACE_NO;
+            uint32_t asks = program_p2p(&p, 0, open[k], 0, 0, 2);
+            program_p2p(&p, 0, open[k], 0, 0, 3);
+            wrong += check_first_choice(p.trace) != asks;
+            uint32_t wildcard = program_p2p(&p, 0, closed[c], TRACE_ANY, 0, 4);
+            wrong += check_first_choice(p.trace) != (c < 3 ? wildcard : asks);
+            trace_free(p.trace);
+        }
+    tap_is_int(wrong, 0,
+               "the first choice is a wildcard, else a test or a wait for one of several");
+}
+
+static void places_of_ends(void)
+{
+    struct program p = ranks_that_meet(1);
+    uint32_t own = trace_add_site(p.trace, "e.c", 9, "main"), last = p.trace->ops[0].site;
+    const struct {
+        enum rank_state state;
+        uint32_t site, wanted;
+    } rows[] = {{RANK_ABORTED, TRACE_NO, last},
+                {RANK_ABORTED, own, own},
+                {RANK_CRASHED, TRACE_NO, last},
+                {RANK_CRASHED, own, own}};
+    p.trace->outcome = OUTCOME_CRASHED;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct findings findings;
+        set_end(&p, 0, rows[i].state, 7, rows[i].site);
+        ask(&p, check_crash, &findings);
+        tap_ok(findings.count == 1 && findings.items[0].site == rows[i].wanted,
+               "an end's place is its own, else that of its last call: row %zu", i);
+        findings_release(&findings);
+    }
+    trace_free(p.trace);
+}
+
 static void add_row(struct program *p, const char *variable, int64_t index, double error)
 {
     struct trace_gradient row = {.variable = trace_add_string(p->trace, variable),
@@ -296,6 +343,8 @@ int main(void)
     time_limits();
     one_place();
     lists_of_places();
+    first_choices();
+    places_of_ends();
     worst_rows();
     return tap_done();
 }
