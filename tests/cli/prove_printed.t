@@ -8,6 +8,7 @@ use File::Temp qw(tempdir);
 use JSON::PP;
 use Test::More;
 
+$ENV{CC} = 'gcc'; # clang leaves out elements of arrays on the stack: PASS, not PROVEN
 my $simrun = abs_path($ENV{SIMRUN} || 'build/simrun');
 chdir tempdir(CLEANUP => 1) or die;
 

@@ -110,7 +110,10 @@ for my $case (@cases) {
 open my $f, '>', 'clock.c' or die;
 print $f "$start    printf(\"%.9f\\n\", MPI_Wtime());\n    MPI_Irecv(b, 4, MPI_INT, left, 0, W, &q); $send $wait\n$end";
 close $f;
-my $clock = `timeout 100 '$simrun' prove -n 2 --db none ./clock.c 2>&1`;
+my $clock = do {
+    local $ENV{CC} = 'gcc'; # of clang more is said not to be covered, and the sentence comes last
+    `timeout 100 '$simrun' prove -n 2 --db none ./clock.c 2>&1`;
+};
 like($clock, qr/^PASS .*no findings/m, 'a program that prints the time: no finding');
 like($clock, qr/not\s+covered:\s+what\s+ranks\s+print/, 'and it is said what was not compared');
 
