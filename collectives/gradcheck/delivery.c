@@ -1,5 +1,6 @@
-/* The gradient check with another delivery of messages: nonblocking receives are filled only when
- * nobody else can move, wildcards take the last message there is. MPI allows that. An adjoint that
+/* The gradient check with another delivery of messages: nonblocking receives match only when nobody
+ * else can move, buffers are filled when their operation is completed, wildcards take the last
+ * message there is. MPI allows that. An adjoint that
  * reads a buffer before its wait, or that answers in the order in which receives were posted
  * instead of to who sent, is wrong there.
  *

@@ -88,7 +88,7 @@ struct sim_world_options {
 void sim_world_options_init(struct sim_world_options *options);
 
 /* The least convenient delivery that MPI allows: nonblocking receives get their message when nobody
- * else can move, and wildcards the last one. The world is interrupted where that takes too long; `cost`
+ * else can move, buffers are filled late, and wildcards get the last message. The world is interrupted where that takes too long; `cost`
  * counts that and must outlive the run. */
 void sim_world_options_adverse(struct sim_world_options *options, uint64_t *cost);
 
