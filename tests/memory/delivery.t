@@ -36,6 +36,7 @@ int main(int c, char **v)
     (void)on, (void)q, (void)two, (void)m, (void)right, (void)left, (void)counts, (void)places;
 C
 my $end = <<'C';
+    if (q != MPI_REQUEST_NULL) MPI_Wait(&q, DONE);
     if (q != MPI_REQUEST_NULL) MPI_Request_free(&q);
     MPI_Type_free(&gaps);
     printf("%d:", e);
@@ -63,6 +64,9 @@ my @cases = (
         MPI_Send(a, 2, MPI_INT, right, 1, W); MPI_Send(a + 5, 2, MPI_INT, right, 0, W); $meet", 'MPI_Waitall(2, two, MPI_STATUSES_IGNORE);', 3],
     ['Waitany of two', "MPI_Irecv(b, 2, MPI_INT, left, 0, W, two); MPI_Irecv(b + 2, 2, MPI_INT, left, 1, W, two + 1);
         MPI_Send(a, 2, MPI_INT, right, 1, W); MPI_Send(a + 5, 2, MPI_INT, right, 0, W); $meet", 'MPI_Waitany(2, two, &on, DONE); MPI_Waitany(2, two, &on, DONE);', 0],
+    ['Request_get_status_all', "MPI_Irecv(b, 4, MPI_INT, left, 0, W, &q); $send", 'do MPI_Request_get_status_all(1, &q, &on, MPI_STATUSES_IGNORE); while (!on);', 1],
+    ['Request_get_status_any', "MPI_Irecv(b, 4, MPI_INT, left, 0, W, &q); $send", 'int i; do MPI_Request_get_status_any(1, &q, &i, &on, DONE); while (!on);', 1],
+    ['Request_get_status_some', "MPI_Irecv(b, 4, MPI_INT, left, 0, W, &q); $send", 'int i; do MPI_Request_get_status_some(1, &q, &on, &i, MPI_STATUSES_IGNORE); while (!on);', 1],
     ['cancelled', "MPI_Irecv(b, 4, MPI_INT, left, 7, W, &q); MPI_Cancel(&q); $meet", $wait, 0],
     ['no elements', "MPI_Irecv(b, 0, MPI_INT, left, 0, W, &q); MPI_Send(a, 0, MPI_INT, right, 0, W); $meet", $wait, undef, 'e = b[0];'],
     ['from nobody', 'MPI_Irecv(b, 4, MPI_INT, MPI_PROC_NULL, 0, W, &q);', $wait, undef, ''],
