@@ -9,9 +9,10 @@
 static bool has_pending_receives(const struct trace *trace)
 {
     for (size_t i = 0; i < trace->op_count; i++) {
-        enum op_class class = op_kind_class(trace->ops[i].kind);
-        if (trace->ops[i].request != TRACE_NO &&
-            (class == CLASS_RECEIVE || class == CLASS_COLLECTIVE))
+        const struct trace_op *op = &trace->ops[i];
+        enum op_class class = op_kind_class(op->kind);
+        bool has_request = op->request != TRACE_NO || op->kind == OP_IRECV || op->kind == OP_IMRECV;
+        if (has_request && (class == CLASS_RECEIVE || class == CLASS_COLLECTIVE))
             return true;
     }
     return false;

@@ -132,6 +132,10 @@ bool proof_run(struct proof *proof, const struct job *job, const struct merge_or
     if (good)
         merge_findings(&proof->verdict->findings, proof->verdict->result.trace, &verdict.findings,
                        verdict.result.trace, origin);
+    for (size_t i = 0; good && i < verdict.coverage.count; i++)
+        if (!strcmp(verdict.coverage.gaps[i].check, "delivery"))
+            trace_gap(proof->verdict->result.trace, "delivery", verdict.coverage.gaps[i].count,
+                      "%s", verdict.coverage.gaps[i].text);
     if (good && otherwise)
         *otherwise = prints_otherwise(proof, &verdict);
     verdict_release(&verdict);

@@ -99,10 +99,18 @@ static bool is_late(struct sim_rank *rank)
     return late;
 }
 
+static bool has_bytes(const struct sim_region *regions, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (regions[i].count && regions[i].type->size)
+            return true;
+    return false;
+}
+
 struct sim_held *sim_held_new(struct sim_rank *rank, const struct sim_region *regions, size_t count)
 {
-    struct sim_held *held = is_late(rank) ? held_of(regions, count) : NULL;
-    bool poisoned = true;
+    bool late = is_late(rank), poisoned = true;
+    struct sim_held *held = late ? held_of(regions, count) : NULL;
     for (size_t i = 0; held && i < count; i++) {
         struct sim_region *region = &held->regions[held->count];
         *region = regions[i];
@@ -116,10 +124,15 @@ struct sim_held *sim_held_new(struct sim_rank *rank, const struct sim_region *re
         poisoned = poison(&held->regions[i]) && poisoned;
     if (held && !poisoned) {
         sim_held_end(held);
-        return NULL;
+        held = NULL;
     }
     if (held)
         held->poisoned = checksum(held);
+    else if (late && has_bytes(regions, count))
+        record_gap("delivery", 1,
+                   "operations whose buffers were filled as it came: parts that lie more than "
+                   "%d MiB apart, or no memory to keep what comes (--delivery late)",
+                   WIDEST >> 20);
     return held;
 }
 

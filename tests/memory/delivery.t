@@ -98,6 +98,7 @@ for my $case (@cases) {
         my ($early, $late) = map { printed("./$file-$twin", "--delivery $_") } 'early', 'late';
         like($early, qr/^-?\d+:/m, "$name, $twin: it prints");
         my ($said) = grep { /^\{"scenario"/ } split /\n/, `timeout 100 '$simrun' prove -n 3 --db none --json ./$file-$twin 2>/dev/null`;
+        ok($said, "$name, $twin: a verdict");
         my $verdict = decode_json($said // '{}');
         my @told = map { "$_->{code}: $_->{title}" } grep { $_->{severity} ne 'note' } @{$verdict->{findings} // []};
         if ($twin eq 'right') {
