@@ -504,7 +504,7 @@ static void call_move(struct sim_request *request, ptrdiff_t distance)
     struct sim_collective_call *call = request->call;
     bool also_read = call->in_place && call->send.buffer == call->receive.buffer;
     struct sim_side *side = call->receive.type ? &call->receive : &call->send;
-    side->buffer = (char *)side->buffer + distance;
+    side->buffer = (void *)((uintptr_t)side->buffer + (uintptr_t)distance);
     if (also_read)
         call->send.buffer = side->buffer;
 }

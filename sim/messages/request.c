@@ -95,7 +95,8 @@ void sim_request_hold(struct sim_request *request)
         return;
     request->held = sim_held_new(request->owner, &region, 1);
     if (request->held)
-        request->buffer = (char *)request->buffer + sim_held_shift(request->held);
+        request->buffer =
+            (void *)((uintptr_t)request->buffer + (uintptr_t)sim_held_shift(request->held));
 }
 
 void sim_request_fill(struct sim_request *request)
@@ -106,7 +107,7 @@ void sim_request_fill(struct sim_request *request)
     if (request->call)
         request->work->move(request, back);
     else if (request->buffer) /* a whole has none of its own */
-        request->buffer = (char *)request->buffer + back;
+        request->buffer = (void *)((uintptr_t)request->buffer + (uintptr_t)back);
     request->touched |= sim_held_end(request->held);
     request->held = NULL;
 }
