@@ -4,6 +4,7 @@
 use strict;
 use warnings;
 use Cwd qw(abs_path);
+use File::Basename qw(dirname);
 use File::Temp qw(tempdir);
 use Test::More;
 
@@ -13,6 +14,7 @@ $ENV{CCACHE_DISABLE} = 1; # an object of another folder names its sources there
 
 my $simrun = abs_path($ENV{SIMRUN} || 'build/simrun');
 (my $simcc = $simrun) =~ s/simrun$/simcc/;
+$ENV{PATH} = dirname($simrun) . ":$ENV{PATH}";
 my $folder = tempdir(CLEANUP => 1);
 chdir $folder or die;
 
@@ -62,7 +64,7 @@ sub word {
 my %builds = (
     'one command' => "'$simcc' -g -I . -D 'SHIFT=2 + 3' main.c part.c -o program -lm",
     'objects' => "'$simcc' -g -c main.c && '$simcc' -g '-DSHIFT=5' -c part.c && '$simcc' -o program main.o part.o",
-    'make' => "make -s CC='$simcc'",
+    'make' => 'make -s CC=simcc', # a path with blanks is no word of make's
 );
 for my $build (sort keys %builds) {
     unlink 'program', 'main.o', 'part.o';

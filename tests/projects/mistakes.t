@@ -77,6 +77,7 @@ fi
 while IFS='|' read -r name status words command; do
     case $command in
     *c++* | *right.cpp*) has c++ || { sentence "$name" 0 'needs c++' skipped; continue; } ;;
+    *./theirs*) [ -f theirs ] || { sentence "$name" 0 'needs another MPI' skipped; continue; } ;;
     *simfort*) has gfortran || { sentence "$name" 0 'needs gfortran' skipped; continue; } ;;
     esac
     sentence "$name" "$status" "$words" "$(echo "$command" | sed "s!@!$run!g")"
