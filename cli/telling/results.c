@@ -198,7 +198,8 @@ static void tell_cores(const struct present *present, const struct results *resu
     int cores = sched_getaffinity(0, sizeof allowed, &allowed) ? 1 : CPU_COUNT(&allowed);
     double seconds = result_seconds(result);
     if (results->options->world.executor != SIM_FIBERS || cores < 2 || trace->ranks < 2 ||
-        seconds < LONG_SECONDS || seconds * 1e6 < BUSY_MICROSECONDS * (double)trace->op_count)
+        seconds < LONG_SECONDS ||
+        seconds * 1e6 < BUSY_MICROSECONDS * (double)(trace->op_count + trace_folded_ops(trace)))
         return;
     char text[160];
     snprintf(text, sizeof text,
