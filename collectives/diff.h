@@ -428,6 +428,43 @@ struct diff_tensor *diff_collective(const struct diff_call *call);
 struct diff_persistent *diff_collective_init(const struct diff_call *call);
 const char *diff_collective_name(enum diff_collective kind);
 
+/* ---- windows: one-sided communication ----
+ *
+ * A window's memory is a value of the tape. Accesses name a target rank and a displacement in values
+ * of the target's memory; they are done by the fence that ends their epoch, and an origin's tensor
+ * must not be changed before. In one epoch accesses may overlap in a target's memory if all of them
+ * get, or all of them accumulate sums; others have no order that a derivative could follow, and are
+ * refused by the fence. Backward, the epochs come in reverse: the fence's adjoint gets the
+ * cotangents of what was put and leaves zeros there, gets those of sums, and adds those of what was
+ * got. */
+
+struct diff_window;
+/* Collective over `comm`; `memory`: what this rank's part holds at first, of any count, and of one
+ * type on all ranks. It goes with the tape: make it once, not once a step. */
+struct diff_window *diff_win_create(struct diff_tensor *memory, MPI_Comm comm);
+/* Ends an epoch and begins the next. The first one only begins. Collective. */
+void diff_win_fence(struct diff_window *window);
+/* What the own part holds, as of the last fence; and gives it other values (of the same count),
+ * which the accesses of the running epoch meet. After diff_tape_clear it has none until then. */
+struct diff_tensor *diff_win_memory(struct diff_window *window);
+void diff_win_store(struct diff_window *window, struct diff_tensor *memory);
+/* MPI_PROC_NULL as target does nothing, and gives zeros. */
+void diff_win_put(struct diff_window *window, struct diff_tensor *x, int target,
+                  size_t displacement);
+/* A vector without values until the fence: then it has them. */
+struct diff_tensor *diff_win_get(struct diff_window *window, size_t count, int target,
+                                 size_t displacement);
+/* MPI_SUM, or MPI_REPLACE, which is a put; others are refused. */
+void diff_win_accumulate(struct diff_window *window, struct diff_tensor *x, int target,
+                         size_t displacement, MPI_Op op);
+/* What the target held before, as diff_win_get gives it. MPI_SUM, MPI_REPLACE, or MPI_NO_OP, which
+ * takes of `x` the count only. */
+struct diff_tensor *diff_win_get_accumulate(struct diff_window *window, struct diff_tensor *x,
+                                            int target, size_t displacement, MPI_Op op);
+/* The same of one value. */
+struct diff_tensor *diff_win_fetch_and_op(struct diff_window *window, struct diff_tensor *x,
+                                          int target, size_t displacement, MPI_Op op);
+
 /* Megatron's pair, for replicated values. f: the identity forward, the sum of the copies'
  * cotangents backward. g: a sum forward, the identity backward; its cotangents must be equal on all
  * ranks (checked, G005). Right under diff_backward_replicated. */

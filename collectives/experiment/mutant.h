@@ -29,7 +29,10 @@
     X(GATHER_UNTAPED, "gather-untaped", "Gather is not recorded on the tape")                      \
     X(ZERO_SHORTCUT, "zero-shortcut", "a rank whose cotangent is zero skips the collective")       \
     X(ROOT_WORLD, "root-world", "the root is compared with the rank in the tape's communicator")   \
-    X(DOUBLE_COUNT, "double-count", "a replicated gradient is summed although it is one already")
+    X(DOUBLE_COUNT, "double-count", "a replicated gradient is summed although it is one already")  \
+    X(PUT_KEEPS, "put-keeps", "Put's adjoint leaves the overwritten values their cotangent")       \
+    X(GET_REPLACES, "get-replaces", "Get's adjoint puts its cotangent over the target's")          \
+    X(WINDOW_START, "window-start", "adjoints of accesses forget the displacement")
 
 enum diff_mutant {
 #define X(enumerator, name, text) MUTANT_##enumerator,

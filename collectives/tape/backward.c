@@ -4,6 +4,7 @@
 #include "collectives/experiment/probe.h"
 #include "collectives/tape/request.h"
 #include "collectives/tape/trace_node.h"
+#include "collectives/tape/window.h"
 #include "recorder/recorder.h"
 
 #include <mpix.h>
@@ -29,6 +30,7 @@ static void pass_run(struct diff_tape *tape, size_t count, struct diff_tensor *c
     struct pass pass = {.tape = tape, .limit = tape->last, .flags = flags};
     if (tape->in_backward)
         state_fail(state, "M009", "backward inside a backward pass");
+    window_check_idle(tape, "backward");
     tape->in_backward = true;
     tape->pass++;
     pass.checks_finite = state->row != NULL;

@@ -12,6 +12,7 @@ struct diff_graph;
 struct diff_operation;
 struct diff_request;
 struct diff_state;
+struct diff_window;
 struct key_slot;
 struct late_send;
 
@@ -66,6 +67,7 @@ struct diff_tape {
     struct diff_node *first, *last;
     uint32_t sequence;
     struct diff_channel *channels, *channels_tail;
+    struct diff_window *windows; /* in order of creation */
     struct key_slot *keys; /* newest node of each point to point key */
     size_t key_room, key_count;
     struct diff_tensor *retained; /* tensors with a gradient of their own */

@@ -4,6 +4,7 @@
 #include "collectives/experiment/mutant.h"
 #include "collectives/experiment/probe.h"
 #include "collectives/tape/trace_node.h"
+#include "collectives/tape/window.h"
 #include "recorder/recorder.h"
 
 #include <stdarg.h>
@@ -54,6 +55,7 @@ static void nodes_forget(struct diff_tape *tape)
         memset(tape->keys, 0, tape->key_room * sizeof *tape->keys);
     tape->key_count = 0;
     channel_clear_all(tape);
+    window_forget_all(tape);
 }
 
 void tape_empty(struct diff_tape *tape)
@@ -64,6 +66,7 @@ void tape_empty(struct diff_tape *tape)
 
 void diff_tape_clear(struct diff_tape *tape)
 {
+    window_check_idle(tape, "diff_tape_clear");
     tape_empty(tape);
     tape->epoch = tape->state->epochs++;
 }
@@ -74,7 +77,9 @@ void diff_tape_free(struct diff_tape *tape)
         return;
     struct diff_state *state = tape->state;
     ENTER(state);
+    window_check_idle(tape, "diff_tape_free");
     diff_tape_free(tape->inner);
+    window_release_all(tape);
     channel_release_all(tape);
     struct diff_tape **link = &state->tapes;
     while (*link != tape)

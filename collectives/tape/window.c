@@ -1,0 +1,73 @@
+/* Windows: see window.h. */
+#include "collectives/tape/window.h"
+
+#include "collectives/tape/state.h"
+#include "collectives/tape/tensor.h"
+
+#include <string.h>
+
+struct window_at *window_at(struct diff_window *window, const struct diff_channel *channel)
+{
+    struct window_at **link = &window->places;
+    for (; *link; link = &(*link)->next)
+        if ((*link)->channel == channel)
+            return *link;
+    struct arena *arena = &window->tape->fixed;
+    size_t size = diff_type_size(window->type), count = window->counts[channel->rank];
+    struct window_at *at = arena_take_zeroed(arena, sizeof *at);
+    at->channel = channel;
+    at->buffer = arena_take_zeroed(arena, (count + 1) * size);
+    MPI_Win_create(at->buffer, (MPI_Aint)(count * size), (int)size, MPI_INFO_NULL, channel->comm,
+                   &at->win);
+    *link = at;
+    return at;
+}
+
+struct diff_window *window_new(struct diff_channel *channel, struct diff_tensor *memory)
+{
+    struct diff_tape *tape = channel->tape;
+    struct diff_window *window = arena_take_zeroed(&tape->fixed, sizeof *window);
+    uint64_t own = memory->count;
+    uint64_t *all = arena_take(&tape->fixed, (size_t)channel->size * sizeof *all);
+    window->tape = tape;
+    window->channel = channel;
+    window->type = memory->type;
+    window->memory = memory;
+    MPI_Allgather(&own, 1, MPI_UINT64_T, all, 1, MPI_UINT64_T, channel->comm);
+    window->counts = arena_take(&tape->fixed, (size_t)channel->size * sizeof *window->counts);
+    for (int i = 0; i < channel->size; i++)
+        window->counts[i] = (size_t)all[i];
+    window_at(window, channel);
+    struct diff_window **link = &tape->windows;
+    while (*link)
+        link = &(*link)->next;
+    *link = window;
+    return window;
+}
+
+void window_check_idle(struct diff_tape *tape, const char *what)
+{
+    for (const struct diff_window *window = tape->windows; window; window = window->next)
+        if (window->accesses > 0)
+            state_fail(tape->state, "M009",
+                       "%s in an epoch with %zu accesses that have not been done: end it by "
+                       "diff_win_fence first",
+                       what, window->accesses);
+}
+
+void window_forget_all(struct diff_tape *tape)
+{
+    for (struct diff_window *window = tape->windows; window; window = window->next) {
+        window->memory = NULL;
+        window->first = window->last = NULL;
+        window->accesses = 0;
+    }
+}
+
+void window_release_all(struct diff_tape *tape)
+{
+    for (struct diff_window *window = tape->windows; window; window = window->next)
+        for (struct window_at *at = window->places; at; at = at->next)
+            MPI_Win_free(&at->win);
+    tape->windows = NULL;
+}
