@@ -172,6 +172,24 @@ static void program_zeros(void *context)
     end(&here, here.rank == here.size - 1 ? sum : diff_scale(here.x, 2));
 }
 
+/* A ring of windows: every rank puts into its right neighbour's, then gets a part of it that was
+ * put and one that was not. */
+static void program_window(void *context)
+{
+    (void)context;
+    struct here here = begin("x");
+    int right = (here.rank + 1) % here.size;
+    struct diff_tensor *memory[] = {here.x, diff_exp(here.x)};
+    struct diff_window *window = diff_win_create(diff_concat(2, memory), MPI_COMM_WORLD);
+    diff_win_fence(window);
+    diff_win_put(window, diff_sin(here.x), right, 2);
+    diff_win_fence(window);
+    struct diff_tensor *got = diff_win_get(window, N, right, 1);
+    diff_win_fence(window);
+    struct diff_tensor *rest = diff_slice(diff_win_memory(window), N, N);
+    end(&here, diff_add(diff_mul(got, here.x), rest));
+}
+
 /* Tensor parallel: a replicated input, sharded weights, one loss. */
 static void program_replicated(void *context)
 {
@@ -208,6 +226,7 @@ static const struct program {
     {"handles", program_handles, NULL},
     {"zero cotangents", program_zeros, NULL},
     {"replicated", program_replicated, NULL},
+    {"window", program_window, NULL},
 };
 enum { PROGRAMS = sizeof programs / sizeof *programs };
 

@@ -4,7 +4,7 @@
 #include "collectives/experiment/probe.h"
 #include "collectives/tape/request.h"
 #include "collectives/tape/trace_node.h"
-#include "collectives/tape/window.h"
+#include "collectives/windows/window.h"
 #include "recorder/recorder.h"
 
 #include <mpix.h>

@@ -8,8 +8,8 @@
  * window, and those of adjoints, made by the first epoch there. Every member makes them alike, since
  * an epoch is collective. They go with the tape.
  *  3. Accesses wait for the fence that ends their epoch, and move there. */
-#ifndef COLLECTIVES_TAPE_WINDOW_H
-#define COLLECTIVES_TAPE_WINDOW_H
+#ifndef COLLECTIVES_WINDOWS_WINDOW_H
+#define COLLECTIVES_WINDOWS_WINDOW_H
 
 #include "collectives/tape/node.h"
 

@@ -1,5 +1,5 @@
 /* Windows: see window.h. */
-#include "collectives/tape/window.h"
+#include "collectives/windows/window.h"
 
 #include "collectives/tape/state.h"
 #include "collectives/tape/tensor.h"
@@ -13,7 +13,7 @@ struct window_at *window_at(struct diff_window *window, const struct diff_channe
         if ((*link)->channel == channel)
             return *link;
     struct arena *arena = &window->tape->fixed;
-    size_t size = diff_type_size(window->type), count = window->counts[channel->rank];
+    size_t size = diff_type_size(window->type), count = window->counts[window->channel->rank];
     struct window_at *at = arena_take_zeroed(arena, sizeof *at);
     at->channel = channel;
     at->buffer = arena_take_zeroed(arena, (count + 1) * size);
