@@ -431,34 +431,56 @@ const char *diff_collective_name(enum diff_collective kind);
 /* ---- windows: one-sided communication ----
  *
  * A window's memory is a value of the tape. Accesses name a target rank and a displacement in values
- * of the target's memory; they are done by the fence that ends their epoch, and an origin's tensor
- * must not be changed before. In one epoch accesses may overlap in a target's memory if all of them
- * get, or all of them accumulate sums; others have no order that a derivative could follow, and are
- * refused by the fence. Backward, the epochs come in reverse: the fence's adjoint gets the
- * cotangents of what was put and leaves zeros there, gets those of sums, and adds those of what was
- * got. */
+ * of the target's memory; they are done by the call that ends their epoch or flushes, and an
+ * origin's tensor must not be changed before. In one epoch accesses may overlap in a target's memory
+ * if all of them get, or all of them accumulate sums; others have no order that a derivative could
+ * follow, and are refused. Backward, the epochs come in reverse, each with the transposed accesses:
+ * what was put is got and zeros are left there, a sum's is got, and what was got is added. */
 
 struct diff_window;
 /* Collective over `comm`; `memory`: what this rank's part holds at first, of any count, and of one
  * type on all ranks. It goes with the tape: make it once, not once a step. */
 struct diff_window *diff_win_create(struct diff_tensor *memory, MPI_Comm comm);
-/* Ends an epoch and begins the next. The first one only begins. Collective. */
-void diff_win_fence(struct diff_window *window);
-/* What the own part holds, as of the last fence; and gives it other values (of the same count),
- * which the accesses of the running epoch meet. After diff_tape_clear it has none until then. */
+/* What the own part holds, as of the last fence, wait or end of a passive phase; and gives it other
+ * values (of the same count), which the accesses of the running epoch meet. After diff_tape_clear it
+ * has none until then. */
 struct diff_tensor *diff_win_memory(struct diff_window *window);
 void diff_win_store(struct diff_window *window, struct diff_tensor *memory);
+
+/* Ends an epoch and begins the next. The first one only begins. Collective. */
+void diff_win_fence(struct diff_window *window);
+/* The own part is for these ranks' accesses from post to wait. */
+void diff_win_post(struct diff_window *window, MPI_Group origins);
+void diff_win_wait(struct diff_window *window);
+/* An epoch of accesses to these ranks, which post. */
+void diff_win_start(struct diff_window *window, MPI_Group targets);
+void diff_win_complete(struct diff_window *window);
+/* Between these, both collective, all parts are accessed under locks, one's own as well. Locks of
+ * one target are taken backward in the reverse of the order in which the forward pass took them,
+ * whatever that was. Accesses under locks of all targets need an order that the tape knows
+ * (diff_barrier, messages). Program order only. */
+void diff_win_passive_begin(struct diff_window *window);
+void diff_win_passive_end(struct diff_window *window);
+/* `type`: MPI_LOCK_EXCLUSIVE or MPI_LOCK_SHARED. */
+void diff_win_lock(struct diff_window *window, int type, int target);
+void diff_win_unlock(struct diff_window *window, int target);
+void diff_win_lock_all(struct diff_window *window);
+void diff_win_unlock_all(struct diff_window *window);
+/* Does the accesses so far, within the lock. */
+void diff_win_flush(struct diff_window *window, int target);
+void diff_win_flush_all(struct diff_window *window);
+
 /* MPI_PROC_NULL as target does nothing, and gives zeros. */
 void diff_win_put(struct diff_window *window, struct diff_tensor *x, int target,
                   size_t displacement);
-/* A vector without values until the fence: then it has them. */
+/* A vector without values until its epoch ends (or a flush): then it has them. */
 struct diff_tensor *diff_win_get(struct diff_window *window, size_t count, int target,
                                  size_t displacement);
 /* MPI_SUM, or MPI_REPLACE, which is a put; others are refused. */
 void diff_win_accumulate(struct diff_window *window, struct diff_tensor *x, int target,
                          size_t displacement, MPI_Op op);
 /* What the target held before, as diff_win_get gives it. MPI_SUM, MPI_REPLACE, or MPI_NO_OP, which
- * takes of `x` the count only. */
+ * takes of `x` the count only. Not SUM or REPLACE under a shared lock. */
 struct diff_tensor *diff_win_get_accumulate(struct diff_window *window, struct diff_tensor *x,
                                             int target, size_t displacement, MPI_Op op);
 /* The same of one value. */

@@ -8,6 +8,9 @@
 
 #include <diff.h>
 
+#include <sys/mman.h>
+#include <unistd.h>
+
 struct diff_world {
     int ranks;
     void (*body)(void);
@@ -92,6 +95,22 @@ static inline int diff_world_outcome(void (*body)(void), int ranks)
     diff_probe_init(&probe, ranks);
     int outcome = diff_world_run(&world, &probe, 0);
     diff_probe_release(&probe);
+    return outcome;
+}
+
+/* What the ranks said on stderr while `body` ran, in `text`; the outcome of the world. */
+static inline int diff_world_heard(void (*body)(void), char *text, size_t size)
+{
+    fflush(stderr);
+    int outside = dup(STDERR_FILENO), inside = memfd_create("stderr", MFD_CLOEXEC);
+    dup2(inside, STDERR_FILENO);
+    int outcome = diff_world_outcome(body, 2);
+    fflush(stderr);
+    dup2(outside, STDERR_FILENO);
+    ssize_t got = pread(inside, text, size - 1, 0);
+    text[got > 0 ? got : 0] = '\0';
+    close(inside);
+    close(outside);
     return outcome;
 }
 

@@ -32,7 +32,8 @@
     X(DOUBLE_COUNT, "double-count", "a replicated gradient is summed although it is one already")  \
     X(PUT_KEEPS, "put-keeps", "Put's adjoint leaves the overwritten values their cotangent")       \
     X(GET_REPLACES, "get-replaces", "Get's adjoint puts its cotangent over the target's")          \
-    X(WINDOW_START, "window-start", "adjoints of accesses forget the displacement")
+    X(WINDOW_START, "window-start", "adjoints of accesses forget the displacement")                \
+    X(LOCK_ORDER, "lock-order", "locks are taken backward in whatever order they come")
 
 enum diff_mutant {
 #define X(enumerator, name, text) MUTANT_##enumerator,

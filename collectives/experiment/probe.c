@@ -48,6 +48,7 @@ static void row_release(struct diff_probe_rank *row)
     }
     free(row->nodes);
     free(row->residuals);
+    free(row->turns);
     free(row->records);
     diff_state_release(row->state);
     arena_pool_release(&row->blocks);

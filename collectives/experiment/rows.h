@@ -70,6 +70,11 @@ struct probe_node {
     } * inputs, *outputs;
 };
 
+/* A lock of a window, and who had it before and after: ranks of the window's, -1 for none. */
+struct probe_turn {
+    int target, before, after;
+};
+
 struct diff_probe_rank {
     struct probe_input *inputs;
     size_t input_count, input_room;
@@ -96,6 +101,8 @@ struct diff_probe_rank {
     bool tangent_missing; /* an operation has none: forward mode is no oracle for this program */
     double *residuals; /* of lossy coders: kept from the base world, so that they stay constant */
     size_t residual_count, residual_room, residuals_seen;
+    struct probe_turn *turns; /* in the order in which this rank took the locks */
+    size_t turn_count, turn_room, turns_taken;
 };
 
 struct probe_push {

@@ -190,6 +190,22 @@ static void program_window(void *context)
     end(&here, diff_add(diff_mul(got, here.x), rest));
 }
 
+/* Every rank changes the first one's value under its lock, after the ranks before it. */
+static void program_locks(void *context)
+{
+    (void)context;
+    struct here here = begin("x");
+    struct diff_window *window = diff_win_create(diff_exp(here.x), MPI_COMM_WORLD);
+    diff_win_passive_begin(window);
+    diff_win_lock(window, MPI_LOCK_EXCLUSIVE, 0);
+    struct diff_tensor *got = diff_win_get(window, N, 0, 0);
+    diff_win_flush(window, 0);
+    diff_win_put(window, diff_mul(got, diff_sin(here.x)), 0, 0);
+    diff_win_unlock(window, 0);
+    diff_win_passive_end(window);
+    end(&here, diff_win_memory(window));
+}
+
 /* Tensor parallel: a replicated input, sharded weights, one loss. */
 static void program_replicated(void *context)
 {
@@ -227,6 +243,7 @@ static const struct program {
     {"zero cotangents", program_zeros, NULL},
     {"replicated", program_replicated, NULL},
     {"window", program_window, NULL},
+    {"locks", program_locks, NULL},
 };
 enum { PROGRAMS = sizeof programs / sizeof *programs };
 

@@ -23,6 +23,7 @@ static void join_tangent(struct diff_node *node, struct diff_tensor *const *x_do
 
 static const struct diff_operation join_operation = {.name = "join",
                                                      .kind = OP_COMPUTE,
+                                                     .takes_handles = true,
                                                      .forward = join_forward,
                                                      .adjoint = join_adjoint,
                                                      .tangent = join_tangent};

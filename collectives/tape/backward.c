@@ -8,6 +8,7 @@
 #include "recorder/recorder.h"
 
 #include <mpix.h>
+
 static void leaves_collect(struct diff_tape *tape)
 {
     struct diff_state *state = tape->state;
@@ -40,6 +41,7 @@ static void pass_run(struct diff_tape *tape, size_t count, struct diff_tensor *c
         channel_deepen(tape);
     else
         state->no_grad++;
+    window_prepare_all(tape);
     pass.number = record_pass_begin(tape->order == DIFF_ORDER_DATA ? PASS_DATA : PASS_PROGRAM);
     for (size_t i = 0; i < count; i++)
         trace_seed(roots[i], cotangents[i]);

@@ -7,6 +7,7 @@
 #include "collectives/experiment/probe.h"
 #include "collectives/tape/backward.h"
 #include "collectives/tape/request.h"
+#include "collectives/windows/window.h"
 
 static struct diff_tensor *tangent_of(const struct diff_tensor *x, uint64_t pass)
 {
@@ -65,6 +66,8 @@ void diff_jvp(struct diff_tape *tape, size_t count, struct diff_tensor *const *i
         tangent_set(inputs[i], tangents[i], pass);
     }
     struct diff_node *limit = tape->last;
+    if (!probe_perturbed(state))
+        window_prepare_all(tape);
     if (!probe_perturbed(state))
         for (struct diff_node *node = tape->first; node; node = node->next) {
             node_carry(node, pass);

@@ -27,6 +27,7 @@ struct diff_operation {
     unsigned saves;
     bool communicates;
     unsigned numbers;      /* how many doubles of the program's the node's `extra` is: a factor */
+    bool takes_handles;    /* a local one, for which their order counts */
     bool inputs_elsewhere; /* what it depends on is on other ranks: a tangent may come to it */
     void (*forward)(struct diff_node *node);
     void (*adjoint)(struct diff_node *node, struct diff_tensor *const *y_bar,

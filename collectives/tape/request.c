@@ -18,6 +18,11 @@ struct diff_request *request_take(struct diff_tensor *handle, const char *use)
     if (handle->type != DIFF_HANDLE)
         state_fail(state, "M009", "%s needs a handle and got a %s tensor", use,
                    diff_type_name(handle->type));
+    if (!handle->request)
+        state_fail(state, "M009",
+                   "%s needs a request's handle: what an access to a window brings is there when "
+                   "its epoch ends, and needs no wait",
+                   use);
     if (handle->used) {
         char text[64];
         state_fail(

@@ -167,6 +167,10 @@ struct diff_node *node_begin_many(struct diff_tape *tape, const struct diff_oper
         node->inputs[i] = inputs[i];
         if (inputs[i]->tape != tape)
             state_fail(tape->state, "M009", "%s mixes tensors of two tapes", operation->name);
+        if (inputs[i]->type == DIFF_HANDLE && operation->kind == OP_COMPUTE &&
+            !operation->takes_handles)
+            state_fail(tape->state, "M009", "%s of a handle: what it stands for is not there yet",
+                       operation->name);
     }
     return node;
 }

@@ -1,106 +1,83 @@
-/* What programs call: windows, their memory, accesses and fences. */
-#include "collectives/windows/epoch.h"
-
-#include "collectives/tape/tape.h"
+/* What programs call to access windows. */
+#include "collectives/windows/calls.h"
+#include "collectives/windows/phase.h"
 
 #include <string.h>
 
-struct diff_window *diff_win_create(struct diff_tensor *memory, MPI_Comm comm)
+/* The lock under which an access to `target` goes, or NULL. */
+static const struct held *lock_of(const struct phase *phase, int target)
 {
-    struct diff_state *state = memory->tape->state;
-    ENTER(state);
-    if (memory->type == DIFF_HANDLE)
-        state_fail(state, "M009", "diff_win_create of a handle: wait for it first");
-    struct diff_channel *channel = channel_find(memory->tape, comm, true);
-    if (channel->intercomm)
-        state_fail(state, "M009", "diff_win_create over an intercommunicator: merge it first");
-    struct diff_window *window = window_new(channel, memory);
-    state_leave(state);
-    return window;
+    for (const struct held *held = phase->held; held; held = held->next)
+        if (held->target == target || held->target == ALL_TARGETS)
+            return held;
+    return NULL;
 }
 
-static struct diff_tensor *memory_of(const struct diff_window *window, const char *function)
+static bool has_started(const struct ranks *started, int target)
 {
-    if (!window->memory)
-        state_fail(window->tape->state, "M009",
-                   "%s of a window whose values diff_tape_clear has forgotten: give it some by "
-                   "diff_win_store",
-                   function);
-    return window->memory;
+    for (int i = 0; i < started->count; i++)
+        if (started->ranks[i] == target)
+            return true;
+    return false;
 }
 
-struct diff_tensor *diff_win_memory(struct diff_window *window)
-{
-    ENTER(window->tape->state);
-    struct diff_tensor *memory = memory_of(window, "diff_win_memory");
-    state_leave(window->tape->state);
-    return memory;
-}
-
-void diff_win_store(struct diff_window *window, struct diff_tensor *memory)
+/* Ends the rank if no epoch lets it access that target now. */
+static void epoch_check(const struct diff_window *window, const struct window_access *a)
 {
     struct diff_state *state = window->tape->state;
-    size_t count = window->counts[window->channel->rank];
-    ENTER(state);
-    if (memory->tape != window->tape)
-        state_fail(state, "M009", "diff_win_store of another tape's tensor");
-    if (memory->type != window->type || memory->count != count)
-        state_fail(state, "M009", "diff_win_store of %zu values of type %s over %zu of type %s",
-                   memory->count, diff_type_name(memory->type), count,
-                   diff_type_name(window->type));
-    window->memory = memory;
-    state_leave(state);
-}
-
-void diff_win_fence(struct diff_window *window)
-{
-    struct diff_state *state = window->tape->state;
-    ENTER(state);
-    struct diff_tensor *memory = memory_of(window, "diff_win_fence");
-    if (!window->open) {
-        window->open = true;
-        state_leave(state);
-        return;
+    if (window->phase) {
+        const struct held *held = lock_of(window->phase, a->target);
+        if (!held)
+            state_fail(state, "B004", "%s to rank %d without its lock: call diff_win_lock before",
+                       a->name, a->target);
+        if (held->type == MPI_LOCK_SHARED && (a->kind == MOVE_SWAP || a->kind == MOVE_FETCH_ADD))
+            REFUSE(window,
+                   "%s under a shared lock brings what an order of the ranks gives that nobody "
+                   "knows afterwards: take MPI_LOCK_EXCLUSIVE",
+                   a->name);
+    } else if (window->started) {
+        if (!has_started(window->started, a->target))
+            state_fail(state, "B004", "%s to rank %d, which diff_win_start did not name", a->name,
+                       a->target);
+    } else if (!window->open) {
+        state_fail(state, "B004", "%s before the first fence: call diff_win_fence to begin an epoch",
+                   a->name);
+    } else if (window->exposed) {
+        state_fail(state, "B004", "%s between diff_win_post and diff_win_wait: call diff_win_start "
+                                  "to begin an epoch of its own",
+                   a->name);
     }
-    struct arena *arena = &window->tape->arena;
-    struct epoch epoch = {window, 0, NULL, true};
-    epoch.accesses = arena_take(arena, (window->accesses + 1) * sizeof *epoch.accesses);
-    for (const struct window_access *a = window->first; a; a = a->next) {
-        if (a->x && a->x->storage->version != a->version)
-            state_fail(state, "M009",
-                       "the tensor of a %s was changed before the fence that ends its epoch: "
-                       "change it afterwards, or a copy",
-                       a->name);
-        epoch.accesses[epoch.count++] = *a;
-    }
-    window->first = window->last = NULL;
-    window->accesses = 0;
-    window->memory = epoch_run(&epoch, window->channel, memory);
-    state_leave(state);
 }
 
 /* Ends the rank if the access cannot be. */
 static void access_check(const struct diff_window *window, const struct window_access *a)
 {
-    struct diff_state *state = window->tape->state;
-    if (!window->open)
-        state_fail(state, "B004",
-                   "%s before the first fence: call diff_win_fence to begin an epoch", a->name);
     if (a->x && a->x->tape != window->tape)
-        state_fail(state, "M009", "%s mixes tensors of two tapes", a->name);
+        REFUSE(window, "%s mixes tensors of two tapes", a->name);
     if (a->x && a->x->type != window->type)
-        state_fail(state, "M009", "%s of a %s tensor to a window of type %s", a->name,
-                   diff_type_name(a->x->type), diff_type_name(window->type));
+        REFUSE(window, "%s of a %s tensor to a window of type %s", a->name,
+               diff_type_name(a->x->type), diff_type_name(window->type));
     if (a->target == MPI_PROC_NULL)
         return;
     if (a->target < 0 || a->target >= window->channel->size)
-        state_fail(state, "M009", "%s: the target %d is no rank of the window's %d", a->name,
-                   a->target, window->channel->size);
+        REFUSE(window, "%s: the target %d is no rank of the window's %d", a->name, a->target,
+               window->channel->size);
     size_t there = window->counts[a->target];
     if (a->begin > there || a->count > there - a->begin)
-        state_fail(state, "M009",
-                   "%s: %zu values from %zu on do not fit the %zu of rank %d's window", a->name,
-                   a->count, a->begin, there, a->target);
+        REFUSE(window, "%s: %zu values from %zu on do not fit the %zu of rank %d's window", a->name,
+               a->count, a->begin, there, a->target);
+    epoch_check(window, a);
+}
+
+void window_access_append(struct diff_window *window, struct window_access *access)
+{
+    access->next = NULL;
+    if (window->last)
+        window->last->next = access;
+    else
+        window->first = access;
+    window->last = access;
+    window->accesses++;
 }
 
 static void access_add(struct diff_window *window, const struct window_access *wanted)
@@ -112,16 +89,10 @@ static void access_add(struct diff_window *window, const struct window_access *w
     *a = *wanted;
     a->site = window->tape->state->site;
     a->version = a->x ? a->x->storage->version : 0;
-    a->next = NULL;
-    if (window->last)
-        window->last->next = a;
-    else
-        window->first = a;
-    window->last = a;
-    window->accesses++;
+    window_access_append(window, a);
 }
 
-/* What an access will bring: a handle until the fence. */
+/* What an access will bring: a handle until its epoch ends. */
 static struct diff_tensor *result_new(struct diff_window *window, size_t count, int target)
 {
     struct diff_tensor *result = tensor_new_flat(window->tape, window->type, count);

@@ -5,8 +5,6 @@
 #include "collectives/tape/backward.h"
 #include "recorder/recorder.h"
 
-#include <string.h>
-
 bool move_gives(enum window_move kind)
 {
     return kind != MOVE_GET && kind != MOVE_TAKE;
@@ -57,82 +55,133 @@ static void access_issue(const struct diff_node *node, const struct window_acces
         record_site_leave();
 }
 
+static void accesses_issue(const struct diff_node *node, const struct window_at *at)
+{
+    const struct epoch *epoch = node->extra;
+    if (epoch->checked)
+        overlaps_check(node, epoch);
+    for (size_t i = 0; i < epoch->count; i++)
+        access_issue(node, &epoch->accesses[i], at->win);
+}
+
 static void fence_forward(struct diff_node *node)
 {
     const struct epoch *epoch = node->extra;
-    const struct diff_tensor *before = node->inputs[0];
-    struct window_at *at = window_at(epoch->window, node->channel);
-    size_t bytes = before->count * diff_type_size(before->type);
+    const struct window_at *at = window_at(epoch->window, node->channel);
     node_collective(node);
-    if (epoch->checked)
-        overlaps_check(node, epoch);
-    memcpy(at->buffer, before->storage->data, bytes);
+    memory_fill(at, node->inputs[0]);
     MPI_Win_fence(MPI_MODE_NOPRECEDE, at->win);
-    for (size_t i = 0; i < epoch->count; i++)
-        access_issue(node, &epoch->accesses[i], at->win);
+    accesses_issue(node, at);
     MPI_Win_fence(MPI_MODE_NOSUCCEED, at->win);
-    memcpy(node->outputs[0]->storage->data, at->buffer, bytes);
+    memory_read(at, node->outputs[0]);
 }
 
-static void fence_adjoint(struct diff_node *node, struct diff_tensor *const *y_bar,
+static void complete_forward(struct diff_node *node)
+{
+    const struct epoch *epoch = node->extra;
+    const struct window_at *at = window_at(epoch->window, node->channel);
+    MPI_Group targets = ranks_group(epoch->targets, at->comm);
+    MPI_Win_start(targets, 0, at->win);
+    accesses_issue(node, at);
+    MPI_Win_complete(at->win);
+    MPI_Group_free(&targets);
+}
+
+static void flush_forward(struct diff_node *node)
+{
+    const struct epoch *epoch = node->extra;
+    const struct window_at *at = window_at(epoch->window, node->channel);
+    accesses_issue(node, at);
+    if (epoch->flushed == ALL_TARGETS)
+        MPI_Win_flush_all(at->win);
+    else
+        MPI_Win_flush(epoch->flushed, at->win);
+}
+
+static void epoch_adjoint(struct diff_node *node, struct diff_tensor *const *y_bar,
                           struct diff_tensor **x_bar);
-static void fence_tangent(struct diff_node *node, struct diff_tensor *const *x_dot,
+static void epoch_tangent(struct diff_node *node, struct diff_tensor *const *x_dot,
                           struct diff_tensor **y_dot);
 
-static const struct diff_operation fence_operation = {.name = "Win_fence",
-                                                      .kind = OP_WIN_FENCE,
-                                                      .saves = SAVES_NOTHING,
-                                                      .communicates = true,
-                                                      .forward = fence_forward,
-                                                      .adjoint = fence_adjoint,
-                                                      .tangent = fence_tangent};
+#define EPOCH(text, op, function)                                                                  \
+    {                                                                                              \
+        .name = text, .kind = op, .saves = SAVES_NOTHING, .communicates = true,                    \
+        .forward = function, .adjoint = epoch_adjoint, .tangent = epoch_tangent                    \
+    }
+static const struct diff_operation operations[] = {
+    [EPOCH_FENCE] = EPOCH("Win_fence", OP_WIN_FENCE, fence_forward),
+    [EPOCH_STARTED] = EPOCH("Win_complete", OP_WIN_COMPLETE, complete_forward),
+    [EPOCH_FLUSHED] = EPOCH("Win_flush", OP_WIN_FLUSH, flush_forward),
+};
+
+static struct diff_tensor **given_list(const struct epoch *epoch, struct diff_tensor *memory,
+                                       uint32_t *count)
+{
+    struct diff_tensor **given = arena_take(&epoch->window->tape->arena,
+                                            (epoch->count + 1) * sizeof(struct diff_tensor *));
+    *count = 0;
+    if (memory)
+        given[(*count)++] = memory;
+    for (size_t i = 0; i < epoch->count; i++)
+        if (move_gives(epoch->accesses[i].kind))
+            given[(*count)++] = epoch->accesses[i].x;
+    return given;
+}
+
+static void access_output(struct diff_node *node, struct window_access *a)
+{
+    struct diff_tape *tape = node->tape;
+    enum diff_type type = ((struct epoch *)node->extra)->window->type;
+    if (a->kind == MOVE_TAKE) /* what it leaves there */
+        a->x = diff_zeros(tape, type, 1, &a->count);
+    if (!move_fetches(a->kind))
+        return;
+    if (!a->result)
+        a->result = tensor_new_flat(tape, type, a->count);
+    a->result->type = type;
+    node_output(node, a->result);
+}
 
 struct diff_tensor *epoch_run(const struct epoch *what, struct diff_channel *channel,
                               struct diff_tensor *memory)
 {
-    struct diff_tape *tape = memory->tape;
-    uint32_t given = 1, fetched = 1;
+    struct diff_tape *tape = what->window->tape;
+    uint32_t given;
     struct epoch *epoch = arena_take(&tape->arena, sizeof *epoch);
     *epoch = *what;
-    for (size_t i = 0; i < epoch->count; i++) {
-        given += move_gives(epoch->accesses[i].kind);
-        fetched += move_fetches(epoch->accesses[i].kind);
-    }
-    struct diff_tensor **inputs = arena_take(&tape->arena, given * sizeof(struct diff_tensor *));
-    inputs[0] = memory;
-    given = 1;
-    for (size_t i = 0; i < epoch->count; i++)
-        if (move_gives(epoch->accesses[i].kind))
-            inputs[given++] = epoch->accesses[i].x;
-    struct diff_node *node = node_begin_many(tape, &fence_operation, fetched + 1, given, inputs);
+    struct diff_tensor **inputs = given_list(epoch, memory, &given), *after = NULL;
+    struct diff_node *node = node_begin_many(tape, &operations[epoch->kind],
+                                             (uint32_t)epoch->count + 1, given, inputs);
     node->channel = channel;
     node->extra = epoch;
-    struct diff_tensor *after = node_output(node, tensor_new_like(memory));
-    for (size_t i = 0; i < epoch->count; i++) {
-        struct window_access *a = &epoch->accesses[i];
-        if (a->kind == MOVE_TAKE) /* what it leaves there */
-            a->x = diff_zeros(tape, epoch->window->type, 1, &a->count);
-        if (!move_fetches(a->kind))
-            continue;
-        if (!a->result)
-            a->result = tensor_new_flat(tape, epoch->window->type, a->count);
-        a->result->type = epoch->window->type;
-        node_output(node, a->result);
-    }
+    if (memory)
+        after = node_output(node, tensor_new_like(memory));
+    for (size_t i = 0; i < epoch->count; i++)
+        access_output(node, &epoch->accesses[i]);
     node_run(node);
     return after;
 }
 
-/* The k-th access that fetches has output 1 + k, the one that gives input 1 + k. */
-static void fence_adjoint(struct diff_node *node, struct diff_tensor *const *y_bar,
+/* An epoch whose accesses the caller makes of this one's. */
+static struct epoch epoch_like(const struct epoch *epoch)
+{
+    struct epoch made = *epoch;
+    made.checked = false;
+    made.accesses =
+        arena_take_zeroed(&epoch->window->tape->arena, (epoch->count + 1) * sizeof *made.accesses);
+    return made;
+}
+
+/* The k-th access that fetches has the k-th output, the one that gives the k-th input; a fence's
+ * memory comes before them. */
+static void epoch_adjoint(struct diff_node *node, struct diff_tensor *const *y_bar,
                           struct diff_tensor **x_bar)
 {
     const struct epoch *epoch = node->extra;
     int mutant = node->tape->state->mutant;
-    struct epoch reverse = {epoch->window, epoch->count, NULL, false};
-    reverse.accesses =
-        arena_take_zeroed(&node->tape->arena, (epoch->count + 1) * sizeof *reverse.accesses);
-    size_t output = 1, input = 1;
+    bool fence = epoch->kind == EPOCH_FENCE;
+    struct epoch reverse = epoch_like(epoch);
+    size_t output = fence, input = fence;
     for (size_t i = 0; i < epoch->count; i++) {
         const struct window_access *a = &epoch->accesses[i];
         struct window_access *b = &reverse.accesses[i];
@@ -147,20 +196,22 @@ static void fence_adjoint(struct diff_node *node, struct diff_tensor *const *y_b
             output++;
         }
     }
-    x_bar[0] = epoch_run(&reverse, channel_adjoint(node->channel),
-                         cotangent_or_zeros(y_bar[0], node->outputs[0]));
+    struct diff_tensor *memory = fence ? cotangent_or_zeros(y_bar[0], node->outputs[0]) : NULL;
+    struct diff_tensor *before = epoch_run(&reverse, channel_adjoint(node->channel), memory);
+    if (fence)
+        x_bar[0] = before;
     for (size_t i = 0; i < epoch->count; i++)
         if (move_gives(epoch->accesses[i].kind))
             x_bar[input++] = reverse.accesses[i].result;
 }
 
-static void fence_tangent(struct diff_node *node, struct diff_tensor *const *x_dot,
+static void epoch_tangent(struct diff_node *node, struct diff_tensor *const *x_dot,
                           struct diff_tensor **y_dot)
 {
     const struct epoch *epoch = node->extra;
-    struct epoch again = {epoch->window, epoch->count, NULL, false};
-    again.accesses = arena_take(&node->tape->arena, (epoch->count + 1) * sizeof *again.accesses);
-    size_t output = 1, input = 1;
+    bool fence = epoch->kind == EPOCH_FENCE;
+    struct epoch again = epoch_like(epoch);
+    size_t output = fence, input = fence;
     for (size_t i = 0; i < epoch->count; i++) {
         struct window_access *a = &again.accesses[i];
         *a = epoch->accesses[i];
@@ -170,8 +221,10 @@ static void fence_tangent(struct diff_node *node, struct diff_tensor *const *x_d
             input++;
         }
     }
-    y_dot[0] =
-        epoch_run(&again, node->channel->adjoint, cotangent_or_zeros(x_dot[0], node->inputs[0]));
+    struct diff_tensor *memory = fence ? cotangent_or_zeros(x_dot[0], node->inputs[0]) : NULL;
+    struct diff_tensor *after = epoch_run(&again, node->channel->adjoint, memory);
+    if (fence)
+        y_dot[0] = after;
     for (size_t i = 0; i < epoch->count; i++)
         if (move_fetches(again.accesses[i].kind))
             y_dot[output++] = again.accesses[i].result;

@@ -3,20 +3,22 @@
 #include "collectives/windows/epoch.h"
 
 #include "collectives/tape/tape.h"
+#include "collectives/windows/exchange.h"
 
 #include <stdlib.h>
-#include <string.h>
 
-/* One of the accesses to this rank's memory. */
+/* One of the accesses to a rank's memory. */
 struct met {
     uint64_t begin, end, kind;
-    int origin;
+    int origin, target;
 };
 enum { MET_NUMBERS = 3 };
 
-static int by_begin(const void *a, const void *b)
+static int by_place(const void *a, const void *b)
 {
     const struct met *left = a, *right = b;
+    if (left->target != right->target)
+        return left->target < right->target ? -1 : 1;
     return (left->begin > right->begin) - (left->begin < right->begin);
 }
 
@@ -36,23 +38,31 @@ static bool may_overlap(uint64_t a, uint64_t b)
     return a == b && (a == MOVE_GET || a == MOVE_ADD);
 }
 
-/* Accesses in order of their begins; of each kind, the one that ends last is kept. */
+static void overlap_refuse(const struct diff_node *node, const struct met *one,
+                           const struct met *other)
+{
+    uint64_t end = one->end < other->end ? one->end : other->end;
+    const char *after = node->operation->kind == OP_WIN_FENCE      ? "fence"
+                        : node->operation->kind == OP_WIN_COMPLETE ? "complete and another start"
+                                                                   : "flush";
+    node_fail(node, "B003",
+              "in one epoch rank %d's %s and rank %d's %s meet in values %zu to %zu of rank %d's "
+              "window, in an order that nothing decides; do one of them after a diff_win_%s",
+              one->origin, kind_text(one->kind), other->origin, kind_text(other->kind),
+              (size_t)other->begin, (size_t)end - 1, one->target, after);
+}
+
+/* In order of their places; of each kind, the access that ends last is kept. */
 static void overlaps_refuse(const struct diff_node *node, struct met *met, size_t count)
 {
     const struct met *last[MOVE_FETCH_ADD + 1] = {NULL};
-    qsort(met, count, sizeof *met, by_begin);
+    qsort(met, count, sizeof *met, by_place);
     for (size_t i = 0; i < count; i++) {
         for (size_t kind = 0; kind <= MOVE_FETCH_ADD; kind++) {
-            const struct met *other = last[kind];
-            if (!other || other->end <= met[i].begin || may_overlap(kind, met[i].kind))
-                continue;
-            uint64_t end = other->end < met[i].end ? other->end : met[i].end;
-            node_fail(node, "B003",
-                      "in one epoch rank %d's %s and rank %d's %s meet in values %zu to %zu of "
-                      "this window, in an order that nothing decides; do one of them after a "
-                      "diff_win_fence",
-                      other->origin, kind_text(kind), met[i].origin, kind_text(met[i].kind),
-                      (size_t)met[i].begin, (size_t)end - 1);
+            if (last[kind] && last[kind]->target != met[i].target)
+                last[kind] = NULL;
+            if (last[kind] && last[kind]->end > met[i].begin && !may_overlap(kind, met[i].kind))
+                overlap_refuse(node, last[kind], &met[i]);
         }
         const struct met **longest = &last[met[i].kind];
         if (!*longest || (*longest)->end < met[i].end)
@@ -60,43 +70,60 @@ static void overlaps_refuse(const struct diff_node *node, struct met *met, size_
     }
 }
 
-/* Every rank tells each target what it does there. */
-void overlaps_check(const struct diff_node *node, const struct epoch *epoch)
+static void met_add(struct met *met, size_t *count, struct met more)
 {
-    const struct diff_channel *channel = node->channel;
-    struct arena *arena = &node->tape->arena;
-    size_t size = (size_t)channel->size, got = 0, sent = 0;
-    int *counts = arena_take_zeroed(arena, 4 * size * sizeof *counts);
-    int *begins = counts + size, *theirs = begins + size, *places = theirs + size;
-    for (size_t i = 0; i < epoch->count; i++)
-        counts[epoch->accesses[i].target] += MET_NUMBERS;
-    MPI_Alltoall(counts, 1, MPI_INT, theirs, 1, MPI_INT, channel->comm);
-    for (size_t i = 0; i < size; i++) {
-        begins[i] = (int)sent;
-        places[i] = (int)got;
-        sent += (size_t)counts[i];
-        got += (size_t)theirs[i];
-    }
-    uint64_t *out = arena_take(arena, (sent + got + 1) * sizeof *out), *in = out + sent;
-    int *next = arena_take(arena, size * sizeof *next);
-    memcpy(next, begins, size * sizeof *next);
+    if (more.begin < more.end)
+        met[(*count)++] = more;
+}
+
+static void own_check(const struct diff_node *node, const struct epoch *epoch)
+{
+    struct met *met = arena_take(&node->tape->arena, (epoch->count + 1) * sizeof *met);
+    size_t count = 0;
     for (size_t i = 0; i < epoch->count; i++) {
         const struct window_access *a = &epoch->accesses[i];
-        uint64_t *at = out + next[a->target];
-        next[a->target] += MET_NUMBERS;
+        met_add(met, &count,
+                (struct met){a->begin, a->begin + a->count, a->kind, node->channel->rank, a->target});
+    }
+    overlaps_refuse(node, met, count);
+}
+
+/* Every rank tells each target what it does there. */
+static struct exchange told(const struct diff_node *node, const struct epoch *epoch)
+{
+    size_t size = (size_t)node->channel->size;
+    int *counts = arena_take_zeroed(&node->tape->arena, 2 * size * sizeof *counts);
+    int *used = counts + size;
+    for (size_t i = 0; i < epoch->count; i++)
+        counts[epoch->accesses[i].target] += MET_NUMBERS;
+    MPI_Comm comm = window_at(epoch->window, node->channel)->comm;
+    struct exchange own = exchange_new(&node->tape->arena, comm, counts);
+    for (size_t i = 0; i < epoch->count; i++) {
+        const struct window_access *a = &epoch->accesses[i];
+        uint64_t *at = own.numbers + own.begins[a->target] + used[a->target];
+        used[a->target] += MET_NUMBERS;
         at[0] = a->begin;
         at[1] = a->begin + a->count;
         at[2] = a->kind;
     }
-    MPI_Alltoallv(out, counts, begins, MPI_UINT64_T, in, theirs, places, MPI_UINT64_T,
-                  channel->comm);
-    struct met *met = arena_take(arena, (got / MET_NUMBERS + 1) * sizeof *met);
-    size_t known = 0;
+    return exchange_run(&own);
+}
+
+void overlaps_check(const struct diff_node *node, const struct epoch *epoch)
+{
+    if (epoch->kind != EPOCH_FENCE) {
+        own_check(node, epoch);
+        return;
+    }
+    const struct diff_channel *channel = node->channel;
+    struct exchange theirs = told(node, epoch);
+    int last = channel->size - 1;
+    size_t got = (size_t)(theirs.begins[last] + theirs.counts[last]), count = 0;
+    struct met *met = arena_take(&node->tape->arena, (got / MET_NUMBERS + 1) * sizeof *met);
     for (int r = 0; r < channel->size; r++)
-        for (int i = 0; i < theirs[r]; i += MET_NUMBERS) {
-            const uint64_t *at = in + places[r] + i;
-            if (at[0] < at[1])
-                met[known++] = (struct met){at[0], at[1], at[2], r};
+        for (int i = 0; i < theirs.counts[r]; i += MET_NUMBERS) {
+            const uint64_t *at = theirs.numbers + theirs.begins[r] + i;
+            met_add(met, &count, (struct met){at[0], at[1], at[2], r, channel->rank});
         }
-    overlaps_refuse(node, met, known);
+    overlaps_refuse(node, met, count);
 }

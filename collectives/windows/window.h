@@ -2,12 +2,12 @@
  *
  * Rules:
  *  1. A window's memory is a value of its tape like any other: `memory` is the newest one, made by
- * the last fence. Its MPI windows expose buffers of the library's, filled before an epoch and read
- * after it, so that values of earlier epochs stay as they were.
+ * the last fence, wait or end of a passive phase. Its MPI windows expose buffers of the library's,
+ * filled before others may access them and read afterwards, so that earlier values stay as they
+ * were.
  *  2. There is one MPI window per channel that an epoch ran on: the forward pass's, made with the
- * window, and those of adjoints, made by the first epoch there. Every member makes them alike, since
- * an epoch is collective. They go with the tape.
- *  3. Accesses wait for the fence that ends their epoch, and move there. */
+ * window, and those of adjoints, made when a pass begins. They go with the tape.
+ *  3. Accesses wait for the call that ends their epoch (or for a flush), and move there. */
 #ifndef COLLECTIVES_WINDOWS_WINDOW_H
 #define COLLECTIVES_WINDOWS_WINDOW_H
 
@@ -38,10 +38,14 @@ struct window_access {
 
 struct window_at {
     const struct diff_channel *channel;
+    MPI_Comm comm; /* the channel's; for the forward pass a copy, as the program may free its own */
     MPI_Win win;
     void *buffer;
     struct window_at *next;
 };
+
+/* Who may access this rank's memory just now. */
+enum window_exposure { EXPOSED_BY_FENCES, EXPOSED_BY_POST, EXPOSED_TO_LOCKS };
 
 struct diff_window {
     struct diff_tape *tape;
@@ -50,17 +54,25 @@ struct diff_window {
     size_t *counts;             /* of each rank's values */
     struct diff_tensor *memory; /* NULL: forgotten with the tape's other values */
     bool open;                  /* a fence has been */
+    enum window_exposure exposure;
+    struct diff_tensor *exposed; /* the handle of the post or passive phase under way, or NULL */
+    const struct ranks *origins; /* of the post under way */
+    struct ranks *started;       /* targets of the access epoch under way, or NULL */
+    struct phase *phase;         /* the passive one under way, or NULL */
     struct window_access *first, *last;
     size_t accesses;
     struct window_at *places;
+    MPI_Win turns; /* counts the locks of each rank's memory: see phase.h */
     struct diff_window *next;
 };
 
 /* A window over `memory`; collective over the channel's communicator. */
 struct diff_window *window_new(struct diff_channel *channel, struct diff_tensor *memory);
-/* Its MPI window on this channel. */
+/* Its MPI window on this channel; the first call for a channel is collective. */
 struct window_at *window_at(struct diff_window *window, const struct diff_channel *channel);
-/* Ends the rank if an epoch has accesses that no fence has done: `what` would lose them. */
+/* MPI windows wherever the pass that begins may need them: collective, as the pass is. */
+void window_prepare_all(struct diff_tape *tape);
+/* Ends the rank if an epoch is under way: `what` would lose it. */
 void window_check_idle(struct diff_tape *tape, const char *what);
 /* Forgets the values of all windows of the tape. */
 void window_forget_all(struct diff_tape *tape);

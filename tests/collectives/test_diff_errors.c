@@ -1,9 +1,6 @@
 /* Wrong use ends the rank with a finding that names the place; nothing is computed from it. */
 #include "tests/diff_world.h"
 
-#include <sys/mman.h>
-#include <unistd.h>
-
 enum { N = 2 };
 
 #define TAPE() struct diff_tape *tape_ = diff_tape_new(MPI_COMM_WORLD)
@@ -264,27 +261,11 @@ static int outcome_is(const char *name, void (*body)(void), enum trace_outcome e
                         name);
 }
 
-/* What the ranks said on stderr while `body` ran, in `text`; the outcome of the world. */
-static int outcome_heard(void (*body)(void), char *text, size_t size)
-{
-    fflush(stderr);
-    int outside = dup(STDERR_FILENO), inside = memfd_create("stderr", MFD_CLOEXEC);
-    dup2(inside, STDERR_FILENO);
-    int outcome = diff_world_outcome(body, 2);
-    fflush(stderr);
-    dup2(outside, STDERR_FILENO);
-    ssize_t got = pread(inside, text, size - 1, 0);
-    text[got > 0 ? got : 0] = '\0';
-    close(inside);
-    close(outside);
-    return outcome;
-}
-
 /* The rank ends itself and says so: the code, then these words. */
 static void ends(const char *name, void (*body)(void), const char *code, const char *words)
 {
     char text[4096], wanted[300];
-    int got = outcome_heard(body, text, sizeof text);
+    int got = diff_world_heard(body, text, sizeof text);
     snprintf(wanted, sizeof wanted, ": %s: ", code);
     const char *said = strstr(text, wanted);
     bool good =

@@ -1,14 +1,17 @@
-/* Windows of the tape: random epochs in which nothing overlaps that must not, against a reference
- * that every rank computes for all of them, its differences, the tangents, and the derivative of the
- * gradient. And the epochs that have no derivative end the rank. */
+/* Windows of the tape: random epochs of every kind in which nothing overlaps that must not, against
+ * a reference that every rank computes for all of them, its differences, the tangents, and the
+ * derivative of the gradient. */
 #include "tests/diff_world.h"
 
 #include <math.h>
 #include <string.h>
 
-enum { MOST = 5, LENGTH = 12, EPOCHS = 3, ACCESSES = 64, PROGRAMS = 8 };
+enum { MOST = 5, LENGTH = 12, EPOCHS = 3, ACCESSES = 64, PROGRAMS = 5 };
 
 enum kind { PUT, GET, SUM, REPLACE, FETCH_SUM, FETCH_REPLACE, FETCH_NOTHING, ONE, KINDS };
+
+/* What an epoch is bounded by. */
+enum sync { FENCES, GROUPS, LOCKS, LOCK_ALL, SYNCS, ANY_SYNC };
 
 struct access {
     enum kind kind;
@@ -22,11 +25,13 @@ struct plan {
     size_t memory[MOST], length; /* of the windows, and of every rank's vector */
     struct access accesses[EPOCHS][ACCESSES];
     size_t counts[EPOCHS];
+    enum sync sync[EPOCHS];
 };
 
 static uint64_t program;
 static enum diff_type type;
 static enum diff_order order;
+static enum sync kind_of_sync = ANY_SYNC;
 
 static unsigned below(struct plan *plan, unsigned n)
 {
@@ -46,7 +51,10 @@ static void access_add(struct plan *plan, int epoch, struct access access)
 /* A part of a target's memory belongs to one access, or to several that get or that add. */
 static void part_use(struct plan *plan, int epoch, int target, size_t begin, size_t count)
 {
+    static const enum kind under_shared_locks[KINDS] = {PUT, GET, SUM, REPLACE, SUM, PUT, GET, GET};
     enum kind kind = (enum kind)below(plan, KINDS);
+    if (plan->sync[epoch] == LOCK_ALL)
+        kind = under_shared_locks[kind];
     bool shared = kind == GET || kind == SUM || kind == FETCH_NOTHING;
     for (unsigned n = shared ? 1 + below(plan, 3) : 1; n > 0; n--) {
         size_t at = begin, many = count;
@@ -67,6 +75,8 @@ static void plan_make(struct plan *plan, int size)
     plan->length = program % 2 ? LENGTH : 3;
     for (int r = 0; r < size; r++)
         plan->memory[r] = below(plan, 4) == 0 ? 0 : 1 + below(plan, (unsigned)plan->length);
+    for (int epoch = 0; epoch < EPOCHS; epoch++)
+        plan->sync[epoch] = kind_of_sync == ANY_SYNC ? (enum sync)below(plan, SYNCS) : kind_of_sync;
     for (int epoch = 0; epoch < EPOCHS; epoch++)
         for (int r = 0; r < size; r++)
             for (size_t at = 0; at < plan->memory[r];) {
@@ -177,16 +187,105 @@ static struct diff_tensor *access_start(struct diff_window *window, const struct
     }
 }
 
-static struct diff_tensor *epoch_do(const struct plan *plan, int epoch, int rank,
+/* The own accesses of an epoch, to one target or (-1) to all. */
+static void accesses_start(const struct plan *plan, int epoch, int target,
+                           struct diff_window *window, struct diff_tensor *u,
+                           struct diff_tensor **got)
+{
+    int rank = MPIX_World_rank();
+    for (size_t i = 0; i < plan->counts[epoch]; i++) {
+        const struct access *a = &plan->accesses[epoch][i];
+        if (a->origin == rank && (target < 0 || a->target == target))
+            got[i] = access_start(window, a, u);
+    }
+}
+
+/* The ranks that access this one's memory, or those that it accesses. */
+static MPI_Group partners(const struct plan *plan, int epoch, bool origins)
+{
+    int rank = MPIX_World_rank(), count = 0, found[MOST];
+    MPI_Group all, some;
+    for (int r = 0; r < plan->size; r++) {
+        bool meets = false;
+        for (size_t i = 0; i < plan->counts[epoch]; i++) {
+            const struct access *a = &plan->accesses[epoch][i];
+            meets = meets || (origins ? a->target == rank && a->origin == r
+                                      : a->origin == rank && a->target == r);
+        }
+        if (meets)
+            found[count++] = r;
+    }
+    MPI_Comm_group(MPI_COMM_WORLD, &all);
+    MPI_Group_incl(all, count, found, &some);
+    MPI_Group_free(&all);
+    return some;
+}
+
+static void groups_do(const struct plan *plan, int epoch, struct diff_window *window,
+                      struct diff_tensor *u, struct diff_tensor **got)
+{
+    MPI_Group origins = partners(plan, epoch, true), targets = partners(plan, epoch, false);
+    diff_win_post(window, origins);
+    diff_win_start(window, targets);
+    accesses_start(plan, epoch, -1, window, u, got);
+    diff_win_complete(window);
+    diff_win_wait(window);
+    if (origins != MPI_GROUP_EMPTY)
+        MPI_Group_free(&origins);
+    if (targets != MPI_GROUP_EMPTY)
+        MPI_Group_free(&targets);
+}
+
+static void locks_do(const struct plan *plan, int epoch, struct diff_window *window,
+                     struct diff_tensor *u, struct diff_tensor **got)
+{
+    diff_win_passive_begin(window);
+    for (int k = 0; k < plan->size; k++) {
+        int target = (MPIX_World_rank() + k) % plan->size;
+        bool flushes = (target + epoch) % 2;
+        diff_win_lock(window, MPI_LOCK_EXCLUSIVE, target);
+        if (flushes)
+            diff_win_flush(window, target);
+        accesses_start(plan, epoch, target, window, u, got);
+        if (flushes)
+            diff_win_flush(window, target);
+        diff_win_unlock(window, target);
+    }
+    diff_win_passive_end(window);
+}
+
+static void lock_all_do(const struct plan *plan, int epoch, struct diff_window *window,
+                        struct diff_tensor *u, struct diff_tensor **got)
+{
+    diff_win_passive_begin(window);
+    diff_win_lock_all(window);
+    accesses_start(plan, epoch, -1, window, u, got);
+    if (epoch % 2)
+        diff_win_flush_all(window);
+    diff_win_unlock_all(window);
+    diff_win_passive_end(window);
+}
+
+static struct diff_tensor *epoch_do(const struct plan *plan, int epoch,
                                     struct diff_window *window, struct diff_tensor *u)
 {
     static const size_t places[LENGTH] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11};
-    struct diff_tensor *got[ACCESSES], *sum = diff_scale(u, 0);
-    for (size_t i = 0; i < plan->counts[epoch]; i++) {
-        const struct access *a = &plan->accesses[epoch][i];
-        got[i] = a->origin == rank ? access_start(window, a, u) : NULL;
+    struct diff_tensor *got[ACCESSES] = {NULL}, *sum = diff_scale(u, 0);
+    switch (plan->sync[epoch]) {
+    case GROUPS:
+        groups_do(plan, epoch, window, u, got);
+        break;
+    case LOCKS:
+        locks_do(plan, epoch, window, u, got);
+        break;
+    case LOCK_ALL:
+        lock_all_do(plan, epoch, window, u, got);
+        break;
+    default:
+        diff_win_fence(window);
+        accesses_start(plan, epoch, -1, window, u, got);
+        diff_win_fence(window);
     }
-    diff_win_fence(window);
     for (size_t i = 0; i < plan->counts[epoch]; i++)
         if (got[i]) {
             struct diff_tensor *all = diff_put(got[i], places, plan->length);
@@ -212,9 +311,8 @@ static struct run run_make(const struct plan *plan, int rank, double inputs[MOST
     run.x[1] = vector(run.tape, "memory", inputs[rank] + length, memory);
     struct diff_tensor *u = run.x[0];
     struct diff_window *window = diff_win_create(run.x[1], MPI_COMM_WORLD);
-    diff_win_fence(window);
     for (int epoch = 0; epoch < EPOCHS; epoch++)
-        u = epoch_do(plan, epoch, rank, window, u);
+        u = epoch_do(plan, epoch, window, u);
     for (size_t i = 0; i < length; i++)
         weights[i] = number(rank, i, 2.3);
     for (size_t i = 0; i < memory; i++)
@@ -325,185 +423,36 @@ static void second_order(int rank, int size)
     diff_tape_free(run.tape);
 }
 
-static void programs_test(const char *name, world_body *body, const int *sizes)
+static void programs_test(const char *what, const char *epochs, world_body *body, const int *sizes)
 {
     for (program = 1; program <= PROGRAMS; program++) {
-        char text[100];
-        snprintf(text, sizeof text, "%s, random epochs %d", name, (int)program);
+        char text[120];
+        snprintf(text, sizeof text, "%.40s, %.40s, random program %d", what, epochs, (int)program);
         world_test_sizes(text, body, WORLD_ANY, sizes);
     }
-}
-
-/* ---- a tape that is cleared, and one on half of the ranks ---- */
-
-static void cleared(int rank, int size)
-{
-    struct diff_tape *tape = diff_tape_new(MPI_COMM_WORLD);
-    double start[2] = {0.5 + rank, 0.25};
-    struct diff_window *window = NULL;
-    for (int round = 0; round < 3; round++) {
-        struct diff_tensor *x = diff_input(tape, "x", DIFF_DOUBLE, 1, (size_t[]){2}, start);
-        if (window)
-            diff_win_store(window, x);
-        else
-            window = diff_win_create(x, MPI_COMM_WORLD);
-        diff_win_fence(window);
-        struct diff_tensor *got = diff_win_get(window, 2, (rank + 1) % size, 0);
-        diff_win_fence(window);
-        diff_backward(diff_scale(diff_dot(got, got), rank + 1));
-        int left = (rank + size - 1) % size;
-        const double *gradient = diff_gradient(x);
-        expect(gradient[0] == 2 * (left + 1) * start[0], "round %d: %g", round, gradient[0]);
-        diff_tape_clear(tape);
-    }
-    diff_tape_free(tape);
-}
-
-static void halves(int rank, int size)
-{
-    MPI_Comm half;
-    int own, members;
-    (void)size;
-    MPI_Comm_split(MPI_COMM_WORLD, rank % 2, -rank, &half);
-    MPI_Comm_rank(half, &own);
-    MPI_Comm_size(half, &members);
-    struct diff_tape *tape = diff_tape_new(MPI_COMM_WORLD);
-    double value = 2.0 + rank;
-    struct diff_tensor *x = diff_input(tape, "x", DIFF_DOUBLE, 1, (size_t[]){1}, &value);
-    struct diff_window *window =
-        diff_win_create(diff_zeros(tape, DIFF_DOUBLE, 1, (size_t[]){(size_t)members}), half);
-    diff_win_fence(window);
-    MPI_Comm_free(&half); /* the window keeps what it needs */
-    diff_win_put(window, diff_mul(x, x), 0, (size_t)own);
-    diff_win_fence(window);
-    diff_backward(diff_sum(diff_win_memory(window)));
-    expect(*(const double *)diff_gradient(x) == 2 * value, "the gradient is %g",
-           *(const double *)diff_gradient(x));
-    diff_tape_free(tape);
-}
-
-static void complex_body(void)
-{
-    int rank, size;
-    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    MPI_Comm_size(MPI_COMM_WORLD, &size);
-    struct diff_tape *tape = diff_tape_new(MPI_COMM_WORLD);
-    double values[] = {0.3 + rank, -0.7, 1.1, 0.2 * rank};
-    struct diff_tensor *z = diff_input(tape, "z", DIFF_COMPLEX_DOUBLE, 1, (size_t[]){2}, values);
-    struct diff_window *window = diff_win_create(diff_mul(z, z), MPI_COMM_WORLD);
-    diff_win_fence(window);
-    diff_win_accumulate(window, z, (rank + 1) % size, 0, MPI_SUM);
-    diff_win_fence(window);
-    struct diff_tensor *got =
-        diff_win_get_accumulate(window, diff_slice(z, 1, 1), (rank + 1) % size, 1, MPI_SUM);
-    diff_win_fence(window);
-    struct diff_tensor *all = diff_concat(2, (struct diff_tensor *[]){got, diff_win_memory(window)});
-    diff_backward(diff_dot(all, diff_mul(all, all)));
-    diff_tape_free(tape);
-}
-
-/* ---- what is refused ---- */
-
-static struct diff_tape *tape;
-
-static struct diff_window *opened(struct diff_tensor **x)
-{
-    tape = diff_tape_new(MPI_COMM_WORLD);
-    *x = diff_input(tape, "x", DIFF_DOUBLE, 1, (size_t[]){2}, (double[]){1, 2});
-    struct diff_window *window = diff_win_create(*x, MPI_COMM_WORLD);
-    diff_win_fence(window);
-    return window;
-}
-
-#define REFUSED(name, ...)                                                                         \
-    static void name(void)                                                                         \
-    {                                                                                              \
-        struct diff_tensor *x;                                                                     \
-        struct diff_window *window = opened(&x);                                                   \
-        __VA_ARGS__;                                                                               \
-    }
-REFUSED(two_puts, diff_win_put(window, x, 0, 0); diff_win_fence(window))
-REFUSED(put_and_get, diff_win_put(window, x, 0, 0); diff_win_get(window, 1, 0, 1);
-        diff_win_fence(window))
-REFUSED(sum_and_get, diff_win_accumulate(window, x, 0, 0, MPI_SUM);
-        diff_win_get_accumulate(window, x, 0, 0, MPI_NO_OP); diff_win_fence(window))
-REFUSED(two_fetches, diff_win_fetch_and_op(window, diff_slice(x, 0, 1), 0, 1, MPI_SUM);
-        diff_win_fence(window))
-REFUSED(maximum, diff_win_accumulate(window, x, 0, 0, MPI_MAX))
-REFUSED(product, diff_win_get_accumulate(window, x, 0, 0, MPI_PROD))
-REFUSED(fetch_many, diff_win_fetch_and_op(window, x, 0, 0, MPI_SUM))
-REFUSED(beyond, diff_win_put(window, x, 0, 1))
-REFUSED(nobody, diff_win_get(window, 1, 77, 0))
-REFUSED(early, diff_scale(diff_win_get(window, 1, 0, 0), 2))
-REFUSED(early_values, diff_values(diff_win_get(window, 1, 0, 0)))
-REFUSED(changed, diff_win_put(window, x, 0, 0); diff_values_modify(x); diff_win_fence(window))
-REFUSED(unfinished, diff_win_get(window, 1, 0, 0); diff_backward(diff_sum(x)))
-REFUSED(freed_unfinished, diff_win_get(window, 1, 0, 0); diff_tape_free(tape))
-REFUSED(forgotten, diff_tape_clear(tape); diff_win_memory(window))
-REFUSED(other_count, diff_win_store(window, diff_slice(x, 0, 1)))
-REFUSED(other_type, diff_win_put(window, diff_cast(x, DIFF_FLOAT), 0, 0))
-REFUSED(shared_get, diff_win_get(window, 2, 0, 0); diff_win_fence(window);
-        diff_backward(diff_sum(diff_win_memory(window))); diff_tape_free(tape))
-
-static void unopened(void)
-{
-    struct diff_tape *own = diff_tape_new(MPI_COMM_WORLD);
-    struct diff_tensor *x = diff_zeros(own, DIFF_DOUBLE, 1, (size_t[]){2});
-    diff_win_get(diff_win_create(x, MPI_COMM_WORLD), 1, 0, 0);
-}
-
-static const struct {
-    const char *name;
-    void (*body)(void);
-    const char *words;
-} refusals[] = {
-    {"two puts to one place", two_puts,
-     "B003: node 1 (Win_fence): in one epoch rank 0's put and rank 1's put meet in values 0 to 1"},
-    {"a put and a get of one place", put_and_get, "in values 1 to 1 of this window"},
-    {"a sum and a get that no order decides", sum_and_get, "do one of them after a diff_win_fence"},
-    {"two fetches of one place", two_fetches, "rank 0's get and accumulate and rank 1's"},
-    {"a maximum", maximum, "M009: diff_win_accumulate: only MPI_SUM and MPI_REPLACE"},
-    {"a product", product, "M009: diff_win_get_accumulate: only MPI_SUM, MPI_REPLACE and MPI_NO_OP"},
-    {"a fetch of two values", fetch_many, "for more there is diff_win_get_accumulate"},
-    {"a put beyond the end", beyond, "2 values from 1 on do not fit the 2 of rank 0's window"},
-    {"a target outside", nobody, "the target 77 is no rank of the window's 2"},
-    {"arithmetic with what a get has not brought", early, "M009"},
-    {"the values of what a get has not brought", early_values, "the values of a handle"},
-    {"an origin changed within the epoch", changed, "was changed before the fence"},
-    {"backward within an epoch", unfinished, "backward in an epoch with 1 accesses"},
-    {"the tape freed within an epoch", freed_unfinished, "diff_tape_free in an epoch with 1"},
-    {"the memory of a cleared tape", forgotten, "diff_tape_clear has forgotten"},
-    {"a store of another count", other_count, "diff_win_store of 1 values"},
-    {"a put of another type", other_type, "diff_win_put of a float tensor"},
-    {"an access before the first fence", unopened, "B004: diff_win_get before the first fence"},
-};
-
-static void refusal_test(const char *name, void (*body)(void), const char *words)
-{
-    char text[4096];
-    int got = outcome_heard(body, text, sizeof text);
-    bool good = got != OUTCOME_FINISHED && got != OUTCOME_DEADLOCK && strstr(text, words);
-    tap_test_str(good ? words : text, words, TAP_HERE, "%s is refused", name);
 }
 
 int main(void)
 {
     static const int sizes[] = {1, 2, 3, 5, 0};
+    static const char *const names[] = {[FENCES] = "fences",
+                                        [GROUPS] = "post, start, complete, wait",
+                                        [LOCKS] = "locks",
+                                        [LOCK_ALL] = "locks of all",
+                                        [ANY_SYNC] = "epochs of any kind"};
     type = DIFF_DOUBLE;
-    programs_test("first order", first_order, sizes);
-    programs_test("second order", second_order, sizes);
-    order = DIFF_ORDER_DATA;
-    programs_test("data order", first_order, sizes);
-    order = DIFF_ORDER_PROGRAM;
+    for (kind_of_sync = FENCES; kind_of_sync <= ANY_SYNC; kind_of_sync++) {
+        if (kind_of_sync == SYNCS)
+            continue;
+        programs_test("first order", names[kind_of_sync], first_order, sizes);
+        programs_test("second order", names[kind_of_sync], second_order, sizes);
+    }
     type = DIFF_FLOAT;
-    programs_test("float", first_order, sizes);
+    kind_of_sync = ANY_SYNC;
+    programs_test("float", names[ANY_SYNC], first_order, sizes);
     type = DIFF_DOUBLE;
-    world_test("a window lives on when its tape is cleared", cleared, WORLD_ANY);
-    world_test("a window on half of the ranks, in another order", halves, WORLD_ANY);
-    gradients_are_right("complex values", complex_body, 1, 2, 3, 5);
-    tap_is_int(diff_world_outcome(shared_get, 3), OUTCOME_FINISHED,
-               "gets of one place by all ranks are fine");
-    for (size_t i = 0; i < sizeof refusals / sizeof *refusals; i++)
-        refusal_test(refusals[i].name, refusals[i].body, refusals[i].words);
+    order = DIFF_ORDER_DATA;
+    kind_of_sync = FENCES;
+    programs_test("data order", names[FENCES], first_order, sizes);
     return tap_done();
 }
