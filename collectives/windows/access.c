@@ -40,11 +40,12 @@ static void epoch_check(const struct diff_window *window, const struct window_ac
             state_fail(state, "B004", "%s to rank %d, which diff_win_start did not name", a->name,
                        a->target);
     } else if (!window->open) {
-        state_fail(state, "B004", "%s before the first fence: call diff_win_fence to begin an epoch",
-                   a->name);
+        state_fail(state, "B004",
+                   "%s before the first fence: call diff_win_fence to begin an epoch", a->name);
     } else if (window->exposed) {
-        state_fail(state, "B004", "%s between diff_win_post and diff_win_wait: call diff_win_start "
-                                  "to begin an epoch of its own",
+        state_fail(state, "B004",
+                   "%s between diff_win_post and diff_win_wait: call diff_win_start "
+                   "to begin an epoch of its own",
                    a->name);
     }
 }

@@ -117,8 +117,8 @@ static const struct diff_operation operations[] = {
 static struct diff_tensor **given_list(const struct epoch *epoch, struct diff_tensor *memory,
                                        uint32_t *count)
 {
-    struct diff_tensor **given = arena_take(&epoch->window->tape->arena,
-                                            (epoch->count + 1) * sizeof(struct diff_tensor *));
+    struct diff_tensor **given =
+        arena_take(&epoch->window->tape->arena, (epoch->count + 1) * sizeof(struct diff_tensor *));
     *count = 0;
     if (memory)
         given[(*count)++] = memory;
@@ -150,8 +150,8 @@ struct diff_tensor *epoch_run(const struct epoch *what, struct diff_channel *cha
     struct epoch *epoch = arena_take(&tape->arena, sizeof *epoch);
     *epoch = *what;
     struct diff_tensor **inputs = given_list(epoch, memory, &given), *after = NULL;
-    struct diff_node *node = node_begin_many(tape, &operations[epoch->kind],
-                                             (uint32_t)epoch->count + 1, given, inputs);
+    struct diff_node *node =
+        node_begin_many(tape, &operations[epoch->kind], (uint32_t)epoch->count + 1, given, inputs);
     node->channel = channel;
     node->extra = epoch;
     if (memory)

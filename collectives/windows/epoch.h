@@ -21,7 +21,7 @@ struct epoch {
     enum epoch_kind kind;
     size_t count;
     struct window_access *accesses;
-    bool checked;                /* accesses are the program's: they may overlap where they must not */
+    bool checked; /* accesses are the program's: they may overlap where they must not */
     const struct ranks *targets; /* of a started one */
     int flushed;                 /* the target, or ALL_TARGETS */
 };

@@ -82,8 +82,9 @@ static void own_check(const struct diff_node *node, const struct epoch *epoch)
     size_t count = 0;
     for (size_t i = 0; i < epoch->count; i++) {
         const struct window_access *a = &epoch->accesses[i];
-        met_add(met, &count,
-                (struct met){a->begin, a->begin + a->count, a->kind, node->channel->rank, a->target});
+        met_add(
+            met, &count,
+            (struct met){a->begin, a->begin + a->count, a->kind, node->channel->rank, a->target});
     }
     overlaps_refuse(node, met, count);
 }

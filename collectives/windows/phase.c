@@ -75,17 +75,17 @@ static void end_adjoint(struct diff_node *node, struct diff_tensor *const *y_bar
                         struct diff_tensor **x_bar)
 {
     const struct passage *passage = node->extra;
-    x_bar[0] = phase_begin(passage->phase, opposite(passage->direction),
-                           channel_adjoint(node->channel),
-                           cotangent_or_zeros(y_bar[0], node->outputs[0]));
+    x_bar[0] =
+        phase_begin(passage->phase, opposite(passage->direction), channel_adjoint(node->channel),
+                    cotangent_or_zeros(y_bar[0], node->outputs[0]));
 }
 
 static void end_tangent(struct diff_node *node, struct diff_tensor *const *x_dot,
                         struct diff_tensor **y_dot)
 {
     const struct passage *passage = node->extra;
-    y_dot[0] = phase_end(passage->phase, again(passage->direction), node->channel->adjoint,
-                         x_dot[0]);
+    y_dot[0] =
+        phase_end(passage->phase, again(passage->direction), node->channel->adjoint, x_dot[0]);
 }
 
 static void lock_forward(struct diff_node *node)

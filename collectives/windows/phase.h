@@ -20,14 +20,14 @@ enum direction { DIRECTION_FIRST, DIRECTION_UP, DIRECTION_DOWN };
 struct turn {
     int target, before, after; /* ranks, -1 for none */
     uint64_t number;
-    size_t kept; /* its number in the probe */
+    size_t kept;       /* its number in the probe */
     struct turn *next; /* of the phase */
 };
 
 struct phase {
     struct diff_window *window;
     struct turn *turns, *last;
-    bool all; /* this rank took a lock of all targets */
+    bool all;          /* this rank took a lock of all targets */
     MPI_Request *told; /* messages to the next, of the running pass */
     size_t told_count, told_room;
     struct held *held;      /* locks that the program holds */

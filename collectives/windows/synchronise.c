@@ -124,7 +124,8 @@ void diff_win_post(struct diff_window *window, MPI_Group origins)
     ENTER(window->tape->state);
     struct diff_tensor *memory = window_memory(window, "diff_win_post");
     if (window->accesses > 0 && !window->started)
-        REFUSE(window, "diff_win_post in an epoch with %zu accesses: end it by diff_win_fence first",
+        REFUSE(window,
+               "diff_win_post in an epoch with %zu accesses: end it by diff_win_fence first",
                window->accesses);
     struct exposure exposure = {window, group_ranks(window, origins)};
     window->exposed = exposure_post(&exposure, window->channel, memory);
@@ -163,7 +164,8 @@ void diff_win_complete(struct diff_window *window)
 {
     ENTER(window->tape->state);
     if (!window->started)
-        state_fail(window->tape->state, "B005", "diff_win_complete without a diff_win_start before");
+        state_fail(window->tape->state, "B005",
+                   "diff_win_complete without a diff_win_start before");
     struct epoch epoch = epoch_collect(window, EPOCH_STARTED, ALL_TARGETS);
     epoch.targets = window->started;
     window->started = NULL;

@@ -106,8 +106,7 @@ static struct exchange answers_make(const struct exchange *asked)
     qsort(taken, count, sizeof *taken, by_number);
     struct exchange answers = exchange_new(arena, asked->comm, counts);
     for (size_t k = 0; k < count; k++) {
-        uint64_t *at =
-            answers.numbers + answers.begins[taken[k].origin] + ANSWERS * taken[k].place;
+        uint64_t *at = answers.numbers + answers.begins[taken[k].origin] + ANSWERS * taken[k].place;
         at[BEFORE] = k > 0 ? (uint64_t)taken[k - 1].origin : UINT64_MAX;
         at[AFTER] = k + 1 < count ? (uint64_t)taken[k + 1].origin : UINT64_MAX;
     }
@@ -160,8 +159,8 @@ static int neighbour(const struct turn *turn, const struct phase *phase, bool be
 
 void turn_await(const struct turn *turn, const struct phase *phase, enum direction direction)
 {
-    int from = direction == DIRECTION_FIRST ? -1
-                                            : neighbour(turn, phase, direction == DIRECTION_UP);
+    int from =
+        direction == DIRECTION_FIRST ? -1 : neighbour(turn, phase, direction == DIRECTION_UP);
     if (from >= 0)
         MPI_Recv(NULL, 0, MPI_BYTE, from, turn->target, phase->window->places->comm,
                  MPI_STATUS_IGNORE);
@@ -169,8 +168,8 @@ void turn_await(const struct turn *turn, const struct phase *phase, enum directi
 
 void turn_pass(const struct turn *turn, struct phase *phase, enum direction direction)
 {
-    int to = direction == DIRECTION_FIRST ? -1
-                                          : neighbour(turn, phase, direction == DIRECTION_DOWN);
+    int to =
+        direction == DIRECTION_FIRST ? -1 : neighbour(turn, phase, direction == DIRECTION_DOWN);
     if (to < 0)
         return;
     if (phase->told_count == phase->told_room) {

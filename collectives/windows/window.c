@@ -71,10 +71,9 @@ void window_check_idle(struct diff_tape *tape, const char *what)
 {
     for (const struct diff_window *window = tape->windows; window; window = window->next) {
         if (window->exposed)
-            state_fail(tape->state, "M009", "%s while others may access a window: call %s first",
-                       what,
-                       window->exposure == EXPOSED_BY_POST ? "diff_win_wait"
-                                                           : "diff_win_passive_end");
+            state_fail(
+                tape->state, "M009", "%s while others may access a window: call %s first", what,
+                window->exposure == EXPOSED_BY_POST ? "diff_win_wait" : "diff_win_passive_end");
         if (window->started)
             state_fail(tape->state, "M009", "%s in an epoch: end it by diff_win_complete first",
                        what);

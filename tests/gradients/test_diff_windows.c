@@ -266,8 +266,8 @@ static void lock_all_do(const struct plan *plan, int epoch, struct diff_window *
     diff_win_passive_end(window);
 }
 
-static struct diff_tensor *epoch_do(const struct plan *plan, int epoch,
-                                    struct diff_window *window, struct diff_tensor *u)
+static struct diff_tensor *epoch_do(const struct plan *plan, int epoch, struct diff_window *window,
+                                    struct diff_tensor *u)
 {
     static const size_t places[LENGTH] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11};
     struct diff_tensor *got[ACCESSES] = {NULL}, *sum = diff_scale(u, 0);
@@ -359,9 +359,9 @@ static void first_order(int rank, int size)
     double loss = diff_scalar(run.loss);
     MPI_Allreduce(&loss, &total, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
     expect(close_to(total, reference(&plan, inputs), tolerance), "the objective is %g", total);
-    struct diff_tensor *v[2] = {vector(run.tape, NULL, along[rank], plan.length),
-                                vector(run.tape, NULL, along[rank] + plan.length,
-                                       plan.memory[rank])};
+    struct diff_tensor *v[2] = {
+        vector(run.tape, NULL, along[rank], plan.length),
+        vector(run.tape, NULL, along[rank] + plan.length, plan.memory[rank])};
     diff_no_grad_begin(run.tape);
     diff_jvp(run.tape, 2, run.x, v);
     diff_no_grad_end(run.tape);

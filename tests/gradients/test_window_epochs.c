@@ -68,7 +68,8 @@ static void complex_body(void)
     struct diff_tensor *got =
         diff_win_get_accumulate(window, diff_slice(z, 1, 1), (rank + 1) % size, 1, MPI_SUM);
     diff_win_fence(window);
-    struct diff_tensor *all = diff_concat(2, (struct diff_tensor *[]){got, diff_win_memory(window)});
+    struct diff_tensor *all =
+        diff_concat(2, (struct diff_tensor *[]){got, diff_win_memory(window)});
     diff_backward(diff_dot(all, diff_mul(all, all)));
     diff_tape_free(tape);
 }
@@ -151,16 +152,18 @@ static void contended(int rank, int size)
             wanted[1] += by_term[i] * (all[i].round + 1);
         }
     diff_no_grad_begin(tape);
-    diff_jvp(tape, 1, &x, (struct diff_tensor *[]){diff_constant(tape, DIFF_DOUBLE, 1, (size_t[]){2},
-                                                                (double[]){0.5, rank - 0.5})});
+    diff_jvp(tape, 1, &x,
+             (struct diff_tensor *[]){
+                 diff_constant(tape, DIFF_DOUBLE, 1, (size_t[]){2}, (double[]){0.5, rank - 0.5})});
     diff_no_grad_end(tape);
     struct diff_tensor *loss = diff_sum(last);
-    double sides[2] = {rank == 0 ? *(const double *)diff_values(diff_tangent(last)) : 0, 0}, sums[2];
+    double sides[2] = {rank == 0 ? *(const double *)diff_values(diff_tangent(last)) : 0, 0},
+           sums[2];
     diff_backward(loss);
     const double *gradient = diff_gradient(x);
     for (int i = 0; i < 2; i++)
-        expect(fabs(gradient[i] - wanted[i]) <= 1e-12 * fabs(wanted[i]), "%d: %.17g is not %.17g", i,
-               gradient[i], wanted[i]);
+        expect(fabs(gradient[i] - wanted[i]) <= 1e-12 * fabs(wanted[i]), "%d: %.17g is not %.17g",
+               i, gradient[i], wanted[i]);
     sides[1] = gradient[0] * 0.5 + gradient[1] * (rank - 0.5);
     MPI_Allreduce(sides, sums, 2, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
     expect(fabs(sums[0] - sums[1]) <= 1e-12 * fabs(sums[1]), "forward %.17g, backward %.17g",
@@ -250,10 +253,10 @@ static struct diff_tensor *input(struct diff_tape *tape)
         (void)tape, (void)window;                                                                  \
     }
 #define IN_FENCES(name, ...) REFUSED(name, diff_win_fence(window); __VA_ARGS__)
-#define IN_PHASE(name, ...) REFUSED(name, diff_win_passive_begin(window); __VA_ARGS__)
+#define IN_PHASE(name, ...)  REFUSED(name, diff_win_passive_begin(window); __VA_ARGS__)
 IN_FENCES(two_puts, diff_win_put(window, x, 0, 0); diff_win_fence(window))
-IN_FENCES(put_and_get, if (FIRST) diff_win_put(window, x, 0, 0);
-          else diff_win_get(window, 1, 0, 1); diff_win_fence(window))
+IN_FENCES(put_and_get, if (FIRST) diff_win_put(window, x, 0, 0); else diff_win_get(window, 1, 0, 1);
+          diff_win_fence(window))
 IN_FENCES(sum_and_get, diff_win_accumulate(window, x, 0, 0, MPI_SUM);
           diff_win_get_accumulate(window, x, 0, 0, MPI_NO_OP); diff_win_fence(window))
 IN_FENCES(two_fetches, diff_win_fetch_and_op(window, diff_slice(x, 0, 1), 0, 1, MPI_SUM);
@@ -302,13 +305,15 @@ IN_PHASE(phase_fence, diff_win_fence(window))
 IN_PHASE(phase_start, diff_win_start(window, all))
 IN_PHASE(shared_fetch, diff_win_lock(window, MPI_LOCK_SHARED, 0);
          diff_win_fetch_and_op(window, diff_slice(x, 0, 1), 0, 0, MPI_SUM))
-IN_PHASE(both_kinds, if (FIRST) {
-    diff_win_lock_all(window);
-    diff_win_unlock_all(window);
-} else {
-    diff_win_lock(window, MPI_LOCK_SHARED, 0);
-    diff_win_unlock(window, 0);
-} diff_win_passive_end(window))
+IN_PHASE(
+    both_kinds,
+    if (FIRST) {
+        diff_win_lock_all(window);
+        diff_win_unlock_all(window);
+    } else {
+        diff_win_lock(window, MPI_LOCK_SHARED, 0);
+        diff_win_unlock(window, 0);
+    } diff_win_passive_end(window))
 REFUSED(data_order, diff_tape_order(tape, DIFF_ORDER_DATA); diff_win_passive_begin(window))
 
 static void shared_get(void)
@@ -329,13 +334,15 @@ static const struct {
     const char *words;
 } refusals[] = {
     {"two puts to one place", two_puts,
-     "B003: node 1 (Win_fence): in one epoch rank 0's put and rank 1's put meet in values 0 to 1 of "
+     "B003: node 1 (Win_fence): in one epoch rank 0's put and rank 1's put meet in values 0 to 1 "
+     "of "
      "rank 0's window"},
     {"a put and a get of one place", put_and_get, "in values 1 to 1 of rank 0's window"},
     {"a sum and a get that no order decides", sum_and_get, "do one of them after a diff_win_fence"},
     {"two fetches of one place", two_fetches, "rank 0's get and accumulate and rank 1's"},
     {"a maximum", maximum, "M009: diff_win_accumulate: only MPI_SUM and MPI_REPLACE"},
-    {"a product", product, "M009: diff_win_get_accumulate: only MPI_SUM, MPI_REPLACE and MPI_NO_OP"},
+    {"a product", product,
+     "M009: diff_win_get_accumulate: only MPI_SUM, MPI_REPLACE and MPI_NO_OP"},
     {"a fetch of two values", fetch_many, "for more there is diff_win_get_accumulate"},
     {"a put beyond the end", beyond, "2 values from 1 on do not fit the 2 of rank 0's window"},
     {"a target outside", nobody, "the target 77 is no rank of the window's 2"},
@@ -362,7 +369,8 @@ static const struct {
     {"an access to a rank that was not started", not_named, "which diff_win_start did not name"},
     {"a put and a get of one rank's", own_overlap, "after a diff_win_complete and another start"},
     {"a lock outside of a phase", lock_outside, "B004: diff_win_lock outside of a passive phase"},
-    {"an end without a begin", end_outside, "B004: diff_win_passive_end outside of a passive phase"},
+    {"an end without a begin", end_outside,
+     "B004: diff_win_passive_end outside of a passive phase"},
     {"a put without a lock", no_lock, "B004: diff_win_put to rank 0 without its lock"},
     {"a put with another's lock", other_lock, "without its lock"},
     {"two locks of one rank", lock_twice, "B005: diff_win_lock of rank 0, whose lock is held"},

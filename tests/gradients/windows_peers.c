@@ -33,11 +33,11 @@ struct rod {
 
 static struct diff_tensor *by_messages(struct rod *rod)
 {
-    struct diff_tensor *first = diff_slice(rod->cells, 0, 1), *last = diff_slice(rod->cells, CELLS - 1, 1);
+    struct diff_tensor *first = diff_slice(rod->cells, 0, 1),
+                       *last = diff_slice(rod->cells, CELLS - 1, 1);
     struct diff_tensor *room = diff_zeros(rod->tape, DIFF_DOUBLE, 1, (size_t[]){1});
-    struct diff_tensor *ends[] = {
-        diff_sendrecv(last, right, 0, room, left, 0, MPI_COMM_WORLD),
-        diff_sendrecv(first, left, 1, room, right, 1, MPI_COMM_WORLD)};
+    struct diff_tensor *ends[] = {diff_sendrecv(last, right, 0, room, left, 0, MPI_COMM_WORLD),
+                                  diff_sendrecv(first, left, 1, room, right, 1, MPI_COMM_WORLD)};
     return diff_concat(2, ends);
 }
 
@@ -102,13 +102,16 @@ static void heat(void (*exchange)(struct rod *rod), double *gradient)
     struct diff_tensor *x = diff_input(rod.tape, "x", DIFF_DOUBLE, 1, (size_t[]){CELLS}, start);
     rod.cells = x;
     if (exchange)
-        rod.window = diff_win_create(diff_zeros(rod.tape, DIFF_DOUBLE, 1, (size_t[]){2}), MPI_COMM_WORLD);
+        rod.window =
+            diff_win_create(diff_zeros(rod.tape, DIFF_DOUBLE, 1, (size_t[]){2}), MPI_COMM_WORLD);
     for (int step = 0; step < STEPS; step++) {
         if (exchange)
             exchange(&rod);
         struct diff_tensor *borders = exchange ? diff_win_memory(rod.window) : by_messages(&rod);
-        struct diff_tensor *lower[] = {diff_slice(borders, 0, 1), diff_slice(rod.cells, 0, CELLS - 1)};
-        struct diff_tensor *upper[] = {diff_slice(rod.cells, 1, CELLS - 1), diff_slice(borders, 1, 1)};
+        struct diff_tensor *lower[] = {diff_slice(borders, 0, 1),
+                                       diff_slice(rod.cells, 0, CELLS - 1)};
+        struct diff_tensor *upper[] = {diff_slice(rod.cells, 1, CELLS - 1),
+                                       diff_slice(borders, 1, 1)};
         struct diff_tensor *around = diff_add(diff_concat(2, lower), diff_concat(2, upper));
         rod.cells = diff_add(diff_scale(rod.cells, 0.5), diff_scale(diff_sin(around), 0.25));
     }
