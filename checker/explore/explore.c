@@ -49,7 +49,8 @@ struct explorer {
     double widths;
     struct sim_late *late; /* receives that runs so far cancelled after they had their message */
     size_t late_count, late_room;
-    bool again; /* another was found: everything from the start, with it delayed */
+    struct number_set alone; /* locks that somebody wanted alone in a run so far */
+    bool again; /* another of either was found: everything from the start, with it known */
 };
 
 /* One run of a batch. */
@@ -189,7 +190,7 @@ static bool exclude_each_other(const struct explore_choice *a, const struct expl
     bool same_message = a->kind <= SIM_TAKER_PROBE && b->kind <= SIM_TAKER_PROBE &&
                         a->source != SIM_NOTHING && a->rank == b->rank && a->source == b->source &&
                         a->number == b->number && a->box == b->box;
-    return same_taker || same_message;
+    return same_taker || same_message || explore_same_lock(a, b);
 }
 
 /* Whether nothing that the request wants stands against the choice: then what it wants is explored
@@ -293,6 +294,14 @@ static void note_late(struct explorer *explorer, const struct sim_choice_log *lo
     }
 }
 
+/* The order of a lock's shared holders matters as soon as somebody wants it alone, in any run. */
+static void note_alone(struct explorer *explorer, const struct sim_choice_log *log)
+{
+    for (size_t i = 0; i < log->event_count; i++)
+        if (log->events[i].kind == SIM_EVENT_LOCK && log->events[i].all)
+            explorer->again |= number_set_add(&explorer->alone, explore_lock_name(&log->events[i]));
+}
+
 static void take_run(struct explorer *explorer, struct task *task)
 {
     struct explore_report *report = explorer->report;
@@ -308,6 +317,7 @@ static void take_run(struct explorer *explorer, struct task *task)
         return;
     }
     note_late(explorer, &task->run.log);
+    note_alone(explorer, &task->run.log);
     if (explorer->again)
         return;
     for (size_t i = 0; i < task->required; i++)
@@ -355,11 +365,12 @@ static void aim(struct explorer *explorer, struct task *task, struct slot *slot)
     free(request);
 }
 
-static void run_task(struct task *task, explore_callback *callback, void *context)
+static void run_task(struct task *task, const struct number_set *alone, explore_callback *callback,
+                     void *context)
 {
     task->good = callback(context, (unsigned)omp_get_thread_num(), &task->steer, &task->run);
     if (task->good && !task->steer.blocked)
-        explore_races_find(&task->races, &task->run.log, task->steer.kinds);
+        explore_races_find(&task->races, &task->run.log, task->steer.kinds, alone);
 }
 
 void explore_run_release(struct explore_run *run)
@@ -390,7 +401,7 @@ static void run_batch(struct explorer *explorer, explore_callback *callback, voi
     int workers = options->workers ? (int)options->workers : omp_get_max_threads();
 #pragma omp parallel for schedule(dynamic, 1) num_threads(workers) if (count > 1)
     for (size_t i = 0; i < count; i++)
-        run_task(&batch[i], callback, context);
+        run_task(&batch[i], &explorer->alone, callback, context);
     for (size_t i = 0; i < count; i++) {
         take_run(explorer, &batch[i]);
         task_release(&batch[i]);
@@ -475,7 +486,8 @@ void explore(const struct explore_options *options, explore_callback *callback, 
                                 .report = report,
                                 .late = explorer.late,
                                 .late_count = explorer.late_count,
-                                .late_room = explorer.late_room};
+                                .late_room = explorer.late_room,
+                                .alone = explorer.alone};
         explorer_release(&explorer);
         explore_report_release(report);
         explorer = next;
@@ -483,6 +495,7 @@ void explore(const struct explore_options *options, explore_callback *callback, 
     }
     explorer_release(&explorer);
     free(explorer.late);
+    number_set_release(&explorer.alone);
 }
 
 const char *explore_gap_text(unsigned gaps, size_t index)
@@ -497,6 +510,10 @@ const char *explore_gap_text(unsigned gaps, size_t index)
         {SIM_GAP_PRINTED,
          "what a rank prints was not compared: it differs between two runs with the "
          "same choices"},
+        {SIM_GAP_LOCKS, "a lock of a window was given while another rank polled a window, which "
+                        "might have asked for it"},
+        {SIM_GAP_ATOMICS, "atomic accesses of several ranks to one place, which fetch what was "
+                          "there, came in one order only"},
         {SIM_GAP_THREADS, "threads of one rank called MPI in one order only"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)

@@ -12,6 +12,12 @@ bool explore_choice_same(const struct explore_choice *a, const struct explore_ch
            a->source == b->source && a->number == b->number && a->box == b->box;
 }
 
+bool explore_same_lock(const struct explore_choice *a, const struct explore_choice *b)
+{
+    return a->kind == SIM_TAKER_LOCK && b->kind == SIM_TAKER_LOCK && a->source == b->source &&
+           a->number == b->number && a->box == b->box;
+}
+
 struct explore_choice explore_choice_of(const struct sim_alternative *alternative)
 {
     return (struct explore_choice){alternative->taker,  alternative->rank,   alternative->object,
@@ -44,6 +50,8 @@ static bool is_in_the_way(const struct explore_steer *steer, const struct explor
 {
     for (size_t i = 0; i < steer->forced_count; i++) {
         const struct explore_choice *forced = &steer->forced[i];
+        if (!steer->done[i] && explore_same_lock(forced, choice))
+            return true;
         if (steer->done[i] || forced->kind != choice->kind || forced->rank != choice->rank)
             continue;
         bool same_taker = forced->object == choice->object;

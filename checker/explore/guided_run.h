@@ -27,6 +27,8 @@ void explore_steer_free(struct explore_steer *steer);
 size_t explore_steer_done(const struct explore_steer *steer);
 
 bool explore_choice_same(const struct explore_choice *a, const struct explore_choice *b);
+/* Locks that are had right after the same one: no run has both. */
+bool explore_same_lock(const struct explore_choice *a, const struct explore_choice *b);
 struct explore_choice explore_choice_of(const struct sim_alternative *alternative);
 /* The pick that matters to nobody else (MPIX_Choose_named's 0), n for none. */
 uint32_t explore_harmless_pick(uint32_t n, const struct sim_alternative *alternatives);

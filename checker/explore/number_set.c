@@ -35,6 +35,11 @@ bool number_set_add(struct number_set *set, uint64_t number)
     return fresh;
 }
 
+bool number_set_has(const struct number_set *set, uint64_t number)
+{
+    return set->room && set->slots[place_of(set, number + (number == 0))];
+}
+
 void number_set_release(struct number_set *set)
 {
     free(set->slots);

@@ -13,6 +13,7 @@ struct number_set {
 
 /* False: it was in. */
 bool number_set_add(struct number_set *set, uint64_t number);
+bool number_set_has(const struct number_set *set, uint64_t number);
 void number_set_release(struct number_set *set);
 
 #endif

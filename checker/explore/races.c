@@ -14,7 +14,9 @@ struct analysis {
     uint32_t *message; /* per move: event of the message taken, UINT32_MAX */
     uint64_t *past;    /* per move a row: the moves it depends on */
     bool *stopped;     /* per rank: no later message of this sender can be taken */
+    const struct number_set *alone; /* see explore_races_find */
     uint32_t ranks;
+    bool locks; /* there are some */
 };
 
 static bool fits(int32_t wanted, int32_t tag)
@@ -105,6 +107,7 @@ static void gather_moves(struct analysis *analysis, unsigned kinds)
         } else {
             races->moves[move] = explore_choice_of(&alternatives[choice->picked]);
         }
+        analysis->locks = analysis->locks || races->moves[move].kind == SIM_TAKER_LOCK;
         analysis->message[move] =
             takes_message(&races->moves[move])
                 ? message_event(analysis, &races->moves[move], taker_of(analysis, move))
@@ -178,9 +181,36 @@ static bool is_after(const struct analysis *analysis, const struct sim_dependenc
 
 static bool takes_same(const struct explore_choice *a, const struct explore_choice *b)
 {
+    if (explore_same_lock(a, b))
+        return true;
     return a->kind == SIM_TAKER_RECEIVE && b->kind == SIM_TAKER_RECEIVE &&
            a->source != SIM_NOTHING && a->rank == b->rank && a->source == b->source &&
            a->number == b->number && a->box == b->box;
+}
+
+/* The move that had a lock right before this one; UINT32_MAX: there is none. */
+static uint32_t lock_before(const struct analysis *analysis, uint32_t move)
+{
+    const struct explore_choice *lock = &analysis->races->moves[move];
+    for (uint32_t m = move; lock->kind == SIM_TAKER_LOCK && m-- > 0;) {
+        const struct explore_choice *before = &analysis->races->moves[m];
+        if (before->kind == SIM_TAKER_LOCK && before->box == lock->box &&
+            before->rank == lock->source && before->object == lock->number)
+            return m;
+    }
+    return UINT32_MAX;
+}
+
+/* Whether a move of the past is not kept. */
+static bool lost(const struct analysis *analysis, const uint64_t *past, const uint64_t *kept,
+                 uint32_t move)
+{
+    if (!analysis->locks)
+        return false;
+    for (uint32_t m = 0; m < move; m++)
+        if (has(past, m) && !has(kept, m))
+            return true;
+    return false;
 }
 
 static void add_race(struct analysis *analysis, uint32_t move, struct explore_choice instead)
@@ -198,8 +228,10 @@ static void add_race(struct analysis *analysis, uint32_t move, struct explore_ch
             other = m;
     for (uint32_t m = 0; m < races->move_count; m++) {
         const uint64_t *past = past_of(analysis, m);
-        bool goes =
-            m == move || m == other || has(past, move) || (other != UINT32_MAX && has(past, other));
+        uint32_t before = lock_before(analysis, m);
+        bool goes = m == move || m == other || has(past, move) ||
+                    (other != UINT32_MAX && has(past, other)) ||
+                    (before != UINT32_MAX && !has(row, before)) || lost(analysis, past, row, m);
         if (!goes)
             row[m / 64] |= UINT64_C(1) << m % 64;
     }
@@ -292,10 +324,47 @@ static void race_messages(struct analysis *analysis, uint32_t move)
     }
 }
 
-void explore_races_find(struct explore_races *races, const struct sim_choice_log *log,
-                        unsigned kinds)
+static bool is_same_lock(const struct sim_event *a, const struct sim_event *b)
 {
-    struct analysis analysis = {.log = log, .races = races, .ranks = 1};
+    return a->kind == SIM_EVENT_LOCK && b->kind == SIM_EVENT_LOCK && a->box == b->box &&
+           a->owner == b->owner;
+}
+
+uint64_t explore_lock_name(const struct sim_event *lock)
+{
+    return (uint64_t)lock->box << 32 | (uint32_t)(lock->owner + 1);
+}
+
+/* A lock that was had, or is still waited for when the run has ended, may be had before any that was
+ * had earlier, unless it was asked for because of that one. */
+static void race_lock(struct analysis *analysis, const struct sim_event *lock, uint32_t end)
+{
+    const struct explore_races *races = analysis->races;
+    if (!number_set_has(analysis->alone, explore_lock_name(lock)))
+        return;
+    for (uint32_t m = end; m-- > 0;) {
+        struct explore_choice instead = races->moves[m];
+        if (instead.kind != SIM_TAKER_LOCK || !is_same_lock(taker_of(analysis, m), lock) ||
+            instead.rank == lock->rank || is_after(analysis, &lock->causes, m))
+            continue;
+        instead.rank = lock->rank;
+        instead.object = lock->object;
+        add_race(analysis, m, instead);
+    }
+}
+
+static void race_waiting_locks(struct analysis *analysis)
+{
+    const struct sim_choice_log *log = analysis->log;
+    for (size_t i = 0; i < log->event_count; i++)
+        if (log->events[i].kind == SIM_EVENT_LOCK && !log->events[i].complete)
+            race_lock(analysis, &log->events[i], (uint32_t)analysis->races->move_count);
+}
+
+void explore_races_find(struct explore_races *races, const struct sim_choice_log *log,
+                        unsigned kinds, const struct number_set *alone)
+{
+    struct analysis analysis = {.log = log, .races = races, .alone = alone, .ranks = 1};
     *races = (struct explore_races){.width = 1};
     gather_moves(&analysis, kinds);
     races->words = (races->move_count + 63) / 64 + (races->move_count == 0);
@@ -310,11 +379,15 @@ void explore_races_find(struct explore_races *races, const struct sim_choice_log
             race_local(&analysis, move);
         else if (races->moves[move].kind == SIM_TAKER_WAITANY)
             race_items(&analysis, move);
+        else if (races->moves[move].kind == SIM_TAKER_LOCK)
+            race_lock(&analysis, taker_of(&analysis, move), move);
         else
             race_messages(&analysis, move);
-        race_nothing(&analysis, move);
+        if (races->moves[move].kind != SIM_TAKER_LOCK)
+            race_nothing(&analysis, move);
         races->width *= (double)(1 + races->race_count - before);
     }
+    race_waiting_locks(&analysis);
     free(analysis.entry);
     free(analysis.message);
     free(analysis.past);

@@ -3,6 +3,7 @@
 #define CHECKER_EXPLORE_RACES_H
 
 #include "checker/explore/choice.h"
+#include "checker/explore/number_set.h"
 #include "sim/worlds/world.h"
 
 struct explore_race {
@@ -21,9 +22,12 @@ struct explore_races {
     double width;     /* product over the moves of the things each could have taken */
 };
 
-/* `kinds` as in explore_options. */
+/* A lock's name, for a number_set. */
+uint64_t explore_lock_name(const struct sim_event *lock);
+/* `kinds` as in explore_options; `alone`: the locks that somebody had, or wanted, alone in any run.
+ * Shared holders of others do not mind each other. */
 void explore_races_find(struct explore_races *races, const struct sim_choice_log *log,
-                        unsigned kinds);
+                        unsigned kinds, const struct number_set *alone);
 void explore_races_release(struct explore_races *races);
 
 #endif

@@ -190,6 +190,12 @@ static void print_choices(const struct explore_failure *failure)
         case SIM_TAKER_PROBE:
             printf("its probe sees message %u from rank %u\n", choice->number + 1, choice->source);
             break;
+        case SIM_TAKER_LOCK:
+            if (choice->source == SIM_NOBODY)
+                printf("is the first to have the lock of rank %u's window\n", choice->number);
+            else
+                printf("has the lock next after rank %u\n", choice->source);
+            break;
         case SIM_TAKER_WAITANY:
             printf("its call reports request %u\n", choice->source);
             break;

@@ -16,6 +16,7 @@ static const struct {
              {'p', SIM_TAKER_PROBE},
              {'w', SIM_TAKER_WAITANY},
              {'n', SIM_TAKER_NAMED},
+             {'k', SIM_TAKER_LOCK},
              {'l', EXPLORE_LOCAL}};
 enum { KINDS = sizeof kinds / sizeof *kinds };
 

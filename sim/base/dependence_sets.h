@@ -39,6 +39,8 @@ enum sim_event_kind {
     SIM_EVENT_MESSAGE, /* sent by `rank` as `number`, taken by a receive posted as `order` */
     SIM_EVENT_TAKER,   /* wildcard receive or probe `object` of `rank`, posted as `order` */
     SIM_EVENT_ITEM,    /* request `number` of the Waitany `object` of `rank`; complete or not */
+    SIM_EVENT_LOCK,    /* call `object` of `rank` for the lock of part `owner` of window `box`; `all`:
+                          for it alone; complete: had */
     SIM_EVENT_CANCEL   /* of receive `object` of `rank`, when it had what it wanted: `next` is the
                           taker's event, UINT32_MAX if it was not delayed */
 };
@@ -48,13 +50,15 @@ enum sim_gap {
     SIM_GAP_POLLS = 1,   /* a poll may be answered "not yet" more often than it was */
     SIM_GAP_CANCEL = 2,  /* a cancelled operation that was matched may also not be */
     SIM_GAP_THREADS = 4, /* threads of one rank were run in one order */
-    SIM_GAP_PRINTED = 8  /* what a rank prints is never the same, so it was not compared */
+    SIM_GAP_PRINTED = 8, /* what a rank prints is never the same, so it was not compared */
+    SIM_GAP_LOCKS = 16,  /* a lock was given while its rival still polled a window */
+    SIM_GAP_ATOMICS = 32 /* atomic accesses of several ranks, whose order decides what they fetch */
 };
 
 struct sim_event {
     uint8_t kind;
     bool complete; /* an item's request is; a message is taken */
-    bool all;      /* an item: all of its call must be complete (Testall) */
+    bool all;      /* an item: all of its call must be complete (Testall); a lock: exclusive */
     uint32_t rank, object, number;
     uint32_t source; /* taker: takes from this world rank, SIM_NOTHING: from anybody */
     uint32_t box;    /* context, and whose mailbox in it */

@@ -16,6 +16,7 @@ struct sim_blocked_probe {
     struct sim_request **requests; /* Waitany */
     int count;
     enum sim_poll poll;
+    struct sim_lock_call *lock;
     const struct sim_timeout *patience; /* NULL: waits for ever */
     bool vain;                          /* there is nothing now */
     bool granted;
@@ -162,6 +163,19 @@ static bool add_testall(struct options *options, struct sim_blocked_probe *look)
     return known;
 }
 
+static void add_lock(struct options *options, struct sim_blocked_probe *look)
+{
+    struct sim_alternative follows;
+    const struct sim_dependences *causes;
+    if (!look->lock->may_have(look->lock, &follows, &causes))
+        return;
+    follows.rank = (uint32_t)look->rank->id;
+    follows.object = look->object;
+    follows.taker = SIM_TAKER_LOCK;
+    follows.box = look->lock->box;
+    add(options, (struct option){.look = look}, follows);
+}
+
 static void add_nothing(struct options *options, struct sim_blocked_probe *look)
 {
     add(options, (struct option){.look = look, .index = -1},
@@ -176,6 +190,10 @@ static void add_look(struct options *options, struct sim_blocked_probe *look)
 {
     struct sim_world *world = look->rank->world;
     size_t before = options->count;
+    if (look->lock) {
+        add_lock(options, look);
+        return;
+    }
     bool known = look->context                ? add_probe(options, look)
                  : look->poll == SIM_POLL_ALL ? add_testall(options, look)
                                               : add_waitany(options, look);
@@ -259,6 +277,13 @@ static void join_taken(struct sim_world *world, const struct option *option,
                        struct sim_dependences *past)
 {
     const struct sim_blocked_probe *look = option->look;
+    struct sim_alternative follows;
+    const struct sim_dependences *causes;
+    if (look && look->lock) {
+        if (look->lock->may_have(look->lock, &follows, &causes) && causes)
+            sim_dependences_join(past, causes);
+        return;
+    }
     if (option->message)
         sim_dependences_join(past, &world->chooser.log.events[option->message->event].causes);
     if (!look || look->context || option->index < 0)
@@ -280,6 +305,8 @@ static void note_choice(struct sim_world *world, const struct option *option)
     struct sim_choice *choice = &world->chooser.log.choices[at];
     choice->past = *taker;
     choice->taker = option->receive ? option->receive->event : option->look->event;
+    if (option->look && option->look->lock)
+        world->chooser.log.events[choice->taker].complete = true;
     join_taken(world, option, &choice->past);
     if (option->look)
         sim_dependences_join(taker, &choice->past);
@@ -416,6 +443,17 @@ static void note_items(struct sim_blocked_probe *look)
 static void note_look(struct sim_blocked_probe *look)
 {
     look->event = UINT32_MAX;
+    if (look->lock) {
+        struct sim_event *event = sim_log_event(&look->rank->world->chooser, &look->event);
+        event->kind = SIM_EVENT_LOCK;
+        event->all = look->lock->exclusive;
+        event->rank = (uint32_t)look->rank->id;
+        event->object = look->object;
+        event->box = look->lock->box;
+        event->owner = (int32_t)look->lock->target;
+        event->causes = look->rank->causes;
+        return;
+    }
     if (look->context)
         look->event = note_taker(look->rank, look->context, look->owner, look->source, look->tag,
                                  look->context->mailboxes[look->owner].posts++, look->object);
@@ -474,6 +512,13 @@ int sim_deferred_waitany(struct sim_rank *rank, struct sim_request **requests, i
         .rank = rank, .requests = requests, .count = count, .poll = poll};
     look_until_granted(&look);
     return look.index;
+}
+
+void sim_deferred_lock(struct sim_rank *rank, struct sim_lock_call *call)
+{
+    struct sim_blocked_probe look = {.rank = rank, .lock = call};
+    look_until_granted(&look);
+    call->number = look.object;
 }
 
 /* ---- cancelling ---- */

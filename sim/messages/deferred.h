@@ -1,5 +1,6 @@
 /* What waits for quiescence in an exploration: wildcard receives, probes for any source, Waitany,
- * every call that looks without blocking (Iprobe, Test ...), and receives that may be cancelled.
+ * every call that looks without blocking (Iprobe, Test ...), receives that may be cancelled, and
+ * locks of windows.
  *
  * Delayed until nobody else can move, they are all in one choice with everything each of them could
  * take, so an explorer sees every possibility; and it logs messages, takers and what led to them
@@ -18,6 +19,19 @@ enum sim_poll {
     SIM_POLL_REST, /* the same, asked once about each: the rest of a Waitsome */
     SIM_POLL_ALL   /* that all are complete (as index 0), or "not yet" */
 };
+
+/* A lock that is waited for. The room that has locks says whether it may be had now. */
+struct sim_lock_call {
+    const void *lock;
+    /* False: others hold it. What it would follow, and what led to that. */
+    bool (*may_have)(const struct sim_lock_call *call, struct sim_alternative *follows,
+                     const struct sim_dependences **causes);
+    uint32_t box, target; /* that name the lock */
+    bool exclusive;
+    uint32_t number; /* of the call on its rank; set by sim_deferred_lock */
+};
+/* Blocks the rank until it is decided that it has the lock next. In the monitor. */
+void sim_deferred_lock(struct sim_rank *rank, struct sim_lock_call *call);
 
 /* At quiescence: lets one of them have what was chosen. True when somebody can go on. */
 bool sim_deferred_go(struct sim_world *world);

@@ -74,8 +74,25 @@ void sim_win_changed(struct sim_window *window)
     }
 }
 
+enum { WINDOW_LOOKS = 100 };
+
+/* A rank that looks at a window again and again, while all others wait for locks or messages to be
+ * given to them, would keep them waiting for ever. */
+static void others_go(struct sim_rank *rank)
+{
+    struct sim_world *world = rank->world;
+    if (!world->exploring || world->ready_head || !(world->looks || world->delayed)) {
+        rank->window_looks = 0;
+    } else if (++rank->window_looks > WINDOW_LOOKS) {
+        rank->window_looks = 0;
+        world->chooser.log.gaps |= SIM_GAP_LOCKS;
+        sim_world_quiescent(world);
+    }
+}
+
 void sim_win_yield(struct sim_win *win)
 {
+    others_go(win->owner);
     win->owner->world->executor->yield(win->owner);
 }
 
@@ -303,6 +320,7 @@ static void window_leave(struct sim_win *win)
     free(part->posts);
     free(part->completes);
     free(part->atomics);
+    free(part->order);
     part->atomics = NULL;
     free(part->completed_by);
     part->completed_by = NULL;

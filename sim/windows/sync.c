@@ -1,6 +1,7 @@
 /* Synchronisation of windows: fences, start and post, locks, flushes. */
 #include "recorder/recorder.h"
 #include "sim/windows/history.h"
+#include "sim/windows/lock_order.h"
 #include "sim/windows/window.h"
 #include "sim/worlds/error.h"
 
@@ -247,6 +248,7 @@ static void acquire(struct sim_win *win, int target, int type, int assertion)
     if (conflicts(part, type))
         sim_epoch_check_lock(win, target, assertion,
                              win->epoch.state == SIM_EPOCH_LOCK_ALL ? "Win_lock_all" : "Win_lock");
+    sim_lock_order_await(win, target, type == MPI_LOCK_EXCLUSIVE);
     while (conflicts(part, type))
         sim_win_wait(win);
     part->unchecked += (assertion & MPI_MODE_NOCHECK) != 0;
@@ -260,6 +262,7 @@ static void give_back(struct sim_win *win, int target, bool unchecked)
 {
     struct sim_window_part *part = &win->window->parts[target];
     part->unchecked -= unchecked;
+    sim_lock_order_pass(win, target, part->exclusive == win->rank);
     if (part->exclusive == win->rank)
         part->exclusive = -1;
     else

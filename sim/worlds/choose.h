@@ -27,13 +27,18 @@ enum sim_choose_driver {
  * answered "not yet". */
 #define SIM_NOTHING UINT32_MAX
 
+/* The holder before the first one of a lock: `number` is the target then. */
+#define SIM_NOBODY (UINT32_MAX - 1)
+
 /* Who takes an alternative. */
 enum sim_taker {
     SIM_TAKER_RECEIVE, /* a wildcard receive takes a message, or one that may be cancelled */
     SIM_TAKER_PROBE,   /* a probe for any source, or an Iprobe, sees one */
     SIM_TAKER_WAITANY, /* Waitany, Waitsome, a Test report one of the requests: `source` is its
                           index */
-    SIM_TAKER_NAMED    /* a rank picks one of several things that have a number: `object` */
+    SIM_TAKER_NAMED,   /* a rank picks one of several things that have a number: `object` */
+    SIM_TAKER_LOCK     /* a lock of a window's part (call `object` of `rank`) is had next after the
+                          one that was call `number` of `source` */
 };
 
 /* One alternative, in terms that do not change when unrelated choices do: a wildcard's alternative

@@ -1,0 +1,350 @@
+/* Exploration of locks of windows, against every interleaving of a naive model that shares nothing
+ * with the machine: small random programs of locks, shared ones and exclusive ones, nested or not,
+ * and of messages by name and from anybody. An exploration must come to every ending of the model
+ * and to no other: who had each lock alone before, what was received, how far each rank came.
+ * SIMRUN_SOAK=N tries N programs, from SIMRUN_SEED on. */
+#include "checker/explore/explore.h"
+#include "tests/dice.h"
+#include "tests/tap.h"
+
+#include <mpi.h>
+#include <mpix.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { RANKS_MAX = 4, STEPS_MAX = 6, TARGETS = 2, STATES_MAX = 1 << 16 };
+enum verb { LOCK, SHARE, UNLOCK, SEND, RECEIVE };
+
+struct step {
+    uint8_t verb;
+    int8_t where; /* target, or peer; -1: anybody */
+};
+
+struct program {
+    uint32_t ranks, length[RANKS_MAX];
+    struct step steps[RANKS_MAX][STEPS_MAX];
+};
+
+/* Per step what it followed or took, 0 for none yet. */
+struct ending {
+    uint8_t at[RANKS_MAX], picks[RANKS_MAX][STEPS_MAX];
+};
+enum { NOBODY_BEFORE = 255 };
+
+/* A holder's step, as a pick. */
+static uint8_t name_of(uint32_t rank, uint32_t step)
+{
+    return (uint8_t)(1 + rank * STEPS_MAX + step);
+}
+
+/* ---- programs ---- */
+
+static uint64_t dice;
+
+static void rank_fill(struct program *program, uint32_t rank)
+{
+    bool held[TARGETS] = {false};
+    uint32_t length = 0, wanted = 2 + dice_below(&dice, STEPS_MAX - 1);
+    while (length < wanted) {
+        uint32_t target = dice_below(&dice, TARGETS), open = 0, kind = dice_below(&dice, 8);
+        struct step *step = &program->steps[rank][length];
+        for (int t = 0; t < TARGETS; t++)
+            open += held[t];
+        if (open && (open + length >= wanted || (held[target] && kind < 6))) {
+            while (!held[target])
+                target = (target + 1) % TARGETS;
+            held[target] = false;
+            *step = (struct step){UNLOCK, (int8_t)target};
+        } else if (!held[target] && kind < 6 && open + length + 2 <= wanted) {
+            held[target] = true;
+            *step = (struct step){kind < 4 ? LOCK : SHARE, (int8_t)target};
+        } else if (open + length < wanted) {
+            uint32_t peer = (rank + 1 + dice_below(&dice, program->ranks - 1)) % program->ranks;
+            *step = (struct step){kind % 2 ? SEND : RECEIVE, (int8_t)peer};
+            if (step->verb == RECEIVE && dice_below(&dice, 3) == 0)
+                step->where = -1;
+        } else {
+            break;
+        }
+        length++;
+    }
+    program->length[rank] = length;
+}
+
+static struct program program_new(void)
+{
+    struct program program = {.ranks = 2 + dice_below(&dice, RANKS_MAX - 1)};
+    for (uint32_t rank = 0; rank < program.ranks; rank++)
+        rank_fill(&program, rank);
+    return program;
+}
+
+/* ---- the model: every order of steps, each of which is one move ---- */
+
+struct state {
+    struct ending ending;
+    uint8_t alone[TARGETS], sharing[TARGETS], last[TARGETS]; /* holder + 1, count, name */
+    uint8_t sent[RANKS_MAX][RANKS_MAX], got[RANKS_MAX][RANKS_MAX];
+};
+
+struct set {
+    uint64_t items[2 * STATES_MAX];
+    size_t count;
+};
+
+struct model {
+    const struct program *program;
+    struct set states, endings;
+};
+
+static bool set_has(const struct set *set, uint64_t item)
+{
+    size_t at = item % (2 * STATES_MAX);
+    while (set->items[at] && set->items[at] != item)
+        at = (at + 1) % (2 * STATES_MAX);
+    return set->items[at] == item;
+}
+
+static bool set_add(struct set *set, uint64_t item)
+{
+    size_t at = item % (2 * STATES_MAX);
+    while (set->items[at] && set->items[at] != item)
+        at = (at + 1) % (2 * STATES_MAX);
+    if (set->items[at])
+        return false;
+    set->items[at] = item;
+    set->count++;
+    return true;
+}
+
+static uint64_t name(const void *data, size_t size)
+{
+    const unsigned char *bytes = data;
+    uint64_t hash = 0xcbf29ce484222325u;
+    for (size_t i = 0; i < size; i++)
+        hash = (hash ^ bytes[i]) * 0x100000001b3u;
+    hash ^= hash >> 29;
+    return hash ? hash : 1;
+}
+
+/* The step of a rank, in the state; false: it cannot go. `from`: the sender of a wildcard. */
+static bool go(const struct program *program, struct state *state, uint32_t rank, uint32_t from)
+{
+    uint8_t *at = &state->ending.at[rank];
+    const struct step *step = &program->steps[rank][*at];
+    uint8_t *pick = &state->ending.picks[rank][*at], own = name_of(rank, *at);
+    uint32_t where = (uint32_t)step->where;
+    switch ((enum verb)step->verb) {
+    case LOCK:
+        if (state->alone[where] || state->sharing[where])
+            return false;
+        *pick = state->last[where] ? state->last[where] : NOBODY_BEFORE;
+        state->alone[where] = (uint8_t)(rank + 1);
+        state->last[where] = own;
+        break;
+    case SHARE:
+        if (state->alone[where])
+            return false;
+        *pick = state->last[where] ? state->last[where] : NOBODY_BEFORE;
+        state->sharing[where]++;
+        break;
+    case UNLOCK:
+        if (state->alone[where] == rank + 1)
+            state->alone[where] = 0;
+        else
+            state->sharing[where]--;
+        break;
+    case SEND:
+        state->sent[rank][where]++;
+        break;
+    case RECEIVE:
+        if (state->got[from][rank] == state->sent[from][rank])
+            return false;
+        state->got[from][rank]++;
+        *pick = (uint8_t)(from + 1);
+        break;
+    }
+    ++*at;
+    return true;
+}
+
+static void visit(struct model *model, const struct state *state)
+{
+    const struct program *program = model->program;
+    bool moved = false;
+    if (model->states.count >= STATES_MAX || !set_add(&model->states, name(state, sizeof *state)))
+        return;
+    for (uint32_t rank = 0; rank < program->ranks; rank++) {
+        uint32_t at = state->ending.at[rank];
+        if (at == program->length[rank])
+            continue;
+        int where = program->steps[rank][at].where;
+        for (uint32_t from = 0; from < program->ranks; from++) {
+            struct state next = *state;
+            if (where >= 0 && from != (uint32_t)where % program->ranks)
+                continue; /* once */
+            if (!go(program, &next, rank, from))
+                continue;
+            moved = true;
+            visit(model, &next);
+        }
+    }
+    if (!moved)
+        set_add(&model->endings, name(&state->ending, sizeof state->ending));
+}
+
+/* ---- the same on the machine ---- */
+
+struct scene {
+    const struct program *program;
+    const struct model *model;
+    uint64_t strange;
+};
+
+struct seen {
+    const struct program *program;
+    struct ending ending;
+    uint8_t last[TARGETS];
+};
+
+static void run_step(struct seen *seen, uint32_t rank, uint32_t at, MPI_Win win)
+{
+    const struct step *step = &seen->program->steps[rank][at];
+    uint8_t *pick = &seen->ending.picks[rank][at];
+    int where = step->where, value = 0;
+    MPI_Status status;
+    switch ((enum verb)step->verb) {
+    case LOCK:
+    case SHARE:
+        MPI_Win_lock(step->verb == LOCK ? MPI_LOCK_EXCLUSIVE : MPI_LOCK_SHARED, where, 0, win);
+        *pick = seen->last[where] ? seen->last[where] : NOBODY_BEFORE;
+        if (step->verb == LOCK)
+            seen->last[where] = name_of(rank, at);
+        break;
+    case UNLOCK:
+        MPI_Win_unlock(where, win);
+        break;
+    case SEND:
+        MPI_Send(&value, 1, MPI_INT, where, 0, MPI_COMM_WORLD);
+        break;
+    case RECEIVE:
+        MPI_Recv(&value, 1, MPI_INT, where < 0 ? MPI_ANY_SOURCE : where, 0, MPI_COMM_WORLD, &status);
+        *pick = (uint8_t)(status.MPI_SOURCE + 1);
+        break;
+    }
+}
+
+static int run_rank(void *context, int rank)
+{
+    struct seen *seen = context;
+    static int memory[RANKS_MAX];
+    MPI_Win win;
+    MPI_Init(NULL, NULL);
+    MPI_Win_create(&memory[rank], sizeof *memory, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &win);
+    for (uint32_t at = 0; at < seen->program->length[rank]; at++) {
+        run_step(seen, (uint32_t)rank, at, win);
+        seen->ending.at[rank]++;
+    }
+    return 0; /* without freeing, which would hang where a rank hangs */
+}
+
+static bool run_world(void *context, unsigned worker, struct explore_steer *steer,
+                      struct explore_run *run)
+{
+    struct scene *scene = context;
+    struct seen seen = {.program = scene->program};
+    struct sim_world_options options;
+    struct failure failure;
+    (void)worker;
+    sim_world_options_init(&options);
+    options.ranks = (int)scene->program->ranks;
+    explore_steer_world(steer, &options);
+    struct sim_world *world = sim_world_new(&options, &failure);
+    if (!world)
+        return false;
+    run->outcome = sim_world_run(world, run_rank, &seen);
+    run->fingerprint = name(&seen.ending, sizeof seen.ending);
+    if (!steer->blocked)
+        scene->strange += !set_has(&scene->model->endings, run->fingerprint);
+    explore_run_take(run, sim_world_choices(world));
+    sim_world_free(world);
+    return true;
+}
+
+/* ---- the comparison ---- */
+
+struct tally {
+    unsigned programs, wrong, strange, diverged, hanging;
+    unsigned long long endings, runs, redundant, most;
+};
+
+static void show(const struct program *program)
+{
+    static const char *const verbs[] = {"lock", "share", "unlock", "send", "receive"};
+    for (uint32_t rank = 0; rank < program->ranks; rank++) {
+        char line[300] = "";
+        for (uint32_t i = 0; i < program->length[rank]; i++)
+            snprintf(line + strlen(line), sizeof line - strlen(line), " %s %d",
+                     verbs[program->steps[rank][i].verb], program->steps[rank][i].where);
+        tap_note("  rank %u:%s", rank, line);
+    }
+}
+
+static void compare(unsigned long long seed, struct tally *tally)
+{
+    static struct model model;
+    dice = seed;
+    struct program program = program_new();
+    struct state first;
+    memset(&first, 0, sizeof first);
+    memset(&model, 0, sizeof model);
+    model.program = &program;
+    visit(&model, &first);
+    if (model.states.count >= STATES_MAX || model.endings.count > 2000)
+        return;
+    struct explore_options options;
+    struct explore_report report;
+    struct scene scene = {.program = &program, .model = &model};
+    explore_options_init(&options);
+    options.failures_max = 1000000;
+    options.workers = 1;
+    explore(&options, run_world, &scene, &report);
+    bool right = report.complete && !scene.strange &&
+                 report.results + report.failure_count == model.endings.count;
+    tally->programs++;
+    tally->endings += model.endings.count;
+    tally->runs += report.runs;
+    tally->redundant += report.redundant;
+    tally->most = report.runs > tally->most ? report.runs : tally->most;
+    tally->hanging += report.by_outcome[OUTCOME_DEADLOCK] > 0;
+    tally->wrong += !right;
+    tally->strange += scene.strange > 0;
+    tally->diverged += report.diverged;
+    if (!right) {
+        tap_note("seed %llu: %zu endings, %llu runs, %llu results, %zu failures%s%s", seed,
+                 model.endings.count, (unsigned long long)report.runs,
+                 (unsigned long long)report.results, report.failure_count,
+                 report.complete ? "" : ", not complete", report.diverged ? ", diverged" : "");
+        show(&program);
+    }
+    explore_report_release(&report);
+}
+
+int main(void)
+{
+    struct dice_seeds seeds = dice_seeds(400);
+    struct tally tally = {0};
+    for (unsigned long long i = 0; i < seeds.count; i++)
+        compare(seeds.first + i, &tally);
+    tap_note("seeds %llu to %llu: %u programs (%u can hang), %llu endings, %llu runs and %llu "
+             "redundant ones, at most %llu of one program",
+             seeds.first, seeds.first + seeds.count - 1, tally.programs, tally.hanging,
+             tally.endings, tally.runs, tally.redundant, tally.most);
+    tap_is_int(tally.wrong, 0, "every way in which a program can end is explored");
+    tap_is_int(tally.strange, 0, "and every run ends in one of those ways");
+    tap_is_int(tally.diverged, 0, "every run does what it is forced to");
+    tap_ok(tally.runs < 3 * tally.endings, "few endings are come to several times");
+    tap_ok(tally.programs * 2 > seeds.count && tally.hanging && tally.endings > 2 * tally.programs,
+           "most programs are small enough, and have freedom");
+    return tap_done();
+}
