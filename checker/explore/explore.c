@@ -512,8 +512,8 @@ const char *explore_gap_text(unsigned gaps, size_t index)
          "same choices"},
         {SIM_GAP_LOCKS, "a lock of a window was given while another rank polled a window, which "
                         "might have asked for it"},
-        {SIM_GAP_ATOMICS, "atomic accesses of several ranks to one place, which fetch what was "
-                          "there, came in one order only"},
+        {SIM_GAP_ATOMICS, "one rank fetched atomically from a window where another made atomic "
+                          "changes: they came in one order only"},
         {SIM_GAP_THREADS, "threads of one rank called MPI in one order only"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)

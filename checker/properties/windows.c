@@ -43,6 +43,7 @@ struct windows {
     uint32_t *next_access, *next_sync; /* by rank: the first of its rows not yet reached */
     struct trace_sync *syncs;
     size_t pairs, words;
+    uint64_t chances; /* atomic accesses whose order decides what they fetch, and nothing else does */
     bool disordered; /* an operation ended before one that it waits for began: times tell nothing */
 };
 
@@ -139,6 +140,16 @@ static void over(const struct windows *windows, struct judged *judged)
         judged->done = 2 * access->done + 1;
 }
 
+static bool fetches(uint8_t kind)
+{
+    return kind == OP_GET_ACCUMULATE || kind == OP_FETCH_AND_OP || kind == OP_COMPARE_AND_SWAP;
+}
+
+static bool is_atomic(uint8_t kind)
+{
+    return fetches(kind) || kind == OP_ACCUMULATE;
+}
+
 /* Before operation `number` of the rank begins: what it learns, and the loads and stores before. */
 static void reach(struct windows *windows, uint32_t rank, uint32_t number)
 {
@@ -149,10 +160,14 @@ static void reach(struct windows *windows, uint32_t rank, uint32_t number)
            windows->syncs[*at].op <= number;
          ++*at) {
         size_t peer = trace->rank_begin[windows->syncs[*at].peer] + windows->syncs[*at].peer_op;
-        if (peer >= trace->op_count || !windows->begun[peer])
+        if (peer >= trace->op_count || !windows->begun[peer]) {
             windows->disordered = true;
-        else
-            join(windows, clock, windows->begun[peer]);
+            continue;
+        }
+        const struct trace_sync *sync = &windows->syncs[*at];
+        windows->chances +=
+            is_atomic(trace->ops[peer].kind) && clock[sync->peer] < 2 * sync->peer_op + 1;
+        join(windows, clock, windows->begun[peer]);
     }
     at = &windows->next_access[rank];
     for (; *at < trace->access_count; ++*at) {
@@ -347,6 +362,18 @@ static uint32_t site_of(const struct windows *windows, const struct trace_access
                                     : windows->trace->ops[op_of(windows, access)].site;
 }
 
+/* No race, but what is fetched depends on who is first. */
+static bool decides(const struct windows *windows, const struct trace_access *a,
+                    const struct trace_access *b)
+{
+    uint8_t one = windows->trace->ops[op_of(windows, a)].kind;
+    uint8_t other = windows->trace->ops[op_of(windows, b)].kind;
+    bool both_look =
+        a->reduction == ACCESS_NO_REDUCTION && b->reduction == ACCESS_NO_REDUCTION;
+    return a->rank != b->rank && is_atomic(one) && is_atomic(other) && !both_look &&
+           (fetches(one) || fetches(other));
+}
+
 static void report(struct windows *windows, const struct trace_access *a,
                    const struct trace_access *b, size_t first)
 {
@@ -400,9 +427,13 @@ static void judge(struct windows *windows)
             if (b->access->begin >= a->access->end)
                 break;
             windows->pairs++;
-            if (a->start && b->start && conflict(a->access, b->access) &&
-                !keep_apart(a->access, b->access) && !before(a, b) && !before(b, a))
+            if (!a->start || !b->start || keep_apart(a->access, b->access) || before(a, b) ||
+                before(b, a))
+                continue;
+            if (conflict(a->access, b->access))
                 report(windows, a->access, b->access, first);
+            else
+                windows->chances += decides(windows, a->access, b->access);
         }
     for (size_t i = first; i < windows->findings->count; i++)
         finding_seal(&windows->findings->items[i], windows->trace);
@@ -462,6 +493,9 @@ void check_windows(const struct check_context *context, struct findings *finding
                       ? "accesses to windows of ranks that are threads, whose times are their own "
                         "(B003)"
                       : "accesses to windows, whose clocks do not fit (B003)");
+    if (windows.chances)
+        trace_gap(trace, "windows", windows.chances,
+                  "another order of atomic accesses to a window, on which it depends what they fetch");
     if (windows.pairs >= pairs_max)
         trace_gap(trace, "windows", 1, "pairs of accesses to windows beyond %zu (B003)", pairs_max);
     for (size_t i = 0; i < trace->access_count; i++)

@@ -37,8 +37,10 @@ char *schedule_text(const struct explore_choice *choices, size_t count)
         const struct explore_choice *choice = &choices[i];
         end += sprintf(end, "%s%c%u.%u=", i ? "," : "", letter_of(choice->kind), choice->rank,
                        choice->object);
-        end += choice->source == SIM_NOTHING ? sprintf(end, "none")
-                                             : sprintf(end, "%u", choice->source);
+        if (choice->source == SIM_NOTHING || choice->source == SIM_NOBODY)
+            end += sprintf(end, "%s", choice->source == SIM_NOTHING ? "none" : "first");
+        else
+            end += sprintf(end, "%u", choice->source);
         if (choice->number || choice->box)
             end += sprintf(end, ".%u", choice->number);
         if (choice->box)
@@ -71,12 +73,17 @@ static bool take_sign(const char **text, char sign)
 
 static bool take_source(const char **text, uint32_t *source)
 {
-    static const char none[] = "none";
-    if (strncmp(*text, none, sizeof none - 1) != 0)
-        return take_number(text, source);
-    *source = SIM_NOTHING;
-    *text += sizeof none - 1;
-    return true;
+    static const struct {
+        const char *word;
+        uint32_t source;
+    } words[] = {{"none", SIM_NOTHING}, {"first", SIM_NOBODY}};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (strncmp(*text, words[i].word, strlen(words[i].word)) == 0) {
+            *source = words[i].source;
+            *text += strlen(words[i].word);
+            return true;
+        }
+    return take_number(text, source);
 }
 
 static bool take_choice(const char **text, struct explore_choice *choice)

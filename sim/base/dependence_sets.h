@@ -52,7 +52,7 @@ enum sim_gap {
     SIM_GAP_THREADS = 4, /* threads of one rank were run in one order */
     SIM_GAP_PRINTED = 8, /* what a rank prints is never the same, so it was not compared */
     SIM_GAP_LOCKS = 16,  /* a lock was given while its rival still polled a window */
-    SIM_GAP_ATOMICS = 32 /* atomic accesses of several ranks, whose order decides what they fetch */
+    SIM_GAP_ATOMICS = 32 /* one rank fetched atomically where another made atomic changes */
 };
 
 struct sim_event {

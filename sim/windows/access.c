@@ -4,6 +4,7 @@
 #include "sim/messages/point.h"
 #include "sim/operators/op.h"
 #include "sim/windows/history.h"
+#include "sim/windows/lock_order.h"
 #include "sim/windows/window.h"
 #include "sim/worlds/error.h"
 
@@ -316,6 +317,8 @@ static int run(struct access *access)
     if (access->op) {
         error = accumulate(access);
         order_by_element(win, access, access->op_handle != MPI_NO_OP);
+        sim_lock_order_atomic(win, access->rank, access->result.type != NULL,
+                              access->op_handle != MPI_NO_OP);
     }
     sim_world_changed(win->owner->world);
     sim_world_leave(win->owner->world);
@@ -445,6 +448,7 @@ int PMPI_Compare_and_swap(const void *origin, const void *compared, void *result
     if (same)
         memcpy(access.target.buffer, origin, bytes);
     order_by_element(at, &access, same);
+    sim_lock_order_atomic(at, access.rank, true, true);
     sim_world_changed(at->owner->world);
     sim_world_leave(at->owner->world);
     return MPI_SUCCESS;

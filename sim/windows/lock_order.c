@@ -46,3 +46,26 @@ void sim_lock_order_pass(struct sim_win *win, int target, bool exclusive)
     if (exclusive)
         order->alone = win->owner->causes;
 }
+
+static bool by_others(int who, const struct sim_win *win)
+{
+    return who && who != win->rank + 1;
+}
+
+static int with(int who, const struct sim_win *win)
+{
+    return by_others(who, win) ? -1 : win->rank + 1;
+}
+
+void sim_lock_order_atomic(struct sim_win *win, int target, bool fetches, bool changes)
+{
+    struct sim_world *world = win->owner->world;
+    struct sim_window_part *part = &win->window->parts[target];
+    if (!world->exploring || part->exclusive == win->rank)
+        return;
+    if ((fetches && by_others(part->changed_by, win)) ||
+        (changes && by_others(part->fetched_by, win)))
+        world->chooser.log.gaps |= SIM_GAP_ATOMICS;
+    part->fetched_by = fetches ? with(part->fetched_by, win) : part->fetched_by;
+    part->changed_by = changes ? with(part->changed_by, win) : part->changed_by;
+}

@@ -16,5 +16,8 @@ struct sim_lock_order {
 void sim_lock_order_await(struct sim_win *win, int target, bool exclusive);
 /* It gives the lock back. */
 void sim_lock_order_pass(struct sim_win *win, int target, bool exclusive);
+/* An atomic access by a member that has no exclusive lock: its place among those of others is as it
+ * came. */
+void sim_lock_order_atomic(struct sim_win *win, int target, bool fetches, bool changes);
 
 #endif

@@ -38,6 +38,7 @@ struct sim_window_part {
     bool no_put_posted;              /* the last post did */
     bool unchecked_post;             /* the last post asserted MPI_MODE_NOCHECK */
     int unchecked;                   /* how many hold the lock having asserted it */
+    int fetched_by, changed_by;      /* atomically, in an exploration: rank + 1, -1: several */
     struct sim_lock_order *order;    /* who had the lock, in an exploration; NULL until used */
     struct sim_last_atomic *atomics; /* see history.h; NULL until used */
     struct sim_win *win;             /* the member's own handle */
