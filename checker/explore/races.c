@@ -10,10 +10,10 @@
 struct analysis {
     const struct sim_choice_log *log;
     struct explore_races *races;
-    uint32_t *entry;   /* per move: its entry of the log */
-    uint32_t *message; /* per move: event of the message taken, UINT32_MAX */
-    uint64_t *past;    /* per move a row: the moves it depends on */
-    bool *stopped;     /* per rank: no later message of this sender can be taken */
+    uint32_t *entry;                /* per move: its entry of the log */
+    uint32_t *message;              /* per move: event of the message taken, UINT32_MAX */
+    uint64_t *past;                 /* per move a row: the moves it depends on */
+    bool *stopped;                  /* per rank: no later message of this sender can be taken */
     const struct number_set *alone; /* see explore_races_find */
     uint32_t ranks;
     bool locks; /* there are some */

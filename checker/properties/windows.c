@@ -43,7 +43,8 @@ struct windows {
     uint32_t *next_access, *next_sync; /* by rank: the first of its rows not yet reached */
     struct trace_sync *syncs;
     size_t pairs, words;
-    uint64_t chances; /* atomic accesses whose order decides what they fetch, and nothing else does */
+    uint64_t
+        chances; /* atomic accesses whose order decides what they fetch, and nothing else does */
     bool disordered; /* an operation ended before one that it waits for began: times tell nothing */
 };
 
@@ -368,8 +369,7 @@ static bool decides(const struct windows *windows, const struct trace_access *a,
 {
     uint8_t one = windows->trace->ops[op_of(windows, a)].kind;
     uint8_t other = windows->trace->ops[op_of(windows, b)].kind;
-    bool both_look =
-        a->reduction == ACCESS_NO_REDUCTION && b->reduction == ACCESS_NO_REDUCTION;
+    bool both_look = a->reduction == ACCESS_NO_REDUCTION && b->reduction == ACCESS_NO_REDUCTION;
     return a->rank != b->rank && is_atomic(one) && is_atomic(other) && !both_look &&
            (fetches(one) || fetches(other));
 }
@@ -494,8 +494,9 @@ void check_windows(const struct check_context *context, struct findings *finding
                         "(B003)"
                       : "accesses to windows, whose clocks do not fit (B003)");
     if (windows.chances)
-        trace_gap(trace, "windows", windows.chances,
-                  "another order of atomic accesses to a window, on which it depends what they fetch");
+        trace_gap(
+            trace, "windows", windows.chances,
+            "another order of atomic accesses to a window, on which it depends what they fetch");
     if (windows.pairs >= pairs_max)
         trace_gap(trace, "windows", 1, "pairs of accesses to windows beyond %zu (B003)", pairs_max);
     for (size_t i = 0; i < trace->access_count; i++)

@@ -12,12 +12,8 @@ enum { CHOICE_TEXT = 80 };
 static const struct {
     char letter;
     uint32_t kind;
-} kinds[] = {{'r', SIM_TAKER_RECEIVE},
-             {'p', SIM_TAKER_PROBE},
-             {'w', SIM_TAKER_WAITANY},
-             {'n', SIM_TAKER_NAMED},
-             {'k', SIM_TAKER_LOCK},
-             {'l', EXPLORE_LOCAL}};
+} kinds[] = {{'r', SIM_TAKER_RECEIVE}, {'p', SIM_TAKER_PROBE}, {'w', SIM_TAKER_WAITANY},
+             {'n', SIM_TAKER_NAMED},   {'k', SIM_TAKER_LOCK},  {'l', EXPLORE_LOCAL}};
 enum { KINDS = sizeof kinds / sizeof *kinds };
 
 static char letter_of(uint32_t kind)

@@ -11,7 +11,7 @@
 #define TESTS_CHECKER_EXPLORE_MODEL_H
 
 #include "checker/memory.h"
-#include "tests/checker/explore_program.h"
+#include "tests/explore/explore_program.h"
 
 /* ---- what a run shows: equal for equal endings ---- */
 

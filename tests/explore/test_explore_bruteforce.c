@@ -5,7 +5,7 @@
  * on intercommunicators. SIMRUN_SOAK=N tries N programs, from SIMRUN_SEED on.
  */
 #include "checker/explore/explore.h"
-#include "tests/checker/explore_model.h"
+#include "tests/explore/explore_model.h"
 #include "tests/dice.h"
 #include "tests/tap.h"
 

@@ -228,7 +228,8 @@ static void run_step(struct seen *seen, uint32_t rank, uint32_t at, MPI_Win win)
         MPI_Send(&value, 1, MPI_INT, where, 0, MPI_COMM_WORLD);
         break;
     case RECEIVE:
-        MPI_Recv(&value, 1, MPI_INT, where < 0 ? MPI_ANY_SOURCE : where, 0, MPI_COMM_WORLD, &status);
+        MPI_Recv(&value, 1, MPI_INT, where < 0 ? MPI_ANY_SOURCE : where, 0, MPI_COMM_WORLD,
+                 &status);
         *pick = (uint8_t)(status.MPI_SOURCE + 1);
         break;
     }
