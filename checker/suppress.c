@@ -55,6 +55,7 @@ static const struct suppress_rule rules[] = {
     {"B004 B005 B006", "X002 D001 D005 M010 " LEFT_OVER " X003 X006 G001 G002 G003 G004",
      SUPPRESS_RUN, "the window's error handler ends the run"},
     {"M008", "M009", SUPPRESS_OP, "the call is refused for that"},
+    {"M009", "N001", SUPPRESS_RUN, "the error ends the job, wherever its other ranks are"},
     {"B003", "X002", SUPPRESS_OP, "an epoch that has no derivative ends the rank"},
     {"M004 M008", "M011", SUPPRESS_OP,
      "the sides of an exchange differ; one of them differs from its buffer, too"},

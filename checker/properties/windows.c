@@ -279,26 +279,121 @@ static int by_time(const void *a, const void *b)
     return x->op < y->op ? -1 : x->op > y->op;
 }
 
-/* Walks the run in the order of its logical time. False where it takes too much memory. */
+/* Events of every rank in its own order; `next`: the first not yet walked. */
+struct steps {
+    struct event *events;
+    size_t *next, *end; /* by rank */
+    bool *begun;        /* by operation */
+};
+
+static struct steps steps_of(const struct trace *trace)
+{
+    struct steps steps = {.events = check_new(2 * trace->op_count + 1, sizeof *steps.events),
+                          .next = check_new(trace->ranks, sizeof *steps.next),
+                          .end = check_new(trace->ranks, sizeof *steps.end),
+                          .begun = check_new(trace->op_count + 1, sizeof *steps.begun)};
+    size_t count = 0;
+    for (uint32_t rank = 0; rank < trace->ranks; rank++) {
+        steps.next[rank] = count;
+        for (size_t op = trace->rank_begin[rank]; op < trace->rank_begin[rank + 1]; op++) {
+            steps.events[count++] = (struct event){trace->ops[op].begin, (uint32_t)op, true};
+            if (trace->ops[op].end)
+                steps.events[count++] = (struct event){trace->ops[op].end - 1, (uint32_t)op, false};
+        }
+        steps.end[rank] = count;
+        qsort(steps.events + steps.next[rank], count - steps.next[rank], sizeof *steps.events,
+              by_time);
+    }
+    return steps;
+}
+
+static bool group_has_begun(const struct windows *windows, const struct steps *steps, uint32_t op)
+{
+    const struct trace_op *at = &windows->trace->ops[op];
+    const struct check_group *group = &windows->context->groups[windows->context->group_of[op]];
+    if (to_root(at->kind) && at->peer != (int32_t)at->rank)
+        return true;
+    for (uint32_t i = 0; i < group->count; i++) {
+        uint32_t other = windows->context->group_ops[group->first + i];
+        const struct trace_op *call = &windows->trace->ops[other];
+        if (is_prefix(at->kind) && other == op)
+            return true;
+        if ((!from_root(at->kind) || at->peer == (int32_t)call->rank) && !steps->begun[other])
+            return false;
+    }
+    return true;
+}
+
+/* Whether all that the rank's next event waits for has been walked. */
+static bool is_ready(const struct windows *windows, const struct steps *steps, uint32_t rank)
+{
+    const struct trace *trace = windows->trace;
+    const struct event *event = &steps->events[steps->next[rank]];
+    const struct trace_op *at = &trace->ops[event->op];
+    if (event->begins) {
+        for (size_t i = windows->next_sync[rank];
+             i < trace->sync_count && windows->syncs[i].rank == rank &&
+             windows->syncs[i].op <= number_of(windows, event->op);
+             i++) {
+            size_t peer = trace->rank_begin[windows->syncs[i].peer] + windows->syncs[i].peer_op;
+            if (peer < trace->op_count && !steps->begun[peer])
+                return false;
+        }
+        return true;
+    }
+    if (check_class(at) == CLASS_RECEIVE && at->match != TRACE_NO)
+        return steps->begun[at->match];
+    return windows->context->group_of[event->op] == TRACE_NO ||
+           group_has_begun(windows, steps, event->op);
+}
+
+static void step(struct windows *windows, struct steps *steps, uint32_t rank)
+{
+    const struct event *event = &steps->events[steps->next[rank]++];
+    if (event->begins)
+        op_begins(windows, event->op);
+    else
+        op_ends(windows, event->op);
+    steps->begun[event->op] = true;
+}
+
+/* The rank whose next event has the earliest time; `ranks` where all are through. */
+static uint32_t earliest(const struct steps *steps, uint32_t ranks)
+{
+    uint32_t found = ranks;
+    for (uint32_t rank = 0; rank < ranks; rank++)
+        if (steps->next[rank] < steps->end[rank] &&
+            (found == ranks ||
+             by_time(&steps->events[steps->next[rank]], &steps->events[steps->next[found]]) < 0))
+            found = rank;
+    return found;
+}
+
+/* Walks the run, each rank as far as what it waits for has been walked; by time where nobody can go,
+ * which times of ranks that are threads may tell wrong. False where it takes too much memory. */
 static bool walk(struct windows *windows)
 {
     const struct trace *trace = windows->trace;
-    struct event *events = check_new(2 * trace->op_count + 1, sizeof *events);
-    size_t count = 0;
-    for (uint32_t op = 0; op < trace->op_count; op++) {
-        events[count++] = (struct event){trace->ops[op].begin, op, true};
-        if (trace->ops[op].end)
-            events[count++] = (struct event){trace->ops[op].end - 1, op, false};
+    struct steps steps = steps_of(trace);
+    for (bool more = true; more && windows->words <= words_max;) {
+        more = false;
+        for (uint32_t rank = 0; rank < trace->ranks; rank++)
+            for (; steps.next[rank] < steps.end[rank] && is_ready(windows, &steps, rank) &&
+                   windows->words <= words_max;
+                 more = true)
+                step(windows, &steps, rank);
+        uint32_t rank = more ? trace->ranks : earliest(&steps, trace->ranks);
+        if (rank < trace->ranks) {
+            step(windows, &steps, rank);
+            more = true;
+        }
     }
-    qsort(events, count, sizeof *events, by_time);
-    for (size_t i = 0; i < count && windows->words <= words_max; i++)
-        if (events[i].begins)
-            op_begins(windows, events[i].op);
-        else
-            op_ends(windows, events[i].op);
     for (uint32_t rank = 0; rank < trace->ranks; rank++)
         reach(windows, rank, UINT32_MAX);
-    free(events);
+    free(steps.events);
+    free(steps.next);
+    free(steps.end);
+    free(steps.begun);
     return windows->words <= words_max;
 }
 

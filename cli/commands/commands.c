@@ -53,7 +53,8 @@ const struct command commands[] = {
     {"explore", "explore [--runs MOST] [options] SCENARIO",
      "every relevant interleaving of a program", command_explore, explore_option_rows,
      "Every wildcard receive and probe takes each possible sender, Waitany each of its requests, a "
-     "backward pass each of its ready nodes. Runs that differ in no such choice are one. The "
+     "lock of a window each rank that waits for it, a backward pass each of its ready nodes. Runs "
+     "that differ in no such choice are one. The "
      "verdict says 'complete' only when nothing is left, else the bound: --runs MOST (a million; "
      "0: "
      "none) or --timeout. Each way to fail, and one run of each result, is run once more, judged "

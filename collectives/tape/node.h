@@ -68,7 +68,7 @@ struct diff_tape {
     uint32_t sequence;
     struct diff_channel *channels, *channels_tail;
     struct diff_window *windows; /* in order of creation */
-    struct key_slot *keys; /* newest node of each point to point key */
+    struct key_slot *keys;       /* newest node of each point to point key */
     size_t key_room, key_count;
     struct diff_tensor *retained; /* tensors with a gradient of their own */
     uint32_t epoch;               /* of its inputs and objectives in the probe */

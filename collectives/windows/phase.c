@@ -163,8 +163,8 @@ static void unlock_tangent(struct diff_node *node, struct diff_tensor *const *x_
         .name = text, .kind = op, .communicates = true, .forward = function##_forward,             \
         .adjoint = function##_adjoint, .tangent = function##_tangent                               \
     }
-static const struct diff_operation begin_operation = PASSAGE("passive begin", OP_BARRIER, begin);
-static const struct diff_operation end_operation = PASSAGE("passive end", OP_BARRIER, end);
+static const struct diff_operation begin_operation = PASSAGE("passive_begin", OP_BARRIER, begin);
+static const struct diff_operation end_operation = PASSAGE("passive_end", OP_BARRIER, end);
 static const struct diff_operation lock_operation = PASSAGE("Win_lock", OP_WIN_LOCK, lock);
 static const struct diff_operation unlock_operation = PASSAGE("Win_unlock", OP_WIN_UNLOCK, unlock);
 

@@ -39,9 +39,9 @@ enum sim_event_kind {
     SIM_EVENT_MESSAGE, /* sent by `rank` as `number`, taken by a receive posted as `order` */
     SIM_EVENT_TAKER,   /* wildcard receive or probe `object` of `rank`, posted as `order` */
     SIM_EVENT_ITEM,    /* request `number` of the Waitany `object` of `rank`; complete or not */
-    SIM_EVENT_LOCK,    /* call `object` of `rank` for the lock of part `owner` of window `box`; `all`:
+    SIM_EVENT_LOCK,  /* call `object` of `rank` for the lock of part `owner` of window `box`; `all`:
                           for it alone; complete: had */
-    SIM_EVENT_CANCEL   /* of receive `object` of `rank`, when it had what it wanted: `next` is the
+    SIM_EVENT_CANCEL /* of receive `object` of `rank`, when it had what it wanted: `next` is the
                           taker's event, UINT32_MAX if it was not delayed */
 };
 

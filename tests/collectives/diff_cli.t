@@ -127,7 +127,7 @@ is(run('mutants'), 0, 'all mutants are killed');
 like($out, qr/prod-division 2 product with a zero Allreduce .*gather-untaped 2 gather untaped /, 'the first wrong one is told where a loss is zero, and where nothing is on the tape');
 my ($killed, $all) = $out =~ /killed (\d+) of (\d+); the right adjoints pass every program/;
 ok($killed && $killed == $all && $all >= 19, "killed $killed of $all");
-my @rows = $out =~ /\b[a-z-]+ +(\d+) [a-z ,]+ (?:[A-Z]\w+|reduce_invariant|untaped|-) +(?:central|forward|identity|deadlock)/g;
+my @rows = $out =~ /\b[a-z-]+ +(\d+) [a-z ,]+ (?:[A-Z]\w+|reduce_invariant|passive_end|untaped|-) +(?:central|forward|identity|deadlock)/g;
 is(scalar @rows, $all, 'each with its number of ranks and what killed it');
 
 open my $hidden, '>', 'hidden.c' or die;

@@ -5,8 +5,8 @@
  * on intercommunicators. SIMRUN_SOAK=N tries N programs, from SIMRUN_SEED on.
  */
 #include "checker/explore/explore.h"
-#include "tests/explore/explore_model.h"
 #include "tests/dice.h"
+#include "tests/explore/explore_model.h"
 #include "tests/tap.h"
 
 #include <mpi.h>
