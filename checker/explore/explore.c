@@ -49,7 +49,7 @@ struct explorer {
     double widths;
     struct sim_late *late; /* receives that runs so far cancelled after they had their message */
     size_t late_count, late_room;
-    struct number_set alone; /* locks that somebody wanted alone in a run so far */
+    struct number_set matter; /* locks whose order matters in a run so far */
     bool again; /* another of either was found: everything from the start, with it known */
 };
 
@@ -294,14 +294,6 @@ static void note_late(struct explorer *explorer, const struct sim_choice_log *lo
     }
 }
 
-/* The order of a lock's shared holders matters as soon as somebody wants it alone, in any run. */
-static void note_alone(struct explorer *explorer, const struct sim_choice_log *log)
-{
-    for (size_t i = 0; i < log->event_count; i++)
-        if (log->events[i].kind == SIM_EVENT_LOCK && log->events[i].all)
-            explorer->again |= number_set_add(&explorer->alone, explore_lock_name(&log->events[i]));
-}
-
 static void take_run(struct explorer *explorer, struct task *task)
 {
     struct explore_report *report = explorer->report;
@@ -317,7 +309,7 @@ static void take_run(struct explorer *explorer, struct task *task)
         return;
     }
     note_late(explorer, &task->run.log);
-    note_alone(explorer, &task->run.log);
+    explorer->again |= explore_locks_note(&explorer->matter, &task->run.log);
     if (explorer->again)
         return;
     for (size_t i = 0; i < task->required; i++)
@@ -365,12 +357,12 @@ static void aim(struct explorer *explorer, struct task *task, struct slot *slot)
     free(request);
 }
 
-static void run_task(struct task *task, const struct number_set *alone, explore_callback *callback,
+static void run_task(struct task *task, const struct number_set *matter, explore_callback *callback,
                      void *context)
 {
     task->good = callback(context, (unsigned)omp_get_thread_num(), &task->steer, &task->run);
     if (task->good && !task->steer.blocked)
-        explore_races_find(&task->races, &task->run.log, task->steer.kinds, alone);
+        explore_races_find(&task->races, &task->run.log, task->steer.kinds, matter);
 }
 
 void explore_run_release(struct explore_run *run)
@@ -401,7 +393,7 @@ static void run_batch(struct explorer *explorer, explore_callback *callback, voi
     int workers = options->workers ? (int)options->workers : omp_get_max_threads();
 #pragma omp parallel for schedule(dynamic, 1) num_threads(workers) if (count > 1)
     for (size_t i = 0; i < count; i++)
-        run_task(&batch[i], &explorer->alone, callback, context);
+        run_task(&batch[i], &explorer->matter, callback, context);
     for (size_t i = 0; i < count; i++) {
         take_run(explorer, &batch[i]);
         task_release(&batch[i]);
@@ -487,7 +479,7 @@ void explore(const struct explore_options *options, explore_callback *callback, 
                                 .late = explorer.late,
                                 .late_count = explorer.late_count,
                                 .late_room = explorer.late_room,
-                                .alone = explorer.alone};
+                                .matter = explorer.matter};
         explorer_release(&explorer);
         explore_report_release(report);
         explorer = next;
@@ -495,7 +487,7 @@ void explore(const struct explore_options *options, explore_callback *callback, 
     }
     explorer_release(&explorer);
     free(explorer.late);
-    number_set_release(&explorer.alone);
+    number_set_release(&explorer.matter);
 }
 
 const char *explore_gap_text(unsigned gaps, size_t index)

@@ -10,13 +10,14 @@
 struct analysis {
     const struct sim_choice_log *log;
     struct explore_races *races;
-    uint32_t *entry;                /* per move: its entry of the log */
-    uint32_t *message;              /* per move: event of the message taken, UINT32_MAX */
-    uint64_t *past;                 /* per move a row: the moves it depends on */
-    bool *stopped;                  /* per rank: no later message of this sender can be taken */
-    const struct number_set *alone; /* see explore_races_find */
+    uint32_t *entry;                 /* per move: its entry of the log */
+    uint32_t *message;               /* per move: event of the message taken, UINT32_MAX */
+    uint64_t *past;                  /* per move a row: the moves it depends on */
+    bool *stopped;                   /* per rank: no later message of this sender can be taken */
+    const struct number_set *matter; /* see explore_races_find */
     uint32_t ranks;
-    bool locks; /* there are some */
+    bool locks;       /* there are some */
+    uint32_t *before; /* see find_locks_before */
 };
 
 static bool fits(int32_t wanted, int32_t tag)
@@ -150,6 +151,92 @@ static void depend(const struct analysis *analysis, uint32_t move, uint32_t on)
         row[w] |= other[w];
 }
 
+static bool is_same_lock(const struct sim_event *a, const struct sim_event *b)
+{
+    return a->kind == SIM_EVENT_LOCK && b->kind == SIM_EVENT_LOCK && a->box == b->box &&
+           a->owner == b->owner;
+}
+
+static bool meet(const struct sim_event *a, const struct sim_event *b)
+{
+    return a->low < b->high && b->low < a->high;
+}
+
+/* Whether it is the same which of the two has the lock first: both only share it; or neither waits
+ * for anything while having it, and what they do to the window is the same in either order. */
+static bool commute(const struct sim_event *a, const struct sim_event *b)
+{
+    if (!a->all && !b->all)
+        return true;
+    if (!a->plain || !b->plain)
+        return false;
+    return a->how == SIM_LOCK_UNUSED || b->how == SIM_LOCK_UNUSED || !meet(a, b) ||
+           (a->how == b->how && a->how != SIM_LOCK_WRITTEN);
+}
+
+static uint64_t lock_name(const struct sim_event *lock)
+{
+    return (uint64_t)lock->box << 32 | (uint32_t)(lock->owner + 1);
+}
+
+static bool pair_matters(const struct sim_event *a, const struct sim_event *b)
+{
+    return a->kind == SIM_EVENT_LOCK && a->rank != b->rank && is_same_lock(a, b) && !commute(a, b);
+}
+
+/* By event: the choice by which it was decided; UINT32_MAX: by none. */
+static uint32_t *choices_of_events(const struct sim_choice_log *log)
+{
+    uint32_t *choices = check_new(log->event_count, sizeof *choices);
+    for (size_t i = 0; i < log->event_count; i++)
+        choices[i] = UINT32_MAX;
+    for (uint32_t i = 0; i < log->count; i++)
+        if (log->choices[i].taker != UINT32_MAX)
+            choices[log->choices[i].taker] = i;
+    return choices;
+}
+
+/* A lock that is asked for because another was had never comes before it. */
+bool explore_locks_note(struct number_set *matter, const struct sim_choice_log *log)
+{
+    uint32_t *choices = choices_of_events(log);
+    bool more = false;
+    for (size_t i = 0; i < log->event_count; i++) {
+        const struct sim_event *lock = &log->events[i];
+        if (lock->kind != SIM_EVENT_LOCK || number_set_has(matter, lock_name(lock)))
+            continue;
+        for (size_t j = 0; j < i; j++)
+            if (pair_matters(&log->events[j], lock) &&
+                !sim_dependences_have(&lock->causes, choices[j])) {
+                more = number_set_add(matter, lock_name(lock)) || more;
+                break;
+            }
+    }
+    free(choices);
+    return more;
+}
+
+static bool matters(const struct analysis *analysis, const struct sim_event *lock)
+{
+    return number_set_has(analysis->matter, lock_name(lock));
+}
+
+/* A lock is had after those before it, unless both only share it. */
+static void depend_on_locks(const struct analysis *analysis, uint32_t move)
+{
+    const struct explore_races *races = analysis->races;
+    const struct sim_event *lock = taker_of(analysis, move);
+    if (!matters(analysis, lock))
+        return;
+    for (uint32_t before = move; before-- > 0;) {
+        const struct sim_event *earlier =
+            races->moves[before].kind == SIM_TAKER_LOCK ? taker_of(analysis, before) : NULL;
+        if (earlier && !has(past_of(analysis, move), before) && is_same_lock(earlier, lock) &&
+            (earlier->all || lock->all))
+            depend(analysis, move, before);
+    }
+}
+
 static void find_pasts(struct analysis *analysis)
 {
     const struct explore_races *races = analysis->races;
@@ -161,6 +248,8 @@ static void find_pasts(struct analysis *analysis)
                 (sim_dependences_have(causes, analysis->entry[before]) ||
                  must_come_first(analysis, before, move)))
                 depend(analysis, move, before);
+        if (races->moves[move].kind == SIM_TAKER_LOCK)
+            depend_on_locks(analysis, move);
     }
 }
 
@@ -170,7 +259,8 @@ static bool is_after(const struct analysis *analysis, const struct sim_dependenc
 {
     if (sim_dependences_have(causes, analysis->entry[move]))
         return true;
-    for (uint32_t later = move + 1; later < analysis->races->move_count; later++)
+    for (uint32_t later = move + 1;
+         later < analysis->races->move_count && analysis->entry[later] < SIM_CAUSES_MAX; later++)
         if (sim_dependences_have(causes, analysis->entry[later]) &&
             has(past_of(analysis, later), move))
             return true;
@@ -188,28 +278,34 @@ static bool takes_same(const struct explore_choice *a, const struct explore_choi
            a->number == b->number && a->box == b->box;
 }
 
-/* The move that had a lock right before this one; UINT32_MAX: there is none. */
-static uint32_t lock_before(const struct analysis *analysis, uint32_t move)
+/* By move: the one that had a lock right before it; UINT32_MAX: there is none. */
+static void find_locks_before(struct analysis *analysis)
 {
-    const struct explore_choice *lock = &analysis->races->moves[move];
-    for (uint32_t m = move; lock->kind == SIM_TAKER_LOCK && m-- > 0;) {
-        const struct explore_choice *before = &analysis->races->moves[m];
-        if (before->kind == SIM_TAKER_LOCK && before->box == lock->box &&
-            before->rank == lock->source && before->object == lock->number)
-            return m;
+    const struct explore_races *races = analysis->races;
+    analysis->before = check_new(races->move_count, sizeof *analysis->before);
+    for (uint32_t move = 0; move < races->move_count; move++) {
+        const struct explore_choice *lock = &races->moves[move];
+        analysis->before[move] = UINT32_MAX;
+        for (uint32_t m = move; lock->kind == SIM_TAKER_LOCK && m-- > 0;) {
+            const struct explore_choice *before = &races->moves[m];
+            if (before->kind == SIM_TAKER_LOCK && before->box == lock->box &&
+                before->rank == lock->source && before->object == lock->number) {
+                analysis->before[move] = m;
+                break;
+            }
+        }
     }
-    return UINT32_MAX;
 }
 
 /* Whether a move of the past is not kept. */
 static bool lost(const struct analysis *analysis, const uint64_t *past, const uint64_t *kept,
                  uint32_t move)
 {
-    if (!analysis->locks)
-        return false;
-    for (uint32_t m = 0; m < move; m++)
-        if (has(past, m) && !has(kept, m))
+    for (uint32_t w = 0; analysis->locks && w <= move / 64; w++) {
+        uint64_t earlier = w < move / 64 ? UINT64_MAX : (UINT64_C(1) << move % 64) - 1;
+        if (past[w] & ~kept[w] & earlier)
             return true;
+    }
     return false;
 }
 
@@ -228,7 +324,7 @@ static void add_race(struct analysis *analysis, uint32_t move, struct explore_ch
             other = m;
     for (uint32_t m = 0; m < races->move_count; m++) {
         const uint64_t *past = past_of(analysis, m);
-        uint32_t before = lock_before(analysis, m);
+        uint32_t before = analysis->before[m];
         bool goes = m == move || m == other || has(past, move) ||
                     (other != UINT32_MAX && has(past, other)) ||
                     (before != UINT32_MAX && !has(row, before)) || lost(analysis, past, row, m);
@@ -324,25 +420,12 @@ static void race_messages(struct analysis *analysis, uint32_t move)
     }
 }
 
-static bool is_same_lock(const struct sim_event *a, const struct sim_event *b)
-{
-    return a->kind == SIM_EVENT_LOCK && b->kind == SIM_EVENT_LOCK && a->box == b->box &&
-           a->owner == b->owner;
-}
-
-uint64_t explore_lock_name(const struct sim_event *lock)
-{
-    return (uint64_t)lock->box << 32 | (uint32_t)(lock->owner + 1);
-}
-
 /* A lock that was had, or is still waited for when the run has ended, may be had before any that was
  * had earlier, unless it was asked for because of that one. */
 static void race_lock(struct analysis *analysis, const struct sim_event *lock, uint32_t end)
 {
     const struct explore_races *races = analysis->races;
-    if (!number_set_has(analysis->alone, explore_lock_name(lock)))
-        return;
-    for (uint32_t m = end; m-- > 0;) {
+    for (uint32_t m = end; matters(analysis, lock) && m-- > 0;) {
         struct explore_choice instead = races->moves[m];
         if (instead.kind != SIM_TAKER_LOCK || !is_same_lock(taker_of(analysis, m), lock) ||
             instead.rank == lock->rank || is_after(analysis, &lock->causes, m))
@@ -362,13 +445,14 @@ static void race_waiting_locks(struct analysis *analysis)
 }
 
 void explore_races_find(struct explore_races *races, const struct sim_choice_log *log,
-                        unsigned kinds, const struct number_set *alone)
+                        unsigned kinds, const struct number_set *matter)
 {
-    struct analysis analysis = {.log = log, .races = races, .alone = alone, .ranks = 1};
+    struct analysis analysis = {.log = log, .races = races, .matter = matter, .ranks = 1};
     *races = (struct explore_races){.width = 1};
     gather_moves(&analysis, kinds);
     races->words = (races->move_count + 63) / 64 + (races->move_count == 0);
     find_pasts(&analysis);
+    find_locks_before(&analysis);
     for (size_t i = 0; i < log->event_count; i++)
         if (log->events[i].rank >= analysis.ranks)
             analysis.ranks = log->events[i].rank + 1;
@@ -389,6 +473,7 @@ void explore_races_find(struct explore_races *races, const struct sim_choice_log
     }
     race_waiting_locks(&analysis);
     free(analysis.entry);
+    free(analysis.before);
     free(analysis.message);
     free(analysis.past);
     free(analysis.stopped);

@@ -22,12 +22,12 @@ struct explore_races {
     double width;     /* product over the moves of the things each could have taken */
 };
 
-/* A lock's name, for a number_set. */
-uint64_t explore_lock_name(const struct sim_event *lock);
-/* `kinds` as in explore_options; `alone`: the locks that somebody had, or wanted, alone in any run.
- * Shared holders of others do not mind each other. */
+/* Adds the locks of which two ranks' holders are not the same in either order; true: there are more
+ * than before. */
+bool explore_locks_note(struct number_set *matter, const struct sim_choice_log *log);
+/* `kinds` as in explore_options; `matter`: the locks whose order matters in any run so far. */
 void explore_races_find(struct explore_races *races, const struct sim_choice_log *log,
-                        unsigned kinds, const struct number_set *alone);
+                        unsigned kinds, const struct number_set *matter);
 void explore_races_release(struct explore_races *races);
 
 #endif

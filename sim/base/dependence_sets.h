@@ -55,6 +55,9 @@ enum sim_gap {
     SIM_GAP_ATOMICS = 32 /* one rank fetched atomically where another made atomic changes */
 };
 
+/* What a lock's holder did with what it locks. */
+enum sim_lock_use { SIM_LOCK_UNUSED, SIM_LOCK_READ, SIM_LOCK_WRITTEN };
+
 struct sim_event {
     uint8_t kind;
     bool complete; /* an item's request is; a message is taken */
@@ -65,6 +68,10 @@ struct sim_event {
     int32_t owner;
     int32_t tag;
     uint64_t order;
+    bool plain;   /* a lock: nothing was called under it but accesses and flushes, to these
+                           addresses of the window */
+    uint32_t how; /* and how: enum sim_lock_use, or an operation's handle that all of them had */
+    uint64_t low, high;
     uint32_t next; /* item: the event of the same request in an earlier Waitany, UINT32_MAX */
     struct sim_dependences causes;
 };

@@ -166,8 +166,7 @@ static bool add_testall(struct options *options, struct sim_blocked_probe *look)
 static void add_lock(struct options *options, struct sim_blocked_probe *look)
 {
     struct sim_alternative follows;
-    const struct sim_dependences *causes;
-    if (!look->lock->may_have(look->lock, &follows, &causes))
+    if (!look->lock->may_have(look->lock, &follows))
         return;
     follows.rank = (uint32_t)look->rank->id;
     follows.object = look->object;
@@ -277,16 +276,9 @@ static void join_taken(struct sim_world *world, const struct option *option,
                        struct sim_dependences *past)
 {
     const struct sim_blocked_probe *look = option->look;
-    struct sim_alternative follows;
-    const struct sim_dependences *causes;
-    if (look && look->lock) {
-        if (look->lock->may_have(look->lock, &follows, &causes) && causes)
-            sim_dependences_join(past, causes);
-        return;
-    }
     if (option->message)
         sim_dependences_join(past, &world->chooser.log.events[option->message->event].causes);
-    if (!look || look->context || option->index < 0)
+    if (!look || look->context || look->lock || option->index < 0)
         return;
     bool all = look->poll == SIM_POLL_ALL;
     for (int i = all ? 0 : option->index; i < (all ? look->count : option->index + 1); i++)
@@ -519,6 +511,7 @@ void sim_deferred_lock(struct sim_rank *rank, struct sim_lock_call *call)
     struct sim_blocked_probe look = {.rank = rank, .lock = call};
     look_until_granted(&look);
     call->number = look.object;
+    call->event = look.event;
 }
 
 /* ---- cancelling ---- */

@@ -23,12 +23,11 @@ enum sim_poll {
 /* A lock that is waited for. The room that has locks says whether it may be had now. */
 struct sim_lock_call {
     const void *lock;
-    /* False: others hold it. What it would follow, and what led to that. */
-    bool (*may_have)(const struct sim_lock_call *call, struct sim_alternative *follows,
-                     const struct sim_dependences **causes);
+    /* False: others hold it. Whom it would follow. */
+    bool (*may_have)(const struct sim_lock_call *call, struct sim_alternative *follows);
     uint32_t box, target; /* that name the lock */
     bool exclusive;
-    uint32_t number; /* of the call on its rank; set by sim_deferred_lock */
+    uint32_t number, event; /* of the call on its rank, and of the log: set by sim_deferred_lock */
 };
 /* Blocks the rank until it is decided that it has the lock next. In the monitor. */
 void sim_deferred_lock(struct sim_rank *rank, struct sim_lock_call *call);

@@ -240,6 +240,26 @@ static void remember(struct sim_win *win, const struct access *access)
         row.unordered = win->unordered;
     }
     sim_history_access(win, access->rank, &region, &row);
+    if (!win->owner->world->exploring)
+        return;
+    const struct sim_datatype *type = access->target.type;
+    uint64_t low = (uint64_t)((uintptr_t)access->target.buffer + (size_t)type->true_lb);
+    uint64_t high = low + (uint64_t)type->true_extent +
+                    (uint64_t)(access->target.count - 1) * (uint64_t)type->extent;
+    if (type->extent < 0) {
+        low = 0;
+        high = UINT64_MAX;
+    }
+    bool fetches = access->result.type != NULL;
+    uint32_t how = row.kind == ACCESS_GET || (fetches && access->op_handle == MPI_NO_OP)
+                       ? (uint32_t)SIM_LOCK_READ
+                   : row.kind == ACCESS_ACCUMULATE && !fetches && row.reduction
+                       ? (uint32_t)row.reduction
+                       : (uint32_t)SIM_LOCK_WRITTEN;
+    if (access->target.count > 0)
+        sim_lock_order_use(win, access->rank, how, low, high);
+    else
+        win->owner->window_calls++;
 }
 
 static void move(const struct elements *from, const struct elements *to)

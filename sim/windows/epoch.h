@@ -43,6 +43,9 @@ struct sim_epoch_lock {
     int target, type;
     bool unchecked; /* asserted MPI_MODE_NOCHECK: it keeps nobody out */
     uint32_t opened;
+    /* Exploration: its event of the log, UINT32_MAX: none; where the recorder was and how many
+     * window_calls its rank had made when it was had. */
+    uint32_t event, position, calls;
     struct sim_epoch_lock *next;
 };
 

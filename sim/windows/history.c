@@ -2,6 +2,7 @@
 #include "sim/windows/history.h"
 
 #include "recorder/recorder.h"
+#include "sim/windows/lock_order.h"
 #include "sim/windows/window.h"
 
 #include <stdlib.h>
@@ -338,6 +339,9 @@ void sim_history_touch(struct sim_rank *rank, uintptr_t low, uintptr_t high, boo
         if (member < 0)
             continue;
         at->win->stored = at->win->stored || (write && member == at->win->rank);
+        if (rank->world->exploring)
+            sim_lock_order_touch(at->win, member, write ? SIM_LOCK_WRITTEN : SIM_LOCK_READ, low,
+                                 high);
         uint32_t position = record_position();
         if (position != history->position)
             sim_history_flush(rank);

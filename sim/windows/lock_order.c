@@ -1,26 +1,26 @@
 /* The order of a lock's holders: see lock_order.h. */
 #include "sim/windows/lock_order.h"
 
+#include "recorder/recorder.h"
 #include "sim/messages/deferred.h"
 
 #include <assert.h>
 #include <stdlib.h>
 
-static bool may_have(const struct sim_lock_call *call, struct sim_alternative *follows,
-                     const struct sim_dependences **causes)
+static bool may_have(const struct sim_lock_call *call, struct sim_alternative *follows)
 {
     const struct sim_window_part *part = call->lock;
     *follows = (struct sim_alternative){.source = part->order->rank, .number = part->order->number};
-    *causes = call->exclusive ? &part->order->ever : &part->order->alone;
     return part->exclusive < 0 && !(call->exclusive && part->shared);
 }
 
-void sim_lock_order_await(struct sim_win *win, int target, bool exclusive)
+uint32_t sim_lock_order_await(struct sim_win *win, int target, bool exclusive)
 {
     struct sim_window_part *part = &win->window->parts[target];
     struct sim_rank *rank = win->owner;
     if (!rank->world->exploring)
-        return;
+        return UINT32_MAX;
+    rank->window_looks = 0;
     if (!part->order) {
         part->order = calloc(1, sizeof *part->order);
         assert(part->order && "out of memory for a window");
@@ -35,16 +35,61 @@ void sim_lock_order_await(struct sim_win *win, int target, bool exclusive)
     sim_deferred_lock(rank, &call);
     part->order->rank = (uint32_t)rank->id;
     part->order->number = call.number;
+    return call.event;
 }
 
-void sim_lock_order_pass(struct sim_win *win, int target, bool exclusive)
+void sim_lock_order_begin(const struct sim_win *win, struct sim_epoch_lock *lock, uint32_t event)
 {
-    struct sim_lock_order *order = win->window->parts[target].order;
-    if (!order)
+    lock->event = event;
+    lock->position = event == UINT32_MAX ? 0 : record_position();
+    lock->calls = win->owner->window_calls;
+}
+
+static struct sim_event *event_of(const struct sim_win *win, const struct sim_epoch_lock *lock)
+{
+    return lock && lock->event != UINT32_MAX ? &win->owner->world->chooser.log.events[lock->event]
+                                             : NULL;
+}
+
+void sim_lock_order_use(struct sim_win *win, int target, uint32_t how, uint64_t low, uint64_t high)
+{
+    win->owner->window_calls++;
+    sim_lock_order_touch(win, target, how, low, high);
+}
+
+void sim_lock_order_touch(const struct sim_win *win, int target, uint32_t how, uint64_t low,
+                          uint64_t high)
+{
+    const struct sim_epoch_lock *lock = win->epoch.locks;
+    while (lock && lock->target != target)
+        lock = lock->next;
+    struct sim_event *event = event_of(win, lock);
+    if (!event)
         return;
-    sim_dependences_join(&order->ever, &win->owner->causes);
-    if (exclusive)
-        order->alone = win->owner->causes;
+    bool first = event->how == SIM_LOCK_UNUSED;
+    event->how = first || event->how == how ? how : SIM_LOCK_WRITTEN;
+    event->low = first || low < event->low ? low : event->low;
+    event->high = first || high > event->high ? high : event->high;
+}
+
+/* Loads and stores of the program's own under the lock that nobody sees. */
+static bool may_touch(const struct sim_win *win, int target)
+{
+    bool seen = win->owner->world->options.memory && win->owner->history;
+    return !seen && (target == win->rank || win->window->flavor == MPI_WIN_FLAVOR_SHARED);
+}
+
+void sim_lock_order_pass(struct sim_win *win, int target, const struct sim_epoch_lock *lock)
+{
+    struct sim_event *event = event_of(win, lock);
+    if (event && may_touch(win, target)) {
+        event->how = SIM_LOCK_WRITTEN;
+        event->low = 0;
+        event->high = UINT64_MAX;
+    }
+    if (event)
+        event->plain =
+            record_position() - 1 - lock->position == win->owner->window_calls - lock->calls;
 }
 
 static bool by_others(int who, const struct sim_win *win)

@@ -7,15 +7,20 @@
 
 /* Who had the lock of a part. */
 struct sim_lock_order {
-    uint32_t rank, number;              /* the last holder's call; SIM_NOBODY */
-    struct sim_dependences alone, ever; /* what led to the release of the last who had it alone, and
-                                           to those of all */
+    uint32_t rank, number; /* the last holder's call; SIM_NOBODY */
 };
 
-/* Blocks the member until its turn has come. In the monitor. */
-void sim_lock_order_await(struct sim_win *win, int target, bool exclusive);
-/* It gives the lock back. */
-void sim_lock_order_pass(struct sim_win *win, int target, bool exclusive);
+/* Blocks the member until its turn has come: the lock's event of the log. In the monitor. */
+uint32_t sim_lock_order_await(struct sim_win *win, int target, bool exclusive);
+/* It gives the lock back. `lock`: NULL for one of a lock of all targets. */
+void sim_lock_order_pass(struct sim_win *win, int target, const struct sim_epoch_lock *lock);
+/* It has the lock of one target since now. */
+void sim_lock_order_begin(const struct sim_win *win, struct sim_epoch_lock *lock, uint32_t event);
+/* An access of it, to these addresses; `how` as in a sim_event. */
+void sim_lock_order_use(struct sim_win *win, int target, uint32_t how, uint64_t low, uint64_t high);
+/* The program's own load or store there. */
+void sim_lock_order_touch(const struct sim_win *win, int target, uint32_t how, uint64_t low,
+                          uint64_t high);
 /* An atomic access by a member that has no exclusive lock: its place among those of others is as it
  * came. */
 void sim_lock_order_atomic(struct sim_win *win, int target, bool fetches, bool changes);

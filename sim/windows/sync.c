@@ -242,13 +242,13 @@ static bool conflicts(const struct sim_window_part *part, int type)
     return part->exclusive >= 0 || (type == MPI_LOCK_EXCLUSIVE && part->shared);
 }
 
-static void acquire(struct sim_win *win, int target, int type, int assertion)
+static uint32_t acquire(struct sim_win *win, int target, int type, int assertion)
 {
     struct sim_window_part *part = &win->window->parts[target];
     if (conflicts(part, type))
         sim_epoch_check_lock(win, target, assertion,
                              win->epoch.state == SIM_EPOCH_LOCK_ALL ? "Win_lock_all" : "Win_lock");
-    sim_lock_order_await(win, target, type == MPI_LOCK_EXCLUSIVE);
+    uint32_t event = sim_lock_order_await(win, target, type == MPI_LOCK_EXCLUSIVE);
     while (conflicts(part, type))
         sim_win_wait(win);
     part->unchecked += (assertion & MPI_MODE_NOCHECK) != 0;
@@ -256,13 +256,15 @@ static void acquire(struct sim_win *win, int target, int type, int assertion)
         part->exclusive = win->rank;
     else
         part->shared++;
+    return event;
 }
 
-static void give_back(struct sim_win *win, int target, bool unchecked)
+static void give_back(struct sim_win *win, int target, const struct sim_epoch_lock *lock,
+                      bool unchecked)
 {
     struct sim_window_part *part = &win->window->parts[target];
     part->unchecked -= unchecked;
-    sim_lock_order_pass(win, target, part->exclusive == win->rank);
+    sim_lock_order_pass(win, target, lock);
     if (part->exclusive == win->rank)
         part->exclusive = -1;
     else
@@ -284,10 +286,16 @@ int PMPI_Win_lock(int type, int rank, int assertion, MPI_Win handle)
         return error;
     struct sim_epoch_lock *lock = malloc(sizeof *lock);
     assert(lock && "out of memory for a window");
-    *lock = (struct sim_epoch_lock){rank, type, assertion & MPI_MODE_NOCHECK, win->epoch.opened,
+    *lock = (struct sim_epoch_lock){rank,
+                                    type,
+                                    assertion & MPI_MODE_NOCHECK,
+                                    win->epoch.opened,
+                                    UINT32_MAX,
+                                    0,
+                                    0,
                                     win->epoch.locks};
     win->epoch.locks = lock;
-    acquire(win, rank, type, assertion);
+    sim_lock_order_begin(win, lock, acquire(win, rank, type, assertion));
     return end(win);
 }
 
@@ -302,13 +310,12 @@ int PMPI_Win_unlock(int rank, MPI_Win handle)
         link = &(*link)->next;
     struct sim_epoch_lock *lock = *link;
     *link = lock->next;
-    bool unchecked = lock->unchecked;
+    give_back(win, rank, lock, lock->unchecked);
     free(lock);
     if (!win->epoch.locks) {
         win->epoch.state = SIM_EPOCH_NONE;
         win->epoch.opened = 0;
     }
-    give_back(win, rank, unchecked);
     sim_win_changed(win->window);
     sim_win_yield(win);
     return end(win);
@@ -334,7 +341,7 @@ int PMPI_Win_unlock_all(MPI_Win handle)
     if (!win)
         return error;
     for (int i = 0; i < win->window->size; i++)
-        give_back(win, i, win->epoch.unchecked);
+        give_back(win, i, NULL, win->epoch.unchecked);
     win->epoch.unchecked = false;
     sim_win_changed(win->window);
     sim_win_yield(win);
@@ -348,6 +355,7 @@ static int flush(MPI_Win handle, int target, bool remote, const char *function)
     struct sim_win *win = begin(handle, SIM_CALL_FLUSH, target, function, &error);
     if (!win)
         return error;
+    win->owner->window_calls++;
     sim_win_completed(win, target);
     if (remote)
         sim_history_complete(win, target);

@@ -4,6 +4,7 @@
  * and to no other: who had each lock alone before, what was received, how far each rank came.
  * SIMRUN_SOAK=N tries N programs, from SIMRUN_SEED on. */
 #include "checker/explore/explore.h"
+#include "recorder/recording.h"
 #include "tests/dice.h"
 #include "tests/tap.h"
 
@@ -12,15 +13,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { RANKS_MAX = 4, STEPS_MAX = 6, TARGETS = 2, STATES_MAX = 1 << 16 };
-enum verb { LOCK, SHARE, UNLOCK, SEND, RECEIVE };
+enum { RANKS_MAX = 4, STEPS_MAX = 6, TARGETS = 2, PLACES = 2, STATES_MAX = 1 << 16 };
+enum verb { LOCK, SHARE, UNLOCK, SEND, RECEIVE, PUT, ADD, GET };
 
 struct step {
     uint8_t verb;
     int8_t where; /* target, or peer; -1: anybody */
+    uint8_t place;
 };
 
 struct program {
+    bool accesses; /* to what is locked: then it counts what they find, and not who had the lock */
     uint32_t ranks, length[RANKS_MAX];
     struct step steps[RANKS_MAX][STEPS_MAX];
 };
@@ -28,6 +31,7 @@ struct program {
 /* Per step what it followed or took, 0 for none yet. */
 struct ending {
     uint8_t at[RANKS_MAX], picks[RANKS_MAX][STEPS_MAX];
+    int32_t memory[TARGETS][PLACES];
 };
 enum { NOBODY_BEFORE = 255 };
 
@@ -41,26 +45,38 @@ static uint8_t name_of(uint32_t rank, uint32_t step)
 
 static uint64_t dice;
 
+/* Those who share a lock only look. */
+static struct step access_new(uint32_t target, bool shared)
+{
+    static const uint8_t verbs[] = {PUT, ADD, ADD, GET};
+    return (struct step){shared ? GET : verbs[dice_below(&dice, 4)], (int8_t)target,
+                         (uint8_t)dice_below(&dice, PLACES)};
+}
+
 static void rank_fill(struct program *program, uint32_t rank)
 {
-    bool held[TARGETS] = {false};
+    bool held[TARGETS] = {false}, shared[TARGETS] = {false};
     uint32_t length = 0, wanted = 2 + dice_below(&dice, STEPS_MAX - 1);
     while (length < wanted) {
         uint32_t target = dice_below(&dice, TARGETS), open = 0, kind = dice_below(&dice, 8);
         struct step *step = &program->steps[rank][length];
         for (int t = 0; t < TARGETS; t++)
             open += held[t];
-        if (open && (open + length >= wanted || (held[target] && kind < 6))) {
+        uint32_t ends = program->accesses ? 2 : 6;
+        if (open && (open + length >= wanted || (held[target] && kind < ends))) {
             while (!held[target])
                 target = (target + 1) % TARGETS;
             held[target] = false;
-            *step = (struct step){UNLOCK, (int8_t)target};
+            *step = (struct step){UNLOCK, (int8_t)target, 0};
+        } else if (program->accesses && held[target] && open + length < wanted) {
+            *step = access_new(target, shared[target]);
         } else if (!held[target] && kind < 6 && open + length + 2 <= wanted) {
             held[target] = true;
-            *step = (struct step){kind < 4 ? LOCK : SHARE, (int8_t)target};
+            shared[target] = kind >= 4;
+            *step = (struct step){kind < 4 ? LOCK : SHARE, (int8_t)target, 0};
         } else if (open + length < wanted) {
             uint32_t peer = (rank + 1 + dice_below(&dice, program->ranks - 1)) % program->ranks;
-            *step = (struct step){kind % 2 ? SEND : RECEIVE, (int8_t)peer};
+            *step = (struct step){kind % 2 ? SEND : RECEIVE, (int8_t)peer, 0};
             if (step->verb == RECEIVE && dice_below(&dice, 3) == 0)
                 step->where = -1;
         } else {
@@ -71,9 +87,9 @@ static void rank_fill(struct program *program, uint32_t rank)
     program->length[rank] = length;
 }
 
-static struct program program_new(void)
+static struct program program_new(bool accesses)
 {
-    struct program program = {.ranks = 2 + dice_below(&dice, RANKS_MAX - 1)};
+    struct program program = {.accesses = accesses, .ranks = 2 + dice_below(&dice, RANKS_MAX - 1)};
     for (uint32_t rank = 0; rank < program.ranks; rank++)
         rank_fill(&program, rank);
     return program;
@@ -138,15 +154,18 @@ static bool go(const struct program *program, struct state *state, uint32_t rank
     case LOCK:
         if (state->alone[where] || state->sharing[where])
             return false;
-        *pick = state->last[where] ? state->last[where] : NOBODY_BEFORE;
         state->alone[where] = (uint8_t)(rank + 1);
+        if (program->accesses)
+            break;
+        *pick = state->last[where] ? state->last[where] : NOBODY_BEFORE;
         state->last[where] = own;
         break;
     case SHARE:
         if (state->alone[where])
             return false;
-        *pick = state->last[where] ? state->last[where] : NOBODY_BEFORE;
         state->sharing[where]++;
+        if (!program->accesses)
+            *pick = state->last[where] ? state->last[where] : NOBODY_BEFORE;
         break;
     case UNLOCK:
         if (state->alone[where] == rank + 1)
@@ -162,6 +181,15 @@ static bool go(const struct program *program, struct state *state, uint32_t rank
             return false;
         state->got[from][rank]++;
         *pick = (uint8_t)(from + 1);
+        break;
+    case PUT:
+        state->ending.memory[where][step->place] = own;
+        break;
+    case ADD:
+        state->ending.memory[where][step->place] += 7 * own;
+        break;
+    case GET:
+        *pick = (uint8_t)state->ending.memory[where][step->place];
         break;
     }
     ++*at;
@@ -203,6 +231,7 @@ struct scene {
 
 struct seen {
     const struct program *program;
+    struct recording *recording;
     struct ending ending;
     uint8_t last[TARGETS];
 };
@@ -217,7 +246,8 @@ static void run_step(struct seen *seen, uint32_t rank, uint32_t at, MPI_Win win)
     case LOCK:
     case SHARE:
         MPI_Win_lock(step->verb == LOCK ? MPI_LOCK_EXCLUSIVE : MPI_LOCK_SHARED, where, 0, win);
-        *pick = seen->last[where] ? seen->last[where] : NOBODY_BEFORE;
+        if (!seen->program->accesses)
+            *pick = seen->last[where] ? seen->last[where] : NOBODY_BEFORE;
         if (step->verb == LOCK)
             seen->last[where] = name_of(rank, at);
         break;
@@ -232,16 +262,31 @@ static void run_step(struct seen *seen, uint32_t rank, uint32_t at, MPI_Win win)
                  &status);
         *pick = (uint8_t)(status.MPI_SOURCE + 1);
         break;
+    case PUT:
+        value = name_of(rank, at);
+        MPI_Put(&value, 1, MPI_INT, where, step->place, 1, MPI_INT, win);
+        break;
+    case ADD:
+        value = 7 * name_of(rank, at);
+        MPI_Accumulate(&value, 1, MPI_INT, where, step->place, 1, MPI_INT, MPI_SUM, win);
+        break;
+    case GET:
+        MPI_Get(&value, 1, MPI_INT, where, step->place, 1, MPI_INT, win);
+        MPI_Win_flush(where, win);
+        *pick = (uint8_t)value;
+        break;
     }
 }
 
 static int run_rank(void *context, int rank)
 {
     struct seen *seen = context;
-    static int memory[RANKS_MAX];
+    int none[PLACES], *memory = rank < TARGETS ? seen->ending.memory[rank] : none;
     MPI_Win win;
+    if (seen->program->accesses) /* the record tells what is done under a lock */
+        recording_rank_begin(seen->recording);
     MPI_Init(NULL, NULL);
-    MPI_Win_create(&memory[rank], sizeof *memory, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &win);
+    MPI_Win_create(memory, sizeof none, sizeof *none, MPI_INFO_NULL, MPI_COMM_WORLD, &win);
     for (uint32_t at = 0; at < seen->program->length[rank]; at++) {
         run_step(seen, (uint32_t)rank, at, win);
         seen->ending.at[rank]++;
@@ -261,7 +306,8 @@ static bool run_world(void *context, unsigned worker, struct explore_steer *stee
     options.ranks = (int)scene->program->ranks;
     explore_steer_world(steer, &options);
     struct sim_world *world = sim_world_new(&options, &failure);
-    if (!world)
+    seen.recording = recording_new(scene->program->ranks, RECORD_LEVEL_OPS, &failure);
+    if (!world || !seen.recording)
         return false;
     run->outcome = sim_world_run(world, run_rank, &seen);
     run->fingerprint = name(&seen.ending, sizeof seen.ending);
@@ -269,6 +315,7 @@ static bool run_world(void *context, unsigned worker, struct explore_steer *stee
         scene->strange += !set_has(&scene->model->endings, run->fingerprint);
     explore_run_take(run, sim_world_choices(world));
     sim_world_free(world);
+    recording_free(seen.recording);
     return true;
 }
 
@@ -281,7 +328,8 @@ struct tally {
 
 static void show(const struct program *program)
 {
-    static const char *const verbs[] = {"lock", "share", "unlock", "send", "receive"};
+    static const char *const verbs[] = {"lock",    "share", "unlock", "send",
+                                        "receive", "put",   "add",    "get"};
     for (uint32_t rank = 0; rank < program->ranks; rank++) {
         char line[300] = "";
         for (uint32_t i = 0; i < program->length[rank]; i++)
@@ -291,11 +339,11 @@ static void show(const struct program *program)
     }
 }
 
-static void compare(unsigned long long seed, struct tally *tally)
+static void compare(unsigned long long seed, bool accesses, struct tally *tally)
 {
     static struct model model;
     dice = seed;
-    struct program program = program_new();
+    struct program program = program_new(accesses);
     struct state first;
     memset(&first, 0, sizeof first);
     memset(&model, 0, sizeof model);
@@ -331,21 +379,27 @@ static void compare(unsigned long long seed, struct tally *tally)
     explore_report_release(&report);
 }
 
-int main(void)
+static void compare_all(bool accesses, const char *what)
 {
     struct dice_seeds seeds = dice_seeds(400);
     struct tally tally = {0};
     for (unsigned long long i = 0; i < seeds.count; i++)
-        compare(seeds.first + i, &tally);
-    tap_note("seeds %llu to %llu: %u programs (%u can hang), %llu endings, %llu runs and %llu "
+        compare(seeds.first + i, accesses, &tally);
+    tap_note("%s, seeds %llu to %llu: %u programs (%u can hang), %llu endings, %llu runs and %llu "
              "redundant ones, at most %llu of one program",
-             seeds.first, seeds.first + seeds.count - 1, tally.programs, tally.hanging,
+             what, seeds.first, seeds.first + seeds.count - 1, tally.programs, tally.hanging,
              tally.endings, tally.runs, tally.redundant, tally.most);
-    tap_is_int(tally.wrong, 0, "every way in which a program can end is explored");
-    tap_is_int(tally.strange, 0, "and every run ends in one of those ways");
-    tap_is_int(tally.diverged, 0, "every run does what it is forced to");
-    tap_ok(tally.runs < 3 * tally.endings, "few endings are come to several times");
-    tap_ok(tally.programs * 2 > seeds.count && tally.hanging && tally.endings > 2 * tally.programs,
-           "most programs are small enough, and have freedom");
+    tap_is_int(tally.wrong, 0, "%s: every way in which a program can end is explored", what);
+    tap_is_int(tally.strange, 0, "%s: and every run ends in one of those ways", what);
+    tap_is_int(tally.diverged, 0, "%s: every run does what it is forced to", what);
+    tap_ok(tally.runs < 3 * tally.endings, "%s: few endings are come to several times", what);
+    tap_ok(tally.programs * 2 > seeds.count && tally.hanging && tally.endings > tally.programs,
+           "%s: most programs are small enough, and have freedom", what);
+}
+
+int main(void)
+{
+    compare_all(false, "who has the lock before");
+    compare_all(true, "what accesses find");
     return tap_done();
 }

@@ -115,7 +115,7 @@ static void access_do(const struct access *a, const double *x, double *memory, d
         if (a->kind == SUM || a->kind == FETCH_SUM || a->kind == ONE)
             *at += x[i];
         if (brings(a->kind))
-            got[i] += before * (1 + 0.25 * a->kind);
+            got[i] += before * (1 + 0.25 * (int)a->kind);
     }
 }
 
@@ -289,7 +289,7 @@ static struct diff_tensor *epoch_do(const struct plan *plan, int epoch, struct d
     for (size_t i = 0; i < plan->counts[epoch]; i++)
         if (got[i]) {
             struct diff_tensor *all = diff_put(got[i], places, plan->length);
-            double factor = 1 + 0.25 * plan->accesses[epoch][i].kind;
+            double factor = 1 + 0.25 * (int)plan->accesses[epoch][i].kind;
             sum = diff_add(sum, diff_scale(all, factor));
         }
     diff_win_store(window, diff_tanh(diff_win_memory(window)));
@@ -341,7 +341,7 @@ static void inputs_fill(const struct plan *plan, double inputs[MOST][2 * LENGTH]
             inputs[r][i] = number(r, i, by);
 }
 
-static double close_to(double got, double wanted, double tolerance)
+static bool close_to(double got, double wanted, double tolerance)
 {
     return fabs(got - wanted) <= tolerance * (1 + fabs(wanted));
 }
