@@ -1,6 +1,7 @@
 /* The machine as a whole: which room does what for a world (worlds/rank.h, struct sim_rooms). */
 #include "sim/collectives/collective.h"
 #include "sim/communicators/comm.h"
+#include "sim/communicators/group.h"
 #include "sim/datatypes/attributes.h"
 #include "sim/failures/agreement.h"
 #include "sim/failures/failures.h"
@@ -13,6 +14,7 @@
 #include "sim/messages/mailbox.h"
 #include "sim/messages/partitioned.h"
 #include "sim/windows/history.h"
+#include "sim/windows/window.h"
 #include "sim/worlds/libc_hooks.h"
 #include "sim/worlds/open_handles.h"
 #include "sim/worlds/timeout.h"
@@ -23,6 +25,7 @@ static void rank_end(struct sim_rank *rank)
     sim_keyvals_release(&rank->keyvals);
     sim_integers_release(&rank->integers);
     sim_error_codes_release(&rank->error_codes);
+    sim_groups_end(rank->live);
     sim_open_handles_release(rank->live);
     sim_pending_release(rank);
     sim_objects_release(rank);
@@ -33,6 +36,7 @@ static void world_end(struct sim_world *world)
 {
     sim_lossy_forget(world);
     sim_partitioned_world_end(world);
+    sim_windows_world_end(world);
     sim_comm_release_all(world);
     for (int i = 0; world->ranks && i < world->size; i++)
         rank_end(&world->ranks[i]);

@@ -224,6 +224,14 @@ MPI_Group sim_group_hand_out(struct sim_group *group)
     return handle;
 }
 
+void sim_groups_end(const struct sim_open_handles *live)
+{
+    const struct handle_map *groups = live ? &live->handles[SIM_LIVE_GROUP] : NULL;
+    for (size_t i = 0; groups && i < groups->slots; i++)
+        if (groups->entries[i].key)
+            sim_group_release((struct sim_group *)(uintptr_t)groups->entries[i].key);
+}
+
 MPI_Group sim_group_handle(struct sim_group *group)
 {
     if (group->size > 0)

@@ -63,5 +63,8 @@ const struct sim_group *sim_group_from_handle(MPI_Group handle);
 MPI_Group sim_group_handle(struct sim_group *group);
 /* The same, and the calling rank is to free it. */
 MPI_Group sim_group_hand_out(struct sim_group *group);
+/* A rank is over: the groups it did not free. */
+struct sim_open_handles;
+void sim_groups_end(const struct sim_open_handles *live);
 
 #endif

@@ -363,6 +363,32 @@ int PMPI_Win_free(MPI_Win *handle)
     return MPI_SUCCESS;
 }
 
+static void abandon(struct sim_win *win)
+{
+    for (struct sim_epoch_lock *next; win->epoch.locks; win->epoch.locks = next) {
+        next = win->epoch.locks->next;
+        free(win->epoch.locks);
+    }
+    if (win->epoch.started)
+        sim_group_release(win->epoch.started);
+    if (win->epoch.posted)
+        sim_group_release(win->epoch.posted);
+    window_leave(win);
+    free(win->accesses);
+    free(win->allocated);
+    free(win);
+}
+
+void sim_windows_world_end(struct sim_world *world)
+{
+    for (int r = 0; world->ranks && r < world->size; r++)
+        for (struct sim_comm *comm = world->ranks[r].comms; comm; comm = comm->next)
+            if (comm->window) {
+                abandon(comm->window);
+                comm->window = NULL;
+            }
+}
+
 /* --- dynamic and shared ----------------------------------------------------------------------- */
 
 int PMPI_Win_attach(MPI_Win handle, void *base, MPI_Aint size)

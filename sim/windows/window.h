@@ -94,6 +94,9 @@ char *sim_win_address(struct sim_win *win, int target, MPI_Aint displacement,
 /* What accesses to a target own of the caller's memory is free again; -1: all targets. */
 void sim_win_completed(struct sim_win *win, int target);
 
+/* What was never freed goes with its world. */
+void sim_windows_world_end(struct sim_world *world);
+
 /* What the window's info says has changed; hints that have a value without being set get it. */
 void sim_win_hints(struct sim_win *win);
 
