@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LABEL_WORLD = 1, LABEL_SELF, LABEL_FOUND, LABEL_SERIES, LABEL_GATHERING };
+enum { LABEL_WORLD = 1, LABEL_SELF, LABEL_FOUND, LABEL_SERIES, LABEL_GATHERING, LABEL_LANE };
 
 static uint64_t mix(uint64_t hash, uint64_t value)
 {
@@ -286,10 +286,10 @@ struct recorder_comm *recorder_comm(struct recorder_rank *me, MPI_Comm handle)
     return comm;
 }
 
-struct recorder_comm *recorder_comm_series(struct recorder_rank *me, struct recorder_comm *of)
+/* One of the same members; its number and id are to be given. */
+static struct recorder_comm *copy_of(struct recorder_rank *me, const struct recorder_comm *of)
 {
-    char name[64];
-    struct recorder_comm *comm = of ? malloc(sizeof *comm) : NULL;
+    struct recorder_comm *comm = malloc(sizeof *comm);
     if (!comm)
         return NULL;
     *comm = *of;
@@ -304,14 +304,47 @@ struct recorder_comm *recorder_comm_series(struct recorder_rank *me, struct reco
     comm->parent = of->number;
     comm->special = 0;
     comm->collectives = comm->persistents = 0;
-    comm->id = mix(mix(of->id, LABEL_SERIES), ++of->persistents) | 1;
     comm->next = me->comm_list;
     me->comm_list = comm;
+    return comm;
+}
+
+static void write_copy(struct recorder_rank *me, const struct recorder_comm *comm,
+                       const struct recorder_comm *of, const char *what, unsigned number)
+{
+    char name[64];
     const char *where = of->special == RECORD_COMM_WORLD  ? " of world"
                         : of->special == RECORD_COMM_SELF ? " of self"
                                                           : "";
-    snprintf(name, sizeof name, "persistent collective %u%s", (unsigned)of->persistents, where);
+    snprintf(name, sizeof name, "%s %u%s", what, number, where);
     write_comm(me, comm, name);
+}
+
+struct recorder_comm *recorder_comm_series(struct recorder_rank *me, struct recorder_comm *of)
+{
+    struct recorder_comm *comm = of ? copy_of(me, of) : NULL;
+    if (!comm)
+        return NULL;
+    comm->id = mix(mix(of->id, LABEL_SERIES), ++of->persistents) | 1;
+    write_copy(me, comm, of, "persistent collective", (unsigned)of->persistents);
+    return comm;
+}
+
+struct recorder_comm *recorder_comm_lane(struct recorder_rank *me, const struct recorder_comm *of,
+                                         uint64_t way)
+{
+    if (!of)
+        return NULL;
+    uintptr_t lane = count_one_more(me, mix(mix(of->id, LABEL_LANE), way));
+    uint64_t id = mix(mix(of->id, LABEL_LANE), lane) | 1;
+    for (struct recorder_comm *other = me->comm_list; other; other = other->next)
+        if (other->id == id)
+            return other;
+    struct recorder_comm *comm = copy_of(me, of);
+    if (comm) {
+        comm->id = id;
+        write_copy(me, comm, of, "partitioned messages", (unsigned)lane + 1);
+    }
     return comm;
 }
 

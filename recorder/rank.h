@@ -1,5 +1,5 @@
 /* What the recorder keeps per rank while it runs, and the steps the wrappers are made of. Private
- * to recorder*.c and wrappers_*.c.
+ * to this room and recorder/wrappers.
  *
  * Rules:
  *  1. A rank's recorder is touched by that rank only, by one of its threads at a time: between
@@ -57,6 +57,13 @@ struct recorder_promise {
     uint32_t parent;
 };
 
+/* Of a partitioned request. */
+struct recorder_parts {
+    uint32_t count, missing; /* that the program marks; and has not yet marked since Start */
+    bool open;               /* started, not complete */
+    bool ready[];
+};
+
 struct recorder_request {
     struct record_op *op;
     struct record_op *second; /* an Isendrecv's receive, the operation after `op`; NULL */
@@ -64,12 +71,19 @@ struct recorder_request {
     uint32_t checksum; /* of a pending send's buffer, 0: not taken */
     const struct recorder_comm *comm;
     struct record_op *pattern;        /* persistent: what Start issues; owned */
+    struct recorder_parts *parts;     /* NULL: not partitioned; owned */
     struct recorder_promise *promise; /* of a nonblocking duplication; owned */
     bool active;
     bool taken;     /* a call that may complete it is under way */
     uint8_t thread; /* that started it */
     struct recorder_request *next_free;
 };
+
+/* Started and not complete; `active`: its operation is recorded, too. */
+static inline bool recorder_request_is_open(const struct recorder_request *request)
+{
+    return request->active || (request->parts && request->parts->open);
+}
 
 enum { RECORDER_DEPTH = 64, RECORDER_CACHE = 16, RECORDER_THREADS = 64 };
 
@@ -282,6 +296,11 @@ void recorder_waits(struct recorder_rank *me, uint32_t op, uint32_t n, const uin
  * starts: each has a series of its own, which a trace shows as a communicator of the same members,
  * made by that call. NULL: out of memory. */
 struct recorder_comm *recorder_comm_series(struct recorder_rank *me, struct recorder_comm *comm);
+/* The communicator on which the partitioned messages of `of` are recorded that were the n-th to be
+ * made between two ranks with one tag; they only meet each other. `way`: whether the caller sends,
+ * to or from whom, and the tag. */
+struct recorder_comm *recorder_comm_lane(struct recorder_rank *me, const struct recorder_comm *of,
+                                         uint64_t way);
 /* The members of a group that meet to make a communicator: in a trace a communicator of their own, one
  * for each group and tag. NULL: the caller is none of them, or out of memory. */
 struct recorder_comm *recorder_comm_gathering(struct recorder_rank *me, MPI_Comm comm,

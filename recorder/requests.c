@@ -82,6 +82,8 @@ void recorder_request_remove(struct recorder_rank *me, uint64_t key,
     handle_map_remove_value(&me->requests, key, request);
     free(request->pattern);
     request->pattern = NULL;
+    free(request->parts);
+    request->parts = NULL;
     free(request->promise);
     request->promise = NULL;
     request->next_free = me->free_requests;
@@ -183,6 +185,8 @@ void recorder_request_complete(struct recorder_rank *me, uint64_t key,
         recorder_promise_keep(me, request->promise);
     request->promise = NULL;
     request->active = request->taken = false;
+    if (request->parts)
+        request->parts->open = false;
     request->second = NULL;
     if (!request->pattern)
         recorder_request_remove(me, key, request);
@@ -216,6 +220,7 @@ void recorder_rank_free(struct recorder_rank *me)
         next = block->next;
         for (int i = 0; i < BLOCK; i++) {
             free(block->requests[i].pattern);
+            free(block->requests[i].parts);
             free(block->requests[i].promise);
         }
         free(block);

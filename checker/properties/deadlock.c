@@ -228,7 +228,7 @@ static void report_unstarted(struct finding *finding, const struct trace *trace)
     unsigned listed = 0;
     for (uint32_t op = 0; trace->outcome != OUTCOME_IMPORTED && op < trace->op_count; op++)
         if (op_kind_class(trace->ops[op].kind) == CLASS_WAIT && trace->ops[op].peer >= 0 &&
-            listed++ < PLACES_LISTED_MAX) {
+            !trace->ops[op].count && listed++ < PLACES_LISTED_MAX) {
             finding_detail(finding, "MPI_Start is missing: the request of %s was never started.\n",
                            check_place(trace, op, place, sizeof place));
             finding_op_add(finding, op, "unstarted");
@@ -266,9 +266,11 @@ static void report_cycle(const struct check_context *context, const struct wait_
     free(core);
 }
 
+/* A rank that stands in something the trace does not explain is not over. */
 static bool is_ended(const struct trace *trace, const struct wait_graph *graph, uint32_t node)
 {
-    return node < trace->ranks && graph->nodes[node].kind == WAIT_NEVER;
+    return node < trace->ranks && graph->nodes[node].kind == WAIT_NEVER &&
+           graph->nodes[node].op == TRACE_NO;
 }
 
 static bool is_failed(const struct trace *trace, uint32_t rank)
@@ -394,8 +396,15 @@ static void report_unexplained(const struct check_context *context, const struct
     struct finding *finding = findings_add(findings, "D001", "a rank stands for ever: %s",
                                            check_short_place(trace, op, place, sizeof place));
     finding->site = trace->ops[op].site;
-    finding_detail(finding, "Stands: %s; the trace does not show what it waits for.\n",
-                   check_place(trace, op, place, sizeof place));
+    const struct trace_op *stands = &trace->ops[op];
+    bool ready = op_kind_class(stands->kind) != CLASS_WAIT || stands->count == 0;
+    finding_detail(finding, "Stands: %s%s.\n", check_place(trace, op, place, sizeof place),
+                   ready ? "; the trace does not show what it waits for" : "");
+    if (!ready)
+        finding_detail(finding,
+                       "MPI_Pready is missing: partition %lld of the send to rank %d (tag %d) is "
+                       "not marked ready.\n",
+                       (long long)stands->count - 1, stands->peer, stands->tag);
     finding_op_add(finding, op, "core");
     report_waiting(finding, context, graph, core);
     report_unmatched(finding, trace);

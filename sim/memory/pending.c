@@ -293,6 +293,18 @@ void sim_pending_also(struct sim_rank *rank, const void *owner, const void *requ
             pending->entries[i].also = request;
 }
 
+void sim_pending_operation(struct sim_rank *rank, const void *owner, uint32_t operation)
+{
+    struct sim_pending *pending = rank->pending;
+    for (size_t i = 0; pending && i < pending->count; i++)
+        if (pending->entries[i].owner == owner &&
+            (pending->entries[i].read_told || pending->entries[i].write_told))
+            operation = 0; /* what is told once more is told as before */
+    for (size_t i = 0; pending && i < pending->count; i++)
+        if (pending->entries[i].owner == owner)
+            pending->entries[i].operation = operation;
+}
+
 /* Of code that is instrumented alone: it was compiled so that no call is another block's, too. */
 static void tell_scope_left(struct sim_rank *rank, struct sim_pending_entry *entry)
 {

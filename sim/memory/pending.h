@@ -77,6 +77,8 @@ void sim_pending_add(struct sim_rank *rank, const struct sim_region *regions, si
                      const char *name, const void *owner);
 /* What the rank's last operation brought under `owner` ends with `request`, too. */
 void sim_pending_also(struct sim_rank *rank, const void *owner, const void *request);
+/* All that is under `owner` belongs to this operation of the recorder's; 0: to none so far. */
+void sim_pending_operation(struct sim_rank *rank, const void *owner, uint32_t operation);
 /* True: an access to one of its regions was reported. */
 bool sim_pending_end(struct sim_rank *rank, const void *owner);
 /* An active request was freed. */

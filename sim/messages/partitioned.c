@@ -9,11 +9,14 @@
  *     its bytes are ready and both sides have been started.
  *  3. Both sides complete together, with the last part: a partitioned send waits for its receiver,
  *     as a synchronous one does.
+ *  4. A part of a send is MPI's from its being ready to the end of the send, a part of a receive
+ *     from the start until the program is told of its arrival.
  * Everything but the checks of arguments is in the monitor. */
 #include "sim/messages/partitioned.h"
 
 #include "recorder/recorder.h"
 #include "sim/communicators/info.h"
+#include "sim/memory/pending.h"
 #include "sim/messages/point.h"
 #include "sim/worlds/error.h"
 #include "sim/worlds/open_handles.h"
@@ -76,6 +79,37 @@ void sim_partitioned_world_end(struct sim_world *world)
     for (struct sim_partitioned *side = world->partitioned, *next; side; side = next) {
         next = side->all_next;
         side_free(side);
+    }
+}
+
+/* --- what the program must not touch ---------------------------------------------------------- */
+
+/* What stands for a part of a receive among what is pending. */
+static const void *owner_of(const struct sim_partitioned *side, int i)
+{
+    return &side->marked[i];
+}
+
+static void begin_part(const struct sim_partitioned *side, int i, const char *what,
+                       const void *owner)
+{
+    const struct sim_request *request = side->request;
+    struct sim_rank *rank = request->owner;
+    if (!rank->pending || request->peer == MPI_PROC_NULL || !side->part)
+        return;
+    size_t count = request->count / (size_t)side->partitions;
+    const struct sim_region region = {(uintptr_t)request->buffer +
+                                          (uintptr_t)((ptrdiff_t)count * i * request->type->extent),
+                                      request->type, count, !sends(side), what};
+    sim_pending_add(rank, &region, 1, sends(side) ? "partitioned send" : "partitioned receive",
+                    owner);
+}
+
+static void begin_parts(const struct sim_partitioned *receive)
+{
+    for (int i = 0; i < receive->partitions; i++) {
+        begin_part(receive, i, "partition", owner_of(receive, i));
+        sim_pending_also(receive->request->owner, owner_of(receive, i), receive->request);
     }
 }
 
@@ -160,6 +194,8 @@ static void start(struct sim_request *request)
         return;
     }
     side->open = true;
+    if (!sends(side))
+        begin_parts(side);
     join(side);
 }
 
@@ -255,9 +291,6 @@ static int make(const struct sim_point *point, const struct sim_request *checked
                                mine, point->peer, theirs);
     *handle = (MPI_Request)(void *)request;
     sim_open_handles_add(SIM_LIVE_PERSISTENT, (uint64_t)(uintptr_t)request);
-    record_gap("run", 1,
-               "partitioned requests (Psend_init, Precv_init): they are run and their arguments "
-               "checked; messages, buffers and other orders of them are not");
     return MPI_SUCCESS;
 }
 
@@ -362,6 +395,9 @@ static int mark(struct sim_partitioned *send, int i, const char *function)
     if (active && !again) {
         send->marked[i] = true;
         send->done++;
+        begin_part(send, i, "ready partition", request);
+        bool whole = send->done == send->partitions; /* it is recorded now */
+        sim_pending_operation(request->owner, request, whole ? record_position() : 0);
         size_t offset = (size_t)i * send->part;
         if (send->part && send->open)
             sim_datatype_copy_out_range(request->type, request->buffer, offset, send->part,
@@ -438,7 +474,9 @@ int PMPI_Parrived(MPI_Request handle, int partition, int *flag)
     if (rank->world->exploring)
         rank->world->chooser.log.gaps |= SIM_GAP_POLLS;
     *flag = sim_request_done(request) || receive->marked[partition];
-    if (!*flag)
+    if (*flag)
+        sim_pending_end(rank, owner_of(receive, partition));
+    else
         sim_rank_poll_failed(rank);
     sim_world_leave(rank->world);
     return MPI_SUCCESS;

@@ -64,10 +64,13 @@ struct trace_op {
         pass; /* 0 outside any backward pass, else the number of the pass, from 1, on its rank */
     uint32_t comm;     /* index into comms, TRACE_NO for local operations */
     uint32_t comm_seq; /* which collective of this rank on this communicator, from 0 */
-    int32_t peer, tag; /* as posted; a collective's root is its peer */
+    int32_t peer, tag; /* as posted; a collective's root is its peer; of a wait for a persistent
+                          request that nobody started, and for a partitioned send that is not
+                          ready: the request's */
     int32_t peer_matched, tag_matched; /* as matched, TRACE_NONE before */
     int64_t count; /* basic elements (see type); of all ranks together for v-forms; a receive: its
-                      room */
+                      room; a wait for a partitioned send that is not ready: 1 + the first partition
+                      that is missing */
     int64_t count_matched; /* elements really received, -1 before */
     uint32_t type; /* the MPI ABI number of the basic type, 0 where the type map mixes types (count
                       is then bytes) */

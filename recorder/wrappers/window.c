@@ -1,5 +1,5 @@
 /* PMPI layer: windows. See wrappers.h. */
-#include "recorder/wrappers.h"
+#include "recorder/wrappers/wrappers.h"
 
 #define LIST(...) __VA_ARGS__
 

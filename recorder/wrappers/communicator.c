@@ -1,6 +1,6 @@
 /* PMPI layer: communicators made and freed, windows, start and end of MPI. See wrappers.h. */
 #include "recorder/recorder.h"
-#include "recorder/wrappers.h"
+#include "recorder/wrappers/wrappers.h"
 
 static struct record_op *collective(struct recorder_rank *me, enum op_kind kind, MPI_Comm handle,
                                     const void *site)

@@ -14,6 +14,9 @@
 #define BOTH_FORMS(LIST, X) LIST(X, , int)
 #endif
 
+/* A list of one function, whose name its definition has. */
+#define NO_NAME(X, suffix, count_type) X(suffix, count_type)
+
 #define CALLER __builtin_return_address(0)
 
 /* Count, type and buffer of an operation, for point to point and collectives alike. */
@@ -42,6 +45,25 @@ static inline void wrapper_comm(struct record_op *op, const struct recorder_comm
     if (comm && comm->size != comm->local_size)
         op->flags |= OP_INTERCOMM;
 }
+
+/* Between whom: the communicator, the other rank, the tag. */
+static inline const struct recorder_comm *
+wrapper_envelope(struct recorder_rank *me, struct record_op *op, int peer, int tag, MPI_Comm handle)
+{
+    const struct recorder_comm *comm = recorder_comm(me, handle);
+    wrapper_comm(op, comm);
+    op->peer = recorder_world_rank(comm, peer);
+    op->tag = tag == MPI_ANY_TAG ? TRACE_ANY : tag;
+    return comm;
+}
+
+/* What a send or receive names. */
+struct wrapper_side {
+    const void *buffer;
+    int64_t count;
+    MPI_Datatype type;
+    int peer, tag;
+};
 
 /* Of an operation whose call returned, in the recorder for this only. */
 static inline void wrapper_end(struct recorder_rank *me, struct record_op *op, int error)

@@ -2,7 +2,7 @@
  *
  * A wait is recorded before it blocks, with the requests it names; what it completed is marked when
  * it returns. A test is recorded only when it succeeded. */
-#include "recorder/wrappers.h"
+#include "recorder/wrappers/wrappers.h"
 
 #include <string.h>
 
@@ -44,6 +44,18 @@ static void not_started(const struct recorder_rank *me, struct record_op *wait,
     wait->tag = pattern->tag;
 }
 
+/* A wait on a partitioned send of which not everything is ready says what is missing. */
+static void not_ready(const struct recorder_rank *me, struct record_op *wait,
+                      const struct recorder_request *sent)
+{
+    const struct recorder_parts *parts = sent->parts;
+    uint32_t first = 0;
+    while (first < parts->count && parts->ready[first])
+        first++;
+    not_started(me, wait, sent);
+    wait->count = (int64_t)first + 1;
+}
+
 static struct record_op *one(struct recorder_rank *me, enum op_kind kind,
                              const struct recorder_request *pending, MPI_Request handle,
                              const void *site)
@@ -53,12 +65,15 @@ static struct record_op *one(struct recorder_rank *me, enum op_kind kind,
         return NULL;
     if (!pending && handle != MPI_REQUEST_NULL)
         return op; /* of a kind that is not recorded: the program's own operation */
-    if (!pending || !pending->active)
+    bool open = pending && recorder_request_is_open(pending);
+    if (!open)
         op->flags |= OP_INACTIVE;
     if (!pending)
         return op;
-    if (!pending->active)
+    if (!open)
         not_started(me, op, pending);
+    else if (!pending->active)
+        not_ready(me, op, pending);
     else if (pending->second) /* two starts: rows say so, not the one number */
         recorder_waits(me, me->self->op, 2, (uint32_t[]){pending->index, pending->index + 1});
     else
@@ -131,7 +146,7 @@ int MPI_Test(MPI_Request *request, int *flag, MPI_Status *status)
     recorder_reenter(me);
     tell_flag(flag, done, error);
     if (error == MPI_SUCCESS && !done) {
-        polled(me, OP_TEST, pending ? pending->index : UINT32_MAX, site);
+        polled(me, OP_TEST, pending && pending->active ? pending->index : UINT32_MAX, site);
         if (pending)
             pending->taken = false;
     } else if (pending || error != MPI_SUCCESS) { /* a null request says nothing */
@@ -161,6 +176,7 @@ struct several {
     bool any;                      /* some request was active */
     bool other;                    /* or is of a kind that is not recorded */
     struct recorder_request *idle; /* a persistent one that nobody has started, NULL */
+    struct recorder_request *sent; /* a partitioned send of which not everything is ready, NULL */
     size_t starts;                 /* of one request, at most: 2 where one is an Isendrecv's */
 };
 
@@ -170,17 +186,19 @@ enum { FEW = 64 };
 static void several_look(struct several *several, const MPI_Request *requests)
 {
     several->any = several->other = false;
-    several->idle = NULL;
+    several->idle = several->sent = NULL;
     several->starts = 1;
     for (int i = 0; i < several->count; i++) {
         several->keys[i] = HANDLE_KEY(requests[i]);
         several->pending[i] = take(several->me, requests[i]);
         bool known = several->pending[i];
-        if (several->pending[i] && !several->pending[i]->active) {
+        if (known && !recorder_request_is_open(several->pending[i])) {
             several->idle = several->pending[i];
             several->pending[i]->taken = false;
             several->pending[i] = NULL;
         }
+        if (several->pending[i] && !several->pending[i]->active)
+            several->sent = several->pending[i];
         several->any = several->any || several->pending[i];
         several->other = several->other || (requests[i] != MPI_REQUEST_NULL && !known);
         if (several->pending[i] && several->pending[i]->second)
@@ -200,6 +218,8 @@ static void several_begin(struct several *several, enum op_kind kind, const void
         several->op->flags |= OP_INACTIVE;
     if (several->idle)
         not_started(me, several->op, several->idle);
+    else if (several->sent)
+        not_ready(me, several->op, several->sent);
     enum { PART = 4096 };
     for (int first = 0; first < several->count;) {
         uint32_t n = 0;
@@ -211,7 +231,7 @@ static void several_begin(struct several *several, enum op_kind kind, const void
             return;
         several->record = several->count <= PART ? record : NULL;
         for (size_t i = 0; i < room; i++, first++)
-            if (several->pending[first]) {
+            if (several->pending[first] && several->pending[first]->active) {
                 record->starts[n++] = several->pending[first]->index;
                 if (several->pending[first]->second)
                     record->starts[n++] = several->pending[first]->index + 1;
@@ -265,7 +285,7 @@ static void several_poll(struct several *several, enum op_kind kind, const void 
 {
     uint32_t request = UINT32_MAX;
     for (int i = 0; i < several->count && request == UINT32_MAX; i++)
-        if (several->pending[i])
+        if (several->pending[i] && several->pending[i]->active)
             request = several->pending[i]->index;
     polled(several->me, kind, request, site);
 }

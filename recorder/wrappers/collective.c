@@ -4,7 +4,7 @@
  * `count` is what one rank contributes to one other (so that it must agree between ranks), for
  * v-forms the sum; the counts of every peer are kept beside it up to COUNTS_MAX members. With
  * MPI_IN_PLACE the count is that of the other side. */
-#include "recorder/wrappers.h"
+#include "recorder/wrappers/wrappers.h"
 
 #include <stdlib.h>
 

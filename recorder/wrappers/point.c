@@ -1,7 +1,7 @@
-/* PMPI layer: sends, receives, probes and their persistent forms. See wrappers.h. */
+/* PMPI layer: sends, receives and probes. See wrappers.h. */
 #include "recorder/memory.h"
 #include "recorder/recorder.h"
-#include "recorder/wrappers.h"
+#include "recorder/wrappers/wrappers.h"
 
 #include <stdlib.h>
 
@@ -23,16 +23,6 @@ static void watch_blocking(enum op_kind kind, const void *buffer, int64_t count,
     const struct recorder_side side = {buffer, count, type, receives, "buffer"};
     if (peer != MPI_PROC_NULL)
         recorder_memory->blocking(receives ? "Recv" : op_kind_name((int)kind), &side, 1);
-}
-
-static const struct recorder_comm *envelope(struct recorder_rank *me, struct record_op *op,
-                                            int peer, int tag, MPI_Comm handle)
-{
-    const struct recorder_comm *comm = recorder_comm(me, handle);
-    wrapper_comm(op, comm);
-    op->peer = recorder_world_rank(comm, peer);
-    op->tag = tag == MPI_ANY_TAG ? TRACE_ANY : tag;
-    return comm;
 }
 
 /* The request of a started operation; a failed start has none. */
@@ -65,7 +55,7 @@ static struct recorder_request *started(struct recorder_rank *me, struct record_
         struct record_op *op = me ? point(me, kind, buffer, count, type, site) : NULL;             \
         if (!op)                                                                                   \
             return recorder_leave(me), PMPI_##name##suffix(buffer, count, type, peer, tag, comm);  \
-        recorder_watch_point(me, op, envelope(me, op, peer, tag, comm), buffer);                   \
+        recorder_watch_point(me, op, wrapper_envelope(me, op, peer, tag, comm), buffer);           \
         wrapper_sent(me, op);                                                                      \
         watch_blocking(kind, buffer, count, type, peer);                                           \
         recorder_leave(me);                                                                        \
@@ -99,7 +89,7 @@ BOTH_FORMS(BLOCKING_SENDS, DEFINE_SEND)
         if (!op)                                                                                   \
             return recorder_leave(me),                                                             \
                    PMPI_##name##suffix(buffer, count, type, peer, tag, comm, request);             \
-        const struct recorder_comm *known = envelope(me, op, peer, tag, comm);                     \
+        const struct recorder_comm *known = wrapper_envelope(me, op, peer, tag, comm);             \
         recorder_watch_point(me, op, known, buffer);                                               \
         wrapper_sent(me, op);                                                                      \
         recorder_leave(me);                                                                        \
@@ -113,8 +103,6 @@ BOTH_FORMS(BLOCKING_SENDS, DEFINE_SEND)
     }
 BOTH_FORMS(STARTED_SENDS, DEFINE_ISEND)
 
-#define RECEIVES(X, suffix, count_type) X(suffix, count_type)
-
 #define DEFINE_RECV(suffix, count_type)                                                            \
     static __attribute__((noinline)) int recorded_Recv##suffix(                                    \
         void *buffer, count_type count, MPI_Datatype type, int peer, int tag, MPI_Comm comm,       \
@@ -125,7 +113,7 @@ BOTH_FORMS(STARTED_SENDS, DEFINE_ISEND)
         if (!op)                                                                                   \
             return recorder_leave(me),                                                             \
                    PMPI_Recv##suffix(buffer, count, type, peer, tag, comm, status);                \
-        const struct recorder_comm *known = envelope(me, op, peer, tag, comm);                     \
+        const struct recorder_comm *known = wrapper_envelope(me, op, peer, tag, comm);             \
         recorder_watch_point(me, op, known, buffer);                                               \
         watch_blocking(OP_RECV, buffer, count, type, peer);                                        \
         recorder_leave(me);                                                                        \
@@ -154,7 +142,7 @@ BOTH_FORMS(STARTED_SENDS, DEFINE_ISEND)
         if (!op)                                                                                   \
             return recorder_leave(me),                                                             \
                    PMPI_Irecv##suffix(buffer, count, type, peer, tag, comm, request);              \
-        const struct recorder_comm *known = envelope(me, op, peer, tag, comm);                     \
+        const struct recorder_comm *known = wrapper_envelope(me, op, peer, tag, comm);             \
         recorder_watch_point(me, op, known, buffer);                                               \
         recorder_leave(me);                                                                        \
         int error = PMPI_Irecv##suffix(buffer, count, type, peer, tag, comm, request);             \
@@ -163,7 +151,7 @@ BOTH_FORMS(STARTED_SENDS, DEFINE_ISEND)
         recorder_leave(me);                                                                        \
         return error;                                                                              \
     }
-BOTH_FORMS(RECEIVES, DEFINE_RECV)
+BOTH_FORMS(NO_NAME, DEFINE_RECV)
 
 /* Sendrecv is Isend, Irecv and Waitall of the two, all at one place. */
 struct pair {
@@ -173,36 +161,30 @@ struct pair {
     bool replaces;   /* one buffer for both, by intention */
 };
 
-struct side {
-    const void *buffer;
-    int64_t count;
-    MPI_Datatype type;
-    int peer, tag;
-};
-
 /* The two starts, the receive right behind the send. */
-static bool pair_start(struct recorder_rank *me, struct pair *pair, const struct side *send,
-                       const struct side *receive, MPI_Comm comm, const void *site)
+static bool pair_start(struct recorder_rank *me, struct pair *pair, const struct wrapper_side *send,
+                       const struct wrapper_side *receive, MPI_Comm comm, const void *site)
 {
     pair->send = point(me, OP_ISEND, send->buffer, send->count, send->type, site);
     if (!pair->send)
         return false;
     pair->number = me->self->op;
-    recorder_watch_point(me, pair->send, envelope(me, pair->send, send->peer, send->tag, comm),
+    recorder_watch_point(me, pair->send,
+                         wrapper_envelope(me, pair->send, send->peer, send->tag, comm),
                          send->buffer ? send->buffer : receive->buffer);
     wrapper_sent(me, pair->send);
     pair->receive = point(me, OP_IRECV, receive->buffer, receive->count, receive->type, site);
     if (!pair->receive)
         return false;
-    pair->comm = envelope(me, pair->receive, receive->peer, receive->tag, comm);
+    pair->comm = wrapper_envelope(me, pair->receive, receive->peer, receive->tag, comm);
     recorder_watch_point(me, pair->receive, pair->comm, receive->buffer);
     pair->send->flags |= OP_COMPOUND;
     pair->receive->flags |= OP_COMPOUND;
     return true;
 }
 
-static bool pair_begin(struct recorder_rank *me, struct pair *pair, const struct side *send,
-                       const struct side *receive, MPI_Comm comm, const void *site)
+static bool pair_begin(struct recorder_rank *me, struct pair *pair, const struct wrapper_side *send,
+                       const struct wrapper_side *receive, MPI_Comm comm, const void *site)
 {
     if (!pair_start(me, pair, send, receive, comm, site))
         return false;
@@ -249,8 +231,8 @@ static void pair_end(struct recorder_rank *me, const struct pair *pair, int erro
     {                                                                                              \
         struct recorder_rank *me = recorder_enter();                                               \
         struct pair pair = {0};                                                                    \
-        struct side there = {send, send_count, send_type, to, send_tag};                           \
-        struct side here = {receive, receive_count, receive_type, from, receive_tag};              \
+        struct wrapper_side there = {send, send_count, send_type, to, send_tag};                   \
+        struct wrapper_side here = {receive, receive_count, receive_type, from, receive_tag};      \
         bool recorded = me && pair_begin(me, &pair, &there, &here, comm, CALLER);                  \
         recorder_leave(me);                                                                        \
         if (!recorded)                                                                             \
@@ -270,8 +252,8 @@ static void pair_end(struct recorder_rank *me, const struct pair *pair, int erro
     {                                                                                              \
         struct recorder_rank *me = recorder_enter();                                               \
         struct pair pair = {.replaces = true};                                                     \
-        struct side there = {NULL, count, type, to, send_tag};                                     \
-        struct side here = {buffer, count, type, from, receive_tag};                               \
+        struct wrapper_side there = {NULL, count, type, to, send_tag};                             \
+        struct wrapper_side here = {buffer, count, type, from, receive_tag};                       \
         bool recorded = me && pair_begin(me, &pair, &there, &here, comm, CALLER);                  \
         recorder_leave(me);                                                                        \
         if (!recorded)                                                                             \
@@ -283,12 +265,13 @@ static void pair_end(struct recorder_rank *me, const struct pair *pair, int erro
         pair_end(me, &pair, error, used);                                                          \
         return error;                                                                              \
     }
-BOTH_FORMS(RECEIVES, DEFINE_SENDRECV)
+BOTH_FORMS(NO_NAME, DEFINE_SENDRECV)
 
 #if MPI_VERSION >= 4
 /* Isendrecv is the two starts; its one request completes both. */
-static bool pair_start_later(struct recorder_rank *me, struct pair *pair, const struct side *send,
-                             const struct side *receive, MPI_Comm comm, const void *site)
+static bool pair_start_later(struct recorder_rank *me, struct pair *pair,
+                             const struct wrapper_side *send, const struct wrapper_side *receive,
+                             MPI_Comm comm, const void *site)
 {
     if (!pair_start(me, pair, send, receive, comm, site))
         return false;
@@ -320,8 +303,8 @@ static void pair_started(struct recorder_rank *me, const struct pair *pair, MPI_
     {                                                                                              \
         struct recorder_rank *me = recorder_enter();                                               \
         struct pair pair;                                                                          \
-        struct side there = {send, send_count, send_type, to, send_tag};                           \
-        struct side here = {receive, receive_count, receive_type, from, receive_tag};              \
+        struct wrapper_side there = {send, send_count, send_type, to, send_tag};                   \
+        struct wrapper_side here = {receive, receive_count, receive_type, from, receive_tag};      \
         bool recorded = me && pair_start_later(me, &pair, &there, &here, comm, CALLER);            \
         recorder_leave(me);                                                                        \
         int error =                                                                                \
@@ -337,8 +320,8 @@ static void pair_started(struct recorder_rank *me, const struct pair *pair, MPI_
     {                                                                                              \
         struct recorder_rank *me = recorder_enter();                                               \
         struct pair pair;                                                                          \
-        struct side there = {NULL, count, type, to, send_tag};                                     \
-        struct side here = {buffer, count, type, from, receive_tag};                               \
+        struct wrapper_side there = {NULL, count, type, to, send_tag};                             \
+        struct wrapper_side here = {buffer, count, type, from, receive_tag};                       \
         bool recorded = me && pair_start_later(me, &pair, &there, &here, comm, CALLER);            \
         recorder_leave(me);                                                                        \
         int error = PMPI_Isendrecv_replace##suffix(buffer, count, type, to, send_tag, from,        \
@@ -347,7 +330,7 @@ static void pair_started(struct recorder_rank *me, const struct pair *pair, MPI_
             pair_started(me, &pair, error ? MPI_REQUEST_NULL : *request, error);                   \
         return error;                                                                              \
     }
-BOTH_FORMS(RECEIVES, DEFINE_ISENDRECV)
+BOTH_FORMS(NO_NAME, DEFINE_ISENDRECV)
 #endif
 
 static struct record_op *probe(struct recorder_rank *me, enum op_kind kind, int peer, int tag,
@@ -355,7 +338,7 @@ static struct record_op *probe(struct recorder_rank *me, enum op_kind kind, int 
 {
     struct record_op *op = recorder_op(me, kind, STATE_BLOCKED, site);
     if (op)
-        envelope(me, op, peer, tag, comm);
+        wrapper_envelope(me, op, peer, tag, comm);
     return op;
 }
 
@@ -529,149 +512,4 @@ static struct record_op *from_message(struct recorder_rank *me, enum op_kind kin
         }                                                                                          \
         return error;                                                                              \
     }
-BOTH_FORMS(RECEIVES, DEFINE_MRECV)
-
-/* Persistent: *_init keeps a pattern, Start issues it. */
-static void keep_pattern(enum op_kind kind, const struct side *side, MPI_Comm handle,
-                         MPI_Request request)
-{
-    struct recorder_rank *me = recorder_enter();
-    struct record_op *pattern = me ? calloc(1, sizeof *pattern) : NULL;
-    if (pattern) {
-        pattern->head.small = (uint8_t)kind;
-        wrapper_data(me, pattern, side->buffer, side->count, side->type);
-        const struct recorder_comm *comm = envelope(me, pattern, side->peer, side->tag, handle);
-        struct recorder_request *kept = recorder_request_add(me, request, NULL, comm);
-        if (kept)
-            kept->pattern = pattern;
-        else
-            free(pattern);
-    }
-    recorder_leave(me);
-}
-
-#define PERSISTENT_SENDS(X, suffix, count_type)                                                    \
-    X(Send, OP_ISEND, suffix, count_type)                                                          \
-    X(Ssend, OP_ISSEND, suffix, count_type)                                                        \
-    X(Bsend, OP_IBSEND, suffix, count_type)                                                        \
-    X(Rsend, OP_IRSEND, suffix, count_type)
-
-#define DEFINE_SEND_INIT(name, kind, suffix, count_type)                                           \
-    int MPI_##name##_init##suffix(const void *buffer, count_type count, MPI_Datatype type,         \
-                                  int peer, int tag, MPI_Comm comm, MPI_Request *request)          \
-    {                                                                                              \
-        int error = PMPI_##name##_init##suffix(buffer, count, type, peer, tag, comm, request);     \
-        if (error == MPI_SUCCESS)                                                                  \
-            keep_pattern(kind, &(struct side){buffer, count, type, peer, tag}, comm, *request);    \
-        return error;                                                                              \
-    }
-BOTH_FORMS(PERSISTENT_SENDS, DEFINE_SEND_INIT)
-
-#define DEFINE_RECV_INIT(suffix, count_type)                                                       \
-    int MPI_Recv_init##suffix(void *buffer, count_type count, MPI_Datatype type, int peer,         \
-                              int tag, MPI_Comm comm, MPI_Request *request)                        \
-    {                                                                                              \
-        int error = PMPI_Recv_init##suffix(buffer, count, type, peer, tag, comm, request);         \
-        if (error == MPI_SUCCESS)                                                                  \
-            keep_pattern(OP_IRECV, &(struct side){buffer, count, type, peer, tag}, comm,           \
-                         *request);                                                                \
-        return error;                                                                              \
-    }
-BOTH_FORMS(RECEIVES, DEFINE_RECV_INIT)
-
-static void issue(struct recorder_rank *me, struct recorder_request *request, const void *site)
-{
-    const struct record_op *pattern = request->pattern;
-    struct record_op *op = recorder_op(me, pattern->head.small, STATE_POSTED, site);
-    if (!op)
-        return;
-    op->flags |= (uint16_t)(pattern->flags | OP_PERSISTENT);
-    op->comm = pattern->comm;
-    op->peer = pattern->peer;
-    op->tag = pattern->tag;
-    op->count = pattern->count;
-    op->type = pattern->type;
-    op->signature = pattern->signature;
-    op->reduce_op = pattern->reduce_op;
-    op->unit = pattern->unit;
-    op->buffer = pattern->buffer;
-    op->extent = pattern->extent;
-    if (op_kind_class(pattern->head.small) == CLASS_COLLECTIVE)
-        op->comm_seq = recorder_collective_number(me, pattern->comm);
-    else if (op_kind_class(pattern->head.small) == CLASS_SEND)
-        wrapper_sent(me, op);
-    request->op = op;
-    request->index = me->self->op;
-    request->active = true;
-    request->thread = me->self->number;
-    request->checksum =
-        op_kind_class(pattern->head.small) == CLASS_SEND ? recorder_checksum(op) : 0;
-}
-
-int MPI_Start(MPI_Request *request)
-{
-    struct recorder_rank *me = recorder_enter();
-    struct recorder_request *known = me ? recorder_request_find(me, *request) : NULL;
-    if (known && known->pattern) {
-        if (known->active)
-            record_refusal("L010", CALLER, "a persistent %s was started while active",
-                           op_kind_name(known->pattern->head.small));
-        else
-            issue(me, known, CALLER);
-    }
-    recorder_leave(me);
-    return PMPI_Start(request);
-}
-
-int MPI_Startall(int count, MPI_Request *requests)
-{
-    struct recorder_rank *me = recorder_enter();
-    for (int i = 0; me && i < count; i++) {
-        struct recorder_request *known = recorder_request_find(me, requests[i]);
-        if (known && known->pattern && !known->active)
-            issue(me, known, CALLER);
-    }
-    recorder_leave(me);
-    return PMPI_Startall(count, requests);
-}
-
-int MPI_Cancel(MPI_Request *request)
-{
-    struct recorder_rank *me = recorder_enter();
-    struct recorder_request *known = me ? recorder_request_find(me, *request) : NULL;
-    struct record_op *op = me ? recorder_op(me, OP_CANCEL, STATE_BLOCKED, CALLER) : NULL;
-    if (known && known->op)
-        known->op->flags |= OP_CANCEL_ASKED;
-    if (op && known)
-        op->request = known->index;
-    recorder_leave(me);
-    int error = PMPI_Cancel(request);
-    if (op)
-        wrapper_end(me, op, error);
-    return error;
-}
-
-int MPI_Request_free(MPI_Request *request)
-{
-    struct recorder_rank *me = recorder_enter();
-    if (!me)
-        return PMPI_Request_free(request);
-    uint64_t key = HANDLE_KEY(*request);
-    struct recorder_request *known = recorder_request_find(me, *request);
-    struct record_op *op = recorder_op(me, OP_REQUEST_FREE, STATE_BLOCKED, CALLER);
-    if (op && known && known->active)
-        op->request = known->index;
-    if (known)
-        known->taken = true;
-    recorder_leave(me);
-    int error = PMPI_Request_free(request);
-    recorder_reenter(me);
-    if (op)
-        recorder_op_end(me, op, error);
-    if (known && error == MPI_SUCCESS)
-        recorder_request_remove(me, key, known);
-    else if (known)
-        known->taken = false;
-    recorder_leave(me);
-    return error;
-}
+BOTH_FORMS(NO_NAME, DEFINE_MRECV)
