@@ -54,6 +54,8 @@ void record_metric_at(const char *name, double step, double value);
 /* The receive in progress took the message of `source` (in `comm`, an MPI_Comm) and may not return
  * to tell, because it is too long. */
 void record_met(const void *comm, int source, int tag);
+/* The call in progress waits for something that only this rank of the world can do; -1: no more. */
+void record_waits_for(int rank);
 /* After a run that stands for ever, for each rank: receives that were started and have their
  * message say which, though no call has returned to tell. `peek` finds source (in the receive's
  * communicator) and tag; false: it has none yet. */

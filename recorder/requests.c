@@ -135,6 +135,15 @@ void record_met(const void *comm, int source, int tag)
     recorder_leave(me);
 }
 
+void record_waits_for(int rank)
+{
+    struct recorder_rank *me = recorder_enter();
+    struct record_op *op = me ? me->self->current : NULL;
+    if (op && op->state == STATE_BLOCKED)
+        op->peer = rank < 0 ? RECORD_NONE : rank;
+    recorder_leave(me);
+}
+
 void record_pending(bool (*peek)(const void *request, int *source, int *tag))
 {
     struct recorder_rank *me = recorder_enter();

@@ -120,9 +120,12 @@ static void report_missing(struct finding *finding, const struct check_context *
             check_comm_text(trace, waiting->comm, text, sizeof text), waiting->comm_seq + 1);
         return;
     }
-    const char *verb = check_class(waiting) == CLASS_SEND ? "receives it" : "sends it";
-    finding_detail(finding, "Rank %u %s without an operation that %s.\n", rank,
-                   why_over(trace, rank), verb);
+    const char *without = check_class(waiting) == CLASS_SEND ? "an operation that receives it"
+                          : waiting->kind == OP_WIN_START    ? "a MPI_Win_post that it waits for"
+                          : waiting->kind == OP_WIN_WAIT     ? "the MPI_Win_complete"
+                          : check_class(waiting) == CLASS_CONTROL ? "giving the lock back"
+                                                                  : "an operation that sends it";
+    finding_detail(finding, "Rank %u %s without %s.\n", rank, why_over(trace, rank), without);
 }
 
 static void report_waiting(struct finding *finding, const struct check_context *context,

@@ -149,34 +149,23 @@ static void wait_for_peer(struct wait_graph *graph, uint32_t node, uint32_t op)
     add_edge(graph, node, any);
 }
 
-/* Whether the rank has the lock of that part of the window: taken, and not given back. A trace does
- * not tell windows on one communicator apart, so its locks are counted. */
-static bool has_lock(const struct trace *trace, uint32_t rank, const struct trace_op *wanted)
-{
-    size_t taken = 0, given = 0;
-    for (size_t i = trace->rank_begin[rank]; i < trace->rank_begin[rank + 1]; i++) {
-        const struct trace_op *op = &trace->ops[i];
-        if (op->comm != wanted->comm || op->state != STATE_COMPLETE)
-            continue;
-        bool same = op->peer == wanted->peer || wanted->kind == OP_WIN_LOCK_ALL;
-        if (op->kind == OP_WIN_LOCK && same)
-            taken++;
-        else if (op->kind == OP_WIN_UNLOCK && same)
-            given++;
-        else if (op->kind == OP_WIN_LOCK_ALL)
-            taken++;
-        else if (op->kind == OP_WIN_UNLOCK_ALL)
-            given++;
-    }
-    return taken > given;
-}
-
 static void wait_for_lock(struct wait_graph *graph, uint32_t node, uint32_t op)
 {
     const struct trace *trace = graph->context->trace;
     for (uint32_t rank = trace->ranks; rank-- > 0;)
-        if (rank != trace->ops[op].rank && has_lock(trace, rank, &trace->ops[op]))
+        if (rank != trace->ops[op].rank && trace_has_lock(trace, rank, &trace->ops[op]))
             add_edge(graph, node, rank);
+}
+
+/* A start waits for a post, a wait for a complete: the trace says whose. */
+static void wait_in_window(struct wait_graph *graph, uint32_t node, uint32_t op)
+{
+    const struct trace_op *call = &graph->context->trace->ops[op];
+    if (call->kind == OP_WIN_LOCK || call->kind == OP_WIN_LOCK_ALL)
+        wait_for_lock(graph, node, op);
+    else if ((call->kind == OP_WIN_START || call->kind == OP_WIN_WAIT) && call->peer >= 0 &&
+             (uint32_t)call->peer < graph->context->trace->ranks)
+        add_edge(graph, node, (uint32_t)call->peer);
 }
 
 static void wait_for_op(struct wait_graph *graph, uint32_t node, uint32_t op);
@@ -228,9 +217,7 @@ static void wait_for_op(struct wait_graph *graph, uint32_t node, uint32_t op)
         wait_for_requests(graph, node, op);
         break;
     default:
-        if (graph->context->trace->ops[op].kind == OP_WIN_LOCK ||
-            graph->context->trace->ops[op].kind == OP_WIN_LOCK_ALL)
-            wait_for_lock(graph, node, op);
+        wait_in_window(graph, node, op);
         break;
     }
     /* What the trace does not explain can not be shown to go: it stands, a cause of its own. When

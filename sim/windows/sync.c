@@ -135,6 +135,14 @@ int PMPI_Win_post(MPI_Group group, int assertion, MPI_Win handle)
 }
 
 /* Start waits for the exposures: a program must not depend on its going ahead. */
+/* Until the window changes: a run that stands here tells for whom. */
+static void wait_for(struct sim_win *win, int rank)
+{
+    record_waits_for(sim_context_world_rank(win->comm->context, rank));
+    sim_win_wait(win);
+    record_waits_for(-1);
+}
+
 int PMPI_Win_start(MPI_Group group, int assertion, MPI_Win handle)
 {
     int error = check_assertion(handle, assertion, MPI_MODE_NOCHECK, "Win_start");
@@ -150,7 +158,7 @@ int PMPI_Win_start(MPI_Group group, int assertion, MPI_Win handle)
         bool posted = counters(&part->posts, window)[win->rank];
         sim_epoch_check_start(win, target, assertion, posted);
         while (!counters(&part->posts, window)[win->rank])
-            sim_win_wait(win);
+            wait_for(win, target);
         part->posts[win->rank]--;
         if (!(assertion & MPI_MODE_NOCHECK)) /* else it would not wait */
             record_sync((uint32_t)sim_group_world_rank(win->epoch.started, i), part->posted_by,
@@ -215,8 +223,8 @@ int PMPI_Win_wait(MPI_Win handle)
     struct sim_win *win = begin(handle, SIM_CALL_WAIT, -1, "Win_wait", &error);
     if (!win)
         return error;
-    while (missing(win) >= 0)
-        sim_win_wait(win);
+    for (int origin; (origin = missing(win)) >= 0;)
+        wait_for(win, origin);
     expose_end(win, false);
     return end(win);
 }

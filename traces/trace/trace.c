@@ -265,6 +265,26 @@ size_t trace_op_requests(const struct trace *trace, uint32_t op, uint32_t *start
     return count;
 }
 
+bool trace_has_lock(const struct trace *trace, uint32_t rank, const struct trace_op *wanted)
+{
+    size_t taken = 0, given = 0;
+    for (size_t i = trace->rank_begin[rank]; i < trace->rank_begin[rank + 1]; i++) {
+        const struct trace_op *op = &trace->ops[i];
+        if (op->comm != wanted->comm || op->state != STATE_COMPLETE)
+            continue;
+        bool same = op->peer == wanted->peer || wanted->kind == OP_WIN_LOCK_ALL;
+        if (op->kind == OP_WIN_LOCK && same)
+            taken++;
+        else if (op->kind == OP_WIN_UNLOCK && same)
+            given++;
+        else if (op->kind == OP_WIN_LOCK_ALL)
+            taken++;
+        else if (op->kind == OP_WIN_UNLOCK_ALL)
+            given++;
+    }
+    return taken > given;
+}
+
 const struct trace_counts *trace_op_counts(const struct trace *trace, uint32_t op)
 {
     size_t low = 0, high = trace->counts_count;

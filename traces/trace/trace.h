@@ -376,6 +376,9 @@ const char *trace_tensor_name(const struct trace *trace, const struct trace_op *
 const char *trace_op_name(const struct trace_op *op);
 /* Requests waited for by a wait op: fills up to `limit`, returns how many there are. */
 size_t trace_op_requests(const struct trace *trace, uint32_t op, uint32_t *starts, size_t limit);
+/* Whether the rank has the lock, at the end of the run, that this Win_lock or Win_lock_all wants. A
+ * trace does not tell windows on one communicator apart, so its locks are counted. */
+bool trace_has_lock(const struct trace *trace, uint32_t rank, const struct trace_op *wanted);
 const struct trace_counts *trace_op_counts(const struct trace *trace,
                                            uint32_t op); /* NULL if none */
 /* Name and size in bytes of an ABI type number; "mixed", 1 for 0. Name of an ABI op number. */

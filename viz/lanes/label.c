@@ -155,7 +155,10 @@ static const char *note_of_blocked(struct scene *scene, const struct mark *mark)
     case CLASS_COLLECTIVE:
         return note_of_collective(scene, op);
     default:
-        return "does not return";
+        if (op->peer < 0)
+            return "does not return";
+        return scene_text(scene, op->kind == OP_WIN_LOCK ? "of rank %d" : "waits for rank %d",
+                          op->peer);
     }
 }
 
@@ -307,6 +310,8 @@ static void measure(struct mark *mark)
                                      [MARK_COLLECTIVE] = 32, [MARK_WAIT] = 26, [MARK_SEED] = 16,
                                      [MARK_LEAF] = 24,       [MARK_RUN] = 22,  [MARK_END] = 10};
     double width = viz_text_width(mark->name, NAME_POINTS, bold(mark));
+    if (mark->shape == MARK_WAIT && mark->place)
+        width *= 1.2; /* the first of three lines is where the hexagon is narrow */
     double note = viz_text_width(mark->note, NOTE_POINTS, mark->note == mark->badge);
     double place = viz_text_width(mark->place, NOTE_POINTS, mark->place == mark->badge);
     width = fmax(width, fmax(note, place)) + padding[mark->shape];

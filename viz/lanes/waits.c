@@ -2,7 +2,8 @@
  * unmatched.
  *
  * A rank stands in at most one operation. A send or receive waits for its peer, a wait for the
- * peers of the requests that are not complete, a collective for every member that has not come. An
+ * peers of the requests that are not complete, a collective for every member that has not come, a
+ * lock for who has it. An
  * arrow goes to where that rank stands, or to its end. Whether a blocked mark is in the core is the
  * checker's word (its tone); without a finding every blocked mark counts as waiting. */
 #include "viz/lanes/scene.h"
@@ -124,6 +125,27 @@ static void wait_for_members(struct scene *scene, const struct standing *standin
                                  count > NAMED ? ", ..." : ""));
 }
 
+/* A lock, a start, a wait of a window. */
+static void wait_in_window(struct scene *scene, const struct standing *standing, uint32_t mark,
+                           uint32_t op)
+{
+    const struct trace *trace = scene->trace;
+    const struct trace_op *row = &trace->ops[op];
+    bool lock = row->kind == OP_WIN_LOCK || row->kind == OP_WIN_LOCK_ALL;
+    for (uint32_t rank = 0; rank < trace->ranks && lock; rank++)
+        if (rank != row->rank && trace_has_lock(trace, rank, row)) {
+            link_wait(scene, standing, mark, (int32_t)rank);
+            scene_add_row(scene, row->rank, operation_name(scene, op),
+                          scene_text(scene, "an unlock on %u", rank));
+        }
+    if ((row->kind == OP_WIN_START || row->kind == OP_WIN_WAIT) && row->peer >= 0) {
+        link_wait(scene, standing, mark, row->peer);
+        scene_add_row(scene, row->rank, operation_name(scene, op),
+                      scene_text(scene, "Win_%s on %d",
+                                 row->kind == OP_WIN_START ? "post" : "complete", row->peer));
+    }
+}
+
 static void wait_of(struct scene *scene, const struct standing *standing, uint32_t at)
 {
     uint32_t op = scene->marks[at].op;
@@ -140,6 +162,9 @@ static void wait_of(struct scene *scene, const struct standing *standing, uint32
         break;
     case CLASS_COLLECTIVE:
         wait_for_members(scene, standing, at, op);
+        break;
+    case CLASS_CONTROL:
+        wait_in_window(scene, standing, at, op);
         break;
     default:
         break;
