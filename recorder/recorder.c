@@ -75,7 +75,8 @@ struct record_op *recorder_op(struct recorder_rank *me, enum op_kind kind, enum 
         both->end_ns = 0;
     }
     recorder_commit(me, op, RECORD_OP, (uint8_t)kind, size);
-    self->op = me->ops++;
+    self->op = me->ops;
+    __atomic_store_n(&me->ops, self->op + 1, __ATOMIC_RELAXED); /* record_count */
     self->current = op;
     return op;
 }
@@ -566,6 +567,14 @@ uint32_t record_position_last(void)
     uint32_t position = me ? me->ops : 0;
     recorder_leave(me);
     return position;
+}
+
+const uint32_t *record_count(void)
+{
+    struct recorder_rank *me = recorder_enter();
+    const uint32_t *count = me ? &me->ops : NULL;
+    recorder_leave(me);
+    return count;
 }
 
 void record_note_at(uint32_t position, const char *code, const char *text)

@@ -84,8 +84,11 @@ uint32_t record_position(void);
 /* Keeps the other threads of the calling thread's rank out of its record until it is let go. */
 void *record_hold(void);
 void record_let_go(void *held);
-/* The same by any of its threads: what a rank did last, asked by one that stands for it. */
+/* What a rank did last, whichever of its threads, asked by one that stands for it. */
 uint32_t record_position_last(void);
+/* Where the number of operations is that all threads of the caller's rank have begun, to be read
+ * atomically by threads that have no recorder; NULL: it is not recorded. */
+const uint32_t *record_count(void);
 void record_note_at(uint32_t position, const char *code, const char *text);
 
 #endif

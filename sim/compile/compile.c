@@ -156,9 +156,11 @@ static int source_read(struct job *job)
     return 0;
 }
 
-/* Is there a line of the form `#  pragma  omp`? */
+/* Is there a line of the form `#  pragma  omp`, or the operator, or the header? */
 static bool says_openmp(const char *text)
 {
+    if (strstr(text, "_Pragma(\"omp ") || strstr(text, "include <omp.h>"))
+        return true;
     for (const char *at = strstr(text, "pragma"); at; at = strstr(at + 1, "pragma")) {
         const char *before = at, *after = at + 6;
         while (before > text && (before[-1] == ' ' || before[-1] == '\t'))

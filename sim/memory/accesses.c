@@ -22,7 +22,7 @@ static __attribute__((noinline, cold)) void look_for_parent(const void *address,
                                                             bool write, const void *site)
 {
     struct sim_rank *rank = sim_thread_parent;
-    if (rank && size && rank->pending && rank->pending->count)
+    if (rank && size && rank->pending && (rank->pending->count || rank->history))
         sim_pending_access(rank, (uintptr_t)address, size, write, site);
 }
 

@@ -492,8 +492,10 @@ void sim_pending_access(struct sim_rank *rank, uintptr_t address, size_t size, b
         }
         return;
     }
-    if (rank->history && rank == sim_current_rank)
+    if (rank->history)
         rank->world->rooms->window_touch(rank, address, address + size, write, site);
+    if (!pending->count && rank != sim_current_rank)
+        return;
     lock(pending);
     bool inside = false;
     for (size_t i = first_reaching(pending, address);

@@ -5,10 +5,11 @@
 #include "sim/windows/lock_order.h"
 #include "sim/windows/window.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 
 /* Blocks of one access that are told apart; loads and stores kept at once; recorded at all. */
-enum { BLOCKS_MAX = 1024, TOUCHES = 16, RECORDED_MAX = 100000 };
+enum { BLOCKS_MAX = 1024, TOUCHES = 64, RECORDED_MAX = 100000 };
 
 struct touch {
     struct trace_access access;
@@ -23,10 +24,29 @@ struct exposed {
 /* Of a rank. */
 struct sim_history {
     struct exposed *windows;
+    /* Touches are made by all threads of the rank, also by those that have no recorder, and recorded
+     * by those that have: touches and their count are used by one at a time. */
     struct touch touches[TOUCHES];
-    size_t touch_count, recorded, unseen;
-    uint32_t position; /* of the touches */
+    size_t touch_count;
+    atomic_flag busy;
+    _Atomic size_t recorded, unseen;
+    const uint32_t *_Atomic operations; /* see record_count; NULL: the rank is over */
 };
+
+/* The recorder's lock comes first: see memory/pending.c. */
+static void *lock(struct sim_history *history)
+{
+    void *held = record_hold();
+    while (atomic_flag_test_and_set_explicit(&history->busy, memory_order_acquire)) {
+    }
+    return held;
+}
+
+static void unlock(struct sim_history *history, void *held)
+{
+    atomic_flag_clear_explicit(&history->busy, memory_order_release);
+    record_let_go(held);
+}
 
 static void add_row(struct sim_win *win, const struct trace_access *access)
 {
@@ -66,6 +86,7 @@ void sim_history_begin(struct sim_win *win)
         free(exposed);
         return;
     }
+    rank->history->operations = record_count();
     *exposed = (struct exposed){win, rank->history->windows};
     rank->history->windows = exposed;
     rank->safe_low = rank->safe_size = 0;
@@ -304,14 +325,22 @@ bool sim_history_outside(const struct sim_rank *rank, uintptr_t address, uintptr
 
 static bool joins(const struct touch *touch, const struct trace_access *access, const void *site)
 {
-    return touch->site == site && touch->access.kind == access->kind &&
-           touch->access.target == access->target && touch->access.lock == access->lock &&
-           access->begin <= touch->access.end && access->end >= touch->access.begin;
+    return touch->site == site && touch->access.op == access->op &&
+           touch->access.kind == access->kind && touch->access.target == access->target &&
+           touch->access.lock == access->lock && access->begin <= touch->access.end &&
+           access->end >= touch->access.begin;
+}
+
+static void emit_touches(struct sim_history *history)
+{
+    for (size_t i = 0; i < history->touch_count; i++)
+        emit(history, &history->touches[i].access, history->touches[i].site);
+    history->touch_count = 0;
 }
 
 static void keep(struct sim_history *history, const struct trace_access *access, const void *site)
 {
-    for (size_t i = 0; i < history->touch_count; i++) {
+    for (size_t i = history->touch_count; i-- > 0;) {
         struct touch *touch = &history->touches[i];
         if (!joins(touch, access, site))
             continue;
@@ -320,12 +349,12 @@ static void keep(struct sim_history *history, const struct trace_access *access,
         touch->access.end = access->end > touch->access.end ? access->end : touch->access.end;
         return;
     }
-    if (history->touch_count == TOUCHES) {
-        emit(history, &history->touches[0].access, history->touches[0].site);
-        for (size_t i = 1; i < TOUCHES; i++)
-            history->touches[i - 1] = history->touches[i];
-        history->touch_count--;
+    if (history->touch_count == TOUCHES && !sim_current_rank) {
+        history->unseen++;
+        return;
     }
+    if (history->touch_count == TOUCHES)
+        emit_touches(history);
     history->touches[history->touch_count++] = (struct touch){*access, site};
 }
 
@@ -333,27 +362,29 @@ void sim_history_touch(struct sim_rank *rank, uintptr_t low, uintptr_t high, boo
                        const void *site)
 {
     struct sim_history *history = rank->history;
-    for (const struct exposed *at = history ? history->windows : NULL; at; at = at->next) {
+    const uint32_t *operations = history->operations;
+    for (const struct exposed *at = operations ? history->windows : NULL; at; at = at->next) {
         uintptr_t first = 0, last = UINTPTR_MAX;
         int member = member_at(at->win, low, &first, &last);
         if (member < 0)
             continue;
-        at->win->stored = at->win->stored || (write && member == at->win->rank);
-        if (rank->world->exploring)
+        if (write && member == at->win->rank)
+            at->win->stored = true;
+        if (!sim_current_rank)
+            at->win->helped = true;
+        else if (rank->world->exploring)
             sim_lock_order_touch(at->win, member, write ? SIM_LOCK_WRITTEN : SIM_LOCK_READ, low,
                                  high);
-        uint32_t position = record_position();
-        if (position != history->position)
-            sim_history_flush(rank);
-        history->position = position;
-        const struct trace_access access = {.op = position,
+        const struct trace_access access = {.op = __atomic_load_n(operations, __ATOMIC_RELAXED),
                                             .done = UINT32_MAX,
                                             .target = world_rank(at->win, member),
                                             .lock = lock_of(at->win, member),
                                             .kind = write ? ACCESS_STORE : ACCESS_LOAD,
                                             .begin = low,
                                             .end = high < last ? high : last};
+        void *held = lock(history);
         keep(history, &access, site);
+        unlock(history, held);
     }
 }
 
@@ -413,11 +444,11 @@ void sim_history_used(struct sim_rank *rank, const struct sim_region *region, ui
 void sim_history_flush(struct sim_rank *rank)
 {
     struct sim_history *history = rank->history;
-    for (size_t i = 0; history && i < history->touch_count; i++)
-        emit(history, &history->touches[i].access, history->touches[i].site);
     if (!history)
         return;
-    history->touch_count = 0;
+    void *held = lock(history);
+    emit_touches(history);
+    unlock(history, held);
     if (history->unseen)
         record_gap("windows", history->unseen, "accesses to windows beyond the number kept (B003)");
     history->unseen = 0;

@@ -76,7 +76,8 @@ void sim_lock_order_touch(const struct sim_win *win, int target, uint32_t how, u
 static bool may_touch(const struct sim_win *win, int target)
 {
     bool seen = win->owner->world->options.memory && win->owner->history;
-    return !seen && (target == win->rank || win->window->flavor == MPI_WIN_FLAVOR_SHARED);
+    return (!seen || win->helped) &&
+           (target == win->rank || win->window->flavor == MPI_WIN_FLAVOR_SHARED);
 }
 
 void sim_lock_order_pass(struct sim_win *win, int target, const struct sim_epoch_lock *lock)

@@ -62,8 +62,10 @@ struct sim_win {
     uint32_t fences; /* that this member has begun */
     bool unordered;  /* info: its accumulates to one place may be carried out in any order */
     bool unlocked;   /* info: it will never be locked */
-    bool stored;     /* the program's own stores since the last synchronisation: as far as seen */
-    bool waits;      /* blocked until something of the window changes */
+    _Atomic bool
+        stored; /* the program's own stores since the last synchronisation: as far as seen */
+    _Atomic bool helped; /* touched by a thread of its rank that may not call MPI */
+    bool waits;          /* blocked until something of the window changes */
     struct sim_epoch epoch;
     struct sim_win_access *accesses; /* not complete yet: see history.h */
     size_t access_count, access_room;
