@@ -10,8 +10,13 @@
 static void touch(const volatile void *address, size_t size, bool write, const void *site)
 {
     struct sim_rank *rank = sim_current_rank ? sim_current_rank : sim_thread_parent;
-    if (rank && rank->pending && rank->pending->count)
-        sim_pending_access(rank, (uintptr_t)address, size, write, site);
+    if (!rank || !rank->pending)
+        return;
+    if (rank->history && !rank->within_op)
+        rank->world->rooms->window_atomic(rank, (uintptr_t)address, (uintptr_t)address + size,
+                                          write, site);
+    if (rank->pending->count)
+        sim_pending_atomic(rank, (uintptr_t)address, size, write, site);
 }
 
 #define FETCH(bits, type, name, builtin)                                                           \

@@ -481,6 +481,35 @@ static void set_safe(struct sim_rank *rank, uintptr_t address)
     rank->safe_size = high - low > WIDEST ? high - low - WIDEST : 0;
 }
 
+/* True: nothing is pending there. */
+static bool look(struct sim_rank *rank, uintptr_t address, size_t size, bool write,
+                 const void *site)
+{
+    struct sim_pending *pending = rank->pending;
+    bool inside = false;
+    for (size_t i = first_reaching(pending, address);
+         i < pending->count && pending->entries[i].hull.low < address + size; i++) {
+        struct sim_pending_entry *entry = &pending->entries[i];
+        if (entry->hull.high <= address)
+            continue;
+        inside = true;
+        if ((write || entry->region.written) &&
+            sim_region_touches(&entry->region, address, address + size))
+            tell_access(pending, entry, address, size, write, site);
+    }
+    return !inside;
+}
+
+void sim_pending_atomic(struct sim_rank *rank, uintptr_t address, size_t size, bool write,
+                        const void *site)
+{
+    if (rank->within_op)
+        return;
+    lock(rank->pending);
+    look(rank, address, size, write, site);
+    unlock(rank->pending);
+}
+
 void sim_pending_access(struct sim_rank *rank, uintptr_t address, size_t size, bool write,
                         const void *site)
 {
@@ -497,18 +526,7 @@ void sim_pending_access(struct sim_rank *rank, uintptr_t address, size_t size, b
     if (!pending->count && rank != sim_current_rank)
         return;
     lock(pending);
-    bool inside = false;
-    for (size_t i = first_reaching(pending, address);
-         i < pending->count && pending->entries[i].hull.low < address + size; i++) {
-        struct sim_pending_entry *entry = &pending->entries[i];
-        if (entry->hull.high <= address)
-            continue;
-        inside = true;
-        if ((write || entry->region.written) &&
-            sim_region_touches(&entry->region, address, address + size))
-            tell_access(pending, entry, address, size, write, site);
-    }
-    if (!inside && size <= 16 && rank == sim_current_rank)
+    if (look(rank, address, size, write, site) && size <= 16 && rank == sim_current_rank)
         set_safe(rank, address);
     unlock(pending);
 }

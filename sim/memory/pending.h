@@ -96,5 +96,8 @@ bool sim_pending_within(struct sim_rank *rank, uintptr_t low, uintptr_t high);
 /* An access of the program that the safe stretch does not answer. */
 void sim_pending_access(struct sim_rank *rank, uintptr_t address, size_t size, bool write,
                         const void *site);
+/* The same where windows do not mind. */
+void sim_pending_atomic(struct sim_rank *rank, uintptr_t address, size_t size, bool write,
+                        const void *site);
 
 #endif

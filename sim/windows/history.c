@@ -29,7 +29,7 @@ struct sim_history {
     struct touch touches[TOUCHES];
     size_t touch_count;
     atomic_flag busy;
-    _Atomic size_t recorded, unseen;
+    _Atomic size_t recorded, unseen, atomics;
     const uint32_t *_Atomic operations; /* see record_count; NULL: the rank is over */
 };
 
@@ -370,6 +370,8 @@ void sim_history_touch(struct sim_rank *rank, uintptr_t low, uintptr_t high, boo
             continue;
         if (write && member == at->win->rank)
             at->win->stored = true;
+        if (at->win->window->atomics)
+            continue;
         if (!sim_current_rank)
             at->win->helped = true;
         else if (rank->world->exploring)
@@ -385,6 +387,23 @@ void sim_history_touch(struct sim_rank *rank, uintptr_t low, uintptr_t high, boo
         void *held = lock(history);
         keep(history, &access, site);
         unlock(history, held);
+    }
+}
+
+void sim_history_touch_atomically(struct sim_rank *rank, uintptr_t low, uintptr_t high, bool write,
+                                  const void *site)
+{
+    struct sim_history *history = rank->history;
+    for (const struct exposed *at = history->windows; at; at = at->next) {
+        uintptr_t first = 0, last = UINTPTR_MAX;
+        if (member_at(at->win, low, &first, &last) < 0)
+            continue;
+        history->atomics++;
+        if (at->win->flavor == MPI_WIN_FLAVOR_SHARED)
+            at->win->window->atomics = true;
+        else if (write) /* a load may wait for what another rank puts */
+            sim_history_touch(rank, low, high, true, site);
+        return;
     }
 }
 
@@ -452,6 +471,10 @@ void sim_history_flush(struct sim_rank *rank)
     if (history->unseen)
         record_gap("windows", history->unseen, "accesses to windows beyond the number kept (B003)");
     history->unseen = 0;
+    record_gap("windows", history->atomics,
+               "atomic operations of the program itself on memory of windows: what they order, and "
+               "loads and stores of shared windows behind them (B003)");
+    history->atomics = 0;
 }
 
 void sim_history_release(struct sim_rank *rank)

@@ -49,6 +49,9 @@ bool sim_history_outside(const struct sim_rank *rank, uintptr_t address, uintptr
 /* The rank's program reads or writes these bytes. */
 void sim_history_touch(struct sim_rank *rank, uintptr_t low, uintptr_t high, bool write,
                        const void *site);
+/* The same by an atomic operation of the program's own. What such operations order is not known. */
+void sim_history_touch_atomically(struct sim_rank *rank, uintptr_t low, uintptr_t high, bool write,
+                                  const void *site);
 /* The memory is no longer the window's: like a store, which no access of others may meet. */
 void sim_history_detached(struct sim_win *win, const void *memory, MPI_Aint size, const void *site);
 /* An operation on the rank's own memory, number `operation` of the recorder, is over: it read or

@@ -76,7 +76,7 @@ void sim_lock_order_touch(const struct sim_win *win, int target, uint32_t how, u
 static bool may_touch(const struct sim_win *win, int target)
 {
     bool seen = win->owner->world->options.memory && win->owner->history;
-    return (!seen || win->helped) &&
+    return (!seen || win->helped || win->window->atomics) &&
            (target == win->rank || win->window->flavor == MPI_WIN_FLAVOR_SHARED);
 }
 

@@ -50,6 +50,8 @@ struct sim_window {
     int flavor;
     bool separate; /* allocated memory is not contiguous */
     char *memory;  /* allocated for all; NULL: none */
+    /* Shared, and members touched it by atomic operations: those may order what others do. */
+    _Atomic bool atomics;
     struct sim_window_part parts[];
 };
 

@@ -160,6 +160,8 @@ struct sim_rooms {
                            uintptr_t *high);
     void (*window_touch)(struct sim_rank *rank, uintptr_t low, uintptr_t high, bool write,
                          const void *site);
+    void (*window_atomic)(struct sim_rank *rank, uintptr_t low, uintptr_t high, bool write,
+                          const void *site);
     void (*window_used)(struct sim_rank *rank, const struct sim_region *region, uint32_t operation);
     void (*window_waited)(struct sim_rank *rank, const void *request);
     void (*window_flush)(struct sim_rank *rank);
