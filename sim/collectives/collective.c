@@ -486,15 +486,22 @@ int sim_collective_run(struct sim_collective_call *call)
         free(call->comm->complaint);
         call->comm->complaint = NULL;
     }
+    bool beside = call->comm->inside++;
     arrive(call);
     while (!call->done) {
         call->waiter = rank;
         sim_rank_block(rank);
     }
+    call->comm->inside--;
     if (world->exploring)
         sim_dependences_join(&rank->causes, &call->causes);
     sim_world_leave(world);
     sim_call_remark_tell(call);
+    if (beside)
+        record_note("M006",
+                    "MPI_%s while another thread of the rank was in a collective on the same "
+                    "communicator: their order is by chance; give each thread its own",
+                    call->kind->name);
     return call->error ? sim_collective_raise(call->comm, call->kind->name, call->error)
                        : MPI_SUCCESS;
 }

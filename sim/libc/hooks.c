@@ -252,6 +252,7 @@ void sim_libc_finish(struct sim_libc_state *state, int status)
 
 void sim_libc_release(struct sim_libc_state *state)
 {
+    sim_libc_regions_abandon(state);
     libc_handlers_forget(&state->handlers);
     libc_handlers_forget(&state->quick_handlers);
     libc_random_release(state->random);

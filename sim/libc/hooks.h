@@ -58,6 +58,7 @@ struct sim_libc_state {
     struct libc_random *random;   /* made at first use */
     char *token;                  /* where strtok goes on */
     struct libc_signals *signals; /* own dispositions, made at first use */
+    struct libc_region *open;     /* the innermost OpenMP region that the rank's own thread is in */
     int team_size;                /* what omp_set_num_threads said, 0: nothing */
     struct {
         char *cluster;   /* rest of a word like -abc */
@@ -89,6 +90,10 @@ void sim_libc_thread_carries(void);
  * inside an OpenMP region of the rank; or in a thread that a rank started. */
 enum sim_libc_place { SIM_LIBC_RANK, SIM_LIBC_REGION, SIM_LIBC_THREAD };
 enum sim_libc_place sim_libc_place(void);
+
+/* The rank's own thread leaves its regions without coming back: threads of its teams that have not
+ * begun with them leave them alone. */
+void sim_libc_regions_abandon(struct sim_libc_state *state);
 
 /* What the OpenMP runtime keeps for the calling OS thread is put aside, and the thread is one that
  * never had a region; and put back. For whoever carries ranks, and for ranks that wait inside a

@@ -6,19 +6,69 @@
  * exported here; for a rank, the region's body is wrapped in one that says whose it is. */
 #include "sim/libc/common.h"
 
+#include <pthread.h>
 #include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
 
 typedef void region_body(void *);
 
-struct region {
+/* A region of a rank, by address: a thread of its team may begin when the rank, which was stopped
+ * within, is gone. So it is not on the rank's stack, and stays where the rank never came back. */
+struct libc_region {
     region_body *body;
     void *data;
     struct sim_libc_state *rank;
+    _Atomic bool abandoned;
+    struct libc_region *outer; /* of the rank's own thread; then, of those that are abandoned */
 };
+
+static struct libc_region *abandoned;
+static pthread_mutex_t abandoned_lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* Of `size` bytes, which begin with a struct libc_region. */
+static void *region_new(size_t size, struct sim_libc_state *rank)
+{
+    struct libc_region *region = calloc(1, size);
+    if (!region)
+        abort();
+    region->rank = rank;
+    if (libc_thread_started)
+        return region;
+    region->outer = rank->open;
+    rank->open = region;
+    return region;
+}
+
+/* Told once the rank is outside of all its regions. */
+static void region_left(struct libc_region *region)
+{
+    struct sim_libc_state *rank = region->rank;
+    if (!libc_thread_started)
+        rank->open = region->outer;
+    free(region);
+    if (!rank->regions && !libc_thread_started)
+        libc_hooks->region_end(rank);
+}
+
+void sim_libc_regions_abandon(struct sim_libc_state *state)
+{
+    pthread_mutex_lock(&abandoned_lock);
+    for (struct libc_region *region = state->open, *outer; region; region = outer) {
+        outer = region->outer;
+        region->abandoned = true;
+        region->outer = abandoned;
+        abandoned = region;
+    }
+    pthread_mutex_unlock(&abandoned_lock);
+    state->open = NULL;
+}
 
 static void region_run(void *argument)
 {
-    const struct region *region = argument;
+    const struct libc_region *region = argument;
+    if (region->abandoned)
+        return;
     if (libc_thread_started) {
         libc_hooks->thread_begin(region->rank);
         libc_thread_enter(region->rank);
@@ -60,20 +110,19 @@ int omp_get_max_threads(void)
     return own ? state->team_size : real();
 }
 
-/* Told once the rank is outside of all its regions. */
-static void region_left(struct sim_libc_state *rank)
-{
-    if (rank && !rank->regions && !libc_thread_started)
-        libc_hooks->region_end(rank);
-}
-
 /* Regions within regions are run by the same threads or by new ones, all of the same rank. */
 #define REGION(caller)                                                                             \
-    struct region region = {body, data, libc_rank(caller)};                                        \
-    region_body *run = region.rank ? region_run : body;                                            \
-    if (region.rank && !threads && !region.rank->regions && !libc_thread_started)                  \
-        threads = (unsigned)region.rank->team_size;                                                \
-    void *with = region.rank ? (void *)&region : data
+    struct sim_libc_state *rank = libc_rank(caller);                                               \
+    struct libc_region *region = rank ? region_new(sizeof *region, rank) : NULL;                   \
+    if (rank) {                                                                                    \
+        region->body = body;                                                                       \
+        region->data = data;                                                                       \
+    }                                                                                              \
+    region_body *run = rank ? region_run : body;                                                   \
+    if (rank && !threads && !rank->regions && !libc_thread_started)                                \
+        threads = (unsigned)rank->team_size;                                                       \
+    void *with = rank ? (void *)region : data
+#define REGION_END rank ? region_left(region) : (void)0
 
 void GOMP_parallel(region_body *body, void *data, unsigned threads, unsigned flags);
 void GOMP_parallel(region_body *body, void *data, unsigned threads, unsigned flags)
@@ -81,7 +130,7 @@ void GOMP_parallel(region_body *body, void *data, unsigned threads, unsigned fla
     LIBC_REAL(GOMP_parallel);
     REGION(LIBC_CALLER);
     real(run, with, threads, flags);
-    region_left(region.rank);
+    REGION_END;
 }
 
 unsigned GOMP_parallel_reductions(region_body *body, void *data, unsigned threads, unsigned flags);
@@ -90,7 +139,7 @@ unsigned GOMP_parallel_reductions(region_body *body, void *data, unsigned thread
     LIBC_REAL(GOMP_parallel_reductions);
     REGION(LIBC_CALLER);
     unsigned got = real(run, with, threads, flags);
-    region_left(region.rank);
+    REGION_END;
     return got;
 }
 
@@ -102,7 +151,7 @@ void GOMP_parallel_sections(region_body *body, void *data, unsigned threads, uns
     LIBC_REAL(GOMP_parallel_sections);
     REGION(LIBC_CALLER);
     real(run, with, threads, count, flags);
-    region_left(region.rank);
+    REGION_END;
 }
 
 #define LOOP(name)                                                                                 \
@@ -114,7 +163,7 @@ void GOMP_parallel_sections(region_body *body, void *data, unsigned threads, uns
         LIBC_REAL(name);                                                                           \
         REGION(LIBC_CALLER);                                                                       \
         real(run, with, threads, start, end, step, chunk, flags);                                  \
-        region_left(region.rank);                                                                  \
+        REGION_END;                                                                                \
     }
 
 LOOP(GOMP_parallel_loop_static)
@@ -132,7 +181,7 @@ LOOP(GOMP_parallel_loop_nonmonotonic_guided)
         LIBC_REAL(name);                                                                           \
         REGION(LIBC_CALLER);                                                                       \
         real(run, with, threads, start, end, step, flags);                                         \
-        region_left(region.rank);                                                                  \
+        REGION_END;                                                                                \
     }
 
 RUNTIME_LOOP(GOMP_parallel_loop_runtime)
@@ -146,15 +195,21 @@ enum { VARIABLES_MAX = 32 };
 typedef void clang_body(int32_t *, int32_t *, ...);
 
 struct clang_region {
+    struct libc_region region;
     clang_body *body;
-    struct sim_libc_state *rank;
     void *v[VARIABLES_MAX];
+};
+
+/* By one of its threads. */
+struct clang_call {
+    clang_body *body;
     int32_t *thread, *bound;
+    void *v[VARIABLES_MAX];
 };
 
 static void clang_region_call(void *argument)
 {
-    const struct clang_region *r = argument;
+    const struct clang_call *r = argument;
     void *const *v = r->v;
     r->body(r->thread, r->bound, v[0], v[1], v[2], v[3], v[4], v[5], v[6], v[7], v[8], v[9], v[10],
             v[11], v[12], v[13], v[14], v[15], v[16], v[17], v[18], v[19], v[20], v[21], v[22],
@@ -163,31 +218,36 @@ static void clang_region_call(void *argument)
 
 static void clang_region_run(int32_t *thread, int32_t *bound, struct clang_region *shared)
 {
-    struct clang_region mine = *shared;
-    mine.thread = thread;
-    mine.bound = bound;
-    region_run(&(struct region){clang_region_call, &mine, mine.rank});
+    struct clang_call mine = {.body = shared->body, .thread = thread, .bound = bound};
+    memcpy(mine.v, shared->v, sizeof mine.v);
+    if (!shared->region.abandoned)
+        region_run(&(struct libc_region){
+            .body = clang_region_call, .data = &mine, .rank = shared->region.rank});
 }
 
 void __kmpc_fork_call(void *place, int32_t count, clang_body *body, ...);
 void __kmpc_fork_call(void *place, int32_t count, clang_body *body, ...)
 {
     LIBC_REAL(__kmpc_fork_call);
-    struct clang_region region = {.body = body, .rank = libc_rank(LIBC_CALLER)};
+    struct sim_libc_state *rank = libc_rank(LIBC_CALLER);
+    struct clang_region here = {.body = body}, *region = &here;
+    if (rank) {
+        region = region_new(sizeof *region, rank);
+        region->body = body;
+    }
     va_list arguments;
     if (count > VARIABLES_MAX)
         __builtin_trap(); /* clang packs the variables of a large region into a structure long
                              before */
     va_start(arguments, body);
     for (int32_t i = 0; i < count; i++)
-        region.v[i] = va_arg(arguments, void *);
+        region->v[i] = va_arg(arguments, void *);
     va_end(arguments);
-    void *const *v = region.v;
-    if (region.rank)
-        real(place, 1, (clang_body *)clang_region_run, &region);
-    if (region.rank)
-        region_left(region.rank);
-    else
+    void *const *v = region->v;
+    if (rank) {
+        real(place, 1, (clang_body *)clang_region_run, region);
+        region_left(&region->region);
+    } else
         real(place, count, body, v[0], v[1], v[2], v[3], v[4], v[5], v[6], v[7], v[8], v[9], v[10],
              v[11], v[12], v[13], v[14], v[15], v[16], v[17], v[18], v[19], v[20], v[21], v[22],
              v[23], v[24], v[25], v[26], v[27], v[28], v[29], v[30], v[31]);

@@ -337,8 +337,10 @@ static void fiber_yield(struct sim_rank *rank)
 
 static _Noreturn void fiber_leave(struct sim_rank *rank)
 {
-    if (rank->libc.regions)
+    if (rank->libc.regions) {
+        sim_libc_regions_abandon(&rank->libc);
         sim_libc_team_drop();
+    }
     if (rank->libc.process)
         sim_libc_process_aside(&rank->libc);
     switch_away(rank, true);

@@ -46,8 +46,10 @@ const char *__tsan_default_suppressions(void)
  * waits for it in any case. */
 static _Noreturn void stop_here(struct sim_rank *rank)
 {
-    if (sim_libc_place() != SIM_LIBC_THREAD)
+    if (sim_libc_place() != SIM_LIBC_THREAD) {
+        sim_libc_regions_abandon(&rank->libc);
         longjmp(*rank->unwind, 1);
+    }
     if (sim_libc_thread_is_counted())
         pthread_exit(NULL);
     for (;;)

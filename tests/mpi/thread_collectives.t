@@ -1,0 +1,75 @@
+#!/usr/bin/env perl
+# Collectives of several threads of a rank: two at a time on one communicator are M006, one for each thread is right; and a rank that fails
+# in the middle of a team takes nothing along with it.
+use strict;
+use warnings;
+use Cwd qw(abs_path);
+use File::Temp qw(tempdir);
+use Test::More;
+
+my $simrun = abs_path($ENV{SIMRUN} || 'build/simrun');
+chdir tempdir(CLEANUP => 1) or die;
+
+sub program {
+    my ($name, $body) = @_;
+    open my $out, '>', "$name.c" or die;
+    print $out <<"END";
+#include <mpi.h>
+#include <omp.h>
+#include <stdio.h>
+#include <unistd.h>
+int main(int argc, char **argv)
+{
+    int rank, level, x = 0, alone = 0;
+    MPI_Comm own[2];
+    MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &level);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    for (int i = 0; i < 2; i++)
+        MPI_Comm_dup(MPI_COMM_WORLD, &own[i]);
+    if (rank) /* by then both threads of the first are within */
+        usleep(50000);
+#pragma omp parallel num_threads(2)
+    {
+        int me = omp_get_thread_num();
+        if (omp_get_num_threads() < 2)
+            alone = 1;
+        $body
+        (void)me;
+    }
+    for (int i = 0; i < 2; i++)
+        MPI_Comm_free(&own[i]);
+    (void)x;
+    if (alone)
+        puts("alone");
+    MPI_Finalize();
+    return 0;
+}
+END
+}
+
+my %cases = (
+    both => ['MPI_Barrier(MPI_COMM_WORLD);', 'M006'],
+    another => ['if (me) MPI_Barrier(MPI_COMM_WORLD); else MPI_Allreduce(MPI_IN_PLACE, &x, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);', 'M00[16]|X002'],
+    own => ['MPI_Barrier(own[me]);', ''],
+    turns => ['if (me == 0) MPI_Barrier(MPI_COMM_WORLD);
+#pragma omp barrier
+        if (me == 1) MPI_Barrier(MPI_COMM_WORLD);', ''],
+);
+for my $name (sort keys %cases) {
+    my ($body, $code) = @{$cases{$name}};
+    program($name, $body);
+    my $said = qx{SIMRUN_COLOR=never "$simrun" -n 3 --os-threads --db none $name.c 2>&1};
+    if ($said =~ /^alone$/m) {
+        pass "$name: a team of one"; # where simrun was built with clang
+        next;
+    }
+    my ($found) = $said =~ /^([A-Z]\d{3}) /m;
+    like $found // '', qr/^(?:$code)$/, "$name: " . ($code || 'right') or diag $said;
+}
+my $crashes = 0;
+for (1 .. 25) {
+    my $said = qx{"$simrun" -n 2 --os-threads --db none another.c 2>&1};
+    $crashes++ if $said =~ /signal 11|X001/;
+}
+is $crashes, 0, 'threads that begin when their rank is gone end with it';
+done_testing();
