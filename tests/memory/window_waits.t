@@ -82,6 +82,54 @@ END
     is $findings, ($word eq 'FAIL' ? 1 : 0), "$name: the deadlock is told once" or diag $said;
 }
 
+# A message that only a post holds back does not race with the one that was received before the post; without the post it does.
+for my $ordered (1, 0) {
+    open my $out, '>', "order$ordered.c" or die;
+    print $out <<"END";
+#include <mpi.h>
+#define W MPI_COMM_WORLD
+#define DONE MPI_STATUS_IGNORE
+int main(int argc, char **argv)
+{
+    int rank, x = 0, *base;
+    MPI_Win win;
+    MPI_Group all, other;
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(W, &rank);
+    MPI_Win_allocate(sizeof *base, sizeof *base, MPI_INFO_NULL, W, &base, &win);
+    MPI_Comm_group(W, &all);
+    MPI_Group_incl(all, 1, &(int){rank == 0}, &other);
+    if (rank == 0) {
+        MPI_Send(&x, 1, MPI_INT, 2, 0, W);
+        MPI_Recv(&x, 1, MPI_INT, 2, 1, W, DONE);
+        MPI_Win_post(other, 0, win);
+        MPI_Win_wait(win);
+    } else if (rank == 1) {
+        if ($ordered)
+            MPI_Win_start(other, 0, win);
+        MPI_Send(&x, 1, MPI_INT, 2, 0, W);
+        if (!$ordered)
+            MPI_Win_start(other, 0, win);
+        MPI_Win_complete(win);
+    } else {
+        MPI_Recv(&x, 1, MPI_INT, MPI_ANY_SOURCE, 0, W, DONE);
+        MPI_Send(&x, 1, MPI_INT, 0, 1, W);
+        MPI_Recv(&x, 1, MPI_INT, MPI_ANY_SOURCE, 0, W, DONE);
+    }
+    MPI_Group_free(&other);
+    MPI_Group_free(&all);
+    MPI_Win_free(&win);
+    MPI_Finalize();
+    return 0;
+}
+END
+    close $out;
+    my $said = qx{SIMRUN_COLOR=never "$simrun" prove -n 3 --db none order$ordered.c 2>&1};
+    my $races = () = $said =~ /^R003 /mg;
+    is $races, 1 - $ordered, $ordered ? 'a post orders messages' : 'without it they race' or diag $said;
+    like $said, $ordered ? qr/^PROVEN/ : qr/^D002 /m, $ordered ? 'and are proven' : 'and may hang, as it finds' or diag $said;
+}
+
 # The picture has an arrow for each, and says what each needs.
 my %needs = ('a ring of 3, each starts before it posts' => 'Win_post on', 'a ring of 3, each waits before it completes' => 'Win_complete on',
     'locks in a ring of 3' => 'an unlock on');
