@@ -73,7 +73,10 @@ wrappers := $(addprefix $(BUILD)/,simcc simc++ simfort)
 start    := $(BUILD)/lib/simrun_start.o
 shims    := $(BUILD)/lib/shims/libmpi.so.40 $(BUILD)/lib/shims/libmpich.so.12
 fortran  := $(BUILD)/lib/libsimrun_fortran.so.1 $(addprefix $(BUILD)/include/simrun/,mpif.h mpi.f90 mpi_f08.f90)
-tools    := $(stub) $(start) $(public) $(wrappers) $(shims) $(fortran)
+# A plugin of gcc's for programs under test, where its headers and g++ are installed.
+gcc_headers := $(wildcard $(shell gcc -print-file-name=plugin 2>/dev/null)/include/gcc-plugin.h)
+loops    := $(if $(and $(gcc_headers),$(shell command -v g++)),$(BUILD)/lib/loops-$(shell gcc -dumpfullversion).so)
+tools    := $(stub) $(start) $(public) $(wrappers) $(shims) $(fortran) $(loops)
 
 all: $(BUILD)/simrun $(tools)
 
@@ -134,6 +137,12 @@ $(BUILD)/lib/libsimrun_fortran.so.1: $(BUILD)/gen/fortran/functions.c $(wildcard
 	@echo "link $@"
 	$Q$(CC) -std=c17 -D_GNU_SOURCE -O2 -g -fPIC -fno-omit-frame-pointer $(WARNINGS) $(INCLUDES) -shared -Wl,-soname,$(@F) -o $@ $< sim/fortran/by_hand.c -L$(BUILD)/lib -lmpi_abi -Wl,-rpath,'$$ORIGIN'
 	@ln -sf $(@F) $(@:.1=)
+
+$(BUILD)/lib/loops-%.so: sim/compile/loops.cc
+	@mkdir -p $(@D)
+	@echo "link $@"
+	$Qg++ -O1 -g -fPIC -shared -fno-rtti -isystem $(dir $(gcc_headers)) -o $@.new $< && mv $@.new $@ || \
+	  { rm -f $@.new; $(if $(WERROR),false,echo "loops of instrumented programs will be slow: this gcc is not known"); }
 
 define link_header
 $(BUILD)/include/simrun/$(notdir $1): $1
@@ -333,6 +342,7 @@ install: all
 	install -m 644 $(public) "$(where)/include/simrun"
 	install -m 755 $(stub) "$(where)/lib/simrun"
 	install -m 644 $(start) "$(where)/lib/simrun"
+	$(if $(loops),install -m 755 $(loops) "$(where)/lib/simrun")
 	install -d "$(where)/lib/simrun/shims"
 	install -m 755 $(shims) "$(where)/lib/simrun/shims"
 	ln -sf $(notdir $(stub)) "$(where)/lib/simrun/libmpi_abi.so"
@@ -350,9 +360,9 @@ install: all
 	  install -D -m 755 build/peers/$$mpi/libsimrecord.so "$(where)/lib/simrun/$$mpi/libsimrecord.so" || exit; done
 
 format:
-	clang-format -i $(sources) $(wildcard sim/shims/*.c sim/fortran/*.c) $(headers) $(call files,tests,c)
+	clang-format -i $(sources) $(wildcard sim/shims/*.c sim/fortran/*.c sim/compile/*.cc) $(headers) $(call files,tests,c)
 format-check:
-	clang-format --dry-run --Werror $(sources) $(wildcard sim/shims/*.c sim/fortran/*.c) $(headers) $(call files,tests,c)
+	clang-format --dry-run --Werror $(sources) $(wildcard sim/shims/*.c sim/fortran/*.c sim/compile/*.cc) $(headers) $(call files,tests,c)
 
 help:
 	@sed -n '/^$$/q; s/^# \{0,1\}//p' Makefile

@@ -331,6 +331,8 @@ static int key_set(struct job *job)
         hash_add_text(&hash, "instrumented, its moves as calls");
     for (size_t i = 0; job->memory && i < COUNT(flags_kept); i++)
         hash_add_text(&hash, flags_kept[i]);
+    if (job->memory)
+        compiler_loops_hash(&hash);
     if (job->fortran_mpi)
         hash_add_text(&hash, compiler_words("FC", "gfortran"));
     hash_text(&hash, job->key);
@@ -382,6 +384,21 @@ static bool rule_empty(const char *rule)
     return file && !fclose(file) && good;
 }
 
+/* Where the compiler breaks, perhaps it is the plugin's fault. */
+static int compile_instrumented(struct job *job, const struct arguments *arguments)
+{
+    const char *const plugin[] = {compiler_loops(&job->compiler_words), "-pass-exit-codes"};
+    struct arguments faster = *arguments;
+    int status = FAILURE_INTERNAL;
+    if (*plugin) {
+        arguments_add_all(&faster, plugin, COUNT(plugin));
+        status = compiler_run(job->compiler, &faster, job->source, job->failure);
+    }
+    return status == FAILURE_INTERNAL
+               ? compiler_run(job->compiler, arguments, job->source, job->failure)
+               : status;
+}
+
 static int object_make(struct job *job, char files[][PATH_MAX])
 {
     struct arguments arguments = job->arguments;
@@ -393,7 +410,8 @@ static int object_make(struct job *job, char files[][PATH_MAX])
     } else {
         rule_and_output(&arguments, files[RULE], files[OBJECT]);
     }
-    return compiler_run(job->compiler, &arguments, job->source, job->failure);
+    return job->memory ? compile_instrumented(job, &arguments)
+                       : compiler_run(job->compiler, &arguments, job->source, job->failure);
 }
 
 /* In two steps, as the driver would link the sanitizer's own runtime. */
@@ -411,7 +429,7 @@ static int instrumented_make(struct job *job, char files[][PATH_MAX])
     const char *const rest[] = {"-fsanitize=thread", "-c", job->real};
     arguments_add_all(&compile, rest, COUNT(rest));
     rule_and_output(&compile, files[RULE], files[UNLINKED]);
-    int status = compiler_run(job->compiler, &compile, job->source, job->failure);
+    int status = compile_instrumented(job, &compile);
     for (int i = 0; i < link.count; i++)
         if (link.words[i] == job->real)
             link.words[i] = files[UNLINKED];

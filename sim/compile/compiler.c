@@ -2,12 +2,15 @@
 #include "sim/compile/compiler.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <glob.h>
 #include <limits.h>
 #include <spawn.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -109,12 +112,93 @@ int compiler_run(const char *program, const struct arguments *arguments, const c
                                strerror(errno));
     if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
         return 0;
+    enum { BROKE = 4 };
     return failure_set(
-        failure, FAILURE_INPUT,
+        failure,
+        WIFEXITED(status) && WEXITSTATUS(status) == BROKE ? FAILURE_INTERNAL : FAILURE_INPUT,
         "%s: does not compile (%s ended with %s %d); options that it needs are given "
         "in a comment in it, 'simrun: cflags: -I...', or to simcc",
         source, arguments->words[0], WIFEXITED(status) ? "status" : "signal",
         WIFEXITED(status) ? WEXITSTATUS(status) : WTERMSIG(status));
+}
+
+/* Plugins lie in lib of a build folder, and in lib/simrun of an installed tree. */
+static bool loops_pattern(char pattern[PATH_MAX], const char *version)
+{
+    char folder[PATH_MAX];
+    ssize_t length = readlink("/proc/self/exe", folder, sizeof folder - 1);
+    folder[length > 0 ? length : 0] = 0;
+    char *slash = strrchr(folder, '/');
+    if (slash)
+        *slash = 0;
+    for (int installed = 0; slash && installed < 2; installed++) {
+        glob_t found;
+        if (snprintf(pattern, PATH_MAX, "%s/%s/loops-%s.so", folder,
+                     installed ? "../lib/simrun" : "lib", version) >= PATH_MAX)
+            continue;
+        bool there = !glob(pattern, 0, NULL, &found);
+        globfree(&found);
+        if (there)
+            return true;
+    }
+    return false;
+}
+
+/* What the compiler says its version is; empty: nothing. */
+static void version_of(const struct arguments *words, char *version, size_t size)
+{
+    struct arguments question = *words;
+    posix_spawn_file_actions_t actions;
+    int ends[2], status;
+    pid_t child;
+    *version = 0;
+    arguments_add(&question, "-dumpfullversion");
+    if (question.count >= ARGUMENTS_MAX || pipe2(ends, O_CLOEXEC))
+        return;
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
+    posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
+    char *const *given = (char *const *)(uintptr_t)question.words;
+    bool runs = !posix_spawnp(&child, question.words[0], &actions, NULL, given, environ);
+    posix_spawn_file_actions_destroy(&actions);
+    close(ends[1]);
+    FILE *answer = fdopen(ends[0], "r");
+    if (answer && fgets(version, (int)size, answer))
+        version[strspn(version, "0123456789.")] = 0;
+    if (answer)
+        fclose(answer);
+    else
+        close(ends[0]);
+    while (runs && waitpid(child, &status, 0) < 0 && errno == EINTR) {
+    }
+}
+
+const char *compiler_loops(const struct arguments *words)
+{
+    static _Thread_local char option[PATH_MAX + 16];
+    char path[PATH_MAX], version[64];
+    if (!loops_pattern(path, "*"))
+        return NULL;
+    version_of(words, version, sizeof version);
+    if (!*version || !loops_pattern(path, version))
+        return NULL;
+    snprintf(option, sizeof option, "-fplugin=%s", path);
+    return option;
+}
+
+void compiler_loops_hash(struct hash *hash)
+{
+    char pattern[PATH_MAX];
+    glob_t found;
+    if (!loops_pattern(pattern, "*") || glob(pattern, 0, NULL, &found))
+        return;
+    for (size_t i = 0; i < found.gl_pathc; i++) {
+        struct stat status;
+        hash_add_text(hash, found.gl_pathv[i]);
+        if (!stat(found.gl_pathv[i], &status))
+            hash_add(hash, &status.st_mtim, sizeof status.st_mtim);
+    }
+    globfree(&found);
 }
 
 /* In a rule a backslash keeps a space or a #, and a dollar is written twice. The source, the first,

@@ -2,6 +2,7 @@
 #ifndef SIM_COMPILE_COMPILER_H
 #define SIM_COMPILE_COMPILER_H
 
+#include "sim/base/hash.h"
 #include "traces/base/failure.h"
 
 #include <stdbool.h>
@@ -28,9 +29,16 @@ const char *compiler_simfort(void);
 void arguments_add(struct arguments *arguments, const char *word);
 void arguments_add_all(struct arguments *arguments, const char *const *words, size_t count);
 
-/* Runs `program` and waits. 0, or a failure code with a sentence about `source`. */
+/* Runs `program` and waits. 0, or a failure code with a sentence about `source`: FAILURE_INTERNAL
+ * where the compiler broke, which gcc tells if it is given -pass-exit-codes. */
 int compiler_run(const char *program, const struct arguments *arguments, const char *source,
                  struct failure *failure);
+
+/* The option for the plugin that lets loops of instrumented programs run at their own speed
+ * (loops.cc), built for this very compiler; `words` are its command. NULL: there is none. */
+const char *compiler_loops(const struct arguments *words);
+/* What compilers there are such plugins for is part of an object's name. */
+void compiler_loops_hash(struct hash *hash);
 
 /* Turns the compiler's rule `target: a.c b.h \ c.h` in the file `rule` into a list of headers'
  * paths in the file `list`, one a line, without the source. False when a file cannot be read or

@@ -430,6 +430,22 @@ bool sim_pending_within(struct sim_rank *rank, uintptr_t low, uintptr_t high)
     return found && !rank->within_op && !rank->finalized;
 }
 
+bool sim_pending_allows(struct sim_rank *rank, uintptr_t low, uintptr_t high, bool write)
+{
+    struct sim_pending *pending = rank->pending;
+    uintptr_t first = 0, last = UINTPTR_MAX;
+    if (!rank->world->rooms->window_outside(rank, low, &first, &last) || high > last)
+        return false;
+    bool allowed = true;
+    lock(pending);
+    for (size_t i = first_reaching(pending, low);
+         i < pending->count && pending->entries[i].hull.low < high && allowed; i++)
+        allowed =
+            pending->entries[i].hull.high <= low || !(write || pending->entries[i].region.written);
+    unlock(pending);
+    return allowed;
+}
+
 void sim_pending_lose(struct sim_rank *rank, uintptr_t address, size_t size, enum sim_lost how,
                       const void *site)
 {

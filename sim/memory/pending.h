@@ -86,6 +86,9 @@ void sim_pending_freed(struct sim_rank *rank, const void *owner);
 /* The rank has received something. */
 void sim_pending_heard(struct sim_rank *rank);
 
+/* Whether the program may read the bytes of [low, high), or write them, and nobody wants to know. */
+bool sim_pending_allows(struct sim_rank *rank, uintptr_t low, uintptr_t high, bool write);
+
 /* How the program gives up memory of its own. */
 enum sim_lost { SIM_LOST_FREE, SIM_LOST_RETURN };
 void sim_pending_lose(struct sim_rank *rank, uintptr_t address, size_t size, enum sim_lost how,

@@ -1,0 +1,400 @@
+/* Loops of instrumented programs that run at their own speed: a plugin of gcc's.
+ *
+ * Under -fsanitize=thread every load and store calls a function, also where nothing is under way
+ * that it could disturb; a loop that computes is ten times slower. This plugin gives a loop two
+ * bodies, one that tells its accesses and one that does not, and a question in front of it:
+ *
+ *  - Of a nest of loops that calls nothing unknown: is the rank quiet (__simrun_quiet)? Then nothing
+ *    within can be an error: what begins an operation is a call.
+ *  - Of an innermost loop, where the rank is not: may this stretch be read, or written
+ *    (__simrun_safe)? For each access whose address grows by a constant, over all rounds.
+ *
+ * Method: before gcc instruments a function (pass "tsan"), loops are copied; after it, the calls in
+ * the bodies that do not tell are taken out. What gcc itself does in between stays its affair.
+ *
+ * With another compiler than the one it was built for, the plugin does nothing. */
+/* They stand on one another. */
+/* clang-format off */
+#include "gcc-plugin.h"
+#include "plugin-version.h"
+#include "tree.h"
+#include "gimple.h"
+#include "tree-pass.h"
+#include "context.h"
+#include "ssa.h"
+#include "cfghooks.h"
+#include "cfgloop.h"
+#include "fold-const.h"
+#include "gimple-iterator.h"
+#include "gimplify.h"
+#include "gimplify-me.h"
+#include "profile-count.h"
+#include "tree-cfg.h"
+#include "tree-data-ref.h"
+#include "tree-into-ssa.h"
+#include "tree-scalar-evolution.h"
+#include "tree-ssa-loop.h"
+#include "tree-ssa-loop-manip.h"
+/* clang-format on */
+
+int plugin_is_GPL_compatible;
+
+namespace
+{
+
+/* A loop of fewer rounds is not worth a question; one with more accesses is asked too much. */
+enum { ROUNDS_MIN = 8, ACCESSES_MAX = 16 };
+
+hash_set<basic_block> silent; /* bodies of the present function that do not tell */
+
+bool instruments(const function *f)
+{
+    return (flag_sanitize & SANITIZE_THREAD) && !f->calls_setjmp;
+}
+
+/* What can neither begin an operation nor end one. */
+bool harmless(const gimple *statement)
+{
+    if (gimple_code(statement) == GIMPLE_ASM)
+        return false;
+    if (!is_gimple_call(statement) || gimple_call_internal_p(statement))
+        return true;
+    return (gimple_call_flags(statement) & (ECF_CONST | ECF_PURE)) ||
+           gimple_call_builtin_p(statement, BUILT_IN_NORMAL);
+}
+
+bool strange(const basic_block block)
+{
+    edge each;
+    edge_iterator at;
+    FOR_EACH_EDGE(each, at, block->succs)
+    if (each->flags & EDGE_COMPLEX)
+        return true;
+    return block->flags & BB_IRREDUCIBLE_LOOP;
+}
+
+/* Whether a nest may have a second body, and there is something in it to tell. */
+enum answer { NO, NOTHING, YES };
+answer splits(class loop *loop)
+{
+    if (!can_duplicate_loop_p(loop))
+        return NO;
+    answer found = NOTHING;
+    basic_block *body = get_loop_body(loop);
+    for (unsigned i = 0; i < loop->num_nodes && found != NO; i++) {
+        if (strange(body[i]))
+            found = NO;
+        for (gimple_stmt_iterator at = gsi_start_bb(body[i]); !gsi_end_p(at) && found != NO;
+             gsi_next(&at)) {
+            if (!harmless(gsi_stmt(at)))
+                found = NO;
+            else if (gimple_vuse(gsi_stmt(at)))
+                found = YES;
+        }
+    }
+    free(body);
+    return found;
+}
+
+/* The outermost of those that may. */
+void nests(class loop *loop, vec<class loop *> *found)
+{
+    for (; loop; loop = loop->next) {
+        answer answer = splits(loop);
+        if (answer == YES)
+            found->safe_push(loop);
+        else if (answer == NO)
+            nests(loop->inner, found);
+    }
+}
+
+void innermost(class loop *loop, vec<class loop *> *found)
+{
+    if (!loop->inner)
+        found->safe_push(loop);
+    for (class loop *inner = loop->inner; inner; inner = inner->next)
+        innermost(inner, found);
+}
+
+/* A function of the launcher's: it changes nothing that the program sees. */
+tree launchers(const char *name, tree type)
+{
+    tree function = build_fn_decl(name, type);
+    TREE_NOTHROW(function) = 1;
+    DECL_PURE_P(function) = 1;
+    return function;
+}
+
+/* The loop runs with its body silent where `condition` holds, else a copy of it tells. */
+class loop *split(class loop *loop, tree condition)
+{
+    const profile_probability yes = profile_probability::likely(), no = yes.invert();
+    basic_block where;
+    initialize_original_copy_tables();
+    class loop *telling = loop_version(loop, condition, &where, yes, no, yes, no, true);
+    free_original_copy_tables();
+    if (!telling)
+        return NULL;
+    basic_block *body = get_loop_body(loop);
+    for (unsigned i = 0; i < loop->num_nodes; i++)
+        silent.add(body[i]);
+    free(body);
+    return telling;
+}
+
+tree ask(gimple_seq *before, tree function, tree first, tree second, tree third)
+{
+    gcall *call = first ? gimple_build_call(function, 3, first, second, third)
+                        : gimple_build_call(function, 0);
+    tree answer = make_ssa_name(integer_type_node);
+    gimple_call_set_lhs(call, answer);
+    gimple_seq_add_stmt(before, call);
+    return answer;
+}
+
+tree holds(tree answer)
+{
+    return fold_build2(NE_EXPR, boolean_type_node, answer, integer_zero_node);
+}
+
+class loop *split_nest(class loop *loop)
+{
+    static const char name[] = "__simrun_quiet";
+    gimple_seq before = NULL;
+    tree type = build_function_type_list(integer_type_node, NULL_TREE);
+    tree answer = ask(&before, launchers(name, type), NULL_TREE, NULL_TREE, NULL_TREE);
+    gsi_insert_seq_on_edge_immediate(loop_preheader_edge(loop), before);
+    return split(loop, holds(answer));
+}
+
+/* The stretch that one access runs through. */
+struct stretch {
+    innermost_loop_behavior address;
+    HOST_WIDE_INT size;
+    bool written;
+};
+
+/* What an operand of an assignment touches. False: nobody knows. */
+bool stretch_of(class loop *loop, gimple *statement, tree operand, bool written,
+                vec<stretch> *found)
+{
+    stretch touched;
+    if (!operand || is_gimple_val(operand) || TREE_CODE(operand) == CONSTRUCTOR ||
+        !(REFERENCE_CLASS_P(operand) || DECL_P(operand)))
+        return true;
+    tree base = get_base_address(operand);
+    if (base && DECL_P(base) && !is_global_var(base) && !TREE_ADDRESSABLE(base))
+        return true;
+    if (TREE_THIS_VOLATILE(operand) || found->length() == ACCESSES_MAX)
+        return false;
+    tree size = TYPE_SIZE_UNIT(TREE_TYPE(operand));
+    if (!size || !tree_fits_shwi_p(size) ||
+        !dr_analyze_innermost(&touched.address, operand, loop, statement) ||
+        TREE_CODE(touched.address.step) != INTEGER_CST)
+        return false;
+    touched.size = tree_to_shwi(size);
+    touched.written = written;
+    found->safe_push(touched);
+    return true;
+}
+
+bool stretches(class loop *loop, vec<stretch> *found)
+{
+    bool known = true;
+    basic_block *body = get_loop_body(loop);
+    for (unsigned i = 0; i < loop->num_nodes && known; i++)
+        for (gimple_stmt_iterator at = gsi_start_bb(body[i]); !gsi_end_p(at) && known;
+             gsi_next(&at)) {
+            gimple *statement = gsi_stmt(at);
+            if (!gimple_vuse(statement) || is_gimple_debug(statement))
+                continue;
+            known = gimple_assign_single_p(statement) &&
+                    stretch_of(loop, statement, gimple_assign_rhs1(statement), false, found) &&
+                    stretch_of(loop, statement, gimple_assign_lhs(statement), true, found);
+        }
+    free(body);
+    return known && found->length();
+}
+
+/* The first address, how far it moves in all, and the bytes at each place. */
+tree ask_stretch(gimple_seq *before, const stretch *touched, tree rounds)
+{
+    static const char name[] = "__simrun_safe";
+    const innermost_loop_behavior *address = &touched->address;
+    tree type =
+        build_function_type_list(integer_type_node, ptr_type_node, ssizetype, ssizetype, NULL_TREE);
+    tree offset = fold_build2(PLUS_EXPR, ssizetype, fold_convert(ssizetype, address->offset),
+                              fold_convert(ssizetype, address->init));
+    tree first =
+        fold_build_pointer_plus(fold_convert(ptr_type_node, address->base_address), offset);
+    tree moves = fold_build2(MULT_EXPR, ssizetype, fold_convert(ssizetype, rounds),
+                             fold_convert(ssizetype, address->step));
+    tree bytes = build_int_cst(ssizetype, touched->written ? -touched->size : touched->size);
+    gimple_seq sequence = NULL;
+    first = force_gimple_operand(unshare_expr(first), &sequence, true, NULL_TREE);
+    gimple_seq_add_seq(before, sequence);
+    moves = force_gimple_operand(unshare_expr(moves), &sequence, true, NULL_TREE);
+    gimple_seq_add_seq(before, sequence);
+    return ask(before, launchers(name, type), first, moves, bytes);
+}
+
+void split_innermost(class loop *loop)
+{
+    auto_vec<stretch> found;
+    tree rounds = number_of_latch_executions(loop);
+    if (!rounds || chrec_contains_undetermined(rounds) || TREE_CODE(rounds) == COND_EXPR ||
+        (tree_fits_uhwi_p(rounds) && tree_to_uhwi(rounds) < ROUNDS_MIN) || !stretches(loop, &found))
+        return;
+    gimple_seq before = NULL;
+    tree all = NULL_TREE;
+    for (unsigned i = 0; i < found.length(); i++) {
+        tree answer = ask_stretch(&before, &found[i], rounds);
+        if (!all) {
+            all = answer;
+            continue;
+        }
+        tree both = make_ssa_name(integer_type_node);
+        gimple_seq_add_stmt(&before, gimple_build_assign(both, BIT_AND_EXPR, all, answer));
+        all = both;
+    }
+    gsi_insert_seq_on_edge_immediate(loop_preheader_edge(loop), before);
+    split(loop, holds(all));
+}
+
+unsigned split_loops(function *f)
+{
+    silent.empty();
+    loop_optimizer_init(LOOPS_NORMAL | LOOPS_HAVE_RECORDED_EXITS);
+    if (number_of_loops(f) > 1) {
+        auto_vec<class loop *> outer, inner;
+        rewrite_into_loop_closed_ssa(NULL, TODO_update_ssa);
+        nests(current_loops->tree_root->inner, &outer);
+        for (unsigned i = 0; i < outer.length(); i++) {
+            class loop *telling = split_nest(outer[i]);
+            if (telling)
+                innermost(telling, &inner);
+        }
+        update_ssa(TODO_update_ssa);
+        scev_initialize();
+        for (unsigned i = 0; i < inner.length(); i++)
+            split_innermost(inner[i]);
+        scev_finalize();
+        update_ssa(TODO_update_ssa);
+    }
+    loop_optimizer_finalize();
+    return 0;
+}
+
+/* A call that tells an access, but not one that also does it. */
+bool tells(const gimple *statement)
+{
+    static const char *const beginnings[] = {"read", "write", "volatile", "unaligned"};
+    const char prefix[] = "__tsan_";
+    tree function = is_gimple_call(statement) ? gimple_call_fndecl(statement) : NULL_TREE;
+    const char *name =
+        function && DECL_NAME(function) ? IDENTIFIER_POINTER(DECL_NAME(function)) : "";
+    name = strstr(name, prefix);
+    for (const char *beginning : beginnings)
+        if (name && !strncmp(name + sizeof prefix - 1, beginning, strlen(beginning)))
+            return true;
+    return false;
+}
+
+/* With what was there only to make its argument. */
+void take_out(gimple_stmt_iterator *at)
+{
+    gimple *call = gsi_stmt(*at);
+    auto_vec<tree> unused;
+    for (unsigned i = 0; i < gimple_call_num_args(call); i++)
+        unused.safe_push(gimple_call_arg(call, i));
+    unlink_stmt_vdef(call);
+    gsi_remove(at, true);
+    release_defs(call);
+    while (!unused.is_empty()) {
+        tree value = unused.pop();
+        if (!value || TREE_CODE(value) != SSA_NAME || SSA_NAME_IS_DEFAULT_DEF(value) ||
+            !has_zero_uses(value))
+            continue;
+        gimple *maker = SSA_NAME_DEF_STMT(value);
+        if (!is_gimple_assign(maker) || gimple_vuse(maker))
+            continue;
+        for (unsigned i = 1; i < gimple_num_ops(maker); i++)
+            unused.safe_push(gimple_op(maker, i));
+        gimple_stmt_iterator there = gsi_for_stmt(maker);
+        gsi_remove(&there, true); /* it stands before the call */
+        release_defs(maker);
+    }
+}
+
+unsigned silence(function *f)
+{
+    basic_block block;
+    FOR_EACH_BB_FN(block, f)
+    if (silent.contains(block))
+        for (gimple_stmt_iterator at = gsi_start_bb(block); !gsi_end_p(at);) {
+            if (tells(gsi_stmt(at)))
+                take_out(&at);
+            else
+                gsi_next(&at);
+        }
+    silent.empty();
+    return 0;
+}
+
+const pass_data splitting = {
+    GIMPLE_PASS, "simrun_split", OPTGROUP_NONE, TV_NONE, PROP_ssa | PROP_cfg, 0, 0, 0, 0};
+const pass_data silencing = {GIMPLE_PASS,
+                             "simrun_silence",
+                             OPTGROUP_NONE,
+                             TV_NONE,
+                             PROP_ssa | PROP_cfg,
+                             0,
+                             0,
+                             0,
+                             TODO_update_ssa_only_virtuals};
+
+class split_pass : public gimple_opt_pass
+{
+  public:
+    split_pass() : gimple_opt_pass(splitting, g)
+    {
+    }
+    bool gate(function *f) override
+    {
+        return instruments(f);
+    }
+    unsigned execute(function *f) override
+    {
+        return split_loops(f);
+    }
+};
+
+class silence_pass : public gimple_opt_pass
+{
+  public:
+    silence_pass() : gimple_opt_pass(silencing, g)
+    {
+    }
+    bool gate(function *) override
+    {
+        return !silent.is_empty();
+    }
+    unsigned execute(function *f) override
+    {
+        return silence(f);
+    }
+};
+
+} // namespace
+
+int plugin_init(plugin_name_args *info, plugin_gcc_version *version)
+{
+    if (!plugin_default_version_check(version, &gcc_version))
+        return 0;
+    static const char tsan[] = "tsan";
+    register_pass_info before = {new split_pass, tsan, 1, PASS_POS_INSERT_BEFORE};
+    register_pass_info after = {new silence_pass, tsan, 1, PASS_POS_INSERT_AFTER};
+    register_callback(info->base_name, PLUGIN_PASS_MANAGER_SETUP, NULL, &before);
+    register_callback(info->base_name, PLUGIN_PASS_MANAGER_SETUP, NULL, &after);
+    return 0;
+}

@@ -1,0 +1,205 @@
+#!/usr/bin/perl
+# Loops of instrumented programs run at their own speed where nothing can be an error, and tell their accesses where something can:
+# loops of many shapes beside a buffer that an operation owns, and what each touches, element by element; how fast they are; and a
+# compiler that breaks over the plugin.
+use strict;
+use warnings;
+use Cwd qw(abs_path);
+use File::Basename qw(dirname);
+use File::Copy qw(copy);
+use File::Temp qw(tempdir);
+use Test::More;
+
+$ENV{CC} = 'gcc';
+my $simrun = abs_path($ENV{SIMRUN} || 'build/simrun');
+my $own = dirname(abs_path($0));
+my $folder = tempdir(CLEANUP => 1);
+copy("$own/loops.c", "$folder/loops.c") or die;
+chdir $folder or die;
+
+use constant { LENGTH => 400, WIDTH => 20 };
+
+# What a shape reads and writes, as lists of bytes: [element, first byte, end].
+sub all { map { [$_, 0, 8] } @_ }
+sub own { my ($writes, @touched) = @_; $writes ? ([], \@touched) : (\@touched, []) }
+my %touches = (
+    (map { my $name = $_; $name => sub { my ($low, $high, $writes) = @_; own($writes, all($low .. $high - 1)) } }
+        qw(up set down walk root bytes whole always calls far)),
+    thirds => sub { my ($low, $high, $writes) = @_; own($writes, all(grep { ($_ - $low) % 3 == 0 } $low .. $high - 1)) },
+    until => sub {
+        my ($low, $high, $writes) = @_; # and looks at each, and at the one behind
+        my @look = all($low .. $high);
+        (\@look, $writes ? [all($low .. $high - 1)] : []);
+    },
+    leaves => sub { my ($low, $high, $writes) = @_; own($writes, all($low .. int(($low + $high) / 2) - 1)) },
+    even => sub { my ($low, $high, $writes) = @_; own($writes, all(grep { $_ % 2 == 0 } $low .. $high - 1)) },
+    indirect => sub { my ($low, $high, $writes) = @_; own($writes, all(map { $_ * 3 % LENGTH } $low .. $high - 1)) },
+    square => sub {
+        my ($low, $high, $writes) = @_;
+        own($writes, all(map { my $i = $_; map { $i * WIDTH + $_ } 5 .. 14 } int($low / WIDTH) .. int($high / WIDTH) - 1));
+    },
+    triangle => sub {
+        my ($low, $high, $writes) = @_;
+        own($writes, all(map { my $i = $_; map { $i * WIDTH + $_ } 0 .. $i - 1 } int($low / WIDTH) .. int($high / WIDTH) - 1));
+    },
+    columns => sub {
+        my ($low, $high, $writes) = @_;
+        own($writes, all(map { my $i = $_; map { $i * WIDTH + 2 * $_ } 0 .. 9 } int($low / WIDTH) .. int($high / WIDTH) - 1));
+    },
+    copy => sub {
+        my ($low, $high, $writes) = @_;
+        my @here = all($low .. $high - 1);
+        my @there = all(map { $_ + LENGTH / 2 } $low .. $high - 1);
+        $writes ? (\@there, \@here) : (\@here, \@there);
+    },
+    neighbours => sub {
+        my ($low, $high, $writes) = @_;
+        my $half = LENGTH / 2;
+        my ($from, $to) = $writes ? ($half, 0) : (0, $half);
+        ([all(map { ($_ + $from - 1, $_ + $from + 1) } $low + 1 .. $high - 2)], [all(map { $_ + $to } $low + 1 .. $high - 2)]);
+    },
+    seconds => sub { my ($low, $high, $writes) = @_; own($writes, map { [$_, 4, 8] } $low .. $high - 1) },
+    twice => sub {
+        my ($low, $high, $writes) = @_;
+        my $third = int(($high - $low) / 3);
+        own($writes, all($low .. $low + $third - 1, $high - $third .. $high - 1));
+    },
+);
+$touches{unsigned} = sub {
+    my ($low, $high, $writes) = @_;
+    my @touched;
+    for (my $i = $low; $i < $high; $i += 3) { push @touched, $i }
+    own($writes, all(@touched));
+};
+
+# An operation that reads its buffer minds writes; one that writes it minds both.
+sub expected {
+    my ($shape, $low, $high, $writes, $kind, $begin, $end) = @_;
+    return '' if $kind eq 'none';
+    my ($read, $written) = $touches{$shape}->($low, $high, $writes);
+    my $columns = $kind =~ /^column/;
+    my %owned = map { $_ => 1 } grep { !$columns || ($_ - $begin) % 4 == 0 } $begin .. $end - 1;
+    my @minded = $kind =~ /send/ ? @$written : (@$written, @$read);
+    return (grep { $owned{ $_->[0] } } @minded) ? 'B001' : '';
+}
+
+# Where the buffer lies: before, at the first element, within, at the last, behind, around; then ranges of loops.
+my @cases;
+my $turn = 0;
+for my $shape (sort keys %touches) {
+    for my $range ([40, 160], [60, 66], [80, 80]) {
+        my ($low, $high) = @$range;
+        for my $where ([$low - 2, $low], [$low - 1, $low + 1], [int(($low + $high) / 2), int(($low + $high) / 2) + 1], [$high - 1, $high + 1],
+            [$high + 1, $high + 2], [$low - 10, $high + 10], [$low + 1, $high + 3], [$low + 201, $low + 203]) {
+            for my $kind (qw(send recv columnsend columnrecv none)) {
+                next if $kind eq 'none' && $where->[0] != $low - 2;
+                for my $writes (0, 1) {
+                    push @cases, [$shape, $low, $high, $writes, $kind, @$where, $turn++ % 2];
+                }
+            }
+        }
+    }
+}
+my $every = $ENV{ALL} ? 1 : 7;
+my ($run, $wrong, $found) = (0, 0, 0);
+for my $i (grep { $_ % $every == 0 || $cases[$_][4] eq 'none' && $cases[$_][1] == 40 } 0 .. $#cases) {
+    my @case = @{ $cases[$i] };
+    my $said = `timeout 60 '$simrun' run --memory -n 2 loops.c @case 2>&1`;
+    my %codes = map { $_ => 1 } $said =~ /^([A-Z]\d{3}) /mg;
+    my $got = join ' ', sort grep { /^B/ } keys %codes; # what nobody sends with is told, too
+    my $expected = expected(@case[0 .. 6]);
+    $run++;
+    $found += $expected ne '';
+    next if $got eq $expected && $said =~ /^rank 0: /m;
+    diag("loops.c @case: '$got', expected '$expected'") if $wrong++ < 10;
+}
+is($wrong, 0, "$run loops beside a buffer: what they touch of it is found, and nothing else");
+cmp_ok($found, '>', $run / 5, "and in $found of them there was something");
+
+# The same values, silent or telling.
+my $differ = 0;
+for my $shape (sort keys %touches) {
+    for my $writes (0, 1) {
+        my @case = ($shape, 40, 160, $writes, 'none', 0, 1, 0);
+        my ($with, $without) = map { join '', sort grep { /^rank/ } `'$simrun' run $_ -n 2 loops.c @case 2>&1` } '--memory', '';
+        $differ++ if $with ne $without || !$with;
+    }
+}
+is($differ, 0, 'a loop computes the same instrumented');
+
+# How fast: a sweep over a field, between messages and beside some that are under way.
+open my $out, '>', 'sweep.c' or die;
+print $out <<'END';
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+enum { N = 512, ROWS = N + 2 };
+static void sweep(const double *a, double *b, int low, int high)
+{
+    for (int i = low; i < high; i++)
+        for (int j = 1; j <= N; j++)
+            b[i * ROWS + j] = .25 * (a[(i - 1) * ROWS + j] + a[(i + 1) * ROWS + j] + a[i * ROWS + j - 1] + a[i * ROWS + j + 1]);
+}
+int main(int argc, char **argv)
+{
+    double *a = calloc(ROWS * ROWS, 8), *b = calloc(ROWS * ROWS, 8);
+    struct timespec begin, end;
+    MPI_Init(&argc, &argv);
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &begin);
+    for (int step = 0; step < 60; step++) {
+        MPI_Request requests[2];
+        int self = 0, count = argc > 1 ? 2 : 0;
+        if (argc > 1) {
+            MPI_Irecv(a, ROWS, MPI_DOUBLE, self, 0, MPI_COMM_WORLD, requests);
+            MPI_Isend(a + N * ROWS, ROWS, MPI_DOUBLE, self, 0, MPI_COMM_WORLD, requests + 1);
+        }
+        sweep(a, b, 2, N + 1);
+        MPI_Waitall(count, requests, MPI_STATUSES_IGNORE);
+        sweep(a, b, 1, 2);
+        double *swap = a;
+        a = b;
+        b = swap;
+    }
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &end);
+    printf("took %ld\n", (end.tv_sec - begin.tv_sec) * 1000000 + (end.tv_nsec - begin.tv_nsec) / 1000);
+    MPI_Finalize();
+}
+END
+close $out;
+my @plugins = glob dirname($simrun) . '/lib/loops-*.so';
+my ($headers) = map { chomp; -e "$_/include/gcc-plugin.h" } `gcc -print-file-name=plugin`;
+my $wanted = $headers && !system('command -v g++ >/dev/null');
+is(scalar @plugins, $wanted ? 1 : 0, 'there is a plugin for gcc where its headers and g++ are installed' . ($wanted ? '' : ': here they are not'));
+for my $messages ('', 'messages') {
+    my $bar = @plugins && $simrun !~ /address|thread/ ? 5 : 1000; # sanitized callbacks, or without the plugin
+    my %best;
+    for (1 .. 5) {
+        for my $options ('', '--memory') {
+            my ($took) = `'$simrun' run -n 1 $options sweep.c $messages 2>&1` =~ /^took (\d+)/m;
+            $best{$options} = $took if defined $took && ($best{$options} // $took) >= $took;
+        }
+    }
+    my $ratio = $best{'--memory'} / $best{''};
+    cmp_ok($ratio, '<', $bar, sprintf 'a sweep %s is %.1f times slower instrumented', $messages ? 'beside messages' : 'alone', $ratio);
+}
+
+# A compiler that breaks over the plugin is asked once more without it; one of another version is not asked at all.
+mkdir 'bin';
+sub compiler {
+    my ($name, $text) = @_;
+    open my $script, '>', "bin/$name" or die;
+    print $script "#!/bin/sh\n$text\nexec gcc \"\$@\"\n";
+    close $script;
+    chmod 0755, "bin/$name";
+}
+compiler('breaks', 'case "$*" in *-fplugin=*) echo broken >>breaks.txt; exit 4 ;; esac');
+compiler('other', 'case "$*" in *-dumpfullversion*) echo 3.4.0; exit ;; *-fplugin=*) echo plugin >>other.txt ;; esac');
+for my $name (qw(breaks other)) {
+    local $ENV{CC} = "$folder/bin/$name";
+    my $said = `'$simrun' run --memory -n 2 loops.c up 40 160 1 send 50 60 0 2>&1`;
+    like($said, qr/^B001 /m, "$name: the program is compiled and looked at");
+}
+ok(!@plugins || -s 'breaks.txt', 'the first was given the plugin');
+ok(!-e 'other.txt', 'the second was not');
+done_testing;
