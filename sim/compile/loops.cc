@@ -1,11 +1,11 @@
-/* Loops of instrumented programs that run at their own speed: a plugin of gcc's.
+/* Code of instrumented programs that runs at its own speed: a plugin of gcc's.
  *
  * Under -fsanitize=thread every load and store calls a function, also where nothing is under way
- * that it could disturb; a loop that computes is ten times slower. This plugin gives a loop two
+ * that it could disturb; a loop that computes is ten times slower. This plugin gives code two
  * bodies, one that tells its accesses and one that does not, and a question in front of it:
  *
- *  - Of a nest of loops that calls nothing unknown: is the rank quiet (__simrun_quiet)? Then nothing
- *    within can be an error: what begins an operation is a call.
+ *  - Of a function, or a nest of loops, that calls nothing unknown: is the rank quiet
+ *    (__simrun_quiet)? Then nothing within can be an error: what begins an operation is a call.
  *  - Of an innermost loop, where the rank is not: may this stretch be read, or written
  *    (__simrun_safe)? For each access whose address grows by a constant, over all rounds.
  *
@@ -24,6 +24,7 @@
 #include "ssa.h"
 #include "cfghooks.h"
 #include "cfgloop.h"
+#include "cgraph.h"
 #include "fold-const.h"
 #include "gimple-iterator.h"
 #include "gimplify.h"
@@ -45,11 +46,30 @@ namespace
 /* A loop of fewer rounds is not worth a question; one with more accesses is asked too much. */
 enum { ROUNDS_MIN = 8, ACCESSES_MAX = 16 };
 
+/* A function of fewer accesses is not worth a question, one of more statements not worth two bodies. */
+enum { FUNCTION_ACCESSES_MIN = 3, FUNCTION_STATEMENTS_MAX = 4000 };
+
 hash_set<basic_block> silent; /* bodies of the present function that do not tell */
+hash_set<tree> *closed;       /* functions of this source that call nothing unknown */
 
 bool instruments(const function *f)
 {
     return (flag_sanitize & SANITIZE_THREAD) && !f->calls_setjmp;
+}
+
+/* Of gcc's own functions those return without having called the program. */
+bool returns_alone(const gimple *call)
+{
+    static const char *const others[] = {"GOMP_",          "GOACC_",          "omp_",
+                                         "__builtin_GOMP", "__builtin_GOACC", "__builtin_apply"};
+    if (!gimple_call_builtin_p(call, BUILT_IN_NORMAL) ||
+        (gimple_call_flags(call) & (ECF_RETURNS_TWICE | ECF_NORETURN)))
+        return false;
+    const char *name = IDENTIFIER_POINTER(DECL_NAME(gimple_call_fndecl(call)));
+    for (const char *other : others)
+        if (!strncmp(name, other, strlen(other)))
+            return false;
+    return true;
 }
 
 /* What can neither begin an operation nor end one. */
@@ -59,8 +79,38 @@ bool harmless(const gimple *statement)
         return false;
     if (!is_gimple_call(statement) || gimple_call_internal_p(statement))
         return true;
-    return (gimple_call_flags(statement) & (ECF_CONST | ECF_PURE)) ||
-           gimple_call_builtin_p(statement, BUILT_IN_NORMAL);
+    tree function = gimple_call_fndecl(statement);
+    return (gimple_call_flags(statement) & (ECF_CONST | ECF_PURE)) || returns_alone(statement) ||
+           (function && closed->contains(DECL_ORIGIN(function)));
+}
+
+bool calls_unknown(function *f)
+{
+    basic_block block;
+    FOR_EACH_BB_FN(block, f)
+    for (gimple_stmt_iterator at = gsi_start_bb(block); !gsi_end_p(at); gsi_next(&at))
+        if (!harmless(gsi_stmt(at)))
+            return true;
+    return false;
+}
+
+/* Before functions are cloned and inlined: all might be closed, until one is seen to call another
+ * that is not. What another source can replace is none of this source's. */
+void find_closed(void *, void *)
+{
+    cgraph_node *node;
+    bool changed = true;
+    FOR_EACH_FUNCTION_WITH_GIMPLE_BODY(node)
+    if (!DECL_WEAK(node->decl) || DECL_COMDAT(node->decl))
+        closed->add(node->decl);
+    while (changed) {
+        changed = false;
+        FOR_EACH_FUNCTION_WITH_GIMPLE_BODY(node)
+        if (closed->contains(node->decl) && calls_unknown(DECL_STRUCT_FUNCTION(node->decl))) {
+            closed->remove(node->decl);
+            changed = true;
+        }
+    }
 }
 
 bool strange(const basic_block block)
@@ -125,6 +175,11 @@ tree launchers(const char *name, tree type)
     return function;
 }
 
+bool is_silent(const class loop *loop)
+{
+    return silent.contains(loop->header);
+}
+
 /* The loop runs with its body silent where `condition` holds, else a copy of it tells. */
 class loop *split(class loop *loop, tree condition)
 {
@@ -157,12 +212,16 @@ tree holds(tree answer)
     return fold_build2(NE_EXPR, boolean_type_node, answer, integer_zero_node);
 }
 
+tree ask_quiet(gimple_seq *before)
+{
+    tree type = build_function_type_list(integer_type_node, NULL_TREE);
+    return ask(before, launchers("__simrun_quiet", type), NULL_TREE, NULL_TREE, NULL_TREE);
+}
+
 class loop *split_nest(class loop *loop)
 {
-    static const char name[] = "__simrun_quiet";
     gimple_seq before = NULL;
-    tree type = build_function_type_list(integer_type_node, NULL_TREE);
-    tree answer = ask(&before, launchers(name, type), NULL_TREE, NULL_TREE, NULL_TREE);
+    tree answer = ask_quiet(&before);
     gsi_insert_seq_on_edge_immediate(loop_preheader_edge(loop), before);
     return split(loop, holds(answer));
 }
@@ -261,17 +320,81 @@ void split_innermost(class loop *loop)
     split(loop, holds(all));
 }
 
-unsigned split_loops(function *f)
+/* Whether the whole function may have a second body, and it is worth that. */
+bool splits_whole(function *f)
+{
+    unsigned accesses = 0, statements = 0;
+    basic_block block;
+    FOR_EACH_BB_FN(block, f)
+    {
+        if (strange(block))
+            return false;
+        for (gimple_stmt_iterator at = gsi_start_bb(block); !gsi_end_p(at); gsi_next(&at)) {
+            if (!harmless(gsi_stmt(at)))
+                return false;
+            statements += !is_gimple_debug(gsi_stmt(at));
+            accesses += gimple_vuse(gsi_stmt(at)) && gimple_assign_single_p(gsi_stmt(at));
+        }
+    }
+    return accesses >= FUNCTION_ACCESSES_MIN && statements <= FUNCTION_STATEMENTS_MAX;
+}
+
+/* Entry, gate, then one body or the other: the second is a copy of all that is there now. */
+bool split_whole(function *f)
+{
+    basic_block gate = split_edge(single_succ_edge(ENTRY_BLOCK_PTR_FOR_FN(f)));
+    basic_block start = split_edge(single_succ_edge(gate)), block;
+    auto_vec<basic_block> body, copies;
+    auto_vec<class loop *> loops;
+    class loop *const root = current_loops->tree_root;
+    FOR_EACH_BB_FN(block, f)
+    if (block != gate)
+        body.safe_push(block);
+    for (class loop *loop = root->inner; loop; loop = loop->next)
+        loops.safe_push(loop);
+    if (!can_copy_bbs_p(body.address(), body.length()))
+        return false;
+    copies.safe_grow_cleared(body.length());
+    free_dominance_info(CDI_DOMINATORS);
+    free_dominance_info(CDI_POST_DOMINATORS);
+    initialize_original_copy_tables();
+    for (class loop *loop : loops)
+        duplicate_subloops(loop, duplicate_loop(loop, root));
+    copy_bbs(body.address(), body.length(), copies.address(), NULL, 0, NULL,
+             current_loops->tree_root, body.last(), false);
+    add_phi_args_after_copy(copies.address(), copies.length(), NULL);
+    basic_block second = get_bb_copy(start);
+    free_original_copy_tables();
+
+    gimple_seq sequence = NULL;
+    tree answer = ask_quiet(&sequence);
+    gimple_seq_add_stmt(
+        &sequence, gimple_build_cond(NE_EXPR, answer, integer_zero_node, NULL_TREE, NULL_TREE));
+    gimple_stmt_iterator end = gsi_last_bb(gate);
+    gsi_insert_seq_after(&end, sequence, GSI_NEW_STMT);
+    edge yes = single_succ_edge(gate), no = make_edge(gate, second, EDGE_FALSE_VALUE);
+    yes->flags = (yes->flags & ~EDGE_FALLTHRU) | EDGE_TRUE_VALUE;
+    yes->probability = profile_probability::likely();
+    no->probability = yes->probability.invert();
+    for (unsigned i = 0; i < body.length(); i++)
+        silent.add(body[i]);
+    loops_state_set(LOOPS_NEED_FIXUP);
+    update_ssa(TODO_update_ssa);
+    return true;
+}
+
+unsigned split_code(function *f)
 {
     silent.empty();
+    const bool whole = current_loops && splits_whole(f) && split_whole(f);
     loop_optimizer_init(LOOPS_NORMAL | LOOPS_HAVE_RECORDED_EXITS);
     if (number_of_loops(f) > 1) {
         auto_vec<class loop *> outer, inner;
         rewrite_into_loop_closed_ssa(NULL, TODO_update_ssa);
         nests(current_loops->tree_root->inner, &outer);
         for (unsigned i = 0; i < outer.length(); i++) {
-            class loop *telling = split_nest(outer[i]);
-            if (telling)
+            class loop *telling = whole ? outer[i] : split_nest(outer[i]);
+            if (telling && !is_silent(telling))
                 innermost(telling, &inner);
         }
         update_ssa(TODO_update_ssa);
@@ -365,7 +488,7 @@ class split_pass : public gimple_opt_pass
     }
     unsigned execute(function *f) override
     {
-        return split_loops(f);
+        return split_code(f);
     }
 };
 
@@ -392,8 +515,10 @@ int plugin_init(plugin_name_args *info, plugin_gcc_version *version)
     if (!plugin_default_version_check(version, &gcc_version))
         return 0;
     static const char tsan[] = "tsan";
+    closed = new hash_set<tree>;
     register_pass_info before = {new split_pass, tsan, 1, PASS_POS_INSERT_BEFORE};
     register_pass_info after = {new silence_pass, tsan, 1, PASS_POS_INSERT_AFTER};
+    register_callback(info->base_name, PLUGIN_ALL_IPA_PASSES_START, find_closed, NULL);
     register_callback(info->base_name, PLUGIN_PASS_MANAGER_SETUP, NULL, &before);
     register_callback(info->base_name, PLUGIN_PASS_MANAGER_SETUP, NULL, &after);
     return 0;

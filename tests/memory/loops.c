@@ -198,6 +198,57 @@ SHAPE(twice)
     }
 }
 
+struct four {
+    double a, b, c, d;
+};
+static __attribute__((noinline)) void one_step(struct four *at, int writes)
+{
+    if (writes) {
+        at->a = at->b = 1;
+        at->c = 2;
+        at->d = 3;
+    } else {
+        sum += at->a + at->b * at->c - at->d;
+    }
+}
+SHAPE(step)
+{
+    if (low < high)
+        one_step((struct four *)(a + low), writes);
+}
+SHAPE(steps)
+{
+    for (int i = low; i + 4 <= high; i += 4)
+        one_step((struct four *)(a + i), writes);
+}
+static __attribute__((noinline)) int deep(double *a, int low, int high, int writes, int depth)
+{
+    if (low >= high)
+        return depth;
+    TOUCH(a[low]);
+    TOUCH(a[high - 1]);
+    return deep(a, low + 1, high - 1, writes, depth + 1) + depth;
+}
+SHAPE(inwards)
+{
+    sum += deep(a, low, high, writes, 0);
+}
+SHAPE(switched)
+{
+    for (int i = low; i < high; i++)
+        switch (i % 3) {
+        case 0:
+            TOUCH(a[i]);
+            break;
+        case 1:
+            continue;
+        default:
+            if (i == high - 1)
+                return;
+            TOUCH(a[i - 1]);
+        }
+}
+
 static const struct shape {
     const char *name;
     void (*run)(double *a, int low, int high, int writes);
@@ -223,7 +274,11 @@ static const struct shape {
               {"always", always},
               {"calls", calls},
               {"far", far},
-              {"twice", twice}};
+              {"twice", twice},
+              {"step", step},
+              {"steps", steps},
+              {"inwards", inwards},
+              {"switched", switched}};
 
 int main(int argc, char **argv)
 {

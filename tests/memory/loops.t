@@ -24,7 +24,7 @@ sub all { map { [$_, 0, 8] } @_ }
 sub own { my ($writes, @touched) = @_; $writes ? ([], \@touched) : (\@touched, []) }
 my %touches = (
     (map { my $name = $_; $name => sub { my ($low, $high, $writes) = @_; own($writes, all($low .. $high - 1)) } }
-        qw(up set down walk root bytes whole always calls far)),
+        qw(up set down walk root bytes whole always calls far inwards)),
     thirds => sub { my ($low, $high, $writes) = @_; own($writes, all(grep { ($_ - $low) % 3 == 0 } $low .. $high - 1)) },
     until => sub {
         my ($low, $high, $writes) = @_; # and looks at each, and at the one behind
@@ -57,6 +57,12 @@ my %touches = (
         my $half = LENGTH / 2;
         my ($from, $to) = $writes ? ($half, 0) : (0, $half);
         ([all(map { ($_ + $from - 1, $_ + $from + 1) } $low + 1 .. $high - 2)], [all(map { $_ + $to } $low + 1 .. $high - 2)]);
+    },
+    step => sub { my ($low, $high, $writes) = @_; own($writes, all($low < $high ? $low .. $low + 3 : ())) },
+    steps => sub { my ($low, $high, $writes) = @_; own($writes, all($low .. $low + 4 * int(($high - $low) / 4) - 1)) },
+    switched => sub {
+        my ($low, $high, $writes) = @_;
+        own($writes, all(map { $_ % 3 == 0 ? $_ : $_ % 3 == 2 && $_ < $high - 1 ? $_ - 1 : () } $low .. $high - 1));
     },
     seconds => sub { my ($low, $high, $writes) = @_; own($writes, map { [$_, 4, 8] } $low .. $high - 1) },
     twice => sub {
@@ -115,6 +121,63 @@ for my $i (grep { $_ % $every == 0 || $cases[$_][4] eq 'none' && $cases[$_][1] =
 }
 is($wrong, 0, "$run loops beside a buffer: what they touch of it is found, and nothing else");
 cmp_ok($found, '>', $run / 5, "and in $found of them there was something");
+
+# An operation that begins within a loop, however it comes to be called: what is touched after that counts.
+open my $begins, '>', 'begins.c' or die;
+print $begins <<'END';
+#include <mpi.h>
+#include <stdlib.h>
+#include <string.h>
+enum { LENGTH = 200 };
+static double a[LENGTH], sum;
+static MPI_Request request;
+static void begin(void) { MPI_Irecv(a + 150, 10, MPI_DOUBLE, 0, 0, MPI_COMM_SELF, &request); }
+static void (*volatile pointed)(void) = begin;
+static __attribute__((noinline)) void inside(int deep) { if (deep) inside(deep - 1); else begin(); }
+static int compare(const void *x, const void *y) { if (request == MPI_REQUEST_NULL) begin(); return *(const char *)x - *(const char *)y; }
+static void sorted(void) { char two[2] = {2, 1}; qsort(two, 2, 1, compare); }
+static void by_team(void) {
+#pragma omp parallel num_threads(2)
+#pragma omp master
+    begin();
+}
+#define RUN(name, starts) \
+    static __attribute__((noinline)) void name(int from, int to) \
+    { \
+        for (int i = 0; i < LENGTH; i++) { \
+            if (i == 100) \
+                starts; \
+            if (i >= from && i < to) \
+                sum += a[i]; /* no checksum tells of a read */ \
+        } \
+    }
+RUN(directly, MPI_Irecv(a + 150, 10, MPI_DOUBLE, 0, 0, MPI_COMM_SELF, &request))
+RUN(pointed_at, pointed())
+RUN(deep, inside(3))
+RUN(sorting, sorted())
+RUN(team, by_team())
+static void (*const runs[])(int, int) = {['d'] = directly, ['p'] = pointed_at, ['i'] = deep, ['s'] = sorting, ['t'] = team};
+int main(int argc, char **argv)
+{
+    MPI_Init(&argc, &argv);
+    request = MPI_REQUEST_NULL;
+    runs[(int)argv[1][0]](atoi(argv[2]), atoi(argv[3]));
+    double sent[10] = {0};
+    MPI_Send(sent, 10, MPI_DOUBLE, 0, 0, MPI_COMM_SELF);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    MPI_Finalize();
+}
+END
+close $begins;
+for my $how (qw(directly pointed inside sorted team)) {
+    my $looked = $how eq 'sorted' ? 's' : substr $how, 0, 1;
+    for my $case ([10, 90, ''], [150, 151, 'B001'], [158, 170, 'B001'], [160, 200, '']) {
+        my ($from, $to, $expected) = @$case;
+        my $said = `'$simrun' run --memory -n 1 begins.c $looked $from $to 2>&1`;
+        my %codes = map { $_ => 1 } $said =~ /^(B\d{3}) /mg;
+        is(join(' ', sort keys %codes), $expected, "begun $how, then [$from, $to)" . ($expected ? ": $expected" : ''));
+    }
+}
 
 # The same values, silent or telling.
 my $differ = 0;
