@@ -217,6 +217,7 @@ benches  := record tape gradcheck checker explore viz
 bench: all $(benches:%=$(BUILD)/bench/bench_%)
 	@sh bench/run.sh $(BUILD) $(BENCH)
 	@sh bench/bench_rpc.sh $(BUILD)
+	@sh bench/bench_memory.sh $(BUILD)
 	@$(BUILD)/bench/bench_record
 	@$(BUILD)/bench/bench_tape
 	@$(BUILD)/bench/bench_gradcheck

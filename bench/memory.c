@@ -1,5 +1,5 @@
-/* What instrumentation costs: kernels as programs have them, each timed by itself. Prints a row a kernel, on rank 0:
- * name, seconds. bench_memory.sh runs this plain and with --memory and prints the ratios. */
+/* What instrumentation costs: kernels as programs have them. Prints a row a kernel on rank 0: its name, and the CPU seconds
+ * of all ranks. bench_memory.sh runs this plain and with --memory and prints the ratios. */
 #include <math.h>
 #include <mpi.h>
 #include <stdio.h>
@@ -49,7 +49,8 @@ static void overlapped(void)
     MPI_Isend(a + ROW, ROW, MPI_DOUBLE, up, 0, MPI_COMM_WORLD, requests + 1);
     for (int i = 2; i < N; i++)
         for (int j = 1; j <= N; j++)
-            b[i * ROW + j] = .25 * (a[(i - 1) * ROW + j] + a[(i + 1) * ROW + j] + a[i * ROW + j - 1] + a[i * ROW + j + 1]);
+            b[i * ROW + j] = .25 * (a[(i - 1) * ROW + j] + a[(i + 1) * ROW + j] +
+                                    a[i * ROW + j - 1] + a[i * ROW + j + 1]);
     MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
 }
 
@@ -167,11 +168,11 @@ static const struct kernel {
     const char *name;
     void (*run)(void);
     int times;
-} kernels[] = {{"stencil", stencil, 100}, {"stencil beside messages", overlapped, 100},
-               {"bodies", bodies, 40},    {"sparse product", sparse, 200},
+} kernels[] = {{"stencil", stencil, 100},     {"stencil beside messages", overlapped, 100},
+               {"bodies", bodies, 40},        {"sparse product", sparse, 200},
                {"hydrodynamics", hydro, 100}, {"quicksort", sort, 10},
                {"ping-pong", pingpong, 100},  {"halo exchange", halo, 100},
-               {"allreduce", reduce, 100}, {"stencil beside a window", window, 100}};
+               {"allreduce", reduce, 100},    {"stencil beside a window", window, 100}};
 
 int main(int argc, char **argv)
 {
