@@ -30,6 +30,7 @@
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
 static const char *const flags_compile[] = {"-fPIC",
+                                            "-fno-semantic-interposition", /* as in an executable */
                                             "-fno-plt", /* one page less to run through */
                                             "-O2",
                                             "-g",
