@@ -72,6 +72,7 @@ static const struct sim_rooms rooms = {.begin = sim_comm_make_predefined,
                                        .window_used = sim_history_used,
                                        .window_waited = sim_history_waited,
                                        .window_flush = sim_history_flush,
+                                       .threads_begin = sim_pending_threads,
                                        .error_target = sim_comm_error_target,
                                        .rank_failed = sim_failures_rank_failed,
                                        .comm_check = sim_comm_verify};

@@ -51,23 +51,40 @@ enum { FUNCTION_ACCESSES_MIN = 3, FUNCTION_STATEMENTS_MAX = 4000 };
 
 hash_set<basic_block> silent; /* bodies of the present function that do not tell */
 hash_set<tree> *closed;       /* functions of this source that call nothing unknown */
+hash_set<tree> *bodies;       /* those of OpenMP regions */
 
 bool instruments(const function *f)
 {
     return (flag_sanitize & SANITIZE_THREAD) && !f->calls_setjmp;
 }
 
-/* Of gcc's own functions those return without having called the program. */
+bool begins_with(const char *name, const char *beginning)
+{
+    return !strncmp(name, beginning, strlen(beginning));
+}
+
+/* The name of a function of gcc's own, however the source calls it. */
+const char *builtin_name(const gimple *call)
+{
+    static const char prefix[] = "__builtin_";
+    const char *name = IDENTIFIER_POINTER(DECL_NAME(gimple_call_fndecl(call)));
+    return begins_with(name, prefix) ? name + sizeof prefix - 1 : name;
+}
+
+/* Of gcc's own functions those return without having called the program. Where threads of a team
+ * meet, they may be given tasks. */
 bool returns_alone(const gimple *call)
 {
-    static const char *const others[] = {"GOMP_",          "GOACC_",          "omp_",
-                                         "__builtin_GOMP", "__builtin_GOACC", "__builtin_apply"};
+    static const char *const others[] = {"GOMP_", "GOACC_", "omp_", "apply"};
     if (!gimple_call_builtin_p(call, BUILT_IN_NORMAL) ||
         (gimple_call_flags(call) & (ECF_RETURNS_TWICE | ECF_NORETURN)))
         return false;
-    const char *name = IDENTIFIER_POINTER(DECL_NAME(gimple_call_fndecl(call)));
+    const char *name = builtin_name(call);
+    if (begins_with(name, "GOMP_critical_") || begins_with(name, "GOMP_atomic_") ||
+        (begins_with(name, "GOMP_loop_") && (!strstr(name, "_end") || strstr(name, "_nowait"))))
+        return true;
     for (const char *other : others)
-        if (!strncmp(name, other, strlen(other)))
+        if (begins_with(name, other))
             return false;
     return true;
 }
@@ -94,6 +111,22 @@ bool calls_unknown(function *f)
     return false;
 }
 
+/* What is called to run regions is given their bodies. */
+void find_bodies(function *f)
+{
+    basic_block block;
+    FOR_EACH_BB_FN(block, f)
+    for (gimple_stmt_iterator at = gsi_start_bb(block); !gsi_end_p(at); gsi_next(&at)) {
+        const gimple *call = gsi_stmt(at);
+        if (!gimple_call_builtin_p(call, BUILT_IN_NORMAL) ||
+            !begins_with(builtin_name(call), "GOMP_parallel"))
+            continue;
+        tree body = gimple_call_arg(call, 0);
+        if (TREE_CODE(body) == ADDR_EXPR)
+            bodies->add(TREE_OPERAND(body, 0));
+    }
+}
+
 /* Before functions are cloned and inlined: all might be closed, until one is seen to call another
  * that is not. What another source can replace is none of this source's. */
 void find_closed(void *, void *)
@@ -101,8 +134,11 @@ void find_closed(void *, void *)
     cgraph_node *node;
     bool changed = true;
     FOR_EACH_FUNCTION_WITH_GIMPLE_BODY(node)
-    if (!DECL_WEAK(node->decl) || DECL_COMDAT(node->decl))
-        closed->add(node->decl);
+    {
+        if (!DECL_WEAK(node->decl) || DECL_COMDAT(node->decl))
+            closed->add(node->decl);
+        find_bodies(DECL_STRUCT_FUNCTION(node->decl));
+    }
     while (changed) {
         changed = false;
         FOR_EACH_FUNCTION_WITH_GIMPLE_BODY(node)
@@ -197,10 +233,16 @@ class loop *split(class loop *loop, tree condition)
     return telling;
 }
 
-tree ask(gimple_seq *before, tree function, tree first, tree second, tree third)
+/* Whether all threads that run the present function are threads of one team that run no other. */
+tree of_team(void)
 {
-    gcall *call = first ? gimple_build_call(function, 3, first, second, third)
-                        : gimple_build_call(function, 0);
+    tree function = DECL_ORIGIN(current_function_decl);
+    bool team = bodies->contains(function) && closed->contains(function);
+    return build_int_cst(integer_type_node, team);
+}
+
+tree ask(gimple_seq *before, gcall *call)
+{
     tree answer = make_ssa_name(integer_type_node);
     gimple_call_set_lhs(call, answer);
     gimple_seq_add_stmt(before, call);
@@ -214,8 +256,8 @@ tree holds(tree answer)
 
 tree ask_quiet(gimple_seq *before)
 {
-    tree type = build_function_type_list(integer_type_node, NULL_TREE);
-    return ask(before, launchers("__simrun_quiet", type), NULL_TREE, NULL_TREE, NULL_TREE);
+    tree type = build_function_type_list(integer_type_node, integer_type_node, NULL_TREE);
+    return ask(before, gimple_build_call(launchers("__simrun_quiet", type), 1, of_team()));
 }
 
 class loop *split_nest(class loop *loop)
@@ -278,7 +320,6 @@ bool stretches(class loop *loop, vec<stretch> *found)
 /* The first address, how far it moves in all, and the bytes at each place. */
 tree ask_stretch(gimple_seq *before, const stretch *touched, tree rounds)
 {
-    static const char name[] = "__simrun_safe";
     const innermost_loop_behavior *address = &touched->address;
     tree type =
         build_function_type_list(integer_type_node, ptr_type_node, ssizetype, ssizetype, NULL_TREE);
@@ -294,7 +335,8 @@ tree ask_stretch(gimple_seq *before, const stretch *touched, tree rounds)
     gimple_seq_add_seq(before, sequence);
     moves = force_gimple_operand(unshare_expr(moves), &sequence, true, NULL_TREE);
     gimple_seq_add_seq(before, sequence);
-    return ask(before, launchers(name, type), first, moves, bytes);
+    return ask(before, gimple_build_call(launchers("__simrun_safe", type), 4, first, moves, bytes,
+                                         of_team()));
 }
 
 void split_innermost(class loop *loop)
@@ -418,7 +460,7 @@ bool tells(const gimple *statement)
         function && DECL_NAME(function) ? IDENTIFIER_POINTER(DECL_NAME(function)) : "";
     name = strstr(name, prefix);
     for (const char *beginning : beginnings)
-        if (name && !strncmp(name + sizeof prefix - 1, beginning, strlen(beginning)))
+        if (name && begins_with(name + sizeof prefix - 1, beginning))
             return true;
     return false;
 }
@@ -516,6 +558,7 @@ int plugin_init(plugin_name_args *info, plugin_gcc_version *version)
         return 0;
     static const char tsan[] = "tsan";
     closed = new hash_set<tree>;
+    bodies = new hash_set<tree>;
     register_pass_info before = {new split_pass, tsan, 1, PASS_POS_INSERT_BEFORE};
     register_pass_info after = {new silence_pass, tsan, 1, PASS_POS_INSERT_AFTER};
     register_callback(info->base_name, PLUGIN_ALL_IPA_PASSES_START, find_closed, NULL);

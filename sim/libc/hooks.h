@@ -90,6 +90,9 @@ void sim_libc_thread_carries(void);
  * inside an OpenMP region of the rank; or in a thread that a rank started. */
 enum sim_libc_place { SIM_LIBC_RANK, SIM_LIBC_REGION, SIM_LIBC_THREAD };
 enum sim_libc_place sim_libc_place(void);
+/* A thread that is not the rank's own runs the body of a region that the rank's own began: so does
+ * that one, until all have. */
+bool sim_libc_in_team(void);
 
 /* The rank's own thread leaves its regions without coming back: threads of its teams that have not
  * begun with them leave them alone. */
@@ -129,6 +132,8 @@ struct sim_libc_hooks {
     void (*thread_end)(struct sim_libc_state *parent);
     /* The rank itself has left an outermost region. */
     void (*region_end)(struct sim_libc_state *state);
+    /* Its own thread is about to run one: from now on there may be others of the rank. */
+    void (*region_begin)(struct sim_libc_state *state);
     /* The rank of `parent` has one POSIX thread more (change 1, told before it begins) or less (-1). */
     void (*threads_changed)(struct sim_libc_state *parent, int change);
     /* Its thread that calls is about to wait until another of its POSIX threads has ended (1), or that

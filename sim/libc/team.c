@@ -20,6 +20,7 @@ struct libc_region {
     void *data;
     struct sim_libc_state *rank;
     _Atomic bool abandoned;
+    bool direct;               /* the rank's own thread began it, outside of others */
     struct libc_region *outer; /* of the rank's own thread; then, of those that are abandoned */
 };
 
@@ -33,8 +34,11 @@ static void *region_new(size_t size, struct sim_libc_state *rank)
     if (!region)
         abort();
     region->rank = rank;
+    region->direct = !libc_thread_started && !rank->regions;
     if (libc_thread_started)
         return region;
+    if (libc_hooks->region_begin)
+        libc_hooks->region_begin(rank);
     region->outer = rank->open;
     rank->open = region;
     return region;
@@ -64,6 +68,13 @@ void sim_libc_regions_abandon(struct sim_libc_state *state)
     state->open = NULL;
 }
 
+static _Thread_local bool within_direct;
+
+bool sim_libc_in_team(void)
+{
+    return within_direct;
+}
+
 static void region_run(void *argument)
 {
     const struct libc_region *region = argument;
@@ -72,7 +83,10 @@ static void region_run(void *argument)
     if (libc_thread_started) {
         libc_hooks->thread_begin(region->rank);
         libc_thread_enter(region->rank);
+        const bool before = within_direct;
+        within_direct = region->direct;
         region->body(region->data);
+        within_direct = before;
         libc_hooks->thread_end(region->rank);
     } else {
         region->rank->regions++;

@@ -39,6 +39,11 @@ void sim_pending_watch(struct sim_rank *rank)
     rank->pending->instrumented = rank->world->options.memory;
 }
 
+void sim_pending_threads(void)
+{
+    record_threads(MPI_THREAD_MULTIPLE);
+}
+
 void sim_pending_release(struct sim_rank *rank)
 {
     struct sim_pending *pending = rank->pending;

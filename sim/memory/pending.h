@@ -63,6 +63,9 @@ struct sim_pending {
 /* The rank's operations are watched from now on (recorded runs). */
 void sim_pending_watch(struct sim_rank *rank);
 void sim_pending_release(struct sim_rank *rank);
+/* The calling rank starts threads: its recorder, which comes before the lock of its regions, must be
+ * locked from now on, not only once one of them is seen there. */
+void sim_pending_threads(void);
 /* The rank finalizes: what was not looked at becomes gaps of the coverage. */
 void sim_pending_finish(struct sim_rank *rank);
 

@@ -5,11 +5,12 @@
 
 #include <stddef.h>
 
-/* Nonzero: until the calling rank calls MPI, no access of its can be an error. */
-int __simrun_quiet(void);
+/* Nonzero: until the calling rank calls MPI, no access of its can be an error. `team`: the code that
+ * asks is the body of an OpenMP region, and calls nothing unknown. */
+int __simrun_quiet(int team);
 
 /* Nonzero: nor can one to `bytes` bytes at `first` or up to `moves` bytes from there. They are read;
  * written where `bytes` is negative. */
-int __simrun_safe(const void *first, ptrdiff_t moves, ptrdiff_t bytes);
+int __simrun_safe(const void *first, ptrdiff_t moves, ptrdiff_t bytes, int team);
 
 #endif

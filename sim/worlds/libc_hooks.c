@@ -28,6 +28,18 @@ static int number(void)
     return rank ? rank->id : -1;
 }
 
+/* Where ranks are OS threads, calls of its others are the rank's. */
+static void threads_begin(struct sim_rank *rank)
+{
+    if (rank->world->multiple && rank == sim_current_rank)
+        rank->world->rooms->threads_begin();
+}
+
+static void region_begin(struct sim_libc_state *state)
+{
+    threads_begin(rank_of(state));
+}
+
 static void region_end(struct sim_libc_state *state)
 {
     if (sim_current_rank && state == &sim_current_rank->libc) /* not another host's */
@@ -71,6 +83,8 @@ static void thread_begin(struct sim_libc_state *parent)
 
 static void threads_changed(struct sim_libc_state *parent, int change)
 {
+    if (change > 0)
+        threads_begin(rank_of(parent));
     if (rank_of(parent)->world->multiple)
         sim_threads_changed(rank_of(parent), change, 0);
 }
@@ -97,6 +111,7 @@ void sim_world_serves_libc(void)
         .yield = yield_turn,
         .thread_begin = thread_begin,
         .thread_end = thread_end,
+        .region_begin = region_begin,
         .region_end = region_end,
         .threads_changed = threads_changed,
         .joining_changed = joining_changed,

@@ -165,6 +165,8 @@ struct sim_rooms {
     void (*window_used)(struct sim_rank *rank, const struct sim_region *region, uint32_t operation);
     void (*window_waited)(struct sim_rank *rank, const void *request);
     void (*window_flush)(struct sim_rank *rank);
+    /* The calling rank starts threads whose calls are its own. */
+    void (*threads_begin)(void);
     /* See sim_comm_error_target. */
     MPI_Errhandler (*error_target)(struct sim_rank *rank, MPI_Comm *handle);
     /* The rank has failed: those who wait for it learn of it. In the monitor. */
