@@ -30,7 +30,6 @@
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
 static const char *const flags_compile[] = {"-fPIC",
-                                            "-fno-semantic-interposition", /* as in an executable */
                                             "-fno-plt", /* one page less to run through */
                                             "-O2",
                                             "-g",
@@ -237,6 +236,7 @@ static void keep_written(struct arguments *arguments, bool seen)
     for (int i = 0; i < arguments->count; i++)
         if (compiler_is_clang(arguments->words[i]))
             return;
+    arguments_add(arguments, "-fno-semantic-interposition"); /* as in an executable */
     arguments_add(arguments, "-fno-crossjumping");
     arguments_add(arguments, "-fno-tree-tail-merge");
     if (seen)

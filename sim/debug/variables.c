@@ -225,7 +225,7 @@ static bool is_by_clang(Dwarf_Die *die)
     const char *producer = dwarf_diecu(die, &unit, NULL, NULL)
                                ? dwarf_formstring(dwarf_attr(&unit, DW_AT_producer, &attribute))
                                : NULL;
-    return producer && strstr(producer, "clang");
+    return producer && strstr(producer, "clang version");
 }
 
 /* Whether it lies at one place while its scope lasts. What is here now and elsewhere later (a list of
