@@ -243,6 +243,14 @@ static void keep_written(struct arguments *arguments, bool seen)
         arguments_add_all(arguments, flags_kept, COUNT(flags_kept));
 }
 
+/* gfortran does not take the words for it: what it expands is not seen, where it is of constant
+ * size. */
+static void seen_add(const struct job *job, struct arguments *arguments)
+{
+    if (job->language != FORTRAN)
+        arguments_add_all(arguments, flags_seen, COUNT(flags_seen));
+}
+
 /* The compiler's words, then ours, then the source, then the source's own: libraries must follow
  * what needs them. */
 static int arguments_set(struct job *job)
@@ -271,7 +279,7 @@ static int arguments_set(struct job *job)
     if (job->part) {
         arguments_add(&job->arguments, "-c");
         if (job->memory) {
-            arguments_add_all(&job->arguments, flags_seen, COUNT(flags_seen));
+            seen_add(job, &job->arguments);
             arguments_add(&job->arguments, "-fsanitize=thread");
         }
     } else {
@@ -400,17 +408,25 @@ static int compile_instrumented(struct job *job, const struct arguments *argumen
                : status;
 }
 
+/* Where the object goes, and the rule that tells of headers. */
+static int output_add(const struct job *job, struct arguments *arguments, char files[][PATH_MAX],
+                      int object)
+{
+    if (job->language != FORTRAN) {
+        rule_and_output(arguments, files[RULE], files[object]);
+        return 0;
+    }
+    const char *const words[] = {"-o", files[object]};
+    arguments_add_all(arguments, words, COUNT(words));
+    return rule_empty(files[RULE]) ? 0 : cache_folder_refuse(&job->cache, job->failure);
+}
+
 static int object_make(struct job *job, char files[][PATH_MAX])
 {
     struct arguments arguments = job->arguments;
-    if (job->language == FORTRAN) {
-        const char *const words[] = {"-o", files[OBJECT]};
-        arguments_add_all(&arguments, words, COUNT(words));
-        if (!rule_empty(files[RULE]))
-            return cache_folder_refuse(&job->cache, job->failure);
-    } else {
-        rule_and_output(&arguments, files[RULE], files[OBJECT]);
-    }
+    int status = output_add(job, &arguments, files, OBJECT);
+    if (status)
+        return status;
     return job->memory ? compile_instrumented(job, &arguments)
                        : compiler_run(job->compiler, &arguments, job->source, job->failure);
 }
@@ -421,7 +437,7 @@ static int instrumented_make(struct job *job, char files[][PATH_MAX])
     struct arguments compile = job->compiler_words, link = job->arguments;
     arguments_add_all(&compile, flags_compile, COUNT(flags_compile));
     keep_written(&compile, true);
-    arguments_add_all(&compile, flags_seen, COUNT(flags_seen));
+    seen_add(job, &compile);
     arguments_add_all(&compile, job->own.words, (size_t)job->own.count);
     if (says_openmp(job->text))
         arguments_add(&compile, "-fopenmp");
@@ -429,8 +445,8 @@ static int instrumented_make(struct job *job, char files[][PATH_MAX])
         arguments_add(&compile, job->include);
     const char *const rest[] = {"-fsanitize=thread", "-c", job->real};
     arguments_add_all(&compile, rest, COUNT(rest));
-    rule_and_output(&compile, files[RULE], files[UNLINKED]);
-    int status = compile_instrumented(job, &compile);
+    int status = output_add(job, &compile, files, UNLINKED);
+    status = status ? status : compile_instrumented(job, &compile);
     for (int i = 0; i < link.count; i++)
         if (link.words[i] == job->real)
             link.words[i] = files[UNLINKED];

@@ -139,7 +139,7 @@ sub declared {
     my ($p) = @_;
     my ($type, $name) = @$p{qw(type name)};
     my $shape = $p->{text} =~ /\[\]\[3\]/ ? '(3,*)' : $p->{text} =~ /\[/ ? '(*)' : '';
-    return "      type(*), dimension(*) :: $name\n!GCC\$ ATTRIBUTES NO_ARG_CHECK :: $name\n" if $buffer{$name} && $type =~ /void/;
+    return "      type(*), dimension(*), asynchronous, target :: $name\n!GCC\$ ATTRIBUTES NO_ARG_CHECK :: $name\n" if $buffer{$name} && $type =~ /void/;
     return "      integer :: $name" . ($shape ? '(8,*)' : '(8)') . "\n" if $type =~ /MPI_Status/;
     return "      character(len=*) :: $name\n" if $type =~ /char/;
     return "      logical :: $name$shape\n" if $logical{$name} && $type =~ /int/;

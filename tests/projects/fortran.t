@@ -15,6 +15,7 @@ ok() { # status name
     if [ "$1" -eq 0 ]; then echo "ok $count - $2"; else echo "not ok $count - $2"; sed 's/^/# /' said | head -30; fi
 }
 run() { COLUMNS=1000 timeout 120 "$simrun" --db none "$@" >said 2>&1; }
+proves() { COLUMNS=1000 timeout 120 "$simrun" prove --db none -n 2 "$@" >said 2>&1; }
 says() { grep -q -- "$1" said; }
 cd "$folder" || exit 1
 
@@ -116,4 +117,71 @@ for program in modern modern08; do
         echo "ok $count - # SKIP Open MPI is not installed"
     fi
 done
+
+# Sources, with every load and store seen: a loop that stays off the buffer of a receive, and one that reads its first element; halves in C
+# and in Fortran 77 that write what is being sent.
+for last in 2 1; do
+    cat >sweep$last.f90 <<END
+program sweep
+  use mpi
+  implicit none
+  integer, parameter :: n = 60
+  real(8) :: a(n, n), b(n, n)
+  integer :: i, j, step, rank, ranks, code, request
+  call MPI_Init(code)
+  call MPI_Comm_rank(MPI_COMM_WORLD, rank, code)
+  call MPI_Comm_size(MPI_COMM_WORLD, ranks, code)
+  a = 1
+  b = 0
+  do step = 1, 5
+    call MPI_Irecv(a(1, n), n, MPI_DOUBLE_PRECISION, mod(rank + 1, ranks), 0, MPI_COMM_WORLD, request, code)
+    call MPI_Send(a(1, 1), n, MPI_DOUBLE_PRECISION, mod(rank + ranks - 1, ranks), 0, MPI_COMM_WORLD, code)
+    do j = 2, n - $last
+      do i = 2, n - 1
+        b(i, j) = 0.25d0 * (a(i - 1, j) + a(i + 1, j) + a(i, j - 1) + a(i, j + 1))
+      end do
+    end do
+    call MPI_Wait(request, MPI_STATUS_IGNORE, code)
+    a(2:n - 1, 2:n - 2) = b(2:n - 1, 2:n - 2)
+  end do
+  call MPI_Finalize(code)
+end program
+END
+done
+proves sweep2.f90
+grep -Eq '^(PASS|PROVEN) ' said && ! grep -q 'Warning' said
+ok $? "prove: a right Fortran source is compiled with its accesses seen, and nothing is found"
+proves sweep1.f90
+says '^B001 ' && says 'was read before it completed' && says 'sweep1.f90:17'
+ok $? "prove: one that reads what is being received is B001 at that line"
+cat >parts.f90 <<'END'
+program parts
+  use mpi
+  implicit none
+  real(8) :: a(100), b(100)
+  integer :: rank, ranks, code, request
+  call MPI_Init(code)
+  call MPI_Comm_rank(MPI_COMM_WORLD, rank, code)
+  call MPI_Comm_size(MPI_COMM_WORLD, ranks, code)
+  a = rank
+  call MPI_Isend(a, 100, MPI_DOUBLE_PRECISION, mod(rank + 1, ranks), 0, MPI_COMM_WORLD, request, code)
+  call work(a, 100)
+  call MPI_Recv(b, 100, MPI_DOUBLE_PRECISION, mod(rank + ranks - 1, ranks), 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE, code)
+  call MPI_Wait(request, MPI_STATUS_IGNORE, code)
+  call MPI_Finalize(code)
+end program
+END
+printf 'static double sum;\nvoid work_(double *a, int *n)\n{\n    for (int i = 0; i < *n; i++)\n        sum += a[i];\n}\n' >reads.c
+printf 'void work_(double *a, int *n)\n{\n    for (int i = 0; i < *n; i++)\n        a[i] += 1;\n}\n' >writes.c
+printf '      subroutine work(a, n)\n      integer n, i\n      real*8 a(n)\n      do 10 i = 1, n\n      a(i) = a(i) + 1\n 10   continue\n      end\n' >writes77.f
+proves parts.f90 reads.c
+grep -Eq '^(PASS|PROVEN) ' said
+ok $? "prove: a half in C that reads what is being sent is right"
+proves parts.f90 writes.c
+says '^B001 ' && says 'writes.c:4'
+ok $? "prove: one that writes it is B001 at its line"
+proves parts.f90 writes77.f
+says '^B001 ' && says 'writes77.f:5'
+ok $? "prove: so is one in Fortran 77"
+
 echo "1..$count"
