@@ -204,8 +204,19 @@ static void lock_give(void)
     pthread_mutex_unlock(&lock);
 }
 
+/* A handler of a signal may write while its thread is within malloc: what it says must have room. */
+static void page_reserve(void)
+{
+    enum { ROOM = 16384 };
+    if (page.text)
+        return;
+    page.text = malloc(ROOM);
+    page.room = page.text ? ROOM : 0;
+}
+
 void rank_output_install(struct rank_output *output)
 {
+    page_reserve();
     pthread_atfork(lock_take, lock_give, lock_give);
     sim_libc_output(&(struct sim_output){take, redirect, output});
 }
