@@ -425,9 +425,40 @@ bool split_whole(function *f)
     return true;
 }
 
+void tell_range(gimple_stmt_iterator *at, built_in_function code, tree address, tree size)
+{
+    gcall *call = gimple_build_call(builtin_decl_implicit(code), 2, address, size);
+    gimple_set_location(call, gimple_location(gsi_stmt(*at)));
+    gsi_insert_before(at, call, GSI_SAME_STMT);
+}
+
+/* What moves memory by a name of gcc's own, gcc may expand, and does not instrument. */
+void tell_moves(function *f)
+{
+    const built_in_function read = BUILT_IN_TSAN_READ_RANGE, write = BUILT_IN_TSAN_WRITE_RANGE;
+    basic_block block;
+    FOR_EACH_BB_FN(block, f)
+    for (gimple_stmt_iterator at = gsi_start_bb(block); !gsi_end_p(at); gsi_next(&at)) {
+        gimple *call = gsi_stmt(at);
+        if (!gimple_call_builtin_p(call, BUILT_IN_NORMAL))
+            continue;
+        const built_in_function code = DECL_FUNCTION_CODE(gimple_call_fndecl(call));
+        const bool moves =
+            code == BUILT_IN_MEMCPY || code == BUILT_IN_MEMMOVE || code == BUILT_IN_MEMPCPY;
+        const bool compares = code == BUILT_IN_MEMCMP || code == BUILT_IN_MEMCMP_EQ;
+        if (moves || compares)
+            tell_range(&at, read, gimple_call_arg(call, 1), gimple_call_arg(call, 2));
+        if (moves || compares || code == BUILT_IN_MEMSET)
+            tell_range(&at, compares ? read : write, gimple_call_arg(call, 0),
+                       gimple_call_arg(call, 2));
+    }
+}
+
 unsigned split_code(function *f)
 {
     silent.empty();
+    tell_moves(f);
+    update_ssa(TODO_update_ssa_only_virtuals);
     const bool whole = current_loops && splits_whole(f) && split_whole(f);
     loop_optimizer_init(LOOPS_NORMAL | LOOPS_HAVE_RECORDED_EXITS);
     if (number_of_loops(f) > 1) {
