@@ -2,10 +2,10 @@
  *
  * Another message could have come instead if it was still to be received, is the first of its
  * sender that fits, and was not sent because of the receive (vector clocks, one component per rank
- * that has wildcard receives, along what the data flow of the run forces, and along the order in
- * which threads of a rank were seen: what orders them, a join or a lock, is not recorded, so that
- * order by chance is not told from order by intent, and no finding is made of it). One finding per
- * place.
+ * that has wildcard receives, along what the data flow of the run forces, along post, start,
+ * complete and wait of windows, and along the order in which threads of a rank were seen: what orders
+ * them, a join or a lock, is not recorded, so that order by chance is not told from order by intent,
+ * and no finding is made of it). One finding per place.
  */
 #include "checker/memory.h"
 #include "checker/places.h"
@@ -31,6 +31,8 @@ struct race {
                             complete, what it gets from the ranks below */
     uint32_t **gathered; /* per group: what its members bring */
     uint32_t *stamp;     /* per op: its receive completed as the n-th of its rank, from 1 */
+    struct check_syncs syncs;
+    uint32_t **known; /* per sync: what is learnt */
 };
 
 static bool is_wildcard(const struct trace_op *op)
@@ -144,10 +146,31 @@ static void complete(struct race *race, uint32_t op)
         join(clock_of(race, at->rank), race->gathered[group], race->width);
 }
 
+/* ---- what windows order ---- */
+
+/* Before `op`: others will learn what its rank knows by now, and it learns. */
+static void learn(struct race *race, uint32_t op)
+{
+    const struct check_syncs *syncs = &race->syncs;
+    uint32_t *clock = clock_of(race, race->trace->ops[op].rank);
+    for (size_t i = check_syncs_first(syncs, op); i < syncs->count && syncs->items[i].op == op; i++)
+        if (race->known[i])
+            join(clock, race->known[i], race->width);
+    for (size_t i = check_syncs_first_of(syncs, op);
+         i < syncs->count && syncs->items[syncs->by_source[i]].source == op; i++) {
+        uint32_t **known = &race->known[syncs->by_source[i]];
+        if (*known)
+            continue;
+        *known = check_new(race->width, sizeof **known);
+        memcpy(*known, clock, race->width * sizeof **known);
+    }
+}
+
 static void observe(void *context, uint32_t op, bool passed)
 {
     struct race *race = context;
     const struct trace_op *at = &race->trace->ops[op];
+    learn(race, op);
     if (!passed) {
         post(race, op);
         return;
@@ -283,8 +306,8 @@ static bool race_init(struct race *race, const struct check_context *context)
         if (is_wildcard(&trace->ops[op]) && race->column[trace->ops[op].rank] == TRACE_NO)
             race->column[trace->ops[op].rank] = race->width++;
     }
-    if (race->width &&
-        (sends + context->group_count + trace->ranks) > clock_values_max / race->width)
+    if (race->width && (sends + context->group_count + trace->sync_count + trace->ranks) >
+                           clock_values_max / race->width)
         return false;
     if (!race->width)
         return true;
@@ -292,6 +315,8 @@ static bool race_init(struct race *race, const struct check_context *context)
     race->sent = check_new(trace->op_count, sizeof *race->sent);
     race->gathered = check_new(context->group_count, sizeof *race->gathered);
     race->stamp = check_new(trace->op_count, sizeof *race->stamp);
+    check_syncs_init(&race->syncs, trace);
+    race->known = check_new(race->syncs.count, sizeof *race->known);
     return true;
 }
 
@@ -323,6 +348,10 @@ static void race_release(struct race *race)
     free(race->sent);
     free(race->gathered);
     free(race->stamp);
+    for (size_t i = 0; i < race->syncs.count; i++)
+        free(race->known[i]);
+    free(race->known);
+    check_syncs_release(&race->syncs);
 }
 
 void check_race(const struct check_context *context, struct findings *findings)
@@ -338,7 +367,9 @@ void check_race(const struct check_context *context, struct findings *findings)
         check_plan_init(&plan, context, &(struct plan_options){0});
         check_replay_watch(
             &plan, CHECK_EAGER,
-            &(struct replay_watch){.event = observe, .context = &race, .as_seen = true}, &replay);
+            &(struct replay_watch){
+                .event = observe, .context = &race, .syncs = &race.syncs, .as_seen = true},
+            &replay);
         judge(&race, findings);
         check_replay_release(&replay);
         check_plan_release(&plan);

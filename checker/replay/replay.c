@@ -37,6 +37,7 @@ struct machine {
     uint32_t *lane_of;  /* then: per op */
     uint32_t threads;   /* lanes of each rank */
     bool *held;         /* per lane, where threads wait as they did: it does; else NULL */
+    uint32_t *learning; /* per lane, where ranks learn: whom it waits for to learn; else NULL */
 };
 
 static void wake(struct machine *machine, uint32_t rank)
@@ -212,6 +213,47 @@ static bool let_all_threads_go(struct machine *machine)
     return any;
 }
 
+/* ---- what ranks learn ---- */
+
+/* Who has not yet begun that before which it did what the op's rank knows; TRACE_NO: nobody. */
+static uint32_t teacher_of(const struct machine *machine, uint32_t op)
+{
+    const struct check_syncs *syncs = machine->watch->syncs;
+    for (size_t i = check_syncs_first(syncs, op); i < syncs->count && syncs->items[i].op == op;
+         i++) {
+        uint32_t peer = syncs->items[i].peer;
+        size_t at = machine->next[peer] + machine->posted[peer];
+        if (at <= syncs->items[i].source)
+            return peer;
+    }
+    return TRACE_NO;
+}
+
+/* The rank has gone on, or cannot: whoever learns from it looks again. */
+static void taught(struct machine *machine, uint32_t rank)
+{
+    for (uint32_t lane = 0; machine->learning && lane < machine->lanes; lane++)
+        if (machine->learning[lane] == rank &&
+            teacher_of(machine, op_at(machine, machine->next[lane])) != rank)
+            wake(machine, lane);
+}
+
+/* When nobody can move: what was learnt was not in an order that the replay can have. */
+static bool let_all_learn(struct machine *machine)
+{
+    bool any = false;
+    for (uint32_t lane = 0; machine->learning && lane < machine->lanes; lane++)
+        if (machine->learning[lane] != TRACE_NO) {
+            wake(machine, lane);
+            any = true;
+        }
+    if (any) {
+        free(machine->learning);
+        machine->learning = NULL;
+    }
+    return any;
+}
+
 static void pass(struct machine *machine, uint32_t lane, uint32_t op)
 {
     tell(machine, op, true);
@@ -233,6 +275,9 @@ static void run_rank(struct machine *machine, uint32_t rank)
             machine->held[rank] = true;
             return;
         }
+        if (machine->learning && !machine->posted[rank] &&
+            (machine->learning[rank] = teacher_of(machine, op)) != TRACE_NO)
+            return;
         if (step->action == PLAN_PASS) {
             pass(machine, rank, op);
             continue;
@@ -423,6 +468,7 @@ static void machine_release(struct machine *machine)
     free(machine->posted);
     free(machine->astray);
     free(machine->held);
+    free(machine->learning);
     free(machine->ready);
     free(machine->stack);
     free(machine->waiting);
@@ -436,6 +482,7 @@ static void run_ready(struct machine *machine)
         uint32_t rank = machine->stack[--machine->top];
         machine->ready[rank] = false;
         run_rank(machine, rank);
+        taught(machine, rank);
     }
 }
 
@@ -528,11 +575,15 @@ void check_replay_watch(const struct check_plan *plan, enum check_model model,
     machine.watch = watch;
     if (watch && watch->as_seen && machine.threads)
         machine.held = check_new(machine.lanes, sizeof *machine.held);
+    if (watch && watch->syncs && watch->syncs->count && !machine.threads && !plan->order) {
+        machine.learning = check_new(machine.lanes, sizeof *machine.learning);
+        memset(machine.learning, 0xff, machine.lanes * sizeof *machine.learning);
+    }
     for (uint32_t rank = machine.lanes; rank-- > 0;)
         wake(&machine, rank);
     do
         run_ready(&machine);
-    while (let_all_threads_go(&machine) || let_tests_fail(&machine) ||
+    while (let_all_learn(&machine) || let_all_threads_go(&machine) || let_tests_fail(&machine) ||
            let_wildcards_take_others(&machine));
     *replay = (struct check_replay){.at = check_new(machine.lanes, sizeof *replay->at)};
     for (uint32_t rank = 0; rank < machine.lanes; rank++) {

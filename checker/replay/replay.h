@@ -13,6 +13,7 @@
 #define CHECKER_REPLAY_REPLAY_H
 
 #include "checker/replay/plan.h"
+#include "checker/replay/syncs.h"
 
 struct check_replay {
     bool stuck;
@@ -32,6 +33,8 @@ struct check_replay {
 struct replay_watch {
     void (*event)(void *context, uint32_t op, bool passed);
     void *context;
+    const struct check_syncs *syncs; /* none goes on before the other has come so far; NULL: nothing
+                                        is learnt. Not where ranks have threads */
     bool as_seen; /* threads of a rank wait for each other as they happened to: an op is posted when
                      those have passed that were over before it began */
 };
