@@ -312,6 +312,11 @@ static bool conclude(struct remains *remains, struct job_result *result, struct 
     if (remains->job->world.memory && sim_compiled_by_clang(remains->job->object))
         trace_gap(result->trace, "memory", 1,
                   "elements of arrays on the stack, which clang does not instrument (CC=gcc does)");
+    if (remains->job->world.memory && sim_compiled_moves_unseen(remains->job->object))
+        trace_gap(result->trace, "memory", 1,
+                  "moves by gcc's own names (__builtin_memcpy, fortified headers, strings of "
+                  "Fortran): gcc worked without simrun's plugin, which its headers for plugins "
+                  "(gcc-12-plugin-dev) and a path without blanks let it have");
     cause_note(result->trace, board->first_failure.rank, remains->job->restart);
     return true;
 }

@@ -40,6 +40,8 @@ static const char *const flags_compile[] = {"-fPIC",
                                             "-fstack-clash-protection",    /* no frame steps over a
                                                                               guard */
                                             "-ftls-model=global-dynamic"};
+/* A symbol of objects in which moves may be unseen. */
+#define MOVES_UNSEEN "__simrun_moves_unseen"
 /* What libc's functions are called from the program, so that the launcher sees them: see
  * memory/libc.c. */
 #define WRAP(name) "-Wl,--wrap=" name
@@ -229,13 +231,20 @@ static void link_flags_add(struct arguments *arguments, bool memory)
         arguments_add_all(arguments, flags_wrap_moves, COUNT(flags_wrap_moves));
 }
 
+static bool words_clang(const struct arguments *arguments)
+{
+    bool clang = false;
+    for (int i = 0; i < arguments->count; i++)
+        clang |= compiler_is_clang(arguments->words[i]);
+    return clang;
+}
+
 /* What gcc leaves as it was written; clang refuses the words. Two calls are two places: gcc makes one
  * of two that end alike, unless it is told not to. */
 static void keep_written(struct arguments *arguments, bool seen)
 {
-    for (int i = 0; i < arguments->count; i++)
-        if (compiler_is_clang(arguments->words[i]))
-            return;
+    if (words_clang(arguments))
+        return;
     arguments_add(arguments, "-fno-semantic-interposition"); /* as in an executable */
     arguments_add(arguments, "-fno-crossjumping");
     arguments_add(arguments, "-fno-tree-tail-merge");
@@ -337,7 +346,7 @@ static int key_set(struct job *job)
         hash_add_text(&hash, job->arguments.words[i]);
     hash_add_text(&hash, job->text);
     if (job->memory)
-        hash_add_text(&hash, "instrumented, its moves as calls");
+        hash_add_text(&hash, "instrumented, its moves as calls or said to be unseen");
     for (size_t i = 0; job->memory && i < COUNT(flags_kept); i++)
         hash_add_text(&hash, flags_kept[i]);
     if (job->memory)
@@ -393,18 +402,21 @@ static bool rule_empty(const char *rule)
     return file && !fclose(file) && good;
 }
 
-/* Where the compiler breaks, perhaps it is the plugin's fault. */
+/* Where the compiler breaks, perhaps it is the plugin's fault. Without it, gcc says nothing of moves
+ * by its own names, which it expands; clang makes calls of them. The object tells. */
 static int compile_instrumented(struct job *job, const struct arguments *arguments)
 {
     const char *const plugin[] = {compiler_loops(&job->compiler_words), "-pass-exit-codes"};
-    struct arguments faster = *arguments;
+    struct arguments faster = *arguments, plain = *arguments;
     int status = FAILURE_INTERNAL;
     if (*plugin) {
         arguments_add_all(&faster, plugin, COUNT(plugin));
         status = compiler_run(job->compiler, &faster, job->source, job->failure);
     }
+    if (!words_clang(arguments))
+        arguments_add(&plain, "-Wa,--defsym," MOVES_UNSEEN "=1");
     return status == FAILURE_INTERNAL
-               ? compiler_run(job->compiler, arguments, job->source, job->failure)
+               ? compiler_run(job->compiler, &plain, job->source, job->failure)
                : status;
 }
 
@@ -658,6 +670,11 @@ static bool file_says(const char *object, const char *text)
 bool sim_compiled_by_clang(const char *object)
 {
     return file_says(object, "clang version");
+}
+
+bool sim_compiled_moves_unseen(const char *object)
+{
+    return file_says(object, MOVES_UNSEEN);
 }
 
 bool sim_compiled_instrumented(const char *object)

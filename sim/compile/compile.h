@@ -37,6 +37,8 @@ int sim_compile_all(const char *const *paths, int count, bool memory, char *out,
 
 /* Was any of this object compiled by clang? Its note of that stands in the file. */
 bool sim_compiled_by_clang(const char *object);
+/* Was any of it instrumented without our plugin, so that moves by gcc's own names are not seen? */
+bool sim_compiled_moves_unseen(const char *object);
 /* Was any of it compiled so that its accesses to memory are seen, as simcc does with SIMCC_MEMORY? */
 bool sim_compiled_instrumented(const char *object);
 
