@@ -17,7 +17,12 @@
 #define MADV_COLLAPSE 25
 #endif
 
-enum { WAIT_NS = 50000, UNITS_MAX = 64, PREPARE_UNITS = 8, FORMAT = 4 }; /* 4: drops */
+enum {
+    WAIT_NS = 50000,
+    UNITS_MAX = 64,
+    PREPARE_UNITS = 8,
+    FORMAT = 5
+}; /* 5: order of an operation's fields */
 
 uint64_t buffers_first_unit(void)
 {
@@ -287,6 +292,12 @@ const struct chunk *buffers_chunk_behind(const struct buffers *buffers, const st
         next->units > end - unit)
         return NULL;
     return next;
+}
+
+void buffers_give_back(const struct buffers *buffers, uint64_t unit, uint64_t units)
+{
+    fallocate(buffers->file, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+              (off_t)(unit * BUFFERS_UNIT), (off_t)(units * BUFFERS_UNIT));
 }
 
 uint64_t buffers_used(const struct buffers *buffers)

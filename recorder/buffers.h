@@ -76,6 +76,9 @@ int buffers_open_file(struct buffers *buffers, const char *path, struct failure 
  * used up. */
 bool buffers_more(struct buffers *buffers, struct buffers_writer *writer, size_t size);
 
+/* Units whose records nobody needs any more: their memory is the system's again. */
+void buffers_give_back(const struct buffers *buffers, uint64_t unit, uint64_t units);
+
 /* Bytes taken so far, those that found no room not counted; units in use, without those dropped. */
 uint64_t buffers_used(const struct buffers *buffers);
 uint64_t buffers_kept(const struct buffers *buffers);

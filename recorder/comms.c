@@ -19,25 +19,6 @@ static uint64_t mix(uint64_t hash, uint64_t value)
     return hash ^ hash >> 32;
 }
 
-static int32_t member(const struct recorder_comm *comm, uint32_t index)
-{
-    return comm->members ? comm->members[index] : comm->start + (int32_t)index * comm->stride;
-}
-
-int32_t recorder_world_rank(const struct recorder_comm *comm, int rank)
-{
-    if (rank == MPI_ANY_SOURCE)
-        return TRACE_ANY;
-    if (rank == MPI_PROC_NULL)
-        return TRACE_NONE;
-    if (!comm)
-        return rank;
-    uint32_t first = comm->local_size == comm->size ? 0 : comm->local_size;
-    if (rank < 0 || (uint32_t)rank >= comm->size - first)
-        return rank; /* what the program gave; its call will fail */
-    return member(comm, first + (uint32_t)rank);
-}
-
 /* World ranks of a group. */
 static bool group_members(MPI_Group group, int size, int32_t *members)
 {
@@ -116,7 +97,7 @@ static uint64_t members_hash(const struct recorder_comm *comm)
     uint64_t local = start, remote = start;
     for (uint32_t i = 0; i < comm->size; i++) {
         uint64_t *hash = i < comm->local_size ? &local : &remote;
-        *hash = mix(*hash, (uint64_t)(uint32_t)member(comm, i));
+        *hash = mix(*hash, (uint64_t)(uint32_t)recorder_member(comm, i));
     }
     return comm->size == comm->local_size ? local : local + remote;
 }
@@ -267,11 +248,9 @@ struct recorder_comm *recorder_comm_new(struct recorder_rank *me, MPI_Comm handl
     return comm;
 }
 
-struct recorder_comm *recorder_comm(struct recorder_rank *me, MPI_Comm handle)
+struct recorder_comm *recorder_comm_find(struct recorder_rank *me, MPI_Comm handle)
 {
     uint64_t key = HANDLE_KEY(handle);
-    if (key == me->comm_key)
-        return me->comm_last;
     struct recorder_comm *comm = handle_map_find(&me->comms, key);
     if (!comm && handle != MPI_COMM_NULL && key) {
         uint32_t label = handle == MPI_COMM_WORLD  ? (uint32_t)LABEL_WORLD

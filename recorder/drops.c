@@ -236,23 +236,17 @@ static void add_gap(struct drops *drops, const struct drops_place *place)
     of->gaps[of->gap_count++] = (struct drops_gap){.first = place->first, .count = place->count};
 }
 
-static void punch(const struct drops *drops, uint64_t unit, uint64_t units)
-{
-    fallocate(drops->buffers->file, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
-              (off_t)(unit * BUFFERS_UNIT), (off_t)(units * BUFFERS_UNIT));
-}
-
 static void drop(struct drops *drops, const struct drops_place *place)
 {
     struct buffers_header *header = drops->buffers->header;
     uint64_t units = place->chunk->units;
     uint64_t unit = (uint64_t)((const char *)place->chunk - (const char *)header) / BUFFERS_UNIT;
     add_gap(drops, place);
-    punch(drops, unit, units);
+    buffers_give_back(drops->buffers, unit, units);
     /* The kernel may keep a large page of which a part is given back, until all of it is at once. */
     for (uint64_t at = unit; at < unit + units; at++)
         if (++drops->blocks[at / BUFFERS_BLOCK] == BUFFERS_BLOCK)
-            punch(drops, at / BUFFERS_BLOCK * BUFFERS_BLOCK, BUFFERS_BLOCK);
+            buffers_give_back(drops->buffers, at / BUFFERS_BLOCK * BUFFERS_BLOCK, BUFFERS_BLOCK);
     atomic_fetch_add(&header->freed, units);
 }
 

@@ -86,6 +86,7 @@ static inline bool recorder_request_is_open(const struct recorder_request *reque
 }
 
 enum { RECORDER_DEPTH = 64, RECORDER_CACHE = 16, RECORDER_THREADS = 64 };
+enum { RECORDER_LOOK = 64 }; /* a rank with fewer operations is not looked at for loops */
 
 /* What is one thread's own. */
 struct recorder_thread {
@@ -114,8 +115,10 @@ struct recorder_rank {
     uint32_t rank, ranks;
     uint32_t ops; /* issued so far: the number of the next one */
     struct record_rank *info;
+    const uint64_t *steps;            /* logical time; NULL: MPIX_Steps tells */
     struct recorder_repeats *repeats; /* NULL: loops are not looked for, or not yet */
-    struct recorder_thread *self;     /* the calling one, while it is in the recorder */
+    uint32_t look_at;             /* how many operations there are when they are looked at next */
+    struct recorder_thread *self; /* the calling one, while it is in the recorder */
     struct recorder_thread first, *threads[RECORDER_THREADS]; /* by number */
     uint32_t thread_count;
     _Atomic bool shared; /* by several threads: entered through the lock */
@@ -215,6 +218,12 @@ static inline void recorder_commit(struct recorder_rank *me, void *record, enum 
 
 uint64_t recorder_now(void); /* wall time, nanoseconds */
 
+/* Logical time of the caller. */
+static inline uint64_t recorder_steps(const struct recorder_rank *me)
+{
+    return me->steps ? *me->steps : MPIX_Steps();
+}
+
 /* Iterations of loops whose records are alike are kept once: see repeats.c. Called before an
  * operation is appended, when the one before it has all it will have before it is completed. */
 void recorder_repeats_look(struct recorder_rank *me);
@@ -236,7 +245,11 @@ void recorder_watch_block(struct recorder_rank *me, const struct record_op *op, 
                           const void *buffer, int64_t count, MPI_Datatype handle);
 
 /* The communicator, made known if it is not; NULL for a null handle or without memory. */
-struct recorder_comm *recorder_comm(struct recorder_rank *me, MPI_Comm comm);
+struct recorder_comm *recorder_comm_find(struct recorder_rank *me, MPI_Comm comm);
+static inline struct recorder_comm *recorder_comm(struct recorder_rank *me, MPI_Comm comm)
+{
+    return HANDLE_KEY(comm) == me->comm_key ? me->comm_last : recorder_comm_find(me, comm);
+}
 /* Makes a new one known; `label` distinguishes ways of creation, `parent` may be NULL. */
 /* The identity of what a nonblocking duplication of `parent` will put into *made; NULL: out of
  * memory. When its request is complete it is kept: the next comm found under that handle is it. */
@@ -253,12 +266,39 @@ void recorder_comm_named(struct recorder_rank *me, const struct recorder_comm *c
 uint32_t recorder_neighbours(struct recorder_rank *me, MPI_Comm comm, bool receive);
 void recorder_comm_forget(struct recorder_rank *me, MPI_Comm handle,
                           const struct recorder_comm *comm);
+static inline int32_t recorder_member(const struct recorder_comm *comm, uint32_t index)
+{
+    return comm->members ? comm->members[index] : comm->start + (int32_t)index * comm->stride;
+}
 /* World rank of a rank given in `comm` (in its remote group for an intercommunicator); wildcards as
  * the trace has them. */
-int32_t recorder_world_rank(const struct recorder_comm *comm, int rank);
+static inline int32_t recorder_world_rank(const struct recorder_comm *comm, int rank)
+{
+    if (rank == MPI_ANY_SOURCE)
+        return TRACE_ANY;
+    if (rank == MPI_PROC_NULL)
+        return TRACE_NONE;
+    if (!comm)
+        return rank;
+    uint32_t first = comm->local_size == comm->size ? 0 : comm->local_size;
+    if (rank < 0 || (uint32_t)rank >= comm->size - first)
+        return rank; /* what the program gave; its call will fail */
+    return recorder_member(comm, first + (uint32_t)rank);
+}
 
 /* What the type is made of; never NULL (an unknown type is a byte). */
-const struct recorder_type *recorder_type(struct recorder_rank *me, MPI_Datatype type);
+const struct recorder_type *recorder_type_find(struct recorder_rank *me, MPI_Datatype type);
+static inline size_t recorder_type_slot(uint64_t key)
+{
+    return (size_t)(key ^ key >> 4 ^ key >> 8) % RECORDER_CACHE;
+}
+static inline const struct recorder_type *recorder_type(struct recorder_rank *me, MPI_Datatype type)
+{
+    uint64_t key = HANDLE_KEY(type);
+    size_t slot = recorder_type_slot(key);
+    return key && me->type_cache[slot].key == key ? me->type_cache[slot].type
+                                                  : recorder_type_find(me, type);
+}
 void recorder_type_forget(struct recorder_rank *me, MPI_Datatype type);
 void recorder_type_free(struct recorder_type *type); /* NULL is fine */
 /* The ABI's number for a predefined type or op, 0 (type) or 1 (op) for others. */

@@ -77,16 +77,18 @@ struct record_op {
     uint16_t flags;
     uint32_t pass, node;
     uint64_t site; /* return address */
-    uint32_t comm, comm_seq;
+    uint32_t comm;
+    int32_t error;
     int32_t peer, tag, peer_matched, tag_matched;
     int64_t count, count_matched;
     uint32_t type, signature, reduce_op;
-    uint32_t request; /* number of the partner operation, UINT32_MAX */
-    uint32_t batch, identity;
-    int32_t error;
     uint32_t unit; /* bytes of a basic element */
-    uint64_t begin, end;
+    uint32_t batch, identity;
     uint64_t buffer, extent;
+    /* From here on the iterations of a loop differ. */
+    uint32_t request; /* number of the partner operation, UINT32_MAX */
+    uint32_t comm_seq;
+    uint64_t begin, end;
 };
 
 struct record_op_timed { /* at level events */

@@ -42,7 +42,7 @@ struct record_op *recorder_op(struct recorder_rank *me, enum op_kind kind, enum 
                               const void *site)
 {
     bool timed = me->level == RECORD_LEVEL_EVENTS;
-    if (me->recording->folds && !me->watch)
+    if (me->ops >= me->look_at && me->recording->folds && !me->watch)
         recorder_repeats_look(me);
     size_t size = timed ? sizeof(struct record_op_timed) : sizeof(struct record_op);
     struct record_op *op = recorder_record(me, size);
@@ -51,23 +51,18 @@ struct record_op *recorder_op(struct recorder_rank *me, enum op_kind kind, enum 
     struct recorder_thread *self = me->self;
     uint32_t pass = self->pass_depth ? self->passes[self->pass_depth - 1] : 0;
     uint32_t node = self->node_depth ? self->nodes[self->node_depth - 1] : 0;
-    *op = (struct record_op){
-        .state = (uint8_t)state,
-        .thread = self->number,
-        .flags = pass && node ? OP_ADJOINT : 0,
-        .pass = pass,
-        .node = node,
-        .site = recorder_site(me, site),
-        .peer = RECORD_NONE,
-        .tag = RECORD_NONE,
-        .peer_matched = RECORD_NONE,
-        .tag_matched = RECORD_NONE,
-        .count_matched = -1,
-        .request = UINT32_MAX,
-        .batch = self->batch,
-        .identity = self->identity,
-        .begin = MPIX_Steps(),
-    };
+    op->state = (uint8_t)state; /* what is not set here is zero */
+    op->thread = self->number;
+    op->flags = pass && node ? OP_ADJOINT : 0;
+    op->pass = pass;
+    op->node = node;
+    op->site = recorder_site(me, site);
+    op->peer = op->tag = op->peer_matched = op->tag_matched = RECORD_NONE;
+    op->count_matched = -1;
+    op->request = UINT32_MAX;
+    op->batch = self->batch;
+    op->identity = self->identity;
+    op->begin = recorder_steps(me);
     self->identity = 0;
     if (timed) {
         struct record_op_timed *both = (struct record_op_timed *)op;
@@ -83,7 +78,7 @@ struct record_op *recorder_op(struct recorder_rank *me, enum op_kind kind, enum 
 
 static void op_stop(struct recorder_rank *me, struct record_op *op)
 {
-    op->end = MPIX_Steps() + 1; /* 0 means: not complete */
+    op->end = recorder_steps(me) + 1; /* 0 means: not complete */
     if (me->level == RECORD_LEVEL_EVENTS)
         ((struct record_op_timed *)op)->end_ns = recorder_now();
 }
@@ -93,7 +88,9 @@ void recorder_op_complete(struct recorder_rank *me, struct record_op *op)
     op->state = STATE_COMPLETE;
     op_stop(me, op);
     enum op_class class = op_kind_class(op->head.small);
-    if (class == CLASS_RECEIVE || class == CLASS_COLLECTIVE || class == CLASS_WAIT)
+    /* Of a compound call the wait tells. */
+    if ((class == CLASS_RECEIVE && !(op->flags & OP_COMPOUND)) || class == CLASS_COLLECTIVE ||
+        class == CLASS_WAIT)
         recorder_memory->heard();
     if (me->watch)
         me->watch->done(me->watch, op);
@@ -250,7 +247,7 @@ void record_node_enter(uint32_t node)
         if (record && record->head.small != STATE_COMPLETE)
             record->head.small = STATE_BLOCKED;
         if (record && !record->begin)
-            record->begin = MPIX_Steps() + 1;
+            record->begin = recorder_steps(me) + 1;
     }
     recorder_leave(me);
 }
@@ -263,7 +260,7 @@ void record_node_leave(uint32_t node)
         struct record_node *record = handle_map_find(&me->node_records, node);
         if (record) {
             record->head.small = STATE_COMPLETE;
-            record->end = MPIX_Steps() + 1;
+            record->end = recorder_steps(me) + 1;
         }
     }
     recorder_leave(me);

@@ -18,7 +18,6 @@
 #include <string.h>
 
 enum {
-    AFTER_OPS = 64,   /* a rank with fewer operations is not looked at */
     MATCHED_MIN = 64, /* shorter repetitions stay as they are: they are part of longer loops */
     BODY_MAX = 400,
     BYTES_MAX = 60000, /* a killed rank's last bytes may be anything; see buffers_damaged */
@@ -60,22 +59,12 @@ static uint64_t op_hash(const struct record_op *op)
 }
 
 static bool same_op(const struct record_op *one, uint32_t first_one, const struct record_op *other,
-                    uint32_t first_other, uint32_t body)
+                    uint32_t first_other)
 {
-    uint32_t request = one->request - first_one;
-    bool linked = one->request == UINT32_MAX
-                      ? other->request == UINT32_MAX
-                      : request < body && other->request - first_other == request;
-    return linked && one->state == STATE_COMPLETE && other->state == STATE_COMPLETE &&
-           one->thread == 0 && one->flags == other->flags && one->pass == 0 && one->node == 0 &&
-           other->pass == 0 && other->node == 0 && one->batch == 0 && other->batch == 0 &&
-           one->error == 0 && other->error == 0 && one->site == other->site &&
-           one->comm == other->comm && one->peer == other->peer && one->tag == other->tag &&
-           one->peer_matched == other->peer_matched && one->tag_matched == other->tag_matched &&
-           one->count == other->count && one->count_matched == other->count_matched &&
-           one->type == other->type && one->signature == other->signature &&
-           one->reduce_op == other->reduce_op && one->identity == other->identity &&
-           one->unit == other->unit && one->buffer == other->buffer && one->extent == other->extent;
+    bool linked = one->request != UINT32_MAX && other->request != UINT32_MAX
+                      ? one->request - first_one == other->request - first_other
+                      : one->request == other->request;
+    return linked && memcmp(one, other, offsetof(struct record_op, request)) == 0;
 }
 
 static bool same_waits(const struct record_waits *one, uint32_t first_one,
@@ -107,6 +96,22 @@ struct stretch {
     uint32_t first; /* number of its first operation */
 };
 
+/* Rules 1 and 3, of an iteration of `body` operations; those that are like it have them, too. */
+static bool closed(const struct stretch *iteration, uint32_t body)
+{
+    for (const char *at = iteration->records; at < iteration->end;) {
+        const struct record_op *op = (const void *)at;
+        if (op->head.size == 0)
+            return false;
+        at += op->head.size;
+        if (op->head.type == RECORD_OP &&
+            (op->state != STATE_COMPLETE || op->error || op->thread || op->pass || op->node ||
+             op->batch || (op->request != UINT32_MAX && op->request - iteration->first >= body)))
+            return false;
+    }
+    return true;
+}
+
 /* Whether both are one iteration, of `body` operations. */
 static bool same(const struct stretch *one, const struct stretch *other, uint32_t body)
 {
@@ -116,10 +121,9 @@ static bool same(const struct stretch *one, const struct stretch *other, uint32_
     while (a < one->end) {
         const struct record_head *left = (const void *)a, *right = (const void *)b;
         const void *first = a, *second = b;
-        bool alike = left->size == right->size && left->type == right->type &&
-                     left->small == right->small && left->size > 0;
+        bool alike = left->size == right->size && left->type == right->type && left->size > 0;
         if (alike && left->type == RECORD_OP)
-            alike = same_op(first, one->first, second, other->first, body);
+            alike = same_op(first, one->first, second, other->first);
         else if (alike && left->type == RECORD_WAITS)
             alike = same_waits(first, one->first, second, other->first, body);
         else if (alike && left->type == RECORD_COUNTS)
@@ -161,7 +165,7 @@ static void begin(struct recorder_rank *me, struct recorder_repeats *repeats)
                 bytes <= BYTES_MAX &&
                 start >= me->writer.end - (size_t)me->writer.units * BUFFERS_UNIT;
     const struct stretch one = {start, middle, first - body}, two = {middle, end, first};
-    if (!near || !same(&one, &two, body))
+    if (!near || !closed(&two, body) || !same(&one, &two, body))
         return; /* perhaps one operation later */
     struct record_repeat *repeat =
         recorder_record(me, sizeof *repeat + bytes + sizeof(struct record_op));
@@ -187,7 +191,7 @@ static void compare(struct recorder_rank *me, struct recorder_repeats *repeats)
         start_over(repeats, me->ops);
         return;
     }
-    repeat->end = MPIX_Steps();
+    repeat->end = recorder_steps(me);
     __atomic_store_n(&repeat->times, repeat->times + 1, __ATOMIC_RELEASE);
     memset(from, 0, (size_t)(end - from));
     me->writer.next = from;
@@ -233,7 +237,7 @@ void recorder_repeats_look(struct recorder_rank *me)
 {
     struct recorder_repeats *repeats = me->repeats;
     if (!repeats) {
-        if (me->ops < AFTER_OPS || me->level != RECORD_LEVEL_OPS)
+        if (me->level != RECORD_LEVEL_OPS)
             return;
         me->repeats = repeats = calloc(1, sizeof *repeats);
         if (!repeats)
@@ -242,18 +246,18 @@ void recorder_repeats_look(struct recorder_rank *me)
     }
     if (!me->self->current || atomic_load_explicit(&me->shared, memory_order_relaxed)) {
         start_over(repeats, me->ops);
+        me->look_at = me->ops + 1;
         return;
     }
     if (repeats->repeat) {
-        if (me->ops - repeats->first_op >= repeats->repeat->body)
-            compare(me, repeats);
-        return;
+        compare(me, repeats);
+    } else if (me->ops > repeats->from) {
+        remember(me, repeats);
+        if (repeats->body && repeats->matched >= MATCHED_MIN &&
+            repeats->matched >= 2 * repeats->body)
+            begin(me, repeats);
     }
-    if (me->ops <= repeats->from)
-        return;
-    remember(me, repeats);
-    if (repeats->body && repeats->matched >= MATCHED_MIN && repeats->matched >= 2 * repeats->body)
-        begin(me, repeats);
+    me->look_at = me->ops + (repeats->repeat ? repeats->repeat->body : 1);
 }
 
 void recorder_repeats_free(struct recorder_rank *me)

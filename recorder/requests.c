@@ -118,9 +118,11 @@ void recorder_matched(const struct recorder_comm *comm, struct record_op *op,
         return;
     op->peer_matched = recorder_world_rank(comm, status->MPI_SOURCE);
     op->tag_matched = status->MPI_TAG;
-    int bytes = 0;
-    if (PMPI_Get_count(status, MPI_BYTE, &bytes) == MPI_SUCCESS && bytes >= 0)
-        op->count_matched = bytes / (int)(op->unit ? op->unit : 1);
+    int64_t bytes = MPIX_Status_bytes(status);
+    if (bytes >= 0 && op->unit > 1)
+        op->count_matched = bytes <= UINT32_MAX ? (uint32_t)bytes / op->unit : bytes / op->unit;
+    else
+        op->count_matched = bytes;
 }
 
 void record_met(const void *comm, int source, int tag)

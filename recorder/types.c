@@ -325,12 +325,10 @@ static const struct recorder_type *look_up(struct recorder_rank *me, MPI_Datatyp
     return &byte_type;
 }
 
-const struct recorder_type *recorder_type(struct recorder_rank *me, MPI_Datatype handle)
+const struct recorder_type *recorder_type_find(struct recorder_rank *me, MPI_Datatype handle)
 {
     uint64_t key = HANDLE_KEY(handle);
-    size_t slot = (size_t)(key ^ key >> 4 ^ key >> 8) % RECORDER_CACHE;
-    if (me->type_cache[slot].key == key && key)
-        return me->type_cache[slot].type;
+    size_t slot = recorder_type_slot(key);
     const struct recorder_type *type = look_up(me, handle, key);
     if (type != &byte_type) {
         me->type_cache[slot].key = key;
@@ -342,7 +340,7 @@ const struct recorder_type *recorder_type(struct recorder_rank *me, MPI_Datatype
 void recorder_type_forget(struct recorder_rank *me, MPI_Datatype handle)
 {
     uint64_t key = HANDLE_KEY(handle);
-    size_t slot = (size_t)(key ^ key >> 4 ^ key >> 8) % RECORDER_CACHE;
+    size_t slot = recorder_type_slot(key);
     if (me->type_cache[slot].key == key)
         me->type_cache[slot].key = 0;
     recorder_type_free(handle_map_find(&me->types, key));

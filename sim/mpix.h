@@ -31,8 +31,13 @@ int MPIX_World_size(void);
 /* Whether a handle is a datatype now; always on a real MPI, which may not be asked. */
 int MPIX_Type_known(MPI_Datatype type);
 
+/* Bytes of the message that a status tells of; -1: unknown. */
+int64_t MPIX_Status_bytes(const MPI_Status *status);
+
 /* Logical time: scheduler steps of this world so far; where ranks are OS threads, of the caller. */
 uint64_t MPIX_Steps(void);
+/* Where that number stands as long as the caller's rank lives; NULL: it must be asked for. */
+const uint64_t *MPIX_Steps_place(void);
 
 /* The one source of nondeterminism: an index below n (n >= 1). Driven by the run's driver: always 0
  * (default), a seed, a recording, or enumeration. 0 on a real MPI. */

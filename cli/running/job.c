@@ -15,6 +15,7 @@
 #include "sim/compile/compile.h"
 
 #include <errno.h>
+#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -103,12 +104,27 @@ static bool is_cut_off(enum watch_end end)
     return end == WATCH_TIMEOUT || end == WATCH_FULL;
 }
 
+/* Of a long record, what one check gives free the next one takes: pages that go back to the system
+ * and come again cost more than the checks do. */
+static void keep_freed_memory(const struct recording *recording)
+{
+    enum { LONG = 256 << 20, PAD = 64 << 20 };
+#ifdef __GLIBC__
+    if (recording_size(recording) < LONG)
+        return;
+    mallopt(M_MMAP_MAX, 0);
+    mallopt(M_TRIM_THRESHOLD, -1);
+    mallopt(M_TOP_PAD, PAD);
+#endif
+}
+
 static bool load_trace(struct remains *remains, struct recording *recording,
                        struct job_result *result, struct failure *failure)
 {
     const struct job *job = remains->job;
     struct board_locate context = {remains->board, job->world.ranks, job->object};
     note_ends(recording, remains->board, remains->end);
+    keep_freed_memory(recording);
     result->trace = recording_load(
         recording,
         &(struct recording_result){.outcome = result->outcome,

@@ -29,6 +29,12 @@ int MPIX_Type_known(MPI_Datatype type)
     return 1;
 }
 
+int64_t MPIX_Status_bytes(const MPI_Status *status)
+{
+    MPI_Count bytes = -1;
+    return MPI_Get_elements_x(status, MPI_BYTE, &bytes) == MPI_SUCCESS ? (int64_t)bytes : -1;
+}
+
 int MPIX_World_rank(void)
 {
     int rank = -1;
@@ -48,6 +54,11 @@ int MPIX_World_size(void)
 uint64_t MPIX_Steps(void)
 {
     return 0;
+}
+
+const uint64_t *MPIX_Steps_place(void)
+{
+    return NULL;
 }
 
 int MPIX_Choose(int kind, int n)

@@ -52,7 +52,7 @@ struct loader {
     size_t source_count, source_room;
     struct handle_map comms;    /* id -> index + 1 */
     struct numbers *rank_comms; /* per rank */
-    bool failed;
+    bool failed, once;          /* once: nobody loads these records again */
     /* of the rank being loaded */
     uint32_t rank;
     const struct buffers *buffers;

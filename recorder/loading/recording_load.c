@@ -161,6 +161,28 @@ static void rank_start(struct loader *loader, uint32_t rank)
         loader->strings.items[i] = TRACE_NO;
 }
 
+/* Rows of the trace may take the place of the records they were made from. */
+enum { GIVE_BACK_UNITS = (64 << 20) / BUFFERS_UNIT };
+
+/* Records of one chunk. Those of a loop stay: its iterations are made from them. */
+static bool load_chunk(struct loader *loader, const struct chunk *chunk)
+{
+    bool folded = false;
+    for (const struct record_head *record = buffers_next_record(chunk, NULL); record;
+         record = buffers_next_record(chunk, record)) {
+        loader_record(loader, record);
+        folded |= record->type == RECORD_REPEAT;
+    }
+    return !folded;
+}
+
+static void give_back(const struct source *source)
+{
+    const char *base = (const char *)source->buffers->header;
+    uint64_t unit = (uint64_t)((const char *)source->chunk - base) / BUFFERS_UNIT;
+    buffers_give_back(source->buffers, unit, source->chunk->units);
+}
+
 static void load_ranks(struct loader *loader)
 {
     size_t next = 0;
@@ -170,12 +192,11 @@ static void load_ranks(struct loader *loader)
     for (uint32_t rank = 0; rank < loader->trace->ranks; rank++) {
         rank_start(loader, rank);
         for (; next < loader->source_count && loader->sources[next].chunk->rank == rank; next++) {
-            const struct chunk *chunk = loader->sources[next].chunk;
-            loader->buffers = loader->sources[next].buffers;
-            for (const struct record_head *record = buffers_next_record(chunk, NULL); record;
-                 record = buffers_next_record(chunk, record))
-                loader_record(loader, record);
-            units += chunk->units;
+            const struct source *source = &loader->sources[next];
+            loader->buffers = source->buffers;
+            units += source->chunk->units;
+            if (load_chunk(loader, source->chunk) && loader->once && total > GIVE_BACK_UNITS)
+                give_back(source);
             if (units - told < PROGRESS_ROWS / 16)
                 continue;
             told = units;
@@ -247,8 +268,7 @@ static bool loader_finish(struct loader *loader, struct failure *failure)
         return false;
     trace_gap(trace, "race", loader->wildcards,
               "wildcard receives in iterations of loops, taken to be as those around them");
-    for (uint32_t rank = 0; rank < trace->ranks; rank++)
-        trace->rank_info[rank].hash = trace_rank_hash(trace, rank);
+    trace_hash_ranks(trace);
     return true;
 }
 
@@ -278,6 +298,7 @@ struct trace *recording_load(const struct recording *recording,
     if (!done)
         failure_set(failure, FAILURE_INTERNAL, "out of memory while loading a recording");
     loader.ends = recording->ends;
+    loader.once = !recording->buffers.on_disk;
     loader.drops = recording->drops.ops ? &recording->drops : NULL;
     done = done && loader_finish(&loader, failure);
     loader_release(&loader, recording->ranks);

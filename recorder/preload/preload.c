@@ -41,6 +41,12 @@ int MPIX_Type_known(MPI_Datatype type)
     return 1;
 }
 
+int64_t MPIX_Status_bytes(const MPI_Status *status)
+{
+    MPI_Count bytes = -1;
+    return PMPI_Get_elements_x(status, MPI_BYTE, &bytes) == MPI_SUCCESS ? (int64_t)bytes : -1;
+}
+
 int MPIX_World_rank(void)
 {
     return world_rank;
@@ -55,6 +61,11 @@ int MPIX_World_size(void)
 uint64_t MPIX_Steps(void)
 {
     return steps++;
+}
+
+const uint64_t *MPIX_Steps_place(void)
+{
+    return NULL;
 }
 
 static void complain(const char *what)

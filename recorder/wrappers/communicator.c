@@ -271,7 +271,7 @@ int MPI_Finalize(void)
     if (op) {
         recorder_reenter(me);
         op->state = error == MPI_SUCCESS ? STATE_COMPLETE : STATE_FAILED;
-        op->end = MPIX_Steps() + 1;
+        op->end = recorder_steps(me) + 1;
         me->info->finalized = 1;
         recorder_leave(me);
     }

@@ -6,6 +6,8 @@
 #include "sim/datatypes/datatype.h"
 #include "sim/worlds/error.h"
 
+#include <mpix.h>
+
 /* A count that the caller's integer cannot hold is reported as MPI_UNDEFINED. */
 static MPI_Count undefined_above(size_t count, MPI_Count limit)
 {
@@ -31,6 +33,11 @@ static size_t whole_count(const MPI_Status *status, MPI_Datatype datatype)
     if (size == 0)
         return bytes == 0 ? 0 : SIZE_MAX;
     return bytes % size == 0 ? bytes / size : SIZE_MAX;
+}
+
+int64_t MPIX_Status_bytes(const MPI_Status *status)
+{
+    return (int64_t)sim_status_bytes(status);
 }
 
 int PMPI_Get_count(const MPI_Status *status, MPI_Datatype datatype, int *count)

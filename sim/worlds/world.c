@@ -413,6 +413,12 @@ uint64_t MPIX_Steps(void)
                : sim_current_rank->world->steps;
 }
 
+const uint64_t *MPIX_Steps_place(void)
+{
+    const struct sim_rank *rank = sim_current_rank;
+    return rank && !rank->world->threaded ? &rank->world->steps : NULL;
+}
+
 uint32_t sim_rank_choose(struct sim_rank *rank, uint32_t kind, uint32_t n,
                          const struct sim_alternative *alternatives)
 {

@@ -21,6 +21,7 @@ struct writer {
     struct failure *failure;
     size_t op_count, node_count; /* 0 when they are left out */
     sqlite3_stmt *insert;        /* of the table being written */
+    bool stored;                 /* the trace is, by store_run_trace */
     int code;
 };
 
@@ -693,12 +694,14 @@ static void write_run(struct writer *writer, const struct store_result *result, 
         bind_number(writer, 2, result->exit_code);
         bind_number(writer, 3, (int64_t)now.tv_sec * 1000000000 + now.tv_nsec);
     }
-    if (trace) {
+    if (trace && !writer->stored) { /* else its hash stands there */
         char hash[32];
         snprintf(hash, sizeof hash, "%016llx", (unsigned long long)trace_hash(trace));
+        bind_text(writer, 6, hash);
+    }
+    if (trace) {
         bind_text(writer, 4, outcomes[trace->outcome]);
         bind_text(writer, 5, trace->model);
-        bind_text(writer, 6, hash);
         bind_double(writer, 7, trace->objective);
         bind_number(writer, 8, writer->ids.first_op);
         bind_number(writer, 9, (int64_t)writer->op_count);
@@ -736,10 +739,10 @@ static bool is_stored(struct writer *writer)
 
 static void write_all(struct writer *writer, const struct store_result *result, bool finished)
 {
-    bool stored = writer->trace && is_stored(writer);
-    if (!stored)
+    writer->stored = writer->trace && is_stored(writer);
+    if (!writer->stored)
         reserve(writer);
-    if (stored)
+    if (writer->stored)
         write_sites(writer); /* their ids, for the findings */
     else if (writer->trace && !writer->code)
         write_trace(writer, result->without_ops);

@@ -118,14 +118,28 @@ uint64_t trace_rank_hash(const struct trace *trace, uint32_t rank)
     return rank_hash(trace, rank, NULL);
 }
 
-uint64_t trace_hash(const struct trace *trace)
+static uint64_t *site_hashes(const struct trace *trace)
 {
     uint64_t *sites = trace->site_count ? malloc(trace->site_count * sizeof *sites) : NULL;
     for (uint32_t i = 0; sites && i < trace->site_count; i++)
         sites[i] = site_hash(trace, i);
+    return sites;
+}
+
+uint64_t trace_hash(const struct trace *trace)
+{
+    uint64_t *sites = site_hashes(trace);
     uint64_t hash = mix_pair(trace->ranks, trace->outcome, 0);
     for (uint32_t rank = 0; rank < trace->ranks; rank++)
         hash = mix(hash, rank_hash(trace, rank, sites));
     free(sites);
     return hash;
+}
+
+void trace_hash_ranks(struct trace *trace)
+{
+    uint64_t *sites = site_hashes(trace);
+    for (uint32_t rank = 0; rank < trace->ranks; rank++)
+        trace->rank_info[rank].hash = rank_hash(trace, rank, sites);
+    free(sites);
 }

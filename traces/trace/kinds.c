@@ -3,23 +3,21 @@
 
 #include <string.h>
 
-static const struct {
-    const char *name;
-    enum op_class class;
-} kinds[OP_KIND_LIMIT] = {
-#define X(number, enumerator, name_, class_, blocking) [number] = {name_, class_},
+static const char *const names[OP_KIND_LIMIT] = {
+#define X(number, enumerator, name, class, blocking) [number] = name,
+    OP_KINDS(X)
+#undef X
+};
+
+const unsigned char op_kind_classes[OP_KIND_LIMIT] = {
+#define X(number, enumerator, name, class, blocking) [number] = class,
     OP_KINDS(X)
 #undef X
 };
 
 const char *op_kind_name(int kind)
 {
-    return kind >= 0 && kind < OP_KIND_LIMIT && kinds[kind].name ? kinds[kind].name : "?";
-}
-
-enum op_class op_kind_class(int kind)
-{
-    return kind >= 0 && kind < OP_KIND_LIMIT ? kinds[kind].class : CLASS_NONE;
+    return kind >= 0 && kind < OP_KIND_LIMIT && names[kind] ? names[kind] : "?";
 }
 
 const char *op_class_name(enum op_class class)
@@ -45,7 +43,7 @@ const char *op_class_name(enum op_class class)
 enum op_kind op_kind_by_name(const char *name)
 {
     for (int kind = 1; kind < OP_KIND_LIMIT; kind++)
-        if (kinds[kind].name && strcmp(kinds[kind].name, name) == 0)
+        if (names[kind] && strcmp(names[kind], name) == 0)
             return (enum op_kind)kind;
     return OP_NONE;
 }

@@ -112,7 +112,11 @@ enum op_kind {
 
 /* The kind's name, "?" for an unknown number. */
 const char *op_kind_name(int kind);
-enum op_class op_kind_class(int kind);
+extern const unsigned char op_kind_classes[OP_KIND_LIMIT];
+static inline enum op_class op_kind_class(int kind)
+{
+    return kind >= 0 && kind < OP_KIND_LIMIT ? (enum op_class)op_kind_classes[kind] : CLASS_NONE;
+}
 /* The name of a class as the database spells it: "p2p", "coll", "wait", "compute", "control". */
 const char *op_class_name(enum op_class class);
 /* The kind with this name (case matters), OP_NONE if none. */

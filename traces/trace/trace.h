@@ -389,6 +389,7 @@ const char *trace_reduce_name(uint32_t reduce_op);
  */
 uint64_t trace_hash(const struct trace *trace);
 uint64_t trace_rank_hash(const struct trace *trace, uint32_t rank);
+void trace_hash_ranks(struct trace *trace); /* of all: into rank_info */
 
 /* Records that `check` did not look at `count` things. Nothing is recorded for a count of 0. */
 bool trace_gap(const struct trace *trace, const char *check, uint64_t count, const char *format,
