@@ -12,6 +12,7 @@
 #define RECORDER_RANK_H
 
 #include "recorder/buffers.h"
+#include "recorder/memory.h"
 #include "recorder/recording.h"
 #include "recorder/watch.h"
 #include "traces/trace/handle_map.h"
@@ -235,12 +236,85 @@ struct record_op *recorder_op(struct recorder_rank *me, enum op_kind kind, enum 
                               const void *site);
 /* Its call returned: complete, or failed with the class of `error`. */
 void recorder_op_end(struct recorder_rank *me, struct record_op *op, int error);
+void recorder_op_failed(struct recorder_rank *me, struct record_op *op, int error);
 /* Marks an operation complete now, without an error. */
 void recorder_op_complete(struct recorder_rank *me, struct record_op *op);
+/* At level events: wall time of its beginning or end. */
+void recorder_op_time(struct record_op *op, bool begins);
+
+/* The same for what is called most often. */
+static inline struct record_op *recorder_op_inline(struct recorder_rank *me, enum op_kind kind,
+                                                   enum op_state state, const void *site)
+{
+    bool timed = me->level == RECORD_LEVEL_EVENTS;
+    if (me->ops >= me->look_at)
+        recorder_repeats_look(me);
+    size_t size = timed ? sizeof(struct record_op_timed) : sizeof(struct record_op);
+    struct record_op *op = (struct record_op *)recorder_record(me, size);
+    if (!op)
+        return NULL;
+    struct recorder_thread *self = me->self;
+    uint32_t pass = self->pass_depth ? self->passes[self->pass_depth - 1] : 0;
+    uint32_t node = self->node_depth ? self->nodes[self->node_depth - 1] : 0;
+    op->state = (uint8_t)state; /* what is not set here is zero */
+    op->thread = self->number;
+    op->flags = pass && node ? OP_ADJOINT : 0;
+    op->pass = pass;
+    op->node = node;
+    op->site = recorder_site(me, site);
+    op->peer = op->tag = op->peer_matched = op->tag_matched = RECORD_NONE;
+    op->count_matched = -1;
+    op->request = UINT32_MAX;
+    op->batch = self->batch;
+    op->identity = self->identity;
+    op->begin = recorder_steps(me);
+    self->identity = 0;
+    if (timed)
+        recorder_op_time(op, true);
+    recorder_commit(me, op, RECORD_OP, (uint8_t)kind, size);
+    self->op = me->ops;
+    __atomic_store_n(&me->ops, self->op + 1, __ATOMIC_RELAXED); /* record_count */
+    self->current = op;
+    return op;
+}
+
+static inline void recorder_op_stop(struct recorder_rank *me, struct record_op *op)
+{
+    op->end = recorder_steps(me) + 1; /* 0 means: not complete */
+    if (me->level == RECORD_LEVEL_EVENTS)
+        recorder_op_time(op, false);
+}
+
+static inline void recorder_op_complete_inline(struct recorder_rank *me, struct record_op *op)
+{
+    op->state = STATE_COMPLETE;
+    recorder_op_stop(me, op);
+    enum op_class class = op_kind_class(op->head.small);
+    /* Of a compound call the wait tells. */
+    if ((class == CLASS_RECEIVE && !(op->flags & OP_COMPOUND)) || class == CLASS_COLLECTIVE ||
+        class == CLASS_WAIT)
+        recorder_memory->heard();
+    if (me->watch)
+        me->watch->done(me->watch, op);
+}
+
+static inline void recorder_op_end_inline(struct recorder_rank *me, struct record_op *op, int error)
+{
+    if (error == MPI_SUCCESS)
+        recorder_op_complete_inline(me, op);
+    else
+        recorder_op_failed(me, op, error);
+}
 
 /* For whom watches (see watch.h): a message of the caller's last operation; pieces of any. */
-void recorder_watch_point(struct recorder_rank *me, const struct record_op *op,
-                          const struct recorder_comm *comm, const void *buffer);
+void recorder_watched_point(struct recorder_rank *me, const struct record_op *op,
+                            const struct recorder_comm *comm, const void *buffer);
+static inline void recorder_watch_point(struct recorder_rank *me, const struct record_op *op,
+                                        const struct recorder_comm *comm, const void *buffer)
+{
+    if (me->watch)
+        recorder_watched_point(me, op, comm, buffer);
+}
 void recorder_watch_block(struct recorder_rank *me, const struct record_op *op, bool receives,
                           const void *buffer, int64_t count, MPI_Datatype handle);
 

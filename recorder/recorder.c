@@ -41,59 +41,18 @@ uint64_t recorder_now(void)
 struct record_op *recorder_op(struct recorder_rank *me, enum op_kind kind, enum op_state state,
                               const void *site)
 {
-    bool timed = me->level == RECORD_LEVEL_EVENTS;
-    if (me->ops >= me->look_at && me->recording->folds && !me->watch)
-        recorder_repeats_look(me);
-    size_t size = timed ? sizeof(struct record_op_timed) : sizeof(struct record_op);
-    struct record_op *op = recorder_record(me, size);
-    if (!op)
-        return NULL;
-    struct recorder_thread *self = me->self;
-    uint32_t pass = self->pass_depth ? self->passes[self->pass_depth - 1] : 0;
-    uint32_t node = self->node_depth ? self->nodes[self->node_depth - 1] : 0;
-    op->state = (uint8_t)state; /* what is not set here is zero */
-    op->thread = self->number;
-    op->flags = pass && node ? OP_ADJOINT : 0;
-    op->pass = pass;
-    op->node = node;
-    op->site = recorder_site(me, site);
-    op->peer = op->tag = op->peer_matched = op->tag_matched = RECORD_NONE;
-    op->count_matched = -1;
-    op->request = UINT32_MAX;
-    op->batch = self->batch;
-    op->identity = self->identity;
-    op->begin = recorder_steps(me);
-    self->identity = 0;
-    if (timed) {
-        struct record_op_timed *both = (struct record_op_timed *)op;
-        both->begin_ns = recorder_now();
-        both->end_ns = 0;
-    }
-    recorder_commit(me, op, RECORD_OP, (uint8_t)kind, size);
-    self->op = me->ops;
-    __atomic_store_n(&me->ops, self->op + 1, __ATOMIC_RELAXED); /* record_count */
-    self->current = op;
-    return op;
+    return recorder_op_inline(me, kind, state, site);
 }
 
-static void op_stop(struct recorder_rank *me, struct record_op *op)
+void recorder_op_time(struct record_op *op, bool begins)
 {
-    op->end = recorder_steps(me) + 1; /* 0 means: not complete */
-    if (me->level == RECORD_LEVEL_EVENTS)
-        ((struct record_op_timed *)op)->end_ns = recorder_now();
+    struct record_op_timed *both = (struct record_op_timed *)op;
+    *(begins ? &both->begin_ns : &both->end_ns) = recorder_now();
 }
 
 void recorder_op_complete(struct recorder_rank *me, struct record_op *op)
 {
-    op->state = STATE_COMPLETE;
-    op_stop(me, op);
-    enum op_class class = op_kind_class(op->head.small);
-    /* Of a compound call the wait tells. */
-    if ((class == CLASS_RECEIVE && !(op->flags & OP_COMPOUND)) || class == CLASS_COLLECTIVE ||
-        class == CLASS_WAIT)
-        recorder_memory->heard();
-    if (me->watch)
-        me->watch->done(me->watch, op);
+    recorder_op_complete_inline(me, op);
 }
 
 void recorder_watch_block(struct recorder_rank *me, const struct record_op *op, bool receives,
@@ -110,10 +69,10 @@ void recorder_watch_block(struct recorder_rank *me, const struct record_op *op, 
                          (size_t)(count * type->elements));
 }
 
-void recorder_watch_point(struct recorder_rank *me, const struct record_op *op,
-                          const struct recorder_comm *comm, const void *buffer)
+void recorder_watched_point(struct recorder_rank *me, const struct record_op *op,
+                            const struct recorder_comm *comm, const void *buffer)
 {
-    if (!me->watch || op->peer == RECORD_NONE)
+    if (op->peer == RECORD_NONE)
         return;
     bool receives = op_kind_class(op->head.small) == CLASS_RECEIVE;
     me->watch->begins(me->watch, op, me->self->op, comm ? comm->id : 0);
@@ -126,19 +85,20 @@ void recorder_watch_point(struct recorder_rank *me, const struct record_op *op,
         me->watch->opaque(me->watch, op);
 }
 
-void recorder_op_end(struct recorder_rank *me, struct record_op *op, int error)
+void recorder_op_failed(struct recorder_rank *me, struct record_op *op, int error)
 {
-    if (error == MPI_SUCCESS) {
-        recorder_op_complete(me, op);
-        return;
-    }
     int class = MPI_ERR_OTHER;
     recorder_leave(me); /* the machine has a lock of its own there */
     PMPI_Error_class(error, &class);
     recorder_reenter(me);
     op->error = class;
     op->state = STATE_FAILED;
-    op_stop(me, op);
+    recorder_op_stop(me, op);
+}
+
+void recorder_op_end(struct recorder_rank *me, struct record_op *op, int error)
+{
+    recorder_op_end_inline(me, op, error);
 }
 
 bool record_active(void)
@@ -599,7 +559,7 @@ void record_failure(int error_class, const void *site)
     if (begun || (current && current->state == STATE_BLOCKED)) {
         current->state = STATE_FAILED;
         current->error = error_class;
-        op_stop(me, current);
+        recorder_op_stop(me, current);
     }
     recorder_leave(me);
 }

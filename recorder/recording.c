@@ -199,7 +199,7 @@ static struct recorder_rank *rank_new(struct recording *recording, uint32_t rank
     info->level = recording->level;
     recorder_commit(me, info, RECORD_RANK, 0, sizeof *info);
     me->info = info;
-    me->look_at = RECORDER_LOOK;
+    me->look_at = recording->folds ? RECORDER_LOOK : UINT32_MAX;
     atomic_store_explicit(&recorder_used, true, memory_order_relaxed);
     return me;
 }
@@ -218,6 +218,8 @@ bool recording_rank_begin_as(struct recording *recording, uint32_t rank, uint32_
         recorder_rank_free(recording->recorders[rank]);
     recording->recorders[rank] = me;
     me->watch = slots[MPIX_SLOT_WATCH];
+    if (me->watch)
+        me->look_at = UINT32_MAX; /* who watches is told every operation */
     me->steps = MPIX_Steps_place();
     slots[MPIX_SLOT_RECORDER] = me;
     return true;

@@ -5,11 +5,13 @@
 
 #include <stdlib.h>
 
-static struct record_op *point(struct recorder_rank *me, enum op_kind kind, const void *buffer,
-                               int64_t count, MPI_Datatype type, const void *site)
+static inline struct record_op *point(struct recorder_rank *me, enum op_kind kind,
+                                      const void *buffer, int64_t count, MPI_Datatype type,
+                                      const void *site)
 {
     bool starts = kind == OP_IRECV || (kind >= OP_ISEND && kind <= OP_IRSEND);
-    struct record_op *op = recorder_op(me, kind, starts ? STATE_POSTED : STATE_BLOCKED, site);
+    struct record_op *op =
+        recorder_op_inline(me, kind, starts ? STATE_POSTED : STATE_BLOCKED, site);
     if (op)
         wrapper_data(me, op, buffer, count, type);
     return op;
@@ -189,7 +191,7 @@ static bool pair_begin(struct recorder_rank *me, struct pair *pair, const struct
     if (!pair_start(me, pair, send, receive, comm, site))
         return false;
     uint32_t starts[2] = {pair->number, pair->number + 1};
-    pair->wait = recorder_op(me, OP_WAITALL, STATE_BLOCKED, site);
+    pair->wait = recorder_op_inline(me, OP_WAITALL, STATE_BLOCKED, site);
     if (!pair->wait)
         return false;
     pair->wait->flags |= OP_COMPOUND;
@@ -212,11 +214,11 @@ static void pair_end(struct recorder_rank *me, const struct pair *pair, int erro
                      const MPI_Status *status)
 {
     recorder_reenter(me);
-    recorder_op_end(me, pair->receive, error);
+    recorder_op_end_inline(me, pair->receive, error);
     /* What arrived was too long: the message sent is not the one that was refused. */
     bool sent = pair->receive->error == MPI_ERR_TRUNCATE;
-    recorder_op_end(me, pair->send, sent ? MPI_SUCCESS : error);
-    recorder_op_end(me, pair->wait, error);
+    recorder_op_end_inline(me, pair->send, sent ? MPI_SUCCESS : error);
+    recorder_op_end_inline(me, pair->wait, error);
     pair->send->request = pair->receive->request = pair->number;
     if (error == MPI_SUCCESS || pair->receive->error == MPI_ERR_TRUNCATE)
         recorder_matched(pair->comm, pair->receive, status);
