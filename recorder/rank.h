@@ -243,8 +243,9 @@ void recorder_op_complete(struct recorder_rank *me, struct record_op *op);
 void recorder_op_time(struct record_op *op, bool begins);
 
 /* The same for what is called most often. */
-static inline struct record_op *recorder_op_inline(struct recorder_rank *me, enum op_kind kind,
-                                                   enum op_state state, const void *site)
+static inline __attribute__((always_inline)) struct record_op *
+recorder_op_inline(struct recorder_rank *me, enum op_kind kind, enum op_state state,
+                   const void *site)
 {
     bool timed = me->level == RECORD_LEVEL_EVENTS;
     if (me->ops >= me->look_at)
@@ -268,7 +269,8 @@ static inline struct record_op *recorder_op_inline(struct recorder_rank *me, enu
     op->batch = self->batch;
     op->identity = self->identity;
     op->begin = recorder_steps(me);
-    self->identity = 0;
+    if (self->identity) /* read as it was written: see same_op in repeats.c */
+        self->identity = 0;
     if (timed)
         recorder_op_time(op, true);
     recorder_commit(me, op, RECORD_OP, (uint8_t)kind, size);

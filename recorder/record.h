@@ -75,20 +75,22 @@ struct record_op {
     struct record_head head; /* small: enum op_kind */
     uint8_t state, thread;   /* thread: which of its rank's, from 0 */
     uint16_t flags;
+    int32_t peer_matched, tag_matched;
+    int64_t count_matched;
+    uint32_t request; /* number of the partner operation, UINT32_MAX */
+    uint32_t comm_seq;
+    uint64_t begin, end;
+    /* From here on all is written when it begins. */
     uint32_t pass, node;
     uint64_t site; /* return address */
     uint32_t comm;
     int32_t error;
-    int32_t peer, tag, peer_matched, tag_matched;
-    int64_t count, count_matched;
+    int32_t peer, tag;
+    int64_t count;
     uint32_t type, signature, reduce_op;
     uint32_t unit; /* bytes of a basic element */
     uint32_t batch, identity;
     uint64_t buffer, extent;
-    /* From here on the iterations of a loop differ. */
-    uint32_t request; /* number of the partner operation, UINT32_MAX */
-    uint32_t comm_seq;
-    uint64_t begin, end;
 };
 
 struct record_op_timed { /* at level events */

@@ -217,6 +217,12 @@ uint32_t recorder_checksum(const struct record_op *op)
             sums[lane] = (sums[lane] ^ word) * 0x9e3779b97f4a7c15u;
             sums[lane] ^= sums[lane] >> 29;
         }
+    for (; bytes >= 8; bytes -= 8, place += 8) {
+        uint64_t word;
+        __builtin_memcpy(&word, place, sizeof word);
+        sums[0] = (sums[0] ^ word) * 0x9e3779b97f4a7c15u;
+        sums[0] ^= sums[0] >> 29;
+    }
     for (; bytes > 0; bytes--)
         sums[0] = (sums[0] ^ *place++) * 0x100000001b3u;
     uint64_t hash = 0;

@@ -5,9 +5,9 @@
 
 #include <stdlib.h>
 
-static inline struct record_op *point(struct recorder_rank *me, enum op_kind kind,
-                                      const void *buffer, int64_t count, MPI_Datatype type,
-                                      const void *site)
+static inline __attribute__((always_inline)) struct record_op *
+point(struct recorder_rank *me, enum op_kind kind, const void *buffer, int64_t count,
+      MPI_Datatype type, const void *site)
 {
     bool starts = kind == OP_IRECV || (kind >= OP_ISEND && kind <= OP_IRSEND);
     struct record_op *op =
@@ -164,8 +164,9 @@ struct pair {
 };
 
 /* The two starts, the receive right behind the send. */
-static bool pair_start(struct recorder_rank *me, struct pair *pair, const struct wrapper_side *send,
-                       const struct wrapper_side *receive, MPI_Comm comm, const void *site)
+static inline __attribute__((always_inline)) bool
+pair_start(struct recorder_rank *me, struct pair *pair, const struct wrapper_side *send,
+           const struct wrapper_side *receive, MPI_Comm comm, const void *site)
 {
     pair->send = point(me, OP_ISEND, send->buffer, send->count, send->type, site);
     if (!pair->send)
@@ -185,8 +186,9 @@ static bool pair_start(struct recorder_rank *me, struct pair *pair, const struct
     return true;
 }
 
-static bool pair_begin(struct recorder_rank *me, struct pair *pair, const struct wrapper_side *send,
-                       const struct wrapper_side *receive, MPI_Comm comm, const void *site)
+static inline __attribute__((always_inline)) bool
+pair_begin(struct recorder_rank *me, struct pair *pair, const struct wrapper_side *send,
+           const struct wrapper_side *receive, MPI_Comm comm, const void *site)
 {
     if (!pair_start(me, pair, send, receive, comm, site))
         return false;
@@ -210,15 +212,27 @@ static bool pair_begin(struct recorder_rank *me, struct pair *pair, const struct
     return true;
 }
 
+static void pair_complete(struct recorder_rank *me, const struct pair *pair)
+{
+    uint64_t end = recorder_steps(me) + 1;
+    pair->receive->state = pair->send->state = pair->wait->state = STATE_COMPLETE;
+    pair->receive->end = pair->send->end = pair->wait->end = end;
+    recorder_memory->heard();
+}
+
 static void pair_end(struct recorder_rank *me, const struct pair *pair, int error,
                      const MPI_Status *status)
 {
     recorder_reenter(me);
-    recorder_op_end_inline(me, pair->receive, error);
-    /* What arrived was too long: the message sent is not the one that was refused. */
-    bool sent = pair->receive->error == MPI_ERR_TRUNCATE;
-    recorder_op_end_inline(me, pair->send, sent ? MPI_SUCCESS : error);
-    recorder_op_end_inline(me, pair->wait, error);
+    if (error == MPI_SUCCESS && !me->watch && me->level == RECORD_LEVEL_OPS) {
+        pair_complete(me, pair);
+    } else {
+        recorder_op_end(me, pair->receive, error);
+        /* What arrived was too long: the message sent is not the one that was refused. */
+        bool sent = pair->receive->error == MPI_ERR_TRUNCATE;
+        recorder_op_end(me, pair->send, sent ? MPI_SUCCESS : error);
+        recorder_op_end(me, pair->wait, error);
+    }
     pair->send->request = pair->receive->request = pair->number;
     if (error == MPI_SUCCESS || pair->receive->error == MPI_ERR_TRUNCATE)
         recorder_matched(pair->comm, pair->receive, status);

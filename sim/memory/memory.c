@@ -11,19 +11,25 @@
 enum { KNOWN = 1024, SIDES_MAX = 2, FRAMES = 5 };
 static _Thread_local uint64_t known[KNOWN];
 
-/* Products that do not wait for each other, with odd numbers drawn at random. */
-static uint64_t key_of(const struct sim_rank *rank, const struct recorder_side *sides, size_t count)
+static const uint64_t odd[1 + 3 * SIDES_MAX + FRAMES] = {
+    0xb9096a04e7d80069, 0xc963cfe0afae5a3b, 0xe1454c40c439f34b, 0x26b563b1e794ee15,
+    0xac8be7d742840d2b, 0xd96e5adfa2beee31, 0x19fcfc64e7aa8577, 0x53d23c0bdf43efb3,
+    0xe7ca430e92ac3d43, 0x06e82a012b5c5cd1, 0x6820212c69599355, 0x1333bc1cfe6c2b03};
+
+static inline uint64_t key_of_side(const struct recorder_side *side, const uint64_t *factor)
 {
-    static const uint64_t odd[1 + 3 * SIDES_MAX + FRAMES] = {
-        0xb9096a04e7d80069, 0xc963cfe0afae5a3b, 0xe1454c40c439f34b, 0x26b563b1e794ee15,
-        0xac8be7d742840d2b, 0xd96e5adfa2beee31, 0x19fcfc64e7aa8577, 0x53d23c0bdf43efb3,
-        0xe7ca430e92ac3d43, 0x06e82a012b5c5cd1, 0x6820212c69599355, 0x1333bc1cfe6c2b03};
-    const uint64_t *factor = odd;
-    uint64_t key = ((uintptr_t)rank + 8 * sim_objects_stamp(rank)) * *factor++;
-    for (const struct recorder_side *side = sides; side < sides + count; side++, factor += 3)
-        key += (uintptr_t)side->buffer * factor[0] + (uint64_t)side->count * factor[1] +
-               (uintptr_t)side->type * factor[2];
-    factor = odd + 1 + 3 * SIDES_MAX;
+    return (uintptr_t)side->buffer * factor[0] + (uint64_t)side->count * factor[1] +
+           (uintptr_t)side->type * factor[2];
+}
+
+/* Products that do not wait for each other, with odd numbers drawn at random. */
+static inline uint64_t key_of(const struct sim_rank *rank, const struct recorder_side *sides,
+                              size_t count)
+{
+    const uint64_t *factor = odd + 1 + 3 * SIDES_MAX;
+    uint64_t key = ((uintptr_t)rank + 8 * sim_objects_stamp(rank)) * odd[0];
+    key += count > 0 ? key_of_side(&sides[0], odd + 1) : 0;
+    key += count > 1 ? key_of_side(&sides[1], odd + 4) : 0;
     void *const *frame = __builtin_frame_address(0);
     for (int depth = 0; depth < FRAMES; depth++) { /* the recorder's, the program's, its callers' */
         void *const *next = frame[0];
@@ -46,23 +52,18 @@ static void note_known(uint64_t key)
     known[(free ? key : key / KNOWN) % KNOWN] = key;
 }
 
-static bool predefined(const struct recorder_side *sides, size_t count)
+static inline bool predefined(const struct recorder_side *sides, size_t count)
 {
-    bool all = count <= SIDES_MAX;
-    for (size_t i = 0; i < count; i++)
-        all &= (uintptr_t)sides[i].type < SIM_HANDLE_PREDEFINED;
-    return all;
+    return count <= SIDES_MAX && (count < 1 || (uintptr_t)sides[0].type < SIM_HANDLE_PREDEFINED) &&
+           (count < 2 || (uintptr_t)sides[1].type < SIM_HANDLE_PREDEFINED);
 }
 
-static void blocking(const char *name, const struct recorder_side *sides, size_t count)
+/* `key`: 0 where it is of no use. */
+static __attribute__((noinline)) void look(struct sim_rank *rank, const char *name,
+                                           const struct recorder_side *sides, size_t count,
+                                           uint64_t key)
 {
-    struct sim_rank *rank = sim_current_rank;
-    if (!rank || !rank->pending)
-        return;
-    bool alone = !rank->pending->count && !rank->history && predefined(sides, count);
-    uint64_t key = alone ? key_of(rank, sides, count) : 0, misfits = rank->pending->misfits;
-    if (alone && is_known(key))
-        return;
+    uint64_t misfits = rank->pending->misfits;
     struct sim_region regions[SIDES_MAX] = {{0}};
     size_t used = 0;
     for (size_t i = 0; i < count && used < SIDES_MAX; i++) {
@@ -73,8 +74,19 @@ static void blocking(const char *name, const struct recorder_side *sides, size_t
                                     sides[i].written, sides[i].name};
     }
     sim_pending_add(rank, regions, used, name, NULL);
-    if (alone && misfits == rank->pending->misfits)
+    if (key && misfits == rank->pending->misfits)
         note_known(key);
+}
+
+static void blocking(const char *name, const struct recorder_side *sides, size_t count)
+{
+    struct sim_rank *rank = sim_current_rank;
+    if (!rank || !rank->pending)
+        return;
+    bool alone = !rank->pending->count && !rank->history && predefined(sides, count);
+    uint64_t key = alone ? key_of(rank, sides, count) : 0;
+    if (!key || !is_known(key))
+        look(rank, name, sides, count, key);
 }
 
 static void heard(void)

@@ -105,22 +105,30 @@ static size_t first_reaching(const struct sim_pending *pending, uintptr_t low)
     return begin;
 }
 
-static void insert(struct sim_pending *pending, const struct sim_pending_entry *entry)
+/* Others only look whether there are any: no operation of the bus is needed. */
+static void set_count(struct sim_pending *pending, size_t count)
 {
-    if (pending->count == pending->room) {
+    atomic_store_explicit(&pending->count, count, memory_order_release);
+}
+
+/* Where an entry of this hull belongs. */
+static struct sim_pending_entry *insert(struct sim_pending *pending, struct sim_hull hull)
+{
+    size_t at = pending->count;
+    if (at == pending->room) {
         size_t room = pending->room ? 2 * pending->room : 16;
         struct sim_pending_entry *entries = realloc(pending->entries, room * sizeof *entries);
         assert(entries && "out of memory for pending regions");
         pending->entries = entries;
         pending->room = room;
     }
-    size_t at = pending->count++;
-    for (; at > 0 && pending->entries[at - 1].hull.low > entry->hull.low; at--)
+    set_count(pending, at + 1);
+    for (; at > 0 && pending->entries[at - 1].hull.low > hull.low; at--)
         pending->entries[at] = pending->entries[at - 1];
-    pending->entries[at] = *entry;
-    uintptr_t length = entry->hull.high - entry->hull.low;
+    uintptr_t length = hull.high - hull.low;
     if (length > pending->longest)
         pending->longest = length;
+    return &pending->entries[at];
 }
 
 static void everything_unsafe(struct sim_rank *rank)
@@ -206,15 +214,18 @@ static void begin_region(void *context, const struct sim_region *region)
     compare(start, region, hull);
     if (region->written && sim_datatype_overlaps(region->type, region->count))
         tell_own_overlap(start, region);
-    const struct sim_pending_entry entry = {.hull = hull,
-                                            .region = *region,
-                                            .owner = start->owner,
-                                            .name = start->name,
-                                            .operation = start->operation,
-                                            .group = start->group,
-                                            .scope = scope};
     sim_datatype_retain(region->type);
-    insert(start->rank->pending, &entry);
+    struct sim_pending_entry *entry = insert(start->rank->pending, hull);
+    entry->hull = hull; /* in place: it is too large to be built and copied */
+    entry->region = *region;
+    entry->owner = start->owner;
+    entry->also = NULL;
+    entry->name = start->name;
+    entry->operation = start->operation;
+    entry->group = start->group;
+    entry->orphan = entry->read_told = entry->write_told = false;
+    entry->scope = scope;
+    entry->checksum = 0;
 }
 
 static bool owns(const struct sim_pending_entry *entry, const void *owner)
@@ -236,7 +247,7 @@ static void remove_of(struct sim_rank *rank, const void *owner, uint32_t group)
             pending->entries[kept++] = *entry;
         }
     }
-    pending->count = kept;
+    set_count(pending, kept);
     if (!kept)
         pending->longest = 0;
 }

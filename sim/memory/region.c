@@ -208,6 +208,12 @@ static bool checksum_block(void *context, uintptr_t low, size_t length)
             sums[lane] = (sums[lane] ^ word) * 0x9e3779b97f4a7c15u;
             sums[lane] ^= sums[lane] >> 29;
         }
+    for (; length >= 8; length -= 8, at += 8) {
+        uint64_t word;
+        memcpy(&word, at, sizeof word);
+        sums[0] = (sums[0] ^ word) * 0x9e3779b97f4a7c15u;
+        sums[0] ^= sums[0] >> 29;
+    }
     for (; length; length--)
         sums[0] = (sums[0] ^ *at++) * 0x100000001b3u;
     return true;

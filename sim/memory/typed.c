@@ -410,31 +410,38 @@ static _Thread_local struct {
     struct sim_scope scope;
 } seen[SEEN];
 
-static uint64_t mix(uint64_t hash, uint64_t value)
-{
-    hash = (hash ^ value) * 0x9e3779b97f4a7c15u;
-    return hash ^ hash >> 31;
-}
+enum { RUNS = 4, FRAMES = 12 };
 
+/* Products that do not wait for each other, with odd numbers drawn at random. */
 static uint64_t key_of(const struct sim_region *region, const void *site,
                        const struct sim_object_found *object)
 {
+    static const uint64_t odd[7 + 2 * RUNS + FRAMES] = {
+        0x2c5d6baed2eac903, 0xf3c95789ace1a955, 0x0b66402800e03d2d, 0xcbf27734ac103525,
+        0xfc27ed12b10877a9, 0xe0a3a91f2346cc13, 0x7714dc919b27dbdf, 0xf1260ebc7d56ab57,
+        0xc280ad3729a6f2e7, 0x6caf76a5703598af, 0xd670c342c6cce997, 0x3f0c9931918c40bf,
+        0xcc9c26a813678d7b, 0x004498f4b987f7c1, 0x8fcc69d79561a0d1, 0x0ecaf828e2f79553,
+        0x24414c46f147ecf9, 0x73f80e52a36958b5, 0xe1010f154a9f2969, 0xc1af446506f102fd,
+        0xff72c46dca8fbe35, 0xb459071afb8adf9f, 0xe81696a68afe2313, 0x5a3c1fbdf9da0bf3,
+        0x402a2e8f96fc5ce9, 0x135d63cf1293924d, 0x410915b0875b0b21};
     const struct sim_datatype *type = region->type;
-    uint64_t key = mix(region->base, (uintptr_t)site);
-    key = mix(mix(key, type->hash), (uint64_t)type->extent ^ type->size << 32);
-    key = mix(mix(mix(key, object->start), object->size << 1 | object->recycled), object->site);
-    for (size_t i = 0; i < type->run_count && i < 4; i++)
-        key = mix(mix(key, (uint64_t)type->runs[i].offset ^ type->runs[i].length << 32),
-                  type->runs[i].count ^ (uint64_t)type->runs[i].stride << 32);
+    const uint64_t *factor = odd + 7;
+    uint64_t key = region->base * odd[0] + (uintptr_t)site * odd[1] + type->hash * odd[2] +
+                   ((uint64_t)type->extent ^ type->size << 32) * odd[3] + object->start * odd[4] +
+                   (object->size << 1 | object->recycled) * odd[5] + object->site * odd[6];
+    for (size_t i = 0; i < type->run_count && i < RUNS; i++, factor += 2)
+        key += ((uint64_t)type->runs[i].offset ^ type->runs[i].length << 32) * factor[0] +
+               (type->runs[i].count ^ (uint64_t)type->runs[i].stride << 32) * factor[1];
+    factor = odd + 7 + 2 * RUNS;
     void *const *frame = __builtin_frame_address(0);
-    for (int depth = 0; depth < 12; depth++) { /* who called whom */
+    for (int depth = 0; depth < FRAMES; depth++) { /* who called whom */
         void *const *next = frame[0];
-        key = mix(key, (uintptr_t)frame[1]);
+        key += (uintptr_t)frame[1] * factor[depth];
         if ((uintptr_t)next - (uintptr_t)frame > 16384 || (uintptr_t)next % sizeof(void *))
             break;
         frame = next;
     }
-    return key | 1;
+    return (key ^ key >> 32) | 1;
 }
 
 static enum sim_typed check(struct look *look, struct sim_rank *rank,
