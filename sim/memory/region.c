@@ -221,10 +221,12 @@ static bool checksum_block(void *context, uintptr_t low, size_t length)
 
 uint64_t sim_region_checksum(const struct sim_region *region)
 {
-    uint64_t sums[4] = {1, 2, 3, 4}, hash = 0;
-    if (region->count && region->type->size)
+    uint64_t sums[4] = {1, 2, 3, 4};
+    if (region->type->contiguous && region->count)
+        checksum_block(sums, region->base, region->count * region->type->size);
+    else if (region->count && region->type->size)
         each_block(region, &(struct block_visit){checksum_block, sums});
-    for (int lane = 0; lane < 4; lane++)
-        hash = (hash ^ sums[lane]) * 0x9e3779b97f4a7c15u;
+    uint64_t hash = sums[0] * 0x9e3779b97f4a7c15u + sums[1] * 0xd1b54a32d192ed03u +
+                    sums[2] * 0xabc98388fb8fac03u + sums[3] * 0x8cb92ba72f3d8dd7u;
     return (hash ^ hash >> 32) | 1;
 }
