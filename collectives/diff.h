@@ -244,6 +244,11 @@ struct diff_coder {
     void *context;
 };
 struct diff_tensor *diff_coded(struct diff_tensor *x, const struct diff_coder *coder);
+/* The values as 16 bits store them, each rounded to the nearest: IEEE's half precision, or the upper
+ * half of a float. The rounding is declared: the derivative is the identity, and the gradient check
+ * holds it fixed. The tensor keeps its type, in which it is computed with and sent. */
+enum diff_half { DIFF_FLOAT16, DIFF_BFLOAT16 };
+struct diff_tensor *diff_stored(struct diff_tensor *x, enum diff_half half);
 
 /* `x`, after everything in `dependencies`: an edge without a value. */
 struct diff_tensor *diff_join(struct diff_tensor *x, size_t count,

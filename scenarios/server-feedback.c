@@ -81,7 +81,7 @@ int main(int argc, char **argv)
     server_options_init(&options);
     options.coder = server_coder_top_k(0.2);
     if (argc > 1 && !server_coder_parse(argv[1], &options.coder))
-        word_refuse("coder", argv[1], "none float16 top-k:FRACTION quantised:LEVELS zstd:LEVEL");
+        word_refuse("coder", argv[1], "none float16 bfloat16 top-k:FRACTION quantised:LEVELS zstd:LEVEL");
     bool is_asynchronous = switch_of(argc, argv, 2, "server", "synchronous", "asynchronous");
     options.feedback = !switch_of(argc, argv, 3, "feedback", "with", "without");
     words_end(argc, argv, 3);

@@ -74,7 +74,7 @@ int main(int argc, char **argv)
     struct server_options options;
     server_options_init(&options);
     if (argc > 1 && !server_coder_parse(argv[1], &options.coder))
-        word_refuse("coder", argv[1], "none float16 top-k:FRACTION quantised:LEVELS zstd:LEVEL");
+        word_refuse("coder", argv[1], "none float16 bfloat16 top-k:FRACTION quantised:LEVELS zstd:LEVEL");
     options.framing = switch_of(argc, argv, 2, "framing", "two-phase", "padded") ? SERVER_PADDED : SERVER_TWO_PHASE;
     bool adam = switch_of(argc, argv, 3, "optimizer", "sgd", "adam");
     words_end(argc, argv, 3);

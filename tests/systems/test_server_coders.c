@@ -231,7 +231,8 @@ static void quantised(void)
 
 static void refusals(void)
 {
-    static const char *const names[] = {"none", "float16", "top-k:0.5", "quantised:4", "zstd"};
+    static const char *const names[] = {"none",      "float16",     "bfloat16",
+                                        "top-k:0.5", "quantised:4", "zstd"};
     double values[10], decoded[10];
     for (size_t i = 0; i < 10; i++)
         values[i] = (double)i - 4;

@@ -58,6 +58,8 @@ bool server_coder_parse(const char *text, struct server_coder *coder)
         *coder = server_coder_none();
     else if (strcmp(text, "float16") == 0)
         *coder = server_coder_float16();
+    else if (strcmp(text, "bfloat16") == 0)
+        *coder = server_coder_bfloat16();
     else if (setting_of(text, "top-k", 0.1, 1e-9, 1, &setting))
         *coder = server_coder_top_k(setting);
     else if (setting_of(text, "quantised", 8, 1, 127, &setting))

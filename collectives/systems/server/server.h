@@ -51,6 +51,8 @@ struct server_coder {
 struct server_coder server_coder_none(void);
 /* IEEE half precision, rounded to nearest even; beyond 65504 infinite. */
 struct server_coder server_coder_float16(void);
+/* The upper half of a float, rounded to nearest even. */
+struct server_coder server_coder_bfloat16(void);
 /* The largest `fraction` (0..1] of the values by magnitude, at least one; the others are zero. */
 struct server_coder server_coder_top_k(double fraction);
 /* QSGD: the Euclidean norm, signs, and levels 0..levels (1..127) drawn so that the expectation is
@@ -58,7 +60,7 @@ struct server_coder server_coder_top_k(double fraction);
 struct server_coder server_coder_quantised(int levels);
 /* The values compressed without loss by zstd at this level (1..19). */
 struct server_coder server_coder_zstd(int level);
-/* "none", "float16", "top-k:0.1", "quantised:8", "zstd:3"; false for anything else. */
+/* "none", "float16", "bfloat16", "top-k:0.1", "quantised:8", "zstd:3"; false for anything else. */
 bool server_coder_parse(const char *text, struct server_coder *coder);
 
 /* ---- optimizers ---- */
