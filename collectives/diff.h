@@ -135,6 +135,13 @@ void diff_retain_gradient(struct diff_tensor *x);
 void diff_mark_input(const char *name, double *values, size_t count);
 /* Adds to this rank's objective. */
 void diff_mark_objective(double value);
+/* The same for a program that computes with complex numbers in place of real ones: `values` are
+ * `count` complex doubles, of which the real parts are the variable. The check then puts a tiny
+ * imaginary part there and reads the derivative from the objective's, exact to rounding (the complex
+ * step). What is between must be analytic: abs, conj and comparisons of imaginary parts are not;
+ * where differences contradict the step, they alone are compared, and the verdict says so. */
+void diff_mark_complex(const char *name, void *values, size_t count);
+void diff_mark_complex_objective(double real, double imaginary);
 /* What the program computed as the gradient of that variable. */
 void diff_mark_gradient(const char *name, const double *gradient, size_t count);
 

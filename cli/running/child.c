@@ -358,6 +358,10 @@ static void record_gradients(const struct child *child, const struct gradcheck_r
                    ? "deliveries of messages besides this one: not tried with OS threads"
                    : "deliveries of messages besides this one: the run with late messages did not "
                      "finish");
+    record_gap(
+        "gradients", result->step_refuted,
+        "the complex step: differences contradict it, so that between a complex mark and the "
+        "objective stands what is not analytic (abs, conj, a comparison)");
     record_gap("gradients", answers.undecided,
                "gradients undecided: no oracle resolved three digits (simrun show gradients)");
     gradcheck_record_curves(result);

@@ -308,14 +308,52 @@ void diff_mark_input(const char *name, double *values, size_t count)
     state_leave(state);
 }
 
-void diff_mark_objective(double value)
+/* Its square is nothing beside any number that a program computes with. */
+static const double complex_step = 0x1p-200;
+
+void diff_mark_complex(const char *name, void *values, size_t count)
+{
+    struct diff_state *state = state_get();
+    ENTER(state);
+    double(*parts)[2] = values, *reals = calloc(count + 1, sizeof *reals);
+    if (!reals)
+        state_fail(state, "X002", "the differentiable library ran out of memory");
+    for (size_t i = 0; i < count; i++)
+        reals[i] = parts[i][0];
+    size_t index = probe_meet_input(state, name, DIFF_DOUBLE, count, 0, false, true, reals);
+    const double *tangent = probe_tangent(state, index);
+    for (size_t i = 0; i < count; i++) {
+        parts[i][0] = reals[i];
+        parts[i][1] = tangent ? complex_step * tangent[i] : 0;
+    }
+    if (state->row && index < state->row->input_count)
+        state->row->inputs[index].steps = true;
+    free(reals);
+    state_leave(state);
+}
+
+static void objective_mark(double value, const double *imaginary)
 {
     struct diff_state *state = state_get();
     ENTER(state);
     if (state->row)
         state->row->objective_position = record_position();
     probe_add_objective(state, 0, 0, value, false);
+    if (state->row && state->probe->tangent && imaginary)
+        probe_add_tangent(state, 0, 0, *imaginary / complex_step);
+    else if (state->row && state->probe->tangent)
+        state->row->tangent_missing = true;
     state_leave(state);
+}
+
+void diff_mark_objective(double value)
+{
+    objective_mark(value, NULL);
+}
+
+void diff_mark_complex_objective(double real, double imaginary)
+{
+    objective_mark(real, &imaginary);
 }
 
 void diff_mark_gradient(const char *name, const double *gradient, size_t count)

@@ -19,6 +19,7 @@ struct probe_input {
     size_t count; /* values; a complex one has two parts */
     uint32_t epoch;
     bool replicated, marked;
+    bool steps;       /* a marked one whose imaginary part carries a tangent */
     double *values;   /* parts, as doubles */
     double *gradient; /* parts; NULL when the program never had one */
     bool has_gradient;

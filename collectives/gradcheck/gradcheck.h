@@ -103,6 +103,7 @@ struct gradcheck_result {
     int points;           /* where gradients were compared */
     int points_outside;   /* and where they could not be */
     bool delivery_missed; /* nor where messages come late: that run did not finish */
+    bool step_refuted;    /* differences contradict the complex step: it was not used */
     double objective;
     int worlds;        /* run in all */
     int broken_worlds; /* perturbed worlds that did not finish */

@@ -1,5 +1,6 @@
-/* The exact oracle of the gradient check: forward mode. The tangent of J along a direction is
- * <gradient, direction> to rounding, whatever the program's curvature, noise or scale. */
+/* The exact oracles of the gradient check: forward mode, and the complex step of marks. The tangent of
+ * J along a direction is <gradient, direction> to rounding, whatever the program's curvature, noise
+ * or scale. */
 #include "collectives/gradcheck/internal.h"
 #include "collectives/tape/tensor.h"
 
@@ -8,6 +9,30 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* Whether each of the epoch's inputs is on a tape, or a mark with an imaginary part: other marks have
+ * nothing to carry a tangent along. */
+static bool carries(const struct gradcheck *check, uint32_t epoch)
+{
+    bool any = false;
+    for (int r = 0; r < check->base.ranks; r++)
+        for (size_t i = 0; i < check->base.rows[r].input_count; i++) {
+            const struct probe_input *input = &check->base.rows[r].inputs[i];
+            if (input->epoch == epoch && input->marked && !input->steps)
+                return false;
+            any = any || input->epoch == epoch;
+        }
+    return any;
+}
+
+static bool steps(const struct gradcheck *check, uint32_t epoch)
+{
+    for (int r = 0; r < check->base.ranks; r++)
+        for (size_t i = 0; i < check->base.rows[r].input_count; i++)
+            if (check->base.rows[r].inputs[i].epoch == epoch && check->base.rows[r].inputs[i].steps)
+                return true;
+    return false;
+}
 
 bool gradcheck_tangent_along(struct gradcheck *check, const struct gradcheck_place *place,
                              const struct gradcheck_neighbour *near, double *tangent)
@@ -71,7 +96,7 @@ bool gradcheck_tangent_judge(struct gradcheck *check, const struct gradcheck_pla
     exact.tolerance =
         check->options->tolerance_factor * 1024 * check->epsilon * (size + fabs(tangent));
     const char *doubt = NULL;
-    row->check.method = "tangent";
+    row->check.method = steps(check, place->epoch) ? "complex" : "tangent";
     if (!isfinite(tangent) && isfinite(product))
         doubt = "unfinished";
     else if (isfinite(product) && !(fabs(defect) <= exact.tolerance)) {
@@ -89,20 +114,6 @@ bool gradcheck_tangent_judge(struct gradcheck *check, const struct gradcheck_pla
     return true;
 }
 
-/* Whether the epoch's inputs are all on a tape: marks have none to carry a tangent along. */
-static bool is_taped(const struct gradcheck *check, uint32_t epoch)
-{
-    bool any = false;
-    for (int r = 0; r < check->base.ranks; r++)
-        for (size_t i = 0; i < check->base.rows[r].input_count; i++) {
-            const struct probe_input *input = &check->base.rows[r].inputs[i];
-            if (input->epoch == epoch && input->marked)
-                return false;
-            any = any || input->epoch == epoch;
-        }
-    return any;
-}
-
 /* The whole gradient along one random direction, and whether differences confirm that the tangents
  * are those of the program. */
 bool gradcheck_tangent(struct gradcheck *check, uint32_t epoch)
@@ -113,7 +124,7 @@ bool gradcheck_tangent(struct gradcheck *check, uint32_t epoch)
     struct gradcheck_row row = {.epoch = epoch};
     struct gradcheck_place place = {direction.pushes, direction.count, epoch, 0,
                                     gradcheck_first_pass(&check->base, epoch)};
-    if (direction.pushes && direction.count > 0 && is_taped(check, epoch))
+    if (direction.pushes && direction.count > 0 && carries(check, epoch))
         carried = gradcheck_tangent_judge(check, &place, &direction, 0, &row);
     if (carried) {
         struct gradcheck_along along = {check, &direction, epoch, 0, place.first_pass};
@@ -135,12 +146,15 @@ bool gradcheck_tangent(struct gradcheck *check, uint32_t epoch)
         trusted = confirmed.check.ok || confirmed.check.undecided ||
                   (confirmed.check.method && strcmp(confirmed.check.method, "one-sided") == 0);
     }
-    struct gradcheck_row *added = carried ? gradcheck_row_add(check->result) : NULL;
+    bool refuted = carried && !trusted && steps(check, epoch);
+    check->result->step_refuted = check->result->step_refuted || refuted;
+    struct gradcheck_row *added = carried && !refuted ? gradcheck_row_add(check->result) : NULL;
     if (added) {
         *added = row;
         added->check.rank = 0;
         added->check.index = -1;
-        snprintf(added->name, sizeof added->name, "forward mode");
+        snprintf(added->name, sizeof added->name,
+                 steps(check, epoch) ? "complex step" : "forward mode");
     }
     gradcheck_direction_release(&direction);
     return trusted;
