@@ -5,7 +5,7 @@
 
 static const struct half_format *format_of(const struct server_coder *coder)
 {
-    return coder->setting ? &half_bfloat16 : &half_float16;
+    return coder->setting == 1 ? &half_bfloat16 : &half_float16;
 }
 
 static size_t half_room(const struct server_coder *coder, size_t count)
