@@ -111,10 +111,11 @@ static void judge_collective(struct activity *activity, const struct check_group
                    group->count, lives, deaths);
     for (uint32_t i = 0, listed = 0; i < group->count && listed < PLACES_LISTED_MAX; i++) {
         uint32_t node = node_of(trace, context->group_ops[group->first + i]);
-        if (node != TRACE_NO && (activity->life[node] != LIFE_UNKNOWN) &&
-            listed++ < PLACES_LISTED_MAX)
-            name_node(activity, finding, node,
-                      activity->life[node] == LIFE_DEAD ? "culprit" : "partner");
+        if (node == TRACE_NO || activity->life[node] == LIFE_UNKNOWN)
+            continue;
+        name_node(activity, finding, node,
+                  activity->life[node] == LIFE_DEAD ? "culprit" : "partner");
+        listed++;
     }
     for (uint32_t i = 0; i < group->count; i++) {
         uint32_t node = node_of(trace, context->group_ops[group->first + i]);

@@ -1,6 +1,7 @@
 #include "collectives/arithmetic/half.h"
 
-#include "collectives/diff.h"
+#include "collectives/arithmetic/local.h"
+#include "collectives/tape/state.h"
 
 #include <math.h>
 
@@ -54,9 +55,8 @@ double half_value(const struct half_format *format, uint16_t half)
 static void store(const struct half_format *format, enum diff_type type, size_t count,
                   const void *x, void *y)
 {
-    bool complex = type == DIFF_COMPLEX_FLOAT || type == DIFF_COMPLEX_DOUBLE;
-    for (size_t i = 0; i < (complex ? 2 * count : count); i++)
-        if (type == DIFF_FLOAT || type == DIFF_COMPLEX_FLOAT)
+    for (size_t i = 0; i < count * diff_type_parts(type); i++)
+        if (diff_type_is_single(type))
             ((float *)y)[i] = (float)half_value(format, half_from(format, ((const float *)x)[i]));
         else
             ((double *)y)[i] = half_value(format, half_from(format, ((const double *)x)[i]));
@@ -79,5 +79,11 @@ struct diff_tensor *diff_stored(struct diff_tensor *x, enum diff_half half)
     static const struct diff_coder coders[] = {
         [DIFF_FLOAT16] = {.name = "float16", .code = store_float16},
         [DIFF_BFLOAT16] = {.name = "bfloat16", .code = store_bfloat16}};
-    return diff_coded(x, &coders[half]);
+    ENTER(x->tape->state);
+    if (half != DIFF_FLOAT16 && half != DIFF_BFLOAT16)
+        state_fail(x->tape->state, "M009", "diff_stored: %d is no way to store a number",
+                   (int)half);
+    struct diff_tensor *y = diff_coded(x, &coders[half]);
+    state_leave(x->tape->state);
+    return y;
 }

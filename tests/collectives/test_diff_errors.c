@@ -155,6 +155,12 @@ static void mark_without_input(void)
     diff_mark_gradient("nobody", &g, 1);
 }
 
+static void stored_otherwise(void)
+{
+    struct diff_tape *tape = diff_tape_new(MPI_COMM_WORLD);
+    diff_stored(diff_zeros(tape, DIFF_DOUBLE, 1, (size_t[]){2}), (enum diff_half)2);
+}
+
 static void loss_complex(void)
 {
     TAPE();
@@ -330,6 +336,8 @@ int main(void)
     ends("a scan of averages", scan_of_averages, "M009", "Scan: a scan has no average");
     ends("marking the gradient of no input", mark_without_input, "M009",
          "diff_mark_gradient of nobody, which no diff_mark_input named");
+    ends("values stored in a way that is none", stored_otherwise, "M009",
+         "diff_stored: 2 is no way to store a number");
     ends("a complex loss", loss_complex, "M009", "backward of a complex number: a loss is real");
     ends("the values of a handle", handle_in_arithmetic, "M009",
          "the values of a handle: wait for it first");
