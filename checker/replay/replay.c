@@ -512,22 +512,29 @@ static bool is_there_for(const struct machine *machine, uint32_t send, uint32_t 
            (taker == TRACE_NO || taker > wildcard || !is_posted(machine, taker));
 }
 
-/* The wildcard receive or probe that a standing rank lacks a message for; TRACE_NO: none. */
-static uint32_t wildcard_at(const struct machine *machine, uint32_t op)
+/* A wildcard that is there without its recorded message: a receive that is posted, or the probe that
+ * a rank stands in. */
+static bool wants_message(const struct machine *machine, uint32_t op)
 {
-    const struct check_plan *plan = machine->plan;
-    uint32_t start = op;
-    for (size_t i = 0;
-         plan->steps[op].action < PLAN_WAIT_ONE || (start = plan_request(plan, op, i)) != TRACE_NO;
-         i++) {
-        uint8_t action = plan->steps[start].action;
-        if ((action == PLAN_RECEIVE || action == PLAN_PROBE) &&
-            machine->trace->ops[start].peer == TRACE_ANY &&
-            blocking_event_of(machine, start) != PLAN_NEEDS_NOTHING)
-            return start;
-        if (start == op)
-            break;
-    }
+    uint8_t action = machine->plan->steps[op].action;
+    uint32_t lane = lane_of(machine, op);
+    size_t at = machine->next[lane];
+    bool stands = at < machine->lane_begin[lane + 1] && op_at(machine, at) == op;
+    return (action == PLAN_RECEIVE || (action == PLAN_PROBE && stands)) &&
+           machine->trace->ops[op].peer == TRACE_ANY && is_posted(machine, op) &&
+           !machine->astray[lane] && blocking_event_of(machine, op) != PLAN_NEEDS_NOTHING;
+}
+
+/* The first that wants the message, of those of its receiver; TRACE_NO: none. */
+static uint32_t wildcard_for(const struct machine *machine, const uint32_t *first,
+                             const uint32_t *next, uint32_t send)
+{
+    int32_t to = machine->trace->ops[send].peer;
+    if (to < 0 || (uint32_t)to >= machine->trace->ranks)
+        return TRACE_NO;
+    for (uint32_t op = first[to]; op != TRACE_NO; op = next[op])
+        if (!machine->astray[lane_of(machine, op)] && is_there_for(machine, send, op))
+            return op;
     return TRACE_NO;
 }
 
@@ -536,34 +543,30 @@ static uint32_t wildcard_at(const struct machine *machine, uint32_t op)
 static bool let_wildcards_take_others(struct machine *machine)
 {
     const struct check_plan *plan = machine->plan;
+    const struct trace *trace = machine->trace;
     if (!plan->context->has_wildcards)
         return false;
     bool any = false;
-    uint32_t *wildcard = check_new(machine->trace->ranks, sizeof *wildcard);
-    uint32_t *lane = check_new(machine->trace->ranks, sizeof *lane);
-    memset(wildcard, 0xff, machine->trace->ranks * sizeof *wildcard);
-    for (uint32_t i = 0; i < machine->lanes; i++) {
-        size_t at = machine->next[i];
-        uint32_t found = at == machine->lane_begin[i + 1] || machine->astray[i]
-                             ? TRACE_NO
-                             : wildcard_at(machine, op_at(machine, at));
-        if (found == TRACE_NO)
-            continue;
-        wildcard[machine->trace->ops[found].rank] = found;
-        lane[machine->trace->ops[found].rank] = i;
-    }
-    for (uint32_t op = 0; op < machine->trace->op_count; op++) {
+    uint32_t *first = check_new(trace->ranks, sizeof *first); /* lists, by receiver */
+    uint32_t *next = check_new(trace->op_count, sizeof *next);
+    memset(first, 0xff, trace->ranks * sizeof *first);
+    for (uint32_t op = (uint32_t)trace->op_count; op-- > 0;)
+        if (wants_message(machine, op)) {
+            next[op] = first[trace->ops[op].rank];
+            first[trace->ops[op].rank] = op;
+        }
+    for (uint32_t op = 0; op < trace->op_count; op++) {
         uint8_t action = plan->steps[op].action;
-        int32_t to = machine->trace->ops[op].peer;
-        if (action < PLAN_SEND || action > PLAN_BUFFERED || to < 0 ||
-            (uint32_t)to >= machine->trace->ranks || wildcard[to] == TRACE_NO ||
-            machine->astray[lane[to]] || !is_there_for(machine, op, wildcard[to]))
+        uint32_t taker = action < PLAN_SEND || action > PLAN_BUFFERED
+                             ? TRACE_NO
+                             : wildcard_for(machine, first, next, op);
+        if (taker == TRACE_NO)
             continue;
-        machine->astray[lane[to]] = any = true;
-        wake(machine, lane[to]);
+        machine->astray[lane_of(machine, taker)] = any = true;
+        wake(machine, lane_of(machine, taker));
     }
-    free(wildcard);
-    free(lane);
+    free(first);
+    free(next);
     return any;
 }
 

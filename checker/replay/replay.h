@@ -4,7 +4,8 @@
  * Nothing is said of a rank that goes on only because a test or a probe fails which succeeded in
  * the trace: from there it may do anything, so that whoever waits for it is not stuck either.
  * Before that it is kept at the test as long as anybody else can move. The same goes for a rank
- * whose wildcard would stand although a message it may take is there.
+ * with a wildcard, blocking or pending, that lacks its message although another one that it may take
+ * is there.
  *
  * Collectives synchronise all their callers (strict). Nothing is random: what can be done is done,
  * and because what meets what is fixed by the plan, the order in which ranks take turns does not
