@@ -150,9 +150,10 @@ $(BUILD)/include/simrun/$(notdir $1): $1
 	@ln -sfr $$< $$@
 endef
 $(foreach header,$(public_headers) $(tool_headers),$(eval $(call link_header,$(header))))
-$(wrappers): cli/simcc Makefile
+wrapped = $(shell sed -n 's/^$1(\(.*\))$$/\1/p' sim/compile/wrapped.def)
+$(wrappers): cli/simcc sim/compile/wrapped.def Makefile
 	@mkdir -p $(@D)
-	@sed 's/@VERSION@/$(VERSION)/' $< >$@
+	@sed -e 's/@VERSION@/$(VERSION)/' -e 's/@ALWAYS@/$(call wrapped,ALWAYS)/' -e 's/@EXPANDED@/$(call wrapped,EXPANDED)/' -e 's/@CALLED@/$(call wrapped,CALLED)/' $< >$@
 	@chmod 755 $@
 
 # The system's entry into a program, and what lets a shared object be one.

@@ -332,7 +332,7 @@ static bool conclude(struct remains *remains, struct job_result *result, struct 
         trace_gap(result->trace, "memory", 1,
                   "moves by gcc's own names (__builtin_memcpy, fortified headers, strings of "
                   "Fortran): gcc worked without simrun's plugin, which its headers for plugins "
-                  "(gcc-12-plugin-dev) and a path without blanks let it have");
+                  "(gcc-12-plugin-dev) let it have");
     cause_note(result->trace, board->first_failure.rank, remains->job->restart);
     return true;
 }

@@ -42,20 +42,30 @@ static const char *const flags_compile[] = {"-fPIC",
                                             "-ftls-model=global-dynamic"};
 /* A symbol of objects in which moves may be unseen. */
 #define MOVES_UNSEEN "__simrun_moves_unseen"
-/* What libc's functions are called from the program, so that the launcher sees them: see
- * memory/libc.c. */
-#define WRAP(name) "-Wl,--wrap=" name
-static const char *const flags_wrap[] = {WRAP("malloc"),         WRAP("calloc"),
-                                         WRAP("realloc"),        WRAP("aligned_alloc"),
-                                         WRAP("posix_memalign"), WRAP("free")};
-static const char *const flags_wrap_moves[] = {WRAP("memcpy"),  WRAP("memmove"), WRAP("memset"),
-                                               WRAP("memcmp"),  WRAP("strlen"),  WRAP("strcpy"),
-                                               WRAP("strncpy"), WRAP("strcmp"),  WRAP("fread"),
-                                               WRAP("fwrite"),  WRAP("read")};
+/* What of libc is called from the program, so that the launcher sees it. */
+#define ALWAYS(name) "-Wl,--wrap=" #name,
+#define EXPANDED(name)
+#define CALLED(name)
+static const char *const flags_wrap[] = {
+#include "sim/compile/wrapped.def"
+};
+#undef ALWAYS
+#undef EXPANDED
+#undef CALLED
+#define ALWAYS(name)
+#define EXPANDED(name) "-Wl,--wrap=" #name,
+#define CALLED(name)   "-Wl,--wrap=" #name,
+static const char *const flags_wrap_moves[] = {
+#include "sim/compile/wrapped.def"
+};
+#undef EXPANDED
+#undef CALLED
 /* What of these the compiler expands by itself, it does not instrument. */
+#define EXPANDED(name) "-fno-builtin-" #name,
+#define CALLED(name)
 static const char *const flags_seen[] = {
-    "-fno-builtin-memset", "-fno-builtin-memcpy", "-fno-builtin-memmove", "-fno-builtin-memcmp",
-    "-fno-builtin-strlen", "-fno-builtin-strcpy", "-fno-builtin-strncpy", "-fno-builtin-strcmp"};
+#include "sim/compile/wrapped.def"
+};
 /* A read whose value is never used is a read all the same, and a store that another follows is a
  * store: gcc drops them before it instruments. */
 static const char *const flags_kept[] = {"-fno-tree-dce", "-fno-tree-dse"};
@@ -346,7 +356,7 @@ static int key_set(struct job *job)
         hash_add_text(&hash, job->arguments.words[i]);
     hash_add_text(&hash, job->text);
     if (job->memory)
-        hash_add_text(&hash, "instrumented, its moves as calls or said to be unseen");
+        hash_add_text(&hash, "instrumented, what it calls of libc as in wrapped.def, 2");
     for (size_t i = 0; job->memory && i < COUNT(flags_kept); i++)
         hash_add_text(&hash, flags_kept[i]);
     if (job->memory)

@@ -53,9 +53,9 @@ hash_set<basic_block> silent; /* bodies of the present function that do not tell
 hash_set<tree> *closed;       /* functions of this source that call nothing unknown */
 hash_set<tree> *bodies;       /* those of OpenMP regions */
 
-bool instruments(const function *f)
+bool instruments()
 {
-    return (flag_sanitize & SANITIZE_THREAD) && !f->calls_setjmp;
+    return flag_sanitize & SANITIZE_THREAD;
 }
 
 bool begins_with(const char *name, const char *beginning)
@@ -432,6 +432,43 @@ void tell_range(gimple_stmt_iterator *at, built_in_function code, tree address, 
     gsi_insert_before(at, call, GSI_SAME_STMT);
 }
 
+/* What reads or writes text by a name of gcc's own, as the function of libc that it is; NULL: another. */
+const char *of_libc(built_in_function code)
+{
+    switch (code) {
+    case BUILT_IN_MEMCHR: return "memchr";
+    case BUILT_IN_STRLEN: return "strlen";
+    case BUILT_IN_STRNLEN: return "strnlen";
+    case BUILT_IN_STRCMP:
+    case BUILT_IN_STRCMP_EQ: return "strcmp";
+    case BUILT_IN_STRNCMP:
+    case BUILT_IN_STRNCMP_EQ: return "strncmp";
+    case BUILT_IN_STRCASECMP: return "strcasecmp";
+    case BUILT_IN_STRNCASECMP: return "strncasecmp";
+    case BUILT_IN_STRCHR: return "strchr";
+    case BUILT_IN_STRRCHR: return "strrchr";
+    case BUILT_IN_STRSTR: return "strstr";
+    case BUILT_IN_STRCPY: return "strcpy";
+    case BUILT_IN_STPCPY: return "stpcpy";
+    case BUILT_IN_STRNCPY: return "strncpy";
+    case BUILT_IN_STRCAT: return "strcat";
+    case BUILT_IN_STRNCAT: return "strncat";
+    default: return NULL;
+    }
+}
+
+/* A call that gcc knows nothing about stays a call, which the launcher sees. */
+void make_plain(gimple_stmt_iterator *at, const char *name)
+{
+    gcall *call = as_a<gcall *>(gsi_stmt(*at));
+    tree known = gimple_call_fndecl(call);
+    tree plain = build_fn_decl(name, TREE_TYPE(known));
+    DECL_PURE_P(plain) = DECL_PURE_P(known);
+    TREE_NOTHROW(plain) = 1;
+    gimple_call_set_fndecl(call, plain);
+    update_stmt(call);
+}
+
 /* What moves memory by a name of gcc's own, gcc may expand, and does not instrument. */
 void tell_moves(function *f)
 {
@@ -451,6 +488,8 @@ void tell_moves(function *f)
         if (moves || compares || code == BUILT_IN_MEMSET)
             tell_range(&at, compares ? read : write, gimple_call_arg(call, 0),
                        gimple_call_arg(call, 2));
+        if (of_libc(code))
+            make_plain(&at, of_libc(code));
     }
 }
 
@@ -459,6 +498,8 @@ unsigned split_code(function *f)
     silent.empty();
     tell_moves(f);
     update_ssa(TODO_update_ssa_only_virtuals);
+    if (f->calls_setjmp) /* it may come back where it was not called */
+        return 0;
     const bool whole = current_loops && splits_whole(f) && split_whole(f);
     loop_optimizer_init(LOOPS_NORMAL | LOOPS_HAVE_RECORDED_EXITS);
     if (number_of_loops(f) > 1) {
@@ -539,6 +580,15 @@ unsigned silence(function *f)
 
 const pass_data splitting = {
     GIMPLE_PASS, "simrun_split", OPTGROUP_NONE, TV_NONE, PROP_ssa | PROP_cfg, 0, 0, 0, 0};
+const pass_data moving = {GIMPLE_PASS,
+                          "simrun_moves",
+                          OPTGROUP_NONE,
+                          TV_NONE,
+                          PROP_ssa | PROP_cfg,
+                          0,
+                          0,
+                          0,
+                          TODO_update_ssa_only_virtuals};
 const pass_data silencing = {GIMPLE_PASS,
                              "simrun_silence",
                              OPTGROUP_NONE,
@@ -555,13 +605,31 @@ class split_pass : public gimple_opt_pass
     split_pass() : gimple_opt_pass(splitting, g)
     {
     }
-    bool gate(function *f) override
+    bool gate(function *) override
     {
-        return instruments(f);
+        return instruments();
     }
     unsigned execute(function *f) override
     {
         return split_code(f);
+    }
+};
+
+/* Without optimisation: loops run as they stand. */
+class move_pass : public gimple_opt_pass
+{
+  public:
+    move_pass() : gimple_opt_pass(moving, g)
+    {
+    }
+    bool gate(function *) override
+    {
+        return instruments();
+    }
+    unsigned execute(function *f) override
+    {
+        tell_moves(f);
+        return 0;
     }
 };
 
@@ -587,13 +655,15 @@ int plugin_init(plugin_name_args *info, plugin_gcc_version *version)
 {
     if (!plugin_default_version_check(version, &gcc_version))
         return 0;
-    static const char tsan[] = "tsan";
+    static const char tsan[] = "tsan", tsan_plain[] = "tsan0";
     closed = new hash_set<tree>;
     bodies = new hash_set<tree>;
     register_pass_info before = {new split_pass, tsan, 1, PASS_POS_INSERT_BEFORE};
     register_pass_info after = {new silence_pass, tsan, 1, PASS_POS_INSERT_AFTER};
+    register_pass_info plain = {new move_pass, tsan_plain, 1, PASS_POS_INSERT_BEFORE};
     register_callback(info->base_name, PLUGIN_ALL_IPA_PASSES_START, find_closed, NULL);
     register_callback(info->base_name, PLUGIN_PASS_MANAGER_SETUP, NULL, &before);
     register_callback(info->base_name, PLUGIN_PASS_MANAGER_SETUP, NULL, &after);
+    register_callback(info->base_name, PLUGIN_PASS_MANAGER_SETUP, NULL, &plain);
     return 0;
 }

@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stdio.h>
+#include <sys/types.h>
 
 struct sim_output {
     /* Text of a rank, -1: of nobody, for stream 1 or 2 (stdout or stderr). */
@@ -18,5 +19,7 @@ struct sim_output {
  * rank's calls that would change or close them, for all ranks, act on its own part or do nothing.
  * False: out of memory. */
 bool sim_libc_output(const struct sim_output *output);
+/* write(2) of a rank. */
+ssize_t sim_libc_write(int descriptor, const void *data, size_t size);
 
 #endif

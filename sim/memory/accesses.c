@@ -39,6 +39,12 @@ static inline __attribute__((always_inline)) void access_at(const void *address,
     look(rank, address, size, write, site);
 }
 
+bool sim_access_matters(void)
+{
+    const struct sim_rank *rank = sim_current_rank;
+    return !rank || (rank->pending && (rank->pending->count || rank->history));
+}
+
 void sim_access_range(const void *address, size_t size, bool write, const void *site)
 {
     struct sim_rank *rank = sim_current_rank;

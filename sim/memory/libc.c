@@ -1,10 +1,9 @@
-/* What programs call of libc that allocates, or that moves memory out of the compiler's sight.
- *
- * The compile cache links a program with --wrap=NAME for the names of SIM_WRAPPED_*, so that its
- * own calls (not a library's) arrive at __wrap_NAME in the launcher. */
-#include "sim/memory/accesses.h"
+/* What programs call of libc that allocates, or that moves memory out of the compiler's sight; text is
+ * in strings.c, and formats.c prints. See wraps.h. */
+#include "sim/libc/output.h"
 #include "sim/memory/objects.h"
 #include "sim/memory/pending.h"
+#include "sim/memory/wraps.h"
 #include "sim/worlds/fault.h"
 #include "sim/worlds/rank.h"
 
@@ -13,12 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#define CALLER __builtin_return_address(0)
-
-#define WRAP(type, name, parameters)                                                               \
-    type __wrap_##name parameters;                                                                 \
-    type __wrap_##name parameters
 
 /* An injected fault: the caller gets none. */
 static bool denied(void)
@@ -87,9 +80,6 @@ WRAP(void, free, (void *memory))
 
 /* --- of instrumented programs only ------------------------------------------------------------ */
 
-#define READS(address, size)  sim_access_range(address, size, false, CALLER)
-#define WRITES(address, size) sim_access_range(address, size, true, CALLER)
-
 static void copied(void *to, const void *from, size_t size, const void *site)
 {
     sim_access_range(from, size, false, site);
@@ -143,31 +133,75 @@ WRAP(int, memcmp, (const void *a, const void *b, size_t size))
     return memcmp(a, b, size);
 }
 
-WRAP(size_t, strlen, (const char *text))
+WRAP(int, bcmp, (const void *a, const void *b, size_t size))
 {
-    size_t length = strlen(text);
-    READS(text, length + 1);
-    return length;
+    READS(a, size);
+    READS(b, size);
+    return memcmp(a, b, size);
 }
 
-WRAP(char *, strcpy, (char *to, const char *from))
+WRAP(void *, mempcpy, (void *to, const void *from, size_t size))
 {
-    copied(to, from, strlen(from) + 1, CALLER);
-    return strcpy(to, from);
+    copied(to, from, size, CALLER);
+    return mempcpy(to, from, size);
 }
 
-WRAP(char *, strncpy, (char *to, const char *from, size_t size))
+WRAP(void *, memchr, (const void *memory, int value, size_t size))
 {
-    READS(from, strnlen(from, size));
+    char *found = memchr(memory, value, size);
+    READS(memory, found ? (size_t)(found - (char *)(uintptr_t)memory) + 1 : size);
+    return found;
+}
+
+WRAP(void, qsort,
+     (void *memory, size_t count, size_t size, int (*compare)(const void *, const void *)))
+{
+    WRITES(memory, count * size);
+    qsort(memory, count, size, compare);
+}
+
+/* As fortified headers call them. */
+void *__memcpy_chk(void *to, const void *from, size_t size, size_t room);
+void *__memmove_chk(void *to, const void *from, size_t size, size_t room);
+void *__mempcpy_chk(void *to, const void *from, size_t size, size_t room);
+void *__memset_chk(void *to, int value, size_t size, size_t room);
+size_t __fread_chk(void *to, size_t room, size_t size, size_t count, FILE *file);
+ssize_t __read_chk(int file, void *to, size_t size, size_t room);
+
+WRAP(void *, __memcpy_chk, (void *to, const void *from, size_t size, size_t room))
+{
+    copied(to, from, size, CALLER);
+    return __memcpy_chk(to, from, size, room);
+}
+
+WRAP(void *, __memmove_chk, (void *to, const void *from, size_t size, size_t room))
+{
+    copied(to, from, size, CALLER);
+    return __memmove_chk(to, from, size, room);
+}
+
+WRAP(void *, __mempcpy_chk, (void *to, const void *from, size_t size, size_t room))
+{
+    copied(to, from, size, CALLER);
+    return __mempcpy_chk(to, from, size, room);
+}
+
+WRAP(void *, __memset_chk, (void *to, int value, size_t size, size_t room))
+{
     WRITES(to, size);
-    return strncpy(to, from, size);
+    return __memset_chk(to, value, size, room);
 }
 
-WRAP(int, strcmp, (const char *a, const char *b))
+WRAP(size_t, __fread_chk, (void *to, size_t room, size_t size, size_t count, FILE *file))
 {
-    READS(a, strlen(a) + 1);
-    READS(b, strlen(b) + 1);
-    return strcmp(a, b);
+    WRITES(to, size * count);
+    return __fread_chk(to, room, size, count, file);
+}
+
+WRAP(ssize_t, __read_chk, (int file, void *to, size_t size, size_t room))
+{
+    WRITES(to, size);
+    return __read_chk(file, to, size, room);
 }
 
 WRAP(size_t, fread, (void *to, size_t size, size_t count, FILE *file))
@@ -186,4 +220,10 @@ WRAP(ssize_t, read, (int file, void *to, size_t size))
 {
     WRITES(to, size);
     return read(file, to, size);
+}
+
+WRAP(ssize_t, write, (int file, const void *from, size_t size))
+{
+    READS(from, size);
+    return sim_libc_write(file, from, size);
 }
