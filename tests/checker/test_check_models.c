@@ -345,8 +345,40 @@ static void takes_what_is_there(int from, const char *codes, const char *name)
     trace_free(p.trace);
 }
 
+/* The same of a receive that is pending while its rank waits for the barrier: rank 1's blocking send
+ * comes before it, rank 2's after it, and the run took rank 2's first. Where sends wait, a receive
+ * from anybody takes rank 1's; one from rank 2 leaves rank 1 before the barrier. */
+static void pending_takes_what_is_there(int from, const char *codes, const char *name)
+{
+    struct program p = program_new(3);
+    char found[64];
+    for (uint32_t rank = 0; rank < 3; rank++) {
+        uint32_t start = TRACE_NO;
+        if (rank == 0) {
+            start = program_p2p(&p, 0, OP_IRECV, from, 0, 1);
+            p.trace->ops[start].peer_matched = 2;
+            p.trace->ops[start].tag_matched = 0;
+        }
+        if (rank == 1)
+            program_p2p(&p, 1, OP_SEND, 0, 0, 1);
+        struct trace_op barrier = program_op(&p, rank, OP_BARRIER, 2);
+        trace_add_op(p.trace, &barrier);
+        if (rank == 2)
+            program_p2p(&p, 2, OP_SEND, 0, 0, 3);
+        if (rank == 0) {
+            program_p2p(&p, 0, OP_RECV, from < 0 ? TRACE_ANY : 1, 0, 3);
+            program_wait(&p, 0, start, 4);
+        }
+    }
+    program_finish(&p);
+    tap_is_str(program_codes(&p, NULL, found, sizeof found), codes, "%s", name);
+    trace_free(p.trace);
+}
+
 int main(void)
 {
+    pending_takes_what_is_there(2, "D003", "a send that nobody takes before a barrier hangs");
+    pending_takes_what_is_there(TRACE_ANY, "R003", "a pending receive from anybody takes it");
     takes_what_is_there(2, "D002", "a receive by name that comes too early hangs");
     takes_what_is_there(TRACE_ANY, "R003", "one from anybody takes another message that is there");
     row("two ranks that receive first", threads(0), true, true, true);
