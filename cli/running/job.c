@@ -2,6 +2,7 @@
  * and in the recorder's buffers stays. */
 #include "cli/running/job.h"
 
+#include "checker/context.h"
 #include "cli/options/schedule.h"
 #include "cli/processes/interrupt.h"
 #include "cli/processes/orphans.h"
@@ -13,6 +14,7 @@
 #include "cli/running/rank_output.h"
 #include "cli/running/watch.h"
 #include "sim/compile/compile.h"
+#include "sim/compile/unseen.h"
 
 #include <errno.h>
 #include <malloc.h>
@@ -277,6 +279,34 @@ static bool is_without_mpi(const struct board *board)
     return board->outcome == OUTCOME_FINISHED && !has_failed_rank(board);
 }
 
+/* Whether anything but a call under way owns memory of the program's. */
+static bool owns_memory(const struct trace *trace)
+{
+    if (trace->access_count)
+        return true;
+    for (size_t i = 0; i < trace->op_count; i++)
+        if (check_is_start(&trace->ops[i]))
+            return true;
+    return false;
+}
+
+/* What the instrumentation leaves out. */
+static void note_unseen(struct trace *trace, const char *object)
+{
+    char names[300] = "";
+    if (sim_compiled_by_clang(object))
+        trace_gap(trace, "memory", 1,
+                  "elements of arrays on the stack, which clang does not instrument (CC=gcc does)");
+    if (sim_compiled_moves_unseen(object))
+        trace_gap(trace, "memory", 1,
+                  "moves by gcc's own names (__builtin_memcpy, fortified headers, strings of "
+                  "Fortran): gcc worked without simrun's plugin, which its headers for plugins "
+                  "(gcc-12-plugin-dev) let it have");
+    size_t count = owns_memory(trace) ? sim_compiled_unseen(object, names, sizeof names) : 0;
+    trace_gap(trace, "memory", count, "what these read and write of pending buffers: %s%s", names,
+              count > 6 ? " and others" : "");
+}
+
 static bool conclude(struct remains *remains, struct job_result *result, struct failure *failure)
 {
     const struct board *board = remains->board;
@@ -325,14 +355,8 @@ static bool conclude(struct remains *remains, struct job_result *result, struct 
                   "the run was cut off: of what it had done, only where each rank was is judged");
     if (remains->end == WATCH_FULL && !remains->damage[0])
         note_full(result->trace, remains->recording);
-    if (remains->job->world.memory && sim_compiled_by_clang(remains->job->object))
-        trace_gap(result->trace, "memory", 1,
-                  "elements of arrays on the stack, which clang does not instrument (CC=gcc does)");
-    if (remains->job->world.memory && sim_compiled_moves_unseen(remains->job->object))
-        trace_gap(result->trace, "memory", 1,
-                  "moves by gcc's own names (__builtin_memcpy, fortified headers, strings of "
-                  "Fortran): gcc worked without simrun's plugin, which its headers for plugins "
-                  "(gcc-12-plugin-dev) let it have");
+    if (remains->job->world.memory)
+        note_unseen(result->trace, remains->job->object);
     cause_note(result->trace, board->first_failure.rank, remains->job->restart);
     return true;
 }

@@ -129,4 +129,50 @@ for my $form (sort keys %forms) {
 is($missed, 0, "every access is seen ($seen)");
 is($false, 0, "and none that is not one");
 cmp_ok($seen, '>', @plugins ? 150 : 80, 'there were many');
+
+# What nobody sees is told, where anything was under way; a library that was instrumented is seen.
+sub spew { my ($name, $text) = @_; open my $file, '>', $name or die; print $file $text; close $file }
+spew('touch.c', "void touch(double *x);\nvoid touch(double *x)\n{\n    x[3] += 1;\n}\n");
+sub touching {
+    my ($call, $pending) = @_;
+    spew('unseen.c', <<"END");
+#include <mpi.h>
+#include <stdio.h>
+void touch(double *x);
+int main(int argc, char **argv)
+{
+    static double x[8];
+    static char text[] = "12 x";
+    int rank, v = 0;
+    MPI_Request request = MPI_REQUEST_NULL;
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    if (rank == 0 && $pending)
+        MPI_Irecv(x, 8, MPI_DOUBLE, 1, 0, MPI_COMM_WORLD, &request);
+    $call;
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    if (rank == 1 && $pending)
+        MPI_Send(x, 8, MPI_DOUBLE, 0, 0, MPI_COMM_WORLD);
+    MPI_Finalize();
+    return v + argc > 100;
+}
+END
+}
+sub verdict {
+    my ($libraries) = @_;
+    is(system("SIMCC_MEMORY=1 '$simcc' -g -o unseen unseen.c $libraries >compiler.txt 2>&1"), 0, 'it compiles') or diag(`cat compiler.txt`);
+    return `'$simrun' run --memory --db none -n 2 ./unseen 2>&1`;
+}
+my $gap = qr/not covered: what these read and write of pending\s+buffers: /;
+touching('sscanf(text, "%d", &v)', 1);
+like(verdict(''), qr/${gap}__isoc99_sscanf/, 'a function of libc that nobody wraps is told');
+touching('sscanf(text, "%d", &v)', 0);
+unlike(verdict(''), $gap, '... but not where nothing was under way');
+touching('touch(x)', 1);
+is(system("gcc -shared -fPIC -o libtouch.so touch.c"), 0, 'a library');
+like(verdict('-L. -ltouch -Wl,-rpath,$PWD'), qr/${gap}libtouch\.so/, '... that is not instrumented is told');
+is(system("SIMCC_MEMORY=1 '$simcc' -g -shared -fPIC -o libtouch.so touch.c"), 0, 'the same, instrumented');
+my $said = verdict('-L. -ltouch -Wl,-rpath,$PWD');
+unlike($said, $gap, '... is not') or diag($said);
+like($said, qr/^B001 /m, '... and what it does is seen');
 done_testing;
