@@ -436,24 +436,40 @@ void tell_range(gimple_stmt_iterator *at, built_in_function code, tree address, 
 const char *of_libc(built_in_function code)
 {
     switch (code) {
-    case BUILT_IN_MEMCHR: return "memchr";
-    case BUILT_IN_STRLEN: return "strlen";
-    case BUILT_IN_STRNLEN: return "strnlen";
+    case BUILT_IN_MEMCHR:
+        return "memchr";
+    case BUILT_IN_STRLEN:
+        return "strlen";
+    case BUILT_IN_STRNLEN:
+        return "strnlen";
     case BUILT_IN_STRCMP:
-    case BUILT_IN_STRCMP_EQ: return "strcmp";
+    case BUILT_IN_STRCMP_EQ:
+        return "strcmp";
     case BUILT_IN_STRNCMP:
-    case BUILT_IN_STRNCMP_EQ: return "strncmp";
-    case BUILT_IN_STRCASECMP: return "strcasecmp";
-    case BUILT_IN_STRNCASECMP: return "strncasecmp";
-    case BUILT_IN_STRCHR: return "strchr";
-    case BUILT_IN_STRRCHR: return "strrchr";
-    case BUILT_IN_STRSTR: return "strstr";
-    case BUILT_IN_STRCPY: return "strcpy";
-    case BUILT_IN_STPCPY: return "stpcpy";
-    case BUILT_IN_STRNCPY: return "strncpy";
-    case BUILT_IN_STRCAT: return "strcat";
-    case BUILT_IN_STRNCAT: return "strncat";
-    default: return NULL;
+    case BUILT_IN_STRNCMP_EQ:
+        return "strncmp";
+    case BUILT_IN_STRCASECMP:
+        return "strcasecmp";
+    case BUILT_IN_STRNCASECMP:
+        return "strncasecmp";
+    case BUILT_IN_STRCHR:
+        return "strchr";
+    case BUILT_IN_STRRCHR:
+        return "strrchr";
+    case BUILT_IN_STRSTR:
+        return "strstr";
+    case BUILT_IN_STRCPY:
+        return "strcpy";
+    case BUILT_IN_STPCPY:
+        return "stpcpy";
+    case BUILT_IN_STRNCPY:
+        return "strncpy";
+    case BUILT_IN_STRCAT:
+        return "strcat";
+    case BUILT_IN_STRNCAT:
+        return "strncat";
+    default:
+        return NULL;
     }
 }
 
