@@ -53,7 +53,7 @@ LIBS     := $(shell pkg-config --libs $(packages) 2>/dev/null) -ldl -lm -lrt
 
 files     = $(foreach f,$1,$(wildcard $f/*.$2 $f/*/*.$2 $f/*/*/*.$2))
 # The functions that instrumented programs call are ThreadSanitizer's own where it is linked.
-callbacks := $(addprefix sim/memory/,accesses.c atomics.c libc.c)
+callbacks := $(addprefix sim/memory/,accesses.c atomics.c libc.c strings.c formats.c)
 sources  := $(filter-out sim/interface/libmpi_abi.c sim/shims/% sim/fortran/% $(if $(filter thread,$(SAN)),$(callbacks)),$(call files,$(halls),c))
 objects  := $(sources:%.c=$(BUILD)/obj/%.o)
 library  := $(filter-out $(BUILD)/obj/cli/main.o,$(objects))

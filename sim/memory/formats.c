@@ -8,6 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#pragma GCC diagnostic ignored "-Wformat-nonliteral" /* formats are the program's */
+
 /* The text that a format's arguments lead to: all of it, or where a precision may end it sooner, its
  * first byte. Without knowing an argument nobody knows where the next one is. */
 static void tell_arguments(const char *format, va_list arguments, const void *site)
