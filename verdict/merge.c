@@ -1,5 +1,6 @@
 /* One verdict of several runs: see merge.h. */
 #include "verdict/merge.h"
+#include "traces/trace/names.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -67,12 +68,12 @@ static bool same_defect(const struct finding *known, const struct trace *trace, 
 /* The names in their usual order. */
 static void add_model(struct finding *finding, const char *model)
 {
-    static const char *const names[] = {"eager", "rendezvous", "batch"};
+    const char *const *names = trace_model_names;
     char known[sizeof finding->models];
     size_t used = 0;
     memcpy(known, finding->models, sizeof known);
     finding->models[0] = 0;
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+    for (size_t i = 0; names[i]; i++)
         if ((strstr(known, names[i]) || !strcmp(names[i], model)) && used < sizeof known)
             used += (size_t)snprintf(finding->models + used, sizeof known - used, "%s%s",
                                      used ? " " : "", names[i]);

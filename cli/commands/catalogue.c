@@ -6,6 +6,7 @@
 #include "cli/command.h"
 #include "cli/running/session.h"
 #include "cli/telling/present.h"
+#include "traces/trace/names.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -135,10 +136,9 @@ static void report_findings(FILE *out, const struct catalogue_entry *entry, int 
 static void run_entry(struct tally *tally, const struct catalogue_entry *entry, int ranks,
                       enum sim_send_model model)
 {
-    static const char *const models[] = {"eager", "rendezvous", "batch"};
     char expected[160], found[512] = "", arguments[256], options_line[280], *words[WORDS],
                         *option_words[WORDS];
-    expected_for(entry->expect, models[model], expected, sizeof expected);
+    expected_for(entry->expect, trace_model_names[model], expected, sizeof expected);
     normalise(expected, sizeof expected);
     snprintf(arguments, sizeof arguments, "%s", entry->arguments);
     snprintf(options_line, sizeof options_line, "simrun %s", entry->options);
@@ -168,7 +168,7 @@ static void run_entry(struct tally *tally, const struct catalogue_entry *entry, 
     if (failure.code == FAILURE_REQUIREMENT) {
         printf("%sok %d - %s%s%s/ranks=%d/%s # SKIP %s\n", tally->table ? "# " : "",
                ++tally->number, entry->name, entry->variant[0] ? ":" : "", entry->variant, ranks,
-               models[model], failure.text);
+               trace_model_names[model], failure.text);
         verdict_release(&verdict);
         return;
     }
@@ -181,9 +181,9 @@ static void run_entry(struct tally *tally, const struct catalogue_entry *entry, 
     if (ran && verdict.result.crash[0])
         snprintf(failure.text, sizeof failure.text, "%s", verdict.result.crash);
     if (tally->findings)
-        report_findings(tally->findings, entry, ranks, models[model], &verdict);
-    report(tally, ran && !failure.text[0] && !strcmp(expected, found), entry, ranks, models[model],
-           expected, found, failure.text);
+        report_findings(tally->findings, entry, ranks, trace_model_names[model], &verdict);
+    report(tally, ran && !failure.text[0] && !strcmp(expected, found), entry, ranks,
+           trace_model_names[model], expected, found, failure.text);
     verdict_release(&verdict);
 }
 

@@ -15,6 +15,7 @@
 #include "cli/running/session.h"
 #include "cli/telling/present.h"
 #include "cli/telling/results.h"
+#include "traces/trace/names.h"
 
 #include <signal.h>
 #include <stdlib.h>
@@ -31,13 +32,6 @@ static double seconds_now(void)
 }
 
 /* ---- what is told ---- */
-
-static const char *outcome_name(enum trace_outcome outcome)
-{
-    static const char *const names[] = {"finished", "deadlock", "livelock",    "aborted",
-                                        "crashed",  "timeout",  "interrupted", "imported"};
-    return names[outcome];
-}
 
 static void print_extent(const struct explore_report *report)
 {
@@ -70,7 +64,7 @@ static void print_report(const struct job *job, const struct explore_report *rep
     print_extent(report);
     for (int i = 0; i < EXPLORE_OUTCOMES; i++)
         if (report->by_outcome[i])
-            printf("  %-10s %llu\n", outcome_name((enum trace_outcome)i),
+            printf("  %-10s %llu\n", trace_name(trace_outcome_names, (enum trace_outcome)i),
                    (unsigned long long)report->by_outcome[i]);
     if (report->ended_badly)
         printf("  in %llu of them a rank ended with an error\n",
@@ -225,7 +219,7 @@ static void report_judged(const struct judged *judged, const struct job *job,
     const struct findings *findings = &judged->verdict.findings;
     struct present present;
     char *replay = replay_command(judged, job, options);
-    printf("  %s%s%s\n", outcome_name(judged->run->outcome),
+    printf("  %s%s%s\n", trace_name(trace_outcome_names, judged->run->outcome),
            judged->run->ended_badly ? ", a rank with an error," : "",
            judged->run->choice_count ? " with these choices:" : " without a choice to make");
     print_choices(judged->run);

@@ -26,6 +26,7 @@
 #include "cli/telling/outputs.h"
 #include "cli/telling/results.h"
 #include "cli/telling/run_store_write.h"
+#include "traces/trace/names.h"
 #include "verdict/merge.h"
 
 #include <stdarg.h>
@@ -176,7 +177,6 @@ static void explore_under(struct proof *proof, struct results *results, enum sim
     struct trace *trace = proof->verdict->result.trace;
     struct job job = proof_job(proof, send, strict);
     struct exploration exploration;
-    static const char *const names[] = {"eager", "rendezvous", "batch"};
     char how[120];
     proof_tell_step(proof, results, "exploring");
     if (proof_over(proof)) {
@@ -196,9 +196,9 @@ static void explore_under(struct proof *proof, struct results *results, enum sim
     uint64_t unjudged = 0;
     job.timeout = 0;
     for (size_t i = 0; i < report->failure_count; i++)
-        unjudged += !judge_choices(proof, &job, &report->failures[i], names[send], how);
+        unjudged += !judge_choices(proof, &job, &report->failures[i], trace_model_names[send], how);
     for (size_t i = 0; report->runs > 1 && i < report->example_count; i++)
-        unjudged += !judge_choices(proof, &job, &report->examples[i], names[send], how);
+        unjudged += !judge_choices(proof, &job, &report->examples[i], trace_model_names[send], how);
     if (report->kinds > report->example_count)
         unjudged += report->kinds - report->example_count;
     trace_gap(trace, "explore", unjudged, "kinds of runs under %s that were not judged one by one",

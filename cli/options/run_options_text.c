@@ -2,6 +2,7 @@
 #include "cli/options/run_options.h"
 
 #include "cli/options/shell_words.h"
+#include "traces/trace/names.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -29,11 +30,10 @@ static void append_number(char *text, size_t size, const char *option, unsigned 
 
 static void world_text(const struct sim_world_options *world, char *text, size_t size)
 {
-    static const char *const models[] = {"eager", "rendezvous", "batch"};
     struct sim_world_options usual;
     sim_world_options_init(&usual);
     if (world->send_model != SIM_SEND_EAGER)
-        append(text, size, "send", models[world->send_model]);
+        append(text, size, "send", trace_model_names[world->send_model]);
     else if (world->eager_limit == SIZE_MAX)
         append(text, size, "send", "eager:unlimited");
     else if (world->eager_limit != usual.eager_limit) {

@@ -3,6 +3,7 @@
 #include "cli/options/shell_words.h"
 #include "cli/processes/exit_status.h"
 #include "cli/running/first_failure.h"
+#include "traces/trace/names.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -10,15 +11,14 @@
 
 const char *severity_name(enum severity severity)
 {
-    return severity == SEVERITY_ERROR ? "error" : severity == SEVERITY_WARNING ? "warning" : "note";
+    return trace_name(trace_severity_names, severity);
 }
 
 const char *result_model(const struct result *result)
 {
-    static const char *const models[] = {"eager", "rendezvous", "batch"};
     if (result->file && result->verdict.result.trace->model[0])
         return result->verdict.result.trace->model;
-    return models[result->job.world.send_model];
+    return trace_model_names[result->job.world.send_model];
 }
 
 const char *result_word(const struct result *result)

@@ -2,12 +2,11 @@
 #include "cli/running/first_failure.h"
 #include "cli/telling/result.h"
 #include "traces/input/write.h"
+#include "traces/trace/names.h"
 
 #include <inttypes.h>
 #include <string.h>
 
-static const char *const outcomes[] = {"finished", "deadlock", "livelock",    "aborted",
-                                       "crashed",  "timeout",  "interrupted", "imported"};
 static const char *const confirmations[] = {"none", "happened", "abstract", "real", "refuted"};
 
 static void field(FILE *out, const char *key, const char *text)
@@ -157,7 +156,7 @@ void result_json(FILE *out, const struct result *result)
             result->job.world.seed, result->verdict.status);
     field(out, "model", result_model(result));
     field(out, "verdict", result_word(result));
-    field(out, "outcome", outcomes[result->verdict.result.outcome]);
+    field(out, "outcome", trace_outcome_names[result->verdict.result.outcome]);
     field(out, "command", result->command);
     field(out, "version", SIMRUN_VERSION);
     number(out, "seconds", result_seconds(result));

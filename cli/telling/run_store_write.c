@@ -2,6 +2,7 @@
 #include "cli/telling/run_store_write.h"
 
 #include "cli/processes/exit_status.h"
+#include "traces/trace/names.h"
 
 #include <string.h>
 
@@ -21,10 +22,10 @@ bool keep_open(const char *database, struct store **store, struct failure *failu
 int64_t keep_begin(struct store *store, const struct job *job, const char *command, int64_t parent,
                    struct failure *failure)
 {
-    static const char *const models[] = {"eager", "rendezvous", "batch"};
     char params[128];
     snprintf(params, sizeof params, "{\"model\":\"%s\",\"mutant\":\"%s\",\"restart\":%d}",
-             models[job->world.send_model], job->mutant ? job->mutant : "none", job->restart);
+             trace_model_names[job->world.send_model], job->mutant ? job->mutant : "none",
+             job->restart);
     return store_run_begin(store,
                            &(struct store_run){.scenario = job->name,
                                                .variant = "",

@@ -1,8 +1,8 @@
 /* What reader and writer of the JSONL format share: see jsonl.h. */
 #include "traces/formats/jsonl.h"
+#include "traces/trace/names.h"
 
 #include <stddef.h>
-#include <string.h>
 
 const struct jsonl_field jsonl_fields[] = {
 #define X(key, member, type, absent) {key, offsetof(struct trace_op, member), type, absent},
@@ -11,27 +11,24 @@ const struct jsonl_field jsonl_fields[] = {
 };
 const size_t jsonl_field_count = sizeof jsonl_fields / sizeof *jsonl_fields;
 
-enum { WORDS_MAX = 9 };
+static const char *const states[] = {"never",  "posted",    "blocked", "complete",
+                                     "failed", "cancelled", NULL};
+static const char *const flags[] = {"nonblocking", "persistent", "compound",
+                                    "in_place",    "inactive",   "buffer_changed",
+                                    "adjoint",     "across",     NULL};
 
-static const char *const words[][WORDS_MAX] = {
-    [JSONL_STATES] = {"never", "posted", "blocked", "complete", "failed", "cancelled"},
-    [JSONL_FLAGS] = {"nonblocking", "persistent", "compound", "in_place", "inactive",
-                     "buffer_changed", "adjoint", "across"},
-    [JSONL_RANK_STATES] = {"finished", "blocked", "aborted", "crashed", "polling", "running"},
-    [JSONL_OUTCOMES] = {"finished", "deadlock", "livelock", "aborted", "crashed", "timeout",
-                        "interrupted", "imported"},
-    [JSONL_METHODS] = {"central", "complex", "dot", "tangent", "one-sided", "value"},
-};
+static const char *const *const words[] = {[JSONL_STATES] = states,
+                                           [JSONL_FLAGS] = flags,
+                                           [JSONL_RANK_STATES] = trace_rank_state_names,
+                                           [JSONL_OUTCOMES] = trace_outcome_names,
+                                           [JSONL_METHODS] = trace_method_names};
 
 const char *jsonl_word(enum jsonl_words list, unsigned number)
 {
-    return number < WORDS_MAX && words[list][number] ? words[list][number] : "?";
+    return trace_name(words[list], number);
 }
 
 int jsonl_number(enum jsonl_words list, const char *word)
 {
-    for (int i = 0; i < WORDS_MAX && words[list][i]; i++)
-        if (strcmp(words[list][i], word) == 0)
-            return i;
-    return -1;
+    return trace_name_number(words[list], word);
 }

@@ -1,4 +1,5 @@
 /* The tables of a run's report: gradients, ranks, matches, metrics, command and environment. */
+#include "traces/trace/names.h"
 #include "viz/report/page.h"
 
 #include "viz/charts/gradient_plots.h"
@@ -168,13 +169,6 @@ void page_gradients(struct page *page)
     free(rows);
 }
 
-static const char *rank_state_name(enum rank_state state)
-{
-    static const char *const names[] = {"finished", "blocked", "aborted",
-                                        "crashed",  "polling", "running"};
-    return (size_t)state < sizeof names / sizeof *names ? names[state] : "?";
-}
-
 void page_ranks(struct page *page)
 {
     const struct trace *trace = page->run->trace;
@@ -211,9 +205,10 @@ void page_ranks(struct page *page)
                  "class=\"n\">%zu</td>"
                  "<td class=\"n\">%lu</td><td class=\"n\">%lu</td><td "
                  "class=\"n\">%.0f&nbsp;%%</td></tr>\n",
-                 rank, info->state == RANK_FINISHED ? "good" : "bad", rank_state_name(info->state),
-                 site, end - first, (unsigned long)info->messages_sent,
-                 (unsigned long)info->bytes_sent, 100 * idle[rank]);
+                 rank, info->state == RANK_FINISHED ? "good" : "bad",
+                 trace_name(trace_rank_state_names, info->state), site, end - first,
+                 (unsigned long)info->messages_sent, (unsigned long)info->bytes_sent,
+                 100 * idle[rank]);
     }
     close_table(page, shown, trace->ranks, "ranks");
     free(idle);
