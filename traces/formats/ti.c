@@ -1,10 +1,5 @@
 /* Reads time-independent traces, SMPI's replay format: a line is RANK ACTION ARGUMENTS. See
- * docs/formats.md.
- *
- * A wait names sender, receiver and tag; it gets the rank's oldest request with these that nobody
- * waited for. A waitall takes all that are pending. A wait that finds none waits for nothing: a
- * test before it has completed the request. All of that is settled after the lines are read
- * (requests are sorted, so that no input makes it slow). */
+ * docs/formats.md. */
 #include "traces/formats/ti.h"
 
 #include "traces/input/input.h"
@@ -32,35 +27,6 @@ uint32_t ti_type_of_number(long number)
 {
     return number >= 0 && number < TYPES ? types[number] : 0;
 }
-
-struct request {
-    uint32_t rank, op;
-    int32_t source, destination, tag;
-};
-
-enum settle { SETTLE_WAIT, SETTLE_TEST, SETTLE_ALL };
-
-struct waiting { /* a wait, test or waitall in order of lines */
-    struct request key;
-    enum settle what;
-};
-
-struct ti_reader {
-    struct format_input *input; /* the one being read */
-    struct trace *trace;
-    uint32_t comm, ranks;
-    /* the line being read */
-    size_t at, end, line;
-    uint32_t rank;
-    /* per rank */
-    uint32_t *sites, *comm_seqs;
-    uint32_t type;
-    struct request *requests;
-    size_t request_count, request_room;
-    struct waiting *waits;
-    size_t wait_count, wait_room;
-    int64_t *counts; /* two lists of `ranks` */
-};
 
 /* ---- words of a line ---- */
 
@@ -186,7 +152,7 @@ static bool point_to_point(struct ti_reader *reader, enum op_kind kind)
 {
     struct trace_op op = op_new(reader, kind);
     bool sends = op_kind_class((int)kind) == CLASS_SEND;
-    struct request request = {.rank = reader->rank, .op = (uint32_t)reader->trace->op_count};
+    struct ti_request request = {.rank = reader->rank, .op = (uint32_t)reader->trace->op_count};
     if (!who(reader, "a rank of the trace", (int64_t)reader->ranks - 1, &op.peer) ||
         !who(reader, "a tag", INT32_MAX, &op.tag) || !size_of(reader, &op.count) ||
         !type_of(reader, &op.type))
@@ -208,14 +174,14 @@ static bool point_to_point(struct ti_reader *reader, enum op_kind kind)
     return op_store(reader, &op);
 }
 
-static bool wait(struct ti_reader *reader, enum settle what)
+static bool wait(struct ti_reader *reader, enum ti_settle what)
 {
     static const enum op_kind kinds[] = {OP_WAIT, OP_TEST, OP_WAITALL};
     struct trace_op op = op_new(reader, kinds[what]);
-    struct waiting row = {.key = {.rank = reader->rank, .op = (uint32_t)reader->trace->op_count},
-                          .what = what};
+    struct ti_waiting row = {.key = {.rank = reader->rank, .op = (uint32_t)reader->trace->op_count},
+                             .what = what};
     const char *text;
-    if (what == SETTLE_ALL)
+    if (what == TI_SETTLE_ALL)
         word(reader, &text); /* how many there are: known */
     else if (!who(reader, "a rank of the trace", (int64_t)reader->ranks - 1, &row.key.source) ||
              !who(reader, "a rank of the trace", (int64_t)reader->ranks - 1,
@@ -414,11 +380,11 @@ static bool action(struct ti_reader *reader)
         if (is(text, length, collectives[i].name))
             return collective(reader, collectives[i].kind, collectives[i].form);
     if (is(text, length, "wait"))
-        return wait(reader, SETTLE_WAIT);
+        return wait(reader, TI_SETTLE_WAIT);
     if (is(text, length, "test"))
-        return wait(reader, SETTLE_TEST);
+        return wait(reader, TI_SETTLE_TEST);
     if (is(text, length, "waitall"))
-        return wait(reader, SETTLE_ALL);
+        return wait(reader, TI_SETTLE_ALL);
     if (is(text, length, "compute") || is(text, length, "sleep"))
         return computes(reader);
     if (is(text, length, "location"))
@@ -470,171 +436,6 @@ static bool lines(struct ti_reader *reader, bool (*each)(struct ti_reader *reade
     return true;
 }
 
-/* ---- who waits for what ---- */
-
-static int request_order(const void *left, const void *right)
-{
-    const struct request *a = left, *b = right;
-    if (a->rank != b->rank)
-        return a->rank < b->rank ? -1 : 1;
-    if (a->source != b->source)
-        return a->source < b->source ? -1 : 1;
-    if (a->destination != b->destination)
-        return a->destination < b->destination ? -1 : 1;
-    return (a->tag > b->tag) - (a->tag < b->tag);
-}
-
-static int request_total_order(const void *left, const void *right)
-{
-    const struct request *a = left, *b = right;
-    int order = request_order(a, b);
-    return order ? order : (a->op > b->op) - (a->op < b->op);
-}
-
-struct settling {
-    struct ti_reader *reader;
-    struct request *sorted;
-    size_t count;
-    size_t *cursor; /* at the first of equals: how far they are settled */
-    bool *done;     /* request in order of lines */
-    uint32_t *next; /* request in order of lines -> the same rank's next */
-    uint32_t *head; /* rank -> its first that is pending */
-    uint32_t *tail;
-    uint32_t *test; /* request -> wait row of its last test */
-};
-
-static size_t line_place(const struct settling *settling, uint32_t op)
-{
-    size_t low = 0, high = settling->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (settling->reader->requests[middle].op < op)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
-/* The oldest request like `key` from before it that is not done; count when there is none. */
-static size_t pending(struct settling *settling, const struct request *key)
-{
-    size_t low = 0, high = settling->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (request_order(&settling->sorted[middle], key) < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    for (size_t i = low + (low < settling->count ? settling->cursor[low] : 0);
-         i < settling->count && request_order(&settling->sorted[i], key) == 0; i++) {
-        size_t place = line_place(settling, settling->sorted[i].op);
-        if (settling->sorted[i].op > key->op)
-            return settling->count;
-        if (!settling->done[place]) {
-            settling->cursor[low] = i - low;
-            return place;
-        }
-    }
-    return settling->count;
-}
-
-/* The trace may name the sender of a receive from anybody only in its wait. */
-static size_t pending_like(struct settling *settling, struct request key)
-{
-    const struct request exact = key;
-    for (int wild = 0; wild < 4; wild++) {
-        key.source = wild & 1 ? TRACE_ANY : exact.source;
-        key.tag = wild & 2 ? TRACE_ANY : exact.tag;
-        size_t place = pending(settling, &key);
-        if (place < settling->count)
-            return place;
-    }
-    return settling->count;
-}
-
-static bool settle_one(struct settling *settling, const struct waiting *row)
-{
-    struct ti_reader *reader = settling->reader;
-    size_t place = pending_like(settling, row->key);
-    if (place == settling->count)
-        return true; /* a test completed it before */
-    uint32_t start = reader->requests[place].op;
-    bool waits = row->what == SETTLE_WAIT;
-    settling->done[place] = waits;
-    if (!waits)
-        settling->test[place] = (uint32_t)reader->trace->wait_count;
-    return trace_add_wait(reader->trace, row->key.op, start, waits) != TRACE_NO ||
-           format_no_memory(reader->input);
-}
-
-static bool settle_all(struct settling *settling, const struct waiting *row)
-{
-    struct ti_reader *reader = settling->reader;
-    uint32_t *head = &settling->head[row->key.rank];
-    for (; *head != TRACE_NO && reader->requests[*head].op < row->key.op;
-         *head = settling->next[*head]) {
-        if (settling->done[*head])
-            continue;
-        settling->done[*head] = true;
-        if (trace_add_wait(reader->trace, row->key.op, reader->requests[*head].op, true) ==
-            TRACE_NO)
-            return format_no_memory(reader->input);
-    }
-    return true;
-}
-
-static bool settling_init(struct settling *settling)
-{
-    struct ti_reader *reader = settling->reader;
-    size_t count = settling->count = reader->request_count, ranks = reader->ranks;
-    settling->sorted = malloc((count + 1) * sizeof *settling->sorted);
-    settling->cursor = calloc(count + 1, sizeof *settling->cursor);
-    settling->done = calloc(count + 1, sizeof *settling->done);
-    settling->next = malloc((count + 1) * sizeof *settling->next);
-    settling->test = malloc((count + 1) * sizeof *settling->test);
-    settling->head = malloc(ranks * sizeof *settling->head);
-    settling->tail = malloc(ranks * sizeof *settling->tail);
-    if (!settling->sorted || !settling->cursor || !settling->done || !settling->next ||
-        !settling->test || !settling->head || !settling->tail)
-        return format_no_memory(reader->input);
-    memset(settling->head, 0xff, ranks * sizeof *settling->head);
-    for (uint32_t i = 0; i < count; i++) {
-        uint32_t rank = reader->requests[i].rank;
-        settling->sorted[i] = reader->requests[i];
-        settling->next[i] = settling->test[i] = TRACE_NO;
-        if (settling->head[rank] == TRACE_NO)
-            settling->head[rank] = i;
-        else
-            settling->next[settling->tail[rank]] = i;
-        settling->tail[rank] = i;
-    }
-    qsort(settling->sorted, count, sizeof *settling->sorted, request_total_order);
-    return true;
-}
-
-static bool settle(struct ti_reader *reader)
-{
-    struct settling settling = {.reader = reader};
-    bool done = settling_init(&settling);
-    for (size_t i = 0; i < reader->wait_count && done; i++)
-        done = reader->waits[i].what == SETTLE_ALL ? settle_all(&settling, &reader->waits[i])
-                                                   : settle_one(&settling, &reader->waits[i]);
-    /* What was tested and never waited for was completed by its last test. */
-    for (size_t i = 0; i < settling.count && done; i++)
-        if (!settling.done[i] && settling.test[i] != TRACE_NO)
-            reader->trace->waits[settling.test[i]].completed = true;
-    free(settling.sorted);
-    free(settling.cursor);
-    free(settling.done);
-    free(settling.next);
-    free(settling.test);
-    free(settling.head);
-    free(settling.tail);
-    return done;
-}
-
 static bool begin(struct ti_reader *reader)
 {
     reader->trace = trace_new(reader->ranks);
@@ -665,7 +466,7 @@ struct trace *format_ti_read(struct format_input *inputs, size_t count)
         reader.input = &inputs[i];
         done = lines(&reader, line_read);
     }
-    done = done && settle(&reader);
+    done = done && ti_settle_all(&reader);
     free(reader.sites);
     free(reader.comm_seqs);
     free(reader.counts);
