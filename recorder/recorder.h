@@ -3,7 +3,10 @@
  *
  * Each records for the calling rank into its buffer and is a cheap no-op (one load and a branch)
  * when that rank is not being recorded: callers never ask. MPI operations are recorded by the PMPI
- * layer (traces/wrappers*.c), which attributes them to the current node. */
+ * layer (traces/wrappers*.c), which attributes them to the current node.
+ *
+ * Room: sees traces. Seen by recorder/loading, recorder/preload, recorder/wrappers; cli,
+ * collectives, sim. */
 #ifndef RECORDER_RECORDER_H
 #define RECORDER_RECORDER_H
 

@@ -12,7 +12,7 @@
 #include "sim/messages/deferred.h"
 #include "sim/messages/lossy.h"
 #include "sim/messages/mailbox.h"
-#include "sim/messages/partitioned.h"
+#include "sim/messages/point.h"
 #include "sim/windows/history.h"
 #include "sim/windows/window.h"
 #include "sim/worlds/libc_hooks.h"

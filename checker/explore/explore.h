@@ -15,7 +15,9 @@
  * to repeat one is ended and counted as redundant; that is rare.
  *
  * Runs go side by side on an OpenMP team in batches whose content does not depend on the team, so
- * the same exploration gives the same report on any number of threads. */
+ * the same exploration gives the same report on any number of threads.
+ *
+ * Room: sees checker, checker/replay; sim, traces. Seen by cli. */
 #ifndef CHECKER_EXPLORE_EXPLORE_H
 #define CHECKER_EXPLORE_EXPLORE_H
 

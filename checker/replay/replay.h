@@ -9,7 +9,9 @@
  *
  * Collectives synchronise all their callers (strict). Nothing is random: what can be done is done,
  * and because what meets what is fixed by the plan, the order in which ranks take turns does not
- * change the outcome. */
+ * change the outcome.
+ *
+ * Room: sees checker; traces. Seen by checker/explore, checker/orders, checker/properties; cli. */
 #ifndef CHECKER_REPLAY_REPLAY_H
 #define CHECKER_REPLAY_REPLAY_H
 

@@ -1,7 +1,10 @@
 /* Options of a command, described by a table; the parser knows nothing else.
  *
  * Long options take "--name value" or "--name=value", short ones "-n 4" or "-n4". Parsing stops at
- * the first word that is no option, or at "--". */
+ * the first word that is no option, or at "--".
+ *
+ * Room: sees checker, collectives, recorder, sim, traces, verdict, viz. Seen by cli,
+ * cli/commands, cli/running, cli/telling. */
 #ifndef CLI_OPTIONS_OPTIONS_H
 #define CLI_OPTIONS_OPTIONS_H
 

@@ -4,7 +4,6 @@
 #include "checker/explore/explore.h"
 #include "cli/processes/isolate.h"
 #include "cli/processes/sandbox.h"
-#include "cli/running/child_signals.h"
 #include "cli/running/rank_output.h"
 #include "cli/running/sanitizer.h"
 #include "collectives/gradcheck/gradcheck.h"

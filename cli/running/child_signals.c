@@ -1,5 +1,5 @@
 /* Signals in the child process: see child_signals.h. */
-#include "cli/running/child_signals.h"
+#include "cli/running/child.h"
 
 #include "cli/processes/sandbox.h"
 #include "recorder/recorder.h"

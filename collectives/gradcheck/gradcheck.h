@@ -2,7 +2,9 @@
  * with perturbed inputs; what its backward pass computed is compared with what its losses do.
  *
  * J is the sum over ranks of the losses of an epoch (see experiment/probe.h). Every comparison is
- * written `error <= tolerance`, so that NaN fails. */
+ * written `error <= tolerance`, so that NaN fails.
+ *
+ * Room: sees collectives/experiment, collectives/tape; recorder, traces. Seen by cli. */
 #ifndef COLLECTIVES_GRADCHECK_GRADCHECK_H
 #define COLLECTIVES_GRADCHECK_GRADCHECK_H
 

@@ -6,7 +6,12 @@
  * its inputs: in program order every rank runs every adjoint). Others are computed and forgotten.
  *  3. A node is active when the cotangents of its outputs matter: in data order if an input
  * requires a gradient, in program order also if it communicates.
- *  4. Versions of saved values are noted at creation and compared when the adjoint runs. */
+ *  4. Versions of saved values are noted at creation and compared when the adjoint runs.
+ *
+ * Room: sees collectives/arithmetic, collectives/experiment, collectives/windows; recorder,
+ * traces. Seen by collectives/arithmetic, collectives/experiment, collectives/gradcheck,
+ * collectives/operations, collectives/systems/rpc, collectives/systems/server,
+ * collectives/windows. */
 #ifndef COLLECTIVES_TAPE_TAPE_H
 #define COLLECTIVES_TAPE_TAPE_H
 

@@ -2,7 +2,9 @@
  * is PMPI_X.
  *
  * Each function exists in its int form and, from MPI 4 on, in its MPI_Count form ("_c"): a list of
- * functions is a macro with the parameters (X, suffix, count type), expanded by BOTH_FORMS. */
+ * functions is a macro with the parameters (X, suffix, count type), expanded by BOTH_FORMS.
+ *
+ * Room: sees recorder. Seen by programs. */
 #ifndef RECORDER_WRAPPERS_H
 #define RECORDER_WRAPPERS_H
 

@@ -8,7 +8,9 @@
  * The compiler is $CC, else cc ($CXX, else c++; $FC, else gfortran for parts in Fortran that do not
  * call MPI); its messages go to stderr as they are. `-fopenmp` is added for a source that says
  * `#pragma omp` or includes <omp.h>, and whatever follows `simrun: cflags:` in a comment of it (for
- * example -lfftw3). */
+ * example -lfftw3).
+ *
+ * Room: sees sim/base, sim/elf; traces. Seen by cli. */
 #ifndef SIM_COMPILE_COMPILE_H
 #define SIM_COMPILE_COMPILE_H
 

@@ -1,4 +1,7 @@
-/* The end of a rank, and of a communicator, as the others see it. See communicators/failures.h. */
+/* The end of a rank, and of a communicator, as the others see it. See communicators/failures.h.
+ *
+ * Room: sees sim/collectives, sim/communicator_calls, sim/communicators, sim/messages,
+ * sim/worlds; recorder. Seen by sim. */
 #ifndef SIM_FAILURES_FAILURES_H
 #define SIM_FAILURES_FAILURES_H
 

@@ -1,4 +1,6 @@
-/* What Fortran's functions are made of: see bindings.pl. The library is linked to programs by simfort; each rank has its copy. */
+/* What Fortran's functions are made of: see bindings.pl. The library is linked to programs by simfort; each rank has its copy.
+ *
+ * Room: sees nothing. Seen by programs. */
 #ifndef SIM_FORTRAN_FORTRAN_H
 #define SIM_FORTRAN_FORTRAN_H
 

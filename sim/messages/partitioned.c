@@ -12,7 +12,6 @@
  *  4. A part of a send is MPI's from its being ready to the end of the send, a part of a receive
  *     from the start until the program is told of its arrival.
  * Everything but the checks of arguments is in the monitor. */
-#include "sim/messages/partitioned.h"
 
 #include "recorder/recorder.h"
 #include "sim/communicators/info.h"

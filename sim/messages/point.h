@@ -46,4 +46,7 @@ void sim_point_start_receive(struct sim_request *receive);
 /* Completes a request to or from MPI_PROC_NULL. */
 void sim_point_complete_null(struct sim_request *request);
 
+/* Partitioned messages that were never freed go with their world. */
+void sim_partitioned_world_end(struct sim_world *world);
+
 #endif

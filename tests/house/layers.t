@@ -4,6 +4,7 @@
 #   tests/house/layers.t            the test
 #   tests/house/layers.t --table    the rooms: files, lines, what each sees (make rooms)
 #   tests/house/layers.t --list     the violations; there are none
+#   tests/house/layers.t --rooms    writes into each room's own header (sim/messages/messages.h) what it sees, and who sees it
 use strict;
 use warnings;
 use File::Basename;
@@ -182,6 +183,41 @@ if ($mode eq '--table') {
     exit 0;
 }
 
+# A room's own header ends its head comment with what it sees and who sees it: rooms of its hall, and other halls.
+sub listed {
+    my ($room, @others) = @_;
+    my ($hall) = split m{/}, $room;
+    my (%own, %far);
+    for my $other (@others) { $other =~ m{^\Q$hall\E(?:/|$)} ? $own{$other} = 1 : ($far{ (split m{/}, $other)[0] } = 1) }
+    return join '; ', grep { length } join(', ', sort keys %own), join(', ', sort keys %far);
+}
+my %seen_by;
+for my $room (keys %sees) { push @{ $seen_by{$_} }, $room for keys %{ $sees{$room} } }
+my @headers;
+for my $room (sort keys %rooms) {
+    my $header = "$room/" . basename($room) . '.h';
+    my $should = 'Room: sees ' . (listed($room, keys %{ $sees{$room} || {} }) || 'nothing') . '. Seen by ' . (listed($room, @{ $seen_by{$room} || [] }) || ($room eq 'cli' ? 'nobody' : 'programs')) . '.';
+    my $text = -e $header ? do { open my $file, '<', $header or die "$header: $!"; local $/; <$file> } : '';
+    my ($is) = $text =~ m{^(?:(?!\*/).)*?\n \* (Room: (?:(?!\*/).)*?) ?\*/}s;
+    (my $plain = $is // '') =~ s/\n \* / /g;
+    next if $plain eq $should;
+    if ($mode eq '--rooms' && defined $is) {
+        my ($wrapped, $line) = ('', ' *');
+        for my $word (split / /, $should) {
+            if (length("$line $word") > 96) { $wrapped .= "$line\n"; $line = ' *' }
+            $line .= " $word";
+        }
+        (my $written = "$wrapped$line") =~ s/^ \* //;
+        $text =~ s/\Q$is\E/$written/;
+        open my $file, '>', $header or die "$header: $!";
+        print $file $text;
+        close $file or die "$header: $!";
+        next;
+    }
+    push @headers, defined $is ? "$header says \"$plain\"; the includes say \"$should\" (mended by tests/house/layers.t --rooms)" : "$header has no line \"$should\"";
+}
+exit 0 if $mode eq '--rooms';
+
 # How many files lie in each folder, tests included. The catalogue and pictures are lists, not rooms.
 my %counted;
 find({ no_chdir => 1, wanted => sub { $counted{ dirname($_) }++ if -f } }, grep { -d } @halls, 'tests', 'bench');
@@ -195,9 +231,10 @@ sub ok {
     print "# $_\n" for @problems;
     printf "%sok %d - %s\n", @problems ? 'not ' : '', ++$number, $name;
 }
-print "TAP version 13\n1..5\n";
+print "TAP version 13\n1..6\n";
 ok('every room sees only what lies below it, by includes', grep { /^include/ } @found);
 ok('and by symbols' . (@objects ? '' : ' # SKIP no objects in ' . $build), grep { /^symbol/ } @found);
 ok('no object includes itself round about, and no source declares what another defines', grep { /^circle|^prototype/ } @found);
 ok('no folder holds more than 30 files', map { "$_ holds $counted{$_}" } @wide);
 ok("the machine's only source of chance is choose()", @machine);
+ok('every room has a header of its name that says what it sees and who sees it', @headers);

@@ -9,7 +9,9 @@
  *  3. Several processes may use one file; a writer waits for the other (busy timeout), a reader
  * sees whole runs.
  *  4. Files of a newer version and files of others are refused (FAILURE_INPUT) and not touched; an
- * older version is migrated with a backup beside it (FILE.v1.bak), on opening for writing. */
+ * older version is migrated with a backup beside it (FILE.v1.bak), on opening for writing.
+ *
+ * Room: sees traces/base, traces/trace. Seen by cli. */
 #ifndef TRACES_STORE_STORE_H
 #define TRACES_STORE_STORE_H
 

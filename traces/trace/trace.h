@@ -18,7 +18,10 @@
  * several threads each has such an order of its own, and nothing orders one's ops after another's.
  * In a pass with data order (PASS_DATA) op a precedes op b only if both belong to one node and a
  * was issued first, or a's node reaches b's node through edges. Everything before a pass began
- * precedes it, and the pass precedes everything after its end. */
+ * precedes it, and the pass precedes everything after its end.
+ *
+ * Room: sees traces/base. Seen by traces/formats, traces/input, traces/store; checker, cli,
+ * collectives, recorder, sim, verdict, viz. */
 #ifndef TRACES_TRACE_TRACE_H
 #define TRACES_TRACE_TRACE_H
 

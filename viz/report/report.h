@@ -2,7 +2,9 @@
  * many.
  *
  * Reads in light and dark, on paper and on a phone, and aloud. Everything from a trace is escaped;
- * no text of a trace is ever part of a URL. */
+ * no text of a trace is ever part of a URL.
+ *
+ * Room: sees viz/charts, viz/lanes, viz/paper; traces. Seen by cli. */
 #ifndef VIZ_REPORT_REPORT_H
 #define VIZ_REPORT_REPORT_H
 

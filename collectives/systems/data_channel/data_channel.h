@@ -12,7 +12,9 @@
  *  - Ranks are those of the group. Counts are numbers of values; a count of zero is allowed
  *    everywhere. Buffers of input and output must not overlap.
  *  - Collective functions are called by all ranks of the group, in the same order.
- *  - A message arrives in the order of its sending among those of one sender, group and tag. */
+ *  - A message arrives in the order of its sending among those of one sender, group and tag.
+ *
+ * Room: sees nothing. Seen by collectives/systems/master_worker. */
 #ifndef COLLECTIVES_SYSTEMS_DATA_CHANNEL_DATA_CHANNEL_H
 #define COLLECTIVES_SYSTEMS_DATA_CHANNEL_DATA_CHANNEL_H
 

@@ -20,7 +20,10 @@
  * next waits for it, in one sentence that names worker and command. Until then it does nothing
  * more. After master_tells the sentence is kept for master_error; otherwise it ends the rank.
  *  - With several masters (ranks 0 to n - 1) every one of them gives commands. Without the lock of
- * a worker nobody knows in which order it obeys two masters. */
+ * a worker nobody knows in which order it obeys two masters.
+ *
+ * Room: sees collectives/systems/data_channel, collectives/systems/process_group. Seen by
+ * programs. */
 #ifndef COLLECTIVES_SYSTEMS_MASTER_WORKER_MASTER_WORKER_H
 #define COLLECTIVES_SYSTEMS_MASTER_WORKER_MASTER_WORKER_H
 

@@ -11,7 +11,10 @@
  * by all ranks of the parent, in the same order, also by those that are not in them.
  *  - Wrong use, and a channel that fails, end the rank with a finding that names the place.
  *  - Where only the root's tensor matters, the others pass any tensor of the type; where only the
- *    root gets a result, the others get an empty tensor. */
+ *    root gets a result, the others get an empty tensor.
+ *
+ * Room: sees collectives/arithmetic, collectives/operations. Seen by
+ * collectives/systems/master_worker. */
 #ifndef COLLECTIVES_SYSTEMS_PROCESS_GROUP_PROCESS_GROUP_H
 #define COLLECTIVES_SYSTEMS_PROCESS_GROUP_PROCESS_GROUP_H
 

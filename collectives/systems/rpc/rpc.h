@@ -11,7 +11,9 @@
  *  - What goes wrong on another worker is an error of the future or the false of a function, with a
  *    sentence. Wrong use of these functions here ends the rank with a finding (M009).
  *  - Futures and references live until they are freed, or until rpc_shutdown.
- *  - Tensors belong to rpc_tape() and live until rpc_shutdown. */
+ *  - Tensors belong to rpc_tape() and live until rpc_shutdown.
+ *
+ * Room: sees collectives/experiment, collectives/tape; recorder. Seen by programs. */
 #ifndef COLLECTIVES_SYSTEMS_RPC_RPC_H
 #define COLLECTIVES_SYSTEMS_RPC_RPC_H
 

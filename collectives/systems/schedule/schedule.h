@@ -11,7 +11,9 @@
  *  - One action alone in its cell that is a message blocks. A cell of several actions posts its
  *    messages as one batch, computes, then waits for all of them.
  *  - Functions that can fail return NULL or false and write one sentence to `why`. A schedule that
- *    asks for a value which has not come ends the rank with G005, naming the cell. */
+ *    asks for a value which has not come ends the rank with G005, naming the cell.
+ *
+ * Room: sees recorder, traces. Seen by cli. */
 #ifndef COLLECTIVES_SYSTEMS_SCHEDULE_SCHEDULE_H
 #define COLLECTIVES_SYSTEMS_SCHEDULE_SCHEDULE_H
 

@@ -15,7 +15,9 @@
  *  - Wrong use ends the rank with a finding that names argument and remedy; nothing returns an
  *    error code.
  *  - What the checks S001, S002 and S003 need is written into the trace. Programs with a server of
- *    their own write the same with the server_note functions at the end. */
+ *    their own write the same with the server_note functions at the end.
+ *
+ * Room: sees collectives/arithmetic, collectives/tape; recorder. Seen by programs. */
 #ifndef COLLECTIVES_SYSTEMS_SERVER_SERVER_H
 #define COLLECTIVES_SYSTEMS_SERVER_SERVER_H
 
