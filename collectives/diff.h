@@ -6,17 +6,17 @@
  *
  * Rules that hold for every function:
  *  - Tensors are values of one tape, live until diff_tape_free or diff_tape_clear, and never need
- * to be freed one by one. Operations return new tensors; nothing is changed in place unless it says
- * so.
+ *    to be freed one by one. Operations return new tensors; nothing is changed in place unless it
+ *    says so.
  *  - Wrong use (another tape's tensor, a shape that does not fit, a handle used twice) ends the
- * rank with a finding that names the place; no function returns an error code for it.
+ *    rank with a finding that names the place; no function returns an error code for it.
  *  - Communication functions are as collective as the MPI operation they are named after, and the
  *    first *collective* operation of a tape on a communicator duplicates it (also collective).
- * Point to point messages on a communicator other than the tape's own need diff_comm_register
- * before.
- *  - A nonblocking operation returns a handle, which is a tensor without values. diff_wait turns it
- * into the result. A handle is waited for (or joined) once; as a dependency of a join it may appear
- * freely. */
+ *    Point to point messages on a communicator other than the tape's own need diff_comm_register
+ *    before.
+ *  - A nonblocking operation returns a handle, which is a tensor without values. diff_wait turns
+ *    it into the result. A handle is waited for (or joined) once; as a dependency of a join it
+ *    may appear freely. */
 #ifndef DIFF_H
 #define DIFF_H
 

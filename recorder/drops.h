@@ -1,13 +1,13 @@
 /* The oldest records of a run that fills the memory allowed for them are let go, while it runs.
  *
  * Rules:
- *  1. Only the process that will load the recording does this; the ranks' processes may be killed at
- * any time, and what is known of the dropped records stays exact.
+ *  1. Only the process that will load the recording does this; the ranks' processes may be killed
+ *     at any time, and what is known of the dropped records stays exact.
  *  2. A chunk is dropped as a whole, when its rank has two newer ones, and all in it are complete
- * operations that need nothing but their partners: messages, waits, probes, collectives. A chunk
- * with anything else (communicators, notes, windows, operations under way) is kept; its complete
- * operations are marked RECORD_OP_CUT and count as gone, so that what is kept and judged begins at
- * one place in each channel.
+ *     operations that need nothing but their partners: messages, waits, probes, collectives. A
+ *     chunk with anything else (communicators, notes, windows, operations under way) is kept; its
+ *     complete operations are marked RECORD_OP_CUT and count as gone, so that what is kept and
+ *     judged begins at one place in each channel.
  *  3. Who has room again is told by buffers_header.freed; ranks that are too fast wait for it. */
 #ifndef RECORDER_DROPS_H
 #define RECORDER_DROPS_H

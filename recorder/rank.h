@@ -3,11 +3,11 @@
  *
  * Rules:
  *  1. A rank's recorder is touched by that rank only, by one of its threads at a time: between
- * recorder_enter and recorder_leave, within which nothing blocks and nothing is asked of MPI that
- * may fail. Operations stand in the trace in the order in which their threads entered.
+ *     recorder_enter and recorder_leave, within which nothing blocks and nothing is asked of MPI
+ *     that may fail. Operations stand in the trace in the order in which their threads entered.
  *  2. Nothing here calls MPI_X, only PMPI_X, so that nothing records itself.
- *  3. When there is no memory, recording stops for that rank (the buffers count what is lost); the
- * program goes on. */
+ *  3. When there is no memory, recording stops for that rank (the buffers count what is lost);
+ *     the program goes on. */
 #ifndef RECORDER_RANK_H
 #define RECORDER_RANK_H
 

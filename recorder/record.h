@@ -2,13 +2,14 @@
  *
  * Rules:
  *  1. Every record starts with struct record_head. `size` (bytes, a multiple of 8) is stored last;
- * memory is zero before, so a reader that meets size 0 has met the end, whatever killed the writer.
+ *     memory is zero before, so a reader that meets size 0 has met the end, whatever killed the
+ *     writer.
  *  2. One operation is one record_op, completed in place. Operations are numbered per rank from 0
- * in the order of their records; requests, waits and counts name them by that number.
+ *     in the order of their records; requests, waits and counts name them by that number.
  *     Iterations of a loop that a RECORD_REPEAT stands for have their numbers, too.
  *  3. Texts stand behind their record, ended by 0.
- *  4. All values are of the writing machine; files of another byte order are refused by their magic
- * number. */
+ *  4. All values are of the writing machine; files of another byte order are refused by their
+ *     magic number. */
 #ifndef RECORDER_RECORD_H
 #define RECORDER_RECORD_H
 

@@ -8,9 +8,9 @@
  *
  * Rules:
  *  1. Of one source's messages a receive takes the first that fits, of several receives the one
- * posted first takes it (non-overtaking). A receive by name has no choice.
+ *     posted first takes it (non-overtaking). A receive by name has no choice.
  *  2. A branch in which calls of one communicator meet other calls than in the plan is left: that
- * is R001 or R002, reported elsewhere.
+ *     is R001 or R002, reported elsewhere.
  *  3. Exact up to a number of states; beyond, nothing is said but that it was left. */
 #ifndef CHECKER_ORDERS_JOINT_H
 #define CHECKER_ORDERS_JOINT_H

@@ -397,7 +397,7 @@ static bool walk(struct windows *windows)
     return windows->words <= words_max;
 }
 
-/* --- pairs ------------------------------------------------------------------------------------ */
+/* ---- pairs ---- */
 
 static bool same_operation(uint32_t a, uint32_t b)
 {

@@ -3,17 +3,18 @@
  *
  * Rules:
  *  1. Given the ranks' orders and a source for every wildcard receive, what meets what does not
- * depend on timing: receives on one (source, destination, communicator) take, in posted order, the
- * first message left that fits. So a plan fixes it.
+ *     depend on timing: receives on one (source, destination, communicator) take, in posted order,
+ *     the first message left that fits. So a plan fixes it.
  *  2. The n-th collective call of each rank on a communicator is one slot.
  *  3. In the batch model messages and calls tied together by batches form a bundle, which moves
- * when all of it is posted: the greatest fixpoint of "a batch moves if all its members are matched
- * with members of batches that move".
+ *     when all of it is posted: the greatest fixpoint of "a batch moves if all its members are
+ *     matched with members of batches that move".
  *  4. A test or a probe that may fail never blocks. One that succeeded is passed where it would
- * succeed again, so that what follows is what was recorded; a rank that can only get past it by
- * failing is off the record (replay.h).
+ *     succeed again, so that what follows is what was recorded; a rank that can only get past it by
+ *     failing is off the record (replay.h).
  *  5. In a run that ended, messages nobody matched complete at once: properties/leaks.c and
- * properties/activity.c speak of it. In an imported plan (OUTCOME_IMPORTED) they never complete. */
+ *     properties/activity.c speak of it. In an imported plan (OUTCOME_IMPORTED) they never
+ *     complete. */
 #ifndef CHECKER_REPLAY_PLAN_H
 #define CHECKER_REPLAY_PLAN_H
 

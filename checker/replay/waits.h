@@ -4,8 +4,8 @@
  * Rules:
  *  1. A node goes when all (WAIT_ALL) or one (WAIT_ANY) of the nodes it waits for go.
  *  2. A running or polling rank goes; a finished, aborted or crashed one never does (WAIT_NEVER).
- *  3. What cannot go after the reduction stands for ever. Its sinks, the components that wait for
- * nobody outside themselves, are the causes; everybody else only waits. */
+ *  3. What cannot go after the reduction stands for ever. Its sinks, the components that wait
+ *     for nobody outside themselves, are the causes; everybody else only waits. */
 #ifndef CHECKER_REPLAY_WAITS_H
 #define CHECKER_REPLAY_WAITS_H
 

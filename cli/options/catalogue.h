@@ -5,7 +5,8 @@
  *   options: --order data    (of simrun; optional)
  *   requires: header:fftw3.h (what it needs besides; running/requirement.h; optional)
  *   expect: OK               (or codes: "D002 G001"; per progress model: "eager=OK rendezvous=D002
- * batch=D004") variant: NAME; arguments: words; options: ...; ranks: ...; expect: ...
+ *                            batch=D004")
+ *   variant: NAME; arguments: words; options: ...; ranks: ...; expect: ...
  *
  * A variant inherits what it does not say. NAME alone means the head's own run, NAME:VARIANT a
  * variant. */

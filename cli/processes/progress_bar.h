@@ -3,7 +3,7 @@
  *
  * Rules:
  *  1. Nothing is written unless stderr is a terminal, not a dumb one (and `quiet` is not asked
- * for), and nothing during a step's first half second: what is quick stays silent.
+ *     for), and nothing during a step's first half second: what is quick stays silent.
  *  2. After progress_bar_clear the line is as if it had never been. */
 #ifndef CLI_PROCESSES_PROGRESS_BAR_H
 #define CLI_PROCESSES_PROGRESS_BAR_H

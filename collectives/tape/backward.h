@@ -4,9 +4,9 @@
  *  1. Program order: from the newest node to the oldest; a communication runs always (with zero
  *     cotangents where nothing arrived), a local operation only if a cotangent arrived.
  *  2. Data order: the active nodes reachable from the roots, each once all its dependents have run;
- * among the ready ones MPIX_Choose picks, 0 being the newest.
+ *     among the ready ones MPIX_Choose picks, 0 being the newest.
  *  3. A node runs once; without RETAIN it is released afterwards, and reaching it again is an
- * error. */
+ *     error. */
 #ifndef COLLECTIVES_TAPE_BACKWARD_H
 #define COLLECTIVES_TAPE_BACKWARD_H
 

@@ -4,11 +4,11 @@
  * Rules for the functions of a row:
  *  - `forward` computes the values of the node's outputs from its inputs; it may be run once only.
  *  - `adjoint` gets the cotangents of the outputs (NULL: zero) and leaves those of the inputs
- * (NULL: zero). It is built from differentiable operations, so that a recorded pass can be
- * differentiated. It communicates on node->channel->adjoint only.
+ *    (NULL: zero). It is built from differentiable operations, so that a recorded pass can be
+ *    differentiated. It communicates on node->channel->adjoint only.
  *  - `tangent` does the same forward: tangents of inputs in, of outputs out.
  *  - `launch` (operations that only start something) begins the adjoint's communication when the
- * wait is reached; `adjoint` completes it. See request.h. */
+ *    wait is reached; `adjoint` completes it. See request.h. */
 #ifndef COLLECTIVES_TAPE_OPERATION_H
 #define COLLECTIVES_TAPE_OPERATION_H
 

@@ -1,8 +1,8 @@
 /* Requests: what a handle stands for. Three sorts:
  *  - a started MPI operation of the forward pass,
  *  - the adjoint of one: Wait's adjoint makes it and hands it, as the handle's cotangent, to the
- * adjoint of the operation that started it. It holds the cotangent of the result and, once
- * launched, up to REQUEST_PARTS communications under way,
+ *    adjoint of the operation that started it. It holds the cotangent of the result and, once
+ *    launched, up to REQUEST_PARTS communications under way,
  *  - nothing (an operation with MPI_PROC_NULL).
  *
  * The order rule: adjoints of operations with the same key (messages between the same two ranks

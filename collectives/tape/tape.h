@@ -3,9 +3,10 @@
  * Rules:
  *  1. A node's sequence number is its place in program order, from 1; its inputs were made earlier.
  *  2. A node is on the tape when an input requires a gradient, or when it communicates (whatever
- * its inputs: in program order every rank runs every adjoint). Others are computed and forgotten.
+ *     its inputs: in program order every rank runs every adjoint). Others are computed and
+ *     forgotten.
  *  3. A node is active when the cotangents of its outputs matter: in data order if an input
- * requires a gradient, in program order also if it communicates.
+ *     requires a gradient, in program order also if it communicates.
  *  4. Versions of saved values are noted at creation and compared when the adjoint runs.
  *
  * Room: sees collectives/arithmetic, collectives/experiment, collectives/windows; recorder,

@@ -2,14 +2,15 @@
  *
  * Rules:
  *  1. What an access under a lock finds depends on who had the lock before. Every lock of one
- * target takes a turn, a number counted at the target while the lock is held; the backward pass
- * takes the same locks in the reverse order of their turns, and forward mode in the same order.
- * Any forward order is one that the ranks could follow, so its reverse can be followed backward.
+ *     target takes a turn, a number counted at the target while the lock is held; the backward pass
+ *     takes the same locks in the reverse order of their turns, and forward mode in the same order.
+ *     Any forward order is one that the ranks could follow, so its reverse can be followed
+ *     backward.
  *  2. At the end of a phase every rank learns who had the lock of its target before and after its
- * turn. A pass waits for a message of the one whose turn it follows, and sends one to the next.
+ *     turn. A pass waits for a message of the one whose turn it follows, and sends one to the next.
  *  3. A lock of all targets is shared and takes no turn: its accesses are ordered by what the
- * program does besides (flushes, barriers, messages), and so are their adjoints. A phase has either
- * locks of single targets or of all. */
+ *     program does besides (flushes, barriers, messages), and so are their adjoints. A phase has
+ *     either locks of single targets or of all. */
 #ifndef COLLECTIVES_WINDOWS_PHASE_H
 #define COLLECTIVES_WINDOWS_PHASE_H
 

@@ -2,11 +2,11 @@
  *
  * Rules:
  *  1. A window's memory is a value of its tape like any other: `memory` is the newest one, made by
- * the last fence, wait or end of a passive phase. Its MPI windows expose buffers of the library's,
- * filled before others may access them and read afterwards, so that earlier values stay as they
- * were.
+ *     the last fence, wait or end of a passive phase. Its MPI windows expose buffers of the
+ *     library's, filled before others may access them and read afterwards, so that earlier values
+ *     stay as they were.
  *  2. There is one MPI window per channel that an epoch ran on: the forward pass's, made with the
- * window, and those of adjoints, made when a pass begins. They go with the tape.
+ *     window, and those of adjoints, made when a pass begins. They go with the tape.
  *  3. Accesses wait for the call that ends their epoch (or for a flush), and move there. */
 #ifndef COLLECTIVES_WINDOWS_WINDOW_H
 #define COLLECTIVES_WINDOWS_WINDOW_H

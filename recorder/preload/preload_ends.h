@@ -3,12 +3,12 @@
  *
  * Rules:
  *  1. Signals of faults and of abort() are looked at on their way only: whoever had them before
- * gets them next. Where the program had them before MPI_Init they are left alone, and so they are
- *     when it takes them later.
+ *     gets them next. Where the program had them before MPI_Init they are left alone, and so they
+ *     are when it takes them later.
  *  2. Only the process that began the rank notes anything; one that it forks ends by itself.
  *  3. What was noted first stays.
  *  4. Errors are looked at where the program left MPI_ERRORS_ARE_FATAL in place, and are fatal
- * still. */
+ *     still. */
 #ifndef RECORDER_PRELOAD_PRELOAD_ENDS_H
 #define RECORDER_PRELOAD_PRELOAD_ENDS_H
 

@@ -17,8 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* --- the list of collectives under way
- * -------------------------------------------------------------------------------------- */
+/* ---- the list of collectives under way ---- */
 
 static struct sim_collective *collective_new(struct sim_context *context, uint64_t number)
 {
@@ -106,9 +105,7 @@ void sim_collective_retire(struct sim_collective *collective)
     context->spare_collective = collective;
 }
 
-/* --- completion
- * -------------------------------------------------------------------------------------------------------------
- */
+/* ---- completion ---- */
 
 static void call_complete(struct sim_collective_call *call)
 {
@@ -204,9 +201,7 @@ static bool try_to_stash(struct sim_collective *collective, int rank, int peers)
     return true;
 }
 
-/* --- arrival
- * ----------------------------------------------------------------------------------------------------------------
- */
+/* ---- arrival ---- */
 
 static void complain(struct sim_collective *collective, int error, const char *what,
                      const char *mine, const char *theirs, int rank)

@@ -4,8 +4,7 @@
 #include "sim/collectives/forms.h"
 #include "sim/worlds/error.h"
 
-/* --- one function per operation: checks the arguments and fills the call
- * ---------------------------------------------------- */
+/* ---- one function per operation: checks the arguments and fills the call ---- */
 
 static int fill_barrier(struct sim_collective_call *call, MPI_Comm comm)
 {
@@ -291,9 +290,7 @@ static int fill_reduce_scatter(struct sim_collective_call *call, const void *sen
     return error;
 }
 
-/* --- the six forms of each
- * ----------------------------------------------------------------------------------------------------
- */
+/* ---- the six forms of each ---- */
 
 #define P_BARRIER(count_t, displ_t) MPI_Comm comm
 #define P_BCAST(count_t, displ_t)                                                                  \

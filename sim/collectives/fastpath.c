@@ -11,7 +11,8 @@
  *     (shortly == 0). The first who cannot turns the others into ordinary calls
  *     (sim_collective_unfold), so nobody else knows of this.
  *  2. calls[r] of such a member is its rank with the lowest bit set. The rest is the same for all
- * of them (kind, op, type, count) and kept once: who differs, even if rightly, takes the long way.
+ *     of them (kind, op, type, count) and kept once: who differs, even if rightly, takes the long
+ *     way.
  *  3. What is refused is refused by the long way, which says why. */
 #include "sim/collectives/data.h"
 #include "sim/collectives/forms.h"
@@ -199,7 +200,7 @@ int PMPI_Allreduce(const void *send, void *receive, int count, MPI_Datatype type
     return MPI_SUCCESS;
 }
 
-/* --- back to the long way --- */
+/* ---- back to the long way ---- */
 
 /* A rank's handle onto a context. */
 static struct sim_comm *comm_of(struct sim_rank *rank, const struct sim_context *context)

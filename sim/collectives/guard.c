@@ -80,7 +80,7 @@ uint64_t sim_collective_checksum(const struct sim_collective_call *call)
     return hash;
 }
 
-/* --- one call's two buffers ------------------------------------------------------------------- */
+/* ---- one call's two buffers ---- */
 
 struct stretch {
     const char *from, *to;

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-/* --- moving ----------------------------------------------------------------------------------- */
+/* ---- moving ---- */
 
 /* Fills each incoming block of a member from what its source sends along the edge. */
 static void receive_all(struct sim_collective *collective, int rank, bool to_each)
@@ -52,7 +52,7 @@ KIND(neighbor_alltoallv, "Neighbor_alltoallv", alltoall_execute, .sends_each = t
 KIND(neighbor_alltoallw, "Neighbor_alltoallw", alltoall_execute, .sends_each = true,
      .receives_each = true);
 
-/* --- checking --------------------------------------------------------------------------------- */
+/* ---- checking ---- */
 
 struct arrays { /* of a v- or w-form */
     struct sim_counts counts, displacements;
@@ -143,7 +143,7 @@ static int fill_alltoallw(struct sim_collective_call *call, const void *sendbuf,
     return error;
 }
 
-/* --- entry points ----------------------------------------------------------------------------- */
+/* ---- entry points ---- */
 
 #define ARRAYS(counts, displacements)                                                              \
     (struct arrays)                                                                                \

@@ -4,7 +4,7 @@
 #include "sim/communicators/topology.h"
 #include "sim/worlds/error.h"
 
-/* --- graphs ----------------------------------------------------------------------------------- */
+/* ---- graphs ---- */
 
 static int check_graph(const struct sim_comm *comm, const char *function, int nodes,
                        const int *index, const int *edges)
@@ -124,7 +124,7 @@ int PMPI_Graph_neighbors(MPI_Comm handle, int rank, int room, int neighbours[])
     return MPI_SUCCESS;
 }
 
-/* --- distributed graphs ----------------------------------------------------------------------- */
+/* ---- distributed graphs ---- */
 
 static int check_ends(const struct sim_comm *comm, const char *function, const char *what,
                       int count, const int *ranks)

@@ -20,7 +20,7 @@ struct sim_handshake {
     bool met;
 };
 
-/* --- sides and bridges ------------------------------------------------------------------------ */
+/* ---- sides and bridges ---- */
 
 /* All ranks of one group, then all of the other; NULL: they have one in common. */
 static struct sim_group *both_groups(const struct sim_group *first, const struct sim_group *second)
@@ -77,7 +77,7 @@ void sim_intercomm_attach(struct sim_comm *comm)
     comm->bridge = hidden;
 }
 
-/* --- making ----------------------------------------------------------------------------------- */
+/* ---- making ---- */
 
 /* One side's half: a context like the local communicator's. */
 static void halve(struct sim_collective *collective)
@@ -255,7 +255,7 @@ int PMPI_Intercomm_create_from_groups(MPI_Group local, int leader, MPI_Group rem
     return error ? error : finish(made, MPI_COMM_NULL, function);
 }
 
-/* --- merging: a collective of the bridge ------------------------------------------------------ */
+/* ---- merging: a collective of the bridge ---- */
 
 static bool side_agrees(const struct sim_collective *collective, int from, int to)
 {

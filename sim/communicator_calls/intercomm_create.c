@@ -51,7 +51,7 @@ static const struct sim_creation *creation_of(const struct sim_collective *colle
     return collective->calls[rank]->argument;
 }
 
-/* --- split: a color makes an intercommunicator if it occurs on both sides --------------------- */
+/* ---- split: a color makes an intercommunicator if it occurs on both sides ---- */
 
 static struct sim_split_entry *sorted_places(const struct sim_collective *collective,
                                              struct side side)

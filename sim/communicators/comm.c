@@ -169,7 +169,7 @@ void sim_comm_release_all(struct sim_world *world)
     free(world->world_comms);
 }
 
-/* --- calls --- */
+/* ---- calls ---- */
 
 MPI_Errhandler sim_comm_error_target(struct sim_rank *rank, MPI_Comm *handle)
 {

@@ -34,7 +34,7 @@ void sim_topology_release(struct sim_topology *topology)
     free(topology);
 }
 
-/* --- edges ------------------------------------------------------------------------------------ */
+/* ---- edges ---- */
 
 static void *array_of(size_t count, size_t size)
 {
@@ -132,7 +132,7 @@ static bool edges_match(struct sim_topology *topology, struct end *lonely, bool 
     return whole;
 }
 
-/* --- building --------------------------------------------------------------------------------- */
+/* ---- building ---- */
 
 static int *copy_of(const int *numbers, int count)
 {
@@ -297,7 +297,7 @@ struct sim_topology *sim_topology_build(const struct sim_topology_plan *const *p
     return NULL;
 }
 
-/* --- looking ---------------------------------------------------------------------------------- */
+/* ---- looking ---- */
 
 struct sim_cart sim_topology_cart(const struct sim_topology *topology)
 {

@@ -3,7 +3,7 @@
  * Rules:
  *  1. Only files whose names this cache gives are looked at; whatever else lies there stays.
  *  2. What was used within the last hour stays, however much it is: another job may be about to
- * load it. Times are compared with that of the file just added, so both are the file system's.
+ *     load it. Times are compared with that of the file just added, so both are the file system's.
  *  3. Losing an entry costs a compilation, never a wrong object: a list without its object, or an
  *     object without its list, is no hit. */
 #ifndef SIM_COMPILE_CACHE_H

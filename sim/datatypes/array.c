@@ -85,7 +85,7 @@ static int check_order(const struct sim_type_call *call, int ndims, int order)
     return MPI_SUCCESS;
 }
 
-/* --- subarray --- */
+/* ---- subarray ---- */
 
 struct subarray {
     int ndims, order;
@@ -172,7 +172,7 @@ int PMPI_Type_create_subarray_c(int ndims, const MPI_Count array_of_sizes[],
                            oldtype);
 }
 
-/* --- darray --- */
+/* ---- darray ---- */
 
 struct darray {
     int size, rank, ndims, order;

@@ -44,7 +44,7 @@ int sim_type_call_finish(const struct sim_type_call *call, struct sim_layout *la
     return MPI_SUCCESS;
 }
 
-/* --- contiguous --- */
+/* ---- contiguous ---- */
 
 static int contiguous(struct sim_type_call call, MPI_Count count, MPI_Datatype oldtype)
 {
@@ -73,7 +73,7 @@ int PMPI_Type_contiguous_c(MPI_Count count, MPI_Datatype oldtype, MPI_Datatype *
     return contiguous((struct sim_type_call){"Type_contiguous_c", true, newtype}, count, oldtype);
 }
 
-/* --- vector and hvector --- */
+/* ---- vector and hvector ---- */
 
 struct vector {
     MPI_Count count, blocklength, stride;
@@ -145,7 +145,7 @@ int PMPI_Type_create_hvector_c(MPI_Count count, MPI_Count blocklength, MPI_Count
                          (struct vector){count, blocklength, stride, true}, oldtype);
 }
 
-/* --- resized --- */
+/* ---- resized ---- */
 
 static void bound_put(struct sim_contents *contents, MPI_Count bound)
 {
@@ -188,7 +188,7 @@ int PMPI_Type_create_resized_c(MPI_Datatype oldtype, MPI_Count lb, MPI_Count ext
                    extent);
 }
 
-/* --- dup --- */
+/* ---- dup ---- */
 
 int PMPI_Type_dup(MPI_Datatype oldtype, MPI_Datatype *newtype)
 {

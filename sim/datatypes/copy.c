@@ -196,7 +196,7 @@ void sim_datatype_copy_in(const struct sim_datatype *type, void *buffer, size_t 
     sim_datatype_copy_in_range(type, buffer, 0, count * type->size, packed);
 }
 
-/* --- From typed to typed --- */
+/* ---- From typed to typed ---- */
 
 ALWAYS_INLINE void copy_strided_fixed(const char *from, ptrdiff_t from_stride, char *to,
                                       ptrdiff_t to_stride, size_t length, size_t count)

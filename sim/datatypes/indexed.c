@@ -1,7 +1,7 @@
 /* indexed.c: MPI_Type_indexed, hindexed, indexed_block, hindexed_block, create_struct. */
 #include "sim/datatypes/call.h"
 
-/* --- Blocks of one old type --- */
+/* ---- Blocks of one old type ---- */
 
 struct indexed {
     int combiner;
@@ -184,7 +184,7 @@ int PMPI_Type_create_hindexed_block_c(MPI_Count count, MPI_Count blocklength,
                           indexed, oldtype);
 }
 
-/* --- struct --- */
+/* ---- struct ---- */
 
 struct structure {
     MPI_Count count;

@@ -17,7 +17,7 @@ void sim_layout_begin(struct sim_layout *layout)
     layout->type->alignment = 1;
 }
 
-/* --- Runs --- */
+/* ---- Runs ---- */
 
 static ptrdiff_t run_last(const struct sim_run *run)
 {
@@ -129,7 +129,7 @@ static void runs_add(struct sim_layout *layout, const struct sim_datatype *old,
     }
 }
 
-/* --- Bounds --- */
+/* ---- Bounds ---- */
 
 struct range {
     MPI_Aint low, high;
@@ -177,7 +177,7 @@ static void bounds_add(struct sim_layout *layout, const struct sim_datatype *old
     layout->bounded = true;
 }
 
-/* --- Adding --- */
+/* ---- Adding ---- */
 
 static void sequence_add(struct sim_layout *layout, const struct sim_datatype *old, size_t copies)
 {
@@ -233,7 +233,7 @@ void sim_layout_set_bounds(struct sim_layout *layout, MPI_Aint lb, MPI_Aint exte
     layout->explicit_ub = lb + extent;
 }
 
-/* --- Finishing --- */
+/* ---- Finishing ---- */
 
 static void finish_bounds(const struct sim_layout *layout, struct sim_datatype *type)
 {
@@ -293,7 +293,7 @@ struct sim_datatype *sim_layout_finish(struct sim_layout *layout, struct sim_con
     return type;
 }
 
-/* --- Contents --- */
+/* ---- Contents ---- */
 
 struct sim_contents *sim_contents_new(int combiner, bool large, size_t numbers, size_t types)
 {

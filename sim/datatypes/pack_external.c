@@ -46,7 +46,7 @@ static size_t external_size(const struct sim_datatype *basic)
     }
 }
 
-/* --- One number --- */
+/* ---- One number ---- */
 
 static void put_big_endian(unsigned char *to, const void *from, size_t from_size, size_t to_size)
 {
@@ -101,7 +101,7 @@ static void get_number(char *to, const unsigned char *from, const struct sim_dat
         get_big_endian(to, from, size, outside, number_of(basic) == NUMBER_LONG);
 }
 
-/* --- Sequences --- */
+/* ---- Sequences ---- */
 
 struct conversion {
     char *native;
@@ -129,7 +129,7 @@ static void add_size(void *context, const struct sim_datatype *basic, size_t cou
     *(size_t *)context += count * external_size(basic);
 }
 
-/* --- Calls --- */
+/* ---- Calls ---- */
 
 struct external_call {
     const char *function;

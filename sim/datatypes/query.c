@@ -23,7 +23,7 @@ static struct sim_datatype *writable(MPI_Datatype datatype)
     return (struct sim_datatype *)(uintptr_t)sim_datatype_get(datatype);
 }
 
-/* --- Commit and free --- */
+/* ---- Commit and free ---- */
 
 int PMPI_Type_commit(MPI_Datatype *datatype)
 {
@@ -63,7 +63,7 @@ int PMPI_Type_free(MPI_Datatype *datatype)
     return MPI_SUCCESS;
 }
 
-/* --- Size and extent --- */
+/* ---- Size and extent ---- */
 
 int PMPI_Type_size(MPI_Datatype datatype, int *size)
 {
@@ -144,7 +144,7 @@ int PMPI_Type_get_true_extent_x(MPI_Datatype datatype, MPI_Count *true_lb, MPI_C
     return true_extent("Type_get_true_extent_x", datatype, true_lb, extent_result);
 }
 
-/* --- Names --- */
+/* ---- Names ---- */
 
 int PMPI_Type_set_name(MPI_Datatype datatype, const char *type_name)
 {
@@ -179,7 +179,7 @@ int PMPI_Type_get_name(MPI_Datatype datatype, char *type_name, int *resultlen)
     return MPI_SUCCESS;
 }
 
-/* --- Finding predefined types --- */
+/* ---- Finding predefined types ---- */
 
 /* The first match in a list of handles that ends with MPI_DATATYPE_NULL. */
 static MPI_Datatype find_size(const MPI_Datatype *candidates, size_t size)
@@ -240,7 +240,7 @@ int PMPI_Type_get_value_index(MPI_Datatype value_type, MPI_Datatype index_type,
     return MPI_SUCCESS;
 }
 
-/* --- Addresses --- */
+/* ---- Addresses ---- */
 
 int PMPI_Get_address(const void *location, MPI_Aint *address)
 {

@@ -65,7 +65,7 @@ struct debug_file *debug_file_get(const char *path)
     return file->dwarf ? file : NULL;
 }
 
-/* --- one variable ----------------------------------------------------------------------------- */
+/* ---- one variable ---- */
 
 static const struct debug_type *type_of(struct debug_file *file, Dwarf_Die *die)
 {
@@ -300,7 +300,7 @@ static void add_variable(struct debug_file *file, struct debug_scope *scope, Dwa
         append(scope, &variable);
 }
 
-/* --- at a place of the code ------------------------------------------------------------------- */
+/* ---- at a place of the code ---- */
 
 static bool of_c(Dwarf_Die *unit)
 {
@@ -395,7 +395,7 @@ bool debug_block_left(struct debug_file *file, uint64_t block, uint64_t pc)
            dwarf_haspc(&die, pc) == 0;
 }
 
-/* --- at an address of the data ---------------------------------------------------------------- */
+/* ---- at an address of the data ---- */
 
 static void list_statics(struct debug_file *file, Dwarf_Die *die, int depth)
 {

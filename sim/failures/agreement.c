@@ -64,7 +64,7 @@ static bool is_over(const struct sim_meeting *meeting)
     return true;
 }
 
-/* --- agree --- */
+/* ---- agree ---- */
 
 /* Every member gets the same, and the same error. */
 static int agree(struct sim_meeting *meeting)
@@ -84,7 +84,7 @@ static int agree(struct sim_meeting *meeting)
     return error;
 }
 
-/* --- shrink --- */
+/* ---- shrink ---- */
 
 /* The members that live of a group, in its order. */
 static struct sim_context *survivors(struct sim_world *world, const struct sim_group *group)
@@ -135,7 +135,7 @@ static void shrink(struct sim_meeting *meeting)
     }
 }
 
-/* --- the meeting --- */
+/* ---- the meeting ---- */
 
 static void finish(struct sim_meeting *meeting)
 {

@@ -27,7 +27,7 @@ void sim_failures_rank_failed(struct sim_rank *rank)
     }
 }
 
-/* --- revoking --- */
+/* ---- revoking ---- */
 
 static void revoke(struct sim_context *context)
 {
@@ -75,7 +75,7 @@ int PMPIX_Comm_is_revoked(MPI_Comm handle, int *flag)
     return MPI_SUCCESS;
 }
 
-/* --- agreements --- */
+/* ---- agreements ---- */
 
 static int raise_for(MPI_Comm handle, const char *function, int error)
 {
@@ -145,7 +145,7 @@ int PMPIX_Comm_ishrink(MPI_Comm comm, MPI_Comm *made, MPI_Request *request)
     return begin_to_meet(comm, "Comm_ishrink", (struct sim_seat){.made = made}, request);
 }
 
-/* --- acknowledging --- */
+/* ---- acknowledging ---- */
 
 /* Acknowledges so many failures more than none, not fewer than before; how many are. */
 static int acknowledge(struct sim_comm *comm, int wanted)

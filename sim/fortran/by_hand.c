@@ -62,7 +62,7 @@ void string_out(char *text, size_t length, const char *from)
     memset(text + used, ' ', length - used);
 }
 
-/* --- Start --- */
+/* ---- Start ---- */
 
 BY_HAND(init, (int *ierror))
 {
@@ -78,7 +78,7 @@ BY_HAND(init_thread, (const int *required, int *provided, int *ierror))
     LEAVE();
 }
 
-/* --- Functions of the program --- */
+/* ---- Functions of the program ---- */
 
 /* MPI calls one of ours, which knows by its place in the table whose function it stands for. A function has one place however often it is
  * given. */
@@ -154,7 +154,7 @@ BY_HAND(errhandler_create, (handler_function * function, int *errhandler, int *i
     LEAVE();
 }
 
-/* --- Attributes: an integer of an address's size; those of the old functions, of a plain integer's --- */
+/* ---- Attributes: an integer of an address's size; those of the old functions, of a plain integer's ---- */
 
 typedef void copy_function(int *comm, int *key, intptr_t *extra, intptr_t *in, intptr_t *out,
                            int *flag, int *ierror);
@@ -293,7 +293,7 @@ BY_HAND(attr_put, (const int *comm, const int *key, const int *value, int *ierro
     LEAVE();
 }
 
-/* --- Lengths of strings, and a buffer that the program gave --- */
+/* ---- Lengths of strings, and a buffer that the program gave ---- */
 
 BY_HAND(info_get, (const int *info, const char *key, const int *length, char *value, int *flag,
                    int *ierror, size_t key_length, size_t value_length))
@@ -318,7 +318,7 @@ BY_HAND(buffer_detach, (void *buffer, int *size, int *ierror))
     LEAVE();
 }
 
-/* --- What MPI 3 removed and older programs call: displacements are plain integers --- */
+/* ---- What MPI 3 removed and older programs call: displacements are plain integers ---- */
 
 BY_HAND(address, (void *location, int *address, int *ierror))
 {
@@ -372,7 +372,7 @@ BY_HAND(type_struct, (const int *count, const int *lengths, const int *places, c
     ROOM_FREE(members)
 }
 
-/* --- Handles of mpi_f08 are types, which are compared by functions --- */
+/* ---- Handles of mpi_f08 are types, which are compared by functions ---- */
 
 #define COMPARED(name)                                                                             \
     FORTRAN_FUNCTION(int, same_##name, "simrun_same_" #name, (const int *one, const int *two))     \

@@ -78,7 +78,7 @@ WRAP(void, free, (void *memory))
     free(memory);
 }
 
-/* --- of instrumented programs only ------------------------------------------------------------ */
+/* ---- of instrumented programs only ---- */
 
 static void copied(void *to, const void *from, size_t size, const void *site)
 {

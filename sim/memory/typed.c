@@ -79,7 +79,7 @@ static void try(struct look *look, const struct debug_variable *variable, uintpt
     }
 }
 
-/* --- variables that hold the buffer ----------------------------------------------------------- */
+/* ---- variables that hold the buffer ---- */
 
 static void try_variable(struct look *look, const struct debug_variable *variable, uintptr_t start,
                          size_t count)
@@ -138,7 +138,7 @@ static void try_static(struct look *look, const char *path, uintptr_t bias)
         try_variable(look, variable, variable->address + bias, variable->count);
 }
 
-/* --- pointers to an allocated object ---------------------------------------------------------- */
+/* ---- pointers to an allocated object ---- */
 
 /* Which argument a buffer is, by the function's name: -1 where it is none. */
 static int argument_of(const char *function, const char *side)
@@ -363,7 +363,7 @@ static void try_object(struct look *look, struct sim_rank *rank,
     look->fits |= pointers.opaque && !pointers.any;
 }
 
-/* --- telling ---------------------------------------------------------------------------------- */
+/* ---- telling ---- */
 
 static void describe_leaf(const struct debug_leaf *leaf, char *text, size_t size)
 {
@@ -398,7 +398,7 @@ static void tell(const struct look *look)
     record_note_of(record_position(), NULL, "M011", text);
 }
 
-/* --- once for each call ----------------------------------------------------------------------- */
+/* ---- once for each call ---- */
 
 /* What was found right is not looked at again: the same call, from the same places, with the same
  * buffer and no more elements. Ranks that are fibers share the table. */

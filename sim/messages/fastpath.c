@@ -55,7 +55,7 @@ INLINE void copy_bytes(void *to, const void *from, size_t bytes)
         memcpy(to, from, bytes);
 }
 
-/* --- sends --- */
+/* ---- sends ---- */
 
 /* A send that can be done at once: handed to the first receive posted in its channel, or put aside
  * there. */
@@ -128,7 +128,7 @@ INLINE void send_now(const struct outgoing *out)
                                        out->bytes);
 }
 
-/* --- receives --- */
+/* ---- receives ---- */
 
 /* A receive that takes what is first in its channel, or waits there: nothing has come. */
 struct incoming {
@@ -235,7 +235,7 @@ INLINE int receive_wait(struct sim_request *receive, MPI_Status *status)
     return receive->error;
 }
 
-/* --- the calls --- */
+/* ---- the calls ---- */
 
 INLINE void count_step(struct sim_world *world)
 {

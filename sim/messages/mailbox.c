@@ -10,9 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* --- channels
- * ---------------------------------------------------------------------------------------------------------------
- */
+/* ---- channels ---- */
 
 static struct sim_channel *channel_probe(struct sim_channel *channels, uint32_t mask, int source)
 {
@@ -65,9 +63,7 @@ static struct sim_channel *channel_of(struct sim_mailbox *mailbox, int source)
     return channel;
 }
 
-/* --- queues
- * -----------------------------------------------------------------------------------------------------------------
- */
+/* ---- queues ---- */
 
 static bool tag_fits(int posted, int tag)
 {
@@ -171,9 +167,7 @@ static void message_remove(struct sim_mailbox *mailbox, struct sim_message *mess
     message_unlink(mailbox, channel, message, before);
 }
 
-/* --- moving data
- * ------------------------------------------------------------------------------------------------------------
- */
+/* ---- moving data ---- */
 
 void sim_message_deliver(struct sim_message *message, struct sim_request *receive)
 {
@@ -239,9 +233,7 @@ static struct sim_message *message_of(struct sim_request *send, bool may_buffer)
     return message;
 }
 
-/* --- matching
- * ---------------------------------------------------------------------------------------------------------------
- */
+/* ---- matching ---- */
 
 /* The earliest posted receive that fits a message of (source, tag); NULL for none. */
 static struct sim_request *first_claim(struct sim_mailbox *mailbox, struct sim_channel *channel,
@@ -510,9 +502,7 @@ void sim_mailbox_post(struct sim_context *context, int owner, struct sim_request
     sim_message_deliver(message, receive);
 }
 
-/* --- delayed wildcards
- * ------------------------------------------------------------------------------------------------------
- */
+/* ---- delayed wildcards ---- */
 
 /* A receive may take a message only if no receive posted before it fits as well. */
 void sim_mailbox_collect(struct sim_context *context, int owner, int tag,
@@ -572,9 +562,7 @@ void sim_mailbox_match_deferred(struct sim_request *receive, struct sim_message 
     claim_ended(world, mailbox);
 }
 
-/* --- cancellation and the end
- * -----------------------------------------------------------------------------------------------
- */
+/* ---- cancellation and the end ---- */
 
 bool sim_mailbox_cancel_receive(struct sim_context *context, int owner, struct sim_request *receive)
 {

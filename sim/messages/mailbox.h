@@ -2,9 +2,9 @@
  *
  * Invariants:
  *  1. Messages of one source are matched in the order in which they were sent (non-overtaking),
- * receives in the order in which they were posted.
+ *     receives in the order in which they were posted.
  *  2. No waiting message is compatible with a posted receive, unless a delayed wildcard posted
- * earlier has a claim on it.
+ *     earlier has a claim on it.
  *  3. A message in the box is in its source's channel and in the box's arrival list.
  *
  * Channels (per source) are found by hashing, so that a rank which talks to 65,535 others pays for

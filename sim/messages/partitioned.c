@@ -81,7 +81,7 @@ void sim_partitioned_world_end(struct sim_world *world)
     }
 }
 
-/* --- what the program must not touch ---------------------------------------------------------- */
+/* ---- what the program must not touch ---- */
 
 /* What stands for a part of a receive among what is pending. */
 static const void *owner_of(const struct sim_partitioned *side, int i)
@@ -112,7 +112,7 @@ static void begin_parts(const struct sim_partitioned *receive)
     }
 }
 
-/* --- data ------------------------------------------------------------------------------------- */
+/* ---- data ---- */
 
 /* The parts of `of` that share bytes with part `i` of `side`; of no bytes at all: all. */
 static void overlap(const struct sim_partitioned *side, int i, const struct sim_partitioned *of,
@@ -198,7 +198,7 @@ static void start(struct sim_request *request)
     join(side);
 }
 
-/* --- making ----------------------------------------------------------------------------------- */
+/* ---- making ---- */
 
 /* The first that fits of those that have not met. */
 static struct sim_partitioned *find(const struct sim_partitioned *side)
@@ -358,7 +358,7 @@ int PMPI_Precv_init_c(void *buf, int partitions, MPI_Count count, MPI_Datatype t
     return PMPI_Precv_init(buf, partitions, count, type, source, tag, comm, info, request);
 }
 
-/* --- parts ------------------------------------------------------------------------------------ */
+/* ---- parts ---- */
 
 /* The caller's partitioned send or receive. Raises. */
 static int look_up(MPI_Request handle, const char *function, enum sim_request_kind kind,

@@ -118,9 +118,7 @@ int PMPI_Sendrecv_replace_c(void *buffer, MPI_Count count, MPI_Datatype type, in
     return replace(buffer, count, type, dest, sendtag, source, recvtag, comm, status);
 }
 
-/* --- nonblocking
- * --------------------------------------------------------------------------------------------------------------
- */
+/* ---- nonblocking ---- */
 
 static struct sim_request *part_new(struct sim_request *whole, const struct sim_request *checked)
 {

@@ -116,7 +116,7 @@ int PMPI_Status_set_elements_x(MPI_Status *status, MPI_Datatype datatype, MPI_Co
     return set_elements("Status_set_elements_x", status, datatype, count);
 }
 
-/* --- Fields --- */
+/* ---- Fields ---- */
 
 static int check_pointers(const char *function, const MPI_Status *status, const void *result)
 {

@@ -191,9 +191,7 @@ int PMPI_Test(MPI_Request *handle, int *flag, MPI_Status *status)
     return raise_for(comm, "Test", error);
 }
 
-/* --- several requests
- * -------------------------------------------------------------------------------------------------------
- */
+/* ---- several requests ---- */
 
 struct many {
     struct sim_rank *rank;
@@ -520,9 +518,7 @@ int PMPI_Testsome(int count, MPI_Request *handles, int *outcount, int *indices,
     return raise_for(comm, "Testsome", error);
 }
 
-/* --- one request, other verbs
- * -----------------------------------------------------------------------------------------------
- */
+/* ---- one request, other verbs ---- */
 
 int PMPI_Request_get_status(MPI_Request handle, int *flag, MPI_Status *status)
 {

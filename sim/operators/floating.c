@@ -48,7 +48,7 @@ COMPLEX(SIM_VECTOR, double, double)
 COMPLEX(SIM_SCALAR, long_double, long double)
 COMPLEX(SIM_SCALAR, quad, quad)
 
-/* --- Half precision: sign, 5 bits of exponent, 10 of fraction --- */
+/* ---- Half precision: sign, 5 bits of exponent, 10 of fraction ---- */
 
 typedef uint16_t half;
 

@@ -92,7 +92,7 @@ int sim_op_allowed_in_window(const struct sim_op *op, const struct sim_datatype 
     return op->number >= SIM_OP_REPLACE ? MPI_SUCCESS : sim_op_allowed(op, unit);
 }
 
-/* --- Predefined operations --- */
+/* ---- Predefined operations ---- */
 
 /* `count` blocks of whole units; blocks of pairs with a gap hold one pair after the other. */
 struct blocks {
@@ -146,7 +146,7 @@ static void apply_selection(const void *chosen, void *out, size_t count,
         sim_datatype_transfer(chosen, type, count, out, type, count);
 }
 
-/* --- Operations of the program: inout = in op inout, one function call --- */
+/* ---- Operations of the program: inout = in op inout, one function call ---- */
 
 static void call_function(const struct sim_op *op, const void *in, void *inout, size_t count,
                           const struct sim_datatype *type)
@@ -231,7 +231,7 @@ out:
     return error;
 }
 
-/* --- What op.h declares --- */
+/* ---- What op.h declares ---- */
 
 int sim_op_apply(const struct sim_op *op, const void *in, void *inout, size_t count,
                  const struct sim_datatype *type)

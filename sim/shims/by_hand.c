@@ -14,7 +14,7 @@ void *shim_room(size_t count, size_t size)
     abort();
 }
 
-/* --- Statuses --- */
+/* ---- Statuses ---- */
 
 MPI_Status *status_in(const F_Status *theirs, MPI_Status *ours)
 {
@@ -42,7 +42,7 @@ void status_out(F_Status *theirs, const MPI_Status *ours)
     status_set(theirs, bytes, ours->MPI_internal[2] != 0);
 }
 
-/* --- Lengths --- */
+/* ---- Lengths ---- */
 
 OURS(int, Comm_size, (MPI_Comm, int *))
 OURS(int, Comm_remote_size, (MPI_Comm, int *))
@@ -90,7 +90,7 @@ int targets_of(F_Comm comm)
     return targets;
 }
 
-/* --- Start and end --- */
+/* ---- Start and end ---- */
 
 OURS(int, Pcontrol, (const int, ...))
 THEIRS(int, Pcontrol, (const int level, ...))
@@ -98,7 +98,7 @@ THEIRS(int, Pcontrol, (const int level, ...))
     return out_error(ours_Pcontrol(level));
 }
 
-/* --- Functions of the program --- */
+/* ---- Functions of the program ---- */
 
 /* MPI calls one of ours, which knows by its place in the table whose function it stands for. A function has one place however often it is
  * given; a program has fewer functions than the table. */
@@ -207,7 +207,7 @@ BY_HAND(Win_create_errhandler, (F_errhandler_function * function, F_Errhandler *
     MADE(Errhandler, handler, ours_Win_create_errhandler(ours, handler ? &own : NULL));
 }
 
-/* --- Attributes --- */
+/* ---- Attributes ---- */
 
 /* What our functions are given as extra state; it stays, since a key may be used after it was freed. */
 struct attribute {
@@ -303,7 +303,7 @@ BY_HAND(Win_get_attr, (F_Win win, int key, void *value, int *flag))
     return out_error(result);
 }
 
-/* --- Generalised requests --- */
+/* ---- Generalised requests ---- */
 
 typedef int F_query_function(void *extra, F_Status *status);
 struct generalised {
@@ -350,7 +350,7 @@ BY_HAND(Grequest_start, (F_query_function * query, MPI_Grequest_free_function *r
                              cancel ? generalised_cancel : NULL, state, request ? &own : NULL));
 }
 
-/* --- Buffered sends --- */
+/* ---- Buffered sends ---- */
 
 /* A message takes more room here than there, and programs have made theirs for that MPI: it gets a larger one, and its own back. */
 static void *attached, *attached_own;
@@ -391,7 +391,7 @@ BY_HAND(Buffer_detach, (void *buffer, int *size))
     return out_error(result);
 }
 
-/* --- Strings, as long as they may be there --- */
+/* ---- Strings, as long as they may be there ---- */
 
 static void text_out(char *theirs, int *length, const char *ours, int room)
 {
@@ -444,7 +444,7 @@ BY_HAND(Info_get_nthkey, (F_Info info, int n, char *key))
     return out_error(result);
 }
 
-/* --- What MPI 3 removed --- */
+/* ---- What MPI 3 removed ---- */
 
 OURS(int, Type_get_extent, (MPI_Datatype, MPI_Aint *, MPI_Aint *))
 static int bounds(F_Datatype type, MPI_Aint *lower, MPI_Aint *extent)
@@ -473,7 +473,7 @@ BY_HAND(Type_ub, (F_Datatype type, MPI_Aint *upper))
     return result;
 }
 
-/* --- Fortran's integers --- */
+/* ---- Fortran's integers ---- */
 
 #define INTEGERS(kind, Object)                                                                     \
     OURS(int, kind##_toint, (MPI_##Object))                                                        \

@@ -93,7 +93,7 @@ void numbers_release(int number)
     pthread_mutex_unlock(&lock);
 }
 
-/* --- Communicators that come later --- */
+/* ---- Communicators that come later ---- */
 
 struct later {
     MPI_Comm ours;
@@ -127,7 +127,7 @@ void later_look(void)
     }
 }
 
-/* --- What the library has beside functions --- */
+/* ---- What the library has beside functions ---- */
 
 extern int *const shim_unweighted __asm__("MPI_UNWEIGHTED");
 extern int *const shim_weights_empty __asm__("MPI_WEIGHTS_EMPTY");

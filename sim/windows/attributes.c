@@ -72,7 +72,7 @@ ON_COMM(get_errhandler, (MPI_Win handle, MPI_Errhandler *handler), PMPI_Comm_get
 ON_COMM(call_errhandler, (MPI_Win handle, int code), PMPI_Comm_call_errhandler(COMM, code))
 /* clang-format on */
 
-/* --- hints ------------------------------------------------------------------------------------ */
+/* ---- hints ---- */
 
 void sim_win_hints(struct sim_win *win)
 {

@@ -111,7 +111,7 @@ int sim_win_barrier(struct sim_win *win)
     return error ? error : sim_collective_run(&call);
 }
 
-/* --- making ----------------------------------------------------------------------------------- */
+/* ---- making ---- */
 
 static const struct making *making_of(const struct sim_collective *collective, int rank)
 {
@@ -307,7 +307,7 @@ int PMPI_Win_create_dynamic(MPI_Info info, MPI_Comm comm, MPI_Win *win)
         comm, "Win_create_dynamic");
 }
 
-/* --- freeing ---------------------------------------------------------------------------------- */
+/* ---- freeing ---- */
 
 static void window_leave(struct sim_win *win)
 {
@@ -389,7 +389,7 @@ void sim_windows_world_end(struct sim_world *world)
             }
 }
 
-/* --- dynamic and shared ----------------------------------------------------------------------- */
+/* ---- dynamic and shared ---- */
 
 int PMPI_Win_attach(MPI_Win handle, void *base, MPI_Aint size)
 {

@@ -239,7 +239,7 @@ void sim_history_waited(struct sim_rank *rank, const void *request)
     }
 }
 
-/* --- atomic elements -------------------------------------------------------------------------- */
+/* ---- atomic elements ---- */
 
 enum { ATOMICS = 256 };
 
@@ -269,7 +269,7 @@ void sim_history_atomic_read(struct sim_win *win, int target, const void *elemen
         record_sync(last->rank, last->op, false);
 }
 
-/* --- loads and stores ------------------------------------------------------------------------- */
+/* ---- loads and stores ---- */
 
 /* Cuts [*low, *high) down to what is outside of a stretch; true: the address lies within. */
 static bool within(const void *memory, MPI_Aint size, uintptr_t address, uintptr_t *low,

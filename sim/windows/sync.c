@@ -69,7 +69,7 @@ int PMPI_Win_fence(int assertion, MPI_Win handle)
     return MPI_SUCCESS;
 }
 
-/* --- active target ---------------------------------------------------------------------------- */
+/* ---- active target ---- */
 
 static int *counters(int **array, const struct sim_window *window)
 {
@@ -243,7 +243,7 @@ int PMPI_Win_test(MPI_Win handle, int *flag)
     return end(win);
 }
 
-/* --- passive target --------------------------------------------------------------------------- */
+/* ---- passive target ---- */
 
 static bool conflicts(const struct sim_window_part *part, int type)
 {

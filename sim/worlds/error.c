@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* --- classes --- */
+/* ---- classes ---- */
 
 #define CLASSES(X)                                                                                 \
     X(SUCCESS, "no error")                                                                         \
@@ -92,7 +92,7 @@ const char *sim_error_meaning(int error_class)
     return "an error class of the program";
 }
 
-/* --- handlers --- */
+/* ---- handlers ---- */
 
 struct sim_errhandler {
     uint32_t magic;
@@ -138,7 +138,7 @@ void sim_errhandler_release(MPI_Errhandler handle)
     free(handler);
 }
 
-/* --- raising --- */
+/* ---- raising ---- */
 
 static const char *note_code(int error_class)
 {

@@ -2,7 +2,7 @@
  *
  * Invariants of a world (sim_world_assert checks them):
  *  1. The machine's state is touched only by the rank that has entered the world (the monitor);
- * with fibers that is always the one that runs.
+ *     with fibers that is always the one that runs.
  *  2. A rank is in exactly one state; only sim_rank_move changes it.
  *  3. live = ranks not yet DONE or CRASHED; runnable = ranks READY or RUNNING.
  *  4. A rank in the ready queue is READY and is in it once.

@@ -304,7 +304,7 @@ static void any_completion_may_be_reported(void)
     tap_ok(!failed, "all those worlds finished");
 }
 
-/* --- alternatives ----------------------------------------------------------------------------- */
+/* ---- alternatives ---- */
 
 struct alternatives {
     bool sound;

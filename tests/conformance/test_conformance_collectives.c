@@ -233,7 +233,7 @@ static void everybody_exchanges_with_everybody(int rank, int size)
     MPI_Type_free(&spread);
 }
 
-/* --- blocks of different sizes ---------------------------------------------------------------- */
+/* ---- blocks of different sizes ---- */
 
 /* How many words go from one rank to another; none for many. */
 static int words_between(int from, int to)
@@ -401,7 +401,7 @@ static void exchanges_in_place(int rank, int size)
     }
 }
 
-/* --- order ------------------------------------------------------------------------------------ */
+/* ---- order ---- */
 
 static void nothing_at_all_may_be_moved(int rank, int size)
 {

@@ -184,7 +184,7 @@ static void names_are_kept(int rank, int size)
     expect(!strcmp(name, rank == 0 ? "number" : "MPI_INT"), "the type is %s", name);
 }
 
-/* --- attributes ------------------------------------------------------------------------------- */
+/* ---- attributes ---- */
 
 struct calls { /* in the program's memory, reached through extra_state */
     int copies, deletes, deleted[8];
@@ -337,7 +337,7 @@ static void stale_handles_are_refused(int rank, int size)
     expect_class(MPI_Comm_create(MPI_COMM_WORLD, MPI_GROUP_NULL, &copy), MPI_ERR_GROUP);
 }
 
-/* --- hints, codes, sessions ------------------------------------------------------------------- */
+/* ---- hints, codes, sessions ---- */
 
 static void hints_are_given_back(int rank, int size)
 {

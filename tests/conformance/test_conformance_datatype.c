@@ -29,7 +29,7 @@ static MPI_Status shift(struct side out, struct side in, int rank, int size)
     return status;
 }
 
-/* --- Layouts --- */
+/* ---- Layouts ---- */
 
 static void a_column_becomes_a_row(int rank, int size)
 {
@@ -190,7 +190,7 @@ static void replacing_keeps_the_layout(int rank, int size)
     MPI_Type_free(&every_other);
 }
 
-/* --- Counts --- */
+/* ---- Counts ---- */
 
 static void a_short_message_counts_its_elements(int rank, int size)
 {
@@ -245,7 +245,7 @@ static void a_probe_counts_what_would_come(int rank, int size)
     MPI_Wait(&request, MPI_STATUS_IGNORE);
 }
 
-/* --- Errors --- */
+/* ---- Errors ---- */
 
 static void wrong_types_are_refused(int rank, int size)
 {
@@ -298,7 +298,7 @@ static void too_long_a_message_is_truncated(int rank, int size)
     MPI_Type_free(&pair);
 }
 
-/* --- Lifetimes --- */
+/* ---- Lifetimes ---- */
 
 static void a_type_may_be_freed_while_in_use(int rank, int size)
 {
@@ -364,7 +364,7 @@ static void attributes_follow_types(int rank, int size)
     MPI_Type_free_keyval(&keyval);
 }
 
-/* --- Collectives --- */
+/* ---- Collectives ---- */
 
 static void a_broadcast_may_have_many_layouts(int rank, int size)
 {

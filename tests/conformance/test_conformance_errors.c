@@ -79,7 +79,7 @@ static void wrong_collectives_have_their_classes(int rank, int size)
     expect(got[size - 1] == size - 1, "afterwards the world works: %d", got[size - 1]);
 }
 
-/* --- handlers --------------------------------------------------------------------------------- */
+/* ---- handlers ---- */
 
 static int *called_with(void)
 {
@@ -153,7 +153,7 @@ static void call_the_unsupported(int rank, int size)
     MPI_Group_free(&group);
 }
 
-/* --- environment ------------------------------------------------------------------------------ */
+/* ---- environment ---- */
 
 static void the_environment_is_there(int rank, int size)
 {

@@ -18,7 +18,7 @@ static struct sim_world_options strict(int ranks)
     return options;
 }
 
-/* --- deadlocks -------------------------------------------------------------------------------- */
+/* ---- deadlocks ---- */
 
 static void receive_head_to_head(int rank, int size)
 {
@@ -82,7 +82,7 @@ static void wait_for_what_nobody_sends(int rank, int size)
     MPI_Waitany(2, requests, &index, MPI_STATUS_IGNORE);
 }
 
-/* --- livelocks -------------------------------------------------------------------------------- */
+/* ---- livelocks ---- */
 
 static void test_for_ever(int rank, int size)
 {
@@ -152,7 +152,7 @@ static void poll_until_the_clock_says_so(int rank, int size)
     MPI_Wait(&request, MPI_STATUS_IGNORE);
 }
 
-/* --- progress models -------------------------------------------------------------------------- */
+/* ---- progress models ---- */
 
 static void send_ring(int rank, int size)
 {
@@ -256,7 +256,7 @@ static void batched_chain(int rank, int size)
     expect(got[1] == (rank < size - 1 ? rank + 1 : -1), "above is %d", got[1]);
 }
 
-/* --- collectives ------------------------------------------------------------------------------ */
+/* ---- collectives ---- */
 
 static void root_leaves_a_bcast(int rank, int size)
 {
@@ -335,7 +335,7 @@ static void mismatches_are_told_to_all(int rank, int size)
     expect(sum[0] == size * (size - 1) / 2, "sum %d", sum[0]);
 }
 
-/* --- errors and ends -------------------------------------------------------------------------- */
+/* ---- errors and ends ---- */
 
 static void send_to_nowhere(int rank, int size)
 {

@@ -19,7 +19,7 @@ static int previous_of(int rank, int size)
     return (rank + size - 1) % size;
 }
 
-/* --- every shape ------------------------------------------------------------------------------ */
+/* ---- every shape ---- */
 
 enum order { UPWARD, DOWNWARD, SHUFFLED, LISTED, RANGES, ORDERS };
 
@@ -141,7 +141,7 @@ static void nothing_is_sent(int rank, int size)
     MPI_Request_free(&request[1]);
 }
 
-/* --- arriving, meeting ------------------------------------------------------------------------ */
+/* ---- arriving, meeting ---- */
 
 static void parts_arrive_alone(int rank, int size)
 {
@@ -219,7 +219,7 @@ static void freed_while_active(int rank, int size)
     MPI_Barrier(MPI_COMM_WORLD);
 }
 
-/* --- threads ---------------------------------------------------------------------------------- */
+/* ---- threads ---- */
 
 enum { THREADS = 4 };
 
@@ -265,7 +265,7 @@ static void threads_make_ready(int rank, int size)
     MPI_Request_free(&request[1]);
 }
 
-/* --- errors ----------------------------------------------------------------------------------- */
+/* ---- errors ---- */
 
 static void wrong_arguments(int rank, int size)
 {

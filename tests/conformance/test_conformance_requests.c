@@ -13,7 +13,7 @@ static int previous_of(int rank, int size)
     return (rank + size - 1) % size;
 }
 
-/* --- completion ------------------------------------------------------------------------------- */
+/* ---- completion ---- */
 
 static void waitall_gives_each_status(int rank, int size)
 {
@@ -164,7 +164,7 @@ static void errors_are_in_the_statuses(int rank, int size)
     expect_ok(MPI_Waitall(2, sends, MPI_STATUSES_IGNORE));
 }
 
-/* --- cancelling and freeing ------------------------------------------------------------------- */
+/* ---- cancelling and freeing ---- */
 
 static void receives_can_be_cancelled(int rank, int size)
 {
@@ -242,7 +242,7 @@ static void freed_requests_still_complete(int rank, int size)
     expect(got == previous_of(rank, size) && later == got, "got %d", got);
 }
 
-/* --- persistent requests ---------------------------------------------------------------------- */
+/* ---- persistent requests ---- */
 
 static void persistent_requests_start_again(int rank, int size)
 {
@@ -282,7 +282,7 @@ static void an_active_request_cannot_be_started(int rank, int size)
     expect_class(MPI_Request_free(&none), MPI_ERR_REQUEST);
 }
 
-/* --- modes ------------------------------------------------------------------------------------ */
+/* ---- modes ---- */
 
 static void a_synchronous_send_waits_for_its_receive(int rank, int size)
 {
@@ -384,7 +384,7 @@ static void nonblocking_sendrecv_swaps(int rank, int size)
     expect(statuses[0].MPI_SOURCE == MPI_PROC_NULL, "nobody is %d", statuses[0].MPI_SOURCE);
 }
 
-/* --- probes ----------------------------------------------------------------------------------- */
+/* ---- probes ---- */
 
 static void a_probe_tells_what_a_receive_will_get(int rank, int size)
 {
@@ -429,7 +429,7 @@ static void a_matched_probe_takes_the_message(int rank, int size)
     MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
 }
 
-/* --- generalised requests --------------------------------------------------------------------- */
+/* ---- generalised requests ---- */
 
 struct general {
     int queried, freed, cancelled;

@@ -4,7 +4,7 @@
 /* gcc takes the constant for the address of an array of no elements. */
 static int *volatile unweighted = MPI_UNWEIGHTED;
 
-/* --- grids ------------------------------------------------------------------------------------ */
+/* ---- grids ---- */
 
 /* A grid of two dimensions, periodic in the second, of all ranks but what is left over. */
 static MPI_Comm grid_of(int size, int *extents)
@@ -112,7 +112,7 @@ static void subgrids_keep_what_remains(int rank, int size)
     MPI_Comm_free(&grid);
 }
 
-/* --- graphs ----------------------------------------------------------------------------------- */
+/* ---- graphs ---- */
 
 /* A star: 0 knows everybody, everybody knows 0. */
 static MPI_Comm star_of(int size, int *index, int *edges)
@@ -186,7 +186,7 @@ static void distributed_graphs_are_put_together(int rank, int size)
     MPI_Comm_free(&graph);
 }
 
-/* --- exchanges -------------------------------------------------------------------------------- */
+/* ---- exchanges ---- */
 
 /* An irregular graph with edges to oneself, parallel edges and ranks without any: from r to s there
  * are as many edges as this. */
@@ -369,7 +369,7 @@ static void graphs_exchange_with_their_neighbours(int rank, int size)
     MPI_Comm_free(&star);
 }
 
-/* --- wrong use -------------------------------------------------------------------------------- */
+/* ---- wrong use ---- */
 
 static void wrong_topologies_are_refused(int rank, int size)
 {

@@ -18,7 +18,7 @@
 
 #include <mpi.h>
 
-/* --- Random numbers --- */
+/* ---- Random numbers ---- */
 
 static _Thread_local uint64_t naive_state;
 
@@ -32,7 +32,7 @@ static inline int naive_between(int low, int high)
     return low + (int)(naive_random() % (uint64_t)(high - low + 1));
 }
 
-/* --- Type maps --- */
+/* ---- Type maps ---- */
 
 struct naive_basic {
     MPI_Datatype handle;
@@ -147,7 +147,7 @@ static inline ptrdiff_t *naive_bytes(const struct naive *type, int elements, siz
     return bytes;
 }
 
-/* --- Random types --- */
+/* ---- Random types ---- */
 
 static const char *const naive_kinds[] = {
     "basic",         "pair",           "contiguous", "vector",  "hvector", "indexed",  "hindexed",

@@ -32,7 +32,7 @@ static struct buffer buffer_new(const ptrdiff_t *bytes, size_t count, bool rando
     return buffer;
 }
 
-/* --- What is tested of one type; each answers whether it holds --- */
+/* ---- What is tested of one type; each answers whether it holds ---- */
 
 static bool bounds_agree(const struct naive *naive)
 {
@@ -122,7 +122,7 @@ static bool overlap_agrees(const struct naive *naive, int count)
            naive_overlaps(naive, count);
 }
 
-/* --- Rounds --- */
+/* ---- Rounds ---- */
 
 struct verdict {
     bool bounds, out, in, overlap;
@@ -227,7 +227,7 @@ static void test_block_lengths(void)
     tap_ok(same, "blocks of every length are copied whole");
 }
 
-/* --- The flat form stays small --- */
+/* ---- The flat form stays small ---- */
 
 static void test_runs(void)
 {

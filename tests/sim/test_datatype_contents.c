@@ -11,7 +11,7 @@
 
 enum { ROUNDS = 1000 };
 
-/* --- Contents --- */
+/* ---- Contents ---- */
 
 struct contents {
     MPI_Count integer_count, address_count, large_count, type_count;
@@ -195,7 +195,7 @@ static void test_content_errors(void)
     PMPI_Type_free(&large);
 }
 
-/* --- Signatures --- */
+/* ---- Signatures ---- */
 
 /* The basic types of `count` elements in the order of travel. */
 static int *naive_sequence(const struct naive *type, int count, size_t *n)
@@ -299,7 +299,7 @@ static void test_signature_exceptions(void)
     PMPI_Type_free(&structure);
 }
 
-/* --- Handles, names, errors --- */
+/* ---- Handles, names, errors ---- */
 
 static void test_handles(void)
 {

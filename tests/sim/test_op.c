@@ -11,7 +11,7 @@
 
 enum { COUNT = 67 };
 
-/* --- The standard's table of which operation takes which type --- */
+/* ---- The standard's table of which operation takes which type ---- */
 
 static const MPI_Datatype c_integers[] = {
     MPI_INT,         MPI_LONG,          MPI_SHORT,        MPI_UNSIGNED_SHORT,
@@ -95,7 +95,7 @@ static void test_allowed(const struct takes *row)
     tap_ok(same && allowed > 5, "%s takes just the types that the standard lists", row->name);
 }
 
-/* --- Scalar references --- */
+/* ---- Scalar references ---- */
 
 /* out = left op right for one element. */
 typedef void reference(MPI_Op op, const void *left, const void *right, void *out);
@@ -207,7 +207,7 @@ PAIR(reference_long_double_int, long double, int)
 PAIR(reference_2real, float, float)
 PAIR(reference_2double, double, double)
 
-/* --- Random operands --- */
+/* ---- Random operands ---- */
 
 enum filling {
     FILL_BITS,
@@ -430,7 +430,7 @@ static void test_subjects(const struct takes *row)
     tap_ok(same && tried >= 9, "%s agrees with its definition on %d types", row->name, tried);
 }
 
-/* --- Half precision --- */
+/* ---- Half precision ---- */
 
 static uint16_t half_op(MPI_Op op, uint16_t left, uint16_t right)
 {
@@ -473,7 +473,7 @@ static void test_half(void)
     tap_ok(right[0] == 0x4700 && right[1] == 0x3c00, "complex numbers of half precision multiply");
 }
 
-/* --- NaN, ties, aliasing --- */
+/* ---- NaN, ties, aliasing ---- */
 
 static void test_nan(void)
 {
@@ -529,7 +529,7 @@ static void test_association(void)
     tap_ok(result == 0x1p53, "a reduction associates from the left");
 }
 
-/* --- Windows --- */
+/* ---- Windows ---- */
 
 static void test_window(void)
 {

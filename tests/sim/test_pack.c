@@ -6,7 +6,7 @@
 #include "tests/sim/datatype_naive.h"
 #include "tests/tap.h"
 
-/* --- Pack and unpack --- */
+/* ---- Pack and unpack ---- */
 
 static void test_pack(void)
 {
@@ -67,7 +67,7 @@ static void test_bottom(void)
     PMPI_Type_free(&absolute);
 }
 
-/* --- external32 --- */
+/* ---- external32 ---- */
 
 static void test_external_bytes(void)
 {
@@ -132,7 +132,7 @@ static void test_external_round_trip(void)
     tap_ok(same, "elements of any type survive the way through external32");
 }
 
-/* --- Status --- */
+/* ---- Status ---- */
 
 static void test_status(void)
 {

@@ -2,12 +2,12 @@
  *
  * Rules:
  *  1. One process, one thread per rank; an operation is a complete event ("X") and ends at the
- * latest where the rank's next one begins, so that slices never overlap by halves.
+ *     latest where the rank's next one begins, so that slices never overlap by halves.
  *  2. Every matched message is a pair of flow events with one id: "s" where the send begins, "f"
- * where the receive (or the wait that completed it) ends. A message whose clocks say that it
- * arrived before it left has no arrow: viewers would drop half of it.
- *  3. Time is wall time where any was recorded, else logical time, else the operation's number; in
- * microseconds. */
+ *     where the receive (or the wait that completed it) ends. A message whose clocks say that it
+ *     arrived before it left has no arrow: viewers would drop half of it.
+ *  3. Time is wall time where any was recorded, else logical time, else the operation's number;
+ *     in microseconds. */
 #include "traces/input/write.h"
 
 #include <inttypes.h>

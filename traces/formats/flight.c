@@ -3,14 +3,14 @@
  * A dump is what one rank enqueued, in order, and how far each operation came. It becomes a run
  * that was cut short:
  *  1. What completed, completed. The first operation behind the last completed one that did not is
- * where the rank stands (blocked); what is enqueued behind it was never reached. An operation that
- * did not complete although a later one did (on another stream) is pending.
+ *     where the rank stands (blocked); what is enqueued behind it was never reached. An operation
+ *     that did not complete although a later one did (on another stream) is pending.
  *  2. A dump is a ring buffer. Where a rank's buffer has lost its beginning, the collectives of a
- * group count from the first sequence number that every such rank still has; older ones, and
- * messages whose partner is lost, are left out.
+ *     group count from the first sequence number that every such rank still has; older ones, and
+ *     messages whose partner is lost, are left out.
  *  3. Sends and receives that a "coalesced" entry closes are one batch.
  *  4. Process groups are communicators, known by name and members; the one of all ranks is the
- * world. */
+ *     world. */
 #include "traces/formats/flight.h"
 
 #include <ctype.h>

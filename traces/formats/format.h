@@ -4,10 +4,10 @@
  * Rules:
  *  1. A format is recognised by content, never by the file's name.
  *  2. Input is hostile: sizes, counts and depth are bounded, arithmetic is checked, work is near
- * linear in the size.
+ *     linear in the size.
  *  3. A refusal is FAILURE_INPUT with "FILE:LINE:COLUMN: sentence" (binary formats: "FILE: byte N:
- * sentence"); nothing half-built is left. A file that cannot be opened is FAILURE_INPUT too; memory
- * and output are FAILURE_INTERNAL.
+ *     sentence"); nothing half-built is left. A file that cannot be opened is FAILURE_INPUT too;
+ *     memory and output are FAILURE_INTERNAL.
  *
  * What it does not do: judge. A trace that is well-formed and wrong is for checker/. */
 #ifndef TRACES_FORMATS_FORMAT_H

@@ -4,7 +4,7 @@
  * Rules:
  *  1. data[size] is 0, so that a look-ahead of one needs no check.
  *  2. The first refusal stays; later ones are ignored. Line and column (in bytes, from 1) are
- * computed only then, so that readers carry offsets and stay linear.
+ *     computed only then, so that readers carry offsets and stay linear.
  *
  * Room: sees traces/base, traces/trace. Seen by traces/formats; cli. */
 #ifndef TRACES_INPUT_INPUT_H

@@ -7,8 +7,8 @@
  * Rules:
  *  1. Strictly RFC 8259: UTF-8 only, no comments, no trailing commas, depth at most JSON_DEPTH_MAX.
  *  2. Integers are exact up to 64 bits; texts may not hold U+0000. A lone surrogate \udc80..\udcff
- * stands for the raw byte 0x80..0xff, as Python's "surrogateescape" has it, so that any C string
- * survives.
+ *     stands for the raw byte 0x80..0xff, as Python's "surrogateescape" has it, so that any C
+ *     string survives.
  *  3. After a refusal every call returns false; ask the input. */
 #ifndef TRACES_INPUT_JSON_H
 #define TRACES_INPUT_JSON_H

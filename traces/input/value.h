@@ -3,8 +3,9 @@
  *
  * Rules:
  *  1. Values live until value_pool_release. A pickle may share values and even make one contain
- * itself: readers walk by the dump's shape, never by recursion, and pay every step from a budget in
- * proportion to the file (value_at, value_get), so that sharing cannot make a small file large.
+ *     itself: readers walk by the dump's shape, never by recursion, and pay every step from a
+ *     budget in proportion to the file (value_at, value_get), so that sharing cannot make a small
+ *     file large.
  *  2. Texts have a length and may hold anything. */
 #ifndef TRACES_INPUT_VALUE_H
 #define TRACES_INPUT_VALUE_H

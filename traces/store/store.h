@@ -3,13 +3,13 @@
  *
  * Rules:
  *  1. A run is written in two steps: store_run_begin commits a row without an outcome before the
- * program starts, store_run_finish adds everything in one transaction. A run whose writer died in
- * between is marked "interrupted" by the next store_open for writing.
+ *     program starts, store_run_finish adds everything in one transaction. A run whose writer died
+ *     in between is marked "interrupted" by the next store_open for writing.
  *  2. Nothing is ever half there: a failing write is rolled back, the file stays as it was.
  *  3. Several processes may use one file; a writer waits for the other (busy timeout), a reader
- * sees whole runs.
+ *     sees whole runs.
  *  4. Files of a newer version and files of others are refused (FAILURE_INPUT) and not touched; an
- * older version is migrated with a backup beside it (FILE.v1.bak), on opening for writing.
+ *     older version is migrated with a backup beside it (FILE.v1.bak), on opening for writing.
  *
  * Room: sees traces/base, traces/trace. Seen by cli. */
 #ifndef TRACES_STORE_STORE_H

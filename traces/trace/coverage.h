@@ -5,7 +5,7 @@
  *  1. The code that skips something reports the gap; nothing else knows why.
  *  2. Gaps of one check and one sentence add up to one.
  *  3. Coverage is a notebook beside the trace: checkers, which only read a trace, write in it. One
- * thread at a time.
+ *     thread at a time.
  *  4. Running out of memory is a gap, too: the coverage is then never complete. */
 #ifndef TRACES_TRACE_COVERAGE_H
 #define TRACES_TRACE_COVERAGE_H

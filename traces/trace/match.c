@@ -2,20 +2,20 @@
  *
  * Rules (MPI's non-overtaking order, per source, destination and communicator):
  *  1. Receives of a rank are looked at in the order in which they were posted, sends of a rank in
- * the order issued.
+ *     the order issued.
  *  2. A receive whose matched source and tag were recorded gets the first free send with that
- * source and tag.
+ *     source and tag.
  *  3. A receive from one source without a record gets the first free send of that source that fits
- * its tag.
+ *     its tag.
  *  4. What is left are receives from any source without a record: each gets the source of the first
- * free send to its rank that fits, lowest source first. Only here something is assumed; a checker
- * may look for other senders. Then receives without a record are matched again, all in the order in
- * which they were posted, each with its source: a receive by name takes nothing that one from any
- * source, posted before it, takes by MPI's rule.
+ *     free send to its rank that fits, lowest source first. Only here something is assumed; a
+ *     checker may look for other senders. Then receives without a record are matched again, all in
+ *     the order in which they were posted, each with its source: a receive by name takes nothing
+ *     that one from any source, posted before it, takes by MPI's rule.
  *  5. A matched probe takes the message at its own place in the order, and its match belongs to the
- * receive that names it in `request`.
+ *     receive that names it in `request`.
  *  6. Cancelled operations take no part; neither do failed ones, unless a receive's matched source
- * was recorded.
+ *     was recorded.
  *
  * Sends hang in FIFO lists under the key (source, destination, communicator, tag), where source or
  * tag may be ANY; taken sends are skipped lazily, so the whole is linear. Lists with ANY exist only

@@ -3,9 +3,9 @@
  *
  * Rules:
  *  1. Texts, per-peer counts and communicator members live in blocks that never move until
- * trace_free.
- *  2. Running out of memory is remembered in `failed`; adding goes on as a no-op and trace_finish
- * reports it once, so that builders need no check after each call. */
+ *     trace_free.
+ *  2. Running out of memory is remembered in `failed`; adding goes on as a no-op and
+ *     trace_finish reports it once, so that builders need no check after each call. */
 #ifndef TRACES_TRACE_MEMORY_H
 #define TRACES_TRACE_MEMORY_H
 

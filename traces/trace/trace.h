@@ -6,13 +6,13 @@
  *
  * Rules, checked by trace_check():
  *  1. `ops` is grouped by rank and, within a rank, in the order in which the rank issued them: rank
- * r owns ops[rank_begin[r] .. rank_begin[r+1]). The same holds for `nodes` with node_begin.
+ *     r owns ops[rank_begin[r] .. rank_begin[r+1]). The same holds for `nodes` with node_begin.
  *  2. Indices between tables (match, request, node, comm, site, string) are in range or TRACE_NO.
  *  3. match is symmetric between a send and its receive.
  *  4. Ranks in peer, peer_matched and comm members are world ranks; TRACE_ANY is a wildcard,
- * TRACE_NONE is MPI_PROC_NULL or "has none" (a collective without a root).
+ *     TRACE_NONE is MPI_PROC_NULL or "has none" (a collective without a root).
  *  5. A node's edges stay on its rank: dependencies across ranks are matches and collectives, never
- * edges.
+ *     edges.
  *
  * Order on a rank: ops of pass 0 and of passes in program order are totally ordered as issued; of
  * several threads each has such an order of its own, and nothing orders one's ops after another's.

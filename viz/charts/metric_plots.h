@@ -2,10 +2,10 @@
  *
  * Rules:
  *  1. What was recorded several times under one name is a curve over its steps or, without steps,
- * in the order in which it was recorded. Names that share their first word ("gradient_norm M=4",
- * "gradient_norm M=8") share a plot; the rest of the name tells the curve.
+ *     in the order in which it was recorded. Names that share their first word ("gradient_norm
+ *     M=4", "gradient_norm M=8") share a plot; the rest of the name tells the curve.
  *  2. A rank has a curve of its own; where a plot would hold more curves than it can, a name's
- * ranks are averaged step by step.
+ *     ranks are averaged step by step.
  *  3. A first word with "staleness" in it makes a histogram per name, of all ranks together.
  *  4. On logarithmic axes each curve's fitted slope is printed.
  *  5. What gradient_plots.h and schedule.h draw is left to them. */

@@ -3,7 +3,7 @@
  *
  * Rules for a backend:
  *  1. Every function of a group gets one struct data_call, already checked: ranks exist, counts
- * fit, the operator suits the type. It returns false after data_channel_fail.
+ *     fit, the operator suits the type. It returns false after data_channel_fail.
  *  2. It embeds struct data_channel, data_group and data_request as its first member.
  *  3. `tag` is at least 0. Collectives must not disturb messages. */
 #ifndef COLLECTIVES_SYSTEMS_DATA_CHANNEL_DATA_BACKEND_H

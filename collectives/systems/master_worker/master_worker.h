@@ -14,13 +14,14 @@
  *
  * Rules:
  *  - Commands only start something; they are kept until the worker next answers. Each worker obeys
- * in the order in which they were given; between workers there is no order but that of the copies.
+ *    in the order in which they were given; between workers there is no order but that of the
+ *    copies.
  *  - A command and the values that belong to it are one piece for its worker.
  *  - What goes wrong on a worker is told at the next command to that worker, or where the master
- * next waits for it, in one sentence that names worker and command. Until then it does nothing
- * more. After master_tells the sentence is kept for master_error; otherwise it ends the rank.
+ *    next waits for it, in one sentence that names worker and command. Until then it does nothing
+ *    more. After master_tells the sentence is kept for master_error; otherwise it ends the rank.
  *  - With several masters (ranks 0 to n - 1) every one of them gives commands. Without the lock of
- * a worker nobody knows in which order it obeys two masters.
+ *    a worker nobody knows in which order it obeys two masters.
  *
  * Room: sees collectives/systems/data_channel, collectives/systems/process_group. Seen by
  * programs. */

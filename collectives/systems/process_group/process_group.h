@@ -8,7 +8,7 @@
  * Rules that hold for every function:
  *  - Ranks are those of the group: place i of the list that made it is rank i.
  *  - Collective operations are called by all ranks of a group, in the same order. Groups are made
- * by all ranks of the parent, in the same order, also by those that are not in them.
+ *    by all ranks of the parent, in the same order, also by those that are not in them.
  *  - Wrong use, and a channel that fails, end the rank with a finding that names the place.
  *  - Where only the root's tensor matters, the others pass any tensor of the type; where only the
  *    root gets a result, the others get an empty tensor.

@@ -2,11 +2,11 @@
  *
  * Rules:
  *  1. A send function remembers the tensors a message carried that need gradients; the receive
- * function of the same message id is their origin at the other end.
+ *     function of the same message id is their origin at the other end.
  *  2. A context is made where it is opened, and on other workers when they first hear of it, unless
- * its id has a tombstone.
+ *     its id has a tombstone.
  *  3. Passes of a context follow each other; a gradient entry remembers what it was before the
- * newest pass, so that a pass that failed elsewhere can be taken back. */
+ *     newest pass, so that a pass that failed elsewhere can be taken back. */
 #ifndef COLLECTIVES_SYSTEMS_RPC_CONTEXT_H
 #define COLLECTIVES_SYSTEMS_RPC_CONTEXT_H
 

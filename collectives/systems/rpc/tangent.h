@@ -3,10 +3,10 @@
  *
  * Rules:
  *  1. A tangent belongs to a context. It begins at a leaf and is carried through the local graph
- * when somebody asks for it: a message that leaves, dist_tangent, or a root.
+ *     when somebody asks for it: a message that leaves, dist_tangent, or a root.
  *  2. What is received has the tangent that came with it, in the context it came in, and no other.
  *  3. Tangents are computed by differentiable operations: behind their tensors they are tensors of
- * the message like the others, so that gradients go back through them.
+ *     the message like the others, so that gradients go back through them.
  *  4. Where nobody set one, the gradient check's direction is carried instead, and not recorded. */
 #ifndef COLLECTIVES_SYSTEMS_RPC_TANGENT_H
 #define COLLECTIVES_SYSTEMS_RPC_TANGENT_H

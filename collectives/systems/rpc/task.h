@@ -2,11 +2,11 @@
  *
  * Rules:
  *  1. A vertex (an operation, a receive function, a leaf) runs once, when as many gradients have
- * arrived as edges lead to it from the roots and the counted sends.
+ *     arrived as edges lead to it from the roots and the counted sends.
  *  2. `outstanding` counts the sends and roots whose gradient has not come; when it is zero the
- * local graph is done. It gets there once.
+ *     local graph is done. It gets there once.
  *  3. The task is over when its graph is done, or it failed, and nothing it asked for is open. Only
- * then is first contact answered (Dijkstra and Scholten).
+ *     then is first contact answered (Dijkstra and Scholten).
  *  4. A failed task runs nothing more. Those it has sent gradients to are told at once. */
 #ifndef COLLECTIVES_SYSTEMS_RPC_TASK_H
 #define COLLECTIVES_SYSTEMS_RPC_TASK_H

@@ -2,12 +2,12 @@
  *
  * Rules:
  *  1. Sends are nonblocking and receives take any source: no two workers ever wait for each other's
- * buffers, under any progress model.
+ *     buffers, under any progress model.
  *  2. A message whose number was seen before is a duplicate and dropped.
  *  3. Closing: a token goes round twice. A worker passes BYE on when its program is done and it
- * asks nothing; from then on it only works for workers the token has not seen. So when BYE is back
- * at worker 0 nothing is asked anywhere. END is passed on at once; then everybody takes what is
- * still under way to it, by name and number.
+ *     asks nothing; from then on it only works for workers the token has not seen. So when BYE is
+ *     back at worker 0 nothing is asked anywhere. END is passed on at once; then everybody takes
+ *     what is still under way to it, by name and number.
  *  4. A dead worker sends nothing but tokens, and drops what it receives. */
 #include "collectives/systems/rpc/worker.h"
 
