@@ -88,6 +88,10 @@ int collective_count_in(const struct collective *collective);
 /* The tangent of a fold of the own group, where the other one gets it. */
 struct diff_tensor *collective_fold_across(const struct diff_node *node, struct diff_tensor *x_dot);
 struct diff_tensor *collective_part(struct diff_tensor *part);
+/* The adjoint of a reduction with its parts in hand: the summed cotangent, and for operators that
+ * are not linear everybody's operands. */
+struct diff_tensor *collective_reduction_finish(struct diff_node *node,
+                                                struct diff_request *adjoint);
 struct diff_tensor *collective_y_bar(const struct diff_node *node,
                                      const struct diff_request *adjoint);
 

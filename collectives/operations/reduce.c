@@ -33,20 +33,23 @@ static void reduce_launch(struct diff_node *node, struct diff_request *adjoint)
         adjoint->parts[1] = collective_gather_inputs(node);
 }
 
-static struct diff_tensor *reduce_finish(struct diff_node *node, struct diff_request *adjoint)
+struct diff_tensor *collective_reduction_finish(struct diff_node *node,
+                                                struct diff_request *adjoint)
 {
     const struct collective *c = node->extra;
-    int size = node->channel->size;
+    int size = node->channel->size, mutant = node->tape->state->mutant;
     struct diff_tensor *s = collective_part(adjoint->parts[0]);
     struct diff_tensor *all = collective_part(adjoint->parts[1]);
-    int mutant = node->tape->state->mutant;
-    if (!collective_is_member(c))
-        return NULL;
     if (c->op == DIFF_AVG && mutant != MUTANT_AVG_FACTOR)
         return diff_scale(s, 1.0 / size);
     if (collective_op_is_linear(c->op) || mutant == MUTANT_OP_DROPPED)
         return s;
     return fold_adjoint(c->op, all, size, node->channel->rank, s);
+}
+
+static struct diff_tensor *reduce_finish(struct diff_node *node, struct diff_request *adjoint)
+{
+    return collective_is_member(node->extra) ? collective_reduction_finish(node, adjoint) : NULL;
 }
 
 static struct diff_tensor *reduce_tangent(struct diff_node *node, struct diff_tensor *x_dot)

@@ -68,20 +68,6 @@ static void reduce_scatter_block_launch(struct diff_node *node, struct diff_requ
     launch_as(node, adjoint, &rule_allgather);
 }
 
-static struct diff_tensor *reduce_scatter_finish(struct diff_node *node,
-                                                 struct diff_request *adjoint)
-{
-    const struct collective *c = node->extra;
-    int size = node->channel->size, mutant = node->tape->state->mutant;
-    struct diff_tensor *s = collective_part(adjoint->parts[0]);
-    struct diff_tensor *all = collective_part(adjoint->parts[1]);
-    if (c->op == DIFF_AVG && mutant != MUTANT_AVG_FACTOR)
-        return diff_scale(s, 1.0 / size);
-    if (collective_op_is_linear(c->op) || mutant == MUTANT_OP_DROPPED)
-        return s;
-    return fold_adjoint(c->op, all, size, node->channel->rank, s);
-}
-
 static struct diff_tensor *reduce_scatter_tangent(struct diff_node *node, struct diff_tensor *x_dot)
 {
     const struct collective *c = node->extra;
@@ -111,13 +97,13 @@ const struct collective_rule rule_reduce_scatter = {
     COLLECTIVE_ROWS("Reduce_scatter", OP_REDUCE_SCATTER, SAVES_INPUTS),
     .call = reduce_scatter_call,
     .launch = reduce_scatter_launch,
-    .finish = reduce_scatter_finish,
+    .finish = collective_reduction_finish,
     .tangent = reduce_scatter_tangent,
     .reference = reduce_scatter_reference};
 const struct collective_rule rule_reduce_scatter_block = {
     COLLECTIVE_ROWS("Reduce_scatter_block", OP_REDUCE_SCATTER_BLOCK, SAVES_INPUTS),
     .call = reduce_scatter_block_call,
     .launch = reduce_scatter_block_launch,
-    .finish = reduce_scatter_finish,
+    .finish = collective_reduction_finish,
     .tangent = reduce_scatter_tangent,
     .reference = reduce_scatter_reference};

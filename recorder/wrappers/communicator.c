@@ -2,19 +2,6 @@
 #include "recorder/recorder.h"
 #include "recorder/wrappers/wrappers.h"
 
-static struct record_op *collective(struct recorder_rank *me, enum op_kind kind, MPI_Comm handle,
-                                    const void *site)
-{
-    struct recorder_comm *comm = recorder_comm(me, handle);
-    struct record_op *op = recorder_op(me, kind, STATE_BLOCKED, site);
-    if (!op)
-        return NULL;
-    wrapper_comm(op, comm);
-    if (comm)
-        op->comm_seq = comm->collectives++;
-    return op;
-}
-
 /* The call made `made` out of `from`. */
 static void made_comm(struct recorder_rank *me, struct record_op *op, MPI_Comm from, MPI_Comm made,
                       int error)
@@ -33,7 +20,7 @@ static void made_comm(struct recorder_rank *me, struct record_op *op, MPI_Comm f
     int name(LIST parameters, MPI_Comm *made)                                                      \
     {                                                                                              \
         struct recorder_rank *me = recorder_enter();                                               \
-        struct record_op *op = me ? collective(me, kind, comm, CALLER) : NULL;                     \
+        struct record_op *op = me ? wrapper_collective(me, kind, comm, CALLER) : NULL;             \
         recorder_leave(me);                                                                        \
         int error = P##name(LIST arguments, made);                                                 \
         if (op)                                                                                    \
@@ -93,7 +80,7 @@ int MPI_Intercomm_create(MPI_Comm comm, int leader, MPI_Comm peer, int remote, i
                          MPI_Comm *made)
 {
     struct recorder_rank *me = recorder_enter();
-    struct record_op *op = me ? collective(me, OP_INTERCOMM_CREATE, comm, CALLER) : NULL;
+    struct record_op *op = me ? wrapper_collective(me, OP_INTERCOMM_CREATE, comm, CALLER) : NULL;
     recorder_leave(me);
     int error = PMPI_Intercomm_create(comm, leader, peer, remote, tag, made);
     if (op)
@@ -123,7 +110,7 @@ static void duplication_started(struct recorder_rank *me, struct record_op *op, 
     int name(LIST parameters, MPI_Comm *made, MPI_Request *request)                                \
     {                                                                                              \
         struct recorder_rank *me = recorder_enter();                                               \
-        struct record_op *op = me ? collective(me, kind, comm, CALLER) : NULL;                     \
+        struct record_op *op = me ? wrapper_collective(me, kind, comm, CALLER) : NULL;             \
         recorder_leave(me);                                                                        \
         int error = P##name(LIST arguments, made, request);                                        \
         if (op)                                                                                    \
@@ -143,7 +130,7 @@ MAKES_LATER(MPIX_Comm_ishrink, OP_COMM_SHRINK, (MPI_Comm comm), (comm))
 int MPIX_Comm_agree(MPI_Comm comm, int *flag)
 {
     struct recorder_rank *me = recorder_enter();
-    struct record_op *op = me ? collective(me, OP_COMM_AGREE, comm, CALLER) : NULL;
+    struct record_op *op = me ? wrapper_collective(me, OP_COMM_AGREE, comm, CALLER) : NULL;
     recorder_leave(me);
     int error = PMPIX_Comm_agree(comm, flag);
     if (op) {
@@ -157,7 +144,7 @@ int MPIX_Comm_agree(MPI_Comm comm, int *flag)
 int MPIX_Comm_iagree(MPI_Comm comm, int *flag, MPI_Request *request)
 {
     struct recorder_rank *me = recorder_enter();
-    struct record_op *op = me ? collective(me, OP_COMM_AGREE, comm, CALLER) : NULL;
+    struct record_op *op = me ? wrapper_collective(me, OP_COMM_AGREE, comm, CALLER) : NULL;
     recorder_leave(me);
     int error = PMPIX_Comm_iagree(comm, flag, request);
     if (!op)
@@ -195,7 +182,7 @@ int MPI_Comm_free(MPI_Comm *comm)
 {
     struct recorder_rank *me = recorder_enter();
     MPI_Comm freed = *comm;
-    struct record_op *op = me ? collective(me, OP_COMM_FREE, freed, CALLER) : NULL;
+    struct record_op *op = me ? wrapper_collective(me, OP_COMM_FREE, freed, CALLER) : NULL;
     const struct recorder_comm *known = op ? recorder_comm(me, freed) : NULL;
     recorder_leave(me);
     int error = PMPI_Comm_free(comm);
@@ -265,7 +252,7 @@ int MPI_Session_init(MPI_Info info, MPI_Errhandler handler, MPI_Session *session
 int MPI_Finalize(void)
 {
     struct recorder_rank *me = recorder_enter();
-    struct record_op *op = me ? collective(me, OP_FINALIZE, MPI_COMM_WORLD, CALLER) : NULL;
+    struct record_op *op = me ? wrapper_collective(me, OP_FINALIZE, MPI_COMM_WORLD, CALLER) : NULL;
     recorder_leave(me);
     int error = PMPI_Finalize();
     if (op) {

@@ -3,18 +3,6 @@
 
 #define LIST(...) __VA_ARGS__
 
-static struct record_op *creates(struct recorder_rank *me, MPI_Comm handle, const void *site)
-{
-    struct recorder_comm *comm = recorder_comm(me, handle);
-    struct record_op *op = recorder_op(me, OP_WIN_CREATE, STATE_BLOCKED, site);
-    if (!op)
-        return NULL;
-    wrapper_comm(op, comm);
-    if (comm)
-        op->comm_seq = comm->collectives++;
-    return op;
-}
-
 /* The communicator a window was made on is remembered under the window's handle. */
 static void made_window(struct recorder_rank *me, struct record_op *op, MPI_Comm comm, MPI_Win win,
                         int error)
@@ -30,7 +18,7 @@ static void made_window(struct recorder_rank *me, struct record_op *op, MPI_Comm
     int MPI_##name(LIST parameters, MPI_Win *made)                                                 \
     {                                                                                              \
         struct recorder_rank *me = recorder_enter();                                               \
-        struct record_op *op = me ? creates(me, comm, CALLER) : NULL;                              \
+        struct record_op *op = me ? wrapper_collective(me, OP_WIN_CREATE, comm, CALLER) : NULL;    \
         recorder_leave(me);                                                                        \
         int error = PMPI_##name(LIST arguments, made);                                             \
         if (op)                                                                                    \

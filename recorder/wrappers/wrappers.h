@@ -48,6 +48,20 @@ static inline void wrapper_comm(struct record_op *op, const struct recorder_comm
         op->flags |= OP_INTERCOMM;
 }
 
+/* A call of all members of a communicator; NULL where nothing is recorded. */
+static inline struct record_op *wrapper_collective(struct recorder_rank *me, enum op_kind kind,
+                                                   MPI_Comm handle, const void *site)
+{
+    struct recorder_comm *comm = recorder_comm(me, handle);
+    struct record_op *op = recorder_op(me, kind, STATE_BLOCKED, site);
+    if (!op)
+        return NULL;
+    wrapper_comm(op, comm);
+    if (comm)
+        op->comm_seq = comm->collectives++;
+    return op;
+}
+
 /* Between whom: the communicator, the other rank, the tag. */
 static inline const struct recorder_comm *
 wrapper_envelope(struct recorder_rank *me, struct record_op *op, int peer, int tag, MPI_Comm handle)

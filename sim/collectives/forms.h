@@ -37,52 +37,31 @@ int sim_call_hints(struct sim_collective_call *call, MPI_Info info, int error);
 #define WIDE_FORMS(name, iname, PARAMETERS, CALL)                                                  \
     WIDE_FORMS_AS(PMPI_##name, name, iname, PARAMETERS, CALL)
 
+/* One function of a collective: its name, its parameters and what it does with them. */
+#define ONE_FORM(function, PARAMETERS, kind, call_ready, finish)                                   \
+    int function PARAMETERS                                                                        \
+    {                                                                                              \
+        struct sim_collective_call call;                                                           \
+        call.form = (kind);                                                                        \
+        int error = call_ready;                                                                    \
+        return error ? error : finish;                                                             \
+    }
+#define THREE_FORMS(blocking, name, iname, suffix, PARAMETERS, count_t, displ_t, CALL)             \
+    ONE_FORM(blocking, (PARAMETERS(count_t, displ_t)), SIM_FORM_BLOCKING,                          \
+             sim_call_ready(&call, CALL), sim_collective_run(&call))                               \
+    ONE_FORM(PMPI_##iname##suffix, (PARAMETERS(count_t, displ_t), MPI_Request * request),          \
+             SIM_FORM_NONBLOCKING, sim_call_ready(&call, CALL),                                    \
+             sim_collective_start(&call, request))                                                 \
+    ONE_FORM(PMPI_##name##_init##suffix,                                                           \
+             (PARAMETERS(count_t, displ_t), MPI_Info info, MPI_Request * request),                 \
+             SIM_FORM_PERSISTENT, sim_call_hints(&call, info, sim_call_ready(&call, CALL)),        \
+             sim_collective_init(&call, request))
+
 /* The same with another function for the blocking form. */
 #define FORMS_AS(blocking, name, iname, PARAMETERS, CALL)                                          \
-    int blocking(PARAMETERS(int, int))                                                             \
-    {                                                                                              \
-        struct sim_collective_call call;                                                           \
-        call.form = (SIM_FORM_BLOCKING);                                                           \
-        int error = sim_call_ready(&call, CALL);                                                   \
-        return error ? error : sim_collective_run(&call);                                          \
-    }                                                                                              \
-    int PMPI_##iname(PARAMETERS(int, int), MPI_Request *request)                                   \
-    {                                                                                              \
-        struct sim_collective_call call;                                                           \
-        call.form = (SIM_FORM_NONBLOCKING);                                                        \
-        int error = sim_call_ready(&call, CALL);                                                   \
-        return error ? error : sim_collective_start(&call, request);                               \
-    }                                                                                              \
-    int PMPI_##name##_init(PARAMETERS(int, int), MPI_Info info, MPI_Request *request)              \
-    {                                                                                              \
-        struct sim_collective_call call;                                                           \
-        call.form = (SIM_FORM_PERSISTENT);                                                         \
-        int error = sim_call_hints(&call, info, sim_call_ready(&call, CALL));                      \
-        return error ? error : sim_collective_init(&call, request);                                \
-    }
-
+    THREE_FORMS(blocking, name, iname, , PARAMETERS, int, int, CALL)
 #define WIDE_FORMS_AS(blocking, name, iname, PARAMETERS, CALL)                                     \
     FORMS_AS(blocking, name, iname, PARAMETERS, CALL)                                              \
-    int PMPI_##name##_c(PARAMETERS(MPI_Count, MPI_Aint))                                           \
-    {                                                                                              \
-        struct sim_collective_call call;                                                           \
-        call.form = (SIM_FORM_BLOCKING);                                                           \
-        int error = sim_call_ready(&call, CALL);                                                   \
-        return error ? error : sim_collective_run(&call);                                          \
-    }                                                                                              \
-    int PMPI_##iname##_c(PARAMETERS(MPI_Count, MPI_Aint), MPI_Request *request)                    \
-    {                                                                                              \
-        struct sim_collective_call call;                                                           \
-        call.form = (SIM_FORM_NONBLOCKING);                                                        \
-        int error = sim_call_ready(&call, CALL);                                                   \
-        return error ? error : sim_collective_start(&call, request);                               \
-    }                                                                                              \
-    int PMPI_##name##_init_c(PARAMETERS(MPI_Count, MPI_Aint), MPI_Info info, MPI_Request *request) \
-    {                                                                                              \
-        struct sim_collective_call call;                                                           \
-        call.form = (SIM_FORM_PERSISTENT);                                                         \
-        int error = sim_call_hints(&call, info, sim_call_ready(&call, CALL));                      \
-        return error ? error : sim_collective_init(&call, request);                                \
-    }
+    THREE_FORMS(PMPI_##name##_c, name, iname, _c, PARAMETERS, MPI_Count, MPI_Aint, CALL)
 
 #endif

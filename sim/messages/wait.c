@@ -39,6 +39,11 @@ static int look_up(struct sim_rank *rank, MPI_Request handle, const char *functi
                            "request is not a live request of this rank");
 }
 
+static int raise_null(const char *function)
+{
+    return sim_error_raise(MPI_COMM_NULL, MPI_ERR_REQUEST, function, "request is MPI_REQUEST_NULL");
+}
+
 static bool is_active(const struct sim_request *request)
 {
     return request && request->state != SIM_INACTIVE;
@@ -550,11 +555,10 @@ int PMPI_Request_free(MPI_Request *handle)
     struct sim_rank *rank = sim_point_caller("Request_free");
     if (!rank)
         return MPI_ERR_OTHER;
-    struct sim_request *request = sim_request_get(rank, *handle);
-    if (!request)
-        return sim_error_raise(MPI_COMM_NULL, MPI_ERR_REQUEST, "Request_free", "request is %s",
-                               *handle == MPI_REQUEST_NULL ? "MPI_REQUEST_NULL"
-                                                           : "not a live request of this rank");
+    struct sim_request *request;
+    int error = look_up(rank, *handle, "Request_free", &request);
+    if (error || !request)
+        return error ? error : raise_null("Request_free");
     if (request->kind == SIM_REQUEST_COLLECTIVE && !request->persistent)
         return sim_error_raise(
             comm_of(request), MPI_ERR_REQUEST, "Request_free",
@@ -583,11 +587,10 @@ int PMPI_Cancel(MPI_Request *handle)
     struct sim_rank *rank = sim_point_caller("Cancel");
     if (!rank)
         return MPI_ERR_OTHER;
-    struct sim_request *request = sim_request_get(rank, *handle);
-    if (!request)
-        return sim_error_raise(MPI_COMM_NULL, MPI_ERR_REQUEST, "Cancel", "request is %s",
-                               *handle == MPI_REQUEST_NULL ? "MPI_REQUEST_NULL"
-                                                           : "not a live request of this rank");
+    struct sim_request *request;
+    int error = look_up(rank, *handle, "Cancel", &request);
+    if (error || !request)
+        return error ? error : raise_null("Cancel");
     if (request->kind == SIM_REQUEST_COLLECTIVE)
         return sim_error_raise(comm_of(request), MPI_ERR_REQUEST, "Cancel",
                                "a collective cannot be cancelled");
