@@ -340,14 +340,15 @@ static size_t root_of(const size_t *causes, size_t which)
 
 /* The wrong gradient of a variable, or along a direction, is a sum of many comparisons: it follows
  * from the operation that was found to be wrong; where none was, what is said of directions follows
- * from what is said of a variable. */
-static void fold_summaries(const struct findings *findings, size_t first, size_t *causes)
+ * from what is said of a variable. What is allowed, and what is not, each for itself. */
+static void fold_summaries(const struct findings *findings, size_t first, bool allowed,
+                           size_t *causes)
 {
     size_t culprit = findings->count, variable = findings->count;
     for (size_t i = first; i < findings->count; i++) {
         const struct finding *finding = &findings->items[i];
         if (finding->code[0] != 'G' || finding->severity != SEVERITY_ERROR ||
-            root_of(causes, i) != i)
+            finding->allowed != allowed || root_of(causes, i) != i)
             continue;
         bool names = !strcmp(finding->code, "G001") || !strcmp(finding->code, "G006");
         if (!finding->summary && culprit == findings->count && names)
@@ -359,7 +360,7 @@ static void fold_summaries(const struct findings *findings, size_t first, size_t
     for (size_t i = first; i < findings->count; i++) {
         const struct finding *finding = &findings->items[i];
         bool of_variable = strstr(finding->title, "the gradient of ") != NULL;
-        if (!finding->summary || causes[i] != i)
+        if (!finding->summary || finding->allowed != allowed || causes[i] != i)
             continue;
         if (culprit < findings->count)
             causes[i] = culprit;
@@ -383,7 +384,8 @@ void suppress_consequences(struct findings *findings, size_t first, const struct
             if (cause < count && root_of(causes, cause) != i)
                 causes[i] = cause;
         }
-    fold_summaries(findings, first, causes);
+    fold_summaries(findings, first, false, causes);
+    fold_summaries(findings, first, true, causes);
     struct finding *root = check_new(count, sizeof *root);
     for (size_t i = 0; i < count; i++)
         root[i] = findings->items[root_of(causes, i)];

@@ -430,7 +430,7 @@ static void take_order(struct simulator *sim, const struct instance *instance, u
 }
 
 /* Every combination; false when there are too many. */
-static bool brute_force(const struct instance *instance, enum check_model model,
+static inline bool brute_force(const struct instance *instance, enum check_model model,
                         struct verdict *verdict)
 {
     static struct extensions all[RANKS_MAX];

@@ -38,6 +38,7 @@ my @allowed = (
     ['--mutant identity', "'$cases/architecture/two.c' both", '', 'B001 G001', 1],
     ['--mutant identity --allow B001', "'$cases/architecture/two.c' both", 'B001', 'G001', 1],
     ['--mutant identity --allow G001', "'$cases/architecture/two.c' both", 'G001', 'B001', 1],
+    ['--mutant identity --allow G001:two.c:14', "'$cases/architecture/two.c'", 'G001', 'G001', 1], # the gradient of x is still wrong
     ['--mutant identity --allow G001 --allow B001', "'$cases/architecture/two.c' both", 'B001 G001', '', 0],
     ['--order data', "'$cases/architecture/allowm.c' bad", '', 'M008 R002', 1],
     ['--order data --allow M008', "'$cases/architecture/allowm.c' bad", 'M008', 'R002', 1],
