@@ -303,8 +303,9 @@ catalogue: all
 	@$(BUILD)/simrun catalogue --table
 
 # Takes what the catalogue's findings say today, and its traces' hashes, as right: look at git's difference before you commit.
-golden: all
+golden: all $(addprefix $(BUILD)/tests/,checker/test_golden_runs checker/test_golden_orders checker/test_golden_suppress collectives/test_golden_judge)
 	@SIMRUN=$(BUILD)/simrun perl tests/cli/catalogue.t --update
+	@for test in $(filter $(BUILD)/tests/%,$^); do GOLDEN=update $$test >/dev/null || exit; done
 
 # A million random programs against the rules of matching; SPEC_PROGRAMS=, SIMRUN_SEED= where to begin.
 SPEC_PROGRAMS ?= 1000000

@@ -279,7 +279,7 @@ static struct program program_new(uint64_t seed)
     return program;
 }
 
-static void program_show(const struct program *program)
+static inline void program_show(const struct program *program)
 {
 #define VERB(name) #name,
     static const char *const verbs[] = {VERBS(VERB)};

@@ -283,4 +283,26 @@ static struct sim_world *scene_run(struct scene *scene, struct sim_world_options
     return world;
 }
 
+/* One run, recorded; NULL, with a note, where it could not be. */
+static struct trace *scene_trace(struct scene *scene, struct sim_world_options *options,
+                                 enum trace_outcome *outcome)
+{
+    static const char *const names[] = {"eager", "rendezvous", "batch"};
+    struct failure failure = {0};
+    scene->recording = recording_new(scene->program->ranks, RECORD_LEVEL_OPS, &failure);
+    struct sim_world *world = scene_run(scene, options, outcome);
+    struct trace *trace = recording_load(
+        scene->recording,
+        &(struct recording_result){
+            .outcome = *outcome, .program = "hunt", .model = names[options->send_model]},
+        &failure);
+    sim_world_free(world);
+    recording_ranks_release(scene->recording);
+    recording_free(scene->recording);
+    scene->recording = NULL;
+    if (!trace)
+        tap_note("not recorded: %s", failure.text);
+    return trace;
+}
+
 #endif

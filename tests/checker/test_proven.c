@@ -48,27 +48,15 @@ static void take_findings(struct judgement *judgement, const struct findings *fi
 static enum trace_outcome judge(struct judgement *judgement, enum sim_send_model send, bool strict,
                                 struct explore_steer *steer)
 {
-    struct failure failure = {0};
     struct sim_world_options options;
     enum trace_outcome outcome = OUTCOME_ABORTED;
-    static const char *const names[] = {"eager", "rendezvous", "batch"};
     sim_world_options_init(&options);
     options.send_model = send;
     options.strict_collectives = strict;
     if (steer)
         explore_steer_world(steer, &options);
-    scene.recording = recording_new(scene.program->ranks, RECORD_LEVEL_OPS, &failure);
-    struct sim_world *world = scene_run(&scene, &options, &outcome);
-    struct trace *trace = recording_load(
-        scene.recording,
-        &(struct recording_result){.outcome = outcome, .program = "hunt", .model = names[send]},
-        &failure);
-    sim_world_free(world);
-    recording_ranks_release(scene.recording);
-    recording_free(scene.recording);
-    scene.recording = NULL;
+    struct trace *trace = scene_trace(&scene, &options, &outcome);
     if (!trace) {
-        tap_note("not recorded: %s", failure.text);
         judgement->gaps = true;
         return outcome;
     }
