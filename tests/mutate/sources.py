@@ -2,7 +2,8 @@
 
 A source is cut into tokens, its function bodies into statements and expressions; each place that can be mutated is wrapped so that
 it means something else when mutated(N) is true. Lines stay where they are. What the compiler refuses is left out by run.py, line by
-line. Not mutated: assertions, array bounds, case labels, what releases memory, anything in a macro."""
+line. Not mutated: assertions, array bounds, case labels, what releases memory, anything in a macro; `{0}`, which says that all is
+zero and not that the first field is; by how much an array grows, as any amount is right; functions that left_out.txt names."""
 
 import re
 
@@ -17,13 +18,15 @@ TOKEN = re.compile(r'''
 OPEN, CLOSE = '([{', ')]}'
 ASSIGN = {'=', '+=', '-=', '*=', '/=', '%=', '&=', '|=', '^=', '<<=', '>>='}
 BORDER = {'<': '<=', '<=': '<', '>': '>=', '>=': '>', '==': '!=', '!=': '=='}
-TURNED = {'+': '-', '-': '+'}
+TURNED = {'+': '-', '-': '+', '*': '/', '/': '*', '&': '|', '|': '&', '<<': '>>', '>>': '<<'}
+CONTRARY = {'fmin': 'fmax', 'fmax': 'fmin'}
 LEVELS = [{'||'}, {'&&'}, {'|'}, {'^'}, {'&'}, {'==', '!='}, {'<', '<=', '>', '>='}, {'<<', '>>'}, {'+', '-'}, {'*', '/', '%'}]
 TYPES = set('void char short int long float double signed unsigned struct union enum const volatile bool _Bool size_t ssize_t'.split())
 KEYWORDS = set('return case else do sizeof goto'.split())
 UNTOUCHED = {'sizeof', 'assert', '_Static_assert', 'static_assert', '__attribute__', '_Alignof', '__asm__', 'asm', 'offsetof',
              '__builtin_prefetch', '__builtin_expect', '__typeof__', 'typeof', 'va_arg', '__builtin_types_compatible_p'}
-RELEASES = re.compile(r'(^|_)(free|release|close|munmap|clear|drop|prefetch|destroy|unref|note|fflush)$')
+GROWTH = re.compile(r'= .*\?.*(\b2 \*|\* 2\b).*:|\bcheck_grow\(')
+RELEASES = re.compile(r'(^|_)(free|release|close|munmap|clear|drop|prefetch|destroy|unref|note|fflush|pool_put)$')
 
 
 class Token:
@@ -61,10 +64,11 @@ class Mutants:
     """Rewrites one source. `next_number` gives numbers; rows are (number, line, what it was, what it is). Lines that are banned and
     numbers that nobody wants to keep stay as they are."""
 
-    def __init__(self, source, next_number, banned=frozenset(), keep=None):
+    def __init__(self, source, next_number, banned=frozenset(), keep=None, left_out=frozenset()):
         self.tokens, self.rest = tokens_of(source)
         self.source, self.lines = source, source.split('\n')
         self.next_number, self.banned, self.keep, self.rows, self.swaps = next_number, banned, keep, [], []
+        self.left_out, self.functions, self.function = left_out, set(), None
 
     # ---- pieces ----
 
@@ -78,7 +82,7 @@ class Mutants:
     def number(self, line, was, now):
         """None where there is to be no mutant; its number is counted all the same."""
         number = self.next_number()
-        if line in self.banned or (self.keep is not None and number not in self.keep):
+        if line in self.banned or self.function in self.left_out or (self.keep is not None and number not in self.keep):
             return None
         self.rows.append((number, line, was, now))
         return number
@@ -128,8 +132,18 @@ class Mutants:
     def assignment(self, low, high):
         for i in self.top_level(low, high):
             if self.tokens[i].text in ASSIGN and self.tokens[i].kind == 'sign':
-                return self.raw(low, i + 1) + self.assignment(i + 1, high)
+                return self.raw(low, i + 1) + self.step(low, i, high, self.assignment(i + 1, high))
         return self.choice(low, high)
+
+    def step(self, low, i, high, text):
+        """What is added is taken away, and the other way round."""
+        sign = self.tokens[i].text
+        number = self.number(self.tokens[i].line, self.flat(low, high), '%s %s %s' % (
+            self.flat(low, i), '-=' if sign == '+=' else '+=', self.flat(i + 1, high))) if sign in ('+=', '-=') else None
+        if number is None:
+            return text
+        before, text = self.wrap(i + 1, text)
+        return '%s(mutated(%d) ? -(%s) : (%s))' % (before, number, self.flat(i + 1, high), text)
 
     def choice(self, low, high):
         for i in self.top_level(low, high):
@@ -222,15 +236,24 @@ class Mutants:
     def constant(self, i):
         token = self.tokens[i]
         text = token.text
+        line = self.lines[token.line - 1]
+        if GROWTH.search(line) or (text == '0' and self.tokens[i - 1].text == '{' and self.tokens[i + 1].text == '}'):
+            return token.before + text
         if token.kind == 'number' and re.fullmatch(r'(0[xX][0-9a-fA-F]+|[0-9]+)[uUlL]*', text):
             now = '%s + 1' % text
             shape = '(%s + mutated(%%d))' % text
+        elif token.kind == 'number' and not text[:2].lower() == '0x' and float(text.rstrip('fFlL')):
+            now = '100 * %s' % text
+            shape = '(%s * (mutated(%%d) ? 100 : 1))' % text
+        elif token.kind == 'name' and text in CONTRARY and self.tokens[i + 1].text == '(':
+            now = CONTRARY[text]
+            shape = '(mutated(%%d) ? %s : %s)' % (now, text)
         elif token.kind == 'name' and text in ('true', 'false'):
             now = 'false' if text == 'true' else 'true'
             shape = '(!mutated(%d))' if text == 'true' else '(mutated(%d) != 0)'
         else:
             return token.before + text
-        number = self.number(token.line, '%s in: %s' % (text, self.lines[token.line - 1].strip()), now)
+        number = self.number(token.line, '%s in: %s' % (text, line.strip()), now)
         return token.before + (text if number is None else shape % number)
 
     # ---- statements ----
@@ -360,8 +383,11 @@ class Mutants:
         while i < len(self.tokens):
             token = self.tokens[i]
             if token.text == '{' and i > 0 and self.tokens[i - 1].text == ')':
+                self.function = self.tokens[self.tokens[i - 1].mate - 1].text
+                self.functions.add(self.function)
                 out += self.raw(start, i + 1) + self.block(i + 1, token.mate)
                 i = start = token.mate
+                self.function = None
             elif token.text == '=' and token.kind == 'sign':
                 found = self.table(self.begins(start, i), i)
                 if found:
