@@ -44,11 +44,9 @@ static struct finding *finding_new(struct findings *findings, const char *code, 
 /* "D001<X001 L002": the second follows from... is written behind its root. */
 static uint64_t fold(struct findings *findings, const struct trace *trace, char *words, size_t size)
 {
-    size_t before = findings->count, allowed = 0;
-    for (size_t i = 0; i < before; i++) {
+    size_t before = findings->count;
+    for (size_t i = 0; i < before; i++)
         finding_seal(&findings->items[i], trace);
-        allowed += findings->items[i].allowed;
-    }
     suppress_consequences(findings, 0, trace);
     lost += findings->count + findings->folded != before;
     uint64_t hash = findings->count;
