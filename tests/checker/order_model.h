@@ -431,7 +431,7 @@ static void take_order(struct simulator *sim, const struct instance *instance, u
 
 /* Every combination; false when there are too many. */
 static inline bool brute_force(const struct instance *instance, enum check_model model,
-                        struct verdict *verdict)
+                               struct verdict *verdict)
 {
     static struct extensions all[RANKS_MAX];
     uint8_t prefix[NODES_MAX];
