@@ -58,7 +58,7 @@ static int run(int argc, char **argv)
     return command_run(argc, argv); /* the default command: argv[0] stands for its name */
 }
 
-/* A result that could not be written was not told. */
+/* A result that could not be written was not reported. */
 static int with_output(int status)
 {
     if (!fflush(stdout) && !ferror(stdout))

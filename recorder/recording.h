@@ -35,8 +35,8 @@ void recording_fold(struct recording *recording);
 void recording_feed(struct recording *recording);
 
 /* What the records and the trace made of them may take of the memory, in bytes (0: a quarter of what
- * is free, at least 1 GiB). What is more is not kept, the oldest first, and told as not judged. To be
- * called before ranks begin; needs recording_feed. */
+ * is free, at least 1 GiB). What is more is not kept, the oldest first, and reported as not judged.
+ * To be called before ranks begin; needs recording_feed. */
 void recording_bound(struct recording *recording, uint64_t bytes);
 /* Ends that thread, before the recording is looked at. */
 void recording_settle(struct recording *recording);

@@ -108,7 +108,7 @@ static void drive(const struct fault *fault, struct diff_tensor *x)
     dist_context_leave();
     check(dist_context_release(context) == fault->release_good || fault->worker == 0, dist_error());
     check(dist_contexts() == 0, "the context is still known here");
-    /* Who heard of the context from a dead worker is told later: A012 sees to it. */
+    /* Who heard of the context from a dead worker is reported later: A012 sees to it. */
     for (int worker = 1; worker < rpc_workers() && fault->fault < RPC_FAULT_CRASH_BEFORE; worker++) {
         size_t size;
         struct rpc_future *asked = rpc_sync(worker, "known", 0, NULL);

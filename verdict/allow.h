@@ -1,4 +1,4 @@
-/* What --allow names: a known finding is told and does not fail. It silences only itself: what
+/* What --allow names: a known finding is reported and does not fail. It silences only itself: what
  * follows from it is judged as if it stood alone.
  *
  * A rule is CODE, CODE:SITE ("D001:ring.c:41"; folders before the file may be left out),

@@ -1,5 +1,6 @@
 /* One verdict of several runs of a program: what another run found is added to the findings of the
- * first, and what is the same defect is told once, with the progress models under which it shows.
+ * first, and what is the same defect is reported once, with the progress models under which it
+ * shows.
  */
 #ifndef VERDICT_MERGE_H
 #define VERDICT_MERGE_H

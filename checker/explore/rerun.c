@@ -256,7 +256,7 @@ static bool same_result(double a, double b)
     return a == b || (isnan(a) && isnan(b));
 }
 
-/* The chosen receive took the other sender's message; whether that made a difference is told. */
+/* The chosen receive took the other sender's message. Reports whether that made a difference. */
 static bool shows_race(const struct trace *trace, const struct check_witness *witness,
                        const struct trace *again, char **text)
 {

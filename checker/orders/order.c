@@ -396,7 +396,7 @@ static void report_stopped(struct order_check *check)
     finding_seal(finding, check->trace);
 }
 
-/* One set of edges mends everything this check found: it is told with each finding. */
+/* One set of edges mends everything this check found: it is reported with each finding. */
 static void propose_repair(struct order_check *check)
 {
     const struct trace *trace = check->trace;

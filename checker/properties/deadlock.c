@@ -447,8 +447,8 @@ static void report_causes(const struct check_context *context, struct wait_graph
     free(told);
 }
 
-/* A run that stands has a finding, whatever the trace leaves out: all ranks that stand are told.
- * Not where a rank failed, which is the cause itself (crash.c), or may still go on. */
+/* A run that stands has a finding, whatever the trace leaves out: all ranks that stand are
+ * reported. Not where a rank failed, which is the cause itself (crash.c), or may still go on. */
 static void report_all_blocked(const struct check_context *context, const struct wait_graph *graph,
                                struct findings *findings)
 {

@@ -1,6 +1,6 @@
 /* M004 and M005 that only who moves the data can see: what one member of a collective gives is not
  * what another takes of it. The machine notes them with the taker's call; those about a call that
- * ranks disagree about in a way the trace shows are told there. */
+ * ranks disagree about in a way the trace shows are reported there. */
 #include "checker/places.h"
 #include "checker/properties.h"
 

@@ -112,7 +112,7 @@ static bool same_value(double a, double b)
     return a == b || (isnan(a) && isnan(b));
 }
 
-/* A metric that came twice under one name is told by its first value. */
+/* A metric that came twice under one name is reported by its first value. */
 static bool is_first(const struct trace *trace, size_t index)
 {
     const struct trace_metric *metric = &trace->metrics[index];

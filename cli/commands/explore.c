@@ -1,7 +1,7 @@
 /* simrun explore: every relevant interleaving of a program.
  *
  * The worlds run in a child process (running/explore_worlds.h). Each way in which some of them fail
- * is run once more, steered and recorded, so that it is told like the failure of any run. */
+ * is run once more, steered and recorded, so that it is reported like the failure of any run. */
 #include "checker/explore/explore.h"
 #include "checker/check.h"
 
@@ -31,7 +31,7 @@ static double seconds_now(void)
     return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
 }
 
-/* ---- what is told ---- */
+/* ---- what is printed ---- */
 
 static void print_extent(const struct explore_report *report)
 {

@@ -3,8 +3,8 @@
  * The program runs as 'simrun run' does, with its gradients checked; then once under every other
  * progress model and with collectives that synchronise all their ranks; then its matches, probes
  * and completions are explored, under the model in which most can be under way and under the one in
- * which least can. What any of these finds is merged: a defect is told once, with the models that
- * show it.
+ * which least can. What any of these finds is merged: a defect is reported once, with the models
+ * that show it.
  *
  * PROVEN is said only where nothing was left out. Why these two explorations suffice: a send that
  * is buffered only adds runs, so that every match that can happen at all happens under eager sends;

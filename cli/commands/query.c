@@ -84,7 +84,7 @@ struct table {
     int *width;
     bool flushed;
     int screen;    /* columns of the terminal, 0: no terminal */
-    size_t record; /* number of the last row told below each other, 0: they are told in lines */
+    size_t record; /* number of the last row printed as a record, 0: they are printed in lines */
 };
 
 static bool is_too_wide(const struct table *table)

@@ -43,7 +43,7 @@ struct run_options {
     bool no_gradients;
     unsigned require; /* enum coverage_demand */
     double budget;    /* seconds, of `simrun prove` */
-    bool exploring;   /* an exploration told as `simrun prove` tells what it finds */
+    bool exploring;   /* an exploration, reported as by `simrun prove` */
     const char *sarif;
 };
 

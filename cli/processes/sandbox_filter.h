@@ -7,7 +7,7 @@
 
 /* What becomes of a call. */
 enum sandbox_rule {
-    SANDBOX_REFUSED, /* EPERM, and told */
+    SANDBOX_REFUSED, /* EPERM, and reported */
     SANDBOX_QUIET,   /* EPERM */
     SANDBOX_ABSENT,  /* ENOSYS: the caller knows an older one */
     SANDBOX_PATH_AT, /* changes files: Landlock is asked on behalf of it */

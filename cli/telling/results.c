@@ -74,7 +74,7 @@ static bool is_restarted(const struct results *results, const struct job *job,
     return true;
 }
 
-/* How soon a run that hangs is told of: from the instant at which nobody could move. */
+/* How soon a hang is reported: from the instant at which nobody could move. */
 static void report_delay(const struct results *results, const struct job_result *run)
 {
     struct timespec now;
@@ -82,7 +82,7 @@ static void report_delay(const struct results *results, const struct job_result 
         return;
     clock_gettime(CLOCK_MONOTONIC, &now);
     double told = (double)now.tv_sec * 1e3 + (double)now.tv_nsec * 1e-6;
-    fprintf(stderr, "simrun: told %.1f ms after nobody could move any more\n",
+    fprintf(stderr, "simrun: reported %.1f ms after nobody could move any more\n",
             told - (double)run->stopped_ns * 1e-6);
 }
 
@@ -137,7 +137,7 @@ void results_conclude(struct results *results, const struct job *job, const stru
     }
 }
 
-/* One attempt: false when it could not be made, which is told. *again: it failed and is to be
+/* One attempt: false when it could not be made, which is reported. *again: it failed and is to be
  * followed by another; such a one is kept, but its verdict is not the run's. */
 static bool attempt(struct results *results, const struct job *job, bool *again)
 {
@@ -355,7 +355,7 @@ static bool write_chrome(void *context, FILE *out, struct failure *failure)
                         failure);
 }
 
-/* One of the files: whether it is there; told and counted where it is not. */
+/* One of the files: whether it is there; reported and counted where it is not. */
 static void written(struct results *results, bool good, const struct failure *failure)
 {
     if (good)

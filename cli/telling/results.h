@@ -24,11 +24,12 @@ void results_conclude(struct results *results, const struct job *job, const stru
                       int64_t run, const char *covered);
 /* A run that could not be made: one sentence on stderr, "Bail out!" in TAP when it is our fault. */
 void results_fail(struct results *results, const struct job *job, const struct failure *failure);
-/* A command that comes to no run, in place of results_begin to results_end: told the same way, also
- * in the files asked for. Returns the exit status. */
+/* A command that comes to no run, in place of results_begin to results_end: reported the same way,
+ * also in the files asked for. Returns the exit status. */
 int results_refuse(const struct run_options *options, const char *scenario,
                    const struct failure *failure);
-/* Runs a job, keeps it and tells what came of it; false when it could not be run, which is told. */
+/* Runs a job, keeps it and tells what came of it; false when it could not be run, which is
+ * reported. */
 bool results_run(struct results *results, const struct job *job);
 /* Writes the files asked for, frees everything, returns the exit status. */
 int results_end(struct results *results);

@@ -5,7 +5,7 @@
  * every operation <y_bar, y_dot> = <x_bar, x_dot> must hold: for a local one by itself, for a
  * communication summed over those who took part. y_bar is what the consumers of y contributed. An
  * operation's defect does not depend on the others', so a spoiled cotangent further down is not
- * blamed; of several the one nearest to the loss is told. */
+ * blamed; of several the one nearest to the loss is reported. */
 #include "collectives/gradcheck/bisect.h"
 
 #include <math.h>

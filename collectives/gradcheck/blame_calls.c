@@ -180,7 +180,7 @@ static bool is_taken_right(const struct calls *calls, const struct call_group *f
     return fabs(out - in) <= calls->slack * size;
 }
 
-/* ---- who is told ---- */
+/* ---- which call is blamed ---- */
 
 static bool is_mirror_kind(const struct calls *calls, const struct call_group *forward,
                            const struct call_group *back)

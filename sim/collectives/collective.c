@@ -477,7 +477,7 @@ int sim_collective_run(struct sim_collective_call *call)
     call->remark = NULL;
     sim_world_enter(world);
     sim_regions_pending(rank, call, NULL);
-    if (call->comm->complaint) { /* of a nonblocking one, told with its request */
+    if (call->comm->complaint) { /* of a nonblocking one, reported with its request */
         free(call->comm->complaint);
         call->comm->complaint = NULL;
     }

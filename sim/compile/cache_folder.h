@@ -19,7 +19,7 @@ struct cache_folder {
 };
 
 /* The folder to be used; nothing is made. FAILURE_INTERNAL: its path is too long, or others could
- * put programs into it; the path is told even then. */
+ * put programs into it; the path is reported even then. */
 int cache_folder_find(struct cache_folder *folder, struct failure *failure);
 /* Can it be written, or the nearest folder above it that is there? */
 bool cache_folder_writable(const struct cache_folder *folder);

@@ -21,7 +21,7 @@ static int check(const char *function, MPI_Datatype datatype, bool pointers)
     return MPI_SUCCESS;
 }
 
-/* What was given as large counts cannot be told in ints. */
+/* Large counts cannot be returned in ints. */
 static int check_small(const char *function, MPI_Datatype datatype)
 {
     if (contents_of(datatype)->large_count == 0)

@@ -3,7 +3,7 @@
  *
  * One file is read once and kept for the life of the process; its answers, too. The debug library
  * is not made for threads: callers hold the lock of this object (debug_lock) while they call it and
- * while they evaluate. Variables of other languages than C and C++ are not told of. */
+ * while they evaluate. Variables of other languages than C and C++ are not listed. */
 #ifndef SIM_DEBUG_VARIABLES_H
 #define SIM_DEBUG_VARIABLES_H
 

@@ -78,7 +78,7 @@ static void report_epochs(const struct sim_rank *rank)
             sim_epoch_check_end((struct sim_win *)(uintptr_t)map->entries[i].key);
 }
 
-/* A persistent request that is active is told as an operation that is pending. */
+/* An active persistent request is reported as a pending operation. */
 static bool is_told(struct sim_rank *rank, int kind, uint64_t handle)
 {
     const struct sim_request *request =

@@ -116,7 +116,7 @@ void __tsan_func_entry(void *site)
 
 /* A function returns while something is pending, and its frame may hold the buffer. The saved frame
  * pointer bounds the frame from above, and is asked first; where the function keeps none, nothing is
- * found. What is found is told of the frame that the unwinder knows. */
+ * found. A finding names the frame that the unwinder knows. */
 static __attribute__((noinline, cold)) void leave(struct sim_rank *rank, const uintptr_t *frame,
                                                   const void *site)
 {

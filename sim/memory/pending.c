@@ -315,7 +315,7 @@ void sim_pending_operation(struct sim_rank *rank, const void *owner, uint32_t op
     for (size_t i = 0; pending && i < pending->count; i++)
         if (pending->entries[i].owner == owner &&
             (pending->entries[i].read_told || pending->entries[i].write_told))
-            operation = 0; /* what is told once more is told as before */
+            operation = 0; /* a second report is as the first */
     for (size_t i = 0; pending && i < pending->count; i++)
         if (pending->entries[i].owner == owner)
             pending->entries[i].operation = operation;

@@ -1,4 +1,4 @@
-/* Stretches that need not be told: see quiet.h. */
+/* Stretches that need not be examined: see quiet.h. */
 #include "sim/memory/quiet.h"
 #include "sim/libc/hooks.h"
 #include "sim/memory/pending.h"
@@ -10,7 +10,7 @@
 /* The rank whose program asks, NULL where nothing can be promised: another of its threads could
  * start an operation meanwhile if it may call MPI; a thread that the rank has started does not know
  * what the rank starts, unless both are within the same code that starts nothing. Where this launcher
- * is examined itself, everything is told. */
+ * is examined itself, everything is reported. */
 static struct sim_rank *asking(int team)
 {
 #ifdef __SANITIZE_THREAD__

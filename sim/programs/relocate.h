@@ -61,7 +61,7 @@ struct relocate_extra {
                          */
 };
 
-/* Works the plan out; unresolved symbols and what cannot be done are told in one sentence. On
+/* Works the plan out; unresolved symbols and what cannot be done are reported in one sentence. On
  * failure the plan is empty. Owner: the caller, relocate_release. */
 int relocate_plan(struct relocate_plan *plan, const struct image *image,
                   const struct resolver *resolver, const struct relocate_extra *extra,

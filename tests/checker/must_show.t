@@ -29,7 +29,7 @@ for threads in "" --os-threads; do
         [ "$(grep -c '^[DLMX][0-9]' out)" -eq 1 ]
     check $? "two of sixteen ranks wait for each other: exit 1, both calls named (${threads:-fibers})"
     run -v -n 16 $threads ./meet.c
-    grep -qE '^simrun: told [0-9.]+ ms after nobody could move' err
+    grep -qE '^simrun: reported [0-9.]+ ms after nobody could move' err
     check $? "and -v says how soon after the last step that was (${threads:-fibers})"
 done
 

@@ -1,4 +1,5 @@
-/* How far a long step is: told by whoever does it, shown by whoever asked for it. NULL: nobody did.
+/* How far a long step is: reported by whoever does it, shown by whoever asked for it. NULL: nobody
+ * did.
  *
  * Tellers call it every few thousand rows; how often something is shown is the other side's affair.
  */

@@ -34,7 +34,8 @@ enum store_mode {
 struct store *store_open(const char *path, enum store_mode mode, struct failure *failure);
 void store_close(struct store *store); /* NULL is fine */
 /* For SELECTs of the command line. */
-/* Operations written and read from now on are told to `progress`, which must outlive the store. */
+/* Operations written and read from now on are reported to `progress`, which must outlive the store.
+ * */
 void store_show_progress(struct store *store, struct progress *progress);
 struct sqlite3 *store_handle(struct store *store);
 

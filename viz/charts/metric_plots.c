@@ -324,7 +324,7 @@ static bool has_ranks(const struct metric_plots *plots, const struct plot *plot)
     return false;
 }
 
-/* The rank is told only where curves differ by it. */
+/* The rank is named only where curves differ by it. */
 static void line_name(const struct line *line, const char *text, bool ranks, char *name,
                       size_t size)
 {

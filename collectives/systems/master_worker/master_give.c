@@ -7,7 +7,7 @@
 
 /* ---- errors ---- */
 
-/* A worker's first error: ends the rank unless errors are told. */
+/* A worker's first error: ends the rank unless the program asked for errors. */
 static void error_keep(struct master *master, int worker, const char *text)
 {
     if (master->seats[worker].failed)

@@ -17,9 +17,10 @@
  *    in the order in which they were given; between workers there is no order but that of the
  *    copies.
  *  - A command and the values that belong to it are one piece for its worker.
- *  - What goes wrong on a worker is told at the next command to that worker, or where the master
- *    next waits for it, in one sentence that names worker and command. Until then it does nothing
- *    more. After master_tells the sentence is kept for master_error; otherwise it ends the rank.
+ *  - What goes wrong on a worker is reported at the next command to that worker, or where the
+ *    master next waits for it, in one sentence that names worker and command. Until then it does
+ *    nothing more. After master_tells the sentence is kept for master_error; otherwise it ends the
+ *    rank.
  *  - With several masters (ranks 0 to n - 1) every one of them gives commands. Without the lock of
  *    a worker nobody knows in which order it obeys two masters.
  *
@@ -138,7 +139,7 @@ void master_free(struct master *master, struct remote x);
 /* ---- copies: here the master and a worker, or two workers, wait for each other ---- */
 
 struct remote master_copy_to(struct master *master, int worker, struct diff_tensor *x);
-/* NULL when the worker has failed and errors are told. */
+/* NULL when the worker has failed and the program asked for errors. */
 struct diff_tensor *master_copy_from(struct master *master, struct remote x);
 /* The values of a tensor or of data, without history: `count` of this type. False when the worker
  * has failed. */
