@@ -196,8 +196,8 @@ static void touch(struct buffers *buffers, void *chunk, uint64_t end, size_t siz
         madvise(chunk, size, MADV_POPULATE_WRITE);
         return;
     }
-    while (atomic_load(&header->prepared) < end)
-        if (!buffers_prepare(buffers))
+    for (uint64_t at; (at = atomic_load(&header->prepared)) < end;)
+        if (end - at > BUFFERS_JUMP || !buffers_prepare(buffers))
             break;
     if (atomic_load(&header->small_pages))
         madvise(chunk, size, MADV_POPULATE_READ); /* several at a time, and they can be written */
@@ -322,7 +322,13 @@ bool buffers_full(const struct buffers *buffers)
 const struct record_head *buffers_next_record(const struct chunk *chunk,
                                               const struct record_head *record)
 {
-    const char *end = (const char *)chunk + (size_t)chunk->units * BUFFERS_UNIT;
+    return buffers_record_within(chunk, chunk->units, record);
+}
+
+const struct record_head *buffers_record_within(const struct chunk *chunk, uint32_t units,
+                                                const struct record_head *record)
+{
+    const char *end = (const char *)chunk + (size_t)units * BUFFERS_UNIT;
     const char *next = record ? (const char *)record + record->size : chunk->records;
     if (next + sizeof *record > end)
         return NULL;

@@ -18,6 +18,9 @@
 #include <stddef.h>
 
 enum { BUFFERS_UNIT = 4096, BUFFERS_BLOCK = 512, BUFFERS_IMAGES = 64, BUFFERS_PATHS = 32768 };
+/* Units by which the header's numbers never change at once: whatever goes further was written by
+ * somebody else, and no memory is taken for it. */
+enum { BUFFERS_JUMP = 1 << 18 };
 
 /* Code that a recorded return address may lie in. */
 struct buffers_image {
@@ -108,5 +111,8 @@ const struct chunk *buffers_chunk_behind(const struct buffers *buffers, const st
 /* Records of a chunk: NULL first; NULL after the last. Never reads past the chunk. */
 const struct record_head *buffers_next_record(const struct chunk *chunk,
                                               const struct record_head *record);
+/* The same where the chunk's own word on its units is not to be asked again: ranks still run. */
+const struct record_head *buffers_record_within(const struct chunk *chunk, uint32_t units,
+                                                const struct record_head *record);
 
 #endif

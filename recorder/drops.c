@@ -78,10 +78,11 @@ static uint64_t comm_of(const struct drops_rank *of, uint32_t number)
 
 static void set_comm(struct drops *drops, struct drops_rank *of, const struct record_comm *record)
 {
-    if (record->head.small & RECORD_COMM_ADJOINT || record->number >= 1u << 24)
+    uint32_t number = *(const volatile uint32_t *)&record->number; /* once: ranks still run */
+    if (record->head.small & RECORD_COMM_ADJOINT || number >= 1u << 24)
         return;
-    if (record->number >= of->comm_room) {
-        uint32_t room = (record->number + 8) * 2;
+    if (number >= of->comm_room) {
+        uint32_t room = (number + 8) * 2;
         uint64_t *comms = realloc(of->comms, room * sizeof *comms);
         if (!comms) {
             drops->failed = true;
@@ -91,7 +92,7 @@ static void set_comm(struct drops *drops, struct drops_rank *of, const struct re
         of->comms = comms;
         of->comm_room = room;
     }
-    of->comms[record->number] = drops_comm_key(record);
+    of->comms[number] = drops_comm_key(record);
 }
 
 /* The first `count` collectives on it are gone for somebody. */
@@ -120,11 +121,11 @@ static void account(struct drops *drops, uint32_t rank, const struct record_op *
     }
 }
 
-static void account_repeat(struct drops *drops, const struct chunk *chunk,
+static void account_repeat(struct drops *drops, const struct drops_place *place,
                            const struct record_repeat *repeat)
 {
     const char *end = (const char *)repeat, *begin = end - repeat->bytes;
-    if (begin < chunk->records || !repeat->times)
+    if (begin < place->chunk->records || begin > end || !repeat->times)
         return;
     const struct record_head *head;
     for (const char *at = begin; at < end; at += head->size) {
@@ -143,7 +144,7 @@ static void account_repeat(struct drops *drops, const struct chunk *chunk,
             each += other->type == RECORD_OP && op_kind_class(other->small) == CLASS_COLLECTIVE &&
                     ((const struct record_op *)(const void *)one)->comm == op->comm;
         }
-        account(drops, chunk->rank, op, repeat->times, each);
+        account(drops, place->rank, op, repeat->times, each);
     }
 }
 
@@ -167,14 +168,20 @@ static bool is_plain(const struct drops_rank *of, const struct record_op *op)
            (op->peer == RECORD_NONE || (comm_of(of, op->comm) && drops_channel(0, op, &channel)));
 }
 
+static const struct record_head *next_record(const struct drops_place *place,
+                                             const struct record_head *record)
+{
+    return buffers_record_within(place->chunk, place->units, record);
+}
+
 /* Counts its operations and learns its communicators, the first time; true: it may be dropped. */
 static bool look_at(struct drops *drops, struct drops_place *place)
 {
-    struct drops_rank *of = &drops->of[place->chunk->rank];
+    struct drops_rank *of = &drops->of[place->rank];
     bool plain = true;
     uint64_t count = 0;
-    for (const struct record_head *record = buffers_next_record(place->chunk, NULL); record;
-         record = buffers_next_record(place->chunk, record)) {
+    for (const struct record_head *record = next_record(place, NULL); record;
+         record = next_record(place, record)) {
         const void *whole = record;
         if (record->size < record_least_size(record->type)) {
             drops->failed = true; /* no recorder's: see buffers_damaged */
@@ -202,20 +209,19 @@ static bool look_at(struct drops *drops, struct drops_place *place)
 /* Its complete operations are gone, or as good as gone. */
 static void let_go(struct drops *drops, struct drops_place *place)
 {
-    const struct chunk *chunk = place->chunk;
-    const struct drops_rank *of = &drops->of[chunk->rank];
-    for (const struct record_head *record = buffers_next_record(chunk, NULL); record;
-         record = buffers_next_record(chunk, record)) {
+    const struct drops_rank *of = &drops->of[place->rank];
+    for (const struct record_head *record = next_record(place, NULL); record;
+         record = next_record(place, record)) {
         union {
             const void *from;
             struct record_op *op;
         } whole = {.from = record};
         if (record->type == RECORD_REPEAT && !place->known)
-            account_repeat(drops, chunk, whole.from);
+            account_repeat(drops, place, whole.from);
         if (record->type != RECORD_OP || whole.op->flags & RECORD_OP_CUT ||
             !is_plain(of, whole.from))
             continue;
-        account(drops, chunk->rank, whole.op, 1, 0);
+        account(drops, place->rank, whole.op, 1, 0);
         whole.op->flags |= RECORD_OP_CUT;
     }
     place->known = true;
@@ -223,7 +229,7 @@ static void let_go(struct drops *drops, struct drops_place *place)
 
 static void add_gap(struct drops *drops, const struct drops_place *place)
 {
-    struct drops_rank *of = &drops->of[place->chunk->rank];
+    struct drops_rank *of = &drops->of[place->rank];
     struct drops_gap *last = of->gap_count ? &of->gaps[of->gap_count - 1] : NULL;
     drops->ops += place->count;
     if (last && last->first + last->count == place->first) {
@@ -239,7 +245,7 @@ static void add_gap(struct drops *drops, const struct drops_place *place)
 static void drop(struct drops *drops, const struct drops_place *place)
 {
     struct buffers_header *header = drops->buffers->header;
-    uint64_t units = place->chunk->units;
+    uint64_t units = place->units;
     uint64_t unit = (uint64_t)((const char *)place->chunk - (const char *)header) / BUFFERS_UNIT;
     add_gap(drops, place);
     buffers_give_back(drops->buffers, unit, units);
@@ -256,17 +262,21 @@ static void take_in(struct drops *drops)
 {
     const struct chunk *next;
     while (!drops->failed && (next = buffers_chunk_behind(drops->buffers, drops->last)) != NULL) {
-        if (next->rank >= drops->ranks ||
-            (next->sequence == 0 && drops->of[next->rank].chunks > 0)) {
-            drops->failed = true; /* a rank that begins anew, or no recorder's */
+        struct drops_place place = {.chunk = next, .rank = next->rank, .units = next->units};
+        uint64_t unit =
+            (uint64_t)((const char *)next - (const char *)drops->buffers->header) / BUFFERS_UNIT;
+        drops->damaged =
+            place.rank >= drops->ranks || place.units > drops->buffers->size / BUFFERS_UNIT - unit;
+        if (drops->damaged || (next->sequence == 0 && drops->of[place.rank].chunks > 0)) {
+            drops->failed = true; /* no recorder's, or a rank that begins anew */
             return;
         }
         drops->places = grown(drops, drops->places, &drops->place_room, drops->place_count,
                               sizeof *drops->places);
         if (drops->place_count >= drops->place_room)
             return;
-        drops->places[drops->place_count++] =
-            (struct drops_place){.chunk = next, .ordinal = drops->of[next->rank].chunks++};
+        place.ordinal = drops->of[place.rank].chunks++;
+        drops->places[drops->place_count++] = place;
         drops->last = next;
     }
 }
@@ -281,7 +291,7 @@ bool drops_relieve(struct drops *drops)
     size_t kept = 0, dropped = 0;
     for (size_t i = 0; i < drops->place_count; i++) {
         struct drops_place *place = &drops->places[i];
-        bool old = drops->of[place->chunk->rank].chunks - place->ordinal > NEWER_MIN;
+        bool old = drops->of[place->rank].chunks - place->ordinal > NEWER_MIN;
         bool enough = buffers_kept(drops->buffers) <= limit / 2;
         if (!drops->failed && old && !enough && !(place->known && drops->in_vain % 4 == 1)) {
             bool plain = look_at(drops, place);
@@ -303,6 +313,16 @@ bool drops_relieve(struct drops *drops)
 }
 
 /* ---- for who loads what is left ---- */
+
+bool drops_damaged(const struct drops *drops)
+{
+    bool damaged = drops->damaged;
+    for (size_t i = 0; i < drops->place_count; i++) {
+        const struct drops_place *place = &drops->places[i];
+        damaged |= place->chunk->rank != place->rank || place->chunk->units != place->units;
+    }
+    return damaged;
+}
 
 static int gap_order(const void *left, const void *right)
 {

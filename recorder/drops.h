@@ -30,9 +30,11 @@ struct drops_rank {
     size_t gap_count, gap_room;
 };
 
-/* A chunk that is kept and may be dropped. */
+/* A chunk that is kept and may be dropped. Its rank and units are what it said when it was found:
+ * the program under test can write over its head while ranks run. */
 struct drops_place {
     const struct chunk *chunk;
+    uint32_t rank, units;
     uint64_t ordinal, first, count; /* which of its rank's; its operations */
     bool known;
 };
@@ -50,6 +52,7 @@ struct drops {
     uint64_t ops;                  /* dropped */
     unsigned in_vain;
     bool failed;
+    bool damaged; /* a chunk's head was no recorder's */
 };
 
 void drops_init(struct drops *drops, struct buffers *buffers, uint32_t ranks);
@@ -60,6 +63,8 @@ bool drops_relieve(struct drops *drops);
 
 /* No more is dropped; to be called before the rest is loaded. */
 void drops_settle(struct drops *drops);
+/* The head of a chunk that is kept is not what it was: the program under test wrote over it. */
+bool drops_damaged(const struct drops *drops);
 /* What balances know a communicator by. */
 uint64_t drops_comm_key(const struct record_comm *record);
 /* The channel of a message; false for an operation that belongs to none. `comm` is the caller's. */

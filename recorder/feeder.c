@@ -7,7 +7,6 @@
 
 /* Units kept ahead: at first, and once ranks are seen to write much. Ten million records a second
  * fill 32 MiB in 25 ms. */
-enum { JUMP_MAX = 1 << 18 };
 enum { AHEAD_FIRST = 256, AHEAD = 8192, PAUSE_MIN_US = 500, PAUSE_MAX_US = 16000 };
 
 /* True when asked to stop; waits that long otherwise. */
@@ -41,12 +40,12 @@ static void *feed(void *context)
 {
     struct feeder *feeder = context;
     struct buffers_header *header = feeder->buffers->header;
-    uint64_t seen = 0;
+    uint64_t seen = buffers_first_unit();
     long pause = PAUSE_MIN_US;
     bool prepares = true;
     do {
         uint64_t taken = atomic_load(&header->next_unit);
-        if (taken - seen > JUMP_MAX && seen)
+        if (taken - seen > BUFFERS_JUMP)
             break; /* no rank writes a gigabyte in a pause: the number is not a recorder's */
         pause = taken == seen ? pause * 2 : PAUSE_MIN_US;
         if (pause > PAUSE_MAX_US)

@@ -6,6 +6,7 @@
 
 #include <limits.h>
 #include <link.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -100,6 +101,10 @@ bool recording_is_full(const struct recording *recording)
 bool recording_is_damaged(const struct recording *recording, bool ended_well, char *text,
                           size_t size)
 {
+    if (drops_damaged(&recording->drops)) {
+        snprintf(text, size, "the head of a part of the record is not what it was");
+        return true;
+    }
     return buffers_damaged(&recording->buffers, recording->ranks, ended_well, text, size);
 }
 

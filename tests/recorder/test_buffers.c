@@ -153,6 +153,26 @@ static void full(void)
     buffers_release(&buffers);
 }
 
+/* A program under test wrote its own number over where ranks are: no memory is taken for it. */
+static void jumped(void)
+{
+    struct buffers buffers;
+    struct failure failure = {0};
+    struct feeder feeder;
+    uint64_t prepared;
+    kernel = OF_TODAY;
+    if (buffers_init(&buffers, RANKS, (size_t)1 << 32, &failure)) {
+        tap_note("%s", failure.text);
+        return;
+    }
+    atomic_store(&buffers.header->next_unit, buffers.size / BUFFERS_UNIT - BUFFERS_BLOCK);
+    feeder_start(&feeder, &buffers, NULL);
+    feeder_stop(&feeder);
+    prepared = atomic_load(&buffers.header->prepared);
+    tap_ok(prepared <= BUFFERS_JUMP, "a number that no recorder wrote takes no memory");
+    buffers_release(&buffers);
+}
+
 int main(void)
 {
     static const char *const names[] = {"a kernel of today", "one without large pages",
@@ -163,6 +183,7 @@ int main(void)
         killed((enum kernel)of, names[of]);
     }
     full();
+    jumped();
     tap_note("%d large pages", large_pages);
     return tap_done();
 }
