@@ -116,20 +116,26 @@ const void *sim_libc_site_of(const struct sim_libc_state *rank, const void *site
 
 /* Frames of the launcher have their frame pointers; how many there are between a check and the
  * program, and how large they are, is known to be little. (A sanitizer's own have none.) */
-const void *sim_libc_call_site(void)
+const char *sim_libc_call_frame(void)
 {
     enum { FRAME_MAX = 16384 };
     char *frame = __builtin_frame_address(0);
     for (int depth = 0; depth < 12; depth++) {
         const void *address = ((void **)(void *)frame)[1];
         if (!in_launcher(address) && !in_shim(address))
-            return address;
+            return frame;
         char *next = *(void **)(void *)frame;
         if ((uintptr_t)next - (uintptr_t)frame > FRAME_MAX)
             break;
         frame = next;
     }
     return NULL;
+}
+
+const void *sim_libc_call_site(void)
+{
+    const char *frame = sim_libc_call_frame();
+    return frame ? ((void *const *)(const void *)frame)[1] : NULL;
 }
 
 const void *sim_libc_call_site_of(const struct sim_libc_state *rank)

@@ -157,6 +157,9 @@ const void *sim_libc_call_site(void);
 /* The same as another rank has it, for whom the caller's makes something; and of any address in the image of some rank. */
 const void *sim_libc_call_site_of(const struct sim_libc_state *rank);
 const void *sim_libc_site_of(const struct sim_libc_state *rank, const void *site);
+/* The frame of the launcher's that the program called: what the program has on the stack lies above
+ * it. NULL: not found. */
+const char *sim_libc_call_frame(void);
 /* The file whose image holds an address of a program or of a library of its own, and where that
  * image's linker put 0; NULL: none does. Valid as long as the program is open. */
 const char *sim_libc_file_of(const void *address, uintptr_t *bias);

@@ -52,13 +52,34 @@ int PMPI_Grequest_complete(MPI_Request handle)
     return MPI_SUCCESS;
 }
 
-/* The callbacks run inside the monitor: they may set the status, not communicate. */
+/* Inside the monitor: it may set the status, but neither communicate nor jump away. */
+static int call_query(const struct sim_general *general, MPI_Status *status)
+{
+    struct sim_rank *rank = sim_current_rank;
+    sim_guard_begin(rank, __builtin_frame_address(0), SIM_GUARD_REQUEST);
+    int error = general->query(general->state, status);
+    sim_guard_end(rank);
+    return error;
+}
+
+/* The same, but also where no rank is left to accuse. */
+static int call_free(const struct sim_general *general)
+{
+    struct sim_rank *rank = sim_current_rank;
+    if (!rank)
+        return general->free(general->state);
+    sim_guard_begin(rank, __builtin_frame_address(0), SIM_GUARD_REQUEST);
+    int error = general->free(general->state);
+    sim_guard_end(rank);
+    return error;
+}
+
 int sim_general_finish(struct sim_request *request, MPI_Status *status)
 {
     struct sim_general *general = request->general;
     MPI_Status own;
     MPI_Status *filled = status == MPI_STATUS_IGNORE ? &own : status;
-    int error = general->query ? general->query(general->state, filled) : MPI_SUCCESS;
+    int error = general->query ? call_query(general, filled) : MPI_SUCCESS;
     int freed = sim_general_release(request);
     return error ? error : freed;
 }
@@ -70,7 +91,7 @@ int sim_general_release(struct sim_request *request)
     *general->link = general->next;
     if (general->next)
         general->next->link = general->link;
-    int error = general->free ? general->free(general->state) : MPI_SUCCESS;
+    int error = general->free ? call_free(general) : MPI_SUCCESS;
     free(general);
     return error;
 }

@@ -185,10 +185,10 @@ static void call_guarded(const struct sim_op *op, const void *in, void *inout, s
 {
     struct sim_rank *rank = sim_current_rank;
     if (rank)
-        sim_guard_op_begin(rank, __builtin_frame_address(0));
+        sim_guard_begin(rank, __builtin_frame_address(0), SIM_GUARD_OP);
     call_user(op, in, inout, count, type);
     if (rank)
-        sim_guard_op_end(rank);
+        sim_guard_end(rank);
 }
 
 /* Memory for elements of a type that may begin before its address. */

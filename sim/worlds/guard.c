@@ -1,7 +1,7 @@
-/* What a user's reduction function must not do, and what becomes of a world in which it does: see
- * rank.h.
+/* What a user's reduction function, or the query or free function of a generalised request, must not
+ * do, and what becomes of a world in which it does: see rank.h.
  *
- * It is called in the middle of a collective. It may not communicate, and it has to return. A call
+ * It is called in the middle of a call. It may not communicate, and it has to return. A call
  * of MPI from within, or after a jump out of it, ends the world with a finding that names the call;
  * a rank that ends within leaves the others as any rank does that does not come. */
 #include "sim/worlds/rank.h"
@@ -13,11 +13,13 @@
 
 /* The calling thread's: its rank may have others, which are not in the function. */
 static _Thread_local const char *op_frame; /* of the call that is under way, NULL: none */
-static _Thread_local bool held;            /* left it for good: the monitor is still ours */
+static _Thread_local enum sim_guard_kind op_kind;
+static _Thread_local bool held; /* left it for good: the monitor is still ours */
 
-void sim_guard_op_begin(struct sim_rank *rank, const char *frame)
+void sim_guard_begin(struct sim_rank *rank, const char *frame, enum sim_guard_kind kind)
 {
     op_frame = frame;
+    op_kind = kind;
     if (rank->world->threaded) /* always guarded there, and never plain */
         return;
     rank->plain = false;
@@ -31,14 +33,14 @@ static void let_go(struct sim_rank *rank)
         rank->world->guarded = rank->world->options.fault_count > 0;
 }
 
-void sim_guard_op_end(struct sim_rank *rank)
+void sim_guard_end(struct sim_rank *rank)
 {
     let_go(rank);
     if (!rank->world->threaded)
         rank->plain = sim_rank_plain(rank);
 }
 
-void sim_guard_op_abandon(struct sim_rank *rank)
+void sim_guard_abandon(struct sim_rank *rank)
 {
     if (!op_frame)
         return;
@@ -48,14 +50,20 @@ void sim_guard_op_abandon(struct sim_rank *rank)
 
 static _Noreturn void refuse(struct sim_rank *rank, bool within)
 {
-    static const char *const texts[] = {
-        "a user's reduction function was left by a jump; it has to return, the collective that "
-        "called it cannot go on",
-        "called within a user's reduction function; no communication is allowed there"};
-    sim_guard_op_abandon(rank);
-    fprintf(stderr, "rank %d: %s\n", rank->id, texts[within]);
+    static const char *const texts[][2] = {
+        [SIM_GUARD_OP] = {"a user's reduction function was left by a jump; it has to return, the "
+                          "collective that called it cannot go on",
+                          "called within a user's reduction function; no communication is allowed "
+                          "there"},
+        [SIM_GUARD_REQUEST] = {"a generalised request's function was left by a jump; it has to "
+                               "return, the call that completes the request cannot go on",
+                               "called within a generalised request's function; no communication "
+                               "is allowed there"}};
+    const char *text = texts[op_kind][within];
+    sim_guard_abandon(rank);
+    fprintf(stderr, "rank %d: %s\n", rank->id, text);
     record_site_enter(sim_libc_call_site());
-    record_note("M009", "%s", texts[within]);
+    record_note("M009", "%s", text);
     sim_rank_abort(rank, MPI_ERR_OTHER);
 }
 
@@ -66,8 +74,10 @@ void sim_guard_enter(struct sim_world *world)
         held = false;
         return;
     }
-    if (rank && rank->world == world && op_frame)
-        refuse(rank, (const char *)__builtin_frame_address(0) < op_frame);
+    if (rank && rank->world == world && op_frame) {
+        const char *frame = sim_libc_call_frame();
+        refuse(rank, (frame ? frame : (const char *)__builtin_frame_address(0)) < op_frame);
+    }
     if (rank && rank->world == world)
         sim_rank_stray_check(rank);
     if (rank && rank->world == world && world->options.fault_count)

@@ -262,15 +262,16 @@ void sim_threads_changed(struct sim_rank *rank, int threads, int joining);
 void sim_threads_enter(struct sim_world *world);
 void sim_threads_leave(struct sim_world *world);
 
-/* The same for any executor, where there is something to look at: a user's reduction that calls
+/* The same for any executor, where there is something to look at: a guarded function that calls
  * back, or was left. */
 void sim_guard_enter(struct sim_world *world);
-/* Around the call of a user's reduction function. One that does not come back (it ended its rank,
- * or jumped out) leaves its collective unfinished and, where ranks are threads, the monitor taken:
- * whoever ends the rank says so first. */
-void sim_guard_op_begin(struct sim_rank *rank, const char *frame);
-void sim_guard_op_end(struct sim_rank *rank);
-void sim_guard_op_abandon(struct sim_rank *rank);
+enum sim_guard_kind { SIM_GUARD_OP, SIM_GUARD_REQUEST };
+/* Around the call of a user's reduction function, or of one of a generalised request's. One that
+ * does not come back (it ended its rank, or jumped out) leaves its call unfinished and, where ranks
+ * are threads, the monitor taken: whoever ends the rank says so first. */
+void sim_guard_begin(struct sim_rank *rank, const char *frame, enum sim_guard_kind kind);
+void sim_guard_end(struct sim_rank *rank);
+void sim_guard_abandon(struct sim_rank *rank);
 /* The calling thread is within one. */
 bool sim_guard_in_op(void);
 

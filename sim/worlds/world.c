@@ -242,7 +242,7 @@ static void note_failed(struct sim_rank *rank)
 void sim_rank_leave(struct sim_rank *rank, enum sim_rank_state state, int exit_code)
 {
     struct sim_world *world = rank->world;
-    sim_guard_op_abandon(rank);
+    sim_guard_abandon(rank);
     sim_world_enter(world);
     rank->exit_code = exit_code;
     if (state == SIM_CRASHED || exit_code)
@@ -260,7 +260,7 @@ void sim_rank_leave(struct sim_rank *rank, enum sim_rank_state state, int exit_c
 
 void sim_rank_abort(struct sim_rank *rank, int exit_code)
 {
-    sim_guard_op_abandon(rank);
+    sim_guard_abandon(rank);
     sim_world_enter(rank->world);
     rank->aborted = true;
     rank->exit_code = exit_code;
