@@ -9,8 +9,17 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+static bool caged;
+
+/* The launcher and everybody else are not the program's; a sandbox says so itself. */
+static bool is_foreign(long process)
+{
+    return (process == -1 || process == getppid()) && !caged;
+}
 
 /* Ends the calling rank; returns where there is none. */
 static void end(struct sim_libc_state *state, int status, enum sim_exit how)
@@ -21,6 +30,13 @@ static void end(struct sim_libc_state *state, int status, enum sim_exit how)
 
 /* ---- system calls by number ---- */
 
+/* Those that do something to the process, or the thread, that is their first argument. */
+static bool reaches_process(const long *words, long number)
+{
+    return number == SYS_kill || number == SYS_tkill || number == SYS_tgkill ||
+           number == SYS_rt_sigqueueinfo || (number == SYS_prlimit64 && words[2]);
+}
+
 long syscall(long number, ...)
 {
     LIBC_REAL(syscall);
@@ -30,8 +46,13 @@ long syscall(long number, ...)
     for (int i = 0; i < 6; i++)
         words[i] = va_arg(arguments, long);
     va_end(arguments);
+    struct sim_libc_state *state = libc_rank(LIBC_CALLER);
     if (number == SYS_exit_group || number == SYS_exit)
-        end(libc_rank(LIBC_CALLER), (int)(words[0] & 0xff), SIM_EXIT_IMMEDIATE);
+        end(state, (int)(words[0] & 0xff), SIM_EXIT_IMMEDIATE);
+    if (state && reaches_process(words, number) && is_foreign(words[0])) {
+        errno = EPERM;
+        return -1;
+    }
     return real(number, words[0], words[1], words[2], words[3], words[4], words[5]);
 }
 
@@ -131,8 +152,6 @@ int execle(const char *path, const char *first, ...)
 
 /* ---- signals ---- */
 
-static bool caged;
-
 void sim_libc_cage(void)
 {
     caged = true;
@@ -145,8 +164,8 @@ int kill(pid_t process, int number)
     struct sim_libc_state *state = libc_rank(LIBC_CALLER);
     if (!state)
         return real(process, number);
-    if ((process == -1 || process == getppid()) && !caged) {
-        errno = EPERM; /* the launcher and everybody else are not the program's */
+    if (is_foreign(process)) {
+        errno = EPERM;
         return -1;
     }
     bool itself = process == getpid() || process == 0 || process == -getpgrp();
@@ -155,6 +174,27 @@ int kill(pid_t process, int number)
     if (itself && number) /* one thread gets it: the rank's own */
         return errno = pthread_kill(pthread_self(), number), errno ? -1 : 0;
     return real(itself ? getpid() : process, number);
+}
+
+int prlimit(pid_t process, enum __rlimit_resource resource, const struct rlimit *limit,
+            struct rlimit *old)
+{
+    LIBC_REAL(prlimit);
+    if (limit && libc_rank(LIBC_CALLER) && is_foreign(process)) {
+        errno = EPERM;
+        return -1;
+    }
+    return real(process, resource, limit, old);
+}
+
+int sigqueue(pid_t process, int number, const union sigval value)
+{
+    LIBC_REAL(sigqueue);
+    if (libc_rank(LIBC_CALLER) && is_foreign(process)) {
+        errno = EPERM;
+        return -1;
+    }
+    return real(process, number, value);
 }
 
 /* Blocked, a crash ends the process without a word: the kernel calls no handler. */
