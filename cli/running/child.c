@@ -165,10 +165,9 @@ static void note_end(const struct child *child, enum trace_outcome outcome)
     for (int r = 0; r < board->ranks_count; r++)
         if (board->ranks[r].overflow) {
             sim_world_impersonate(child->base, r);
-            record_site_enter((const void *)(uintptr_t)(board->ranks[r].place + 1));
-            record_note("X004",
-                        "the stack overflowed; raise --stack-size or look for endless recursion");
-            record_site_leave();
+            record_note_of(
+                record_position_last(), (const void *)(uintptr_t)(board->ranks[r].place + 1),
+                "X004", "the stack overflowed; raise --stack-size or look for endless recursion");
         }
     sim_world_strays(child->base);
     record_left(child->base, board->ranks_count);
