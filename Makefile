@@ -238,7 +238,7 @@ gradients: all $(BUILD)/tests/collectives/test_diff_generated
 # Programs that misbehave in every way we know, on both executors, and ten thousand that write over everything in reach.
 .PHONY: hostile
 hostile: all
-	@HOSTILE=all HOSTILE_WRITES=$(or $(WRITES),10000) SIMRUN=$(BUILD)/simrun prove -e '' -v tests/hostile/hostile.t tests/hostile/abuse.t
+	@HOSTILE=all HOSTILE_WRITES=$(or $(WRITES),10000) SIMRUN=$(BUILD)/simrun prove -e '' -v tests/hostile/hostile.t tests/hostile/abuse.t tests/hostile/strange.t
 
 # simrun and its ranks killed at random moments.
 .PHONY: kills
