@@ -301,6 +301,16 @@ static uint32_t reference_of(const struct trace *trace, const uint32_t *ops, uin
     return 0;
 }
 
+/* MPI refused the call for its own arguments before anybody met it: it disagrees with nobody, and
+ * the refusal is told. One that is refused because it differs has no note. */
+static bool is_refused(const struct trace *trace, uint32_t op)
+{
+    for (size_t i = 0; trace->ops[op].error && i < trace->note_count; i++)
+        if (trace->notes[i].op == op && strcmp(trace->notes[i].code, "M009") == 0)
+            return true;
+    return false;
+}
+
 static void judge_group(const struct check_context *context, const struct check_group *group,
                         struct findings *findings)
 {
@@ -318,7 +328,8 @@ static void judge_group(const struct check_context *context, const struct check_
             meaning_told = judge_meaning(context, ops[reference], ops[i], findings);
         for (uint32_t j = each_with_each ? 0 : reference; j < (each_with_each ? i : reference + 1);
              j++)
-            if (differ(trace, ops[j], ops[i], &difference)) {
+            if (differ(trace, ops[j], ops[i], &difference) && !is_refused(trace, ops[i]) &&
+                !is_refused(trace, ops[j])) {
                 report_difference(context, ops[j], ops[i], &difference, findings);
                 return;
             }

@@ -131,6 +131,14 @@ for my $name (sort keys %calls) {
             $add->('user op freed before', 'M009', "MPI_Op op, old;\nMPI_Op_create(add, 1, &op);\nold = op;\nMPI_Op_free(&op);\n" . $all->(O => 'old'));
             $add->('user op leaked', 'L006', "MPI_Op op;\nMPI_Op_create(add, 1, &op);@\n" . one($name, $form, O => 'op'));
         }
+        # On one rank only: it is a wrong argument, not that the ranks differ.
+        my $one = sub { my ($error, %o) = @_; $add->("$error on one rank", 'M009', differs($name, $form, %o)) };
+        $one->('null communicator', C => 'MPI_COMM_NULL');
+        $one->('invalid root', P => 'size') if $has->('P');
+        $one->('null datatype', T => 'MPI_DATATYPE_NULL', U => 'MPI_DATATYPE_NULL') if $has->('T');
+        $one->('null op', O => 'MPI_OP_NULL') if $has->('O');
+        $one->('pair op on int', O => 'MPI_MAXLOC') if $has->('O');
+        $one->('negative count', N => -1, M => -1, V => 'negative', W => 'negative') if $has->('N') || $v;
         $add->('null communicator', 'M009', $all->(C => 'MPI_COMM_NULL'));
         $add->('freed communicator', 'M009|X005', "MPI_Comm dup, old;\nMPI_Comm_dup(comm, &dup);\nold = dup;\nMPI_Comm_free(&dup);\n" . $all->(C => 'old'));
         $add->('a duplicate', '', "MPI_Comm dup;\nMPI_Comm_dup(comm, &dup);\n" . one($name, $form, C => 'dup') . "\nMPI_Comm_free(&dup);");
