@@ -10,7 +10,7 @@
 
 struct sim_bsend {
     void *buffer;
-    size_t size, used;
+    size_t size, used, bytes; /* of all; occupied by messages; of these messages themselves */
     int pending;
     struct sim_rank *detaching;
 };
@@ -25,18 +25,27 @@ static size_t occupied(size_t bytes)
     return bytes + OVERHEAD;
 }
 
+/* The program counted with MPI_BSEND_OVERHEAD, for these messages and no other. */
+static bool is_exactly_full(const struct sim_bsend *bsend)
+{
+    return bsend->pending &&
+           bsend->bytes + (size_t)bsend->pending * MPI_BSEND_OVERHEAD == bsend->size;
+}
+
 bool sim_bsend_has_room(const struct sim_request *send)
 {
     const struct sim_bsend *bsend = send->owner->bsend;
     size_t bytes = send->type->size * send->count;
     if (!bsend)
         return false;
-    return bsend->buffer == MPI_BUFFER_AUTOMATIC || bsend->size - bsend->used >= occupied(bytes);
+    return bsend->buffer == MPI_BUFFER_AUTOMATIC ||
+           (bsend->size - bsend->used >= occupied(bytes) && !is_exactly_full(bsend));
 }
 
 void sim_bsend_taken(struct sim_rank *rank, size_t bytes)
 {
     rank->bsend->used += occupied(bytes);
+    rank->bsend->bytes += bytes;
     rank->bsend->pending++;
 }
 
@@ -45,6 +54,7 @@ void sim_bsend_returned(struct sim_rank *rank, size_t bytes)
     struct sim_bsend *bsend = rank->bsend;
     assert(bsend && bsend->pending > 0);
     bsend->used -= occupied(bytes);
+    bsend->bytes -= bytes;
     if (--bsend->pending == 0 && bsend->detaching && sim_rank_waits(bsend->detaching))
         sim_rank_wake(bsend->detaching);
 }
