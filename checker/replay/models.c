@@ -35,6 +35,29 @@ static void add_lost(struct finding *finding, const struct trace *trace, uint32_
             finding_op_add(finding, starts[i], "core");
 }
 
+/* One message, or one collective. */
+static bool belong_together(const struct trace *trace, uint32_t start, uint32_t other)
+{
+    const struct trace_op *a = &trace->ops[start], *b = &trace->ops[other];
+    return a->match == other || b->match == start ||
+           (check_class(a) == CLASS_COLLECTIVE && check_class(b) == CLASS_COLLECTIVE &&
+            a->comm == b->comm && a->comm_seq == b->comm_seq);
+}
+
+/* What the wait waits for, where its partner comes only later. */
+static void add_awaited(struct finding *finding, const struct trace *trace, uint32_t wait,
+                        uint32_t lacked)
+{
+    enum { STARTS = 64 };
+    uint32_t starts[STARTS];
+    if (op_kind_class(trace->ops[wait].kind) != CLASS_WAIT)
+        return;
+    size_t count = trace_op_requests(trace, wait, starts, STARTS);
+    for (size_t i = 0; i < count && i < STARTS; i++)
+        if (belong_together(trace, starts[i], lacked))
+            finding_op_add(finding, starts[i], "partner");
+}
+
 static void name_cycle(struct finding *finding, const struct trace *trace,
                        const struct check_replay *replay)
 {
@@ -53,8 +76,10 @@ static void name_cycle(struct finding *finding, const struct trace *trace,
     if (replay->cycle_count > PLACES_LISTED_MAX)
         finding_detail(finding, "The cycle has %zu ranks.\n", replay->cycle_count);
     for (size_t i = 0; i < replay->cycle_count; i++)
-        if (replay->lacks[i] != TRACE_NO)
+        if (replay->lacks[i] != TRACE_NO) {
+            add_awaited(finding, trace, replay->cycle[i], replay->lacks[i]);
             finding_op_add(finding, replay->lacks[i], "partner");
+        }
 }
 
 /* Whether the same order hangs also where collectives wait only for the data they need; a run that
