@@ -1,4 +1,4 @@
-/* Matching of sends and receives in a trace, against the six rules at the head of its file taken
+/* Matching of sends and receives in a trace, against the seven rules at the head of its file taken
  * word by word: random traces of a few operations in every state, and the cases one by one. */
 #include "tests/dice.h"
 #include "tests/tap.h"
@@ -70,6 +70,28 @@ static bool from_any(const struct trace_op *op)
     return !recorded(op) && op->peer == TRACE_ANY;
 }
 
+static bool has_threads(const struct trace_op *ops, size_t count)
+{
+    bool several = false;
+    for (uint32_t i = 0; i < count; i++)
+        several = several || ops[i].thread;
+    return several;
+}
+
+/* The first free send of this rank (-1: any) that fits; with threads, of the amount received. */
+static uint32_t first_free(const struct trace_op *ops, size_t count, const uint32_t *match,
+                           const bool *taken, uint32_t i, int rank)
+{
+    bool by_amount = has_threads(ops, count) && ops[i].count_matched >= 0;
+    for (int any = !by_amount; any < 2; any++)
+        for (uint32_t s = 0; s < count; s++)
+            if (match[s] == TRACE_NO && !(taken && taken[s]) && fits(&ops[i], &ops[s]) &&
+                (rank < 0 || (int)ops[s].rank == rank) &&
+                (any || ops[s].count == ops[i].count_matched))
+                return s;
+    return TRACE_NO;
+}
+
 /* First those by name take what fits them, then those from any source: which rank's message they
  * got, or would have got first, is the source that is assumed of them. */
 static void assume_naively(const struct trace_op *ops, size_t count, const uint32_t *match,
@@ -80,17 +102,12 @@ static void assume_naively(const struct trace_op *ops, size_t count, const uint3
         for (uint32_t i = 0; i < count; i++) {
             if (!wants(ops, i) || match[i] != TRACE_NO || from_any(&ops[i]) != (any == 1))
                 continue;
-            uint32_t first = TRACE_NO, send = TRACE_NO;
-            for (uint32_t s = 0; s < count && send == TRACE_NO; s++) {
-                if (match[s] != TRACE_NO || !fits(&ops[i], &ops[s]))
-                    continue;
-                first = first == TRACE_NO ? s : first;
-                send = taken[s] ? TRACE_NO : s;
-            }
+            uint32_t send = first_free(ops, count, match, taken, i, -1);
+            for (uint32_t s = 0; s < count && send == TRACE_NO; s++)
+                if (match[s] == TRACE_NO && fits(&ops[i], &ops[s]))
+                    send = s;
             if (send != TRACE_NO)
                 taken[send] = true;
-            else
-                send = first;
             source[i] = any && send != TRACE_NO ? (int)ops[send].rank : -1;
         }
 }
@@ -104,18 +121,17 @@ static void match_naively(const struct trace_op *ops, size_t count, uint32_t *ma
         bool any = from_any(&ops[i]);
         if (!wants(ops, i) || match[i] != TRACE_NO || (any && source[i] < 0))
             continue;
-        for (uint32_t s = 0; s < count && match[i] == TRACE_NO; s++)
-            if (match[s] == TRACE_NO && fits(&ops[i], &ops[s]) &&
-                (!any || (int)ops[s].rank == source[i])) {
-                match[i] = s;
-                match[s] = i;
-            }
+        uint32_t send = first_free(ops, count, match, NULL, i, any ? source[i] : -1);
+        if (send != TRACE_NO) {
+            match[i] = send;
+            match[send] = i;
+        }
     }
 }
 
 /* ---- random traces ---- */
 
-static struct trace_op random_op(uint64_t *state, uint32_t rank, uint32_t count)
+static struct trace_op random_op(uint64_t *state, uint32_t rank, uint32_t count, bool threads)
 {
     static const enum op_kind kinds[] = {OP_SEND,  OP_ISEND, OP_BSEND, OP_SSEND,  OP_SEND,
                                          OP_ISEND, OP_RECV,  OP_IRECV, OP_IRECV,  OP_RECV,
@@ -143,6 +159,13 @@ static struct trace_op random_op(uint64_t *state, uint32_t rank, uint32_t count)
     }
     if (dice_below(state, 10) == 0)
         op.match = dice_below(state, count);
+    if (threads) {
+        op.type = 0x209;
+        op.thread = dice_below(state, 2);
+        op.count = 4 + 4 * dice_below(state, 3);
+        if (receive && dice_below(state, 2))
+            op.count_matched = 4 + 4 * dice_below(state, 3);
+    }
     return op;
 }
 
@@ -175,10 +198,11 @@ static bool same(uint64_t *state)
     struct trace *trace = comms_of(RANKS);
     struct trace_op before[OPS_MAX];
     uint32_t match[OPS_MAX], count = 2 + dice_below(state, OPS_MAX - 1), rank = 0;
+    bool threads = dice_below(state, 3) == 0;
     for (uint32_t i = 0; i < count; i++) {
         while (rank + 1 < RANKS && dice_below(state, count) < RANKS)
             rank++;
-        before[i] = random_op(state, rank, count);
+        before[i] = random_op(state, rank, count, threads);
         match[i] = before[i].match;
         trace_add_op(trace, &before[i]);
     }
@@ -235,9 +259,34 @@ static void every_kind_and_state(void)
     tap_ok(wrong == 0 && pairs > 0, "sends of every kind and state meet receives of every kind");
 }
 
+/* Two threads, each of which probes a message and receives what it has probed: the second came first.
+ */
+static void probes_of_threads(void)
+{
+    struct trace *trace = comms_of(2);
+    for (int i = 0; i < 2; i++) {
+        struct trace_op send = trace_op_none(0, OP_SEND);
+        send.comm = 0, send.peer = 1, send.tag = 5, send.count = 1 + i, send.type = 0x209;
+        send.state = STATE_COMPLETE;
+        trace_add_op(trace, &send);
+    }
+    for (uint32_t i = 0; i < 4; i++) {
+        struct trace_op op = trace_op_none(1, i < 2 ? OP_MPROBE : OP_MRECV);
+        op.comm = 0, op.peer = 0, op.tag = 5, op.thread = i % 2, op.type = 0x209;
+        op.state = STATE_COMPLETE;
+        op.request = i < 2 ? 4 + i : i;
+        op.count = op.count_matched = i < 2 ? -1 : i == 2 ? 2 : 1;
+        trace_add_op(trace, &op);
+    }
+    tap_ok(trace_match(trace) && trace->ops[4].match == 1 && trace->ops[5].match == 0,
+           "of two threads that probe, each has the message whose amount it received");
+    trace_free(trace);
+}
+
 int main(void)
 {
     random_traces();
+    probes_of_threads();
     every_kind_and_state();
     return tap_done();
 }

@@ -14,7 +14,10 @@
  *     that one from any source, posted before it, takes by MPI's rule.
  *  5. A matched probe takes the message at its own place in the order, and its match belongs to the
  *     receive that names it in `request`.
- *  6. Cancelled operations take no part; neither do failed ones, unless a receive's matched source
+ *  6. Where ranks have several threads, the order recorded is not always that in which the threads
+ *     came: a receive whose amount was recorded gets the first free send of that amount, if there
+ *     is one among the next.
+ *  7. Cancelled operations take no part; neither do failed ones, unless a receive's matched source
  *     was recorded.
  *
  * Sends hang in FIFO lists under the key (source, destination, communicator, tag), where source or
@@ -49,6 +52,7 @@ struct matcher {
     struct slot *slots;
     size_t slot_count, slots_used; /* power of two; at most half of them */
     bool wanted[LISTS];
+    bool threads;    /* some rank has several */
     uint8_t *taken;  /* per op: a send that is spoken for */
     uint8_t *named;  /* per op: a receive of a message that a probe has taken; NULL: none */
     int32_t *source; /* per op: assumed for a receive from any source; -1: none yet */
@@ -175,6 +179,7 @@ static void survey(struct matcher *matcher, size_t *receives)
     memset(matcher->wanted, 0, sizeof matcher->wanted);
     for (size_t i = 0; i < trace->op_count; i++) {
         const struct trace_op *op = &trace->ops[i];
+        matcher->threads = matcher->threads || op->thread;
         if (is_send(op)) {
             matcher->send_count++;
         } else if (is_receive(op)) {
@@ -206,6 +211,44 @@ static bool matcher_fill(struct matcher *matcher)
     return true;
 }
 
+static bool is_matched_probe(const struct trace_op *op)
+{
+    return op->kind == OP_MPROBE || op->kind == OP_IMPROBE;
+}
+
+static bool is_free(const struct matcher *matcher, uint32_t send)
+{
+    return matcher->trace->ops[send].match == TRACE_NO && !(matcher->taken && matcher->taken[send]);
+}
+
+static int64_t bytes_of(const struct trace_op *op, int64_t count)
+{
+    return count * (int64_t)trace_type_size(op->type);
+}
+
+/* Rule 6; TRACE_NO where there is none. */
+static uint32_t send_of_amount(const struct matcher *matcher, const struct slot *slot, int list,
+                               const struct trace_op *receive)
+{
+    enum { NEXT = 64 };
+    const struct trace *trace = matcher->trace;
+    bool named = is_matched_probe(receive) && receive->request < trace->op_count;
+    const struct trace_op *taker = named ? &trace->ops[receive->request] : receive;
+    if (!matcher->threads || taker->count_matched < 0)
+        return TRACE_NO;
+    int64_t wanted = bytes_of(taker, taker->count_matched);
+    uint32_t number = slot->head;
+    for (int seen = 0; number != TRACE_NO && seen < NEXT; number = matcher->next[list][number]) {
+        uint32_t send = matcher->sends[number];
+        if (!is_free(matcher, send))
+            continue;
+        if (bytes_of(&trace->ops[send], trace->ops[send].count) == wanted)
+            return send;
+        seen++;
+    }
+    return TRACE_NO;
+}
+
 /* The first free send for this receive, TRACE_NO if there is none. */
 static uint32_t send_take(struct matcher *matcher, const struct trace_op *receive)
 {
@@ -214,11 +257,13 @@ static uint32_t send_take(struct matcher *matcher, const struct trace_op *receiv
     struct slot *slot = slot_find(matcher, &key);
     if (slot->tail == TRACE_NO)
         return TRACE_NO;
+    uint32_t of_amount = send_of_amount(matcher, slot, list, receive);
+    if (of_amount != TRACE_NO)
+        return of_amount;
     while (slot->head != TRACE_NO) {
         uint32_t send = matcher->sends[slot->head];
         slot->head = matcher->next[list][slot->head];
-        if (matcher->trace->ops[send].match == TRACE_NO &&
-            !(matcher->taken && matcher->taken[send]))
+        if (is_free(matcher, send))
             return send;
     }
     return TRACE_NO;
@@ -266,11 +311,16 @@ static void assume_source(struct matcher *matcher, uint32_t receive, uint32_t se
 {
     const struct trace_op *op = &matcher->trace->ops[receive];
     struct key key = key_of_receive(matcher, op);
-    const struct slot *slot = slot_find(matcher, &key);
-    if (send != TRACE_NO)
+    struct slot *slot = slot_find(matcher, &key);
+    if (send != TRACE_NO) {
         matcher->taken[send] = 1;
-    else if (slot->tail != TRACE_NO)
+    } else if (slot->tail != TRACE_NO) {
+        const uint32_t *next = matcher->next[list_for(matcher, op)];
+        while (next[slot->first] != TRACE_NO &&
+               matcher->trace->ops[matcher->sends[slot->first]].match != TRACE_NO)
+            slot->first = next[slot->first]; /* what was given is nobody's to take */
         send = matcher->sends[slot->first];
+    }
     if (op->peer == TRACE_ANY && send != TRACE_NO)
         matcher->source[receive] = (int32_t)matcher->trace->ops[send].rank;
 }
@@ -325,11 +375,6 @@ static bool assume_sources(struct matcher *matcher)
     matcher->taken = NULL;
     survey(matcher, &receives);
     return true;
-}
-
-static bool is_matched_probe(const struct trace_op *op)
-{
-    return op->kind == OP_MPROBE || op->kind == OP_IMPROBE;
 }
 
 /* An Imrecv's own `request` is the wait that completed it: only its probe says that it has one. */
