@@ -59,12 +59,24 @@ struct finding *check_at_place(struct findings *findings, size_t first, const ch
     return NULL;
 }
 
+/* Two threads of a rank take from one channel. */
+static bool share_channel(const struct trace_op *a, const struct trace_op *b)
+{
+    return a->rank == b->rank && a->thread != b->thread && a->comm == b->comm &&
+           a->peer == b->peer && a->tag == b->tag;
+}
+
 uint32_t check_first_choice(const struct trace *trace)
 {
-    uint32_t asked = TRACE_NO;
+    uint32_t asked = TRACE_NO, shared = TRACE_NO, last = TRACE_NO;
     for (uint32_t i = 0; i < trace->op_count; i++) {
         const struct trace_op *op = &trace->ops[i];
         enum op_class class = check_class(op);
+        if (class == CLASS_RECEIVE) {
+            if (shared == TRACE_NO && last != TRACE_NO && share_channel(&trace->ops[last], op))
+                shared = last;
+            last = i;
+        }
         if ((class == CLASS_RECEIVE || class == CLASS_PROBE) && op->peer == TRACE_ANY)
             return i;
         if (asked == TRACE_NO &&
@@ -73,5 +85,5 @@ uint32_t check_first_choice(const struct trace *trace)
              op->kind == OP_WAITSOME || op->kind == OP_IMPROBE))
             asked = i;
     }
-    return asked;
+    return shared != TRACE_NO ? shared : asked;
 }

@@ -94,9 +94,11 @@ static void take_printed(const struct exploration *exploration, const struct pri
     int ranks = exploration->job->world.ranks;
     if (run->outcome != OUTCOME_FINISHED || run->failed)
         return;
-    for (int rank = 0; rank < ranks; rank++)
+    for (int rank = 0; rank < ranks; rank++) {
+        uint64_t hash = print_hash_value(&printed[rank].hash);
         if (!exploration->fickle[rank])
-            run->fingerprint = mix(run->fingerprint, &printed[rank].hash, sizeof printed->hash);
+            run->fingerprint = mix(run->fingerprint, &hash, sizeof hash);
+    }
     run->printed = printed_text(printed, ranks);
 }
 
@@ -171,7 +173,8 @@ static bool find_fickle(struct exploration *exploration, const struct explore_fa
         explore_run_release(&run);
     }
     for (int rank = 0; rank < exploration->job->world.ranks && good; rank++)
-        if (printed[0][rank].hash != printed[1][rank].hash && !exploration->fickle[rank])
+        if (print_hash_value(&printed[0][rank].hash) != print_hash_value(&printed[1][rank].hash) &&
+            !exploration->fickle[rank])
             found = exploration->fickle[rank] = true;
     free(printed[0]);
     free(printed[1]);

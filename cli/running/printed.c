@@ -1,5 +1,6 @@
 #include "cli/running/printed.h"
 
+#include "sim/libc/hooks.h"
 #include "sim/libc/output.h"
 
 #include <mpix.h>
@@ -9,6 +10,26 @@
 
 enum { LINES_SHOWN = 4 };
 
+static const uint64_t first = 0xcbf29ce484222325u, prime = 0x100000001b3u;
+
+void print_hash_add(struct print_hash *hash, const char *text, size_t size)
+{
+    hash->mixed = hash->mixed || sim_libc_place() == SIM_LIBC_THREAD;
+    for (size_t i = 0; i < size; i++) {
+        hash->bytes = ((hash->bytes ^ first ^ (unsigned char)text[i]) * prime) ^ first;
+        hash->line = ((hash->line ^ first ^ (unsigned char)text[i]) * prime) ^ first;
+        if (text[i] == '\n') {
+            hash->lines += (hash->line ^ hash->line >> 29) * 0x9e3779b97f4a7c15u;
+            hash->line = 0;
+        }
+    }
+}
+
+uint64_t print_hash_value(const struct print_hash *hash)
+{
+    return hash->mixed ? hash->lines + hash->line : hash->bytes;
+}
+
 static void take(void *context, int rank, int stream, const char *text, size_t size)
 {
     void **slots = rank < 0 ? NULL : MPIX_Rank_slots();
@@ -17,9 +38,8 @@ static void take(void *context, int rank, int stream, const char *text, size_t s
     if (!ranks)
         return;
     struct printed *printed = &ranks[rank];
-    for (size_t i = 0; i < size; i++)
-        printed->hash =
-            (printed->hash ^ (unsigned char)text[i]) * 0x100000001b3u + (uint64_t)stream;
+    (void)stream;
+    print_hash_add(&printed->hash, text, size);
     size_t room = sizeof printed->text - printed->size, kept = size < room ? size : room;
     memcpy(printed->text + printed->size, text, kept);
     printed->size += (uint32_t)kept;

@@ -10,9 +10,18 @@
 
 enum { PRINTED_TEXT = 480 };
 
+/* What came so far as a number. Nothing orders the lines of a rank's threads: where another thread
+ * than the rank's own has printed, the number is the same for every order of the lines. */
+struct print_hash {
+    uint64_t bytes, lines, line; /* of all; of all finished lines in any order; of the last */
+    bool mixed;
+};
+void print_hash_add(struct print_hash *hash, const char *text, size_t size);
+uint64_t print_hash_value(const struct print_hash *hash);
+
 /* Of one rank. */
 struct printed {
-    uint64_t hash;
+    struct print_hash hash;
     uint32_t size; /* of the text */
     bool more;     /* than the text */
     char text[PRINTED_TEXT];

@@ -1,6 +1,8 @@
 /* What the ranks print, kept in lines: see rank_output.h. */
 #include "cli/running/rank_output.h"
 
+#include "cli/running/printed.h"
+
 #include "sim/libc/output.h"
 
 #include <errno.h>
@@ -16,7 +18,7 @@ enum { LINE_ROOM = 252 };
 struct line {
     uint32_t length;
     char text[LINE_ROOM];
-    uint64_t printed; /* hash of all that came, whether or not it is shown */
+    struct print_hash printed; /* all that came, whether or not it is shown */
 };
 
 /* The child's: the rest of long lines, and files that took a stream's place. */
@@ -131,23 +133,20 @@ static void line_keep(struct rank_output *output, size_t number, const char *tex
 static void line_count(struct rank_output *output, size_t number, const char *text, size_t size)
 {
     pthread_mutex_lock(&lock);
-    uint64_t hash = output->lines[number].printed ^ 0xcbf29ce484222325u;
-    for (size_t i = 0; i < size; i++)
-        hash = (hash ^ (unsigned char)text[i]) * 0x100000001b3u;
-    output->lines[number].printed = hash ^ 0xcbf29ce484222325u;
+    print_hash_add(&output->lines[number].printed, text, size);
     pthread_mutex_unlock(&lock);
 }
 
 uint64_t rank_output_printed_of(const struct rank_output *output, int rank)
 {
-    return output->lines[2 * (size_t)rank].printed;
+    return print_hash_value(&output->lines[2 * (size_t)rank].printed);
 }
 
 uint64_t rank_output_printed(const struct rank_output *output, int ranks)
 {
     uint64_t hash = 0;
     for (size_t rank = 0; rank < (size_t)ranks; rank++)
-        hash = (hash ^ output->lines[2 * rank].printed) * 0x9e3779b97f4a7c15u;
+        hash = (hash ^ print_hash_value(&output->lines[2 * rank].printed)) * 0x9e3779b97f4a7c15u;
     return hash;
 }
 

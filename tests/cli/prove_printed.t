@@ -1,6 +1,6 @@
 #!/usr/bin/perl
 # What ranks print is compared between a proof's runs only where the same run prints the same again: a program that prints the time, an
-# address or its process is right. One whose print depends on a match is not.
+# address or its process is right. One whose print depends on a match is not. Nothing orders the lines of a rank's threads.
 use strict;
 use warnings;
 use Cwd qw(abs_path);
@@ -36,6 +36,15 @@ my $any = 'if (r) MPI_Send(&r, 1, MPI_INT, 0, 0, MPI_COMM_WORLD); else for (int 
     MPI_Recv(&k, 1, MPI_INT, MPI_ANY_SOURCE, 0, MPI_COMM_WORLD, &st); f += k; ORDER }';
 (my $sum = $any) =~ s/ORDER//;
 (my $order = $any) =~ s/ORDER/printf("from %d\\n", k);/;
+# Its threads print in an order that is another in every other process.
+my $threads = 'int first = (int)getpid() / 2 % 2;
+#pragma omp parallel num_threads(2)
+    for (int turn = 0; turn < 2; turn++) {
+        if (turn == (omp_get_thread_num() ^ first))
+            printf("thread %d\n", omp_get_thread_num());
+#pragma omp barrier
+    }
+    ';
 # Name, body, the word (with a "*": and the coverage says what was not compared), codes of errors.
 my @cases = (
     ['the time a loop took', "$ring printf(\"%.9f\\n\", MPI_Wtime() - t);", 'PASS*'],
@@ -48,12 +57,17 @@ my @cases = (
     ['what it received', "$ring printf(\"%g\\n\", y);", 'PROVEN'],
     ['a sum in any order', "$sum if (!r) printf(\"%d\\n\", f);", 'PROVEN'],
     ['who came first', $order, 'FAIL', 'R003'],
+    ['lines of its threads', "$threads $ring", 'PROVEN'],
+    ['lines of its threads, and a sum in any order', "$threads $sum if (!r) printf(\"%d\\n\", f);", 'PROVEN'],
+    ['what its threads number', "$threads $ring printf(\"%d\\n\", (int)getpid() + first);", 'PASS*'],
+    ['lines of its threads, and who came first', "$threads $order", 'FAIL', 'R003'],
     ['who came first, and the time', "$order if (r == 1) printf(\"%.9f\\n\", MPI_Wtime() - t);", 'FAIL', 'R003'],
 );
 for my $case (@cases) {
     my ($name, $body, $word, $codes) = @$case;
     (my $file = "$name.c") =~ s/[ ,]+/_/g;
     open my $f, '>', $file or die;
+    print $f '#include <omp.h>', "\n" if $name =~ /threads/;
     print $f "$start    $body\n    MPI_Finalize();\n    return 0;\n}\n";
     close $f;
     my ($said) = grep { /^\{"scenario"/ } split /\n/, `timeout 100 '$simrun' prove -n 3 --db none --json ./$file 2>/dev/null`;

@@ -258,6 +258,16 @@ static void first_choices(void)
         }
     tap_is_int(wrong, 0,
                "the first choice is a wildcard, else a test or a wait for one of several");
+    for (uint32_t differs = 0; differs < 4; differs++) { /* nothing, thread, tag with it, peer */
+        struct program p = program_new(1);
+        uint32_t test = program_p2p(&p, 0, OP_TEST, 0, 0, 1);
+        uint32_t one = program_p2p(&p, 0, OP_RECV, 0, 0, 2);
+        uint32_t two = program_p2p(&p, 0, OP_RECV, differs == 3 ? 1 : 0, differs == 2 ? 1 : 0, 3);
+        p.trace->ops[two].thread = differs > 0;
+        wrong += check_first_choice(p.trace) != (differs == 1 ? one : test);
+        trace_free(p.trace);
+    }
+    tap_is_int(wrong, 0, "a channel that two threads take from is one, too");
 }
 
 static void places_of_ends(void)
