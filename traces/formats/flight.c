@@ -204,11 +204,21 @@ static bool comms_make(struct flight *flight)
 
 /* ---- all dumps ---- */
 
+/* format.c has taken it for a dump; JSON has its brace first, behind a byte order mark and blanks. */
+static bool is_json(const struct format_input *input)
+{
+    const unsigned char *data = input->data;
+    if (input->size >= 3 && memcmp(data, "\xef\xbb\xbf", 3) == 0)
+        data += 3;
+    while (isspace(*data))
+        data++;
+    return *data == '{';
+}
+
 static bool dump_open(struct flight *flight, struct flight_dump *dump)
 {
     struct format_input *input = dump->pool.input;
-    bool pickled = input->size > 0 && input->data[0] == 0x80;
-    dump->root = pickled ? value_read_pickle(&dump->pool) : value_read_json(&dump->pool);
+    dump->root = is_json(input) ? value_read_json(&dump->pool) : value_read_pickle(&dump->pool);
     if (!dump->root)
         return false;
     dump->entries = value_get(&dump->pool, dump->root, "entries");
