@@ -13,9 +13,10 @@ struct store {
     struct progress *progress; /* NULL: nobody looks */
 };
 
-/* The SQL texts compiled in (store_schema.sql and the migrations). */
-extern const char store_schema[], store_migrate_1[], store_migrate_1_copy[], store_migrate_2[],
-    store_migrate_3[];
+/* The SQL texts compiled in: the tables of today, and from each version to the next. Version 1 was
+ * rearranged: its tables are renamed, and their rows copied into those of today. */
+extern const char store_schema[], store_migrate_1[], store_migrate_1_copy[];
+extern const char *const store_migrations[STORE_VERSION];
 
 /* Sets the sentence from SQLite's, with the path; the code is FAILURE_INPUT for corrupt files, else
  * FAILURE_INTERNAL. */

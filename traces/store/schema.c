@@ -10,3 +10,7 @@ SQL_TEXT("store_migrate_1", "migrate_1.sql");
 SQL_TEXT("store_migrate_1_copy", "migrate_1_copy.sql");
 SQL_TEXT("store_migrate_2", "migrate_2.sql");
 SQL_TEXT("store_migrate_3", "migrate_3.sql");
+
+extern const char store_migrate_2[], store_migrate_3[];
+
+const char *const store_migrations[STORE_VERSION] = {[2] = store_migrate_2, [3] = store_migrate_3};

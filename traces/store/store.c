@@ -210,7 +210,6 @@ static int back_up(struct store *store, int64_t version, struct failure *failure
     return code;
 }
 
-/* Version 1 was rearranged: its rows are copied into the tables of today. */
 static int migrate_from_1(struct store *store, struct failure *failure)
 {
     int code = store_exec(store, store_migrate_1, failure);
@@ -251,10 +250,8 @@ static int migrate_alone(struct store *store, int64_t version, struct failure *f
     code = number(store, "PRAGMA user_version", &now, failure);
     if (!code && now == 1)
         code = migrate_from_1(store, failure);
-    if (!code && now == 2)
-        code = store_exec(store, store_migrate_2, failure);
-    if (!code && (now == 2 || now == 3))
-        code = store_exec(store, store_migrate_3, failure);
+    for (int64_t at = now == 1 ? STORE_VERSION : now; !code && at < STORE_VERSION; at++)
+        code = store_exec(store, store_migrations[at], failure);
     if (!code)
         code = store_exec(store, "COMMIT", failure);
     rolled_back(store, code);
