@@ -54,23 +54,38 @@ sub may_see {
     return $at{$their_room} < $at{$room};
 }
 
+# The file that an include means; nothing where it is the system's. Folders that the compiler searches are for programs' headers: of those
+# one may be named as programs do.
+my @searched = ('sim', 'collectives', glob 'collectives/systems/*');
+my %named = map { $_ => 1 } glob('sim/mpi*.h sim/words.h collectives/diff*.h'), map { m{([^/]+)$} ? "$_/$1.h" : () } glob 'collectives/systems/*';
+sub file_of {
+    my ($path, $what) = @_;
+    return $what if -e $what;
+    my $beside = dirname($path) . "/$what";
+    1 while $beside =~ s{[^/]+/\.\./}{};
+    return $beside if -e $beside;
+    my ($found) = grep { -e } map { "$_/$what" } @searched;
+    return $found && !$named{$found} ? $found : undef;
+}
+
 my (%lines, %includes, @prototypes, @machine);
 sub read_file {
     my ($path) = @_;
     open my $file, '<', $path or die "$path: $!";
     my $text = do { local $/; <$file> };
     $lines{$path} = ($text =~ tr/\n//);
-    while ($text =~ /^#include "([^"]+)"/mg) {
-        my $what = $1;
-        push @{ $includes{$path} }, $what if -e $what;
-    }
-    return if $path !~ /\.c$/;
-    while ($text =~ /^(?!static|typedef|extern|return|else|_Static_assert)[a-z][\w \t*]*?[ *](\w+)\([^;{}=]*\);/mg) {
-        push @prototypes, "prototype $path $1" if $path !~ m{^sim/libc/};    # those are libc's own
+    while ($text =~ /^[ \t]*#[ \t]*include[ \t]*["<]([^">]+)[">]/mg) {
+        my $what = file_of($path, $1);
+        push @{ $includes{$path} }, $what if defined $what;
     }
     # What would make a run depend on more than its seed. sim/libc defines these very functions for the ranks.
-    if ($path =~ m{^sim/} && $path !~ m{^sim/libc/}) {
-        push @machine, "$path calls $1" while $text =~ /[ (](rand|time|usleep|sleep|nanosleep)\((?![^\n]*\*\/)/g;
+    if ($path =~ m{^sim/} && $path !~ m{^sim/(?:libc|shims|fortran)/}) {
+        (my $code = $text) =~ s{/\*.*?\*/|//[^\n]*|"(?:[^"\\\n]|\\.)*"}{ }gs;
+        push @machine, "$path calls $1" while $code =~ /(?<![\w.>])(rand|rand_r|random|drand48|lrand48|getrandom|time|gettimeofday|usleep|sleep|nanosleep|clock_nanosleep)\(/g;
+    }
+    return if $path !~ /\.c$/;
+    while ($text =~ /^(?!static|typedef|return|else|_Static_assert)[a-z][\w\s*]*?[\s*](\w+)\([^;{}=]*\);/mg) {
+        push @prototypes, "prototype $path $1" if $path !~ m{^sim/libc/};    # those are libc's own
     }
 }
 find({ no_chdir => 1, wanted => sub { read_file($_) if /\.[ch]$/ } }, grep { -d } @halls);
