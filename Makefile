@@ -17,6 +17,7 @@
 #   make bench      figures against Open MPI and MPICH, as ratios in one run; BENCH="200 million" for 2^20 ranks, too
 #   make functions  every call of the standard, right and with one wrong argument at a time;  make mpich  MPICH's own tests
 #   make rooms      the rooms of the house: files, lines, what each sees
+#   make changes    every row of "to change X, open Y" (docs/architecture.md) tried in a copy of the tree; ONLY="colours"; some minutes
 #   make format     rewrite the sources in house style;  make format-check only looks
 #   make install    PREFIX=/usr/local DESTDIR=
 #   make clean
@@ -256,6 +257,11 @@ bare:
 # The rooms with their files, lines and what each sees.
 rooms:
 	@perl tests/house/layers.t --table
+
+# "To change X, open Y": every row of the table in docs/architecture.md tried in a copy of the tree; some minutes.
+.PHONY: changes
+changes: all
+	@unset MAKEFLAGS; CC='$(CC)' SAN='$(SAN)' BUILD='$(BUILD)' ONLY='$(ONLY)' perl tests/house/changes.pl
 
 # Every scenario on one core, on two and on all: the same trace, gradients and findings.
 .PHONY: cores
