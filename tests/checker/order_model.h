@@ -182,6 +182,9 @@ static void close_edges(struct instance *instance)
                         instance->edge[rank][i][k] && instance->edge[rank][k][j];
 }
 
+/* What a test does to an instance before it is finished; NULL: nothing. */
+static void (*instance_spoil)(struct instance *instance);
+
 static struct instance instance_new(void)
 {
     struct instance instance = {.ranks = 2 + below(3)};
@@ -218,6 +221,8 @@ static struct instance instance_new(void)
         trace_add_pass(
             instance.program.trace,
             &(struct trace_pass){.rank = rank, .pass = 1, .mode = PASS_DATA, .complete = true});
+    if (instance_spoil)
+        instance_spoil(&instance);
     program_finish(&instance.program);
     close_edges(&instance);
     return instance;

@@ -7,7 +7,7 @@
 #include "tests/checker/hunt_run.h"
 #include "tests/golden_trace.h"
 
-enum { PROGRAMS = 150, EXPLORED_MAX = 60 };
+enum { PROGRAMS = 150, SPOILED = 300, EXPLORED_MAX = 60 };
 
 static struct scene scene;
 
@@ -24,6 +24,7 @@ static void options_of(const struct kind *kind, unsigned seed, struct sim_world_
     options->strict_collectives = kind->strict;
     options->driver = kind->seeded ? SIM_CHOOSE_SEED : SIM_CHOOSE_DEFAULT;
     options->seed = seed;
+    options->livelock_rounds = 200;
 }
 
 static void run_and_check(struct golden *golden, unsigned seed, const struct kind *kind)
@@ -93,6 +94,35 @@ static void explore_it(struct golden *golden, unsigned seed, struct kind *kind)
     explore_report_release(&report);
 }
 
+/* One or two steps are left out, changed or exchanged, so that most programs are wrong. */
+static void spoil(struct program *program)
+{
+    static const uint8_t like[][4] = {{SEND, SSEND, BSEND, SENDRECV},
+                                      {RECV, PROBE_RECV, MRECV, IPROBE_RECV},
+                                      {ISEND, ISSEND, IBSEND, SEND_INIT},
+                                      {ALLREDUCE, BARRIER, BCAST, REDUCE},
+                                      {WAIT, WAITANY, WAITALL, TEST}};
+    for (uint32_t times = 1 + below(2); times-- > 0;) {
+        uint32_t rank = below(program->ranks), at = below(program->length[rank]), how = below(6);
+        struct step *step = &program->steps[rank][at], kept = *step;
+        if (how == 0) {
+            memmove(step, step + 1, (--program->length[rank] - at) * sizeof *step);
+        } else if (how == 1) {
+            step->tag = (int8_t)below(3);
+        } else if (how == 2) {
+            step->peer = (int8_t)below(program->ranks);
+        } else if (how == 3) {
+            step->comm = (uint8_t)below(COMMS);
+        } else if (how == 4 && at + 1 < program->length[rank]) {
+            *step = step[1];
+            step[1] = kept;
+        }
+        for (size_t i = 0; how == 5 && i < sizeof like / sizeof *like; i++)
+            if (memchr(like[i], kept.verb, sizeof like[i]))
+                step->verb = like[i][below(4)];
+    }
+}
+
 int main(void)
 {
     struct kind kinds[] = {{"eager", SIM_SEND_EAGER, false, false},
@@ -106,6 +136,14 @@ int main(void)
         for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
             run_and_check(&golden, seed, &kinds[i]);
         explore_it(&golden, seed, &kinds[seed % 2 ? 0 : 2]);
+    }
+    for (unsigned seed = PROGRAMS + 1; seed <= PROGRAMS + SPOILED; seed++) {
+        struct program program = program_new(seed);
+        spoil(&program);
+        scene.program = &program;
+        run_and_check(&golden, seed, &kinds[seed % 2 ? 0 : 2]);
+        if (seed % 4 == 0)
+            explore_it(&golden, seed, &kinds[seed % 8 ? 0 : 2]);
     }
     golden_close(&golden, "random programs say what they said");
     return tap_done();
