@@ -309,7 +309,7 @@ catalogue: all
 	@$(BUILD)/simrun catalogue --table
 
 # Takes what the catalogue's findings say today, and its traces' hashes, as right: look at git's difference before you commit.
-golden: all $(addprefix $(BUILD)/tests/,checker/test_golden_runs checker/test_golden_orders checker/test_golden_suppress collectives/test_golden_judge)
+golden: all $(addprefix $(BUILD)/tests/,checker/test_golden_runs checker/test_golden_orders checker/test_golden_suppress collectives/test_golden_judge traces/test_golden_formats)
 	@SIMRUN=$(BUILD)/simrun perl tests/cli/catalogue.t --update
 	@for test in $(filter $(BUILD)/tests/%,$^); do GOLDEN=update $$test >/dev/null || exit; done
 
@@ -324,12 +324,12 @@ soak: $(BUILD)/tests/checker/test_proven
 	@SIMRUN_SOAK=$(or $(PROGRAMS),2500) HUNT_RUNS=$(or $(RUNS),200) $<
 
 # Changes the sources in thousands of ways and prints what no test notices. SAMPLE=200: so many of them; ONLY=sim/messages: there alone;
-# TESTS=tests/sim/: only tests whose path has this.
+# TESTS=tests/sim/: only tests whose path has this. DEAR=2 EFFORT=4: tests of at most 2 seconds, at most 4 seconds of them for a mutant.
 SAMPLE   ?=
 ONLY     ?=
 mutate: $(if $(SAMPLE)$(ONLY),check-programs)
 	@python3 tests/mutate/run.py $(if $(SAMPLE),--sample $(SAMPLE)) $(if $(SEED),--seed $(SEED)) --only '$(ONLY)' --tests '$(TESTS)' $(if $(BAR),--bar $(BAR)) \
-	  $(if $(SCRIPTS),--scripts) --list build/mutants.tsv
+	  $(if $(SCRIPTS),--scripts) $(if $(DEAR),--dear $(DEAR)) $(if $(EFFORT),--effort $(EFFORT)) --list build/mutants.tsv
 
 # Lines and branches of every room that the tests execute; COVERAGE=--files for each source.
 COVERAGE ?=
