@@ -12,7 +12,7 @@ int mutant_reached(int number);
 /* Exchanges two rows of a table. */
 void mutant_swap(void *one, void *other, size_t size);
 
-static inline int mutated(int number)
+static inline int mutant_lives(int number)
 {
     return __builtin_expect(mutant == number || (mutant < 0 && mutant_reached(number)), 0);
 }

@@ -1,7 +1,7 @@
 """Mutants of C sources, all compiled into one program and chosen by a number (see mutant.h).
 
 A source is cut into tokens, its function bodies into statements and expressions; each place that can be mutated is wrapped so that
-it means something else when mutated(N) is true. Lines stay where they are. What the compiler refuses is left out by run.py, line by
+it means something else when mutant_lives(N) is true. Lines stay where they are. What the compiler refuses is left out by run.py, line by
 line. Not mutated: assertions, array bounds, case labels, what releases memory, anything in a macro; `{0}`, which says that all is
 zero and not that the first field is; by how much an array grows, as any amount is right; functions that left_out.txt names."""
 
@@ -143,7 +143,7 @@ class Mutants:
         if number is None:
             return text
         before, text = self.wrap(i + 1, text)
-        return '%s(mutated(%d) ? -(%s) : (%s))' % (before, number, self.flat(i + 1, high), text)
+        return '%s(mutant_lives(%d) ? -(%s) : (%s))' % (before, number, self.flat(i + 1, high), text)
 
     def choice(self, low, high):
         for i in self.top_level(low, high):
@@ -167,7 +167,7 @@ class Mutants:
         if number is None:
             return text
         before, text = self.wrap(low, text)
-        return '%s(mutated(%d) != !!(%s))' % (before, number, text)
+        return '%s(mutant_lives(%d) != !!(%s))' % (before, number, text)
 
     def has_border(self, low, high):
         """A single comparison has its contrary already."""
@@ -196,7 +196,7 @@ class Mutants:
         if number is None:
             return text
         before, text = self.wrap(low, text)
-        return '%s(mutated(%d) ? %s : %s)' % (before, number, now, text)
+        return '%s(mutant_lives(%d) ? %s : %s)' % (before, number, now, text)
 
     def arms(self, low, high, at, level):
         """Every arm of a conjunction or disjunction as if it were not there."""
@@ -207,7 +207,7 @@ class Mutants:
             number = self.number(self.tokens[start].line, self.flat(low, high), '%s without %s' % (self.flat(low, high), arm))
             if number is not None:
                 before, text = self.wrap(start, text)
-                text = ('%s(!mutated(%d) && (%s))' if level == 0 else '%s(mutated(%d) || (%s))') % (before, number, text)
+                text = ('%s(!mutant_lives(%d) && (%s))' if level == 0 else '%s(mutant_lives(%d) || (%s))') % (before, number, text)
             out += text + (self.raw(end, end + 1) if end < high else '')
         first = self.tokens[low].before
         return first + '(' + out[len(first):] + ')'
@@ -241,16 +241,16 @@ class Mutants:
             return token.before + text
         if token.kind == 'number' and re.fullmatch(r'(0[xX][0-9a-fA-F]+|[0-9]+)[uUlL]*', text):
             now = '%s + 1' % text
-            shape = '(%s + mutated(%%d))' % text
+            shape = '(%s + mutant_lives(%%d))' % text
         elif token.kind == 'number' and not text[:2].lower() == '0x' and float(text.rstrip('fFlL')):
             now = '100 * %s' % text
-            shape = '(%s * (mutated(%%d) ? 100 : 1))' % text
+            shape = '(%s * (mutant_lives(%%d) ? 100 : 1))' % text
         elif token.kind == 'name' and text in CONTRARY and self.tokens[i + 1].text == '(':
             now = CONTRARY[text]
-            shape = '(mutated(%%d) ? %s : %s)' % (now, text)
+            shape = '(mutant_lives(%%d) ? %s : %s)' % (now, text)
         elif token.kind == 'name' and text in ('true', 'false'):
             now = 'false' if text == 'true' else 'true'
-            shape = '(!mutated(%d))' if text == 'true' else '(mutated(%d) != 0)'
+            shape = '(!mutant_lives(%d))' if text == 'true' else '(mutant_lives(%d) != 0)'
         else:
             return token.before + text
         number = self.number(token.line, '%s in: %s' % (text, line.strip()), now)
@@ -329,7 +329,7 @@ class Mutants:
         if number is None:
             return text + self.raw(end, end + 1)
         before, text = self.wrap(low, text)
-        return '%s{ if (!mutated(%d)) %s%s }' % (before, number, text, self.raw(end, end + 1))
+        return '%s{ if (!mutant_lives(%d)) %s%s }' % (before, number, text, self.raw(end, end + 1))
 
     # ---- tables ----
 
