@@ -1,5 +1,5 @@
 /* What is said of random programs (hunt_program.h) is what was said of them when somebody looked:
- * the operations that were recorded, the findings with all their words, how many runs an
+ * the operations that were recorded, the findings with all that they name, how many runs an
  * exploration takes and how they end. tests/golden/random_runs.tsv; oracles stand elsewhere
  * (test_proven.c, tests/spec): here nothing changes unseen. */
 #include "checker/check.h"
