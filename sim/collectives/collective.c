@@ -50,13 +50,20 @@ static struct sim_collective *collective_new(struct sim_context *context, uint64
     return collective;
 }
 
-struct sim_collective *sim_collective_find(struct sim_context *context, uint64_t number)
+/* The number of none: nor is the one behind it. */
+#define RETIRED (UINT64_MAX - 1)
+
+/* Behind the member's last one: where a root runs ahead, thousands are under way. */
+struct sim_collective *sim_collective_find(struct sim_comm *comm, uint64_t number)
 {
-    struct sim_collective **link = &context->first_collective;
+    struct sim_collective *last = comm->last_collective;
+    struct sim_collective **link =
+        last && last->number + 1 == number ? &last->next : &comm->context->first_collective;
     while (*link && (*link)->number != number)
         link = &(*link)->next;
     if (!*link)
-        *link = collective_new(context, number);
+        *link = collective_new(comm->context, number);
+    comm->last_collective = *link;
     return *link;
 }
 
@@ -100,6 +107,7 @@ void sim_collective_retire(struct sim_collective *collective)
     while (*link != collective)
         link = &(*link)->next;
     *link = collective->next;
+    collective->number = RETIRED; /* members may still point to it */
     forget(collective);
     collective->next = context->spare_collective;
     context->spare_collective = collective;
@@ -421,7 +429,7 @@ static void arrive(struct sim_collective_call *call)
         call_complete(call);
         return;
     }
-    struct sim_collective *collective = sim_collective_find(context, next_number(call));
+    struct sim_collective *collective = sim_collective_find(comm, next_number(call));
     context->world->changes++;
     int rank = comm->rank;
     if (context->world->exploring &&

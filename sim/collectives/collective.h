@@ -22,8 +22,8 @@ int sim_collective_run(struct sim_collective_call *call);
 int sim_collective_start(const struct sim_collective_call *call, MPI_Request *handle);
 /* A persistent request for this call, inactive. */
 int sim_collective_init(const struct sim_collective_call *call, MPI_Request *handle);
-/* The n-th collective of this context, made by whoever comes first. */
-struct sim_collective *sim_collective_find(struct sim_context *context, uint64_t number);
+/* The member's n-th collective, made by whoever comes first. */
+struct sim_collective *sim_collective_find(struct sim_comm *comm, uint64_t number);
 /* Everybody has gone on. */
 void sim_collective_retire(struct sim_collective *collective);
 /* What sim_collective_raise will say for this call. In the monitor. */

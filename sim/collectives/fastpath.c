@@ -58,7 +58,7 @@ join(struct sim_comm *comm, const struct sim_collective_kind *kind, const struct
 {
     struct sim_collective *collective = comm->context->first_collective;
     if (!collective || collective->number != comm->collectives)
-        collective = sim_collective_find(comm->context, comm->collectives);
+        collective = sim_collective_find(comm, comm->collectives);
     if (!collective->arrived) {
         collective->kind = kind;
         collective->first = comm->rank;

@@ -56,6 +56,7 @@ struct sim_comm {
     const void *site;      /* of the call that made it */
     bool predefined;
     int inside; /* threads of the rank in blocking collectives here */
+    struct sim_collective *last_collective; /* it came to, perhaps over by now; NULL: none yet */
     /* An intercommunicator's collectives run on a handle of its bridge, which no program sees. */
     struct sim_comm *bridge, *face;
     void *window; /* whose hidden communicator this is, NULL: nobody's; see windows/window.h */

@@ -1,5 +1,8 @@
-/* Large worlds: thousands of ranks meet, talk and reduce in one thread. */
+/* Large worlds: thousands of ranks meet, talk and reduce in one thread; and thousands of collectives
+ * under way. */
 #include "tests/world_harness.h"
+
+#include <time.h>
 
 static void meet(int rank, int size)
 {
@@ -54,14 +57,50 @@ static void large_world_is(const char *name, int ranks, world_body *body)
            name);
 }
 
+static int rounds;
+
+/* Nothing holds a root of Bcast up, nor those who reduce to another. */
+static void run_ahead(int rank, int size)
+{
+    int wrong = 0;
+    for (int i = 0; i < rounds; i++) {
+        int got = rank ? -1 : i;
+        MPI_Bcast(&got, 1, MPI_INT, 0, MPI_COMM_WORLD);
+        wrong += got != i;
+    }
+    for (int i = 0, sum = -1; i < rounds; i++) {
+        MPI_Reduce(&i, &sum, 1, MPI_INT, MPI_SUM, size - 1, MPI_COMM_WORLD);
+        wrong += rank == size - 1 && sum != i * size;
+    }
+    expect(!wrong, "%d wrong values", wrong);
+}
+
+/* Eight times as many may take eight times as long; that each looks through all others would show
+ * as 64 times. */
+static void run_ahead_far(void)
+{
+    enum { FEW = 1500, TIMES = 8 };
+    clock_t start = clock();
+    rounds = FEW;
+    large_world_is("4 ranks run ahead of each other", 4, run_ahead);
+    clock_t few = clock() - start;
+    rounds = TIMES * FEW;
+    large_world_is("and far", 4, run_ahead);
+    clock_t many = clock() - start - few;
+    if (!tap_ok(many <= 3 * TIMES * few,
+                "a collective costs what it costs however many are under way"))
+        tap_note("%d: %ld, %d: %ld", FEW, (long)few, rounds, (long)many);
+}
+
 int main(void)
 {
-    tap_plan(6);
+    tap_plan(9);
     large_world_is("1,000 ranks meet and count themselves", 1000, meet);
     large_world_is("1,000 ranks pass a number round", 1000, pass_round);
     large_world_is("999 ranks tell the first", 1000, report_first);
     large_world_is("1,000 ranks meet in rows", 1000, split_and_meet);
     large_world_is("65,536 ranks meet and count themselves", 65536, meet);
     large_world_is("65,536 ranks pass a number round", 65536, pass_round);
+    run_ahead_far();
     return tap_done();
 }
