@@ -17,8 +17,7 @@ use File::Path qw(make_path remove_tree);
 
 my $build = $ENV{BUILD} || 'build';
 my $only = $ENV{ONLY} // '';
-my $copy = "$build/changes";
-my $work = "$copy/work";
+my ($copy, $kept, $work) = map { "$build/changes/$_" } qw(tree kept work); # changed; not changed; where commands run
 my @parts = qw(traces recorder sim collectives checker verdict viz cli scenarios Makefile);
 my @built = map { "$build/$_" } qw(gen include lib simrun simcc simc++ simfort), map { "obj/$_" } qw(traces recorder sim collectives checker verdict viz cli);
 
@@ -77,10 +76,11 @@ sub changes {
 # ---- the copy ----
 
 sub copy_tree {
-    remove_tree($copy);
-    make_path($work, map { dirname("$copy/$_") } @built);
-    system('cp', '-a', @parts, $copy) == 0 or die "cannot copy the tree to $copy\n";
-    for (@built) { system('cp', '-a', $_, dirname("$copy/$_")) == 0 or die "cannot copy $_\n" }
+    my ($to) = @_;
+    remove_tree($to);
+    make_path(map { dirname("$to/$_") } @built);
+    system('cp', '-a', @parts, $to) == 0 or die "cannot copy the tree to $to\n";
+    for (@built) { system('cp', '-a', $_, dirname("$to/$_")) == 0 or die "cannot copy $_\n" }
 }
 
 sub build {
@@ -90,12 +90,11 @@ sub build {
     return close($make) ? undef : $said;
 }
 
-# All that is newer than the stamp, as it is in the tree.
+# All that is newer than the stamp, as it was. The tree itself may have changed meanwhile.
 sub undo {
     my ($stamp) = @_;
-    my @newer = split /\n/, `find $copy -path $work -prune -o '(' -type f -o -type l ')' -newer $stamp -print`;
-    for my $path (@newer) {
-        my $original = substr $path, length "$copy/";
+    for my $path (split /\n/, `find $copy '(' -type f -o -type l ')' -newer $stamp`) {
+        my $original = $kept . substr $path, length $copy;
         unlink $path;
         system('cp', '-a', $original, $path) == 0 or die "cannot restore $path\n" if -e $original;
     }
@@ -109,7 +108,7 @@ sub output_of {
     spew("$work/$_->[0]", $_->[1]) for @{ $change->{programs} };
     spew("$work/command", $change->{command});
     my $here = "$home/$copy";
-    local %ENV = (%ENV, PATH => "$here/$build:$ENV{PATH}", COLUMNS => 200, SIMRUN_CACHE => "$here/cache", TZ => 'UTC', LC_ALL => 'C.UTF-8',
+    local %ENV = (%ENV, PATH => "$here/$build:$ENV{PATH}", COLUMNS => 200, SIMRUN_CACHE => "$home/$build/changes/cache", TZ => 'UTC', LC_ALL => 'C.UTF-8',
         LIBRARIES => "$here/$build/lib", DATA => "$home/tests/data");
     delete @ENV{qw(SIMRUN BUILD MAKEFLAGS)};
     return scalar `cd $work && timeout 120 sh command 2>&1`;
@@ -164,9 +163,9 @@ my %row_of = map { $_->[0] => $_ } @rows;
 printf "TAP version 13\n1..%d\n", 2 + grep { $_->[0] =~ /$only/ } @rows;
 ok(!(grep { !$row_of{ $_->{what} } } @changes) && @changes == keys %change_of, 'every change is of one row of the table',
     map { "docs/architecture.md has no row '$_->{what}'" } grep { !$row_of{ $_->{what} } } @changes);
-copy_tree();
+copy_tree($_) for $copy, $kept;
 if (defined build('-q', 'all')) { print "Bail out! $build is not up to date: make all\n"; exit 1 }
-my $stamp = "$copy/stamp";
+my $stamp = "$build/changes/stamp";
 for my $row (@rows) {
     my ($what, $files) = @$row;
     next if $what !~ /$only/;
@@ -183,4 +182,4 @@ for my $row (@rows) {
     ok(!@problems, "$what: in $opened, " . plain($change->{before}[0]) . ' becomes ' . plain($change->{after}[0]), @problems);
 }
 my $left = build('-q', 'all');
-ok(!defined $left && !system('cmp', '-s', "$build/simrun", "$copy/$build/simrun"), 'and all is undone', $left // "$copy/$build/simrun is not $build/simrun");
+ok(!defined $left && !system('cmp', '-s', map { "$_/$build/simrun" } $copy, $kept), 'and all is undone', $left // "$copy/$build/simrun is not as it was");
