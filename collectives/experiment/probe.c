@@ -27,6 +27,7 @@ static void values_release(struct probe_value *values, uint32_t count)
     for (uint32_t i = 0; values && i < count; i++) {
         free(values[i].cotangent);
         free(values[i].values);
+        free(values[i].tangent);
     }
     free(values);
 }

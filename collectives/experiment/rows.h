@@ -56,6 +56,7 @@ struct probe_node {
         uint32_t ordinal;
     } places[2];
     bool ran;          /* its adjoint ran */
+    bool carried;      /* its outputs' tangents are known */
     bool inactive;     /* it communicates, but no backward pass in data order reaches it */
     double numbers[2]; /* a factor and the like, which the program computed by itself */
     uint32_t input_count, output_count;
@@ -66,6 +67,7 @@ struct probe_node {
         size_t parts;
         double *cotangent; /* inputs: what this node contributed; outputs: a seed; NULL: zero */
         double *values;    /* outputs, and constants */
+        double *tangent;   /* outputs of a world that carries tangents; NULL: zero */
         bool handle;
         bool untracked; /* an input that needs no gradient: whatever it was due is dropped */
     } * inputs, *outputs;
@@ -95,6 +97,7 @@ struct diff_probe_rank {
     double kink_distance; /* smallest relative distance to a point without derivative met so far */
     struct diff_state *state;
     struct arena_block *blocks; /* of tapes that are gone, for those of the next world */
+    bool carrying;              /* a tangent is measured: what runs for that is not traced */
     bool non_finite;
     bool graphs;      /* base world: passes with DIFF_GRAPH, so that perturbed worlds need tapes */
     bool checkpoints; /* steps that are run again: a traced world has nodes for them */
@@ -131,9 +134,11 @@ struct diff_probe {
     const char *mutant;            /* NULL, or a name of diff_mutants[] */
     bool tangent;  /* base world: the pushes are tangents of the inputs, carried to the losses */
     uint32_t flip; /* 0, or: the adjoint of the node with this number gets one sign wrong */
-    const char *flip_name;      /* NULL, or instead: of the nodes of this operation */
-    size_t flip_part;           /* which term of it, from 1; 0: the largest */
-    double *flipped;            /* per rank: the term before; NULL: nobody wants to know */
+    const char *flip_name; /* NULL, or instead: of the nodes of this operation */
+    size_t flip_part;      /* which term of it, from 1; 0: the largest */
+    double flip_factor;    /* what the term is multiplied by instead of -1; 0: the sign, as said */
+    int flip_rank;   /* 0: on every rank that has the node, or only on the rank before this one */
+    double *flipped; /* per rank: the term before; NULL: nobody wants to know */
     struct record_watch *watch; /* NULL, or who sees the numbers of every call: whoever runs the
                                    world records its ranks for that, and says when it is over */
     bool

@@ -15,7 +15,7 @@
 
 /* ---- worlds ---- */
 
-static bool traced_world(struct bisect *bisect, struct diff_probe *probe, double step)
+bool bisect_world(struct bisect *bisect, struct diff_probe *probe, double step, bool carries)
 {
     struct gradcheck *check = bisect->check;
     if (!diff_probe_init(probe, check->base.ranks))
@@ -26,6 +26,9 @@ static bool traced_world(struct bisect *bisect, struct diff_probe *probe, double
     if (step != 0) {
         probe->mode = PROBE_PERTURBED;
         probe->base = &check->base;
+    }
+    probe->tangent = carries;
+    if (step != 0 || carries) {
         probe->pushes = bisect->direction.pushes;
         probe->push_count = bisect->direction.count;
         for (size_t i = 0; i < bisect->direction.count; i++)
@@ -34,7 +37,7 @@ static bool traced_world(struct bisect *bisect, struct diff_probe *probe, double
     return gradcheck_world(check, probe, 0);
 }
 
-static bool same_nodes(const struct diff_probe *a, const struct diff_probe *b)
+bool bisect_same_nodes(const struct diff_probe *a, const struct diff_probe *b)
 {
     for (int r = 0; r < a->ranks; r++) {
         if (a->rows[r].node_count != b->rows[r].node_count)
@@ -68,8 +71,7 @@ static double bend(const struct bisect *bisect, const struct entry *entry, uint3
 
 /* The entry of a node by its sequence number; nodes of a rank stand in order, epochs one after
  * another. */
-static struct entry *entry_find(const struct bisect *bisect, int rank, uint32_t epoch,
-                                uint32_t sequence)
+struct entry *bisect_entry(const struct bisect *bisect, int rank, uint32_t epoch, uint32_t sequence)
 {
     size_t low = bisect->begin[rank], high = bisect->begin[rank + 1];
     while (low < high) {
@@ -91,7 +93,7 @@ static double tangent_of_input(const struct bisect *bisect, const struct entry *
 {
     if (value->node) {
         const struct entry *origin =
-            entry_find(bisect, entry->rank, entry->node->epoch, value->node);
+            bisect_entry(bisect, entry->rank, entry->node->epoch, value->node);
         return origin ? bisect_tangent(bisect, origin, value->output, part) : 0;
     }
     for (size_t i = 0; value->input && i < bisect->direction.count; i++) {
@@ -106,8 +108,23 @@ static double bend_of_input(const struct bisect *bisect, const struct entry *ent
                             const struct probe_value *value, size_t part)
 {
     const struct entry *origin =
-        value->node ? entry_find(bisect, entry->rank, entry->node->epoch, value->node) : NULL;
+        value->node ? bisect_entry(bisect, entry->rank, entry->node->epoch, value->node) : NULL;
     return origin ? bend(bisect, origin, value->output, part) : 0;
+}
+
+/* What rounding of a value may do to its tangent: the difference of two, by their distance. */
+static double coarseness(const struct bisect *bisect, const struct entry *entry, uint32_t output,
+                         size_t part)
+{
+    return bisect->check->epsilon * fabs(entry->node->outputs[output].values[part]) / bisect->step;
+}
+
+static double coarseness_of_input(const struct bisect *bisect, const struct entry *entry,
+                                  const struct probe_value *value, size_t part)
+{
+    const struct entry *origin =
+        value->node ? bisect_entry(bisect, entry->rank, entry->node->epoch, value->node) : NULL;
+    return origin ? coarseness(bisect, origin, value->output, part) : 0;
 }
 
 /* ---- groups ---- */
@@ -177,7 +194,7 @@ static void handles_join(struct bisect *bisect)
         for (uint32_t k = 0; k < entry->node->input_count; k++) {
             const struct probe_value *value = &entry->node->inputs[k];
             const struct entry *origin =
-                value->handle ? entry_find(bisect, entry->rank, entry->node->epoch, value->node)
+                value->handle ? bisect_entry(bisect, entry->rank, entry->node->epoch, value->node)
                               : NULL;
             if (origin && k == 0)
                 group_join(bisect, i, (size_t)(origin - bisect->entries));
@@ -209,7 +226,7 @@ static bool bars_collect(struct bisect *bisect)
             const struct probe_value *value = &entry->node->inputs[k];
             struct entry *origin =
                 value->node && value->cotangent
-                    ? entry_find(bisect, entry->rank, entry->node->epoch, value->node)
+                    ? bisect_entry(bisect, entry->rank, entry->node->epoch, value->node)
                     : NULL;
             for (size_t p = 0; origin && p < value->parts; p++)
                 origin->bars[value->output][p] += value->cotangent[p];
@@ -273,7 +290,7 @@ static bool origin_blamed(struct bisect *bisect, const struct entry *entry,
     for (size_t p = 0; p < value->parts; p++)
         due += fabs(tangent_of_input(bisect, entry, value, p));
     struct entry *origin = value->untracked && due > 0 && value->node
-                               ? entry_find(bisect, entry->rank, entry->node->epoch, value->node)
+                               ? bisect_entry(bisect, entry->rank, entry->node->epoch, value->node)
                                : NULL;
     if (!origin)
         return false;
@@ -289,13 +306,14 @@ static void defect_add(struct bisect *bisect, struct entry *entry)
 {
     const struct probe_node *node = entry->node;
     struct entry *group = &bisect->entries[bisect_group(bisect, (size_t)(entry - bisect->entries))];
-    double out = 0, in = 0, scale = 0, spread = 0;
+    double out = 0, in = 0, scale = 0, spread = 0, coarse = 0;
     for (uint32_t k = 0; k < node->output_count; k++)
         for (size_t p = 0; p < node->outputs[k].parts; p++) {
             double term = entry->bars[k][p] * bisect_tangent(bisect, entry, k, p);
             out += term;
             scale += fabs(term);
             spread += fabs(entry->bars[k][p]) * bend(bisect, entry, k, p);
+            coarse += fabs(entry->bars[k][p]) * coarseness(bisect, entry, k, p);
         }
     for (uint32_t k = 0; k < node->input_count; k++) {
         const struct probe_value *value = &node->inputs[k];
@@ -304,6 +322,7 @@ static void defect_add(struct bisect *bisect, struct entry *entry)
             in += term;
             scale += fabs(term);
             spread += fabs(value->cotangent[p]) * bend_of_input(bisect, entry, value, p);
+            coarse += fabs(value->cotangent[p]) * coarseness_of_input(bisect, entry, value, p);
         }
         if (origin_blamed(bisect, entry, value))
             return;
@@ -322,7 +341,8 @@ static void defect_add(struct bisect *bisect, struct entry *entry)
     group->rank_out += out;
     group->rank_in += in;
     group->scale += scale;
-    group->spread += spread / 2;
+    group->spread += spread / 2 + coarse;
+    group->coarse += coarse;
     group->collective =
         group->collective || (node->places[0].channel && node->places[0].source < 0);
     group->replicates = group->replicates || strcmp(node->name, "replicate") == 0;
@@ -344,6 +364,8 @@ static void group_weigh(const struct bisect *bisect, struct entry *group)
     else if (group->members > 1 && group->collective && bisect->replicated &&
              alike(group->out_low, group->out_high))
         out = 1.0 / group->members;
+    group->weight_out = out;
+    group->weight_in = in;
     group->defect += out * group->out - in * group->in;
 }
 
@@ -358,8 +380,7 @@ static void defects_collect(struct bisect *bisect)
             group_weigh(bisect, &bisect->entries[i]);
 }
 
-/* The newest member that took part on any rank stands for the group. */
-static const struct entry *member_newest(struct bisect *bisect, size_t group)
+const struct entry *bisect_member(struct bisect *bisect, size_t group)
 {
     const struct entry *newest = NULL;
     for (size_t i = 0; i < bisect->count; i++) {
@@ -408,6 +429,18 @@ void bisect_report(struct bisect *bisect, const struct entry *told)
     snprintf(culprit->name, sizeof culprit->name, "%s", told->node->name);
 }
 
+/* Tell the communication rather than the wait that completed it. */
+static const struct entry *told_for(struct bisect *bisect, const struct entry *chosen,
+                                    const struct entry *group)
+{
+    const struct entry *told = chosen;
+    for (size_t i = 0; i < bisect->count && strcmp(told->node->name, "Wait") == 0; i++)
+        if (bisect->entries[i].rank == chosen->rank && &bisect->entries[i] != chosen &&
+            bisect_group(bisect, i) == (size_t)(group - bisect->entries))
+            told = &bisect->entries[i];
+    return told;
+}
+
 static void culprit_choose(struct bisect *bisect)
 {
     struct gradcheck_culprit *culprit = &bisect->check->result->culprit;
@@ -416,29 +449,32 @@ static void culprit_choose(struct bisect *bisect)
         const struct entry *group = &bisect->entries[i];
         if (group->parent != i || !bisect_is_defective(bisect, group))
             continue;
-        const struct entry *member = member_newest(bisect, i);
+        const struct entry *member = bisect_member(bisect, i);
         if (!chosen || member->node->sequence > chosen->node->sequence) {
             chosen = member;
             chosen_group = group;
         }
+    }
+    if (!chosen && !bisect->outside) {
+        chosen_group = bisect_exact_find(bisect);
+        if (chosen_group)
+            chosen = bisect_member(bisect, (size_t)(chosen_group - bisect->entries));
     }
     if (!chosen || (bisect->outside && bisect->outside->node->sequence > chosen->node->sequence)) {
         if (!bisect_explain_outside(bisect))
             bisect_explain_nothing(bisect);
         return;
     }
-    /* Tell the communication rather than the wait that completed it. */
-    const struct entry *told = chosen;
-    for (size_t i = 0; i < bisect->count && strcmp(told->node->name, "Wait") == 0; i++)
-        if (bisect->entries[i].rank == chosen->rank && &bisect->entries[i] != chosen &&
-            bisect_group(bisect, i) == (size_t)(chosen_group - bisect->entries))
-            told = &bisect->entries[i];
+    const struct entry *told = told_for(bisect, chosen, chosen_group);
     bisect_report(bisect, told);
     culprit->position = 0;
     culprit->defect = chosen_group->defect;
     culprit->scale = chosen_group->scale;
     culprit->never_ran = chosen_group->never_ran || !told->node->ran;
-    bisect_explain_group(bisect, chosen_group);
+    if (bisect_is_defective(bisect, chosen_group))
+        bisect_explain_group(bisect, chosen_group);
+    else
+        bisect_explain_exact(bisect, chosen_group);
 }
 
 /* ---- the whole ---- */
@@ -494,11 +530,11 @@ static bool search(struct bisect *bisect)
         if (bisect->epoch < check->base.rows[r].epoch_count)
             bisect->replicated |= check->base.rows[r].objectives[bisect->epoch].replicated;
     bisect->step = check->epsilon > 1e-10 ? 0x1p-9 : 0x1p-20;
-    if (!bisect->direction.pushes || !traced_world(bisect, &bisect->traced, 0) ||
-        !traced_world(bisect, &bisect->above, bisect->step) ||
-        !traced_world(bisect, &bisect->below, -bisect->step) ||
-        !same_nodes(&bisect->traced, &bisect->above) ||
-        !same_nodes(&bisect->traced, &bisect->below) || !entries_make(bisect) ||
+    if (!bisect->direction.pushes || !bisect_world(bisect, &bisect->traced, 0, false) ||
+        !bisect_world(bisect, &bisect->above, bisect->step, false) ||
+        !bisect_world(bisect, &bisect->below, -bisect->step, false) ||
+        !bisect_same_nodes(&bisect->traced, &bisect->above) ||
+        !bisect_same_nodes(&bisect->traced, &bisect->below) || !entries_make(bisect) ||
         !places_join(bisect) || !bars_collect(bisect))
         return false;
     handles_join(bisect);
@@ -512,18 +548,23 @@ static void search_end(struct bisect *bisect)
     probe_drop(&bisect->traced);
     probe_drop(&bisect->above);
     probe_drop(&bisect->below);
+    probe_drop(&bisect->carried);
 }
 
-bool bisect_kinks_explain(struct bisect *bisect)
+enum bisect_reason bisect_reason(struct bisect *bisect)
 {
-    bool right = search(bisect) && !bisect->outside, bends = false;
+    bool right = search(bisect) && !bisect->outside, bends = false, coarse = false;
     for (size_t i = 0; right && i < bisect->count; i++) {
         const struct entry *group = &bisect->entries[i];
         right = group->parent != i || (!group->never_ran && !bisect_is_defective(bisect, group));
-        bends = bends || group->spread > 1e-3 * group->scale;
+        bends = bends || group->spread - group->coarse > 1e-3 * group->scale;
+        coarse = coarse || group->coarse > 1e-3 * group->scale;
     }
     search_end(bisect);
-    return right && bends;
+    return !right   ? BISECT_NO_REASON
+           : coarse ? BISECT_STAIRS
+           : bends  ? BISECT_KINKS
+                    : BISECT_NO_REASON;
 }
 
 /* Along a direction whose check failed: at a kink another one may not show what is wrong. */

@@ -61,6 +61,7 @@ static void direction_check(struct gradcheck *check, uint32_t epoch, int number,
                                 .scale = size,
                                 .spread = direction_spread,
                                 .factor = check->options->tolerance_factor,
+                                .stairs_asked = true,
                                 .centers_max = SIZE_MAX,
                                 .ties_max = gradcheck_ties_most(check)};
         row->check = (struct trace_gradient){.rank = 0, .index = -1, .method = "dot"};

@@ -228,15 +228,15 @@ void bisect_explain_nothing(struct bisect *bisect)
         return;
     if (only_forward_mode(bisect->check->result))
         SAY(bisect,
-            "no wrong adjoint but a wrong tangent (the jvp of a custom operation?): differences "
-            "confirm every gradient, and only forward mode contradicts them");
+            "only forward mode contradicts the gradients, by little more than rounding: around no "
+            "single operation do adjoint and tangent differ");
     else if (bisect->count == 0)
         SAY(bisect, "no single operation explains it: the program has no tape, or nothing on it");
     else
         SAY(bisect,
             "no single operation explains it: the adjoints of all %zu operations agree with "
-            "differences of their own results along a random direction, so that what is wrong "
-            "shows only "
-            "at a kink, or lies between the tape and the gradient that was read",
+            "differences of their own results along a random direction, as far as these see, so "
+            "that what is wrong is small, shows only at a kink, or lies between the tape and the "
+            "gradient that was read",
             bisect->count);
 }

@@ -39,9 +39,11 @@ struct gradcheck_options {
     double tolerance_factor; /* multiplies every tolerance, normally 1 */
     int order;               /* -1, or an enum diff_order for all worlds */
     const char *mutant;      /* NULL, or a mutant for all worlds */
-    uint32_t flip;           /* see struct diff_probe, and the next three */
+    uint32_t flip;           /* see struct diff_probe, and the next five */
     const char *flip_name;
     size_t flip_part;
+    double flip_factor;
+    int flip_rank;
     double *flipped;
 };
 

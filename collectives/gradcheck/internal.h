@@ -40,6 +40,8 @@ struct gradcheck {
     struct gradcheck_direction shift;  /* from the program's own point to the one in question */
     double epsilon; /* of the least precise input, or of losses that are floats */
     bool *trusted;  /* per epoch: its tangents are exact, and differences confirm them */
+    bool stairs;    /* values of some epoch are too coarse for differences */
+    bool stairs_asked;
     size_t element_rows, centers_max;
     struct gradcheck_neighbour near[2][GRADCHECK_NEIGHBOURS];
     bool near_made[2];
@@ -108,6 +110,7 @@ struct judged {
     bool quick;                      /* the first step decides: it did for what this is part of */
     size_t centers_max;              /* sizes of steps to try where the first one does not decide */
     int ties_max;                    /* ranks that may share a gradient where they are tied */
+    bool stairs_asked; /* before it is called wrong: it costs as much as a hundred steps */
 };
 
 /* The most ranks whose shares of a tie are told from other numbers. */
@@ -116,6 +119,8 @@ int gradcheck_ties_most(const struct gradcheck *check);
 void gradcheck_verdict(struct gradcheck_row *row, const struct judged *judged,
                        struct difference numeric, const char *doubt);
 void gradcheck_judge(struct judged *judged, struct gradcheck_row *row);
+/* Whether J stands still and jumps about the point, so that what was measured says nothing. */
+bool gradcheck_stairs(const struct judged *judged, struct difference measured);
 /* Sum of the absolute values of an epoch's losses. */
 double gradcheck_magnitude(const struct diff_probe *probe, uint32_t epoch);
 /* Whether some rank has a loss in the epoch; its value may be zero. */
@@ -161,6 +166,10 @@ void gradcheck_delivery(struct gradcheck *check);
  * added to their names. Whether the inputs are the same is the caller's question. */
 void gradcheck_elsewhere(struct gradcheck *check, struct gradcheck *there, const char *where);
 bool gradcheck_same_inputs(const struct diff_probe *one, const struct diff_probe *two);
+/* Whether differences along this direction fail for the coarseness of some values, and each
+ * operation's adjoint is right as far as these can tell. */
+bool gradcheck_on_stairs(struct gradcheck *check, uint32_t epoch,
+                         const struct gradcheck_direction *direction);
 /* Wrong rows at kinks are right where every single operation is. */
 void gradcheck_kinks(struct gradcheck *check);
 /* Whether an input never had a gradient, or the marks no objective: then that is what is wrong. */

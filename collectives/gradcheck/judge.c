@@ -300,7 +300,8 @@ void gradcheck_judge(struct judged *judged, struct gradcheck_row *row)
         return;
     }
     if (wrong) {
-        gradcheck_verdict(row, judged, *wrong, NULL);
+        bool stairs = judged->stairs_asked && gradcheck_stairs(judged, *wrong);
+        gradcheck_verdict(row, judged, *wrong, stairs ? "noise" : NULL);
         return;
     }
     const char *doubt = doubt_of(judged, &centers, &closest);

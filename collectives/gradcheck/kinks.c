@@ -35,7 +35,7 @@ static struct gradcheck_direction element_direction(const struct gradcheck *chec
     return direction;
 }
 
-static bool explained(struct gradcheck *check, const struct gradcheck_row *row)
+static enum bisect_reason reason(struct gradcheck *check, const struct gradcheck_row *row)
 {
     struct bisect bisect = {.check = check, .epoch = row->epoch};
     if (row->check.index >= 0)
@@ -43,9 +43,9 @@ static bool explained(struct gradcheck *check, const struct gradcheck_row *row)
     else
         bisect.direction = gradcheck_direction_new(&check->base, row->epoch, row->seed,
                                                    row->constant ? SPREAD_CONSTANT : SPREAD_RANDOM);
-    bool right = bisect.direction.values && bisect_kinks_explain(&bisect);
+    enum bisect_reason reason = bisect.direction.values ? bisect_reason(&bisect) : BISECT_NO_REASON;
     gradcheck_direction_release(&bisect.direction);
-    return right;
+    return reason;
 }
 
 static bool has_marks(const struct gradcheck *check, uint32_t epoch)
@@ -69,12 +69,19 @@ static bool marked_stays(struct gradcheck_row *row)
 
 static void explain(struct gradcheck *check, struct gradcheck_row *row)
 {
-    if (!explained(check, row))
+    if (reason(check, row) == BISECT_NO_REASON)
         return;
     row->check.numeric = row->check.analytic;
     row->check.error = row->check.relative = 0;
     row->check.undecided = NULL;
     row->check.ok = true;
+}
+
+bool gradcheck_on_stairs(struct gradcheck *check, uint32_t epoch,
+                         const struct gradcheck_direction *direction)
+{
+    struct bisect bisect = {.check = check, .epoch = epoch, .direction = *direction};
+    return !has_marks(check, epoch) && bisect_reason(&bisect) == BISECT_STAIRS;
 }
 
 void gradcheck_kinks(struct gradcheck *check)
@@ -88,6 +95,10 @@ void gradcheck_kinks(struct gradcheck *check)
                 stays = marked_stays(row);
             else
                 explain(check, row);
+        } else if (check->stairs && trace_gradient_wrong(&row->check) && row->check.method &&
+                   strcmp(row->check.method, "tangent") != 0 && !has_marks(check, row->epoch) &&
+                   reason(check, row) == BISECT_STAIRS) {
+            row->check.undecided = trace_doubt("noise");
         }
         if (stays)
             check->result->rows[kept++] = *row;

@@ -145,6 +145,9 @@ bool gradcheck_tangent(struct gradcheck *check, uint32_t epoch)
         /* Of several kinks at once the slopes of J tell nothing about a tangent. */
         trusted = confirmed.check.ok || confirmed.check.undecided ||
                   (confirmed.check.method && strcmp(confirmed.check.method, "one-sided") == 0);
+        bool stairs = !trusted && gradcheck_on_stairs(check, epoch, &direction);
+        check->stairs = check->stairs || stairs;
+        trusted = trusted || stairs;
     }
     bool refuted = carried && !trusted && steps(check, epoch);
     check->result->step_refuted = check->result->step_refuted || refuted;
@@ -153,6 +156,7 @@ bool gradcheck_tangent(struct gradcheck *check, uint32_t epoch)
         *added = row;
         added->check.rank = 0;
         added->check.index = -1;
+        added->seed = check->options->seed;
         snprintf(added->name, sizeof added->name,
                  steps(check, epoch) ? "complex step" : "forward mode");
     }

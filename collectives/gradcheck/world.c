@@ -16,6 +16,8 @@ bool gradcheck_world(struct gradcheck *check, struct diff_probe *probe, int work
     probe->flip = check->options->flip;
     probe->flip_name = check->options->flip_name;
     probe->flip_part = check->options->flip_part;
+    probe->flip_factor = check->options->flip_factor;
+    probe->flip_rank = check->options->flip_rank;
     probe->flipped = check->options->flipped;
     int status = check->runner->run(check->runner->context, probe, worker);
 #pragma omp atomic

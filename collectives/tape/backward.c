@@ -109,9 +109,13 @@ static void tangent_measure(struct diff_tensor *loss)
         inputs[count] = x;
         tangents[count++] = tangent;
     }
+    state->row->carrying = true;
     diff_no_grad_begin(tape);
     diff_jvp(tape, count, inputs, tangents);
     diff_no_grad_end(tape);
+    state->row->carrying = false;
+    for (const struct diff_node *node = tape->first; node; node = node->next)
+        trace_tangents(node, tape->tangents);
     probe_add_tangent(state, tape->epoch, tape->backwards, tensor_part(diff_tangent(loss), 0));
 }
 

@@ -86,7 +86,7 @@ static void finite_check(const struct diff_node *node, struct diff_tensor *const
     }
 }
 
-/* A sign gone wrong on purpose: for tests of the checks. */
+/* A sign or a factor gone wrong on purpose: for tests of the checks. */
 static void sign_flip(const struct diff_node *node, struct diff_tensor **x_bar)
 {
     for (uint32_t i = 0; i < node->input_count; i++) {
@@ -106,14 +106,18 @@ static void sign_flip(const struct diff_node *node, struct diff_tensor **x_bar)
             return;
         if (probe->flipped)
             probe->flipped[MPIX_World_rank()] = tensor_part(wrong, part);
-        tensor_part_set(wrong, part, -tensor_part(wrong, part));
+        double factor = probe->flip_factor != 0 ? probe->flip_factor : -1;
+        tensor_part_set(wrong, part, factor * tensor_part(wrong, part));
         x_bar[i] = wrong;
         return;
     }
 }
 
-static bool is_flipped(const struct diff_probe *probe, const struct diff_node *node)
+static bool is_flipped(const struct diff_probe *probe, const struct pass *pass,
+                       const struct diff_node *node)
 {
+    if (pass->flags & DIFF_GRAPH || (probe->flip_rank && probe->flip_rank - 1 != MPIX_World_rank()))
+        return false; /* what is differentiated again would be another program */
     if (probe->flip_name)
         return strcmp(probe->flip_name, node->operation->name) == 0;
     return probe->flip && probe->flip == node->sequence;
@@ -173,7 +177,7 @@ void pass_node_execute(struct pass *pass, struct diff_node *node)
     if (recorded)
         record_node_leave(node->pass_record);
     const struct diff_probe *probe = node->tape->state->probe;
-    if (probe && is_flipped(probe, node))
+    if (probe && is_flipped(probe, pass, node))
         sign_flip(node, x_bar);
     if (pass->checks_finite)
         finite_check(node, x_bar);

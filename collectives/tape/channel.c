@@ -129,10 +129,7 @@ struct diff_channel *channel_register(struct diff_tape *tape, MPI_Comm comm)
         tape->channels = channel;
     tape->channels_tail = channel;
     end_watch(channel);
-    if (probe_skips_passes(tape->state) && !tape->state->probe->trace &&
-        ((!channel->graph && !channel->intercomm) || probe_needs_no_tape(tape->state))) {
-        /* No backward pass will come; a recorded one, whose gradients are part of the objective,
-         * may run here, but not against a topology's edges or without the own group. */
+    if (probe_needs_no_tape(tape->state)) { /* no backward pass will come */
         channel->adjoint = channel;
         return channel;
     }

@@ -69,7 +69,7 @@ static void place_fill(struct probe_node *entry, const struct diff_node *node)
 void trace_forward(struct diff_node *node)
 {
     struct diff_state *state = node->tape->state;
-    if (!state->probe || !state->probe->trace || !node->on_tape)
+    if (!state->probe || !state->probe->trace || !node->on_tape || state->row->carrying)
         return;
     struct diff_probe_rank *row = state->row;
     if (row->node_count == row->node_room) {
@@ -144,4 +144,19 @@ void trace_seed(const struct diff_tensor *root, const struct diff_tensor *cotang
     if (root->node && root->node->trace)
         cotangent_note(state, &state->row->nodes[root->node->trace - 1].outputs[root->output],
                        cotangent);
+}
+
+void trace_tangents(const struct diff_node *node, uint64_t pass)
+{
+    struct diff_state *state = node->tape->state;
+    if (!node->trace)
+        return;
+    struct probe_node *entry = &state->row->nodes[node->trace - 1];
+    entry->carried = true;
+    for (uint32_t i = 0; i < node->output_count; i++) {
+        const struct diff_tensor *y = node->outputs[i];
+        bool there = y->tangent_pass == pass && y->tangent && y->tangent->type != DIFF_HANDLE;
+        free(entry->outputs[i].tangent);
+        entry->outputs[i].tangent = there ? parts_of(state, y->tangent) : NULL;
+    }
 }

@@ -4,12 +4,7 @@
  * A program is a chain of local operations and communication on a tape, or the same with marks
  * around it, so that differences alone decide. The wrong term is one element of one operation's
  * adjoint, off by a factor 1 + d; what it spoils is known from the right twin's gradients. */
-#include "tests/dice.h"
-#include "tests/diff_world.h"
-
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
+#include "tests/collectives/generated.h"
 
 enum category { PLAIN, SINGLE, KINKS, CHAOTIC, STIFF, LONG_SUMS, SCALES, CANCELLATION, CATEGORIES };
 static const char *const names[CATEGORIES] = {"plain",   "float32",     "kinks, ties",
@@ -20,31 +15,11 @@ enum { RANKS_MOST = 4, STEPS_MOST = 10, COUNT_MOST = 8000 };
 
 static struct program {
     enum category category;
-    uint64_t seed;
     int ranks, steps, wrong_step; /* -1: none is wrong */
     size_t count, wrong_element;
     double scale, factor;
     bool marked;
 } program;
-
-static uint64_t mixed(uint64_t z)
-{
-    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ z >> 27) * 0x94d049bb133111ebu;
-    return z ^ z >> 31;
-}
-
-/* A number between -1 and 1 that depends on what it is for only. */
-static double number(uint64_t what, uint64_t which)
-{
-    uint64_t z = mixed(program.seed * 0x9e3779b97f4a7c15u + what * 0x2545f4914f6cdd1du + which);
-    return (double)(z >> 11) * 0x1p-52 - 1;
-}
-
-static uint64_t choice(uint64_t what, uint64_t below)
-{
-    return mixed(program.seed * 0x9e3779b97f4a7c15u + what * 0x2545f4914f6cdd1du + 77) % below;
-}
 
 /* ---- the wrong term: the identity, whose adjoint is off in one element ---- */
 
@@ -204,10 +179,6 @@ static void body(void)
 
 /* ---- what came of it ---- */
 
-struct tally {
-    int right, wrong, undecided, false_alarms, false_rights, spared;
-};
-
 static struct gradcheck_result checked(void)
 {
     return diff_world_check(body, program.ranks, NULL);
@@ -215,7 +186,8 @@ static struct gradcheck_result checked(void)
 
 static void generate(enum category category, uint64_t seed)
 {
-    program = (struct program){.category = category, .seed = seed, .scale = 1, .wrong_step = -1};
+    generated_seed = seed;
+    program = (struct program){.category = category, .scale = 1, .wrong_step = -1};
     program.ranks = 1 + (int)choice(1, RANKS_MOST);
     program.steps =
         2 + (int)choice(2, category == CHAOTIC || category == LONG_SUMS ? 4 : STEPS_MOST - 2);
@@ -225,63 +197,21 @@ static void generate(enum category category, uint64_t seed)
         program.scale = pow(10, 12 * number(4, 0));
 }
 
-/* The wrong twin of a program whose right one is known: every row that says right although the
- * term spoils it by more than rounding is a false one. */
-static void wrong_twin(const struct gradcheck_result *right, struct tally *tally)
-{
-    double least = program.category == SINGLE ? 2 : program.marked ? 5 : 9;
-    bool spoiled = false, false_right = false;
-    program.wrong_step = (int)choice(5, (uint64_t)program.steps);
-    program.wrong_element = choice(6, program.count);
-    program.factor = 1 + (number(8, 0) < 0 ? -1 : 1) * pow(10, -least * (number(9, 0) + 1) / 2);
-    struct gradcheck_result result = checked();
-    struct trace_answers answers = {0};
-    for (size_t i = 0; i < result.row_count && i < right->row_count; i++) {
-        const struct trace_gradient *row = &result.rows[i].check, *twin = &right->rows[i].check;
-        double error = fabs(row->analytic - twin->analytic);
-        trace_answers_add(&answers, row);
-        if (row->index < 0 || row->elements > 1 || !(error > 1e-9 * fabs(twin->analytic)) ||
-            twin->undecided)
-            continue;
-        spoiled = spoiled || error > twin->tolerance;
-        false_right = false_right || (row->ok && error > twin->tolerance + row->tolerance);
-    }
-    if (false_right)
-        tally->false_rights++;
-    else if (answers.wrong)
-        tally->wrong++;
-    else if (spoiled || answers.undecided)
-        tally->undecided++;
-    else
-        tally->spared++; /* its cotangent is zero there, or below the tolerance that is printed */
-    gradcheck_release(&result);
-}
-
 static void judge(enum category category, uint64_t seed, struct tally *tally)
 {
     generate(category, seed);
-    struct gradcheck_result result = checked();
-    struct trace_answers answers = {0};
-    for (size_t i = 0; i < result.row_count; i++)
-        trace_answers_add(&answers, &result.rows[i].check);
-    if (answers.wrong || result.base_failed) {
-        char text[4096];
-        gradcheck_print(&result, text, sizeof text);
-        tap_note("false alarm: category %d, seed %llu:\n# %s", (int)category,
-                 (unsigned long long)seed, text);
-        tally->false_alarms++;
-    } else if (answers.undecided)
-        tally->undecided++;
-    else
-        tally->right++;
+    struct gradcheck_result right = checked();
+    tally_right(tally, &right, names[category]);
     if (seed % 2) {
-        int before = tally->false_rights;
-        wrong_twin(&result, tally);
-        if (tally->false_rights > before)
-            tap_note("false right: category %d, seed %llu", (int)category,
-                     (unsigned long long)seed);
+        double least = category == SINGLE ? 2 : program.marked ? 5 : 9;
+        program.wrong_step = (int)choice(5, (uint64_t)program.steps);
+        program.wrong_element = choice(6, program.count);
+        program.factor = 1 + (number(8, 0) < 0 ? -1 : 1) * pow(10, -least * (number(9, 0) + 1) / 2);
+        struct gradcheck_result spoiled = checked();
+        tally_wrong(tally, &spoiled, &right, names[category]);
+        gradcheck_release(&spoiled);
     }
-    gradcheck_release(&result);
+    gradcheck_release(&right);
 }
 
 /* Programs of soaks that were judged falsely once. */
@@ -306,13 +236,9 @@ int main(void)
             judge((enum category)c, first + (uint64_t)i, &tallies[c]);
     for (size_t i = 0; i < sizeof once / sizeof *once; i++)
         judge(once[i].category, once[i].seed, &tallies[once[i].category]);
-    tap_note("%-14s %6s %6s %9s %12s %12s", "category", "right", "wrong", "undecided",
-             "false alarm", "false right");
-    for (int c = 0; c < CATEGORIES; c++) {
-        const struct tally *tally = &tallies[c];
-        tap_note("%-14s %6d %6d %9d %12d %12d", names[c], tally->right, tally->wrong,
-                 tally->undecided, tally->false_alarms, tally->false_rights);
-    }
+    tally_title();
+    for (int c = 0; c < CATEGORIES; c++)
+        tally_line(names[c], &tallies[c]);
     for (int c = 0; c < CATEGORIES; c++) {
         tap_is_int(tallies[c].false_alarms, 0, "%s: no right gradient is called wrong", names[c]);
         tap_is_int(tallies[c].false_rights, 0, "%s: no wrong gradient is called right", names[c]);
