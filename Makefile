@@ -230,8 +230,9 @@ bench: all $(benches:%=$(BUILD)/bench/bench_%)
 
 # Random differentiable programs by category: right, wrong, undecided, false alarms, false rights; wrong adjoints as they are
 # written, with who is blamed; and which communication has derivatives, here and elsewhere.
-gradients: all $(BUILD)/tests/collectives/test_diff_generated
+gradients: all $(BUILD)/tests/collectives/test_diff_generated $(BUILD)/tests/gradients/test_diff_operations
 	@SIMRUN_SOAK=$${SIMRUN_SOAK:-125} $(BUILD)/tests/collectives/test_diff_generated
+	@SIMRUN_SOAK=$${SIMRUN_SOAK:-125} $(BUILD)/tests/gradients/test_diff_operations
 	@SIMRUN=$(BUILD)/simrun perl tests/gradients/adjoints.t --table
 	@SIMRUN=$(BUILD)/simrun perl tests/gradients/coverage.pl
 

@@ -119,8 +119,6 @@ int gradcheck_ties_most(const struct gradcheck *check);
 void gradcheck_verdict(struct gradcheck_row *row, const struct judged *judged,
                        struct difference numeric, const char *doubt);
 void gradcheck_judge(struct judged *judged, struct gradcheck_row *row);
-/* Whether J stands still and jumps about the point, so that what was measured says nothing. */
-bool gradcheck_stairs(const struct judged *judged, struct difference measured);
 /* Sum of the absolute values of an epoch's losses. */
 double gradcheck_magnitude(const struct diff_probe *probe, uint32_t epoch);
 /* Whether some rank has a loss in the epoch; its value may be zero. */

@@ -4,7 +4,7 @@
  * A program is a chain of local operations and communication on a tape, or the same with marks
  * around it, so that differences alone decide. The wrong term is one element of one operation's
  * adjoint, off by a factor 1 + d; what it spoils is known from the right twin's gradients. */
-#include "tests/collectives/generated.h"
+#include "tests/gradients/generated.h"
 
 enum category { PLAIN, SINGLE, KINKS, CHAOTIC, STIFF, LONG_SUMS, SCALES, CANCELLATION, CATEGORIES };
 static const char *const names[CATEGORIES] = {"plain",   "float32",     "kinks, ties",

@@ -1,9 +1,9 @@
 /* Steps of random differentiable programs that communicate: each takes a vector of `count` values to
  * another one on every rank; all ranks take the same step. */
-#ifndef TESTS_COLLECTIVES_GENERATED_CALLS_H
-#define TESTS_COLLECTIVES_GENERATED_CALLS_H
+#ifndef TESTS_GRADIENTS_GENERATED_CALLS_H
+#define TESTS_GRADIENTS_GENERATED_CALLS_H
 
-#include "tests/collectives/generated.h"
+#include "tests/gradients/generated.h"
 
 enum { CALL_RANKS = 5 };
 

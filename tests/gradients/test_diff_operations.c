@@ -4,7 +4,7 @@
  * is called wrong. Half of them get one wrong term: of any node of the tape, on one rank, by a sign,
  * or by a factor down to 1 + 1e-9; no wrong gradient is called right, and who is blamed is that
  * node. */
-#include "tests/collectives/generated_calls.h"
+#include "tests/gradients/generated_calls.h"
 
 #include "collectives/tape/tape.h"
 

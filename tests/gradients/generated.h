@@ -1,7 +1,7 @@
 /* What random differentiable programs are made with and how what is said of them is counted: the
  * same numbers from the same seed, everywhere. */
-#ifndef TESTS_COLLECTIVES_GENERATED_H
-#define TESTS_COLLECTIVES_GENERATED_H
+#ifndef TESTS_GRADIENTS_GENERATED_H
+#define TESTS_GRADIENTS_GENERATED_H
 
 #include "tests/dice.h"
 #include "tests/diff_world.h"
