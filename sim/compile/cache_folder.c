@@ -27,6 +27,15 @@ bool cache_folder_writable(const struct cache_folder *folder)
     return !access(path, W_OK | X_OK);
 }
 
+/* Whoever can write it can have us run what he likes: another user's home (sudo), or a folder that
+ * everybody writes. One that is not there yet will be ours. */
+static bool is_safe(const struct cache_folder *folder)
+{
+    struct stat status;
+    return stat(folder->path, &status) != 0 ||
+           (status.st_uid == geteuid() && !(status.st_mode & S_IWOTH));
+}
+
 /* Where everybody may make folders, it must be one of ours that nobody else can write; before it is
  * made there may be none. */
 static int check_temporary(const struct cache_folder *folder, struct failure *failure)
@@ -53,7 +62,8 @@ int cache_folder_find(struct cache_folder *folder, struct failure *failure)
                : shared ? snprintf(folder->path, size, "%s/simrun", shared)
                : home   ? snprintf(folder->path, size, "%s/.cache/simrun", home)
                         : 0;
-    folder->is_temporary = used == 0 || (!own && !cache_folder_writable(folder));
+    folder->is_temporary =
+        used == 0 || (!own && (!cache_folder_writable(folder) || !is_safe(folder)));
     if (folder->is_temporary)
         used = snprintf(folder->path, size, "%s/simrun-cache-%ld", temporary ? temporary : "/tmp",
                         (long)geteuid());

@@ -215,7 +215,7 @@ bool compiler_headers(const char *rule, const char *list)
         bool kept = false;
         if (c == '\\') {
             int next = getc(in);
-            kept = next == ' ' || next == '#';
+            kept = next == ' ' || next == '\t' || next == '#';
             if (kept)
                 c = next;
             else if (next == '\n')

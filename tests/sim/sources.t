@@ -83,6 +83,13 @@ check $? "explore takes them, too"
 echo 'int part(int value) { return value * 0; }' >part.c
 timeout 60 "$simrun" --db none -n 4 main.c part.c >out 2>&1 && grep -q '^sum 0 ' out
 check $? "a changed source is compiled anew"
+# Any byte that a path can have, but the one that ends a line.
+for name in "$(printf 't\tb')" 'q"x' "q'x" 'd$x' 'h#x' 'b\ x' "$(printf 'e\033x')"; do
+    printf '%s\n' '#include <mpi.h>' '#include "odd header.h"' 'int main(int c, char **v) { MPI_Init(&c, &v); return END; }' >"$name.c"
+    echo '#define END MPI_Finalize()' >'odd header.h'
+    timeout 60 "$simrun" --db none -n 2 "./$name.c" >out 2>&1
+    check $? "a source named $(printf '%s' "$name" | tr '\t\033#' '???').c"
+done
 refused() { # status words arguments...
     status=$1 words=$2
     shift 2

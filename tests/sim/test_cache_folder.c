@@ -51,6 +51,29 @@ static void test_places(void)
     tap_ok(access(in_folder("home/.cache/simrun"), W_OK | X_OK) == 0, "and it is made");
 }
 
+/* The folder of a home is taken only where nobody else can put programs in it. */
+static void test_unsafe_home(void)
+{
+    char kept[128];
+    snprintf(kept, sizeof kept, "%s", in_folder("home/.cache/simrun"));
+    chmod(kept, 0775);
+    tap_is_str(found().path, kept, "a group of one's own may write it");
+    chmod(kept, 0777);
+    tap_is_str(found().path, temporary_folder(), "where everybody can, TMPDIR takes its place");
+    chmod(kept, 0755);
+    if (geteuid() == 0 && chown(kept, 65534, (gid_t)-1) == 0) {
+        tap_is_str(found().path, temporary_folder(),
+                   "and where it is another user's, as with sudo");
+        tap_ok(chown(kept, 0, (gid_t)-1) == 0, "which root alone can try");
+    }
+    tap_is_str(found().path, kept, "mended, it is used again");
+    setenv("SIMRUN_CACHE", kept, 1);
+    chmod(kept, 0777);
+    tap_is_str(found().path, kept, "one that is asked for is the user's choice");
+    unsetenv("SIMRUN_CACHE");
+    chmod(kept, 0755);
+}
+
 static void test_no_home(void)
 {
     struct stat status = {0};
@@ -88,6 +111,7 @@ int main(void)
         return 1;
     setenv("TMPDIR", in_folder("tmp"), 1);
     test_places();
+    test_unsafe_home();
     test_no_home();
     test_others();
     char command[80];
