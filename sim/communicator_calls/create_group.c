@@ -2,6 +2,7 @@
  * else of the parent takes part. */
 #include "sim/communicator_calls/creation.h"
 #include "sim/communicators/info.h"
+#include "sim/messages/failures.h"
 #include "sim/messages/point.h"
 #include "sim/worlds/errhandler.h"
 #include "sim/worlds/error.h"
@@ -13,6 +14,7 @@
 /* What members of a gathering have in common: the parent and a tag, or no parent and a name. */
 struct meeting {
     struct sim_context *parent;
+    const struct sim_comm *comm; /* the caller's handle of the parent */
     int tag;
     const char *name;
 };
@@ -63,6 +65,20 @@ static void gathering_remove(struct sim_world *world, struct sim_gathering *gath
     free(gathering);
 }
 
+/* What waiting for the others comes to: MPI_SUCCESS while they may still come. */
+static int waiting_error(const struct sim_comm *parent, const struct sim_group *group)
+{
+    const struct sim_world *world = parent ? parent->owner->world : NULL;
+    if (!world || !world->troubled)
+        return MPI_SUCCESS;
+    if (parent->context->revoked)
+        return MPIX_ERR_REVOKED;
+    for (int i = 0; sim_comm_tolerates(parent) && i < group->size; i++)
+        if (world->ranks[sim_group_world_rank(group, i)].failed)
+            return MPIX_ERR_PROC_FAILED;
+    return MPI_SUCCESS;
+}
+
 static int create_group(struct sim_rank *rank, const struct meeting *meeting,
                         const struct sim_group *group, MPI_Errhandler errhandler, MPI_Comm *made)
 {
@@ -79,8 +95,15 @@ static int create_group(struct sim_rank *rank, const struct meeting *meeting,
                 sim_rank_wake(member);
         }
     }
-    while (!gathering->made)
-        sim_rank_block(rank);
+    int error = MPI_SUCCESS;
+    while (!gathering->made && !(error = waiting_error(meeting->comm, group)))
+        sim_rank_block_reconsidering(rank);
+    if (error) {
+        if (--gathering->arrived == 0)
+            gathering_remove(world, gathering);
+        sim_world_leave(world);
+        return error;
+    }
     struct sim_comm *fresh = sim_comm_new(rank, gathering->made, sim_group_rank(group, rank->id));
     assert(fresh && "out of memory for a communicator");
     fresh->errhandler = errhandler;
@@ -110,8 +133,11 @@ int PMPI_Comm_create_group(MPI_Comm handle, MPI_Group group_handle, int tag, MPI
                                "communicator is an intercommunicator");
     if (sim_group_rank(group, comm->owner->id) == MPI_UNDEFINED)
         return MPI_SUCCESS;
-    return create_group(comm->owner, &(struct meeting){.parent = comm->context, .tag = tag}, group,
-                        comm->errhandler, made);
+    struct meeting meeting = {.parent = comm->context, .comm = comm, .tag = tag};
+    error = create_group(comm->owner, &meeting, group, comm->errhandler, made);
+    return error ? sim_error_raise(handle, error, "Comm_create_group", "%s",
+                                   sim_failure_sentence(error))
+                 : MPI_SUCCESS;
 }
 
 static int check_meeting(const struct sim_rank *rank, const struct sim_group *group,

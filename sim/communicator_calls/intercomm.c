@@ -3,6 +3,7 @@
 
 #include "sim/communicator_calls/creation.h"
 #include "sim/communicators/info.h"
+#include "sim/messages/failures.h"
 #include "sim/messages/point.h"
 #include "sim/worlds/error.h"
 
@@ -16,6 +17,7 @@ struct sim_handshake {
     const struct sim_context *peer; /* where they meet under a tag; NULL: they meet under a name */
     const char *name;
     int tag, from, to; /* world ranks of the one who waits, and of the one it waits for */
+    const struct sim_comm *common; /* the leader's, in which both are; NULL likewise */
     struct sim_context *half;
     bool met;
 };
@@ -102,12 +104,20 @@ static struct sim_handshake *find_partner(struct sim_world *world, const struct 
 {
     for (struct sim_handshake *at = world->handshakes; at; at = at->next)
         if (!at->met && at->peer == mine->peer && at->tag == mine->tag && at->from == mine->to &&
-            at->to == mine->from && (mine->peer || strcmp(at->name, mine->name) == 0))
+            at->to == mine->from && !world->ranks[at->from].failed &&
+            (mine->peer || strcmp(at->name, mine->name) == 0))
             return at;
     return NULL;
 }
 
 /* A leader brings its half and waits for the other's. */
+static bool comes_never(const struct sim_world *world, const struct sim_handshake *mine)
+{
+    return world->troubled && mine->common &&
+           (mine->common->context->revoked ||
+            (sim_comm_tolerates(mine->common) && world->ranks[mine->to].failed));
+}
+
 static void shake_hands(struct sim_rank *rank, struct sim_handshake *mine)
 {
     struct sim_world *world = rank->world;
@@ -123,8 +133,11 @@ static void shake_hands(struct sim_rank *rank, struct sim_handshake *mine)
     } else {
         mine->next = world->handshakes;
         world->handshakes = mine;
-        while (!mine->met)
-            sim_rank_block(rank);
+        while (!mine->met && !comes_never(world, mine))
+            sim_rank_block_reconsidering(rank);
+        if (!mine->met) /* the others of its side are told */
+            mine->half->unmet =
+                mine->common->context->revoked ? MPIX_ERR_REVOKED : MPIX_ERR_PROC_FAILED;
         struct sim_handshake **link = &world->handshakes;
         while (*link != mine)
             link = &(*link)->next;
@@ -163,6 +176,7 @@ static int check_leaders(const struct sim_comm *comm, MPI_Comm handle, int leade
             : common->context;
     *handshake = (struct sim_handshake){.peer = meeting,
                                         .tag = tag,
+                                        .common = common,
                                         .from = comm->owner->id,
                                         .to = sim_context_world_rank(peers, remote_leader)};
     return MPI_SUCCESS;
@@ -173,7 +187,10 @@ static int finish(MPI_Comm *made, MPI_Comm told, const char *function)
 {
     struct sim_comm *mine = sim_comm_get(sim_current_rank, *made);
     if (!mine->context->remote) {
+        int error = mine->context->unmet;
         PMPI_Comm_free(made);
+        if (error)
+            return sim_error_raise(told, error, function, "%s", sim_failure_sentence(error));
         return sim_error_raise(told, MPI_ERR_GROUP, function,
                                "the two groups have a rank in common");
     }

@@ -32,6 +32,7 @@ struct sim_context {
     struct sim_context *bridge; /* intercommunicator: both sides together, for collectives */
     int first_side;             /* of a bridge: how many ranks of it are the first side, else 0 */
     bool revoked;
+    int unmet; /* half of an intercommunicator: why the other did not come; MPI_SUCCESS: it may */
     struct sim_meeting *meetings;  /* agreements under way: failures/agreement.h */
     struct sim_topology *topology; /* owned by the context; NULL for none */
 };

@@ -51,6 +51,13 @@ int sim_comm_peer_error(const struct sim_comm *comm, int peer)
                                                                              : MPI_SUCCESS;
 }
 
+void sim_rank_block_reconsidering(struct sim_rank *rank)
+{
+    rank->reconsiders = true;
+    sim_rank_block(rank);
+    rank->reconsiders = false;
+}
+
 void sim_world_troubled(struct sim_world *world)
 {
     if (world->troubled)

@@ -21,6 +21,8 @@ bool sim_comm_unacknowledged(const struct sim_comm *comm);
 /* What a message from or to this peer (or MPI_ANY_SOURCE), that is not there yet, comes to:
  * MPI_SUCCESS while it may still come. */
 int sim_comm_peer_error(const struct sim_comm *comm, int peer);
+/* Blocks until woken, also by a failure: then what it waits for is to be looked at again. */
+void sim_rank_block_reconsidering(struct sim_rank *rank);
 /* From now on nobody takes a short way that does not look at failures. */
 void sim_world_troubled(struct sim_world *world);
 

@@ -13,10 +13,19 @@
 #include <mpi-ext.h>
 #include <stdlib.h>
 
+/* Who waits for a lock, an exposure, or others to make a communicator with. */
+static void reconsider(struct sim_world *world)
+{
+    for (int i = 0; i < world->size; i++)
+        if (world->ranks[i].reconsiders && sim_rank_waits(&world->ranks[i]))
+            sim_rank_wake(&world->ranks[i]);
+}
+
 void sim_failures_rank_failed(struct sim_rank *rank)
 {
     struct sim_world *world = rank->world;
     sim_world_troubled(world);
+    reconsider(world);
     for (struct sim_context *context = world->contexts; context; context = context->next) {
         int position = sim_group_rank(context->group, rank->id);
         if (position == MPI_UNDEFINED)
@@ -55,6 +64,7 @@ int PMPIX_Comm_revoke(MPI_Comm handle)
         revoke(comm->context);
         revoke(comm->context->remote);
         revoke(comm->context->bridge);
+        reconsider(world);
     }
     sim_world_leave(world);
     if (first)

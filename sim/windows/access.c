@@ -164,6 +164,8 @@ static int check(struct access *access, struct sim_win **win_out)
         error = check_match(win, access->function, &access->result, &access->target);
     if (!error)
         error = sim_epoch_move(win, SIM_CALL_ACCESS, access->rank, access->function);
+    if (!error)
+        error = sim_win_raise_failure(win, sim_win_peer_error(win, access->rank), access->function);
     if (error)
         return error;
     access->target.buffer =
@@ -315,6 +317,24 @@ static int accumulate(const struct access *access)
     return error;
 }
 
+static int carry_out(struct sim_win *win, const struct access *access)
+{
+    int error = MPI_SUCCESS;
+    if (access->gets)
+        move(&access->target, &access->origin);
+    else if (access->puts)
+        move(&access->origin, &access->target);
+    if (access->result.type)
+        move(&access->target, &access->result);
+    if (access->op) {
+        error = accumulate(access);
+        order_by_element(win, access, access->op_handle != MPI_NO_OP);
+        sim_lock_order_atomic(win, access->rank, access->result.type != NULL,
+                              access->op_handle != MPI_NO_OP);
+    }
+    return error;
+}
+
 static int run(struct access *access)
 {
     struct sim_win *win;
@@ -328,20 +348,14 @@ static int run(struct access *access)
     if (!access->gets)
         sim_epoch_check_put(win, access->rank, access->function);
     sim_world_enter(win->owner->world);
-    if (access->gets)
-        move(&access->target, &access->origin);
-    else if (access->puts)
-        move(&access->origin, &access->target);
-    if (access->result.type)
-        move(&access->target, &access->result);
-    if (access->op) {
-        error = accumulate(access);
-        order_by_element(win, access, access->op_handle != MPI_NO_OP);
-        sim_lock_order_atomic(win, access->rank, access->result.type != NULL,
-                              access->op_handle != MPI_NO_OP);
-    }
+    /* After a failure the others free it without meeting each other. */
+    bool gone = !win->window->parts[access->rank].win;
+    if (!gone)
+        error = carry_out(win, access);
     sim_world_changed(win->owner->world);
     sim_world_leave(win->owner->world);
+    if (gone)
+        return sim_win_raise_failure(win, MPIX_ERR_PROC_FAILED, access->function);
     return error ? sim_win_raise(win, error, access->function, "the operation failed")
                  : MPI_SUCCESS;
 }

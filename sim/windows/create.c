@@ -4,6 +4,7 @@
 #include "sim/communicators/info.h"
 #include "sim/memory/objects.h"
 #include "sim/memory/pending.h"
+#include "sim/messages/failures.h"
 #include "sim/messages/point.h"
 #include "sim/windows/history.h"
 #include "sim/windows/window.h"
@@ -55,10 +56,21 @@ int sim_win_raise(struct sim_win *win, int error_class, const char *function, co
     return sim_error_raise(sim_comm_handle(win->comm), error_class, function, "%s", sentence);
 }
 
+int sim_win_peer_error(const struct sim_win *win, int rank)
+{
+    return win->owner->world->troubled ? sim_comm_peer_error(win->comm, rank) : MPI_SUCCESS;
+}
+
+int sim_win_raise_failure(struct sim_win *win, int error, const char *function)
+{
+    return error ? sim_win_raise(win, error, function, "%s", sim_failure_sentence(error))
+                 : MPI_SUCCESS;
+}
+
 void sim_win_wait(struct sim_win *win)
 {
     win->waits = true;
-    sim_rank_block(win->owner);
+    sim_rank_block_reconsidering(win->owner);
     win->waits = false;
 }
 
@@ -332,14 +344,23 @@ static void window_leave(struct sim_win *win)
     }
 }
 
+/* A member of the window has failed, and the caller's handler comes back: who is left frees it,
+ * whether or not the others are met. */
+static bool is_bereft(const struct sim_win *win)
+{
+    return win->owner->world->troubled && sim_comm_tolerates(win->comm) &&
+           sim_comm_failed(win->comm, NULL, 0) > 0;
+}
+
 int PMPI_Win_free(MPI_Win *handle)
 {
     int error;
     struct sim_win *win = sim_win_check(*handle, "Win_free", &error);
     if (win)
         error = sim_epoch_move(win, SIM_CALL_FREE, -1, "Win_free");
-    if (!error)
-        error = sim_win_barrier(win);
+    int failed = !error && !is_bereft(win) ? sim_win_barrier(win) : MPI_SUCCESS;
+    if (failed && !is_bereft(win))
+        error = failed;
     if (!error) {
         WITH_RANK_LOCK;
         error = sim_attributes_clear(&win->comm->attributes, (void *)*handle);
@@ -360,7 +381,7 @@ int PMPI_Win_free(MPI_Win *handle)
     win->magic = SIM_MAGIC_FREED;
     free(win);
     *handle = MPI_WIN_NULL;
-    return MPI_SUCCESS;
+    return failed;
 }
 
 static void abandon(struct sim_win *win)

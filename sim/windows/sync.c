@@ -34,6 +34,13 @@ static int end(struct sim_win *win)
     return MPI_SUCCESS;
 }
 
+/* The same where a member that the call is about has failed. */
+static int end_failed(struct sim_win *win, int error, const char *function)
+{
+    sim_world_leave(win->owner->world);
+    return sim_win_raise_failure(win, error, function);
+}
+
 static int check_assertion(MPI_Win handle, int assertion, int allowed, const char *function)
 {
     int error;
@@ -143,6 +150,16 @@ static void wait_for(struct sim_win *win, int rank)
     record_waits_for(-1);
 }
 
+/* Nobody is exposed to it any more. */
+static int start_failed(struct sim_win *win, int error)
+{
+    sim_group_release(win->epoch.started);
+    win->epoch.started = NULL;
+    win->epoch.state = SIM_EPOCH_NONE;
+    win->epoch.opened = 0;
+    return end_failed(win, error, "Win_start");
+}
+
 int PMPI_Win_start(MPI_Group group, int assertion, MPI_Win handle)
 {
     int error = check_assertion(handle, assertion, MPI_MODE_NOCHECK, "Win_start");
@@ -157,8 +174,11 @@ int PMPI_Win_start(MPI_Group group, int assertion, MPI_Win handle)
         struct sim_window_part *part = &window->parts[target];
         bool posted = counters(&part->posts, window)[win->rank];
         sim_epoch_check_start(win, target, assertion, posted);
-        while (!counters(&part->posts, window)[win->rank])
+        while (!counters(&part->posts, window)[win->rank] &&
+               !(error = sim_win_peer_error(win, target)))
             wait_for(win, target);
+        if (error)
+            return start_failed(win, error);
         part->posts[win->rank]--;
         if (!(assertion & MPI_MODE_NOCHECK)) /* else it would not wait */
             record_sync((uint32_t)sim_group_world_rank(win->epoch.started, i), part->posted_by,
@@ -174,7 +194,9 @@ int PMPI_Win_complete(MPI_Win handle)
     if (!win)
         return error;
     struct sim_group *group = win->epoch.started;
+    int failed = MPI_SUCCESS;
     for (int i = 0; i < group->size; i++) {
+        failed = failed ? failed : sim_win_peer_error(win, member(win, group, i));
         struct sim_window_part *part = &win->window->parts[member(win, group, i)];
         counters(&part->completes, win->window)[win->rank]++;
         if (!part->completed_by)
@@ -187,17 +209,23 @@ int PMPI_Win_complete(MPI_Win handle)
     sim_win_completed(win, -1);
     sim_history_complete(win, -1);
     sim_win_changed(win->window);
-    return end(win);
+    return end_failed(win, failed, "Win_complete");
 }
 
-/* The first member of the exposed group that has not completed its accesses; -1: all have. */
-static int missing(const struct sim_win *win)
+/* The first member of the exposed group that has not completed its accesses and may still do so; -1:
+ * there is none. `failed`: of one that never will, MPI_SUCCESS: all have, or may. */
+static int missing(const struct sim_win *win, int *failed)
 {
     struct sim_window_part *part = &win->window->parts[win->rank];
+    *failed = MPI_SUCCESS;
     for (int i = 0; i < win->epoch.posted->size; i++) {
         int origin = member(win, win->epoch.posted, i);
-        if (!counters(&part->completes, win->window)[origin])
+        if (counters(&part->completes, win->window)[origin])
+            continue;
+        int error = sim_win_peer_error(win, origin);
+        if (!error)
             return origin;
+        *failed = error;
     }
     return -1;
 }
@@ -208,6 +236,8 @@ static void expose_end(struct sim_win *win, bool tested)
     struct sim_window_part *part = &win->window->parts[win->rank];
     for (int i = 0; i < win->epoch.posted->size; i++) {
         int origin = member(win, win->epoch.posted, i);
+        if (!part->completes[origin])
+            continue; /* it has failed */
         part->completes[origin]--;
         if (part->completed_by)
             record_sync((uint32_t)sim_group_world_rank(win->epoch.posted, i),
@@ -219,28 +249,28 @@ static void expose_end(struct sim_win *win, bool tested)
 
 int PMPI_Win_wait(MPI_Win handle)
 {
-    int error;
+    int error, failed;
     struct sim_win *win = begin(handle, SIM_CALL_WAIT, -1, "Win_wait", &error);
     if (!win)
         return error;
-    for (int origin; (origin = missing(win)) >= 0;)
+    for (int origin; (origin = missing(win, &failed)) >= 0;)
         wait_for(win, origin);
     expose_end(win, false);
-    return end(win);
+    return end_failed(win, failed, "Win_wait");
 }
 
 int PMPI_Win_test(MPI_Win handle, int *flag)
 {
-    int error;
+    int error, failed;
     struct sim_win *win = begin(handle, SIM_CALL_WAIT, -1, "Win_test", &error);
     if (!win)
         return error;
-    *flag = missing(win) < 0;
+    *flag = missing(win, &failed) < 0;
     if (*flag)
         expose_end(win, true);
     else
         sim_rank_poll_failed(win->owner);
-    return end(win);
+    return end_failed(win, failed, "Win_test");
 }
 
 /* ---- passive target ---- */
@@ -250,21 +280,42 @@ static bool conflicts(const struct sim_window_part *part, int type)
     return part->exclusive >= 0 || (type == MPI_LOCK_EXCLUSIVE && part->shared);
 }
 
-static uint32_t acquire(struct sim_win *win, int target, int type, int assertion)
+/* The target, or one who holds its lock and will not give it back, has failed. */
+static int lock_error(const struct sim_win *win, int target)
+{
+    const struct sim_window *window = win->window;
+    int error = sim_win_peer_error(win, target);
+    if (!win->owner->world->troubled)
+        return MPI_SUCCESS;
+    for (int i = 0; !error && i < window->size; i++) {
+        const struct sim_win *other = window->parts[i].win;
+        if (other &&
+            (other->epoch.state == SIM_EPOCH_LOCK_ALL || sim_epoch_lock_of(&other->epoch, target)))
+            error = sim_win_peer_error(win, i);
+    }
+    return error;
+}
+
+/* MPI_SUCCESS, or why it cannot be had. */
+static int acquire(struct sim_win *win, int target, int type, int assertion, uint32_t *event)
 {
     struct sim_window_part *part = &win->window->parts[target];
     if (conflicts(part, type))
         sim_epoch_check_lock(win, target, assertion,
                              win->epoch.state == SIM_EPOCH_LOCK_ALL ? "Win_lock_all" : "Win_lock");
-    uint32_t event = sim_lock_order_await(win, target, type == MPI_LOCK_EXCLUSIVE);
-    while (conflicts(part, type))
+    int error = sim_win_peer_error(win, target);
+    if (!error)
+        *event = sim_lock_order_await(win, target, type == MPI_LOCK_EXCLUSIVE);
+    while (!error && conflicts(part, type) && !(error = lock_error(win, target)))
         sim_win_wait(win);
+    if (error)
+        return error;
     part->unchecked += (assertion & MPI_MODE_NOCHECK) != 0;
     if (type == MPI_LOCK_EXCLUSIVE)
         part->exclusive = win->rank;
     else
         part->shared++;
-    return event;
+    return MPI_SUCCESS;
 }
 
 static void give_back(struct sim_win *win, int target, const struct sim_epoch_lock *lock,
@@ -279,6 +330,15 @@ static void give_back(struct sim_win *win, int target, const struct sim_epoch_lo
         part->shared--;
     sim_win_completed(win, target);
     sim_history_complete(win, target);
+}
+
+/* It holds one lock fewer. */
+static void lock_left(struct sim_win *win)
+{
+    if (win->epoch.locks)
+        return;
+    win->epoch.state = SIM_EPOCH_NONE;
+    win->epoch.opened = 0;
 }
 
 int PMPI_Win_lock(int type, int rank, int assertion, MPI_Win handle)
@@ -302,8 +362,15 @@ int PMPI_Win_lock(int type, int rank, int assertion, MPI_Win handle)
                                     0,
                                     0,
                                     win->epoch.locks};
+    uint32_t event = UINT32_MAX;
+    error = acquire(win, rank, type, assertion, &event);
+    if (error) {
+        free(lock);
+        lock_left(win);
+        return end_failed(win, error, "Win_lock");
+    }
     win->epoch.locks = lock;
-    sim_lock_order_begin(win, lock, acquire(win, rank, type, assertion));
+    sim_lock_order_begin(win, lock, event);
     return end(win);
 }
 
@@ -320,13 +387,11 @@ int PMPI_Win_unlock(int rank, MPI_Win handle)
     *link = lock->next;
     give_back(win, rank, lock, lock->unchecked);
     free(lock);
-    if (!win->epoch.locks) {
-        win->epoch.state = SIM_EPOCH_NONE;
-        win->epoch.opened = 0;
-    }
+    lock_left(win);
+    error = sim_win_peer_error(win, rank);
     sim_win_changed(win->window);
     sim_win_yield(win);
-    return end(win);
+    return end_failed(win, error, "Win_unlock");
 }
 
 int PMPI_Win_lock_all(int assertion, MPI_Win handle)
@@ -336,10 +401,30 @@ int PMPI_Win_lock_all(int assertion, MPI_Win handle)
         error ? NULL : begin(handle, SIM_CALL_LOCK_ALL, -1, "Win_lock_all", &error);
     if (!win)
         return error;
-    for (int i = 0; i < win->window->size; i++)
-        acquire(win, i, MPI_LOCK_SHARED, assertion);
-    win->epoch.unchecked = assertion & MPI_MODE_NOCHECK;
-    return end(win);
+    uint32_t event;
+    int failed = MPI_SUCCESS;
+    for (int i = 0; i < win->window->size && !failed; i++) {
+        failed = acquire(win, i, MPI_LOCK_SHARED, assertion, &event);
+        for (int held = 0; failed && held < i; held++)
+            give_back(win, held, NULL, assertion & MPI_MODE_NOCHECK);
+    }
+    if (failed) {
+        win->epoch.state = SIM_EPOCH_NONE;
+        win->epoch.opened = 0;
+        sim_win_changed(win->window);
+    } else {
+        win->epoch.unchecked = assertion & MPI_MODE_NOCHECK;
+    }
+    return end_failed(win, failed, "Win_lock_all");
+}
+
+/* Of the first member that has failed. */
+static int any_error(const struct sim_win *win)
+{
+    int error = MPI_SUCCESS;
+    for (int i = 0; win->owner->world->troubled && !error && i < win->window->size; i++)
+        error = sim_win_peer_error(win, i);
+    return error;
 }
 
 int PMPI_Win_unlock_all(MPI_Win handle)
@@ -351,9 +436,10 @@ int PMPI_Win_unlock_all(MPI_Win handle)
     for (int i = 0; i < win->window->size; i++)
         give_back(win, i, NULL, win->epoch.unchecked);
     win->epoch.unchecked = false;
+    error = any_error(win);
     sim_win_changed(win->window);
     sim_win_yield(win);
-    return end(win);
+    return end_failed(win, error, "Win_unlock_all");
 }
 
 /* Data have moved already: a flush only says that the origin's memory is free again. */
@@ -370,7 +456,8 @@ static int flush(MPI_Win handle, int target, bool remote, const char *function)
     else
         sim_history_complete_locally(win, target);
     sim_win_yield(win);
-    return end(win);
+    int failed = target < 0 ? any_error(win) : sim_win_peer_error(win, target);
+    return end_failed(win, failed, function);
 }
 
 int PMPI_Win_flush(int rank, MPI_Win win)

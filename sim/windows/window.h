@@ -81,7 +81,11 @@ struct sim_win *sim_win_check(MPI_Win handle, const char *function, int *error);
 /* Raises through the window's error handler. */
 int sim_win_raise(struct sim_win *win, int error_class, const char *function, const char *format,
                   ...) __attribute__((format(printf, 4, 5)));
-/* The caller, in the monitor, waits until another member changes the window. */
+/* What waiting for a member comes to: MPI_SUCCESS while it lives, or where nobody is to know. */
+int sim_win_peer_error(const struct sim_win *win, int rank);
+/* Raises such an error; MPI_SUCCESS is none. Not in the monitor. */
+int sim_win_raise_failure(struct sim_win *win, int error, const char *function);
+/* The caller, in the monitor, waits until another member changes the window, or fails. */
 void sim_win_wait(struct sim_win *win);
 /* Wakes members that wait. */
 void sim_win_changed(struct sim_window *window);

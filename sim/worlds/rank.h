@@ -65,6 +65,7 @@ struct sim_rank {
     int exit_code;
     bool aborted;
     bool failed;                  /* ended between Init and Finalize */
+    bool reconsiders;             /* blocked, and looks again when somebody fails */
     bool injected, slow, starved; /* faults that have struck: see fault.h */
     struct sim_comm *comm_self;
     /* Polling without effect: see world.c. */

@@ -47,12 +47,33 @@ my @rules = (
     ['across', 'the same holds between the groups of an intercommunicator', join '; ', map { "$_: " . ($_ ? 'receives across: failed, ' : '')
         . 'barrier across: failed, shrinks across: success, of ' . ($_ ? '2 with 1' : '1 with 2') . ', barrier again: success' } 0, 2, 3],
 );
-for my $rule (@rules) {
-    my ($word, $says, $wanted) = @$rule;
+my $living = 'success, unlocks: success';
+my @of_windows = (
+    ['fence', 'a fence fails at every member, and who is left frees the window', '0: fence: success, fence: failed, gone; 1: fence: success; '
+        . each_of('fence: success, fence: failed, gone', 2, 3)],
+    ['access', 'a lock of a failed member cannot be had; locks and accesses of the living are as they were',
+        each_of("lock_all: failed, lock: failed, locks another: success, adds: success, flushes: $living, puts nowhere: success, "
+            . "gets: success, waits: $living, gone", 0, 2, 3)],
+    ['held', 'an access to a failed member fails, and the end of the epoch says so', "0: lock_all: success, HELD; 1: lock_all: success; "
+        . each_of('lock_all: success, HELD', 2, 3)],
+    ['holder', 'a lock that a failed member holds is waited for no longer',
+        '0: waits for the lock: failed, has another: success, unlocks it: success, gone; 2: gone; 3: gone'],
+    ['exposed', 'who starts at a failed member, or waits for its end of an epoch, is told', '0: starts: failed, gone; 2: waits: failed, gone; '
+        . '3: tests: failed, gone'],
+    ['group', 'a communicator of a group with a failed member is not made, one without it is',
+        each_of('makes one with it: failed, makes one without it: success, sums: success, sum 3', 0, 2, 3)],
+    ['leaders', 'a side whose partner has failed makes no intercommunicator, and all of it are told', each_of('meets the dead: failed', 2, 3)],
+    ['called-off', 'revoking the common communicator ends the wait for the leader across', each_of('is told: revoked', 2, 3)],
+);
+my $held = 'puts: failed, gets: failed, adds: failed, puts to the living: success, flushes the living: success, flushes the dead: failed, '
+    . 'unlocks all: failed, gone';
+$_->[2] =~ s/HELD/$held/g, $_->[3] = $program =~ s/ulfm\.c$/ulfm_windows.c/r for @of_windows;
+for my $rule (@rules, @of_windows) {
+    my ($word, $says, $wanted, $source) = @$rule;
     for my $executor ('', '--os-threads', '--cores 2') {
-        my ($status, $out) = run("$executor '$program' $word");
+        my ($status, $out) = run("$executor '" . ($source // $program) . "' $word");
         is(printed($out), $wanted, $says . ($executor && " ($executor)")) or diag($out);
-        my $note = $word eq 'revoke' ? $out !~ /X010/ : $out =~ /^X010 /m;
+        my $note = $word =~ /^revoke$|^called-off$/ ? $out !~ /X010/ : $out =~ /^X010 /m;
         ok($status == 0 && $note && $out =~ /^PASS /m, "$word $executor: passes, and the death is a note") or diag("$status\n$out");
     }
 }
