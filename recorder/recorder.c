@@ -55,18 +55,37 @@ void recorder_op_complete(struct recorder_rank *me, struct record_op *op)
     recorder_op_complete_inline(me, op);
 }
 
+/* A type that is doubles or floats, one by one or in pairs; `parts` is 0: it is not. */
+struct watched_type {
+    MPI_Datatype handle;
+    bool single;
+    int parts;
+};
+
+static struct watched_type watched_type(uint32_t number)
+{
+    const struct watched_type types[] = {{MPI_DOUBLE, false, 1},
+                                         {MPI_FLOAT, true, 1},
+                                         {MPI_C_DOUBLE_COMPLEX, false, 2},
+                                         {MPI_C_FLOAT_COMPLEX, true, 2}};
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+        if (recorder_type_number(types[i].handle) == number)
+            return types[i];
+    return (struct watched_type){.parts = 0};
+}
+
 void recorder_watch_block(struct recorder_rank *me, const struct record_op *op, bool receives,
                           const void *buffer, int64_t count, MPI_Datatype handle)
 {
     const struct recorder_type *type = recorder_type(me, handle);
-    bool single = type->basic == recorder_type_number(MPI_FLOAT);
-    if (count <= 0 || (!single && type->basic != recorder_type_number(MPI_DOUBLE)))
+    const struct watched_type numbers = watched_type(type->basic);
+    if (count <= 0 || !numbers.parts)
         return;
     if (type->size != type->extent || type->lower != 0)
         me->watch->opaque(me->watch, op);
     else
-        me->watch->block(me->watch, op, receives, single, (void *)(uintptr_t)buffer,
-                         (size_t)(count * type->elements));
+        me->watch->block(me->watch, op, receives, numbers.single, (void *)(uintptr_t)buffer,
+                         (size_t)(count * type->elements * numbers.parts));
 }
 
 void recorder_watched_point(struct recorder_rank *me, const struct record_op *op,
@@ -76,11 +95,11 @@ void recorder_watched_point(struct recorder_rank *me, const struct record_op *op
         return;
     bool receives = op_kind_class(op->head.small) == CLASS_RECEIVE;
     me->watch->begins(me->watch, op, me->self->op, comm ? comm->id : 0);
-    bool single = op->type == recorder_type_number(MPI_FLOAT);
-    if (!single && op->type != recorder_type_number(MPI_DOUBLE))
+    const struct watched_type numbers = watched_type(op->type);
+    if (!numbers.parts)
         return;
     if (op->extent == (uint64_t)op->count * op->unit)
-        recorder_watch_block(me, op, receives, buffer, op->count, single ? MPI_FLOAT : MPI_DOUBLE);
+        recorder_watch_block(me, op, receives, buffer, op->count, numbers.handle);
     else
         me->watch->opaque(me->watch, op);
 }

@@ -1,7 +1,7 @@
 /* Who sees the numbers that calls move: hangs on the slot MPIX_SLOT_WATCH of ranks that are recorded.
  *
  * For each operation: begins once, then a block for every piece of memory that holds doubles (or
- * floats: `single`) which the call sends or will have received, in the order in which they cross, or `opaque` where such
+ * floats: `single`; complex numbers are two each) which the call sends or will have received, in the order in which they cross, or `opaque` where such
  * numbers move in a way that is not followed (strided types, neighborhoods, types per peer); then
  * `done` when it is complete: what was received is there, and may be changed. `record` is the
  * operation's identity throughout; its fields may still gain what was matched. */

@@ -193,7 +193,8 @@ static bool is_mirror_kind(const struct calls *calls, const struct call_group *f
                                    {OP_ALLGATHER, OP_REDUCE_SCATTER_BLOCK},
                                    {OP_ALLGATHERV, OP_REDUCE_SCATTER},
                                    {OP_ALLTOALL, OP_ALLTOALL},
-                                   {OP_ALLTOALLV, OP_ALLTOALLV}};
+                                   {OP_ALLTOALLV, OP_ALLTOALLV},
+                                   {OP_SCAN, OP_SCAN}};
     (void)calls;
     if (forward->message || back->message)
         return forward->message && back->message && forward->source == back->target &&
@@ -421,10 +422,9 @@ void calls_blame(struct calls *calls, const char *variable)
     } else if (!told && calls->answered) {
         SAY(calls,
             "the gradient of %s is wrong, though all calls of the adjoint (%zu) are given the "
-            "right "
-            "numbers, as far as differences see, and take them to the right places: the "
-            "computation "
-            "between them and this mark is wrong",
+            "right numbers, as far as differences see, and bring the right ones back: the "
+            "computation between them and this mark is wrong, or where it looks for what they "
+            "brought",
             variable, calls->answered);
     }
 }

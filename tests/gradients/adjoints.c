@@ -2,6 +2,7 @@
  *
  * x -> sin(x) -> OPERATION -> weighted squares. Only x is marked, so that the marks say nothing of where the adjoint is wrong.
  * Defects from 90 on are in the local computations: of the cotangent that OPERATION's adjoint is given, and of the gradient after. */
+#include <complex.h>
 #include <diff.h>
 #include <math.h>
 #include <mpi.h>
@@ -202,13 +203,55 @@ static void halo(int back, double *in, double *out)
     }
 }
 
+/* Sums over the ranks so far; its adjoint sums over those that follow. */
+static void scan(int back, double *in, double *out)
+{
+    MPI_Comm turned;
+    MPI_Comm_split(W, 0, back && defect != 1 ? -rank : rank, &turned);
+    MPI_Scan(in, out, N, D, MPI_SUM, turned);
+    MPI_Comm_free(&turned);
+}
+
+/* Complex numbers, turned and sent round. */
+static void turn(int back, double *in, double *out)
+{
+    int right = (rank + 1) % size, left = (rank + size - 1) % size, to = back ? left : right;
+    double complex by = 0.6 + (0.8 + 0.1 * rank) * I, values[N / 2], got[N / 2];
+    float complex narrow[N / 2], single[N / 2];
+    memcpy(values, in, sizeof values);
+    for (int i = 0; i < N / 2; i++)
+        narrow[i] = (float complex)(values[i] *= back ? 1 : by);
+    if (back && defect == 3) {
+        MPI_Sendrecv(narrow, N / 2, MPI_C_FLOAT_COMPLEX, to, 3, single, N / 2, MPI_C_FLOAT_COMPLEX,
+                     right, 3, W, MPI_STATUS_IGNORE);
+        for (int i = 0; i < N / 2; i++)
+            got[i] = single[i];
+    } else {
+        to = back && defect == 2 ? right : to;
+        MPI_Sendrecv(values, N / 2, MPI_C_DOUBLE_COMPLEX, to, 3, got, N / 2, MPI_C_DOUBLE_COMPLEX,
+                     to == left ? right : left, 3, W, MPI_STATUS_IGNORE);
+    }
+    for (int i = 0; i < N / 2 && back; i++)
+        got[i] *= defect == 1 ? by : conj(by);
+    memcpy(out, got, sizeof got);
+}
+
 static const struct {
     const char *name;
     void (*run)(int back, double *in, double *out);
-} operations[] = {{"allreduce", allreduce}, {"bcast", bcast},       {"reduce", reduce},
-                  {"gather", gather},       {"scatter", scatter},   {"gatherv", gatherv},
-                  {"allgather", allgather}, {"alltoall", alltoall}, {"alltoallv", alltoallv},
-                  {"ring", ring},           {"halo", halo}};
+} operations[] = {{"allreduce", allreduce},
+                  {"bcast", bcast},
+                  {"reduce", reduce},
+                  {"gather", gather},
+                  {"scatter", scatter},
+                  {"gatherv", gatherv},
+                  {"allgather", allgather},
+                  {"alltoall", alltoall},
+                  {"alltoallv", alltoallv},
+                  {"ring", ring},
+                  {"halo", halo},
+                  {"scan", scan},
+                  {"turn", turn}};
 
 /* The cotangent of b[i], which the adjoint is given. */
 static double cotangent(int i, double b)

@@ -63,6 +63,12 @@ my @cases = (
     ['halo', 1, 'right and left in each other\'s place', 'given', 'message'],
     ['halo', 2, 'one side dropped', 'after'],
     ['halo', 3, 'its own used twice', 'after'],
+    ['scan', 1, 'over the ranks before, again', 'taken', 'Scan'],
+    ['scan', 91, 'the weights of the next element', 'given'],
+    ['turn', 1, 'no conjugate', 'after'],
+    ['turn', 2, 'forwards instead of back', 'way', 'Sendrecv'],
+    ['turn', 3, 'cotangents in single precision', 'given'],
+    ['turn', 91, 'the weights of the next element', 'given'],
 );
 for my $operation (qw(allreduce bcast reduce gather scatter gatherv allgather alltoall alltoallv ring halo)) {
     push @cases, map { [$operation, @$_] }
