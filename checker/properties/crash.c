@@ -29,7 +29,7 @@ static void report_end(const struct trace *trace, const char *code, uint32_t ran
     else if (info->state == RANK_ABORTED)
         finding = findings_add(findings, code, "aborted with code %d%s", info->exit_code, where);
     else
-        finding = findings_add(findings, code, "exit code %d", info->exit_code);
+        finding = findings_add(findings, code, "exit code %d%s", info->exit_code, where);
     finding->site = site;
     finding->confirmation = CONFIRM_HAPPENED;
     finding_detail(finding, "Rank %u ended this way", rank);

@@ -90,6 +90,8 @@ static void note_ranks(const struct child *child)
         struct board_rank *row = &child->board->ranks[r];
         row->state = (int32_t)sim_world_rank_state(child->base, r);
         row->exit_code = sim_world_exit_code(child->base, r);
+        if (row->exit_code && !row->place)
+            row->place = (uint64_t)(uintptr_t)sim_world_rank_left_at(child->base, r);
         row->finalized = sim_world_rank_finalized(child->base, r);
         row->initialized = sim_world_rank_initialized(child->base, r);
         board_seal(child->board, r);

@@ -3,6 +3,7 @@
 
 #include "traces/trace/handle_map.h"
 
+#include <dwarf.h>
 #include <elfutils/libdwfl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -125,6 +126,39 @@ static const char *search_units(Dwfl_Module *module, Dwarf_Addr address, int *li
     return file;
 }
 
+static bool is_system_header(const char *file)
+{
+    return strncmp(file, "/usr/", 5) == 0;
+}
+
+/* Where a function of a header of the system was inlined: the line that calls it, in a file that is
+ * none. NULL: nobody knows. */
+static const char *inlined_at(Dwfl_Module *module, Dwarf_Addr address, int *line)
+{
+    Dwarf_Addr bias;
+    Dwarf_Files *files;
+    Dwarf_Die *unit = dwfl_module_addrdie(module, address, &bias), *scopes = NULL;
+    const char *found = NULL;
+    if (!unit || dwarf_getsrcfiles(unit, &files, NULL))
+        return NULL;
+    int count = dwarf_getscopes(unit, address - bias, &scopes);
+    for (int i = 0; i < count && !found; i++) {
+        Dwarf_Attribute attribute;
+        Dwarf_Word file, at;
+        if (dwarf_tag(&scopes[i]) != DW_TAG_inlined_subroutine ||
+            dwarf_formudata(dwarf_attr(&scopes[i], DW_AT_call_file, &attribute), &file) ||
+            dwarf_formudata(dwarf_attr(&scopes[i], DW_AT_call_line, &attribute), &at))
+            continue;
+        const char *name = dwarf_filesrc(files, file, NULL, NULL);
+        if (name && !is_system_header(name)) {
+            found = name;
+            *line = (int)at;
+        }
+    }
+    free(scopes);
+    return found;
+}
+
 static uint32_t look_up(struct sites *sites, const struct module *module, uint64_t address)
 {
     const char *file = NULL, *function = NULL;
@@ -137,6 +171,9 @@ static uint32_t look_up(struct sites *sites, const struct module *module, uint64
             file = dwfl_lineinfo(found, &at, &line, &column, NULL, NULL);
         if (!file || line == 0)
             file = search_units(module->module, own, &line);
+        const char *caller =
+            file && is_system_header(file) ? inlined_at(module->module, own, &line) : NULL;
+        file = caller ? caller : file;
     }
     return trace_add_site(sites->trace, shorten(sites, file ? file : module->path), file ? line : 0,
                           function);

@@ -106,17 +106,22 @@ static void start(struct recorder_rank *me, struct recorder_request *request, co
         persistent_issue(me, request, site);
 }
 
+/* One that is started again before it is complete. */
+static bool is_refused(const struct recorder_request *known, const void *caller)
+{
+    if (!recorder_request_is_open(known))
+        return false;
+    record_refusal("L010", caller, "a persistent %s was started while active",
+                   op_kind_name(known->pattern->head.small));
+    return true;
+}
+
 int MPI_Start(MPI_Request *request)
 {
     struct recorder_rank *me = recorder_enter();
     struct recorder_request *known = me ? recorder_request_find(me, *request) : NULL;
-    if (known && known->pattern) {
-        if (recorder_request_is_open(known))
-            record_refusal("L010", CALLER, "a persistent %s was started while active",
-                           op_kind_name(known->pattern->head.small));
-        else
-            start(me, known, CALLER);
-    }
+    if (known && known->pattern && !is_refused(known, CALLER))
+        start(me, known, CALLER);
     recorder_leave(me);
     return PMPI_Start(request);
 }
@@ -126,7 +131,7 @@ int MPI_Startall(int count, MPI_Request *requests)
     struct recorder_rank *me = recorder_enter();
     for (int i = 0; me && i < count; i++) {
         struct recorder_request *known = recorder_request_find(me, requests[i]);
-        if (known && known->pattern && !recorder_request_is_open(known))
+        if (known && known->pattern && !is_refused(known, CALLER))
             start(me, known, CALLER);
     }
     recorder_leave(me);

@@ -122,6 +122,9 @@ add('Isend not waited for', 'X006 B001?', "if (rank == 0) {\n$isend //@\n{{}}{{$
 add('Irecv not waited for', 'X006 B001?', "if (rank == 1) {\n$irecv //@\n{{}}{{$wait}}\n}\nif (rank == 0) {\n$send1\n}\n");
 add('request overwritten', 'X006 B001?', "if (rank == 0) {\nfor (int i = 0; i < 2; i++) {\n$isend //@\n{{}}{{$wait}}\n}\n{{$wait}}{{}}\n}\nif (rank == 1) {\n$recv0\n$recv0\n}\n");
 add('Start of an active request', 'L010', "if (rank == 0) {\nMPI_Send_init(b, 2, MPI_INT, 1, 7, $w, &q);\nMPI_Start(&q);\n{{}}{{$wait}}\nMPI_Start(&q); //@\n$wait\nMPI_Request_free(&q);\n}\nif (rank == 1) {\n$recv0\n$recv0\n}\n");
+add('Startall with an active request', 'L010', "if (rank < 2) {\nMPI_Request r[2];\nMPI_Send_init(b, 2, MPI_INT, 1 - rank, 7, $w, &r[0]);\nMPI_Recv_init(c, 2, MPI_INT, 1 - rank, 7, $w, &r[1]);\nfor (int i = 0; i < 2; i++) {\nMPI_Startall(2, r); //@\n{{MPI_Wait(&r[0], $s);}}{{MPI_Waitall(2, r, MPI_STATUSES_IGNORE);}}\n}\nMPI_Request_free(&r[0]);\nMPI_Request_free(&r[1]);\n}\n");
+add('exit status', 'X002', "if (rank == 1 && {{1}}{{argc > 5}})\nexit(3); //@\nMPI_Barrier($w);\n");
+add('crash within libc', 'X001', "if (rank == 1)\nb[0] = atoi({{argv[1]}}{{\"5\"}}); //@\nMPI_Barrier($w);\n");
 add('persistent never freed', 'L001', "if (rank == 0) {\nMPI_Send_init(b, 2, MPI_INT, 1, 7, $w, &q); //@\nMPI_Start(&q);\n$wait\n{{}}{{MPI_Request_free(&q);}}\n}\nif (rank == 1) {\n$recv0\n}\n");
 add('persistent never started', 'D001', "if (rank == 0) {\nMPI_Send_init(b, 2, MPI_INT, 1, 7, $w, &q);\n{{}}{{MPI_Start(&q);}}\n$wait\nMPI_Request_free(&q);\n}\nif (rank == 1) {\n$recv0 //@\n}\n");
 add('Waitall of too few', 'X006 B001?', "if (rank == 0) {\nMPI_Request r[2];\nfor (int i = 0; i < 2; i++)\nMPI_Isend(b, 2, MPI_INT, 1, 7, $w, &r[i]); //@\nMPI_Waitall({{1}}{{2}}, r, MPI_STATUSES_IGNORE);\n}\nif (rank == 1) {\n$recv0\n$recv0\n}\n");
