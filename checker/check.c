@@ -123,14 +123,27 @@ static bool is_disturbed(const struct trace *trace)
     return false;
 }
 
+static bool has_lost_rank(const struct trace *trace)
+{
+    for (uint32_t rank = 0; rank < trace->ranks; rank++)
+        if (!trace->rank_info[rank].finalized)
+            return true;
+    return false;
+}
+
 /* The program was told of a failed rank, or of a revoked communicator, and went on: the classes are
- * those of mpi-ext.h. */
+ * those of mpi-ext.h. Or the living have shrunk a communicator, or agreed, without being told. */
 static bool has_survived(const struct trace *trace)
 {
     enum { PROC_FAILED = 101, REVOKED = 103 };
-    for (size_t i = 0; i < trace->op_count; i++)
-        if (trace->ops[i].error >= PROC_FAILED && trace->ops[i].error <= REVOKED)
+    bool lost = has_lost_rank(trace);
+    for (size_t i = 0; i < trace->op_count; i++) {
+        const struct trace_op *op = &trace->ops[i];
+        bool of_living = op->kind == OP_COMM_SHRINK || op->kind == OP_COMM_AGREE;
+        if ((op->error >= PROC_FAILED && op->error <= REVOKED) ||
+            (lost && of_living && op->state == STATE_COMPLETE))
             return true;
+    }
     return false;
 }
 

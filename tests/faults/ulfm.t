@@ -86,6 +86,30 @@ for my $executor ('', '--os-threads') {
         "a rank that crashes in a shrink $executor is left out of it");
     ok($status == 0 && $out =~ /injected fault: crash/, 'and that run passes') or diag($out);
 }
+# Nobody is told of the failure before the communicator is shrunk.
+open my $left, '>', 'left.c' or die;
+print $left <<'C';
+#include <mpi.h>
+#include <mpi-ext.h>
+#include <stdlib.h>
+int main(int argc, char **argv)
+{
+    int rank;
+    MPI_Comm living;
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    if (rank == 2)
+        exit(1);
+    MPIX_Comm_shrink(MPI_COMM_WORLD, &living);
+    MPI_Barrier(living);
+    MPI_Comm_free(&living);
+    MPI_Finalize();
+}
+C
+close $left;
+($status, $out) = run('left.c');
+is(join(' ', $out =~ /^([A-Z]\d{3}) /mg), 'X002', 'who leaves with a status is told; that the others shrink without it is no deadlock') or diag($out);
 my ($first, $second) = map { printed((run("'$program' agree"))[1]) } 1, 2;
 is($first, $second, 'the same run gives the same');
 done_testing();
