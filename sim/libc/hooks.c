@@ -39,6 +39,12 @@ static void no_change(struct sim_libc_state *parent, int change)
     (void)parent, (void)change;
 }
 
+static bool no_team(struct sim_libc_state *state, enum sim_team_event event, uintptr_t what)
+{
+    (void)state, (void)event, (void)what;
+    return false;
+}
+
 static bool no_handler(struct sim_libc_state *owner, int number,
                        struct sim_libc_interrupted *interrupted)
 {
@@ -52,8 +58,8 @@ static void no_interrupted(const struct sim_libc_interrupted *interrupted)
 }
 
 static const struct sim_libc_hooks none = {
-    nobody,   no_number, no_exit,   nothing,   nothing,    no_state,       no_state,
-    no_state, no_state,  no_change, no_change, no_handler, no_interrupted, nothing};
+    nobody,   no_number, no_exit,   nothing, nothing,    no_state,       no_state, no_state,
+    no_state, no_change, no_change, no_team, no_handler, no_interrupted, nothing};
 const struct sim_libc_hooks *_Atomic libc_hooks = &none;
 
 void sim_libc_use(const struct sim_libc_hooks *hooks)

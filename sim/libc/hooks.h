@@ -37,6 +37,14 @@ struct libc_handler;
 struct libc_random;
 struct libc_process;
 
+enum sim_team_event {
+    SIM_TEAM_BEGIN, /* begins the region's body, with so many threads in all */
+    SIM_TEAM_MEET,  /* waits until all have come so far */
+    SIM_TEAM_END,   /* the rank's own thread has left the region */
+    SIM_TEAM_CRITICAL,
+    SIM_TEAM_UNCRITICAL
+};
+
 enum sim_exit {
     SIM_EXIT_NORMAL,    /* exit, after handlers and destructors; also pthread_exit of a rank's first
                            thread */
@@ -60,6 +68,7 @@ struct sim_libc_state {
     struct libc_signals *signals; /* own dispositions, made at first use */
     struct libc_region *open;     /* the innermost OpenMP region that the rank's own thread is in */
     int team_size;                /* what omp_set_num_threads said, 0: nothing */
+    pthread_mutex_t critical;     /* its section without a name, where the machine keeps none */
     struct {
         char *cluster;   /* rest of a word like -abc */
         int first, last; /* the words passed over so far */
@@ -139,6 +148,8 @@ struct sim_libc_hooks {
     /* Its thread that calls is about to wait until another of its POSIX threads has ended (1), or that
      * one ends (-1, told before threads_changed). */
     void (*joining_changed)(struct sim_libc_state *parent, int change);
+    /* What a thread of the team of a rank's outermost region does; false: left to the runtime. */
+    bool (*team)(struct sim_libc_state *state, enum sim_team_event event, uintptr_t what);
     /* A handler of the rank of `owner` is called where the signal came; false: the signal went on to
      * the rank's own thread. After a jump out of it, handler_left instead of handler_end. */
     bool (*handler_begin)(struct sim_libc_state *owner, int number,

@@ -6,6 +6,7 @@
  * exported here; for a rank, the region's body is wrapped in one that says whose it is. */
 #include "sim/libc/common.h"
 
+#include <omp.h>
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -48,6 +49,8 @@ static void *region_new(size_t size, struct sim_libc_state *rank)
 static void region_left(struct libc_region *region)
 {
     struct sim_libc_state *rank = region->rank;
+    if (region->direct)
+        libc_hooks->team(rank, SIM_TEAM_END, 0);
     if (!libc_thread_started)
         rank->open = region->outer;
     free(region);
@@ -75,6 +78,16 @@ bool sim_libc_in_team(void)
     return within_direct;
 }
 
+/* The body, and the end of the region, where a team waits for the last of its threads. */
+static void body_run(const struct libc_region *region)
+{
+    if (region->direct)
+        libc_hooks->team(region->rank, SIM_TEAM_BEGIN, (uintptr_t)omp_get_num_threads());
+    region->body(region->data);
+    if (region->direct)
+        libc_hooks->team(region->rank, SIM_TEAM_MEET, 0);
+}
+
 static void region_run(void *argument)
 {
     const struct libc_region *region = argument;
@@ -85,12 +98,12 @@ static void region_run(void *argument)
         libc_thread_enter(region->rank);
         const bool before = within_direct;
         within_direct = region->direct;
-        region->body(region->data);
+        body_run(region);
         within_direct = before;
         libc_hooks->thread_end(region->rank);
     } else {
         region->rank->regions++;
-        region->body(region->data);
+        body_run(region);
         region->rank->regions--;
     }
 }
@@ -201,6 +214,73 @@ LOOP(GOMP_parallel_loop_nonmonotonic_guided)
 RUNTIME_LOOP(GOMP_parallel_loop_runtime)
 RUNTIME_LOOP(GOMP_parallel_loop_nonmonotonic_runtime)
 RUNTIME_LOOP(GOMP_parallel_loop_maybe_nonmonotonic_runtime)
+
+/* Where the threads of a team wait for each other, the machine is told: a rank all of whose threads
+ * wait is blocked. */
+static void meet(const void *caller)
+{
+    struct sim_libc_state *rank = libc_rank(caller);
+    bool direct =
+        rank && (libc_thread_started ? within_direct
+                                     : rank->regions == 1 && rank->open && rank->open->direct);
+    if (direct)
+        libc_hooks->team(rank, SIM_TEAM_MEET, 0);
+}
+
+#define MEETING(name)                                                                              \
+    void name(void);                                                                               \
+    void name(void)                                                                                \
+    {                                                                                              \
+        LIBC_REAL(name);                                                                           \
+        meet(LIBC_CALLER);                                                                         \
+        real();                                                                                    \
+    }
+
+MEETING(GOMP_barrier)
+MEETING(GOMP_loop_end)
+MEETING(GOMP_sections_end)
+
+/* The runtime has one section without a name for all ranks of the process: a rank that waits for a
+ * message within it would keep the others out. */
+void GOMP_critical_start(void);
+void GOMP_critical_start(void)
+{
+    LIBC_REAL(GOMP_critical_start);
+    struct sim_libc_state *rank = libc_rank(LIBC_CALLER);
+    if (!rank)
+        real();
+    else if (!libc_hooks->team(rank, SIM_TEAM_CRITICAL, 0))
+        pthread_mutex_lock(&rank->critical);
+}
+
+void GOMP_critical_end(void);
+void GOMP_critical_end(void)
+{
+    LIBC_REAL(GOMP_critical_end);
+    struct sim_libc_state *rank = libc_rank(LIBC_CALLER);
+    if (!rank)
+        real();
+    else if (!libc_hooks->team(rank, SIM_TEAM_UNCRITICAL, 0))
+        pthread_mutex_unlock(&rank->critical);
+}
+
+void GOMP_critical_name_start(void **name);
+void GOMP_critical_name_start(void **name)
+{
+    LIBC_REAL(GOMP_critical_name_start);
+    struct sim_libc_state *rank = libc_rank(LIBC_CALLER);
+    if (!rank || !libc_hooks->team(rank, SIM_TEAM_CRITICAL, (uintptr_t)name))
+        real(name);
+}
+
+void GOMP_critical_name_end(void **name);
+void GOMP_critical_name_end(void **name)
+{
+    LIBC_REAL(GOMP_critical_name_end);
+    struct sim_libc_state *rank = libc_rank(LIBC_CALLER);
+    if (!rank || !libc_hooks->team(rank, SIM_TEAM_UNCRITICAL, (uintptr_t)name))
+        real(name);
+}
 
 /* clang's. A body is called with two pointers of the runtime's and the addresses of the region's
  * variables. Passing it more than it takes is harmless in the calling conventions of x86-64 and

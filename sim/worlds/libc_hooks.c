@@ -95,6 +95,11 @@ static void joining_changed(struct sim_libc_state *parent, int change)
         sim_threads_changed(rank_of(parent), 0, change);
 }
 
+static bool team(struct sim_libc_state *state, enum sim_team_event event, uintptr_t what)
+{
+    return sim_threads_team(rank_of(state), event, what);
+}
+
 static void thread_end(struct sim_libc_state *parent)
 {
     (void)parent;
@@ -115,6 +120,7 @@ void sim_world_serves_libc(void)
         .region_end = region_end,
         .threads_changed = threads_changed,
         .joining_changed = joining_changed,
+        .team = team,
         .handler_begin = sim_interrupt_begin,
         .handler_end = sim_interrupt_end,
         .handler_left = sim_interrupt_over,

@@ -113,6 +113,14 @@ struct sim_rank {
     int joining;      /* of these and its own: wait for the end of one */
     int waiting;      /* how many of them and the rank's own have blocked since the last wake-up */
     int asleep;       /* the same with threads of the rank's OpenMP teams */
+    struct sim_team { /* of the region that the rank's own thread is in, outside of others */
+        int size, arrived; /* 0: none; so many wait for the others */
+        uint64_t round;    /* how often all have met */
+        struct sim_critical {
+            uintptr_t name;
+            uint64_t tickets, served;
+        } criticals[8];
+    } team;
     uint64_t wakes;   /* counts wake-ups */
     bool awaits_turn; /* asleep until its turn comes */
     uint64_t clock;   /* turns it had when it blocked */
@@ -259,6 +267,9 @@ void sim_rank_stray_check(struct sim_rank *rank);
 /* A rank has so many POSIX threads more or less, and so many that wait until one of them ends. Not
  * in the monitor. */
 void sim_threads_changed(struct sim_rank *rank, int threads, int joining);
+/* A thread of a rank's OpenMP team does this; `what` is the size of the team, or the name of a
+ * critical section. False: nothing was done, the runtime does it. Not in the monitor. */
+bool sim_threads_team(struct sim_rank *rank, enum sim_team_event event, uintptr_t what);
 /* Takes the monitor; a rank whose world is over does not come back. */
 void sim_threads_enter(struct sim_world *world);
 void sim_threads_leave(struct sim_world *world);

@@ -70,8 +70,7 @@ static _Noreturn void thread_leave(struct sim_rank *rank)
     stop_world_if_stuck(world);
     if (world->turns)
         sim_turns_next(world);
-    if (rank->asleep) /* others of its threads, which have ended with it */
-        pthread_cond_broadcast(rank->wakeup);
+    pthread_cond_broadcast(rank->wakeup); /* others of its threads, which have ended with it */
     sim_world_leave(world);
     stop_here(rank);
 }
@@ -110,12 +109,16 @@ void sim_threads_leave(struct sim_world *world)
     pthread_mutex_unlock(&world->monitor);
 }
 
-/* Whether a thread that blocks brings its rank nearer to being blocked. In a region of the rank's
- * own others may go on, nobody knows how many: such a rank is never taken for blocked. */
+/* Whether a thread that blocks brings its rank nearer to being blocked. In a region within another,
+ * or one of a runtime that does not say how many threads it has, others may go on: such a rank is
+ * never taken for blocked. */
 static bool is_counted(const struct sim_rank *rank)
 {
+    enum sim_libc_place place = sim_libc_place();
+    bool in_team = rank->team.size &&
+                   (place == SIM_LIBC_THREAD ? sim_libc_in_team() : rank->libc.regions == 1);
     return rank->state <= SIM_BLOCKED &&
-           (sim_libc_place() == SIM_LIBC_RANK || sim_libc_thread_is_counted());
+           (place == SIM_LIBC_RANK || sim_libc_thread_is_counted() || in_team);
 }
 
 /* None of its threads can go on by itself. One that joins a thread cannot, as long as some other
@@ -200,6 +203,92 @@ void sim_threads_changed(struct sim_rank *rank, int threads, int joining)
         stop_world_if_stuck(world);
     }
     pthread_mutex_unlock(&world->monitor);
+}
+
+/* The calling thread waits for others of its rank's team until the number has grown so far. Who
+ * lets it go on takes it from those that join. */
+static void team_wait(struct sim_rank *rank, const uint64_t *number, uint64_t far)
+{
+    struct sim_world *world = rank->world;
+    int child = sim_libc_place() == SIM_LIBC_THREAD;
+    rank->joining++;
+    if (rank->state <= SIM_RUNNING && all_wait(rank)) {
+        sim_rank_move(rank, SIM_BLOCKED);
+        stop_world_if_stuck(world);
+    }
+    world->sleeping_children += child;
+    while (*number < far && !world->over && rank->state <= SIM_BLOCKED)
+        pthread_cond_wait(rank->wakeup, &world->monitor);
+    world->sleeping_children -= child;
+    stop_if_over(rank);
+}
+
+/* All of a team meet: at a barrier, or at the end of its region. */
+static void team_meet(struct sim_rank *rank)
+{
+    struct sim_team *team = &rank->team;
+    if (++team->arrived < team->size) {
+        team_wait(rank, &team->round, team->round + 1);
+        return;
+    }
+    rank->joining -= team->size - 1;
+    team->arrived = 0;
+    team->round++;
+    pthread_cond_broadcast(rank->wakeup);
+}
+
+/* A critical section of the rank, NULL: there are too many. */
+static struct sim_critical *critical_of(struct sim_team *team, uintptr_t name)
+{
+    for (size_t i = 0; i < sizeof team->criticals / sizeof *team->criticals; i++) {
+        struct sim_critical *critical = &team->criticals[i];
+        if (!critical->tickets)
+            critical->name = name;
+        if (critical->name == name)
+            return critical;
+    }
+    return NULL;
+}
+
+static void critical_enter(struct sim_rank *rank, struct sim_critical *critical)
+{
+    uint64_t ticket = critical->tickets++;
+    if (ticket > critical->served)
+        team_wait(rank, &critical->served, ticket);
+}
+
+static void critical_leave(struct sim_rank *rank, struct sim_critical *critical)
+{
+    critical->served++;
+    rank->joining -= critical->tickets > critical->served;
+    pthread_cond_broadcast(rank->wakeup);
+}
+
+bool sim_threads_team(struct sim_rank *rank, enum sim_team_event event, uintptr_t what)
+{
+    struct sim_world *world = rank->world;
+    struct sim_team *team = &rank->team;
+    if (!world->multiple || world->turns)
+        return false;
+    pthread_mutex_lock(&world->monitor);
+    sim_world_changed(world);
+    bool critical = event == SIM_TEAM_CRITICAL || event == SIM_TEAM_UNCRITICAL;
+    struct sim_critical *section = critical ? critical_of(team, what) : NULL;
+    if (event == SIM_TEAM_BEGIN && !team->size) {
+        team->size = (int)what;
+        rank->threads += team->size - 1;
+    } else if (event == SIM_TEAM_MEET && team->size) {
+        team_meet(rank);
+    } else if (event == SIM_TEAM_END && team->size) {
+        rank->threads -= team->size - 1;
+        team->size = 0;
+    } else if (event == SIM_TEAM_CRITICAL && section) {
+        critical_enter(rank, section);
+    } else if (event == SIM_TEAM_UNCRITICAL && section) {
+        critical_leave(rank, section);
+    }
+    pthread_mutex_unlock(&world->monitor);
+    return !critical || section;
 }
 
 /* When the world is over its ranks' threads let go of the monitor. */
