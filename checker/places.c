@@ -68,7 +68,7 @@ static bool share_channel(const struct trace_op *a, const struct trace_op *b)
 
 uint32_t check_first_choice(const struct trace *trace)
 {
-    uint32_t asked = TRACE_NO, shared = TRACE_NO, last = TRACE_NO;
+    uint32_t asked = TRACE_NO, shared = TRACE_NO, last = TRACE_NO, lock = TRACE_NO;
     for (uint32_t i = 0; i < trace->op_count; i++) {
         const struct trace_op *op = &trace->ops[i];
         enum op_class class = check_class(op);
@@ -84,6 +84,8 @@ uint32_t check_first_choice(const struct trace *trace)
              op->kind == OP_TESTSOME || op->kind == OP_TESTALL || op->kind == OP_WAITANY ||
              op->kind == OP_WAITSOME || op->kind == OP_IMPROBE))
             asked = i;
+        if (lock == TRACE_NO && (op->kind == OP_WIN_LOCK || op->kind == OP_WIN_LOCK_ALL))
+            lock = i;
     }
-    return shared != TRACE_NO ? shared : asked;
+    return shared != TRACE_NO ? shared : asked != TRACE_NO ? asked : lock;
 }

@@ -15,7 +15,8 @@ char *check_short_place(const struct trace *trace, uint32_t op, char *text, size
 /* Appends the short place to a list "a, b" unless it is in it or there is no room. */
 void check_add_place(const struct trace *trace, uint32_t op, char *list, size_t size);
 /* Where matching or completion is left open first: a wildcard, else a channel that two threads of a
- * rank take from, else a test or a wait for one of several. TRACE_NO where the trace shows nothing of that kind. */
+ * rank take from, else a test or a wait for one of several, else a lock of a window. TRACE_NO where
+ * the trace shows nothing of that kind. */
 uint32_t check_first_choice(const struct trace *trace);
 /* The finding of this code at this place and kind among findings[first..], or NULL: later ones are
  * added to it. */

@@ -113,9 +113,10 @@ static struct finding *new_race(struct findings *findings, const struct trace *t
     char place[PLACE_TEXT];
     if (op == TRACE_NO)
         return findings_add(findings, "R003", "the result depends on which message comes first");
-    struct finding *race =
-        findings_add(findings, "R003", "the result depends on which message comes first: %s",
-                     check_short_place(trace, op, place, sizeof place));
+    bool lock = trace->ops[op].kind == OP_WIN_LOCK || trace->ops[op].kind == OP_WIN_LOCK_ALL;
+    struct finding *race = findings_add(
+        findings, "R003", "the result depends on which %s first: %s",
+        lock ? "lock is had" : "message comes", check_short_place(trace, op, place, sizeof place));
     race->site = trace->ops[op].site;
     finding_op_add(race, op, "culprit");
     return race;

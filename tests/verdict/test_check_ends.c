@@ -267,7 +267,17 @@ static void first_choices(void)
         wrong += check_first_choice(p.trace) != (differs == 1 ? one : test);
         trace_free(p.trace);
     }
-    tap_is_int(wrong, 0, "a channel that two threads take from is one, too");
+    for (enum op_kind kind = OP_WIN_LOCK; kind <= OP_WIN_UNLOCK_ALL; kind++) {
+        struct program p = program_new(1);
+        program_p2p(&p, 0, OP_RECV, 0, 0, 1);
+        uint32_t lock = program_p2p(&p, 0, kind, 0, 0, 2);
+        bool gives = kind == OP_WIN_UNLOCK || kind == OP_WIN_UNLOCK_ALL;
+        wrong += check_first_choice(p.trace) != (gives ? TRACE_NO : lock);
+        uint32_t test = program_p2p(&p, 0, OP_TEST, 0, 0, 3);
+        wrong += check_first_choice(p.trace) != test;
+        trace_free(p.trace);
+    }
+    tap_is_int(wrong, 0, "so is a channel that two threads take from, and last a lock");
 }
 
 static void places_of_ends(void)

@@ -68,7 +68,9 @@ for my $first (@remote) {
             window("pscw-order-$pair", 'B003', "${begin}if (rank == 0) {\n$start${x}MPI_Win_complete(win);\n}\n"
                 . "if (rank == 1) {\n$given}\n${taken}MPI_Group_free(&all);\n");
             my ($shared, $exclusive) = map { lock_at($_) } qw(SHARED EXCLUSIVE);
-            window("lock-kind-$pair", 'B003', "if (rank == 0 || rank == $who) {\n\@W{$shared}\@R{$exclusive}\nif (rank == 0) {\n$x} else {\n$y}\n$unlock\n}\n$other")
+            # Who has the lock first decides what is read: it is not printed.
+            (my $unprinted = $y) =~ s/printf\("%d\\n", (.*?)\);/flag += $1;/;
+            window("lock-kind-$pair", 'B003', "if (rank == 0 || rank == $who) {\n\@W{$shared}\@R{$exclusive}\nif (rank == 0) {\n$x} else {\n$unprinted}\n$unlock\n}\n$other")
                 if !$other;
             window("lock-barrier-$pair", 'B003', "if (rank == 0) {\n$shared\n$x$unlock\n}\n\@R{MPI_Barrier($w);}\nif (rank == 1) {\n$y}\n$other") if !$far;
             my $token = "MPI_Send(&i, 1, MPI_INT, $who, 5, $w);\n";
