@@ -16,10 +16,11 @@ struct machine {
     const struct trace *trace;
     enum check_model model;
     const struct replay_watch *watch;
-    size_t *next; /* per rank: position of the op it stands before or in */
-    bool *posted; /* per rank: that op is posted */
-    bool *astray; /* per rank: it is off the record, and may post anything */
-    bool *ready;  /* per rank: on the stack */
+    size_t *next;    /* per rank: position of the op it stands before or in */
+    bool *posted;    /* per rank: that op is posted */
+    bool *astray;    /* per rank: it is off the record, and may post anything */
+    size_t *strayed; /* per rank that is: where it stood when it left */
+    bool *ready;     /* per rank: on the stack */
     uint32_t *stack;
     size_t top;
     uint32_t *waiting; /* per key: ops, then slots, then bundles: list of waiters, or KEY_DONE */
@@ -37,6 +38,7 @@ struct machine {
     uint32_t *lane_of;  /* then: per op */
     uint32_t threads;   /* lanes of each rank */
     bool *held;         /* per lane, where threads wait as they did: it does; else NULL */
+    uint32_t *position; /* per op, in another order than recorded; NULL: not yet asked for */
     uint32_t *learning; /* per lane, where ranks learn: whom it waits for to learn; else NULL */
 };
 
@@ -151,6 +153,13 @@ static void tell(const struct machine *machine, uint32_t op, bool passed)
 {
     if (machine->watch)
         machine->watch->event(machine->watch->context, op, passed);
+}
+
+static void go_astray(struct machine *machine, uint32_t rank)
+{
+    machine->astray[rank] = true;
+    machine->strayed[rank] = machine->next[rank];
+    wake(machine, rank);
 }
 
 /* What the record still has is posted, and waits for nobody. */
@@ -375,6 +384,28 @@ static void find_cycle(struct machine *machine, struct check_replay *replay)
 
 /* ---- what met whom ---- */
 
+/* Where the op stands in the order of its rank. */
+static size_t position_of(struct machine *machine, uint32_t op)
+{
+    const uint32_t *order = machine->plan->order;
+    if (!order)
+        return op;
+    if (!machine->position) {
+        machine->position = check_new(machine->trace->op_count, sizeof *machine->position);
+        for (uint32_t i = 0; i < machine->trace->op_count; i++)
+            machine->position[order[i]] = i;
+    }
+    return machine->position[op];
+}
+
+/* It was posted, if at all, when its rank was off the record. */
+static bool is_unreal(struct machine *machine, uint32_t op)
+{
+    uint32_t lane = lane_of(machine, op);
+    return machine->astray[lane] &&
+           (machine->sequence || position_of(machine, op) > machine->strayed[lane]);
+}
+
 static void note_crossing(struct check_replay *replay, uint32_t op, uint32_t met)
 {
     replay->crossed = true;
@@ -382,7 +413,7 @@ static void note_crossing(struct check_replay *replay, uint32_t op, uint32_t met
     replay->met = met;
 }
 
-static void find_crossing(const struct machine *machine, struct check_replay *replay)
+static void find_crossing(struct machine *machine, struct check_replay *replay)
 {
     const struct check_plan *plan = machine->plan;
     const uint32_t *group_of = plan->context->group_of;
@@ -391,10 +422,10 @@ static void find_crossing(const struct machine *machine, struct check_replay *re
     for (uint32_t op = 0; op < machine->trace->op_count && !replay->crossed; op++) {
         const struct plan_step *step = &plan->steps[op];
         if (step->action == PLAN_PASS || step->target == TRACE_NO || !is_posted(machine, op) ||
-            machine->astray[lane_of(machine, op)])
+            is_unreal(machine, op))
             continue;
         if (step->action == PLAN_RECEIVE && step->target != machine->trace->ops[op].match &&
-            is_posted(machine, step->target))
+            is_posted(machine, step->target) && !is_unreal(machine, step->target))
             note_crossing(replay, op, step->target);
         if (step->action != PLAN_COLLECTIVE)
             continue;
@@ -448,6 +479,7 @@ static void machine_init(struct machine *machine, const struct check_plan *plan,
     machine->next = check_new(machine->lanes, sizeof *machine->next);
     machine->posted = check_new(machine->lanes, sizeof *machine->posted);
     machine->astray = check_new(machine->lanes, sizeof *machine->astray);
+    machine->strayed = check_new(machine->lanes, sizeof *machine->strayed);
     machine->ready = check_new(machine->lanes, sizeof *machine->ready);
     machine->stack = check_new(machine->lanes, sizeof *machine->stack);
     machine->waiting = check_new(keys, sizeof *machine->waiting);
@@ -467,6 +499,8 @@ static void machine_release(struct machine *machine)
     free(machine->lane_of);
     free(machine->posted);
     free(machine->astray);
+    free(machine->strayed);
+    free(machine->position);
     free(machine->held);
     free(machine->learning);
     free(machine->ready);
@@ -494,22 +528,23 @@ static bool let_tests_fail(struct machine *machine)
         size_t at = machine->next[rank];
         if (at == machine->lane_begin[rank + 1] || !machine->plan->steps[op_at(machine, at)].tested)
             continue;
-        machine->astray[rank] = any = true;
-        wake(machine, rank);
+        go_astray(machine, rank);
+        any = true;
     }
     return any;
 }
 
 /* Whether the send's message is there for the taking when the wildcard has none: nobody has it, or
  * one who asked later. */
-static bool is_there_for(const struct machine *machine, uint32_t send, uint32_t wildcard)
+static bool is_there_for(struct machine *machine, uint32_t send, uint32_t wildcard)
 {
     const struct trace_op *message = &machine->trace->ops[send],
                           *wanted = &machine->trace->ops[wildcard];
     uint32_t taker = machine->plan->steps[send].target;
     return message->comm == wanted->comm && message->peer == (int32_t)wanted->rank &&
            (wanted->tag == TRACE_ANY || wanted->tag == message->tag) && is_posted(machine, send) &&
-           (taker == TRACE_NO || taker > wildcard || !is_posted(machine, taker));
+           (taker == TRACE_NO || position_of(machine, taker) > position_of(machine, wildcard) ||
+            !is_posted(machine, taker));
 }
 
 /* A wildcard that is there without its recorded message: a receive that is posted, or the probe that
@@ -526,8 +561,8 @@ static bool wants_message(const struct machine *machine, uint32_t op)
 }
 
 /* The first that wants the message, of those of its receiver; TRACE_NO: none. */
-static uint32_t wildcard_for(const struct machine *machine, const uint32_t *first,
-                             const uint32_t *next, uint32_t send)
+static uint32_t wildcard_for(struct machine *machine, const uint32_t *first, const uint32_t *next,
+                             uint32_t send)
 {
     int32_t to = machine->trace->ops[send].peer;
     if (to < 0 || (uint32_t)to >= machine->trace->ranks)
@@ -562,8 +597,8 @@ static bool let_wildcards_take_others(struct machine *machine)
                              : wildcard_for(machine, first, next, op);
         if (taker == TRACE_NO)
             continue;
-        machine->astray[lane_of(machine, taker)] = any = true;
-        wake(machine, lane_of(machine, taker));
+        go_astray(machine, lane_of(machine, taker));
+        any = true;
     }
     free(first);
     free(next);
