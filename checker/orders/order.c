@@ -30,7 +30,9 @@ enum {
 struct order_check {
     const struct check_context *context;
     const struct trace *trace;
-    struct check_partial_order reach;
+    struct check_partial_order reach, kept;
+    const struct check_partial_order *waiting; /* the orders in which hangs are looked for */
+    bool turns; /* `reach` has orders that `kept` has not: pairs of a stream turned round */
     struct check_streams streams;
     struct findings *findings;
     size_t first; /* findings of this check start here */
@@ -91,17 +93,27 @@ static bool already_told(struct order_check *check, const char *code,
 /* What crosses may hang afterwards. */
 enum outcome { OUTCOME_COMPLETES, OUTCOME_HANGS, OUTCOME_CROSSES, OUTCOME_CROSSES_AND_HANGS };
 
+/* In this plan one of the pair meets what the other met as recorded. */
+static bool is_swapped(const struct check_plan *plan, const struct stream_pair *pair)
+{
+    const struct trace_op *ops = plan->context->trace->ops;
+    return plan->steps[pair->first].target == ops[pair->second].match ||
+           plan->steps[pair->second].target == ops[pair->first].match;
+}
+
+/* `pair`: where they may have any tag, what else crosses does not count; else NULL. */
 static enum outcome replay_order(struct order_check *check, const uint32_t *order,
-                                 enum check_model model)
+                                 enum check_model model, const struct stream_pair *pair)
 {
     struct check_plan plan;
     struct check_replay replay;
     check_plan_init(&plan, check->context, &(struct plan_options){.order = order});
     check_replay_run(&plan, model, &replay);
-    enum outcome outcome = replay.crossed && replay.stuck ? OUTCOME_CROSSES_AND_HANGS
-                           : replay.crossed               ? OUTCOME_CROSSES
-                           : replay.stuck                 ? OUTCOME_HANGS
-                                                          : OUTCOME_COMPLETES;
+    bool crossed = replay.crossed && (!pair || is_swapped(&plan, pair));
+    enum outcome outcome = crossed && replay.stuck           ? OUTCOME_CROSSES_AND_HANGS
+                           : crossed                         ? OUTCOME_CROSSES
+                           : replay.stuck && !replay.crossed ? OUTCOME_HANGS
+                                                             : OUTCOME_COMPLETES;
     check_replay_release(&replay);
     check_plan_release(&plan);
     return outcome;
@@ -125,6 +137,12 @@ static const char *effect_of(enum outcome outcome, bool silent)
                   : "They do not fit each other: a mismatch, or a hang.\n";
 }
 
+static const char *partner_place(const struct trace *trace, uint32_t partner, char *text,
+                                 size_t size)
+{
+    return partner == TRACE_NO ? "nobody" : check_place(trace, partner, text, size);
+}
+
 static void report_pair(struct order_check *check, const struct stream_pair *pair, const char *code,
                         enum outcome outcome, const uint32_t *partners)
 {
@@ -139,32 +157,34 @@ static void report_pair(struct order_check *check, const struct stream_pair *pai
                    check_place(trace, pair->first, one, sizeof one),
                    check_place(trace, pair->second, other, sizeof other));
     finding_detail(finding, "Their partners: %s, %s.\n",
-                   check_place(trace, partners[0], one, sizeof one),
-                   check_place(trace, partners[1], other, sizeof other));
+                   partner_place(trace, partners[0], one, sizeof one),
+                   partner_place(trace, partners[1], other, sizeof other));
     finding_detail(finding, "%s", effect_of(outcome, strcmp(code, "R002") == 0));
     finding_op_add(finding, pair->first, "culprit");
     finding_op_add(finding, pair->second, "culprit");
-    finding_op_add(finding, partners[0], "partner");
-    finding_op_add(finding, partners[1], "partner");
+    for (size_t i = 0; i < 2; i++)
+        if (partners[i] != TRACE_NO)
+            finding_op_add(finding, partners[i], "partner");
     finding->site = trace->ops[pair->first].site;
 }
 
 /* The pair turned round on its rank, everything else as recorded, under the most forgiving model
- * asked for. */
-static void judge_pair(struct order_check *check, const struct stream_pair *pair)
+ * asked for. `exact`: a pair with any tags must be what crosses; what it needs first is turned
+ * round with it. */
+static void judge_pair(struct order_check *check, const struct stream_pair *pair, bool exact)
 {
     const struct trace *trace = check->trace;
     uint32_t partners[2] = {partner_of(check->context, pair->first),
                             partner_of(check->context, pair->second)};
     bool silent = is_silent(&trace->ops[pair->first], &trace->ops[pair->second]);
     const char *code = silent ? "R002" : "R001";
-    if (partners[0] == TRACE_NO || partners[1] == TRACE_NO || already_told(check, code, pair))
+    if ((partners[0] == TRACE_NO && partners[1] == TRACE_NO) || already_told(check, code, pair))
         return;
     unsigned models = check->context->options->models;
     enum check_model model = (enum check_model)(models & ~(models - 1));
     uint32_t *order = recorded_order(trace);
     check_partial_order_linearize(&check->reach, pair->second, pair->first, order);
-    enum outcome outcome = replay_order(check, order, model);
+    enum outcome outcome = replay_order(check, order, model, pair->doubtful && exact ? pair : NULL);
     if (outcome == OUTCOME_CROSSES_AND_HANGS && silent) { /* it does not stay silent */
         code = "R001";
         outcome = already_told(check, code, pair) ? OUTCOME_COMPLETES : outcome;
@@ -182,28 +202,32 @@ static void judge_pair(struct order_check *check, const struct stream_pair *pair
     free(order);
 }
 
-/* Steps between ops of one stream that nothing orders: they cross instead of waiting, and are
- * reported as that. */
+/* What crosses is reported as that: hangs are looked for first in orders in which nothing does, that
+ * is, in which pairs of a stream stay as recorded. There the search is exact. */
+static void keep_streams(struct order_check *check)
+{
+    const struct trace *trace = check->trace;
+    const struct check_streams *streams = &check->streams;
+    struct trace_edge *edges = check_new(streams->pair_count, sizeof *edges);
+    size_t count = 0;
+    for (size_t i = 0; i < streams->pair_count; i++)
+        if (!streams->pairs[i].doubtful)
+            edges[count++] = (struct trace_edge){.from = trace->ops[streams->pairs[i].first].node,
+                                                 .to = trace->ops[streams->pairs[i].second].node,
+                                                 .type = EDGE_ORDER};
+    if (count)
+        check_partial_order_init_with(&check->kept, check->context, edges, count);
+    free(edges);
+    check->turns = count > 0;
+    check->waiting = count ? &check->kept : &check->reach;
+}
+
+/* Steps that were tried, and cross instead of waiting. */
 static bool crosses_instead(const void *context, uint32_t stands, uint32_t held)
 {
     const struct order_check *check = context;
-    const struct trace *trace = check->trace;
-    uint32_t stream = check->streams.stream_of[held], starts[16];
     for (size_t i = 0; i < check->refused_count; i++)
         if (check->refused[i].stands == stands && check->refused[i].held == held)
-            return true;
-    if (!check->streams.pair_count || stream == TRACE_NO)
-        return false;
-    if (check->streams.stream_of[stands] == stream)
-        return !check_partial_order_before(&check->reach, stands, held) &&
-               !check_partial_order_before(&check->reach, held, stands);
-    if (op_kind_class(trace->ops[stands].kind) != CLASS_WAIT)
-        return false;
-    size_t count = trace_op_requests(trace, stands, starts, 16);
-    for (size_t i = 0; i < count && i < 16; i++)
-        if (check->streams.stream_of[starts[i]] == stream && starts[i] != held &&
-            !check_partial_order_before(&check->reach, starts[i], held) &&
-            !check_partial_order_before(&check->reach, held, starts[i]))
             return true;
     return false;
 }
@@ -270,9 +294,9 @@ static bool judge_cycle(struct order_check *check, const struct check_cycle *cyc
 {
     uint32_t *order = recorded_order(check->trace);
     for (size_t i = 0; i < cycle->count; i++)
-        check_partial_order_linearize(&check->reach, cycle->steps[i].stands, cycle->steps[i].held,
+        check_partial_order_linearize(check->waiting, cycle->steps[i].stands, cycle->steps[i].held,
                                       order);
-    bool hangs = replay_order(check, order, model) == OUTCOME_HANGS;
+    bool hangs = replay_order(check, order, model, NULL) == OUTCOME_HANGS;
     if (hangs)
         report_cycle(check, cycle, model, order);
     free(order);
@@ -283,7 +307,8 @@ static bool judge_cycle(struct order_check *check, const struct check_cycle *cyc
 static void refuse(struct order_check *check, const struct check_cycle *cycle)
 {
     for (size_t i = 0; i < cycle->count; i++) {
-        if (check_partial_order_before(&check->reach, cycle->steps[i].stands, cycle->steps[i].held))
+        if (check_partial_order_before(check->waiting, cycle->steps[i].stands,
+                                       cycle->steps[i].held))
             continue;
         check->refused = check_grow(check->refused, &check->refused_room, check->refused_count + 1,
                                     sizeof *check->refused);
@@ -309,12 +334,14 @@ static void stop(struct order_check *check, unsigned why, uint32_t op)
     check->stopped |= why;
 }
 
-/* Looks for a cycle of the component that hangs, and reports it. */
+/* Looks for a cycle of the component that hangs, and reports it. Among orders that may cross
+ * (`all`) it need not find every one: that they cross is told. */
 static bool search_component(struct order_check *check, struct cycle_search *search,
                              uint32_t component, enum check_model model)
 {
     uint32_t first = search->components->standing_begin[component];
     uint32_t op = search->components->standing_ops[first];
+    bool all = check->turns && check->waiting == &check->reach;
     search->budget = check->context->options->search_limit;
     for (unsigned tries = 0; tries < TRIES_MAX; tries++) {
         struct check_cycle cycle = check_cycle_find(search, component);
@@ -323,12 +350,13 @@ static bool search_component(struct order_check *check, struct cycle_search *sea
         if (length && !hangs)
             refuse(check, &cycle);
         free(cycle.steps);
-        if (!length && !search->budget)
+        if (!length && !search->budget && !all)
             stop(check, STOPPED_SEARCH, op);
         if (!length || hangs)
             return hangs;
     }
-    stop(check, STOPPED_TRIES, op);
+    if (!all)
+        stop(check, STOPPED_TRIES, op);
     return false;
 }
 
@@ -339,9 +367,9 @@ static void search_model(struct order_check *check, const struct check_plan *pla
     struct check_components components;
     struct check_replay replay;
     check_needs_init(&needs, plan, model);
-    check_components_init(&components, &needs, &check->reach);
+    check_components_init(&components, &needs, check->waiting);
     check_replay_run(plan, model, &replay);
-    struct cycle_search search = {.reach = &check->reach,
+    struct cycle_search search = {.reach = check->waiting,
                                   .needs = &needs,
                                   .components = &components,
                                   .reference_is_safe = !replay.stuck,
@@ -367,8 +395,9 @@ static void search_model(struct order_check *check, const struct check_plan *pla
 static void report_stopped(struct order_check *check)
 {
     char place[PLACE_TEXT];
-    if (check->reach.bounded)
-        stop(check, STOPPED_PASS, check->reach.bounded_at);
+    if (check->reach.bounded || check->kept.bounded)
+        stop(check, STOPPED_PASS,
+             check->reach.bounded ? check->reach.bounded_at : check->kept.bounded_at);
     if (!check->stopped)
         return;
     struct finding *finding =
@@ -431,16 +460,28 @@ void check_order(const struct check_context *context, struct findings *findings)
     check_partial_order_init(&check.reach, context);
     check_streams_init(&check.streams, &check.reach, NULL);
     for (size_t i = 0; i < check.streams.pair_count; i++)
-        judge_pair(&check, &check.streams.pairs[i]);
+        judge_pair(&check, &check.streams.pairs[i], true);
+    bool silent = findings->count == check.first; /* then something may cross all the same */
+    for (size_t i = 0; i < check.streams.pair_count && silent; i++)
+        if (check.streams.pairs[i].doubtful)
+            judge_pair(&check, &check.streams.pairs[i], false);
+    keep_streams(&check);
     check_plan_init(&plan, context, &(struct plan_options){0});
-    for (unsigned model = CHECK_EAGER; model <= CHECK_BATCH; model <<= 1)
-        if (check_models_asked(context) & model)
+    for (unsigned model = CHECK_EAGER; model <= CHECK_BATCH; model <<= 1) {
+        if (!(check_models_asked(context) & model))
+            continue;
+        check.waiting = check.turns ? &check.kept : &check.reach;
+        search_model(&check, &plan, (enum check_model)model);
+        check.waiting = &check.reach; /* those that hang before they cross, as far as one sees */
+        if (check.turns)
             search_model(&check, &plan, (enum check_model)model);
+    }
     check_plan_release(&plan);
     propose_repair(&check);
     report_stopped(&check);
     check_streams_release(&check.streams);
     check_partial_order_release(&check.reach);
+    check_partial_order_release(&check.kept);
     free(check.refused);
     free(check.told);
 }

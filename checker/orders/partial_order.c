@@ -32,6 +32,8 @@ static struct reach_segment *add_segment(struct check_partial_order *reach, uint
 
 struct pass_graph {
     const struct trace *trace;
+    const struct trace_edge *edges;
+    size_t edge_count;
     uint32_t *nodes; /* the pass's nodes, global indices, topologically sorted once `sorted` */
     uint32_t *local; /* per node of the rank (minus node_begin): index in nodes, TRACE_NO */
     uint32_t count;
@@ -39,12 +41,12 @@ struct pass_graph {
 };
 
 /* Edges are sorted by their source. */
-static size_t first_edge(const struct trace *trace, uint32_t node)
+static size_t first_edge(const struct pass_graph *graph, uint32_t node)
 {
-    size_t low = 0, high = trace->edge_count;
+    size_t low = 0, high = graph->edge_count;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        if (trace->edges[middle].from < node)
+        if (graph->edges[middle].from < node)
             low = middle + 1;
         else
             high = middle;
@@ -62,11 +64,15 @@ static uint32_t local_of(const struct pass_graph *graph, uint32_t node)
     return graph->local[node - graph->base];
 }
 
-static void gather_nodes(struct pass_graph *graph, const struct trace *trace,
+static void gather_nodes(struct pass_graph *graph, const struct check_partial_order *reach,
                          const struct trace_pass *pass)
 {
+    const struct trace *trace = reach->context->trace;
     size_t begin = trace->node_begin[pass->rank], end = trace->node_begin[pass->rank + 1];
-    *graph = (struct pass_graph){.trace = trace, .base = (uint32_t)begin};
+    *graph = (struct pass_graph){.trace = trace,
+                                 .edges = reach->edges,
+                                 .edge_count = reach->edge_count,
+                                 .base = (uint32_t)begin};
     graph->nodes = check_new(end - begin, sizeof *graph->nodes);
     graph->local = check_new(end - begin, sizeof *graph->local);
     for (size_t n = begin; n < end; n++) {
@@ -80,14 +86,13 @@ static void gather_nodes(struct pass_graph *graph, const struct trace *trace,
 /* Kahn's algorithm; false when the edges have a cycle. */
 static bool sort_nodes(struct pass_graph *graph)
 {
-    const struct trace *trace = graph->trace;
     uint32_t *missing = check_new(graph->count, sizeof *missing);
     uint32_t *sorted = check_new(graph->count, sizeof *sorted);
     uint32_t head = 0, tail = 0;
     for (uint32_t n = 0; n < graph->count; n++)
-        for (size_t e = first_edge(trace, graph->nodes[n]);
-             e < trace->edge_count && trace->edges[e].from == graph->nodes[n]; e++) {
-            uint32_t to = local_of(graph, trace->edges[e].to);
+        for (size_t e = first_edge(graph, graph->nodes[n]);
+             e < graph->edge_count && graph->edges[e].from == graph->nodes[n]; e++) {
+            uint32_t to = local_of(graph, graph->edges[e].to);
             if (to != TRACE_NO)
                 missing[to]++;
         }
@@ -96,9 +101,9 @@ static bool sort_nodes(struct pass_graph *graph)
             sorted[tail++] = graph->nodes[n];
     while (head < tail) {
         uint32_t node = sorted[head++];
-        for (size_t e = first_edge(trace, node);
-             e < trace->edge_count && trace->edges[e].from == node; e++) {
-            uint32_t to = local_of(graph, trace->edges[e].to);
+        for (size_t e = first_edge(graph, node);
+             e < graph->edge_count && graph->edges[e].from == node; e++) {
+            uint32_t to = local_of(graph, graph->edges[e].to);
             if (to != TRACE_NO && --missing[to] == 0)
                 sorted[tail++] = graph->nodes[to];
         }
@@ -182,15 +187,14 @@ static uint32_t *item_rows(const struct reach_segment *segment, const struct pas
 static void fill_rows(struct check_partial_order *reach, struct reach_segment *segment,
                       const struct pass_graph *graph, const uint32_t *item_of_node)
 {
-    const struct trace *trace = graph->trace;
     size_t pieces = segment->pieces = bit_row_pieces(segment->item_count);
     for (int backwards = REACH_BEFORE; backwards <= REACH_AFTER; backwards++) {
         uint32_t *rows = own_rows(reach, segment, graph, item_of_node);
         for (uint32_t i = 0; i < graph->count; i++) {
             uint32_t n = backwards ? graph->count - 1 - i : i;
-            for (size_t e = first_edge(trace, graph->nodes[n]);
-                 e < trace->edge_count && trace->edges[e].from == graph->nodes[n]; e++) {
-                uint32_t to = local_of(graph, trace->edges[e].to);
+            for (size_t e = first_edge(graph, graph->nodes[n]);
+                 e < graph->edge_count && graph->edges[e].from == graph->nodes[n]; e++) {
+                uint32_t to = local_of(graph, graph->edges[e].to);
                 if (to != TRACE_NO)
                     bit_row_merge(&reach->pool, rows + (backwards ? n : to) * pieces,
                                   rows + (backwards ? to : n) * pieces, pieces);
@@ -237,7 +241,7 @@ static bool parts(const struct pass_graph *graph, uint32_t op)
 static void add_pass(struct check_partial_order *reach, const struct trace_pass *pass)
 {
     struct pass_graph graph;
-    gather_nodes(&graph, reach->context->trace, pass);
+    gather_nodes(&graph, reach, pass);
     bool sorted = graph.count && sort_nodes(&graph);
     uint32_t from = pass->first_op;
     for (uint32_t op = pass->first_op; op < pass->op_end && sorted; op++) {
@@ -275,11 +279,34 @@ static void add_rank(struct check_partial_order *reach, uint32_t rank)
         add_segment(reach, rank, at, end);
 }
 
+static int by_source(const void *a, const void *b)
+{
+    const struct trace_edge *x = a, *y = b;
+    return x->from < y->from ? -1 : x->from > y->from;
+}
+
 void check_partial_order_init(struct check_partial_order *reach,
                               const struct check_context *context)
 {
+    check_partial_order_init_with(reach, context, NULL, 0);
+}
+
+void check_partial_order_init_with(struct check_partial_order *reach,
+                                   const struct check_context *context,
+                                   const struct trace_edge *more, size_t more_count)
+{
     const struct trace *trace = context->trace;
-    *reach = (struct check_partial_order){.context = context};
+    *reach = (struct check_partial_order){
+        .context = context, .edges = trace->edges, .edge_count = trace->edge_count};
+    if (more_count) {
+        reach->edge_count += more_count;
+        reach->own_edges = check_new(reach->edge_count, sizeof *reach->own_edges);
+        if (trace->edge_count)
+            memcpy(reach->own_edges, trace->edges, trace->edge_count * sizeof *more);
+        memcpy(reach->own_edges + trace->edge_count, more, more_count * sizeof *more);
+        qsort(reach->own_edges, reach->edge_count, sizeof *reach->own_edges, by_source);
+        reach->edges = reach->own_edges;
+    }
     bit_pool_init(&reach->pool);
     reach->segment_of = check_new(trace->op_count, sizeof *reach->segment_of);
     reach->item_of = check_new(trace->op_count, sizeof *reach->item_of);
@@ -303,6 +330,7 @@ void check_partial_order_release(struct check_partial_order *reach)
         free(reach->segments[s].item_begin);
     }
     bit_pool_release(&reach->pool);
+    free(reach->own_edges);
     free(reach->segments);
     free(reach->segment_begin);
     free(reach->segment_of);

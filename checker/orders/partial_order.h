@@ -25,6 +25,9 @@ struct reach_segment {
 
 struct check_partial_order {
     const struct check_context *context;
+    const struct trace_edge *edges; /* between nodes, sorted by their source */
+    size_t edge_count;
+    struct trace_edge *own_edges; /* where they are not just those of the trace; else NULL */
     struct reach_segment *segments;
     size_t segment_count, segment_room;
     struct bit_pool pool;    /* of all rows */
@@ -37,6 +40,10 @@ struct check_partial_order {
 
 void check_partial_order_init(struct check_partial_order *reach,
                               const struct check_context *context);
+/* The same with further edges between nodes of one pass each, towards the recorded order. */
+void check_partial_order_init_with(struct check_partial_order *reach,
+                                   const struct check_context *context,
+                                   const struct trace_edge *more, size_t more_count);
 void check_partial_order_release(struct check_partial_order *reach);
 /* Both ops are on one rank. Whether a comes first in every legal execution; false for a == b. */
 bool check_partial_order_before(const struct check_partial_order *reach, uint32_t a, uint32_t b);

@@ -134,14 +134,10 @@ static void find_pairs(struct check_streams *streams, const struct check_partial
 {
     const struct trace *trace = reach->context->trace;
     size_t distance = reach_of_doubt(entries, count, trace->op_count), left = 0;
-    uint32_t stream = 0;
     for (size_t first = 0, i = 0; i < count; i++) {
-        if (i == 0 || !same_stream(&entries[i - 1], &entries[i])) {
+        if (i == 0 || !same_stream(&entries[i - 1], &entries[i]))
             first = i;
-            stream++;
-        }
         bool doubtful = entries[i].kind && entries[i].tag == TRACE_ANY;
-        streams->stream_of[entries[i].op] = doubtful ? TRACE_NO : stream;
         size_t from = doubtful ? first : i ? i - 1 : 0;
         if (doubtful && i - first > distance) {
             left += i - first - distance;
@@ -161,8 +157,6 @@ void check_streams_init(struct check_streams *streams, const struct check_partia
     size_t ops = context->trace->op_count, count = 0, room = 0;
     struct entry *entries = NULL, entry;
     *streams = (struct check_streams){0};
-    streams->stream_of = check_new(ops, sizeof *streams->stream_of);
-    memset(streams->stream_of, 0xff, ops * sizeof *streams->stream_of);
     for (uint32_t op = 0; op < ops; op++) {
         bool partial = reach->item_of[op] != TRACE_NO;
         if ((!partial && context->trace->ops[op].tag != TRACE_ANY) ||
@@ -186,7 +180,6 @@ void check_streams_init(struct check_streams *streams, const struct check_partia
 
 void check_streams_release(struct check_streams *streams)
 {
-    free(streams->stream_of);
     free(streams->pairs);
     *streams = (struct check_streams){0};
 }

@@ -15,7 +15,6 @@ struct stream_pair {
 };
 
 struct check_streams {
-    uint32_t *stream_of; /* per op, TRACE_NO: not in a partially ordered pass */
     struct stream_pair *pairs;
     size_t pair_count, pair_room;
 };
