@@ -199,6 +199,22 @@ static bool is_after(const struct race *race, uint32_t send, uint32_t receive)
            race->sent[send][column] >= race->stamp[receive];
 }
 
+/* What a plan is taken to match may be what cannot happen: of a message that is then never sent
+ * nothing is known. Orders and matches of plans are searched together elsewhere. */
+static bool is_known(const struct race *race, uint32_t send)
+{
+    return race->trace->outcome != OUTCOME_IMPORTED || race->sent[send];
+}
+
+/* The plan gets so far that the receive is complete, if anybody waits for that. */
+static bool is_decided(const struct race *race, uint32_t receive)
+{
+    const struct trace_op *at = &race->trace->ops[receive];
+    return is_known(race, at->match) &&
+           (race->trace->outcome != OUTCOME_IMPORTED || race->stamp[receive] ||
+            (check_is_start(at) && at->request == TRACE_NO));
+}
+
 /* The first message of each sender stands for it. */
 static uint32_t other_sender(const struct race *race, struct inbox *inbox, uint32_t receive)
 {
@@ -206,7 +222,8 @@ static uint32_t other_sender(const struct race *race, struct inbox *inbox, uint3
     uint32_t own = trace->ops[trace->ops[receive].match].rank;
     for (size_t at = inbox_first(inbox, receive); at != SIZE_MAX; at = inbox_next(inbox, at)) {
         uint32_t send = inbox_head(inbox, at, receive);
-        if (send != TRACE_NO && trace->ops[send].rank != own && !is_after(race, send, receive))
+        if (send != TRACE_NO && trace->ops[send].rank != own && is_known(race, send) &&
+            !is_after(race, send, receive))
             return send;
     }
     return TRACE_NO;
@@ -282,7 +299,7 @@ static void judge(const struct race *race, struct findings *findings)
     inbox_init(&of_any, trace, race->column, false);
     for (uint32_t op = 0; op < trace->op_count; op++) {
         if (!is_wildcard(&trace->ops[op]) || order_is_free(trace, &trace->ops[op]) ||
-            check_at_place(findings, first, "R003", trace, op))
+            check_at_place(findings, first, "R003", trace, op) || !is_decided(race, op))
             continue;
         bool any = trace->ops[op].tag == TRACE_ANY;
         uint32_t other = other_sender(race, any ? &of_any : &of_tag, op);
