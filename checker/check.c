@@ -44,7 +44,7 @@ static const struct check_property properties[] = {
      "the same order under other progress models and synchronising collectives"},
     {"threads", check_threads, "R001 R002",
      "threads of a rank that use one communicator without an order"},
-    {"matches", check_matches, "D002 D003 N001",
+    {"matches", check_matches, "D002 D003 R003 N001",
      "an imported plan's orders and what its wildcards take, together"},
 };
 

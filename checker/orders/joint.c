@@ -229,6 +229,15 @@ static uint32_t message_for(const struct search *search, const struct state *sta
     return first;
 }
 
+static void note_taken(const struct search *search, uint32_t receive, uint32_t send)
+{
+    struct joint_hang *hang = search->hang;
+    if (hang->takes[receive] == TRACE_NO)
+        hang->takes[receive] = send;
+    else if (search->trace->ops[hang->takes[receive]].rank != search->trace->ops[send].rank)
+        hang->or_else[receive] = send;
+}
+
 static void meet(struct state *state, uint32_t receive, uint32_t send)
 {
     state->flags[receive] |= MATCHED;
@@ -376,6 +385,7 @@ static bool branch_match(struct search *search, const struct state *state)
             state_init(&next, trace);
             state_copy(&next, state, trace);
             meet(&next, op, send);
+            note_taken(search, op, send);
             any = true;
             visit(search, &next);
             state_release(&next);
@@ -478,6 +488,10 @@ enum joint_answer check_joint_search(const struct check_plan *plan,
                             .hang = hang};
     struct state first;
     *hang = (struct joint_hang){0};
+    hang->takes = check_new(trace->op_count, sizeof *hang->takes);
+    hang->or_else = check_new(trace->op_count, sizeof *hang->or_else);
+    memset(hang->takes, 0xff, trace->op_count * sizeof *hang->takes);
+    memset(hang->or_else, 0xff, trace->op_count * sizeof *hang->or_else);
     find_musts(&search);
     state_init(&first, trace);
     memset(first.at, 0xff, trace->ranks * sizeof *first.at);
@@ -494,5 +508,7 @@ void check_joint_release(struct joint_hang *hang)
     free(hang->stands);
     free(hang->order);
     free(hang->choices);
+    free(hang->takes);
+    free(hang->or_else);
     *hang = (struct joint_hang){0};
 }

@@ -22,13 +22,15 @@ enum { JOINT_OPS_MAX = 256, JOINT_STATES_MAX = 60000 };
 
 enum joint_answer { JOINT_SAFE, JOINT_HANGS, JOINT_BOUNDED };
 
-/* A way to hang. */
+/* A way to hang, and what was seen on the way. */
 struct joint_hang {
     uint32_t *stands; /* the ops in which ranks stand for ever */
     size_t stand_count;
     uint32_t *order; /* op at each position: a legal order of every rank that leads there */
     struct plan_choice *choices; /* and what wildcards take */
     size_t choice_count;
+    uint32_t *takes;  /* per op, of a wildcard receive: a send that it can take, TRACE_NO */
+    uint32_t *or_else; /* and one of another rank, TRACE_NO */
 };
 
 /* Whether the search can be made at all: not for plans with probes, batches, several threads of a

@@ -1,9 +1,9 @@
-/* D002, D003 of an imported plan with wildcards: over all its orders and all matches together
- * (orders/joint.h).
+/* D002, D003, R003 of an imported plan with wildcards, or with waits that any of several requests
+ * ends: over all its orders, matches and completions together (orders/joint.h).
  *
  * What an importer says a wildcard took is an assumption, and so is what follows from it. Where the
- * joint search is exact, it has the last word: a hang that it does not find is not reported, one
- * that only it finds is. Elsewhere that nobody looked is said (N001). */
+ * joint search is exact, it has the last word: a hang or a race that it does not find is not
+ * reported, one that only it finds is. Elsewhere that nobody looked is said (N001). */
 #include "checker/memory.h"
 #include "checker/orders/joint.h"
 #include "checker/places.h"
@@ -17,19 +17,32 @@
 
 static const char *const codes[] = {"D002", "D003"};
 
-static bool is_told(const struct findings *findings, const char *code)
+/* A hang under this model is reported already. */
+static bool is_told(const struct findings *findings, enum check_model model)
 {
     for (size_t i = 0; i < findings->count; i++)
-        if (strcmp(findings->items[i].code, code) == 0)
+        if (findings->items[i].code[0] == 'D' &&
+            strstr(findings->items[i].models, check_model_name(model)))
             return true;
     return false;
 }
 
-static void withdraw(struct findings *findings, const char *code)
+/* Nothing hangs under this model: what was said to, does not. */
+static void withdraw(struct findings *findings, enum check_model safe)
 {
-    for (size_t i = findings->count; i-- > 0;)
-        if (strcmp(findings->items[i].code, code) == 0)
+    for (size_t i = findings->count; i-- > 0;) {
+        struct finding *finding = &findings->items[i];
+        unsigned models = 0;
+        if (finding->code[0] != 'D' || !finding->models[0])
+            continue;
+        for (unsigned model = CHECK_EAGER; model <= CHECK_BATCH; model <<= 1)
+            if (model != (unsigned)safe &&
+                strstr(finding->models, check_model_name((enum check_model)model)))
+                models |= model;
+        check_models_text(models, finding->models, sizeof finding->models);
+        if (!models)
             findings_remove(findings, i);
+    }
 }
 
 /* The hang, replayed on the abstract machine like every other. */
@@ -49,7 +62,8 @@ static bool is_confirmed(const struct check_context *context, enum check_model m
     return stuck;
 }
 
-static void report(const struct check_context *context, enum check_model model,
+/* `models`: all under which something hangs, `model` the first of them. */
+static void report(const struct check_context *context, unsigned models, enum check_model model,
                    const struct joint_hang *hang, struct findings *findings)
 {
     const struct trace *trace = context->trace;
@@ -70,8 +84,7 @@ static void report(const struct check_context *context, enum check_model model,
                        check_place(trace, hang->stands[i], place, sizeof place));
     for (size_t i = 0; i < hang->stand_count; i++)
         finding_op_add(finding, hang->stands[i], "core");
-    check_models_text(check_models_asked(context) & ~((unsigned)model - 1), finding->models,
-                      sizeof finding->models);
+    check_models_text(models, finding->models, sizeof finding->models);
     if (is_confirmed(context, model, hang)) {
         finding->witness =
             check_witness_text(trace, code, model, hang->order, hang->choices, hang->choice_count);
@@ -80,11 +93,76 @@ static void report(const struct check_context *context, enum check_model model,
     finding_seal(finding, trace);
 }
 
+/* ---- races ---- */
+
+/* What wildcards were seen to take: two messages of different ranks, TRACE_NO each. */
+struct sources {
+    uint32_t *takes, *or_else;
+};
+
+static void note_sources(const struct trace *trace, const struct joint_hang *hang,
+                         struct sources *sources)
+{
+    for (uint32_t op = 0; op < trace->op_count; op++) {
+        const uint32_t seen[] = {hang->takes[op], hang->or_else[op]};
+        for (size_t i = 0; i < 2; i++) {
+            if (seen[i] == TRACE_NO)
+                continue;
+            if (sources->takes[op] == TRACE_NO)
+                sources->takes[op] = seen[i];
+            else if (trace->ops[sources->takes[op]].rank != trace->ops[seen[i]].rank)
+                sources->or_else[op] = seen[i];
+        }
+    }
+}
+
+static void report_race(const struct trace *trace, uint32_t receive, const struct sources *sources,
+                        struct findings *findings)
+{
+    char place[PLACE_TEXT];
+    struct finding *finding =
+        findings_add(findings, "R003", "more than one message can come first: %s",
+                     check_short_place(trace, receive, place, sizeof place));
+    finding->site = trace->ops[receive].site;
+    finding_detail(finding, "%s can take ", check_place(trace, receive, place, sizeof place));
+    finding_detail(finding, "%s", check_place(trace, sources->takes[receive], place, sizeof place));
+    finding_detail(finding, ", and in another legal order %s.\n",
+                   check_place(trace, sources->or_else[receive], place, sizeof place));
+    finding_op_add(finding, receive, "culprit");
+    finding_op_add(finding, sources->takes[receive], "partner");
+    finding_op_add(finding, sources->or_else[receive], "partner");
+    finding_seal(finding, trace);
+}
+
+/* Every order and match was seen, and nothing hung. */
+static void judge_races(const struct trace *trace, const struct sources *sources,
+                        struct findings *findings)
+{
+    bool any = false;
+    for (size_t i = findings->count; i-- > 0;) {
+        const struct finding *finding = &findings->items[i];
+        if (strcmp(finding->code, "R003") != 0)
+            continue;
+        if (sources->or_else[finding->ops[0].op] == TRACE_NO)
+            findings_remove(findings, i);
+        else
+            any = true;
+    }
+    /* one race makes others: the first is enough */
+    for (uint32_t op = 0; op < trace->op_count && !any; op++) {
+        any = sources->or_else[op] != TRACE_NO;
+        if (any)
+            report_race(trace, op, sources, findings);
+    }
+}
+
+/* ---- the search ---- */
+
 /* Both ways in which collectives may synchronise: each lets wildcards see what the other does not.
  */
 static enum joint_answer search(const struct check_context *context,
                                 const struct check_partial_order *reach, enum check_model model,
-                                struct joint_hang *hang)
+                                struct joint_hang *hang, struct sources *sources)
 {
     enum joint_answer worst = JOINT_SAFE;
     for (int minimal = 0; minimal < 2; minimal++) {
@@ -92,6 +170,7 @@ static enum joint_answer search(const struct check_context *context,
         check_plan_init(&plan, context, &(struct plan_options){.minimal = minimal});
         enum joint_answer answer = check_joint_search(&plan, reach, model, minimal, hang);
         check_plan_release(&plan);
+        note_sources(context->trace, hang, sources);
         if (answer == JOINT_HANGS)
             return answer;
         check_joint_release(hang);
@@ -119,34 +198,83 @@ static void report_bounded(const struct check_context *context, struct findings 
     finding_seal(finding, trace);
 }
 
+/* What leaves matches or completions open. */
+static bool is_open(const struct check_context *context, const struct check_plan *plan)
+{
+    for (uint32_t op = 0; op < context->trace->op_count && context->has_data_passes; op++)
+        if (plan->steps[op].action == PLAN_WAIT_ANY)
+            return true;
+    return context->has_wildcards;
+}
+
+/* What the search under each model found; it is released by who asked. */
+struct answers {
+    unsigned hangs, safe;   /* masks of models */
+    enum check_model first; /* that hangs */
+    struct joint_hang hang;
+    bool bounded;
+};
+
+static void ask(const struct check_context *context, const struct check_partial_order *reach,
+                struct answers *answers, struct sources *sources)
+{
+    for (unsigned model = CHECK_EAGER; model <= CHECK_RENDEZVOUS; model <<= 1) {
+        struct joint_hang hang = {0};
+        if (!(check_models_asked(context) & model))
+            continue;
+        enum joint_answer answer = search(context, reach, (enum check_model)model, &hang, sources);
+        answers->safe |= answer == JOINT_SAFE ? model : 0;
+        answers->bounded |= answer == JOINT_BOUNDED;
+        if (answer == JOINT_HANGS && !answers->hangs) {
+            answers->first = (enum check_model)model;
+            answers->hang = hang;
+        } else {
+            check_joint_release(&hang);
+        }
+        answers->hangs |= answer == JOINT_HANGS ? model : 0;
+    }
+}
+
+/* False where it was not searched to the end. */
+static bool judge(const struct check_context *context, const struct check_partial_order *reach,
+                  struct findings *findings)
+{
+    const struct trace *trace = context->trace;
+    struct answers answers = {0};
+    struct sources sources = {check_new(trace->op_count, sizeof *sources.takes),
+                              check_new(trace->op_count, sizeof *sources.or_else)};
+    memset(sources.takes, 0xff, trace->op_count * sizeof *sources.takes);
+    memset(sources.or_else, 0xff, trace->op_count * sizeof *sources.or_else);
+    ask(context, reach, &answers, &sources);
+    for (unsigned model = CHECK_EAGER; model <= CHECK_RENDEZVOUS; model <<= 1)
+        if (answers.safe & model)
+            withdraw(findings, (enum check_model)model);
+    if (answers.safe & CHECK_EAGER)
+        judge_races(trace, &sources, findings);
+    if (answers.hangs && !is_told(findings, answers.first))
+        report(context, answers.hangs, answers.first, &answers.hang, findings);
+    check_joint_release(&answers.hang);
+    free(sources.takes);
+    free(sources.or_else);
+    return !answers.bounded;
+}
+
 void check_matches(const struct check_context *context, struct findings *findings)
 {
     struct check_plan plan;
     struct check_partial_order reach;
-    unsigned asked = check_models_asked(context);
-    bool bounded = false, hung = false;
-    if (context->trace->outcome != OUTCOME_IMPORTED || !context->has_wildcards ||
-        context->cut_short)
+    if (context->trace->outcome != OUTCOME_IMPORTED || context->cut_short)
         return;
     check_plan_init(&plan, context, &(struct plan_options){0});
-    check_partial_order_init(&reach, context);
-    bool fits = check_joint_fits(&plan) && !reach.bounded;
+    bool open = is_open(context, &plan), fits = open && check_joint_fits(&plan);
     check_plan_release(&plan);
-    for (unsigned i = 0; i < 2 && fits && !hung; i++) {
-        enum check_model model = (enum check_model)(1u << i);
-        struct joint_hang hang = {0};
-        if (!(asked & model))
-            continue;
-        enum joint_answer answer = search(context, &reach, model, &hang);
-        hung = answer == JOINT_HANGS;
-        bounded = bounded || answer == JOINT_BOUNDED;
-        if (answer == JOINT_SAFE && (asked & CHECK_EAGER))
-            withdraw(findings, codes[i]);
-        if (hung && !is_told(findings, codes[i]))
-            report(context, model, &hang, findings);
-        check_joint_release(&hang);
+    if (!open)
+        return;
+    if (fits) {
+        check_partial_order_init(&reach, context);
+        fits = !reach.bounded && judge(context, &reach, findings);
+        check_partial_order_release(&reach);
     }
-    check_partial_order_release(&reach);
-    if (!fits || bounded)
+    if (!fits)
         report_bounded(context, findings);
 }
