@@ -46,6 +46,8 @@ static const struct check_property properties[] = {
      "threads of a rank that use one communicator without an order"},
     {"matches", check_matches, "D002 D003 R003 N001",
      "an imported plan's orders and what its wildcards take, together"},
+    {"device", check_device, "D002",
+     "operations issued to the streams of a device, where that is declared"},
 };
 
 enum { PROPERTY_COUNT = sizeof properties / sizeof *properties };

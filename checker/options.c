@@ -2,6 +2,7 @@
 #include "checker/options.h"
 
 #include <stdio.h>
+#include <string.h>
 
 void check_options_init(struct check_options *options)
 {
@@ -12,6 +13,19 @@ void check_options_init(struct check_options *options)
 const char *check_model_name(enum check_model model)
 {
     return model == CHECK_EAGER ? "eager" : model == CHECK_RENDEZVOUS ? "rendezvous" : "batch";
+}
+
+const char *check_streams_name(enum device_streams streams)
+{
+    return streams == STREAMS_DEVICE ? "device" : streams == STREAMS_COMMUNICATOR ? "streams" : "";
+}
+
+enum device_streams check_streams_named(const char *name)
+{
+    for (unsigned streams = STREAMS_COMMUNICATOR; streams <= STREAMS_DEVICE; streams++)
+        if (strcmp(check_streams_name((enum device_streams)streams), name) == 0)
+            return (enum device_streams)streams;
+    return STREAMS_NONE;
 }
 
 char *check_models_text(unsigned models, char *text, size_t size)

@@ -16,6 +16,7 @@ void check_gradient(const struct check_context *context, struct findings *findin
 void check_activity(const struct check_context *context, struct findings *findings);
 void check_leaks(const struct check_context *context, struct findings *findings);
 void check_models(const struct check_context *context, struct findings *findings);
+void check_device(const struct check_context *context, struct findings *findings);
 void check_order(const struct check_context *context, struct findings *findings);
 void check_matches(const struct check_context *context, struct findings *findings);
 void check_threads(const struct check_context *context, struct findings *findings);

@@ -1,6 +1,7 @@
 /* One verdict of several runs: see merge.h. */
 #include "verdict/merge.h"
-#include "traces/trace/names.h"
+
+#include "checker/options.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -68,7 +69,7 @@ static bool same_defect(const struct finding *known, const struct trace *trace, 
 /* The names in their usual order. */
 static void add_model(struct finding *finding, const char *model)
 {
-    const char *const *names = trace_model_names;
+    static const char *const names[] = {"eager", "rendezvous", "batch", "streams", "device", NULL};
     char known[sizeof finding->models];
     size_t used = 0;
     memcpy(known, finding->models, sizeof known);
@@ -129,8 +130,8 @@ void merge_findings(struct findings *into, struct trace *trace, const struct fin
         const struct finding *finding = &from->items[i];
         const char *code = code_here(finding, origin);
         bool known = false;
-        if (finding->severity == SEVERITY_NOTE)
-            continue;
+        if (finding->severity == SEVERITY_NOTE || check_streams_named(finding->models))
+            continue; /* on streams of a device one order is judged, that of the first run */
         for (size_t k = 0; k < into->count + into->folded && !known; k++) {
             struct finding *here = &into->items[k];
             if (!same_defect(here, trace, code, finding, other))

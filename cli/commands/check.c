@@ -52,6 +52,7 @@ static bool judge_file(const char *path, struct results *results, struct failure
     struct check_options checks;
     check_options_init(&checks);
     checks.models = models_of(results->options);
+    checks.streams = (enum device_streams)results->options->streams;
     if (results->options->checks && check_options_parse(&checks, results->options->checks, failure))
         return false;
     struct trace *trace = recording_read(path, &results->bar.base, failure);

@@ -19,6 +19,7 @@ static const struct {
     const char *option, *words;
 } values[] = {
     {"send", "eager rendezvous batch all"},
+    {"streams", "communicator device"},
     {"order", "program data"},
     {"loader", "clone dlopen shared"},
     {"reduce-order", "linear tree ring seed"},

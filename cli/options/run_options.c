@@ -1,6 +1,7 @@
 /* The options of `simrun run`: see run_options.h. */
 #include "cli/options/run_options.h"
 
+#include "checker/options.h"
 #include "cli/options/ranks.h"
 #include "cli/options/schedule.h"
 #include "cli/options/suggest.h"
@@ -112,6 +113,14 @@ static bool set_send(void *target, const char *value)
         return true;
     }
     return complain("send", value, "eager, eager:BYTES, eager:unlimited, rendezvous, batch or all");
+}
+
+static bool set_streams(void *target, const char *value)
+{
+    struct run_options *options = target;
+    bool each = !strcmp(value, "communicator");
+    options->streams = each ? STREAMS_COMMUNICATOR : STREAMS_DEVICE;
+    return each || !strcmp(value, "device") || complain("streams", value, "communicator or device");
 }
 
 static bool set_delivery(void *target, const char *value)
@@ -447,6 +456,9 @@ const struct option_row run_option_rows[] = {
     {"restart-count", 0, "N", "what $SIMRUN_RESTART_COUNT begins with (default 0)",
      set_restart_count},
     {"threads", 0, "N", "worlds run side by side (default: one per core)", set_workers},
+    {"streams", 0, "WHICH",
+     "communication runs on a GPU's streams: of each communicator, or one of the device",
+     set_streams},
     {"check", 0, "LIST", "only these checks, or all but those with a '-' in front", set_checks},
     {"check-elements", 0, "N",
      "elements of each input to check (default: up to 1024 in all, "
@@ -494,6 +506,9 @@ const struct option_row prove_option_rows[] = {
     {"loader", 0, "KIND", "clone (default), dlopen or shared", set_loader},
     {"stack-size", 0, "BYTES", "of each rank, such as 256K or 8M", set_stack},
     {"threads", 0, "N", "worlds run side by side (default: one per core)", set_workers},
+    {"streams", 0, "WHICH",
+     "communication runs on a GPU's streams: of each communicator, or one of the device",
+     set_streams},
     {"check", 0, "LIST", "only these checks, or all but those with a '-' in front", set_checks},
     {"check-elements", 0, "N", "elements of each input to check", set_check_elements},
     {"no-gradients", 0, NULL, "do not check gradients", set_no_gradients},
@@ -516,6 +531,9 @@ const struct option_row prove_option_rows[] = {
 const struct option_row check_option_rows[] = {
     {"send", 0, "MODEL", "look for danger under eager, rendezvous or batch only (default: all)",
      set_send},
+    {"streams", 0, "WHICH",
+     "communication runs on a GPU's streams: of each communicator, or one of the device",
+     set_streams},
     {"check", 0, "LIST", "only these checks, or all but those with a '-' in front", set_checks},
     {"allow", 0, "CODE[:SITE]",
      "a known finding (also a fingerprint, or @FILE of them): TODO, does not fail", add_allow},

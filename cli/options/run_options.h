@@ -22,6 +22,7 @@ struct run_options {
         *sweep;       /* the kind of fault that `simrun prove` lets strike everywhere, NULL: none */
     bool sweep_pairs; /* and all pairs of them */
     bool all_models;
+    int streams; /* enum device_streams */
     int order;
     const char *mutant, *database, *checks, *fail_on, *schedule;
     const char *allow[64];

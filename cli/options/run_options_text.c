@@ -1,6 +1,7 @@
 /* The options of `simrun run` as text: the command line that repeats a run. See run_options.h. */
 #include "cli/options/run_options.h"
 
+#include "checker/options.h"
 #include "cli/options/shell_words.h"
 #include "traces/trace/names.h"
 
@@ -82,6 +83,9 @@ void run_options_text(const struct run_options *options, const struct job *job, 
         append(text, size, "share", options->share);
     if (options->mutant)
         append(text, size, "mutant", options->mutant);
+    if (options->streams)
+        append(text, size, "streams",
+               options->streams == STREAMS_DEVICE ? "device" : "communicator");
     if (options->checks)
         append(text, size, "check", options->checks);
     if (options->check_elements)

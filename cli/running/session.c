@@ -115,6 +115,7 @@ void session_check(const struct job *job, const struct run_options *options,
     struct check_options checks;
     struct failure failure = {0};
     check_options_init(&checks);
+    checks.streams = (enum device_streams)options->streams;
     if (options->checks)
         check_options_parse(&checks, options->checks, &failure); /* session_run has tried */
     if (verdict->result.trace) {
