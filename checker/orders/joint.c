@@ -231,11 +231,12 @@ static uint32_t message_for(const struct search *search, const struct state *sta
 
 static void note_taken(const struct search *search, uint32_t receive, uint32_t send)
 {
-    struct joint_hang *hang = search->hang;
-    if (hang->takes[receive] == TRACE_NO)
-        hang->takes[receive] = send;
-    else if (search->trace->ops[hang->takes[receive]].rank != search->trace->ops[send].rank)
-        hang->or_else[receive] = send;
+    const struct trace_op *ops = search->trace->ops;
+    uint32_t *first = &search->hang->takes[receive];
+    if (*first == TRACE_NO)
+        *first = send;
+    else if (ops[receive].peer == TRACE_ANY ? ops[*first].rank != ops[send].rank : *first != send)
+        search->hang->or_else[receive] = send;
 }
 
 static void meet(struct state *state, uint32_t receive, uint32_t send)
@@ -259,6 +260,7 @@ static void settle(const struct search *search, struct state *state)
             if (send == TRACE_NO)
                 continue;
             meet(state, op, send);
+            note_taken(search, op, send);
             moved = true;
         }
         for (uint32_t rank = 0; rank < trace->ranks; rank++) {

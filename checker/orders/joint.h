@@ -29,8 +29,8 @@ struct joint_hang {
     uint32_t *order; /* op at each position: a legal order of every rank that leads there */
     struct plan_choice *choices; /* and what wildcards take */
     size_t choice_count;
-    uint32_t *takes;   /* per op, of a wildcard receive: a send that it can take, TRACE_NO */
-    uint32_t *or_else; /* and one of another rank, TRACE_NO */
+    uint32_t *takes;   /* per op, of a receive: a send that it can take, TRACE_NO */
+    uint32_t *or_else; /* and another one, of another rank where it is a wildcard */
 };
 
 /* Whether the search can be made at all: not for plans with probes, batches, several threads of a

@@ -168,40 +168,6 @@ static void report_pair(struct order_check *check, const struct stream_pair *pai
     finding->site = trace->ops[pair->first].site;
 }
 
-/* The pair turned round on its rank, everything else as recorded, under the most forgiving model
- * asked for. `exact`: a pair with any tags must be what crosses; what it needs first is turned
- * round with it. */
-static void judge_pair(struct order_check *check, const struct stream_pair *pair, bool exact)
-{
-    const struct trace *trace = check->trace;
-    uint32_t partners[2] = {partner_of(check->context, pair->first),
-                            partner_of(check->context, pair->second)};
-    bool silent = is_silent(&trace->ops[pair->first], &trace->ops[pair->second]);
-    const char *code = silent ? "R002" : "R001";
-    if ((partners[0] == TRACE_NO && partners[1] == TRACE_NO) || already_told(check, code, pair))
-        return;
-    unsigned models = check->context->options->models;
-    enum check_model model = (enum check_model)(models & ~(models - 1));
-    uint32_t *order = recorded_order(trace);
-    check_partial_order_linearize(&check->reach, pair->second, pair->first, order);
-    enum outcome outcome = replay_order(check, order, model, pair->doubtful && exact ? pair : NULL);
-    if (outcome == OUTCOME_CROSSES_AND_HANGS && silent) { /* it does not stay silent */
-        code = "R001";
-        outcome = already_told(check, code, pair) ? OUTCOME_COMPLETES : outcome;
-    }
-    if (outcome != OUTCOME_COMPLETES) {
-        code = outcome == OUTCOME_HANGS ? "D002" : code;
-        report_pair(check, pair, code, outcome, partners);
-        struct finding *finding = &check->findings->items[check->findings->count - 1];
-        finding->witness = check_witness_text(trace, code, model, order, NULL, 0);
-        finding->confirmation = CONFIRM_ABSTRACT;
-        if (outcome == OUTCOME_HANGS)
-            set_models(check, finding, model);
-        finding_seal(finding, trace);
-    }
-    free(order);
-}
-
 /* What crosses is reported as that: hangs are looked for first in orders in which nothing does, that
  * is, in which pairs of a stream stay as recorded. There the search is exact. */
 static void keep_streams(struct order_check *check)
@@ -220,6 +186,44 @@ static void keep_streams(struct order_check *check)
     free(edges);
     check->turns = count > 0;
     check->waiting = count ? &check->kept : &check->reach;
+}
+
+/* The pair turned round on its rank, everything else as recorded, under the most forgiving model
+ * asked for. `exact`: a pair with any tags must be what crosses; what it needs first is turned
+ * round with it. */
+static void judge_pair(struct order_check *check, const struct stream_pair *pair, bool exact)
+{
+    const struct trace *trace = check->trace;
+    uint32_t partners[2] = {partner_of(check->context, pair->first),
+                            partner_of(check->context, pair->second)};
+    bool silent = is_silent(&trace->ops[pair->first], &trace->ops[pair->second]);
+    const char *code = silent ? "R002" : "R001";
+    exact = exact && pair->doubtful;
+    if (exact && check_partial_order_before(check->waiting, pair->first, pair->second))
+        return; /* others would cross with them */
+    if ((partners[0] == TRACE_NO && partners[1] == TRACE_NO) || already_told(check, code, pair))
+        return;
+    unsigned models = check->context->options->models;
+    enum check_model model = (enum check_model)(models & ~(models - 1));
+    uint32_t *order = recorded_order(trace);
+    check_partial_order_linearize(exact ? check->waiting : &check->reach, pair->second, pair->first,
+                                  order);
+    enum outcome outcome = replay_order(check, order, model, exact ? pair : NULL);
+    if (outcome == OUTCOME_CROSSES_AND_HANGS && silent) { /* it does not stay silent */
+        code = "R001";
+        outcome = already_told(check, code, pair) ? OUTCOME_COMPLETES : outcome;
+    }
+    if (outcome != OUTCOME_COMPLETES) {
+        code = outcome == OUTCOME_HANGS ? "D002" : code;
+        report_pair(check, pair, code, outcome, partners);
+        struct finding *finding = &check->findings->items[check->findings->count - 1];
+        finding->witness = check_witness_text(trace, code, model, order, NULL, 0);
+        finding->confirmation = CONFIRM_ABSTRACT;
+        if (outcome == OUTCOME_HANGS)
+            set_models(check, finding, model);
+        finding_seal(finding, trace);
+    }
+    free(order);
 }
 
 /* Steps that were tried, and cross instead of waiting. */
@@ -459,13 +463,13 @@ void check_order(const struct check_context *context, struct findings *findings)
     check.told = check_new(context->trace->op_count, sizeof *check.told);
     check_partial_order_init(&check.reach, context);
     check_streams_init(&check.streams, &check.reach, NULL);
+    keep_streams(&check);
     for (size_t i = 0; i < check.streams.pair_count; i++)
         judge_pair(&check, &check.streams.pairs[i], true);
     bool silent = findings->count == check.first; /* then something may cross all the same */
     for (size_t i = 0; i < check.streams.pair_count && silent; i++)
         if (check.streams.pairs[i].doubtful)
             judge_pair(&check, &check.streams.pairs[i], false);
-    keep_streams(&check);
     check_plan_init(&plan, context, &(struct plan_options){0});
     for (unsigned model = CHECK_EAGER; model <= CHECK_BATCH; model <<= 1) {
         if (!(check_models_asked(context) & model))

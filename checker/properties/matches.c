@@ -27,13 +27,15 @@ static bool is_told(const struct findings *findings, enum check_model model)
     return false;
 }
 
-/* Nothing hangs under this model: what was said to, does not. */
+/* Nothing hangs under this model in any order in which calls meet as planned: what was said to, does
+ * not. */
 static void withdraw(struct findings *findings, enum check_model safe)
 {
     for (size_t i = findings->count; i-- > 0;) {
         struct finding *finding = &findings->items[i];
         unsigned models = 0;
-        if (finding->code[0] != 'D' || !finding->models[0])
+        if (finding->code[0] != 'D' || !finding->models[0] ||
+            strcmp(finding->ops[0].role, "culprit") == 0) /* a pair turned round: they need not */
             continue;
         for (unsigned model = CHECK_EAGER; model <= CHECK_BATCH; model <<= 1)
             if (model != (unsigned)safe &&
@@ -95,7 +97,8 @@ static void report(const struct check_context *context, unsigned models, enum ch
 
 /* ---- races ---- */
 
-/* What wildcards were seen to take: two messages of different ranks, TRACE_NO each. */
+/* What receives were seen to take: two messages, of wildcards those of different ranks; TRACE_NO
+ * each. */
 struct sources {
     uint32_t *takes, *or_else;
 };
@@ -108,9 +111,12 @@ static void note_sources(const struct trace *trace, const struct joint_hang *han
         for (size_t i = 0; i < 2; i++) {
             if (seen[i] == TRACE_NO)
                 continue;
-            if (sources->takes[op] == TRACE_NO)
+            uint32_t first = sources->takes[op];
+            if (first == TRACE_NO)
                 sources->takes[op] = seen[i];
-            else if (trace->ops[sources->takes[op]].rank != trace->ops[seen[i]].rank)
+            else if (trace->ops[op].peer == TRACE_ANY
+                         ? trace->ops[first].rank != trace->ops[seen[i]].rank
+                         : first != seen[i])
                 sources->or_else[op] = seen[i];
         }
     }
@@ -134,6 +140,42 @@ static void report_race(const struct trace *trace, uint32_t receive, const struc
     finding_seal(finding, trace);
 }
 
+/* Where no wildcard explains it, one message takes the other's place: with receives of any tag it
+ * may take orders of two ranks. */
+static void report_crossing(const struct trace *trace, uint32_t receive,
+                            const struct sources *sources, struct findings *findings)
+{
+    char one[PLACE_TEXT], other[PLACE_TEXT];
+    uint32_t first = sources->takes[receive], second = sources->or_else[receive];
+    bool alike = check_same_signature(&trace->ops[first], &trace->ops[second]);
+    struct finding *finding =
+        findings_add(findings, alike ? "R002" : "R001", "other legal orders let %s and %s cross",
+                     check_short_place(trace, first, one, sizeof one),
+                     check_short_place(trace, second, other, sizeof other));
+    finding->site = trace->ops[receive].site;
+    finding_detail(finding, "%s can take ", check_place(trace, receive, one, sizeof one));
+    finding_detail(finding, "%s", check_place(trace, first, one, sizeof one));
+    finding_detail(finding, ", and in other legal orders %s.\n",
+                   check_place(trace, second, one, sizeof one));
+    finding_op_add(finding, first, "culprit");
+    finding_op_add(finding, second, "culprit");
+    finding_op_add(finding, receive, "partner");
+    finding_seal(finding, trace);
+}
+
+static void judge_crossings(const struct trace *trace, const struct sources *sources,
+                            struct findings *findings)
+{
+    for (size_t i = 0; i < findings->count; i++)
+        if (findings->items[i].code[0] == 'R' && findings->items[i].code[3] <= '2')
+            return;
+    for (uint32_t op = 0; op < trace->op_count; op++)
+        if (sources->or_else[op] != TRACE_NO) {
+            report_crossing(trace, op, sources, findings);
+            return;
+        }
+}
+
 /* Every order and match was seen, and nothing hung. */
 static void judge_races(const struct trace *trace, const struct sources *sources,
                         struct findings *findings)
@@ -150,7 +192,7 @@ static void judge_races(const struct trace *trace, const struct sources *sources
     }
     /* one race makes others: the first is enough */
     for (uint32_t op = 0; op < trace->op_count && !any; op++) {
-        any = sources->or_else[op] != TRACE_NO;
+        any = sources->or_else[op] != TRACE_NO && trace->ops[op].peer == TRACE_ANY;
         if (any)
             report_race(trace, op, sources, findings);
     }
@@ -198,11 +240,13 @@ static void report_bounded(const struct check_context *context, struct findings 
     finding_seal(finding, trace);
 }
 
-/* What leaves matches or completions open. */
+/* What leaves matches or completions open: wildcards; where orders are open, receives of any tag and
+ * waits that any request ends. */
 static bool is_open(const struct check_context *context, const struct check_plan *plan)
 {
     for (uint32_t op = 0; op < context->trace->op_count && context->has_data_passes; op++)
-        if (plan->steps[op].action == PLAN_WAIT_ANY)
+        if (plan->steps[op].action == PLAN_WAIT_ANY ||
+            (plan->steps[op].action == PLAN_RECEIVE && context->trace->ops[op].tag == TRACE_ANY))
             return true;
     return context->has_wildcards;
 }
@@ -251,6 +295,8 @@ static bool judge(const struct check_context *context, const struct check_partia
             withdraw(findings, (enum check_model)model);
     if (answers.safe & CHECK_EAGER)
         judge_races(trace, &sources, findings);
+    if (!context->has_wildcards && !answers.bounded)
+        judge_crossings(trace, &sources, findings);
     if (answers.hangs && !is_told(findings, answers.first))
         report(context, answers.hangs, answers.first, &answers.hang, findings);
     check_joint_release(&answers.hang);

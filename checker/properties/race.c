@@ -215,6 +215,16 @@ static bool is_decided(const struct race *race, uint32_t receive)
             (check_is_start(at) && at->request == TRACE_NO));
 }
 
+/* The message that the receive is taken to get was sent because one that fits, too, was received by
+ * a later receive: no plan comes so far, the first one would have got it. */
+static bool is_contradiction(const struct race *race, uint32_t receive, uint32_t other)
+{
+    uint32_t taker = race->trace->ops[other].match;
+    return race->trace->outcome == OUTCOME_IMPORTED && taker != TRACE_NO && taker > receive &&
+           is_wildcard(&race->trace->ops[taker]) &&
+           is_after(race, race->trace->ops[receive].match, taker);
+}
+
 /* The first message of each sender stands for it. */
 static uint32_t other_sender(const struct race *race, struct inbox *inbox, uint32_t receive)
 {
@@ -222,6 +232,8 @@ static uint32_t other_sender(const struct race *race, struct inbox *inbox, uint3
     uint32_t own = trace->ops[trace->ops[receive].match].rank;
     for (size_t at = inbox_first(inbox, receive); at != SIZE_MAX; at = inbox_next(inbox, at)) {
         uint32_t send = inbox_head(inbox, at, receive);
+        if (send != TRACE_NO && is_contradiction(race, receive, send))
+            return TRACE_NO;
         if (send != TRACE_NO && trace->ops[send].rank != own && is_known(race, send) &&
             !is_after(race, send, receive))
             return send;

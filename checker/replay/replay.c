@@ -605,6 +605,46 @@ static bool let_wildcards_take_others(struct machine *machine)
     return any;
 }
 
+static bool is_astray_rank(const struct machine *machine, uint32_t rank)
+{
+    uint32_t each = machine->lanes / machine->trace->ranks;
+    for (uint32_t lane = rank * each; lane < (rank + 1) * each; lane++)
+        if (machine->astray[lane])
+            return true;
+    return false;
+}
+
+/* A message that nobody is planned to take, to a rank that is off the record and may take it. */
+static bool may_be_taken(const struct machine *machine, uint32_t op)
+{
+    const struct trace_op *send = &machine->trace->ops[op];
+    return check_class(send) == CLASS_SEND && send->peer >= 0 &&
+           (uint32_t)send->peer < machine->trace->ranks &&
+           check_plan_need(machine->plan, machine->model, op) == PLAN_NEEDS_NOBODY &&
+           is_astray_rank(machine, (uint32_t)send->peer);
+}
+
+/* When nobody can move: who waits for somebody off the record to take its message is not stuck. */
+static bool let_lost_messages_go(struct machine *machine)
+{
+    bool any = false;
+    for (uint32_t lane = 0; lane < machine->lanes; lane++) {
+        if (machine->astray[lane] || machine->next[lane] == machine->lane_begin[lane + 1])
+            continue;
+        uint32_t op = op_at(machine, machine->next[lane]), start;
+        bool free_to_go = may_be_taken(machine, op);
+        bool waits = machine->plan->steps[op].action >= PLAN_WAIT_ONE;
+        for (size_t i = 0;
+             waits && !free_to_go && (start = plan_request(machine->plan, op, i)) != TRACE_NO; i++)
+            free_to_go = may_be_taken(machine, start);
+        if (!free_to_go)
+            continue;
+        go_astray(machine, lane);
+        any = true;
+    }
+    return any;
+}
+
 void check_replay_watch(const struct check_plan *plan, enum check_model model,
                         const struct replay_watch *watch, struct check_replay *replay)
 {
@@ -622,7 +662,7 @@ void check_replay_watch(const struct check_plan *plan, enum check_model model,
     do
         run_ready(&machine);
     while (let_all_learn(&machine) || let_all_threads_go(&machine) || let_tests_fail(&machine) ||
-           let_wildcards_take_others(&machine));
+           let_wildcards_take_others(&machine) || let_lost_messages_go(&machine));
     *replay = (struct check_replay){.at = check_new(machine.lanes, sizeof *replay->at)};
     for (uint32_t rank = 0; rank < machine.lanes; rank++) {
         bool ended = machine.next[rank] == machine.lane_begin[rank + 1];

@@ -50,7 +50,7 @@ struct state {
                                             batches */
     bool strays;                         /* a wildcard took another source than planned */
     bool turned; /* of two messages, or receives, of one channel the second came first */
-    struct queue flying[RANKS_MAX][RANKS_MAX], arrived[RANKS_MAX], waiting[RANKS_MAX];
+    struct queue flying[RANKS_MAX][RANKS_MAX][COMMS], arrived[RANKS_MAX], waiting[RANKS_MAX];
 };
 
 struct model {
@@ -268,6 +268,16 @@ static bool crosses(const struct plan *plan, struct state *state, uint32_t rank,
     return before != call_number(plan, rank, i);
 }
 
+/* The rank receives without asking for a tag: messages to it are of one channel whatever their tag. */
+static bool takes_any_tag(const struct plan *plan, uint32_t rank, uint8_t comm)
+{
+    for (uint32_t k = 0; k < plan->count[rank]; k++)
+        if (is_receive(&plan->steps[rank][k]) && plan->steps[rank][k].tag < 0 &&
+            plan->steps[rank][k].comm == comm)
+            return true;
+    return false;
+}
+
 /* A message, or a receive, that the plan has before this one on its channel is still to come. */
 static bool turns(const struct plan *plan, const struct state *state, uint32_t rank, uint32_t i)
 {
@@ -277,7 +287,8 @@ static bool turns(const struct plan *plan, const struct state *state, uint32_t r
         bool alike = (is_send(step) && is_send(other) && step->peer == other->peer) ||
                      (is_receive(step) && is_receive(other) &&
                       (step->peer < 0 || other->peer < 0 || step->peer == other->peer));
-        bool tags = step->tag < 0 || other->tag < 0 || step->tag == other->tag;
+        uint32_t to = is_send(step) ? (uint32_t)step->peer : rank;
+        bool tags = step->tag == other->tag || takes_any_tag(plan, to, step->comm);
         if (alike && tags && step->comm == other->comm && !(state->posted[rank] >> k & 1))
             return true;
     }
@@ -303,20 +314,22 @@ static void post(struct model *model, const struct state *state, uint32_t rank, 
     else
         next.at[rank] = (int8_t)i;
     if (is_send(step))
-        put_in(&next.flying[rank][step->peer], own);
+        put_in(&next.flying[rank][step->peer][step->comm], own);
     if (is_receive(step))
         post_receive(model, &next, own);
     else
         visit(model, &next);
 }
 
-static void deliver(struct model *model, const struct state *state, uint32_t from, uint32_t to)
+/* Messages of one communicator do not overtake each other. */
+static void deliver(struct model *model, const struct state *state, uint32_t from, uint32_t to,
+                    uint32_t comm)
 {
     struct state next = *state;
-    struct letter send = next.flying[from][to].items[0];
+    struct letter send = next.flying[from][to][comm].items[0];
     struct queue *waiting = &next.waiting[to];
     uint32_t at = 0;
-    take_out(&next.flying[from][to], 0);
+    take_out(&next.flying[from][to][comm], 0);
     while (at < waiting->count &&
            !fits(step_of(model, waiting->items[at]), step_of(model, send), send.rank))
         at++;
@@ -357,6 +370,19 @@ static bool move_ranks(struct model *model, const struct state *state)
     return moved;
 }
 
+static bool move_messages(struct model *model, const struct state *state)
+{
+    bool moved = false;
+    for (uint32_t from = 0; from < model->plan->ranks; from++)
+        for (uint32_t to = 0; to < model->plan->ranks; to++)
+            for (uint32_t comm = 0; comm < COMMS; comm++)
+                if (state->flying[from][to][comm].count) {
+                    deliver(model, state, from, to, comm);
+                    moved = true;
+                }
+    return moved;
+}
+
 static void judge_end(struct model *model, const struct state *state)
 {
     bool stands = false, tests = false;
@@ -385,12 +411,7 @@ static void visit(struct model *model, const struct state *begun)
     if (model->outcome->too_large || !is_new(model, &state))
         return;
     moved = move_ranks(model, &state);
-    for (uint32_t from = 0; from < plan->ranks; from++)
-        for (uint32_t to = 0; to < plan->ranks; to++)
-            if (state.flying[from][to].count) {
-                deliver(model, &state, from, to);
-                moved = true;
-            }
+    moved = move_messages(model, &state) || moved;
     if (!moved)
         judge_end(model, &state);
 }

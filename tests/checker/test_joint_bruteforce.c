@@ -155,7 +155,8 @@ static void compare_crossings(const struct case_of *it, struct tally *tally, boo
     bool told = false, can = can_cross(it);
     for (size_t i = 0; i < it->findings->count; i++) {
         const struct finding *finding = &it->findings->items[i];
-        bool crossing = strncmp(finding->title, "nothing orders", 14) == 0;
+        bool crossing = strncmp(finding->title, "nothing orders", 14) == 0 ||
+                        strncmp(finding->title, "other legal orders", 18) == 0;
         told = told || crossing;
         if (crossing && finding->code[0] == 'R')
             *invented |= !pair_can_cross(it, number_in_plan(it->trace, finding->ops[0].op),
