@@ -29,8 +29,10 @@ static bool is_told(const struct findings *findings, enum check_model model)
 
 /* Nothing hangs under this model in any order in which calls meet as planned: what was said to, does
  * not. */
-static void withdraw(struct findings *findings, enum check_model safe)
+static void withdraw(const struct check_context *context, struct findings *findings,
+                     enum check_model safe)
 {
+    unsigned gone = context->has_batches ? safe : safe | CHECK_BATCH;
     for (size_t i = findings->count; i-- > 0;) {
         struct finding *finding = &findings->items[i];
         unsigned models = 0;
@@ -38,11 +40,13 @@ static void withdraw(struct findings *findings, enum check_model safe)
             strcmp(finding->ops[0].role, "culprit") == 0) /* a pair turned round: they need not */
             continue;
         for (unsigned model = CHECK_EAGER; model <= CHECK_BATCH; model <<= 1)
-            if (model != (unsigned)safe &&
+            if (!(model & gone) &&
                 strstr(finding->models, check_model_name((enum check_model)model)))
                 models |= model;
+        bool every = strstr(finding->title, "every progress model") && finding->models[0] == 'e' &&
+                     strstr(finding->models, check_model_name(safe));
         check_models_text(models, finding->models, sizeof finding->models);
-        if (!models)
+        if (!models || every) /* it says more than is so: the search says it anew */
             findings_remove(findings, i);
     }
 }
@@ -292,7 +296,7 @@ static bool judge(const struct check_context *context, const struct check_partia
     ask(context, reach, &answers, &sources);
     for (unsigned model = CHECK_EAGER; model <= CHECK_RENDEZVOUS; model <<= 1)
         if (answers.safe & model)
-            withdraw(findings, (enum check_model)model);
+            withdraw(context, findings, (enum check_model)model);
     if (answers.safe & CHECK_EAGER)
         judge_races(trace, &sources, findings);
     if (!context->has_wildcards && !answers.bounded)
@@ -305,6 +309,16 @@ static bool judge(const struct check_context *context, const struct check_partia
     return !answers.bounded;
 }
 
+/* What a plan does where a test or a probe answers otherwise it does not say. */
+static void report_answers(const struct check_context *context, const struct check_plan *plan)
+{
+    size_t count = 0;
+    for (uint32_t op = 0; op < context->trace->op_count; op++)
+        count += plan->steps[op].tested;
+    trace_gap(context->trace, "matches", count,
+              "tests and probes of a plan that answer otherwise than it says");
+}
+
 void check_matches(const struct check_context *context, struct findings *findings)
 {
     struct check_plan plan;
@@ -312,6 +326,7 @@ void check_matches(const struct check_context *context, struct findings *finding
     if (context->trace->outcome != OUTCOME_IMPORTED || context->cut_short)
         return;
     check_plan_init(&plan, context, &(struct plan_options){0});
+    report_answers(context, &plan);
     bool open = is_open(context, &plan), fits = open && check_joint_fits(&plan);
     check_plan_release(&plan);
     if (!open)

@@ -206,13 +206,10 @@ static bool is_known(const struct race *race, uint32_t send)
     return race->trace->outcome != OUTCOME_IMPORTED || race->sent[send];
 }
 
-/* The plan gets so far that the receive is complete, if anybody waits for that. */
+/* The plan gets so far that the receive is complete. */
 static bool is_decided(const struct race *race, uint32_t receive)
 {
-    const struct trace_op *at = &race->trace->ops[receive];
-    return is_known(race, at->match) &&
-           (race->trace->outcome != OUTCOME_IMPORTED || race->stamp[receive] ||
-            (check_is_start(at) && at->request == TRACE_NO));
+    return race->trace->outcome != OUTCOME_IMPORTED || race->stamp[receive];
 }
 
 /* The message that the receive is taken to get was sent because one that fits, too, was received by

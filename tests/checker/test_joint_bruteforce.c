@@ -149,6 +149,17 @@ static bool pair_can_cross(const struct case_of *it, int one, int other)
     return false;
 }
 
+static bool has_any_tag(const struct plan *plan)
+{
+    for (uint32_t rank = 0; rank < plan->ranks; rank++)
+        for (uint8_t comm = 0; comm < COMMS; comm++)
+            if (takes_any_tag(plan, rank, comm))
+                return true;
+    return false;
+}
+
+/* Where a hang is named, what crosses may come to light when that is mended: of any tags orders of
+ * two ranks are needed; and what was planned to meet may never do. */
 static void compare_crossings(const struct case_of *it, struct tally *tally, bool *missed,
                               bool *invented)
 {
@@ -158,12 +169,12 @@ static void compare_crossings(const struct case_of *it, struct tally *tally, boo
         bool crossing = strncmp(finding->title, "nothing orders", 14) == 0 ||
                         strncmp(finding->title, "other legal orders", 18) == 0;
         told = told || crossing;
-        if (crossing && finding->code[0] == 'R')
+        if (crossing && finding->code[0] == 'R' && !told_hang(it->findings, RENDEZVOUS))
             *invented |= !pair_can_cross(it, number_in_plan(it->trace, finding->ops[0].op),
                                          number_in_plan(it->trace, finding->ops[1].op));
     }
     tally->crosses += can;
-    *missed |= can && !told;
+    *missed |= can && !told && !(has_any_tag(it->plan) && told_hang(it->findings, RENDEZVOUS));
 }
 
 /* ---- races ---- */
