@@ -45,7 +45,7 @@ named:0:
 turned:1:D002
 alike:0:R003
 large:0:N001
-far:1:D002R001
+far:1:D002R001N001
 kinds:1:R002
 one-comm:1:R002
 own-comms:0:
