@@ -281,8 +281,7 @@ static bool rounding_explains(struct judged *judged, struct difference numeric)
  *
  * Told from a gradient that is wrong: going away from the point to both sides, the first thing that
  * differs from the slope that was measured is a jump, however closely one looks; and these two jumps,
- * by the distance between them, are about as steep as what is missing. Several stairs at once, each
- * with a height of its own, make that a matter of size only. */
+ * by the distance between them, are steep enough to be what is missing. */
 struct jump {
     double at, height;
 };
@@ -332,8 +331,7 @@ static bool is_stairs(const struct judged *judged, struct difference measured)
     if (!jump_find(judged, slope, step, &up) || !jump_find(judged, slope, -step, &down))
         return false;
     double steep = (fabs(up.height) + fabs(down.height)) / 2 / (up.at - down.at);
-    double share = steep / fabs(judged->analytic - slope);
-    return share > 0x1p-6 && share < 0x1p6;
+    return steep > 0x1p-6 * fabs(judged->analytic - slope);
 }
 
 void gradcheck_judge(struct judged *judged, struct gradcheck_row *row)
