@@ -5,6 +5,7 @@
 
 #include "sim/datatypes/datatype.h"
 #include "sim/worlds/error.h"
+#include "sim/worlds/rank.h"
 
 /* One call: `position` of `room` bytes in the packed buffer, `count` elements in the typed one. */
 struct pack_call {
@@ -58,21 +59,33 @@ static int check(struct pack_call *call, const void *packed)
     return MPI_SUCCESS;
 }
 
-static int pack(struct pack_call *call, const void *inbuf, void *outbuf)
+static void uses(const struct pack_call *call, const void *elements, const char *packed,
+                 bool unpacks, const void *site)
+{
+    const struct sim_used sides[] = {{elements, sim_datatype_get(call->datatype),
+                                      (size_t)call->count, unpacks, unpacks ? "outbuf" : "inbuf"},
+                                     {packed + call->position, sim_datatype_get(MPI_BYTE),
+                                      call->bytes, !unpacks, unpacks ? "inbuf" : "outbuf"}};
+    sim_rank_uses(call->function, sides, 2, site);
+}
+
+static int pack(struct pack_call *call, const void *inbuf, void *outbuf, const void *site)
 {
     int error = check(call, outbuf);
     if (error)
         return error;
+    uses(call, inbuf, outbuf, false, site);
     sim_datatype_copy_out_range(sim_datatype_get(call->datatype), inbuf, 0, call->bytes,
                                 (char *)outbuf + call->position);
     return MPI_SUCCESS;
 }
 
-static int unpack(struct pack_call *call, const void *inbuf, void *outbuf)
+static int unpack(struct pack_call *call, const void *inbuf, void *outbuf, const void *site)
 {
     int error = check(call, inbuf);
     if (error)
         return error;
+    uses(call, outbuf, inbuf, true, site);
     sim_datatype_copy_in_range(sim_datatype_get(call->datatype), outbuf, 0, call->bytes,
                                (const char *)inbuf + call->position);
     return MPI_SUCCESS;
@@ -89,7 +102,7 @@ int PMPI_Pack(const void *inbuf, int incount, MPI_Datatype datatype, void *outbu
     if (!position)
         return missing_position("Pack", comm);
     struct pack_call call = {"Pack", comm, incount, datatype, outsize, *position, 0};
-    int error = pack(&call, inbuf, outbuf);
+    int error = pack(&call, inbuf, outbuf, __builtin_return_address(0));
     if (!error)
         *position += (int)call.bytes;
     return error;
@@ -101,7 +114,7 @@ int PMPI_Pack_c(const void *inbuf, MPI_Count incount, MPI_Datatype datatype, voi
     if (!position)
         return missing_position("Pack_c", comm);
     struct pack_call call = {"Pack_c", comm, incount, datatype, outsize, *position, 0};
-    int error = pack(&call, inbuf, outbuf);
+    int error = pack(&call, inbuf, outbuf, __builtin_return_address(0));
     if (!error)
         *position += (MPI_Count)call.bytes;
     return error;
@@ -113,7 +126,7 @@ int PMPI_Unpack(const void *inbuf, int insize, int *position, void *outbuf, int 
     if (!position)
         return missing_position("Unpack", comm);
     struct pack_call call = {"Unpack", comm, outcount, datatype, insize, *position, 0};
-    int error = unpack(&call, inbuf, outbuf);
+    int error = unpack(&call, inbuf, outbuf, __builtin_return_address(0));
     if (!error)
         *position += (int)call.bytes;
     return error;
@@ -125,7 +138,7 @@ int PMPI_Unpack_c(const void *inbuf, MPI_Count insize, MPI_Count *position, void
     if (!position)
         return missing_position("Unpack_c", comm);
     struct pack_call call = {"Unpack_c", comm, outcount, datatype, insize, *position, 0};
-    int error = unpack(&call, inbuf, outbuf);
+    int error = unpack(&call, inbuf, outbuf, __builtin_return_address(0));
     if (!error)
         *position += (MPI_Count)call.bytes;
     return error;

@@ -10,6 +10,7 @@
 
 #include "sim/datatypes/datatype.h"
 #include "sim/worlds/error.h"
+#include "sim/worlds/rank.h"
 
 #if defined(__SIZEOF_FLOAT128__)
 __extension__ typedef __float128 quad;
@@ -179,11 +180,22 @@ static int check(struct external_call *call, const void *external)
     return MPI_SUCCESS;
 }
 
-static int pack(struct external_call *call, const void *inbuf, void *outbuf)
+static void uses(const struct external_call *call, const void *elements, const char *packed,
+                 bool unpacks, const void *site)
+{
+    const struct sim_used sides[] = {{elements, sim_datatype_get(call->datatype),
+                                      (size_t)call->count, unpacks, unpacks ? "outbuf" : "inbuf"},
+                                     {packed + call->position, sim_datatype_get(MPI_BYTE),
+                                      call->bytes, !unpacks, unpacks ? "inbuf" : "outbuf"}};
+    sim_rank_uses(call->function, sides, 2, site);
+}
+
+static int pack(struct external_call *call, const void *inbuf, void *outbuf, const void *site)
 {
     int error = check(call, outbuf);
     if (error || call->bytes == 0)
         return error;
+    uses(call, inbuf, outbuf, false, site);
     const struct sim_datatype *type = sim_datatype_get(call->datatype);
     char *native = malloc(type->size * (size_t)call->count);
     if (!native)
@@ -195,11 +207,12 @@ static int pack(struct external_call *call, const void *inbuf, void *outbuf)
     return MPI_SUCCESS;
 }
 
-static int unpack(struct external_call *call, const void *inbuf, void *outbuf)
+static int unpack(struct external_call *call, const void *inbuf, void *outbuf, const void *site)
 {
     int error = check(call, inbuf);
     if (error || call->bytes == 0)
         return error;
+    uses(call, outbuf, inbuf, true, site);
     const struct sim_datatype *type = sim_datatype_get(call->datatype);
     char *native = malloc(type->size * (size_t)call->count);
     if (!native)
@@ -226,7 +239,7 @@ int PMPI_Pack_external(const char *datarep, const void *inbuf, int incount, MPI_
         return raise("Pack_external", MPI_ERR_ARG, "position is a null pointer");
     struct external_call call = {"Pack_external", datarep,   incount, datatype,
                                  outsize,         *position, 0};
-    return advance(pack(&call, inbuf, outbuf), position, &call);
+    return advance(pack(&call, inbuf, outbuf, __builtin_return_address(0)), position, &call);
 }
 
 int PMPI_Pack_external_c(const char *datarep, const void *inbuf, MPI_Count incount,
@@ -237,7 +250,7 @@ int PMPI_Pack_external_c(const char *datarep, const void *inbuf, MPI_Count incou
         return raise("Pack_external_c", MPI_ERR_ARG, "position is a null pointer");
     struct external_call call = {"Pack_external_c", datarep,   incount, datatype,
                                  outsize,           *position, 0};
-    return advance(pack(&call, inbuf, outbuf), position, &call);
+    return advance(pack(&call, inbuf, outbuf, __builtin_return_address(0)), position, &call);
 }
 
 int PMPI_Unpack_external(const char datarep[], const void *inbuf, MPI_Aint insize,
@@ -247,7 +260,7 @@ int PMPI_Unpack_external(const char datarep[], const void *inbuf, MPI_Aint insiz
         return raise("Unpack_external", MPI_ERR_ARG, "position is a null pointer");
     struct external_call call = {"Unpack_external", datarep, outcount, datatype, insize,
                                  *position,         0};
-    return advance(unpack(&call, inbuf, outbuf), position, &call);
+    return advance(unpack(&call, inbuf, outbuf, __builtin_return_address(0)), position, &call);
 }
 
 int PMPI_Unpack_external_c(const char datarep[], const void *inbuf, MPI_Count insize,
@@ -258,7 +271,7 @@ int PMPI_Unpack_external_c(const char datarep[], const void *inbuf, MPI_Count in
         return raise("Unpack_external_c", MPI_ERR_ARG, "position is a null pointer");
     struct external_call call = {"Unpack_external_c", datarep, outcount, datatype, insize,
                                  *position,           0};
-    return advance(unpack(&call, inbuf, outbuf), position, &call);
+    return advance(unpack(&call, inbuf, outbuf, __builtin_return_address(0)), position, &call);
 }
 
 static int external_size_of(struct external_call call, int64_t *size)

@@ -140,7 +140,7 @@ static void everything_unsafe(struct sim_rank *rank)
 struct start {
     struct sim_rank *rank;
     const char *name;
-    const void *owner;
+    const void *owner, *site;
     uint32_t operation, group;
     size_t regions;
     bool told;
@@ -163,7 +163,11 @@ static void tell_overlap(struct start *start, const struct sim_pending_entry *ea
         snprintf(text, sizeof text, "%s %s the %s of a pending %s, at byte %zu of it", start->name,
                  later->written ? "writes" : "reads", earlier->region.side, earlier->name,
                  (size_t)(at - earlier->hull.low));
-    record_note_of(start->operation, NULL, "B002", text);
+    if (start->site && earlier->group != start->group) { /* as if the program did it itself */
+        record_note_of(earlier->operation, start->site, "B001", text);
+        return;
+    }
+    record_note_of(start->operation, start->site, "B002", text);
     if (earlier->group != start->group)
         record_note_of(earlier->operation, NULL, "B002", "this one was under way");
 }
@@ -178,7 +182,7 @@ static void tell_own_overlap(struct start *start, const struct sim_region *regio
              "blocks of the %s of one %s overlap: elements of its datatype lie closer together "
              "than their bytes reach",
              region->side, start->name);
-    record_note_of(start->operation, NULL, "B002", text);
+    record_note_of(start->operation, start->site, "B002", text);
 }
 
 static void compare(struct start *start, const struct sim_region *region, struct sim_hull hull)
@@ -241,7 +245,8 @@ static void remove_of(struct sim_rank *rank, const void *owner, uint32_t group)
         struct sim_pending_entry *entry = &pending->entries[i];
         if (owner ? owns(entry, owner) : entry->group == group) {
             if (rank->history)
-                rank->world->rooms->window_used(rank, &entry->region, entry->operation);
+                rank->world->rooms->window_used(rank, &entry->region, entry->operation,
+                                                pending->site);
             sim_datatype_release(entry->region.type);
         } else {
             pending->entries[kept++] = *entry;
@@ -269,6 +274,7 @@ static void start_end(struct start *start)
         start->rank->pending->misfits++;
     if (!start->owner)
         remove_of(start->rank, NULL, start->group);
+    start->rank->pending->site = NULL;
     everything_unsafe(start->rank);
     unlock(start->rank->pending);
 }
@@ -280,6 +286,29 @@ void sim_pending_begin(struct sim_rank *rank, const char *name, const void *owne
         return;
     struct start start = start_begin(rank, name, owner);
     source(operation, begin_region, &start);
+    start_end(&start);
+}
+
+void sim_pending_note(const struct sim_rank *rank, const char *code, const char *text)
+{
+    const void *site = rank->pending ? rank->pending->site : NULL;
+    record_note_of(site ? 0 : record_position(), site, code, text);
+}
+
+void sim_pending_used(const char *name, const struct sim_used *sides, size_t count,
+                      const void *site)
+{
+    struct sim_rank *rank = sim_current_rank;
+    if (!rank || !rank->pending || rank->within_op)
+        return;
+    struct start start = start_begin(rank, name, NULL);
+    start.site = rank->pending->site = site;
+    start.operation = 0;
+    for (size_t i = 0; i < count; i++)
+        if (sides[i].buffer && sides[i].type && sides[i].count)
+            begin_region(&start,
+                         &(struct sim_region){(uintptr_t)sides[i].buffer, sides[i].type,
+                                              sides[i].count, sides[i].written, sides[i].side});
     start_end(&start);
 }
 

@@ -18,6 +18,8 @@
 #include "sim/memory/region.h"
 #include "sim/memory/scope.h"
 
+struct sim_used;
+
 struct sim_pending_entry {
     struct sim_hull hull;
     struct sim_region region;
@@ -56,6 +58,7 @@ struct sim_pending {
     uint64_t unbounded;       /* buffers of which nothing says where they end */
     struct sim_pending_stray *strays; /* NULL: none yet; room for SIM_PENDING_STRAYS */
     uint32_t stray_count;
+    const void *site; /* of the call that is looked at and no operation; NULL: it is one */
     atomic_flag busy;
     void *held; /* the recorder, while busy: see record_hold */
 };
@@ -78,6 +81,16 @@ void sim_pending_begin(struct sim_rank *rank, const char *name, const void *owne
 /* The same for regions in an array. */
 void sim_pending_add(struct sim_rank *rank, const struct sim_region *regions, size_t count,
                      const char *name, const void *owner);
+/* The same for the buffers of a call of the calling rank's that returns to `site` and that the
+ * recorder does not know: it touches them like the program itself. */
+void sim_pending_used(const char *name, const struct sim_used *sides, size_t count,
+                      const void *site);
+/* Memory that the calling rank gives to a window: notes B006 where it ends before `size` bytes do.
+ * `site`: as above; NULL: the call is the operation in progress. */
+void sim_pending_exposed(struct sim_rank *rank, const char *function, const void *memory,
+                         size_t size, const void *site);
+/* A note about the rank's operation in progress, or such a call. */
+void sim_pending_note(const struct sim_rank *rank, const char *code, const char *text);
 /* What the rank's last operation brought under `owner` ends with `request`, too. */
 void sim_pending_also(struct sim_rank *rank, const void *owner, const void *request);
 /* All that is under `owner` belongs to this operation of the recorder's; 0: to none so far. */

@@ -1,12 +1,12 @@
 /* Buffers against variables: see typed.h. */
 #include "sim/memory/typed.h"
 
-#include "recorder/recorder.h"
 #include "sim/debug/variables.h"
 #include "sim/libc/hooks.h"
 #include "sim/memory/frames.h"
 #include "sim/memory/match.h"
 #include "sim/memory/objects.h"
+#include "sim/memory/pending.h"
 #include "sim/memory/reach.h"
 #include "sim/worlds/rank.h"
 
@@ -146,14 +146,21 @@ static int argument_of(const char *function, const char *side)
     static const struct {
         const char *part;
         int receive;
-    } kinds[] = {{"Sendrecv", 5},      {"lltoallv", 4}, {"lltoallw", 4}, {"catterv", 4},
-                 {"educe_scatter", 1}, {"catter", 3},   {"gather", 3},   {"Gather", 3},
-                 {"lltoall", 3},       {"educe", 1},    {"xscan", 1},    {"scan", 1},
-                 {"Scan", 1},          {"cast", 0},     {"send", 0},     {"Send", 0},
-                 {"recv", 0},          {"Recv", 0}};
+    } kinds[] = {{"Sendrecv", 5},      {"lltoallv", 4}, {"lltoallw", 4},      {"catterv", 4},
+                 {"educe_scatter", 1}, {"catter", 3},   {"gather", 3},        {"Gather", 3},
+                 {"lltoall", 3},       {"educe", 1},    {"xscan", 1},         {"scan", 1},
+                 {"Scan", 1},          {"cast", 0},     {"send", 0},          {"Send", 0},
+                 {"recv", 0},          {"Recv", 0},     {"et_accumulate", 3}, {"ccumulate", 0},
+                 {"Fetch_and_op", 1},  {"and_swap", 2}, {"Put", 0},           {"put", 0},
+                 {"Get", 0},           {"get", 0},      {"external", -1},     {"ack", 3}};
     for (size_t i = 0; function && i < sizeof kinds / sizeof *kinds; i++)
-        if (strstr(function, kinds[i].part))
-            return strcmp(side, "send buffer") ? kinds[i].receive : 0;
+        if (strstr(function, kinds[i].part)) {
+            bool first = !strcmp(side, "send buffer") || !strcmp(side, "origin buffer") ||
+                         !strcmp(side, "inbuf");
+            if (kinds[i].receive < 0)
+                return -1;
+            return first ? 0 : !strcmp(side, "compare buffer") ? 1 : kinds[i].receive;
+        }
     return -1;
 }
 
@@ -269,26 +276,48 @@ static bool stores_result(const struct debug_variable *variable, uintptr_t site)
 #endif
 }
 
-/* The variable that the allocation's result went to: behind that call it is in the register of
- * results, or about to be stored. */
-static void try_allocation(struct look *look, struct pointers *pointers,
-                           const struct sim_object_found *object)
+/* Whether a call begins here; what only looks like one may be told as one. */
+static bool calls_here(uintptr_t pc)
 {
-    uintptr_t bias, result;
-    const char *path = object->site ? sim_libc_file_of((void *)(object->site - 1), &bias) : NULL;
-    struct debug_file *file = path ? debug_file_get(path) : NULL;
-    if (!file)
-        return;
-    const struct debug_scope *scope = debug_variables_at(file, object->site - bias);
-    struct debug_frame none = {.pc = object->site, .bias = bias};
+#ifdef __x86_64__
+    const unsigned char *code = (const unsigned char *)pc;
+    return code[0] == 0xe8 || (code[0] == 0xff && (code[1] == 0x15 || (code[1] & 0xf8) == 0xd0));
+#else
+    (void)pc;
+    return true;
+#endif
+}
+
+static void try_result(struct look *look, struct pointers *pointers,
+                       const struct sim_object_found *object, const struct debug_scope *scope,
+                       const struct debug_frame *at)
+{
     for (size_t k = 0; k < scope->count; k++) {
         const struct debug_variable *variable = &scope->variables[k];
+        uintptr_t result;
         if (!variable->pointer)
             continue;
         enum debug_place place =
-            debug_evaluate(&variable->place, &variable->frame_base, &none, &result);
+            debug_evaluate(&variable->place, &variable->frame_base, at, &result);
         if ((place == DEBUG_REGISTER && result == 0) || stores_result(variable, object->site))
             try_pointer(look, pointers, object, variable, object->start);
+    }
+}
+
+/* The variable that the allocation's result went to: behind that call, and before the next, it is in
+ * the register of results, or about to be stored. Compilers place it there a few instructions late. */
+static void try_allocation(struct look *look, struct pointers *pointers,
+                           const struct sim_object_found *object)
+{
+    enum { LATEST = 48 };
+    uintptr_t bias;
+    const char *path = object->site ? sim_libc_file_of((void *)(object->site - 1), &bias) : NULL;
+    struct debug_file *file = path ? debug_file_get(path) : NULL;
+    for (uintptr_t pc = object->site; file && pc < object->site + LATEST; pc++) {
+        struct debug_frame at = {.pc = pc, .bias = bias};
+        try_result(look, pointers, object, debug_variables_at(file, pc - bias), &at);
+        if (pointers->any || pointers->opaque || calls_here(pc))
+            break;
     }
 }
 
@@ -298,7 +327,7 @@ static void try_allocation(struct look *look, struct pointers *pointers,
 static void try_lost_pointers(struct look *look, struct pointers *pointers,
                               const struct sim_object_found *object)
 {
-    enum { FARTHEST = 64, STEP = 6 };
+    enum { FARTHEST = 192, STEP = 6 }; /* calls of eight arguments take 70 */
     look->lenient = true;
     for (int i = 0; i < look->frames.count && i < POINTER_FRAMES && !look->fits; i++)
         for (unsigned back = STEP; back <= FARTHEST && !look->fits; back += STEP) {
@@ -386,7 +415,7 @@ static void tell(const struct look *look)
                  look->name, look->verb, look->beyond, look->beyond == 1 ? "" : "s", variable->name,
                  variable->count * variable->type->size, look->region->side,
                  look->hull.low - look->start, look->hull.high - look->hull.low);
-        record_note_of(record_position(), NULL, "B006", text);
+        sim_pending_note(sim_current_rank, "B006", text);
         return;
     }
     describe_leaf(look->mismatch.leaf, there, sizeof there);
@@ -395,7 +424,7 @@ static void tell(const struct look *look)
              look->start + look->mismatch.offset - look->region->base, look->region->side,
              variable->pointer ? "what is pointed to by " : "", variable->name,
              variable->type->name, there);
-    record_note_of(record_position(), NULL, "M011", text);
+    sim_pending_note(sim_current_rank, "M011", text);
 }
 
 /* ---- once for each call ---- */

@@ -4,6 +4,7 @@
 #include "sim/operators/op.h"
 #include "sim/worlds/error.h"
 #include "sim/worlds/open_handles.h"
+#include "sim/worlds/rank.h"
 
 #define raise(function, error_class, ...)                                                          \
     sim_error_raise(MPI_COMM_NULL, error_class, function, __VA_ARGS__)
@@ -61,7 +62,7 @@ int PMPI_Op_commutative(MPI_Op op, int *commute)
 }
 
 static int reduce_local(const char *function, const void *in, void *inout, MPI_Count count,
-                        MPI_Datatype datatype, MPI_Op op)
+                        MPI_Datatype datatype, MPI_Op op, const void *site)
 {
     const struct sim_datatype *type = sim_datatype_get(datatype);
     const struct sim_op *operation = sim_op_get(op);
@@ -79,6 +80,9 @@ static int reduce_local(const char *function, const void *in, void *inout, MPI_C
         return raise(function, MPI_ERR_BUFFER, "MPI_IN_PLACE is not allowed here");
     if (in == inout && count > 0 && type->size > 0)
         return raise(function, MPI_ERR_BUFFER, "inbuf and inoutbuf are the same");
+    const struct sim_used sides[] = {{in, type, (size_t)count, false, "inbuf"},
+                                     {inout, type, (size_t)count, true, "inoutbuf"}};
+    sim_rank_uses(function, sides, 2, site);
     sim_op_apply(operation, in, inout, (size_t)count, type);
     return MPI_SUCCESS;
 }
@@ -86,11 +90,13 @@ static int reduce_local(const char *function, const void *in, void *inout, MPI_C
 int PMPI_Reduce_local(const void *inbuf, void *inoutbuf, int count, MPI_Datatype datatype,
                       MPI_Op op)
 {
-    return reduce_local("Reduce_local", inbuf, inoutbuf, count, datatype, op);
+    return reduce_local("Reduce_local", inbuf, inoutbuf, count, datatype, op,
+                        __builtin_return_address(0));
 }
 
 int PMPI_Reduce_local_c(const void *inbuf, void *inoutbuf, MPI_Count count, MPI_Datatype datatype,
                         MPI_Op op)
 {
-    return reduce_local("Reduce_local_c", inbuf, inoutbuf, count, datatype, op);
+    return reduce_local("Reduce_local_c", inbuf, inoutbuf, count, datatype, op,
+                        __builtin_return_address(0));
 }

@@ -446,10 +446,28 @@ static void use_block(void *context, uint64_t begin, uint64_t end)
     }
 }
 
-void sim_history_used(struct sim_rank *rank, const struct sim_region *region, uint32_t operation)
+struct touched {
+    struct sim_rank *rank;
+    const void *site;
+    bool write;
+};
+
+static void touch_block(void *context, uint64_t begin, uint64_t end)
+{
+    const struct touched *touched = context;
+    sim_history_touch(touched->rank, begin, end, touched->write, touched->site);
+}
+
+void sim_history_used(struct sim_rank *rank, const struct sim_region *region, uint32_t operation,
+                      const void *site)
 {
     struct sim_history *history = rank->history;
     uint32_t position = record_position();
+    if (history && history->windows && !operation && site) {
+        if (!each_block(region, touch_block, &(struct touched){rank, site, region->written}))
+            history->unseen++;
+        return;
+    }
     if (!history || !history->windows || !operation || !position)
         return;
     struct used used = {rank,

@@ -55,8 +55,9 @@ void sim_history_touch_atomically(struct sim_rank *rank, uintptr_t low, uintptr_
 /* The memory is no longer the window's: like a store, which no access of others may meet. */
 void sim_history_detached(struct sim_win *win, const void *memory, MPI_Aint size, const void *site);
 /* An operation on the rank's own memory, number `operation` of the recorder, is over: it read or
- * wrote this region since it began. */
-void sim_history_used(struct sim_rank *rank, const struct sim_region *region, uint32_t operation);
+ * wrote this region since it began. 0: a call that is none, at `site`. */
+void sim_history_used(struct sim_rank *rank, const struct sim_region *region, uint32_t operation,
+                      const void *site);
 /* Records what is kept of loads and stores. */
 void sim_history_flush(struct sim_rank *rank);
 void sim_history_release(struct sim_rank *rank);

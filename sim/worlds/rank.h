@@ -146,6 +146,15 @@ struct sim_executor {
 extern const struct sim_executor sim_fibers, sim_threads;
 
 /* What the rooms above do for a world: sim/machine.c says who does it. */
+/* One buffer of a call that is over when it returns. */
+struct sim_used {
+    const void *buffer;
+    const struct sim_datatype *type;
+    size_t count;
+    bool written;
+    const char *side; /* "buffer" */
+};
+
 struct sim_rooms {
     /* Makes what every rank has from the beginning. False: out of memory. */
     bool (*begin)(struct sim_world *world);
@@ -171,9 +180,13 @@ struct sim_rooms {
                          const void *site);
     void (*window_atomic)(struct sim_rank *rank, uintptr_t low, uintptr_t high, bool write,
                           const void *site);
-    void (*window_used)(struct sim_rank *rank, const struct sim_region *region, uint32_t operation);
+    void (*window_used)(struct sim_rank *rank, const struct sim_region *region, uint32_t operation,
+                        const void *site);
     void (*window_waited)(struct sim_rank *rank, const void *request);
     void (*window_flush)(struct sim_rank *rank);
+    /* The buffers of a call that is no operation of the recorder's: see memory/pending.h. */
+    void (*buffers_used)(const char *function, const struct sim_used *sides, size_t count,
+                         const void *site);
     /* The calling rank starts threads whose calls are its own. */
     void (*threads_begin)(void);
     /* See sim_comm_error_target. */
@@ -384,5 +397,14 @@ void sim_pool_release(struct sim_world *world);
 
 /* Gives back the stacks of a world of fibers. */
 void sim_fibers_release(struct sim_world *world);
+
+/* The calling rank uses these buffers within the call that returns to `site`. */
+static inline void sim_rank_uses(const char *function, const struct sim_used *sides, size_t count,
+                                 const void *site)
+{
+    const struct sim_rank *rank = sim_current_rank;
+    if (rank && rank->pending)
+        rank->world->rooms->buffers_used(function, sides, count, site);
+}
 
 #endif
