@@ -199,16 +199,15 @@ pair_begin(struct recorder_rank *me, struct pair *pair, const struct wrapper_sid
     pair->wait->flags |= OP_COMPOUND;
     pair->number = me->self->op;
     recorder_waits(me, pair->number, 2, starts);
-    if (!pair->replaces) {
-        const struct recorder_side sides[] = {
-            {send->buffer, send->peer == MPI_PROC_NULL ? 0 : send->count, send->type, false,
-             "send buffer"},
-            {receive->buffer, receive->peer == MPI_PROC_NULL ? 0 : receive->count, receive->type,
-             true, "receive buffer"}};
-        recorder_leave(me); /* the machine takes its own lock, and then the recorder's */
-        recorder_memory->blocking("Sendrecv", sides, 2);
-        recorder_reenter(me);
-    }
+    bool nothing = send->peer == MPI_PROC_NULL, arrives = receive->peer != MPI_PROC_NULL;
+    const struct recorder_side sides[] = {
+        {send->buffer, nothing ? 0 : send->count, send->type, false, "send buffer"},
+        {receive->buffer, arrives || (pair->replaces && !nothing) ? receive->count : 0,
+         receive->type, arrives, pair->replaces ? "buffer" : "receive buffer"}};
+    recorder_leave(me); /* the machine takes its own lock, and then the recorder's */
+    recorder_memory->blocking(pair->replaces ? "Sendrecv_replace" : "Sendrecv",
+                              sides + pair->replaces, 2 - (size_t)pair->replaces);
+    recorder_reenter(me);
     return true;
 }
 

@@ -14,6 +14,7 @@
  *     of them (kind, op, type, count) and kept once: who differs, even if rightly, takes the long
  *     way.
  *  3. What is refused is refused by the long way, which says why. */
+#include "recorder/memory.h"
 #include "sim/collectives/data.h"
 #include "sim/collectives/forms.h"
 #include "sim/memory/pending.h"
@@ -179,6 +180,16 @@ static uint64_t *values_of(struct sim_collective *collective)
     return collective->values;
 }
 
+/* What the long way does with the buffers where nothing is pending. */
+static void look_at(const void *send, const void *receive, int count, MPI_Datatype type)
+{
+    bool in_place = send == MPI_IN_PLACE;
+    const struct recorder_side sides[] = {
+        {send, count, type, false, "send buffer"},
+        {receive, count, type, true, in_place ? "buffer" : "receive buffer"}};
+    recorder_memory->blocking("Allreduce", sides + in_place, 2 - (size_t)in_place);
+}
+
 int PMPI_Allreduce(const void *send, void *receive, int count, MPI_Datatype type, MPI_Op op,
                    MPI_Comm handle)
 {
@@ -190,6 +201,8 @@ int PMPI_Allreduce(const void *send, void *receive, int count, MPI_Datatype type
     struct sim_collective *collective = join(comm, &sim_allreduce, &brought);
     if (!collective)
         return sim_allreduce_long(send, receive, count, type, op, handle);
+    if (comm->owner->pending)
+        look_at(send, receive, count, type);
     copy_word(&values_of(collective)[comm->rank], send == MPI_IN_PLACE ? receive : send,
               brought.bytes);
     size_t bytes = brought.bytes;
