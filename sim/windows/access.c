@@ -22,7 +22,7 @@ struct elements {
 
 struct access {
     const char *function;
-    struct elements origin, result, target; /* target.buffer: set once the address is known */
+    struct elements origin, compared, result, target; /* target.buffer: set once it is known */
     int rank;
     MPI_Aint displacement;
     MPI_Op op_handle;
@@ -152,6 +152,8 @@ static int check(struct access *access, struct sim_win **win_out)
     bool reads_origin = access->op_handle != MPI_NO_OP;
     if (reads_origin)
         error = check_elements(win, access->function, &access->origin, "origin", true);
+    if (!error && access->compared.handle)
+        error = check_elements(win, access->function, &access->compared, "compare", true);
     if (!error && access->result.handle)
         error = check_elements(win, access->function, &access->result, "result", true);
     if (!error)
@@ -215,12 +217,16 @@ void sim_win_completed(struct sim_win *win, int target)
 
 static void own(struct sim_win *win, const struct access *access)
 {
-    struct sim_region regions[2];
+    struct sim_region regions[3];
     size_t count = 0;
     if (access->origin.type && access->origin.buffer)
         regions[count++] =
             (struct sim_region){(uintptr_t)access->origin.buffer, access->origin.type,
                                 (size_t)access->origin.count, access->gets, "origin buffer"};
+    if (access->compared.type)
+        regions[count++] =
+            (struct sim_region){(uintptr_t)access->compared.buffer, access->compared.type,
+                                (size_t)access->compared.count, false, "compare buffer"};
     if (access->result.type)
         regions[count++] =
             (struct sim_region){(uintptr_t)access->result.buffer, access->result.type,
@@ -461,6 +467,7 @@ int PMPI_Compare_and_swap(const void *origin, const void *compared, void *result
 {
     struct access access = {.function = "Compare_and_swap",
                             .origin = ELEMENTS(origin, 1, type),
+                            .compared = ELEMENTS(compared, 1, type),
                             .result = ELEMENTS(result, 1, type),
                             .target = ELEMENTS(NULL, 1, type),
                             .rank = target_rank,

@@ -213,15 +213,6 @@ static void make(struct sim_collective *collective)
 static const struct sim_collective_kind creation = {
     .name = "Win_create", .synchronisation = SIM_NEEDS_ALL, .execute = make};
 
-/* The memory that a program brings must be there. */
-static void bound(struct sim_rank *rank, const struct making *making)
-{
-    const struct sim_region region = {(uintptr_t)making->base, sim_datatype_get(MPI_BYTE),
-                                      (size_t)making->size, true, "memory"};
-    if (rank->pending && making->size)
-        sim_objects_bound(rank, &region, sim_region_hull(&region), "Win_create", "exposes");
-}
-
 static bool says(const struct sim_info *info, const char *key, const char *value)
 {
     const char *said = sim_info_get(info, key);
@@ -255,7 +246,8 @@ static int win_new(struct making *making, MPI_Comm comm, const char *function)
         return sim_error_raise(comm, MPI_ERR_BASE, function,
                                "base is NULL with a size of %lld bytes", (long long)making->size);
     if (making->flavor == MPI_WIN_FLAVOR_CREATE)
-        bound(call.comm->owner, making);
+        sim_pending_exposed(call.comm->owner, "Win_create", making->base, (size_t)making->size,
+                            NULL);
     call.argument = making;
     error = sim_collective_run(&call);
     if (error)
@@ -428,6 +420,7 @@ int PMPI_Win_attach(MPI_Win handle, void *base, MPI_Aint size)
         if ((char *)base < at->base + at->size && at->base < (char *)base + size)
             return sim_win_raise(win, MPI_ERR_RMA_ATTACH, "Win_attach",
                                  "the memory overlaps memory that is attached already");
+    sim_pending_exposed(win->owner, "Win_attach", base, (size_t)size, __builtin_return_address(0));
     struct sim_attached *attached = malloc(sizeof *attached);
     if (!attached)
         return sim_win_raise(win, MPI_ERR_NO_MEM, "Win_attach", "out of memory");

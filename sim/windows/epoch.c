@@ -2,6 +2,7 @@
 #include "sim/windows/epoch.h"
 
 #include "recorder/recorder.h"
+#include "sim/libc/hooks.h"
 #include "sim/windows/window.h"
 #include "sim/worlds/error.h"
 
@@ -97,7 +98,7 @@ static void tell(const struct sim_win *win, enum sim_epoch_call call, const char
     const char *code = access ? "B004" : "B005";
     char text[256];
     snprintf(text, sizeof text, "MPI_%s: %s", function, sentence);
-    record_note_of(record_position(), NULL, code, text);
+    record_refusal(code, sim_libc_call_site(), "%s", text);
     if (opened)
         record_note_of(opened, NULL, code, "this opened the epoch");
 }
@@ -144,7 +145,7 @@ static void untrue(const char *function, const char *what)
 {
     char text[256];
     snprintf(text, sizeof text, "MPI_%s %s", function, what);
-    record_note_of(record_position(), NULL, "B005", text);
+    record_refusal("B005", sim_libc_call_site(), "%s", text);
 }
 
 void sim_epoch_check_assertion(struct sim_win *win, int assertion, enum sim_epoch_state before,

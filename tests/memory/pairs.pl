@@ -36,6 +36,7 @@ sub conflict {
     return 0 unless grep { $mine{$_} } @{$b->{places}};
     return 1 unless $atomic{$a->{kind}} && $atomic{$b->{kind}};
     return 1 if ($a->{kind} eq 'd') != ($b->{kind} eq 'd');    # not the same basic type
+    return 0 if $a->{rank} == $b->{rank};    # "strict ordering" of one origin's, whatever they compute
     my ($one, $other) = @operation{$a->{kind}, $b->{kind}};
     return $one ne '' && $other ne '' && $one ne $other;
 }

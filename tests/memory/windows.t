@@ -105,4 +105,17 @@ case_is('a false one of a post', 'B005', '2', 'MPI_Win_post(i, MPI_MODE_NOPUT, w
 case_is('nothing precedes but a put', 'B005', '2', 'MPI_Win_fence(0, w); PUT; MPI_Win_fence(MPI_MODE_NOPRECEDE, w); MPI_Win_fence(0, w);');
 case_is('neighbours attached piece by piece', 'OK', '2', 'MPI_Win d; int m[2]; MPI_Aint a, t; MPI_Win_create_dynamic(MPI_INFO_NULL, MPI_COMM_WORLD, &d); MPI_Win_attach(d, m, 4); MPI_Win_attach(d, m + 1, 4); MPI_Get_address(m, &a); MPI_Sendrecv(&a, 1, MPI_AINT, from, 0, &t, 1, MPI_AINT, to, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE); MPI_Win_fence(0, d); MPI_Put(two, 2, MPI_INT, to, t, 2, MPI_INT, d); MPI_Win_fence(0, d); WANT(m[1] == 8); MPI_Win_free(&d);');
 case_is('load of attached memory in the epoch', 'B003', '2', 'MPI_Win d; int m[2]; MPI_Aint a, t; MPI_Win_create_dynamic(MPI_INFO_NULL, MPI_COMM_WORLD, &d); MPI_Win_attach(d, m, 8); MPI_Get_address(m, &a); MPI_Sendrecv(&a, 1, MPI_AINT, from, 0, &t, 1, MPI_AINT, to, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE); MPI_Win_fence(0, d); MPI_Put(two, 2, MPI_INT, to, t, 2, MPI_INT, d); y = *(volatile int *)(m + 1); MPI_Win_fence(0, d); MPI_Win_free(&d);');
+case_is('an array as long as the window', 'OK', '2', 'int m[4]; MPI_Win d; MPI_Win_create(m, sizeof m, 4, MPI_INFO_NULL, MPI_COMM_WORLD, &d); MPI_Win_free(&d);');
+case_is('a window beyond its array', 'B006', '2', 'int m[4]; MPI_Win d; MPI_Win_create(m, 64, 4, MPI_INFO_NULL, MPI_COMM_WORLD, &d); MPI_Win_free(&d);');
+case_is('a window beyond a static array', 'B006', '2', 'static int m[4]; MPI_Win d; MPI_Win_create(m, 20, 4, MPI_INFO_NULL, MPI_COMM_WORLD, &d); MPI_Win_free(&d);');
+case_is('attached beyond what was allocated', 'B006', '2', 'int *m = malloc(16); MPI_Win d; MPI_Win_create_dynamic(MPI_INFO_NULL, MPI_COMM_WORLD, &d); MPI_Win_attach(d, m, 20); MPI_Win_detach(d, m); MPI_Win_free(&d); free(m);');
+case_is('attached as allocated', 'OK', '2', 'int *m = malloc(16); MPI_Win d; MPI_Win_create_dynamic(MPI_INFO_NULL, MPI_COMM_WORLD, &d); MPI_Win_attach(d, m, 16); MPI_Win_detach(d, m); MPI_Win_free(&d); free(m);');
+case_is('nothing to compare with', 'M009', '2', 'MPI_Win_lock(MPI_LOCK_SHARED, to, 0, w); MPI_Compare_and_swap(&x, NULL, &y, MPI_INT, to, 1, w); MPI_Win_unlock(to, w);');
+
+# A call that is no operation of the recorder's is told at its own line.
+open my $lone, '>', "$folder/lone.c" or die;
+print $lone $start, "int flag;\nMPI_Win_test(w, &flag); /* here */\n", $end;
+close $lone;
+my $at = 1 + (() = ($start . "int flag;\n") =~ /\n/g);
+like(scalar `timeout 60 '$simrun' --db none -n 2 $folder/lone.c 2>&1`, qr/B005.*lone\.c:$at\b/s, 'a test without a post, at its line');
 done_testing;
