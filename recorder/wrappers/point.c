@@ -21,10 +21,10 @@ point(struct recorder_rank *me, enum op_kind kind, const void *buffer, int64_t c
 static void watch_blocking(enum op_kind kind, const void *buffer, int64_t count, MPI_Datatype type,
                            int peer)
 {
-    bool receives = kind == OP_RECV;
+    bool receives = kind == OP_RECV || kind == OP_MRECV;
     const struct recorder_side side = {buffer, count, type, receives, "buffer"};
     if (peer != MPI_PROC_NULL)
-        recorder_memory->blocking(receives ? "Recv" : op_kind_name((int)kind), &side, 1);
+        recorder_memory->blocking(kind == OP_RECV ? "Recv" : op_kind_name((int)kind), &side, 1);
 }
 
 /* The request of a started operation; a failed start has none. */
@@ -502,6 +502,8 @@ static struct record_op *from_message(struct recorder_rank *me, enum op_kind kin
         recorder_leave(me);                                                                        \
         if (!op)                                                                                   \
             return PMPI_Mrecv##suffix(buffer, count, type, message, status);                       \
+        watch_blocking(OP_MRECV, buffer, count, type,                                              \
+                       *message == MPI_MESSAGE_NO_PROC ? MPI_PROC_NULL : 0);                       \
         MPI_Status own, *used = status == MPI_STATUS_IGNORE ? &own : status;                       \
         int error = PMPI_Mrecv##suffix(buffer, count, type, message, used);                        \
         recorder_reenter(me);                                                                      \

@@ -2,7 +2,7 @@
 #include "sim/memory/objects.h"
 #include "sim/worlds/rank.h"
 
-#include "sim/memory/pending.h"
+#include "sim/worlds/told.h"
 #include "traces/trace/handle_map.h"
 
 #include <malloc.h>
@@ -142,6 +142,6 @@ bool sim_objects_bound(struct sim_rank *rank, const struct sim_region *region, s
              "into the object and spans %zu",
              name, verb, beyond, beyond == 1 ? "" : "s", object->size, region->side,
              hull.low - object->start, hull.high - hull.low);
-    sim_pending_note(rank, "B006", text);
+    sim_told_note("B006", text);
     return true;
 }

@@ -5,6 +5,7 @@
 #include "recorder/recorder.h"
 #include "sim/memory/objects.h"
 #include "sim/memory/typed.h"
+#include "sim/worlds/told.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -246,7 +247,7 @@ static void remove_of(struct sim_rank *rank, const void *owner, uint32_t group)
         if (owner ? owns(entry, owner) : entry->group == group) {
             if (rank->history)
                 rank->world->rooms->window_used(rank, &entry->region, entry->operation,
-                                                pending->site);
+                                                sim_told_site());
             sim_datatype_release(entry->region.type);
         } else {
             pending->entries[kept++] = *entry;
@@ -274,7 +275,7 @@ static void start_end(struct start *start)
         start->rank->pending->misfits++;
     if (!start->owner)
         remove_of(start->rank, NULL, start->group);
-    start->rank->pending->site = NULL;
+    sim_told_set(NULL);
     everything_unsafe(start->rank);
     unlock(start->rank->pending);
 }
@@ -289,12 +290,6 @@ void sim_pending_begin(struct sim_rank *rank, const char *name, const void *owne
     start_end(&start);
 }
 
-void sim_pending_note(const struct sim_rank *rank, const char *code, const char *text)
-{
-    const void *site = rank->pending ? rank->pending->site : NULL;
-    record_note_of(site ? 0 : record_position(), site, code, text);
-}
-
 void sim_pending_used(const char *name, const struct sim_used *sides, size_t count,
                       const void *site)
 {
@@ -302,7 +297,8 @@ void sim_pending_used(const char *name, const struct sim_used *sides, size_t cou
     if (!rank || !rank->pending || rank->within_op)
         return;
     struct start start = start_begin(rank, name, NULL);
-    start.site = rank->pending->site = site;
+    start.site = site;
+    sim_told_set(site);
     start.operation = 0;
     for (size_t i = 0; i < count; i++)
         if (sides[i].buffer && sides[i].type && sides[i].count)

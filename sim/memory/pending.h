@@ -58,7 +58,6 @@ struct sim_pending {
     uint64_t unbounded;       /* buffers of which nothing says where they end */
     struct sim_pending_stray *strays; /* NULL: none yet; room for SIM_PENDING_STRAYS */
     uint32_t stray_count;
-    const void *site; /* of the call that is looked at and no operation; NULL: it is one */
     atomic_flag busy;
     void *held; /* the recorder, while busy: see record_hold */
 };
@@ -85,12 +84,6 @@ void sim_pending_add(struct sim_rank *rank, const struct sim_region *regions, si
  * recorder does not know: it touches them like the program itself. */
 void sim_pending_used(const char *name, const struct sim_used *sides, size_t count,
                       const void *site);
-/* Memory that the calling rank gives to a window: notes B006 where it ends before `size` bytes do.
- * `site`: as above; NULL: the call is the operation in progress. */
-void sim_pending_exposed(struct sim_rank *rank, const char *function, const void *memory,
-                         size_t size, const void *site);
-/* A note about the rank's operation in progress, or such a call. */
-void sim_pending_note(const struct sim_rank *rank, const char *code, const char *text);
 /* What the rank's last operation brought under `owner` ends with `request`, too. */
 void sim_pending_also(struct sim_rank *rank, const void *owner, const void *request);
 /* All that is under `owner` belongs to this operation of the recorder's; 0: to none so far. */

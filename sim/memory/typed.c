@@ -6,9 +6,9 @@
 #include "sim/memory/frames.h"
 #include "sim/memory/match.h"
 #include "sim/memory/objects.h"
-#include "sim/memory/pending.h"
 #include "sim/memory/reach.h"
 #include "sim/worlds/rank.h"
+#include "sim/worlds/told.h"
 
 #include <dwarf.h>
 #include <stdio.h>
@@ -415,7 +415,7 @@ static void tell(const struct look *look)
                  look->name, look->verb, look->beyond, look->beyond == 1 ? "" : "s", variable->name,
                  variable->count * variable->type->size, look->region->side,
                  look->hull.low - look->start, look->hull.high - look->hull.low);
-        sim_pending_note(sim_current_rank, "B006", text);
+        sim_told_note("B006", text);
         return;
     }
     describe_leaf(look->mismatch.leaf, there, sizeof there);
@@ -424,7 +424,7 @@ static void tell(const struct look *look)
              look->start + look->mismatch.offset - look->region->base, look->region->side,
              variable->pointer ? "what is pointed to by " : "", variable->name,
              variable->type->name, there);
-    sim_pending_note(sim_current_rank, "M011", text);
+    sim_told_note("M011", text);
 }
 
 /* ---- once for each call ---- */

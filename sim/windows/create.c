@@ -4,6 +4,7 @@
 #include "sim/communicators/info.h"
 #include "sim/memory/objects.h"
 #include "sim/memory/pending.h"
+#include "sim/memory/typed.h"
 #include "sim/messages/failures.h"
 #include "sim/messages/point.h"
 #include "sim/windows/history.h"
@@ -12,6 +13,7 @@
 #include "sim/worlds/error.h"
 #include "sim/worlds/open_handles.h"
 #include "sim/worlds/rank_lock.h"
+#include "sim/worlds/told.h"
 
 #include <assert.h>
 #include <stdarg.h>
@@ -213,6 +215,21 @@ static void make(struct sim_collective *collective)
 static const struct sim_collective_kind creation = {
     .name = "Win_create", .synchronisation = SIM_NEEDS_ALL, .execute = make};
 
+/* The memory that a program brings must be there. `site`: as of sim_told_set. */
+static void bound(struct sim_rank *rank, const char *function, const void *memory, MPI_Aint size,
+                  const void *site)
+{
+    const struct sim_region region = {(uintptr_t)memory, sim_datatype_get(MPI_BYTE), (size_t)size,
+                                      true, "memory"};
+    struct sim_scope scope;
+    if (!rank->pending || !size || !memory)
+        return;
+    sim_told_set(site);
+    if (sim_typed_check(rank, &region, function, "exposes", &scope) != SIM_TYPED_WRONG)
+        sim_objects_bound(rank, &region, sim_region_hull(&region), function, "exposes");
+    sim_told_set(NULL);
+}
+
 static bool says(const struct sim_info *info, const char *key, const char *value)
 {
     const char *said = sim_info_get(info, key);
@@ -246,8 +263,7 @@ static int win_new(struct making *making, MPI_Comm comm, const char *function)
         return sim_error_raise(comm, MPI_ERR_BASE, function,
                                "base is NULL with a size of %lld bytes", (long long)making->size);
     if (making->flavor == MPI_WIN_FLAVOR_CREATE)
-        sim_pending_exposed(call.comm->owner, "Win_create", making->base, (size_t)making->size,
-                            NULL);
+        bound(call.comm->owner, "Win_create", making->base, making->size, NULL);
     call.argument = making;
     error = sim_collective_run(&call);
     if (error)
@@ -420,7 +436,7 @@ int PMPI_Win_attach(MPI_Win handle, void *base, MPI_Aint size)
         if ((char *)base < at->base + at->size && at->base < (char *)base + size)
             return sim_win_raise(win, MPI_ERR_RMA_ATTACH, "Win_attach",
                                  "the memory overlaps memory that is attached already");
-    sim_pending_exposed(win->owner, "Win_attach", base, (size_t)size, __builtin_return_address(0));
+    bound(win->owner, "Win_attach", base, size, __builtin_return_address(0));
     struct sim_attached *attached = malloc(sizeof *attached);
     if (!attached)
         return sim_win_raise(win, MPI_ERR_NO_MEM, "Win_attach", "out of memory");
