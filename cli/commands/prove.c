@@ -122,7 +122,18 @@ static struct finding *new_race(struct findings *findings, const struct trace *t
     return race;
 }
 
-/* Different results are an error; one result of all runs is what makes a race of messages harmless.
+/* Whether the runs differ only in who had a lock of a window first, which says that any order is
+ * right. */
+static bool differ_by_locks(const struct explore_report *report)
+{
+    for (size_t i = 0; i < report->example_count; i++)
+        for (size_t k = 0; k < report->examples[i].choice_count; k++)
+            if (report->examples[i].choices[k].kind != SIM_TAKER_LOCK)
+                return false;
+    return report->example_count > 0;
+}
+
+/* Different results are an error, but for locks; one result of all runs is what makes a race of messages harmless.
  * Where there is one run, no other message can come first: windows and partitioned messages order
  * what the trace leaves open. */
 static void judge_results(struct proof *proof, const struct explore_report *report,
@@ -147,9 +158,13 @@ static void judge_results(struct proof *proof, const struct explore_report *repo
     }
     if (report->results <= 1 && !proof->printed[0])
         return;
-    if (!race)
+    bool locks = !race && differ_by_locks(report);
+    if (locks)
+        race = findings_add(findings, "R003",
+                            "the result depends on who has a lock of a window first");
+    else if (!race)
         race = new_race(findings, proof->verdict->result.trace);
-    race->severity = SEVERITY_ERROR;
+    race->severity = locks ? SEVERITY_WARNING : SEVERITY_ERROR;
     tell_results(proof, report, job, race);
     race->confirmation = CONFIRM_REAL;
     finding_seal(race, proof->verdict->result.trace);
@@ -293,6 +308,18 @@ static bool wants_threads(const struct job *job, const struct verdict *verdict)
     return job->world.executor != SIM_THREADS && verdict->result.threads_denied && !verdict->passed;
 }
 
+/* The first run went well by chance: in another one a thread of a rank called MPI. */
+static bool wanted_threads_later(const struct job *job, const struct verdict *verdict)
+{
+    if (job->world.executor == SIM_THREADS || !verdict->result.threads_denied)
+        return false;
+    for (size_t i = 0; i < verdict->findings.count; i++)
+        if (!strcmp(verdict->findings.items[i].code, "M009") &&
+            strstr(verdict->findings.items[i].title, "a thread that is not the rank's own"))
+            return true;
+    return false;
+}
+
 /* `again`: nothing was judged, the ranks have to be threads. */
 static bool prove_ranks(struct results *results, const struct job *job, bool *again)
 {
@@ -305,12 +332,15 @@ static bool prove_ranks(struct results *results, const struct job *job, bool *ag
     if (!results_measure(results, job, &proof.job, &verdict, &run))
         return false;
     *again = wants_threads(job, &verdict);
+    if (!*again) {
+        prove_more(&proof, results);
+        *again = wanted_threads_later(job, &verdict);
+    }
     if (*again) {
         keep_give_up(results->store, run, EXIT_INPUT);
         verdict_release(&verdict);
         return false;
     }
-    prove_more(&proof, results);
     session_conclude(results->options, &verdict);
     verdict.proven = verdict.passed && !results->options->exploring &&
                      !coverage_missed(&verdict.coverage, COVERAGE_COMPLETE);

@@ -1,0 +1,87 @@
+#!/usr/bin/perl
+# What other orders of a right program may bring: who counts first under a lock is told, and is no error; nor is a thread that
+# calls MPI in another run than the first.
+use strict;
+use warnings;
+use Cwd qw(abs_path);
+use File::Temp qw(tempdir);
+use Test::More;
+
+$ENV{CC} = 'gcc';
+my $simrun = abs_path($ENV{SIMRUN} || 'build/simrun');
+chdir tempdir(CLEANUP => 1) or die;
+
+sub proved {
+    my ($name, $text) = @_;
+    open my $out, '>', "$name.c" or die;
+    print $out $text;
+    close $out;
+    my $said = `timeout 120 '$simrun' prove -n 2 $name.c 2>&1`;
+    return ($? >> 8, $said);
+}
+
+sub counter {
+    my ($name, $told, $lock) = @_;
+    return proved($name, <<"C");
+#include <mpi.h>
+#include <stdio.h>
+int main(int argc, char **argv)
+{
+    MPI_Init(&argc, &argv);
+    int rank, count = 0, *base;
+    MPI_Win win;
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Win_allocate(4, 4, MPI_INFO_NULL, MPI_COMM_WORLD, &base, &win);
+    *base = 0;
+    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Win_lock(MPI_LOCK_$lock, 0, 0, win);
+    MPI_Get(&count, 1, MPI_INT, 0, 0, 1, MPI_INT, win);
+    MPI_Win_flush(0, win);
+    count++;
+    MPI_Put(&count, 1, MPI_INT, 0, 0, 1, MPI_INT, win);
+    MPI_Win_unlock(0, win);
+    MPI_Barrier(MPI_COMM_WORLD);
+    if ($told)
+        printf("%d\\n", count);
+    MPI_Win_free(&win);
+    MPI_Finalize();
+}
+C
+}
+
+my ($status, $said) = counter('told', 1, 'EXCLUSIVE');
+is($status, 0, 'a counter under a lock that is printed is no error') or diag($said);
+like($said, qr/^R003 .*who has a lock of a window first/ms, 'but told');
+($status, $said) = counter('kept', 0, 'EXCLUSIVE');
+is($status, 0, 'one that nobody prints') or diag($said);
+unlike($said, qr/^R003/m, 'is not even told');
+($status, $said) = counter('shared', 1, 'SHARED');
+is($status, 1, 'under a shared lock it is an error');
+like($said, qr/^B003/m, 'a race on the window');
+
+($status, $said) = proved('later', <<'C');
+#include <mpi.h>
+#include <omp.h>
+int main(int argc, char **argv)
+{
+    int level, rank, x = 1, done = 0;
+    MPI_Request q;
+    MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &level);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    if (rank == 0) {
+        MPI_Isend(&x, 1, MPI_INT, 1, 0, MPI_COMM_WORLD, &q);
+        MPI_Test(&q, &done, MPI_STATUS_IGNORE);
+        if (!done) {
+#pragma omp parallel num_threads(2)
+            if (omp_get_thread_num() == omp_get_num_threads() - 1)
+                MPI_Wait(&q, MPI_STATUS_IGNORE);
+        }
+    }
+    if (rank == 1)
+        MPI_Recv(&x, 1, MPI_INT, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    MPI_Finalize();
+}
+C
+is($status, 0, 'a thread calls MPI only where a send has to wait') or diag($said);
+unlike($said, qr/^M009/m, 'which is no invalid argument');
+done_testing;
