@@ -16,7 +16,8 @@ enum {
     EXACT_CANDIDATES_MAX = 14,
     EXACT_OPS_MAX = 400,
     SWEPT_OPS_MAX = 4000000,
-    ALIKE_PAIRS_MAX = 20000000
+    ALIKE_PAIRS_MAX = 20000000,
+    SORTED_OPS_MAX = 4000 /* beyond, many edges are better taken in together */
 };
 
 /* ---- what is still unsafe ---- */
@@ -45,6 +46,19 @@ static void add_edge(struct mender *mender, uint32_t before, uint32_t after)
     repair->edges =
         check_grow(repair->edges, &repair->room, repair->count + 1, sizeof *repair->edges);
     repair->edges[repair->count++] = (struct repair_edge){.before = before, .after = after};
+}
+
+/* The order of the plan with these edges, made anew. */
+static void rebuild(struct mender *mender, const struct repair_edge *edges, size_t count)
+{
+    const struct trace_op *ops = mender->context->trace->ops;
+    struct trace_edge *more = check_new(count, sizeof *more);
+    for (size_t i = 0; i < count; i++)
+        more[i] = (struct trace_edge){
+            .from = ops[edges[i].before].node, .to = ops[edges[i].after].node, .type = EDGE_ORDER};
+    check_partial_order_release(&mender->reach);
+    check_partial_order_init_with(&mender->reach, mender->context, more, count);
+    free(more);
 }
 
 static bool is_unordered(const struct check_partial_order *reach, uint32_t a, uint32_t b)
@@ -123,12 +137,38 @@ static bool is_harmless(const struct mender *mender, const struct stream_pair *p
     return harmless;
 }
 
+/* Orders all pairs of streams that nothing orders, those of any tag left out. Towards one reference
+ * they never contradict each other. */
+static void order_pairs(struct mender *mender, const struct check_streams *streams)
+{
+    struct repair_edge *edges = NULL;
+    struct check_repair *repair = mender->repair;
+    for (size_t i = 0; i < streams->pair_count; i++) {
+        const struct stream_pair *pair = &streams->pairs[i];
+        bool forward = mender->position[pair->first] < mender->position[pair->second];
+        if (pair->doubtful)
+            continue;
+        mender->alone[mender->context->trace->ops[pair->first].rank] = true;
+        edges = repair->edges =
+            check_grow(repair->edges, &repair->room, repair->count + 1, sizeof *repair->edges);
+        edges[repair->count++] =
+            (struct repair_edge){.before = forward ? pair->first : pair->second,
+                                 .after = forward ? pair->second : pair->first};
+    }
+    if (edges)
+        rebuild(mender, edges, repair->count);
+}
+
 /* Orders what it finds unsafe, or only looks; false when nothing was. */
 static bool sweep_streams(struct mender *mender, bool mend)
 {
     struct check_streams streams;
     bool unsafe = false;
     check_streams_init(&streams, &mender->reach, mender->position);
+    if (mend && mender->context->trace->op_count > SORTED_OPS_MAX) {
+        unsafe = streams.pair_count > 0;
+        order_pairs(mender, &streams);
+    }
     for (size_t i = 0; i < streams.pair_count; i++) {
         const struct stream_pair *pair = &streams.pairs[i];
         if (!is_unordered(&mender->reach, pair->first, pair->second) || is_harmless(mender, pair))
@@ -187,6 +227,10 @@ static bool is_safe_with(struct mender *mender, const struct repair_edge *edges,
                          const bool *chosen)
 {
     bool failed = false;
+    if (!chosen && mender->context->trace->op_count > SORTED_OPS_MAX) {
+        rebuild(mender, edges, count);
+        return !sweep(mender, false, &failed);
+    }
     check_partial_order_release(&mender->reach);
     check_partial_order_init(&mender->reach, mender->context);
     for (size_t i = 0; i < count; i++) {

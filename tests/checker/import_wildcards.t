@@ -34,6 +34,12 @@ threads own >own-comms.jsonl
       echo "{\"op\": \"Allreduce\", \"rank\": $rank, \"id\": $i, \"deps\": [$([ $i -gt 0 ] && echo $((i == 129 ? 127 : i - 1)))], \"count\": 8, \"type\": \"float\", \"reduce\": \"sum\"}"
       i=$((i + 1)); done; done; } >long.jsonl
 
+# A pass so large that its repair is made in one go: a tree of calls, of which hardly any two neighbours are ordered.
+awk 'BEGIN { print "{\"simrun\": 1, \"ranks\": 2}"
+  for (rank = 0; rank < 2; rank++) for (i = 0; i < 2500; i++)
+    printf "{\"op\": \"Allreduce\", \"rank\": %d, \"id\": %d, \"deps\": [%s], \"count\": 8, \"type\": \"float\", \"reduce\": \"sum\"}\n",
+           rank, i, i ? int((i - 1) / 2) : "" }' >tree.jsonl
+
 while IFS=: read -r file status codes; do
     timeout 60 "$simrun" check "$file.jsonl" >out 2>err
     [ $? -eq "$status" ] && [ "$(grep -oE '^ *[A-Z][0-9]{3} ' out | tr -d ' \n')" = "$codes" ]
@@ -50,7 +56,11 @@ kinds:1:R002
 one-comm:1:R002
 own-comms:0:
 long:1:R002
+tree:1:R002
 END
+timeout 60 "$simrun" check tree.jsonl >out 2>err
+tr -s ' \n' ' ' <out | grep -q 'repair [0-9]* order edges: .*add 1 to the order_deps of id 2'
+check $? "a large pass is repaired, too"
 timeout 60 "$simrun" check long.jsonl >out 2>err
 tr -s ' \n' ' ' <out | grep -q 'add 128 to the order_deps of id 129'
 check $? "what is repaired stands behind more than a word of bits"
