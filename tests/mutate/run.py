@@ -4,8 +4,8 @@
 All mutants are compiled into one copy of the tree (sources.py, mutant.h). Every test program runs once to see which mutants it
 reaches; then each mutant runs against the tests that reach it, until one fails: programs of the same room first, then its scripts,
 then the others, the quickest first. A test that hangs or grows without end has failed. A test that fails with no mutant alive is an
-error, but for those of FAIL_HERE. Printed are the survivors; a mutant that changes nothing anybody could see is listed in
-equivalent.txt with the reason.
+error, but for those of FAIL_HERE, and for two where only a sample is asked for. Printed are the survivors; a mutant that changes
+nothing anybody could see is listed in equivalent.txt with the reason.
 
   run.py [--sample N] [--seed N] [--only PATTERN] [--tests PATTERN] [--scripts] [--bar PERCENT] [--dear SECONDS] [--effort SECONDS]
          [--jobs N] [--list FILE] [--count]
@@ -32,8 +32,9 @@ HERE = 'tests/mutate'
 BUILD = 'build/mutate'
 TREE = BUILD + '/tree'
 ROOMS = re.compile(r'^(sim|checker|traces|recorder|verdict|collectives/(gradcheck|tape|operations|arithmetic|experiment|windows))/')
-# Not asked: the stub outside programs link with, what runs in place of their libc and loader, and what shows progress to people.
-LEFT_OUT = re.compile(r'libmpi_abi|^sim/(libc|programs|compile|elf)/|progress|preload')
+# Not asked: the stub outside programs link with, what stands in for another MPI or is called from Fortran, what runs in place of their
+# libc and loader, and what shows progress to people.
+LEFT_OUT = re.compile(r'libmpi_abi|^sim/(libc|programs|compile|elf|shims|fortran)/|progress|preload')
 # Not asked: what looks at the sources themselves, and two that fail in a tree of mutants with none alive.
 FAIL_HERE = re.compile(r'^tests/(house|hostile)/|/test_loader$')
 MEMORY_MAX = 2 << 30
