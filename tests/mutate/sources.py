@@ -24,7 +24,8 @@ LEVELS = [{'||'}, {'&&'}, {'|'}, {'^'}, {'&'}, {'==', '!='}, {'<', '<=', '>', '>
 TYPES = set('void char short int long float double signed unsigned struct union enum const volatile bool _Bool size_t ssize_t'.split())
 KEYWORDS = set('return case else do sizeof goto'.split())
 UNTOUCHED = {'sizeof', 'assert', '_Static_assert', 'static_assert', '__attribute__', '_Alignof', '__asm__', 'asm', 'offsetof',
-             '__builtin_prefetch', '__builtin_expect', '__typeof__', 'typeof', 'va_arg', '__builtin_types_compatible_p'}
+             '__builtin_prefetch', '__builtin_expect', '__typeof__', 'typeof', 'va_arg', '__builtin_types_compatible_p',
+             'UINT64_C', 'UINT32_C', 'INT64_C'}
 GROWTH = re.compile(r'= .*\?.*(\b2 \*|\* 2\b).*:|\bcheck_grow\(')
 RELEASES = re.compile(r'(^|_)(free|release|close|munmap|clear|drop|prefetch|destroy|unref|note|fflush|pool_put)$')
 
@@ -189,7 +190,8 @@ class Mutants:
         text = self.operators(low, i, level) + self.raw(i, i + 1) + self.operators(i + 1, high, level + 1)
         sign = self.tokens[i].text
         other = BORDER.get(sign) or TURNED.get(sign)
-        if not other:
+        first = self.tokens[low].text
+        if not other or (sign == '*' and (first in TYPES or first.endswith('_t') or first.startswith('MPI_'))): # a declaration
             return text
         was, now = self.flat(low, high), '%s %s %s' % (self.flat(low, i), other, self.flat(i + 1, high))
         number = self.number(self.tokens[i].line, was, now)
