@@ -487,6 +487,18 @@ bool sim_pending_allows(struct sim_rank *rank, uintptr_t low, uintptr_t high, bo
     return allowed;
 }
 
+/* A window's memory must stay until MPI_Win_free, or MPI_Win_detach, whoever accesses it. */
+static void tell_window_lost(struct sim_rank *rank, uintptr_t low, uintptr_t high, const void *site)
+{
+    uintptr_t first = 0, last = UINTPTR_MAX;
+    bool outside = rank->world->rooms->window_outside(rank, low, &first, &last);
+    if (rank != sim_current_rank || (outside && last >= high))
+        return;
+    record_note_of(0, site, "B001",
+                   "memory of a window was freed while it is the window's: MPI_Win_free (or "
+                   "MPI_Win_detach) must come first");
+}
+
 void sim_pending_lose(struct sim_rank *rank, uintptr_t address, size_t size, enum sim_lost how,
                       const void *site)
 {
@@ -496,8 +508,10 @@ void sim_pending_lose(struct sim_rank *rank, uintptr_t address, size_t size, enu
     struct sim_pending *pending = rank->pending;
     if (!pending || rank->within_op)
         return;
-    if (rank->history && how == SIM_LOST_FREE)
+    if (rank->history && how == SIM_LOST_FREE) {
         rank->world->rooms->window_touch(rank, address, address + size, true, site);
+        tell_window_lost(rank, address, address + size, site);
+    }
     if (!pending->count)
         return;
     lock(pending);

@@ -146,7 +146,7 @@ prog('leak_win','L007',"$A");
 prog('leak_win_create','L007',"$C");
 prog('leak_one','D001',"$A if (rank == 0) { $F }");
 prog('free_origin_before','B001',"$A int *p = malloc(4); *p = 3;$f if (rank == 0) MPI_Put(p, 1, MPI_INT, 1, 0, 1, MPI_INT, win); free(p);$f$F");
-prog('free_memory_early','B003',"$C$f if (rank == 0) ".put('x',1,0)." if (rank == 1) free(base);$f MPI_Win_free(&win); if (rank != 1) free(base);");
+prog('free_memory_early','B001 B003',"$C$f if (rank == 0) ".put('x',1,0)." if (rank == 1) free(base);$f MPI_Win_free(&win); if (rank != 1) free(base);");
 # sync
 prog('sync_msg_only','B003',"$A$B if (rank == 0) { MPI_Win_lock(MPI_LOCK_SHARED, 1, 0, win);".put('x',1,0)."MPI_Send(&y, 1, MPI_INT, 1, 0, MPI_COMM_WORLD); MPI_Win_unlock(1, win);} if (rank == 1) { MPI_Recv(&y, 1, MPI_INT, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE); printf(\"%d\\n\", base[0]); }$B$F");
 prog('sync_msg_ok','OK',"$A$B if (rank == 0) { MPI_Win_lock(MPI_LOCK_SHARED, 1, 0, win);".put('x',1,0)." MPI_Win_unlock(1, win);MPI_Send(&y, 1, MPI_INT, 1, 0, MPI_COMM_WORLD);} if (rank == 1) { MPI_Recv(&y, 1, MPI_INT, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE); printf(\"%d\\n\", base[0]); }$B$F");

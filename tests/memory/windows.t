@@ -110,6 +110,11 @@ case_is('a window beyond its array', 'B006', '2', 'int m[4]; MPI_Win d; MPI_Win_
 case_is('a window beyond a static array', 'B006', '2', 'static int m[4]; MPI_Win d; MPI_Win_create(m, 20, 4, MPI_INFO_NULL, MPI_COMM_WORLD, &d); MPI_Win_free(&d);');
 case_is('attached beyond what was allocated', 'B006', '2', 'int *m = malloc(16); MPI_Win d; MPI_Win_create_dynamic(MPI_INFO_NULL, MPI_COMM_WORLD, &d); MPI_Win_attach(d, m, 20); MPI_Win_detach(d, m); MPI_Win_free(&d); free(m);');
 case_is('attached as allocated', 'OK', '2', 'int *m = malloc(16); MPI_Win d; MPI_Win_create_dynamic(MPI_INFO_NULL, MPI_COMM_WORLD, &d); MPI_Win_attach(d, m, 16); MPI_Win_detach(d, m); MPI_Win_free(&d); free(m);');
+case_is('memory freed before its window', 'B001', '2', 'int *m = malloc(16); MPI_Win d; MPI_Win_create(m, 16, 4, MPI_INFO_NULL, MPI_COMM_WORLD, &d); free(m); MPI_Win_free(&d);');
+case_is('memory freed behind its window', 'OK', '2', 'int *m = malloc(16); MPI_Win d; MPI_Win_create(m, 16, 4, MPI_INFO_NULL, MPI_COMM_WORLD, &d); MPI_Win_free(&d); free(m);');
+case_is('memory around a window freed first', 'B001', '2', 'int *m = malloc(32); MPI_Win d; MPI_Win_create(m + 4, 16, 4, MPI_INFO_NULL, MPI_COMM_WORLD, &d); free(m); MPI_Win_free(&d);');
+case_is('memory freed while it is attached', 'B001', '2', 'int *m = malloc(16); MPI_Win d; MPI_Win_create_dynamic(MPI_INFO_NULL, MPI_COMM_WORLD, &d); MPI_Win_attach(d, m, 16); free(m); MPI_Win_detach(d, m); MPI_Win_free(&d);');
+case_is('memory freed beside a window', 'OK', '2', 'int *m = malloc(16), *e = malloc(16); MPI_Win d; MPI_Win_create(m, 16, 4, MPI_INFO_NULL, MPI_COMM_WORLD, &d); free(e); MPI_Win_free(&d); free(m);');
 case_is('nothing to compare with', 'M009', '2', 'MPI_Win_lock(MPI_LOCK_SHARED, to, 0, w); MPI_Compare_and_swap(&x, NULL, &y, MPI_INT, to, 1, w); MPI_Win_unlock(to, w);');
 
 # A call that is no operation of the recorder's is told at its own line.
