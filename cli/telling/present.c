@@ -263,6 +263,8 @@ static const char *doubt_text(const char *undecided)
         {"unfinished", "near the point the program does not finish, or its objective is not "
                        "finite"},
         {"budget", "it would take too many runs"},
+        {"objective", "no loss was given: passes that start from cotangents of the program's own "
+                      "do not tell of what (diff_checkpoint; or marks)"},
     };
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         if (!strcmp(undecided, texts[i].word))

@@ -236,7 +236,8 @@ static void row_check(struct gradcheck *check, struct gradcheck_row *row, int wo
     if (!gradcheck_has_loss(&check->base, input->epoch)) { /* J is zero, whatever the input */
         double size = 0;
         struct judged judged = {.analytic = element_product(&element, input, &size)};
-        gradcheck_verdict(row, &judged, (struct difference){0}, NULL);
+        bool given = !input->marked && size > 0; /* a pass from cotangents of the program's own */
+        gradcheck_verdict(row, &judged, (struct difference){0}, given ? "objective" : NULL);
         return;
     }
     stretch_judge(check, &element, 0, row);

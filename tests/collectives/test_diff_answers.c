@@ -200,6 +200,17 @@ static void cleared_between(void)
     diff_tape_free(tape);
 }
 
+/* A pass from cotangents that the program gives, as in checkpointing by hand: of what it is the
+ * gradient nobody has said. */
+static void cotangents_only(void)
+{
+    struct diff_tape *tape;
+    struct diff_tensor *x = taped(&tape, 1), *s = diff_allreduce(x, MPI_SUM, MPI_COMM_WORLD);
+    struct diff_tensor *w = diff_constant(tape, DIFF_DOUBLE, 1, (size_t[]){3}, (double[]){1, 2, 3});
+    diff_backward_from(tape, 1, &s, &w, 0);
+    diff_tape_free(tape);
+}
+
 /* Second order through neighbours whose graph is not its own reverse. */
 static void over_neighbours(void)
 {
@@ -282,6 +293,7 @@ static const struct {
     {"a gradient below the smallest number", vanishing, 1e-161, 1, NOT_WRONG, -1},
     {"a gradient cleared between passes", cleared_between, 0, 1, RIGHT, -1},
     {"second order over neighbours", over_neighbours, 0, 1, RIGHT, -1},
+    {"no objective", cotangents_only, 0, 1, UNDECIDED, -1},
 };
 
 static bool is_right_at(const struct gradcheck_result *result, int64_t index)
