@@ -463,7 +463,7 @@ static void judge_communicators(const struct check_context *context, struct find
         if (a == TRACE_NO || context->group_of[a] == TRACE_NO)
             continue;
         uint32_t b = made_elsewhere(context, a);
-        if (b == TRACE_NO)
+        if (b == TRACE_NO || is_refused(trace, a) || is_refused(trace, b))
             continue;
         const struct trace_op *mine = &trace->ops[a], *theirs = &trace->ops[b];
         char one[PLACE_TEXT], other[PLACE_TEXT], comm[80], their_comm[80];

@@ -42,6 +42,12 @@ static int check_buffer(const struct sim_point *point, struct sim_request *reque
     return MPI_SUCCESS;
 }
 
+int sim_point_output(const void *output, const char *what, const char *function)
+{
+    return output ? MPI_SUCCESS
+                  : sim_error_raise(MPI_COMM_NULL, MPI_ERR_ARG, function, "%s is NULL", what);
+}
+
 static int peer_count(const struct sim_comm *comm)
 {
     return sim_context_peers(comm->context)->size;

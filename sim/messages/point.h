@@ -16,6 +16,9 @@ struct sim_point {
     MPI_Comm comm;
 };
 
+/* Where an answer goes that is written in the monitor, where a fault could not be the caller's. */
+int sim_point_output(const void *output, const char *what, const char *function);
+
 /* Checks everything and fills `request` (kind, mode, owner, comm, context, type, buffer, count,
  * peer, tag); takes a reference on a derived type unless the request is on the stack. Returns
  * MPI_SUCCESS, or what the MPI function must return after the error was raised. */

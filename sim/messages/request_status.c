@@ -58,6 +58,7 @@ int PMPI_Request_get_status_all(int count, const MPI_Request handles[], int *fla
 {
     struct sim_rank *rank = sim_point_caller("Request_get_status_all");
     int error = rank ? check(rank, count, handles, "Request_get_status_all") : MPI_ERR_OTHER;
+    error = error ? error : sim_point_output(flag, "flag", "Request_get_status_all");
     if (error)
         return error;
     struct sim_request *request;
@@ -80,6 +81,7 @@ int PMPI_Request_get_status_any(int count, const MPI_Request handles[], int *ind
 {
     struct sim_rank *rank = sim_point_caller("Request_get_status_any");
     int error = rank ? check(rank, count, handles, "Request_get_status_any") : MPI_ERR_OTHER;
+    error = error ? error : sim_point_output(flag, "flag", "Request_get_status_any");
     if (error)
         return error;
     struct sim_request *request = NULL;
@@ -106,6 +108,9 @@ int PMPI_Request_get_status_some(int count, const MPI_Request handles[], int *do
 {
     struct sim_rank *rank = sim_point_caller("Request_get_status_some");
     int error = rank ? check(rank, count, handles, "Request_get_status_some") : MPI_ERR_OTHER;
+    error = error ? error
+                  : sim_point_output(count ? (const void *)indices : done, "array_of_indices",
+                                     "Request_get_status_some");
     if (error)
         return error;
     struct sim_request *request;

@@ -178,6 +178,7 @@ int PMPI_Test(MPI_Request *handle, int *flag, MPI_Status *status)
         return MPI_ERR_OTHER;
     struct sim_request *request;
     int error = look_up(rank, *handle, "Test", &request);
+    error = error ? error : sim_point_output(flag, "flag", "Test");
     if (error)
         return error;
     if (!request) {
@@ -313,6 +314,11 @@ int PMPI_Testall(int count, MPI_Request *handles, int *flag, MPI_Status *statuse
     int error = many_init(&many, "Testall", count, handles);
     if (error)
         return error;
+    error = sim_point_output(flag, "flag", "Testall");
+    if (error) {
+        many_release(&many);
+        return error;
+    }
     MPI_Comm comm = comm_of_first(&many);
     sim_world_enter(many.rank->world);
     *flag = is_done(many.rank, many.requests, count);
@@ -485,6 +491,12 @@ int PMPI_Waitsome(int count, MPI_Request *handles, int *outcount, int *indices,
     int error = many_init(&many, "Waitsome", count, handles);
     if (error)
         return error;
+    error =
+        sim_point_output(count ? (const void *)indices : outcount, "array_of_indices", "Waitsome");
+    if (error) {
+        many_release(&many);
+        return error;
+    }
     *outcount = MPI_UNDEFINED;
     MPI_Comm comm = comm_of_first(&many);
     if (many.active) {
@@ -508,6 +520,12 @@ int PMPI_Testsome(int count, MPI_Request *handles, int *outcount, int *indices,
     int error = many_init(&many, "Testsome", count, handles);
     if (error)
         return error;
+    error =
+        sim_point_output(count ? (const void *)indices : outcount, "array_of_indices", "Testsome");
+    if (error) {
+        many_release(&many);
+        return error;
+    }
     *outcount = MPI_UNDEFINED;
     MPI_Comm comm = comm_of_first(&many);
     if (many.active) {

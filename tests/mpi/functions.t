@@ -21,12 +21,14 @@ my (undef, $list) = output('-n 1 ./calls.c list');
 my @rows = map { [split] } $list =~ /^(\d+ [A-Z]\S* \S+ \S+ \d+)$/mg;
 cmp_ok(scalar @rows, '>', 3500, 'the program lists its calls');
 my %supported = map { $_->[1] => 1 } @rows;
-my @ways = $ENV{FULL} ? ('', '--record findings', '--os-threads') : ('');
+my @ways = $ENV{FULL} ? ('', '--record findings', '--os-threads') : ('', '--os-threads');
+# On threads a fault within the machine stands where others wait: what polls write to is looked at before.
+my $polls = qr/^(Test|Waitsome|Request_get_status)/;
 for my $way (@ways) {
     my $wrong = 0;
     for my $row (@rows) {
         my ($number, $function, $what, $classes, $line) = @$row;
-        next if !$supported{$function} || !($ENV{FULL} || $number % 73 == 0);
+        next if !$supported{$function} || !($ENV{FULL} || ($way ? $function =~ $polls && $what =~ /null/ : $number % 73 == 0));
         my ($status, $text) = output("$way -n 2 ./calls.c $number");
         my @codes = $text =~ /^([A-Z]\d{3}) /mg;
         if ("@codes" eq 'U001') { # there is none here, which is said
