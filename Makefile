@@ -136,7 +136,7 @@ $(BUILD)/include/simrun/mpi_f08.f90: sim/fortran/bindings.pl sim/shims/prototype
 $(BUILD)/lib/libsimrun_fortran.so.1: $(BUILD)/gen/fortran/functions.c $(wildcard sim/fortran/*.[ch]) $(stub)
 	@mkdir -p $(@D)
 	@echo "link $@"
-	$Q$(CC) -std=c17 -D_GNU_SOURCE -O2 -g -fPIC -fno-omit-frame-pointer $(WARNINGS) $(INCLUDES) -shared -Wl,-soname,$(@F) -o $@ $< sim/fortran/by_hand.c -L$(BUILD)/lib -lmpi_abi -Wl,-rpath,'$$ORIGIN'
+	$Q$(CC) -std=c17 -D_GNU_SOURCE -O2 -g -fPIC -fno-omit-frame-pointer $(WARNINGS) $(INCLUDES) -shared -Wl,-soname,$(@F) -o $@ $< $(wildcard sim/fortran/*.c) -L$(BUILD)/lib -lmpi_abi -Wl,-rpath,'$$ORIGIN'
 	@ln -sf $(@F) $(@:.1=)
 
 $(BUILD)/lib/loops-%.so: sim/compile/loops.cc
@@ -154,7 +154,7 @@ $(foreach header,$(public_headers) $(tool_headers),$(eval $(call link_header,$(h
 wrapped = $(shell sed -n 's/^$1(\(.*\))$$/\1/p' sim/compile/wrapped.def)
 $(wrappers): cli/simcc sim/compile/wrapped.def Makefile
 	@mkdir -p $(@D)
-	@sed -e 's/@VERSION@/$(VERSION)/' -e 's/@ALWAYS@/$(call wrapped,ALWAYS)/' -e 's/@EXPANDED@/$(call wrapped,EXPANDED)/' -e 's/@CALLED@/$(call wrapped,CALLED)/' $< >$@
+	@sed -e 's/@VERSION@/$(VERSION)/' -e 's/@ALWAYS@/$(call wrapped,ALWAYS)/' -e 's/@EXPANDED@/$(call wrapped,EXPANDED)/' -e 's/@CALLED@/$(call wrapped,CALLED)/' -e 's/@FORTRANS@/$(call wrapped,FORTRANS)/' $< >$@
 	@chmod 755 $@
 
 # The system's entry into a program, and what lets a shared object be one.

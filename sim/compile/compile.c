@@ -46,6 +46,7 @@ static const char *const flags_compile[] = {"-fPIC",
 #define ALWAYS(name) "-Wl,--wrap=" #name,
 #define EXPANDED(name)
 #define CALLED(name)
+#define FORTRANS(name)
 static const char *const flags_wrap[] = {
 #include "sim/compile/wrapped.def"
 };
@@ -64,6 +65,13 @@ static const char *const flags_wrap_moves[] = {
 #define EXPANDED(name) "-fno-builtin-" #name,
 #define CALLED(name)
 static const char *const flags_seen[] = {
+#include "sim/compile/wrapped.def"
+};
+#undef EXPANDED
+#undef FORTRANS
+#define EXPANDED(name)
+#define FORTRANS(name) "-Wl,--wrap=" #name,
+static const char *const flags_wrap_fortran[] = {
 #include "sim/compile/wrapped.def"
 };
 /* A read whose value is never used is a read all the same, and a store that another follows is a
@@ -233,12 +241,14 @@ static void compiler_add(struct job *job, char *words)
     job->arguments = job->compiler_words;
 }
 
-static void link_flags_add(struct arguments *arguments, bool memory)
+static void link_flags_add(struct arguments *arguments, bool memory, bool simfort)
 {
     arguments_add_all(arguments, flags_link, COUNT(flags_link));
     arguments_add_all(arguments, flags_wrap, COUNT(flags_wrap));
     if (memory)
         arguments_add_all(arguments, flags_wrap_moves, COUNT(flags_wrap_moves));
+    if (memory && simfort)
+        arguments_add_all(arguments, flags_wrap_fortran, COUNT(flags_wrap_fortran));
 }
 
 static bool words_clang(const struct arguments *arguments)
@@ -302,7 +312,7 @@ static int arguments_set(struct job *job)
             arguments_add(&job->arguments, "-fsanitize=thread");
         }
     } else {
-        link_flags_add(&job->arguments, job->memory);
+        link_flags_add(&job->arguments, job->memory, job->fortran_mpi);
     }
     if (says_openmp(job->text))
         arguments_add(&job->arguments, "-fopenmp");
@@ -356,7 +366,7 @@ static int key_set(struct job *job)
         hash_add_text(&hash, job->arguments.words[i]);
     hash_add_text(&hash, job->text);
     if (job->memory)
-        hash_add_text(&hash, "instrumented, what it calls of libc as in wrapped.def, 2");
+        hash_add_text(&hash, "instrumented, what it calls of libc as in wrapped.def, 3");
     for (size_t i = 0; job->memory && i < COUNT(flags_kept); i++)
         hash_add_text(&hash, flags_kept[i]);
     if (job->memory)
@@ -581,7 +591,7 @@ static int link_all(struct program *program, const char *const *paths, int count
                        : failure_set(failure, FAILURE_INTERNAL, "%s: out of memory", paths[0]);
     if (!status) {
         compiler_add(&job, words);
-        link_flags_add(&job.arguments, program->memory);
+        link_flags_add(&job.arguments, program->memory, job.fortran_mpi);
         if (program->openmp)
             arguments_add(&job.arguments, "-fopenmp");
         for (int i = 0; i < count; i++)

@@ -36,6 +36,9 @@
 #include "tree-scalar-evolution.h"
 #include "tree-ssa-loop.h"
 #include "tree-ssa-loop-manip.h"
+#include "stringpool.h"
+#include "attribs.h"
+#include "asan.h"
 /* clang-format on */
 
 int plugin_is_GPL_compatible;
@@ -644,6 +647,7 @@ class move_pass : public gimple_opt_pass
     }
     unsigned execute(function *f) override
     {
+        initialize_sanitizer_builtins(); /* the Fortran compiler has them later than this */
         tell_moves(f);
         return 0;
     }

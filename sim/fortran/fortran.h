@@ -23,6 +23,9 @@
 /* What a call is blamed on is the line in Fortran; weak, for linkers that look into libraries. */
 void site_enter(const void *site) __asm__("simrun.record_site_enter") __attribute__((weak));
 void site_leave(void) __asm__("simrun.record_site_leave") __attribute__((weak));
+/* Loads and stores of a library's on behalf of the program, likewise. */
+void tell_range(const void *address, size_t size, int write,
+                const void *site) __asm__("__simrun_range") __attribute__((weak));
 /* In mpi_f08 ierror may be left out. */
 #define ENTER()                                                                                    \
     int ierror_unasked;                                                                            \

@@ -96,6 +96,13 @@ RANGE(__tsan_read_range, false)
 RANGE(__tsan_write_range, true)
 /* clang-format on */
 
+/* The same by a library that touches memory for a program, at this place of it. */
+void __simrun_range(const void *address, size_t size, int write, const void *site);
+void __simrun_range(const void *address, size_t size, int write, const void *site)
+{
+    sim_access_range(address, size, write, site);
+}
+
 void __tsan_vptr_update(void *address, void *value);
 void __tsan_vptr_update(void *address, void *value)
 {

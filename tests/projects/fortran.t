@@ -154,6 +154,49 @@ ok $? "prove: a right Fortran source is compiled with its accesses seen, and not
 proves sweep1.f90
 says '^B001 ' && says 'was read before it completed' && says 'sweep1.f90:17'
 ok $? "prove: one that reads what is being received is B001 at that line"
+# Input and output of what is under way: the third column; its neighbours may be printed.
+cat >prints.f90 <<'END'
+program prints
+  use mpi
+  implicit none
+  real(8) :: a(10, 10), b(10)
+  integer :: rank, code, request, i, way
+  character(len=8) :: word, text
+  call MPI_Init(code)
+  call MPI_Comm_rank(MPI_COMM_WORLD, rank, code)
+  call get_command_argument(1, word)
+  read (word, *) way
+  a = rank
+  b = 0
+  call MPI_Irecv(a(1, 3), 10, MPI_DOUBLE_PRECISION, 1 - rank, 0, MPI_COMM_WORLD, request, code)
+  if (way == 14) print *, a
+  if (way == 15) write (*, '(10f5.1)') a(:, 3)
+  if (way == 16) print *, a(2, 2:4)
+  if (way == 17) print *, a(2, 3)
+  if (way == 18) write (text, '(f4.1)') a(1, 3)
+  if (way == 19) read (word, *) a(4, 3)
+  if (way == 20) print *, (a(i, 3), i = 1, 2)
+  if (way == 21) print *, a(1:10:3, 1:10:2)
+  if (way == 30) print *, a(:, 4:5), a(:, 1:2), a(1:10:3, 1:10:4), a(5, 4), (a(i, 5), i = 1, 2)
+  if (way == 31) read (word, *) a(4, 2)
+  call MPI_Send(b, 10, MPI_DOUBLE_PRECISION, 1 - rank, 0, MPI_COMM_WORLD, code)
+  call MPI_Wait(request, MPI_STATUS_IGNORE, code)
+  call MPI_Finalize(code)
+end program
+END
+for way in 14 15 16 17 18 19 20 21; do
+    proves prints.f90 $way
+    says '^B001 ' && says "prints.f90:$way"
+    ok $? "prove: input or output of what is being received is B001 at its line ($way)"
+done
+for way in 30 31; do
+    proves prints.f90 $way
+    grep -Eq '^(PASS|PROVEN) ' said && ! grep -q '_gfortran_transfer' said
+    ok $? "prove: that of its neighbours is right, and seen ($way)"
+done
+SIMCC_MEMORY=1 "$build/simfort" -g -O2 -o prints prints.f90 >compiled 2>&1 && ! grep . compiled && run -n 2 --memory ./prints 16
+says '^B001 ' && says 'prints.f90:16'
+ok $? "simfort does the same, without a word of the compiler's"
 cat >parts.f90 <<'END'
 program parts
   use mpi

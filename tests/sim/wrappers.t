@@ -96,4 +96,33 @@ check $? "mpi.h hides behind no header of the program's"
 cc -shared -o libmpi.so -x c /dev/null
 simcc -o size size.c -L/usr/lib -lmpi ./libmpi.so >out 2>&1 && ! readelf -d size | grep -q 'libmpi\.so'
 check $? "another MPI's library on the line is left out"
+# Two calls that end alike are two places, also where they are optimised; another linker will do.
+cat >two.c <<'END'
+#include <mpi.h>
+#include <stdlib.h>
+int main(int argc, char **argv)
+{
+    int way = atoi(argv[1]), value = 0;
+    MPI_Init(&argc, &argv);
+    if (way == 1)
+        MPI_Send(&value, 1, MPI_INT, 7, 0, MPI_COMM_WORLD);
+    else if (way == 2)
+        MPI_Send(&value, 1, MPI_INT, 7, 0, MPI_COMM_WORLD);
+    MPI_Finalize();
+    return 0;
+}
+END
+if command -v gcc >/dev/null; then
+    SIMRUN_CC=gcc simcc -g -O2 -o two two.c >out 2>&1
+    for way in 1 2; do
+        timeout 60 "$simrun" --db none -n 1 ./two $way >out 2>err
+        grep -q "two.c:$((6 + 2 * way))" out
+        check $? "call $way of two alike is named by its own line"
+    done
+fi
+for linker in gold lld; do
+    command -v ld.$linker >/dev/null || continue
+    simcc -fuse-ld=$linker -o linked size.c >err 2>&1 && timeout 60 "$simrun" --db none -n 3 ./linked >out 2>&1 && [ "$(grep -c '^size 3 local 2' out)" -eq 3 ]
+    check $? "programs that ld.$linker linked run"
+done
 echo "1..$count"
