@@ -2,7 +2,8 @@
  *
  * A program that simcc built and that is started by itself ends up here (see libmpi_abi.c): the
  * conftest binaries of configure, a program asked for --help, a debugger. Nothing is recorded or
- * judged, nothing is said, and the exit status is the program's. */
+ * judged, nothing is said but where another MPI's launcher started several, and the exit status is
+ * the program's. */
 #include "cli/command.h"
 #include "sim/compile/compile.h"
 #include "sim/programs/loader.h"
@@ -10,12 +11,29 @@
 #include "sim/worlds/world.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static int refuse(const struct failure *failure)
 {
     fprintf(stderr, "simrun: %s\n", failure->text);
     return EXIT_INPUT;
+}
+
+/* mpiexec of another MPI starts as many processes, each of which would be all of the program. */
+static void tell_launcher(const char *program)
+{
+    static const char *const launchers[][2] = {{"OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK"},
+                                               {"PMI_SIZE", "PMI_RANK"}};
+    for (size_t i = 0; i < sizeof launchers / sizeof *launchers; i++) {
+        const char *size = getenv(launchers[i][0]), *rank = getenv(launchers[i][1]);
+        if (size && rank && atoi(size) > 1 && atoi(rank) == 0)
+            fprintf(
+                stderr,
+                "simrun: %s was started %d times by an mpiexec of another MPI, each time as one "
+                "rank; run it with simrun -n %d %s\n",
+                program, atoi(size), atoi(size), program);
+    }
 }
 
 int command_alone(int argc, char **argv)
@@ -31,6 +49,7 @@ int command_alone(int argc, char **argv)
         command_help(command_find("alone"));
         return EXIT_PASSED;
     }
+    tell_launcher(argv[1]);
     sim_world_options_init(&options);
     options.ranks = 1;
     options.unable = &failure;

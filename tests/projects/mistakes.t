@@ -106,4 +106,7 @@ END
 # mpirun starts every rank as a process of its own, and each is a world.
 simcc -o right right.c
 sentence "a program started without simrun is one rank" 0 '^sum 0' ./right
+sentence "another MPI's launcher is told" 0 'started 3 times by an mpiexec of another MPI.*run it with simrun -n 3' \
+    'OMPI_COMM_WORLD_SIZE=3 OMPI_COMM_WORLD_RANK=0 ./right'
+sentence "so is that of MPICH" 0 'run it with simrun -n 2' 'PMI_SIZE=2 PMI_RANK=0 ./right'
 echo "1..$count"

@@ -49,8 +49,11 @@ for project in $wanted; do
             runs "CMake" by-cmake/program by-cmake/objects
         ;;
     findmpi)
-        build "find_package(MPI)" cmake sh -c 'cmake -S cmake -B found -DMPI_C_COMPILER=simcc -DMPI_CXX_COMPILER=simc++ && cmake --build found' &&
-            runs "find_package(MPI)" found/program found/objects
+        build "find_package(MPI)" cmake sh -c 'cmake -S cmake -B "found here" -DMPI_C_COMPILER=simcc -DMPI_CXX_COMPILER=simc++ \
+            -DMPIEXEC_EXECUTABLE='"'$simrun'"' && cmake --build "found here"' &&
+            runs "find_package(MPI)" "found here/program" "found here/objects" "found here/unity"
+        (cd "found here" && ctest) >out 2>&1
+        check $? "find_package(MPI): CTest runs it under simrun"
         ;;
     autotools)
         cp ./*.[ch] autotools
