@@ -110,7 +110,7 @@ $(BUILD)/gen/shims/%.c: sim/shims/wrappers.pl sim/shims/prototypes.pl $(wildcard
 	@perl sim/shims/wrappers.pl $* >$@.new && mv $@.new $@
 link_shim = $Q$(CC) -std=c17 -D_GNU_SOURCE -O2 -g -fPIC -fno-omit-frame-pointer $(WARNINGS) $(INCLUDES) -D$1 -shared -Wl,-soname,$(@F) -o $@ $(filter %.c,$^)
 shim_parts = sim/shims/by_hand.c $(wildcard sim/shims/*.h)
-$(BUILD)/lib/shims/libmpi.so.40: $(BUILD)/gen/shims/openmpi.c $(shim_parts)
+$(BUILD)/lib/shims/libmpi.so.40: $(BUILD)/gen/shims/openmpi.c sim/shims/cxx.c $(shim_parts)
 	@mkdir -p $(@D)
 	@echo "link $@"
 	$(call link_shim,SHIM_OPENMPI)

@@ -15,7 +15,6 @@ static const struct {
              {"libmpi_mpifh.so.40", "Open MPI 4 or 5", NULL},
              {"libmpi_usempif08.so.40", "Open MPI 4 or 5", NULL},
              {"libmpi_usempi_ignore_tkr.so.40", "Open MPI 4 or 5", NULL},
-             {"libmpi_cxx.so.40", "Open MPI 4", NULL},
              {"libmpi.so.20", "Open MPI 2 or 3", NULL},
              {"libmpi.so.1", "Open MPI 1", NULL},
              {"libmpi.so.0", "Open MPI 1", NULL},

@@ -1,4 +1,5 @@
 /* What cannot be made from a prototype: see wrappers.pl. */
+#include "sim/shims/cxx.h"
 #include "sim/shims/shim.h"
 
 #include <stdio.h>
@@ -102,7 +103,6 @@ THEIRS(int, Pcontrol, (const int level, ...))
 
 /* MPI calls one of ours, which knows by its place in the table whose function it stands for. A function has one place however often it is
  * given; a program has fewer functions than the table. */
-enum { FUNCTIONS_MAX = 64 };
 #define FOUR(X, row, a, b, c, d) X(row##a) X(row##b) X(row##c) X(row##d)
 #define SIXTEEN(X, row)                                                                            \
     FOUR(X, row, 0, 1, 2, 3)                                                                       \
@@ -111,19 +111,19 @@ enum { FUNCTIONS_MAX = 64 };
 
 static int place_of(void (*functions[])(void), void (*function)(void))
 {
-    for (int i = 0; i < FUNCTIONS_MAX; i++) {
-        if (!functions[i] || functions[i] == function) {
+    for (int i = 0; i < SHIM_FUNCTIONS; i++) {
+        if (!functions[i] || (functions[i] == function && !shim_cxx_intercepts(function))) {
             functions[i] = function;
+            shim_cxx_made(i);
             return i;
         }
     }
-    fprintf(stderr, "simrun: more than %d functions for MPI to call\n", FUNCTIONS_MAX);
+    fprintf(stderr, "simrun: more than %d functions for MPI to call\n", SHIM_FUNCTIONS);
     abort();
 }
 
-typedef void any_function(void);
-static any_function *operators[FUNCTIONS_MAX], *operators_c[FUNCTIONS_MAX],
-    *handlers[FUNCTIONS_MAX];
+static shim_function *operators[SHIM_FUNCTIONS], *operators_c[SHIM_FUNCTIONS],
+    *handlers[SHIM_FUNCTIONS];
 
 typedef void F_User_function(void *in, void *inout, int *count, F_Datatype *type);
 typedef void F_User_function_c(void *in, void *inout, MPI_Count *count, F_Datatype *type);
@@ -133,7 +133,8 @@ typedef void F_errhandler_function(void *handle, int *code, ...);
     static void operator_##n(void *in, void *inout, int *count, MPI_Datatype *type)                \
     {                                                                                              \
         F_Datatype theirs = out_Datatype(*type);                                                   \
-        ((F_User_function *)operators[n])(in, inout, count, &theirs);                              \
+        if (!shim_cxx_call(n, in, inout, count, &theirs))                                          \
+            ((F_User_function *)operators[n])(in, inout, count, &theirs);                          \
     }                                                                                              \
     static void operator_c_##n(void *in, void *inout, MPI_Count *count, MPI_Datatype *type)        \
     {                                                                                              \
@@ -181,21 +182,21 @@ OURS(int, Win_create_errhandler, (MPI_Win_errhandler_function *, MPI_Errhandler 
 BY_HAND(Op_create, (F_User_function * function, int commute, F_Op *op))
 {
     MPI_User_function *ours =
-        function ? operator_rows[place_of(operators, (any_function *)function)] : NULL;
+        function ? operator_rows[place_of(operators, (shim_function *)function)] : NULL;
     MADE(Op, op, ours_Op_create(ours, commute, op ? &own : NULL));
 }
 
 BY_HAND(Op_create_c, (F_User_function_c * function, int commute, F_Op *op))
 {
     MPI_User_function_c *ours =
-        function ? operator_c_rows[place_of(operators_c, (any_function *)function)] : NULL;
+        function ? operator_c_rows[place_of(operators_c, (shim_function *)function)] : NULL;
     MADE(Op, op, ours_Op_create_c(ours, commute, op ? &own : NULL));
 }
 
 BY_HAND(Comm_create_errhandler, (F_errhandler_function * function, F_Errhandler *handler))
 {
     MPI_Comm_errhandler_function *ours =
-        function ? handler_comm_rows[place_of(handlers, (any_function *)function)] : NULL;
+        function ? handler_comm_rows[place_of(handlers, (shim_function *)function)] : NULL;
     MADE(Errhandler, handler, ours_Comm_create_errhandler(ours, handler ? &own : NULL));
 }
 OLDER(Errhandler_create, Comm_create_errhandler)
@@ -203,7 +204,7 @@ OLDER(Errhandler_create, Comm_create_errhandler)
 BY_HAND(Win_create_errhandler, (F_errhandler_function * function, F_Errhandler *handler))
 {
     MPI_Win_errhandler_function *ours =
-        function ? handler_win_rows[place_of(handlers, (any_function *)function)] : NULL;
+        function ? handler_win_rows[place_of(handlers, (shim_function *)function)] : NULL;
     MADE(Errhandler, handler, ours_Win_create_errhandler(ours, handler ? &own : NULL));
 }
 

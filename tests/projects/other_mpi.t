@@ -110,6 +110,52 @@ for mpi in openmpi mpich; do
     refused 3 'libpart.so, which was built with simcc.*build both with simcc' "and the reverse" -n 2 "$folder/mixed"
 done
 
+# Open MPI's mpicxx names its library for C++ in every program, with the old classes or without.
+cat >"$folder/classes.cpp" <<'END'
+#include <cstdio>
+#include <mpi.h>
+#ifdef OMPI_MAJOR_VERSION
+static void add(const void *in, void *out, int n, const MPI::Datatype &)
+{
+    for (int i = 0; i < n; i++)
+        ((int *)out)[i] += ((const int *)in)[i];
+}
+static void multiply(const void *in, void *out, int n, const MPI::Datatype &)
+{
+    for (int i = 0; i < n; i++)
+        ((int *)out)[i] *= ((const int *)in)[i];
+}
+int main(int argc, char **argv)
+{
+    MPI::Init(argc, argv);
+    int rank = MPI::COMM_WORLD.Get_rank(), ranks = MPI::COMM_WORLD.Get_size(), mine = rank + 1, sum, product, got;
+    MPI::Op plus, times;
+    plus.Init(add, true);
+    times.Init(multiply, true);
+    MPI::COMM_WORLD.Allreduce(&mine, &sum, 1, MPI::INT, plus);
+    MPI::COMM_WORLD.Allreduce(&mine, &product, 1, MPI::INT, times);
+    MPI::Intracomm own = MPI::COMM_WORLD.Dup();
+    MPI::Status status;
+    own.Sendrecv(&rank, 1, MPI::INT, (rank + 1) % ranks, 0, &got, 1, MPI::INT, MPI::ANY_SOURCE, MPI::ANY_TAG, status);
+    if (rank == 0)
+        std::printf("sum %d product %d of %d from %d\n", sum, product, ranks, status.Get_source());
+    own.Free();
+    plus.Free();
+    times.Free();
+    MPI::Finalize();
+}
+#endif
+END
+if command -v mpicxx.openmpi >/dev/null && mpicxx.openmpi -g -w -o "$folder/classes" "$folder/classes.cpp" 2>/dev/null; then
+    for executor in '' --os-threads; do
+        run -n 4 $executor "$folder/classes"
+        says '^PASS' && says '^sum 10 product 24 of 4 from 3$'
+        ok $? "a program of Open MPI's C++ classes, with reductions of its own $executor"
+    done
+else
+    skip 2 "no mpicxx.openmpi, or one without classes"
+fi
+
 # What there is no library for.
 while read -r soname name; do
     rm -f "$folder/$soname"
