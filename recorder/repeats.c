@@ -10,7 +10,8 @@
  *  1. An iteration is closed: all its operations are complete, without an error, and name
  *     operations of the same iteration only. So nobody holds a pointer to one that is wiped out.
  *  2. Only operations, their waits and counts are wiped out; anything else ends the loop.
- *  3. A rank with several threads, and operations of backward passes and batches, have no loops. */
+ *  3. A rank with several threads, and operations of backward passes and batches, have no loops.
+ *  4. Nor has a rank with a window: its messages order accesses of others, each its own. */
 #include "recorder/rank.h"
 #include "recorder/recording_internal.h"
 
@@ -257,7 +258,8 @@ void recorder_repeats_look(struct recorder_rank *me)
             return;
         repeats->from = me->ops;
     }
-    if (!me->self->current || atomic_load_explicit(&me->shared, memory_order_relaxed)) {
+    if (!me->self->current || atomic_load_explicit(&me->shared, memory_order_relaxed) ||
+        (!repeats->repeat && me->windows.count)) {
         start_over(repeats, me->ops);
         me->look_at = me->ops + 1;
         return;

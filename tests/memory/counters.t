@@ -12,11 +12,11 @@ my $simrun = abs_path($ENV{SIMRUN} || 'build/simrun');
 chdir tempdir(CLEANUP => 1) or die;
 
 sub proved {
-    my ($name, $text) = @_;
+    my ($name, $text, $ranks) = (@_, 2);
     open my $out, '>', "$name.c" or die;
     print $out $text;
     close $out;
-    my $said = `timeout 120 '$simrun' prove -n 2 $name.c 2>&1`;
+    my $said = `timeout 120 '$simrun' prove -n $ranks $name.c 2>&1`;
     return ($? >> 8, $said);
 }
 
@@ -58,6 +58,42 @@ unlike($said, qr/^R003/m, 'is not even told');
 ($status, $said) = counter('shared', 1, 'SHARED');
 is($status, 1, 'under a shared lock it is an error');
 like($said, qr/^B003/m, 'a race on the window');
+
+# A rank that only passes messages on, in a loop of many rounds, orders the accesses of the others.
+for my $flushed (1, 0) {
+    my ($flush, $late) = $flushed ? ('MPI_Win_flush(0, win);', '') : ('', 'MPI_Win_flush(0, win);');
+    ($status, $said) = proved("rounds$flushed", <<"C", 3);
+#include <mpi.h>
+int main(int argc, char **argv)
+{
+    int rank, x = 1, *base;
+    MPI_Win win;
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Win_allocate(4, 4, MPI_INFO_NULL, MPI_COMM_WORLD, &base, &win);
+    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Win_lock_all(0, win);
+    for (int i = 0; i < 200; i++) {
+        if (rank == 2) {
+            MPI_Put(&x, 1, MPI_INT, 0, 0, 1, MPI_INT, win);
+            $flush
+        }
+        if (rank < 2)
+            MPI_Recv(&x, 0, MPI_INT, rank + 1, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        if (rank)
+            MPI_Send(&x, 0, MPI_INT, rank - 1, 0, MPI_COMM_WORLD);
+        if (rank == 0)
+            x = *base;
+        MPI_Barrier(MPI_COMM_WORLD);
+        $late
+    }
+    MPI_Win_unlock_all(win);
+    MPI_Win_free(&win);
+    MPI_Finalize();
+}
+C
+    like($said, $flushed ? qr/^PROVEN/ : qr/^B003/m, $flushed ? '200 rounds in order' : '200 without a flush') or diag($said);
+}
 
 ($status, $said) = proved('later', <<'C');
 #include <mpi.h>
