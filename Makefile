@@ -13,7 +13,7 @@
 #   make cores      every scenario gives the same answer on any number of cores
 #   make fuzz       the readers of files against hostile input; FUZZ_SECONDS=60 for each
 #   make apps       other people's programs, unedited, under simrun and under Open MPI or MPICH: a table; APPS="hpcc ring_c"
-#   make bare       demo and test on a Debian with nothing but make and git, in a path with blanks; needs root and debootstrap
+#   make bare       demo and test on a Debian with nothing but make and git, in a path with blanks; needs root and debootstrap; SUITE=noble
 #   make bench      figures against Open MPI and MPICH, as ratios in one run; BENCH="200 million" for 2^20 ranks, too
 #   make functions  every call of the standard, right and with one wrong argument at a time;  make mpich  MPICH's own tests
 #   make rooms      the rooms of the house: files, lines, what each sees
@@ -254,7 +254,7 @@ test-peers: all peers $(BUILD)/tests/collectives/test_diff_peers
 
 # The README's promise on a bootstrapped system, as another user and as root; some minutes. Tests the last commit.
 bare:
-	@sh tests/bare/bare.sh
+	@sh tests/bare/bare.sh build/bare $(SUITE)
 
 # The rooms with their files, lines and what each sees.
 rooms:

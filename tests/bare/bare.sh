@@ -1,7 +1,9 @@
 #!/bin/sh
-# bare.sh: `make demo` and `make test` on a Debian 12 that has nothing but make and git (make bare).
+# bare.sh: `make demo` and `make test` on a Debian 12, or another Debian or Ubuntu, that has nothing but make and git (make bare).
 #
-#   sudo tests/bare/bare.sh [FOLDER]    FOLDER keeps the bootstrapped system and the logs; build/bare if none is named
+#   sudo tests/bare/bare.sh [FOLDER [SUITE]]
+#
+# FOLDER keeps the bootstrapped system and the logs; build/bare if none is named. SUITE: bookworm (the usual one), trixie, jammy, noble ...
 #
 # Needs root, debootstrap and the network. Tests the last commit, once as another user whose home cannot be written, once as root, in a path
 # with blanks and letters beyond ASCII. Mounts and processes live in namespaces of their own and end with the script.
@@ -10,20 +12,26 @@ set -eu
 folder=${1:-build/bare}
 [ "$(id -u)" -eq 0 ] || { echo "bare: needs root: sudo tests/bare/bare.sh" >&2; exit 2; }
 command -v debootstrap >/dev/null || { echo "bare: debootstrap is missing: apt-get install debootstrap" >&2; exit 2; }
+suite=${2:-bookworm}
+case $suite in
+bookworm | trixie | sid) mirror=http://deb.debian.org/debian components=main script=sid ;;
+*) mirror=http://archive.ubuntu.com/ubuntu components=main,universe script=gutsy ;; # the script of all Ubuntus, also of those it does not know
+esac
 mkdir -p "$folder/packages"
 folder=$(cd "$folder" && pwd)
 system=$folder/system
 
 # The untouched system is kept as an archive: every call begins with it.
-if [ ! -f "$folder/debian12.tar" ]; then
+if [ ! -f "$folder/$suite.tar" ]; then
     rm -rf "$system"
-    debootstrap --variant=minbase --include=make,git,ca-certificates --cache-dir="$folder/packages" bookworm "$system" >"$folder/debootstrap.log"
-    tar -C "$system" -cf "$folder/debian12.tar.part" .
-    mv "$folder/debian12.tar.part" "$folder/debian12.tar"
+    debootstrap --variant=minbase --components=$components --include=make,git,ca-certificates --cache-dir="$folder/packages" \
+        "$suite" "$system" $mirror $script >"$folder/debootstrap.log"
+    tar -C "$system" -cf "$folder/$suite.tar.part" .
+    mv "$folder/$suite.tar.part" "$folder/$suite.tar"
 fi
 rm -rf "$system"
 mkdir "$system"
-tar -C "$system" -xf "$folder/debian12.tar"
+tar -C "$system" -xf "$folder/$suite.tar"
 
 place="srv/a b ü/simrun"
 mkdir -p "$system/srv/a b ü"
