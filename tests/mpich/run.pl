@@ -17,7 +17,7 @@ my ($tests, $simcc) = ("$root/tests", dirname($simrun) . '/simcc');
 sub prepare {
     my $log = "$root/configure.log";
     system("cp -a '$root/mpich/test/mpi' '$tests' && cd '$tests' && ./configure --with-mpi=/nonexistent MPICC='$simcc' CC='$simcc' --disable-fortran"
-        . " --disable-cxx --disable-rma --disable-romio --disable-part --disable-spawn --enable-strictmpi --enable-threads=multiple --with-pm=no >'$log' 2>&1") == 0
+        . " --disable-cxx --disable-romio --disable-spawn --enable-strictmpi --enable-threads=multiple --with-pm=no >'$log' 2>&1") == 0
         or die "configure failed: $log\n";
     system("cat '$here/removed.h' >>'$tests/$_'") for 'include/mpitestconf.h', 'dtpools/dtpoolsconf.h';
 }
