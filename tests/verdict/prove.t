@@ -100,4 +100,17 @@ for my $case (['right', '', 'PROVEN', 0, undef], ['right', '--no-gradients --che
 delete $ENV{GITHUB_STEP_SUMMARY};
 system("'$simrun' prove --db p.db -n 2 ./right.c >out 2>err");
 like(`'$simrun' query --db p.db 'select word, outcome from runs' 2>/dev/null`, qr/PROVEN.*pass/s, 'the database keeps the word');
+
+# Two workers of two threads that ask each other have more interleavings than anybody waits for: what was not looked at is said, and the
+# word is not proof.
+is(prove('--budget 1s --require complete dist-engine crossing 2 3'), 6, 'an exploration that does not end is not complete');
+like(slurp('out'), qr/^PASS .*not covered:.*(beyond the budget|the budget was spent)/s, 'nor a proof: it names what was left');
+
+# Streams of a device: declared, judged besides, and part of the proof.
+is(prove('-n 2 --streams device group-streams divergent'), 1, 'two groups in orders of their own hang on one stream');
+like(slurp('out'), qr/D002.*order of issue.*With a stream for each communicator it ends.*models +device\n/s, 'which the finding says, and no other model');
+unlike(slurp('out'), qr/confirmed by a real run/, 'and no run under MPI is said to have shown it');
+is(prove('-n 2 --streams device group-streams same'), 0, 'in one order they do not');
+like(slurp('out'), qr/^PROVEN/, 'and are proven');
+is(prove('-n 2 --streams communicator group-streams divergent'), 0, 'nor with a stream for each');
 done_testing;
