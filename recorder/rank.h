@@ -116,7 +116,9 @@ struct recorder_rank {
     uint32_t rank, ranks;
     uint32_t ops; /* issued so far: the number of the next one */
     struct record_rank *info;
-    const uint64_t *steps;            /* logical time; NULL: MPIX_Steps tells */
+    struct mpix_pace pace; /* where logical time stands, if `paced`; else MPIX_Steps tells */
+    bool paced;
+    struct recorder_before *before;   /* operations that it marked complete ahead of its turn */
     struct recorder_repeats *repeats; /* NULL: loops are not looked for, or not yet */
     uint32_t look_at;             /* how many operations there are when they are looked at next */
     struct recorder_thread *self; /* the calling one, while it is in the recorder */
@@ -174,10 +176,20 @@ static inline void recorder_reenter(struct recorder_rank *me)
         recorder_lock(me);
 }
 
+void recorder_ahead_note(struct recorder_rank *me, struct record_op *op,
+                         struct record_waits *waits);
+/* Its turn has come; or does not come any more. */
+void recorder_ahead_over(struct recorder_rank *me);
+void recorder_ahead_undo(struct recorder_rank *me);
+
 /* The caller's recorder, for it alone until recorder_leave; NULL when it is not being recorded. */
 static inline struct recorder_rank *recorder_enter(void)
 {
     struct recorder_rank *me = recorder_me();
+    if (me && me->paced && *me->pace.wide)
+        MPIX_Turn();
+    if (me && __builtin_expect(me->before != NULL, 0))
+        recorder_ahead_over(me);
     if (me)
         recorder_reenter(me);
     return me;
@@ -222,7 +234,7 @@ uint64_t recorder_now(void); /* wall time, nanoseconds */
 /* Logical time of the caller. */
 static inline uint64_t recorder_steps(const struct recorder_rank *me)
 {
-    return me->steps ? *me->steps : MPIX_Steps();
+    return me->paced ? *me->pace.steps : MPIX_Steps();
 }
 
 /* Iterations of loops whose records are alike are kept once: see repeats.c. Called before an
@@ -280,6 +292,13 @@ recorder_op_inline(struct recorder_rank *me, enum op_kind kind, enum op_state st
     return op;
 }
 
+/* Before what the return of a call changes in an operation: see ahead.c. */
+static inline void recorder_ahead(struct recorder_rank *me, struct record_op *op)
+{
+    if (me->paced && *me->pace.wide)
+        recorder_ahead_note(me, op, NULL);
+}
+
 static inline void recorder_op_stop(struct recorder_rank *me, struct record_op *op)
 {
     op->end = recorder_steps(me) + 1; /* 0 means: not complete */
@@ -289,6 +308,7 @@ static inline void recorder_op_stop(struct recorder_rank *me, struct record_op *
 
 static inline void recorder_op_complete_inline(struct recorder_rank *me, struct record_op *op)
 {
+    recorder_ahead(me, op);
     op->state = STATE_COMPLETE;
     recorder_op_stop(me, op);
     enum op_class class = op_kind_class(op->head.small);

@@ -225,7 +225,7 @@ bool recording_rank_begin_as(struct recording *recording, uint32_t rank, uint32_
     me->watch = slots[MPIX_SLOT_WATCH];
     if (me->watch)
         me->look_at = UINT32_MAX; /* who watches is told every operation */
-    me->steps = MPIX_Steps_place();
+    me->paced = MPIX_Pace(&me->pace);
     slots[MPIX_SLOT_RECORDER] = me;
     return true;
 }
@@ -234,6 +234,15 @@ bool recording_rank_begin(struct recording *recording)
 {
     return recording_rank_begin_as(recording, (uint32_t)MPIX_World_rank(),
                                    (uint32_t)MPIX_World_size());
+}
+
+void recording_ahead(struct recording *recording, uint32_t rank, bool waits)
+{
+    struct recorder_rank *me = recording->recorders[rank];
+    if (me && waits)
+        recorder_ahead_undo(me);
+    else if (me)
+        recorder_ahead_over(me);
 }
 
 void recording_rank_end(struct recording *recording, uint32_t rank, enum rank_state state,

@@ -51,6 +51,9 @@ void recording_images_scan(struct recording *recording);
 /* Called by a rank on its own stack: from here on what it does is recorded. False when there is no
  * memory. */
 bool recording_rank_begin(struct recording *recording);
+/* The world has ended, in the process that ran it. What a rank did ahead of a turn that it still waits
+ * for has not happened. */
+void recording_ahead(struct recording *recording, uint32_t rank, bool waits);
 /* Says how a rank ended; by whoever knows, in the process of the ranks or in the one that loads.
  * `site` is a return address or NULL. */
 void recording_rank_end(struct recording *recording, uint32_t rank, enum rank_state state,

@@ -177,11 +177,13 @@ void recorder_request_complete(struct recorder_rank *me, uint64_t key,
 {
     struct record_op *op = request->op, *second = request->second;
     if (second && request->active) {
+        recorder_ahead(me, second);
         second->request = wait;
         recorder_op_complete(me, second);
         recorder_matched(request->comm, second, status);
     }
     if (op && request->active) {
+        recorder_ahead(me, op);
         op->request = wait;
         recorder_op_complete(me, op);
         if (request->checksum && !recorder_memory->instrumented() &&
@@ -233,6 +235,7 @@ uint32_t recorder_checksum(const struct record_op *op)
 
 void recorder_rank_free(struct recorder_rank *me)
 {
+    recorder_ahead_over(me);
     for (struct request_block *block = me->request_blocks, *next; block; block = next) {
         next = block->next;
         for (int i = 0; i < BLOCK; i++) {

@@ -60,6 +60,11 @@ static struct recorder_thread *thread_find(struct recorder_rank *me)
 
 void recorder_lock(struct recorder_rank *me)
 {
+    if (MPIX_Alone()) { /* another thread carries the rank now */
+        me->first.mark = &recorder_thread_mark;
+        if (!atomic_load_explicit(&me->shared, memory_order_relaxed))
+            return;
+    }
     if (atomic_load_explicit(&me->owner, memory_order_relaxed) == &recorder_thread_mark) {
         me->depth++;
         return;

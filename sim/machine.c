@@ -15,7 +15,6 @@
 #include "sim/messages/point.h"
 #include "sim/windows/history.h"
 #include "sim/windows/window.h"
-#include "sim/worlds/libc_hooks.h"
 #include "sim/worlds/open_handles.h"
 #include "sim/worlds/timeout.h"
 

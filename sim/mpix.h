@@ -4,6 +4,7 @@
 #define SIM_MPIX_H
 
 #include <mpi.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #ifdef __cplusplus
@@ -36,8 +37,20 @@ int64_t MPIX_Status_bytes(const MPI_Status *status);
 
 /* Logical time: scheduler steps of this world so far; where ranks are OS threads, of the caller. */
 uint64_t MPIX_Steps(void);
-/* Where that number stands as long as the caller's rank lives; NULL: it must be asked for. */
-const uint64_t *MPIX_Steps_place(void);
+/* Where that number stands as long as the caller's rank lives, what it was when the rank had its turn
+ * last, and whether calls have to wait for that. False: it must be asked for. */
+struct mpix_pace {
+    const uint64_t *steps, *turned;
+    const bool *wide;
+};
+bool MPIX_Pace(struct mpix_pace *pace);
+/* Comes back when it is the calling rank's turn: before it leaves anything that others see. */
+void MPIX_Turn(void);
+/* It came back from its last call before that. Where the world has ended, the caller does not come
+ * back from here. */
+bool MPIX_Ahead(void);
+/* The calling thread is the only one that may speak for its rank, whichever thread that is. */
+bool MPIX_Alone(void);
 
 /* The one source of nondeterminism: an index below n (n >= 1). Driven by the run's driver: always 0
  * (default), a seed, a recording, or enumeration. 0 on a real MPI. */

@@ -24,6 +24,7 @@ void run_options_init(struct run_options *options)
 
                                     .stall = RUN_STALL_SECONDS};
     sim_world_options_init(&options->world);
+    options->world.wide = SIM_WIDE_AUTO;
 }
 
 static bool complain(const char *option, const char *value, const char *wanted)
@@ -399,7 +400,7 @@ static bool set_cores(void *target, const char *value)
     char *end = NULL;
     bool all = !strcmp(value, "all");
     long cores = all ? 0 : strtol(value, &end, 10);
-    options->world.executor = SIM_TURNS;
+    options->world.wide = cores == 1 ? SIM_WIDE_NEVER : SIM_WIDE_AT_ONCE;
     options->world.cores = (int)cores;
     return all || (cores >= 1 && cores <= CPU_SETSIZE && !*end) ||
            complain("cores", value, "a number from 1 on, or all");
@@ -433,7 +434,8 @@ const struct option_row run_option_rows[] = {
     {"seed", 0, "N", "let a pseudo-random stream make every choice", set_seed},
     {"schedule", 0, "CHOICES", "make the choices that 'simrun explore' found to fail",
      set_schedule},
-    {"cores", 0, "N", "compute on N cores, or on all; the answer is the same on any number of them",
+    {"cores", 0, "N",
+     "compute on N cores, or on all, from the beginning (default: on all once the ranks compute)",
      set_cores},
     {"os-threads", 0, NULL, "each rank an OS thread instead of a fiber", set_os_threads},
     {"strict", 0, NULL, "every collective synchronises all its ranks", set_strict},

@@ -51,9 +51,9 @@ static void world_text(const struct sim_world_options *world, char *text, size_t
     }
     if (world->executor == SIM_THREADS)
         append(text, size, "os-threads", NULL);
-    if (world->executor == SIM_TURNS && world->cores)
+    if (world->cores)
         append_number(text, size, "cores", (unsigned)world->cores);
-    else if (world->executor == SIM_TURNS)
+    else if (world->wide == SIM_WIDE_AT_ONCE)
         append(text, size, "cores", "all");
     if (world->memory)
         append(text, size, "memory", NULL);

@@ -204,6 +204,13 @@ static void note_report(const char *what, uint64_t place)
     _exit(0);
 }
 
+/* Another thread begins to carry ranks of the world that is judged. */
+static void carry_judged(void)
+{
+    sim_run_signal_stack();
+    child_signals_judge(true);
+}
+
 /* Runs the program once in a fresh world. The first world is the one that is recorded and judged.
  */
 static int run_world(void *context, struct diff_probe *probe, int worker)
@@ -226,6 +233,10 @@ static int run_world(void *context, struct diff_probe *probe, int worker)
         options.fault_count = 0;
     options.first_failure = base ? &child->board->first_failure : NULL;
     options.running = base ? &child->board->running : NULL;
+    options.carrier = carry_judged;
+    options.wide_signal = BOARD_QUESTION;
+    if (!base)
+        options.wide = SIM_WIDE_NEVER;
     options.unable = &failure;
     struct child_world run = {.child = child, .base = base};
     if (probe->watch && !base) {
@@ -251,6 +262,9 @@ static int run_world(void *context, struct diff_probe *probe, int worker)
     if (failure.code)
         give_up(child->board, &failure);
     if (base) {
+        for (int r = 0; child->recording && r < options.ranks; r++)
+            recording_ahead(child->recording, (uint32_t)r,
+                            sim_world_rank_state(world, r) == RANK_RUNNING);
         note_end(child, outcome);
         /* What further worlds print would only repeat it. */
         rank_output_finish(child->output, child->job->world.ranks);

@@ -16,7 +16,7 @@ _Noreturn void child_main(const struct job *job, struct board *board, struct ran
 
 void child_signals_install(struct board *board);
 /* This is the world that is on the board. */
-void child_signals_world(const struct sim_world *world);
+void child_signals_world(struct sim_world *world);
 /* The calling thread runs a rank of it, or of another. */
 void child_signals_judge(bool judged);
 bool child_signals_is_judged(void);

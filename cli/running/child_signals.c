@@ -19,12 +19,12 @@
 /* Signal handlers have no arguments of ours: what they need stands here, for the one run of this
  * process. */
 static struct board *board;
-static const struct sim_world *world;
+static struct sim_world *world;
 static pid_t process; /* a forked one has none of the ranks' threads */
 /* Whether the world that this thread runs is the one on the board. */
 static _Thread_local bool judged;
 
-void child_signals_world(const struct sim_world *on_board)
+void child_signals_world(struct sim_world *on_board)
 {
     world = on_board;
 }
@@ -136,6 +136,7 @@ static void on_crash(int number, siginfo_t *info, void *context)
         return;
     }
     record_abandon();
+    sim_rank_await_dying();
     if (number == SIGSEGV && is_null_argument(rank, info, context))
         refuse_null(rank, context);
     if (!judged)
@@ -185,11 +186,48 @@ static _Noreturn void end_of_time(int rank)
     _exit(0);
 }
 
+/* How the stack came about, from the innermost frame on: a handler, the program, whoever called it. */
+struct descent {
+    uint64_t bias;
+    bool in, left, again;
+};
+
+static _Unwind_Reason_Code descend(struct _Unwind_Context *frame, void *argument)
+{
+    struct descent *descent = argument;
+    int exact = 0;
+    uint64_t pc = (uint64_t)_Unwind_GetIPInfo(frame, &exact) - !exact;
+    bool program = pc - descent->bias < board->image_size;
+    descent->again |= program && descent->left;
+    descent->left |= descent->in && sim_libc_in_launcher((const void *)(uintptr_t)pc);
+    descent->in |= program;
+    return descent->again ? _URC_END_OF_STACK : _URC_NO_REASON;
+}
+
+/* Whoever looks after the world asks whether the program computes. It may go on on all cores where
+ * the machine has not called it: then something of the machine would be under way. False: the
+ * question was another one. */
+static bool answer_look(const void *context)
+{
+    if (!world || !sim_world_looked_at(world))
+        return false;
+    int rank = sim_world_current_rank();
+    uint64_t bias = rank >= 0 && judged ? board->ranks[rank].bias : 0;
+    if (!bias || place_of(context) - bias >= board->image_size || !sim_world_computes(world))
+        return true;
+    struct descent descent = {.bias = bias};
+    _Unwind_Backtrace(descend, &descent);
+    if (descent.left && !descent.again)
+        sim_world_widen(world);
+    return true;
+}
+
 /* The parent asks who computes where, or has lost patience. Ranks that are threads of their own
  * wait in their calls: the question goes on to one that does not. */
 static void on_question(int number, siginfo_t *info, void *context)
 {
-    (void)info;
+    if (info->si_code == SI_TKILL && answer_look(context))
+        return;
     int rank = sim_world_current_rank();
     if (world && sim_world_pass_on(world, number))
         return;

@@ -10,7 +10,6 @@
 #include "cli/telling/tap.h"
 #include "traces/formats/format.h"
 
-#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -188,28 +187,6 @@ static void tell_more(const struct present *present, const struct result *result
     present_hanging(present, 14, 4, text);
 }
 
-/* A run that computed on one core, while others stood idle. */
-static void tell_cores(const struct present *present, const struct results *results,
-                       const struct result *result)
-{
-    enum { LONG_SECONDS = 1, BUSY_MICROSECONDS = 100 };
-    const struct trace *trace = result->verdict.result.trace;
-    cpu_set_t allowed;
-    int cores = sched_getaffinity(0, sizeof allowed, &allowed) ? 1 : CPU_COUNT(&allowed);
-    double seconds = result_seconds(result);
-    if (results->options->world.executor != SIM_FIBERS || cores < 2 || trace->ranks < 2 ||
-        seconds < LONG_SECONDS ||
-        seconds * 1e6 < BUSY_MICROSECONDS * (double)(trace->op_count + trace_folded_ops(trace)))
-        return;
-    char text[160];
-    snprintf(text, sizeof text,
-             "the ranks compute, on one core: --cores all uses all %d, with one answer on any "
-             "number of them",
-             cores);
-    fprintf(present->out, "  faster: ");
-    present_hanging(present, 10, 4, text);
-}
-
 static void report_text(const struct results *results, const struct result *result)
 {
     struct present present;
@@ -218,8 +195,6 @@ static void report_text(const struct results *results, const struct result *resu
     if (!results->options->quiet && result->verdict.passed && result->verdict.result.trace &&
         !result->file && !result->covered[0])
         tell_more(&present, result);
-    if (!results->options->quiet && result->verdict.result.trace && !result->file)
-        tell_cores(&present, results, result);
     if (!results->options->quiet || !result->verdict.passed)
         present_gradients(&present, result->verdict.result.trace, results->options->verbose);
     for (size_t i = 0; i < result->verdict.findings.count; i++) {

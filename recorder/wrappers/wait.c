@@ -251,12 +251,21 @@ static void several_end(const struct several *several)
     recorder_leave(several->me);
 }
 
+/* What it names is about to be marked: see ahead.c. */
+static void several_ahead(const struct several *several)
+{
+    struct recorder_rank *me = several->me;
+    if (several->record && me->paced && *me->pace.wide)
+        recorder_ahead_note(me, NULL, several->record);
+}
+
 /* Marks request `i` as completed by this call. */
 static void several_completed(struct several *several, int i, const MPI_Status *status)
 {
     struct recorder_request *pending = several->pending[i];
     if (!pending)
         return;
+    several_ahead(several);
     uint32_t start = pending->index, last = start + (pending->second != NULL);
     recorder_request_complete(several->me, several->keys[i], pending, status, several->number);
     several->pending[i] = NULL;
@@ -271,6 +280,7 @@ static void several_completed(struct several *several, int i, const MPI_Status *
 /* For waits that complete all: no search. */
 static void several_all(struct several *several, const MPI_Status *statuses)
 {
+    several_ahead(several);
     for (int i = 0; i < several->count; i++)
         if (several->pending[i]) {
             recorder_request_complete(several->me, several->keys[i], several->pending[i],

@@ -493,7 +493,7 @@ int sim_collective_run(struct sim_collective_call *call)
     arrive(call);
     while (!call->done) {
         call->waiter = rank;
-        sim_rank_block(rank);
+        sim_rank_block_early(rank);
     }
     call->comm->inside--;
     if (world->exploring)

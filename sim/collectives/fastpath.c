@@ -122,7 +122,8 @@ static inline void take_part(struct sim_comm *comm, struct sim_collective *colle
     if (++collective->arrived == collective->size)
         release_all(collective, rank);
     while (!rank->released)
-        sim_rank_block(rank);
+        sim_rank_block(rank); /* by then the world may be wide */
+    sim_world_leave(world);
 }
 
 int PMPI_Barrier(MPI_Comm handle)

@@ -6,7 +6,6 @@
 #include "sim/communicators/info.h"
 #include "sim/communicators/topology.h"
 #include "sim/messages/point.h"
-#include "sim/worlds/errhandler.h"
 #include "sim/worlds/error.h"
 #include "sim/worlds/rank_lock.h"
 

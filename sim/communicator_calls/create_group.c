@@ -4,7 +4,6 @@
 #include "sim/communicators/info.h"
 #include "sim/messages/failures.h"
 #include "sim/messages/point.h"
-#include "sim/worlds/errhandler.h"
 #include "sim/worlds/error.h"
 
 #include <assert.h>

@@ -5,8 +5,6 @@
 
 #include "recorder/recorder.h"
 #include "sim/communicators/info.h"
-#include "sim/worlds/caller.h"
-#include "sim/worlds/errhandler.h"
 #include "sim/worlds/error.h"
 
 #include <assert.h>

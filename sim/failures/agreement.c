@@ -3,7 +3,7 @@
 
 #include "sim/communicator_calls/intercomm.h"
 #include "sim/communicators/failures.h"
-#include "sim/worlds/errhandler.h"
+#include "sim/worlds/error.h"
 
 #include <assert.h>
 #include <stdlib.h>

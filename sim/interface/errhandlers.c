@@ -2,7 +2,6 @@
 #include "recorder/recorder.h"
 #include "sim/communicators/comm.h"
 #include "sim/interface/unsupported.h"
-#include "sim/worlds/errhandler.h"
 #include "sim/worlds/error.h"
 #include "sim/worlds/open_handles.h"
 #include "sim/worlds/rank_lock.h"

@@ -3,7 +3,6 @@
 
 #include "sim/communicators/comm.h"
 #include "sim/communicators/info.h"
-#include "sim/worlds/errhandler.h"
 #include "sim/worlds/error.h"
 #include "sim/worlds/open_handles.h"
 

@@ -58,8 +58,9 @@ static void no_interrupted(const struct sim_libc_interrupted *interrupted)
 }
 
 static const struct sim_libc_hooks none = {
-    nobody,   no_number, no_exit,   nothing, nothing,    no_state,       no_state, no_state,
-    no_state, no_change, no_change, no_team, no_handler, no_interrupted, nothing};
+    nobody,     no_number,      no_exit,  nothing,   nothing,   no_state,
+    no_state,   no_state,       no_state, no_change, no_change, no_team,
+    no_handler, no_interrupted, nothing,  NULL,      NULL};
 const struct sim_libc_hooks *_Atomic libc_hooks = &none;
 
 void sim_libc_use(const struct sim_libc_hooks *hooks)

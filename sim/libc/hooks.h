@@ -69,6 +69,7 @@ struct sim_libc_state {
     struct libc_region *open;     /* the innermost OpenMP region that the rank's own thread is in */
     int team_size;                /* what omp_set_num_threads said, 0: nothing */
     pthread_mutex_t critical;     /* its section without a name, where the machine keeps none */
+    struct libc_kept *kept;       /* what it has printed ahead of its turn; NULL: nothing */
     struct {
         char *cluster;   /* rest of a word like -abc */
         int first, last; /* the words passed over so far */
@@ -156,6 +157,11 @@ struct sim_libc_hooks {
                           struct sim_libc_interrupted *interrupted);
     void (*handler_end)(const struct sim_libc_interrupted *interrupted);
     void (*handler_left)(void);
+    /* What the calling rank prints is to be kept until sim_libc_output_kept. NULL: never. */
+    bool (*ahead)(void);
+    /* From now on the calling rank has what belongs to a thread or a process: the ranks run on one
+     * thread. NULL: they do. */
+    void (*apart)(void);
 };
 /* From now on those; they must live as long as the process. NULL: nobody is a rank, as before anybody
  * called. */

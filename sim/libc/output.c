@@ -8,6 +8,8 @@
 #include "sim/libc/common.h"
 
 #include <errno.h>
+#include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 static struct sim_output taker;
@@ -21,17 +23,62 @@ static int number_of(const FILE *stream)
     return stream == streams[1] ? 1 : stream == streams[2] ? 2 : 0;
 }
 
+/* --- what is printed ahead of a rank's turn --- */
+
+struct libc_kept {
+    struct libc_kept *next;
+    int descriptor;
+    size_t size;
+    char text[];
+};
+
+static bool keep(int descriptor, const void *text, size_t size)
+{
+    struct sim_libc_state *state = libc_hooks->current();
+    struct libc_kept *kept = malloc(sizeof *kept + size);
+    if (!kept)
+        return false; /* rather too early than never */
+    *kept = (struct libc_kept){.descriptor = descriptor, .size = size};
+    memcpy(kept->text, text, size);
+    struct libc_kept **last = &state->kept;
+    while (*last)
+        last = &(*last)->next;
+    *last = kept;
+    return true;
+}
+
+void sim_libc_output_kept(struct sim_libc_state *state)
+{
+    while (state->kept) {
+        struct libc_kept *first = state->kept;
+        state->kept = first->next;
+        taker.text(taker.context, libc_hooks->number(), first->descriptor, first->text,
+                   first->size);
+        free(first);
+    }
+}
+
+static void hand_on(int descriptor, const void *text, size_t size)
+{
+    if (libc_hooks->ahead && libc_hooks->ahead() && keep(descriptor, text, size))
+        return;
+    struct sim_libc_state *state = libc_hooks->current();
+    if (state && state->kept)
+        sim_libc_output_kept(state);
+    taker.text(taker.context, libc_hooks->number(), descriptor, text, size);
+}
+
 static ssize_t take_stdout(void *cookie, const char *text, size_t size)
 {
     (void)cookie;
-    taker.text(taker.context, libc_hooks->number(), 1, text, size);
+    hand_on(1, text, size);
     return (ssize_t)size;
 }
 
 static ssize_t take_stderr(void *cookie, const char *text, size_t size)
 {
     (void)cookie;
-    taker.text(taker.context, libc_hooks->number(), 2, text, size);
+    hand_on(2, text, size);
     return (ssize_t)size;
 }
 
@@ -55,7 +102,7 @@ static ssize_t write_of(bool rank, int descriptor, const void *data, size_t size
     LIBC_REAL(write);
     if ((descriptor != 1 && descriptor != 2) || !streams[descriptor] || !rank)
         return real(descriptor, data, size);
-    taker.text(taker.context, libc_hooks->number(), descriptor, data, size);
+    hand_on(descriptor, data, size);
     return (ssize_t)size;
 }
 

@@ -45,6 +45,8 @@ static struct libc_process *process_of(const void *caller)
     struct sim_libc_state *state = libc_rank(caller);
     if (!state || state->process)
         return state ? state->process : NULL;
+    if (libc_hooks->apart)
+        libc_hooks->apart();
     state->process = calloc(1, sizeof *state->process);
     if (state->process)
         state->process->folder = -1;

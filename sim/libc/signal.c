@@ -85,6 +85,8 @@ static struct libc_signals *signals_of(struct sim_libc_state *state)
 {
     if (state->signals)
         return state->signals;
+    if (libc_hooks->apart) /* a signal of the process comes to its first thread */
+        libc_hooks->apart();
     pthread_mutex_lock(&lock);
     struct libc_signals *made = spare;
     if (made) {

@@ -1,7 +1,6 @@
 /* The attached buffer of buffered sends: see bsend.h. */
 #include "sim/messages/bsend.h"
 
-#include "sim/worlds/caller.h"
 #include "sim/worlds/error.h"
 
 #include <assert.h>

@@ -228,9 +228,9 @@ INLINE int receive_wait(struct sim_request *receive, MPI_Status *status)
     struct sim_rank *rank = receive->owner;
     while (receive->state != SIM_COMPLETE) {
         receive->waiter = rank;
-        sim_rank_move(rank, SIM_BLOCKED);
-        sim_fiber_block(rank);
+        sim_rank_block(rank); /* by then the world may be wide */
     }
+    sim_world_leave(rank->world);
     fill_status(status, receive->source_matched, receive->tag_matched, receive->bytes);
     return receive->error;
 }

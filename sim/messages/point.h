@@ -4,7 +4,7 @@
 #define SIM_MESSAGES_POINT_H
 
 #include "sim/messages/request.h"
-#include "sim/worlds/caller.h"
+#include "sim/worlds/error.h"
 
 /* What the caller said. */
 struct sim_point {

@@ -202,7 +202,7 @@ void sim_request_wait(struct sim_request *request)
         if (rank->world->troubled && sim_request_stands_back(request))
             return;
         request->waiter = rank;
-        sim_rank_block(rank);
+        sim_rank_block_early(rank);
     }
     if (rank->world->exploring)
         rank->world->rooms->request_seen(rank, request);

@@ -2,7 +2,6 @@
 #include "recorder/recorder.h"
 #include "sim/communicators/info.h"
 #include "sim/windows/window.h"
-#include "sim/worlds/errhandler.h"
 #include "sim/worlds/error.h"
 
 #include <string.h>

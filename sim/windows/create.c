@@ -9,11 +9,11 @@
 #include "sim/messages/point.h"
 #include "sim/windows/history.h"
 #include "sim/windows/window.h"
-#include "sim/worlds/errhandler.h"
 #include "sim/worlds/error.h"
 #include "sim/worlds/open_handles.h"
 #include "sim/worlds/rank_lock.h"
 #include "sim/worlds/told.h"
+#include "sim/worlds/wide.h"
 
 #include <assert.h>
 #include <stdarg.h>
@@ -265,6 +265,7 @@ static int win_new(struct making *making, MPI_Comm comm, const char *function)
     if (making->flavor == MPI_WIN_FLAVOR_CREATE)
         bound(call.comm->owner, "Win_create", making->base, making->size, NULL);
     call.argument = making;
+    sim_wide_never(call.comm->owner->world); /* others reach into the memory of who computes */
     error = sim_collective_run(&call);
     if (error)
         return error;

@@ -2,8 +2,6 @@
 #include "sim/worlds/error.h"
 
 #include "sim/base/handle.h"
-#include "sim/worlds/caller.h"
-#include "sim/worlds/errhandler.h"
 #include "sim/worlds/interrupt.h"
 
 #include "recorder/recorder.h"

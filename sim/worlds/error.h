@@ -6,6 +6,8 @@
 #ifndef SIM_WORLDS_ERROR_H
 #define SIM_WORLDS_ERROR_H
 
+#include "sim/worlds/rank.h"
+
 #include <mpi.h>
 
 /* Raises `error_class` for the calling rank on `comm` (MPI_COMM_NULL: none, then the world's
@@ -34,5 +36,25 @@ const char *sim_error_function(const char *function);
  */
 const char *sim_error_name(int error_class);
 const char *sim_error_meaning(int error_class);
+
+/* Error handlers as objects: MPI_ERRORS_ARE_FATAL, _ABORT, _RETURN, and users' functions, counted
+ * by references. */
+
+/* With one reference; MPI_ERRHANDLER_NULL: out of memory. */
+MPI_Errhandler sim_errhandler_new(MPI_Comm_errhandler_function *function);
+bool sim_errhandler_valid(MPI_Errhandler handler);
+void sim_errhandler_retain(MPI_Errhandler handler);
+void sim_errhandler_release(MPI_Errhandler handler);
+
+/* The caller, if it is a rank between Init and Finalize or in a session; NULL after raising the
+ * error. */
+struct sim_rank *sim_point_refuse(const char *function);
+static inline struct sim_rank *sim_point_caller(const char *function)
+{
+    struct sim_rank *rank = sim_current_rank;
+    if (__builtin_expect(rank && rank->initialized && !rank->finalized, 1))
+        return rank;
+    return sim_point_refuse(function);
+}
 
 #endif

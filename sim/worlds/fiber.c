@@ -5,7 +5,7 @@
  * sim_world_run's stack. errno is kept per rank across switches. The switch saves what the ABI says
  * a callee keeps; elsewhere than x86-64 and aarch64 ucontext does it. */
 #include "sim/libc/process.h"
-#include "sim/worlds/rank.h"
+#include "sim/worlds/wide.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -45,7 +45,6 @@ static void fiber_main(void);
 /* Saves the callee-saved registers and the two control words on the stack, stores it in *from,
  * continues on `to`. Control words are loaded only where they differ: loading them takes longer
  * than all the rest. */
-void sim_fiber_switch(void **from, void *to);
 __asm__(".text\n"
         ".p2align 4\n"
         ".globl sim_fiber_switch\n"
@@ -96,7 +95,6 @@ static void *fiber_prepare(char *top)
     return sp;
 }
 #elif defined __aarch64__
-void sim_fiber_switch(void **from, void *to);
 __asm__(".text\n"
         ".p2align 4\n"
         ".globl sim_fiber_switch\n"
@@ -149,7 +147,7 @@ struct fiber_context {
     ucontext_t context;
 };
 
-static void sim_fiber_switch(void **from, void *to)
+void sim_fiber_switch(void **from, void *to)
 {
     struct fiber_context here;
     *from = &here;
@@ -197,7 +195,7 @@ static struct sim_rank *dequeue_chosen(struct sim_world *world)
     return rank;
 }
 
-static void announce_switch(struct sim_rank *from, struct sim_rank *to, bool from_ends)
+static inline void announce_switch(struct sim_rank *from, struct sim_rank *to, bool from_ends)
 {
 #if FIBER_ASAN
     struct sim_world *world = from ? from->world : to->world;
@@ -219,7 +217,7 @@ static void announce_switch(struct sim_rank *from, struct sim_rank *to, bool fro
 #endif
 }
 
-static void announce_arrival(struct sim_rank *rank, struct sim_world *world)
+static inline void announce_arrival(struct sim_rank *rank, struct sim_world *world)
 {
 #if FIBER_ASAN
     const void *bottom;
@@ -232,6 +230,23 @@ static void announce_arrival(struct sim_rank *rank, struct sim_world *world)
 #else
     (void)rank, (void)world;
 #endif
+}
+
+void sim_fiber_announce_switch(struct sim_rank *from, struct sim_rank *to, bool from_ends)
+{
+    announce_switch(from, to, from_ends);
+}
+
+void sim_fiber_announce_arrival(struct sim_rank *rank, struct sim_world *world)
+{
+    announce_arrival(rank, world);
+}
+
+bool sim_fiber_may_move(void)
+{
+    /* The one wants to know the stack of each host, the other takes fibers for threads, which give back
+     * the mutexes that they took. */
+    return !FIBER_ASAN && !FIBER_TSAN;
 }
 
 enum { PREFETCHED_LINES = 4 }; /* of a suspended rank's stack; there are always so many */
@@ -262,7 +277,7 @@ static inline void become(struct sim_rank *rank)
 }
 
 /* Who runs next; NULL when nobody can. */
-static __attribute__((noinline)) struct sim_rank *next_rank(struct sim_world *world)
+__attribute__((noinline)) struct sim_rank *sim_fiber_next(struct sim_world *world)
 {
     if (world->over)
         return NULL;
@@ -275,7 +290,7 @@ static inline void switch_away(struct sim_rank *rank, bool ends)
 {
     struct sim_world *world = rank->world;
     bool in_turn = world->ready_head && !world->out_of_turn;
-    struct sim_rank *next = in_turn ? dequeue(world) : next_rank(world);
+    struct sim_rank *next = in_turn ? dequeue(world) : sim_fiber_next(world);
     if (next == rank) {
         sim_rank_move(rank, SIM_RUNNING);
         return;
@@ -290,7 +305,8 @@ static inline void switch_away(struct sim_rank *rank, bool ends)
         sim_fiber_switch(&rank->stack_pointer, world->host_stack_pointer);
     }
     announce_arrival(rank, NULL);
-    *world->errno_address = rank->saved_errno;
+    if (__builtin_expect(!world->threaded, 1)) /* else who carries it did */
+        *world->errno_address = rank->saved_errno;
 }
 
 /* What the OpenMP runtime knows of this thread is of the rank's region: the rank takes it along. */
@@ -351,6 +367,8 @@ static void fiber_main(void)
 {
     struct sim_rank *rank = sim_current_rank;
     announce_arrival(NULL, rank->world);
+    rank->fresh = false;
+    sim_world_leave(rank->world); /* wide: it is resumed in the monitor */
     int code = rank->world->body(rank->world->context, rank->id);
     sim_rank_leave(rank, SIM_DONE, code);
 }
@@ -497,17 +515,24 @@ static bool fibers_run(struct sim_world *world, struct failure *failure)
          * fight for one cache set; above is what may be read ahead. */
         rank->stack_pointer = fiber_prepare(bottom + world->stack_stride - PREFETCHED_LINES * 64 -
                                             (size_t)(i % 16) * 192);
+        rank->fresh = true;
         sim_fiber_enqueue(world, rank);
     }
     struct sim_team_state team; /* of the caller, who may be in a region of its own */
     sim_libc_team_aside(&team);
     world->errno_address = &errno;
-    struct sim_rank *first = next_rank(world);
-    announce_switch(NULL, first, false);
-    become(first);
-    sim_fiber_switch(&world->host_stack_pointer, first->stack_pointer);
-    announce_arrival(NULL, NULL);
-    sim_current_rank = NULL;
+    sim_wide_watch(world);
+    bool wide = world->options.wide == SIM_WIDE_AT_ONCE && sim_wide_begin(world);
+    struct sim_rank *next = wide ? sim_wide_host(world) : sim_fiber_next(world);
+    while (next) {
+        announce_switch(NULL, next, false);
+        become(next);
+        sim_fiber_switch(&world->host_stack_pointer, next->stack_pointer);
+        announce_arrival(NULL, NULL);
+        sim_current_rank = NULL;
+        next = world->wide ? sim_wide_host(world) : NULL;
+    }
+    sim_wide_unwatch(world);
     sim_libc_team_back(&team);
     return true;
 }

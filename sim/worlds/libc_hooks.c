@@ -1,9 +1,8 @@
-/* What the functions of libc ask of the machine: see libc_hooks.h. */
-#include "sim/worlds/libc_hooks.h"
-
+/* What the functions of libc ask of the machine: the ranks of worlds, as they see them
+ * (sim/libc/hooks.h). */
 #include "sim/worlds/fault.h"
 #include "sim/worlds/interrupt.h"
-#include "sim/worlds/rank.h"
+#include "sim/worlds/wide.h"
 
 #include <signal.h>
 #include <stddef.h>
@@ -35,8 +34,17 @@ static void threads_begin(struct sim_rank *rank)
         rank->world->rooms->threads_begin();
 }
 
+static void apart(void)
+{
+    if (sim_current_rank)
+        sim_wide_never(sim_current_rank->world);
+    else if (sim_thread_parent)
+        sim_wide_never(sim_thread_parent->world);
+}
+
 static void region_begin(struct sim_libc_state *state)
 {
+    apart();
     threads_begin(rank_of(state));
 }
 
@@ -83,8 +91,10 @@ static void thread_begin(struct sim_libc_state *parent)
 
 static void threads_changed(struct sim_libc_state *parent, int change)
 {
-    if (change > 0)
+    if (change > 0) {
+        apart();
         threads_begin(rank_of(parent));
+    }
     if (rank_of(parent)->world->multiple)
         sim_threads_changed(rank_of(parent), change, 0);
 }
@@ -113,6 +123,8 @@ void sim_world_serves_libc(void)
         .number = number,
         .exit = rank_exit,
         .forget = forget,
+        .ahead = sim_wide_is_ahead,
+        .apart = apart,
         .yield = yield_turn,
         .thread_begin = thread_begin,
         .thread_end = thread_end,

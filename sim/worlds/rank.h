@@ -125,10 +125,22 @@ struct sim_rank {
     bool awaits_turn; /* asleep until its turn comes */
     uint64_t clock;   /* turns it had when it blocked */
     jmp_buf *unwind;
-    char *stack_base; /* lowest usable address of the rank's stack */
-    void *sanitizer;  /* what ASan or TSan keeps of a suspended fiber */
+    /* Wide worlds only: see wide.c. */
+    struct sim_rank *next_early;
+    bool early;        /* what it blocks in may end ahead of its turn */
+    bool in_early;     /* it is in the queue of those that may go on ahead of their turn */
+    bool may_go_ahead; /* and that is still so */
+    bool carried;      /* by some thread, now */
+    bool fresh;        /* it has not begun */
+    bool inside;       /* the machine, in the monitor */
+    uint64_t turned;   /* logical time at which it had the turn last */
+    char *stack_base;  /* lowest usable address of the rank's stack */
+    void *sanitizer;   /* what ASan or TSan keeps of a suspended fiber */
     struct sim_rank_scratch *scratch;
 };
+
+struct sim_wide;
+struct sim_wide_watch;
 
 struct sim_executor {
     /* Runs all ranks; returns when the world is over. */
@@ -214,7 +226,7 @@ struct sim_world {
     struct sim_world_options options;
     const struct sim_executor *executor;
     const struct sim_rooms *rooms;
-    bool threaded;
+    bool threaded; /* who is within the machine has the monitor's mutex */
     bool turns;    /* see turns.c */
     bool multiple; /* other threads of a rank may call MPI, too */
     bool guarded;  /* who enters has to look: threaded, a user's reduction is under way, faults */
@@ -227,7 +239,11 @@ struct sim_world {
     int *failed; /* ranks that have, in that order; NULL: none */
     int failed_count;
     struct sim_rank *ready_head, **ready_tail; /* fibers: who runs next; turns: who enters */
-    _Atomic(struct sim_rank *) turn;           /* turns only, as `spins` */
+    _Atomic(struct sim_rank *) turn;           /* turns and wide worlds only, as `spins` */
+    struct sim_wide *wide;                     /* NULL: narrow */
+    struct sim_wide_watch *wide_watch;
+    uint32_t widened; /* so often */
+    bool never_wide;  /* any more */
     int spins;
     uint64_t *clocks; /* turns each rank has had */
     sim_rank_body *body;
@@ -329,6 +345,24 @@ static inline void sim_fiber_enqueue(struct sim_world *world, struct sim_rank *r
     world->ready_tail = &rank->next_ready;
 }
 void sim_fiber_block(struct sim_rank *rank);
+/* For who carries fibers (wide.c): the switch itself; who runs next, taken from the queue, NULL: nobody
+ * can, or the world is over; what the sanitizers are told before and after a switch between a fiber
+ * and a host, which is NULL; whether another thread may resume a fiber. */
+void sim_fiber_switch(void **from, void *to);
+struct sim_rank *sim_fiber_next(struct sim_world *world);
+void sim_fiber_announce_switch(struct sim_rank *from, struct sim_rank *to, bool from_ends);
+void sim_fiber_announce_arrival(struct sim_rank *rank, struct sim_world *world);
+bool sim_fiber_may_move(void);
+
+/* Of a wide world (wide.h): takes the monitor, in the calling rank's turn. */
+void sim_wide_enter(struct sim_world *world);
+/* The calling thread, in a handler of a signal for its rank that it will not come back from: waits
+ * for the turn. */
+void sim_wide_await_dying(void);
+/* What the calling rank prints has to wait. */
+bool sim_wide_is_ahead(void);
+/* Waits for threads that were left behind, computing, when the world ended. */
+void sim_wide_end(struct sim_world *world);
 
 /* Blocks the calling rank, in the monitor, until sim_rank_wake. Does not return once the world is
  * over. An OS-thread rank is SIM_BLOCKED when all its threads are. */
@@ -340,6 +374,16 @@ static inline void sim_rank_block(struct sim_rank *rank)
     }
     sim_rank_move(rank, SIM_BLOCKED);
     sim_fiber_block(rank);
+}
+
+/* The same where nothing that the rank does before it is back in the program depends on when that
+ * is: it may come back ahead of its turn. */
+static inline void sim_rank_block_early(struct sim_rank *rank)
+{
+    rank->early = rank->world->threaded;
+    sim_rank_block(rank);
+    if (rank->world->threaded)
+        rank->early = false;
 }
 
 /* Somebody of this rank waits to be woken. */

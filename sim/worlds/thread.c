@@ -6,6 +6,7 @@
  * a team has to return from the parallel region. */
 #include "sim/worlds/rank.h"
 #include "sim/worlds/turns.h"
+#include "sim/worlds/wide.h"
 
 #include <omp.h>
 #include <sched.h>
@@ -87,6 +88,10 @@ static void stop_if_over(struct sim_rank *rank)
 
 void sim_threads_enter(struct sim_world *world)
 {
+    if (world->wide) {
+        sim_wide_enter(world);
+        return;
+    }
     bool member = sim_current_rank && sim_current_rank->world == world;
     if (member && world->turns)
         sim_turns_near(sim_current_rank);
@@ -104,6 +109,8 @@ void sim_threads_enter(struct sim_world *world)
 
 void sim_threads_leave(struct sim_world *world)
 {
+    if (world->wide && sim_current_rank)
+        sim_current_rank->inside = false;
     if (world->turns && sim_current_rank && sim_current_rank->world == world)
         sim_turns_pass(sim_current_rank);
     pthread_mutex_unlock(&world->monitor);
@@ -324,7 +331,8 @@ bool sim_world_pass_on(const struct sim_world *world, int signal_number)
         return false;
     for (int i = 0; i < world->size; i++) {
         const struct sim_rank *rank = &world->ranks[i];
-        if (rank->state == SIM_RUNNING && rank->unwind && rank != sim_current_rank)
+        if (rank->state == SIM_RUNNING && (rank->unwind || rank->carried) &&
+            rank != sim_current_rank)
             return !pthread_kill(rank->thread, signal_number);
     }
     return false;

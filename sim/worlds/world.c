@@ -121,6 +121,7 @@ void sim_world_free(struct sim_world *world)
 {
     if (!world)
         return;
+    sim_wide_end(world);
     world->rooms->end(world);
     sim_pool_release(world);
     sim_fibers_release(world);
@@ -210,7 +211,7 @@ void sim_rank_poll_failed(struct sim_rank *rank)
     /* Delayed wildcards wait for quiescence; when everybody else blocks and the rest polls, that is
      * the moment. */
     if ((world->delayed || world->looks) && rank->idle_polls == 2 && !world->ready_head &&
-        !world->threaded && !rank->was_held)
+        (!world->threaded || world->wide) && !rank->was_held)
         sim_world_quiescent(world);
     rank->was_held = false;
     world->executor->yield(rank);
@@ -286,6 +287,11 @@ void sim_rank_refuse(int error_class)
 {
     assert(sim_current_rank);
     sim_rank_abort(sim_current_rank, error_class);
+}
+
+void sim_rank_await_dying(void)
+{
+    sim_wide_await_dying();
 }
 
 bool sim_rank_stack_overflow(const void *address)
@@ -408,15 +414,44 @@ uint64_t MPIX_Steps(void)
 {
     if (!sim_current_rank)
         return 0;
-    return sim_current_rank->world->threaded
+    return sim_current_rank->world->threaded && !sim_current_rank->world->wide
                ? atomic_load_explicit(&sim_current_rank->own_steps, memory_order_relaxed)
                : sim_current_rank->world->steps;
 }
 
-const uint64_t *MPIX_Steps_place(void)
+bool MPIX_Pace(struct mpix_pace *pace)
 {
     const struct sim_rank *rank = sim_current_rank;
-    return rank && !rank->world->threaded ? &rank->world->steps : NULL;
+    if (!rank || rank->world->executor == &sim_threads)
+        return false;
+    *pace = (struct mpix_pace){&rank->world->steps, &rank->turned, &rank->world->threaded};
+    return true;
+}
+
+void MPIX_Turn(void)
+{
+    struct sim_rank *rank = sim_current_rank;
+    struct sim_world *world = rank ? rank->world : NULL;
+    if (!world || !world->wide || rank->inside ||
+        atomic_load_explicit(&world->turn, memory_order_acquire) == rank)
+        return;
+    sim_wide_enter(world);
+    sim_world_leave(world);
+}
+
+bool MPIX_Ahead(void)
+{
+    struct sim_rank *rank = sim_current_rank;
+    if (!rank || !rank->world->wide)
+        return false;
+    if (!rank->inside && !atomic_load_explicit(&rank->world->turn, memory_order_acquire))
+        sim_wide_enter(rank->world);
+    return sim_wide_is_ahead();
+}
+
+bool MPIX_Alone(void)
+{
+    return sim_current_rank && !sim_current_rank->world->multiple;
 }
 
 uint32_t sim_rank_choose(struct sim_rank *rank, uint32_t kind, uint32_t n,

@@ -21,6 +21,8 @@ enum sim_executor_kind { SIM_FIBERS, SIM_THREADS, SIM_TURNS };
 /* When a standard send completes: at once up to eager_limit bytes; when matched; together with its
  * whole batch. */
 enum sim_send_model { SIM_SEND_EAGER, SIM_SEND_RENDEZVOUS, SIM_SEND_BATCH };
+/* Whether fibers may be carried by several threads: see wide.h. */
+enum sim_wide_when { SIM_WIDE_NEVER, SIM_WIDE_AUTO, SIM_WIDE_AT_ONCE };
 enum sim_reduce_order { SIM_REDUCE_LINEAR, SIM_REDUCE_TREE, SIM_REDUCE_RING, SIM_REDUCE_SEED };
 
 struct sim_rank;
@@ -44,7 +46,11 @@ struct sim_fault;
 struct sim_world_options {
     int ranks;
     enum sim_executor_kind executor;
-    int cores; /* SIM_TURNS: the most to use, 0: all there are */
+    int cores;               /* SIM_TURNS, or wide: the most to use, 0: all there are */
+    enum sim_wide_when wide; /* SIM_FIBERS */
+    void (*carrier)(void);   /* if not NULL: called on each thread that begins to carry ranks */
+    int wide_signal; /* SIM_WIDE_AUTO: sent to the thread that runs the ranks, to ask whether
+                                it is in the program's code: sim_world_widen */
     enum sim_send_model send_model;
     size_t eager_limit;      /* bytes; SIZE_MAX: no limit */
     bool memory;             /* the program is instrumented: see memory/pending.h */
@@ -134,6 +140,21 @@ void sim_world_strays(struct sim_world *world);
 /* Source and tag of the message that a nonblocking receive of the current rank has, completed or
  * not; false when it has none, or the handle is no receive's. */
 bool sim_request_peek(const void *handle, int *source, int *tag);
+
+/* In a handler of `wide_signal` that interrupted a rank in the program's own code, neither in a library
+ * nor in the machine: whether the ranks have computed for long enough. */
+bool sim_world_computes(struct sim_world *world);
+/* Whether such a signal may come of that now. */
+bool sim_world_looked_at(const struct sim_world *world);
+/* And then, where the machine has not called the program either: they use all cores from now on. */
+void sim_world_widen(struct sim_world *world);
+/* In a signal's handler that ends the calling rank: what it does happens in its turn. */
+void sim_rank_await_dying(void);
+/* How often the world became wide. */
+uint32_t sim_world_widened(const struct sim_world *world);
+
+/* From now on libc's functions ask the worlds who calls. May be said again. */
+void sim_world_serves_libc(void);
 
 /* For the launcher's signal handlers: the calling OS thread's current rank, -1 for none; ends that
  * rank as crashed and lets the world go on (does not return) - call only from a rank's own stack or

@@ -136,6 +136,18 @@ int main(void)
     alone.cores = 1;
     tap_ok(hash_of(free_choice, alone) == hash_of(free_choice, options_of(SIM_TURNS, 0)),
            "one core gives the same as all");
+    struct sim_world_options wide = options_of(SIM_FIBERS, 0);
+    wide.wide = SIM_WIDE_AT_ONCE;
+    int differs = 0;
+    for (wide.cores = 1; wide.cores <= 4; wide.cores++)
+        for (wide.seed = 0; wide.seed < 5; wide.seed++) {
+            wide.driver = wide.seed ? SIM_CHOOSE_SEED : SIM_CHOOSE_DEFAULT;
+            struct sim_world_options narrow = wide;
+            narrow.wide = SIM_WIDE_NEVER;
+            differs += hash_of(free_choice, wide) != hash_of(free_choice, narrow);
+            differs += hash_of(named, wide) != hash_of(named, narrow);
+        }
+    tap_is_int(differs, 0, "fibers carried by one to four threads leave the hash of one thread");
     uint64_t one = hash_of(free_choice, options_of(SIM_FIBERS, 1));
     int others = 0;
     for (uint64_t seed = 2; seed < 10; seed++)

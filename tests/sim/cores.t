@@ -1,6 +1,6 @@
 #!/usr/bin/perl
-# Ranks on all cores with one answer: scenarios and a farm of wildcards give the same trace, gradients
-# and findings on one core, on two and on all, and the findings that fibers give. FULL=1: every scenario.
+# Ranks on all cores with one answer: scenarios, a farm of wildcards, and programs that end in the middle give
+# the same trace, gradients and findings on one core, on two, three, sixteen and by default. FULL=1: every scenario.
 use strict;
 use warnings;
 use Cwd qw(abs_path);
@@ -26,19 +26,18 @@ sub answer {
 }
 
 sub same_everywhere {
-    my ($words, $like_fibers) = @_;
+    my ($words, @numbers) = @_;
     my ($exact, $verdict) = answer('--cores 1', $words);
     isnt($exact, '', "$words: runs");
     # A program that touches a buffer under way, never waits, or writes beyond its memory says something else each time.
     my $races = $verdict =~ /B001|B006|L001/;
     $exact =~ s/ .*//mg if $races;
-    for my $cores ('2', 'all') {
-        my ($other) = answer("--cores $cores", $words);
+    for my $cores (map({ "--cores $_" } @numbers), '') {
+        my ($other, $said) = answer($cores, $words);
         $other =~ s/ .*//mg if $races;
-        ok($other eq $exact, "$words: --cores $cores gives the same trace and gradients");
+        ok($other eq $exact, "$words: the same trace and gradients with '$cores'");
+        is($said, $verdict, "$words: and findings") unless $races;
     }
-    my (undef, $fibers) = answer('', $words);
-    is($verdict, $fibers, "$words: the findings of fibers") if $like_fibers && !$races;
 }
 
 my $farm = "$folder/farm.c";
@@ -88,7 +87,7 @@ int main(int argc, char **argv)
 }
 C
 close $file;
-same_everywhere("-n $_ $farm", 0) for 2, 5, 17;
+same_everywhere("-n $_ $farm", 2, 3, 16, 'all') for 2, 5, 17;
 
 my ($name, @scenarios);
 for (`'$simrun' list`) {
@@ -97,31 +96,61 @@ for (`'$simrun' list`) {
 }
 cmp_ok(scalar @scenarios, '>', 100, 'the scenarios are found');
 my $step = $ENV{FULL} ? 1 : 48;
-# What of these happens depends on the order of the ranks, which is another one here.
-my $order_decides = qr/^(dist-engine:crossing|server-async)/;
-same_everywhere($scenarios[$_ * $step], $scenarios[$_ * $step] !~ $order_decides) for 0 .. $#scenarios / $step;
+same_everywhere($scenarios[$_ * $step], 2, 3) for 0 .. $#scenarios / $step;
 
-# A long computation on one core says so.
-open $file, '>', "$folder/long.c" or die;
+# Ranks end in the middle, while others compute ahead of their turn: by return without Finalize, abort, exit, a crash. What they
+# print comes in the order of one thread.
+open $file, '>', "$folder/ends.c" or die;
 print $file <<'C';
 #include <mpi.h>
 #include <stdio.h>
-int main(void)
+#include <stdlib.h>
+#include <string.h>
+static volatile double sum;
+static void work(int n)
 {
-    MPI_Init(0, 0);
-    double from = MPI_Wtime();
-    while (MPI_Wtime() - from < 0.6)
-        for (volatile int i = 0; i < 1000000; i++)
-            ;
+    for (int i = 1; i < n * 20000; i++)
+        sum += 1.0 / i;
+}
+int main(int argc, char **argv)
+{
+    int rank, ranks, got = 0;
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    for (int round = 0; round < 6; round++) {
+        MPI_Request requests[2];
+        MPI_Irecv(&got, 1, MPI_INT, (rank + 1) % ranks, round, MPI_COMM_WORLD, &requests[0]);
+        work((rank * 7 + round * 3) % 11);
+        MPI_Isend(&rank, 1, MPI_INT, (rank + ranks - 1) % ranks, round, MPI_COMM_WORLD, &requests[1]);
+        MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
+        printf("rank %d round %d got %d\n", rank, round, got);
+        work((rank * 5 + round) % 7);
+        if (round == 3 && rank == ranks / 2) {
+            if (!strcmp(argv[1], "abort"))
+                MPI_Abort(MPI_COMM_WORLD, 3);
+            if (!strcmp(argv[1], "exit"))
+                exit(4);
+            if (!strcmp(argv[1], "crash"))
+                *(volatile int *)8 = 1;
+            if (!strcmp(argv[1], "folder") && system("true") + setenv("A", "b", 1))
+                return 1;
+        }
+        if (round == 3 && rank && !strcmp(argv[1], "crashes"))
+            *(volatile int *)8 = 1;
+        MPI_Barrier(MPI_COMM_WORLD);
+    }
+    if (!strcmp(argv[1], "return") && rank % 2)
+        return 0;
     MPI_Finalize();
     return 0;
 }
 C
 close $file;
-SKIP: {
-    skip 'one core', 2 if `nproc` < 2;
-    like(scalar `'$simrun' --db none -n 2 $folder/long.c`, qr/faster: .*--cores all/, 'computing ranks: --cores is named');
-    unlike(scalar `'$simrun' --db none -n 2 --cores all $folder/long.c`, qr/faster:/, 'not where it is used');
+for my $end (qw(well abort exit crash crashes folder return)) {
+    same_everywhere("-n 6 $folder/ends.c $end", 2, 3, 16);
+    my @printed = map { scalar `'$simrun' --db none --cores $_ -n 6 $folder/ends.c $end 2>&1 | grep '^rank . round'` } 1, 2, 16;
+    ok($printed[0] && $printed[0] eq $printed[1] && $printed[1] eq $printed[2], "$end: prints the same lines in the same order");
 }
 
 my $refused = `'$simrun' --cores none ring 2>&1`;
