@@ -35,7 +35,7 @@ structure | r | struct s t = *(struct s *)m; token = t.a; | struct s { int a, b,
 bits | w | ((struct b *)m)->y = 3; | struct b { unsigned x : 5, y : 7; };
 a byte | w | ((char *)m)[2] = 3;
 loop | r | for (int i = 0; i < 8; i++) token += m[i];
-nested loops | w | for (int i = 0; i < 2; i++) for (int j = 0; j < 4; j++) m[4 * i + j] += i * j;
+nested loops | w | for (int i = 0; i < 2; i++) for (int j = 0; j < 4; j++) m[4 * i + j] += i + j + 1;
 backwards | w | for (int *p = m + 7; p >= m; --p) *p = 0;
 condition | r | if (m[0] > 100) token = 3;
 switch | r | switch (m[0]) { case 0: token = 1; break; default: token = 2; }
