@@ -1,6 +1,7 @@
 /* Jumps of programs: one may leave a signal's handler, which then does not return. See signal.h.
  *
  * A jump that stays within the handler is taken for one that leaves it, too. */
+#undef _FORTIFY_SOURCE /* which some compilers set, and with which one name here becomes another's */
 #include "sim/libc/common.h"
 #include "sim/libc/signal.h"
 
