@@ -40,7 +40,7 @@ static bool is_resolved(const struct judged *judged, struct difference numeric)
     if (numeric.tolerance <= 1e-3 * size)
         return true;
     bool zero = fabs(judged->analytic) <= 1e-13 * judged->scale;
-    return zero && fabs(numeric.value) <= numeric.tolerance &&
+    return zero && !is_far(judged, numeric) && fabs(numeric.value) <= numeric.tolerance &&
            numeric.tolerance <= 1e-3 * judged->scale;
 }
 
