@@ -213,10 +213,10 @@ pair_begin(struct recorder_rank *me, struct pair *pair, const struct wrapper_sid
 
 static void pair_complete(struct recorder_rank *me, const struct pair *pair)
 {
-    uint64_t end = recorder_steps(me) + 1;
     recorder_ahead(me, pair->receive);
     recorder_ahead(me, pair->send);
     recorder_ahead(me, pair->wait);
+    uint64_t end = recorder_steps(me) + 1;
     pair->receive->state = pair->send->state = pair->wait->state = STATE_COMPLETE;
     pair->receive->end = pair->send->end = pair->wait->end = end;
     recorder_memory->heard();

@@ -30,7 +30,8 @@ struct sim_wide {
     pthread_t threads[CARRIERS_MAX];
 };
 
-/* Where the thread's own loop stands while it carries a rank. */
+/* Where the thread's own loop stands while it carries a rank, NULL: it carries none, and speaks for one
+ * at most when the world is over. */
 static _Thread_local void *home;
 
 static int cores(const struct sim_world *world)
@@ -102,16 +103,16 @@ static void give_notice(struct sim_world *world)
 static void pass_turn(struct sim_world *world)
 {
     struct sim_rank *next = sim_fiber_next(world);
+    if (next) { /* which may see at once that it has the turn */
+        sim_rank_move(next, SIM_RUNNING);
+        next->turned = world->steps;
+        world->switches++;
+    }
     atomic_store_explicit(&world->turn, next, memory_order_release);
     if (world->wide->dying)
         pthread_cond_broadcast(&world->wide->quiet);
-    if (!next) {
+    if (!next)
         give_notice(world);
-        return;
-    }
-    sim_rank_move(next, SIM_RUNNING);
-    next->turned = world->steps;
-    world->switches++;
 }
 
 /* Whom this carrier may resume. */
@@ -139,6 +140,7 @@ static void carry(struct sim_world *world, struct sim_rank *rank)
     sim_fiber_switch(&home, rank->stack_pointer);
     sim_fiber_announce_arrival(NULL, NULL);
     sim_current_rank = NULL;
+    home = NULL;
     rank->carried = false;
     if (!--world->wide->carried && (world->wide->narrowing || world->wide->done))
         pthread_cond_broadcast(&world->wide->quiet);
@@ -270,6 +272,7 @@ struct sim_rank *sim_wide_host(struct sim_world *world)
         wide->hosted->carried = false;
         wide->carried--;
         wide->hosted = NULL;
+        home = NULL;
         pthread_cond_broadcast(&wide->work); /* it does not look for another one */
     } else {
         pthread_mutex_lock(&world->monitor);
@@ -305,7 +308,7 @@ static void await_turn(struct sim_rank *rank)
 void sim_wide_enter(struct sim_world *world)
 {
     struct sim_rank *rank = sim_current_rank;
-    bool member = rank && rank->world == world;
+    bool member = rank && rank->world == world && home;
     if (member && rank->inside)
         return; /* it died within */
     pthread_mutex_lock(&world->monitor);
@@ -319,7 +322,7 @@ void sim_wide_enter(struct sim_world *world)
 bool sim_wide_is_ahead(void)
 {
     const struct sim_rank *rank = sim_current_rank;
-    return rank && rank->world->wide &&
+    return rank && rank->world->wide && home &&
            atomic_load_explicit(&rank->world->turn, memory_order_acquire) != rank;
 }
 
@@ -327,7 +330,7 @@ void sim_wide_await_dying(void)
 {
     struct sim_rank *rank = sim_current_rank;
     struct sim_world *world = rank ? rank->world : NULL;
-    if (!world || !world->wide || rank->inside)
+    if (!world || !world->wide || rank->inside || !home)
         return;
     pthread_mutex_lock(&world->monitor);
     struct sim_wide *wide = world->wide;
