@@ -49,7 +49,11 @@ struct diff_tensor *collective_reduction_finish(struct diff_node *node,
 
 static struct diff_tensor *reduce_finish(struct diff_node *node, struct diff_request *adjoint)
 {
-    return collective_is_member(node->extra) ? collective_reduction_finish(node, adjoint) : NULL;
+    if (collective_is_member(node->extra))
+        return collective_reduction_finish(node, adjoint);
+    collective_part(adjoint->parts[0]); /* completes what was started */
+    collective_part(adjoint->parts[1]);
+    return NULL;
 }
 
 static struct diff_tensor *reduce_tangent(struct diff_node *node, struct diff_tensor *x_dot)

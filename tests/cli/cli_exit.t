@@ -45,7 +45,7 @@ is(run('-n', 2, './stuck.c'), 1, 'a finding ends with 1');
 like($out, qr/^D001 /m, 'and is the deadlock');
 is(run('-n', 2, '--allow', 'D001', './stuck.c'), 0, 'an allowed finding ends with 0');
 isnt(run('-n', 2, './exits.c'), 42, "a rank's own exit code is not passed through");
-for my $case (['./exits.c', qr/^X002 abort: exit code 42$/m], ['./aborts.c', qr/^X002 abort: aborted with code 7$/m],
+for my $case (['./exits.c', qr/^X002 abort: exit code 42 at exits\.c:\d+$/m], ['./aborts.c', qr/^X002 abort: aborted with code 7$/m],
     ['./crashes.c', qr/^X001 crash: .* at crashes\.c:\d+$/m], ['./stuck.c', qr/deadlock.*\n.*--record ops/]) {
     is(run('--record', 'none', '--db', 'none', '-n', 2, $case->[0]), 1, "$case->[0] fails though nothing is recorded");
     like($out, $case->[1], 'and says as much as is known');

@@ -103,7 +103,7 @@ run -n 4 --tap --max-restarts 2 again.c 2
 [ $? -eq 0 ] && grep -q '^ok 1 ' out && ! grep -q '^not ok' out
 check $? "under TAP only the last attempt counts"
 run -n 3 --max-restarts 2 --send rendezvous fails.c none
-[ $? -eq 1 ] && grep -q 'restart 2 of 2' err && root 'rank 0 failed first: exit code 5'
+[ $? -eq 1 ] && grep -q 'restart 2 of 2' err && root 'rank 0 failed first: exit code 5 at fails.c:24'
 check $? "an exit code starts the group again too"
 for how in waits polls computes; do
     case $how in
@@ -125,7 +125,7 @@ run -n 3 fails.c crash
 [ $? -eq 1 ] && root "rank 2 failed first: signal 11 (Segmentation fault) at fails.c:$(line 'the place' fails.c)"
 check $? "of two failures the first is the root cause"
 run -n 3 fails.c exit
-[ $? -eq 1 ] && root 'rank 2 failed first: exit code 3'
+[ $? -eq 1 ] && root 'rank 2 failed first: exit code 3 at fails.c:17'
 check $? "an exit code is a failure too"
 run -n 3 --os-threads fails.c crash for-ever
 [ $? -eq 1 ] && root "rank 2 failed first: signal 11 (Segmentation fault) at fails.c:$(line 'the place' fails.c)" &&

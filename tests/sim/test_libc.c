@@ -79,6 +79,12 @@ static void hook_region_end(struct sim_libc_state *state)
     (void)state;
 }
 
+static bool hook_team(struct sim_libc_state *state, enum sim_team_event event, uintptr_t what)
+{
+    (void)state, (void)event, (void)what;
+    return false;
+}
+
 static const struct sim_libc_hooks hooks = {.current = hook_current,
                                             .number = hook_number,
                                             .exit = hook_exit,
@@ -86,7 +92,8 @@ static const struct sim_libc_hooks hooks = {.current = hook_current,
                                             .yield = hook_yield,
                                             .thread_begin = hook_thread_begin,
                                             .thread_end = hook_thread_end,
-                                            .region_end = hook_region_end};
+                                            .region_end = hook_region_end,
+                                            .team = hook_team};
 
 static bool made_by_rank; /* images are made by their ranks rather than before */
 static const char *process_name;

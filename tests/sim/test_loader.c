@@ -390,6 +390,12 @@ static void hook_region_end(struct sim_libc_state *state)
     (void)state;
 }
 
+static bool hook_team(struct sim_libc_state *state, enum sim_team_event event, uintptr_t what)
+{
+    (void)state, (void)event, (void)what;
+    return false;
+}
+
 static void test_team(const char *compiler)
 {
     static const struct sim_libc_hooks hooks = {.current = hook_current,
@@ -397,7 +403,8 @@ static void test_team(const char *compiler)
                                                 .yield = hook_yield,
                                                 .thread_begin = hook_thread_begin,
                                                 .thread_end = hook_thread_end,
-                                                .region_end = hook_region_end};
+                                                .region_end = hook_region_end,
+                                                .team = hook_team};
     char command[256];
     snprintf(command, sizeof command,
              "%s -O2 -shared -fPIC -fopenmp -o %s/%s-team.so tests/programs/team.c 2>/dev/null",
@@ -478,7 +485,8 @@ static void test_fixed(const char *name, const char *flags)
                                                 .yield = hook_yield,
                                                 .thread_begin = own_begin,
                                                 .thread_end = own_end,
-                                                .region_end = hook_region_end};
+                                                .region_end = hook_region_end,
+                                                .team = hook_team};
     struct sim_program_options options = {
         .kind = SIM_LOADER_CLONE, .images = 4, .own_threads = true};
     pthread_barrier_t barrier;
