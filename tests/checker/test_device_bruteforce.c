@@ -76,7 +76,7 @@ static struct plan plan_new(void)
         uint8_t comm = (uint8_t)below(COMMS), from = (uint8_t)below(RANKS);
         uint8_t to = (uint8_t)((from + 1 + below(RANKS - 1)) % RANKS), kind = (uint8_t)below(8);
         bool collective = kind < 5;
-        plan.members[event] = collective ? (1 << RANKS) - 1 : (uint8_t)(1 << from | 1 << to);
+        plan.members[event] = (uint8_t)(collective ? (1 << RANKS) - 1 : 1 << from | 1 << to);
         for (uint8_t rank = 0; rank < RANKS; rank++)
             if (plan.members[event] >> rank & 1)
                 add(&plan, rank,
