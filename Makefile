@@ -220,6 +220,7 @@ bench: all $(benches:%=$(BUILD)/bench/bench_%)
 	@sh bench/run.sh $(BUILD) $(BENCH)
 	@sh bench/bench_rpc.sh $(BUILD)
 	@sh bench/bench_memory.sh $(BUILD)
+	@sh bench/bench_compute.sh $(BUILD)
 	@sh bench/bench_windows.sh $(BUILD)
 	@perl bench/bench_loops.pl $(BUILD)
 	@$(BUILD)/bench/bench_record
