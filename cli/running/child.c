@@ -235,7 +235,7 @@ static int run_world(void *context, struct diff_probe *probe, int worker)
     options.running = base ? &child->board->running : NULL;
     options.carrier = carry_judged;
     options.wide_signal = BOARD_QUESTION;
-    if (!base)
+    if (!base || !sim_program_may_move(child->program))
         options.wide = SIM_WIDE_NEVER;
     options.unable = &failure;
     struct child_world run = {.child = child, .base = base};

@@ -131,6 +131,21 @@ static bool calls_getopt(const struct image *image)
     return false;
 }
 
+bool image_knows_its_thread(const struct image *image)
+{
+    static const char *const calls[] = {"pthread_", "thrd_",       "mtx_",       "tss_",
+                                        "gettid",   "tgkill",      "uselocale",  "timer_create",
+                                        "dlopen",   "makecontext", "setcontext", "swapcontext"};
+    for (size_t i = 0; i < image->symbols.count; i++) {
+        const Elf64_Sym *symbol = image_symbol(image, i);
+        const char *name = image_string(image, symbol->st_name);
+        for (size_t k = 0; k < sizeof calls / sizeof *calls && symbol->st_shndx == SHN_UNDEF; k++)
+            if (!strncmp(name, calls[k], strlen(calls[k])))
+                return true;
+    }
+    return false;
+}
+
 bool image_has_variables(const struct image *image)
 {
     int count;

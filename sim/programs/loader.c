@@ -297,6 +297,14 @@ bool sim_program_locate(const struct sim_program *program, int index, uintptr_t 
     return true;
 }
 
+bool sim_program_may_move(const struct sim_program *program)
+{
+    bool may = cloned(program);
+    for (int i = 0; i < program->closure.count && may; i++)
+        may = !image_knows_its_thread(program->closure.modules[i].image);
+    return may;
+}
+
 const char *sim_program_warning(const struct sim_program *program, int number)
 {
     return number < program->closure.warning_count ? program->closure.warnings[number] : NULL;

@@ -78,6 +78,10 @@ int sim_program_reset(struct sim_program *program, int index, struct failure *fa
 /* `main` of an image that was made. */
 int (*sim_program_main(const struct sim_program *program, int index))(int, char **, char **);
 
+/* Whether a rank's code may go on on another thread than before: thread-locals are its own, and
+ * nothing in the program or its private libraries asks which thread calls. */
+bool sim_program_may_move(const struct sim_program *program);
+
 /* A sentence about what ranks share although they should not (libraries that could not be copied);
  * NULL behind the last. */
 const char *sim_program_warning(const struct sim_program *program, int number);

@@ -153,6 +153,44 @@ for my $end (qw(well abort exit crash crashes folder return)) {
     ok($printed[0] && $printed[0] eq $printed[1] && $printed[1] eq $printed[2], "$end: prints the same lines in the same order");
 }
 
+# Locks that know their owner, and what belongs to a thread: such ranks stay on one.
+open $file, '>', "$folder/owner.c" or die;
+print $file <<'C';
+#define _GNU_SOURCE
+#include <math.h>
+#include <mpi.h>
+#include <pthread.h>
+#include <stdio.h>
+int main(int argc, char **argv)
+{
+    MPI_Init(&argc, &argv);
+    int rank, wrong = 0;
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    static pthread_mutex_t lock = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
+    pthread_t me = pthread_self();
+    pthread_key_t key;
+    pthread_key_create(&key, NULL);
+    pthread_setspecific(key, &wrong);
+    for (int round = 0; round < 6; round++) {
+        pthread_mutex_lock(&lock);
+        double x = rank;
+        for (int i = 0; i < 400000; i++)
+            x = sin(x) + 1e-3 * i;
+        MPI_Allreduce(MPI_IN_PLACE, &x, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+        wrong += pthread_mutex_unlock(&lock) != 0 || !pthread_equal(me, pthread_self()) ||
+                 pthread_getspecific(key) != &wrong;
+    }
+    printf("rank %d: %d wrong\n", rank, wrong);
+    MPI_Finalize();
+    return 0;
+}
+C
+close $file;
+for my $cores ('', '--cores 2') {
+    my $owned = `timeout 100 '$simrun' --db none $cores -n 4 $folder/owner.c 2>&1`;
+    is(scalar(() = $owned =~ /^rank \d: 0 wrong$/mg), 4, "a rank keeps its thread where its program asks for it ($cores)") or diag $owned;
+}
+
 my $refused = `'$simrun' --cores none ring 2>&1`;
 like($refused, qr/--cores.*none.*a number from 1 on, or all/s, 'a wrong number of cores is refused');
 done_testing;
