@@ -352,6 +352,12 @@ int PMPI_Win_lock(int type, int rank, int assertion, MPI_Win handle)
         win = begin(handle, SIM_CALL_LOCK, rank, "Win_lock", &error);
     if (!win)
         return error;
+    uint32_t event = UINT32_MAX;
+    error = acquire(win, rank, type, assertion, &event);
+    if (error) {
+        lock_left(win);
+        return end_failed(win, error, "Win_lock");
+    }
     struct sim_epoch_lock *lock = malloc(sizeof *lock);
     assert(lock && "out of memory for a window");
     *lock = (struct sim_epoch_lock){rank,
@@ -362,13 +368,6 @@ int PMPI_Win_lock(int type, int rank, int assertion, MPI_Win handle)
                                     0,
                                     0,
                                     win->epoch.locks};
-    uint32_t event = UINT32_MAX;
-    error = acquire(win, rank, type, assertion, &event);
-    if (error) {
-        free(lock);
-        lock_left(win);
-        return end_failed(win, error, "Win_lock");
-    }
     win->epoch.locks = lock;
     sim_lock_order_begin(win, lock, event);
     return end(win);
