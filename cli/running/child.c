@@ -86,7 +86,7 @@ static int world_body(void *context, int rank)
 
 static void note_ranks(const struct child *child)
 {
-    for (int r = 0; r < child->board->ranks_count; r++) {
+    for (int r = 0; r < child->job->world.ranks; r++) {
         struct board_rank *row = &child->board->ranks[r];
         row->state = (int32_t)sim_world_rank_state(child->base, r);
         row->exit_code = sim_world_exit_code(child->base, r);
@@ -158,13 +158,13 @@ static void note_end(const struct child *child, enum trace_outcome outcome)
     board->switches = sim_world_switches(child->base);
     board->stopped_ns = sim_world_stopped_ns(child->base);
     board->finished_ns = monotonic_ns();
-    for (int r = 0; r < board->ranks_count; r++)
+    for (int r = 0; r < child->job->world.ranks; r++)
         board->threads_denied += sim_world_rank_denied_threads(child->base, r);
-    for (int r = 0; outcome != OUTCOME_FINISHED && r < board->ranks_count; r++) {
+    for (int r = 0; outcome != OUTCOME_FINISHED && r < child->job->world.ranks; r++) {
         sim_world_impersonate(child->base, r);
         record_pending(sim_request_peek);
     }
-    for (int r = 0; r < board->ranks_count; r++)
+    for (int r = 0; r < child->job->world.ranks; r++)
         if (board->ranks[r].overflow) {
             sim_world_impersonate(child->base, r);
             record_note_of(
@@ -172,7 +172,7 @@ static void note_end(const struct child *child, enum trace_outcome outcome)
                 "X004", "the stack overflowed; raise --stack-size or look for endless recursion");
         }
     sim_world_strays(child->base);
-    record_left(child->base, board->ranks_count);
+    record_left(child->base, child->job->world.ranks);
     record_unstruck(child);
     sim_world_impersonate(child->base, -1);
     note_ranks(child);
@@ -199,7 +199,7 @@ static void note_report(const char *what, uint64_t place)
     row->exit_code = SIGABRT;
     row->place = place + 1;
     board_seal(reporting->board, rank);
-    rank_output_finish(reporting->output, reporting->board->ranks_count);
+    rank_output_finish(reporting->output, reporting->job->world.ranks);
     reporting->board->checked = 1;
     _exit(0);
 }
@@ -347,7 +347,7 @@ static void record_repeat(const struct gradcheck_repeat *repeat)
  * name. */
 static void record_gradients(const struct child *child, const struct gradcheck_result *result)
 {
-    for (int r = 0; child->job->record == RECORD_LEVEL_NONE && r < child->board->ranks_count; r++) {
+    for (int r = 0; child->job->record == RECORD_LEVEL_NONE && r < child->job->world.ranks; r++) {
         sim_world_impersonate(child->base, r); /* the run itself left nothing */
         recording_rank_begin(child->recording);
     }

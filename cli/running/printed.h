@@ -14,7 +14,7 @@ enum { PRINTED_TEXT = 480 };
  * than the rank's own has printed, the number is the same for every order of the lines. */
 struct print_hash {
     uint64_t bytes, lines, line; /* of all; of all finished lines in any order; of the last */
-    bool mixed;
+    uint8_t mixed;               /* lies in shared memory: any byte */
 };
 void print_hash_add(struct print_hash *hash, const char *text, size_t size);
 uint64_t print_hash_value(const struct print_hash *hash);

@@ -242,8 +242,8 @@ struct sim_world {
     _Atomic(struct sim_rank *) turn;           /* turns and wide worlds only, as `spins` */
     struct sim_wide *wide;                     /* NULL: narrow */
     struct sim_wide_watch *wide_watch;
-    uint32_t widened; /* so often */
-    bool never_wide;  /* any more */
+    uint32_t widened;       /* so often */
+    atomic_bool never_wide; /* any more; any thread of a rank may say so */
     int spins;
     uint64_t *clocks; /* turns each rank has had */
     sim_rank_body *body;

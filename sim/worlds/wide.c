@@ -350,7 +350,7 @@ void sim_wide_await_dying(void)
 void sim_wide_never(struct sim_world *world)
 {
     struct sim_rank *rank = sim_current_rank;
-    world->never_wide = true;
+    atomic_store_explicit(&world->never_wide, true, memory_order_relaxed);
     if (!world->wide || !rank || rank->world != world || rank->inside)
         return;
     sim_wide_enter(world);
