@@ -26,7 +26,7 @@ refused() { # exit status, words, name, arguments...
     ok $? "$name"
 }
 told() { # what a run printed, without times and numbers of buffers not looked at, in an order that no run has
-    sed "s!$folder/[a-z_.]*!PROGRAM!g; s/([0-9.]* m*s)//; s/ ([0-9]* times)//" "$folder/said" | sort
+    sed "s!$folder/[a-z_.]*!PROGRAM!g; s/([0-9.]* m*s)//; s/ ([0-9]* times)//g" "$folder/said" | sort
 }
 
 echo "TAP version 13"
