@@ -333,8 +333,10 @@ static bool prove_ranks(struct results *results, const struct job *job, bool *ag
         return false;
     *again = wants_threads(job, &verdict);
     if (!*again) {
+        stopwatch_next(&verdict.watch, STOPWATCH_OTHER_RUNS);
         prove_more(&proof, results);
         *again = wanted_threads_later(job, &verdict);
+        stopwatch_next(&verdict.watch, STOPWATCH_CHECKS);
     }
     if (*again) {
         keep_give_up(results->store, run, EXIT_INPUT);

@@ -226,7 +226,7 @@ static void show_run(const struct show *show)
     const struct trace *trace = trace_of(show);
     /* What is kept is the time of all of it; the verdict's own line tells that of the run alone. */
     struct result untimed = *result;
-    untimed.verdict.result.ended_ns = 0;
+    untimed.verdict.watch = (struct stopwatch){0};
     present_verdict(&show->present, &untimed, true);
     char when[200];
     snprintf(when, sizeof when, "%lld, started %s UTC, took %.1f ms with checks and storing",

@@ -11,9 +11,10 @@
 struct explore_steer;
 
 struct job {
-    char name[128];   /* as the user called it: scenario or file */
-    char source[512]; /* the .c file, "" when there is none */
-    char object[512]; /* what is loaded */
+    uint64_t began_ns; /* monotonic: since when a person waits for it */
+    char name[128];    /* as the user called it: scenario or file */
+    char source[512];  /* the .c file, "" when there is none */
+    char object[512];  /* what is loaded */
     int argc;
     char **argv;      /* argv[0] is the name; NULL-terminated */
     int sources_more; /* words behind the name that are further sources, and a "--" behind them */

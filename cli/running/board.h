@@ -48,7 +48,7 @@ struct board {
     uint64_t mark;       /* known, like that at the end: who overwrites everything changes it */
     _Atomic int outcome; /* enum trace_outcome, -1 while running: board_note_outcome */
     _Atomic uint64_t outcome_seal;
-    _Atomic uint64_t steps, switches, started_ns, stopped_ns, finished_ns;
+    _Atomic uint64_t steps, switches, stopped_ns, finished_ns, checked_ns;
     _Atomic size_t choices_made;
     _Atomic int threads_denied; /* ranks that asked for more threads of MPI than fibers have */
     _Atomic int checked;        /* the gradient check is over too */

@@ -4,6 +4,7 @@
 #include "checker/explore/explore.h"
 #include "cli/processes/isolate.h"
 #include "cli/processes/sandbox.h"
+#include "cli/processes/stopwatch.h"
 #include "cli/running/rank_output.h"
 #include "cli/running/sanitizer.h"
 #include "collectives/gradcheck/gradcheck.h"
@@ -19,15 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <time.h>
 #include <unistd.h>
-
-static uint64_t monotonic_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
 
 static _Noreturn void give_up(struct board *board, const struct failure *failure)
 {
@@ -157,7 +150,7 @@ static void note_end(const struct child *child, enum trace_outcome outcome)
     board->steps = sim_world_steps(child->base);
     board->switches = sim_world_switches(child->base);
     board->stopped_ns = sim_world_stopped_ns(child->base);
-    board->finished_ns = monotonic_ns();
+    board->finished_ns = stopwatch_now();
     for (int r = 0; r < child->job->world.ranks; r++)
         board->threads_denied += sim_world_rank_denied_threads(child->base, r);
     for (int r = 0; outcome != OUTCOME_FINISHED && r < child->job->world.ranks; r++) {
@@ -480,11 +473,11 @@ void child_main(const struct job *job, struct board *board, struct rank_output *
     child.program = program;
     reporting = &child;
     sanitizer_watch(note_report);
-    board->started_ns = monotonic_ns();
     if (job->gradients)
         check_gradients(&child);
     else
         run_plainly(&child);
+    board->checked_ns = stopwatch_now();
     board->checked = 1;
     fflush(NULL);
     _exit(0);

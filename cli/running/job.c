@@ -7,6 +7,7 @@
 #include "cli/processes/interrupt.h"
 #include "cli/processes/orphans.h"
 #include "cli/processes/sandbox.h"
+#include "cli/processes/stopwatch.h"
 #include "cli/running/board.h"
 #include "cli/running/child.h"
 #include "cli/running/death.h"
@@ -22,15 +23,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
-
-static uint64_t monotonic_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
 
 static void read_board(const struct board *board, struct job_result *result)
 {
@@ -38,7 +31,6 @@ static void read_board(const struct board *board, struct job_result *result)
     result->switches = board->switches;
     result->choices_made = board->choices_made;
     result->threads_denied = board->threads_denied > 0;
-    result->started_ns = board->started_ns;
     result->stopped_ns = board->stopped_ns;
     if (board->outcome >= 0)
         result->outcome = (enum trace_outcome)board->outcome;
@@ -93,7 +85,8 @@ struct remains {
     struct board *board;
     struct recording *recording; /* NULL: nothing was recorded, or it cannot be believed */
     enum watch_end end;
-    int status; /* as waitpid said it */
+    int status;       /* as waitpid said it */
+    uint64_t over_ns; /* when it did */
     struct death_before before;
     char damage[200]; /* what the program wrote over, "" nothing */
 };
@@ -311,7 +304,8 @@ static bool conclude(struct remains *remains, struct job_result *result, struct 
 {
     const struct board *board = remains->board;
     read_board(board, result);
-    result->ended_ns = board->finished_ns ? board->finished_ns : monotonic_ns();
+    result->ended_ns = board->finished_ns ? board->finished_ns : remains->over_ns;
+    result->checked_ns = board->checked_ns ? board->checked_ns : remains->over_ns;
     if (board->failure_code && !remains->damage[0]) {
         failure_set(failure, board->failure_code, "%s", board->failure);
         return false;
@@ -379,6 +373,7 @@ static bool run_with(const struct job *job, struct board *board, struct rank_out
     if (recording)
         recording_feed(recording);
     remains.status = watch_child(&(struct watch){job, board, recording, child}, &remains.end);
+    remains.over_ns = stopwatch_now();
     orphans_end();
     if (recording)
         recording_settle(recording);

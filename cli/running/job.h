@@ -14,8 +14,8 @@ enum { JOB_PRINTED_RANKS = 64 };
 struct job_result {
     enum trace_outcome outcome;
     struct trace *trace; /* NULL when nothing was recorded and no rank failed */
-    uint64_t started_ns, stopped_ns,
-        ended_ns; /* monotonic: the run's begin, when nobody could move, its end */
+    /* Monotonic: when nobody could move; when the run and when the gradient check were over. */
+    uint64_t stopped_ns, ended_ns, checked_ns;
     uint64_t steps, switches;
     uint64_t printed; /* hash of what the ranks printed on stdout, each in its own order */
     uint64_t printed_of[JOB_PRINTED_RANKS]; /* the same of each of the first ranks */

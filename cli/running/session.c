@@ -102,11 +102,17 @@ bool session_run(const struct job *job, const struct run_options *options, struc
 {
     struct check_options checks;
     *verdict = (struct verdict){.status = EXIT_INTERNAL};
+    stopwatch_start(&verdict->watch, 0);
     findings_init(&verdict->findings);
     check_options_init(&checks);
     if (options->checks && check_options_parse(&checks, options->checks, failure))
         return false;
-    return job_run(job, &verdict->result, failure);
+    stopwatch_next(&verdict->watch, STOPWATCH_RUN);
+    bool good = job_run(job, &verdict->result, failure);
+    stopwatch_next_at(&verdict->watch, STOPWATCH_GRADIENTS, verdict->result.ended_ns);
+    stopwatch_next_at(&verdict->watch, STOPWATCH_TRACE, verdict->result.checked_ns);
+    stopwatch_next(&verdict->watch, STOPWATCH_CHECKS);
+    return good;
 }
 
 void session_check(const struct job *job, const struct run_options *options,
@@ -122,7 +128,9 @@ void session_check(const struct job *job, const struct run_options *options,
         if (verdict->result.cut_off) /* of a run that was cut off only its end is judged */
             check_options_parse(&checks, "notes,crash", &failure);
         check_trace(verdict->result.trace, &checks, &verdict->findings);
+        stopwatch_next(&verdict->watch, STOPWATCH_WITNESSES);
         confirm_findings(job, &verdict->result, &verdict->findings);
+        stopwatch_next(&verdict->watch, STOPWATCH_CHECKS);
     }
     session_conclude(options, verdict);
 }
@@ -254,7 +262,8 @@ bool session_prepare(const char *word, int argc, char **argv, const struct run_o
                      struct job *job, int *ranks, int room, int *rank_count,
                      struct failure *failure)
 {
-    *job = (struct job){.argc = argc,
+    *job = (struct job){.began_ns = stopwatch_now(),
+                        .argc = argc,
                         .argv = argv,
                         .world = options->world,
                         .loader = options->loader,

@@ -4,6 +4,7 @@
 #define CLI_RUNNING_SESSION_H
 
 #include "cli/options/run_options.h"
+#include "cli/processes/stopwatch.h"
 #include "cli/running/job.h"
 #include "traces/trace/finding.h"
 
@@ -13,8 +14,9 @@ struct verdict {
     struct coverage coverage; /* of the trace, and what the run itself left out */
     unsigned missed;          /* of what --require asks for: enum coverage_demand */
     bool passed;
-    bool proven; /* passed, and nothing was left out */
-    int status;  /* exit status of this job alone */
+    bool proven;            /* passed, and nothing was left out */
+    int status;             /* exit status of this job alone */
+    struct stopwatch watch; /* what the time went to */
 };
 
 /* What to run for a word: a file when the word names one, else a scenario of the catalogue. Fills

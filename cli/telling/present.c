@@ -220,11 +220,18 @@ void present_verdict(const struct present *present, const struct result *result,
     if (findings->folded)
         append(text, sizeof text, " and %zu consequence%s", findings->folded,
                findings->folded == 1 ? "" : "s");
-    if (result_seconds(result) > 0)
-        append(text, sizeof text, " (%.1f ms)", result_seconds(result) * 1e3);
+    double seconds = result_seconds(result);
+    if (seconds > 0)
+        append(text, sizeof text, seconds < 1 ? " (%.1f ms)" : " (%.1f s)",
+               seconds < 1 ? seconds * 1e3 : seconds);
     present_word(present, result_word(result), result->verdict.passed);
     fputc(' ', present->out);
     present_hanging(present, (int)strlen(result_word(result)) + 1, 5, text);
+    if (seconds >= 1) {
+        stopwatch_text(&result->verdict.watch, text, sizeof text);
+        fputs("  time    ", present->out);
+        present_hanging(present, 10, 10, text);
+    }
     if (run->crash[0])
         present_wrapped(present, 2, run->crash);
     if (!run->trace && !result->verdict.passed && !result->file)

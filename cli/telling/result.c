@@ -34,10 +34,7 @@ const char *result_word(const struct result *result)
 
 double result_seconds(const struct result *result)
 {
-    const struct job_result *run = &result->verdict.result;
-    return run->ended_ns > run->started_ns && run->started_ns
-               ? (double)(run->ended_ns - run->started_ns) * 1e-9
-               : 0;
+    return stopwatch_seconds(&result->verdict.watch);
 }
 
 char *result_name(const struct results *results, const struct result *result, char *text,

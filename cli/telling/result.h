@@ -43,6 +43,7 @@ struct results {
     bool several_models;
     struct store *store; /* where runs are kept, NULL: nowhere; closed at the end */
     int64_t parent;      /* the run that is repeated, 0: none */
+    uint64_t since_ns;   /* when the last result was reported, 0: none yet */
     bool keep_traces;    /* for what is written at the end, or for the caller */
     struct progress_bar bar;
     int status;

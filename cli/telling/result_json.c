@@ -147,6 +147,17 @@ static void write_coverage(FILE *out, const struct result *result)
     putc(']', out);
 }
 
+/* What the seconds went to. */
+static void spent(FILE *out, const struct stopwatch *watch)
+{
+    fputs(",\"spent\":{", out);
+    for (enum stopwatch_part part = 0, told = 0; part < STOPWATCH_PARTS; part++)
+        if (watch->spent[part])
+            fprintf(out, "%s\"%s\":%.6f", told++ ? "," : "", stopwatch_part_name(part),
+                    (double)watch->spent[part] * 1e-9);
+    fputc('}', out);
+}
+
 void result_json(FILE *out, const struct result *result)
 {
     const struct trace *trace = result->verdict.result.trace;
@@ -160,6 +171,7 @@ void result_json(FILE *out, const struct result *result)
     field(out, "command", result->command);
     field(out, "version", SIMRUN_VERSION);
     number(out, "seconds", result_seconds(result));
+    spent(out, &result->verdict.watch);
     if (result->run)
         fprintf(out, ",\"run\":%lld", (long long)result->run);
     char cause[CAUSE_TEXT];

@@ -100,10 +100,12 @@ bool results_measure(struct results *results, const struct job *job, const struc
 {
     struct failure failure = {0};
     char stored[RESULT_COMMAND];
+    uint64_t since = results->since_ns ? results->since_ns : job->began_ns;
     *run = 0;
     result_stored_command(results->options, job, stored, sizeof stored);
     bool good = !results->store ||
                 (*run = keep_begin(results->store, job, stored, results->parent, &failure)) != 0;
+    uint64_t before = since ? stopwatch_now() - since : 0;
     if (good && !(good = session_run(measured, results->options, verdict, &failure)))
         keep_give_up(results->store, *run, failure.code);
     if (!good) {
@@ -111,9 +113,12 @@ bool results_measure(struct results *results, const struct job *job, const struc
         results_fail(results, job, &failure);
         return false;
     }
+    verdict->watch.spent[job->restart ? STOPWATCH_OTHER_RUNS : STOPWATCH_COMPILING] += before;
+    stopwatch_next(&verdict->watch, STOPWATCH_STORING);
     if (*run && verdict->result.trace &&
         !keep_trace(results->store, *run, results->options, verdict, &failure))
         fprintf(stderr, "simrun: the trace was not kept: %s\n", failure.text);
+    stopwatch_next(&verdict->watch, STOPWATCH_CHECKS);
     session_check(measured, results->options, verdict);
     return true;
 }
@@ -127,8 +132,11 @@ void results_conclude(struct results *results, const struct job *job, const stru
     snprintf(result->covered, sizeof result->covered, "%s", covered);
     result_command(results->options, job, result->command, sizeof result->command);
     result->database = results->options->database;
-    if (run && keep_finish(results->store, run, results->options, verdict, &failure))
+    stopwatch_next(&result->verdict.watch, STOPWATCH_STORING);
+    if (run && keep_finish(results->store, run, results->options, &result->verdict, &failure))
         result->run = run;
+    stopwatch_next(&result->verdict.watch, STOPWATCH_STORING);
+    results->since_ns = stopwatch_now();
     results_report(results, result);
     if (run && !result->run) {
         fprintf(stderr, "simrun: the run was not kept: %s\n", failure.text);
@@ -247,6 +255,7 @@ static const struct result_refusal *refusal_add(struct results *results, const s
 void results_fail(struct results *results, const struct job *job, const struct failure *failure)
 {
     const struct result_refusal *refusal = refusal_add(results, job, failure);
+    results->since_ns = stopwatch_now();
     progress_bar_clear(&results->bar);
     fprintf(stderr, "simrun: %s\n", failure->text);
     results->status = exit_status_worse(results->status, failure->code);

@@ -40,10 +40,8 @@ static bool take_row(void *context, const struct store_run_row *row)
     result->verdict.passed = !strcmp(row->outcome, "pass");
     result->verdict.status = (int)row->exit_code;
     result->file = !strncmp(row->argv, "simrun check ", 13);
-    if (row->milliseconds > 0) {
-        result->verdict.result.started_ns = 1;
-        result->verdict.result.ended_ns = 1 + (uint64_t)(row->milliseconds * 1e6);
-    }
+    if (row->milliseconds > 0)
+        result->verdict.watch.spent[STOPWATCH_RUN] = (uint64_t)(row->milliseconds * 1e6);
     return false;
 }
 
