@@ -404,11 +404,7 @@ static void judge(enum kind kind, uint64_t seed, struct tally *tally, struct bla
     double flipped[CALL_RANKS] = {0};
     generate(kind, seed);
     struct gradcheck_result right = diff_world_check(body, program.ranks, NULL);
-    bool by_kinks = kind == TIES && right.failed && !right.culprit.found; /* nobody's fault */
-    if (by_kinks)
-        tally->undecided++;
-    else
-        tally_right(tally, &right, names[kind]);
+    tally_right(tally, &right, names[kind]);
     elements_count(&right);
     if (seed % 2) {
         struct gradcheck_options options = wrong_term(flipped);
@@ -424,10 +420,14 @@ static void judge(enum kind kind, uint64_t seed, struct tally *tally, struct bla
 static const struct {
     enum kind kind;
     uint64_t seed;
-} once[] = {{SECOND, 34}, /* adjoint messages met the program's own wildcards in moved worlds */
-            {STAIRS, 1},  /* differences of stairs, taken for slopes; and */
-            {STAIRS, 9},  /* an operation blamed for them */
-            {STAIRS, 5}}; /* the same with marks */
+} once[] = {{SECOND, 34},    /* adjoint messages met the program's own wildcards in moved worlds */
+            {STAIRS, 1},     /* differences of stairs, taken for slopes; and */
+            {STAIRS, 9},     /* an operation blamed for them */
+            {STAIRS, 5},     /* the same with marks */
+            {STAIRS, 77800}, /* another branch, far away, overruled what was seen on this one */
+            {TIES, 15},  /* kinks on the spot, hidden from small steps by the noise of floats; */
+            {TIES, 61},  /* several; */
+            {TIES, 87}}; /* and of one slope */
 
 int main(int argc, char **argv)
 {
