@@ -57,8 +57,10 @@ enum sim_exit {
 
 /* One per rank; its owner embeds it. All zero is valid for a rank without program. */
 struct sim_libc_state {
-    int regions; /* OpenMP regions that the rank itself is in; looked at in each switch */
-    struct libc_process *process; /* what it changed of its process, made at first use; likewise */
+    /* Looked at in each switch: OpenMP regions that the rank itself is in; `process` is set. */
+    int regions;
+    bool apart;
+    struct libc_process *process; /* what it changed of its process, made at first use */
     int image;
     struct sim_program *program;
     bool finished; /* destructors have run */

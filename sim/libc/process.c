@@ -48,8 +48,10 @@ static struct libc_process *process_of(const void *caller)
     if (libc_hooks->apart)
         libc_hooks->apart();
     state->process = calloc(1, sizeof *state->process);
-    if (state->process)
+    if (state->process) {
         state->process->folder = -1;
+        state->apart = true;
+    }
     return state->process;
 }
 
