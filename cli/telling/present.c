@@ -272,6 +272,9 @@ static const char *doubt_text(const char *undecided)
         {"budget", "it would take too many runs"},
         {"objective", "no loss was given: passes that start from cotangents of the program's own "
                       "do not tell of what (diff_checkpoint; or marks)"},
+        {"later", "the loss was computed before this input was made, from its values: what the "
+                  "program hands from one pass to the next is a leaf (diff_leaf, or "
+                  "diff_checkpoint), no input"},
     };
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         if (!strcmp(undecided, texts[i].word))

@@ -205,6 +205,8 @@ size_t probe_meet_input(struct diff_state *state, const char *name, enum diff_ty
                                   .epoch = epoch,
                                   .replicated = replicated,
                                   .marked = marked};
+    input->late = epoch < row->epoch_count &&
+                  (row->objectives[epoch].given || row->objectives[epoch].term_count > 0);
     input->name = strdup(name);
     input->position = record_position();
     input->values = parts_copy(state, type, count, values);
@@ -248,6 +250,12 @@ void probe_add_objective(struct diff_state *state, uint32_t epoch, uint64_t pass
     objective->magnitude += fabs(value);
     objective->replicated = replicated;
     objective->present = true;
+}
+
+void probe_note_given(struct diff_state *state, uint32_t epoch)
+{
+    if (state->row)
+        objective_of(state, epoch)->given = true;
 }
 
 void probe_add_tangent(struct diff_state *state, uint32_t epoch, uint64_t pass, double tangent)

@@ -30,6 +30,8 @@ void probe_add_tangent(struct diff_state *state, uint32_t epoch, uint64_t pass, 
 const double *probe_tangent(const struct diff_state *state, size_t index);
 void probe_add_objective(struct diff_state *state, uint32_t epoch, uint64_t pass, double value,
                          bool replicated);
+/* A pass of the epoch begins with cotangents of the program's own. */
+void probe_note_given(struct diff_state *state, uint32_t epoch);
 /* Collects the gradient of the input met as number `index`, which adds up since `first_pass`. */
 void probe_keep_gradient(struct diff_state *state, size_t index, enum diff_type type, size_t count,
                          const void *values, uint64_t first_pass);

@@ -20,6 +20,7 @@ struct probe_input {
     uint32_t epoch;
     bool replicated, marked;
     bool steps;       /* a marked one whose imaginary part carries a tangent */
+    bool late;        /* met after a backward pass of its epoch */
     double *values;   /* parts, as doubles */
     double *gradient; /* parts; NULL when the program never had one */
     bool has_gradient;
@@ -41,6 +42,9 @@ struct probe_objective {
     size_t term_count, term_room;
     bool replicated; /* J is the value, not the sum over ranks */
     bool present;
+    bool given; /* passes began with cotangents of the program's own */
+    bool cut; /* the base world's: what one pass gave went into the next, by hands of the program's
+                   that no other oracle than differences of the whole follows */
 };
 
 /* One node's values, kept when the probe traces: for finding the first wrong adjoint. */
@@ -66,7 +70,7 @@ struct probe_node {
         uint32_t input;        /* index of the probe input + 1, 0 for none */
         size_t parts;
         double *cotangent; /* inputs: what this node contributed; outputs: a seed; NULL: zero */
-        double *values;    /* outputs, and constants */
+        double *values;    /* of all but inputs that have a node */
         double *tangent;   /* outputs of a world that carries tangents; NULL: zero */
         bool handle;
         bool untracked; /* an input that needs no gradient: whatever it was due is dropped */

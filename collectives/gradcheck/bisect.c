@@ -96,6 +96,10 @@ static double tangent_of_input(const struct bisect *bisect, const struct entry *
             bisect_entry(bisect, entry->rank, entry->node->epoch, value->node);
         return origin ? bisect_tangent(bisect, origin, value->output, part) : 0;
     }
+    size_t k = (size_t)(value - entry->node->inputs);
+    const double *above = entry->above->inputs[k].values, *below = entry->below->inputs[k].values;
+    if (bisect->cut && above && below && !value->untracked) /* handed on from another pass */
+        return (above[part] - below[part]) / (2 * bisect->step);
     for (size_t i = 0; value->input && i < bisect->direction.count; i++) {
         const struct probe_push *push = &bisect->direction.pushes[i];
         if (push->rank == entry->rank && push->input == value->input - 1)
@@ -253,9 +257,12 @@ static void group_rank_close(struct entry *group)
 
 /* A constant that differs between the moved worlds was computed from the inputs outside of the
  * tape. */
-static bool constant_moves(const struct entry *entry, uint32_t k)
+static bool constant_moves(const struct bisect *bisect, const struct entry *entry, uint32_t k)
 {
     const double *above = entry->above->inputs[k].values, *below = entry->below->inputs[k].values;
+    const struct probe_value *value = &entry->node->inputs[k];
+    if (value->input || (bisect->cut && !value->untracked))
+        return false;
     for (size_t p = 0; above && below && p < entry->node->inputs[k].parts; p++)
         if (above[p] != below[p])
             return true;
@@ -326,7 +333,7 @@ static void defect_add(struct bisect *bisect, struct entry *entry)
         }
         if (origin_blamed(bisect, entry, value))
             return;
-        if (constant_moves(entry, k)) {
+        if (constant_moves(bisect, entry, k)) {
             leaves_note(bisect, entry, group, false);
             return;
         }
@@ -529,6 +536,7 @@ static bool search(struct bisect *bisect)
     for (int r = 0; r < check->base.ranks; r++)
         if (bisect->epoch < check->base.rows[r].epoch_count)
             bisect->replicated |= check->base.rows[r].objectives[bisect->epoch].replicated;
+    bisect->cut = gradcheck_is_cut(&check->base, bisect->epoch);
     bisect->step = check->epsilon > 1e-10 ? 0x1p-9 : 0x1p-20;
     if (!bisect->direction.pushes || !bisect_world(bisect, &bisect->traced, 0, false) ||
         !bisect_world(bisect, &bisect->above, bisect->step, false) ||

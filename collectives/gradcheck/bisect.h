@@ -41,6 +41,7 @@ struct bisect {
     size_t *begin; /* first entry of a rank */
     size_t count;
     uint32_t epoch;
+    bool cut;                    /* see struct probe_objective */
     bool replicated;             /* J is one value, of which every rank has a copy */
     const struct entry *outside; /* the newest that uses a constant which moves */
     bool outside_number;         /* a factor of its own */

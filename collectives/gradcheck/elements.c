@@ -241,6 +241,10 @@ static void row_check(struct gradcheck *check, struct gradcheck_row *row, int wo
         return;
     }
     stretch_judge(check, &element, 0, row);
+    if (trace_gradient_wrong(&row->check) && input->late &&
+        gradcheck_is_cut(&check->base, input->epoch) &&
+        fabs(row->check.numeric) <= 1e-12 * fabs(row->check.analytic))
+        row->check.undecided = trace_doubt("later"); /* J was there before the input was */
     double step = 4 * row->check.step;
     while (element.count > 1 && trace_gradient_wrong(&row->check)) {
         struct gradcheck_row half = *row;

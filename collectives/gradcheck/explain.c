@@ -226,6 +226,15 @@ void bisect_explain_nothing(struct bisect *bisect)
 {
     if (explain_copies(bisect))
         return;
+    if (bisect->cut) {
+        SAY(bisect,
+            "between the passes: the adjoints of all %zu operations are right, so that what the "
+            "program itself hands from one backward pass to the next is not (the cotangents that "
+            "it "
+            "gives to diff_backward_from or multiplies with, the values of its leaves)",
+            bisect->count);
+        return;
+    }
     if (only_forward_mode(bisect->check->result))
         SAY(bisect,
             "only forward mode contradicts the gradients, by little more than rounding: around no "

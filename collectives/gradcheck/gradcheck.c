@@ -3,6 +3,7 @@
 #include "collectives/tape/tape.h"
 #include "recorder/recorder.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -10,6 +11,29 @@ struct gradcheck_options gradcheck_options_default(void)
 {
     return (struct gradcheck_options){
         .directions = 1, .bisect = true, .tolerance_factor = 1, .order = -1, .seed = 1};
+}
+
+/* A loss that is another one where no pass has run is made of gradients: a world that is pushed at has
+ * none. Cotangents of the program's own are, too. */
+static void cuts_note(struct gradcheck *check, uint32_t epoch)
+{
+    const struct gradcheck_terms *here = &check->here[epoch];
+    size_t at = 0;
+    double noise = 1e-9 * gradcheck_magnitude(&check->base, epoch);
+    bool moved = false;
+    for (int r = 0; r < check->base.ranks; r++) {
+        const struct diff_probe_rank *row = &check->base.rows[r];
+        for (size_t i = 0; epoch < row->epoch_count && i < row->objectives[epoch].term_count; i++) {
+            double value = row->objectives[epoch].terms[i].value;
+            double other = at < here->count ? here->values[at++] : value;
+            moved = moved || fabs(value - other) > 0.1 * (fabs(value) + fabs(other)) + noise;
+        }
+    }
+    for (int r = 0; r < check->base.ranks; r++)
+        if (epoch < check->base.rows[r].epoch_count) {
+            struct probe_objective *objective = &check->base.rows[r].objectives[epoch];
+            objective->cut = objective->given || (here->well && moved);
+        }
 }
 
 bool gradcheck_epochs_prepare(struct gradcheck *check)
@@ -26,6 +50,7 @@ bool gradcheck_epochs_prepare(struct gradcheck *check)
     for (uint32_t e = 0; e < check->epoch_count; e++)
         if (gradcheck_has_loss(base, e)) {
             check->here[e] = gradcheck_terms_at(check, &(struct gradcheck_place){.epoch = e});
+            cuts_note(check, e);
             check->noise[e] = gradcheck_noise(check, e);
         }
     return true;

@@ -123,6 +123,8 @@ void gradcheck_judge(struct judged *judged, struct gradcheck_row *row);
 double gradcheck_magnitude(const struct diff_probe *probe, uint32_t epoch);
 /* Whether some rank has a loss in the epoch; its value may be zero. */
 bool gradcheck_has_loss(const struct diff_probe *probe, uint32_t epoch);
+/* Whether passes of the epoch were joined by the program itself, see struct probe_objective. */
+bool gradcheck_is_cut(const struct diff_probe *base, uint32_t epoch);
 /* A row for every element to look at, false without memory; then the verdict over each. */
 bool gradcheck_elements_plan(struct gradcheck *check);
 void gradcheck_elements(struct gradcheck *check);

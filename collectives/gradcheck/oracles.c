@@ -11,10 +11,12 @@
 #include <string.h>
 
 /* Whether each of the epoch's inputs is on a tape, or a mark with an imaginary part: other marks have
- * nothing to carry a tangent along. */
+ * nothing to carry a tangent along, nor has what the program handed from one pass to the next. */
 static bool carries(const struct gradcheck *check, uint32_t epoch)
 {
     bool any = false;
+    if (gradcheck_is_cut(&check->base, epoch))
+        return false;
     for (int r = 0; r < check->base.ranks; r++)
         for (size_t i = 0; i < check->base.rows[r].input_count; i++) {
             const struct probe_input *input = &check->base.rows[r].inputs[i];

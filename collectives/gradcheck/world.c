@@ -47,6 +47,14 @@ bool gradcheck_has_loss(const struct diff_probe *probe, uint32_t epoch)
     return false;
 }
 
+bool gradcheck_is_cut(const struct diff_probe *base, uint32_t epoch)
+{
+    for (int r = 0; r < base->ranks; r++)
+        if (epoch < base->rows[r].epoch_count && base->rows[r].objectives[epoch].cut)
+            return true;
+    return false;
+}
+
 double gradcheck_magnitude(const struct diff_probe *probe, uint32_t epoch)
 {
     double sum = 0;
@@ -265,6 +273,8 @@ struct gradcheck_direction gradcheck_direction_new(const struct diff_probe *base
         for (size_t i = 0; i < base->rows[r].input_count; i++) {
             const struct probe_input *input = &base->rows[r].inputs[i];
             size_t n = input->count * diff_type_parts(input->type);
+            if (input->late && gradcheck_is_cut(base, input->epoch))
+                continue; /* what it is comes from others that move */
             if (spread != SPREAD_POINT &&
                 (input->epoch != epoch || input->first_pass != first_pass))
                 continue;

@@ -191,6 +191,8 @@ void diff_backward_from(struct diff_tape *tape, size_t count, struct diff_tensor
             seeds[i] = seed_new(roots[i], seed_value(state));
         } else if (seeds[i]->count != roots[i]->count || seeds[i]->type != roots[i]->type) {
             state_fail(state, "M009", "root %zu and its cotangent differ in type or count", i);
+        } else if (!tape->outer && !(flags & DIFF_GRAPH)) {
+            probe_note_given(state, tape->epoch);
         }
     }
     if (!probe_skips_passes(state) || (flags & DIFF_GRAPH))

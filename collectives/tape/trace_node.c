@@ -38,7 +38,7 @@ static struct probe_value value_of(struct diff_state *state, const struct diff_t
     }
     value.handle = x->type == DIFF_HANDLE;
     value.untracked = !x->requires_gradient && x->type != DIFF_HANDLE;
-    if (!x->node && !value.input && !value.handle)
+    if (!x->node && !value.handle)
         value.values = parts_of(state, x);
     return value;
 }

@@ -196,7 +196,7 @@ struct trace_gradient {
 /* Why a comparison could not be decided: static storage. */
 #define TRACE_DOUBTS                                                                               \
     {                                                                                              \
-        "noise", "kink", "scale", "unfinished", "budget", "objective"                              \
+        "noise", "kink", "scale", "unfinished", "budget", "objective", "later"                     \
     }
 /* The one of them that is spelled like this; NULL for NULL, "" and what is none of them. */
 const char *trace_doubt(const char *word);
