@@ -192,6 +192,28 @@ static struct program program_new(void)
     return program;
 }
 
+/* One rank posts all its receives at once, from anybody and by name, of any tag and of one; what
+ * the others sent is decided among receives that stand. */
+static struct program program_posted(void)
+{
+    struct program program = {.ranks = 3};
+    uint32_t count = 4 + below(2);
+    for (uint32_t i = 0; i < count; i++)
+        add(&program, 1 + i % 2, (struct step){.verb = SEND, .peer = 0, .tag = (int8_t)below(2)});
+    for (uint32_t i = 0; i < count; i++) {
+        bool named = i >= 2 && below(3);
+        int8_t tag = (int8_t)(below(3) ? (int)below(2) : -1);
+        add(&program, 0,
+            (struct step){.verb = START,
+                          .peer = (int8_t)(named ? 1 + (int)below(2) : -1),
+                          .tag = named && below(2) ? -1 : tag,
+                          .slot = (uint8_t)i});
+    }
+    program.slots[0] = count;
+    add(&program, 0, (struct step){.verb = WAITALL});
+    return program;
+}
+
 /* ---- the same by other calls ---- */
 
 static bool is_cancelled(const struct program *program, uint32_t rank, uint32_t slot)
@@ -234,7 +256,8 @@ static void vary(struct program *program)
     for (uint32_t rank = 0; rank < program->ranks; rank++)
         for (uint32_t i = 0; i < program->length[rank]; i++) {
             const struct step *step = &program->steps[rank][i];
-            if (step->verb == SEND && (uint32_t)step->peer % 2 == rank % 2)
+            if ((step->verb == SEND || step->verb == START) && step->peer >= 0 &&
+                (uint32_t)step->peer % 2 == rank % 2)
                 program->between = false;
             vary_step(program, rank, &program->steps[rank][i], patient);
         }
