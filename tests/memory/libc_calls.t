@@ -1,7 +1,7 @@
 #!/usr/bin/perl
 # Functions of libc that read or write a pending buffer, by their own names and by gcc's, at every level of optimisation, in fortified
 # programs and in functions that call setjmp: each is seen (B001); on memory of the program's own, none says anything. Every program is
-# built by simcc; LIBC_CALLS=all builds each function by itself at each level, else a level for each form.
+# built by simcc; LIBC_CALLS=all asks for each function at each level, else at one for each form.
 use strict;
 use warnings;
 use Cwd qw(abs_path);
@@ -40,13 +40,19 @@ open my $input, '>', 'input.txt' or die;
 print $input "some text\nand more\n";
 close $input;
 
+# One program of many calls, each in a function of its own and chosen by its number, on the buffer or on memory of its own.
 sub program {
-    my ($name, $statement, $own, $jumps, $prefix) = @_;
-    my $at = $own ? 'mine' : 'buffer';
-    my $sends = (grep { $_ eq $statement } @writes) ? 1 : 0;
-    (my $text = $statement) =~ s/\bAT\b/$at/g;
-    $text =~ s/\@(\w+)\@/$prefix$1/g;
-    my $jump = $jumps ? 'if (setjmp(environment)) return 1;' : '';
+    my ($name, $jumps, $prefix, @statements) = @_;
+    my $jump = $jumps ? 'if (setjmp(environment)) return;' : '';
+    my ($functions, $table) = ('', '');
+    for my $i (0 .. $#statements) {
+        for my $at (qw(buffer mine)) {
+            (my $text = $statements[$i]) =~ s/\bAT\b/$at/g;
+            $text =~ s/\@(\w+)\@/$prefix$1/g;
+            $functions .= "static __attribute__((noinline)) void ${at}_$i(int argc) { $jump $text; sink += argc; }\n";
+        }
+        $table .= "{buffer_$i, mine_$i, " . ((grep { $_ eq $statements[$i] } @writes) ? 1 : 0) . "}, ";
+    }
     open my $file, '>', "$name.c" or die;
     print $file <<"END";
 #define _GNU_SOURCE
@@ -59,25 +65,28 @@ sub program {
 #include <unistd.h>
 volatile long sink;
 jmp_buf environment;
+static char buffer[64] = "abc", mine[64] = "abc", other[128] = "xyz";
+static FILE *input;
 int compare(const void *a, const void *b) { return a < b ? -1 : a > b; }
+$functions
+static const struct { void (*touches)(int), (*keeps_off)(int); int sends; } calls[] = { $table };
 int main(int argc, char **argv)
 {
-    static char buffer[64] = "abc", mine[64] = "abc", other[128] = "xyz";
-    FILE *input = fopen("input.txt", "r");
+    input = fopen("input.txt", "r");
+    int which = atoi(argv[1]), sends = calls[which].sends, rank;
+    void (*volatile call)(int) = argc > 2 ? calls[which].keeps_off : calls[which].touches;
     MPI_Request request;
-    int rank;
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    $jump
     if (rank == 0) {
-        if ($sends)
+        if (sends)
             MPI_Isend(buffer, 64, MPI_CHAR, 1, 0, MPI_COMM_WORLD, &request);
         else
             MPI_Irecv(buffer, 64, MPI_CHAR, 1, 0, MPI_COMM_WORLD, &request);
-        $text; /* here */
+        call(1);
         MPI_Wait(&request, MPI_STATUS_IGNORE);
     } else if (rank == 1) {
-        if ($sends)
+        if (sends)
             MPI_Recv(buffer, 64, MPI_CHAR, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
         else
             MPI_Send(buffer, 64, MPI_CHAR, 0, 0, MPI_COMM_WORLD);
@@ -99,21 +108,25 @@ my $all = ($ENV{LIBC_CALLS} // '') eq 'all';
 for my $form (sort keys %forms) {
     my ($options, $jumps, $prefix) = @{$forms{$form}};
     next if $prefix && !@plugins;
+    my %by_level;
     for my $statement (@reads, @writes) {
         $number++;
-        my @tried = $all ? @levels : ($levels[$number % @levels]);
-        for my $level (@tried) {
-            next if $options && $level eq '-O0'; # headers are fortified from -O1 on
+        push @{ $by_level{$_} }, [$statement, $number] for $all ? @levels : $levels[$number % @levels];
+    }
+    for my $level (sort keys %by_level) {
+        next if $options && $level eq '-O0'; # headers are fortified from -O1 on
+        my @calls = @{ $by_level{$level} };
+        program('program', $jumps, $prefix, map { $_->[0] } @calls);
+        if (system("SIMCC_MEMORY=1 '$simcc' -w -g $level $options -o program program.c 2>compiler.txt")) {
+            $missed++;
+            diag("$form $level: does not compile: " . `head -3 compiler.txt`);
+            next;
+        }
+        for my $i (0 .. $#calls) {
             for my $own (0, 1) {
-                next if $own && !$all && $number % 4;
-                program('program', $statement, $own, $jumps, $prefix);
-                my $what = "$form $level: $statement";
-                if (system("SIMCC_MEMORY=1 '$simcc' -w -g $level $options -o program program.c 2>compiler.txt")) {
-                    $missed++;
-                    diag("$what: does not compile: " . `head -3 compiler.txt`);
-                    next;
-                }
-                my $said = `'$simrun' run --memory --db none -n 2 ./program 2>/dev/null`;
+                next if $own && !$all && $calls[$i][1] % 4;
+                my $what = "$form $level: $calls[$i][0]";
+                my $said = `'$simrun' run --memory --db none -n 2 ./program $i @{[$own ? 'own' : '']} 2>/dev/null`;
                 if ($own) {
                     $false++, diag("$what: on the program's own memory:\n$said") if $said !~ /^PASS /m || $said =~ /^[A-Z]\d{3} /m;
                 } elsif ($said =~ /^B001 .*(?:\n .*)*program\.c/m) {

@@ -110,7 +110,7 @@ for my $shape (sort keys %touches) {
         }
     }
 }
-my $every = $ENV{ALL} ? 1 : $simrun =~ /address/ ? 31 : 7;
+my $every = $ENV{ALL} ? 1 : $simrun =~ /address/ ? 31 : 17;
 my ($run, $wrong, $found) = (0, 0, 0);
 for my $i (grep { $_ % $every == 0 || $cases[$_][4] eq 'none' && $cases[$_][1] == 40 } 0 .. $#cases) {
     my @case = @{ $cases[$i] };
@@ -394,11 +394,11 @@ close $out;
 my ($headers) = map { chomp; -e "$_/include/gcc-plugin.h" } `gcc -print-file-name=plugin`;
 my $wanted = $headers && !system('command -v g++ >/dev/null');
 is(scalar @plugins, $wanted ? 1 : 0, 'there is a plugin for gcc where its headers and g++ are installed' . ($wanted ? '' : ': here they are not'));
-# The best of five runs against the best of five plain ones; sanitized callbacks are slow, and so are all without the plugin.
+# The best of three runs against the best of three plain ones; sanitized callbacks are slow, and so are all without the plugin.
 sub is_fast {
     my ($name, @program) = @_;
     my %best;
-    for (1 .. 5) {
+    for (1 .. 3) {
         for my $options ('', '--memory') {
             my ($took) = `'$simrun' run -n 1 $options @program 2>&1` =~ /^took (\d+)/m;
             $best{$options} = $took if defined $took && ($best{$options} // $took) >= $took;
@@ -412,8 +412,8 @@ is_fast('a sweep beside messages', 'sweep.c', 'messages');
 is_fast('a team', 'teams.c', 'x', 0, 0);
 
 # Both threads find something at a time: once, each held what the other waited for.
-my $ended = grep { `timeout 20 '$simrun' run --os-threads --memory -n 1 teams.c t 157 190 2>&1` =~ /^B001 /m } 1 .. 60;
-is($ended, 60, '60 runs in which two threads of a rank find something at once end, and tell');
+my $ended = grep { `timeout 20 '$simrun' run --os-threads --memory -n 1 teams.c t 157 190 2>&1` =~ /^B001 /m } 1 .. 25;
+is($ended, 25, '25 runs in which two threads of a rank find something at once end, and tell');
 
 # A compiler that breaks over the plugin is asked once more without it; one of another version is not asked at all.
 mkdir 'bin';

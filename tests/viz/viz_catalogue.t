@@ -1,5 +1,6 @@
 #!/bin/sh
-# Every scenario of the catalogue can be drawn: its DOT parses, renders without a word from Graphviz, and is the same twice.
+# Every scenario of the catalogue can be drawn: its DOT parses, renders without a word from Graphviz, and is the same twice (of every
+# third one; ALL=1: of all).
 # A pipeline that ran is charted with the bubble it has.
 cd "$(dirname "$0")/../.." || exit 1
 simrun=${SIMRUN:-build/simrun}
@@ -16,7 +17,9 @@ for source in scenarios/*.c; do
     options=$(sed -n 's/^ \* options: //p' "$source" | head -1)
     ranks=$(sed -n 's/^ \* ranks: *\([0-9]*\).*/\1/p' "$source" | head -1)
     count=$((count + 1))
-    for time in 1 2; do # options is a list of words
+    times=1
+    [ -z "$ALL" ] && [ $((count % 3)) -ne 0 ] || times="1 2"
+    for time in $times; do # options is a list of words
         timeout 300 "$simrun" -n "${ranks:-2}" $options --db none --no-gradients --dot "$folder/$name.$time.dot" "$name" >/dev/null 2>&1
         status=$?
     done
@@ -25,7 +28,7 @@ for source in scenarios/*.c; do
         continue
     fi
     words=$(timeout 300 neato -n2 -Tsvg "$folder/$name.1.dot" 2>&1 >"$folder/$name.svg")
-    if [ -s "$folder/$name.svg" ] && [ -z "$words" ] && cmp -s "$folder/$name.1.dot" "$folder/$name.2.dot"; then
+    if [ -s "$folder/$name.svg" ] && [ -z "$words" ] && { [ "$times" = 1 ] || cmp -s "$folder/$name.1.dot" "$folder/$name.2.dot"; }; then
         echo "ok $count - $name is drawn"
     else
         echo "not ok $count - $name is drawn"
