@@ -1,18 +1,24 @@
 #!/usr/bin/env python3
 """make mutate: changes the sources in thousands of small ways, and asks the tests whether they notice.
 
-All mutants are compiled into one copy of the tree (sources.py, mutant.h). Every test program runs once to see which mutants it
-reaches; then each mutant runs against the tests that reach it, until one fails: programs of the same room first, then its scripts,
-then the others, the quickest first. A test that hangs or grows without end has failed. A test that fails with no mutant alive is an
-error, but for those of FAIL_HERE, and for two where only a sample is asked for. Printed are the survivors; a mutant that changes
-nothing anybody could see is listed in equivalent.txt with the reason.
+All mutants are compiled into one copy of the tree (sources.py, mutant.h). Every test runs once to see which mutants it reaches; then
+each mutant runs against the tests that reach it, until one fails: programs of the same room first, then the others, the quickest
+first; where none of these notices, one scenario of the catalogue after the other (what tests/cli/catalogue.t asks: verdicts, the words of
+findings, hashes of traces), and with --scripts all scripts. A test that hangs or grows without end has failed. A test that fails with no mutant alive is
+an error, but for those of FAIL_HERE, and for two where only a sample is asked for. Printed are the survivors, and in which functions
+they are; a mutant that changes nothing anybody could see is listed in equivalent.txt with the reason.
+
+Changes somebody thought of can be tried beside those that are generated: a file of lines FILE | EXPRESSION | INSTEAD | WHAT IT IS
+(holes.txt). All tests are asked then.
 
   run.py [--sample N] [--seed N] [--only PATTERN] [--tests PATTERN] [--scripts] [--bar PERCENT] [--dear SECONDS] [--effort SECONDS]
-         [--jobs N] [--list FILE] [--count]
+         [--jobs N] [--list FILE] [--by-hand FILE] [--count]
 """
 
 import argparse
+import collections
 import concurrent.futures
+import copy
 import glob
 import os
 import random
@@ -68,7 +74,7 @@ class Build:
     def __init__(self):
         self.paths, self.base, self.total, self.keep = files_to_mutate(), {}, 0, None
         self.banned = {path: set() for path in self.paths}
-        self.left_out, self.stale = functions_left_out(), []
+        self.left_out, self.stale, self.by_hand = functions_left_out(), [], {}
         self.stale += ['%s/left_out.txt: there is no source %s' % (HERE, path) for path in self.left_out if path not in self.paths]
         self.rows = []
         for path in self.paths:
@@ -89,6 +95,33 @@ class Build:
         self.stale += ['%s/left_out.txt: %s has no function %s' % (HERE, path, name)
                        for name in self.left_out.get(path, {}) if name not in mutants.functions and not self.keep]
         return mutants.rows, text
+
+    def change_by_hand(self, changes):
+        """Only these: (path or path:function, expression, instead, what it is). One that is not there just once is an error."""
+        self.rows, self.total = [], 0
+        for place, was, now, what in changes:
+            path, _, function = place.partition(':')
+            with open(path) as file:
+                text = file.read()
+            body = re.search(r'^\w[^;={}]*\b%s\([^;{}]*\)\n{.*?^}' % function, text, re.M | re.S) if function else re.search('.*', text, re.S)
+            if not body or body.group().count(was) != 1:
+                self.stale.append('%s has %d times: %s' % (place, body.group().count(was) if body else 0, was))
+                continue
+            self.total += 1
+            at = body.start() + body.group().index(was)
+            self.rows.append((self.total, path, text[:at].count('\n') + 1, was, '%s (%s)' % (now, what)))
+            self.by_hand.setdefault(path, []).append((at, self.total, was, now))
+        self.paths = list(self.by_hand)
+        self.banned = {path: set() for path in self.paths}
+
+    def written_by_hand(self, path):
+        with open(path) as file:
+            text = file.read()
+        for at, number, was, now in sorted(self.by_hand[path], reverse=True):
+            lives = 'mutant_lives(%d)' % number
+            new = '{ if (%s) { %s } else { %s } }' % (lives, now, was) if was.endswith(';') else '(%s ? (%s) : (%s))' % (lives, now, was)
+            text = text[:at] + new.replace('\n', ' ') + '\n' * was.count('\n') + text[at + len(was):]
+        return text
 
     def keep_only(self, rows):
         self.keep = {row[0] for row in rows}
@@ -122,9 +155,12 @@ class Build:
 
     def write(self, paths):
         for path in paths:
-            rows, text = self.mutate(path)
-            self.rows = [row for row in self.rows if row[1] != path]
-            self.rows += [(row[0], path) + row[1:] for row in rows]
+            if self.by_hand:
+                text = self.written_by_hand(path)
+            else:
+                rows, text = self.mutate(path)
+                self.rows = [row for row in self.rows if row[1] != path]
+                self.rows += [(row[0], path) + row[1:] for row in rows]
             write_if_changed(os.path.join(TREE, path), '#include "%s/mutant.h"\n#line 1 "%s"\n%s' % (HERE, path, text))
 
     def make(self):
@@ -139,7 +175,7 @@ class Build:
                 return True
             todo = set()
             for path, line in re.findall(r'^([\w./]+):(\d+):\d+: (?:(?:fatal )?error:|note: in expansion)', done.stderr, re.M):
-                if path in self.banned and int(line) not in self.banned[path]:
+                if path in self.banned and int(line) not in self.banned[path] and not self.by_hand:
                     self.banned[path].update(range(int(line) - 1, int(line) + 1))
                     todo.add(path)
             if not todo:
@@ -178,6 +214,13 @@ class Test:
         self.path, self.script = path, path.endswith('.t')
         self.seconds, self.processor, self.reached, self.passes, self.dear = 0.0, 0.0, b'', False, False
 
+    def command(self):
+        return [os.path.join('.', self.path)] # a script's first line says what runs it
+
+    def is_right(self, text):
+        """What a script says. A program's exit status says it all."""
+        return b'\nnot ok' not in text and re.search(rb'^1\.\.\d', text, re.M) is not None
+
     def run(self, number, wall, processor, extra=None):
         """True: it passed. A hang, a death and a failure are the same."""
         environment = dict(os.environ, MUTANT=str(number), MALLOC_PERTURB_='165', SIMRUN='build/simrun', BUILD='build', TZ='UTC', LC_ALL='C.UTF-8',
@@ -188,14 +231,13 @@ class Test:
             os.nice(10)
             resource.setrlimit(resource.RLIMIT_CPU, (int(processor) + 1, int(processor) + 2))
             resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-        command = [os.path.join('.', self.path)] # a script's first line says what runs it
-        process = subprocess.Popen(command, cwd=TREE, env=environment, preexec_fn=limits, stdin=subprocess.DEVNULL,
+        process = subprocess.Popen(self.command(), cwd=TREE, env=environment, preexec_fn=limits, stdin=subprocess.DEVNULL,
                                    stdout=subprocess.PIPE if self.script else subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         said = []
         if self.script:
             reader = threading.Thread(target=lambda: said.append(process.stdout.read()))
             reader.start()
-        begin, passed = time.monotonic(), None
+        begin, looked, passed = time.monotonic(), 0.0, None
         pause = 0.002
         while passed is None:
             pid, status, usage = os.wait4(process.pid, os.WNOHANG)
@@ -205,14 +247,16 @@ class Test:
                 passed = process.returncode == 0
             elif time.monotonic() - begin > wall or memory_of(process.pid) > MEMORY_MAX:
                 passed = False
+            elif self.script and pause >= 0.05 and time.monotonic() - looked > 0.5:
+                looked, self.processor = time.monotonic(), processor_of(process.pid)
+                passed = None if self.processor < processor else False
             else:
                 time.sleep(pause)
                 pause = min(pause * 1.5, 0.05)
         self.end(process)
         if self.script:
             reader.join()
-            text = b''.join(said)
-            passed = passed and b'\nnot ok' not in text and re.search(rb'^1\.\.\d', text, re.M) is not None
+            passed = passed and self.is_right(b''.join(said))
         self.last = time.monotonic() - begin
         return passed
 
@@ -239,6 +283,43 @@ class Test:
         return self
 
 
+class Scenario(Test):
+    """One scenario with all its variants, as tests/cli/catalogue.t asks it: what it found and left when nothing was changed is right."""
+
+    def __init__(self, name):
+        super().__init__('scenarios/' + name)
+        self.script, self.name, self.told = True, name, None
+
+    def command(self):
+        return ['sh', '-c', 'build/simrun catalogue --findings /dev/fd/3 "$1" 3>&1 1>&2 2>/dev/null', 'sh', self.name]
+
+    def is_right(self, text):
+        self.says = re.sub(rb'^(== server-convergence:\S*).*', rb'\1', text, flags=re.M)
+        return text.startswith(b'== ') and (self.told is None or self.says == self.told)
+
+    def look(self, total, number, dear):
+        super().look(total, number, dear)
+        if self.passes:
+            self.told = self.says
+            self.passes = self.run(0, 300, dear + 1)
+        return self
+
+
+def processor_of(session):
+    """Seconds of the processor that all processes of the session took."""
+    ticks = 0
+    for name in os.listdir('/proc'):
+        if name.isdigit():
+            try:
+                with open('/proc/%s/stat' % name) as file:
+                    fields = file.read().rsplit(')', 1)[1].split()
+            except OSError:
+                continue
+            if int(fields[3]) == session:
+                ticks += sum(int(field) for field in fields[11:15])
+    return ticks / os.sysconf('SC_CLK_TCK')
+
+
 def memory_of(pid):
     try:
         with open('/proc/%d/statm' % pid) as file:
@@ -252,9 +333,15 @@ def find_tests(scripts, pattern):
     os.chdir(TREE)
     found = ['build/' + p[:-2] for p in glob.glob('tests/*/test_*.c')]
     if scripts:
-        found += glob.glob('tests/*.t') + glob.glob('tests/*/*.t')
+        found += set(glob.glob('tests/*/*.t')) - {'tests/cli/catalogue.t'}
+    names = []
+    for path in glob.glob('scenarios/*.c'):
+        with open(path) as file:
+            if 'expect:' in file.read():
+                names.append(os.path.basename(path)[:-2])
     os.chdir(here)
-    return [Test(path) for path in sorted(found) if re.search(pattern, path) and not FAIL_HERE.search(path)]
+    tests = [Test(path) for path in sorted(found) if not FAIL_HERE.search(path)] + [Scenario(name) for name in sorted(names)]
+    return [test for test in tests if re.search(pattern, test.path)]
 
 
 # ---- equivalents ----
@@ -298,16 +385,35 @@ class Hunt:
             return test.seconds / (1 + 4 * self.failed_before.get((row[1], test.path), 0) + (stem in test.path))
         tests.sort(key=lambda t: (('/%s/' % room not in '/' + t.path) + 2 * t.script, cost(t))
                    if not self.failed_before.get((row[1], t.path)) else (-1, cost(t)))
-        spent = 0.0
+        spent = {False: 0.0, True: 0.0} # programs and scripts have the same share
         for test in tests:
-            spent += test.processor
-            if spent > self.effort and test is not tests[0]:
+            spent[test.script] += test.processor
+            if spent[test.script] > self.effort and spent[test.script] > test.processor:
                 continue
-            clone = Test(test.path)
+            clone = copy.copy(test)
             if not clone.run(row[0], 4 * test.seconds + 10, 4 * test.processor + 2):
                 self.failed_before[(row[1], test.path)] = self.failed_before.get((row[1], test.path), 0) + 1
                 return test.path
         return '' if tests else None
+
+
+def by_hand(path):
+    """FILE | EXPRESSION | INSTEAD | WHAT IT IS, where \\n stands for the end of a line and the blanks that follow."""
+    with open(path) as file:
+        lines = [line.rstrip('\n').split(' | ') for line in file if line.strip() and not line.startswith('#')]
+    return [(name, was.replace('\\n', '\n'), now, what) for name, was, now, what in lines]
+
+
+def function_at(path, line, cache={}):
+    """The function around a line: the last name that a line began with."""
+    if path not in cache:
+        with open(path) as file:
+            cache[path] = file.read().split('\n')
+    for text in reversed(cache[path][:line]):
+        found = re.match(r'[A-Za-z][^;={]*?(\w+)\(', text)
+        if found:
+            return found.group(1)
+    return '(a table)'
 
 
 def told(row):
@@ -326,11 +432,15 @@ def main():
     options.add_argument('--bar', type=float, default=0)
     options.add_argument('--jobs', type=int, default=os.cpu_count())
     options.add_argument('--list', default='')
+    options.add_argument('--by-hand', default='', help='a file of changes, and no others')
     options.add_argument('--count', action='store_true', help='only cut the sources: how many mutants there are, and which entries are stale')
     asked = options.parse_args()
     begin = time.monotonic()
     build = Build()
     known, stale = equivalents(build.rows)
+    if asked.by_hand:
+        build.change_by_hand(by_hand(asked.by_hand))
+        known = {}
     stale += build.stale
     for line in stale:
         print('stale: ' + line)
@@ -343,8 +453,9 @@ def main():
         seed = asked.seed if asked.seed is not None else random.randrange(1 << 30)
         print('# a sample of %d of %d by seed %d' % (asked.sample, len(rows), seed), flush=True)
         rows = random.Random(seed).sample(rows, asked.sample)
-    build.keep_only(rows)
-    if len(rows) < len(every):
+    if not asked.by_hand:
+        build.keep_only(rows)
+    if asked.by_hand or len(rows) < len(every):
         build.copy_objects()
     os.makedirs(TREE, exist_ok=True)
     build.copy_tree()
@@ -364,6 +475,8 @@ def main():
         out = open(asked.list, 'w') if asked.list else None
         for row, by in zip(rows, pool.map(found.hunt, rows)):
             killed += bool(by)
+            if asked.by_hand and by:
+                print('noticed by %s: %s' % (by, told(row)), flush=True)
             if by == '':
                 survived.append(row)
                 print('survived: ' + told(row), flush=True)
@@ -372,6 +485,9 @@ def main():
                 print('not reached: ' + told(row), flush=True)
             if out:
                 print('%s\t%s' % (by if by else 'SURVIVED' if by == '' else 'UNSEEN', told(row)), file=out, flush=True)
+    where = collections.Counter('%s %s' % (row[1], function_at(*row[1:3])) for row in survived + unseen)
+    for name, count in where.most_common(20):
+        print('# %4d in %s' % (count, name))
     ratio = 100 * killed / max(1, len(rows))
     print('# %d mutants: %d killed (%.1f %%), %d survived, %d not reached; %d known to be equivalent; %.0f s' %
           (len(rows), killed, ratio, len(survived), len(unseen), len(known), time.monotonic() - begin))
