@@ -2,6 +2,7 @@
 #include "sim/programs/resolve.h"
 
 #include <dlfcn.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -146,6 +147,26 @@ static void *library_symbol(const struct resolver *resolver, const char *name, c
     return NULL;
 }
 
+/* What new and delete of C++ allocate and free arrives where the program's own malloc and free do (sim/memory/wraps.h): NULL for
+ * all other names and modules. */
+static void *seen_allocation(const struct resolve_self *self, const char *name)
+{
+    static const char *const names[] = {"malloc", "calloc",        "realloc",
+                                        "free",   "aligned_alloc", "posix_memalign"};
+    const char *slash = strrchr(self->image->path, '/');
+    const char *file = slash ? slash + 1 : self->image->path;
+    if (strncmp(file, "libstdc++.so", 12) && strncmp(file, "libc++.so", 9) &&
+        strncmp(file, "libc++abi.so", 12))
+        return NULL;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        char seen[32];
+        snprintf(seen, sizeof seen, "__wrap_%s", names[i]);
+        if (!strcmp(name, names[i]))
+            return dlsym(RTLD_DEFAULT, seen);
+    }
+    return NULL;
+}
+
 /* A program's own definitions come first, as do those of a library that were linked so or that
  * others do not see. */
 static bool is_own(const struct resolve_self *self, const Elf64_Sym *symbol)
@@ -199,6 +220,8 @@ struct resolved resolve_symbol(const struct resolver *resolver, const struct res
     if (field >= 0)
         return (struct resolved){RESOLVE_INSIDE, self->getopt + (uint64_t)field};
     uint64_t owned = loader_owned(name);
+    if (!owned)
+        owned = (uint64_t)(uintptr_t)seen_allocation(self, name);
     if (!owned)
         owned = (uint64_t)(uintptr_t)library_symbol(resolver, name,
                                                     image_symbol_version(self->image, index));
