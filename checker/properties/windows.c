@@ -452,6 +452,14 @@ static const char *text_of(const struct windows *windows, const struct trace_acc
     return text;
 }
 
+/* A load or a store is no operation: the one that stands before it only says where that is. */
+static const char *role_of(const struct trace_access *access)
+{
+    if (!is_instant(access) || access->site == TRACE_NO)
+        return "culprit";
+    return access->kind == ACCESS_LOAD ? "before the load" : "before the store";
+}
+
 static uint32_t site_of(const struct windows *windows, const struct trace_access *access)
 {
     return access->site != TRACE_NO ? access->site
@@ -497,11 +505,11 @@ static void report(struct windows *windows, const struct trace_access *a,
     }
     uint64_t begin = a->begin > b->begin ? a->begin : b->begin;
     uint64_t end = a->end < b->end ? a->end : b->end;
-    finding_detail(finding, "%s and %s share %llu bytes of the window of rank %u.\n",
-                   text_of(windows, a, one, sizeof one), text_of(windows, b, other, sizeof other),
-                   (unsigned long long)(end - begin), b->target);
-    finding_op_add(finding, op_of(windows, b), "culprit");
-    finding_op_add(finding, op_of(windows, a), "culprit");
+    finding_sentence(finding, "%s and %s share %llu bytes of the window of rank %u.\n",
+                     text_of(windows, a, one, sizeof one), text_of(windows, b, other, sizeof other),
+                     (unsigned long long)(end - begin), b->target);
+    finding_op_add(finding, op_of(windows, b), role_of(b));
+    finding_op_add(finding, op_of(windows, a), role_of(a));
 }
 
 static int by_address(const void *a, const void *b)
