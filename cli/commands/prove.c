@@ -187,6 +187,19 @@ static void tell_unexplored(const struct proof *proof, const struct explore_repo
         trace_gap(trace, "explore", 1, "further ways to fail under %s", under);
 }
 
+/* For an exploration that cannot be complete within the budget: unless that was asked for, or somebody only explores, the
+ * last minute of it would tell little that its beginning did not, least of all where something is wrong already. */
+static double patience_of(const struct proof *proof)
+{
+    const struct findings *findings = &proof->verdict->findings;
+    if (proof->options->whole_budget || proof->options->exploring)
+        return 0;
+    for (size_t i = 0; i < findings->count; i++)
+        if (findings->items[i].severity == SEVERITY_ERROR)
+            return 2;
+    return 6;
+}
+
 static void explore_under(struct proof *proof, struct results *results, enum sim_send_model send,
                           bool strict, const char *under, double share)
 {
@@ -200,6 +213,7 @@ static void explore_under(struct proof *proof, struct results *results, enum sim
         return;
     }
     job.timeout = proof_seconds_left(proof) * share;
+    job.patience = patience_of(proof);
     snprintf(how, sizeof how, "with other matches under %s", under);
     exploration_run(&job, proof->options, proof->options->quiet, &exploration);
     if (exploration.status != EXIT_PASSED) {

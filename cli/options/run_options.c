@@ -197,6 +197,7 @@ static bool set_budget(void *target, const char *value)
     struct run_options *options = target;
     char *end;
     options->budget = strtod(value, &end);
+    options->whole_budget = true;
     if (end != value && *end == 'm')
         options->budget *= 60, end++;
     else if (end != value && *end == 's')
@@ -496,7 +497,10 @@ const struct option_row run_option_rows[] = {
 const struct option_row prove_option_rows[] = {
     {"ranks", 'n', "LIST", "numbers of ranks: 16, 2,3,5,7 or 2..8 (default: the scenario's)",
      set_ranks},
-    {"budget", 0, "TIME", "for each number of ranks, such as 60s (default) or 2m", set_budget},
+    {"budget", 0, "TIME",
+     "for each number of ranks, such as 2m (default: 60s, less where that "
+     "would not do)",
+     set_budget},
     {"runs", 0, "MOST", "runs of an exploration after which to stop (default: 1000000)", set_runs},
     {"faults", 0, "KIND:1",
      "let every single fault strike in turn: crash:1, drop:1, ...; crash:2: all pairs, too",

@@ -42,9 +42,10 @@ struct run_options {
     int points;
     enum vary vary;
     bool no_gradients;
-    unsigned require; /* enum coverage_demand */
-    double budget;    /* seconds, of `simrun prove` */
-    bool exploring;   /* an exploration, reported as by `simrun prove` */
+    unsigned require;  /* enum coverage_demand */
+    double budget;     /* seconds, of `simrun prove` */
+    bool whole_budget; /* it was asked for: also for what it cannot suffice for */
+    bool exploring;    /* an exploration, reported as by `simrun prove` */
     const char *sarif;
 };
 

@@ -26,6 +26,21 @@ static double seconds_now(void)
     return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
 }
 
+bool exploration_is_hopeless(const struct explore_progress *progress, double spent, double all)
+{
+    double rate = spent > 0 ? (double)progress->runs / spent : 0;
+    return progress->expected > (double)progress->runs + 4 * rate * (all - spent);
+}
+
+static bool is_over(const struct job *job, const struct explore_board *board, double spent)
+{
+    struct explore_progress progress = {.runs = board->runs, .expected = (double)board->expected};
+    if (job->timeout > 0 && spent > job->timeout)
+        return true;
+    return job->patience > 0 && spent > job->patience && job->timeout > 0 &&
+           exploration_is_hopeless(&progress, spent, job->timeout);
+}
+
 /* Until the child has ended; shows progress, and stops it on a signal or when time is over. */
 static int watch(pid_t child, const struct job *job, struct explore_board *board, bool quiet)
 {
@@ -39,7 +54,7 @@ static int watch(pid_t child, const struct job *job, struct explore_board *board
         int ready = poll(entries, interrupt_signal() ? 1 : 2, 100);
         if (ready > 0 && entries[0].revents)
             break;
-        if (interrupt_signal() || (job->timeout > 0 && seconds_now() - begun > job->timeout)) {
+        if (interrupt_signal() || is_over(job, board, seconds_now() - begun)) {
             stopped = board->stop ? stopped : seconds_now();
             board->stop = 1;
         }

@@ -14,7 +14,10 @@ struct exploration {
     struct failure failure; /* then in a sentence */
 };
 
-/* job->timeout bounds it; `quiet`: no progress. Release it in any case. */
+/* Whether all runs that are expected would take several times the seconds that there are in `all`, by what was
+ * done in those that are `spent`. */
+bool exploration_is_hopeless(const struct explore_progress *progress, double spent, double all);
+/* job->timeout bounds it, and job->patience where it is hopeless; `quiet`: no progress. Release it in any case. */
 void exploration_run(const struct job *job, const struct run_options *options, bool quiet,
                      struct exploration *exploration);
 void exploration_release(struct exploration *exploration);
