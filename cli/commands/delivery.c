@@ -18,6 +18,29 @@ static bool has_pending_receives(const struct trace *trace)
     return false;
 }
 
+static bool uses(const struct trace *trace, const uint8_t *kinds, size_t count)
+{
+    for (size_t i = 0; i < trace->op_count; i++)
+        for (size_t k = 0; k < count; k++)
+            if (trace->ops[i].kind == kinds[k])
+                return true;
+    return false;
+}
+
+/* Accumulates that are carried out later meet in another order, and what right programs print may depend on that. */
+static bool accumulates(const struct trace *trace)
+{
+    static const uint8_t kinds[] = {OP_ACCUMULATE, OP_GET_ACCUMULATE, OP_FETCH_AND_OP,
+                                    OP_COMPARE_AND_SWAP};
+    return uses(trace, kinds, sizeof kinds);
+}
+
+static bool accesses_windows(const struct trace *trace)
+{
+    static const uint8_t kinds[] = {OP_PUT, OP_GET};
+    return uses(trace, kinds, sizeof kinds);
+}
+
 static bool is_told(const struct proof *proof, const char *code)
 {
     for (size_t i = 0; i < proof->verdict->findings.count; i++)
@@ -74,7 +97,9 @@ void proof_run_late(struct proof *proof, struct results *results)
     struct trace *trace = proof->verdict->result.trace;
     char replay[RESULT_COMMAND];
     bool otherwise = false;
-    if (proof->job.world.late_receives || !has_pending_receives(trace))
+    bool windows = accesses_windows(trace) && !is_told(proof, "B001") && !is_told(proof, "B003");
+    if (proof->job.world.late_receives || accumulates(trace) ||
+        !(windows || has_pending_receives(trace)))
         return;
     proof_tell_step(proof, results, "late delivery");
     struct job job =

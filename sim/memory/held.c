@@ -85,8 +85,7 @@ static struct sim_held *held_of(const struct sim_region *regions, size_t count)
     return held;
 }
 
-/* Each operation has its number. In the monitor. */
-static bool is_late(struct sim_rank *rank)
+bool sim_held_is_late(struct sim_rank *rank)
 {
     const struct sim_world_options *options = &rank->world->options;
     uint64_t number = rank->world->late_count++;
@@ -109,7 +108,7 @@ static bool has_bytes(const struct sim_region *regions, size_t count)
 
 struct sim_held *sim_held_new(struct sim_rank *rank, const struct sim_region *regions, size_t count)
 {
-    bool late = is_late(rank), poisoned = true;
+    bool late = sim_held_is_late(rank), poisoned = true;
     struct sim_held *held = late ? held_of(regions, count) : NULL;
     for (size_t i = 0; held && i < count; i++) {
         struct sim_region *region = &held->regions[held->count];

@@ -10,6 +10,8 @@
 struct sim_rank;
 struct sim_held;
 
+/* Numbers an operation of the rank: whether what it brings is to be late. In the monitor. */
+bool sim_held_is_late(struct sim_rank *rank);
 /* Poisons the regions of one operation of the rank, all of them written by it. NULL: this one is not
  * to be late; or they have no bytes, lie too far apart, or there is no memory: they are filled as it
  * comes. */

@@ -3,6 +3,7 @@
 #include "sim/memory/pending.h"
 #include "sim/messages/point.h"
 #include "sim/operators/op.h"
+#include "sim/windows/carry.h"
 #include "sim/windows/history.h"
 #include "sim/windows/lock_order.h"
 #include "sim/windows/window.h"
@@ -11,26 +12,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* Elements in somebody's memory. */
-struct elements {
-    void *buffer;
-    MPI_Count count;
-    MPI_Datatype handle;
-    const struct sim_datatype *type;
-};
-
-struct access {
-    const char *function;
-    struct elements origin, compared, result, target; /* target.buffer: set once it is known */
-    int rank;
-    MPI_Aint displacement;
-    MPI_Op op_handle;
-    const struct sim_op *op;
-    MPI_Win handle;
-    bool single;     /* one element of a predefined type */
-    bool gets, puts; /* get: target to origin; put: origin to target; both false: accumulates */
-};
 
 /* Neighbours may be attached piece by piece. */
 static bool attached_holds(const struct sim_window_part *part, uintptr_t low, uintptr_t high)
@@ -89,7 +70,7 @@ char *sim_win_address(struct sim_win *win, int target, MPI_Aint displacement,
     return address;
 }
 
-static int check_elements(struct sim_win *win, const char *function, struct elements *elements,
+static int check_elements(struct sim_win *win, const char *function, struct sim_elements *elements,
                           const char *which, bool mine)
 {
     if (elements->count < 0)
@@ -112,20 +93,15 @@ static int check_elements(struct sim_win *win, const char *function, struct elem
     return MPI_SUCCESS;
 }
 
-static size_t bytes_of(const struct elements *elements)
-{
-    return (size_t)elements->count * elements->type->size;
-}
-
-static int check_match(struct sim_win *win, const char *function, const struct elements *origin,
-                       const struct elements *target)
+static int check_match(struct sim_win *win, const char *function, const struct sim_elements *origin,
+                       const struct sim_elements *target)
 {
     struct sim_signature one = sim_datatype_signature(origin->type, (size_t)origin->count);
     struct sim_signature other = sim_datatype_signature(target->type, (size_t)target->count);
-    if (bytes_of(origin) != bytes_of(target))
+    if (sim_elements_bytes(origin) != sim_elements_bytes(target))
         return sim_win_raise(win, MPI_ERR_TRUNCATE, function,
-                             "%zu bytes at the origin, %zu at the target", bytes_of(origin),
-                             bytes_of(target));
+                             "%zu bytes at the origin, %zu at the target",
+                             sim_elements_bytes(origin), sim_elements_bytes(target));
     if (!sim_signature_equal(&one, &other) && !one.packed && !other.packed &&
         one.basic != (uintptr_t)MPI_BYTE && other.basic != (uintptr_t)MPI_BYTE) {
         char text[256];
@@ -138,7 +114,7 @@ static int check_match(struct sim_win *win, const char *function, const struct e
 }
 
 /* Arguments, epoch and range. *win stays NULL for an access to MPI_PROC_NULL. */
-static int check(struct access *access, struct sim_win **win_out)
+static int check(struct sim_access *access, struct sim_win **win_out)
 {
     int error;
     struct sim_win *win = sim_win_check(access->handle, access->function, &error);
@@ -160,7 +136,7 @@ static int check(struct access *access, struct sim_win **win_out)
         error = check_elements(win, access->function, &access->target, "target", false);
     if (error || access->rank == MPI_PROC_NULL)
         return error;
-    const struct elements *mine = reads_origin ? &access->origin : &access->result;
+    const struct sim_elements *mine = reads_origin ? &access->origin : &access->result;
     error = check_match(win, access->function, mine, &access->target);
     if (!error && access->result.handle && reads_origin)
         error = check_match(win, access->function, &access->result, &access->target);
@@ -177,7 +153,7 @@ static int check(struct access *access, struct sim_win **win_out)
     return error;
 }
 
-static int find_op(struct access *access)
+static int find_op(struct sim_access *access)
 {
     int error;
     struct sim_win *win = sim_win_check(access->handle, access->function, &error);
@@ -215,7 +191,7 @@ void sim_win_completed(struct sim_win *win, int target)
         sim_pending_end(win->owner, owner_of(win, i));
 }
 
-static void own(struct sim_win *win, const struct access *access)
+static void own(struct sim_win *win, const struct sim_access *access)
 {
     struct sim_region regions[3];
     size_t count = 0;
@@ -234,7 +210,7 @@ static void own(struct sim_win *win, const struct access *access)
     sim_pending_add(win->owner, regions, count, access->function, owner_of(win, access->rank));
 }
 
-static void remember(struct sim_win *win, const struct access *access)
+static void remember(struct sim_win *win, const struct sim_access *access)
 {
     const struct sim_region region = {(uintptr_t)access->target.buffer, access->target.type,
                                       (size_t)access->target.count, true, ""};
@@ -270,78 +246,7 @@ static void remember(struct sim_win *win, const struct access *access)
         win->owner->window_calls++;
 }
 
-static void move(const struct elements *from, const struct elements *to)
-{
-    if (from->buffer != to->buffer && bytes_of(from))
-        sim_datatype_transfer(from->buffer, from->type, (size_t)from->count, to->buffer, to->type,
-                              (size_t)to->count);
-}
-
-/* One element that is changed or read atomically orders those who meet there. Who adds up does not
- * look: only what reads without changing, or compares, waits for another. */
-static void order_by_element(struct sim_win *win, const struct access *access, bool changed)
-{
-    const struct elements *target = &access->target;
-    bool looks = access->op_handle == MPI_NO_OP || !access->op_handle;
-    if (target->count != 1 || !target->type->contiguous)
-        return;
-    if (looks)
-        sim_history_atomic_read(win, access->rank, target->buffer);
-    if (changed)
-        sim_history_atomic_written(win, access->rank, target->buffer);
-}
-
-/* Elements of one basic type, one behind the other. */
-static void *gather(const struct elements *from, const struct sim_datatype *unit, size_t count)
-{
-    void *memory = malloc(count * (size_t)unit->extent + 1);
-    if (memory)
-        sim_datatype_transfer(from->buffer, from->type, (size_t)from->count, memory, unit, count);
-    return memory;
-}
-
-static int accumulate(const struct access *access)
-{
-    const struct elements *target = &access->target;
-    if (access->op_handle == MPI_NO_OP || !bytes_of(target))
-        return MPI_SUCCESS;
-    if (access->op_handle == MPI_REPLACE) {
-        move(&access->origin, target);
-        return MPI_SUCCESS;
-    }
-    const struct sim_datatype *unit = sim_datatype_get((MPI_Datatype)(uintptr_t)target->type->unit);
-    size_t count = unit ? bytes_of(target) / unit->size : 0;
-    void *right = unit ? gather(&access->origin, unit, count) : NULL;
-    void *left = unit ? gather(target, unit, count) : NULL;
-    int error =
-        right && left ? sim_op_apply_right(access->op, left, right, count, unit) : MPI_ERR_NO_MEM;
-    if (!error)
-        sim_datatype_transfer(left, unit, count, target->buffer, target->type,
-                              (size_t)target->count);
-    free(right);
-    free(left);
-    return error;
-}
-
-static int carry_out(struct sim_win *win, const struct access *access)
-{
-    int error = MPI_SUCCESS;
-    if (access->gets)
-        move(&access->target, &access->origin);
-    else if (access->puts)
-        move(&access->origin, &access->target);
-    if (access->result.type)
-        move(&access->target, &access->result);
-    if (access->op) {
-        error = accumulate(access);
-        order_by_element(win, access, access->op_handle != MPI_NO_OP);
-        sim_lock_order_atomic(win, access->rank, access->result.type != NULL,
-                              access->op_handle != MPI_NO_OP);
-    }
-    return error;
-}
-
-static int run(struct access *access)
+static int run(struct sim_access *access)
 {
     struct sim_win *win;
     int error = access->op_handle ? find_op(access) : MPI_SUCCESS;
@@ -357,7 +262,7 @@ static int run(struct access *access)
     /* After a failure the others free it without meeting each other. */
     bool gone = !win->window->parts[access->rank].win;
     if (!gone)
-        error = carry_out(win, access);
+        error = sim_carry_now_or_late(win, access);
     sim_world_changed(win->owner->world);
     sim_world_leave(win->owner->world);
     if (gone)
@@ -367,7 +272,7 @@ static int run(struct access *access)
 }
 
 /* The request of an access, complete as it is made: the data have moved. */
-static int run_with_request(struct access *access, MPI_Request *handle)
+static int run_with_request(struct sim_access *access, MPI_Request *handle)
 {
     int error;
     struct sim_win *win = sim_win_check(access->handle, access->function, &error);
@@ -402,12 +307,12 @@ static int run_with_request(struct access *access, MPI_Request *handle)
 #define FORMS(name, rname, suffix, parameters, ...)                                                \
     int PMPI_##name##suffix(LIST parameters)                                                       \
     {                                                                                              \
-        struct access access = {.function = #name, __VA_ARGS__};                                   \
+        struct sim_access access = {.function = #name, __VA_ARGS__};                               \
         return run(&access);                                                                       \
     }                                                                                              \
     int PMPI_##rname##suffix(LIST parameters, MPI_Request *request)                                \
     {                                                                                              \
-        struct access access = {.function = #rname, __VA_ARGS__};                                  \
+        struct sim_access access = {.function = #rname, .requested = true, __VA_ARGS__};           \
         return run_with_request(&access, request);                                                 \
     }
 #define LIST(...) __VA_ARGS__
@@ -441,15 +346,15 @@ TRANSFERS(_c, MPI_Count)
 int PMPI_Fetch_and_op(const void *origin, void *result, MPI_Datatype type, int target_rank,
                       MPI_Aint target_disp, MPI_Op op, MPI_Win win)
 {
-    struct access access = {.function = "Fetch_and_op",
-                            .origin = ELEMENTS(origin, 1, type),
-                            .result = ELEMENTS(result, 1, type),
-                            .target = ELEMENTS(NULL, 1, type),
-                            .rank = target_rank,
-                            .displacement = target_disp,
-                            .single = true,
-                            .op_handle = op,
-                            .handle = win};
+    struct sim_access access = {.function = "Fetch_and_op",
+                                .origin = ELEMENTS(origin, 1, type),
+                                .result = ELEMENTS(result, 1, type),
+                                .target = ELEMENTS(NULL, 1, type),
+                                .rank = target_rank,
+                                .displacement = target_disp,
+                                .single = true,
+                                .op_handle = op,
+                                .handle = win};
     return run(&access);
 }
 
@@ -465,14 +370,14 @@ static bool is_comparable(const struct sim_datatype *type)
 int PMPI_Compare_and_swap(const void *origin, const void *compared, void *result, MPI_Datatype type,
                           int target_rank, MPI_Aint target_disp, MPI_Win win)
 {
-    struct access access = {.function = "Compare_and_swap",
-                            .origin = ELEMENTS(origin, 1, type),
-                            .compared = ELEMENTS(compared, 1, type),
-                            .result = ELEMENTS(result, 1, type),
-                            .target = ELEMENTS(NULL, 1, type),
-                            .rank = target_rank,
-                            .displacement = target_disp,
-                            .handle = win};
+    struct sim_access access = {.function = "Compare_and_swap",
+                                .origin = ELEMENTS(origin, 1, type),
+                                .compared = ELEMENTS(compared, 1, type),
+                                .result = ELEMENTS(result, 1, type),
+                                .target = ELEMENTS(NULL, 1, type),
+                                .rank = target_rank,
+                                .displacement = target_disp,
+                                .handle = win};
     struct sim_win *at;
     int error = check(&access, &at);
     if (at && !is_comparable(access.target.type))
@@ -482,14 +387,8 @@ int PMPI_Compare_and_swap(const void *origin, const void *compared, void *result
         return error;
     own(at, &access);
     remember(at, &access);
-    size_t bytes = access.target.type->size;
     sim_world_enter(at->owner->world);
-    memcpy(result, access.target.buffer, bytes);
-    bool same = !memcmp(result, compared, bytes);
-    if (same)
-        memcpy(access.target.buffer, origin, bytes);
-    order_by_element(at, &access, same);
-    sim_lock_order_atomic(at, access.rank, true, true);
+    sim_carry_now_or_late(at, &access);
     sim_world_changed(at->owner->world);
     sim_world_leave(at->owner->world);
     return MPI_SUCCESS;

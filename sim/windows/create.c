@@ -7,6 +7,7 @@
 #include "sim/memory/typed.h"
 #include "sim/messages/failures.h"
 #include "sim/messages/point.h"
+#include "sim/windows/carry.h"
 #include "sim/windows/history.h"
 #include "sim/windows/window.h"
 #include "sim/worlds/error.h"
@@ -379,6 +380,7 @@ int PMPI_Win_free(MPI_Win *handle)
     sim_win_completed(win, -1);
     sim_history_end(win);
     sim_world_enter(win->owner->world);
+    sim_carry_release(win);
     window_leave(win);
     win->comm->window = NULL;
     sim_errhandler_release(win->comm->errhandler);
@@ -404,6 +406,7 @@ static void abandon(struct sim_win *win)
     if (win->epoch.posted)
         sim_group_release(win->epoch.posted);
     window_leave(win);
+    sim_carry_release(win);
     free(win->accesses);
     free(win->allocated);
     free(win);

@@ -1,5 +1,6 @@
 /* Synchronisation of windows: fences, start and post, locks, flushes. */
 #include "recorder/recorder.h"
+#include "sim/windows/carry.h"
 #include "sim/windows/history.h"
 #include "sim/windows/lock_order.h"
 #include "sim/windows/window.h"
@@ -65,6 +66,9 @@ int PMPI_Win_fence(int assertion, MPI_Win handle)
         win->fences++;
         if (assertion & MPI_MODE_NOPUT)
             win->window->parts[win->rank].no_put[win->fences % 2] = win->fences;
+        sim_world_enter(win->owner->world);
+        sim_carry_complete(win, -1, true);
+        sim_world_leave(win->owner->world);
         error = sim_win_barrier(win);
     }
     if (error)
@@ -195,6 +199,7 @@ int PMPI_Win_complete(MPI_Win handle)
         return error;
     struct sim_group *group = win->epoch.started;
     int failed = MPI_SUCCESS;
+    sim_carry_complete(win, -1, true);
     for (int i = 0; i < group->size; i++) {
         failed = failed ? failed : sim_win_peer_error(win, member(win, group, i));
         struct sim_window_part *part = &win->window->parts[member(win, group, i)];
@@ -323,6 +328,7 @@ static void give_back(struct sim_win *win, int target, const struct sim_epoch_lo
 {
     struct sim_window_part *part = &win->window->parts[target];
     part->unchecked -= unchecked;
+    sim_carry_complete(win, target, true);
     sim_lock_order_pass(win, target, lock);
     if (part->exclusive == win->rank)
         part->exclusive = -1;
@@ -441,7 +447,7 @@ int PMPI_Win_unlock_all(MPI_Win handle)
     return end_failed(win, error, "Win_unlock_all");
 }
 
-/* Data have moved already: a flush only says that the origin's memory is free again. */
+/* Data have moved already, if they are not late: a flush only says that the origin's memory is free again. */
 static int flush(MPI_Win handle, int target, bool remote, const char *function)
 {
     int error;
@@ -449,6 +455,7 @@ static int flush(MPI_Win handle, int target, bool remote, const char *function)
     if (!win)
         return error;
     win->owner->window_calls++;
+    sim_carry_complete(win, target, remote);
     sim_win_completed(win, target);
     if (remote)
         sim_history_complete(win, target);

@@ -9,7 +9,7 @@
  *  2. posts[o] of a part counts the exposures to origin o that no start has used; completes[o] the
  *     access epochs of o that no wait has used.
  *  3. The epoch of a handle moves only through sim_epoch_move (epoch.c).
- *  4. Accesses move their data when they are called; what they own of the origin's memory is pending
+ *  4. Accesses move their data when they are called, or late (carry.h); what they own of the origin's memory is pending
  *     (memory/pending.h) until the call that completes them. */
 #ifndef SIM_WINDOWS_WINDOW_H
 #define SIM_WINDOWS_WINDOW_H
@@ -71,6 +71,8 @@ struct sim_win {
     struct sim_epoch epoch;
     struct sim_win_access *accesses; /* not complete yet: see history.h */
     size_t access_count, access_room;
+    struct sim_late_access *late; /* that have not moved their data yet: see carry.h */
+    size_t late_count, late_room;
     char *allocated;         /* its own memory, to be freed; NULL: none */
     int unit, flavor, model; /* what attributes point to */
     MPI_Aint size;
