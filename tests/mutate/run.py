@@ -465,7 +465,9 @@ def main():
     print('# %d mutants in %d files, built in %.0f s' % (len(rows), len(build.paths), time.monotonic() - begin), flush=True)
     with concurrent.futures.ThreadPoolExecutor(asked.jobs) as pool:
         tests = list(pool.map(lambda pair: pair[1].look(build.total, pair[0], asked.dear), enumerate(find_tests(asked.scripts, asked.tests))))
-        failing = [t.path for t in tests if not t.passes and not t.dear]
+        failing = [t.path for t in tests if not t.passes and not t.dear and not isinstance(t, Scenario)]
+        print('# not asked, as they are not the same twice: %s' %
+              ' '.join(t.path for t in tests if not t.passes and not t.dear and isinstance(t, Scenario)))
         print('# %d tests, %.0f s in all, %d of them too dear; %d fail with no mutant alive: %s' %
               (len(tests), sum(t.seconds for t in tests), sum(t.dear for t in tests), len(failing), ' '.join(failing)), flush=True)
         if len(failing) > (2 if asked.sample else 0): # one that fails now and then is not this run's business
