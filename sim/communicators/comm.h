@@ -40,14 +40,16 @@ struct sim_context {
 struct sim_errhandler;
 
 struct sim_comm {
+    /* What the short ways touch is one line of the cache, at least of WORLD's. */
     uint32_t magic;
     uint32_t collectives; /* how many this rank has started here */
-    uint32_t persistents; /* how many persistent ones it has made */
-    uint32_t meetings;    /* how many agreements it has come to */
-    int acknowledged;     /* of the members that have failed, so many of the first */
     struct sim_rank *owner;
     struct sim_context *context;
     int rank, size;
+
+    uint32_t persistents; /* how many persistent ones it has made */
+    uint32_t meetings;    /* how many agreements it has come to */
+    int acknowledged;     /* of the members that have failed, so many of the first */
     MPI_Errhandler errhandler;
     struct sim_attributes attributes;
     char *name;
@@ -62,6 +64,9 @@ struct sim_comm {
     struct sim_comm *bridge, *face;
     void *window; /* whose hidden communicator this is, NULL: nobody's; see windows/window.h */
 };
+enum { SIM_COMM_HOT = 32 };
+_Static_assert(offsetof(struct sim_comm, persistents) == SIM_COMM_HOT,
+               "what the short ways touch of a communicator is half a line of the cache");
 
 /* WORLD for every rank; SELF is made at first use. False: out of memory. */
 bool sim_comm_make_predefined(struct sim_world *world);

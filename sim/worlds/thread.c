@@ -8,6 +8,7 @@
 #include "sim/worlds/turns.h"
 #include "sim/worlds/wide.h"
 
+#include <assert.h>
 #include <omp.h>
 #include <sched.h>
 #include <signal.h>
@@ -122,7 +123,7 @@ void sim_threads_leave(struct sim_world *world)
 static bool is_counted(const struct sim_rank *rank)
 {
     enum sim_libc_place place = sim_libc_place();
-    bool in_team = rank->team.size &&
+    bool in_team = rank->team && rank->team->size &&
                    (place == SIM_LIBC_THREAD ? sim_libc_in_team() : rank->libc.regions == 1);
     return rank->state <= SIM_BLOCKED &&
            (place == SIM_LIBC_RANK || sim_libc_thread_is_counted() || in_team);
@@ -233,7 +234,7 @@ static void team_wait(struct sim_rank *rank, const uint64_t *number, uint64_t fa
 /* All of a team meet: at a barrier, or at the end of its region. */
 static void team_meet(struct sim_rank *rank)
 {
-    struct sim_team *team = &rank->team;
+    struct sim_team *team = rank->team;
     if (++team->arrived < team->size) {
         team_wait(rank, &team->round, team->round + 1);
         return;
@@ -274,10 +275,13 @@ static void critical_leave(struct sim_rank *rank, struct sim_critical *critical)
 bool sim_threads_team(struct sim_rank *rank, enum sim_team_event event, uintptr_t what)
 {
     struct sim_world *world = rank->world;
-    struct sim_team *team = &rank->team;
     if (!world->multiple || world->turns)
         return false;
     pthread_mutex_lock(&world->monitor);
+    if (!rank->team)
+        rank->team = calloc(1, sizeof *rank->team);
+    struct sim_team *team = rank->team;
+    assert(team && "out of memory for a team");
     sim_world_changed(world);
     bool critical = event == SIM_TEAM_CRITICAL || event == SIM_TEAM_UNCRITICAL;
     struct sim_critical *section = critical ? critical_of(team, what) : NULL;

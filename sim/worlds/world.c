@@ -127,8 +127,10 @@ void sim_world_free(struct sim_world *world)
     sim_fibers_release(world);
     sim_chooser_release(&world->chooser);
     pthread_mutex_destroy(&world->monitor);
-    for (int i = 0; world->ranks && i < world->size; i++)
+    for (int i = 0; world->ranks && i < world->size; i++) {
         free(world->ranks[i].bsend); /* of a rank that did not come to detach it */
+        free(world->ranks[i].team);
+    }
     free(world->ranks);
     free(world->failed);
     free(world);
