@@ -117,6 +117,16 @@ void sim_block_move(const struct sim_collective *collective, int sender, struct 
         sim_datatype_transfer(from.data, from.type, from.count, to.data, to.type, to.count);
 }
 
+size_t sim_call_all_shares(const struct sim_collective_call *call)
+{
+    const struct sim_comm *own = sim_call_is_intercomm(call) ? call->comm->face : call->comm;
+    size_t sum = 0;
+    for (int i = 0; i < own->size; i++)
+        sum +=
+            call->receive.vectored ? sim_counts_at(call->receive.counts, i) : call->receive.count;
+    return sum;
+}
+
 struct sim_block sim_side_whole(const struct sim_side *side)
 {
     return (struct sim_block){side->buffer, side->count, side->type};

@@ -56,6 +56,7 @@ struct sim_collective_kind {
     bool reduces; /* and the same op */
     bool rooted;
     bool sends_each, receives_each; /* that side holds one block for every peer */
+    bool neighborly;                /* the peers are the neighbours of a topology */
     const struct sim_collective_kind
         *across; /* the same between the groups of an intercommunicator */
 };
@@ -117,6 +118,9 @@ struct sim_block {
     const struct sim_datatype *type;
 };
 struct sim_block sim_side_block(const struct sim_side *side, int peer);
+/* Elements of what a member gives to a reduction whose result is scattered: everybody's shares, one
+ * behind the other. */
+size_t sim_call_all_shares(const struct sim_collective_call *call);
 /* The whole side as one block. */
 struct sim_block sim_side_whole(const struct sim_side *side);
 /* An intercommunicator's members act across: the call runs on the bridge, its peers are the other
@@ -128,6 +132,13 @@ static inline bool sim_call_is_intercomm(const struct sim_collective_call *call)
 static inline int sim_call_peers(const struct sim_collective_call *call)
 {
     return sim_call_is_intercomm(call) ? call->comm->face->context->remote->size : call->comm->size;
+}
+/* In the topology of its communicator: whom it receives from, or sends to. */
+int sim_call_neighbors(const struct sim_collective_call *call, bool receives);
+/* How many blocks a side has that holds one for each peer. */
+static inline int sim_call_side_peers(const struct sim_collective_call *call, bool receives)
+{
+    return call->kind->neighborly ? sim_call_neighbors(call, receives) : sim_call_peers(call);
 }
 static inline bool sim_call_is_root(const struct sim_collective_call *call)
 {

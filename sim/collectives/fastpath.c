@@ -92,17 +92,18 @@ static void release_all(struct sim_collective *collective, struct sim_rank *last
 {
     enum { AHEAD = 8 };
     uint64_t result = collective->short_type ? fold(collective) : 0;
+    struct sim_world *world = last->world;
+    struct sim_wakings wakings = sim_wakings_begin(world);
     for (int r = 0; r < collective->size; r++) {
         if (r + AHEAD < collective->size)
             __builtin_prefetch(unmarked(collective->calls[r + AHEAD]), 1);
         struct sim_rank *rank = unmarked(collective->calls[r]);
         rank->value = result;
         rank->released = SIM_RELEASED;
-        if (rank == last)
-            continue;
-        sim_rank_move(rank, SIM_READY);
-        sim_fiber_enqueue(last->world, rank);
+        if (rank != last)
+            sim_wakings_add(&wakings, rank);
     }
+    sim_wakings_end(&wakings, world);
     collective->completed = collective->size;
     collective->first_op = NULL; /* predefined: no reference was taken */
     sim_collective_retire(collective);

@@ -4,19 +4,8 @@
  * writes them, taken anew afterwards, and compared when the program completes the request. */
 #include "sim/collectives/guard.h"
 
-#include "sim/communicators/topology.h"
-
 #include <stdlib.h>
 #include <string.h>
-
-static int peers_of(const struct sim_collective_call *call, bool receives)
-{
-    const struct sim_topology *topology = call->comm->context->topology;
-    if (!topology || strncmp(call->kind->name, "Neighbor", 8) != 0)
-        return call->comm->face ? call->comm->face->context->remote->size : call->comm->size;
-    return receives ? sim_topology_in_count(topology, call->comm->rank)
-                    : sim_topology_out_count(topology, call->comm->rank);
-}
 
 static uint64_t hash_bytes(uint64_t hash, const unsigned char *at, size_t bytes)
 {
@@ -47,16 +36,10 @@ static uint64_t hash_block(uint64_t hash, struct sim_block block)
     return hash;
 }
 
-/* What everybody gets of a reduction stands behind each other in what one gives. */
 static struct sim_block all_shares(const struct sim_collective_call *call)
 {
     struct sim_block block = sim_side_whole(&call->send);
-    int members = call->comm->face ? call->comm->face->size : call->comm->size;
-    if (!call->receive.vectored)
-        block.count *= (size_t)members;
-    else
-        for (int i = (int)(block.count = 0); i < members; i++)
-            block.count += sim_counts_at(call->receive.counts, i);
+    block.count = sim_call_all_shares(call);
     return block;
 }
 
@@ -72,7 +55,7 @@ uint64_t sim_collective_checksum(const struct sim_collective_call *call)
         } else if (receives ? !call->kind->receives_each : !call->kind->sends_each) {
             hash = hash_block(hash, sim_side_whole(side));
         } else {
-            int peers = peers_of(call, receives);
+            int peers = sim_call_side_peers(call, receives);
             for (int peer = 0; peer < peers; peer++)
                 hash = hash_block(hash, sim_side_block(side, peer));
         }
@@ -86,14 +69,14 @@ struct stretch {
     const char *from, *to;
 };
 
-static struct stretch stretch_of(struct sim_block block)
+static inline struct stretch stretch_of(struct sim_block block)
 {
     size_t bytes = block.type && block.type->contiguous ? block.count * block.type->size : 0;
     const char *from = block.data && bytes ? block.data + block.type->true_lb : NULL;
     return (struct stretch){from, from + bytes};
 }
 
-static bool meet(struct stretch a, struct stretch b)
+static inline bool meet(struct stretch a, struct stretch b)
 {
     return a.from && b.from && a.from < b.to && b.from < a.to;
 }
@@ -109,7 +92,7 @@ static struct stretch part_of(const struct sim_collective_call *call, bool recei
         return stretch_of(sim_side_block(side, i));
     struct sim_block whole = sim_side_whole(side);
     if (each)
-        whole.count *= (size_t)peers_of(call, receives);
+        whole.count *= (size_t)sim_call_side_peers(call, receives);
     return stretch_of(whole);
 }
 
@@ -117,7 +100,8 @@ static int parts_of(const struct sim_collective_call *call, bool receives)
 {
     const struct sim_side *side = receives ? &call->receive : &call->send;
     bool each = receives ? call->kind->receives_each : call->kind->sends_each;
-    return each && side->vectored && !(call->op && !receives) ? peers_of(call, receives) : 1;
+    return each && side->vectored && !(call->op && !receives) ? sim_call_side_peers(call, receives)
+                                                              : 1;
 }
 
 bool sim_call_overlaps(const struct sim_collective_call *call)

@@ -40,8 +40,11 @@ static void alltoall_execute(struct sim_collective *collective)
 }
 
 #define KIND(variable, text, executes, ...)                                                        \
-    static const struct sim_collective_kind variable = {                                           \
-        .name = text, .synchronisation = SIM_NEEDS_ALL, .execute = executes, __VA_ARGS__}
+    static const struct sim_collective_kind variable = {.name = text,                              \
+                                                        .synchronisation = SIM_NEEDS_ALL,          \
+                                                        .neighborly = true,                        \
+                                                        .execute = executes,                       \
+                                                        __VA_ARGS__}
 
 KIND(neighbor_allgather, "Neighbor_allgather", allgather_execute, .receives_each = true);
 KIND(neighbor_allgatherv, "Neighbor_allgatherv", allgather_execute, .receives_each = true);
@@ -67,14 +70,21 @@ static int begin(struct sim_collective_call *call, const struct sim_collective_k
     return sim_call_fail(call, MPI_ERR_TOPOLOGY, "communicator has no virtual topology");
 }
 
+int sim_call_neighbors(const struct sim_collective_call *call, bool receives)
+{
+    const struct sim_topology *topology = call->comm->context->topology;
+    return receives ? sim_topology_in_count(topology, call->comm->rank)
+                    : sim_topology_out_count(topology, call->comm->rank);
+}
+
 static int in_count(const struct sim_collective_call *call)
 {
-    return sim_topology_in_count(call->comm->context->topology, call->comm->rank);
+    return sim_call_neighbors(call, true);
 }
 
 static int out_count(const struct sim_collective_call *call)
 {
-    return sim_topology_out_count(call->comm->context->topology, call->comm->rank);
+    return sim_call_neighbors(call, false);
 }
 
 /* A side in blocks of different sizes; arrays may be NULL where there is no neighbour. */

@@ -1,43 +1,12 @@
 /* The regions of a collective: which blocks each kind reads and writes on the caller's rank. */
 #include "sim/collectives/regions.h"
 
-#include "sim/communicators/topology.h"
-
 #include <stdlib.h>
 #include <string.h>
-
-/* Sides that hold one block for each peer although the call gives only one count. */
-enum { SEND_BLOCKS = 1, RECEIVE_BLOCKS = 2 };
-
-static int blocks_of(const char *name)
-{
-    static const struct {
-        const char *name;
-        int sides;
-    } kinds[] = {{"Gather", RECEIVE_BLOCKS},
-                 {"Scatter", SEND_BLOCKS},
-                 {"Allgather", RECEIVE_BLOCKS},
-                 {"Alltoall", SEND_BLOCKS | RECEIVE_BLOCKS},
-                 {"Neighbor_allgather", RECEIVE_BLOCKS},
-                 {"Neighbor_alltoall", SEND_BLOCKS | RECEIVE_BLOCKS}};
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
-        if (!strcmp(kinds[i].name, name))
-            return kinds[i].sides;
-    return 0;
-}
 
 static bool is(const struct sim_collective_call *call, const char *name)
 {
     return !strcmp(call->kind->name, name);
-}
-
-static int peers_of(const struct sim_collective_call *call, bool receive)
-{
-    const struct sim_topology *topology = call->comm->context->topology;
-    if (strncmp(call->kind->name, "Neighbor_", 9) || !topology)
-        return sim_call_peers(call);
-    return receive ? sim_topology_in_count(topology, call->comm->rank)
-                   : sim_topology_out_count(topology, call->comm->rank);
 }
 
 struct joined {
@@ -73,7 +42,7 @@ static void add(struct joined *joined, struct sim_block block)
 static void visit_side(const struct sim_collective_call *call, const struct sim_side *side,
                        bool receive, struct joined *joined)
 {
-    int peers = peers_of(call, receive);
+    int peers = sim_call_side_peers(call, receive);
     if (!side->type)
         return;
     if (side->vectored) {
@@ -81,22 +50,11 @@ static void visit_side(const struct sim_collective_call *call, const struct sim_
             add(joined, sim_side_block(side, i));
     } else {
         struct sim_block whole = sim_side_whole(side);
-        if (blocks_of(call->kind->name) & (receive ? RECEIVE_BLOCKS : SEND_BLOCKS))
+        if (receive ? call->kind->receives_each : call->kind->sends_each && !call->op)
             whole.count *= (size_t)peers;
         add(joined, whole);
     }
     flush(joined);
-}
-
-/* What a Reduce_scatter reads: a block for every member of the own group. */
-static size_t scattered(const struct sim_collective_call *call)
-{
-    const struct sim_comm *own = sim_call_is_intercomm(call) ? call->comm->face : call->comm;
-    size_t sum = 0;
-    for (int i = 0; i < own->size; i++)
-        sum +=
-            call->receive.vectored ? sim_counts_at(call->receive.counts, i) : call->receive.count;
-    return sum;
 }
 
 void sim_regions_of_call(const struct sim_collective_call *call, sim_region_visit *visit,
@@ -110,9 +68,9 @@ void sim_regions_of_call(const struct sim_collective_call *call, sim_region_visi
         return;
     }
     struct sim_side send = call->send, receive = call->receive;
-    if (!strncmp(call->kind->name, "Reduce_scatter", 14) && receive.type) {
+    if (call->op && call->kind->sends_each && receive.type) {
         send.vectored = receive.vectored = false;
-        *(call->in_place ? &receive.count : &send.count) = scattered(call);
+        *(call->in_place ? &receive.count : &send.count) = sim_call_all_shares(call);
     }
     joined.region.side = "send buffer";
     bool root_scatters = is(call, "Scatter") || is(call, "Scatterv");

@@ -3,7 +3,7 @@
  * Invariants of a world (sim_world_assert checks them):
  *  1. The machine's state is touched only by the rank that has entered the world (the monitor);
  *     with fibers that is always the one that runs.
- *  2. A rank is in exactly one state; only sim_rank_move changes it.
+ *  2. A rank is in exactly one state; only sim_rank_move and sim_wakings_add change it.
  *  3. live = ranks not yet DONE or CRASHED; runnable = ranks READY or RUNNING.
  *  4. A rank in the ready queue is READY and is in it once.
  *  5. A blocked rank is woken only by whoever completed what it waits for. */
@@ -355,6 +355,30 @@ static inline void sim_fiber_enqueue(struct sim_world *world, struct sim_rank *r
     rank->next_ready = NULL;
     *world->ready_tail = rank;
     world->ready_tail = &rank->next_ready;
+}
+
+/* Wakes many blocked fibers, in this order: what each changes of the world stays in registers until all
+ * are. Nobody else changes the queue meanwhile. */
+struct sim_wakings {
+    struct sim_rank **tail;
+    int count;
+};
+static inline struct sim_wakings sim_wakings_begin(struct sim_world *world)
+{
+    return (struct sim_wakings){world->ready_tail, 0};
+}
+static inline void sim_wakings_add(struct sim_wakings *wakings, struct sim_rank *rank)
+{
+    wakings->count += rank->state > SIM_RUNNING;
+    rank->state = SIM_READY;
+    *wakings->tail = rank;
+    wakings->tail = &rank->next_ready;
+}
+static inline void sim_wakings_end(const struct sim_wakings *wakings, struct sim_world *world)
+{
+    *wakings->tail = NULL;
+    world->ready_tail = wakings->tail;
+    world->runnable += wakings->count;
 }
 void sim_fiber_block(struct sim_rank *rank);
 /* For who carries fibers (wide.c): the switch itself; who runs next, taken from the queue, NULL: nobody
