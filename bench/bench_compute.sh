@@ -18,7 +18,7 @@ once() { # WHO RANKS PROGRAM SIZE STEPS: seconds of its loop
             --oversubscribe --bind-to none -n "$2" "$work/compute.openmpi" "$3" "$4" "$5" ;;
         mpich) test -x "$work/compute.mpich" && MPIR_CVAR_POLLS_BEFORE_YIELD=1 UCX_TLS=self,sm timeout 60 mpirun.mpich -n "$2" \
             "$work/compute.mpich" "$3" "$4" "$5" ;;
-    esac 2>/dev/null | sed -n "s/^$3 $2 ranks: sum .*, \([0-9.]*\) s\$/$1 \1/p" >>"$work/compute.rows"
+    esac 2>&1 | sed -n "s/^$3 $2 ranks: sum .*, \([0-9.]*\) s\$/$1 \1/p" >>"$work/compute.rows"
 }
 median() { awk -v who="$1" '$1 == who { print $2 }' "$work/compute.rows" | sort -g | awk '{ v[NR] = $1 } END { if (NR) print v[int((NR + 1) / 2)]; else print "-" }'; }
 printf '%-8s %5s %9s %9s %9s %9s %6s %6s\n' program ranks seconds 'one core' 'Open MPI' MPICH gain times
@@ -31,6 +31,7 @@ for program in "bodies 2048 20" "jacobi 2000 60" "hydro 96 20"; do
                 once $who $ranks $program
             done
         done
+        [ "$(median all)" != - ] || { echo "bench_compute.sh: simrun printed no time of $program on $ranks ranks" >&2; exit 1; }
         echo "${program%% *} $ranks $(median all) $(median one) $(median openmpi) $(median mpich)" | awk '{
             best = $5 == "-" || ($6 != "-" && $6 + 0 < $5 + 0) ? $6 : $5
             printf "%-8s %5d %9s %9s %9s %9s %6s %6s\n", $1, $2, $3, $4, $5, $6, $3 + 0 ? sprintf("%.2f", $4 / $3) : "-",

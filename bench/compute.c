@@ -7,6 +7,7 @@
  * The whole of the work is the same on any number of ranks. */
 #include <math.h>
 #include <mpi.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
