@@ -66,7 +66,7 @@ static size_t rows_most(const struct gradcheck *check)
     if (check->options->elements_max)
         return check->options->elements_max;
     if (check->base.ranks > 16) /* a world costs as much as it has ranks */
-        all = all * 16 / (size_t)check->base.ranks;
+        all = all * 16 / (size_t)check->base.ranks + 1;
     for (int r = 0; r < check->base.ranks; r++) {
         const struct diff_probe_rank *row = &check->base.rows[r];
         inputs += row->input_count;
