@@ -252,6 +252,7 @@ static int run_world(void *context, struct diff_probe *probe, int worker)
                                .context = &run};
     run.run.argv = job_arguments(child->job, &run.run.argc);
     enum trace_outcome outcome = sim_world_run(world, world_body, &run);
+    probe->steps = sim_world_steps(world);
     if (failure.code)
         give_up(child->board, &failure);
     if (base) {
@@ -358,6 +359,9 @@ static void record_gradients(const struct child *child, const struct gradcheck_r
     if (child->job->points > 0) /* whoever asked for them */
         record_gap("gradients", (uint64_t)result->points_outside,
                    "points beside the program's own where it does not finish or is not finite");
+    record_gap("gradients", (uint64_t)result->ranks_together,
+               "ranks whose inputs were moved along directions only, not one by one: in so large a "
+               "world each move is a run of all ranks (--check-elements N moves them)");
     bool as_they_come =
         result->row_count > 0 && !result->failed && child->job->world.executor == SIM_THREADS;
     record_gap("gradients", result->delivery_missed || as_they_come,

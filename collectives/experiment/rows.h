@@ -133,6 +133,7 @@ struct diff_probe {
     const struct diff_probe *base; /* of a perturbed world: what the base world saw */
     bool again;                    /* the program has been run before */
     bool trace;                    /* keep every node's values */
+    uint64_t steps;                /* that the world took, 0: nobody counted */
     int seed_rank;                 /* -1, or: only this rank's loss is differentiated */
     int order;                     /* -1, or an enum diff_order that overrides the program's */
     const char *mutant;            /* NULL, or a name of diff_mutants[] */

@@ -58,6 +58,22 @@ double gradcheck_step(const struct gradcheck *check, const struct probe_input *i
            (check->epsilon > 1e-10 ? 0x1p-3 : 0x1p-5);
 }
 
+/* Steps that the worlds for elements may take in all: beyond that only elements of some ranks are
+ * looked at one by one. */
+enum { STEPS_OF_WORLDS = 1 << 22 };
+
+/* Every which rank's inputs are looked at, from rank 0. */
+static int ranks_apart(const struct gradcheck *check)
+{
+    size_t inputs = 0, steps = check->base.steps + (size_t)check->base.ranks;
+    if (check->options->elements_max)
+        return 1;
+    for (int r = 0; r < check->base.ranks; r++)
+        inputs += check->base.rows[r].input_count;
+    size_t worlds = STEPS_OF_WORLDS / steps + 1;
+    return inputs > worlds ? (int)((inputs + worlds - 1) / worlds) : 1;
+}
+
 /* How many rows: what was asked for of each input on each rank, or so many that they are about
  * GRADCHECK_ELEMENTS in all, fewer in large worlds and of large inputs. */
 static size_t rows_most(const struct gradcheck *check)
@@ -84,7 +100,12 @@ bool gradcheck_elements_plan(struct gradcheck *check)
 {
     const struct diff_probe *base = &check->base;
     size_t most = rows_most(check);
-    for (int r = 0; r < base->ranks; r++)
+    int apart = ranks_apart(check);
+    for (int r = 0; r < base->ranks; r++) {
+        if (r % apart) {
+            check->result->ranks_together += base->rows[r].input_count > 0;
+            continue;
+        }
         for (size_t i = 0; i < base->rows[r].input_count; i++) {
             const struct probe_input *input = &base->rows[r].inputs[i];
             size_t parts = input->count * diff_type_parts(input->type);
@@ -103,6 +124,7 @@ bool gradcheck_elements_plan(struct gradcheck *check)
                 snprintf(row->name, sizeof row->name, "%s", input->name ? input->name : "?");
             }
         }
+    }
     check->element_rows = check->result->row_count;
     return true;
 }

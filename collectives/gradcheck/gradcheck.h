@@ -106,6 +106,7 @@ struct gradcheck_result {
     size_t failed;        /* rows that are wrong */
     int points;           /* where gradients were compared */
     int points_outside;   /* and where they could not be */
+    int ranks_together;   /* ranks whose inputs were moved together with those of all others only */
     bool delivery_missed; /* nor where messages come late: that run did not finish */
     bool step_refuted;    /* differences contradict the complex step: it was not used */
     double objective;
