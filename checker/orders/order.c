@@ -7,6 +7,7 @@
  * forced legal order per rank and is replayed on the abstract machine before it is reported. */
 #include "checker/memory.h"
 #include "checker/orders/cycles.h"
+#include "checker/orders/reference.h"
 #include "checker/orders/repair.h"
 #include "checker/orders/streams.h"
 #include "checker/places.h"
@@ -38,7 +39,8 @@ struct order_check {
     size_t first; /* findings of this check start here */
     struct cycle_step *refused;
     size_t refused_count, refused_room;
-    bool *told; /* per op: stands in a reported cycle of a more forgiving model */
+    uint32_t *base; /* of the other ranks, where a pair is turned; NULL: as recorded */
+    bool *told;     /* per op: stands in a reported cycle of a more forgiving model */
     unsigned stopped;
     uint32_t stopped_at; /* an op of what was not searched to the end */
 };
@@ -205,7 +207,7 @@ static void judge_pair(struct order_check *check, const struct stream_pair *pair
         return;
     unsigned models = check->context->options->models;
     enum check_model model = (enum check_model)(models & ~(models - 1));
-    uint32_t *order = recorded_order(trace);
+    uint32_t *order = check_reference_around(trace, check->base, trace->ops[pair->first].rank);
     check_partial_order_linearize(exact ? check->waiting : &check->reach, pair->second, pair->first,
                                   order);
     enum outcome outcome = replay_order(check, order, model, exact ? pair : NULL);
@@ -464,6 +466,7 @@ void check_order(const struct check_context *context, struct findings *findings)
     check_partial_order_init(&check.reach, context);
     check_streams_init(&check.streams, &check.reach, NULL);
     keep_streams(&check);
+    check.base = check.streams.pair_count ? check_reference_base(&check.reach) : NULL;
     for (size_t i = 0; i < check.streams.pair_count; i++)
         judge_pair(&check, &check.streams.pairs[i], true);
     bool silent = findings->count == check.first; /* then something may cross all the same */
@@ -487,5 +490,6 @@ void check_order(const struct check_context *context, struct findings *findings)
     check_partial_order_release(&check.reach);
     check_partial_order_release(&check.kept);
     free(check.refused);
+    free(check.base);
     free(check.told);
 }

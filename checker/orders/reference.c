@@ -258,3 +258,43 @@ bool check_reference_find(const struct check_partial_order *reach, uint32_t *pos
     *recorded = false;
     return agreed_order(reach, position) && check_order_completes(context, position);
 }
+
+/* Whether a wildcard of the recorded order waits for a message that its rank must do more for. */
+static bool strays_as_recorded(const struct check_context *context)
+{
+    struct check_plan plan;
+    struct check_replay replay;
+    check_plan_init(&plan, context, &(struct plan_options){0});
+    check_replay_run(&plan, CHECK_EAGER, &replay);
+    bool strays = replay.strayed;
+    check_replay_release(&replay);
+    check_plan_release(&plan);
+    return strays;
+}
+
+uint32_t *check_reference_base(const struct check_partial_order *reach)
+{
+    const struct check_context *context = reach->context;
+    size_t ops = context->trace->op_count;
+    uint32_t *base = NULL;
+    if (!context->has_wildcards || !strays_as_recorded(context))
+        return NULL;
+    uint32_t *position = check_new(ops, sizeof *position);
+    if (agreed_order(reach, position)) {
+        base = check_new(ops, sizeof *base);
+        for (uint32_t op = 0; op < ops; op++)
+            base[position[op]] = op;
+    }
+    free(position);
+    return base;
+}
+
+uint32_t *check_reference_around(const struct trace *trace, const uint32_t *base, uint32_t rank)
+{
+    uint32_t *order = check_new(trace->op_count, sizeof *order);
+    for (uint32_t i = 0; i < trace->op_count; i++) {
+        bool own = i >= trace->rank_begin[rank] && i < trace->rank_begin[rank + 1];
+        order[i] = own || !base ? i : base[i];
+    }
+    return order;
+}

@@ -665,6 +665,7 @@ void check_replay_watch(const struct check_plan *plan, enum check_model model,
            let_wildcards_take_others(&machine) || let_lost_messages_go(&machine));
     *replay = (struct check_replay){.at = check_new(machine.lanes, sizeof *replay->at)};
     for (uint32_t rank = 0; rank < machine.lanes; rank++) {
+        replay->strayed = replay->strayed || machine.astray[rank];
         bool ended = machine.next[rank] == machine.lane_begin[rank + 1];
         replay->at[rank] = ended ? TRACE_NO : op_at(&machine, machine.next[rank]);
         replay->stuck = replay->stuck || !ended;

@@ -27,6 +27,8 @@ struct check_replay {
     uint32_t *lacks; /* per op of the cycle: the op of the next rank that it lacks; TRACE_NO where
                         nobody has one */
     size_t cycle_count;
+    bool
+        strayed; /* a wildcard took another message than recorded, so that its rank left the record */
     bool crossed; /* two ops met that did not meet in the trace: */
     uint32_t crossing, met;
 };

@@ -294,12 +294,17 @@ static void compare(unsigned long long seed, struct tally *tally)
     trace_free(trace);
 }
 
+/* Once; 41901: in the order of the file a wildcard waits for what its rank must do more for. */
+static const unsigned long long judged_wrongly[] = {41901};
+
 int main(void)
 {
     struct dice_seeds seeds = dice_seeds(300);
     struct tally tally = {0};
     for (unsigned long long i = 0; i < seeds.count; i++)
         compare(seeds.first + i, &tally);
+    for (size_t i = 0; i < sizeof judged_wrongly / sizeof *judged_wrongly; i++)
+        compare(judged_wrongly[i], &tally);
     tap_note("%u plans: %u hang, %u cross, %u have races; %u bounded, nothing said of %u; %u were "
              "too large for the model",
              tally.plans, tally.hangs, tally.crosses, tally.races, tally.bounded, tally.silent,
