@@ -112,6 +112,7 @@ static _Noreturn void refuse_null(int rank, const void *context)
         board->ranks[rank].state = RANK_ABORTED;
         board->ranks[rank].exit_code = MPI_ERR_ARG;
         board->ranks[rank].place = (uint64_t)(uintptr_t)site;
+        record_failure(MPI_ERR_ARG, site);
         record_refusal("M009", site,
                        "%s: MPI_ERR_ARG: an argument is NULL that must point to something",
                        function ? function : "MPI");
