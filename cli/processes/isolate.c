@@ -3,8 +3,12 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <linux/capability.h>
+#include <stdint.h>
 #include <stdlib.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 /* Programs count up from 3; nobody opens that many files by accident. */
@@ -58,6 +62,29 @@ int isolate_descriptors(int keep)
     }
     closedir(folder);
     return keep;
+}
+
+void isolate_judge_begin(void)
+{
+    prctl(PR_SET_DUMPABLE, 0);
+}
+
+void isolate_judge_end(void)
+{
+    prctl(PR_SET_DUMPABLE, 1);
+}
+
+void isolate_rights(void)
+{
+    struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
+    struct __user_cap_data_struct rights[_LINUX_CAPABILITY_U32S_3];
+    const uint32_t trace = ~(uint32_t)CAP_TO_MASK(CAP_SYS_PTRACE);
+    prctl(PR_SET_DUMPABLE, 1);
+    prctl(PR_CAPBSET_DROP, CAP_SYS_PTRACE, 0, 0, 0);
+    if (syscall(SYS_capget, &head, rights) != 0)
+        return;
+    rights[0].effective &= trace, rights[0].permitted &= trace, rights[0].inheritable &= trace;
+    syscall(SYS_capset, &head, rights);
 }
 
 void isolate_memory(void)

@@ -1,6 +1,16 @@
-/* What a process that runs a user's program does not keep of the launcher's: its descriptors. */
+/* What a process that runs a user's program does not keep of the launcher's: its descriptors, and
+ * the right to reach into it. */
 #ifndef CLI_PROCESSES_ISOLATE_H
 #define CLI_PROCESSES_ISOLATE_H
+
+/* The launcher before it forks and after the child has ended: between them its memory and its
+ * descriptors, the database among them, cannot be had through /proc, nor can it be traced. */
+void isolate_judge_begin(void);
+void isolate_judge_end(void);
+
+/* For the forked child, first of all: it may be looked at and may trace its own children, but not
+ * whoever has rights that it has not: the launcher, even where both are root. */
+void isolate_rights(void);
 
 /* For a forked child before it loads a program: closes what exec would have closed, which is all
  * that the launcher opened (the database, recording memory, pipes), so that no number a program may

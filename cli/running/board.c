@@ -68,6 +68,7 @@ static void board_clear(struct board *board, int ranks)
     board->failure_seal = value_seal(0, SEAL_FAILURE);
     board->running = -1;
     board->computing.rank = -1;
+    board->standing.rank = -1;
     board->first_failure.rank = -1;
     for (int rank = 0; rank < ranks; rank++)
         board_seal(board, rank);
@@ -134,7 +135,7 @@ static bool is_whole(const struct board *board, int ranks)
            memchr(board->failure, 0, sizeof board->failure) &&
            memchr(board->refused, 0, sizeof board->refused) &&
            board->modules_count <= BOARD_MODULES && rank_fits(board->computing.rank, ranks) &&
-           rank_fits(board->running, ranks);
+           rank_fits(board->standing.rank, ranks) && rank_fits(board->running, ranks);
 }
 
 struct board *board_take(const struct board *shared, int ranks, bool *damaged)

@@ -63,6 +63,10 @@ struct board {
         uint64_t place; /* where; 0: not known */
         uint64_t steps; /* logical time */
     } computing;
+    struct {
+        int rank;       /* who stood where when the time was over, -1: nobody that answered */
+        uint64_t place; /* what it waited in may have been interrupted by the question */
+    } standing;
     uint64_t image_size;                        /* of the program alone */
     struct board_module modules[BOARD_MODULES]; /* its libraries */
     uint32_t modules_count;

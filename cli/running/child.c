@@ -445,6 +445,7 @@ void child_main(const struct job *job, struct board *board, struct rank_output *
 {
     struct failure failure = {0};
     prctl(PR_SET_PDEATHSIG, SIGKILL);
+    isolate_rights();
     isolate_descriptors(-1);
     isolate_memory();
     dup2(STDERR_FILENO, STDOUT_FILENO); /* the ranks' output; the result is the parent's */

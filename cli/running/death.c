@@ -1,6 +1,8 @@
 /* How the process of a run died: see death.h. */
 #include "cli/running/death.h"
 
+#include "recorder/loading/sites.h"
+
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -41,7 +43,7 @@ static long long oom_kills(void)
 
 struct death_before death_before(void)
 {
-    return (struct death_before){oom_kills()};
+    return (struct death_before){.oom_kills = oom_kills()};
 }
 
 void death_text(int status, enum watch_end end, const struct board *board, char *text, size_t size)
@@ -81,14 +83,15 @@ static uint32_t rank_that_ran(const struct trace *trace, const struct board *boa
     return found;
 }
 
-static void add_note(struct trace *trace, const char *code, uint32_t rank, const char *text)
+static void add_note(struct trace *trace, const char *code, uint32_t rank, uint32_t site,
+                     const char *text)
 {
     size_t begin = trace->rank_begin[rank], end = trace->rank_begin[rank + 1];
     struct trace_note note = {.rank = rank, .op = TRACE_NO, .node = TRACE_NO, .site = TRACE_NO};
     snprintf(note.code, sizeof note.code, "%s", code);
     if (end > begin) {
         note.op = (uint32_t)(end - 1);
-        note.site = trace->ops[note.op].site;
+        note.site = site != TRACE_NO ? site : trace->ops[note.op].site;
     }
     note.text = strdup(text);
     if (note.text)
@@ -101,15 +104,15 @@ static void note_kill(struct trace *trace, uint32_t rank, enum watch_end end,
 {
     long long kills = oom_kills();
     if (end == WATCH_STOPPED)
-        add_note(trace, "X007", rank,
+        add_note(trace, "X007", rank, TRACE_NO,
                  "stopped by a signal (SIGSTOP or its like), and nobody continued it; look for "
                  "kill and raise in the program");
     else if (before.oom_kills >= 0 && kills > before.oom_kills)
-        add_note(trace, "X007", rank,
+        add_note(trace, "X007", rank, TRACE_NO,
                  "killed by the kernel, since the machine's memory, or that of its control group, "
                  "was used up; use less, or raise the limit");
     else
-        add_note(trace, "X007", rank,
+        add_note(trace, "X007", rank, TRACE_NO,
                  "killed by SIGKILL, which no program can catch; somebody sent it: the program "
                  "itself, a limit (ulimit -t), a batch system");
 }
@@ -126,7 +129,7 @@ static void note_exit(struct trace *trace, uint32_t rank, int status)
     snprintf(text, sizeof text,
              "ended the whole process with status 0, without MPI_Finalize; by exec, by the system "
              "call itself, or from a thread of its own");
-    add_note(trace, "X008", rank, text);
+    add_note(trace, "X008", rank, TRACE_NO, text);
 }
 
 void death_note(struct trace *trace, int status, enum watch_end end, const struct board *board,
@@ -137,9 +140,13 @@ void death_note(struct trace *trace, int status, enum watch_end end, const struc
     struct trace_rank *info = &trace->rank_info[rank];
     if (end == WATCH_STOPPED || (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL)) {
         note_kill(trace, rank, end, before);
+    } else if (WIFSIGNALED(status) && WTERMSIG(status) == SIGSYS && !before.caged) {
+        add_note(trace, "X007", rank, TRACE_NO,
+                 "killed by SIGSYS: a filter of system calls (seccomp) that the program has set "
+                 "itself ended it at one of them");
     } else if (WIFSIGNALED(status) && WTERMSIG(status) == SIGSYS) {
         add_note(
-            trace, "X011", rank,
+            trace, "X011", rank, TRACE_NO,
             "the sandbox ended the program at a system call that it does not allow, made while "
             "all signals were blocked, as starting a process does (system, posix_spawn)");
     } else if (WIFSIGNALED(status)) {
@@ -150,4 +157,44 @@ void death_note(struct trace *trace, int status, enum watch_end end, const struc
     }
     if (!sure)
         trace_add_metric(trace, "rank named is one of several that ran", (int32_t)rank, 1, "");
+}
+
+/* The site of `place` of `rank`; TRACE_NO: not known. */
+static uint32_t site_of(struct trace *trace, const struct board *board, const char *object,
+                        uint32_t rank, uint64_t place)
+{
+    struct board_locate locate = {board, (int)trace->ranks, object};
+    struct sites *sites = place ? sites_new(trace) : NULL;
+    const char *file;
+    uint64_t address;
+    uint32_t site = TRACE_NO;
+    if (sites && board_locate(&locate, rank, place, &file, &address))
+        site = sites_find(sites, file, address + 1);
+    sites_free(sites);
+    return site;
+}
+
+void death_note_standing(struct trace *trace, const struct board *board, const char *object)
+{
+    int rank = board->standing.rank >= 0 ? board->standing.rank : board->running;
+    char text[200];
+    for (size_t i = 0; i < trace->note_count; i++)
+        if (!strcmp(trace->notes[i].code, "X003"))
+            return;
+    if (rank < 0)
+        return;
+    if (board->standing.rank >= 0)
+        snprintf(text, sizeof text,
+                 "the time limit passed while rank %d waited for something other than MPI, in a "
+                 "call that a signal interrupts, as poll and sigsuspend are",
+                 rank);
+    else
+        snprintf(text, sizeof text,
+                 "the time limit passed while rank %d ran and did not answer: it stands still "
+                 "(traced by another process), or the system is in the middle of a call of its",
+                 rank);
+    add_note(trace, "X003", (uint32_t)rank,
+             site_of(trace, board, object, (uint32_t)rank,
+                     board->standing.rank >= 0 ? board->standing.place : 0),
+             text);
 }

@@ -11,6 +11,7 @@
  */
 struct death_before {
     long long oom_kills;
+    bool caged; /* a sandbox refuses system calls */
 };
 
 struct death_before death_before(void);
@@ -22,5 +23,8 @@ void death_text(int status, enum watch_end end, const struct board *board, char 
  */
 void death_note(struct trace *trace, int status, enum watch_end end, const struct board *board,
                 struct death_before before);
+/* The time is over, and nobody said where: the rank that stood somewhere when it was asked, which the question may have woken (poll,
+ * sigsuspend), or that ran and did not answer. `object` is the program. */
+void death_note_standing(struct trace *trace, const struct board *board, const char *object);
 
 #endif

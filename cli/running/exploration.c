@@ -3,6 +3,8 @@
 
 #include "cli/processes/exit_status.h"
 #include "cli/processes/interrupt.h"
+#include "cli/processes/isolate.h"
+#include "cli/processes/orphans.h"
 #include "cli/processes/progress_bar.h"
 #include "cli/processes/sandbox.h"
 #include "cli/running/explore_worlds.h"
@@ -44,7 +46,7 @@ static bool is_over(const struct job *job, const struct explore_board *board, do
 /* Until the child has ended; shows progress, and stops it on a signal or when time is over. */
 static int watch(pid_t child, const struct job *job, struct explore_board *board, bool quiet)
 {
-    int pidfd = (int)syscall(SYS_pidfd_open, child, 0), status;
+    int pidfd = (int)syscall(SYS_pidfd_open, child, 0);
     struct pollfd entries[] = {{.fd = pidfd, .events = POLLIN},
                                {.fd = interrupt_descriptor(), .events = POLLIN}};
     struct progress_bar bar;
@@ -65,9 +67,7 @@ static int watch(pid_t child, const struct job *job, struct explore_board *board
     }
     progress_bar_clear(&bar);
     close(pidfd);
-    while (waitpid(child, &status, 0) < 0 && errno == EINTR)
-        ;
-    return status;
+    return orphans_wait(child);
 }
 
 static int refuse(struct exploration *exploration, int status, const char *text)
@@ -116,6 +116,8 @@ static void run_free(const struct job *job, const struct run_options *options, b
     explore_options_init(&bounds);
     bounds.workers = (unsigned)job->workers;
     bounds.runs_max = options->runs_max;
+    orphans_adopt();
+    isolate_judge_begin();
     pid_t child = board && result ? explore_worlds_begin(job, &bounds, board, result) : -1;
     if (child < 0)
         failure_set(&exploration->failure, EXIT_INTERNAL, "cannot start a process: %s",
@@ -123,6 +125,8 @@ static void run_free(const struct job *job, const struct run_options *options, b
     else
         exploration->status =
             read_end(watch(child, job, board, quiet), job, board, result, exploration);
+    orphans_end();
+    isolate_judge_end();
     if (result)
         fclose(result);
     if (board)

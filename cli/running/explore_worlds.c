@@ -278,6 +278,7 @@ _Noreturn static void explore_in_child(const struct job *job, const struct explo
 {
     struct failure failure = {0};
     prctl(PR_SET_PDEATHSIG, SIGKILL);
+    isolate_rights();
     int report_file = isolate_descriptors(fileno(result));
     isolate_memory();
     signal(SIGINT, SIG_IGN); /* the parent's affair */

@@ -5,6 +5,7 @@
 #include "checker/context.h"
 #include "cli/options/schedule.h"
 #include "cli/processes/interrupt.h"
+#include "cli/processes/isolate.h"
 #include "cli/processes/orphans.h"
 #include "cli/processes/sandbox.h"
 #include "cli/processes/stopwatch.h"
@@ -349,6 +350,8 @@ static bool conclude(struct remains *remains, struct job_result *result, struct 
                   "the run was cut off: of what it had done, only where each rank was is judged");
     if (remains->end == WATCH_FULL && !remains->damage[0])
         note_full(result->trace, remains->recording);
+    if (remains->end == WATCH_TIMEOUT && !remains->damage[0])
+        death_note_standing(result->trace, board, remains->job->object);
     if (remains->job->world.memory)
         note_unseen(result->trace, remains->job->object);
     cause_note(result->trace, board->first_failure.rank, remains->job->restart);
@@ -360,13 +363,16 @@ static bool run_with(const struct job *job, struct board *board, struct rank_out
                      struct failure *failure)
 {
     struct remains remains = {.job = job, .recording = recording, .before = death_before()};
+    remains.before.caged = job->scratch != NULL;
     bool damaged;
     fflush(NULL);
     orphans_adopt();
+    isolate_judge_begin();
     pid_t child = fork();
     if (child == 0)
         child_main(job, board, output, recording);
     if (child < 0) {
+        isolate_judge_end();
         failure_set(failure, FAILURE_INTERNAL, "cannot start a process: %s", strerror(errno));
         return false;
     }
@@ -375,6 +381,7 @@ static bool run_with(const struct job *job, struct board *board, struct rank_out
     remains.status = watch_child(&(struct watch){job, board, recording, child}, &remains.end);
     remains.over_ns = stopwatch_now();
     orphans_end();
+    isolate_judge_end();
     if (recording)
         recording_settle(recording);
     remains.board = board_take(board, job->world.ranks, &damaged);

@@ -2,6 +2,7 @@
 #include "cli/running/watch.h"
 
 #include "cli/processes/interrupt.h"
+#include "cli/processes/orphans.h"
 #include "recorder/loading/sites.h"
 
 #include <errno.h>
@@ -70,6 +71,9 @@ static void ask(const struct watch *watch, struct pollfd *entry)
     kill(watch->child, BOARD_QUESTION);
     while (watch->board->answers == before && now_seconds() < limit && poll(entry, 1, 1) == 0)
         ;
+    watch->board->standing.rank =
+        watch->board->answers == before ? -1 : watch->board->computing.rank;
+    watch->board->standing.place = watch->board->computing.place;
     poll(entry, 1, between_milliseconds);
 }
 
@@ -239,22 +243,6 @@ static enum watch_end watch_until(const struct watch *watch, int pidfd, double d
     }
 }
 
-/* A program may have asked to be traced (PTRACE_TRACEME): each such thread is waited for by itself,
- * and only then is its process over. */
-static int reap(pid_t child)
-{
-    int status = 0;
-    for (;;) {
-        pid_t found = waitpid(-1, &status, __WALL);
-        if (found == child && !WIFSTOPPED(status))
-            return status;
-        if (found < 0 && errno != EINTR)
-            return 0;
-        if (found > 0 && WIFSTOPPED(status))
-            kill(child, SIGKILL);
-    }
-}
-
 int watch_child(const struct watch *watch, enum watch_end *end)
 {
     int pidfd = (int)syscall(SYS_pidfd_open, watch->child, 0);
@@ -262,7 +250,7 @@ int watch_child(const struct watch *watch, enum watch_end *end)
     *end = watch_until(watch, pidfd, timeout > 0 ? now_seconds() + timeout : HUGE_VAL);
     if (*end != WATCH_ENDED)
         end_child(watch, pidfd, *end);
-    int status = reap(watch->child);
+    int status = orphans_wait(watch->child);
     close(pidfd);
     return status;
 }
