@@ -6,7 +6,7 @@
  *   these flags; KEY is the hash of those three.
  * - NAME.so is the object; NAME is the hash of KEY and of the present content of those headers.
  *
- * A hit is a list whose NAME.so exists. After a compilation the object is renamed into place first
+ * A hit is a list whose NAME.so exists and is whole. After a compilation the object is renamed into place first
  * and the list second, so that a list never names what is not there; another job doing the same at
  * the same time writes the same. */
 #include "sim/compile/compile.h"
@@ -503,7 +503,8 @@ static int cache_fill(struct job *job, const char *list, char object[PATH_MAX])
     if (!status && (!compiler_headers(mine[RULE], mine[LIST]) || !name_set(job, mine[LIST])))
         status = cache_folder_refuse(&job->cache, job->failure);
     cache_path(job, object, job->name, job->part ? ".o" : ".so");
-    if (!status && (rename(mine[OBJECT], object) || rename(mine[LIST], list)))
+    if (!status &&
+        (!sim_cache_seal(mine[OBJECT]) || rename(mine[OBJECT], object) || rename(mine[LIST], list)))
         status = cache_folder_refuse(&job->cache, job->failure);
     for (int i = 0; i < TEMPORARIES; i++)
         unlink(mine[i]);
@@ -526,7 +527,7 @@ static int compile_source(struct job *job, char object[PATH_MAX])
     cache_path(job, list, job->key, ".headers");
     if (name_set(job, list)) {
         cache_path(job, object, job->name, job->part ? ".o" : ".so");
-        if (!access(object, R_OK)) {
+        if (sim_cache_is_whole(object)) {
             sim_cache_touch(list);
             sim_cache_touch(object);
             return 0;
@@ -609,11 +610,11 @@ static int link_all(struct program *program, const char *const *paths, int count
         cache_path(&job, object, job.key, ".so");
         snprintf(suffix, sizeof suffix, ".%ld.so", (long)getpid());
         cache_path(&job, mine, job.key, suffix);
-        if (access(object, R_OK)) {
+        if (!sim_cache_is_whole(object)) {
             const char *const output[] = {"-o", mine};
             arguments_add_all(&job.arguments, output, COUNT(output));
             status = compiler_run(job.compiler, &job.arguments, paths[0], failure);
-            if (!status && rename(mine, object))
+            if (!status && (!sim_cache_seal(mine) || rename(mine, object)))
                 status = cache_folder_refuse(&job.cache, failure);
             unlink(mine);
         }
