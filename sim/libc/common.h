@@ -46,6 +46,8 @@ void libc_signals_release(struct libc_signals *signals);
 
 /* In a process that a rank forked: that rank's state, which is no rank's any more; else NULL. */
 extern struct sim_libc_state *libc_forked;
+/* This process is one that a rank forked, and its only thread the one that did. */
+void libc_forget_rank(void);
 
 #define LIBC_CALLER __builtin_return_address(0)
 

@@ -135,6 +135,12 @@ void exit(int status)
     __builtin_unreachable();
 }
 
+void sim_libc_end_forked(int status)
+{
+    if (libc_forked)
+        exit(status);
+}
+
 void _exit(int status)
 {
     LIBC_REAL(_exit);

@@ -77,7 +77,7 @@ struct sim_libc_state *sim_libc_current(void)
 struct sim_libc_state *libc_forked;
 
 /* In the new process, whose only thread is the one that forked. */
-static void forked(void)
+void libc_forget_rank(void)
 {
     libc_forked = libc_hooks->current();
     if (libc_process_environment(libc_forked))
@@ -88,7 +88,7 @@ static void forked(void)
 
 void sim_libc_guard_forks(void)
 {
-    pthread_atfork(NULL, NULL, forked);
+    pthread_atfork(NULL, NULL, libc_forget_rank);
 }
 
 static bool in_launcher(const void *address)

@@ -93,6 +93,8 @@ void sim_libc_release(struct sim_libc_state *state);
 /* From now on a process that a rank forks is nobody's rank: it ends as a process does, and the MPI
  * it calls says so. To be called once by the process that runs ranks. */
 void sim_libc_guard_forks(void);
+/* The program's main has returned: ends a process that a rank forked, which must not go on as the rank. Otherwise returns. */
+void sim_libc_end_forked(int status);
 
 /* A thread that begins to carry ranks says so: it may have been started by one (a pooled OpenMP
  * thread). */

@@ -4,6 +4,7 @@
 #include "sim/libc/process.h"
 
 #include <errno.h>
+#include <linux/sched.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -37,6 +38,14 @@ static bool reaches_process(const long *words, long number)
            number == SYS_rt_sigqueueinfo || (number == SYS_prlimit64 && words[2]);
 }
 
+/* A process of its own: what shares the memory is a thread. */
+static bool makes_process(const long *words, long number)
+{
+    const struct clone_args *wanted = (const struct clone_args *)words[0];
+    return number == SYS_fork || (number == SYS_clone && !(words[0] & CLONE_VM)) ||
+           (number == SYS_clone3 && wanted && !(wanted->flags & CLONE_VM));
+}
+
 long syscall(long number, ...)
 {
     LIBC_REAL(syscall);
@@ -53,7 +62,12 @@ long syscall(long number, ...)
         errno = EPERM;
         return -1;
     }
-    return real(number, words[0], words[1], words[2], words[3], words[4], words[5]);
+    if (state && number == SYS_vfork)
+        return fork();
+    long result = real(number, words[0], words[1], words[2], words[3], words[4], words[5]);
+    if (result == 0 && state && makes_process(words, number))
+        libc_forget_rank();
+    return result;
 }
 
 /* ---- exec ---- */

@@ -81,6 +81,7 @@ int sim_run_body(void *context, int rank)
     if (run->placed && sim_program_locate(run->program, image, (uintptr_t)program_main, &address))
         run->placed(run->context, rank, (uintptr_t)program_main, address);
     int code = program_main(run->argc, argv, environ);
+    sim_libc_end_forked(code);
     sim_libc_finish(&self->libc, code);
     sim_rank_stray_check(self);
     free(argv);
