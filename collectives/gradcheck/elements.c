@@ -327,7 +327,7 @@ void gradcheck_elements(struct gradcheck *check)
     int workers = check->runner->workers > 0 ? check->runner->workers : 1;
     gradients_measure(check);
     check->centers_max = centers_most(check);
-#pragma omp parallel for schedule(dynamic) num_threads(workers)
+#pragma omp parallel for schedule(dynamic) num_threads(workers) if (count > 1)
     for (long i = 0; i < count; i++)
         row_check(check, &result->rows[i], omp_get_thread_num());
     stairs_ask(check);
