@@ -10,6 +10,7 @@
 #   make local      every operation under way x every way of touching its buffers, and sides that differ: 1,400 programs
 #   make spec-soak  a million random programs against the rules of matching
 #   make soak       200,000 runs with random choices against random programs that were proven; PROGRAMS=2500 RUNS=200 of each
+#   make hostile    programs that misbehave x executors: codes, exit, kept or not, a table; then random writes; ONLY=word RANKS=64 WRITES=100
 #   make cores      every scenario gives the same answer on any number of cores
 #   make fuzz       the readers of files against hostile input; FUZZ_SECONDS=60 for each
 #   make apps       other people's programs, unedited, under simrun and under Open MPI or MPICH: a table; APPS="hpcc ring_c"
@@ -242,10 +243,11 @@ gradients: all $(BUILD)/tests/collectives/test_diff_generated $(BUILD)/tests/gra
 	@SIMRUN=$(BUILD)/simrun perl tests/gradients/coverage.pl
 
 # The same MPI programs must say the same here and under Debian's Open MPI and MPICH, and the scenarios must be right there.
-# Programs that misbehave in every way we know, on both executors, and ten thousand that write over everything in reach.
+# Programs that misbehave in every way we know, on every executor, and ten thousand that write over everything in reach.
 .PHONY: hostile
 hostile: all
-	@HOSTILE=all HOSTILE_WRITES=$(or $(WRITES),10000) SIMRUN=$(BUILD)/simrun prove -e '' -v tests/hostile/hostile.t tests/hostile/abuse.t tests/hostile/strange.t
+	@SIMRUN=$(BUILD)/simrun ONLY='$(ONLY)' RANKS='$(RANKS)' JOBS='$(JOBS)' perl tests/hostile/table.pl
+	@HOSTILE_WRITES=$(or $(WRITES),10000) SIMRUN=$(BUILD)/simrun prove -e '' tests/hostile/hostile.t tests/hostile/strange.t
 
 # simrun and its ranks killed at random moments.
 .PHONY: kills
