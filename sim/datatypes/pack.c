@@ -3,7 +3,7 @@
  */
 #include <limits.h>
 
-#include "sim/datatypes/datatype.h"
+#include "sim/datatypes/packed.h"
 #include "sim/worlds/error.h"
 #include "sim/worlds/rank.h"
 
@@ -59,22 +59,14 @@ static int check(struct pack_call *call, const void *packed)
     return MPI_SUCCESS;
 }
 
-static void uses(const struct pack_call *call, const void *elements, const char *packed,
-                 bool unpacks, const void *site)
-{
-    const struct sim_used sides[] = {{elements, sim_datatype_get(call->datatype),
-                                      (size_t)call->count, unpacks, unpacks ? "outbuf" : "inbuf"},
-                                     {packed + call->position, sim_datatype_get(MPI_BYTE),
-                                      call->bytes, !unpacks, unpacks ? "inbuf" : "outbuf"}};
-    sim_rank_uses(call->function, sides, 2, site);
-}
-
 static int pack(struct pack_call *call, const void *inbuf, void *outbuf, const void *site)
 {
     int error = check(call, outbuf);
     if (error)
         return error;
-    uses(call, inbuf, outbuf, false, site);
+    sim_packed_uses(&(struct sim_packed){call->function, inbuf, call->datatype, call->count,
+                                         (char *)outbuf + call->position, call->bytes, false},
+                    site);
     sim_datatype_copy_out_range(sim_datatype_get(call->datatype), inbuf, 0, call->bytes,
                                 (char *)outbuf + call->position);
     return MPI_SUCCESS;
@@ -85,7 +77,9 @@ static int unpack(struct pack_call *call, const void *inbuf, void *outbuf, const
     int error = check(call, inbuf);
     if (error)
         return error;
-    uses(call, outbuf, inbuf, true, site);
+    sim_packed_uses(&(struct sim_packed){call->function, outbuf, call->datatype, call->count,
+                                         (const char *)inbuf + call->position, call->bytes, true},
+                    site);
     sim_datatype_copy_in_range(sim_datatype_get(call->datatype), outbuf, 0, call->bytes,
                                (const char *)inbuf + call->position);
     return MPI_SUCCESS;

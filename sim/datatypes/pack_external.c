@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sim/datatypes/datatype.h"
+#include "sim/datatypes/packed.h"
 #include "sim/worlds/error.h"
 #include "sim/worlds/rank.h"
 
@@ -180,22 +180,14 @@ static int check(struct external_call *call, const void *external)
     return MPI_SUCCESS;
 }
 
-static void uses(const struct external_call *call, const void *elements, const char *packed,
-                 bool unpacks, const void *site)
-{
-    const struct sim_used sides[] = {{elements, sim_datatype_get(call->datatype),
-                                      (size_t)call->count, unpacks, unpacks ? "outbuf" : "inbuf"},
-                                     {packed + call->position, sim_datatype_get(MPI_BYTE),
-                                      call->bytes, !unpacks, unpacks ? "inbuf" : "outbuf"}};
-    sim_rank_uses(call->function, sides, 2, site);
-}
-
 static int pack(struct external_call *call, const void *inbuf, void *outbuf, const void *site)
 {
     int error = check(call, outbuf);
     if (error || call->bytes == 0)
         return error;
-    uses(call, inbuf, outbuf, false, site);
+    sim_packed_uses(&(struct sim_packed){call->function, inbuf, call->datatype, call->count,
+                                         (char *)outbuf + call->position, call->bytes, false},
+                    site);
     const struct sim_datatype *type = sim_datatype_get(call->datatype);
     char *native = malloc(type->size * (size_t)call->count);
     if (!native)
@@ -212,7 +204,9 @@ static int unpack(struct external_call *call, const void *inbuf, void *outbuf, c
     int error = check(call, inbuf);
     if (error || call->bytes == 0)
         return error;
-    uses(call, outbuf, inbuf, true, site);
+    sim_packed_uses(&(struct sim_packed){call->function, outbuf, call->datatype, call->count,
+                                         (const char *)inbuf + call->position, call->bytes, true},
+                    site);
     const struct sim_datatype *type = sim_datatype_get(call->datatype);
     char *native = malloc(type->size * (size_t)call->count);
     if (!native)
