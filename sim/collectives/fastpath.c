@@ -140,10 +140,18 @@ int PMPI_Barrier(MPI_Comm handle)
                : sim_collective_raise(comm, "Barrier", (int)comm->owner->value);
 }
 
+/* NULL: the rank is not watched. Where nobody is, its line of the cache is not fetched. */
+static inline const struct sim_pending *pending_of(const struct sim_rank *rank)
+{
+    bool watching = atomic_load_explicit(&rank->world->watching, memory_order_relaxed);
+    return watching ? rank->pending : NULL;
+}
+
 /* The long way compares the buffers with what is pending. */
 static inline bool any_pending(const struct sim_rank *rank)
 {
-    return rank->pending && rank->pending->count;
+    const struct sim_pending *pending = pending_of(rank);
+    return pending && pending->count;
 }
 
 /* Whether an allreduce's arguments are right and small; what is brought then. */
@@ -203,7 +211,7 @@ int PMPI_Allreduce(const void *send, void *receive, int count, MPI_Datatype type
     struct sim_collective *collective = join(comm, &sim_allreduce, &brought);
     if (!collective)
         return sim_allreduce_long(send, receive, count, type, op, handle);
-    if (comm->owner->pending)
+    if (pending_of(comm->owner))
         look_at(send, receive, count, type);
     copy_word(&values_of(collective)[comm->rank], send == MPI_IN_PLACE ? receive : send,
               brought.bytes);

@@ -38,6 +38,7 @@ void sim_pending_watch(struct sim_rank *rank)
     rank->pending = calloc(1, sizeof *rank->pending);
     assert(rank->pending && "out of memory for pending regions");
     rank->pending->instrumented = rank->world->options.memory;
+    atomic_store_explicit(&rank->world->watching, true, memory_order_relaxed);
 }
 
 void sim_pending_threads(void)

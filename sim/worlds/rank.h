@@ -243,6 +243,7 @@ struct sim_world {
     bool guarded;  /* who enters has to look: threaded, a user's reduction is under way, faults */
     bool over;     /* nobody may run any more */
     bool troubled; /* somebody has failed, or a communicator was revoked */
+    atomic_bool watching; /* some rank has `pending` */
     bool out_of_turn; /* over, or choosing: the first in the queue is not simply the next to run */
     enum trace_outcome outcome;
     int size, live, runnable;
