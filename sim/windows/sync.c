@@ -66,9 +66,11 @@ int PMPI_Win_fence(int assertion, MPI_Win handle)
         win->fences++;
         if (assertion & MPI_MODE_NOPUT)
             win->window->parts[win->rank].no_put[win->fences % 2] = win->fences;
-        sim_world_enter(win->owner->world);
-        sim_carry_complete(win, -1, true);
-        sim_world_leave(win->owner->world);
+        if (win->late_count) {
+            sim_world_enter(win->owner->world);
+            sim_carry_complete(win, -1, true);
+            sim_world_leave(win->owner->world);
+        }
         error = sim_win_barrier(win);
     }
     if (error)
