@@ -1,0 +1,159 @@
+/* What the machine notes while a program runs, and how a run that was disturbed is judged: every note
+ * of the data of a collective, every way to go on after a failure, and the classes beside them. */
+#include "tests/checker/check_program.h"
+
+#include <string.h>
+
+static void note(struct program *p, const char *code, uint32_t op, const char *text)
+{
+    struct trace_note made = {.op = op, .node = TRACE_NO, .site = TRACE_NO};
+    char words[80];
+    snprintf(made.code, sizeof made.code, "%s", code);
+    snprintf(words, sizeof words, "%s", text);
+    made.text = words;
+    trace_add_note(p->trace, &made);
+}
+
+/* ---- what is judged of a run that was disturbed, or that went on after a failure ---- */
+
+struct disturbed {
+    const char *name, *note; /* the note's code */
+    int error;               /* of a receive that ended */
+    enum op_kind living;     /* a call of those who live, OP_SEND: none */
+    enum op_state state;     /* and how it stands */
+    bool finalized, judged;
+};
+
+/* The last rank dies, or all finalize; a message is lost, which is told where leaks are judged. */
+static bool tells_lost(const struct disturbed *run)
+{
+    struct program p = program_new(3);
+    struct check_options options;
+    char codes[64];
+    program_p2p(&p, 0, OP_SEND, 1, 7, 1);
+    struct trace_op ended = program_op(&p, 1, OP_BARRIER, 2);
+    ended.error = run->error;
+    trace_add_op(p.trace, &ended);
+    if (run->living != OP_SEND) {
+        struct trace_op call = program_op(&p, 1, run->living, 3);
+        call.state = (uint8_t)run->state;
+        trace_add_op(p.trace, &call);
+    }
+    if (run->note)
+        note(&p, run->note, TRACE_NO, "noted");
+    p.trace->outcome = OUTCOME_FINISHED;
+    for (int rank = 0; rank < 3; rank++) {
+        p.trace->rank_info[rank].state = RANK_FINISHED;
+        p.trace->rank_info[rank].finalized = run->finalized || rank < 2;
+    }
+    program_finish(&p);
+    check_options_init(&options);
+    check_options_parse(&options, "leaks", NULL);
+    program_codes(&p, &options, codes, sizeof codes);
+    trace_free(p.trace);
+    return strstr(codes, "L002");
+}
+
+static void disturbed_runs(void)
+{
+    static const struct disturbed runs[] = {
+        {"nothing happened", NULL, 0, OP_SEND, STATE_COMPLETE, true, true},
+        {"a rank was lost and nobody minded", NULL, 0, OP_SEND, STATE_COMPLETE, false, true},
+        {"a fault was injected", "X010", 0, OP_SEND, STATE_COMPLETE, true, false},
+        {"a fault was injected and a rank lost", "X010", 0, OP_SEND, STATE_COMPLETE, false, false},
+        {"another note", "X011", 0, OP_SEND, STATE_COMPLETE, true, true},
+        {"the class before", NULL, 100, OP_SEND, STATE_COMPLETE, true, true},
+        {"a process failed", NULL, 101, OP_SEND, STATE_COMPLETE, true, false},
+        {"one failed meanwhile", NULL, 102, OP_SEND, STATE_COMPLETE, true, false},
+        {"a communicator was revoked", NULL, 103, OP_SEND, STATE_COMPLETE, true, false},
+        {"the class behind", NULL, 104, OP_SEND, STATE_COMPLETE, true, true},
+        {"the living shrank", NULL, 0, OP_COMM_SHRINK, STATE_COMPLETE, false, false},
+        {"the living agreed", NULL, 0, OP_COMM_AGREE, STATE_COMPLETE, false, false},
+        {"all shrank", NULL, 0, OP_COMM_SHRINK, STATE_COMPLETE, true, true},
+        {"all agreed", NULL, 0, OP_COMM_AGREE, STATE_COMPLETE, true, true},
+        {"shrinking failed", NULL, 0, OP_COMM_SHRINK, STATE_FAILED, false, true},
+        {"agreeing failed", NULL, 0, OP_COMM_AGREE, STATE_FAILED, false, true},
+    };
+    for (size_t i = 0; i < sizeof runs / sizeof *runs; i++)
+        tap_ok(tells_lost(&runs[i]) == runs[i].judged, "%s: leaks are %s", runs[i].name,
+               runs[i].judged ? "judged" : "not");
+}
+
+/* ---- what the machine noted of the data of collectives ---- */
+
+/* Both ranks call it twice, at two lines; by calls that start where asked. The operations by rank
+ * and call; those of the waits behind them. */
+static struct program noted_program(bool starts, uint32_t calls[2][2], uint32_t waits[2][2])
+{
+    struct program p = program_new(2);
+    for (uint32_t rank = 0; rank < 2; rank++)
+        for (uint32_t n = 0; n < 2; n++) {
+            struct trace_op op = program_op(&p, rank, OP_ALLREDUCE, 10 + (int)n);
+            op.reduce_op = 3;
+            op.comm_seq = n;
+            op.flags = starts ? OP_NONBLOCKING : 0;
+            calls[rank][n] = trace_add_op(p.trace, &op);
+            if (starts)
+                waits[rank][n] = program_wait(&p, rank, calls[rank][n], 20 + (int)n);
+            else
+                waits[rank][n] = calls[rank][n];
+        }
+    return p;
+}
+
+/* The findings of two notes, as "CODE at LINE" of each. */
+static void expect_told(bool starts, const char *const codes[2], const int calls[2], bool known,
+                        const char *wanted)
+{
+    uint32_t ops[2][2], waits[2][2];
+    char text[120] = "";
+    struct check_options options;
+    struct findings findings;
+    struct program p = noted_program(starts, ops, waits);
+    for (uint32_t rank = 0; rank < 2; rank++)
+        note(&p, codes[rank], known ? waits[rank][calls[rank]] : TRACE_NO,
+             "Allreduce: 8 bytes come, 4 are taken");
+    program_finish(&p);
+    check_options_init(&options);
+    findings_init(&findings);
+    check_trace(p.trace, &options, &findings);
+    for (size_t i = 0; i < findings.count; i++)
+        if (findings.items[i].code[0] == 'M') {
+            uint32_t op = findings.items[i].op_count ? findings.items[i].ops[0].op : TRACE_NO;
+            uint32_t site = op == TRACE_NO ? TRACE_NO : p.trace->ops[op].site;
+            snprintf(text + strlen(text), sizeof text - strlen(text), "%s at %d; ",
+                     findings.items[i].code, site == TRACE_NO ? 0 : p.trace->sites[site].line);
+        }
+    tap_is_str(text, wanted, "notes %s of call %d and %s of call %d%s%s", codes[0], calls[0],
+               codes[1], calls[1], starts ? ", told by waits" : "",
+               known ? "" : ", of no operation");
+    findings_release(&findings);
+    trace_free(p.trace);
+}
+
+static void notes_of_data(void)
+{
+    static const struct {
+        const char *codes[2];
+        int calls[2];
+        const char *wanted;
+    } rows[] = {
+        {{"M004", "M004"}, {0, 0}, "M004 at 10; "},
+        {{"M004", "M004"}, {0, 1}, "M004 at 10; M004 at 11; "},
+        {{"M005", "M005"}, {1, 1}, "M005 at 11; "},
+        {{"M004", "M005"}, {0, 0}, "M004 at 10; "}, /* one call is told once */
+        {{"M004", "M005"}, {1, 0}, "M004 at 11; M005 at 10; "},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        for (int starts = 0; starts < 2; starts++) {
+            expect_told(starts, rows[i].codes, rows[i].calls, true, rows[i].wanted);
+            expect_told(starts, rows[i].codes, rows[i].calls, false, "");
+        }
+}
+
+int main(void)
+{
+    disturbed_runs();
+    notes_of_data();
+    return tap_done();
+}
