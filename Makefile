@@ -332,12 +332,13 @@ soak: $(BUILD)/tests/checker/test_proven
 	@SIMRUN_SOAK=$(or $(PROGRAMS),2500) HUNT_RUNS=$(or $(RUNS),200) $<
 
 # Changes the sources in thousands of ways and prints what no test notices. SAMPLE=200: so many of them; ONLY=sim/messages: there alone;
-# TESTS=tests/sim/: only tests whose path has this. DEAR=2 EFFORT=4: tests of at most 2 seconds, at most 4 seconds of them for a mutant; BY_HAND=tests/mutate/holes.txt: the changes of that file, and no others.
+# TESTS=tests/sim/: only tests whose path has this. DEAR=2 EFFORT=4: tests of at most 2 seconds, at most 4 seconds of programs
+# and 4 of scripts for a mutant; SCRIPTS=tests/memory: these scripts, too, . for all; BY_HAND=tests/mutate/holes.txt: the changes of that file, and no others.
 SAMPLE   ?=
 ONLY     ?=
 mutate: $(if $(SAMPLE)$(ONLY)$(BY_HAND),check-programs)
 	@python3 tests/mutate/run.py $(if $(SAMPLE),--sample $(SAMPLE)) $(if $(SEED),--seed $(SEED)) --only '$(ONLY)' --tests '$(TESTS)' $(if $(BAR),--bar $(BAR)) \
-	  $(if $(SCRIPTS),--scripts) $(if $(BY_HAND),--by-hand $(BY_HAND)) $(if $(DEAR),--dear $(DEAR)) $(if $(EFFORT),--effort $(EFFORT)) --list build/mutants.tsv
+	  $(if $(SCRIPTS),--scripts '$(SCRIPTS)') $(if $(BY_HAND),--by-hand $(BY_HAND)) $(if $(DEAR),--dear $(DEAR)) $(if $(EFFORT),--effort $(EFFORT)) --list build/mutants.tsv
 
 # Lines and branches of every room that the tests execute; COVERAGE=--files for each source.
 COVERAGE ?=

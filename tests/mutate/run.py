@@ -4,14 +4,14 @@
 All mutants are compiled into one copy of the tree (sources.py, mutant.h). Every test runs once to see which mutants it reaches; then
 each mutant runs against the tests that reach it, until one fails: programs of the same room first, then the others, the quickest
 first; where none of these notices, one scenario of the catalogue after the other (what tests/cli/catalogue.t asks: verdicts, the words of
-findings, hashes of traces), and with --scripts all scripts. A test that hangs or grows without end has failed. A test that fails with no mutant alive is
+findings, hashes of traces), and the scripts of --scripts. A test that hangs or grows without end has failed. A test that fails with no mutant alive is
 an error, but for those of FAIL_HERE, and for two where only a sample is asked for. Printed are the survivors, and in which functions
 they are; a mutant that changes nothing anybody could see is listed in equivalent.txt with the reason.
 
 Changes somebody thought of can be tried beside those that are generated: a file of lines FILE | EXPRESSION | INSTEAD | WHAT IT IS
 (holes.txt). All tests are asked then.
 
-  run.py [--sample N] [--seed N] [--only PATTERN] [--tests PATTERN] [--scripts] [--bar PERCENT] [--dear SECONDS] [--effort SECONDS]
+  run.py [--sample N] [--seed N] [--only PATTERN] [--tests PATTERN] [--scripts PATTERN] [--bar PERCENT] [--dear SECONDS] [--effort SECONDS]
          [--jobs N] [--list FILE] [--by-hand FILE] [--count]
 """
 
@@ -333,7 +333,7 @@ def find_tests(scripts, pattern):
     os.chdir(TREE)
     found = ['build/' + p[:-2] for p in glob.glob('tests/*/test_*.c')]
     if scripts:
-        found += set(glob.glob('tests/*/*.t')) - {'tests/cli/catalogue.t'}
+        found += {path for path in glob.glob('tests/*/*.t') if re.search(scripts, path)} - {'tests/cli/catalogue.t'}
     names = []
     for path in glob.glob('scenarios/*.c'):
         with open(path) as file:
@@ -426,7 +426,7 @@ def main():
     options.add_argument('--seed', type=int)
     options.add_argument('--only', default='')
     options.add_argument('--tests', default='', help='only those whose path has this')
-    options.add_argument('--scripts', action='store_true')
+    options.add_argument('--scripts', default='', help='scripts whose path has this are asked, too; . all')
     options.add_argument('--dear', type=float, default=300, help='a test that takes so many seconds of the processor is not asked')
     options.add_argument('--effort', type=float, default=1e9, help='so many seconds of tests for one mutant')
     options.add_argument('--bar', type=float, default=0)
