@@ -136,7 +136,6 @@ static void report(const struct check_context *context, const char *code, enum c
         check_add_place(trace, replay->cycle[i], places, sizeof places);
     struct finding *finding =
         findings_add(findings, code, "%s: %s", title_of(context, code), places);
-    finding->site = trace->ops[replay->cycle[0]].site;
     name_cycle(finding, trace, replay);
     if (in_forward(trace, replay))
         inherit(context, model, finding);
