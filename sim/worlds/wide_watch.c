@@ -6,8 +6,17 @@
 #include <stdlib.h>
 #include <time.h>
 
-/* Each `LOOK_NS` the thread that runs the ranks is asked where it is, unless there were many calls. */
-enum { LOOK_NS = 2000000, FEW_CALLS = 200, MANY_CALLS = 400, LOOKS_WIDE = 5, LOOKS_NARROW = 16 };
+/* Each `LOOK_NS` the thread that runs the ranks is asked where it is, unless there were many calls. While
+ * there are many it is looked at less and less often, up to `PAUSE_MAX` times: on a machine that others
+ * use, too, each look may cost the thread its processor and what it has in the caches. */
+enum {
+    LOOK_NS = 2000000,
+    PAUSE_MAX = 8,
+    FEW_CALLS = 200,
+    MANY_CALLS = 400,
+    LOOKS_WIDE = 5,
+    LOOKS_NARROW = 16
+};
 
 struct sim_wide_watch {
     pthread_t thread, host;
@@ -52,11 +61,12 @@ static void *watch_main(void *argument)
     sim_libc_thread_carries();
     uint64_t steps = 0, used = 0;
     int busy = 0;
+    unsigned pause = 1; /* in looks */
     struct timespec until;
     clock_gettime(CLOCK_MONOTONIC, &until);
     pthread_mutex_lock(&watch->mutex);
     while (!watch->stopped) {
-        until.tv_nsec += LOOK_NS;
+        until.tv_nsec += (long)(LOOK_NS * pause);
         if (until.tv_nsec >= 1000000000) {
             until.tv_nsec -= 1000000000;
             until.tv_sec++;
@@ -64,12 +74,14 @@ static void *watch_main(void *argument)
         if (pthread_cond_timedwait(&watch->stop, &watch->mutex, &until) != ETIMEDOUT)
             continue;
         uint64_t now = __atomic_load_n(&world->steps, __ATOMIC_RELAXED), run = processor_ns(watch);
-        if (!world->wide && run - used < LOOK_NS / 2) {
+        if (!world->wide && run - used < LOOK_NS / 2 * pause) {
             clock_gettime(CLOCK_MONOTONIC, &until);
             continue;
         }
         used = run;
-        look(world, watch, now - steps, &busy);
+        uint64_t calls = (now - steps) / pause;
+        look(world, watch, calls, &busy);
+        pause = world->wide || calls < MANY_CALLS ? 1 : pause < PAUSE_MAX ? 2 * pause : PAUSE_MAX;
         steps = now;
         clock_gettime(CLOCK_MONOTONIC, &until);
     }
