@@ -15,7 +15,7 @@ enum life { LIFE_UNKNOWN, LIFE_LIVE, LIFE_DEAD };
 struct activity {
     const struct check_context *context;
     uint8_t *life;      /* per node, enum life */
-    bool *told;         /* per node: named by a finding */
+    bool *reported;     /* per node: named by a finding */
     uint32_t *first_op; /* per node, TRACE_NO */
     uint32_t *backward; /* per forward node: one of its backward nodes, TRACE_NO */
 };
@@ -74,7 +74,7 @@ static void name_node(struct activity *activity, struct finding *finding, uint32
     finding_node_add(finding, node, role);
     if (activity->backward[node] != TRACE_NO)
         finding_node_add(finding, activity->backward[node], role);
-    activity->told[node] = true;
+    activity->reported[node] = true;
 }
 
 static uint32_t node_of(const struct trace *trace, uint32_t op)
@@ -90,7 +90,7 @@ static void judge_collective(struct activity *activity, const struct check_group
     uint32_t live = TRACE_NO, dead = TRACE_NO, lives = 0, deaths = 0;
     for (uint32_t i = 0; i < group->count; i++) {
         uint32_t node = node_of(trace, context->group_ops[group->first + i]);
-        if (node == TRACE_NO || activity->told[node])
+        if (node == TRACE_NO || activity->reported[node])
             continue;
         if (activity->life[node] == LIFE_LIVE && !lives++)
             live = node;
@@ -120,7 +120,7 @@ static void judge_collective(struct activity *activity, const struct check_group
     for (uint32_t i = 0; i < group->count; i++) {
         uint32_t node = node_of(trace, context->group_ops[group->first + i]);
         if (node != TRACE_NO)
-            activity->told[node] = true;
+            activity->reported[node] = true;
     }
     finding_seal(finding, trace);
 }
@@ -177,7 +177,7 @@ static void judge_dead(struct activity *activity, struct findings *findings)
     const struct trace *trace = activity->context->trace;
     size_t first = findings->count;
     for (uint32_t node = 0; node < trace->node_count; node++) {
-        if (activity->life[node] != LIFE_DEAD || activity->told[node])
+        if (activity->life[node] != LIFE_DEAD || activity->reported[node])
             continue;
         struct finding *finding = NULL;
         for (size_t i = first; i < findings->count && !finding; i++)
@@ -209,7 +209,7 @@ void check_activity(const struct check_context *context, struct findings *findin
         return;
     struct activity activity = {.context = context};
     activity.life = check_new(trace->node_count, sizeof *activity.life);
-    activity.told = check_new(trace->node_count, sizeof *activity.told);
+    activity.reported = check_new(trace->node_count, sizeof *activity.reported);
     activity.first_op = check_new(trace->node_count, sizeof *activity.first_op);
     activity.backward = check_new(trace->node_count, sizeof *activity.backward);
     judge_life(&activity);
@@ -220,7 +220,7 @@ void check_activity(const struct check_context *context, struct findings *findin
             judge_message(&activity, trace->ops[i].match, i, findings);
     judge_dead(&activity, findings);
     free(activity.life);
-    free(activity.told);
+    free(activity.reported);
     free(activity.first_op);
     free(activity.backward);
 }

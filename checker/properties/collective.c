@@ -302,7 +302,7 @@ static uint32_t reference_of(const struct trace *trace, const uint32_t *ops, uin
 }
 
 /* MPI refused the call for its own arguments before anybody met it: it disagrees with nobody, and
- * the refusal is told. One that is refused because it differs has no note. */
+ * the refusal is reported. One that is refused because it differs has no note. */
 static bool is_refused(const struct trace *trace, uint32_t op)
 {
     for (size_t i = 0; trace->ops[op].error && i < trace->note_count; i++)
@@ -316,7 +316,7 @@ static void judge_group(const struct check_context *context, const struct check_
 {
     const struct trace *trace = context->trace;
     const uint32_t *ops = context->group_ops + group->first;
-    bool meaning_told = false;
+    bool meaning_reported = false;
     bool each_with_each = group->count && (trace->ops[ops[0]].kind == OP_ALLTOALLV ||
                                            trace->ops[ops[0]].kind == OP_ALLTOALLW);
     uint32_t reference = reference_of(trace, ops, group->count);
@@ -324,8 +324,8 @@ static void judge_group(const struct check_context *context, const struct check_
         struct difference difference;
         if (i == reference || plainly_agree(&trace->ops[ops[reference]], &trace->ops[ops[i]]))
             continue;
-        if (!meaning_told)
-            meaning_told = judge_meaning(context, ops[reference], ops[i], findings);
+        if (!meaning_reported)
+            meaning_reported = judge_meaning(context, ops[reference], ops[i], findings);
         for (uint32_t j = each_with_each ? 0 : reference; j < (each_with_each ? i : reference + 1);
              j++)
             if (differ(trace, ops[j], ops[i], &difference) && !is_refused(trace, ops[i]) &&

@@ -346,7 +346,7 @@ static void report_all_missing(struct finding *finding, const struct check_conte
 
 /* One finding for all ranks that wait, at one place, for ranks that are over. */
 static void report_absent(const struct check_context *context, const struct wait_graph *graph,
-                          uint32_t first, bool *told, struct findings *findings)
+                          uint32_t first, bool *reported, struct findings *findings)
 {
     const struct trace *trace = context->trace;
     bool *core = check_new(trace->ranks, sizeof *core);
@@ -359,13 +359,13 @@ static void report_absent(const struct check_context *context, const struct wait
     for (uint32_t rank = first; rank < trace->ranks; rank++) {
         uint32_t over[PLACES_LISTED_MAX];
         size_t count = 0;
-        if (graph->nodes[rank].goes || graph->nodes[rank].kind == WAIT_NEVER || told[rank] ||
+        if (graph->nodes[rank].goes || graph->nodes[rank].kind == WAIT_NEVER || reported[rank] ||
             !same_place(trace, first_op, graph->nodes[rank].op))
             continue;
         uint32_t reason = waits_for_ended(context, graph, rank, over, &count, PLACES_LISTED_MAX);
         if (reason == TRACE_NO)
             continue;
-        core[rank] = told[rank] = true;
+        core[rank] = reported[rank] = true;
         if (trace->ops[reason].rank != rank)
             reason = graph->nodes[rank].op;
         if (listed++ >= PLACES_LISTED_MAX)
@@ -421,7 +421,7 @@ static void report_causes(const struct check_context *context, struct wait_graph
     const struct trace *trace = context->trace;
     uint32_t *path = check_new(graph->count, sizeof *path);
     bool *component_told = check_new(graph->component_count, sizeof *component_told);
-    bool *told = check_new(trace->ranks, sizeof *told);
+    bool *reported = check_new(trace->ranks, sizeof *reported);
     for (uint32_t rank = 0; rank < trace->ranks; rank++) {
         const struct wait_node *node = &graph->nodes[rank];
         uint32_t over[1];
@@ -433,8 +433,8 @@ static void report_causes(const struct check_context *context, struct wait_graph
                 report_unexplained(context, graph, rank, findings);
             continue;
         }
-        if (!told[rank] && waits_for_ended(context, graph, rank, over, &count, 1) != TRACE_NO)
-            report_absent(context, graph, rank, told, findings);
+        if (!reported[rank] && waits_for_ended(context, graph, rank, over, &count, 1) != TRACE_NO)
+            report_absent(context, graph, rank, reported, findings);
         if (!node->sink || component_told[node->component])
             continue;
         component_told[node->component] = true;
@@ -444,7 +444,7 @@ static void report_causes(const struct check_context *context, struct wait_graph
     }
     free(path);
     free(component_told);
-    free(told);
+    free(reported);
 }
 
 /* A run that stands has a finding, whatever the trace leaves out: all ranks that stand are

@@ -50,7 +50,7 @@ static bool noted(const struct trace *trace)
 }
 
 static void report_variable(const struct trace *trace, size_t first, struct findings *findings,
-                            bool *told)
+                            bool *reported)
 {
     const struct trace_gradient *worst = NULL;
     size_t wrong = 0, all = 0;
@@ -59,7 +59,7 @@ static void report_variable(const struct trace *trace, size_t first, struct find
         const struct trace_gradient *row = &trace->gradients[i];
         if (row->variable != trace->gradients[first].variable)
             continue;
-        told[i] = true;
+        reported[i] = true;
         all++;
         if (!trace_gradient_wrong(row))
             continue;
@@ -102,9 +102,9 @@ static void report_variable(const struct trace *trace, size_t first, struct find
 void check_gradient(const struct check_context *context, struct findings *findings)
 {
     const struct trace *trace = context->trace;
-    bool *told = check_new(trace->gradient_count, sizeof *told);
+    bool *reported = check_new(trace->gradient_count, sizeof *reported);
     for (size_t i = 0; i < trace->gradient_count; i++)
-        if (!told[i] && trace_gradient_wrong(&trace->gradients[i]))
-            report_variable(trace, i, findings, told);
-    free(told);
+        if (!reported[i] && trace_gradient_wrong(&trace->gradients[i]))
+            report_variable(trace, i, findings, reported);
+    free(reported);
 }

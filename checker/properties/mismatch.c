@@ -25,8 +25,8 @@ static uint32_t collective_of(const struct check_context *context, const struct 
 }
 
 /* A finding about this call, or about one at this place. */
-static struct finding *told(const struct check_context *context, struct findings *findings,
-                            uint32_t op, const char *code)
+static struct finding *reported_already(const struct check_context *context,
+                                        struct findings *findings, uint32_t op, const char *code)
 {
     uint32_t group = context->group_of[op];
     for (size_t i = 0; i < findings->count; i++) {
@@ -53,7 +53,7 @@ void check_mismatches(const struct check_context *context, struct findings *find
         char place[PLACE_TEXT];
         if (op == TRACE_NO)
             continue;
-        struct finding *finding = told(context, findings, op, note->code);
+        struct finding *finding = reported_already(context, findings, op, note->code);
         if (finding)
             continue;
         finding = findings_add(findings, note->code, "%.*s: %s", (int)strcspn(note->text, ":"),

@@ -90,7 +90,7 @@ static bool shows_truncation(const struct trace *trace, uint32_t receive)
 }
 
 /* The trace shows it, or another note of the same call says more. */
-static bool is_told_elsewhere(const struct trace *trace, const struct trace_note *note)
+static bool is_reported_elsewhere(const struct trace *trace, const struct trace_note *note)
 {
     enum { STARTS = 64 };
     /* A test that ends the rank is not recorded: it asked for one of the rank's receives. */
@@ -123,21 +123,21 @@ static bool is_mismatch(const struct trace_note *note)
 void check_notes(const struct check_context *context, struct findings *findings)
 {
     const struct trace *trace = context->trace;
-    bool *told = check_new(trace->note_count, sizeof *told);
+    bool *reported = check_new(trace->note_count, sizeof *reported);
     for (size_t i = 0; i < trace->note_count; i++) {
         const struct trace_note *note = &trace->notes[i];
-        if (told[i] || is_mismatch(note) || is_told_elsewhere(trace, note))
+        if (reported[i] || is_mismatch(note) || is_reported_elsewhere(trace, note))
             continue;
         struct finding *finding = begin_finding(findings, trace, note);
         finding->site = note->site;
         finding->confirmation = CONFIRM_HAPPENED;
         unsigned listed = 0;
         for (size_t j = i; j < trace->note_count; j++)
-            if (!told[j] && same_finding(note, &trace->notes[j], trace)) {
-                told[j] = true;
+            if (!reported[j] && same_finding(note, &trace->notes[j], trace)) {
+                reported[j] = true;
                 add_note(finding, trace, &trace->notes[j], listed++);
             }
         finding_seal(finding, trace);
     }
-    free(told);
+    free(reported);
 }

@@ -179,7 +179,7 @@ static bool is_over(const struct remote_query *query, const struct remote_event 
 void remote_hang_explain(struct remote_query *query)
 {
     struct finding *finding = deadlock_of(query);
-    size_t told = 0;
+    size_t reported = 0;
     struct paths paths;
     if (!finding)
         return;
@@ -187,7 +187,7 @@ void remote_hang_explain(struct remote_query *query)
     remote_query_take(
         query, REMOTE_BIT(COUNT) | REMOTE_BIT(GRAD_OUT) | REMOTE_BIT(GRAD_IN) | REMOTE_BIT(QUEUE),
         remote_by_pass_message);
-    for (int round = 0; round < 2 && !told; round++)
+    for (int round = 0; round < 2 && !reported; round++)
         for (size_t i = 0, end; i < query->count; i = end) {
             end = remote_run_end(query, i, remote_by_pass_message);
             struct fate fate = fate_of(query, i, end);
@@ -202,7 +202,7 @@ void remote_hang_explain(struct remote_query *query)
                 report_unused(query, finding, fate.count);
             else
                 continue;
-            told++;
+            reported++;
         }
     free(paths.steps);
     free(paths.needed);

@@ -141,19 +141,19 @@ void check_replicas(const struct check_context *context, struct findings *findin
 {
     size_t count, next;
     struct copy *copies = copies_read(context->trace, &count);
-    uint32_t told = TRACE_NO;
+    uint32_t reported = TRACE_NO;
     for (size_t i = 0; i < count; i = next) {
         next = i + 1;
         while (next < count && copies[next].name == copies[i].name &&
                copies[next].step == copies[i].step)
             next++;
-        if (copies[i].name == told || !differ(copies + i, next - i))
+        if (copies[i].name == reported || !differ(copies + i, next - i))
             continue;
         size_t last = next;
         while (last < count && copies[last].name == copies[i].name)
             last++;
         report(context->trace, copies + i, next - i, copies[last - 1].step + 1, findings);
-        told = copies[i].name;
+        reported = copies[i].name;
     }
     free(copies);
 }
