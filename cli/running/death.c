@@ -189,10 +189,11 @@ void death_note_standing(struct trace *trace, const struct board *board, const c
                  "call that a signal interrupts, as poll and sigsuspend are",
                  rank);
     else
-        snprintf(text, sizeof text,
-                 "the time limit passed while rank %d ran and did not answer: it stands still "
-                 "(traced by another process), or the system is in the middle of a call of its",
-                 rank);
+        snprintf(
+            text, sizeof text,
+            "the time limit passed while rank %d ran and did not answer: another process traces "
+            "it, or a system call that it made does not return",
+            rank);
     add_note(trace, "X003", (uint32_t)rank,
              site_of(trace, board, object, (uint32_t)rank,
                      board->standing.rank >= 0 ? board->standing.place : 0),
