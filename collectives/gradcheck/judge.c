@@ -370,6 +370,23 @@ static bool is_stairs(const struct judged *judged, struct difference measured)
     return steep > 0x1p-6 * fabs(judged->analytic - slope);
 }
 
+/* Whether J jumps at the point itself, as where two are equally near and one is taken: however small
+ * the step, it changes by the same amount. Slopes are not seen there, and from far away it is another
+ * function. */
+static bool jumps_here(const struct judged *judged)
+{
+    double first = 0;
+    for (int k = -24; k >= -30; k -= 3) {
+        double up = ldexp(fabs(judged->step), k), down = -up;
+        double change = judged->function(judged->context, &up, &down);
+        if (k == -24)
+            first = change;
+        if (change == 0 || !(fabs(change - first) <= 1e-2 * fabs(first)))
+            return false;
+    }
+    return true;
+}
+
 void gradcheck_judge(struct judged *judged, struct gradcheck_row *row)
 {
     struct centers centers = {.count = 0};
@@ -397,8 +414,9 @@ void gradcheck_judge(struct judged *judged, struct gradcheck_row *row)
     }
     if (wrong) {
         bool hidden = kink_is_hidden(judged, fabs(judged->analytic - wrong->value), row);
-        bool stairs = !hidden && judged->stairs_asked && is_stairs(judged, *wrong);
-        gradcheck_verdict(row, judged, *wrong, hidden ? "kink" : stairs ? "noise" : NULL);
+        bool jump = !hidden && is_far(judged, *wrong) && jumps_here(judged);
+        bool stairs = !hidden && !jump && judged->stairs_asked && is_stairs(judged, *wrong);
+        gradcheck_verdict(row, judged, *wrong, hidden || jump ? "kink" : stairs ? "noise" : NULL);
         if (hidden)
             row->check.method = "one-sided";
         return;

@@ -84,9 +84,30 @@ bool gradcheck_on_stairs(struct gradcheck *check, uint32_t epoch,
     return !has_marks(check, epoch) && bisect_reason(&bisect) == BISECT_STAIRS;
 }
 
+/* Whether exact tangents say of the epoch's whole gradient that it is right. */
+static bool tangents_agree(const struct gradcheck_result *result, uint32_t epoch)
+{
+    for (size_t i = 0; i < result->row_count; i++) {
+        const struct gradcheck_row *row = &result->rows[i];
+        if (row->epoch == epoch && row->check.index < 0 && row->check.ok &&
+            strcmp(row->check.method, "tangent") == 0)
+            return true;
+    }
+    return false;
+}
+
+/* Called wrong by differences alone: of several kinks on the spot they may see no bend at all. */
+static bool may_be_kinks(struct gradcheck *check, const struct gradcheck_row *row)
+{
+    return trace_gradient_wrong(&row->check) && row->check.method &&
+           strcmp(row->check.method, "tangent") != 0 && !has_marks(check, row->epoch) &&
+           tangents_agree(check->result, row->epoch) && reason(check, row) != BISECT_NO_REASON;
+}
+
 void gradcheck_kinks(struct gradcheck *check)
 {
-    size_t kept = 0, count = check->result->row_count;
+    enum { ASKED_MOST = 16 };
+    size_t kept = 0, count = check->result->row_count, asked = 0;
     for (size_t i = 0; i < count; i++) {
         struct gradcheck_row *row = &check->result->rows[i];
         bool stays = true;
@@ -99,6 +120,9 @@ void gradcheck_kinks(struct gradcheck *check)
                    strcmp(row->check.method, "tangent") != 0 && !has_marks(check, row->epoch) &&
                    reason(check, row) == BISECT_STAIRS) {
             row->check.undecided = trace_doubt("noise");
+        } else if (trace_gradient_wrong(&row->check) && asked++ < ASKED_MOST &&
+                   may_be_kinks(check, row)) {
+            row->check.undecided = trace_doubt("kink");
         }
         if (stays)
             check->result->rows[kept++] = *row;
