@@ -97,26 +97,54 @@ static double slope_measured(struct calls *calls, const struct change *change, d
     return (4 * one - two) / 3;
 }
 
-/* Whether what `back` sends is what J asks of `forward`; `only` as above. */
-static bool is_sent_right(struct calls *calls, const struct call_group *forward,
-                          const struct call_group *back, int only)
+/* A random change of all that a forward call gave, where each rank's part of it begins, and a step of
+ * its size; the caller frees both. NULL without memory. */
+static double *change_new(const struct calls *calls, const struct call_group *forward,
+                          size_t **begin, double *step)
 {
-    size_t total = 0, *begin = calloc((size_t)calls->ranks, sizeof *begin);
-    double scale = 0, sent = 0, size = 0;
-    for (size_t m = 0; begin && m < forward->count; m++) {
+    size_t total = 0;
+    double scale = 0;
+    *begin = calloc((size_t)calls->ranks, sizeof **begin);
+    for (size_t m = 0; *begin && m < forward->count; m++) {
         const struct call_member *member = &calls->members[forward->first + m];
         const struct call_entry *entry = calls_entry(calls, member);
         if (!member->gets)
             continue;
-        begin[member->rank] = total;
+        (*begin)[member->rank] = total;
         total += entry->got.count;
         for (size_t i = 0; i < entry->got.count; i++)
             scale = fmax(scale, fabs(entry->got.values[i]));
     }
-    double *direction = begin ? malloc((total + 1) * sizeof *direction) : NULL;
+    double *direction = *begin ? malloc((total + 1) * sizeof *direction) : NULL;
     uint64_t state = 1234;
     for (size_t i = 0; direction && i < total; i++)
         direction[i] = gradcheck_gaussian(&state);
+    *step = (scale > 0 ? scale : 1) * 0x1p-16;
+    return direction;
+}
+
+/* Whether J depends on what a forward call gave: what is printed, or belongs to an adjoint that runs
+ * beside the forward pass, does not matter to it. */
+static bool matters(struct calls *calls, struct call_group *group)
+{
+    if (group->asked)
+        return group->matters;
+    size_t *begin;
+    double step, *direction = change_new(calls, group, &begin, &step);
+    struct change change = {group, -1, begin, direction};
+    group->asked = true;
+    group->matters = !direction || slope(calls, &change, step) != 0;
+    free(direction);
+    free(begin);
+    return group->matters;
+}
+
+/* Whether what `back` sends is what J asks of `forward`; `only` as above. */
+static bool is_sent_right(struct calls *calls, const struct call_group *forward,
+                          const struct call_group *back, int only)
+{
+    size_t *begin;
+    double sent = 0, size = 0, step, *direction = change_new(calls, forward, &begin, &step);
     for (size_t m = 0; direction && m < back->count; m++) {
         const struct call_member *member = &calls->members[back->first + m];
         const struct call_entry *entry = calls_entry(calls, member);
@@ -125,7 +153,6 @@ static bool is_sent_right(struct calls *calls, const struct call_group *forward,
         sent += product(&entry->sent, direction + begin[member->rank]);
         size += size_of_product(&entry->sent, direction + begin[member->rank]);
     }
-    double step = (scale > 0 ? scale : 1) * 0x1p-16;
     double error = 0, due = NAN;
     struct change change = {forward, only, begin, direction};
     if (direction)
@@ -207,23 +234,26 @@ static bool is_mirror_kind(const struct calls *calls, const struct call_group *f
 }
 
 /* The forward call that `back` answers: one of which it is given the right cotangent, the latest;
- * else simply the latest of its kind. */
+ * else the latest of its kind and size; else the latest of its kind. */
 static struct call_group *forward_of(struct calls *calls, const struct call_group *back,
                                      bool *sent_right)
 {
-    struct call_group *latest = NULL;
+    struct call_group *latest = NULL, *alike = NULL;
     *sent_right = false;
     for (size_t i = calls->group_count; i-- > 0;) {
         struct call_group *group = &calls->groups[i];
-        if (group->back || group->taken || !group->moves || !is_mirror_kind(calls, group, back))
+        if (group->back || group->taken || !group->moves || !is_mirror_kind(calls, group, back) ||
+            !matters(calls, group))
             continue;
-        if (is_mirrored(calls, group, back) && is_sent_right(calls, group, back, -1)) {
+        bool mirrored = is_mirrored(calls, group, back);
+        if (mirrored && is_sent_right(calls, group, back, -1)) {
             *sent_right = true;
             return group;
         }
+        alike = alike || !mirrored ? alike : group;
         latest = latest ? latest : group;
     }
-    return latest;
+    return alike ? alike : latest;
 }
 
 #define SAY(calls, ...)                                                                            \
@@ -273,7 +303,7 @@ static bool back_judge(struct calls *calls, struct call_group *back, const char 
 {
     bool sent_right;
     struct call_group *forward = forward_of(calls, back, &sent_right);
-    if (!forward) {
+    if (!forward || (!is_mirrored(calls, forward, back) && calls_move_in_part(calls, forward))) {
         calls->strangers++;
         return false;
     }
@@ -304,11 +334,28 @@ static bool back_judge(struct calls *calls, struct call_group *back, const char 
     return !sent_right;
 }
 
-static const struct call_group *unanswered(const struct calls *calls)
+/* A call before the objective, on which this does not depend, and which may answer that one: an adjoint
+ * may run beside the forward pass. */
+static bool is_answered_early(struct calls *calls, const struct call_group *forward)
 {
-    for (size_t i = calls->group_count; i-- > 0;)
-        if (!calls->groups[i].back && !calls->groups[i].taken && calls->groups[i].moves)
-            return &calls->groups[i];
+    for (size_t i = 0; i < calls->group_count; i++) {
+        struct call_group *group = &calls->groups[i];
+        bool before = !group->back && group != forward && group->moves;
+        bool along = group->message && forward->message && group->source == forward->source &&
+                     group->target == forward->target; /* its cotangents travel with it */
+        if (before && (along || is_mirror_kind(calls, forward, group)) && !matters(calls, group))
+            return true;
+    }
+    return false;
+}
+
+static const struct call_group *unanswered(struct calls *calls)
+{
+    for (size_t i = calls->group_count; i-- > 0;) {
+        struct call_group *group = &calls->groups[i];
+        if (!group->back && !group->taken && group->moves && matters(calls, group))
+            return is_answered_early(calls, group) ? NULL : group;
+    }
     return NULL;
 }
 
@@ -389,6 +436,16 @@ void calls_blame(struct calls *calls, const char *variable)
     struct gradcheck_culprit *culprit = &calls->check->result->culprit, before = *culprit;
     bool told = false;
     size_t at = 0;
+    if (calls_solve_again(calls)) {
+        SAY(calls,
+            "the gradient of %s is wrong; the adjoint makes calls of the forward pass once more, "
+            "from "
+            "the same lines, as a solver does: they answer no calls one by one, and none is "
+            "accused; "
+            "mark what comes between (right side, solution, gradients)",
+            variable);
+        return;
+    }
     for (; at < calls->group_count && !told; at++)
         told = calls->groups[at].back && back_judge(calls, &calls->groups[at], variable);
     rest_pair(calls, at);

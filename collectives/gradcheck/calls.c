@@ -218,6 +218,51 @@ static bool groups_make(struct calls *calls, const uint32_t *objectives)
     return well;
 }
 
+bool calls_move_in_part(const struct calls *calls, const struct call_group *group)
+{
+    bool part = false;
+    for (size_t m = 0; m < group->count && !part; m++) {
+        const struct call_member *member = &calls->members[group->first + m];
+        double *dot = member->gets ? calls_tangent(calls, group, member->rank, true) : NULL;
+        for (size_t i = 0; dot && i < calls_entry(calls, member)->got.count; i++)
+            part = part || dot[i] == 0;
+        free(dot);
+    }
+    return part;
+}
+
+static uint64_t site_of(const struct calls *calls, const struct call_group *group)
+{
+    return calls_entry(calls, &calls->members[group->first])->site;
+}
+
+/* The next forward call, or one of the adjoint, from `at` on. */
+static const struct call_group *next_call(const struct calls *calls, size_t *at, bool back)
+{
+    while (*at < calls->group_count && calls->groups[*at].back != back)
+        ++*at;
+    return *at < calls->group_count ? &calls->groups[(*at)++] : NULL;
+}
+
+bool calls_solve_again(const struct calls *calls)
+{
+    enum { LEAST = 4 };
+    size_t at = 0, there = 0, same = 0, sums = 0, lines = 1;
+    const struct call_group *back = next_call(calls, &at, true), *last = back;
+    const struct call_group *forward = next_call(calls, &there, false);
+    while (back && forward && site_of(calls, forward) != site_of(calls, back))
+        forward = next_call(calls, &there, false);
+    while (back && forward && same < LEAST && site_of(calls, forward) == site_of(calls, back)) {
+        sums += !back->message && back->kind == OP_ALLREDUCE;
+        lines += site_of(calls, back) != site_of(calls, last);
+        same++;
+        last = back;
+        back = next_call(calls, &at, true);
+        forward = next_call(calls, &there, false);
+    }
+    return same == LEAST && sums > 0 && lines > 1;
+}
+
 void gradcheck_bisect_calls(struct gradcheck *check)
 {
     const char *variable = check->result->culprit.name;

@@ -20,9 +20,10 @@ struct call_group {
     int kind;            /* enum op_kind */
     bool message;
     int32_t source, target;
-    bool back;  /* after the objective */
-    bool moves; /* what it gives depends on the inputs */
-    bool taken; /* a call of the adjoint answers it */
+    bool back;           /* after the objective */
+    bool moves;          /* what it gives depends on the inputs */
+    bool taken;          /* a call of the adjoint answers it */
+    bool asked, matters; /* whether J depends on what it gives is known, and true */
 };
 
 struct calls {
@@ -47,6 +48,13 @@ static inline const struct call_entry *calls_entry(const struct calls *calls,
  * when there is none. */
 double *calls_tangent(const struct calls *calls, const struct call_group *group, int rank,
                       bool got);
+/* Whether some of the numbers that a call gives do not move: counts beside sums. An adjoint may leave
+ * them out, and is of another size then. */
+bool calls_move_in_part(const struct calls *calls, const struct call_group *group);
+/* Whether the adjoint makes calls of the forward pass once more, from the same lines, in the same
+ * order, sums among them: it solves an equation of its own, as that of an implicit derivative, and
+ * its calls need not answer forward ones one by one. */
+bool calls_solve_again(const struct calls *calls);
 /* Says in the culprit which call is wrong, where one is. */
 void calls_blame(struct calls *calls, const char *variable);
 
