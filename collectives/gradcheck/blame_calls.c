@@ -334,16 +334,25 @@ static bool back_judge(struct calls *calls, struct call_group *back, const char 
     return !sent_right;
 }
 
-/* A call before the objective, on which this does not depend, and which may answer that one: an adjoint
- * may run beside the forward pass. */
+static size_t numbers_given(const struct calls *calls, const struct call_group *group)
+{
+    size_t most = 0;
+    for (size_t m = 0; m < group->count; m++) {
+        const struct call_entry *entry = calls_entry(calls, &calls->members[group->first + m]);
+        most = entry->got.count > most ? entry->got.count : most;
+    }
+    return most;
+}
+
+/* Whether calls before the objective, on which this does not depend, may answer that one: an adjoint
+ * may run beside the forward pass, or before the objective is marked. A single number is what programs
+ * print. */
 static bool is_answered_early(struct calls *calls, const struct call_group *forward)
 {
     for (size_t i = 0; i < calls->group_count; i++) {
         struct call_group *group = &calls->groups[i];
-        bool before = !group->back && group != forward && group->moves;
-        bool along = group->message && forward->message && group->source == forward->source &&
-                     group->target == forward->target; /* its cotangents travel with it */
-        if (before && (along || is_mirror_kind(calls, forward, group)) && !matters(calls, group))
+        bool enough = numbers_given(calls, group) > 1 || numbers_given(calls, forward) == 1;
+        if (!group->back && group != forward && group->moves && enough && !matters(calls, group))
             return true;
     }
     return false;

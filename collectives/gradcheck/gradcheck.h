@@ -58,6 +58,7 @@ struct gradcheck_row {
     uint32_t epoch;
     uint64_t seed; /* of a direction */
     bool constant; /* it is the same on all ranks */
+    bool bends;    /* wrong by differences, and J bends at the point, if not by as much */
 };
 
 /* The first wrong adjoint in the order of the backward pass. */

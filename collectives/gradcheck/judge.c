@@ -291,6 +291,8 @@ static bool kink_is_hidden(const struct judged *judged, double error, struct gra
         struct sides close = sides_measured(judged, ldexp(judged->step, k), row);
         bool stays = fabs(wide.bend - close.bend) <= wide.slack + close.slack;
         bool closer = close.up.step < wide.up.step && close.down.step < wide.down.step;
+        row->bends = row->bends || (closer && stays && wide.bend > 4 * wide.slack &&
+                                    close.bend > 2 * close.slack);
         if (closer && stays && error <= 1.5 * wide.bend && bends(&wide, 0.1) && bends(&close, 0.1))
             return true;
         wide = close;

@@ -96,10 +96,10 @@ static bool tangents_agree(const struct gradcheck_result *result, uint32_t epoch
     return false;
 }
 
-/* Called wrong by differences alone: of several kinks on the spot they may see no bend at all. */
+/* Called wrong by differences alone: of several kinks on the spot they may see a small bend only. */
 static bool may_be_kinks(struct gradcheck *check, const struct gradcheck_row *row)
 {
-    return trace_gradient_wrong(&row->check) && row->check.method &&
+    return trace_gradient_wrong(&row->check) && row->bends && row->check.method &&
            strcmp(row->check.method, "tangent") != 0 && !has_marks(check, row->epoch) &&
            tangents_agree(check->result, row->epoch) && reason(check, row) != BISECT_NO_REASON;
 }
