@@ -7,7 +7,6 @@
 #include <exception>
 #include <functional>
 #include <map>
-#include <memory>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -154,11 +153,6 @@ const std::map<std::string, std::function<void()>> ways = {
     {"object_throws", [] { second.end = [] { throw 1; }, second.armed = true; }},
     {"object_exits", [] { second.end = [] { std::exit(3); }, second.armed = true; }},
     {"object_asks", [] { first.end = [] { int flag; MPI_Finalized(&flag); if (!flag) std::abort(); }, first.armed = true; }},
-    {"pure_call", [] {
-         struct base { base() { call(); } virtual ~base() = default; virtual void act() = 0; void call() { act(); } };
-         struct derived : base { void act() override {} };
-         std::make_unique<derived>();
-     }},
 };
 
 } // namespace
