@@ -98,6 +98,7 @@ void sim_leaks_report(struct sim_rank *rank)
         [SIM_LIVE_INFO] = {"L011", "an info object"},
         [SIM_LIVE_ERRHANDLER] = {"L011", "an error handler"},
         [SIM_LIVE_KEYVAL] = {"L011", "an attribute key"},
+        [SIM_LIVE_SESSION] = {"L011", "a session"},
         [SIM_LIVE_WINDOW] = {"L007", "a window"},
         [SIM_LIVE_PERSISTENT] = {"L001", "a persistent request"},
     };

@@ -51,6 +51,7 @@ int PMPI_Session_init(MPI_Info info, MPI_Errhandler errhandler, MPI_Session *han
         SIM_MAGIC_SESSION, rank->world->multiple ? MPI_THREAD_MULTIPLE : MPI_THREAD_FUNNELED,
         errhandler};
     sim_errhandler_retain(errhandler);
+    sim_open_handles_add(SIM_LIVE_SESSION, (uint64_t)(uintptr_t)session);
     rank->sessions++;
     rank->used_session = true;
     *handle = (MPI_Session)(void *)session;
@@ -65,6 +66,7 @@ int PMPI_Session_finalize(MPI_Session *handle)
         return error;
     sim_errhandler_release(session->errhandler);
     session->magic = SIM_MAGIC_FREED;
+    sim_open_handles_remove(SIM_LIVE_SESSION, (uint64_t)(uintptr_t)session);
     free(session);
     sim_current_rank->sessions--;
     *handle = MPI_SESSION_NULL;

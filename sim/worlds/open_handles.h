@@ -15,6 +15,7 @@ enum sim_handle_kind {
     SIM_LIVE_INFO,
     SIM_LIVE_ERRHANDLER,
     SIM_LIVE_KEYVAL,
+    SIM_LIVE_SESSION,
     SIM_LIVE_WINDOW,
     SIM_LIVE_PERSISTENT,
     SIM_LIVE_KINDS
@@ -32,6 +33,10 @@ void sim_open_handles_add(enum sim_handle_kind kind, uint64_t handle);
 void sim_open_handles_remove(enum sim_handle_kind kind, uint64_t handle);
 /* Whether the calling rank holds it; outside a rank, always. */
 bool sim_open_handles_has(enum sim_handle_kind kind, uint64_t handle);
+
+/* Where a rank that never called MPI_Init began a session that it did not finalise before it ended; NULL: none. */
+struct sim_world;
+const void *sim_open_handles_session_left(const struct sim_world *world, int rank);
 
 void sim_open_handles_release(struct sim_open_handles *live);
 
