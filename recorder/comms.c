@@ -112,11 +112,17 @@ static uintptr_t count_one_more(struct recorder_rank *me, uint64_t way)
     return before;
 }
 
+static bool is_inter(const struct recorder_comm *comm)
+{
+    return comm->size != comm->local_size;
+}
+
 static uint64_t make_id(struct recorder_rank *me, const struct recorder_comm *comm,
                         const struct recorder_comm *parent, uint32_t label)
 {
-    bool inter = comm->size != comm->local_size;
-    uint64_t base = mix(members_hash(comm), parent && !inter ? parent->id : 0);
+    /* The two sides of a new intercommunicator come from different ones. */
+    bool same = parent && (!is_inter(comm) || is_inter(parent));
+    uint64_t base = mix(members_hash(comm), same ? parent->id : 0);
     base = mix(base, label) | 1; /* never 0 */
     uintptr_t before = count_one_more(me, base);
     return before ? mix(base, before) | 1 : base;
