@@ -344,6 +344,19 @@ static size_t numbers_given(const struct calls *calls, const struct call_group *
     return most;
 }
 
+/* Whether the line of a call that J does not depend on makes another call of the forward pass that J
+ * does depend on: then it is the forward pass's, as the last round of a loop whose sum nobody needs. */
+static bool is_of_forward_line(struct calls *calls, const struct call_group *idle)
+{
+    for (size_t i = 0; i < calls->group_count; i++) {
+        struct call_group *group = &calls->groups[i];
+        if (group != idle && !group->back && group->moves &&
+            calls_site(calls, group) == calls_site(calls, idle) && matters(calls, group))
+            return true;
+    }
+    return false;
+}
+
 /* Whether calls before the objective, on which this does not depend, may answer that one: an adjoint
  * may run beside the forward pass, or before the objective is marked. A single number is what programs
  * print. */
@@ -352,7 +365,8 @@ static bool is_answered_early(struct calls *calls, const struct call_group *forw
     for (size_t i = 0; i < calls->group_count; i++) {
         struct call_group *group = &calls->groups[i];
         bool enough = numbers_given(calls, group) > 1 || numbers_given(calls, forward) == 1;
-        if (!group->back && group != forward && group->moves && enough && !matters(calls, group))
+        if (!group->back && group != forward && group->moves && enough && !matters(calls, group) &&
+            !is_of_forward_line(calls, group))
             return true;
     }
     return false;

@@ -231,7 +231,7 @@ bool calls_move_in_part(const struct calls *calls, const struct call_group *grou
     return part;
 }
 
-static uint64_t site_of(const struct calls *calls, const struct call_group *group)
+uint64_t calls_site(const struct calls *calls, const struct call_group *group)
 {
     return calls_entry(calls, &calls->members[group->first])->site;
 }
@@ -250,11 +250,12 @@ bool calls_solve_again(const struct calls *calls)
     size_t at = 0, there = 0, same = 0, sums = 0, lines = 1;
     const struct call_group *back = next_call(calls, &at, true), *last = back;
     const struct call_group *forward = next_call(calls, &there, false);
-    while (back && forward && site_of(calls, forward) != site_of(calls, back))
+    while (back && forward && calls_site(calls, forward) != calls_site(calls, back))
         forward = next_call(calls, &there, false);
-    while (back && forward && same < LEAST && site_of(calls, forward) == site_of(calls, back)) {
+    while (back && forward && same < LEAST &&
+           calls_site(calls, forward) == calls_site(calls, back)) {
         sums += !back->message && back->kind == OP_ALLREDUCE;
-        lines += site_of(calls, back) != site_of(calls, last);
+        lines += calls_site(calls, back) != calls_site(calls, last);
         same++;
         last = back;
         back = next_call(calls, &at, true);

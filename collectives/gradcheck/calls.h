@@ -48,6 +48,8 @@ static inline const struct call_entry *calls_entry(const struct calls *calls,
  * when there is none. */
 double *calls_tangent(const struct calls *calls, const struct call_group *group, int rank,
                       bool got);
+/* The return address of the call; of a group that of its first member. */
+uint64_t calls_site(const struct calls *calls, const struct call_group *group);
 /* Whether some of the numbers that a call gives do not move: counts beside sums. An adjoint may leave
  * them out, and is of another size then. */
 bool calls_move_in_part(const struct calls *calls, const struct call_group *group);
