@@ -117,33 +117,23 @@ static int vector_create(struct sim_type_call call, struct vector vector, MPI_Da
     return sim_type_call_finish(&call, &layout, contents);
 }
 
-int PMPI_Type_vector(int count, int blocklength, int stride, MPI_Datatype oldtype,
-                     MPI_Datatype *newtype)
-{
-    return vector_create((struct sim_type_call){"Type_vector", false, newtype},
-                         (struct vector){count, blocklength, stride, false}, oldtype);
-}
+/* The int form has a stride of `stride_t`. */
+#define VECTOR(name, stride_t, bytes)                                                              \
+    int PMPI_##name(int count, int blocklength, stride_t stride, MPI_Datatype oldtype,             \
+                    MPI_Datatype *newtype)                                                         \
+    {                                                                                              \
+        return vector_create((struct sim_type_call){#name, false, newtype},                        \
+                             (struct vector){count, blocklength, stride, bytes}, oldtype);         \
+    }                                                                                              \
+    int PMPI_##name##_c(MPI_Count count, MPI_Count blocklength, MPI_Count stride,                  \
+                        MPI_Datatype oldtype, MPI_Datatype *newtype)                               \
+    {                                                                                              \
+        return vector_create((struct sim_type_call){#name "_c", true, newtype},                    \
+                             (struct vector){count, blocklength, stride, bytes}, oldtype);         \
+    }
 
-int PMPI_Type_vector_c(MPI_Count count, MPI_Count blocklength, MPI_Count stride,
-                       MPI_Datatype oldtype, MPI_Datatype *newtype)
-{
-    return vector_create((struct sim_type_call){"Type_vector_c", true, newtype},
-                         (struct vector){count, blocklength, stride, false}, oldtype);
-}
-
-int PMPI_Type_create_hvector(int count, int blocklength, MPI_Aint stride, MPI_Datatype oldtype,
-                             MPI_Datatype *newtype)
-{
-    return vector_create((struct sim_type_call){"Type_create_hvector", false, newtype},
-                         (struct vector){count, blocklength, stride, true}, oldtype);
-}
-
-int PMPI_Type_create_hvector_c(MPI_Count count, MPI_Count blocklength, MPI_Count stride,
-                               MPI_Datatype oldtype, MPI_Datatype *newtype)
-{
-    return vector_create((struct sim_type_call){"Type_create_hvector_c", true, newtype},
-                         (struct vector){count, blocklength, stride, true}, oldtype);
-}
+VECTOR(Type_vector, int, false)
+VECTOR(Type_create_hvector, MPI_Aint, true)
 
 /* ---- resized ---- */
 

@@ -82,107 +82,67 @@ static int indexed_create(struct sim_type_call call, struct indexed indexed, MPI
     return sim_type_call_finish(&call, &layout, indexed_contents(&indexed, call.large, old));
 }
 
-int PMPI_Type_indexed(int count, const int array_of_blocklengths[],
-                      const int array_of_displacements[], MPI_Datatype oldtype,
-                      MPI_Datatype *newtype)
-{
-    struct indexed indexed = {.combiner = MPI_COMBINER_INDEXED,
-                              .count = count,
-                              .lengths = SIM_NARROW(array_of_blocklengths),
-                              .displacements = SIM_NARROW(array_of_displacements)};
-    return indexed_create((struct sim_type_call){"Type_indexed", false, newtype}, indexed, oldtype);
-}
+/* The entry points, each in its int and its large-count form; the displacements of the int form are
+ * of `displacement_t`, which `displacements_of` (SIM_NARROW, SIM_WIDE) reads. */
+#define INDEXED(name, kind, displacement_t, displacements_of, bytes)                               \
+    int PMPI_##name(int count, const int array_of_blocklengths[],                                  \
+                    const displacement_t array_of_displacements[], MPI_Datatype oldtype,           \
+                    MPI_Datatype *newtype)                                                         \
+    {                                                                                              \
+        return indexed_create(                                                                     \
+            (struct sim_type_call){#name, false, newtype},                                         \
+            (struct indexed){.combiner = kind,                                                     \
+                             .count = count,                                                       \
+                             .lengths = SIM_NARROW(array_of_blocklengths),                         \
+                             .displacements = displacements_of(array_of_displacements),            \
+                             .in_bytes = bytes},                                                   \
+            oldtype);                                                                              \
+    }                                                                                              \
+    int PMPI_##name##_c(MPI_Count count, const MPI_Count array_of_blocklengths[],                  \
+                        const MPI_Count array_of_displacements[], MPI_Datatype oldtype,            \
+                        MPI_Datatype *newtype)                                                     \
+    {                                                                                              \
+        return indexed_create((struct sim_type_call){#name "_c", true, newtype},                   \
+                              (struct indexed){.combiner = kind,                                   \
+                                               .count = count,                                     \
+                                               .lengths = SIM_WIDE(array_of_blocklengths),         \
+                                               .displacements = SIM_WIDE(array_of_displacements),  \
+                                               .in_bytes = bytes},                                 \
+                              oldtype);                                                            \
+    }
 
-int PMPI_Type_indexed_c(MPI_Count count, const MPI_Count array_of_blocklengths[],
-                        const MPI_Count array_of_displacements[], MPI_Datatype oldtype,
-                        MPI_Datatype *newtype)
-{
-    struct indexed indexed = {.combiner = MPI_COMBINER_INDEXED,
-                              .count = count,
-                              .lengths = SIM_WIDE(array_of_blocklengths),
-                              .displacements = SIM_WIDE(array_of_displacements)};
-    return indexed_create((struct sim_type_call){"Type_indexed_c", true, newtype}, indexed,
-                          oldtype);
-}
+#define INDEXED_BLOCK(name, kind, displacement_t, displacements_of, bytes)                         \
+    int PMPI_##name(int count, int blocklength, const displacement_t array_of_displacements[],     \
+                    MPI_Datatype oldtype, MPI_Datatype *newtype)                                   \
+    {                                                                                              \
+        return indexed_create(                                                                     \
+            (struct sim_type_call){#name, false, newtype},                                         \
+            (struct indexed){.combiner = kind,                                                     \
+                             .count = count,                                                       \
+                             .blocklength = blocklength,                                           \
+                             .displacements = displacements_of(array_of_displacements),            \
+                             .in_bytes = bytes,                                                    \
+                             .same_block = true},                                                  \
+            oldtype);                                                                              \
+    }                                                                                              \
+    int PMPI_##name##_c(MPI_Count count, MPI_Count blocklength,                                    \
+                        const MPI_Count array_of_displacements[], MPI_Datatype oldtype,            \
+                        MPI_Datatype *newtype)                                                     \
+    {                                                                                              \
+        return indexed_create((struct sim_type_call){#name "_c", true, newtype},                   \
+                              (struct indexed){.combiner = kind,                                   \
+                                               .count = count,                                     \
+                                               .blocklength = blocklength,                         \
+                                               .displacements = SIM_WIDE(array_of_displacements),  \
+                                               .in_bytes = bytes,                                  \
+                                               .same_block = true},                                \
+                              oldtype);                                                            \
+    }
 
-int PMPI_Type_create_hindexed(int count, const int array_of_blocklengths[],
-                              const MPI_Aint array_of_displacements[], MPI_Datatype oldtype,
-                              MPI_Datatype *newtype)
-{
-    struct indexed indexed = {.combiner = MPI_COMBINER_HINDEXED,
-                              .count = count,
-                              .lengths = SIM_NARROW(array_of_blocklengths),
-                              .displacements = SIM_WIDE(array_of_displacements),
-                              .in_bytes = true};
-    return indexed_create((struct sim_type_call){"Type_create_hindexed", false, newtype}, indexed,
-                          oldtype);
-}
-
-int PMPI_Type_create_hindexed_c(MPI_Count count, const MPI_Count array_of_blocklengths[],
-                                const MPI_Count array_of_displacements[], MPI_Datatype oldtype,
-                                MPI_Datatype *newtype)
-{
-    struct indexed indexed = {.combiner = MPI_COMBINER_HINDEXED,
-                              .count = count,
-                              .lengths = SIM_WIDE(array_of_blocklengths),
-                              .displacements = SIM_WIDE(array_of_displacements),
-                              .in_bytes = true};
-    return indexed_create((struct sim_type_call){"Type_create_hindexed_c", true, newtype}, indexed,
-                          oldtype);
-}
-
-int PMPI_Type_create_indexed_block(int count, int blocklength, const int array_of_displacements[],
-                                   MPI_Datatype oldtype, MPI_Datatype *newtype)
-{
-    struct indexed indexed = {.combiner = MPI_COMBINER_INDEXED_BLOCK,
-                              .count = count,
-                              .blocklength = blocklength,
-                              .displacements = SIM_NARROW(array_of_displacements),
-                              .same_block = true};
-    return indexed_create((struct sim_type_call){"Type_create_indexed_block", false, newtype},
-                          indexed, oldtype);
-}
-
-int PMPI_Type_create_indexed_block_c(MPI_Count count, MPI_Count blocklength,
-                                     const MPI_Count array_of_displacements[], MPI_Datatype oldtype,
-                                     MPI_Datatype *newtype)
-{
-    struct indexed indexed = {.combiner = MPI_COMBINER_INDEXED_BLOCK,
-                              .count = count,
-                              .blocklength = blocklength,
-                              .displacements = SIM_WIDE(array_of_displacements),
-                              .same_block = true};
-    return indexed_create((struct sim_type_call){"Type_create_indexed_block_c", true, newtype},
-                          indexed, oldtype);
-}
-
-int PMPI_Type_create_hindexed_block(int count, int blocklength,
-                                    const MPI_Aint array_of_displacements[], MPI_Datatype oldtype,
-                                    MPI_Datatype *newtype)
-{
-    struct indexed indexed = {.combiner = MPI_COMBINER_HINDEXED_BLOCK,
-                              .count = count,
-                              .blocklength = blocklength,
-                              .displacements = SIM_WIDE(array_of_displacements),
-                              .in_bytes = true,
-                              .same_block = true};
-    return indexed_create((struct sim_type_call){"Type_create_hindexed_block", false, newtype},
-                          indexed, oldtype);
-}
-
-int PMPI_Type_create_hindexed_block_c(MPI_Count count, MPI_Count blocklength,
-                                      const MPI_Count array_of_displacements[],
-                                      MPI_Datatype oldtype, MPI_Datatype *newtype)
-{
-    struct indexed indexed = {.combiner = MPI_COMBINER_HINDEXED_BLOCK,
-                              .count = count,
-                              .blocklength = blocklength,
-                              .displacements = SIM_WIDE(array_of_displacements),
-                              .in_bytes = true,
-                              .same_block = true};
-    return indexed_create((struct sim_type_call){"Type_create_hindexed_block_c", true, newtype},
-                          indexed, oldtype);
-}
+INDEXED(Type_indexed, MPI_COMBINER_INDEXED, int, SIM_NARROW, false)
+INDEXED(Type_create_hindexed, MPI_COMBINER_HINDEXED, MPI_Aint, SIM_WIDE, true)
+INDEXED_BLOCK(Type_create_indexed_block, MPI_COMBINER_INDEXED_BLOCK, int, SIM_NARROW, false)
+INDEXED_BLOCK(Type_create_hindexed_block, MPI_COMBINER_HINDEXED_BLOCK, MPI_Aint, SIM_WIDE, true)
 
 /* ---- struct ---- */
 
