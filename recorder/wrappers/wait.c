@@ -180,7 +180,12 @@ struct several {
     size_t starts;                 /* of one request, at most: 2 where one is an Isendrecv's */
 };
 
+/* The arrays of a call on few requests, on its stack; only what is used of them is written. */
 enum { FEW = 64 };
+struct few {
+    uint64_t keys[FEW];
+    struct recorder_request *pending[FEW];
+};
 
 /* Keys and pending requests of the array, in memory of the caller's choosing. */
 static void several_look(struct several *several, const MPI_Request *requests)
@@ -303,7 +308,7 @@ static void several_poll(struct several *several, enum op_kind kind, const void 
 /* Enters the recorder. The arrays live in the thread's scratch memory (a thread is in one such call
  * at a time). */
 static bool several_init(struct several *several, int count, const MPI_Request *requests,
-                         uint64_t keys[static FEW], struct recorder_request *few[static FEW])
+                         struct few *few)
 {
     struct recorder_rank *me = recorder_enter();
     if (!me || count < 0 || !recorder_scratch(me, (size_t)count)) {
@@ -312,8 +317,8 @@ static bool several_init(struct several *several, int count, const MPI_Request *
     }
     *several = (struct several){.me = me, .count = count};
     several->statuses = me->self->statuses;
-    several->keys = count <= FEW ? keys : me->self->keys;
-    several->pending = count <= FEW ? few : me->self->pending;
+    several->keys = count <= FEW ? few->keys : me->self->keys;
+    several->pending = count <= FEW ? few->pending : me->self->pending;
     several_look(several, requests);
     return true;
 }
@@ -321,9 +326,8 @@ static bool several_init(struct several *several, int count, const MPI_Request *
 int MPI_Waitall(int count, MPI_Request *requests, MPI_Status *statuses)
 {
     struct several several;
-    uint64_t keys[FEW];
-    struct recorder_request *few[FEW];
-    if (!several_init(&several, count, requests, keys, few))
+    struct few few;
+    if (!several_init(&several, count, requests, &few))
         return PMPI_Waitall(count, requests, statuses);
     several_begin(&several, OP_WAITALL, CALLER);
     recorder_leave(several.me);
@@ -345,10 +349,9 @@ int MPI_Waitall(int count, MPI_Request *requests, MPI_Status *statuses)
 int MPI_Testall(int count, MPI_Request *requests, int *flag, MPI_Status *statuses)
 {
     struct several several;
-    uint64_t keys[FEW];
-    struct recorder_request *few[FEW];
+    struct few few;
     const void *site = CALLER;
-    if (!several_init(&several, count, requests, keys, few))
+    if (!several_init(&several, count, requests, &few))
         return PMPI_Testall(count, requests, flag, statuses);
     MPI_Status *used = statuses == MPI_STATUSES_IGNORE ? several.statuses : statuses;
     recorder_leave(several.me);
@@ -368,22 +371,27 @@ int MPI_Testall(int count, MPI_Request *requests, int *flag, MPI_Status *statuse
     return error;
 }
 
+static void any_completed(struct several *several, int error, const int *index,
+                          const MPI_Status *status)
+{
+    if (several->op)
+        recorder_op_end(several->me, several->op, error);
+    if (error == MPI_SUCCESS && *index >= 0 && *index < several->count)
+        several_completed(several, *index, status);
+}
+
 int MPI_Waitany(int count, MPI_Request *requests, int *index, MPI_Status *status)
 {
     struct several several;
-    uint64_t keys[FEW];
-    struct recorder_request *few[FEW];
-    if (!several_init(&several, count, requests, keys, few))
+    struct few few;
+    if (!several_init(&several, count, requests, &few))
         return PMPI_Waitany(count, requests, index, status);
     several_begin(&several, OP_WAITANY, CALLER);
     recorder_leave(several.me);
     MPI_Status own, *used = status == MPI_STATUS_IGNORE ? &own : status;
     int error = PMPI_Waitany(count, requests, index, used);
     recorder_reenter(several.me);
-    if (several.op)
-        recorder_op_end(several.me, several.op, error);
-    if (error == MPI_SUCCESS && *index >= 0 && *index < count)
-        several_completed(&several, *index, used);
+    any_completed(&several, error, index, used);
     several_end(&several);
     return error;
 }
@@ -391,10 +399,9 @@ int MPI_Waitany(int count, MPI_Request *requests, int *index, MPI_Status *status
 int MPI_Testany(int count, MPI_Request *requests, int *index, int *flag, MPI_Status *status)
 {
     struct several several;
-    uint64_t keys[FEW];
-    struct recorder_request *few[FEW];
+    struct few few;
     const void *site = CALLER;
-    if (!several_init(&several, count, requests, keys, few))
+    if (!several_init(&several, count, requests, &few))
         return PMPI_Testany(count, requests, index, flag, status);
     MPI_Status own, *used = status == MPI_STATUS_IGNORE ? &own : status;
     recorder_leave(several.me);
@@ -405,10 +412,7 @@ int MPI_Testany(int count, MPI_Request *requests, int *index, int *flag, MPI_Sta
         several_poll(&several, OP_TESTANY, site);
     } else if (several.any || error != MPI_SUCCESS) {
         several_begin(&several, OP_TESTANY, site);
-        if (several.op)
-            recorder_op_end(several.me, several.op, error);
-        if (error == MPI_SUCCESS && *index >= 0 && *index < count)
-            several_completed(&several, *index, used);
+        any_completed(&several, error, index, used);
     }
     several_end(&several);
     return error;
@@ -427,9 +431,8 @@ int MPI_Waitsome(int count, MPI_Request *requests, int *completed, int *indices,
                  MPI_Status *statuses)
 {
     struct several several;
-    uint64_t keys[FEW];
-    struct recorder_request *few[FEW];
-    if (!several_init(&several, count, requests, keys, few))
+    struct few few;
+    if (!several_init(&several, count, requests, &few))
         return PMPI_Waitsome(count, requests, completed, indices, statuses);
     several_begin(&several, OP_WAITSOME, CALLER);
     recorder_leave(several.me);
@@ -445,10 +448,9 @@ int MPI_Testsome(int count, MPI_Request *requests, int *completed, int *indices,
                  MPI_Status *statuses)
 {
     struct several several;
-    uint64_t keys[FEW];
-    struct recorder_request *few[FEW];
+    struct few few;
     const void *site = CALLER;
-    if (!several_init(&several, count, requests, keys, few))
+    if (!several_init(&several, count, requests, &few))
         return PMPI_Testsome(count, requests, completed, indices, statuses);
     MPI_Status *used = statuses == MPI_STATUSES_IGNORE ? several.statuses : statuses;
     recorder_leave(several.me);

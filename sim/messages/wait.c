@@ -466,6 +466,19 @@ static void pick_some(struct many *many, enum sim_poll poll)
             many->requests[i] = NULL;
 }
 
+/* Waitsome and Testsome: with the place of the indices, or of their number where there are none. */
+static int some_init(struct many *many, const char *function, int count, MPI_Request *handles,
+                     const int *output)
+{
+    int error = many_init(many, function, count, handles);
+    if (error)
+        return error;
+    error = sim_point_output(output, "array_of_indices", function);
+    if (error)
+        many_release(many);
+    return error;
+}
+
 /* Finishes every done request; returns how many. In the monitor. */
 static int finish_some(struct many *many, int *indices, MPI_Status *statuses, int *worst)
 {
@@ -488,15 +501,9 @@ int PMPI_Waitsome(int count, MPI_Request *handles, int *outcount, int *indices,
                   MPI_Status *statuses)
 {
     struct many many;
-    int error = many_init(&many, "Waitsome", count, handles);
+    int error = some_init(&many, "Waitsome", count, handles, count ? indices : outcount);
     if (error)
         return error;
-    error =
-        sim_point_output(count ? (const void *)indices : outcount, "array_of_indices", "Waitsome");
-    if (error) {
-        many_release(&many);
-        return error;
-    }
     *outcount = MPI_UNDEFINED;
     MPI_Comm comm = comm_of_first(&many);
     if (many.active) {
@@ -517,15 +524,9 @@ int PMPI_Testsome(int count, MPI_Request *handles, int *outcount, int *indices,
                   MPI_Status *statuses)
 {
     struct many many;
-    int error = many_init(&many, "Testsome", count, handles);
+    int error = some_init(&many, "Testsome", count, handles, count ? indices : outcount);
     if (error)
         return error;
-    error =
-        sim_point_output(count ? (const void *)indices : outcount, "array_of_indices", "Testsome");
-    if (error) {
-        many_release(&many);
-        return error;
-    }
     *outcount = MPI_UNDEFINED;
     MPI_Comm comm = comm_of_first(&many);
     if (many.active) {
