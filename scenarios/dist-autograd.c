@@ -87,32 +87,28 @@ static void case_added(void)
 
 /* ---- the program ---- */
 
-static const struct {
-    const char *name;
-    void (*run)(void);
-    enum { EVERY_MODE, SMART_ONLY, LARGE } kind; /* LARGE: of all cases together in one mode only */
-} cases[] = {{"builtin", case_builtin, EVERY_MODE},
-             {"function", case_function, EVERY_MODE},
-             {"remote", case_remote, EVERY_MODE},
-             {"nested", case_nested, EVERY_MODE},
-             {"back", case_back, EVERY_MODE},
-             {"alternate", case_alternate, EVERY_MODE},
-             {"only-result", case_only_result, EVERY_MODE},
-             {"plain", case_plain, EVERY_MODE},
-             {"unused-output", case_unused_output, EVERY_MODE},
-             {"trips", case_trips, EVERY_MODE},
-             {"roots", case_roots, EVERY_MODE},
-             {"shapes", case_shapes, EVERY_MODE},
-             {"outputs", case_outputs, EVERY_MODE},
+static const struct dist_program cases[] = {{"builtin", case_builtin, ALWAYS},
+             {"function", case_function, ALWAYS},
+             {"remote", case_remote, ALWAYS},
+             {"nested", case_nested, ALWAYS},
+             {"back", case_back, ALWAYS},
+             {"alternate", case_alternate, ALWAYS},
+             {"only-result", case_only_result, ALWAYS},
+             {"plain", case_plain, ALWAYS},
+             {"unused-output", case_unused_output, ALWAYS},
+             {"trips", case_trips, ALWAYS},
+             {"roots", case_roots, ALWAYS},
+             {"shapes", case_shapes, ALWAYS},
+             {"outputs", case_outputs, ALWAYS},
              {"thousand", case_thousand, LARGE},
-             {"second-pass", case_second_pass, EVERY_MODE},
-             {"refusals", case_refusals, EVERY_MODE},
-             {"deep-error", case_deep_error, EVERY_MODE},
-             {"release-in-pass", case_release_in_pass, EVERY_MODE},
+             {"second-pass", case_second_pass, ALWAYS},
+             {"refusals", case_refusals, ALWAYS},
+             {"deep-error", case_deep_error, ALWAYS},
+             {"release-in-pass", case_release_in_pass, ALWAYS},
              {"contexts", case_contexts, LARGE},
              {"recovery", case_recovery, LARGE},
-             {"hooks", case_hooks, EVERY_MODE},
-             {"server", case_server, EVERY_MODE},
+             {"hooks", case_hooks, ALWAYS},
+             {"server", case_server, ALWAYS},
              {"optimizer", case_optimizer, LARGE},
              {"unused-send", case_unused_send, SMART_ONLY},
              {"unused-later", case_unused_later, SMART_ONLY},
@@ -133,40 +129,12 @@ static void drive(const char *wanted, const char *wanted_mode)
         }
 }
 
-/* The case and the mode that the words name, NULL: all. A case that FAST cannot finish runs in FAST only when told to. */
-static void read_words(int argc, char **argv, const char **wanted, const char **wanted_mode)
-{
-    char known[600] = "";
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-        snprintf(known + strlen(known), sizeof known - strlen(known), "%s%s", i ? " " : "", cases[i].name);
-    words_end(argc, argv, 2);
-    *wanted = word_of(argc, argv, 1, "case", NULL, known);
-    *wanted_mode = word_of(argc, argv, 2, "mode", NULL, "fast lineage mark");
-}
-
-static void leaves_make(void)
-{
-    for (int worker = 0; worker < WORKERS; worker++) {
-        double values[2] = {0.5 + 0.1 * worker, 1.25 - 0.2 * worker};
-        weights[worker] = worker == here ? diff_input(rpc_tape(), "weight", DIFF_DOUBLE, 1, (size_t[]){2}, values)
-                                         : rpc_variable(DIFF_DOUBLE, 1, (size_t[]){2}, values);
-        diff_retain_gradient(weights[worker]);
-    }
-    if (here)
-        return;
-    x = diff_input(rpc_tape(), "x", DIFF_DOUBLE, 1, (size_t[]){2}, (double[]){0.5, -0.75});
-    y = diff_input(rpc_tape(), "y", DIFF_DOUBLE, 1, (size_t[]){2}, (double[]){1.5, 0.25});
-}
-
 int main(int argc, char **argv)
 {
     const char *wanted, *wanted_mode;
     MPI_Init(&argc, &argv);
-    read_words(argc, argv, &wanted, &wanted_mode);
-    rpc_init(MPI_COMM_WORLD);
-    here = rpc_worker();
-    for (size_t i = 0; i < FUNCTIONS; i++)
-        rpc_register(functions[i].name, handlers[i]);
+    read_words(argc, argv, "case", cases, sizeof cases / sizeof *cases, &wanted, &wanted_mode);
+    workers_begin();
     rpc_register("split", split_handler);
     rpc_register("report", report_handler);
     rpc_register("known", known_handler);
@@ -176,7 +144,7 @@ int main(int argc, char **argv)
     rpc_register("parameter", parameter_handler);
     rpc_register("shared", shared_handler);
     rpc_register("shared-gradient", shared_gradient_handler);
-    leaves_make();
+    leaves_make(true);
     if (rpc_workers() != WORKERS)
         failures = here == 0 && printf("this program is for %d ranks\n", WORKERS);
     else if (here == 0)

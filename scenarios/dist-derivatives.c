@@ -343,11 +343,7 @@ static void form_late(void)
 
 /* ---- the program ---- */
 
-static const struct {
-    const char *name;
-    void (*run)(void);
-    enum { ALWAYS, SMART_ONLY, NAMED } kind;
-} forms[] = {{"forward", form_forward, ALWAYS},
+static const struct dist_program forms[] = {{"forward", form_forward, ALWAYS},
              {"twice", form_twice, ALWAYS},
              {"sums", form_sums, SMART_ONLY},
              {"over", form_over, ALWAYS},
@@ -375,44 +371,18 @@ static void drive(const char *wanted, const char *wanted_mode)
         }
 }
 
-static void read_words(int argc, char **argv, const char **wanted, const char **wanted_mode)
-{
-    char known[300] = "";
-    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++)
-        snprintf(known + strlen(known), sizeof known - strlen(known), "%s%s", i ? " " : "", forms[i].name);
-    words_end(argc, argv, 2);
-    *wanted = word_of(argc, argv, 1, "form", NULL, known);
-    *wanted_mode = word_of(argc, argv, 2, "mode", NULL, "fast lineage mark");
-}
-
-static void leaves_make(void)
-{
-    for (int worker = 0; worker < WORKERS; worker++) {
-        double values[2] = {0.5 + 0.1 * worker, 1.25 - 0.2 * worker};
-        weights[worker] = worker == here ? diff_input(rpc_tape(), "weight", DIFF_DOUBLE, 1, (size_t[]){2}, values)
-                                         : rpc_variable(DIFF_DOUBLE, 1, (size_t[]){2}, values);
-    }
-    if (here)
-        return;
-    x = diff_input(rpc_tape(), "x", DIFF_DOUBLE, 1, (size_t[]){2}, (double[]){0.5, -0.75});
-    y = diff_input(rpc_tape(), "y", DIFF_DOUBLE, 1, (size_t[]){2}, (double[]){1.5, 0.25});
-}
-
 int main(int argc, char **argv)
 {
     const char *wanted, *wanted_mode;
     MPI_Init(&argc, &argv);
-    read_words(argc, argv, &wanted, &wanted_mode);
-    rpc_init(MPI_COMM_WORLD);
-    here = rpc_worker();
-    for (size_t i = 0; i < FUNCTIONS; i++)
-        rpc_register(functions[i].name, handlers[i]);
+    read_words(argc, argv, "form", forms, sizeof forms / sizeof *forms, &wanted, &wanted_mode);
+    workers_begin();
     rpc_register("report", report_handler);
     rpc_register("known", known_handler);
     rpc_register("direct", direct_handler);
     rpc_register("along", along_handler);
     rpc_register("bend", bend_handler);
-    leaves_make();
+    leaves_make(false);
     if (rpc_workers() != WORKERS)
         failures = here == 0 && printf("this program is for %d ranks\n", WORKERS);
     else if (here == 0)

@@ -1,4 +1,4 @@
-/* Of dist-autograd: gradients of all workers against those of one process. */
+/* Of dist-autograd and dist-derivatives: gradients of all workers against those of one process. */
 #ifndef SCENARIOS_DIST_COMPARE_H
 #define SCENARIOS_DIST_COMPARE_H
 
@@ -68,6 +68,50 @@ static void case_of(struct diff_tensor *(*loss)(void))
     dist_context_leave();
     compare(context, loss, 1);
     close_context(context);
+}
+
+/* ---- programs that are run by name ---- */
+
+struct dist_program {
+    const char *name;
+    void (*run)(void);
+    enum { ALWAYS, SMART_ONLY, LARGE, NAMED } kind; /* LARGE: of all together in one mode only; NAMED: only when told to */
+};
+
+/* The program and the mode that the words name, NULL: all. */
+static void read_words(int argc, char **argv, const char *what, const struct dist_program *programs, size_t count,
+                       const char **wanted, const char **wanted_mode)
+{
+    char known[600] = "";
+    for (size_t i = 0; i < count; i++)
+        snprintf(known + strlen(known), sizeof known - strlen(known), "%s%s", i ? " " : "", programs[i].name);
+    words_end(argc, argv, 2);
+    *wanted = word_of(argc, argv, 1, what, NULL, known);
+    *wanted_mode = word_of(argc, argv, 2, "mode", NULL, "fast lineage mark");
+}
+
+static void workers_begin(void)
+{
+    rpc_init(MPI_COMM_WORLD);
+    here = rpc_worker();
+    for (size_t i = 0; i < FUNCTIONS; i++)
+        rpc_register(functions[i].name, handlers[i]);
+}
+
+/* Every worker has a weight, worker 0 two inputs besides. */
+static void leaves_make(bool retain)
+{
+    for (int worker = 0; worker < WORKERS; worker++) {
+        double values[2] = {0.5 + 0.1 * worker, 1.25 - 0.2 * worker};
+        weights[worker] = worker == here ? diff_input(rpc_tape(), "weight", DIFF_DOUBLE, 1, (size_t[]){2}, values)
+                                         : rpc_variable(DIFF_DOUBLE, 1, (size_t[]){2}, values);
+        if (retain)
+            diff_retain_gradient(weights[worker]);
+    }
+    if (here)
+        return;
+    x = diff_input(rpc_tape(), "x", DIFF_DOUBLE, 1, (size_t[]){2}, (double[]){0.5, -0.75});
+    y = diff_input(rpc_tape(), "y", DIFF_DOUBLE, 1, (size_t[]){2}, (double[]){1.5, 0.25});
 }
 
 #endif
