@@ -1,5 +1,5 @@
-/* What the simulator offers beyond MPI. On a real MPI, link collectives/peers/peer.c, where each of
- * these does the sensible nothing. */
+/* What the simulator offers beyond MPI. On a real MPI, link collectives/peers/peer.c and
+ * recorder/preload/machine_absent.c, where each of these does the sensible nothing. */
 #ifndef SIM_MPIX_H
 #define SIM_MPIX_H
 

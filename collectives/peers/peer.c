@@ -1,5 +1,5 @@
-/* On a real MPI (Open MPI, MPICH): the extensions of mpix.h and the recorder's calls as their
- * sensible nothing. Empty under the simulator, which has the real ones. */
+/* On a real MPI (Open MPI, MPICH): the extensions of mpix.h as their sensible nothing, but for those
+ * of recorder/preload/machine_absent.c. Empty under the simulator, which has the real ones. */
 #include <mpi.h>
 
 #if defined(OPEN_MPI) || defined(MPICH)
@@ -8,31 +8,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static void *slots[MPIX_SLOTS]; /* a process is one rank here */
-
-void **MPIX_Rank_slots(void)
-{
-    return slots;
-}
-
 static int initialized(void)
 {
     int before = 0, after = 0;
     MPI_Initialized(&before);
     MPI_Finalized(&after);
     return before && !after;
-}
-
-int MPIX_Type_known(MPI_Datatype type)
-{
-    (void)type;
-    return 1;
-}
-
-int64_t MPIX_Status_bytes(const MPI_Status *status)
-{
-    MPI_Count bytes = -1;
-    return MPI_Get_elements_x(status, MPI_BYTE, &bytes) == MPI_SUCCESS ? (int64_t)bytes : -1;
 }
 
 int MPIX_World_rank(void)
@@ -54,26 +35,6 @@ int MPIX_World_size(void)
 uint64_t MPIX_Steps(void)
 {
     return 0;
-}
-
-bool MPIX_Pace(struct mpix_pace *pace)
-{
-    (void)pace;
-    return false;
-}
-
-void MPIX_Turn(void)
-{
-}
-
-bool MPIX_Alone(void)
-{
-    return false;
-}
-
-bool MPIX_Ahead(void)
-{
-    return false;
 }
 
 int MPIX_Choose(int kind, int n)

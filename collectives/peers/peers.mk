@@ -1,9 +1,9 @@
 # make peers: the differentiable library and its programs on Debian's Open MPI and MPICH.
-# Builds into build/peers/<mpi>; the sources are the simulator's own, peer.c stands in for the machine.
+# Builds into build/peers/<mpi>; the sources are the simulator's own, peer.c and machine_absent.c stand in for the machine.
 
 peer_names    := openmpi mpich
 peer_sources  := $(call files,collectives,c) $(wildcard tests/collectives/diff_conformance_*.c) \
-                 $(addprefix traces/,base/failure.c formats/csv_table.c input/input.c ) $(wildcard traces/trace/*.c)
+                 recorder/preload/machine_absent.c $(addprefix traces/,base/failure.c formats/csv_table.c input/input.c ) $(wildcard traces/trace/*.c)
 # Programs; tests/peers/scenarios.sh runs the scenarios among them.
 peer_programs := tests/collectives/diff_conformance.c tests/systems/channel_peers.c tests/gradients/windows_peers.c tests/systems/process_group_peers.c $(patsubst %,scenarios/%.c,ring user server-sync server-async server-central pipeline tensor-parallel data-parallel sharded \
                  expert-parallel ring-attention process-group worker-gradient worker-order worker-lock worker-freed worker-types worker-data dist-autograd dist-derivatives dist-again dist-orders)

@@ -26,26 +26,8 @@
 static struct recording recording = {.buffers = {.file = -1}};
 static struct recorder_rank *recorder;
 static struct recording_end end;
-static void *slots[MPIX_SLOTS]; /* of all threads */
-static uint64_t steps;          /* touched within the recorder only */
+static uint64_t steps; /* touched within the recorder only */
 static int world_rank = -1, world_size;
-
-void **MPIX_Rank_slots(void)
-{
-    return slots;
-}
-
-int MPIX_Type_known(MPI_Datatype type)
-{
-    (void)type;
-    return 1;
-}
-
-int64_t MPIX_Status_bytes(const MPI_Status *status)
-{
-    MPI_Count bytes = -1;
-    return PMPI_Get_elements_x(status, MPI_BYTE, &bytes) == MPI_SUCCESS ? (int64_t)bytes : -1;
-}
 
 int MPIX_World_rank(void)
 {
@@ -61,26 +43,6 @@ int MPIX_World_size(void)
 uint64_t MPIX_Steps(void)
 {
     return steps++;
-}
-
-bool MPIX_Pace(struct mpix_pace *pace)
-{
-    (void)pace;
-    return false;
-}
-
-void MPIX_Turn(void)
-{
-}
-
-bool MPIX_Alone(void)
-{
-    return false;
-}
-
-bool MPIX_Ahead(void)
-{
-    return false;
 }
 
 static void complain(const char *what)
@@ -111,7 +73,7 @@ static void start(void)
     recording_images_scan(&recording);
     if (recording.recorders &&
         recording_rank_begin_as(&recording, (uint32_t)world_rank, (uint32_t)world_size))
-        recorder = slots[MPIX_SLOT_RECORDER];
+        recorder = MPIX_Rank_slots()[MPIX_SLOT_RECORDER];
     if (recorder)
         preload_ends_begin(recorder->info, path,
                            (size_t)((char *)recorder->info - (char *)recording.buffers.header));
@@ -166,7 +128,7 @@ int MPI_Finalize(void)
     recorder->info->finalized = 1;
     recorder->info->ended = 1 + RANK_FINISHED;
     preload_ends_finalized();
-    slots[MPIX_SLOT_RECORDER] = NULL;
+    MPIX_Rank_slots()[MPIX_SLOT_RECORDER] = NULL;
     recorder_rank_free(recorder);
     recorder = NULL;
     free(recording.recorders);
