@@ -264,11 +264,7 @@ static int make(const struct sim_point *point, const struct sim_request *checked
 {
     struct sim_world *world = checked->owner->world;
     sim_world_enter(world);
-    struct sim_request *request =
-        sim_request_new(checked->owner, (enum sim_request_kind)checked->kind);
-    uint32_t magic = request->magic;
-    *request = *checked;
-    request->magic = magic;
+    struct sim_request *request = sim_request_new_as(checked);
     request->persistent = true;
     request->state = SIM_INACTIVE;
     request->start = start;
@@ -276,7 +272,6 @@ static int make(const struct sim_point *point, const struct sim_request *checked
     request->partitioned = side;
     request->partitioned_release = release;
     request->count *= (size_t)partitions;
-    sim_datatype_retain(request->type);
     bool differs = false;
     size_t mine = side->total;
     size_t theirs = request->peer == MPI_PROC_NULL ? 0 : meet(side, &differs);

@@ -6,34 +6,14 @@
 #include "sim/worlds/error.h"
 #include "sim/worlds/open_handles.h"
 
-static void start_send(struct sim_request *send)
-{
-    if (send->peer == MPI_PROC_NULL)
-        sim_point_complete_null(send);
-    else
-        sim_point_start_send(send);
-}
-
-static void start_receive(struct sim_request *receive)
-{
-    if (receive->peer == MPI_PROC_NULL)
-        sim_point_complete_null(receive);
-    else
-        sim_point_start_receive(receive);
-}
-
-static int make(const struct sim_request *checked, enum sim_request_kind kind, MPI_Request *handle)
+static int make(const struct sim_request *checked, MPI_Request *handle)
 {
     struct sim_world *world = checked->owner->world;
     sim_world_enter(world);
-    struct sim_request *request = sim_request_new(checked->owner, kind);
-    uint32_t magic = request->magic;
-    *request = *checked;
-    request->magic = magic;
+    struct sim_request *request = sim_request_new_as(checked);
     request->persistent = true;
     request->state = SIM_INACTIVE;
-    request->start = kind == SIM_REQUEST_SEND ? start_send : start_receive;
-    sim_datatype_retain(request->type);
+    request->start = sim_point_start;
     sim_world_leave(world);
     *handle = (MPI_Request)(void *)request;
     sim_open_handles_add(SIM_LIVE_PERSISTENT, (uint64_t)(uintptr_t)request);
@@ -44,14 +24,14 @@ static int send_init(const struct sim_point *point, enum sim_send_mode mode, MPI
 {
     struct sim_request checked = {0};
     int error = sim_point_send_check(point, &checked, mode);
-    return error ? error : make(&checked, SIM_REQUEST_SEND, handle);
+    return error ? error : make(&checked, handle);
 }
 
 static int receive_init(const struct sim_point *point, MPI_Request *handle)
 {
     struct sim_request checked = {0};
     int error = sim_point_receive_check(point, &checked);
-    return error ? error : make(&checked, SIM_REQUEST_RECEIVE, handle);
+    return error ? error : make(&checked, handle);
 }
 
 #define SEND_INIT(name, mode)                                                                      \

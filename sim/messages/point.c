@@ -138,7 +138,7 @@ static bool in_batch(const struct sim_request *request)
            !(request->kind == SIM_REQUEST_SEND && request->mode == SIM_BUFFERED);
 }
 
-void sim_point_start_send(struct sim_request *send)
+static void start_send(struct sim_request *send)
 {
     if (send->owner->world->troubled && sim_send_refused(send))
         return;
@@ -153,8 +153,20 @@ void sim_point_start_send(struct sim_request *send)
         sim_request_complete(send);
 }
 
-void sim_point_start_receive(struct sim_request *receive)
+void sim_point_complete_null(struct sim_request *request)
 {
+    request->source_matched = MPI_PROC_NULL;
+    request->tag_matched = MPI_ANY_TAG;
+    request->bytes = 0;
+    sim_request_complete(request);
+}
+
+static void start_receive(struct sim_request *receive)
+{
+    if (receive->peer == MPI_PROC_NULL) {
+        sim_point_complete_null(receive);
+        return;
+    }
     bool troubled = receive->owner->world->troubled;
     if (troubled && sim_receive_refused(receive))
         return;
@@ -165,12 +177,14 @@ void sim_point_start_receive(struct sim_request *receive)
         sim_receive_reconsider(receive);
 }
 
-void sim_point_complete_null(struct sim_request *request)
+void sim_point_start(struct sim_request *request)
 {
-    request->source_matched = MPI_PROC_NULL;
-    request->tag_matched = MPI_ANY_TAG;
-    request->bytes = 0;
-    sim_request_complete(request);
+    if (request->kind == SIM_REQUEST_RECEIVE)
+        start_receive(request);
+    else if (request->peer == MPI_PROC_NULL)
+        sim_point_complete_null(request);
+    else
+        start_send(request);
 }
 
 static int refuse_unready(const struct sim_point *point)
@@ -197,7 +211,7 @@ static enum start_result start_checked(struct sim_request *send)
         return UNREADY;
     if (send->mode == SIM_BUFFERED && !sim_bsend_has_room(send))
         return NO_BUFFER;
-    sim_point_start_send(send);
+    start_send(send);
     return STARTED;
 }
 
@@ -245,10 +259,7 @@ static int send_nonblocking(const struct sim_point *point, enum sim_send_mode mo
         return error;
     struct sim_world *world = checked.owner->world;
     sim_world_enter(world);
-    struct sim_request *send = sim_request_new(checked.owner, SIM_REQUEST_SEND);
-    checked.magic = send->magic;
-    *send = checked;
-    sim_datatype_retain(send->type);
+    struct sim_request *send = sim_request_new_as(&checked);
     enum start_result result = STARTED;
     sim_request_pending(send, point->function);
     if (point->peer == MPI_PROC_NULL)
@@ -293,10 +304,7 @@ static int receive_blocking(const struct sim_point *point, MPI_Status *status)
         return error;
     struct sim_world *world = receive.owner->world;
     sim_world_enter(world);
-    if (point->peer == MPI_PROC_NULL)
-        sim_point_complete_null(&receive);
-    else
-        sim_point_start_receive(&receive);
+    start_receive(&receive);
     if (!sim_request_done(&receive))
         sim_request_wait(&receive);
     sim_world_leave(world);
@@ -312,15 +320,9 @@ static int receive_nonblocking(const struct sim_point *point, MPI_Request *handl
         return error;
     struct sim_world *world = checked.owner->world;
     sim_world_enter(world);
-    struct sim_request *receive = sim_request_new(checked.owner, SIM_REQUEST_RECEIVE);
-    checked.magic = receive->magic;
-    *receive = checked;
-    sim_datatype_retain(receive->type);
+    struct sim_request *receive = sim_request_new_as(&checked);
     sim_request_pending(receive, point->function);
-    if (point->peer == MPI_PROC_NULL)
-        sim_point_complete_null(receive);
-    else
-        sim_point_start_receive(receive);
+    start_receive(receive);
     sim_world_leave(world);
     *handle = (MPI_Request)(void *)receive;
     return MPI_SUCCESS;

@@ -43,9 +43,8 @@ int sim_sendrecv_long(const void *sendbuf, int sendcount, MPI_Datatype sendtype,
 int sim_point_truncated(const struct sim_point *point, const struct sim_request *receive);
 int sim_sendrecv_truncated(MPI_Comm comm, const char *function, const struct sim_request *receive);
 
-/* Begins a checked send or receive whose peer is not MPI_PROC_NULL; in the monitor. */
-void sim_point_start_send(struct sim_request *send);
-void sim_point_start_receive(struct sim_request *receive);
+/* Begins a checked send or receive; in the monitor. One to or from MPI_PROC_NULL is complete. */
+void sim_point_start(struct sim_request *request);
 /* Completes a request to or from MPI_PROC_NULL. */
 void sim_point_complete_null(struct sim_request *request);
 

@@ -261,10 +261,7 @@ static int imrecv(void *buffer, MPI_Count count, MPI_Datatype type, MPI_Message 
         return error;
     struct sim_world *world = checked.owner->world;
     sim_world_enter(world);
-    struct sim_request *receive = sim_request_new(checked.owner, SIM_REQUEST_RECEIVE);
-    checked.magic = receive->magic;
-    *receive = checked;
-    sim_datatype_retain(receive->type);
+    struct sim_request *receive = sim_request_new_as(&checked);
     sim_request_pending(receive, "Imrecv");
     receive_message(receive, handle);
     sim_world_leave(world);

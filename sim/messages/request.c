@@ -24,6 +24,16 @@ struct sim_request *sim_request_new(struct sim_rank *owner, enum sim_request_kin
     return request;
 }
 
+struct sim_request *sim_request_new_as(const struct sim_request *checked)
+{
+    struct sim_request *request = sim_pool_get(checked->owner->world, sizeof *request);
+    assert(request && "out of memory for a request");
+    *request = *checked;
+    request->magic = SIM_MAGIC_REQUEST;
+    sim_datatype_retain(request->type);
+    return request;
+}
+
 void sim_request_delete(struct sim_request *request)
 {
     assert(request->magic == SIM_MAGIC_REQUEST);

@@ -81,6 +81,8 @@ struct sim_request {
 
 /* A request from the pool, zeroed but for the given fields. In the monitor. NULL: out of memory. */
 struct sim_request *sim_request_new(struct sim_rank *owner, enum sim_request_kind kind);
+/* One that is what a check has filled (point.h), which stays its caller's; it holds the type. */
+struct sim_request *sim_request_new_as(const struct sim_request *checked);
 void sim_request_delete(struct sim_request *request);
 /* The only way to completion: wakes the waiter. In the monitor. */
 void sim_request_complete(struct sim_request *request);

@@ -23,14 +23,8 @@ static int exchange(struct sim_request *send, struct sim_request *receive, const
 {
     struct sim_world *world = send->owner->world;
     sim_world_enter(world);
-    if (receive->peer == MPI_PROC_NULL)
-        sim_point_complete_null(receive);
-    else
-        sim_point_start_receive(receive);
-    if (send->peer == MPI_PROC_NULL)
-        sim_point_complete_null(send);
-    else
-        sim_point_start_send(send);
+    sim_point_start(receive);
+    sim_point_start(send);
     sim_request_wait(send);
     sim_request_wait(receive);
     sim_world_leave(world);
@@ -122,13 +116,9 @@ int PMPI_Sendrecv_replace_c(void *buffer, MPI_Count count, MPI_Datatype type, in
 
 static struct sim_request *part_new(struct sim_request *whole, const struct sim_request *checked)
 {
-    struct sim_request *part = sim_request_new(whole->owner, (enum sim_request_kind)checked->kind);
-    uint32_t magic = part->magic;
-    *part = *checked;
-    part->magic = magic;
+    struct sim_request *part = sim_request_new_as(checked);
     part->freed = true;
     part->whole = whole;
-    sim_datatype_retain(part->type);
     whole->parts++;
     return part;
 }
@@ -158,14 +148,8 @@ static int exchange_later(const struct sim_request *send_checked,
     send->aside = aside;
     sim_pending_add(whole->owner, regions, used, name, whole);
     sim_request_hold(receive);
-    if (receive->peer == MPI_PROC_NULL)
-        sim_point_complete_null(receive);
-    else
-        sim_point_start_receive(receive);
-    if (send->peer == MPI_PROC_NULL)
-        sim_point_complete_null(send);
-    else
-        sim_point_start_send(send);
+    sim_point_start(receive);
+    sim_point_start(send);
     sim_world_leave(world);
     *handle = (MPI_Request)(void *)whole;
     return MPI_SUCCESS;
