@@ -11,12 +11,17 @@ static int fill_barrier(struct sim_collective_call *call, MPI_Comm comm)
     return sim_call_begin(call, &sim_barrier, comm);
 }
 
+static int begin_rooted(struct sim_collective_call *call, const struct sim_collective_kind *kind,
+                        int root, MPI_Comm comm)
+{
+    int error = sim_call_begin(call, kind, comm);
+    return error ? error : sim_call_root(call, root);
+}
+
 static int fill_bcast(struct sim_collective_call *call, void *buffer, MPI_Count count,
                       MPI_Datatype type, int root, MPI_Comm comm)
 {
-    int error = sim_call_begin(call, &sim_bcast, comm);
-    if (!error)
-        error = sim_call_root(call, root);
+    int error = begin_rooted(call, &sim_bcast, root, comm);
     if (error || !(sim_call_is_root(call) || sim_call_is_member(call)))
         return error;
     return sim_call_buffer(call, &call->send, buffer, count, type);
@@ -47,9 +52,7 @@ static int fill_gather(struct sim_collective_call *call, const void *sendbuf, MP
                        MPI_Datatype sendtype, void *recvbuf, MPI_Count recvcount,
                        MPI_Datatype recvtype, int root, MPI_Comm comm)
 {
-    int error = sim_call_begin(call, &sim_gather, comm);
-    if (!error)
-        error = sim_call_root(call, root);
+    int error = begin_rooted(call, &sim_gather, root, comm);
     if (!error && sim_call_is_member(call))
         error = use_contribution(call, sendbuf, sendcount, sendtype, sim_call_is_root(call));
     if (!error && sim_call_is_root(call))
@@ -62,9 +65,7 @@ static int fill_gatherv(struct sim_collective_call *call, const void *sendbuf, M
                         struct sim_counts displacements, MPI_Datatype recvtype, int root,
                         MPI_Comm comm)
 {
-    int error = sim_call_begin(call, &sim_gatherv, comm);
-    if (!error)
-        error = sim_call_root(call, root);
+    int error = begin_rooted(call, &sim_gatherv, root, comm);
     if (!error && sim_call_is_member(call))
         error = use_contribution(call, sendbuf, sendcount, sendtype, sim_call_is_root(call));
     if (error || !sim_call_is_root(call))
@@ -90,9 +91,7 @@ static int fill_scatter(struct sim_collective_call *call, const void *sendbuf, M
                         MPI_Datatype sendtype, void *recvbuf, MPI_Count recvcount,
                         MPI_Datatype recvtype, int root, MPI_Comm comm)
 {
-    int error = sim_call_begin(call, &sim_scatter, comm);
-    if (!error)
-        error = sim_call_root(call, root);
+    int error = begin_rooted(call, &sim_scatter, root, comm);
     if (error || !(sim_call_is_root(call) || sim_call_is_member(call)))
         return error;
     if (!sim_call_is_root(call))
@@ -106,9 +105,7 @@ static int fill_scatterv(struct sim_collective_call *call, const void *sendbuf,
                          MPI_Datatype sendtype, void *recvbuf, MPI_Count recvcount,
                          MPI_Datatype recvtype, int root, MPI_Comm comm)
 {
-    int error = sim_call_begin(call, &sim_scatterv, comm);
-    if (!error)
-        error = sim_call_root(call, root);
+    int error = begin_rooted(call, &sim_scatterv, root, comm);
     if (error || !(sim_call_is_root(call) || sim_call_is_member(call)))
         return error;
     if (!sim_call_is_root(call))
@@ -120,11 +117,12 @@ static int fill_scatterv(struct sim_collective_call *call, const void *sendbuf,
     return error ? error : use_result(call, recvbuf, recvcount, recvtype);
 }
 
-static int fill_allgather(struct sim_collective_call *call, const void *sendbuf,
-                          MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf,
-                          MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm)
+/* allgather and alltoall */
+static int fill_plain(struct sim_collective_call *call, const struct sim_collective_kind *kind,
+                      const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype,
+                      void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm)
 {
-    int error = sim_call_begin(call, &sim_allgather, comm);
+    int error = sim_call_begin(call, kind, comm);
     if (!error)
         error = use_contribution(call, sendbuf, sendcount, sendtype, true);
     return error ? error : sim_call_buffer(call, &call->receive, recvbuf, recvcount, recvtype);
@@ -142,16 +140,6 @@ static int fill_allgatherv(struct sim_collective_call *call, const void *sendbuf
         error = sim_call_vector(call, &call->receive, recvbuf, counts, displacements,
                                 sim_call_peers(call));
     return error ? error : sim_call_type(call, &call->receive, recvtype);
-}
-
-static int fill_alltoall(struct sim_collective_call *call, const void *sendbuf, MPI_Count sendcount,
-                         MPI_Datatype sendtype, void *recvbuf, MPI_Count recvcount,
-                         MPI_Datatype recvtype, MPI_Comm comm)
-{
-    int error = sim_call_begin(call, &sim_alltoall, comm);
-    if (!error)
-        error = use_contribution(call, sendbuf, sendcount, sendtype, true);
-    return error ? error : sim_call_buffer(call, &call->receive, recvbuf, recvcount, recvtype);
 }
 
 static int fill_alltoallv(struct sim_collective_call *call, const void *sendbuf,
@@ -218,9 +206,7 @@ static int use_reduction(struct sim_collective_call *call, const void *sendbuf, 
 static int fill_reduce(struct sim_collective_call *call, const void *sendbuf, void *recvbuf,
                        MPI_Count count, MPI_Datatype type, MPI_Op op, int root, MPI_Comm comm)
 {
-    int error = sim_call_begin(call, &sim_reduce, comm);
-    if (!error)
-        error = sim_call_root(call, root);
+    int error = begin_rooted(call, &sim_reduce, root, comm);
     if (error)
         return error;
     if (!sim_call_is_root(call) && !sim_call_is_member(call))
@@ -236,17 +222,12 @@ static int fill_reduce(struct sim_collective_call *call, const void *sendbuf, vo
     return sim_call_op(call, op, type);
 }
 
-static int fill_allreduce(struct sim_collective_call *call, const void *sendbuf, void *recvbuf,
-                          MPI_Count count, MPI_Datatype type, MPI_Op op, MPI_Comm comm)
+/* allreduce, scan and reduce_scatter_block */
+static int fill_reduction(struct sim_collective_call *call, const struct sim_collective_kind *kind,
+                          const void *sendbuf, void *recvbuf, MPI_Count count, MPI_Datatype type,
+                          MPI_Op op, MPI_Comm comm)
 {
-    int error = sim_call_begin(call, &sim_allreduce, comm);
-    return error ? error : use_reduction(call, sendbuf, recvbuf, count, type, op);
-}
-
-static int fill_scan(struct sim_collective_call *call, const void *sendbuf, void *recvbuf,
-                     MPI_Count count, MPI_Datatype type, MPI_Op op, MPI_Comm comm)
-{
-    int error = sim_call_begin(call, &sim_scan, comm);
+    int error = sim_call_begin(call, kind, comm);
     return error ? error : use_reduction(call, sendbuf, recvbuf, count, type, op);
 }
 
@@ -259,14 +240,6 @@ static int fill_exscan(struct sim_collective_call *call, const void *sendbuf, vo
     error = sim_call_buffer(call, &call->send, sendbuf, count,
                             type); /* rank 0's receive buffer is not significant */
     return error ? error : sim_call_op(call, op, type);
-}
-
-static int fill_reduce_scatter_block(struct sim_collective_call *call, const void *sendbuf,
-                                     void *recvbuf, MPI_Count count, MPI_Datatype type, MPI_Op op,
-                                     MPI_Comm comm)
-{
-    int error = sim_call_begin(call, &sim_reduce_scatter_block, comm);
-    return error ? error : use_reduction(call, sendbuf, recvbuf, count, type, op);
 }
 
 static int fill_reduce_scatter(struct sim_collective_call *call, const void *sendbuf, void *recvbuf,
@@ -306,16 +279,6 @@ static int fill_reduce_scatter(struct sim_collective_call *call, const void *sen
     const void *sendbuf, const count_t sendcounts[], const displ_t displs[],                       \
         MPI_Datatype sendtype, void *recvbuf, count_t recvcount, MPI_Datatype recvtype, int root,  \
         MPI_Comm comm
-#define P_ALLGATHER(count_t, displ_t)                                                              \
-    const void *sendbuf, count_t sendcount, MPI_Datatype sendtype, void *recvbuf,                  \
-        count_t recvcount, MPI_Datatype recvtype, MPI_Comm comm
-#define P_ALLGATHERV(count_t, displ_t)                                                             \
-    const void *sendbuf, count_t sendcount, MPI_Datatype sendtype, void *recvbuf,                  \
-        const count_t recvcounts[], const displ_t displs[], MPI_Datatype recvtype, MPI_Comm comm
-#define P_ALLTOALLV(count_t, displ_t)                                                              \
-    const void *sendbuf, const count_t sendcounts[], const displ_t sdispls[],                      \
-        MPI_Datatype sendtype, void *recvbuf, const count_t recvcounts[], const displ_t rdispls[], \
-        MPI_Datatype recvtype, MPI_Comm comm
 #define P_ALLTOALLW(count_t, displ_t)                                                              \
     const void *sendbuf, const count_t sendcounts[], const displ_t sdispls[],                      \
         const MPI_Datatype sendtypes[], void *recvbuf, const count_t recvcounts[],                 \
@@ -344,12 +307,14 @@ WIDE_FORMS(Scatterv, Iscatterv, P_SCATTERV,
            fill_scatterv(&call, sendbuf, COUNTS(sendcounts), COUNTS(displs), sendtype, recvbuf,
                          recvcount, recvtype, root, comm))
 WIDE_FORMS(Allgather, Iallgather, P_ALLGATHER,
-           fill_allgather(&call, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm))
+           fill_plain(&call, &sim_allgather, sendbuf, sendcount, sendtype, recvbuf, recvcount,
+                      recvtype, comm))
 WIDE_FORMS(Allgatherv, Iallgatherv, P_ALLGATHERV,
            fill_allgatherv(&call, sendbuf, sendcount, sendtype, recvbuf, COUNTS(recvcounts),
                            COUNTS(displs), recvtype, comm))
 WIDE_FORMS(Alltoall, Ialltoall, P_ALLGATHER,
-           fill_alltoall(&call, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm))
+           fill_plain(&call, &sim_alltoall, sendbuf, sendcount, sendtype, recvbuf, recvcount,
+                      recvtype, comm))
 WIDE_FORMS(Alltoallv, Ialltoallv, P_ALLTOALLV,
            fill_alltoallv(&call, sendbuf, COUNTS(sendcounts), COUNTS(sdispls), sendtype, recvbuf,
                           COUNTS(recvcounts), COUNTS(rdispls), recvtype, comm))
@@ -359,11 +324,13 @@ WIDE_FORMS(Alltoallw, Ialltoallw, P_ALLTOALLW,
 WIDE_FORMS(Reduce, Ireduce, P_REDUCE,
            fill_reduce(&call, sendbuf, recvbuf, count, type, op, root, comm))
 WIDE_FORMS_AS(sim_allreduce_long, Allreduce, Iallreduce, P_ALLREDUCE,
-              fill_allreduce(&call, sendbuf, recvbuf, count, type, op, comm))
-WIDE_FORMS(Scan, Iscan, P_ALLREDUCE, fill_scan(&call, sendbuf, recvbuf, count, type, op, comm))
+              fill_reduction(&call, &sim_allreduce, sendbuf, recvbuf, count, type, op, comm))
+WIDE_FORMS(Scan, Iscan, P_ALLREDUCE,
+           fill_reduction(&call, &sim_scan, sendbuf, recvbuf, count, type, op, comm))
 WIDE_FORMS(Exscan, Iexscan, P_ALLREDUCE,
            fill_exscan(&call, sendbuf, recvbuf, count, type, op, comm))
 WIDE_FORMS(Reduce_scatter_block, Ireduce_scatter_block, P_ALLREDUCE,
-           fill_reduce_scatter_block(&call, sendbuf, recvbuf, count, type, op, comm))
+           fill_reduction(&call, &sim_reduce_scatter_block, sendbuf, recvbuf, count, type, op,
+                          comm))
 WIDE_FORMS(Reduce_scatter, Ireduce_scatter, P_REDUCE_SCATTER,
            fill_reduce_scatter(&call, sendbuf, recvbuf, COUNTS(recvcounts), type, op, comm))

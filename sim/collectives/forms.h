@@ -33,6 +33,18 @@ int sim_call_hints(struct sim_collective_call *call, MPI_Info info, int error);
     _Generic((array), const int *: (struct sim_counts){(const int *)(const void *)(array), NULL}, \
                                default: (struct sim_counts){NULL, (const MPI_Count *)(const void *)(array)})
 
+/* Parameters that neighbourhood collectives have, too. */
+#define P_ALLGATHER(count_t, displ_t)                                                              \
+    const void *sendbuf, count_t sendcount, MPI_Datatype sendtype, void *recvbuf,                  \
+        count_t recvcount, MPI_Datatype recvtype, MPI_Comm comm
+#define P_ALLGATHERV(count_t, displ_t)                                                             \
+    const void *sendbuf, count_t sendcount, MPI_Datatype sendtype, void *recvbuf,                  \
+        const count_t recvcounts[], const displ_t displs[], MPI_Datatype recvtype, MPI_Comm comm
+#define P_ALLTOALLV(count_t, displ_t)                                                              \
+    const void *sendbuf, const count_t sendcounts[], const displ_t sdispls[],                      \
+        MPI_Datatype sendtype, void *recvbuf, const count_t recvcounts[], const displ_t rdispls[], \
+        MPI_Datatype recvtype, MPI_Comm comm
+
 #define FORMS(name, iname, PARAMETERS, CALL) FORMS_AS(PMPI_##name, name, iname, PARAMETERS, CALL)
 #define WIDE_FORMS(name, iname, PARAMETERS, CALL)                                                  \
     WIDE_FORMS_AS(PMPI_##name, name, iname, PARAMETERS, CALL)

@@ -161,28 +161,18 @@ static int fill_alltoallw(struct sim_collective_call *call, const void *sendbuf,
         COUNTS(counts), COUNTS(displacements)                                                      \
     }
 
-#define P_PLAIN(count_t, displ_t)                                                                  \
-    const void *sendbuf, count_t sendcount, MPI_Datatype sendtype, void *recvbuf,                  \
-        count_t recvcount, MPI_Datatype recvtype, MPI_Comm comm
-#define P_ALLGATHERV(count_t, displ_t)                                                             \
-    const void *sendbuf, count_t sendcount, MPI_Datatype sendtype, void *recvbuf,                  \
-        const count_t recvcounts[], const displ_t displs[], MPI_Datatype recvtype, MPI_Comm comm
-#define P_ALLTOALLV(count_t, displ_t)                                                              \
-    const void *sendbuf, const count_t sendcounts[], const displ_t sdispls[],                      \
-        MPI_Datatype sendtype, void *recvbuf, const count_t recvcounts[], const displ_t rdispls[], \
-        MPI_Datatype recvtype, MPI_Comm comm
 #define P_ALLTOALLW(count_t, displ_t) /* displacements are addresses in every form */              \
     const void *sendbuf, const count_t sendcounts[], const MPI_Aint sdispls[],                     \
         const MPI_Datatype sendtypes[], void *recvbuf, const count_t recvcounts[],                 \
         const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm
 
-WIDE_FORMS(Neighbor_allgather, Ineighbor_allgather, P_PLAIN,
+WIDE_FORMS(Neighbor_allgather, Ineighbor_allgather, P_ALLGATHER,
            fill_plain(&call, &neighbor_allgather, sendbuf, sendcount, sendtype, recvbuf, recvcount,
                       recvtype, comm))
 WIDE_FORMS(Neighbor_allgatherv, Ineighbor_allgatherv, P_ALLGATHERV,
            fill_allgatherv(&call, sendbuf, sendcount, sendtype, recvbuf, ARRAYS(recvcounts, displs),
                            recvtype, comm))
-WIDE_FORMS(Neighbor_alltoall, Ineighbor_alltoall, P_PLAIN,
+WIDE_FORMS(Neighbor_alltoall, Ineighbor_alltoall, P_ALLGATHER,
            fill_plain(&call, &neighbor_alltoall, sendbuf, sendcount, sendtype, recvbuf, recvcount,
                       recvtype, comm))
 WIDE_FORMS(Neighbor_alltoallv, Ineighbor_alltoallv, P_ALLTOALLV,
