@@ -1,5 +1,5 @@
 /* about: an allreduce whose input needs a gradient on rank 0 only
- * ranks: 2,4,14
+ * ranks: 2,4,18
  * options: --order data
  * expect: D001 G003
  * variant: program; options: --order program; expect: OK

@@ -1,5 +1,5 @@
 /* about: communicators of two neighbours, made of a group that each of them lists in its own order
- * ranks: 2,4,14
+ * ranks: 2,4,18
  * expect: M009
  * variant: agreed; arguments: agreed; expect: OK
  * variant: left-out; arguments: left-out; ranks: 4; expect: M009

@@ -1,5 +1,5 @@
 /* about: ranks make the same two process groups in different orders
- * ranks: 3,4,14
+ * ranks: 3,4,18
  * arguments: crossed
  * expect: M009
  * variant: same; arguments: same; expect: OK

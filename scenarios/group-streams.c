@@ -1,5 +1,5 @@
 /* about: collectives of two process groups, given to one stream of a device in each rank's own order
- * ranks: 2,4,14
+ * ranks: 2,4,18
  * options: --streams device
  * arguments: divergent
  * expect: D002

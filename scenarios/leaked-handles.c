@@ -1,5 +1,5 @@
 /* about: every kind of handle is made and none is freed
- * ranks: 1,2,5,14
+ * ranks: 1,2,5,18
  * expect: L003 L004 L005 L006 L011
  * variant: freed; arguments: freed; expect: OK
  *

@@ -1,5 +1,5 @@
 /* about: Isend to the right, Recv from the left, Wait, and nothing that tells the adjoints of each other
- * ranks: 3,4,14
+ * ranks: 3,4,18
  * options: --order data
  * expect: G001 G002
  * variant: program; options: --order program; expect: OK

@@ -1,5 +1,5 @@
 /* about: a ring of Sendrecv whose tags are ranks, transposed by swapping the ranks but not the tags
- * ranks: 3,4,14
+ * ranks: 3,4,18
  * options: --mutant sendrecv-tags
  * expect: D001
  * variant: two; ranks: 2; expect: OK

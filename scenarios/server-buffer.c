@@ -1,5 +1,5 @@
 /* about: a worker clears its gradient for the next batch while the last one is still being sent
- * ranks: 2,4,14
+ * ranks: 2,4
  * arguments: cleared
  * expect: B001
  * variant: copied; arguments: copied; expect: OK

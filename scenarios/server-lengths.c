@@ -1,5 +1,5 @@
 /* about: sizes that the ranks of a parameter server must agree on, and do not
- * ranks: 2,4,14
+ * ranks: 2,4
  * arguments: gatherv stale
  * expect: M005
  * variant: gatherv-exchanged; arguments: gatherv exchanged; expect: OK

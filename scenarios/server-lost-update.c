@@ -1,5 +1,5 @@
 /* about: parameter servers by hand that lose updates
- * ranks: 3,4,14
+ * ranks: 3,4,18
  * arguments: write-back
  * options: --check -race
  * expect: S002

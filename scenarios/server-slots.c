@@ -1,5 +1,5 @@
 /* about: gradients of unknown size in slots of one size
- * ranks: 2,4,14
+ * ranks: 2,4,18
  * arguments: sentinel larger
  * expect: M005
  * variant: mark-inside; arguments: sentinel mark; expect: S004

@@ -1,5 +1,5 @@
 /* about: a message of four floats is received as four ints
- * ranks: 2,3,14
+ * ranks: 2,3,18
  * expect: M008
  * variant: struct; arguments: struct; expect: M008
  * variant: persistent; arguments: persistent; expect: M008

@@ -1,5 +1,5 @@
 /* about: two allreduces of independent values, whose adjoints only data order
- * ranks: 2,4,14
+ * ranks: 2,4,18
  * options: --order data
  * arguments: equal
  * expect: R002

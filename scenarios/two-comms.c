@@ -1,5 +1,5 @@
 /* about: two allreduces on two communicators over the same ranks, unordered in the backward pass
- * ranks: 2,4,14
+ * ranks: 2,4,18
  * options: --order data
  * expect: D002
  * variant: program; options: --order program; expect: OK

@@ -1,5 +1,5 @@
 /* about: a broadcast from rank 0 and one from rank 1, unordered in the backward pass
- * ranks: 2,4,14
+ * ranks: 2,4,18
  * options: --order data
  * expect: R001
  * variant: program; options: --order program; expect: OK

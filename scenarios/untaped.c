@@ -1,5 +1,5 @@
 /* about: values that leave the tape: gathered by a call the tape does not know, or detached
- * ranks: 2,3,14
+ * ranks: 2,3
  * expect: G001
  * variant: detached; arguments: detached; expect: G001
  * variant: taped; arguments: taped; expect: OK

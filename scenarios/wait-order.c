@@ -1,5 +1,5 @@
 /* about: two nonblocking allreduces for which the ranks wait in different orders
- * ranks: 2,4,14
+ * ranks: 2,4,18
  * options: --mutant wait-order
  * expect: R002 G001
  * variant: initiation; options: --order program; expect: OK

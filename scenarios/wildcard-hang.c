@@ -1,5 +1,5 @@
 /* about: a receive from anybody, then one by name: hangs when the first took the named one's message
- * ranks: 3,5,14
+ * ranks: 3,5,18
  * arguments: named
  * expect: D002 R003
  * variant: other; arguments: other; expect: R003

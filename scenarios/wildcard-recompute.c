@@ -1,5 +1,5 @@
 /* about: receives from any source, run once more by a recomputed forward pass
- * ranks: 3,4,14
+ * ranks: 3,4,18
  * arguments: wildcard
  * expect: R003
  * variant: named; arguments: named; expect: OK

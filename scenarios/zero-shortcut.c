@@ -1,5 +1,5 @@
 /* about: a rank skips the adjoint of an allreduce because its own cotangent is zero
- * ranks: 2,4,14
+ * ranks: 2,4,18
  * options: --mutant zero-shortcut
  * expect: D001
  * variant: always; options: --order program; expect: OK
