@@ -8,6 +8,7 @@ use strict;
 use warnings;
 use Cwd qw(abs_path);
 use File::Basename qw(dirname);
+use File::Glob qw(:bsd_glob);
 use File::Temp qw(tempdir);
 use Test::More;
 
@@ -58,6 +59,11 @@ sub try {
 my $turn = 0;
 for my $path (sort glob "$sources/*.{c,cc,f90}") {
     my ($base, $suffix) = $path =~ m{([^/]+)\.(\w+)$};
+    my $compiler = {cc => "g++", f90 => "gfortran"}->{$suffix} // "true";
+    if (system("command -v $compiler >/dev/null")) {
+        SKIP: { skip "$base: $compiler is not installed", 1 }
+        next;
+    }
     my $mark = $suffix eq 'f90' ? '!' : '//';
     open my $file, '<', $path or die;
     my @lines = <$file>;
