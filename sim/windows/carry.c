@@ -14,6 +14,8 @@ struct sim_late_access {
     struct sim_access access;
     void *
         kept; /* what the origin had when it was free again: packed, or in units of an accumulate; NULL: it is not free yet */
+    /* It and all before it of its target, or of all targets, are complete at the origin. */
+    enum { OPEN, SETTLED_FOR_TARGET, SETTLED_FOR_ALL } settled;
 };
 
 size_t sim_elements_bytes(const struct sim_elements *elements)
@@ -196,16 +198,40 @@ static void carry_until(struct sim_win *win, int target, size_t end)
     win->late_count = left;
 }
 
+static bool is_settled(const struct sim_late_access *late, int target)
+{
+    return late->settled == SETTLED_FOR_ALL ||
+           (late->settled == SETTLED_FOR_TARGET && late->access.rank == target);
+}
+
+/* Fetches bring their results now; of the others the origin's data are kept aside. Only what came
+ * since the last such call is looked at. */
+static void complete_locally(struct sim_win *win, int target)
+{
+    size_t end = 0;
+    for (size_t i = win->late_count; i-- > 0 && !end && !is_settled(&win->late[i], target);)
+        if ((target < 0 || win->late[i].access.rank == target) && fetches(&win->late[i].access))
+            end = i + 1;
+    if (end)
+        carry_until(win, target, end);
+    for (size_t i = win->late_count; i-- > 0 && !is_settled(&win->late[i], target);) {
+        struct sim_late_access *late = &win->late[i];
+        if (target >= 0 && late->access.rank != target)
+            continue;
+        if (!keep_origin(late)) {
+            carry_until(win, target, i + 1);
+            return;
+        }
+        late->settled = target < 0 ? SETTLED_FOR_ALL : SETTLED_FOR_TARGET;
+    }
+}
+
 void sim_carry_complete(struct sim_win *win, int target, bool remote)
 {
-    size_t end = remote ? win->late_count : 0;
-    for (size_t i = 0; i < win->late_count; i++)
-        if ((target < 0 || win->late[i].access.rank == target) && fetches(&win->late[i].access))
-            end = remote ? end : i + 1;
-    carry_until(win, target, end);
-    for (size_t i = win->late_count; i-- > 0;)
-        if ((target < 0 || win->late[i].access.rank == target) && !keep_origin(&win->late[i]))
-            carry_until(win, target, i + 1);
+    if (remote && win->late_count)
+        carry_until(win, target, win->late_count);
+    else if (win->late_count)
+        complete_locally(win, target);
 }
 
 void sim_carry_release(struct sim_win *win)

@@ -52,4 +52,48 @@ for my $operation (qw(put get)) {
     $said = `timeout 60 '$simrun' prove --db none -n 2 $folder/late $operation flush after 2>&1`;
     like($said, qr/\A(?:.*\n)*PASS .*no findings(?:.*\n)*.*1 run with late delivery/, '... and its right twin');
 }
+# Many local completions, of one target and of all: the origin is written over at once, and what arrives is what was put.
+open my $many, ">", "$folder/many.c" or die;
+print $many <<'END';
+#include <mpi.h>
+#include <stdio.h>
+enum { N = 20000 };
+int main(int argc, char **argv)
+{
+    int rank, size, *memory, origin[2], got[2], sum = 0;
+    MPI_Win win;
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    MPI_Win_allocate(2 * N * sizeof(int), sizeof(int), MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &win);
+    for (int i = 0; i < 2 * N; i++)
+        memory[i] = i;
+    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Win_lock_all(0, win);
+    for (int i = 0; rank == 0 && i < N; i++) {
+        int target = 1 + i % (size - 1);
+        origin[0] = 3 * i;
+        MPI_Put(&origin[0], 1, MPI_INT, target, i, 1, MPI_INT, win);
+        if (i % 7 == 0)
+            MPI_Get(&got[0], 1, MPI_INT, target, N + i, 1, MPI_INT, win);
+        if (i % 5)
+            MPI_Win_flush_local(target, win);
+        else
+            MPI_Win_flush_local_all(win);
+        sum = (sum * 31 + (i % 7 ? 0 : got[0])) % 1000003;
+        origin[0] = -1;
+    }
+    MPI_Win_unlock_all(win);
+    MPI_Barrier(MPI_COMM_WORLD);
+    for (int i = 0; rank && i < N; i++)
+        sum += memory[i] != (i % (size - 1) == rank - 1 ? 3 * i : i);
+    printf("after: %d sum %d\n", rank, sum);
+    MPI_Win_free(&win);
+    MPI_Finalize();
+}
+END
+close $many;
+my ($early, $late) = map { join ",", sort `timeout 120 "$simrun" --db none --record none --delivery $_ -n 4 "$folder/many.c" 2>&1` =~ /^(after: .*)/mg } qw(early late);
+is($late, $early, "many local completions: late as early");
+like($late, qr/^after: 0 sum \d+,after: 1 sum 0,after: 2 sum 0,after: 3 sum 0$/, "... and what was put is there");
 done_testing;
