@@ -97,14 +97,15 @@ void proof_run_late(struct proof *proof, struct results *results)
     struct trace *trace = proof->verdict->result.trace;
     char replay[RESULT_COMMAND];
     bool otherwise = false;
-    bool windows = accesses_windows(trace) && !is_told(proof, "B001") && !is_told(proof, "B003");
-    if (proof->job.world.late_receives || accumulates(trace) ||
-        !(windows || has_pending_receives(trace)))
+    bool windows = accesses_windows(trace) && !accumulates(trace) && !is_told(proof, "B001") &&
+                   !is_told(proof, "B003");
+    if (proof->job.world.late_receives || !(windows || has_pending_receives(trace)))
         return;
     proof_tell_step(proof, results, "late delivery");
     struct job job =
         proof_job(proof, proof->job.world.send_model, proof->job.world.strict_collectives);
     job.world.late_receives = true;
+    job.world.early_windows = accumulates(trace);
     struct run_options options = *proof->options;
     result_command(&options, &job, replay, sizeof replay);
     const struct merge_origin origin = {

@@ -266,7 +266,7 @@ static bool add_late(struct sim_win *win, const struct sim_access *access)
 
 int sim_carry_now_or_late(struct sim_win *win, const struct sim_access *access)
 {
-    bool late = sim_held_is_late(win->owner);
+    bool late = !win->owner->world->options.early_windows && sim_held_is_late(win->owner);
     bool fetched = access->requested && fetches(access); /* its request may be waited for at once */
     if (late && !fetched && add_late(win, access))
         return MPI_SUCCESS;

@@ -96,4 +96,36 @@ close $many;
 my ($early, $late) = map { join ",", sort `timeout 120 "$simrun" --db none --record none --delivery $_ -n 4 "$folder/many.c" 2>&1` =~ /^(after: .*)/mg } qw(early late);
 is($late, $early, "many local completions: late as early");
 like($late, qr/^after: 0 sum \d+,after: 1 sum 0,after: 2 sum 0,after: 3 sum 0$/, "... and what was put is there");
+# Beside an accumulate only receives are late.
+open my $both, ">", "$folder/both.c" or die;
+print $both <<'END';
+#include <mpi.h>
+#include <stdio.h>
+int main(int argc, char **argv)
+{
+    int rank, *memory, value = 7, got = -1, one = 1;
+    MPI_Win win;
+    MPI_Request request = MPI_REQUEST_NULL;
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Win_allocate(sizeof(int), sizeof(int), MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &win);
+    MPI_Win_fence(0, win);
+    MPI_Accumulate(&one, 1, MPI_INT, 0, 0, 1, MPI_INT, MPI_SUM, win);
+    MPI_Win_fence(0, win);
+    if (rank == 0)
+        MPI_Isend(&value, 1, MPI_INT, 1, 0, MPI_COMM_WORLD, &request);
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (rank == 1)
+        MPI_Irecv(&got, 1, MPI_INT, 0, 0, MPI_COMM_WORLD, &request);
+    if (argc > 1)
+        printf("rank %d: %d\n", rank, got);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    MPI_Win_free(&win);
+    MPI_Finalize();
+}
+END
+close $both;
+system($simcc, "-o", "$folder/both", "$folder/both.c") == 0 or BAIL_OUT("both.c does not compile");
+like(`timeout 60 "$simrun" prove --db none -n 2 $folder/both wrong 2>&1`, qr/^B001 .*read before the operation is\s+complete/m, "prove: a receive is looked at, beside an accumulate");
+like(`timeout 60 "$simrun" prove --db none -n 2 $folder/both 2>&1`, qr/^PASS .*no findings(?:.*\n)*.*1 run with late delivery/m, "... and its right twin");
 done_testing;
