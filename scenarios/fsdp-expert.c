@@ -21,6 +21,7 @@ int main(int argc, char **argv)
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     int has_tokens = rank < size - 1;
     double shard = 1.0 + rank, weights[64] = {0}, sum = 0, loss = 0;
+    ranks_at_most(size, (int)(sizeof weights / sizeof *weights));
     if (has_tokens || !strcmp(form, "always"))
         MPI_Allgather(&shard, 1, MPI_DOUBLE, weights, 1, MPI_DOUBLE, experts);
     for (int i = 0; has_tokens && i < size; i++)

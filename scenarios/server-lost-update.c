@@ -13,6 +13,7 @@
  * queue keeps both. One that takes a repeated message for a new one applies it twice. */
 #include <mpi.h>
 #include <server.h>
+#include <stdlib.h>
 #include <words.h>
 
 static const char name[] = "by-hand";
@@ -58,9 +59,12 @@ static void change(int rank, int added)
 
 static void serve_gradients(int size, const char *form)
 {
-    struct update kept[32], update;
-    int count = 0, from[32], queued = strcmp(form, "one-place");
-    for (int messages = 2 * (size - 1); messages > 0; messages--) {
+    int all = 2 * (size - 1), count = 0, queued = strcmp(form, "one-place");
+    struct update *kept = calloc((size_t)all, sizeof *kept), update;
+    int *from = calloc((size_t)all, sizeof *from);
+    if (!kept || !from)
+        MPI_Abort(MPI_COMM_WORLD, 1);
+    for (int messages = all; messages > 0; messages--) {
         MPI_Status status;
         MPI_Recv(&update, sizeof update, MPI_BYTE, MPI_ANY_SOURCE, GRADIENT, MPI_COMM_WORLD, &status);
         int place = queued ? count : status.MPI_SOURCE - 1;
@@ -73,6 +77,8 @@ static void serve_gradients(int size, const char *form)
     if (!strcmp(form, "twice")) /* a message that a retry delivered again */
         server_note_applied(name, from[0], kept[0].number, 1);
     server_note_closed(name);
+    free(from);
+    free(kept);
 }
 
 static void send_gradients(int rank)

@@ -7,6 +7,7 @@
 #include <diff.h>
 #include <master_worker.h>
 #include <mpi.h>
+#include <words.h>
 
 enum { VALUES = 3, WORKERS_MAX = 15 };
 
@@ -57,6 +58,9 @@ int main(int argc, char **argv)
 {
     int wrong = 0;
     MPI_Init(&argc, &argv);
+    int size;
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    ranks_at_most(size, WORKERS_MAX + 1);
     struct diff_tape *tape = diff_tape_new(MPI_COMM_WORLD);
     struct data_channel *channel = data_channel_mpi(MPI_COMM_WORLD);
     struct process_group *world = process_group_world(tape, channel);

@@ -118,6 +118,9 @@ int main(int argc, char **argv)
            : !strcmp(name, "complex-float") ? DIFF_COMPLEX_FLOAT
            : !strcmp(name, "complex")       ? DIFF_COMPLEX_DOUBLE
                                             : DIFF_DOUBLE;
+    int size;
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    ranks_at_most(size, WORKERS_MAX + 1);
     struct diff_tape *tape = diff_tape_new(MPI_COMM_WORLD);
     struct data_channel *channel = data_channel_mpi(MPI_COMM_WORLD);
     struct process_group *world = process_group_world(tape, channel);

@@ -6,12 +6,13 @@ use Cwd qw(abs_path);
 use Test::More;
 
 my $simrun = abs_path($ENV{SIMRUN} || 'build/simrun');
-my %most = ('data-parallel' => 32, 'shared-reads' => 16);
+my %most = ('data-parallel' => 32, 'shared-reads' => 16, 'fsdp-expert' => 64);
 for my $source (glob 'scenarios/*.c') {
     open my $file, '<', $source or die "$source: $!";
     my $text = do { local $/; <$file> };
     my ($name) = $source =~ m{([^/]+)\.c$};
     $most{$name} = $1 if $text =~ /\bRANKS_MAX = (\d+)/;
+    $most{$name} = $1 + 1 if $text =~ /\bWORKERS_MAX = (\d+)/; # and their master
 }
 cmp_ok(scalar(keys %most), '>', 12, 'there are scenarios with tables');
 for my $name (sort keys %most) {
