@@ -124,12 +124,13 @@ static void keep_failure(struct explorer *explorer, struct explore_run *run,
     keep_run(&report->failures[report->failure_count++], run, races);
 }
 
+/* Beyond the bound only the second result, however late it comes: two are there to compare. */
 static void keep_example(struct explorer *explorer, struct explore_run *run,
-                         const struct explore_races *races)
+                         const struct explore_races *races, bool other)
 {
     struct explore_report *report = explorer->report;
-    if (report->example_count >= explorer->options->examples_max && report->results > 2)
-        return; /* of two results there are examples to compare */
+    if (report->example_count >= explorer->options->examples_max && (!other || report->results > 2))
+        return;
     report->examples = check_grow(report->examples, &report->example_room,
                                   report->example_count + 1, sizeof *report->examples);
     keep_run(&report->examples[report->example_count++], run, races);
@@ -153,7 +154,7 @@ static void count_run(struct explorer *explorer, struct task *task)
     report->results += other;
     if (number_set_add(&report->conducts, kind) || other) {
         report->kinds++;
-        keep_example(explorer, run, &task->races);
+        keep_example(explorer, run, &task->races, other);
     }
 }
 

@@ -175,8 +175,42 @@ static void says_when_bounded(void)
     explore_report_release(&report);
 }
 
+/* Every run another conduct; the result is another one from run number `odd` on, 0: never. */
+struct kinds {
+    struct scene scene;
+    unsigned runs, odd;
+};
+
+static bool run_kind(void *context, unsigned worker, struct explore_steer *steer,
+                     struct explore_run *run)
+{
+    struct kinds *kinds = context;
+    bool good = run_world(&kinds->scene, worker, steer, run);
+    run->conduct = run->fingerprint;
+    run->fingerprint = kinds->odd && ++kinds->runs >= kinds->odd ? 3 : 2;
+    return good;
+}
+
+static void keeps_few_examples(unsigned odd, size_t kept)
+{
+    struct explore_options options;
+    struct explore_report report;
+    struct kinds kinds = {.scene = {.body = three_to_one, .ranks = 4}, .odd = odd};
+    explore_options_init(&options);
+    options.workers = 1;
+    options.examples_max = 2;
+    explore(&options, run_kind, &kinds, &report);
+    tap_is_int(report.kinds, 6, "six kinds of runs");
+    tap_is_int(report.example_count, kept, "are kept up to the bound%s",
+               odd ? ", and the first with another result besides" : "");
+    tap_ok(!odd || report.examples[kept - 1].fingerprint == 3, "which is the last of them");
+    explore_report_release(&report);
+}
+
 int main(void)
 {
+    keeps_few_examples(0, 2);
+    keeps_few_examples(6, 3);
     expect(alltoall_and_race, 4, 2,
            "an alltoall and a wildcard that two sends race for are two runs");
     expect(three_to_one, 4, 6, "three messages for three wildcards are six runs");
