@@ -112,18 +112,21 @@ static const char *doubt_of(const struct judged *judged, const struct centers *c
     return closest->rounding > 0.1 * closest->tolerance ? "noise" : "kink";
 }
 
-/* Closer by the gradient is seen to be right, or zero, far more certainly than what the large step
- * saw: there another branch runs. */
+/* Closer by the gradient is seen to be right, or zero, and what the large step saw is many times
+ * farther off than that may err: there another branch runs. Where something close by contradicts,
+ * far more certainly. */
 static bool is_elsewhere(const struct judged *judged, const struct centers *centers,
                          const struct difference *far)
 {
-    double question = fabs(judged->analytic - far->value);
+    double question = fabs(judged->analytic - far->value), least = INFINITY;
+    bool denied = false;
     for (size_t i = 0; i < centers->count && is_far(judged, *far); i++) {
         const struct difference *near = &centers->numeric[i];
-        if (near->step < far->step && agrees(judged, *near) && near->tolerance <= 1e-3 * question)
-            return true;
+        if (near->step < far->step && agrees(judged, *near))
+            least = fmin(least, near->tolerance);
+        denied = denied || (!is_far(judged, *near) && contradicts(judged, *near));
     }
-    return false;
+    return least <= (denied ? 1e-3 : 0.05) * question;
 }
 
 /* The best of those that are resolved and contradict, if another one confirms it. */

@@ -7,14 +7,15 @@
 #include <math.h>
 #include <stdint.h>
 
-/* 3 t, and a bump around 0 that only steps above its width see. */
+/* 3 t, and a bump around 0 that only steps above its width see, or another slope there. */
 struct function {
-    double width, height;
+    double width, height, bend;
 };
 
 static double value_at(const struct function *function, double t)
 {
-    return 3 * t + (fabs(t) > function->width ? copysign(function->height, t) : 0);
+    bool beyond = fabs(t) > function->width;
+    return 3 * t + (beyond ? copysign(function->height, t) + function->bend * t : 0);
 }
 
 static double change_of(void *context, double *up, double *down)
@@ -41,7 +42,7 @@ static struct gradcheck_row judged(struct function *function, double analytic, d
  * would accept it. */
 static void noise_overrules_nothing(void)
 {
-    struct function line = {INFINITY, 0};
+    struct function line = {INFINITY, 0, 0};
     double step = 1e-3, noise = 1e-9;
     struct gradcheck_row right = judged(&line, 3, noise, step);
     double tolerance = right.check.tolerance;
@@ -58,11 +59,23 @@ static void noise_overrules_nothing(void)
  * sharply. */
 static void smaller_step_may_be_right(void)
 {
-    struct function bumpy = {1e-5, 10};
+    struct function bumpy = {1e-5, 10, 0};
     struct gradcheck_row row = judged(&bumpy, 3, 1e-16, 1e-3);
     tap_ok(row.check.ok && fabs(row.check.numeric - 3) < 1e-3,
            "a smaller step that sees the slope alone decides");
     tap_ok(!judged(&bumpy, 4, 1e-16, 1e-3).check.ok, "and accepts no other slope");
+}
+
+/* Far away the slope is another one, seen to many digits; close by noise leaves a bit less than
+ * three, which is more than enough to tell the two. */
+static void another_branch(void)
+{
+    struct function bent = {0.05, 0, -2.5};
+    struct gradcheck_row row = judged(&bent, 3, 5e-5, 1e-3);
+    tap_ok(row.check.undecided && !row.check.ok, "what is seen from far away accuses nobody whom "
+                                                 "noisy steps close by confirm");
+    row = judged(&bent, 3.5, 5e-5, 1e-3);
+    tap_ok(!row.check.undecided && !row.check.ok, "and where these do not, it is wrong");
 }
 
 /* What is added is what the type of the input makes of it, on the side asked for. */
@@ -88,5 +101,6 @@ int main(void)
     offsets();
     noise_overrules_nothing();
     smaller_step_may_be_right();
+    another_branch();
     return tap_done();
 }
