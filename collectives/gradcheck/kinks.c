@@ -96,10 +96,23 @@ static bool tangents_agree(const struct gradcheck_result *result, uint32_t epoch
     return false;
 }
 
-/* Called wrong by differences alone: of several kinks on the spot they may see a small bend only. */
+/* Whether some row saw that the point itself is a kink. */
+static bool kinks_seen(const struct gradcheck_result *result, uint32_t epoch)
+{
+    for (size_t i = 0; i < result->row_count; i++) {
+        const struct gradcheck_row *row = &result->rows[i];
+        if (row->epoch == epoch && row->check.method && strcmp(row->check.method, "one-sided") == 0)
+            return true;
+    }
+    return false;
+}
+
+/* Called wrong by differences alone: of several kinks on the spot they may see a small bend only,
+ * or none where these bend against each other. */
 static bool may_be_kinks(struct gradcheck *check, const struct gradcheck_row *row)
 {
-    return trace_gradient_wrong(&row->check) && row->bends && row->check.method &&
+    return trace_gradient_wrong(&row->check) &&
+           (row->bends || kinks_seen(check->result, row->epoch)) && row->check.method &&
            strcmp(row->check.method, "tangent") != 0 && !has_marks(check, row->epoch) &&
            tangents_agree(check->result, row->epoch) && reason(check, row) != BISECT_NO_REASON;
 }
