@@ -264,6 +264,11 @@ void probe_add_tangent(struct diff_state *state, uint32_t epoch, uint64_t pass, 
         term_add(state, epoch, (struct probe_term){.tangent = tangent, .pass = pass});
 }
 
+double probe_factor(const struct diff_state *state)
+{
+    return state->probe && state->probe->factor != 0 ? state->probe->factor : 1;
+}
+
 const double *probe_tangent(const struct diff_state *state, size_t index)
 {
     const struct diff_probe *probe = state->probe;

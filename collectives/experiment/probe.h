@@ -26,6 +26,8 @@ size_t probe_meet_input(struct diff_state *state, const char *name, enum diff_ty
                         size_t count, uint32_t epoch, bool replicated, bool marked, void *values);
 /* Adds the tangent of the losses of a backward call. */
 void probe_add_tangent(struct diff_state *state, uint32_t epoch, uint64_t pass, double tangent);
+/* What losses' seeds and tangents of inputs are multiplied by. */
+double probe_factor(const struct diff_state *state);
 /* The tangent the probe wants for this input, NULL for none. */
 const double *probe_tangent(const struct diff_state *state, size_t index);
 void probe_add_objective(struct diff_state *state, uint32_t epoch, uint64_t pass, double value,

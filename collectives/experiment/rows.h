@@ -138,6 +138,8 @@ struct diff_probe {
     int order;                     /* -1, or an enum diff_order that overrides the program's */
     const char *mutant;            /* NULL, or a name of diff_mutants[] */
     bool tangent;  /* base world: the pushes are tangents of the inputs, carried to the losses */
+    double factor; /* 0, or: losses' seeds and tangents of inputs are multiplied by it, so that all
+                      that comes of them is rounded anew */
     uint32_t flip; /* 0, or: the adjoint of the node with this number gets one sign wrong */
     const char *flip_name; /* NULL, or instead: of the nodes of this operation */
     size_t flip_part;      /* which term of it, from 1; 0: the largest */

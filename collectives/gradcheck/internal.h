@@ -21,12 +21,14 @@ struct gradcheck_terms {
 };
 
 /* Points so close to the one in question that a gradient is the same but for rounding: NEXT is a
- * few units of precision away, NEAR so far that everything is rounded anew. */
+ * few units of precision away, NEAR so far that everything is rounded anew; where values do not move
+ * with the point, as on stairs, a factor of the cotangents and tangents sees to it. */
 enum gradcheck_near { GRADCHECK_NEXT, GRADCHECK_NEAR };
 enum { GRADCHECK_NEIGHBOURS = 3 };
 struct gradcheck_neighbour {
     struct gradcheck_direction way;
     struct diff_probe probe; /* a base world there */
+    double factor;           /* of its seeds, by which its gradients are divided again */
     bool well;
 };
 

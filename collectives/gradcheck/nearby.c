@@ -31,6 +31,35 @@ static struct gradcheck_direction way_new(const struct gradcheck *check, uint64_
     return way;
 }
 
+/* Whether gradients are linear in the losses' seeds, as far as anybody can tell: all of it runs on
+ * tapes, and no loss is made of gradients. */
+static bool is_linear(const struct diff_probe *base)
+{
+    for (int r = 0; r < base->ranks; r++) {
+        const struct diff_probe_rank *row = &base->rows[r];
+        bool linear = !row->graphs;
+        for (size_t i = 0; i < row->input_count; i++)
+            linear = linear && !row->inputs[i].marked;
+        for (size_t e = 0; e < row->epoch_count; e++)
+            for (size_t i = 0; i < row->objectives[e].term_count; i++)
+                linear = linear && row->objectives[e].terms[i].pass > 0;
+        if (!linear)
+            return false;
+    }
+    return true;
+}
+
+static void gradients_divide(struct diff_probe *probe, double factor)
+{
+    for (int r = 0; r < probe->ranks; r++)
+        for (size_t i = 0; i < probe->rows[r].input_count; i++) {
+            struct probe_input *input = &probe->rows[r].inputs[i];
+            size_t parts = input->gradient ? input->count * diff_type_parts(input->type) : 0;
+            for (size_t k = 0; k < parts; k++)
+                input->gradient[k] /= factor;
+        }
+}
+
 static void neighbour_make(struct gradcheck *check, enum gradcheck_near near, int number,
                            int worker)
 {
@@ -42,9 +71,14 @@ static void neighbour_make(struct gradcheck *check, enum gradcheck_near near, in
         return;
     made->probe.shifts = made->way.pushes;
     made->probe.shift_count = made->way.count;
+    made->factor = 1;
+    if (near == GRADCHECK_NEAR && is_linear(&check->base))
+        made->factor += (2 * number + 1) * sizes[near][single];
+    made->probe.factor = made->factor;
     made->well = gradcheck_world(check, &made->probe, worker);
     for (int r = 0; made->well && r < check->base.ranks; r++)
         made->well = made->probe.rows[r].input_count == check->base.rows[r].input_count;
+    gradients_divide(&made->probe, made->factor);
 }
 
 const struct gradcheck_neighbour *gradcheck_nearby(struct gradcheck *check,

@@ -47,6 +47,7 @@ bool gradcheck_tangent_along(struct gradcheck *check, const struct gradcheck_pla
     probe.push_count = place->count;
     probe.shifts = near ? near->way.pushes : check->shift.pushes;
     probe.shift_count = near ? near->way.count : check->shift.count;
+    probe.factor = near ? near->factor : 1;
     bool carried = gradcheck_world(check, &probe, place->worker);
     *tangent = 0;
     for (int r = 0; r < probe.ranks; r++) {
@@ -59,6 +60,7 @@ bool gradcheck_tangent_along(struct gradcheck *check, const struct gradcheck_pla
                     *tangent += o->terms[i].tangent / (o->replicated ? probe.ranks : 1);
         }
     }
+    *tangent /= probe.factor;
     diff_probe_release(&probe);
     return carried;
 }

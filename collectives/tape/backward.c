@@ -84,7 +84,7 @@ static double seed_value(const struct diff_state *state)
 {
     bool silent = state->probe && state->probe->seed_rank >= 0 &&
                   state->probe->seed_rank != MPIX_World_rank();
-    return silent ? 0 : 1;
+    return silent ? 0 : probe_factor(state);
 }
 
 /* Forward mode as an oracle: the loss's derivative along the probe's direction. */
@@ -105,7 +105,7 @@ static void tangent_measure(struct diff_tensor *loss)
             continue;
         struct diff_tensor *tangent = tensor_new_like(x);
         for (size_t i = 0; i < x->count * diff_type_parts(x->type); i++)
-            tensor_part_set(tangent, i, direction[i]);
+            tensor_part_set(tangent, i, direction[i] * probe_factor(state));
         inputs[count] = x;
         tangents[count++] = tangent;
     }

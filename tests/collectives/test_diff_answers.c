@@ -159,6 +159,29 @@ static void sin_jvp(size_t count, const void *x, const void *x_dot, void *y_dot,
 
 static const struct diff_custom_rules sine = {"sine", NULL, sin_forward, sin_vjp, sin_jvp};
 
+/* The identity, whose adjoint is off. */
+static void linear_forward(size_t count, const void *x, void *y, void *context)
+{
+    (void)context;
+    memcpy(y, x, count * sizeof(double));
+}
+
+static void linear_vjp(size_t count, const void *x, const void *y_bar, void *x_bar, void *context)
+{
+    (void)x, (void)context;
+    for (size_t i = 0; i < count; i++)
+        ((double *)x_bar)[i] = ((const double *)y_bar)[i] * (i == 1 ? factor : 1);
+}
+
+static void linear_jvp(size_t count, const void *x, const void *x_dot, void *y_dot, void *context)
+{
+    (void)x;
+    linear_forward(count, x_dot, y_dot, context);
+}
+
+static const struct diff_custom_rules linear = {"linear", NULL, linear_forward, linear_vjp,
+                                                linear_jvp};
+
 static struct diff_tensor *taped(struct diff_tape **tape, double scale)
 {
     double values[3] = {0.3 * scale * (1 + rank_get()), -0.7 * scale, 0.1 * scale};
@@ -242,6 +265,20 @@ static void vanishing(void)
     diff_tape_free(tape);
 }
 
+/* Shares that add up to one, so that the gradient is what rounding leaves of a zero; and of stairs,
+ * where no neighbour of the point rounds otherwise. `parameter` is weighed beside them. */
+static void shares(void)
+{
+    struct diff_tape *tape;
+    struct diff_tensor *x = diff_allreduce(taped(&tape, 5), MPI_SUM, MPI_COMM_WORLD);
+    struct diff_tensor *y = diff_shift(diff_shift(x, 0x1p50), -0x1p50);
+    double weights[3] = {0.3 + parameter, 0.3, 0.3};
+    struct diff_tensor *w = diff_constant(tape, DIFF_DOUBLE, 1, (size_t[]){3}, weights);
+    y = diff_reshape(diff_softmax(diff_reshape(y, 2, (size_t[]){1, 3})), 1, (size_t[]){3});
+    diff_backward(diff_dot(diff_custom(y, &linear, NULL), w));
+    diff_tape_free(tape);
+}
+
 /* ---- what is asked ---- */
 
 enum expected { RIGHT, WRONG, UNDECIDED, NOT_RIGHT, NOT_WRONG, NO_RIGHT_FIRST };
@@ -291,6 +328,10 @@ static const struct {
     {"1e8 added and taken away", cancelled, 1e8, 1, RIGHT, -1},
     {"1e8 added and taken away, off by 1e-10", cancelled, 1e8, 1 + 1e-10, WRONG, 1},
     {"a gradient below the smallest number", vanishing, 1e-161, 1, NOT_WRONG, -1},
+    {"a zero of stairs", shares, 0, 1, NOT_WRONG, -1},
+    {"a zero of stairs, off by 1e-12", shares, 0, 1 + 1e-12, WRONG, -1},
+    {"shares of stairs", shares, 1, 1, NOT_WRONG, -1},
+    {"shares of stairs, off by 1e-10", shares, 1, 1 + 1e-10, WRONG, -1},
     {"a gradient cleared between passes", cleared_between, 0, 1, RIGHT, -1},
     {"second order over neighbours", over_neighbours, 0, 1, RIGHT, -1},
     {"no objective", cotangents_only, 0, 1, UNDECIDED, -1},
