@@ -51,8 +51,10 @@ const struct command commands[] = {
      "Formats: see docs/formats.md; an unknown --format lists them.\n"},
     {"import", "import FILE...", "keep trace files in the database", command_import,
      import_option_rows, "The traces are judged at once: see 'simrun show findings'.\n"},
-    {"db", "db info|migrate|gc", "look at the database, bring it up to date, make room", command_db,
-     db_option_rows, NULL},
+    {"db", "db info|migrate|gc|unpack [RUN]",
+     "look at the database, bring it up to date, make room", command_db, db_option_rows,
+     "The operations of a run with more than 100000 of them lie in compressed pages: every command "
+     "reads them, but no SELECT. unpack makes rows of them: of RUN's, or of the newest run's.\n"},
     {"explore", "explore [--runs MOST] [options] SCENARIO",
      "every relevant interleaving of a program", command_explore, explore_option_rows,
      "Every wildcard receive and probe takes each possible sender, Waitany each of its requests, a "

@@ -79,7 +79,7 @@ static int bash(void)
         "    help) words=$(simrun completion words) ;;\n"
         "    explain) words=$(simrun explain | sed -n 's/^\\([A-Z][0-9]*\\) .*/\\1/p') ;;\n"
         "    show) words='findings gradients ops ranks metrics' ;;\n"
-        "    db) words='info migrate gc' ;;\n"
+        "    db) words='info migrate gc unpack' ;;\n"
         "    completion) words=bash ;;\n"
         "    check | log | query | diff | replay | graph | report | export | import | mutants | "
         "doctor) "

@@ -16,10 +16,15 @@ enum { CELLS_HELD = 4000, CELL_WIDTH = 48 };
 static int authorize(void *context, int action, const char *one, const char *two, const char *three,
                      const char *four)
 {
-    (void)context, (void)one, (void)three, (void)four;
+    static const char *const paged[] = {"ops", "waits", "matches", "events"};
+    bool *operations = context;
+    (void)three, (void)four;
     switch (action) {
-    case SQLITE_SELECT:
     case SQLITE_READ:
+        for (size_t i = 0; one && i < sizeof paged / sizeof *paged; i++)
+            *operations = *operations || !sqlite3_stricmp(one, paged[i]);
+        return SQLITE_OK;
+    case SQLITE_SELECT:
     case SQLITE_RECURSIVE:
         return SQLITE_OK;
     case SQLITE_FUNCTION:
@@ -220,12 +225,31 @@ static int print_rows(sqlite3_stmt *rows, const struct show_options *options)
     return code;
 }
 
+/* A SELECT sees nothing of the operations that lie in pages: which runs' they are. */
+static void tell_pages(sqlite3 *db, const char *database)
+{
+    sqlite3_stmt *rows = NULL;
+    sqlite3_set_authorizer(db, NULL, NULL);
+    if (sqlite3_prepare_v2(db,
+                           "SELECT count(*),max(run_id) FROM (SELECT DISTINCT run_id FROM pages)",
+                           -1, &rows, NULL) == SQLITE_OK &&
+        sqlite3_step(rows) == SQLITE_ROW && sqlite3_column_int64(rows, 0) > 0) {
+        long long runs = sqlite3_column_int64(rows, 0), last = sqlite3_column_int64(rows, 1);
+        fprintf(stderr,
+                "simrun query: the operations of %lld long run%s are in pages, which this does not "
+                "see; rows of run %lld's: simrun db unpack %lld --db %s\n",
+                runs, runs == 1 ? "" : "s", last, last, database);
+    }
+    sqlite3_finalize(rows);
+}
+
 static int query(struct store *store, const char *sql, const struct show_options *options)
 {
     sqlite3 *db = store_handle(store);
     sqlite3_stmt *rows = NULL;
     const char *rest = "";
-    sqlite3_set_authorizer(db, authorize, NULL);
+    bool operations = false;
+    sqlite3_set_authorizer(db, authorize, &operations);
     int code = sqlite3_prepare_v2(db, sql, -1, &rows, &rest);
     if (code == SQLITE_AUTH || (code == SQLITE_OK && rows && !sqlite3_stmt_readonly(rows))) {
         fputs("simrun query: only reading is allowed: SELECT ...\n", stderr);
@@ -246,6 +270,8 @@ static int query(struct store *store, const char *sql, const struct show_options
         status = EXIT_INPUT;
     }
     sqlite3_finalize(rows);
+    if (status == EXIT_PASSED && operations)
+        tell_pages(db, options->database);
     return status;
 }
 

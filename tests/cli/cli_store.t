@@ -8,6 +8,7 @@ use JSON::PP;
 use Test::More;
 
 my $simrun = abs_path($ENV{SIMRUN} || 'build/simrun');
+my $tree   = abs_path('.');
 my $data   = abs_path('tests/data/store-version-1.sqlite');
 my $folder = tempdir(CLEANUP => 1);
 chdir $folder or die;
@@ -129,7 +130,35 @@ SKIP: {
     is(`sqlite3 other.db "select name from sqlite_master"`, "t\n", 'and is not touched');
 }
 run(qw(db nonsense));
-like($err, qr/info, migrate and gc/, 'an unknown action is refused with those there are');
+like($err, qr/info, migrate, gc and unpack/, 'an unknown action is refused with those there are');
+
+# A run of many operations: in pages, which every command reads, and rows on demand.
+is(run(qw(run -n 4 --db long.db), "$tree/bench/loops.c", qw(irregular 8400)), 0, 'a run of 100,800 operations');
+is(run(qw(show ops --db long.db --limit 3)), 0, 'is shown');
+like($out, qr/^ +0 +1 complete  forward  Sendrecv to 1 tag 0  .*loops\.c:\d+\n.*\n100805 more/m, 'with its operations');
+is(run('query', '--db', 'long.db', 'select count(*) from v_ops'), 0, 'a query of its operations');
+like($out, qr/^\s*0$/m, 'sees none');
+like($err, qr/the operations of 1 long run are in pages.*simrun db unpack 1 --db long\.db$/m, 'and says why');
+run('query', '--db', 'long.db', 'select count(*) from v_runs');
+is($err, '', 'one of its runs does not');
+run(qw(db info --db long.db));
+like($out, qr/^ops        100808$/m, 'db info counts them');
+my $size = -s 'long.db';
+run(qw(export 1 --db long.db --format jsonl -o pages.jsonl));
+is(run(qw(db unpack 1 --db long.db)), 0, 'db unpack');
+like($out, qr/^run 1: 100808 operations are rows$/m, 'makes rows of them');
+cmp_ok(-s 'long.db', '>', 10 * $size, 'which take more than ten times the room');
+run('query', '--db', 'long.db', 'select count(*) from v_matches where sender = receiver - 1');
+like($out, qr/^\s*25200$/m, 'messages are counted by a query');
+is($err, '', 'without a remark');
+run(qw(export 1 --db long.db --format jsonl -o rows.jsonl));
+is(system('cmp -s pages.jsonl rows.jsonl'), 0, 'both export the same');
+is(run(qw(replay --db long.db)), 0, 'a long run is replayed');
+like($out, qr/the same trace/, 'to the same trace');
+is(run(qw(diff 1 2 --db long.db)), 0, 'which lies in pages, and differs in nothing from the rows');
+is(run(qw(db unpack nine --db long.db)), 3, 'a word is no run');
+is(run(qw(db unpack 9 --db long.db)), 4, 'nor is one that is not there');
+is(run(qw(db info 1)), 2, 'and what wants no run takes none');
 
 is(run(qw(-n 2 --db none ring)), 0, '--db none');
 run('query', 'select count(*) from runs');

@@ -217,6 +217,17 @@ static void round_trip(void)
     trace_free(again);
 }
 
+static int64_t number(struct store *store, const char *sql)
+{
+    sqlite3_stmt *statement = NULL;
+    int64_t value = -1;
+    if (sqlite3_prepare_v2(store_handle(store), sql, -1, &statement, NULL) == SQLITE_OK &&
+        sqlite3_step(statement) == SQLITE_ROW)
+        value = sqlite3_column_int64(statement, 0);
+    sqlite3_finalize(statement);
+    return value;
+}
+
 /* Every field at the end of its range, at its "none", or in between. */
 static struct trace_op extreme(int which)
 {
@@ -252,11 +263,13 @@ static bool stored_alike(struct store *store, struct trace *trace)
 }
 
 /* A column is stored row by row, once for all rows, or not at all: all of these, for every field,
- * where the rows that differ are the first, a middle one or the last. */
-static void same_in_all_rows(void)
+ * where the rows that differ are the first, a middle one or the last. And all of it in pages. */
+static void same_in_all_rows(bool pages)
 {
     struct failure failure = {0};
-    struct store *store = store_open(file("same.db"), STORE_WRITE, &failure);
+    struct store *store =
+        store_open(file(pages ? "same-pages.db" : "same.db"), STORE_WRITE, &failure);
+    store_keep_rows(store, pages ? 0 : STORE_ROWS_MOST);
     int wrong = 0, tried = 0;
     for (int count = 0; count <= 3; count++)
         for (int most = 0; most < 3; most++)
@@ -273,20 +286,11 @@ static void same_in_all_rows(void)
                     wrong += !stored_alike(store, trace);
                     trace_free(trace);
                 }
-    store_close(store);
     tap_is_int(tried, 9 * (1 + 1 + 2 + 3), "traces whose rows are the same but for one");
     tap_is_int(wrong, 0, "come back as they were");
-}
-
-static int64_t number(struct store *store, const char *sql)
-{
-    sqlite3_stmt *statement = NULL;
-    int64_t value = -1;
-    if (sqlite3_prepare_v2(store_handle(store), sql, -1, &statement, NULL) == SQLITE_OK &&
-        sqlite3_step(statement) == SQLITE_ROW)
-        value = sqlite3_column_int64(statement, 0);
-    sqlite3_finalize(statement);
-    return value;
+    tap_is_int(number(store, "SELECT count(*) FROM pages WHERE content='ops'"), pages * (tried - 9),
+               "%s", pages ? "from pages" : "from rows");
+    store_close(store);
 }
 
 static void views(void)
@@ -423,6 +427,33 @@ static void migration_of_version_3(void)
     tap_ok(put(store, 3, &failure) == 2, "new runs follow the old ones: %s", failure.text);
     tap_is_int(number(store, "SELECT count(*) FROM v_coverage WHERE run_id=2"), 2,
                "and their gaps can be read");
+    tap_is_int(store_verify(store, &failure), 0, "and the file is whole: %s", failure.text);
+    trace_free(trace);
+    store_close(store);
+}
+
+/* Version 4 knew no pages. */
+static void migration_of_version_4(void)
+{
+    struct failure failure = {0};
+    char command[512];
+    snprintf(command, sizeof command, "cp tests/data/store-version-4.sqlite %s && chmod u+w %s",
+             file("four.db"), file("four.db"));
+    if (system(command) != 0)
+        tap_note("cp failed");
+    refused(file("four.db"), STORE_READ, FAILURE_INPUT, "version 4 for reading");
+    struct store *store = store_open(file("four.db"), STORE_WRITE, &failure);
+    tap_ok(store && access(file("four.db.v4.bak"), R_OK) == 0,
+           "version 4 is migrated when it is written to, with a backup: %s", failure.text);
+    if (!store)
+        return;
+    tap_is_int(number(store, "PRAGMA user_version"), STORE_VERSION, "it says its new version");
+    struct trace *trace = store_load_trace(store, 1, &failure);
+    tap_ok(trace && trace->op_count == 28 && trace->gradient_count > 0, "its run is there: %s",
+           failure.text);
+    store_keep_rows(store, 0);
+    tap_ok(put(store, 3, &failure) == 2, "new runs follow the old ones: %s", failure.text);
+    tap_is_int(number(store, "SELECT count(*) FROM pages WHERE run_id=2"), 2, "in pages");
     tap_is_int(store_verify(store, &failure), 0, "and the file is whole: %s", failure.text);
     trace_free(trace);
     store_close(store);
@@ -622,12 +653,14 @@ int main(void)
     if (!mkdtemp(folder))
         return 1;
     round_trip();
-    same_in_all_rows();
+    same_in_all_rows(false);
+    same_in_all_rows(true);
     views();
     refusals();
     migration();
     migration_of_version_2();
     migration_of_version_3();
+    migration_of_version_4();
     stored_before_judged();
     kills();
     parallel();

@@ -11,6 +11,7 @@ struct store {
     char *path;
     enum store_mode mode;
     struct progress *progress; /* NULL: nobody looks */
+    uint64_t rows_most;        /* operations of a run that are rows; more are pages */
 };
 
 /* The SQL texts compiled in: the tables of today, and from each version to the next. Version 1 was

@@ -1,5 +1,5 @@
 /* Reading a trace back from the store. See store.h. The finished trace is checked as a whole. */
-#include "traces/store/reader.h"
+#include "traces/store/pages.h"
 #include "traces/trace/memory.h"
 #include "traces/trace/names.h"
 
@@ -403,11 +403,15 @@ static void read_all(struct reader *reader)
     read_comms(reader);
     read_ranks(reader);
     read_nodes(reader);
-    read_ops(reader);
-    read_matches(reader);
-    read_waits(reader);
+    if (store_has_pages(reader)) {
+        store_read_pages(reader);
+    } else {
+        read_ops(reader);
+        read_matches(reader);
+        read_waits(reader);
+        read_events(reader);
+    }
     read_counts(reader);
-    read_events(reader);
     read_folds(reader);
     read_passes(reader);
     read_notes(reader);

@@ -1,4 +1,4 @@
--- The database of results, version 4. docs/database.md describes it; traces/store/store.h is the door.
+-- The database of results, version 5. docs/database.md describes it; traces/store/store.h is the door.
 -- Conventions: op_id and node_id are unique in the file, those of one run are one range in the order of the trace
 -- (runs.first_op_id, runs.op_count), so a run's operations are found without an index. NULL means "none".
 -- NaN: SQLite turns a NaN into NULL. Columns that may hold one are of type ANY and hold the text 'nan' instead, which also
@@ -32,6 +32,8 @@ CREATE TABLE gradients(grad_id INTEGER PRIMARY KEY, run_id INTEGER NOT NULL REFE
 CREATE TABLE metrics(run_id INTEGER NOT NULL REFERENCES runs ON DELETE CASCADE, ord INTEGER NOT NULL, name TEXT NOT NULL, rank INTEGER NOT NULL DEFAULT -1, value ANY NOT NULL, unit TEXT NOT NULL, step ANY, PRIMARY KEY(run_id,ord)) STRICT, WITHOUT ROWID;
 CREATE TABLE coverage(run_id INTEGER NOT NULL REFERENCES runs ON DELETE CASCADE, ord INTEGER NOT NULL, check_name TEXT NOT NULL, count INTEGER NOT NULL, text TEXT NOT NULL, PRIMARY KEY(run_id,ord)) STRICT, WITHOUT ROWID;
 CREATE TABLE folds(run_id INTEGER NOT NULL REFERENCES runs ON DELETE CASCADE, op_id INTEGER NOT NULL, body INTEGER NOT NULL, times INTEGER NOT NULL, before INTEGER NOT NULL, PRIMARY KEY(run_id,op_id)) STRICT, WITHOUT ROWID;
+-- Instead of ops, matches, waits and events of a run with very many operations: traces/store/page_code.h.
+CREATE TABLE pages(run_id INTEGER NOT NULL REFERENCES runs ON DELETE CASCADE, content TEXT NOT NULL CHECK(content IN('ops','waits')), first INTEGER NOT NULL, count INTEGER NOT NULL, data BLOB NOT NULL, PRIMARY KEY(run_id,content,first)) STRICT;
 CREATE TABLE artifacts(run_id INTEGER NOT NULL, name TEXT NOT NULL, media TEXT NOT NULL, data BLOB NOT NULL, PRIMARY KEY(run_id,name)) STRICT;
 CREATE INDEX findings_run ON findings(run_id);
 CREATE INDEX findings_fp ON findings(fingerprint);

@@ -349,6 +349,7 @@ struct store *store_open(const char *path, enum store_mode mode, struct failure 
         return NULL;
     }
     store->mode = mode;
+    store->rows_most = STORE_ROWS_MOST;
     int code = connect_file(store, failure);
     if (!code)
         code = look(store, failure);
@@ -372,6 +373,11 @@ void store_close(struct store *store)
 void store_show_progress(struct store *store, struct progress *progress)
 {
     store->progress = progress;
+}
+
+void store_keep_rows(struct store *store, uint64_t most)
+{
+    store->rows_most = most;
 }
 
 struct sqlite3 *store_handle(struct store *store)
@@ -534,9 +540,9 @@ int store_migrate(const char *path, struct failure *failure)
 int store_gc(struct store *store, int64_t keep, int64_t *removed, struct failure *failure)
 {
     static const char *const tables[] = {
-        "finding_ops", "ops",       "waits",   "counts",    "nodes",    "edges",
-        "passes",      "events",    "matches", "notes",     "coverage", "folds",
-        "findings",    "gradients", "metrics", "artifacts", "comms",    "ranks"};
+        "finding_ops", "ops",     "waits",     "counts",   "nodes", "edges", "passes",
+        "events",      "matches", "notes",     "coverage", "folds", "pages", "findings",
+        "gradients",   "metrics", "artifacts", "comms",    "ranks"};
     char sql[512];
     int code = store_exec(store, "BEGIN IMMEDIATE", failure);
     if (code)

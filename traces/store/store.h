@@ -10,6 +10,8 @@
  *     sees whole runs.
  *  4. Files of a newer version and files of others are refused (FAILURE_INPUT) and not touched; an
  *     older version is migrated with a backup beside it (FILE.v1.bak), on opening for writing.
+ *  5. The operations of a run are rows that any SELECT reads, or, of a long run, compressed pages
+ *     that only store_load_trace reads; store_unpack makes rows of them. The trace is the same.
  *
  * Room: sees traces/base, traces/trace. Seen by cli. */
 #ifndef TRACES_STORE_STORE_H
@@ -19,7 +21,7 @@
 #include "traces/trace/finding.h"
 #include "traces/trace/trace.h"
 
-enum { STORE_VERSION = 4, STORE_APPLICATION = 0x53494d52 };
+enum { STORE_VERSION = 5, STORE_APPLICATION = 0x53494d52 };
 
 struct store;
 struct sqlite3;
@@ -33,11 +35,16 @@ enum store_mode {
 /* NULL with a sentence that names the path. One thread at a time may use a store. */
 struct store *store_open(const char *path, enum store_mode mode, struct failure *failure);
 void store_close(struct store *store); /* NULL is fine */
-/* For SELECTs of the command line. */
 /* Operations written and read from now on are reported to `progress`, which must outlive the store.
  * */
 void store_show_progress(struct store *store, struct progress *progress);
+/* For SELECTs of the command line. */
 struct sqlite3 *store_handle(struct store *store);
+/* Runs of more operations than this are written as pages from now on; STORE_ROWS_MOST at first. */
+enum { STORE_ROWS_MOST = 100000 };
+void store_keep_rows(struct store *store, uint64_t most);
+/* Makes rows of the pages of a run: what is already rows stays. */
+int store_unpack(struct store *store, int64_t run, struct failure *failure);
 
 /* What is known before the run. NULL texts are stored as empty. */
 struct store_run {

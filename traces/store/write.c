@@ -136,6 +136,38 @@ int store_run_finish(struct store *store, int64_t run, const struct store_result
     return run_write(store, run, result, true, failure);
 }
 
+/* False when there are none, and nothing is to be written in their place. */
+static bool delete_pages(struct writer *writer)
+{
+    if (!writer_begin(writer, "DELETE FROM pages WHERE run_id=?"))
+        return false;
+    writer_number(writer, 1, writer->ids.run);
+    writer_row(writer);
+    writer_end(writer);
+    return !writer->code && sqlite3_changes(writer->store->db) > 0;
+}
+
+int store_unpack(struct store *store, int64_t run, struct failure *failure)
+{
+    struct trace *trace = store_load_trace(store, run, failure);
+    struct writer writer = {
+        .store = store, .trace = trace, .failure = failure, .ids = {.run = run}};
+    if (!trace)
+        return failure ? failure->code : FAILURE_INTERNAL;
+    writer.code = store_exec(store, "BEGIN IMMEDIATE", failure);
+    if (!writer.code && is_stored(&writer) && delete_pages(&writer)) {
+        store_write_sites(&writer);
+        store_write_ops(&writer);
+    }
+    if (!writer.code)
+        writer.code = store_exec(store, "COMMIT", failure);
+    if (writer.code)
+        sqlite3_exec(store->db, "ROLLBACK", NULL, NULL, NULL);
+    free(writer.ids.sites);
+    trace_free(trace);
+    return writer.code;
+}
+
 int store_artifact_put(struct store *store, int64_t run, const char *name, const char *media,
                        const void *data, size_t size, struct failure *failure)
 {

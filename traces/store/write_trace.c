@@ -1,4 +1,5 @@
 /* The tables of a trace: see writer.h. */
+#include "traces/store/pages.h"
 #include "traces/store/rows.h"
 #include "traces/store/writer.h"
 #include "traces/trace/names.h"
@@ -448,6 +449,14 @@ static void write_metrics(struct writer *writer)
     writer_end(writer);
 }
 
+void store_write_ops(struct writer *writer)
+{
+    write_ops(writer);
+    write_matches(writer);
+    write_waits(writer);
+    write_events(writer);
+}
+
 void store_write_trace(struct writer *writer, bool without_ops)
 {
     store_write_sites(writer);
@@ -455,12 +464,12 @@ void store_write_trace(struct writer *writer, bool without_ops)
     write_ranks(writer);
     write_comms(writer);
     if (!without_ops) {
-        write_ops(writer);
-        write_matches(writer);
-        write_waits(writer);
+        if (writer->op_count > writer->store->rows_most)
+            store_write_pages(writer);
+        else
+            store_write_ops(writer);
         write_counts(writer);
         write_folds(writer);
-        write_events(writer);
         write_nodes(writer);
         write_edges(writer);
         write_passes(writer);

@@ -36,6 +36,8 @@ void writer_site(struct writer *writer, int at, uint32_t site);
 /* The tables of a trace; call sites alone (their ids are needed by findings, too); findings with
  * their operations; coverage. */
 void store_write_trace(struct writer *writer, bool without_ops);
+/* Operations with their matches, waits and times as rows, and not in pages. */
+void store_write_ops(struct writer *writer);
 void store_write_sites(struct writer *writer);
 void store_write_findings(struct writer *writer, const struct findings *findings);
 void store_write_coverage(struct writer *writer, const struct coverage *coverage);
