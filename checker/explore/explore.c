@@ -4,6 +4,7 @@
 #include "checker/explore/guided_run.h"
 #include "checker/explore/races.h"
 #include "checker/memory.h"
+#include "sim/worlds/choose.h"
 
 #include <mpix.h>
 #include <omp.h>
@@ -11,7 +12,11 @@
 #include <string.h>
 
 /* Runs taken at once: fixed, so that nothing depends on the team. */
-enum { BATCH = 64 };
+enum {
+    BATCH = 64,
+    WAITING_MAX = 50000, /* more are not let grow */
+    ORDERLY = 256        /* after so many runs every other one makes by chance what is left to it */
+};
 
 /* A run that somebody asks for: the choices it must make. */
 struct request {
@@ -44,8 +49,8 @@ struct explorer {
     struct choice_table table;
     struct number_set asked; /* sets of choices that were asked for or run */
     struct slot root;
-    struct slot **stack;
-    size_t count, room;
+    struct slot **stack; /* the branches that wait: `count` from `first` on */
+    size_t first, count, room;
     double widths;
     struct sim_late *late; /* receives that runs so far cancelled after they had their message */
     size_t late_count, late_room;
@@ -165,9 +170,32 @@ static void enqueue(struct explorer *explorer, struct slot *slot)
     if (slot->queued)
         return;
     slot->queued = true;
-    explorer->stack =
-        check_grow(explorer->stack, &explorer->room, explorer->count + 1, sizeof(struct slot *));
-    explorer->stack[explorer->count++] = slot;
+    if (explorer->first > explorer->count) {
+        memmove(explorer->stack, explorer->stack + explorer->first,
+                explorer->count * sizeof(struct slot *));
+        explorer->first = 0;
+    }
+    size_t end = explorer->first + explorer->count++;
+    explorer->stack = check_grow(explorer->stack, &explorer->room, end + 1, sizeof(struct slot *));
+    explorer->stack[end] = slot;
+}
+
+/* In turn one of the youngest, the oldest, and any: the young ones are done with soon, but differ
+ * from each other late in the run; the old ones differ least from the first run, early or late.
+ * Where not all can be run, some of each kind are. */
+static struct slot *dequeue(struct explorer *explorer, size_t turn)
+{
+    struct slot **slots = explorer->stack + explorer->first;
+    size_t last = --explorer->count;
+    struct slot *young = slots[last];
+    if (turn % 4 == 1) {
+        explorer->first++;
+        return slots[0];
+    }
+    size_t any = turn % 4 == 3 ? sim_random(last, explorer->report->runs) % (last + 1) : last;
+    struct slot *slot = slots[any];
+    slots[any] = young;
+    return slot;
 }
 
 static struct slot *branch_at(struct node *node, uint32_t level)
@@ -389,8 +417,11 @@ static void run_batch(struct explorer *explorer, explore_callback *callback, voi
              left = options->runs_max ? options->runs_max - begun : UINT64_MAX;
     size_t count = explorer->count < BATCH ? explorer->count : BATCH;
     count = left < count ? (size_t)left : count;
-    for (size_t i = 0; i < count; i++)
-        aim(explorer, &batch[i], explorer->stack[--explorer->count]);
+    bool few = explorer->count < WAITING_MAX;
+    for (size_t i = 0; i < count; i++) {
+        aim(explorer, &batch[i], dequeue(explorer, few ? i : 0));
+        batch[i].steer.seed = begun >= ORDERLY && i % 2 ? begun + i : 0;
+    }
     int workers = options->workers ? (int)options->workers : omp_get_max_threads();
 #pragma omp parallel for schedule(dynamic, 1) num_threads(workers) if (count > 1)
     for (size_t i = 0; i < count; i++)

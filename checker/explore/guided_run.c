@@ -96,10 +96,17 @@ static uint32_t pick_local(struct explore_steer *steer, uint32_t rank, uint32_t 
     return SIM_GUIDE_STOP;
 }
 
+/* Without a seed the first is kept; else each of those that might be has the same chance. */
+static bool takes_over(struct explore_steer *steer, uint32_t *rivals)
+{
+    (*rivals)++;
+    return *rivals == 1 || (steer->seed && sim_random(steer->seed, steer->tosses++) % *rivals == 0);
+}
+
 static uint32_t pick_taken(struct explore_steer *steer, uint32_t n,
                            const struct sim_alternative *alternatives)
 {
-    uint32_t first = n;
+    uint32_t picked = n, rivals = 0;
     bool delayed = false;
     for (uint32_t i = 0; i < n; i++) {
         struct explore_choice choice = explore_choice_of(&alternatives[i]);
@@ -108,13 +115,16 @@ static uint32_t pick_taken(struct explore_steer *steer, uint32_t n,
         if (is_excluded(steer, &choice))
             continue;
         bool later = is_in_the_way(steer, &choice);
-        if (first == n || (delayed && !later)) {
-            first = i;
-            delayed = later;
-        }
+        if (picked < n && later && !delayed)
+            continue;
+        if (picked < n && delayed && !later)
+            rivals = 0;
+        if (takes_over(steer, &rivals))
+            picked = i;
+        delayed = later;
     }
-    if (first < n)
-        return first;
+    if (picked < n)
+        return picked;
     steer->blocked = true;
     return SIM_GUIDE_STOP;
 }
@@ -142,6 +152,7 @@ void explore_steer_world(struct explore_steer *steer, struct sim_world_options *
     if (steer->rank_count)
         memset(steer->locals, 0, steer->rank_count * sizeof *steer->locals);
     steer->blocked = false;
+    steer->tosses = 0;
     options->driver = SIM_CHOOSE_GUIDED;
     options->delay_wildcards = options->log_choices = true;
     options->guide = guide;

@@ -13,6 +13,7 @@ struct explore_steer {
     bool *done;            /* per forced choice */
     uint32_t *locals;      /* per rank: own choices made so far */
     uint32_t rank_count;   /* of `locals` */
+    uint64_t seed, tosses; /* 0: what is left open takes the first there is; else any, by chance */
     bool blocked;          /* only excluded choices were left */
     struct sim_late *late; /* receives to be delayed. Owned */
     size_t late_count, late_room;
