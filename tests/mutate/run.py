@@ -2,7 +2,7 @@
 """make mutate: changes the sources in thousands of small ways, and asks the tests whether they notice.
 
 All mutants are compiled into one copy of the tree (sources.py, mutant.h). Every test runs once to see which mutants it reaches; then
-each mutant runs against the tests that reach it, until one fails: programs of the same room first, then the others, the quickest
+each mutant runs against the tests that reach it, until one fails: programs of the same room or name first, then the others, the quickest
 first; where none of these notices, one scenario of the catalogue after the other (what tests/cli/catalogue.t asks: verdicts, the words of
 findings, hashes of traces), and the scripts of --scripts. A test that hangs or grows without end has failed. A test that fails with no mutant alive is
 an error, but for those of FAIL_HERE, and for two where only a sample is asked for. Printed are the survivors, and in which functions
@@ -383,7 +383,7 @@ class Hunt:
 
         def cost(test):
             return test.seconds / (1 + 4 * self.failed_before.get((row[1], test.path), 0) + (stem in test.path))
-        tests.sort(key=lambda t: (('/%s/' % room not in '/' + t.path) + 2 * t.script, cost(t))
+        tests.sort(key=lambda t: (('/%s/' % room not in '/' + t.path and stem not in t.path) + 2 * t.script, cost(t))
                    if not self.failed_before.get((row[1], t.path)) else (-1, cost(t)))
         spent = {False: 0.0, True: 0.0} # programs and scripts have the same share
         for test in tests:

@@ -1,0 +1,458 @@
+#include "checker/properties/window_walk.h"
+
+#include "checker/memory.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Words of all clocks that are kept. */
+static const size_t words_max = (size_t)1 << 26;
+
+struct event {
+    uint64_t time;
+    uint32_t op;
+    bool begins;
+};
+
+static uint32_t *clock_of(struct window_walk *walk, uint32_t rank)
+{
+    return walk->clocks + (size_t)rank * walk->trace->ranks;
+}
+
+static void join(const struct window_walk *walk, uint32_t *to, const uint32_t *from)
+{
+    for (uint32_t i = 0; i < walk->trace->ranks; i++)
+        to[i] = from[i] > to[i] ? from[i] : to[i];
+}
+
+static uint32_t *copy_of(struct window_walk *walk, const uint32_t *clock)
+{
+    uint32_t *copy = check_new(walk->trace->ranks, sizeof *copy);
+    walk->words += walk->trace->ranks;
+    memcpy(copy, clock, walk->trace->ranks * sizeof *copy);
+    return copy;
+}
+
+static uint32_t number_of(const struct window_walk *walk, uint32_t op)
+{
+    return op - (uint32_t)walk->trace->rank_begin[walk->trace->ops[op].rank];
+}
+
+/* Accesses sorted by rank and operation, so that each rank's are met in its order. */
+static int by_rank_and_op(const void *a, const void *b)
+{
+    const struct trace_access *x = ((const struct judged *)a)->access;
+    const struct trace_access *y = ((const struct judged *)b)->access;
+    if (x->rank != y->rank)
+        return x->rank < y->rank ? -1 : 1;
+    if (x->op != y->op)
+        return x->op < y->op ? -1 : 1;
+    if (window_access_is_instant(x) != window_access_is_instant(y))
+        return window_access_is_instant(x) ? -1 : 1;
+    return (x < y) ? -1 : x > y;
+}
+
+static int syncs_by_rank_and_op(const void *a, const void *b)
+{
+    const struct trace_sync *x = a, *y = b;
+    if (x->rank != y->rank)
+        return x->rank < y->rank ? -1 : 1;
+    return x->op < y->op ? -1 : x->op > y->op;
+}
+
+/* MPI_Win_complete ends an access that changes the target at the origin only: at the target it is
+ * over when the MPI_Win_wait there is. */
+static void over_at_target(const struct window_walk *walk, struct judged *judged)
+{
+    const struct trace *trace = walk->trace;
+    const struct trace_access *access = judged->access;
+    judged->at = access->target;
+    judged->done = UINT32_MAX;
+    for (uint32_t i = walk->next_sync[access->target];
+         i < trace->sync_count && walk->syncs[i].rank == access->target; i++)
+        if (walk->syncs[i].peer == access->rank && walk->syncs[i].peer_op == access->done)
+            judged->done = 2 * walk->syncs[i].op;
+}
+
+static void over(const struct window_walk *walk, struct judged *judged)
+{
+    const struct trace *trace = walk->trace;
+    const struct trace_access *access = judged->access;
+    size_t done = trace->rank_begin[access->rank] + access->done;
+    judged->at = access->rank;
+    if (window_access_is_instant(access))
+        judged->done = 2 * access->op + 1;
+    else if (window_access_is_local(access))
+        judged->done = 2 * access->done + 2;
+    else if (!window_access_reads(access) && done < trace->op_count &&
+             trace->ops[done].kind == OP_WIN_COMPLETE)
+        over_at_target(walk, judged);
+    else
+        judged->done = 2 * access->done + 1;
+}
+
+/* Before operation `number` of the rank begins: what it learns, and the loads and stores before. */
+static void reach(struct window_walk *walk, uint32_t rank, uint32_t number)
+{
+    const struct trace *trace = walk->trace;
+    uint32_t *clock = clock_of(walk, rank);
+    uint32_t *at = &walk->next_sync[rank];
+    for (;
+         *at < trace->sync_count && walk->syncs[*at].rank == rank && walk->syncs[*at].op <= number;
+         ++*at) {
+        size_t peer = trace->rank_begin[walk->syncs[*at].peer] + walk->syncs[*at].peer_op;
+        if (peer >= trace->op_count || !walk->begun[peer]) {
+            walk->disordered = true;
+            continue;
+        }
+        const struct trace_sync *sync = &walk->syncs[*at];
+        walk->chances +=
+            window_is_atomic(trace->ops[peer].kind) && clock[sync->peer] < 2 * sync->peer_op + 1;
+        join(walk, clock, walk->begun[peer]);
+    }
+    at = &walk->next_access[rank];
+    for (; *at < trace->access_count; ++*at) {
+        struct judged *judged = &walk->judged[*at];
+        const struct trace_access *access = judged->access;
+        if (access->rank != rank || access->op > number ||
+            (access->op == number && !window_access_is_instant(access)))
+            break;
+        judged->start = copy_of(walk, clock);
+    }
+}
+
+/* The accesses of one-sided operation `number`, which has begun. */
+static void issue(struct window_walk *walk, uint32_t rank, uint32_t number)
+{
+    const struct trace *trace = walk->trace;
+    uint32_t *at = &walk->next_access[rank];
+    for (; *at < trace->access_count; ++*at) {
+        struct judged *judged = &walk->judged[*at];
+        if (judged->access->rank != rank || judged->access->op != number ||
+            window_access_is_instant(judged->access))
+            break;
+        judged->start = copy_of(walk, clock_of(walk, rank));
+    }
+}
+
+static bool is_prefix(uint8_t kind)
+{
+    return kind == OP_SCAN || kind == OP_EXSCAN;
+}
+
+static bool from_root(uint8_t kind)
+{
+    return kind == OP_BCAST || kind == OP_SCATTER || kind == OP_SCATTERV;
+}
+
+static bool to_root(uint8_t kind)
+{
+    return kind == OP_REDUCE || kind == OP_GATHER || kind == OP_GATHERV;
+}
+
+/* Whose beginnings others ask for: trace_sync and prefix reductions. */
+static bool orders_later(uint8_t kind)
+{
+    return kind == OP_WIN_POST || kind == OP_WIN_COMPLETE || kind == OP_ACCUMULATE ||
+           kind == OP_GET_ACCUMULATE || kind == OP_FETCH_AND_OP || kind == OP_COMPARE_AND_SWAP ||
+           is_prefix(kind);
+}
+
+/* A prefix reduction needs those before its rank only. */
+static void join_prefix(struct window_walk *walk, uint32_t op, uint32_t *clock)
+{
+    const struct check_context *context = walk->context;
+    const struct check_group *group = &context->groups[context->group_of[op]];
+    for (uint32_t i = 0; i < group->count; i++) {
+        uint32_t other = context->group_ops[group->first + i];
+        if (other == op)
+            return;
+        if (walk->begun[other])
+            join(walk, clock, walk->begun[other]);
+    }
+}
+
+static int by_message(const struct trace_op *a, const struct trace_op *b)
+{
+    if (a->rank != b->rank)
+        return a->rank < b->rank ? -1 : 1;
+    if (a->comm != b->comm)
+        return a->comm < b->comm ? -1 : 1;
+    if (a->peer_matched != b->peer_matched)
+        return a->peer_matched < b->peer_matched ? -1 : 1;
+    return a->tag_matched < b->tag_matched ? -1 : a->tag_matched > b->tag_matched;
+}
+
+static int receives_by_message(const void *a, const void *b, void *context)
+{
+    const struct trace_op *ops = context;
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    int order = by_message(&ops[x], &ops[y]);
+    return order ? order : x < y ? -1 : x > y;
+}
+
+static void index_receives(struct window_walk *walk)
+{
+    const struct trace *trace = walk->trace;
+    walk->receives = check_new(trace->op_count + 1, sizeof *walk->receives);
+    for (uint32_t op = 0; op < trace->op_count; op++)
+        if (check_class(&trace->ops[op]) == CLASS_RECEIVE && trace->ops[op].match != TRACE_NO)
+            walk->receives[walk->receive_count++] = op;
+    qsort_r(walk->receives, walk->receive_count, sizeof *walk->receives, receives_by_message,
+            trace->ops);
+}
+
+/* The send of the message that a probe saw: the next receive of its kind takes it. */
+static uint32_t probed(const struct window_walk *walk, uint32_t op)
+{
+    const struct trace_op *ops = walk->trace->ops;
+    size_t low = 0, high = walk->receive_count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        int order = by_message(&ops[walk->receives[middle]], &ops[op]);
+        if (order < 0 || (order == 0 && walk->receives[middle] < op))
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    bool found = low < walk->receive_count && by_message(&ops[walk->receives[low]], &ops[op]) == 0;
+    return found ? ops[walk->receives[low]].match : TRACE_NO;
+}
+
+/* The operation that must have begun before this one ends: a receive's or probe's send; the receive
+ * of a synchronous send. */
+static uint32_t told_by(const struct window_walk *walk, uint32_t op)
+{
+    const struct trace_op *at = &walk->trace->ops[op];
+    enum op_class class = check_class(at);
+    if (class == CLASS_PROBE)
+        return probed(walk, op);
+    return class == CLASS_RECEIVE || (class == CLASS_SEND && check_is_synchronous(at)) ? at->match
+                                                                                       : TRACE_NO;
+}
+
+static void op_begins(struct window_walk *walk, uint32_t op)
+{
+    const struct trace_op *at = &walk->trace->ops[op];
+    uint32_t *clock = clock_of(walk, at->rank), number = number_of(walk, op);
+    uint32_t group = walk->context->group_of[op];
+    reach(walk, at->rank, number);
+    clock[at->rank] = 2 * number + 1 > clock[at->rank] ? 2 * number + 1 : clock[at->rank];
+    issue(walk, at->rank, number);
+    enum op_class class = check_class(at);
+    if (class == CLASS_SEND || class == CLASS_RECEIVE || orders_later(at->kind))
+        walk->begun[op] = copy_of(walk, clock);
+    if (group == TRACE_NO || (from_root(at->kind) && at->peer != (int32_t)at->rank))
+        return;
+    if (!walk->gathered[group])
+        walk->gathered[group] = copy_of(walk, clock);
+    else
+        join(walk, walk->gathered[group], clock);
+}
+
+static void op_ends(struct window_walk *walk, uint32_t op)
+{
+    const struct trace_op *at = &walk->trace->ops[op];
+    uint32_t *clock = clock_of(walk, at->rank), number = number_of(walk, op);
+    uint32_t group = walk->context->group_of[op];
+    uint32_t teller = told_by(walk, op);
+    if (teller != TRACE_NO && walk->begun[teller])
+        join(walk, clock, walk->begun[teller]);
+    else if (teller != TRACE_NO)
+        walk->disordered = true;
+    if (group != TRACE_NO && is_prefix(at->kind))
+        join_prefix(walk, op, clock);
+    else if (group != TRACE_NO && walk->gathered[group] &&
+             !(to_root(at->kind) && at->peer != (int32_t)at->rank))
+        join(walk, clock, walk->gathered[group]);
+    if (!check_is_start(at) && 2 * number + 2 > clock[at->rank])
+        clock[at->rank] = 2 * number + 2;
+}
+
+static int by_time(const void *a, const void *b)
+{
+    const struct event *x = a, *y = b;
+    if (x->time != y->time)
+        return x->time < y->time ? -1 : 1;
+    if (x->begins != y->begins)
+        return x->begins ? 1 : -1;
+    return x->op < y->op ? -1 : x->op > y->op;
+}
+
+/* Events of every rank in its own order; `next`: the first not yet walked. */
+struct steps {
+    struct event *events;
+    size_t *next, *end; /* by rank */
+    bool *begun;        /* by operation */
+};
+
+static struct steps steps_of(const struct trace *trace)
+{
+    struct steps steps = {.events = check_new(2 * trace->op_count + 1, sizeof *steps.events),
+                          .next = check_new(trace->ranks, sizeof *steps.next),
+                          .end = check_new(trace->ranks, sizeof *steps.end),
+                          .begun = check_new(trace->op_count + 1, sizeof *steps.begun)};
+    size_t count = 0;
+    for (uint32_t rank = 0; rank < trace->ranks; rank++) {
+        steps.next[rank] = count;
+        for (size_t op = trace->rank_begin[rank]; op < trace->rank_begin[rank + 1]; op++) {
+            steps.events[count++] = (struct event){trace->ops[op].begin, (uint32_t)op, true};
+            if (trace->ops[op].end)
+                steps.events[count++] = (struct event){trace->ops[op].end - 1, (uint32_t)op, false};
+        }
+        steps.end[rank] = count;
+        qsort(steps.events + steps.next[rank], count - steps.next[rank], sizeof *steps.events,
+              by_time);
+    }
+    return steps;
+}
+
+static bool group_has_begun(const struct window_walk *walk, const struct steps *steps, uint32_t op)
+{
+    const struct trace_op *at = &walk->trace->ops[op];
+    const struct check_group *group = &walk->context->groups[walk->context->group_of[op]];
+    if (to_root(at->kind) && at->peer != (int32_t)at->rank)
+        return true;
+    for (uint32_t i = 0; i < group->count; i++) {
+        uint32_t other = walk->context->group_ops[group->first + i];
+        const struct trace_op *call = &walk->trace->ops[other];
+        if (is_prefix(at->kind) && other == op)
+            return true;
+        if ((!from_root(at->kind) || at->peer == (int32_t)call->rank) && !steps->begun[other])
+            return false;
+    }
+    return true;
+}
+
+/* Whether all that the rank's next event waits for has been walked. */
+static bool is_ready(const struct window_walk *walk, const struct steps *steps, uint32_t rank)
+{
+    const struct trace *trace = walk->trace;
+    const struct event *event = &steps->events[steps->next[rank]];
+    if (event->begins) {
+        for (size_t i = walk->next_sync[rank];
+             i < trace->sync_count && walk->syncs[i].rank == rank &&
+             walk->syncs[i].op <= number_of(walk, event->op);
+             i++) {
+            size_t peer = trace->rank_begin[walk->syncs[i].peer] + walk->syncs[i].peer_op;
+            if (peer < trace->op_count && !steps->begun[peer])
+                return false;
+        }
+        return true;
+    }
+    uint32_t teller = told_by(walk, event->op);
+    if (teller != TRACE_NO)
+        return steps->begun[teller];
+    return walk->context->group_of[event->op] == TRACE_NO ||
+           group_has_begun(walk, steps, event->op);
+}
+
+static void step(struct window_walk *walk, struct steps *steps, uint32_t rank)
+{
+    const struct event *event = &steps->events[steps->next[rank]++];
+    if (event->begins)
+        op_begins(walk, event->op);
+    else
+        op_ends(walk, event->op);
+    steps->begun[event->op] = true;
+}
+
+/* The rank whose next event has the earliest time; `ranks` where all are through. */
+static uint32_t earliest(const struct steps *steps, uint32_t ranks)
+{
+    uint32_t found = ranks;
+    for (uint32_t rank = 0; rank < ranks; rank++)
+        if (steps->next[rank] < steps->end[rank] &&
+            (found == ranks ||
+             by_time(&steps->events[steps->next[rank]], &steps->events[steps->next[found]]) < 0))
+            found = rank;
+    return found;
+}
+
+/* Walks the run, each rank as far as what it waits for has been walked; by time where nobody can go,
+ * which times of ranks that are threads may tell wrong. False where it takes too much memory. */
+static bool walk_all(struct window_walk *walk)
+{
+    const struct trace *trace = walk->trace;
+    struct steps steps = steps_of(trace);
+    for (bool more = true; more && walk->words <= words_max;) {
+        more = false;
+        for (uint32_t rank = 0; rank < trace->ranks; rank++)
+            for (; steps.next[rank] < steps.end[rank] && is_ready(walk, &steps, rank) &&
+                   walk->words <= words_max;
+                 more = true)
+                step(walk, &steps, rank);
+        uint32_t rank = more ? trace->ranks : earliest(&steps, trace->ranks);
+        if (rank < trace->ranks) {
+            step(walk, &steps, rank);
+            more = true;
+        }
+    }
+    for (uint32_t rank = 0; rank < trace->ranks; rank++)
+        reach(walk, rank, UINT32_MAX);
+    free(steps.events);
+    free(steps.next);
+    free(steps.end);
+    free(steps.begun);
+    return walk->words <= words_max;
+}
+
+static void index_rows(struct window_walk *walk)
+{
+    const struct trace *trace = walk->trace;
+    for (size_t i = 0; i < trace->access_count; i++)
+        walk->judged[i].access = &trace->accesses[i];
+    qsort(walk->judged, trace->access_count, sizeof *walk->judged, by_rank_and_op);
+    if (trace->sync_count)
+        memcpy(walk->syncs, trace->syncs, trace->sync_count * sizeof *walk->syncs);
+    qsort(walk->syncs, trace->sync_count, sizeof *walk->syncs, syncs_by_rank_and_op);
+    for (size_t i = trace->access_count; i-- > 0;)
+        walk->next_access[walk->judged[i].access->rank] = (uint32_t)i;
+    for (size_t i = trace->sync_count; i-- > 0;)
+        walk->next_sync[walk->syncs[i].rank] = (uint32_t)i;
+    for (size_t i = 0; i < trace->access_count; i++)
+        over(walk, &walk->judged[i]);
+}
+
+bool window_walk_run(struct window_walk *walk, const struct check_context *context)
+{
+    const struct trace *trace = context->trace;
+    *walk = (struct window_walk){
+        .context = context,
+        .trace = trace,
+        .clocks = check_new((size_t)trace->ranks * trace->ranks, sizeof *walk->clocks),
+        .begun = check_new(trace->op_count + 1, sizeof *walk->begun),
+        .gathered = check_new(context->group_count + 1, sizeof *walk->gathered),
+        .judged = check_new(trace->access_count, sizeof *walk->judged),
+        .next_access = check_new(trace->ranks, sizeof *walk->next_access),
+        .next_sync = check_new(trace->ranks, sizeof *walk->next_sync),
+        .syncs = check_new(trace->sync_count + 1, sizeof *walk->syncs)};
+    for (uint32_t rank = 0; rank < trace->ranks; rank++) {
+        walk->next_access[rank] = (uint32_t)trace->access_count;
+        walk->next_sync[rank] = (uint32_t)trace->sync_count;
+    }
+    index_rows(walk);
+    index_receives(walk);
+    return walk_all(walk);
+}
+
+static void free_all(uint32_t **clocks, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        free(clocks[i]);
+    free(clocks);
+}
+
+void window_walk_release(struct window_walk *walk)
+{
+    for (size_t i = 0; i < walk->trace->access_count; i++)
+        free(walk->judged[i].start);
+    free_all(walk->begun, walk->trace->op_count);
+    free_all(walk->gathered, walk->context->group_count);
+    free(walk->receives);
+    free(walk->clocks);
+    free(walk->judged);
+    free(walk->next_access);
+    free(walk->next_sync);
+    free(walk->syncs);
+}
