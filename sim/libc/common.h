@@ -6,7 +6,9 @@
 #include "sim/libc/images.h"
 
 #include <stdatomic.h>
+#include <stddef.h>
 #include <stdint.h>
+#include <sys/select.h>
 
 extern const struct sim_libc_hooks *_Atomic libc_hooks;
 
@@ -42,12 +44,20 @@ void libc_random_release(struct libc_random *random);
 void libc_process_release(struct libc_process *process);
 /* The rank's own environment; NULL: nobody's, or it has the process's. */
 char **libc_process_environment(const struct sim_libc_state *rank);
+/* A handler of the program is being called on this thread. */
+void libc_handler_called(void);
 void libc_signals_release(struct libc_signals *signals);
 
 /* In a process that a rank forked: that rank's state, which is no rank's any more; else NULL. */
 extern struct sim_libc_state *libc_forked;
 /* This process is one that a rank forked, and its only thread the one that did. */
 void libc_forget_rank(void);
+
+/* Functions of libc that its fortified headers alone declare. */
+struct pollfd;
+int __poll_chk(struct pollfd *files, unsigned long count, int most, size_t bytes);
+int __ppoll_chk(struct pollfd *files, unsigned long count, const struct timespec *most,
+                const sigset_t *mask, size_t bytes);
 
 #define LIBC_CALLER __builtin_return_address(0)
 

@@ -15,6 +15,8 @@
  *   ctime: as in a process of its own (process.h)
  * - dup2 onto stdout or stderr: of the rank alone
  * - sleep, usleep, nanosleep, clock_nanosleep, sched_yield: let other ranks go on; time is logical
+ * - poll, select, epoll_wait and their like: others run meanwhile (poll.c); no wait ends with EINTR
+ *   because the launcher asked something (interrupted.h)
  * - pthread_create, pthread_join and OpenMP regions: the child belongs to its parent's rank
  *
  * Left to the machine: errno is a thread-local of the OS thread, which fibers share, so it must be

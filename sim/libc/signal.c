@@ -32,6 +32,7 @@ static bool is_handler(const struct sigaction *action)
 static void call_now(struct sigaction *action, int number, siginfo_t *info, void *context)
 {
     struct sigaction now = *action;
+    libc_handler_called();
     if (now.sa_flags & (int)SA_RESETHAND)
         action->sa_handler = SIG_DFL;
     if (now.sa_flags & SA_SIGINFO)
@@ -112,12 +113,20 @@ void libc_signals_release(struct libc_signals *signals)
     pthread_mutex_unlock(&lock);
 }
 
-/* The process listens to a signal that nobody cared for yet. */
-static void listen_to(int number, int (*real)(int, const struct sigaction *, struct sigaction *))
+/* The process listens to a signal that nobody cared for yet; and lets it end calls as soon as one
+ * of its ranks wants that. */
+static void listen_to(int number, int flags,
+                      int (*real)(int, const struct sigaction *, struct sigaction *))
 {
     struct sigaction now,
         wanted = {.sa_sigaction = dispatch, .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESTART};
-    if (!real(number, NULL, &now) && !is_handler(&now))
+    if (real(number, NULL, &now))
+        return;
+    bool listens = is_handler(&now);
+    if (listens)
+        wanted = now;
+    wanted.sa_flags &= flags | ~SA_RESTART;
+    if (!listens || wanted.sa_flags != now.sa_flags)
         real(number, &wanted, NULL);
 }
 
@@ -138,7 +147,7 @@ int sigaction(int number, const struct sigaction *restrict action, struct sigact
         return 0;
     signals->actions[number] = *action;
     if (is_handler(action))
-        listen_to(number, real);
+        listen_to(number, action->sa_flags, real);
     return 0;
 }
 
@@ -157,8 +166,9 @@ static void (*signal_set(struct sim_libc_state *state, int number, void (*handle
     void (*before)(int) = signals->actions[number].sa_handler;
     signals->actions[number] = (struct sigaction){.sa_handler = handler, .sa_flags = flags};
     if (is_handler(&signals->actions[number]))
-        listen_to(number, (int (*)(int, const struct sigaction *, struct sigaction *))(
-                              uintptr_t)libc_next(&cache, "sigaction"));
+        listen_to(number, flags,
+                  (int (*)(int, const struct sigaction *, struct sigaction *))(uintptr_t)libc_next(
+                      &cache, "sigaction"));
     return before;
 }
 

@@ -3,7 +3,9 @@
  * Only the program's own calls on its rank's own stack yield. A library's wait, or that of a thread
  * the rank started, is left alone: there nobody else could go on. */
 #include "sim/libc/common.h"
+#include "sim/libc/interrupted.h"
 
+#include <errno.h>
 #include <sched.h>
 #include <time.h>
 #include <unistd.h>
@@ -16,16 +18,30 @@ static bool yielded(const void *caller)
     return true;
 }
 
+/* The real one, of which the launcher's questions cut nothing off. */
+static int asleep(const struct timespec *wanted, struct timespec *left)
+{
+    LIBC_REAL(nanosleep);
+    struct libc_wait wait = libc_wait_begin(wanted);
+    struct timespec rest;
+    int result = real(wanted, left);
+    while (result < 0 && libc_wait_goes_on(&wait))
+        result = real(libc_wait_left(&wait, NULL, &rest), left);
+    return result;
+}
+
 unsigned sleep(unsigned seconds)
 {
-    LIBC_REAL(sleep);
-    return yielded(LIBC_CALLER) ? 0 : real(seconds);
+    struct timespec wanted = {.tv_sec = seconds}, left;
+    if (yielded(LIBC_CALLER) || !asleep(&wanted, &left))
+        return 0;
+    return (unsigned)left.tv_sec;
 }
 
 int usleep(useconds_t microseconds)
 {
-    LIBC_REAL(usleep);
-    return yielded(LIBC_CALLER) ? 0 : real(microseconds);
+    struct timespec wanted = {microseconds / 1000000, (long)(microseconds % 1000000) * 1000};
+    return yielded(LIBC_CALLER) ? 0 : asleep(&wanted, NULL);
 }
 
 static bool time_valid(const struct timespec *time)
@@ -36,19 +52,39 @@ static bool time_valid(const struct timespec *time)
 int nanosleep(const struct timespec *wanted, struct timespec *left)
 {
     LIBC_REAL(nanosleep);
-    if (!time_valid(wanted) || !yielded(LIBC_CALLER))
+    if (!time_valid(wanted))
         return real(wanted, left);
+    if (!yielded(LIBC_CALLER))
+        return asleep(wanted, left);
     if (left)
         *left = (struct timespec){0};
     return 0;
+}
+
+static int asleep_by(clockid_t clock, int flags, const struct timespec *wanted,
+                     struct timespec *left)
+{
+    LIBC_REAL(clock_nanosleep);
+    struct libc_wait wait = libc_wait_begin(NULL);
+    struct timespec next = *wanted, rest = {0};
+    int before = errno, error;
+    while ((errno = error = real(clock, flags, &next, &rest)) && libc_wait_goes_on(&wait))
+        if (!(flags & TIMER_ABSTIME))
+            next = rest;
+    errno = before;
+    if (error == EINTR && left && !(flags & TIMER_ABSTIME))
+        *left = rest;
+    return error;
 }
 
 int clock_nanosleep(clockid_t clock, int flags, const struct timespec *wanted,
                     struct timespec *left)
 {
     LIBC_REAL(clock_nanosleep);
-    if (!time_valid(wanted) || !yielded(LIBC_CALLER))
+    if (!time_valid(wanted))
         return real(clock, flags, wanted, left);
+    if (!yielded(LIBC_CALLER))
+        return asleep_by(clock, flags, wanted, left);
     if (left && !(flags & TIMER_ABSTIME))
         *left = (struct timespec){0};
     return 0;

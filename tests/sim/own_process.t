@@ -3,6 +3,7 @@
 cd "$(dirname "$0")" || exit 1
 while [ ! -e Makefile ]; do cd .. || exit 1; done
 program=$PWD/tests/programs/own_process.c
+waits=$PWD/tests/programs/waits.c
 table=$PWD/tests/programs/process_table.c
 page=$PWD/docs/libc.md
 bin=$(realpath "${BUILD:-build}")
@@ -52,4 +53,11 @@ done
 printf '%s\n' '#include <mpi.h>' '#include <unistd.h>' 'int main(int c, char **v) { MPI_Init(&c, &v); alarm(100); alarm(0); MPI_Finalize(); return 0; }' >timer.c
 timeout 60 "$simrun" --db none -n 2 timer.c >out 2>&1 && grep -q 'not covered: alarm changes all ranks' out
 check $? "what cannot be a rank's own is said"
+# Waits are as long as in a process of its own, whatever the launcher asks meanwhile (tests/programs/waits.c).
+program=$waits
+for ways in "-n 1" "-n 3" "-n 2 --os-threads" "-n 2 --record none" "-n 2 --loader dlopen"; do
+    # shellcheck disable=SC2086
+    run $ways
+    check "$([ "$(grep -c ' right$' out)" -eq 28 ] && ! grep -q ' wrong$' out && grep -q '^PASS' out && echo 0 || echo 1)" "$ways: every wait" out
+done
 echo "1..$count"
