@@ -11,7 +11,7 @@
  * - atexit, on_exit, at_quick_exit: its handlers run at its end
  * - getopt, getopt_long, getopt_long_only: with optind, opterr, optopt, optarg of its image
  * - rand, random, drand48 and their families, strtok: as in a process of its own
- * - chdir, fchdir, umask, setenv and its family, getenv, setlocale, gmtime, localtime, asctime,
+ * - chdir, fchdir, umask, setenv and its family, getenv, setlocale, uselocale, gmtime, localtime, asctime,
  *   ctime: as in a process of its own (process.h)
  * - dup2 onto stdout or stderr: of the rank alone
  * - sleep, usleep, nanosleep, clock_nanosleep, sched_yield: let other ranks go on; time is logical

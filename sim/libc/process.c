@@ -27,6 +27,7 @@ struct libc_process {
     char **environment; /* NULL: the process's */
     size_t variables, room;
     locale_t locale; /* 0: the process's */
+    locale_t chosen; /* by uselocale, before that one; 0: none */
     char names[CATEGORIES][NAME_MAX_LENGTH], all[CATEGORIES * NAME_MAX_LENGTH];
     struct tm broken_down;
     char text[64];
@@ -80,6 +81,11 @@ static bool thread_apart(void)
     return apart;
 }
 
+static void locale_use(const struct libc_process *own)
+{
+    uselocale(own->chosen ? own->chosen : own->locale ? own->locale : LC_GLOBAL_LOCALE);
+}
+
 void sim_libc_process_aside(const struct sim_libc_state *state)
 {
     const struct libc_process *own = state->process;
@@ -87,7 +93,7 @@ void sim_libc_process_aside(const struct sim_libc_state *state)
         abort(); /* it is open, and was a folder */
     if (own->masked)
         umask(own->mask_before);
-    if (own->locale)
+    if (own->locale || own->chosen)
         uselocale(LC_GLOBAL_LOCALE);
 }
 
@@ -98,8 +104,8 @@ void sim_libc_process_back(const struct sim_libc_state *state)
         abort();
     if (own->masked)
         umask(own->mask);
-    if (own->locale)
-        uselocale(own->locale);
+    if (own->locale || own->chosen)
+        locale_use(own);
 }
 
 void libc_process_release(struct libc_process *own)
@@ -367,12 +373,28 @@ char *setlocale(int category, const char *name)
                 freelocale(base);
             return NULL;
         }
-        uselocale(now);
-        freelocale(own->locale);
+        locale_t before = own->locale;
         own->locale = now;
+        locale_use(own);
+        freelocale(before);
         names_set(own);
     }
     return locale_name(own, category);
+}
+
+/* A thread's: that of a rank is its rank's own thread, wherever it runs. */
+locale_t uselocale(locale_t wanted)
+{
+    LIBC_REAL(uselocale);
+    struct libc_process *own = wanted ? process_of(LIBC_CALLER) : process_if_any(LIBC_CALLER);
+    if (!own || sim_libc_place() == SIM_LIBC_THREAD)
+        return real(wanted);
+    locale_t before = own->chosen ? own->chosen : LC_GLOBAL_LOCALE;
+    if (wanted) {
+        own->chosen = wanted == LC_GLOBAL_LOCALE ? 0 : wanted;
+        locale_use(own);
+    }
+    return before;
 }
 
 /* Results in a place of libc's own. */

@@ -135,6 +135,18 @@ static void languages(void)
     row("setlocale of all",
         !strcmp(setlocale(LC_ALL, NULL), mine) && localeconv()->decimal_point[0] == '.');
     setlocale(LC_ALL, "C");
+    locale_t of_thread = newlocale(LC_ALL_MASK, mine, (locale_t)0), before = uselocale(of_thread);
+    turn();
+    row("uselocale", before == LC_GLOBAL_LOCALE && uselocale((locale_t)0) == of_thread);
+    row("uselocale at work", (MB_CUR_MAX > 1) == rank % 2);
+    setlocale(LC_ALL, rank % 2 ? "C" : "C.UTF-8");
+    row("uselocale over setlocale", (MB_CUR_MAX > 1) == rank % 2);
+    locale_t last = uselocale(LC_GLOBAL_LOCALE);
+    turn();
+    row("uselocale back", last == of_thread && uselocale((locale_t)0) == LC_GLOBAL_LOCALE &&
+                              (MB_CUR_MAX > 1) == !(rank % 2));
+    freelocale(of_thread);
+    setlocale(LC_ALL, "C");
 }
 
 static void times(void)
