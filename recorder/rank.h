@@ -73,6 +73,7 @@ struct recorder_request {
     const struct recorder_comm *comm;
     struct record_op *pattern;        /* persistent: what Start issues; owned */
     struct recorder_parts *parts;     /* NULL: not partitioned; owned */
+    void *call;                       /* of a persistent collective that is watched; owned */
     struct recorder_promise *promise; /* of a nonblocking duplication; owned */
     bool active;
     bool taken;     /* a call that may complete it is under way */

@@ -84,6 +84,8 @@ void recorder_request_remove(struct recorder_rank *me, uint64_t key,
     request->pattern = NULL;
     free(request->parts);
     request->parts = NULL;
+    free(request->call);
+    request->call = NULL;
     free(request->promise);
     request->promise = NULL;
     request->next_free = me->free_requests;
@@ -241,6 +243,7 @@ void recorder_rank_free(struct recorder_rank *me)
         for (int i = 0; i < BLOCK; i++) {
             free(block->requests[i].pattern);
             free(block->requests[i].parts);
+            free(block->requests[i].call);
             free(block->requests[i].promise);
         }
         free(block);

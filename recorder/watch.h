@@ -2,7 +2,7 @@
  *
  * For each operation: begins once, then a block for every piece of memory that holds doubles (or
  * floats: `single`; complex numbers are two each) which the call sends or will have received, in the order in which they cross, or `opaque` where such
- * numbers move in a way that is not followed (strided types, neighborhoods, types per peer); then
+ * numbers move in a way that is not followed (strided types, windows, types per peer); then
  * `done` when it is complete: what was received is there, and may be changed. `record` is the
  * operation's identity throughout; its fields may still gain what was matched. */
 #ifndef RECORDER_WATCH_H

@@ -4,7 +4,7 @@
  * `count` is what one rank contributes to one other (so that it must agree between ranks), for
  * v-forms the sum; the counts of every peer are kept beside it up to COUNTS_MAX members. With
  * MPI_IN_PLACE the count is that of the other side. */
-#include "recorder/wrappers/wrappers.h"
+#include "recorder/wrappers/persistent.h"
 
 #include <stdlib.h>
 
@@ -170,10 +170,14 @@ static void describe(struct recorder_rank *me, struct record_op *op, const struc
 
 /* ---- for whom watches: the numbers that cross, see watch.h ---- */
 
-/* How many blocks a side has that are as long as its count says: one for everybody, or one. */
-static uint32_t blocks_of(const struct call *call, const struct recorder_comm *comm, bool receive)
+/* How many blocks a side has that are as long as its count says: one for everybody, or for each
+ * neighbour, or one. */
+static uint32_t blocks_of(struct recorder_rank *me, const struct call *call,
+                          const struct recorder_comm *comm, bool receive)
 {
     enum op_kind kind = call->kind;
+    if (kind == OP_NEIGHBOR_ALLTOALL || (kind == OP_NEIGHBOR_ALLGATHER && receive))
+        return peers(me, call, comm, receive);
     bool each = receive
                     ? kind == OP_GATHER || kind == OP_ALLGATHER || kind == OP_ALLTOALL
                     : kind == OP_SCATTER || kind == OP_ALLTOALL || kind == OP_REDUCE_SCATTER_BLOCK;
@@ -199,25 +203,34 @@ static void watch_side(struct recorder_rank *me, const struct record_op *op,
     }
     if (!given(counts)) {
         int64_t count = receive ? call->receive_count : call->send_count;
-        recorder_watch_block(me, op, receive, buffer, count * blocks_of(call, comm, receive), type);
+        recorder_watch_block(me, op, receive, buffer, count * blocks_of(me, call, comm, receive),
+                             type);
         return;
     }
     int64_t extent = recorder_type(me, type)->extent;
-    for (uint32_t i = 0; i < comm->size && given(places); i++)
+    uint32_t blocks = peers(me, call, comm, receive);
+    for (uint32_t i = 0; i < blocks && given(places); i++)
         recorder_watch_block(me, op, receive,
                              (const char *)buffer + (ptrdiff_t)(count_at(places, i) * extent),
                              count_at(counts, i), type);
 }
 
-/* In place, across groups, between neighbours and with types per peer is not followed, but that
- * root or reduction is the same buffer on both sides. */
+/* Not in place, but that root or reduction is the same buffer on both sides; across groups it is the
+ * sum for the other one alone. */
+static bool is_followed(const struct call *call, const struct recorder_comm *comm)
+{
+    return !call->send_types && !call->receive_types && call->send != MPI_IN_PLACE &&
+           call->receive != MPI_IN_PLACE &&
+           (comm->size == comm->local_size || call->kind == OP_ALLREDUCE);
+}
+
 static void watch(struct recorder_rank *me, const struct record_op *op, const struct call *given_,
                   const struct recorder_comm *comm)
 {
     struct call call = *given_;
-    bool one_type = !call.send_types && !call.receive_types;
+    bool own = comm->size == comm->local_size;
     me->watch->begins(me->watch, op, me->self->op, comm->id);
-    if (call.kind == OP_BCAST) {
+    if (call.kind == OP_BCAST && own) {
         call.receive = (void *)(uintptr_t)call.send;
         call.receive_count = call.send_count;
         call.receive_type = call.send_type;
@@ -229,9 +242,7 @@ static void watch(struct recorder_rank *me, const struct record_op *op, const st
     if (call.has_reduction && call.send == MPI_IN_PLACE && call.kind != OP_REDUCE_SCATTER &&
         call.kind != OP_REDUCE_SCATTER_BLOCK)
         call.send = call.receive;
-    bool followed = one_type && comm->size == comm->local_size && call.send != MPI_IN_PLACE &&
-                    call.receive != MPI_IN_PLACE && call.kind < OP_NEIGHBOR_ALLGATHER;
-    if (!followed && call.kind != OP_BARRIER) {
+    if (!is_followed(&call, comm) && call.kind != OP_BARRIER) {
         me->watch->opaque(me->watch, op);
         return;
     }
@@ -271,6 +282,12 @@ static void call_started(struct recorder_rank *me, struct record_op *op, MPI_Com
     recorder_leave(me);
 }
 
+/* What a persistent one says, and the communicator that its rounds are recorded on. */
+struct watched_call {
+    struct call call;
+    const struct recorder_comm *series;
+};
+
 #if MPI_VERSION >= 4
 static void call_kept(const struct call *call, MPI_Request handle, int error)
 {
@@ -290,10 +307,23 @@ static void call_kept(const struct call *call, MPI_Request handle, int error)
             kept->pattern = pattern;
         else
             free(pattern);
+        struct watched_call *watched = kept && me->watch && series ? malloc(sizeof *watched) : NULL;
+        if (watched) {
+            *watched = (struct watched_call){*call, series};
+            kept->call = watched;
+        }
     }
     recorder_leave(me);
 }
 #endif
+
+void persistent_watch(struct recorder_rank *me, const struct record_op *op,
+                      const struct recorder_request *request)
+{
+    const struct watched_call *watched = request->call;
+    if (watched)
+        watch(me, op, &watched->call, watched->series);
+}
 
 #define LIST(...) __VA_ARGS__
 

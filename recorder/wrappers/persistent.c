@@ -91,6 +91,10 @@ void persistent_issue(struct recorder_rank *me, struct recorder_request *request
     request->thread = me->self->number;
     request->checksum =
         op_kind_class(pattern->head.small) == CLASS_SEND ? recorder_checksum(op) : 0;
+    if (me->watch && op_kind_class(pattern->head.small) == CLASS_COLLECTIVE)
+        persistent_watch(me, op, request);
+    else
+        recorder_watch_point(me, op, request->comm, (const void *)(uintptr_t)op->buffer);
 }
 
 /* A partitioned send is recorded when all its partitions are ready. */

@@ -56,6 +56,10 @@ static struct record_op *on_window(struct recorder_rank *me, enum op_kind kind, 
         op->comm_seq = comm->collectives++;
     if (target != MPI_PROC_NULL)
         op->peer = recorder_world_rank(comm, target);
+    if (me->watch && target != MPI_PROC_NULL && comm) { /* not followed */
+        me->watch->begins(me->watch, op, me->self->op, comm->id);
+        me->watch->opaque(me->watch, op);
+    }
     return op;
 }
 
