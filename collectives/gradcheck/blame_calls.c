@@ -15,154 +15,23 @@
 #include <stdlib.h>
 #include <string.h>
 
-static double product(const struct call_numbers *a, const double *b)
-{
-    double sum = 0;
-    for (size_t i = 0; i < a->count; i++)
-        sum += a->values[i] * b[i];
-    return sum;
-}
-
-static double size_of_product(const struct call_numbers *a, const double *b)
-{
-    double sum = 0;
-    for (size_t i = 0; i < a->count; i++)
-        sum += fabs(a->values[i] * b[i]);
-    return sum;
-}
-
-/* ---- what should be sent back ---- */
-
-static double objective_at(struct calls *calls, struct call_log *push)
-{
-    struct gradcheck *check = calls->check;
-    struct diff_probe probe;
-    double value = NAN;
-    if (!diff_probe_init(&probe, check->base.ranks))
-        return NAN;
-    probe.mode = PROBE_PERTURBED;
-    probe.base = &check->base;
-    probe.shifts = check->shift.pushes;
-    probe.shift_count = check->shift.count;
-    probe.watch = &push->watch;
-    if (gradcheck_world(check, &probe, 0))
-        value = gradcheck_objective(&probe, 0, -1);
-    diff_probe_release(&probe);
-    return value;
-}
-
-/* What is changed in a forward call's result: a direction, of each rank from begin[r] on. */
-struct change {
-    const struct call_group *group;
-    int only; /* of one rank alone, -1: of all */
-    const size_t *begin;
-    const double *direction;
-};
-
-static double slope(struct calls *calls, const struct change *change, double step)
-{
-    const struct call_group *group = change->group;
-    double ends[2];
-    size_t *pushed = malloc((size_t)calls->ranks * sizeof *pushed);
-    for (int end = 0; end < 2 && pushed; end++) {
-        struct call_log log;
-        ends[end] = NAN;
-        for (int r = 0; r < calls->ranks; r++)
-            pushed[r] = SIZE_MAX;
-        for (size_t m = 0; m < group->count; m++) {
-            const struct call_member *member = &calls->members[group->first + m];
-            if (member->gets && (change->only < 0 || change->only == member->rank))
-                pushed[member->rank] = member->entry;
-        }
-        if (call_log_init(&log, calls->ranks)) {
-            log.pushed = pushed;
-            log.begin = change->begin;
-            log.direction = change->direction;
-            log.step = end ? -step : step;
-            ends[end] = objective_at(calls, &log);
-        }
-        call_log_release(&log);
-    }
-    free(pushed);
-    return pushed ? (ends[0] - ends[1]) / (2 * step) : NAN;
-}
-
-/* dJ along the change, and how far it may be off. */
-static double slope_measured(struct calls *calls, const struct change *change, double step,
-                             double *error)
-{
-    double one = slope(calls, change, step), two = slope(calls, change, 2 * step);
-    double magnitude = gradcheck_magnitude(&calls->check->base, 0);
-    *error = 4 * fabs(one - two) + 16 * calls->check->epsilon * magnitude / step;
-    return (4 * one - two) / 3;
-}
-
-/* A random change of all that a forward call gave, where each rank's part of it begins, and a step of
- * its size; the caller frees both. NULL without memory. */
-static double *change_new(const struct calls *calls, const struct call_group *forward,
-                          size_t **begin, double *step)
-{
-    size_t total = 0;
-    double scale = 0;
-    *begin = calloc((size_t)calls->ranks, sizeof **begin);
-    for (size_t m = 0; *begin && m < forward->count; m++) {
-        const struct call_member *member = &calls->members[forward->first + m];
-        const struct call_entry *entry = calls_entry(calls, member);
-        if (!member->gets)
-            continue;
-        (*begin)[member->rank] = total;
-        total += entry->got.count;
-        for (size_t i = 0; i < entry->got.count; i++)
-            scale = fmax(scale, fabs(entry->got.values[i]));
-    }
-    double *direction = *begin ? malloc((total + 1) * sizeof *direction) : NULL;
-    uint64_t state = 1234;
-    for (size_t i = 0; direction && i < total; i++)
-        direction[i] = gradcheck_gaussian(&state);
-    *step = (scale > 0 ? scale : 1) * 0x1p-16;
-    return direction;
-}
-
-/* Whether J depends on what a forward call gave: what is printed, or belongs to an adjoint that runs
- * beside the forward pass, does not matter to it. */
-static bool matters(struct calls *calls, struct call_group *group)
-{
-    if (group->asked)
-        return group->matters;
-    size_t *begin;
-    double step, *direction = change_new(calls, group, &begin, &step);
-    struct change change = {group, -1, begin, direction};
-    group->asked = true;
-    group->matters = !direction || slope(calls, &change, step) != 0;
-    free(direction);
-    free(begin);
-    return group->matters;
-}
-
-/* Whether what `back` sends is what J asks of `forward`; `only` as above. */
-static bool is_sent_right(struct calls *calls, const struct call_group *forward,
-                          const struct call_group *back, int only)
-{
-    size_t *begin;
-    double sent = 0, size = 0, step, *direction = change_new(calls, forward, &begin, &step);
-    for (size_t m = 0; direction && m < back->count; m++) {
-        const struct call_member *member = &calls->members[back->first + m];
-        const struct call_entry *entry = calls_entry(calls, member);
-        if (!member->sends || (only >= 0 && only != member->rank))
-            continue;
-        sent += product(&entry->sent, direction + begin[member->rank]);
-        size += size_of_product(&entry->sent, direction + begin[member->rank]);
-    }
-    double error = 0, due = NAN;
-    struct change change = {forward, only, begin, direction};
-    if (direction)
-        due = slope_measured(calls, &change, step, &error);
-    free(direction);
-    free(begin);
-    return fabs(sent - due) <= 0.1 * calls->slack * fmax(size, fabs(due)) + error;
-}
-
 /* ---- where it is taken ---- */
+
+/* A broadcast is answered by a sum that all ranks get, too: what the others do with it is theirs. */
+static bool is_for_root_alone(const struct call_group *forward, const struct call_group *back)
+{
+    return forward->kind == OP_BCAST && back->kind == OP_ALLREDUCE;
+}
+
+static bool is_root(const struct calls *calls, const struct call_group *forward, int rank)
+{
+    for (size_t m = 0; m < forward->count; m++) {
+        const struct call_member *member = &calls->members[forward->first + m];
+        if (member->rank == rank && member->sends)
+            return true;
+    }
+    return false;
+}
 
 /* The same ranks, each sending as much as it gave in the other one, and the other way round. */
 static bool is_mirrored(const struct calls *calls, const struct call_group *forward,
@@ -178,7 +47,9 @@ static bool is_mirrored(const struct calls *calls, const struct call_group *forw
     for (size_t m = 0; m < back->count; m++) {
         const struct call_member *member = &calls->members[back->first + m];
         const struct call_entry *entry = calls_entry(calls, member);
-        have += member->gets ? 7 * entry->got.count * (size_t)(member->rank + 1) : 0;
+        bool gets = member->gets &&
+                    (!is_for_root_alone(forward, back) || is_root(calls, forward, member->rank));
+        have += gets ? 7 * entry->got.count * (size_t)(member->rank + 1) : 0;
         have += member->sends ? 13 * entry->sent.count * (size_t)(member->rank + 1) : 0;
     }
     return want == have;
@@ -194,13 +65,13 @@ static bool is_taken_right(const struct calls *calls, const struct call_group *f
         const struct call_entry *entry = calls_entry(calls, member);
         double *dot;
         if (member->sends && (dot = calls_tangent(calls, forward, member->rank, true))) {
-            out += product(&entry->sent, dot);
-            size += size_of_product(&entry->sent, dot);
+            out += calls_product(&entry->sent, dot);
+            size += calls_product_size(&entry->sent, dot);
             free(dot);
         }
         if (member->gets && (dot = calls_tangent(calls, forward, member->rank, false))) {
-            in += product(&entry->got, dot);
-            size += size_of_product(&entry->got, dot);
+            in += calls_product(&entry->got, dot);
+            size += calls_product_size(&entry->got, dot);
             free(dot);
         }
     }
@@ -213,6 +84,7 @@ static bool is_mirror_kind(const struct calls *calls, const struct call_group *f
                            const struct call_group *back)
 {
     static const int pairs[][2] = {{OP_BCAST, OP_REDUCE},
+                                   {OP_BCAST, OP_ALLREDUCE},
                                    {OP_ALLREDUCE, OP_ALLREDUCE},
                                    {OP_GATHER, OP_SCATTER},
                                    {OP_GATHERV, OP_SCATTERV},
@@ -221,7 +93,9 @@ static bool is_mirror_kind(const struct calls *calls, const struct call_group *f
                                    {OP_ALLGATHERV, OP_REDUCE_SCATTER},
                                    {OP_ALLTOALL, OP_ALLTOALL},
                                    {OP_ALLTOALLV, OP_ALLTOALLV},
-                                   {OP_SCAN, OP_SCAN}};
+                                   {OP_SCAN, OP_SCAN},
+                                   {OP_NEIGHBOR_ALLTOALL, OP_NEIGHBOR_ALLTOALL},
+                                   {OP_NEIGHBOR_ALLTOALLV, OP_NEIGHBOR_ALLTOALLV}};
     (void)calls;
     if (forward->message || back->message)
         return forward->message && back->message && forward->source == back->target &&
@@ -243,10 +117,10 @@ static struct call_group *forward_of(struct calls *calls, const struct call_grou
     for (size_t i = calls->group_count; i-- > 0;) {
         struct call_group *group = &calls->groups[i];
         if (group->back || group->taken || !group->moves || !is_mirror_kind(calls, group, back) ||
-            !matters(calls, group))
+            !calls_matter(calls, group))
             continue;
         bool mirrored = is_mirrored(calls, group, back);
-        if (mirrored && is_sent_right(calls, group, back, -1)) {
+        if (mirrored && calls_sent_right(calls, group, back, -1)) {
             *sent_right = true;
             return group;
         }
@@ -281,13 +155,27 @@ static void place_tell(struct calls *calls, const struct call_group *group, bool
     snprintf(culprit->name, sizeof culprit->name, "%s", name_of(group));
 }
 
+/* A factor of all that the calls are given may be taken out again behind them, as that of a scaled
+ * loss, or may be put in there, as that of a step: no call is wrong for it. One near 1 is an error. */
+static bool is_scaled(struct calls *calls, const struct call_group *forward,
+                      const struct call_group *back)
+{
+    double factor =
+        calls->answered && calls->factor == 0 ? 0 : calls_factor_of(calls, forward, back);
+    if (fabs(factor - 1) < 0.1 || factor == 0)
+        return false;
+    if (calls->factor == 0)
+        calls->factor = factor;
+    return fabs(factor - calls->factor) <= 1e-3 * fabs(factor);
+}
+
 static void sent_wrong_tell(struct calls *calls, const struct call_group *forward,
                             const struct call_group *back, const char *variable)
 {
     char who[40] = "";
     for (size_t m = 0; m < back->count && !who[0] && is_mirrored(calls, forward, back); m++) {
         const struct call_member *member = &calls->members[back->first + m];
-        if (member->sends && !is_sent_right(calls, forward, back, member->rank))
+        if (member->sends && !calls_sent_right(calls, forward, back, member->rank))
             snprintf(who, sizeof who, " by rank %d", member->rank);
     }
     place_tell(calls, back, false);
@@ -328,6 +216,7 @@ static bool back_judge(struct calls *calls, struct call_group *back, const char 
             variable, name_of(back), name_of(forward));
         return true;
     }
+    sent_right = sent_right || is_scaled(calls, forward, back);
     if (!sent_right)
         sent_wrong_tell(calls, forward, back, variable);
     calls->answered += sent_right;
@@ -351,7 +240,7 @@ static bool is_of_forward_line(struct calls *calls, const struct call_group *idl
     for (size_t i = 0; i < calls->group_count; i++) {
         struct call_group *group = &calls->groups[i];
         if (group != idle && !group->back && group->moves &&
-            calls_site(calls, group) == calls_site(calls, idle) && matters(calls, group))
+            calls_site(calls, group) == calls_site(calls, idle) && calls_matter(calls, group))
             return true;
     }
     return false;
@@ -365,8 +254,8 @@ static bool is_answered_early(struct calls *calls, const struct call_group *forw
     for (size_t i = 0; i < calls->group_count; i++) {
         struct call_group *group = &calls->groups[i];
         bool enough = numbers_given(calls, group) > 1 || numbers_given(calls, forward) == 1;
-        if (!group->back && group != forward && group->moves && enough && !matters(calls, group) &&
-            !is_of_forward_line(calls, group))
+        if (!group->back && group != forward && group->moves && enough &&
+            !calls_matter(calls, group) && !is_of_forward_line(calls, group))
             return true;
     }
     return false;
@@ -376,10 +265,35 @@ static const struct call_group *unanswered(struct calls *calls)
 {
     for (size_t i = calls->group_count; i-- > 0;) {
         struct call_group *group = &calls->groups[i];
-        if (!group->back && !group->taken && group->moves && matters(calls, group))
+        if (!group->back && !group->taken && group->moves && calls_matter(calls, group))
             return is_answered_early(calls, group) ? NULL : group;
     }
     return NULL;
+}
+
+static bool is_like(const struct calls *calls, const struct call_group *a,
+                    const struct call_group *b)
+{
+    const struct call_entry *one = calls_entry(calls, &calls->members[a->first]);
+    const struct call_entry *two = calls_entry(calls, &calls->members[b->first]);
+    return a->message && b->message && a->source == b->source && a->target == b->target &&
+           one->tag == two->tag && one->comm == two->comm;
+}
+
+/* Whether the adjoint makes the calls of a loop of the forward pass, too, as an iteration does that
+ * solves again: how often is its own affair. */
+static bool is_of_adjoint(const struct calls *calls, const struct call_group *forward)
+{
+    enum { LEAST = 4 };
+    size_t rounds = 0;
+    bool back = false;
+    for (size_t i = 0; i < calls->group_count; i++) {
+        const struct call_group *group = &calls->groups[i];
+        bool line = calls_site(calls, group) == calls_site(calls, forward);
+        rounds += !group->back && (line || is_like(calls, group, forward));
+        back = back || (group->back && (line || is_like(calls, group, forward)));
+    }
+    return back && rounds >= LEAST;
 }
 
 /* The rest of the adjoint's calls find what they answer. */
@@ -393,6 +307,17 @@ static void rest_pair(struct calls *calls, size_t from)
         if (forward)
             forward->taken = true;
     }
+}
+
+/* Whether messages go so often from one rank to another that they may have gone round a ring: that
+ * is a way back, too. */
+static bool goes_round(const struct calls *calls, const struct call_group *one)
+{
+    int count = 0;
+    for (size_t i = 0; i < calls->group_count; i++)
+        count += calls->groups[i].back && calls->groups[i].message &&
+                 calls->groups[i].source == one->source && calls->groups[i].target == one->target;
+    return count > 1 && count >= calls->ranks - 1;
 }
 
 /* An adjoint whose messages all go the way of the forward ones, and none back. */
@@ -411,7 +336,7 @@ static void forwards_tell(struct calls *calls, const char *variable)
             return;
         first = first || !back->back ? first : back;
     }
-    if (!first)
+    if (!first || goes_round(calls, first))
         return;
     place_tell(calls, first, true);
     SAY(calls,
@@ -480,7 +405,16 @@ void calls_blame(struct calls *calls, const char *variable)
         return;
     }
     const struct call_group *missing = unanswered(calls);
-    if (missing && (!told || !culprit->outside)) {
+    if (missing && (!told || !culprit->outside) && is_of_adjoint(calls, missing)) {
+        *culprit = before;
+        SAY(calls,
+            "the gradient of %s is wrong; the adjoint makes the calls of a loop of the forward "
+            "pass, "
+            "but fewer of them: an iteration that solves an equation may end too early, or calls "
+            "are "
+            "missing; none is accused; mark what comes between",
+            variable);
+    } else if (missing && (!told || !culprit->outside)) {
         place_tell(calls, missing, true);
         SAY(calls,
             "the gradient of %s is wrong: no call after the objective is the adjoint of this %s, "
@@ -500,11 +434,15 @@ void calls_blame(struct calls *calls, const char *variable)
             "where the forward calls took doubles",
             variable, name_of(group));
     } else if (!told && calls->answered) {
+        char times[80] = "";
+        if (calls->factor != 0)
+            snprintf(times, sizeof times, ", but for a factor (%.6g) that all of them have",
+                     calls->factor);
         SAY(calls,
             "the gradient of %s is wrong, though all calls of the adjoint (%zu) are given the "
-            "right numbers, as far as differences see, and bring the right ones back: the "
+            "right numbers%s, as far as differences see, and bring the right ones back: the "
             "computation between them and this mark is wrong, or where it looks for what they "
             "brought",
-            variable, calls->answered);
+            variable, calls->answered, times);
     }
 }

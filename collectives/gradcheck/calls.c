@@ -218,6 +218,54 @@ static bool groups_make(struct calls *calls, const uint32_t *objectives)
     return well;
 }
 
+/* ---- what the adjoint communicates once more ---- */
+
+static bool same_numbers(const struct call_numbers *a, const struct call_numbers *b)
+{
+    return a->count == b->count &&
+           (a->count == 0 || memcmp(a->values, b->values, a->count * sizeof *a->values) == 0);
+}
+
+/* The same members move the same numbers, in the moved world as well. */
+static bool is_repeated_by(const struct calls *calls, const struct call_group *forward,
+                           const struct call_group *back)
+{
+    if (forward->kind != back->kind || forward->count != back->count ||
+        forward->source != back->source || forward->target != back->target)
+        return false;
+    for (size_t m = 0; m < forward->count; m++) {
+        const struct call_member *one = &calls->members[forward->first + m];
+        const struct call_member *two = &calls->members[back->first + m];
+        if (one->rank != two->rank)
+            return false;
+        for (int moved = 0; moved < 2; moved++) {
+            const struct call_log *log = moved ? &calls->above : &calls->here;
+            const struct call_entry *entries = log->ranks[one->rank].entries;
+            const struct call_entry *before = &entries[one->entry], *again = &entries[two->entry];
+            if (!same_numbers(&before->sent, &again->sent) ||
+                !same_numbers(&before->got, &again->got))
+                return false;
+        }
+    }
+    return true;
+}
+
+/* What came in the forward pass comes once more where it was not kept, as in recomputation, or where
+ * weights are gathered for each use: that answers nothing, and is left out. */
+static void repeated_drop(struct calls *calls)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < calls->group_count; i++) {
+        bool repeats = false;
+        for (size_t k = 0; k < calls->group_count && calls->groups[i].back && !repeats; k++)
+            repeats = !calls->groups[k].back && calls->groups[k].moves &&
+                      is_repeated_by(calls, &calls->groups[k], &calls->groups[i]);
+        if (!repeats)
+            calls->groups[kept++] = calls->groups[i];
+    }
+    calls->group_count = kept;
+}
+
 bool calls_move_in_part(const struct calls *calls, const struct call_group *group)
 {
     bool part = false;
@@ -281,8 +329,10 @@ void gradcheck_bisect_calls(struct gradcheck *check)
         world_watch(&calls, &direction, calls.step, &calls.above, NULL) &&
         world_watch(&calls, &direction, -calls.step, &calls.below, NULL) &&
         same_calls(&calls.here, &calls.above) && same_calls(&calls.here, &calls.below) &&
-        groups_make(&calls, objectives))
+        groups_make(&calls, objectives)) {
+        repeated_drop(&calls);
         calls_blame(&calls, name);
+    }
     call_log_release(&calls.here);
     call_log_release(&calls.above);
     call_log_release(&calls.below);

@@ -1,5 +1,7 @@
 #!/usr/bin/perl
-# Adjoints that are no transposition call by call (strangers.c): right ones pass, wrong ones are found, and no innocent call is accused.
+# Adjoints that are no transposition call by call (strangers.c), of training (models.c) and of solvers (fields.c) as people write them:
+# right ones pass, wrong ones are found, and no innocent call is accused. Those with a star; with SIMRUN_SOAK all,
+# and right ones on more ranks.
 use strict;
 use warnings;
 use Cwd qw(abs_path);
@@ -8,12 +10,13 @@ use File::Temp qw(tempdir);
 use Test::More;
 
 my $simrun = abs_path($ENV{SIMRUN} // 'build/simrun');
-my $source = abs_path(dirname($0) . '/strangers.c');
+my %source = map { $_ => abs_path(dirname($0) . "/$_.c") } qw(strangers models fields);
 chdir tempdir(CLEANUP => 1) or die;
 
 sub said {
     my ($ranks, @words) = @_;
-    my $out = `timeout 300 '$simrun' --db none -n $ranks '$source' @words 2>&1`;
+    my $source = ref $words[0] ? ${shift @words} : 'strangers';
+    my $out = `timeout 300 '$simrun' --db none -n $ranks '$source{$source}' @words 2>&1`;
     $out =~ s/\s+/ /g;
     return $out;
 }
@@ -45,5 +48,58 @@ for my $case (
     my $out = said($ranks, $program, $form);
     like($out, qr/^FAIL .*G001 gradient-mismatch: .*$text/, "$program on $ranks ranks: $what: found, and so told");
     unlike($out, qr/\(culprit\)/, "$program: $what: no call is accused");
+}
+
+# What is said of the wrong ones; a call that is named with its line is accused, the others are not.
+my %kind = (
+    given => qr/what this (\w+), call (\d+) of the adjoint, is given(?: by rank \d)? is not the cotangent/,
+    without => qr/no call after the objective is the adjoint of this (\w+)/,
+    after   => qr/all calls of the adjoint \((\d+)\) are given the right numbers(?:, but for a factor \([\d.]+\) that all of them have)?,/,
+    marks   => qr/is wrong, and it is the first that was marked/,
+    between => qr/the gradient of (\w+) is the first wrong one/,
+    loop    => qr/the adjoint makes the calls of a loop of the forward pass, but fewer of them/,
+);
+my %wrong = (
+    models => {
+        pipeline  => ['given 3*', 'after 6', 'given 5'],
+        tensor    => ['given 1*', 'between x', 'between x'],
+        sequence  => ['without Allgather*', 'between gain'],
+        sharded   => ['after 1*', 'after 1'],
+        experts   => ['between w', 'after 2*', 'between x'],
+        table     => ['marks*', 'marks'],
+        norm      => ['without Allreduce', 'marks*'],
+        scaling   => ['given 1', 'between w', 'after 2*', 'given 1'],
+        tied      => ['without message*', 'after 2'],
+        attention => ['marks*', 'between k', 'between v'],
+    },
+    fields => {
+        halo     => ['given 5*', 'given 5', 'given 5'],
+        implicit => ['marks', 'loop*'],
+        fourier  => ['given 1', 'without Alltoall*', 'after 1'],
+        torus    => ['after 1*', 'after 1'],
+        groups   => ['marks', 'given 1*'],
+        started  => ['given 3*', 'after 3*'],
+        parts    => ['given 1*', 'after 3'],
+        tree     => ['given 1', 'after 2'],
+        before   => ['marks', 'marks*'],
+        window   => ['marks', 'marks*', 'marks'],
+    },
+);
+for my $source (sort keys %wrong) {
+    for my $program (sort keys %{ $wrong{$source} }) {
+        for my $ranks ($ENV{SIMRUN_SOAK} ? (2 .. 8) : 3) {
+            like(said($ranks, \$source, $program, 0), qr/^PASS .*: finished, (\d+) of \1 gradients right/, "$program on $ranks ranks: right");
+        }
+        my @due = @{ $wrong{$source}{$program} };
+        for my $defect (1 .. @due) {
+            next unless $due[$defect - 1] =~ s/\*$// || $ENV{SIMRUN_SOAK};
+            my ($kind, $what) = split / /, $due[$defect - 1];
+            my $out = said(3, \$source, $program, $defect);
+            my ($finding) = $out =~ /^FAIL .*(G001 gradient-mismatch: .*)/;
+            my @seen = ($finding // '') =~ $kind{$kind};
+            ok(@seen && (!$what || grep { $_ eq $what } @seen), "$program, defect $defect: $due[$defect - 1]") or diag $out;
+            unlike($out, qr/\(culprit\)/, "$program, defect $defect: no call is accused") if $kind ne 'without';
+        }
+    }
 }
 done_testing();
