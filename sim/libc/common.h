@@ -32,6 +32,19 @@ void *libc_next(void *_Atomic *cache, const char *name);
 /* Regions of this thread are run by gcc's runtime, whose state can be put aside. */
 bool libc_team_is_gomp(void);
 
+/* The region that a rank's own thread began, when the calling one is of its team; and what is told of
+ * it, and whether the rank left it without coming back. */
+struct libc_region;
+const struct libc_region *libc_team_direct(const void *caller);
+bool libc_team_tell(const struct libc_region *region, enum sim_team_event event, uintptr_t what);
+bool libc_team_is_abandoned(const struct libc_region *region);
+/* A thread of a team that is nobody's, as the body of its region is over, is the rank's until it is
+ * given back; false: it is somebody's. */
+bool libc_team_lend(const struct libc_region *region);
+void libc_team_give_back(const struct libc_region *region);
+/* The calling thread begins with a region, and has left no task of it. */
+void libc_tasks_begin(void);
+
 /* The calling thread begins to work for this rank: it gets thread-locals of the rank's image. */
 void libc_thread_enter(const struct sim_libc_state *rank);
 /* It is a rank's no more. */

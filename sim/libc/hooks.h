@@ -42,9 +42,14 @@ struct libc_process;
 enum sim_team_event {
     SIM_TEAM_BEGIN, /* begins the region's body, with so many threads in all */
     SIM_TEAM_MEET,  /* waits until all have come so far */
+    SIM_TEAM_MET,   /* goes on from there, when all tasks are done */
     SIM_TEAM_END,   /* the rank's own thread has left the region */
     SIM_TEAM_CRITICAL,
-    SIM_TEAM_UNCRITICAL
+    SIM_TEAM_UNCRITICAL,
+    SIM_TEAM_TASK,       /* a task is made */
+    SIM_TEAM_TASK_BEGIN, /* and begins on the calling thread, within another task if it says so */
+    SIM_TEAM_TASK_END,
+    SIM_TEAM_TASKS_UNSEEN /* others are made, of which nothing more is told */
 };
 
 enum sim_exit {
@@ -113,6 +118,10 @@ bool sim_libc_in_team(void);
 /* The rank's own thread leaves its regions without coming back: threads of its teams that have not
  * begun with them leave them alone. */
 void sim_libc_regions_abandon(struct sim_libc_state *state);
+
+/* The calling thread, one of a team, leaves the OpenMP tasks that it is in, and does no more of its
+ * region; returns if it is in none. */
+void sim_libc_task_leave(void);
 
 /* What the OpenMP runtime keeps for the calling OS thread is put aside, and the thread is one that
  * never had a region; and put back. For whoever carries ranks, and for ranks that wait inside a

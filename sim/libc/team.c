@@ -71,11 +71,11 @@ void sim_libc_regions_abandon(struct sim_libc_state *state)
     state->open = NULL;
 }
 
-static _Thread_local bool within_direct;
+static _Thread_local const struct libc_region *within_direct; /* NULL: in none */
 
 bool sim_libc_in_team(void)
 {
-    return within_direct;
+    return within_direct != NULL;
 }
 
 /* The body, and the end of the region, where a team waits for the last of its threads. */
@@ -88,6 +88,32 @@ static void body_run(const struct libc_region *region)
         libc_hooks->team(region->rank, SIM_TEAM_MEET, 0);
 }
 
+bool libc_team_lend(const struct libc_region *region)
+{
+    if (!libc_thread_started || libc_hooks->number() >= 0)
+        return false;
+    libc_hooks->thread_begin(region->rank);
+    libc_thread_enter(region->rank);
+    within_direct = region;
+    return true;
+}
+
+void libc_team_give_back(const struct libc_region *region)
+{
+    within_direct = NULL;
+    libc_hooks->thread_end(region->rank);
+}
+
+bool libc_team_tell(const struct libc_region *region, enum sim_team_event event, uintptr_t what)
+{
+    return libc_hooks->team(region->rank, event, what);
+}
+
+bool libc_team_is_abandoned(const struct libc_region *region)
+{
+    return region->abandoned;
+}
+
 static void region_run(void *argument)
 {
     const struct libc_region *region = argument;
@@ -96,8 +122,9 @@ static void region_run(void *argument)
     if (libc_thread_started) {
         libc_hooks->thread_begin(region->rank);
         libc_thread_enter(region->rank);
-        const bool before = within_direct;
-        within_direct = region->direct;
+        const struct libc_region *before = within_direct;
+        within_direct = region->direct ? region : NULL;
+        libc_tasks_begin();
         body_run(region);
         within_direct = before;
         libc_hooks->thread_end(region->rank);
@@ -215,25 +242,27 @@ RUNTIME_LOOP(GOMP_parallel_loop_runtime)
 RUNTIME_LOOP(GOMP_parallel_loop_nonmonotonic_runtime)
 RUNTIME_LOOP(GOMP_parallel_loop_maybe_nonmonotonic_runtime)
 
-/* Where the threads of a team wait for each other, the machine is told: a rank all of whose threads
- * wait is blocked. */
-static void meet(const void *caller)
+const struct libc_region *libc_team_direct(const void *caller)
 {
     struct sim_libc_state *rank = libc_rank(caller);
-    bool direct =
-        rank && (libc_thread_started ? within_direct
-                                     : rank->regions == 1 && rank->open && rank->open->direct);
-    if (direct)
-        libc_hooks->team(rank, SIM_TEAM_MEET, 0);
+    if (!rank || libc_thread_started)
+        return rank ? within_direct : NULL;
+    return rank->regions <= 1 && rank->open && rank->open->direct ? rank->open : NULL;
 }
 
+/* Where the threads of a team wait for each other, the machine is told: a rank all of whose threads
+ * wait is blocked. What the runtime does then is to run the tasks there are. */
 #define MEETING(name)                                                                              \
     void name(void);                                                                               \
     void name(void)                                                                                \
     {                                                                                              \
         LIBC_REAL(name);                                                                           \
-        meet(LIBC_CALLER);                                                                         \
+        const struct libc_region *region = libc_team_direct(LIBC_CALLER);                          \
+        if (region)                                                                                \
+            libc_team_tell(region, SIM_TEAM_MEET, 0);                                              \
         real();                                                                                    \
+        if (region && !region->abandoned)                                                          \
+            libc_team_tell(region, SIM_TEAM_MET, 0);                                               \
     }
 
 MEETING(GOMP_barrier)

@@ -42,6 +42,10 @@ enum sim_rank_state { SIM_READY, SIM_RUNNING, SIM_BLOCKED, SIM_DONE, SIM_CRASHED
 struct sim_team {
     int size, arrived; /* 0: none; so many wait for the others */
     uint64_t round;    /* how often all have met */
+    int met;           /* of those that met last, so many are still there and run tasks */
+    int made, begun;   /* tasks that have not begun, and that are under way */
+    int working;       /* threads that are in a task */
+    bool unseen;       /* there may be other tasks */
     struct sim_critical {
         uintptr_t name;
         uint64_t tickets, served;

@@ -45,7 +45,7 @@ const char *__tsan_default_suppressions(void)
 
 /* The calling thread stops for good; not in the monitor. A rank's own returns from its first frame,
  * a POSIX thread ends, one of a rank's OpenMP team sleeps until the process ends, since its team
- * waits for it in any case. */
+ * waits for it in any case; out of a task it goes on, since others wait for the task in the runtime. */
 static _Noreturn void stop_here(struct sim_rank *rank)
 {
     if (sim_libc_place() != SIM_LIBC_THREAD) {
@@ -54,6 +54,7 @@ static _Noreturn void stop_here(struct sim_rank *rank)
     }
     if (sim_libc_thread_is_counted())
         pthread_exit(NULL);
+    sim_libc_task_leave();
     for (;;)
         pause();
 }
@@ -129,11 +130,28 @@ static bool is_counted(const struct sim_rank *rank)
            (place == SIM_LIBC_RANK || sim_libc_thread_is_counted() || in_team);
 }
 
+/* Threads that have met and are in no task, as long as nobody leaves before the tasks are done that
+ * others of the team are in: they wait for these. */
+static int resting(const struct sim_team *team)
+{
+    bool stays = team && team->size && team->met == team->size && !team->unseen;
+    return stays && team->begun && !team->made ? team->size - team->working : 0;
+}
+
 /* None of its threads can go on by itself. One that joins a thread cannot, as long as some other
  * waits in a call. */
 static bool all_wait(const struct sim_rank *rank)
 {
-    return rank->waiting && rank->waiting + rank->joining == 1 + rank->threads;
+    return rank->waiting &&
+           rank->waiting + rank->joining + resting(rank->team) == 1 + rank->threads;
+}
+
+static void stop_if_all_wait(struct sim_rank *rank)
+{
+    if (rank->state > SIM_RUNNING || !all_wait(rank))
+        return;
+    sim_rank_move(rank, SIM_BLOCKED);
+    stop_world_if_stuck(rank->world);
 }
 
 /* The world ended while this POSIX thread of a rank slept: it is waited for until it has told its
@@ -206,10 +224,7 @@ void sim_threads_changed(struct sim_rank *rank, int threads, int joining)
     rank->joining += joining;
     if (threads < 0 && woken_to_end)
         world->sleeping_children--;
-    if (rank->state <= SIM_RUNNING && all_wait(rank)) {
-        sim_rank_move(rank, SIM_BLOCKED);
-        stop_world_if_stuck(world);
-    }
+    stop_if_all_wait(rank);
     pthread_mutex_unlock(&world->monitor);
 }
 
@@ -220,15 +235,13 @@ static void team_wait(struct sim_rank *rank, const uint64_t *number, uint64_t fa
     struct sim_world *world = rank->world;
     int child = sim_libc_place() == SIM_LIBC_THREAD;
     rank->joining++;
-    if (rank->state <= SIM_RUNNING && all_wait(rank)) {
-        sim_rank_move(rank, SIM_BLOCKED);
-        stop_world_if_stuck(world);
-    }
+    stop_if_all_wait(rank);
     world->sleeping_children += child;
     while (*number < far && !world->over && rank->state <= SIM_BLOCKED)
         pthread_cond_wait(rank->wakeup, &world->monitor);
     world->sleeping_children -= child;
-    stop_if_over(rank);
+    if (!child || *number < far) /* else the others wait for it in the runtime by now */
+        stop_if_over(rank);
 }
 
 /* All of a team meet: at a barrier, or at the end of its region. */
@@ -241,6 +254,7 @@ static void team_meet(struct sim_rank *rank)
     }
     rank->joining -= team->size - 1;
     team->arrived = 0;
+    team->met = team->size;
     team->round++;
     pthread_cond_broadcast(rank->wakeup);
 }
@@ -272,6 +286,37 @@ static void critical_leave(struct sim_rank *rank, struct sim_critical *critical)
     pthread_cond_broadcast(rank->wakeup);
 }
 
+static void team_tell_task(struct sim_rank *rank, enum sim_team_event event, bool within)
+{
+    struct sim_team *team = rank->team;
+    team->unseen = team->unseen || event == SIM_TEAM_TASKS_UNSEEN;
+    team->made += (event == SIM_TEAM_TASK) - (event == SIM_TEAM_TASK_BEGIN);
+    int begun = (event == SIM_TEAM_TASK_BEGIN) - (event == SIM_TEAM_TASK_END);
+    team->begun += begun;
+    team->working += within ? 0 : begun;
+    if (event == SIM_TEAM_TASK_END)
+        stop_if_all_wait(rank);
+}
+
+static void team_tell(struct sim_rank *rank, enum sim_team_event event, uintptr_t what)
+{
+    struct sim_team *team = rank->team;
+    if (event == SIM_TEAM_BEGIN && !team->size) {
+        team->size = (int)what;
+        rank->threads += team->size - 1;
+    } else if (event == SIM_TEAM_MEET && team->size) {
+        team_meet(rank);
+    } else if (event == SIM_TEAM_MET && team->size) {
+        team->met--;
+    } else if (event == SIM_TEAM_END && team->size) {
+        rank->threads -= team->size - 1;
+        team->size = team->met = team->made = team->begun = team->working = 0;
+        team->unseen = false;
+    } else if (event >= SIM_TEAM_TASK && team->size) {
+        team_tell_task(rank, event, what);
+    }
+}
+
 bool sim_threads_team(struct sim_rank *rank, enum sim_team_event event, uintptr_t what)
 {
     struct sim_world *world = rank->world;
@@ -280,24 +325,18 @@ bool sim_threads_team(struct sim_rank *rank, enum sim_team_event event, uintptr_
     pthread_mutex_lock(&world->monitor);
     if (!rank->team)
         rank->team = calloc(1, sizeof *rank->team);
-    struct sim_team *team = rank->team;
-    assert(team && "out of memory for a team");
+    assert(rank->team && "out of memory for a team");
     sim_world_changed(world);
     bool critical = event == SIM_TEAM_CRITICAL || event == SIM_TEAM_UNCRITICAL;
-    struct sim_critical *section = critical ? critical_of(team, what) : NULL;
-    if (event == SIM_TEAM_BEGIN && !team->size) {
-        team->size = (int)what;
-        rank->threads += team->size - 1;
-    } else if (event == SIM_TEAM_MEET && team->size) {
-        team_meet(rank);
-    } else if (event == SIM_TEAM_END && team->size) {
-        rank->threads -= team->size - 1;
-        team->size = 0;
-    } else if (event == SIM_TEAM_CRITICAL && section) {
+    struct sim_critical *section = critical ? critical_of(rank->team, what) : NULL;
+    if (event == SIM_TEAM_CRITICAL && section)
         critical_enter(rank, section);
-    } else if (event == SIM_TEAM_UNCRITICAL && section) {
+    else if (event == SIM_TEAM_UNCRITICAL && section)
         critical_leave(rank, section);
-    }
+    else if (!critical)
+        team_tell(rank, event, what);
+    if (event == SIM_TEAM_MET || event == SIM_TEAM_END)
+        stop_if_over(rank);
     pthread_mutex_unlock(&world->monitor);
     return !critical || section;
 }

@@ -1,0 +1,127 @@
+/* OpenMP tasks of a rank, as gcc's code makes them: the machine is told when one is made, begins and
+ * ends (SIM_TEAM_TASK and what follows it in hooks.h).
+ *
+ * A task may be run by any thread of its team, also after the body of the region, where that thread
+ * is nobody's any more: for so long it is the rank's again. When the world ends, a thread of a team leaves
+ * its task, so that the rank's own comes back from the runtime. Those of a taskloop, and those that an
+ * event completes, are left alone, and their team is never taken for blocked. */
+#include "sim/libc/common.h"
+
+#include <setjmp.h>
+#include <stdalign.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { DETACHED = 1 << 13 }; /* of the flags that gcc passes */
+
+/* In front of what the task gets. */
+struct task {
+    void (*body)(void *);
+    void (*copy)(void *, void *);
+    void *data; /* only of the one that is copied from */
+    long size;
+    size_t behind; /* from here to what it gets */
+    const struct libc_region *region;
+};
+
+static _Thread_local int depth;        /* tasks that the thread is in, one within the other */
+static _Thread_local jmp_buf *way_out; /* of the outermost */
+static _Thread_local bool left;        /* it has gone that way: it does no more tasks */
+
+void libc_tasks_begin(void)
+{
+    left = false;
+}
+
+void sim_libc_task_leave(void)
+{
+    if (way_out)
+        longjmp(*way_out, 1);
+}
+
+static void task_copy(void *to, void *from)
+{
+    const struct task *made = from;
+    memcpy(to, made, sizeof *made);
+    if (made->copy)
+        made->copy((char *)to + made->behind, made->data);
+    else if (made->size)
+        memcpy((char *)to + made->behind, made->data, (size_t)made->size);
+}
+
+static void task_do(struct task *task)
+{
+    libc_team_tell(task->region, SIM_TEAM_TASK_BEGIN, depth++ > 0);
+    task->body((char *)task + task->behind);
+    libc_team_tell(task->region, SIM_TEAM_TASK_END, --depth > 0);
+}
+
+/* Whoever leaves the outermost task says nothing more of it: its rank is gone, or soon will be. */
+static void task_run(void *argument)
+{
+    struct task *task = argument;
+    jmp_buf here;
+    if (left || libc_team_is_abandoned(task->region))
+        return;
+    bool lent = libc_team_lend(task->region);
+    if (way_out || !libc_thread_started) {
+        task_do(task);
+        return;
+    }
+    way_out = &here;
+    if (!setjmp(here)) {
+        task_do(task);
+    } else {
+        left = true;
+        depth = 0;
+    }
+    way_out = NULL;
+    if (lent)
+        libc_team_give_back(task->region);
+}
+
+typedef void task_maker(void (*body)(void *), void *data, void (*copy)(void *, void *), long size,
+                        long align, bool deferred, unsigned flags, void **depend, int priority,
+                        void *detach);
+task_maker GOMP_task;
+void GOMP_task(void (*body)(void *), void *data, void (*copy)(void *, void *), long size,
+               long align, bool deferred, unsigned flags, void **depend, int priority, void *detach)
+{
+    LIBC_REAL(GOMP_task);
+    const struct libc_region *region = libc_team_direct(LIBC_CALLER);
+    if (region && flags & DETACHED)
+        libc_team_tell(region, SIM_TEAM_TASKS_UNSEEN, 0);
+    if (!region || flags & DETACHED) {
+        real(body, data, copy, size, align, deferred, flags, depend, priority, detach);
+        return;
+    }
+    size_t unit = (size_t)align > alignof(max_align_t) ? (size_t)align : alignof(max_align_t);
+    struct task made = {.body = body,
+                        .copy = copy,
+                        .data = data,
+                        .size = size,
+                        .behind = (sizeof made + unit - 1) / unit * unit,
+                        .region = region};
+    libc_team_tell(region, SIM_TEAM_TASK, 0);
+    real(task_run, &made, task_copy, (long)made.behind + size, (long)unit, deferred, flags, depend,
+         priority, detach);
+}
+
+#define TASKLOOP(name, number)                                                                     \
+    void name(void (*body)(void *), void *data, void (*copy)(void *, void *), long size,           \
+              long align, unsigned flags, unsigned long tasks, int priority, number start,         \
+              number end, number step);                                                            \
+    void name(void (*body)(void *), void *data, void (*copy)(void *, void *), long size,           \
+              long align, unsigned flags, unsigned long tasks, int priority, number start,         \
+              number end, number step)                                                             \
+    {                                                                                              \
+        LIBC_REAL(name);                                                                           \
+        const struct libc_region *region = libc_team_direct(LIBC_CALLER);                          \
+        if (region)                                                                                \
+            libc_team_tell(region, SIM_TEAM_TASKS_UNSEEN, 0);                                      \
+        real(body, data, copy, size, align, flags, tasks, priority, start, end, step);             \
+    }
+
+TASKLOOP(GOMP_taskloop, long)
+TASKLOOP(GOMP_taskloop_ull, unsigned long long)
