@@ -20,7 +20,7 @@ static double seconds_now(void)
 
 void proof_begin(struct proof *proof)
 {
-    proof->deadline = seconds_now() + proof->options->budget;
+    proof->deadline = seconds_now() + proof->budget;
 }
 
 double proof_seconds_left(const struct proof *proof)

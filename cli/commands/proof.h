@@ -11,7 +11,7 @@ struct proof {
     const struct run_options *options;
     struct job job; /* the first run's */
     struct verdict *verdict;
-    double deadline;
+    double budget, deadline;
     char covered[400];            /* what was looked at, for people */
     char printed[RESULT_COMMAND]; /* a run whose ranks print something else; "": none */
     bool fickle;                  /* they do so when nothing differs: clocks, addresses */

@@ -206,7 +206,7 @@ static double patience_of(const struct proof *proof)
     for (size_t i = 0; i < findings->count; i++)
         if (findings->items[i].severity == SEVERITY_ERROR)
             return 2;
-    return 6;
+    return proof->budget < 36 ? proof->budget / 6 : 6;
 }
 
 static void explore_under(struct proof *proof, struct results *results, enum sim_send_model send,
@@ -343,14 +343,18 @@ static bool wanted_threads_later(const struct job *job, const struct verdict *ve
     return false;
 }
 
+enum { FIRST_RUN = 12 /* seconds that it has in any case: a program may compute */ };
+
 /* `again`: nothing was judged, the ranks have to be threads. */
-static bool prove_ranks(struct results *results, const struct job *job, bool *again)
+static bool prove_ranks(struct results *results, const struct job *job, double budget, bool *again)
 {
     struct verdict verdict = {0};
-    struct proof proof = {.options = results->options, .job = *job, .verdict = &verdict};
+    struct proof proof = {
+        .options = results->options, .job = *job, .verdict = &verdict, .budget = budget};
     int64_t run;
     proof_begin(&proof);
-    proof.job.timeout = results->options->budget;
+    bool shared = budget < results->options->budget;
+    proof.job.timeout = shared && budget < FIRST_RUN ? FIRST_RUN : budget;
     proof_tell_step(&proof, results, "running");
     if (!results_measure(results, job, &proof.job, &verdict, &run))
         return false;
@@ -375,6 +379,19 @@ static bool prove_ranks(struct results *results, const struct job *job, bool *ag
 
 /* ---- the command ---- */
 
+/* For the next number of ranks: what was asked for, else a share of what is left for them all. */
+static double budget_of(const struct run_options *options, const struct timespec *begun,
+                        int numbers)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    double spent =
+        (double)(now.tv_sec - begun->tv_sec) + (double)(now.tv_nsec - begun->tv_nsec) * 1e-9;
+    return options->whole_budget || options->exploring
+               ? options->budget
+               : exploration_share(options->budget - spent, numbers);
+}
+
 static int prove_all(struct job *job, struct run_options *options, const int *ranks, int count)
 {
     struct failure failure = {0};
@@ -388,13 +405,16 @@ static int prove_all(struct job *job, struct run_options *options, const int *ra
     results_begin(&results, options, count);
     results.store = store;
     job->progress = &results.bar.base;
+    struct timespec begun;
+    clock_gettime(CLOCK_MONOTONIC, &begun);
     for (int i = 0; i < count && !interrupt_signal(); i++) {
         bool again = false;
         if (!session_ranks(job, options, ranks[i], &failure)) {
             results_fail(&results, job, &failure);
             continue;
         }
-        prove_ranks(&results, job, &again);
+        double budget = budget_of(options, &begun, count - i);
+        prove_ranks(&results, job, budget, &again);
         if (!again)
             continue;
         fputs("simrun: a rank asked for threads of MPI and was given less: once more, with ranks "
@@ -402,7 +422,7 @@ static int prove_all(struct job *job, struct run_options *options, const int *ra
               "are OS threads (--os-threads)\n",
               stderr);
         options->world.executor = job->world.executor = SIM_THREADS;
-        prove_ranks(&results, job, &again);
+        prove_ranks(&results, job, budget, &again);
     }
     return results_end(&results);
 }

@@ -34,6 +34,11 @@ bool exploration_is_hopeless(const struct explore_progress *progress, double spe
     return progress->expected > (double)progress->runs + 4 * rate * (all - spent);
 }
 
+double exploration_share(double left, int numbers)
+{
+    return left > 0 ? left / numbers : 0;
+}
+
 static bool is_over(const struct job *job, const struct explore_board *board, double spent)
 {
     struct explore_progress progress = {.runs = board->runs, .expected = (double)board->expected};

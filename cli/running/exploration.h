@@ -17,6 +17,8 @@ struct exploration {
 /* Whether all runs that are expected would take several times the seconds that there are in `all`, by what was
  * done in those that are `spent`. */
 bool exploration_is_hopeless(const struct explore_progress *progress, double spent, double all);
+/* Of the seconds that are left for so many numbers of ranks those that the next may take. */
+double exploration_share(double left, int numbers);
 /* job->timeout bounds it, and job->patience where it is hopeless; `quiet`: no progress. Release it in any case. */
 void exploration_run(const struct job *job, const struct run_options *options, bool quiet,
                      struct exploration *exploration);
