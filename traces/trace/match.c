@@ -21,8 +21,10 @@
  *     was recorded.
  *
  * Sends hang in FIFO lists under the key (source, destination, communicator, tag), where source or
- * tag may be ANY; taken sends are skipped lazily, so the whole is linear. Lists with ANY exist only
- * if somebody will ask for them. */
+ * tag may be ANY; taken sends are skipped lazily, so the whole is linear. Lists with any source exist
+ * only if somebody will ask for them. Most messages are received in the order in which they were
+ * sent: the first of all from a source has the tag that is asked for. Lists by tag are made when
+ * that is not so for the first time: a program with many tags has as many lists. */
 #include "traces/trace/memory.h"
 #include "traces/trace/trace.h"
 
@@ -53,6 +55,7 @@ struct matcher {
     size_t slot_count, slots_used; /* power of two; at most half of them */
     bool wanted[LISTS];
     bool threads;    /* some rank has several */
+    bool failed;     /* no memory for lists by tag */
     uint8_t *taken;  /* per op: a send that is spoken for */
     uint8_t *named;  /* per op: a receive of a message that a probe has taken; NULL: none */
     int32_t *source; /* per op: assumed for a receive from any source; -1: none yet */
@@ -189,6 +192,17 @@ static void survey(struct matcher *matcher, size_t *receives)
     }
 }
 
+static bool list_fill(struct matcher *matcher, int list)
+{
+    matcher->next[list] = malloc(matcher->send_count * sizeof *matcher->next[list]);
+    if (!matcher->next[list])
+        return false;
+    for (uint32_t number = 0; number < matcher->send_count; number++)
+        if (!list_append(matcher, list, number))
+            return false;
+    return true;
+}
+
 static bool matcher_fill(struct matcher *matcher)
 {
     matcher->sends = malloc(matcher->send_count * sizeof *matcher->sends);
@@ -198,16 +212,13 @@ static bool matcher_fill(struct matcher *matcher)
     for (uint32_t i = 0; i < matcher->trace->op_count; i++)
         if (is_send(&matcher->trace->ops[i]))
             matcher->sends[number++] = i;
-    for (int list = 0; list < LISTS; list++) {
-        if (!matcher->wanted[list])
-            continue;
-        matcher->next[list] = malloc(matcher->send_count * sizeof *matcher->next[list]);
-        if (!matcher->next[list])
-            return false;
-        for (number = 0; number < matcher->send_count; number++)
-            if (!list_append(matcher, list, number))
+    /* By amount (rule 6) only the lists by tag tell. */
+    bool first_of_all = matcher->wanted[LIST_EXACT] && !matcher->threads;
+    for (int list = 0; list < LISTS; list++)
+        if (list == LIST_ANY_TAG ? matcher->wanted[list] || first_of_all
+                                 : matcher->wanted[list] && !(list == LIST_EXACT && first_of_all))
+            if (!list_fill(matcher, list))
                 return false;
-    }
     return true;
 }
 
@@ -223,7 +234,7 @@ static bool is_free(const struct matcher *matcher, uint32_t send)
 
 static int64_t bytes_of(const struct trace_op *op, int64_t count)
 {
-    return count * (int64_t)trace_type_size(op->type);
+    return (int64_t)((uint64_t)count * trace_type_size(op->type)); /* a file may say any count */
 }
 
 /* Rule 6; TRACE_NO where there is none. */
@@ -249,11 +260,38 @@ static uint32_t send_of_amount(const struct matcher *matcher, const struct slot 
     return TRACE_NO;
 }
 
+/* The first free send from this source whatever its tag: whether it is the one, or there is none. */
+static bool first_of_all(struct matcher *matcher, struct key key, uint32_t *send)
+{
+    int32_t tag = key.tag;
+    key.tag = TRACE_ANY;
+    struct slot *slot = slot_find(matcher, &key);
+    *send = TRACE_NO;
+    if (slot->tail == TRACE_NO)
+        return true;
+    const uint32_t *next = matcher->next[LIST_ANY_TAG];
+    while (slot->head != TRACE_NO && !is_free(matcher, matcher->sends[slot->head]))
+        slot->head = next[slot->head];
+    if (slot->head == TRACE_NO)
+        return true;
+    *send = matcher->sends[slot->head];
+    return matcher->trace->ops[*send].tag == tag;
+}
+
 /* The first free send for this receive, TRACE_NO if there is none. */
 static uint32_t send_take(struct matcher *matcher, const struct trace_op *receive)
 {
     struct key key = key_of_receive(matcher, receive);
     int list = list_for(matcher, receive);
+    if (list == LIST_EXACT && matcher->next[LIST_ANY_TAG] && !matcher->threads) {
+        uint32_t send;
+        if (first_of_all(matcher, key, &send))
+            return send;
+        if (!matcher->next[LIST_EXACT] && !list_fill(matcher, LIST_EXACT)) {
+            matcher->failed = true;
+            return TRACE_NO;
+        }
+    }
     struct slot *slot = slot_find(matcher, &key);
     if (slot->tail == TRACE_NO)
         return TRACE_NO;
@@ -436,6 +474,7 @@ bool trace_match(struct trace *trace)
             match_receives(&matcher, false, false);
             resolve_mprobes(trace);
         }
+        done = done && !matcher.failed;
     }
     lists_release(&matcher);
     free(matcher.taken);
