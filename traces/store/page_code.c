@@ -134,6 +134,14 @@ static void find_contexts(struct page_code *code, const struct page_table *table
     }
 }
 
+static bool all_none(const int64_t *values, size_t count, int64_t none)
+{
+    int64_t different = 0;
+    for (size_t i = 0; i < count; i++)
+        different |= values[i] ^ none;
+    return different == 0;
+}
+
 /* Behind its last number that is not SAME. */
 static uint8_t *encode_column(const struct page_code *code, const struct page_column *column,
                               const int64_t *values, size_t first, size_t count, uint8_t *at)
@@ -141,6 +149,8 @@ static uint8_t *encode_column(const struct page_code *code, const struct page_co
     const uint8_t *context = contexts(code, column);
     struct last last = {0};
     uint8_t *end = at;
+    if (all_none(values, count, column->column.none))
+        return end;
     for (size_t i = 0; i < count; i++) {
         uint8_t c = context[i];
         bool some = values[i] != column->column.none;
