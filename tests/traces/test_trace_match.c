@@ -151,6 +151,8 @@ static struct trace_op random_op(uint64_t *state, uint32_t rank, uint32_t count,
         op.peer = TRACE_ANY;
     if (receive && dice_below(state, 3) == 0)
         op.tag = TRACE_ANY;
+    if (!receive && dice_below(state, 16) == 0)
+        op.tag = TRACE_ANY; /* in a file, a tag like others */
     if (dice_below(state, 12) == 0)
         op.peer = TRACE_NONE;
     if (receive && op.peer == TRACE_ANY && dice_below(state, 3) == 0) {

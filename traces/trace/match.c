@@ -36,7 +36,7 @@ enum { SLOTS_FIRST = 256 };
 
 struct key {
     int32_t source, destination, tag;
-    uint32_t comm;
+    uint32_t comm, list; /* a file may call a tag what stands for any */
 };
 
 struct slot {
@@ -66,7 +66,7 @@ static uint64_t key_hash(const struct key *key)
     uint64_t hash = (uint64_t)(uint32_t)key->source << 32 | (uint32_t)key->destination;
     hash = (hash ^ ((uint64_t)key->comm << 32 | (uint32_t)key->tag) * 0x9e3779b97f4a7c15u) *
            0xbf58476d1ce4e5b9u;
-    return hash ^ hash >> 29;
+    return (hash ^ hash >> 29) + key->list;
 }
 
 static struct slot *slot_find(const struct matcher *matcher, const struct key *key)
@@ -128,7 +128,8 @@ static struct key key_of_send(const struct trace_op *op, int list)
     return (struct key){.source = list >= LIST_ANY_SOURCE ? TRACE_ANY : (int32_t)op->rank,
                         .destination = op->peer,
                         .tag = list & LIST_ANY_TAG ? TRACE_ANY : op->tag,
-                        .comm = op->comm};
+                        .comm = op->comm,
+                        .list = (uint32_t)list};
 }
 
 static struct key key_of_receive(const struct matcher *matcher, const struct trace_op *op)
@@ -137,7 +138,8 @@ static struct key key_of_receive(const struct matcher *matcher, const struct tra
     return (struct key){.source = recorded ? op->peer_matched : source_of(matcher, op),
                         .destination = (int32_t)op->rank,
                         .tag = recorded ? op->tag_matched : op->tag,
-                        .comm = op->comm};
+                        .comm = op->comm,
+                        .list = (uint32_t)list_for(matcher, op)};
 }
 
 static bool slots_resize(struct matcher *matcher, size_t count)
@@ -265,6 +267,7 @@ static bool first_of_all(struct matcher *matcher, struct key key, uint32_t *send
 {
     int32_t tag = key.tag;
     key.tag = TRACE_ANY;
+    key.list = LIST_ANY_TAG;
     struct slot *slot = slot_find(matcher, &key);
     *send = TRACE_NO;
     if (slot->tail == TRACE_NO)
