@@ -229,6 +229,7 @@ static int run_world(void *context, struct diff_probe *probe, int worker)
     uint64_t cost;
     if (probe->adverse && options.executor != SIM_THREADS)
         sim_world_options_adverse(&options, &cost);
+    options.stale_memory = probe->stale_memory;
     if (!base || child->job->restart) /* what is compared is undisturbed; so is what starts again */
         options.fault_count = 0;
     options.first_failure = base ? &child->board->first_failure : NULL;
@@ -371,6 +372,9 @@ static void record_gradients(const struct child *child, const struct gradcheck_r
                "world each move is a run of all ranks (--check-elements N moves them)");
     bool as_they_come =
         result->row_count > 0 && !result->failed && child->job->world.executor == SIM_THREADS;
+    record_gap("gradients", result->memory_missed,
+               "what is read of memory that was freed or never written: the run where that is "
+               "overwritten did not finish");
     record_gap("gradients", result->delivery_missed || as_they_come,
                as_they_come
                    ? "deliveries of messages besides this one: not tried with OS threads"

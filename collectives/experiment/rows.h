@@ -151,7 +151,9 @@ struct diff_probe {
     bool
         adverse; /* whoever runs the world delivers messages as late, and in as strange an order, as
                      MPI allows */
-    int repeat;  /* 0, or: the how many-th repetition this is; whoever runs the world varies
+    bool stale_memory; /* whoever runs the world overwrites what the program frees, and what malloc
+                          gives it */
+    int repeat;        /* 0, or: the how many-th repetition this is; whoever runs the world varies
                    what a result should not depend on */
 };
 

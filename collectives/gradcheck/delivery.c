@@ -1,11 +1,16 @@
-/* The gradient check with another delivery of messages: nonblocking receives match only when nobody
+/* The gradient check in other circumstances.
+ *
+ * With another delivery of messages: nonblocking receives match only when nobody
  * else can move, buffers are filled when their operation is completed, wildcards take the last
  * message there is. MPI allows that. An adjoint that
  * reads a buffer before its wait, or that answers in the order in which receives were posted
  * instead of to who sent, is wrong there.
  *
  * A gradient may differ and be right all the same, where messages decide which rank does what. So
- * only where it does the whole check is done in that delivery. */
+ * only where it does the whole check is done in that delivery.
+ *
+ * With freed memory overwritten, and what malloc gives: what an adjoint kept and freed too early, or
+ * adds to without setting it to zero, is right by chance else. One run asks for both at once. */
 #include "collectives/gradcheck/internal.h"
 #include "collectives/tape/tensor.h"
 
@@ -35,21 +40,35 @@ static const struct probe_input *first_moved(const struct gradcheck *check,
     return NULL;
 }
 
-static void blame(struct gradcheck_culprit *culprit, const struct probe_input *input, int rank)
+static void blame(struct gradcheck_culprit *culprit, const struct probe_input *input, int rank,
+                  const char *text)
 {
     culprit->found = true;
     culprit->rank = rank;
     culprit->site = input->gradient_site ? input->gradient_site : input->site;
     snprintf(culprit->name, sizeof culprit->name, "%s", input->name);
-    snprintf(culprit->text, sizeof culprit->text,
-             "the gradient of %s is right only as messages happened to arrive; it is wrong where "
-             "nonblocking receives are filled as late as MPI allows and wildcards take the last "
-             "message first: is a buffer read before its wait, or an answer sent to another rank "
-             "than the one in MPI_SOURCE?",
-             input->name);
+    snprintf(culprit->text, sizeof culprit->text, "the gradient of %s is right only as %s",
+             input->name, text);
 }
 
-void gradcheck_delivery(struct gradcheck *check)
+static const struct circumstance {
+    bool adverse, stale_memory;
+    const char *where, *text;
+} circumstances[] = {
+    {true, true, NULL, NULL},
+    {false, true, "with memory overwritten",
+     "long as memory keeps what it held: it is wrong where what was freed, and what malloc gave "
+     "and "
+     "nobody wrote, is overwritten: is a buffer freed before the adjoint reads it, or added to "
+     "without being set to zero?"},
+    {true, false, "with late messages",
+     "messages happened to arrive; it is wrong where nonblocking receives are filled as late as "
+     "MPI "
+     "allows and wildcards take the last message first: is a buffer read before its wait, or an "
+     "answer sent to another rank than the one in MPI_SOURCE?"}};
+
+/* Whether gradients are others there, or the run did not finish; judged where `where` says so. */
+static bool differs(struct gradcheck *check, const struct circumstance *circumstance, bool *missed)
 {
     struct gradcheck_options options = *check->options;
     struct gradcheck_result result = {.ranks = check->base.ranks};
@@ -57,24 +76,39 @@ void gradcheck_delivery(struct gradcheck *check)
                               .options = &options,
                               .result = &result,
                               .blocks = check->blocks,
-                              .adverse = true};
+                              .adverse = circumstance->adverse,
+                              .stale_memory = circumstance->stale_memory};
     const struct probe_input *moved = NULL;
     int rank = 0;
-    if (!check->result->row_count || check->result->failed || check->result->non_finite)
-        return; /* without a gradient there is nothing to compare, and a program runs once */
     options.elements_max = 1; /* a row for every input */
-    check->result->delivery_missed = !diff_probe_init(&there.base, check->base.ranks) ||
-                                     !gradcheck_world(&there, &there.base, 0);
-    if (!check->result->delivery_missed && gradcheck_same_inputs(&check->base, &there.base) &&
-        (moved = first_moved(check, &there.base, &rank)))
-        gradcheck_elsewhere(check, &there, "with late messages");
-    gradcheck_failures_count(check->result);
-    if (check->result->failed && !check->result->culprit.found)
-        blame(&check->result->culprit, moved, rank);
+    *missed = !diff_probe_init(&there.base, check->base.ranks) ||
+              !gradcheck_world(&there, &there.base, 0);
+    if (!*missed && gradcheck_same_inputs(&check->base, &there.base))
+        moved = first_moved(check, &there.base, &rank);
+    if (moved && circumstance->where) {
+        gradcheck_elsewhere(check, &there, circumstance->where);
+        gradcheck_failures_count(check->result);
+        if (check->result->failed && !check->result->culprit.found)
+            blame(&check->result->culprit, moved, rank, circumstance->text);
+    }
     check->result->worlds += result.worlds;
     gradcheck_epochs_release(&there);
     diff_probe_release(&there.base);
     free(result.rows);
+    return moved || *missed;
+}
+
+void gradcheck_delivery(struct gradcheck *check)
+{
+    struct gradcheck_result *result = check->result;
+    bool missed;
+    if (!result->row_count || result->failed || result->non_finite)
+        return; /* without a gradient there is nothing to compare, and a program runs once */
+    if (!differs(check, &circumstances[0], &missed))
+        return;
+    differs(check, &circumstances[1], &result->memory_missed);
+    if (!result->failed)
+        differs(check, &circumstances[2], &result->delivery_missed);
 }
 
 /* ---- repetitions: with what must not matter varied (the association of reductions, every choice).

@@ -39,6 +39,7 @@ struct gradcheck {
     struct diff_probe base;
     const struct diff_probe *recorded; /* the base world that was recorded; NULL: this one */
     bool adverse;                      /* every world delivers messages so, see struct diff_probe */
+    bool stale_memory;                 /* so does this */
     struct gradcheck_direction shift;  /* from the program's own point to the one in question */
     double epsilon; /* of the least precise input, or of losses that are floats */
     bool *trusted;  /* per epoch: its tangents are exact, and differences confirm them */

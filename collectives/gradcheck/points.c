@@ -126,7 +126,7 @@ void gradcheck_elsewhere(struct gradcheck *check, struct gradcheck *there, const
     size_t before = check->result->row_count;
     rows_keep(check, there, where);
     if (check->result->row_count > before && check->options->bisect && !there->adverse &&
-        !check->result->culprit.found)
+        !there->stale_memory && !check->result->culprit.found)
         culprit_seek(check, there);
 }
 

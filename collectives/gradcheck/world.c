@@ -9,8 +9,10 @@
 
 bool gradcheck_world(struct gradcheck *check, struct diff_probe *probe, int worker)
 {
-    probe->again = probe != &check->base || check->shift.pushes || check->adverse;
+    probe->again =
+        probe != &check->base || check->shift.pushes || check->adverse || check->stale_memory;
     probe->adverse = check->adverse;
+    probe->stale_memory = check->stale_memory;
     probe->order = check->options->order;
     probe->mutant = check->options->mutant;
     probe->flip = check->options->flip;

@@ -22,9 +22,20 @@ static bool denied(void)
     return true;
 }
 
+/* In worlds that ask for it, what was freed and what nobody has written yet holds numbers that are
+ * plain as doubles, floats and integers, and no program's own. */
+static void overwrite(void *memory, size_t size)
+{
+    enum { STALE = 0x41, MOST = 1 << 28 };
+    const struct sim_rank *rank = sim_current_rank;
+    if (memory && rank && rank->world->options.stale_memory)
+        memset(memory, STALE, size < MOST ? size : MOST);
+}
+
 WRAP(void *, malloc, (size_t size))
 {
     void *memory = denied() ? NULL : malloc(size);
+    overwrite(memory, size);
     sim_objects_add(memory, size, CALLER);
     return memory;
 }
@@ -58,6 +69,7 @@ WRAP(void *, realloc, (void *old, size_t size))
 WRAP(void *, aligned_alloc, (size_t alignment, size_t size))
 {
     void *memory = denied() ? NULL : aligned_alloc(alignment, size);
+    overwrite(memory, size);
     sim_objects_add(memory, size, CALLER);
     return memory;
 }
@@ -66,6 +78,8 @@ WRAP(int, posix_memalign, (void **memory, size_t alignment, size_t size))
 {
     int error = denied() ? ENOMEM : posix_memalign(memory, alignment, size);
     if (!error)
+        overwrite(*memory, size);
+    if (!error)
         sim_objects_add(*memory, size, CALLER);
     return error;
 }
@@ -73,6 +87,7 @@ WRAP(int, posix_memalign, (void **memory, size_t alignment, size_t size))
 WRAP(void, free, (void *memory))
 {
     int saved = errno;
+    overwrite(memory, sim_objects_size(memory));
     release(memory, CALLER);
     errno = saved;
     free(memory);

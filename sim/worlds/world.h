@@ -60,7 +60,8 @@ struct sim_world_options {
     bool late_receives; /* buffers are filled when the program completes an operation: held.h */
     bool early_windows; /* ... but for those of windows */
     uint64_t late_from, late_to; /* these alone, by when they began; late_to 0: all */
-    bool late_told;              /* each becomes a finding: it is known to be read too early */
+    bool stale_memory;    /* what a program frees, and what malloc gives it, is overwritten */
+    bool late_told;       /* each becomes a finding: it is known to be read too early */
     bool delay_wildcards; /* wildcards, probes for any source and Waitany take what they can get
                              only when nobody else can move (exploration) */
     bool delay_receives;  /* and with that nonblocking receives of a named source, too */

@@ -65,4 +65,58 @@ like(said('', 'collective.c'), qr/^PASS .*4 of 4 gradients right/, 'and its righ
 like(said('--os-threads', 'early.c'), qr/not covered:.* deliveries of messages besides this one: not tried with OS threads/,
     'with OS threads the coverage says that it was not tried');
 
+# Memory that was freed keeps its numbers for a while, and what malloc gives is often zero: an adjoint that reads it is right by chance.
+open $c, '>', 'memory.c' or die;
+print $c <<'END';
+#include <diff.h>
+#include <mpi.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { N = 64, ROOM = 400, PLACE = 300 };
+
+/* right, freed: the values that are kept; unwritten: what is added to; idle: what nothing depends on */
+int main(int argc, char **argv)
+{
+    double x[N], y[N], bar[N], out[N], loss = 0;
+    const char *what = argv[argc - 1];
+    double *kept = malloc(ROOM * sizeof *kept), *idle = malloc(sizeof *idle);
+    int rank;
+    MPI_Init(NULL, NULL);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    for (int i = 0; i < N; i++)
+        x[i] = 0.1 * i + rank;
+    diff_mark_input("x", x, N);
+    for (int i = 0; i < N; i++)
+        kept[PLACE + i] = x[i] * x[i];
+    MPI_Allreduce(kept + PLACE, y, N, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+    for (int i = 0; i < N; i++)
+        loss += y[i] * y[i], bar[i] = 2 * y[i] + (strcmp(what, "idle") ? 0 : 0 * *idle);
+    diff_mark_objective(loss);
+    MPI_Allreduce(bar, out, N, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+    double *sum = strcmp(what, "unwritten") ? calloc(ROOM, sizeof *sum) : malloc(1 << 20);
+    if (!strcmp(what, "freed"))
+        free(kept);
+    for (int i = 0; i < N; i++)
+        sum[PLACE + i] += out[i] * 2 * x[i] * (kept[PLACE + i] / (x[i] * x[i] + (x[i] == 0)) + (x[i] == 0));
+    diff_mark_gradient("x", sum + PLACE, N);
+    if (strcmp(what, "freed"))
+        free(kept);
+    free(sum);
+    free(idle);
+    MPI_Finalize();
+    return 0;
+}
+END
+close $c;
+for my $what ('freed', 'unwritten') {
+    like(said('', "memory.c $what"), qr/^FAIL .*G001 .*the gradient of x is right only as long as memory keeps what it held/, "memory that is $what: found");
+}
+like(said('--os-threads', 'memory.c freed'), qr/^FAIL .*G001 .*as long as memory keeps/, 'with OS threads, too');
+for my $what ('right', 'idle') {
+    my $right = said('', "memory.c $what");
+    like($right, qr/^PASS .*193 of 193 gradients right/, "$what: right");
+    unlike($right, qr/is overwritten did not finish/, "$what: and nothing was left out");
+}
+
 done_testing();
