@@ -8,9 +8,10 @@
 /* Words of all clocks that are kept. */
 static const size_t words_max = (size_t)1 << 26;
 
+/* `place`: the operation whose begin or return it is, of its rank's; a request ends with a wait. */
 struct event {
     uint64_t time;
-    uint32_t op;
+    uint32_t op, place;
     bool begins;
 };
 
@@ -74,6 +75,13 @@ static void over_at_target(const struct window_walk *walk, struct judged *judged
             judged->done = 2 * walk->syncs[i].op;
 }
 
+/* What the sync tells of; TRACE_NO: it is not in the trace. */
+static uint32_t source_of(const struct trace *trace, const struct trace_sync *sync)
+{
+    size_t op = trace->rank_begin[sync->peer] + sync->peer_op;
+    return op < trace->rank_begin[sync->peer + 1] ? (uint32_t)op : TRACE_NO;
+}
+
 static void over(const struct window_walk *walk, struct judged *judged)
 {
     const struct trace *trace = walk->trace;
@@ -91,24 +99,29 @@ static void over(const struct window_walk *walk, struct judged *judged)
         judged->done = 2 * access->done + 1;
 }
 
+/* Whether the sync is the rank's, and tells it something before operation `number` begins. */
+static bool is_due(const struct window_walk *walk, size_t sync, uint32_t rank, uint32_t number)
+{
+    return sync < walk->trace->sync_count && walk->syncs[sync].rank == rank &&
+           walk->syncs[sync].op <= number;
+}
+
 /* Before operation `number` of the rank begins: what it learns, and the loads and stores before. */
 static void reach(struct window_walk *walk, uint32_t rank, uint32_t number)
 {
     const struct trace *trace = walk->trace;
     uint32_t *clock = clock_of(walk, rank);
     uint32_t *at = &walk->next_sync[rank];
-    for (;
-         *at < trace->sync_count && walk->syncs[*at].rank == rank && walk->syncs[*at].op <= number;
-         ++*at) {
-        size_t peer = trace->rank_begin[walk->syncs[*at].peer] + walk->syncs[*at].peer_op;
-        if (peer >= trace->op_count || !walk->begun[peer]) {
+    for (; is_due(walk, *at, rank, number); ++*at) {
+        const struct trace_sync *sync = &walk->syncs[*at];
+        uint32_t source = source_of(trace, sync);
+        if (source == TRACE_NO || !walk->begun[source]) {
             walk->disordered = true;
             continue;
         }
-        const struct trace_sync *sync = &walk->syncs[*at];
         walk->chances +=
-            window_is_atomic(trace->ops[peer].kind) && clock[sync->peer] < 2 * sync->peer_op + 1;
-        join(walk, clock, walk->begun[peer]);
+            window_is_atomic(trace->ops[source].kind) && clock[sync->peer] < 2 * sync->peer_op + 1;
+        join(walk, clock, walk->begun[source]);
     }
     at = &walk->next_access[rank];
     for (; *at < trace->access_count; ++*at) {
@@ -256,10 +269,8 @@ static void op_ends(struct window_walk *walk, uint32_t op)
     uint32_t *clock = clock_of(walk, at->rank), number = number_of(walk, op);
     uint32_t group = walk->context->group_of[op];
     uint32_t teller = told_by(walk, op);
-    if (teller != TRACE_NO && walk->begun[teller])
+    if (teller != TRACE_NO)
         join(walk, clock, walk->begun[teller]);
-    else if (teller != TRACE_NO)
-        walk->disordered = true;
     if (group != TRACE_NO && is_prefix(at->kind))
         join_prefix(walk, op, clock);
     else if (group != TRACE_NO && walk->gathered[group] &&
@@ -269,14 +280,17 @@ static void op_ends(struct window_walk *walk, uint32_t op)
         clock[at->rank] = 2 * number + 2;
 }
 
+/* Several of a rank may have the same time. */
 static int by_time(const void *a, const void *b)
 {
     const struct event *x = a, *y = b;
     if (x->time != y->time)
         return x->time < y->time ? -1 : 1;
+    if (x->place != y->place)
+        return x->place < y->place ? -1 : 1;
     if (x->begins != y->begins)
-        return x->begins ? 1 : -1;
-    return x->op < y->op ? -1 : x->op > y->op;
+        return x->begins ? -1 : 1;
+    return x->op < y->op ? -1 : 1;
 }
 
 /* Events of every rank in its own order; `next`: the first not yet walked. */
@@ -295,10 +309,13 @@ static struct steps steps_of(const struct trace *trace)
     size_t count = 0;
     for (uint32_t rank = 0; rank < trace->ranks; rank++) {
         steps.next[rank] = count;
-        for (size_t op = trace->rank_begin[rank]; op < trace->rank_begin[rank + 1]; op++) {
-            steps.events[count++] = (struct event){trace->ops[op].begin, (uint32_t)op, true};
-            if (trace->ops[op].end)
-                steps.events[count++] = (struct event){trace->ops[op].end - 1, (uint32_t)op, false};
+        for (size_t i = trace->rank_begin[rank]; i < trace->rank_begin[rank + 1]; i++) {
+            const struct trace_op *at = &trace->ops[i];
+            uint32_t op = (uint32_t)i;
+            uint32_t last = check_is_start(at) && at->request != TRACE_NO ? at->request : op;
+            steps.events[count++] = (struct event){at->begin, op, op, true};
+            if (at->end)
+                steps.events[count++] = (struct event){at->end - 1, op, last, false};
         }
         steps.end[rank] = count;
         qsort(steps.events + steps.next[rank], count - steps.next[rank], sizeof *steps.events,
@@ -330,12 +347,10 @@ static bool is_ready(const struct window_walk *walk, const struct steps *steps, 
     const struct trace *trace = walk->trace;
     const struct event *event = &steps->events[steps->next[rank]];
     if (event->begins) {
-        for (size_t i = walk->next_sync[rank];
-             i < trace->sync_count && walk->syncs[i].rank == rank &&
-             walk->syncs[i].op <= number_of(walk, event->op);
+        for (size_t i = walk->next_sync[rank]; is_due(walk, i, rank, number_of(walk, event->op));
              i++) {
-            size_t peer = trace->rank_begin[walk->syncs[i].peer] + walk->syncs[i].peer_op;
-            if (peer < trace->op_count && !steps->begun[peer])
+            uint32_t source = source_of(trace, &walk->syncs[i]);
+            if (source != TRACE_NO && !steps->begun[source])
                 return false;
         }
         return true;
@@ -357,39 +372,24 @@ static void step(struct window_walk *walk, struct steps *steps, uint32_t rank)
     steps->begun[event->op] = true;
 }
 
-/* The rank whose next event has the earliest time; `ranks` where all are through. */
-static uint32_t earliest(const struct steps *steps, uint32_t ranks)
-{
-    uint32_t found = ranks;
-    for (uint32_t rank = 0; rank < ranks; rank++)
-        if (steps->next[rank] < steps->end[rank] &&
-            (found == ranks ||
-             by_time(&steps->events[steps->next[rank]], &steps->events[steps->next[found]]) < 0))
-            found = rank;
-    return found;
-}
-
-/* Walks the run, each rank as far as what it waits for has been walked; by time where nobody can go,
- * which times of ranks that are threads may tell wrong. False where it takes too much memory. */
+/* Walks the run, each rank as far as what it waits for has been walked. False where it takes too
+ * much memory. */
 static bool walk_all(struct window_walk *walk)
 {
     const struct trace *trace = walk->trace;
     struct steps steps = steps_of(trace);
-    for (bool more = true; more && walk->words <= words_max;) {
+    for (bool more = true; more;) {
         more = false;
         for (uint32_t rank = 0; rank < trace->ranks; rank++)
-            for (; steps.next[rank] < steps.end[rank] && is_ready(walk, &steps, rank) &&
-                   walk->words <= words_max;
+            for (; steps.next[rank] < steps.end[rank] && walk->words <= words_max &&
+                   is_ready(walk, &steps, rank);
                  more = true)
                 step(walk, &steps, rank);
-        uint32_t rank = more ? trace->ranks : earliest(&steps, trace->ranks);
-        if (rank < trace->ranks) {
-            step(walk, &steps, rank);
-            more = true;
-        }
     }
-    for (uint32_t rank = 0; rank < trace->ranks; rank++)
+    for (uint32_t rank = 0; rank < trace->ranks; rank++) {
+        walk->disordered = walk->disordered || steps.next[rank] < steps.end[rank];
         reach(walk, rank, UINT32_MAX);
+    }
     free(steps.events);
     free(steps.next);
     free(steps.end);
@@ -418,8 +418,13 @@ bool window_walk_run(struct window_walk *walk, const struct check_context *conte
 {
     const struct trace *trace = context->trace;
     *walk = (struct window_walk){
+        .context = context, .trace = trace, .words = (size_t)trace->ranks * trace->ranks};
+    if (walk->words > words_max)
+        return false;
+    *walk = (struct window_walk){
         .context = context,
         .trace = trace,
+        .words = walk->words,
         .clocks = check_new((size_t)trace->ranks * trace->ranks, sizeof *walk->clocks),
         .begun = check_new(trace->op_count + 1, sizeof *walk->begun),
         .gathered = check_new(context->group_count + 1, sizeof *walk->gathered),
@@ -438,14 +443,14 @@ bool window_walk_run(struct window_walk *walk, const struct check_context *conte
 
 static void free_all(uint32_t **clocks, size_t count)
 {
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; clocks && i < count; i++)
         free(clocks[i]);
     free(clocks);
 }
 
 void window_walk_release(struct window_walk *walk)
 {
-    for (size_t i = 0; i < walk->trace->access_count; i++)
+    for (size_t i = 0; walk->judged && i < walk->trace->access_count; i++)
         free(walk->judged[i].start);
     free_all(walk->begun, walk->trace->op_count);
     free_all(walk->gathered, walk->context->group_count);

@@ -23,9 +23,9 @@ struct window_walk {
     struct judged *judged; /* one per access of the trace */
     uint64_t
         chances; /* orders learned from what an atomic operation fetched, and from nothing else */
-    bool disordered; /* an operation ended before one that it waits for began: times tell nothing */
-    uint32_t *clocks;   /* ranks rows */
-    uint32_t **begun;   /* by operation: the clock when it began, where somebody asks for it */
+    bool disordered;  /* operations wait for each other in a circle, or for one that is not there */
+    uint32_t *clocks; /* ranks rows */
+    uint32_t **begun; /* by operation: the clock when it began, where somebody asks for it */
     uint32_t *receives; /* those that have a message: see probed */
     size_t receive_count;
     uint32_t **gathered;               /* by collective: what its members had when they began */

@@ -24,6 +24,8 @@ struct windows {
     struct judged *judged;
     uint32_t places[FINDINGS_MAX][2]; /* by finding */
     size_t pairs;
+    uint64_t untold; /* racing pairs beyond FINDINGS_MAX */
+    bool unseen;     /* pairs beyond pairs_max */
     uint64_t
         chances; /* atomic accesses whose order decides what they fetch, and nothing else does */
 };
@@ -119,8 +121,10 @@ static void report(struct windows *windows, const struct trace_access *a,
             finding = &windows->findings->items[first + i];
     }
     if (!finding) {
-        if (windows->findings->count - first >= FINDINGS_MAX)
+        if (windows->findings->count - first == FINDINGS_MAX) {
+            windows->untold++;
             return;
+        }
         windows->places[windows->findings->count - first][0] = site;
         windows->places[windows->findings->count - first][1] = with;
         finding = findings_add(windows->findings, "B003",
@@ -154,10 +158,13 @@ static void judge(struct windows *windows)
     size_t count = windows->trace->access_count, first = windows->findings->count;
     qsort(windows->judged, count, sizeof *windows->judged, by_address);
     for (size_t i = 0; i < count; i++)
-        for (size_t j = i + 1; j < count && windows->pairs < pairs_max; j++) {
+        for (size_t j = i + 1; j < count; j++) {
             const struct judged *a = &windows->judged[i], *b = &windows->judged[j];
             if (b->access->begin >= a->access->end)
                 break;
+            windows->unseen = windows->pairs == pairs_max;
+            if (windows->unseen)
+                return;
             windows->pairs++;
             if (!a->start || !b->start || keep_apart(a->access, b->access) || before(a, b) ||
                 before(b, a))
@@ -167,8 +174,6 @@ static void judge(struct windows *windows)
             else
                 windows->chances += decides(windows, a->access, b->access);
         }
-    for (size_t i = first; i < windows->findings->count; i++)
-        finding_seal(&windows->findings->items[i], windows->trace);
 }
 
 void check_windows(const struct check_context *context, struct findings *findings)
@@ -176,6 +181,7 @@ void check_windows(const struct check_context *context, struct findings *finding
     const struct trace *trace = context->trace;
     if (!trace->access_count)
         return;
+    size_t first = findings->count;
     struct window_walk walk;
     bool walked = window_walk_run(&walk, context);
     struct windows windows = {
@@ -192,7 +198,10 @@ void check_windows(const struct check_context *context, struct findings *finding
         trace_gap(
             trace, "windows", windows.chances,
             "another order of atomic accesses to a window, on which it depends what they fetch");
-    if (windows.pairs >= pairs_max)
+    for (size_t i = first; i < findings->count; i++)
+        finding_seal(&findings->items[i], trace);
+    trace_gap(trace, "windows", windows.untold, "more pairs of accesses that race (B003)");
+    if (windows.unseen)
         trace_gap(trace, "windows", 1, "pairs of accesses to windows beyond %zu (B003)", pairs_max);
     window_walk_release(&walk);
 }

@@ -25,7 +25,7 @@ struct way_access {
     struct cut ways[WAYS_MAX];   /* any of them ends it */
     uint32_t way_count;
     uint32_t conflicts, races; /* bit per access */
-    uint32_t meets;            /* atomic ones that may be carried out in either order */
+    uint32_t meets, met; /* atomic ones, one of which says in which order they were carried out */
 };
 
 struct hold {
@@ -102,8 +102,8 @@ static void need_partner(const struct oracle *oracle, struct cut *cut, const str
 static void need_members(const struct oracle *oracle, struct cut *cut, const struct call *call,
                          uint32_t rank)
 {
-    bool one_to_all = call->verb == BROADCAST || call->verb == SCATTER;
-    bool all_to_one = call->verb == REDUCE || call->verb == GATHER;
+    bool one_to_all = call->verb >= BROADCAST && call->verb <= SCATTERV;
+    bool all_to_one = call->verb >= REDUCE && call->verb <= GATHERV;
     bool prefix = call->verb == SCAN || call->verb == EXSCAN;
     for (uint32_t other = 0; other < oracle->program->ranks; other++) {
         if ((one_to_all && other != call->peer) || (all_to_one && rank != call->peer) ||
@@ -349,7 +349,7 @@ static bool has_passed(const struct oracle *oracle, const struct cut *at, const 
     return true;
 }
 
-static void look(struct oracle *oracle, const struct cut *at, bool *meet)
+static void look(struct oracle *oracle, const struct cut *at)
 {
     uint32_t under_way = 0;
     for (uint32_t i = 0; i < oracle->access_count; i++) {
@@ -362,7 +362,7 @@ static void look(struct oracle *oracle, const struct cut *at, bool *meet)
     for (uint32_t i = 0; i < oracle->access_count; i++)
         if (under_way >> i & 1) {
             oracle->accesses[i].races |= under_way & oracle->accesses[i].conflicts;
-            *meet |= (under_way & oracle->accesses[i].meets) != 0;
+            oracle->accesses[i].met |= under_way & oracle->accesses[i].meets;
         }
 }
 
@@ -373,8 +373,7 @@ static bool may_step(const struct oracle *oracle, const struct cut *at, uint32_t
            (!oracle->locks[rank][step] || is_free(oracle, at, oracle->locks[rank][step]));
 }
 
-/* `meet`: two atomic operations may be carried out in either order, and one says in which. */
-static void walk_all(struct oracle *oracle, bool *meet)
+static void walk_all(struct oracle *oracle)
 {
     size_t weights[RANKS_MAX + 1] = {1};
     uint32_t ranks = oracle->program->ranks;
@@ -391,7 +390,7 @@ static void walk_all(struct oracle *oracle, bool *meet)
         struct cut at = todo[--count];
         bool stands = true, ends = true;
         oracle->states++;
-        look(oracle, &at, meet);
+        look(oracle, &at);
         for (uint32_t rank = 0; rank < ranks; rank++) {
             ends = ends && at.at[rank] == oracle->steps[rank];
             if (!may_step(oracle, &at, rank))
@@ -412,11 +411,10 @@ static void walk_all(struct oracle *oracle, bool *meet)
     free(todo);
 }
 
-static void ask_oracle(struct oracle *oracle, const struct program *program, bool *meet)
+static void ask_oracle(struct oracle *oracle, const struct program *program)
 {
     memset(oracle, 0, sizeof *oracle);
     oracle->program = program;
-    *meet = false;
     number_steps(oracle);
     for (uint32_t rank = 0; rank < program->ranks; rank++) {
         for (uint32_t i = 0; i < program->length[rank]; i++)
@@ -425,7 +423,7 @@ static void ask_oracle(struct oracle *oracle, const struct program *program, boo
         find_accesses(oracle, rank);
     }
     compare_accesses(oracle);
-    walk_all(oracle, meet);
+    walk_all(oracle);
 }
 
 #endif

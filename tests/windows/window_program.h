@@ -46,8 +46,10 @@ enum verb {
     IBARRIER,
     BROADCAST,
     SCATTER,
+    SCATTERV,
     REDUCE,
     GATHER,
+    GATHERV,
     ALLREDUCE,
     SCAN,
     EXSCAN,
@@ -73,6 +75,7 @@ struct call {
     uint8_t verb, shape, place, number;
     uint8_t peer;  /* target, partner, root */
     uint8_t group; /* of POST and START: a bit per rank */
+    uint8_t lane;  /* of messages: bit 0 is the tag, bit 1 the communicator */
 };
 
 struct program {
@@ -164,20 +167,30 @@ static inline void access_locally(struct writer *writer, uint32_t rank)
     where(writer, say(writer->program, rank, roll(writer, 2) ? LOAD : STORE, whose));
 }
 
-/* A message, in one of the ways one can be sent and received; `later`: the receiver waits later. */
-static inline void send_message(struct writer *writer, uint32_t from, uint32_t to)
+/* A message, in one of the ways one can be sent and received. What was probed may be received behind
+ * another message that has another tag or communicator. */
+static inline void send_message(struct writer *writer, uint32_t from, uint32_t to, int lane)
 {
     static const uint8_t sends[] = {SEND, SEND, SSEND, ISSEND, SEND_FROM},
                          receives[] = {RECEIVE, RECEIVE, RECEIVE_INTO, IRECEIVE_INTO};
-    uint8_t number = ++writer->numbers;
-    struct call *send = say(writer->program, from, sends[roll(writer, sizeof sends)], to);
-    if (roll(writer, 5) == 0)
-        say(writer->program, to, PROBE, from)->number = number;
-    struct call *receive = say(writer->program, to, receives[roll(writer, sizeof receives)], from);
-    send->number = receive->number = number;
+    uint8_t number = ++writer->numbers, verb = sends[roll(writer, sizeof sends)];
+    struct call *send = say(writer->program, from, verb, to);
     where(writer, send);
+    send->number = number;
+    send->lane = (uint8_t)(lane < 0 ? (int)roll(writer, 4) : lane);
+    if (roll(writer, 4) == 0) {
+        struct call *probe = say(writer->program, to, PROBE, from);
+        probe->number = number;
+        probe->lane = send->lane;
+        uint32_t other = any_rank(writer);
+        if (lane < 0 && verb != SSEND && other != to)
+            send_message(writer, other, to, send->lane ^ (int)(1 + roll(writer, 3)));
+    }
+    struct call *receive = say(writer->program, to, receives[roll(writer, sizeof receives)], from);
     where(writer, receive);
-    send->shape = receive->shape;
+    receive->number = number;
+    receive->lane = send->lane;
+    receive->shape = send->shape;
     if (receive->verb == IRECEIVE_INTO && roll(writer, 2))
         say(writer->program, to, WAIT_ALL, 0);
     if (send->verb == ISSEND && roll(writer, 2))
@@ -198,7 +211,7 @@ static inline void synchronise(struct writer *writer)
         break;
     default:
         if (from != to)
-            send_message(writer, from, to);
+            send_message(writer, from, to, -1);
     }
     if (roll(writer, 6) == 0)
         say(writer->program, any_rank(writer), WAIT_ALL, 0);

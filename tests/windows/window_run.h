@@ -29,6 +29,7 @@ struct actor {
     int rank;
     MPI_Win win;
     MPI_Datatype gap;
+    MPI_Comm lanes[2];
 };
 
 static MPI_Request *new_request(struct actor *actor)
@@ -105,30 +106,32 @@ static void exchange(struct actor *actor, const struct call *call)
     int *data = actor->scene->data[actor->rank], n = call->shape == ONE ? 1 : 2, peer = call->peer;
     int m = call->shape == GAP ? 1 : n;
     MPI_Datatype type = call->shape == GAP ? actor->gap : MPI_INT;
+    MPI_Comm comm = actor->lanes[call->lane >> 1];
+    int tag = call->lane & 1;
     switch ((enum verb)call->verb) {
     case SEND_FROM:
-        MPI_Send(part, m, type, peer, 0, MPI_COMM_WORLD);
+        MPI_Send(part, m, type, peer, tag, comm);
         break;
     case RECEIVE_INTO:
-        MPI_Recv(part, m, type, peer, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        MPI_Recv(part, m, type, peer, tag, comm, MPI_STATUS_IGNORE);
         break;
     case IRECEIVE_INTO:
-        MPI_Irecv(part, m, type, peer, 0, MPI_COMM_WORLD, new_request(actor));
+        MPI_Irecv(part, m, type, peer, tag, comm, new_request(actor));
         break;
     case SEND:
-        MPI_Send(data, n, MPI_INT, peer, 0, MPI_COMM_WORLD);
+        MPI_Send(data, n, MPI_INT, peer, tag, comm);
         break;
     case SSEND:
-        MPI_Ssend(data, n, MPI_INT, peer, 0, MPI_COMM_WORLD);
+        MPI_Ssend(data, n, MPI_INT, peer, tag, comm);
         break;
     case ISSEND:
-        MPI_Issend(data, n, MPI_INT, peer, 0, MPI_COMM_WORLD, new_request(actor));
+        MPI_Issend(data, n, MPI_INT, peer, tag, comm, new_request(actor));
         break;
     case PROBE:
-        MPI_Probe(peer, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        MPI_Probe(peer, tag, comm, MPI_STATUS_IGNORE);
         break;
     case RECEIVE:
-        MPI_Recv(actor->scene->results[actor->rank], n, MPI_INT, peer, 0, MPI_COMM_WORLD,
+        MPI_Recv(actor->scene->results[actor->rank], n, MPI_INT, peer, tag, comm,
                  MPI_STATUS_IGNORE);
         break;
     default:
@@ -141,6 +144,7 @@ static void exchange(struct actor *actor, const struct call *call)
 static void join_in(struct actor *actor, const struct call *call)
 {
     int *one = actor->scene->data[actor->rank], *all = actor->scene->gathered[actor->rank], got;
+    static const int ones[RANKS_MAX] = {1, 1, 1, 1}, places[RANKS_MAX] = {0, 1, 2, 3};
     MPI_Comm comm = MPI_COMM_WORLD;
     switch ((enum verb)call->verb) {
     case FENCE:
@@ -157,6 +161,12 @@ static void join_in(struct actor *actor, const struct call *call)
         break;
     case SCATTER:
         MPI_Scatter(all, 1, MPI_INT, one, 1, MPI_INT, call->peer, comm);
+        break;
+    case SCATTERV:
+        MPI_Scatterv(all, ones, places, MPI_INT, one, 1, MPI_INT, call->peer, comm);
+        break;
+    case GATHERV:
+        MPI_Gatherv(one, 1, MPI_INT, all, ones, places, MPI_INT, call->peer, comm);
         break;
     case REDUCE:
         MPI_Reduce(one, &got, 1, MPI_INT, MPI_SUM, call->peer, comm);
@@ -287,6 +297,8 @@ static int run_rank(void *context, int rank)
     MPI_Init(NULL, NULL);
     MPI_Type_vector(2, 1, 2, MPI_INT, &actor.gap);
     MPI_Type_commit(&actor.gap);
+    actor.lanes[0] = MPI_COMM_WORLD;
+    MPI_Comm_dup(MPI_COMM_WORLD, &actor.lanes[1]);
     make_window(&actor);
     MPI_Barrier(MPI_COMM_WORLD);
     for (uint32_t i = 0; i < program->length[rank]; i++) {
@@ -295,6 +307,7 @@ static int run_rank(void *context, int rank)
     }
     MPI_Barrier(MPI_COMM_WORLD);
     MPI_Win_free(&actor.win);
+    MPI_Comm_free(&actor.lanes[1]);
     MPI_Type_free(&actor.gap);
     MPI_Finalize();
     return 0;
@@ -346,6 +359,30 @@ static void name_places(struct scene *scene, struct trace *trace)
     }
 }
 
+/* Rows in any order, and every rank with a clock of its own: nothing may depend on either. */
+static void mix(struct trace *trace, uint64_t seed)
+{
+    uint64_t dice = seed, later[RANKS_MAX];
+    for (size_t i = trace->access_count; i > 1; i--) {
+        size_t other = dice_below(&dice, (uint32_t)i);
+        struct trace_access access = trace->accesses[i - 1];
+        trace->accesses[i - 1] = trace->accesses[other];
+        trace->accesses[other] = access;
+    }
+    for (size_t i = trace->sync_count; i > 1; i--) {
+        size_t other = dice_below(&dice, (uint32_t)i);
+        struct trace_sync sync = trace->syncs[i - 1];
+        trace->syncs[i - 1] = trace->syncs[other];
+        trace->syncs[other] = sync;
+    }
+    for (uint32_t rank = 0; rank < trace->ranks; rank++)
+        later[rank] = dice_below(&dice, 1000);
+    for (size_t i = 0; i < trace->op_count; i++) {
+        trace->ops[i].begin += later[trace->ops[i].rank];
+        trace->ops[i].end += later[trace->ops[i].rank];
+    }
+}
+
 /* NULL, with a note, where there is none. */
 static struct trace *scene_trace(struct scene *scene, uint64_t seed)
 {
@@ -373,10 +410,12 @@ static struct trace *scene_trace(struct scene *scene, uint64_t seed)
         trace_free(trace);
         trace = NULL;
     }
-    if (trace)
+    if (trace) {
         name_places(scene, trace);
-    else
+        mix(trace, seed);
+    } else {
         tap_note("no trace: %s", failure.text);
+    }
     return trace;
 }
 
