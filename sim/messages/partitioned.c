@@ -10,11 +10,13 @@
  *  3. Both sides complete together, with the last part: a partitioned send waits for its receiver,
  *     as a synchronous one does.
  *  4. A part of a send is MPI's from its being ready to the end of the send, a part of a receive
- *     from the start until the program is told of its arrival.
+ *     from the start until the program is told of its arrival. With --delivery late it is filled
+ *     then, and not before.
  * Everything but the checks of arguments is in the monitor. */
 
 #include "recorder/recorder.h"
 #include "sim/communicators/info.h"
+#include "sim/memory/held.h"
 #include "sim/memory/pending.h"
 #include "sim/messages/point.h"
 #include "sim/worlds/error.h"
@@ -31,12 +33,13 @@ struct sim_partitioned {
     struct sim_partitioned *all_next, **all_link; /* of the world */
     uint32_t context;                             /* the receiver's */
     int source, destination;
-    int partitions, done; /* done: ready, or arrived, in this round */
-    size_t part, total;   /* bytes */
-    bool open, joined;    /* started, not complete; and the other as well */
-    bool *marked;         /* each part: ready, or arrived */
-    int *missing;         /* each part of a receive: parts of the send it waits for */
-    char *aside;          /* a send's bytes without gaps */
+    int partitions, done;   /* done: ready, or arrived, in this round */
+    size_t part, total;     /* bytes */
+    bool open, joined;      /* started, not complete; and the other as well */
+    bool *marked;           /* each part: ready, or arrived */
+    int *missing;           /* each part of a receive: parts of the send it waits for */
+    char *aside;            /* a send's bytes without gaps */
+    struct sim_held **held; /* each part of a receive: not NULL where it waits to be filled */
 };
 
 static bool sends(const struct sim_partitioned *side)
@@ -54,6 +57,9 @@ static void leave_unmet(struct sim_partitioned *side)
 
 static void side_free(struct sim_partitioned *side)
 {
+    for (int i = 0; side->held && i < side->partitions; i++)
+        sim_held_free(side->held[i]);
+    free(side->held);
     free(side->marked);
     free(side->missing);
     free(side->aside);
@@ -89,27 +95,51 @@ static const void *owner_of(const struct sim_partitioned *side, int i)
     return &side->marked[i];
 }
 
+static struct sim_region region_of(const struct sim_partitioned *side, int i, const char *what)
+{
+    const struct sim_request *request = side->request;
+    size_t count = request->count / (size_t)side->partitions;
+    return (struct sim_region){(uintptr_t)request->buffer +
+                                   (uintptr_t)((ptrdiff_t)count * i * request->type->extent),
+                               request->type, count, !sends(side), what};
+}
+
 static void begin_part(const struct sim_partitioned *side, int i, const char *what,
                        const void *owner)
 {
-    const struct sim_request *request = side->request;
-    struct sim_rank *rank = request->owner;
-    if (!rank->pending || request->peer == MPI_PROC_NULL || !side->part)
+    struct sim_rank *rank = side->request->owner;
+    if (!rank->pending || side->request->peer == MPI_PROC_NULL || !side->part)
         return;
-    size_t count = request->count / (size_t)side->partitions;
-    const struct sim_region region = {(uintptr_t)request->buffer +
-                                          (uintptr_t)((ptrdiff_t)count * i * request->type->extent),
-                                      request->type, count, !sends(side), what};
+    const struct sim_region region = region_of(side, i, what);
     sim_pending_add(rank, &region, 1, sends(side) ? "partitioned send" : "partitioned receive",
                     owner);
 }
 
-static void begin_parts(const struct sim_partitioned *receive)
+static void begin_parts(struct sim_partitioned *receive)
 {
+    struct sim_rank *rank = receive->request->owner;
     for (int i = 0; i < receive->partitions; i++) {
         begin_part(receive, i, "partition", owner_of(receive, i));
-        sim_pending_also(receive->request->owner, owner_of(receive, i), receive->request);
+        sim_pending_also(rank, owner_of(receive, i), receive->request);
+        const struct sim_region region = region_of(receive, i, "partition");
+        if (receive->held)
+            receive->held[i] = sim_held_new(rank, &region, 1);
     }
+}
+
+/* The program is told that the part is there. */
+static void fill_part(struct sim_partitioned *receive, int i)
+{
+    if (!receive->held || !receive->held[i])
+        return;
+    receive->request->touched |= sim_held_end(receive->held[i]);
+    receive->held[i] = NULL;
+}
+
+static void fill(struct sim_partitioned *side)
+{
+    for (int i = 0; i < side->partitions; i++)
+        fill_part(side, i);
 }
 
 /* ---- data ---- */
@@ -130,8 +160,11 @@ static void arrive(struct sim_partitioned *receive, int i)
 {
     const struct sim_request *request = receive->request;
     size_t offset = (size_t)i * receive->part;
+    char *buffer = request->buffer;
+    if (receive->held && receive->held[i])
+        buffer += sim_held_shift(receive->held[i]);
     if (receive->part)
-        sim_datatype_copy_in_range(request->type, request->buffer, offset, receive->part,
+        sim_datatype_copy_in_range(request->type, buffer, offset, receive->part,
                                    receive->other->aside + offset);
     receive->marked[i] = true;
     receive->done++;
@@ -254,6 +287,8 @@ static struct sim_partitioned *new_side(struct sim_request *request, int partiti
     side->marked = calloc((size_t)partitions + 1, sizeof *side->marked);
     side->missing = sending ? NULL : calloc((size_t)partitions + 1, sizeof *side->missing);
     side->aside = sending ? malloc(side->total + 1) : NULL;
+    bool late = !sending && request->owner->world->options.late_receives;
+    side->held = late ? calloc((size_t)partitions + 1, sizeof(struct sim_held *)) : NULL;
     assert(side->marked && (sending ? side->aside != NULL : side->missing != NULL) &&
            "out of memory for a partitioned request");
     return side;
@@ -271,6 +306,7 @@ static int make(const struct sim_point *point, const struct sim_request *checked
     struct sim_partitioned *side = new_side(request, partitions);
     request->partitioned = side;
     request->partitioned_release = release;
+    request->partitioned_fill = side->held ? fill : NULL;
     request->count *= (size_t)partitions;
     bool differs = false;
     size_t mine = side->total;
@@ -468,10 +504,12 @@ int PMPI_Parrived(MPI_Request handle, int partition, int *flag)
     if (rank->world->exploring)
         rank->world->chooser.log.gaps |= SIM_GAP_POLLS;
     *flag = sim_request_done(request) || receive->marked[partition];
-    if (*flag)
+    if (*flag) {
         sim_pending_end(rank, owner_of(receive, partition));
-    else
+        fill_part(receive, partition);
+    } else {
         sim_rank_poll_failed(rank);
+    }
     sim_world_leave(rank->world);
     return MPI_SUCCESS;
 }

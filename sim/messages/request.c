@@ -111,6 +111,8 @@ void sim_request_hold(struct sim_request *request)
 
 void sim_request_fill(struct sim_request *request)
 {
+    if (request->partitioned && request->partitioned_fill)
+        request->partitioned_fill(request->partitioned);
     if (!request->held)
         return;
     ptrdiff_t back = -sim_held_shift(request->held);

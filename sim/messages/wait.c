@@ -115,7 +115,7 @@ static int finish(struct sim_request *request, MPI_Request *handle, MPI_Status *
     }
     sim_request_status(request, status);
     bool told = sim_pending_end(request->owner, request);
-    bool held = request->held;
+    bool held = request->held || (request->partitioned && request->partitioned_fill);
     sim_request_fill(request);
     if (request->guarded)
         sim_request_inspect(request);
