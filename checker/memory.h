@@ -6,11 +6,17 @@
 #define CHECKER_MEMORY_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 /* `count` zeroed elements of `size` bytes; free() them. A count of 0 gives a valid block too. */
 void *check_new(size_t count, size_t size);
 /* Makes room for `need` elements in `block`, whose room is `*room`; the block may move. */
 void *check_grow(void *block, size_t *room, size_t need, size_t size);
+/* For qsort: negative, 0 or positive. */
+static inline int check_order_of(uint64_t a, uint64_t b)
+{
+    return (a > b) - (a < b);
+}
 /* Formatted text, owned by the caller. */
 char *check_text(const char *format, ...) __attribute__((format(printf, 1, 2)));
 

@@ -39,38 +39,32 @@ static uint32_t number_of(const struct window_walk *walk, uint32_t op)
     return op - (uint32_t)walk->trace->rank_begin[walk->trace->ops[op].rank];
 }
 
-/* Accesses sorted by rank and operation, so that each rank's are met in its order. */
+/* Accesses sorted by rank and operation, so that each rank's are met in its order: what the program
+ * itself does between two operations comes before the second. */
 static int by_rank_and_op(const void *a, const void *b)
 {
     const struct trace_access *x = ((const struct judged *)a)->access;
     const struct trace_access *y = ((const struct judged *)b)->access;
     if (x->rank != y->rank)
-        return x->rank < y->rank ? -1 : 1;
-    if (x->op != y->op)
-        return x->op < y->op ? -1 : 1;
-    if (window_access_is_instant(x) != window_access_is_instant(y))
-        return window_access_is_instant(x) ? -1 : 1;
-    return (x < y) ? -1 : x > y;
+        return check_order_of(x->rank, y->rank);
+    return check_order_of(2 * (uint64_t)x->op + !window_access_is_instant(x),
+                          2 * (uint64_t)y->op + !window_access_is_instant(y));
 }
 
 static int syncs_by_rank_and_op(const void *a, const void *b)
 {
     const struct trace_sync *x = a, *y = b;
-    if (x->rank != y->rank)
-        return x->rank < y->rank ? -1 : 1;
-    return x->op < y->op ? -1 : x->op > y->op;
+    return x->rank != y->rank ? check_order_of(x->rank, y->rank) : check_order_of(x->op, y->op);
 }
 
 /* MPI_Win_complete ends an access that changes the target at the origin only: at the target it is
  * over when the MPI_Win_wait there is. */
 static void over_at_target(const struct window_walk *walk, struct judged *judged)
 {
-    const struct trace *trace = walk->trace;
     const struct trace_access *access = judged->access;
     judged->at = access->target;
     judged->done = UINT32_MAX;
-    for (uint32_t i = walk->next_sync[access->target];
-         i < trace->sync_count && walk->syncs[i].rank == access->target; i++)
+    for (uint32_t i = walk->next_sync[access->target]; walk->syncs[i].rank == access->target; i++)
         if (walk->syncs[i].peer == access->rank && walk->syncs[i].peer_op == access->done)
             judged->done = 2 * walk->syncs[i].op;
 }
@@ -102,8 +96,7 @@ static void over(const struct window_walk *walk, struct judged *judged)
 /* Whether the sync is the rank's, and tells it something before operation `number` begins. */
 static bool is_due(const struct window_walk *walk, size_t sync, uint32_t rank, uint32_t number)
 {
-    return sync < walk->trace->sync_count && walk->syncs[sync].rank == rank &&
-           walk->syncs[sync].op <= number;
+    return walk->syncs[sync].rank == rank && walk->syncs[sync].op <= number;
 }
 
 /* Before operation `number` of the rank begins: what it learns, and the loads and stores before. */
@@ -124,11 +117,9 @@ static void reach(struct window_walk *walk, uint32_t rank, uint32_t number)
         join(walk, clock, walk->begun[source]);
     }
     at = &walk->next_access[rank];
-    for (; *at < trace->access_count; ++*at) {
+    for (; walk->judged[*at].access->rank == rank; ++*at) {
         struct judged *judged = &walk->judged[*at];
-        const struct trace_access *access = judged->access;
-        if (access->rank != rank || access->op > number ||
-            (access->op == number && !window_access_is_instant(access)))
+        if (judged->access->op > number || !window_access_is_instant(judged->access))
             break;
         judged->start = copy_of(walk, clock);
     }
@@ -137,15 +128,9 @@ static void reach(struct window_walk *walk, uint32_t rank, uint32_t number)
 /* The accesses of one-sided operation `number`, which has begun. */
 static void issue(struct window_walk *walk, uint32_t rank, uint32_t number)
 {
-    const struct trace *trace = walk->trace;
     uint32_t *at = &walk->next_access[rank];
-    for (; *at < trace->access_count; ++*at) {
-        struct judged *judged = &walk->judged[*at];
-        if (judged->access->rank != rank || judged->access->op != number ||
-            window_access_is_instant(judged->access))
-            break;
-        judged->start = copy_of(walk, clock_of(walk, rank));
-    }
+    for (; walk->judged[*at].access->rank == rank && walk->judged[*at].access->op == number; ++*at)
+        walk->judged[*at].start = copy_of(walk, clock_of(walk, rank));
 }
 
 static bool is_prefix(uint8_t kind)
@@ -171,29 +156,50 @@ static bool orders_later(uint8_t kind)
            is_prefix(kind);
 }
 
-/* A prefix reduction needs those before its rank only. */
+/* By rank: where it stands in the communicator. */
+static const uint32_t *positions_in(struct window_walk *walk, uint32_t comm)
+{
+    uint32_t size = check_comm_size(walk->trace, comm);
+    for (uint32_t i = 0; walk->positioned != comm && i < size; i++)
+        walk->positions[check_comm_member(walk->trace, comm, i)] = i;
+    walk->positioned = comm;
+    return walk->positions;
+}
+
+/* Whether a call of a collective can only return once the other one has begun. */
+static bool needs(struct window_walk *walk, const struct trace_op *call,
+                  const struct trace_op *other)
+{
+    if (is_prefix(call->kind)) {
+        const uint32_t *positions = positions_in(walk, call->comm);
+        return positions[other->rank] < positions[call->rank];
+    }
+    return from_root(call->kind) ? call->peer == (int32_t)other->rank
+                                 : !to_root(call->kind) || call->peer == (int32_t)call->rank;
+}
+
 static void join_prefix(struct window_walk *walk, uint32_t op, uint32_t *clock)
 {
     const struct check_context *context = walk->context;
+    const struct trace_op *ops = walk->trace->ops;
     const struct check_group *group = &context->groups[context->group_of[op]];
     for (uint32_t i = 0; i < group->count; i++) {
         uint32_t other = context->group_ops[group->first + i];
-        if (other == op)
-            return;
-        if (walk->begun[other])
+        if (needs(walk, &ops[op], &ops[other]))
             join(walk, clock, walk->begun[other]);
     }
 }
 
+/* Rank, communicator, source, tag. */
 static int by_message(const struct trace_op *a, const struct trace_op *b)
 {
     if (a->rank != b->rank)
-        return a->rank < b->rank ? -1 : 1;
+        return check_order_of(a->rank, b->rank);
     if (a->comm != b->comm)
-        return a->comm < b->comm ? -1 : 1;
+        return check_order_of(a->comm, b->comm);
     if (a->peer_matched != b->peer_matched)
-        return a->peer_matched < b->peer_matched ? -1 : 1;
-    return a->tag_matched < b->tag_matched ? -1 : a->tag_matched > b->tag_matched;
+        return check_order_of((uint32_t)a->peer_matched, (uint32_t)b->peer_matched);
+    return check_order_of((uint32_t)a->tag_matched, (uint32_t)b->tag_matched);
 }
 
 static int receives_by_message(const void *a, const void *b, void *context)
@@ -201,7 +207,7 @@ static int receives_by_message(const void *a, const void *b, void *context)
     const struct trace_op *ops = context;
     uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
     int order = by_message(&ops[x], &ops[y]);
-    return order ? order : x < y ? -1 : x > y;
+    return order ? order : check_order_of(x, y);
 }
 
 static void index_receives(struct window_walk *walk)
@@ -250,7 +256,7 @@ static void op_begins(struct window_walk *walk, uint32_t op)
     uint32_t *clock = clock_of(walk, at->rank), number = number_of(walk, op);
     uint32_t group = walk->context->group_of[op];
     reach(walk, at->rank, number);
-    clock[at->rank] = 2 * number + 1 > clock[at->rank] ? 2 * number + 1 : clock[at->rank];
+    clock[at->rank] = 2 * number + 1;
     issue(walk, at->rank, number);
     enum op_class class = check_class(at);
     if (class == CLASS_SEND || class == CLASS_RECEIVE || orders_later(at->kind))
@@ -276,8 +282,8 @@ static void op_ends(struct window_walk *walk, uint32_t op)
     else if (group != TRACE_NO && walk->gathered[group] &&
              !(to_root(at->kind) && at->peer != (int32_t)at->rank))
         join(walk, clock, walk->gathered[group]);
-    if (!check_is_start(at) && 2 * number + 2 > clock[at->rank])
-        clock[at->rank] = 2 * number + 2;
+    if (!check_is_start(at)) /* another thread's later operation may have begun */
+        clock[at->rank] = 2 * number + 2 > clock[at->rank] ? 2 * number + 2 : clock[at->rank];
 }
 
 /* Several of a rank may have the same time. */
@@ -285,12 +291,10 @@ static int by_time(const void *a, const void *b)
 {
     const struct event *x = a, *y = b;
     if (x->time != y->time)
-        return x->time < y->time ? -1 : 1;
+        return check_order_of(x->time, y->time);
     if (x->place != y->place)
-        return x->place < y->place ? -1 : 1;
-    if (x->begins != y->begins)
-        return x->begins ? -1 : 1;
-    return x->op < y->op ? -1 : 1;
+        return check_order_of(x->place, y->place);
+    return x->begins != y->begins ? (x->begins ? -1 : 1) : check_order_of(x->op, y->op);
 }
 
 /* Events of every rank in its own order; `next`: the first not yet walked. */
@@ -324,25 +328,20 @@ static struct steps steps_of(const struct trace *trace)
     return steps;
 }
 
-static bool group_has_begun(const struct window_walk *walk, const struct steps *steps, uint32_t op)
+static bool group_has_begun(struct window_walk *walk, const struct steps *steps, uint32_t op)
 {
-    const struct trace_op *at = &walk->trace->ops[op];
+    const struct trace_op *ops = walk->trace->ops;
     const struct check_group *group = &walk->context->groups[walk->context->group_of[op]];
-    if (to_root(at->kind) && at->peer != (int32_t)at->rank)
-        return true;
     for (uint32_t i = 0; i < group->count; i++) {
         uint32_t other = walk->context->group_ops[group->first + i];
-        const struct trace_op *call = &walk->trace->ops[other];
-        if (is_prefix(at->kind) && other == op)
-            return true;
-        if ((!from_root(at->kind) || at->peer == (int32_t)call->rank) && !steps->begun[other])
+        if (!steps->begun[other] && needs(walk, &ops[op], &ops[other]))
             return false;
     }
     return true;
 }
 
 /* Whether all that the rank's next event waits for has been walked. */
-static bool is_ready(const struct window_walk *walk, const struct steps *steps, uint32_t rank)
+static bool is_ready(struct window_walk *walk, const struct steps *steps, uint32_t rank)
 {
     const struct trace *trace = walk->trace;
     const struct event *event = &steps->events[steps->next[rank]];
@@ -397,20 +396,29 @@ static bool walk_all(struct window_walk *walk)
     return walk->words <= words_max;
 }
 
+/* Behind the last row of each table stands one of no rank. */
 static void index_rows(struct window_walk *walk)
 {
+    static const struct trace_access none = {.rank = UINT32_MAX};
     const struct trace *trace = walk->trace;
-    for (size_t i = 0; i < trace->access_count; i++)
+    size_t accesses = trace->access_count, syncs = trace->sync_count;
+    for (size_t i = 0; i < accesses; i++)
         walk->judged[i].access = &trace->accesses[i];
-    qsort(walk->judged, trace->access_count, sizeof *walk->judged, by_rank_and_op);
-    if (trace->sync_count)
-        memcpy(walk->syncs, trace->syncs, trace->sync_count * sizeof *walk->syncs);
-    qsort(walk->syncs, trace->sync_count, sizeof *walk->syncs, syncs_by_rank_and_op);
-    for (size_t i = trace->access_count; i-- > 0;)
+    walk->judged[accesses].access = &none;
+    qsort(walk->judged, accesses, sizeof *walk->judged, by_rank_and_op);
+    for (size_t i = 0; i < syncs; i++)
+        walk->syncs[i] = trace->syncs[i];
+    walk->syncs[syncs].rank = UINT32_MAX;
+    qsort(walk->syncs, syncs, sizeof *walk->syncs, syncs_by_rank_and_op);
+    for (uint32_t rank = 0; rank < trace->ranks; rank++) {
+        walk->next_access[rank] = (uint32_t)accesses;
+        walk->next_sync[rank] = (uint32_t)syncs;
+    }
+    for (size_t i = accesses; i-- > 0;)
         walk->next_access[walk->judged[i].access->rank] = (uint32_t)i;
-    for (size_t i = trace->sync_count; i-- > 0;)
+    for (size_t i = syncs; i-- > 0;)
         walk->next_sync[walk->syncs[i].rank] = (uint32_t)i;
-    for (size_t i = 0; i < trace->access_count; i++)
+    for (size_t i = 0; i < accesses; i++)
         over(walk, &walk->judged[i]);
 }
 
@@ -428,14 +436,12 @@ bool window_walk_run(struct window_walk *walk, const struct check_context *conte
         .clocks = check_new((size_t)trace->ranks * trace->ranks, sizeof *walk->clocks),
         .begun = check_new(trace->op_count + 1, sizeof *walk->begun),
         .gathered = check_new(context->group_count + 1, sizeof *walk->gathered),
-        .judged = check_new(trace->access_count, sizeof *walk->judged),
+        .judged = check_new(trace->access_count + 1, sizeof *walk->judged),
         .next_access = check_new(trace->ranks, sizeof *walk->next_access),
         .next_sync = check_new(trace->ranks, sizeof *walk->next_sync),
+        .positions = check_new(trace->ranks, sizeof *walk->positions),
+        .positioned = TRACE_NO,
         .syncs = check_new(trace->sync_count + 1, sizeof *walk->syncs)};
-    for (uint32_t rank = 0; rank < trace->ranks; rank++) {
-        walk->next_access[rank] = (uint32_t)trace->access_count;
-        walk->next_sync[rank] = (uint32_t)trace->sync_count;
-    }
     index_rows(walk);
     index_receives(walk);
     return walk_all(walk);
@@ -459,5 +465,6 @@ void window_walk_release(struct window_walk *walk)
     free(walk->judged);
     free(walk->next_access);
     free(walk->next_sync);
+    free(walk->positions);
     free(walk->syncs);
 }

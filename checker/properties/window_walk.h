@@ -30,6 +30,7 @@ struct window_walk {
     size_t receive_count;
     uint32_t **gathered;               /* by collective: what its members had when they began */
     uint32_t *next_access, *next_sync; /* by rank: the first of its rows not yet reached */
+    uint32_t *positions, positioned;   /* by rank: its place in this communicator */
     struct trace_sync *syncs;
     size_t words; /* of all clocks that are kept */
 };

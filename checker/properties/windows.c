@@ -147,10 +147,10 @@ static void report(struct windows *windows, const struct trace_access *a,
 
 static int by_address(const void *a, const void *b)
 {
-    const struct judged *x = a, *y = b;
-    if (x->access->begin != y->access->begin)
-        return x->access->begin < y->access->begin ? -1 : 1;
-    return x->access < y->access ? -1 : x->access > y->access;
+    const struct trace_access *x = ((const struct judged *)a)->access;
+    const struct trace_access *y = ((const struct judged *)b)->access;
+    return x->begin != y->begin ? check_order_of(x->begin, y->begin)
+                                : check_order_of((uintptr_t)x, (uintptr_t)y);
 }
 
 static void judge(struct windows *windows)

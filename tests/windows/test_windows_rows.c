@@ -1,53 +1,9 @@
 /* What check_windows makes of single rows: every pair of accesses that nothing orders, over kinds,
  * reductions, types, locks and ranks; the bytes they share; what a run learned from an atomic
- * operation; and its limits: findings, places, pairs, clocks, circles. */
-#include "checker/properties.h"
-#include "tests/tap.h"
-#include "traces/trace/finding.h"
-
-#include <stdio.h>
+ * operation; what collectives, exposures and threads order. */
+#include "tests/windows/window_rows.h"
 
 enum { SUM_OP = 35, PRODUCT_OP = 36, INT_TYPE = 7, FLOAT_TYPE = 8 };
-
-static uint64_t now;
-
-static uint32_t add_op(struct trace *trace, uint32_t rank, enum op_kind kind)
-{
-    struct trace_op op = trace_op_none(rank, kind);
-    op.begin = ++now;
-    op.end = ++now;
-    return trace_add_op(trace, &op);
-}
-
-static void finish(struct trace *trace)
-{
-    struct failure failure;
-    if (!trace_finish(trace, &failure))
-        tap_note("%s", failure.text);
-}
-
-static struct findings findings;
-
-/* The gap that begins with these words. */
-static uint64_t gap(const struct trace *trace, const char *words)
-{
-    for (size_t i = 0; i < trace->coverage->count; i++)
-        if (strncmp(trace->coverage->gaps[i].text, words, strlen(words)) == 0)
-            return trace->coverage->gaps[i].count;
-    return 0;
-}
-
-static void ask(const struct trace *trace)
-{
-    struct check_options options;
-    struct check_context context;
-    check_options_init(&options);
-    check_context_init(&context, trace, &options);
-    findings_release(&findings);
-    findings_init(&findings);
-    check_windows(&context, &findings);
-    check_context_release(&context);
-}
 
 /* ---- every pair ---- */
 
@@ -186,24 +142,6 @@ static void every_pair(void)
 
 /* ---- borders ---- */
 
-static struct trace *two_stores(uint64_t begin, uint64_t end, uint64_t from, uint64_t to)
-{
-    struct trace *trace = trace_new(2);
-    for (uint32_t rank = 0; rank < 2; rank++) {
-        add_op(trace, rank, OP_WIN_LOCK_ALL);
-        trace_add_access(trace, &(struct trace_access){.rank = rank,
-                                                       .op = 1,
-                                                       .done = UINT32_MAX,
-                                                       .target = 0,
-                                                       .kind = ACCESS_STORE,
-                                                       .site = TRACE_NO,
-                                                       .begin = rank ? from : begin,
-                                                       .end = rank ? to : end});
-    }
-    finish(trace);
-    return trace;
-}
-
 static void borders(void)
 {
     int wrong = 0;
@@ -225,197 +163,191 @@ static void borders(void)
     tap_is_int(wrong, 0, "stores race where they share a byte, and that many are told");
 }
 
+/* ---- collectives ---- */
+
+enum flow { ALL, FROM_ROOT, TO_ROOT, PREFIX };
+
+static const struct {
+    enum op_kind kind;
+    enum flow flow;
+} collectives[] = {{OP_BARRIER, ALL},        {OP_BCAST, FROM_ROOT},    {OP_SCATTER, FROM_ROOT},
+                   {OP_SCATTERV, FROM_ROOT}, {OP_REDUCE, TO_ROOT},     {OP_GATHER, TO_ROOT},
+                   {OP_GATHERV, TO_ROOT},    {OP_ALLREDUCE, ALL},      {OP_ALLGATHER, ALL},
+                   {OP_ALLTOALLW, ALL},      {OP_REDUCE_SCATTER, ALL}, {OP_SCAN, PREFIX},
+                   {OP_EXSCAN, PREFIX},      {OP_WIN_FENCE, ALL},      {OP_COMM_DUP, ALL}};
+
+/* A store before the call on one rank, a load behind it on another: ordered where the data flow from
+ * the one to the other. `turned`: the communicator has the ranks in the other order. */
+static bool flows(size_t which, uint32_t root, uint32_t from, uint32_t to, bool turned)
+{
+    enum { RANKS = 3 };
+    int32_t members[RANKS];
+    struct trace *trace = trace_new(RANKS);
+    for (int i = 0; i < RANKS; i++)
+        members[i] = turned ? RANKS - 1 - i : i;
+    uint32_t comm = trace_add_comm(trace, &(struct trace_comm){.id = 2,
+                                                               .size = RANKS,
+                                                               .members = members,
+                                                               .parent = TRACE_NO,
+                                                               .adjoint_of = TRACE_NO});
+    now += 10;
+    for (uint32_t rank = 0; rank < RANKS; rank++) {
+        struct trace_op op = trace_op_none(rank, collectives[which].kind);
+        op.comm = comm;
+        op.comm_seq = 0;
+        op.peer = collectives[which].flow == FROM_ROOT || collectives[which].flow == TO_ROOT
+                      ? (int32_t)root
+                      : TRACE_NONE;
+        op.begin = now;
+        op.end = now + 5;
+        trace_add_op(trace, &op);
+    }
+    add_touch(trace, from, ACCESS_STORE, 0);
+    add_touch(trace, to, ACCESS_LOAD, 1);
+    finish(trace);
+    ask(trace);
+    bool flow = collectives[which].flow == ALL         ? true
+                : collectives[which].flow == FROM_ROOT ? from == root
+                : collectives[which].flow == TO_ROOT   ? to == root
+                                                       : (from < to) != turned;
+    bool right = (findings.count == 0) == flow && gap(trace, "accesses to windows") == 0;
+    if (!right)
+        tap_note("%s, root %u, from %u to %u%s: %zu findings",
+                 op_kind_name(collectives[which].kind), root, from, to, turned ? ", turned" : "",
+                 findings.count);
+    trace_free(trace);
+    return right;
+}
+
+static void every_collective(void)
+{
+    int wrong = 0, asked = 0;
+    for (size_t which = 0; which < sizeof collectives / sizeof *collectives; which++)
+        for (uint32_t bits = 0; bits < 54; bits++) {
+            uint32_t root = bits / 2 % 3, from = bits / 6 % 3, to = bits / 18 % 3;
+            wrong += from != to && !flows(which, root, from, to, bits % 2);
+            asked += from != to;
+        }
+    tap_is_int(wrong, 0, "collectives order what their data order, and no more: %d cases", asked);
+}
+
+/* ---- exposures ---- */
+
+/* Rank 0 puts to ranks 1 and 2 in one epoch; both wait for it, rank 2 later. `behind`: rank 1 loads
+ * behind its wait, else before; `waits`: it has waited at all. */
+static void exposures(bool waits, bool behind, size_t races)
+{
+    struct trace *trace = trace_new(3);
+    struct trace_access put = {.rank = 0,
+                               .op = 1,
+                               .done = 3,
+                               .kind = ACCESS_PUT,
+                               .target = 1,
+                               .site = TRACE_NO,
+                               .begin = 0,
+                               .end = 4};
+    add_op(trace, 1, OP_WIN_POST);
+    add_op(trace, 2, OP_WIN_POST);
+    for (int i = 0; i < 3; i++)
+        add_op(trace, 2, OP_WIN_SYNC);
+    add_op(trace, 0, OP_WIN_START);
+    add_op(trace, 0, OP_PUT);
+    add_op(trace, 0, OP_PUT);
+    add_op(trace, 0, OP_WIN_COMPLETE);
+    trace_add_access(trace, &put);
+    put.op = put.target = 2;
+    put.begin += 100;
+    put.end += 100;
+    trace_add_access(trace, &put);
+    for (uint32_t rank = 1; rank < 3 && waits; rank++) {
+        add_op(trace, rank, OP_WIN_WAIT);
+        trace_add_sync(trace, &(struct trace_sync){0, 1, rank, 0});
+        trace_add_sync(trace, &(struct trace_sync){rank, rank == 1 ? 2 : 5, 0, 3});
+    }
+    add_touch(trace, 1, ACCESS_LOAD, behind ? 2 : 1);
+    if (!waits)
+        add_op(trace, 1, OP_WIN_SYNC);
+    add_op(trace, 1, OP_WIN_SYNC);
+    finish(trace);
+    ask(trace);
+    tap_is_int(findings.count, races, "a put of an epoch with two targets, a load %s the wait%s",
+               behind ? "behind" : "before", waits ? "" : " that never was");
+    tap_is_int(gap(trace, "accesses to windows"), 0, "nothing is left out");
+    trace_free(trace);
+}
+
+/* ---- threads ---- */
+
+/* A call of another thread that began first returns last: what is over stays over. */
+static void threads(void)
+{
+    struct trace *trace = trace_new(1);
+    static const enum op_kind kinds[] = {OP_WIN_LOCK_ALL, OP_WIN_SYNC, OP_PUT, OP_WIN_FLUSH,
+                                         OP_WIN_SYNC};
+    static const uint64_t begins[] = {1, 10, 20, 30, 110}, ends[] = {2, 100, 21, 40, 120};
+    for (int i = 0; i < 5; i++) {
+        struct trace_op op = trace_op_none(0, kinds[i]);
+        op.begin = begins[i];
+        op.end = ends[i];
+        op.thread = i == 1;
+        trace_add_op(trace, &op);
+    }
+    struct trace_access put = touch(0, ACCESS_PUT, 2);
+    put.done = 3;
+    trace_add_access(trace, &put);
+    add_touch(trace, 0, ACCESS_LOAD, 4);
+    finish(trace);
+    ask(trace);
+    tap_is_int(findings.count, 0, "a put that was flushed is over, whatever another thread does");
+    trace_free(trace);
+}
+
 /* ---- what a run learned ---- */
 
-/* Rank 0 stores and adds; rank 1 fetches what was added, and loads. `told`: it knew before. */
-static void learned(bool told, uint64_t chances, size_t races, uint32_t source)
+enum when { NEVER, BEFORE, BEHIND };
+
+/* Rank 0 stores and adds; rank 1 fetches what was added, `times` times, and loads. A message from
+ * rank 0 before or behind its addition. `source`: the operation that rank 1 is said to know of. */
+static void learned(enum when told, uint32_t times, uint32_t source, uint64_t chances,
+                    const char *name)
 {
     struct trace *trace = trace_new(2);
-    struct trace_op send = trace_op_none(0, OP_SEND), receive = trace_op_none(1, OP_RECV);
-    struct trace_access store = {.rank = 0,
-                                 .op = 1,
-                                 .done = UINT32_MAX,
-                                 .kind = ACCESS_STORE,
-                                 .site = TRACE_NO,
-                                 .begin = 0,
-                                 .end = 4};
-    struct trace_access load = store;
-    load.rank = 1;
-    load.kind = ACCESS_LOAD;
-    load.op = told ? 3 : 2;
-    struct trace_comm comm = {.id = 1, .size = 2, .parent = TRACE_NO, .adjoint_of = TRACE_NO};
-    send.comm = receive.comm = trace_add_comm(trace, &comm);
-    send.peer = send.peer_matched = 1;
-    receive.peer = receive.peer_matched = 0;
-    send.tag = receive.tag = send.tag_matched = receive.tag_matched = 0;
+    uint32_t world = add_world(trace), fetched = 1;
     add_op(trace, 0, OP_WIN_LOCK_ALL);
-    add_op(trace, 1, OP_WIN_LOCK_ALL);
-    trace_add_access(trace, &store);
-    add_op(trace, 0, OP_FETCH_AND_OP);
-    if (told) {
-        send.begin = ++now;
-        send.end = ++now;
-        receive.begin = ++now;
-        receive.end = ++now;
-        trace_add_op(trace, &send);
-        trace_add_op(trace, &receive);
-    }
     add_op(trace, 1, OP_FETCH_AND_OP);
-    trace_add_access(trace, &load);
-    trace_add_sync(trace, &(struct trace_sync){1, told ? 3 : 2, 0, source});
+    add_touch(trace, 0, ACCESS_STORE, 1);
+    for (enum when when = BEFORE; when <= BEHIND; when++) {
+        if (when == BEHIND)
+            add_op(trace, 0, OP_FETCH_AND_OP);
+        if (when == told) {
+            add_message(trace, world, 0, 1);
+            fetched++;
+        }
+    }
+    add_op(trace, 0, OP_PUT);
+    for (uint32_t i = 0; i < times; i++) {
+        add_op(trace, 1, OP_FETCH_AND_OP);
+        trace_add_sync(trace, &(struct trace_sync){1, ++fetched, 0, source});
+    }
+    add_touch(trace, 1, ACCESS_LOAD, fetched);
     finish(trace);
     ask(trace);
-    bool lost = source != 1;
-    tap_is_int(gap(trace, "another order of atomic"), chances, "what was fetched %s",
-               told ? "tells nothing new" : "orders, and another order is a gap");
-    tap_is_int(findings.count, races, "and what it orders is no race");
-    tap_is_int(gap(trace, "accesses to windows of ranks"), lost ? 2 : 0, "%s",
-               lost ? "what is not there leaves all accesses undecided" : "no gap else");
+    bool lost = source > 2 || (source == 2 && told != BEFORE);
+    tap_is_int(gap(trace, "another order of atomic"), chances, "%s", name);
+    tap_is_int(findings.count, 0, "... and what it orders is no race");
+    tap_is_int(gap(trace, "accesses to windows of ranks"), lost ? 2 : 0, "... %s",
+               lost ? "all accesses are undecided" : "nothing else is left");
     trace_free(trace);
 }
 
-/* ---- circles ---- */
-
-/* Two ranks that each receive what the other sends afterwards: no run was like that. */
-static void circle(void)
+static void everything_learned(void)
 {
-    struct trace *trace = two_stores(0, 4, 0, 4);
-    struct trace *turned = trace_new(2);
-    struct trace_comm comm = {.id = 1, .size = 2, .parent = TRACE_NO, .adjoint_of = TRACE_NO};
-    uint32_t world = trace_add_comm(turned, &comm);
-    for (uint32_t rank = 0; rank < 2; rank++)
-        for (int sends = 0; sends < 2; sends++) {
-            struct trace_op op = trace_op_none(rank, sends ? OP_SEND : OP_RECV);
-            op.comm = world;
-            op.peer = op.peer_matched = 1 - (int32_t)rank;
-            op.tag = op.tag_matched = 0;
-            op.begin = ++now;
-            op.end = ++now;
-            trace_add_op(turned, &op);
-        }
-    for (size_t i = 0; i < trace->access_count; i++)
-        trace_add_access(turned, &trace->accesses[i]);
-    finish(turned);
-    ask(turned);
-    tap_is_int(turned->ops[0].match == TRACE_NO, 0, "the receives have their messages");
-    tap_is_int(findings.count, 0, "of a circle nothing is said");
-    tap_is_int(gap(turned, "accesses to windows of ranks that are threads"), 2,
-               "but that its accesses were not looked at");
-    ask(trace);
-    tap_is_int(findings.count, 1, "without the circle they race");
-    tap_is_int(gap(trace, "accesses to windows"), 0, "and that is all");
-    trace_free(turned);
-    trace_free(trace);
-}
-
-/* ---- limits ---- */
-
-/* Stores of two ranks to each of so many places, `sites` lines for each rank. */
-static struct trace *many_stores(uint32_t ranks, int places, int sites)
-{
-    struct trace *trace = trace_new(ranks);
-    for (uint32_t rank = 0; rank < ranks; rank++) {
-        add_op(trace, rank, OP_WIN_LOCK_ALL);
-        for (int i = 0; i < places; i++)
-            trace_add_access(trace, &(struct trace_access){
-                                        .rank = rank,
-                                        .op = 1,
-                                        .done = UINT32_MAX,
-                                        .kind = ACCESS_STORE,
-                                        .site = trace_add_site(trace, "w.c", 1 + i % sites, "f"),
-                                        .begin = 8 * (uint64_t)i,
-                                        .end = 8 * (uint64_t)i + 4});
-    }
-    finish(trace);
-    return trace;
-}
-
-static void many_findings(void)
-{
-    for (int places = 63; places <= 66; places++) {
-        struct trace *trace = many_stores(2, places, places);
-        ask(trace);
-        tap_is_int(findings.count, places > 64 ? 64 : places, "%d races of other lines", places);
-        tap_is_int(gap(trace, "more pairs"), places > 64 ? places - 64 : 0, "the rest is a gap");
-        trace_free(trace);
-    }
-    struct trace *trace = many_stores(2, 200, 64);
-    ask(trace);
-    tap_is_int(findings.count, 64, "64 lines with 200 races are told whole");
-    tap_is_int(gap(trace, "more pairs"), 0, "and nothing is left");
-    size_t twice = 0;
-    for (size_t i = 0; i < findings.count; i++)
-        for (size_t k = 0; k < i; k++)
-            twice += strcmp(findings.items[i].fingerprint, findings.items[k].fingerprint) == 0;
-    tap_is_int(twice, 0, "each with its own fingerprint");
-    trace_free(trace);
-    for (uint32_t ranks = 2; ranks < 9; ranks++) {
-        struct trace *crowd = many_stores(ranks, 1, 1);
-        uint32_t pairs = ranks * (ranks - 1) / 2;
-        ask(crowd);
-        tap_is_int(findings.count, 1, "%u ranks that store in one line are one finding", ranks);
-        tap_is_int(findings.items[0].op_count, 2 * (pairs < 12 ? pairs : 12),
-                   "that lists at most 12 pairs");
-        trace_free(crowd);
-    }
-}
-
-/* Loads of everything by one rank, and of pairs of other bytes, as many as there are to look at. */
-static void many_pairs(void)
-{
-    enum { LOADS = 5793, PAIRS = LOADS * (LOADS - 1) / 2 };
-    for (int more = 0; more < 2; more++) {
-        struct trace *trace = trace_new(2);
-        add_op(trace, 0, OP_WIN_LOCK_ALL);
-        add_op(trace, 1, OP_WIN_LOCK_ALL);
-        struct trace_access load = {.op = 1,
-                                    .done = UINT32_MAX,
-                                    .kind = ACCESS_LOAD,
-                                    .site = TRACE_NO,
-                                    .begin = 0,
-                                    .end = 4};
-        for (int i = 0; i < LOADS; i++)
-            trace_add_access(trace, &load);
-        for (int i = 0; i < (1 << 24) - PAIRS + more; i++) {
-            load.begin += 8;
-            load.end += 8;
-            trace_add_access(trace, &load);
-            trace_add_access(trace, &load);
-        }
-        finish(trace);
-        ask(trace);
-        tap_is_int(gap(trace, "pairs of accesses to windows beyond 16777216"), more,
-                   more ? "one pair too many is a gap" : "16,777,216 pairs are looked at");
-        trace_free(trace);
-    }
-}
-
-/* Clocks have a number for each rank, and each access has one. */
-static void many_ranks(void)
-{
-    static const struct {
-        uint32_t ranks;
-        int accesses;
-        bool fit;
-    } rows[] = {{8191, 1, true},  {8191, 2, true},  {8191, 3, false},
-                {8192, 1, false}, {8193, 1, false}, {70000, 1, false}};
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        struct trace *trace = trace_new(rows[i].ranks);
-        add_op(trace, 0, OP_WIN_LOCK_ALL);
-        for (int k = 0; k < rows[i].accesses; k++)
-            trace_add_access(trace, &(struct trace_access){.op = 1,
-                                                           .done = UINT32_MAX,
-                                                           .kind = ACCESS_LOAD,
-                                                           .site = TRACE_NO,
-                                                           .begin = 0,
-                                                           .end = 4});
-        finish(trace);
-        ask(trace);
-        tap_is_int(gap(trace, "accesses to windows, whose clocks do not fit"),
-                   rows[i].fit ? 0 : rows[i].accesses, "%d accesses of %u ranks %s",
-                   rows[i].accesses, rows[i].ranks, rows[i].fit ? "are looked at" : "are a gap");
-        trace_free(trace);
-    }
+    learned(NEVER, 1, 1, 1, "what was fetched orders, and another order is a gap");
+    learned(NEVER, 3, 1, 1, "fetched again, it tells nothing new");
+    learned(BEHIND, 1, 1, 0, "nor where a message told it");
+    learned(BEFORE, 1, 2, 1, "a message of before does not tell it");
+    learned(NEVER, 1, 2, 0, "an operation that tells nobody");
+    learned(NEVER, 1, 3, 0, "an operation that is not there");
 }
 
 int main(void)
@@ -423,13 +355,12 @@ int main(void)
     findings_init(&findings);
     every_pair();
     borders();
-    learned(false, 1, 0, 1);
-    learned(true, 0, 0, 1);
-    learned(false, 0, 0, 2); /* rank 0 has no such operation */
-    circle();
-    many_findings();
-    many_pairs();
-    many_ranks();
+    every_collective();
+    exposures(true, true, 0);
+    exposures(true, false, 1);
+    exposures(false, true, 1);
+    threads();
+    everything_learned();
     findings_release(&findings);
     return tap_done();
 }
