@@ -70,7 +70,7 @@ struct sim_request {
     struct sim_partitioned *partitioned; /* NULL: an ordinary message */
     void (*partitioned_release)(struct sim_partitioned *side);
     void (*partitioned_fill)(struct sim_partitioned *side); /* NULL: its parts are not held back */
-    void *general; /* generalised request's callbacks */
+    void *general;                                          /* generalised request's callbacks */
     /* A pending receive's buffer, while something is recorded: see sim_request_guard. */
     uint64_t guard;
     bool guarded, touched;
