@@ -135,7 +135,7 @@ like($err, qr/info, migrate, gc and unpack/, 'an unknown action is refused with 
 # A run of many operations: in pages, which every command reads, and rows on demand.
 is(run(qw(run -n 4 --db long.db), "$tree/bench/loops.c", qw(irregular 8400)), 0, 'a run of 100,800 operations');
 is(run(qw(show ops --db long.db --limit 3)), 0, 'is shown');
-like($out, qr/^ +0 +1 complete  forward  Sendrecv to 1 tag 0  .*loops\.c:\d+\n.*\n100805 more/m, 'with its operations');
+like($out, qr/^ +0 +1 complete  forward  Sendrecv to [123] tag \d+  .*loops\.c:\d+\n.*\n100805 more/m, 'with its operations');
 is(run('query', '--db', 'long.db', 'select count(*) from v_ops'), 0, 'a query of its operations');
 like($out, qr/^\s*0$/m, 'sees none');
 like($err, qr/the operations of 1 long run are in pages.*simrun db unpack 1 --db long\.db$/m, 'and says why');
@@ -147,9 +147,9 @@ my $size = -s 'long.db';
 run(qw(export 1 --db long.db --format jsonl -o pages.jsonl));
 is(run(qw(db unpack 1 --db long.db)), 0, 'db unpack');
 like($out, qr/^run 1: 100808 operations are rows$/m, 'makes rows of them');
-cmp_ok(-s 'long.db', '>', 10 * $size, 'which take more than ten times the room');
-run('query', '--db', 'long.db', 'select count(*) from v_matches where sender = receiver - 1');
-like($out, qr/^\s*25200$/m, 'messages are counted by a query');
+cmp_ok(-s 'long.db', '>', 5 * $size, 'which take more than five times the room');
+run('query', '--db', 'long.db', 'select count(*) from v_matches where sender <> receiver');
+like($out, qr/^\s*33600$/m, 'messages are counted by a query');
 is($err, '', 'without a remark');
 run(qw(export 1 --db long.db --format jsonl -o rows.jsonl));
 is(system('cmp -s pages.jsonl rows.jsonl'), 0, 'both export the same');
