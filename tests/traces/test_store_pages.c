@@ -8,6 +8,7 @@
 #include <sqlite3.h>
 #include <stdlib.h>
 #include <unistd.h>
+#include <zstd.h>
 
 enum { RANKS = 3, ROWS_OF_A_PAGE = 4096 };
 
@@ -222,7 +223,8 @@ static const char *sentence_after(const char *sql, const void *blob, int size)
     struct store *store = store_open(file("changed.db"), STORE_WRITE, &failure);
     sqlite3_stmt *statement = NULL;
     struct trace *trace = NULL;
-    sqlite3_exec(store_handle(store), "SAVEPOINT before", NULL, NULL, NULL);
+    sqlite3_exec(store_handle(store), "PRAGMA synchronous=OFF; PRAGMA journal_mode=MEMORY", NULL,
+                 NULL, NULL);
     if (sqlite3_prepare_v2(store_handle(store), sql, -1, &statement, NULL) != SQLITE_OK)
         tap_ok(false, "%s", sqlite3_errmsg(store_handle(store)));
     if (blob)
@@ -230,7 +232,6 @@ static const char *sentence_after(const char *sql, const void *blob, int size)
     if (sqlite3_step(statement) != SQLITE_DONE || sqlite3_changes(store_handle(store)) == 0)
         tap_ok(false, "nothing was changed by %s: %s", sql, sqlite3_errmsg(store_handle(store)));
     sqlite3_finalize(statement);
-    sqlite3_exec(store_handle(store), "RELEASE before", NULL, NULL, NULL);
     trace = store_load_trace(store, 1, &failure);
     if (trace)
         failure.text[0] = '\0';
@@ -306,7 +307,7 @@ static void changed_bytes(void)
     store_close(store);
     restore();
     int wrong = 0;
-    for (int i = 0; i < 150; i++) {
+    for (int i = 0; i < 80; i++) {
         int at = i < 20 ? i : (int)dice_below(&state, (uint32_t)size);
         unsigned char bits = (unsigned char)(1 + dice_below(&state, 255));
         page[at] ^= bits;
@@ -325,6 +326,57 @@ static void changed_bytes(void)
     tap_is_str(sentence, "", "the unchanged page is read");
 }
 
+/* The page with `changes` bytes of what is compressed in it changed, and a right checksum again. */
+static int forged(uint64_t *state, const void *page, size_t size, int changes, void *forgery,
+                  size_t room)
+{
+    static unsigned char plain[4 << 20];
+    size_t length = ZSTD_decompress(plain, sizeof plain, page, size);
+    ZSTD_CCtx *context = ZSTD_createCCtx();
+    for (int i = 0; i < changes; i++) /* mostly in the first columns, or where they begin */
+        plain[dice_below(state, dice_below(state, 2) ? 64 : (uint32_t)length)] =
+            (unsigned char)dice_next(state);
+    ZSTD_CCtx_setParameter(context, ZSTD_c_checksumFlag, 1);
+    size_t made = ZSTD_compress2(context, forgery, room, plain, length);
+    ZSTD_freeCCtx(context);
+    return ZSTD_isError(length) || ZSTD_isError(made) ? 0 : (int)made;
+}
+
+/* What somebody wrote who knows the format: a trace that keeps the rules of traces, or a refusal. */
+static void forgeries(void)
+{
+    static unsigned char page[1 << 20], forgery[4 << 20];
+    struct failure failure = {0};
+    uint64_t state = 11;
+    int size, refused_ones = 0, made = 0, nameless = 0;
+    struct store *store = store_open(file("good.db"), STORE_READ, &failure);
+    sqlite3_stmt *select = NULL;
+    sqlite3_prepare_v2(store_handle(store),
+                       "SELECT data FROM pages WHERE content='ops' AND first=0", -1, &select, NULL);
+    sqlite3_step(select);
+    size = sqlite3_column_bytes(select, 0);
+    if (size > 0 && size <= (int)sizeof page)
+        memcpy(page, sqlite3_column_blob(select, 0), (size_t)size);
+    sqlite3_finalize(select);
+    store_close(store);
+    restore();
+    struct dice_seeds seeds = dice_seeds(60);
+    for (unsigned long long i = 0; i < seeds.count; i++) {
+        int length = forged(&state, page, (size_t)size, (int)(i % 4), forgery, sizeof forgery);
+        const char *sentence = sentence_after(
+            "UPDATE pages SET data=? WHERE content='ops' AND first=0", forgery, length);
+        made += length > 0;
+        refused_ones += *sentence != '\0';
+        nameless += *sentence && !(strstr(sentence, "changed.db") && strstr(sentence, "run 1"));
+        if (i % 4 == 0 && *sentence)
+            tap_ok(false, "an unchanged page that was packed again is read: %s", sentence);
+    }
+    tap_ok(made > 0 && (unsigned long long)made == seeds.count, "pages are forged");
+    tap_ok(refused_ones > made / 10 && refused_ones < made,
+           "some are refused (%d of %d), the others are traces", refused_ones, made);
+    tap_is_int(nameless, 0, "refusals name file and run");
+}
+
 static void refusals(void)
 {
     struct failure failure = {0};
@@ -335,6 +387,7 @@ static void refusals(void)
     store_close(store);
     changed_tables();
     changed_bytes();
+    forgeries();
 }
 
 int main(void)
