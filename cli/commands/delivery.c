@@ -89,10 +89,52 @@ static void tell_read_early(struct proof *proof, struct job *job, const struct m
     finding_seal(finding, trace);
 }
 
+/* Whether the operation is a ready send that the rank receives. */
+static bool is_ready_for(const struct trace *trace, size_t op, int rank)
+{
+    const struct trace_op *at = &trace->ops[op];
+    bool ready = at->kind == OP_RSEND || at->kind == OP_IRSEND;
+    return ready && at->match != TRACE_NO && (int)trace->ops[at->match].rank == rank;
+}
+
+/* Whether the receive of a ready send is posted before it in any case is seen where its rank comes to
+ * its receives as late as it may. */
+static void run_slow_receivers(struct proof *proof)
+{
+    struct trace *trace = proof->verdict->result.trace;
+    unsigned ran = 0;
+    for (int rank = 0; rank < proof->job.world.ranks; rank++) {
+        size_t i = 0;
+        while (i < trace->op_count && !is_ready_for(trace, i, rank))
+            i++;
+        if (i == trace->op_count)
+            continue;
+        struct job job =
+            proof_job(proof, proof->job.world.send_model, proof->job.world.strict_collectives);
+        struct run_options options = *proof->options;
+        char replay[RESULT_COMMAND], how[80];
+        job.world.late_rank = options.world.late_rank = rank + 1;
+        snprintf(how, sizeof how, "in which rank %d comes late to its receives", rank);
+        result_command(&options, &job, replay, sizeof replay);
+        const struct merge_origin origin = {
+            .model = "late", .base = "early", .how = how, .replay = replay};
+        bool threads = proof->job.world.executor == SIM_THREADS;
+        if (threads || proof_over(proof) || !proof_run(proof, &job, &origin, NULL))
+            trace_gap(trace, "delivery", 1, "a run %s (%s)", how,
+                      threads ? "ranks are threads" : "the budget was spent");
+        else
+            ran++;
+    }
+    if (ran)
+        proof_cover(proof, "%u run%s with a late receiver of ready sends", ran,
+                    ran == 1 ? "" : "s");
+}
+
 /* Buffers are filled when their operation is completed, and hold nonsense before: whatever ranks do
  * with a buffer before its wait changes what they do, whether their accesses are seen or not. */
 void proof_run_late(struct proof *proof, struct results *results)
 {
+    run_slow_receivers(proof);
     static const char how[] = "in which buffers are filled as late as MPI lets them";
     struct trace *trace = proof->verdict->result.trace;
     char replay[RESULT_COMMAND];

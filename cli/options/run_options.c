@@ -127,9 +127,13 @@ static bool set_streams(void *target, const char *value)
 static bool set_delivery(void *target, const char *value)
 {
     struct run_options *options = target;
+    char other[] = "x", *end = other;
     options->world.late_receives = !strcmp(value, "late");
-    return options->world.late_receives || !strcmp(value, "early") ||
-           complain("delivery", value, "early or late");
+    options->world.late_rank = 0;
+    if (!strncmp(value, "rank:", 5) && isdigit((unsigned char)value[5]))
+        options->world.late_rank = 1 + (int)strtol(value + 5, &end, 10);
+    return options->world.late_receives || !strcmp(value, "early") || !*end ||
+           complain("delivery", value, "early, late or rank:R");
 }
 
 static bool set_order(void *target, const char *value)
@@ -429,7 +433,7 @@ const struct option_row run_option_rows[] = {
     {"send", 0, "MODEL", "eager[:BYTES|:unlimited], rendezvous, batch or all", set_send},
     {"delivery", 0, "WHEN",
      "when nonblocking receives fill their buffers: early (default), or as late as MPI lets them: "
-     "late",
+     "late; rank:R: rank R comes late to its receives",
      set_delivery},
     {"order", 0, "ORDER", "order of backward passes: program or data", set_order},
     {"seed", 0, "N", "let a pseudo-random stream make every choice", set_seed},

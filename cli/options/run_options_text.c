@@ -59,6 +59,11 @@ static void world_text(const struct sim_world_options *world, char *text, size_t
         append(text, size, "memory", NULL);
     if (world->late_receives)
         append(text, size, "delivery", "late");
+    if (world->late_rank) {
+        char rank[24];
+        snprintf(rank, sizeof rank, "rank:%d", world->late_rank - 1);
+        append(text, size, "delivery", rank);
+    }
     if (world->strict_collectives)
         append(text, size, "strict", NULL);
     if (world->reduce_order != usual.reduce_order)

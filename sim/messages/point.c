@@ -161,12 +161,24 @@ void sim_point_complete_null(struct sim_request *request)
     sim_request_complete(request);
 }
 
+enum { LATE_MAX = 1000 /* turns that others have first; some may poll for ever */ };
+
+/* The rank might be slow: what others do before they need its receive, they do first. */
+static void come_late(struct sim_rank *rank)
+{
+    struct sim_world *world = rank->world;
+    for (int turn = 0; turn < LATE_MAX && world->ready_head && !world->threaded; turn++)
+        world->executor->yield(rank);
+}
+
 static void start_receive(struct sim_request *receive)
 {
     if (receive->peer == MPI_PROC_NULL) {
         sim_point_complete_null(receive);
         return;
     }
+    if (receive->owner->world->options.late_rank == receive->owner->id + 1)
+        come_late(receive->owner);
     bool troubled = receive->owner->world->troubled;
     if (troubled && sim_receive_refused(receive))
         return;

@@ -449,7 +449,7 @@ static inline bool sim_rank_plain(const struct sim_rank *rank)
     const struct sim_world *world = rank->world;
     return rank->initialized && !rank->finalized && !world->threaded && !world->exploring &&
            !world->options.delay_wildcards && !world->options.fault_count && !world->troubled &&
-           world->options.send_model != SIM_SEND_BATCH;
+           world->options.send_model != SIM_SEND_BATCH && world->options.late_rank != rank->id + 1;
 }
 
 static inline void sim_world_changed(struct sim_world *world)

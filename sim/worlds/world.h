@@ -60,8 +60,9 @@ struct sim_world_options {
     bool late_receives; /* buffers are filled when the program completes an operation: held.h */
     bool early_windows; /* ... but for those of windows */
     uint64_t late_from, late_to; /* these alone, by when they began; late_to 0: all */
-    bool stale_memory;    /* what a program frees, and what malloc gives it, is overwritten */
-    bool late_told;       /* each becomes a finding: it is known to be read too early */
+    bool stale_memory; /* what a program frees, and what malloc gives it, is overwritten */
+    int late_rank;  /* 1 + the one that comes to its receives when nobody else can go on; 0: none */
+    bool late_told; /* each becomes a finding: it is known to be read too early */
     bool delay_wildcards; /* wildcards, probes for any source and Waitany take what they can get
                              only when nobody else can move (exploration) */
     bool delay_receives;  /* and with that nonblocking receives of a named source, too */
