@@ -3,6 +3,7 @@
 #include "checker/memory.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 enum op_class check_class(const struct trace_op *op)
 {
@@ -187,6 +188,18 @@ static void look_around(struct check_context *context)
         context->pass_begin[rank + 1] += context->pass_begin[rank];
 }
 
+static void find_refused(struct check_context *context)
+{
+    const struct trace *trace = context->trace;
+    context->refused = check_new(trace->op_count, sizeof *context->refused);
+    for (size_t i = 0; i < trace->note_count; i++) {
+        uint32_t op = trace->notes[i].op;
+        if (op < trace->op_count && trace->ops[op].error &&
+            strcmp(trace->notes[i].code, "M009") == 0)
+            context->refused[op] = true;
+    }
+}
+
 void check_context_init(struct check_context *context, const struct trace *trace,
                         const struct check_options *options)
 {
@@ -194,6 +207,7 @@ void check_context_init(struct check_context *context, const struct trace *trace
     gather_groups(context);
     find_blocked(context);
     look_around(context);
+    find_refused(context);
     context->cut_short =
         context->hung || (trace->outcome != OUTCOME_FINISHED && trace->outcome != OUTCOME_IMPORTED);
     for (uint32_t rank = 0; rank < trace->ranks; rank++) {
@@ -209,5 +223,6 @@ void check_context_release(struct check_context *context)
     free(context->group_of);
     free(context->pass_begin);
     free(context->blocked);
+    free(context->refused);
     *context = (struct check_context){0};
 }

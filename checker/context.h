@@ -26,7 +26,8 @@ struct check_context {
     uint32_t *group_of; /* per op, TRACE_NO where it is no collective */
     size_t *pass_begin; /* rank r owns passes[pass_begin[r] .. pass_begin[r+1]) */
     uint32_t *blocked;  /* per rank: the op it stood in at the end, TRACE_NO */
-    bool worked;        /* the time limit passed while a rank was at work, in a call or outside */
+    bool *refused; /* per op: MPI refused the call for its own arguments, before anybody met it */
+    bool worked;   /* the time limit passed while a rank was at work, in a call or outside */
     bool hung; /* somebody stood in an operation when the run ended, and no crash or abort ended it
                 */
     bool cut_short; /* a crash, an abort, a hang or a time limit ended the run: what is missing

@@ -301,16 +301,6 @@ static uint32_t reference_of(const struct trace *trace, const uint32_t *ops, uin
     return 0;
 }
 
-/* MPI refused the call for its own arguments before anybody met it: it disagrees with nobody, and
- * the refusal is reported. One that is refused because it differs has no note. */
-static bool is_refused(const struct trace *trace, uint32_t op)
-{
-    for (size_t i = 0; trace->ops[op].error && i < trace->note_count; i++)
-        if (trace->notes[i].op == op && strcmp(trace->notes[i].code, "M009") == 0)
-            return true;
-    return false;
-}
-
 static void judge_group(const struct check_context *context, const struct check_group *group,
                         struct findings *findings)
 {
@@ -328,8 +318,10 @@ static void judge_group(const struct check_context *context, const struct check_
             meaning_reported = judge_meaning(context, ops[reference], ops[i], findings);
         for (uint32_t j = each_with_each ? 0 : reference; j < (each_with_each ? i : reference + 1);
              j++)
-            if (differ(trace, ops[j], ops[i], &difference) && !is_refused(trace, ops[i]) &&
-                !is_refused(trace, ops[j])) {
+            /* What was refused disagrees with nobody, and the refusal is reported; one that is
+             * refused because it differs has no note. */
+            if (differ(trace, ops[j], ops[i], &difference) && !context->refused[ops[i]] &&
+                !context->refused[ops[j]]) {
                 report_difference(context, ops[j], ops[i], &difference, findings);
                 return;
             }
@@ -463,7 +455,7 @@ static void judge_communicators(const struct check_context *context, struct find
         if (a == TRACE_NO || context->group_of[a] == TRACE_NO)
             continue;
         uint32_t b = made_elsewhere(context, a);
-        if (b == TRACE_NO || is_refused(trace, a) || is_refused(trace, b))
+        if (b == TRACE_NO || context->refused[a] || context->refused[b])
             continue;
         const struct trace_op *mine = &trace->ops[a], *theirs = &trace->ops[b];
         char one[PLACE_TEXT], other[PLACE_TEXT], comm[80], their_comm[80];

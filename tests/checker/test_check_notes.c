@@ -1,8 +1,11 @@
 /* What the machine notes while a program runs, and how a run that was disturbed is judged: every note
  * of the data of a collective, every way to go on after a failure, and the classes beside them. */
+#include "checker/properties.h"
 #include "tests/checker/check_program.h"
 
+#include <mpi.h>
 #include <string.h>
+#include <time.h>
 
 static void note(struct program *p, const char *code, uint32_t op, const char *text)
 {
@@ -151,9 +154,73 @@ static void notes_of_data(void)
         }
 }
 
+/* ---- calls that MPI refused ---- */
+
+/* So many collectives in which the last rank says another count; `code`: what is noted of its calls,
+ * which failed or not. Seconds of the processor; the findings go to `count`. */
+static double judge_refused(uint32_t calls, const char *code, int error, size_t *count)
+{
+    struct program p = program_new(2);
+    struct check_options options;
+    struct check_context context;
+    struct findings findings;
+    for (uint32_t i = 0; i < calls; i++)
+        for (uint32_t rank = 0; rank < 2; rank++) {
+            struct trace_op call = program_op(&p, rank, OP_ALLREDUCE, 2);
+            call.comm_seq = i;
+            call.count = 1 + rank;
+            call.error = rank ? error : 0;
+            uint32_t op = trace_add_op(p.trace, &call);
+            if (rank && code)
+                note(&p, code, op, "refused");
+        }
+    program_finish(&p);
+    check_options_init(&options);
+    struct timespec begin, end;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &begin);
+    check_context_init(&context, p.trace, &options);
+    findings_init(&findings);
+    check_collective(&context, &findings);
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &end);
+    *count = findings.count;
+    findings_release(&findings);
+    check_context_release(&context);
+    trace_free(p.trace);
+    return (double)(end.tv_sec - begin.tv_sec) + 1e-9 * (double)(end.tv_nsec - begin.tv_nsec);
+}
+
+static void refused_calls(void)
+{
+    static const struct {
+        const char *name, *code;
+        int error;
+        bool told;
+    } rows[] = {{"nothing was refused", NULL, 0, true},
+                {"it was refused", "M009", MPI_ERR_COUNT, false},
+                {"it failed, and nothing is said of it", NULL, MPI_ERR_COUNT, true},
+                {"something else is said of it", "M004", MPI_ERR_COUNT, true},
+                {"what was said was no refusal", "M009", 0, true}};
+    enum { FEW = 3000, TIMES = 8 };
+    double few = 1e9, many = 1e9;
+    size_t count;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        judge_refused(1, rows[i].code, rows[i].error, &count);
+        tap_is_int(count > 0, rows[i].told, "a call of another count: %s", rows[i].name);
+    }
+    for (int i = 0; i < 3; i++) {
+        double once = judge_refused(FEW, "M009", MPI_ERR_COUNT, &count);
+        few = once < few ? once : few;
+        once = judge_refused(TIMES * FEW, "M009", MPI_ERR_COUNT, &count);
+        many = once < many ? once : many;
+    }
+    tap_note("%d times as many refused calls: %.1f times as long", TIMES, many / few);
+    tap_ok(many < 3 * TIMES * few, "%d times as many refused calls take hardly longer each", TIMES);
+}
+
 int main(void)
 {
     disturbed_runs();
+    refused_calls();
     notes_of_data();
     return tap_done();
 }
