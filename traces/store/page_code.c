@@ -20,7 +20,8 @@ enum {
 };
 
 struct page_code {
-    int64_t values[PAGE_COLUMNS][PAGE_ROWS];
+    int64_t values[PAGE_COLUMNS]
+                  [PAGE_ROWS + 8];              /* a row's columns not all in one line of a cache */
     uint8_t kinds[PAGE_ROWS], peers[PAGE_ROWS]; /* what a row is told against */
     uint8_t plain[PLAIN_BYTES];
     size_t room;
