@@ -267,6 +267,10 @@ static void changed_tables(void)
         "content='ops' AND first=4096",
         "UPDATE pages SET data=(SELECT data FROM pages WHERE content='waits' AND first=0) WHERE "
         "content='ops' AND first=0",
+        "UPDATE pages SET data=(SELECT data FROM pages WHERE run_id=2 AND content='ops' AND "
+        "first=4096) WHERE run_id=1 AND content='ops' AND first=4096",
+        "UPDATE pages SET data=(SELECT data FROM pages WHERE run_id=3 AND content='ops' AND "
+        "first=0) WHERE run_id=1 AND content='ops' AND first=0",
         "UPDATE pages SET count=count-1",
         "UPDATE pages SET count=count+1",
         "UPDATE pages SET count=1000000",
@@ -285,7 +289,7 @@ static void changed_tables(void)
             tap_note("%s: '%s'", changes[i], sentence);
         }
     }
-    tap_is_int(tried, 17, "pages that are left out, exchanged or said to be others");
+    tap_is_int(tried, 19, "pages that are left out, exchanged or said to be others");
     tap_is_int(wrong, 0, "are refused with the names of file and run");
 }
 
@@ -297,8 +301,9 @@ static void changed_bytes(void)
     unsigned char page[400000];
     struct store *store = store_open(file("good.db"), STORE_READ, &failure);
     sqlite3_stmt *select = NULL;
-    sqlite3_prepare_v2(store_handle(store), "SELECT data FROM pages ORDER BY content,first LIMIT 1",
-                       -1, &select, NULL);
+    sqlite3_prepare_v2(store_handle(store),
+                       "SELECT data FROM pages ORDER BY run_id,content,first LIMIT 1", -1, &select,
+                       NULL);
     sqlite3_step(select);
     int size = sqlite3_column_bytes(select, 0);
     if (size > 0 && size <= (int)sizeof page)
@@ -352,7 +357,8 @@ static void forgeries(void)
     struct store *store = store_open(file("good.db"), STORE_READ, &failure);
     sqlite3_stmt *select = NULL;
     sqlite3_prepare_v2(store_handle(store),
-                       "SELECT data FROM pages WHERE content='ops' AND first=0", -1, &select, NULL);
+                       "SELECT data FROM pages WHERE run_id=1 AND content='ops' AND first=0", -1,
+                       &select, NULL);
     sqlite3_step(select);
     size = sqlite3_column_bytes(select, 0);
     if (size > 0 && size <= (int)sizeof page)
@@ -382,7 +388,11 @@ static void refusals(void)
     struct failure failure = {0};
     struct store *store = store_open(file("good.db"), STORE_WRITE, &failure);
     struct trace *trace = sample(3, 3000, &failure);
-    tap_ok(put(store, trace, true, &failure) == 1, "a run of three pages: %s", failure.text);
+    struct trace *longer = sample(3, 3001, &failure);
+    tap_ok(put(store, trace, true, &failure) == 1 && put(store, longer, true, &failure) == 2 &&
+               put(store, trace, true, &failure) == 3,
+           "a run of three pages, a longer one, the same again: %s", failure.text);
+    trace_free(longer);
     trace_free(trace);
     store_close(store);
     changed_tables();

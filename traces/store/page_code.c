@@ -251,7 +251,8 @@ const void *page_encode(struct page_code *code, const struct page_table *table, 
     uint8_t *at = code->plain;
     const char *page = (const char *)rows + first * table->row_size;
     assert(count <= PAGE_ROWS && table->column_count <= PAGE_COLUMNS);
-    const uint64_t head[] = {table->number, first, count, total, table->column_count};
+    const uint64_t head[] = {table->number, (uint64_t)ids->run, first, count,
+                             total,         table->column_count};
     for (size_t i = 0; i < sizeof head / sizeof *head; i++)
         at = put_number(at, head[i]);
     for (size_t i = 0; i < table->column_count; i++)
@@ -273,21 +274,21 @@ const void *page_encode(struct page_code *code, const struct page_table *table, 
     return ZSTD_isError(*size) ? NULL : code->packed;
 }
 
-bool page_decode(struct page_code *code, const struct page_table *table, const void *data,
-                 size_t size, size_t first, size_t count, size_t *total)
+bool page_decode(struct page_code *code, const struct page_table *table, int64_t run,
+                 const void *data, size_t size, size_t first, size_t count, size_t *total)
 {
     size_t plain = ZSTD_decompressDCtx(code->reading, code->plain, PLAIN_BYTES, data, size);
     const uint8_t *at = code->plain, *end = code->plain + plain;
-    uint64_t head[5];
+    uint64_t head[6];
     if (ZSTD_isError(plain) || count > PAGE_ROWS)
         return false;
     for (size_t i = 0; i < sizeof head / sizeof *head; i++)
         if (!(at = get_number(at, end, &head[i])))
             return false;
-    if (head[0] != table->number || head[1] != first || head[2] != count ||
-        head[4] != table->column_count)
+    if (head[0] != table->number || head[1] != (uint64_t)run || head[2] != first ||
+        head[3] != count || head[5] != table->column_count)
         return false;
-    *total = head[3];
+    *total = head[4];
     for (size_t i = 0; i < table->column_count; i++) {
         uint32_t length = 0;
         if (end - at < 4)

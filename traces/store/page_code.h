@@ -53,10 +53,10 @@ const void *page_encode(struct page_code *code, const struct page_table *table, 
                         size_t first, size_t count, size_t total, const struct store_ids *ids,
                         size_t *size);
 
-/* The values of a page, which must be that of these rows; false when it is broken or another one.
+/* The values of a page, which must be that of these rows of this run; false when it is broken or another one.
  * page_value then gives each. Sites are ids of the file, operations and nodes indices of the trace. */
-bool page_decode(struct page_code *code, const struct page_table *table, const void *data,
-                 size_t size, size_t first, size_t count, size_t *total);
+bool page_decode(struct page_code *code, const struct page_table *table, int64_t run,
+                 const void *data, size_t size, size_t first, size_t count, size_t *total);
 int64_t page_value(const struct page_code *code, size_t column, size_t row);
 
 #endif

@@ -184,8 +184,7 @@ static size_t read_table(struct reader *reader, const struct page_table *table)
         const void *data = sqlite3_column_blob(reader->rows, 1);
         size_t size = (size_t)sqlite3_column_bytes(reader->rows, 1), of = 0;
         bool good = count >= 0 && count <= PAGE_ROWS && data &&
-                    page_decode(code, table, data, size, expected, (size_t)count, &of) &&
-                    (total == SIZE_MAX || total == of);
+                    page_decode(code, table, reader->run, data, size, expected, (size_t)count, &of);
         for (size_t i = 0; good && i < (size_t)count; i++)
             good = add_row(reader, code, table, i);
         if (!good)
