@@ -58,6 +58,7 @@ int main(int argc, char **argv)
 {
     int wrong = 0;
     MPI_Init(&argc, &argv);
+    words_end(argc, argv, 0);
     int size;
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     ranks_at_most(size, WORKERS_MAX + 1);

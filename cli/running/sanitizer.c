@@ -93,7 +93,8 @@ static void on_death(void)
     if (!present.object || !pc.object || !description.object || !present.present())
         return;
     snprintf(what, sizeof what, "AddressSanitizer: %s", description.description());
-    to_tell(what, (uint64_t)(uintptr_t)pc.pc());
+    to_tell(what,
+            (uint64_t)(uintptr_t)pc.pc() - 1); /* it is where the call of the runtime returns */
 }
 
 void sanitizer_watch(void (*reported)(const char *what, uint64_t place))

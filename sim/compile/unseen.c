@@ -12,8 +12,9 @@
 /* A name that ends with * is a beginning. */
 static const char *const functions[] = {
     /* scanning and printing */
-    "sscanf", "fscanf", "scanf", "__isoc99_*scanf", "vsscanf", "vprintf", "vfprintf", "vsprintf",
-    "vsnprintf", "__v*printf_chk", "asprintf", "vasprintf", "dprintf", "getline", "getdelim",
+    "sscanf", "fscanf", "scanf", "__isoc99_*scanf", "__isoc23_*scanf", "vsscanf", "vprintf",
+    "vfprintf", "vsprintf", "vsnprintf", "__v*printf_chk", "asprintf", "vasprintf", "dprintf",
+    "getline", "getdelim",
     /* memory and text */
     "memccpy", "memrchr", "rawmemchr", "memmem", "bcopy", "bzero", "explicit_bzero", "swab",
     "strtok", "strtok_r", "strsep", "strspn", "strcspn", "strpbrk", "strndup", "stpncpy", "strcoll",

@@ -197,16 +197,20 @@ WRAP(char *, __strncat_chk, (char *to, const char *from, size_t most, size_t roo
 NUMBER(double, strtod)
 NUMBER(float, strtof)
 
-#define INTEGER(type, name)                                                                        \
+/* As C17 and as C23 read them, which newer libraries keep apart. */
+#define INTEGER_BY(type, name, real)                                                               \
     WRAP(type, name, (const char *text, char **end, int base))                                     \
     {                                                                                              \
         char *own;                                                                                 \
-        type value = name(text, &own, base);                                                       \
+        type value = real(text, &own, base);                                                       \
         READS(text, (size_t)(own - text) + 1);                                                     \
         if (end)                                                                                   \
             *end = own;                                                                            \
         return value;                                                                              \
     }
+#define INTEGER(type, name)                                                                        \
+    INTEGER_BY(type, name, c17_##name)                                                             \
+    INTEGER_BY(type, __isoc23_##name, (c23_##name ? c23_##name : c17_##name))
 INTEGER(long, strtol)
 INTEGER(unsigned long, strtoul)
 INTEGER(long long, strtoll)

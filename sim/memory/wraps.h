@@ -15,4 +15,14 @@
 #define READS(address, size)  sim_access_range(address, size, false, CALLER)
 #define WRITES(address, size) sim_access_range(address, size, true, CALLER)
 
+/* What libc calls strtol and its like under C17, and under C23 where it knows that. */
+#define C17_AND_C23(type, name)                                                                    \
+    type c17_##name(const char *text, char **end, int base) __asm__(#name);                        \
+    __attribute__((weak))                                                                          \
+    type c23_##name(const char *text, char **end, int base) __asm__("__isoc23_" #name);
+C17_AND_C23(long, strtol)
+C17_AND_C23(unsigned long, strtoul)
+C17_AND_C23(long long, strtoll)
+C17_AND_C23(unsigned long long, strtoull)
+
 #endif
