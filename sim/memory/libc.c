@@ -26,7 +26,7 @@ static bool denied(void)
  * plain as doubles, floats and integers, and no program's own. */
 static void overwrite(void *memory, size_t size)
 {
-    enum { STALE = 0x41, MOST = 1 << 28 };
+    enum { STALE = 0x41, MOST = 1 << 24 };
     const struct sim_rank *rank = sim_current_rank;
     if (memory && rank && rank->world->options.stale_memory)
         memset(memory, STALE, size < MOST ? size : MOST);

@@ -94,7 +94,7 @@ int main(int argc, char **argv)
         loss += y[i] * y[i], bar[i] = 2 * y[i] + (strcmp(what, "idle") ? 0 : 0 * *idle);
     diff_mark_objective(loss);
     MPI_Allreduce(bar, out, N, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
-    double *sum = strcmp(what, "unwritten") ? calloc(ROOM, sizeof *sum) : malloc(1 << 20);
+    double *sum = strcmp(what, "unwritten") ? calloc(ROOM, sizeof *sum) : malloc(1 << 18); /* new from the system */
     if (!strcmp(what, "freed"))
         free(kept);
     for (int i = 0; i < N; i++)
@@ -102,7 +102,8 @@ int main(int argc, char **argv)
     diff_mark_gradient("x", sum + PLACE, N);
     if (strcmp(what, "freed"))
         free(kept);
-    free(sum);
+    if (strcmp(what, "unwritten")) /* else the next one might get it */
+        free(sum);
     free(idle);
     MPI_Finalize();
     return 0;
