@@ -439,7 +439,9 @@ static bool report_progress(struct explorer *explorer)
     report->expected = report->runs ? explorer->widths / (double)report->runs : 0;
     struct explore_progress progress = {.runs = report->runs + report->redundant,
                                         .waiting = explorer->count,
-                                        .expected = report->expected};
+                                        .expected = report->expected,
+                                        .many_kinds =
+                                            report->kinds > explorer->options->examples_max};
     return !explorer->options->progress ||
            explorer->options->progress(explorer->options->progress_context, &progress);
 }

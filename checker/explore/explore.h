@@ -49,6 +49,7 @@ struct explore_progress {
     uint64_t runs, waiting;
     double expected; /* estimated number of runs: a guess from the sizes of the choices met so far
                       */
+    bool many_kinds; /* more kinds of runs that finish well than are kept */
 };
 
 struct explore_options {

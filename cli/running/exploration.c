@@ -31,7 +31,8 @@ static double seconds_now(void)
 bool exploration_is_hopeless(const struct explore_progress *progress, double spent, double all)
 {
     double rate = spent > 0 ? (double)progress->runs / spent : 0;
-    return progress->expected > (double)progress->runs + 4 * rate * (all - spent);
+    return progress->many_kinds ||
+           progress->expected > (double)progress->runs + 4 * rate * (all - spent);
 }
 
 double exploration_share(double left, int numbers)
@@ -41,7 +42,8 @@ double exploration_share(double left, int numbers)
 
 static bool is_over(const struct job *job, const struct explore_board *board, double spent)
 {
-    struct explore_progress progress = {.runs = board->runs, .expected = (double)board->expected};
+    struct explore_progress progress = {
+        .runs = board->runs, .expected = (double)board->expected, .many_kinds = board->many_kinds};
     if (job->timeout > 0 && spent > job->timeout)
         return true;
     return job->patience > 0 && spent > job->patience && job->timeout > 0 &&

@@ -14,8 +14,8 @@ struct exploration {
     struct failure failure; /* then in a sentence */
 };
 
-/* Whether all runs that are expected would take several times the seconds that there are in `all`, by what was
- * done in those that are `spent`. */
+/* Whether it cannot be part of a proof: all runs that are expected would take several times the seconds that
+ * there are in `all`, by what was done in those that are `spent`; or not every kind of them is judged. */
 bool exploration_is_hopeless(const struct explore_progress *progress, double spent, double all);
 /* Of the seconds that are left for so many numbers of ranks those that the next may take. */
 double exploration_share(double left, int numbers);

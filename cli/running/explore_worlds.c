@@ -202,6 +202,7 @@ static bool report_board(void *context, const struct explore_progress *progress)
 {
     struct explore_board *board = context;
     board->runs = progress->runs;
+    board->many_kinds = progress->many_kinds;
     board->expected = (uint64_t)(progress->expected < 1e18 ? progress->expected : 1e18);
     return !board->stop;
 }

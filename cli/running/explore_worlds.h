@@ -13,6 +13,7 @@
 /* Shared memory on which the child tells how far it is, and is told to stop. */
 struct explore_board {
     _Atomic uint64_t runs, expected;
+    _Atomic bool many_kinds; /* of runs, so that not all are judged */
     _Atomic int stop;
     struct sim_first_failure first_failure; /* of the first run that had one */
     struct failure unable;                  /* why a world could not be made, if so */

@@ -19,6 +19,9 @@ int main(void)
     tap_ok(hopeless(1000, 1e18, 10, 60), "nor one without an end");
     tap_ok(hopeless(0, 5, 10, 60), "nor one of which no run ended");
     tap_ok(!hopeless(0, 0, 10, 60), "unless none is expected");
+    struct explore_progress many = {.runs = 1000, .expected = 2000, .many_kinds = true};
+    tap_ok(exploration_is_hopeless(&many, 10, 60),
+           "nor one of whose runs not every kind is judged");
     tap_ok(exploration_share(50, 1) == 50, "one number of ranks has all the time there is");
     tap_ok(exploration_share(50, 4) == 12.5, "of four the first has a quarter");
     tap_ok(exploration_share(50 - 2.0, 3) == 16, "what it did not need is shared by the others");
