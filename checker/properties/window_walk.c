@@ -8,10 +8,10 @@
 /* Words of all clocks that are kept. */
 static const size_t words_max = (size_t)1 << 26;
 
-/* `place`: the operation whose begin or return it is, of its rank's; a request ends with a wait. */
+/* `place`: even where an operation begins, odd where it returns; a request ends with a wait. */
 struct event {
-    uint64_t time;
-    uint32_t op, place;
+    uint64_t time, place;
+    uint32_t op;
     bool begins;
 };
 
@@ -39,16 +39,19 @@ static uint32_t number_of(const struct window_walk *walk, uint32_t op)
     return op - (uint32_t)walk->trace->rank_begin[walk->trace->ops[op].rank];
 }
 
-/* Accesses sorted by rank and operation, so that each rank's are met in its order: what the program
- * itself does between two operations comes before the second. */
+/* What the program itself does between two operations comes before the second. */
+static uint64_t place_of(const struct trace_access *access)
+{
+    return 2 * (uint64_t)access->op + !window_access_is_instant(access);
+}
+
+/* Accesses sorted by rank and operation, so that each rank's are met in its order. */
 static int by_rank_and_op(const void *a, const void *b)
 {
     const struct trace_access *x = ((const struct judged *)a)->access;
     const struct trace_access *y = ((const struct judged *)b)->access;
-    if (x->rank != y->rank)
-        return check_order_of(x->rank, y->rank);
-    return check_order_of(2 * (uint64_t)x->op + !window_access_is_instant(x),
-                          2 * (uint64_t)y->op + !window_access_is_instant(y));
+    return x->rank != y->rank ? check_order_of(x->rank, y->rank)
+                              : check_order_of(place_of(x), place_of(y));
 }
 
 static int syncs_by_rank_and_op(const void *a, const void *b)
@@ -213,9 +216,9 @@ static int receives_by_message(const void *a, const void *b, void *context)
 static void index_receives(struct window_walk *walk)
 {
     const struct trace *trace = walk->trace;
-    walk->receives = check_new(trace->op_count + 1, sizeof *walk->receives);
+    walk->receives = check_new(trace->op_count, sizeof *walk->receives);
     for (uint32_t op = 0; op < trace->op_count; op++)
-        if (check_class(&trace->ops[op]) == CLASS_RECEIVE && trace->ops[op].match != TRACE_NO)
+        if (check_class(&trace->ops[op]) == CLASS_RECEIVE)
             walk->receives[walk->receive_count++] = op;
     qsort_r(walk->receives, walk->receive_count, sizeof *walk->receives, receives_by_message,
             trace->ops);
@@ -246,8 +249,7 @@ static uint32_t told_by(const struct window_walk *walk, uint32_t op)
     enum op_class class = check_class(at);
     if (class == CLASS_PROBE)
         return probed(walk, op);
-    return class == CLASS_RECEIVE || (class == CLASS_SEND && check_is_synchronous(at)) ? at->match
-                                                                                       : TRACE_NO;
+    return class == CLASS_RECEIVE || check_is_synchronous(at) ? at->match : TRACE_NO;
 }
 
 static void op_begins(struct window_walk *walk, uint32_t op)
@@ -292,9 +294,7 @@ static int by_time(const void *a, const void *b)
     const struct event *x = a, *y = b;
     if (x->time != y->time)
         return check_order_of(x->time, y->time);
-    if (x->place != y->place)
-        return check_order_of(x->place, y->place);
-    return x->begins != y->begins ? (x->begins ? -1 : 1) : check_order_of(x->op, y->op);
+    return x->place != y->place ? check_order_of(x->place, y->place) : check_order_of(x->op, y->op);
 }
 
 /* Events of every rank in its own order; `next`: the first not yet walked. */
@@ -306,20 +306,20 @@ struct steps {
 
 static struct steps steps_of(const struct trace *trace)
 {
-    struct steps steps = {.events = check_new(2 * trace->op_count + 1, sizeof *steps.events),
+    struct steps steps = {.events = check_new(2 * trace->op_count, sizeof *steps.events),
                           .next = check_new(trace->ranks, sizeof *steps.next),
                           .end = check_new(trace->ranks, sizeof *steps.end),
-                          .begun = check_new(trace->op_count + 1, sizeof *steps.begun)};
+                          .begun = check_new(trace->op_count, sizeof *steps.begun)};
     size_t count = 0;
     for (uint32_t rank = 0; rank < trace->ranks; rank++) {
         steps.next[rank] = count;
         for (size_t i = trace->rank_begin[rank]; i < trace->rank_begin[rank + 1]; i++) {
             const struct trace_op *at = &trace->ops[i];
             uint32_t op = (uint32_t)i;
-            uint32_t last = check_is_start(at) && at->request != TRACE_NO ? at->request : op;
-            steps.events[count++] = (struct event){at->begin, op, op, true};
+            uint64_t last = check_is_start(at) && at->request != TRACE_NO ? at->request : op;
+            steps.events[count++] = (struct event){at->begin, 2 * (uint64_t)op, op, true};
             if (at->end)
-                steps.events[count++] = (struct event){at->end - 1, op, last, false};
+                steps.events[count++] = (struct event){at->end - 1, 2 * last + 1, op, false};
         }
         steps.end[rank] = count;
         qsort(steps.events + steps.next[rank], count - steps.next[rank], sizeof *steps.events,
@@ -386,7 +386,9 @@ static bool walk_all(struct window_walk *walk)
                 step(walk, &steps, rank);
     }
     for (uint32_t rank = 0; rank < trace->ranks; rank++) {
-        walk->disordered = walk->disordered || steps.next[rank] < steps.end[rank];
+        bool bare = trace->rank_begin[rank] == trace->rank_begin[rank + 1] &&
+                    walk->judged[walk->next_access[rank]].access->rank == rank;
+        walk->disordered = walk->disordered || bare || steps.next[rank] < steps.end[rank];
         reach(walk, rank, UINT32_MAX);
     }
     free(steps.events);
@@ -396,24 +398,20 @@ static bool walk_all(struct window_walk *walk)
     return walk->words <= words_max;
 }
 
-/* Behind the last row of each table stands one of no rank. */
+/* Behind the last row of each table stands one of no rank; who has no rows meets another's first. */
 static void index_rows(struct window_walk *walk)
 {
     static const struct trace_access none = {.rank = UINT32_MAX};
     const struct trace *trace = walk->trace;
     size_t accesses = trace->access_count, syncs = trace->sync_count;
+    walk->judged[accesses].access = &none;
     for (size_t i = 0; i < accesses; i++)
         walk->judged[i].access = &trace->accesses[i];
-    walk->judged[accesses].access = &none;
     qsort(walk->judged, accesses, sizeof *walk->judged, by_rank_and_op);
     for (size_t i = 0; i < syncs; i++)
         walk->syncs[i] = trace->syncs[i];
     walk->syncs[syncs].rank = UINT32_MAX;
     qsort(walk->syncs, syncs, sizeof *walk->syncs, syncs_by_rank_and_op);
-    for (uint32_t rank = 0; rank < trace->ranks; rank++) {
-        walk->next_access[rank] = (uint32_t)accesses;
-        walk->next_sync[rank] = (uint32_t)syncs;
-    }
     for (size_t i = accesses; i-- > 0;)
         walk->next_access[walk->judged[i].access->rank] = (uint32_t)i;
     for (size_t i = syncs; i-- > 0;)
@@ -434,8 +432,8 @@ bool window_walk_run(struct window_walk *walk, const struct check_context *conte
         .trace = trace,
         .words = walk->words,
         .clocks = check_new((size_t)trace->ranks * trace->ranks, sizeof *walk->clocks),
-        .begun = check_new(trace->op_count + 1, sizeof *walk->begun),
-        .gathered = check_new(context->group_count + 1, sizeof *walk->gathered),
+        .begun = check_new(trace->op_count, sizeof *walk->begun),
+        .gathered = check_new(context->group_count, sizeof *walk->gathered),
         .judged = check_new(trace->access_count + 1, sizeof *walk->judged),
         .next_access = check_new(trace->ranks, sizeof *walk->next_access),
         .next_sync = check_new(trace->ranks, sizeof *walk->next_sync),

@@ -76,7 +76,7 @@ static const char *text_of(const struct windows *windows, const struct trace_acc
                            char *text, size_t size)
 {
     char place[PLACE_TEXT];
-    if (window_access_is_instant(access) && access->site != TRACE_NO)
+    if (access->site != TRACE_NO)
         snprintf(text, size, "a %s by rank %u%s", access->kind == ACCESS_LOAD ? "load" : "store",
                  access->rank, trace_at_text(windows->trace, access->site, place, sizeof place));
     else
@@ -87,7 +87,7 @@ static const char *text_of(const struct windows *windows, const struct trace_acc
 /* A load or a store is no operation: the one that stands before it only says where that is. */
 static const char *role_of(const struct trace_access *access)
 {
-    if (!window_access_is_instant(access) || access->site == TRACE_NO)
+    if (access->site == TRACE_NO)
         return "culprit";
     return access->kind == ACCESS_LOAD ? "before the load" : "before the store";
 }

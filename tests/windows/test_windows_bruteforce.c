@@ -39,7 +39,7 @@ static bool is_touch(const struct way_access *access)
 struct told {
     uint32_t op, site;
     const char *role;
-    char place[16]; /* "w.c:103 " */
+    char place[40]; /* "w.c:103 ", "a load by rank 0 at w.c:101 " */
 };
 
 static struct told told_of(const struct scene *scene, struct trace *trace,
@@ -51,8 +51,17 @@ static struct told told_of(const struct scene *scene, struct trace *trace,
         told.site = trace_add_site(trace, "w.c", call_line(access->rank, access->number), "f");
         told.role = access->call->verb == LOAD ? "before the load" : "before the store";
     }
-    snprintf(told.place, sizeof told.place, told.site == TRACE_NO ? "" : "w.c:%d ",
-             told.site == TRACE_NO ? 0 : trace->sites[told.site].line);
+    bool named = strcmp(told.role, "culprit") != 0;
+    snprintf(told.place, sizeof told.place, "%s%sw.c:%d ",
+             !named                       ? ""
+             : access->call->verb == LOAD ? "a load by rank "
+                                          : "a store by rank ",
+             !named              ? ""
+             : access->rank == 0 ? "0 at "
+             : access->rank == 1 ? "1 at "
+             : access->rank == 2 ? "2 at "
+                                 : "3 at ",
+             trace->sites[told.site].line);
     return told;
 }
 

@@ -26,6 +26,7 @@ static inline void finish(struct trace *trace)
 }
 
 static struct findings findings;
+static bool found_before; /* by another property */
 
 /* The gap that begins with these words. */
 static inline uint64_t gap(const struct trace *trace, const char *words)
@@ -44,6 +45,8 @@ static inline void ask(const struct trace *trace)
     check_context_init(&context, trace, &options);
     findings_release(&findings);
     findings_init(&findings);
+    if (found_before)
+        findings_add(&findings, "D001", "something else");
     check_windows(&context, &findings);
     check_context_release(&context);
 }
