@@ -93,6 +93,14 @@ inline void diff_adolc_clear()
         diff_tool_clear(diff_tool_binding<adouble>::own().tool);
 }
 
+/* Collective over MPI_COMM_WORLD; the first call on adoubles does it else, on each rank: needed where
+ * some ranks make none. */
+inline void diff_adolc_begin()
+{
+    if (!diff_tool_binding<adouble>::own().tool)
+        diff_tool_binding<adouble>::begin(diff_tool_binding<adouble>::own());
+}
+
 inline void diff_adolc_free()
 {
     diff_adolc_clear();

@@ -29,11 +29,16 @@ template <> struct diff_tool_binding<diff_rad> {
         return one;
     }
 
+    static void begin(state &all)
+    {
+        if (!all.tool)
+            all.tool = diff_tool_new(MPI_COMM_WORLD);
+    }
+
     static void run(const diff_tool_call &call, const diff_rad *x, diff_rad *y)
     {
         state &all = own();
-        if (!all.tool)
-            all.tool = diff_tool_new(MPI_COMM_WORLD);
+        begin(all);
         kept one = {call, new diff_rad[call.x_count + 1], new diff_rad[call.y_count + 1]};
         std::vector<double> sent(call.x_count + 1), got(call.y_count + 1);
         for (size_t i = 0; i < call.x_count; i++) {
@@ -87,6 +92,13 @@ inline void diff_rad_gradient(diff_rad &loss)
 inline void diff_rad_gradient_none()
 {
     diff_tool_binding<diff_rad>::gradient(nullptr);
+}
+
+/* Collective over MPI_COMM_WORLD; the first call on diff_rads does it else, on each rank: needed where
+ * some ranks make none. */
+inline void diff_rad_begin()
+{
+    diff_tool_binding<diff_rad>::begin(diff_tool_binding<diff_rad>::own());
 }
 
 /* Forgets all calls; after it, or the program's end, none can be differentiated. */

@@ -140,10 +140,10 @@ static const char *name_of(const struct call_group *group)
 }
 
 /* At the call: it is the culprit; `accused` false: only the place to look before. */
-static void place_tell(struct calls *calls, const struct call_group *group, bool accused)
+static void place_tell_of(struct calls *calls, const struct call_group *group,
+                          const struct call_member *member, bool accused)
 {
     struct gradcheck_culprit *culprit = &calls->check->result->culprit;
-    const struct call_member *member = &calls->members[group->first];
     const struct call_entry *entry = calls_entry(calls, member);
     culprit->found = true;
     culprit->marked = culprit->missing = false;
@@ -167,6 +167,32 @@ static bool is_scaled(struct calls *calls, const struct call_group *forward,
     if (calls->factor == 0)
         calls->factor = factor;
     return fabs(factor - calls->factor) <= 1e-3 * fabs(factor);
+}
+
+static void place_tell(struct calls *calls, const struct call_group *group, bool accused)
+{
+    place_tell_of(calls, group, &calls->members[group->first], accused);
+}
+
+/* A cotangent that nobody takes: the adjoint of the receive sends it, that of the send is missing. */
+static bool is_not_taken(struct calls *calls, const struct call_group *forward,
+                         const struct call_group *back, const char *variable)
+{
+    const struct call_member *sender = NULL;
+    if (!forward->message || !back->message || back->count != 1 ||
+        !calls->members[back->first].sends)
+        return false;
+    for (size_t m = 0; m < forward->count; m++)
+        if (calls->members[forward->first + m].sends)
+            sender = &calls->members[forward->first + m];
+    if (!sender)
+        return false;
+    place_tell_of(calls, forward, sender, true);
+    SAY(calls,
+        "the gradient of %s is wrong: no call after the objective takes the cotangent of this "
+        "message, which rank %d sends back",
+        variable, back->source);
+    return true;
 }
 
 static void sent_wrong_tell(struct calls *calls, const struct call_group *forward,
@@ -199,6 +225,8 @@ static bool back_judge(struct calls *calls, struct call_group *back, const char 
     if (calls_entry(calls, &calls->members[back->first])->single &&
         !calls_entry(calls, &calls->members[forward->first])->single && !calls->narrowed)
         calls->narrowed = back;
+    if (!is_mirrored(calls, forward, back) && is_not_taken(calls, forward, back, variable))
+        return true;
     if (!is_mirrored(calls, forward, back)) {
         place_tell(calls, back, true);
         SAY(calls,

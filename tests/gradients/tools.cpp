@@ -63,6 +63,21 @@ static void heat(Active *u)
     u[0] *= total_of(own);
 }
 
+/* Each rank adds to what comes from the one before, and hands it on. */
+static void chain(Active *u)
+{
+    Active got = 0;
+    if (rank > 0)
+        MPI_Recv(&got, 1, MPI_DOUBLE, rank - 1, 3, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    got = got * 0.5 + u[0] * u[1];
+    double value = number_of(got);
+    if (rank + 1 < size && passive)
+        MPI_Send(&value, 1, MPI_DOUBLE, rank + 1, 3, MPI_COMM_WORLD);
+    else if (rank + 1 < size)
+        MPI_Send(&got, 1, MPI_DOUBLE, rank + 1, 3, MPI_COMM_WORLD);
+    u[2] *= got;
+}
+
 /* Two steps for a diagonal matrix that differs between ranks, and b = u. */
 static void cg(Active *u)
 {
@@ -152,7 +167,10 @@ int main(int argc, char **argv)
     for (int i = 0; i < N; i++)
         start[i] = 0.3 + 0.1 * i - 0.07 * rank;
     diff_mark_input("u", start, N);
-#ifndef RAD
+#ifdef RAD
+    diff_rad_begin(); /* in a chain whose sends are passive rank 0 makes no active call */
+#else
+    diff_adolc_begin();
     trace_on(1, 1);
 #endif
     {
@@ -169,6 +187,8 @@ int main(int argc, char **argv)
             heat(u);
         else if (!strcmp(name, "cg"))
             cg(u);
+        else if (!strcmp(name, "chain"))
+            chain(u);
         else
             one(name, u);
         for (int i = 0; i < N; i++)
