@@ -222,8 +222,8 @@ static bool flows(size_t which, uint32_t root, uint32_t from, uint32_t to, bool 
     bool right = (findings.count == 0) == flow && gap(trace, "accesses to windows") == 0;
     if (!right)
         tap_note("%s, root %u, from %u to %u%s: %zu findings",
-                 op_kind_name(collectives[which].kind), root, from, to, turned ? ", turned" : "",
-                 findings.count);
+                 op_kind_name((int)collectives[which].kind), root, from, to,
+                 turned ? ", turned" : "", findings.count);
     trace_free(trace);
     return right;
 }
@@ -265,7 +265,7 @@ static void late_member(enum op_kind kind, uint32_t root, bool root_is_there)
     finish(trace);
     ask(trace);
     tap_is_int(gap(trace, "accesses to windows"), 0, "%s: the last member comes late%s",
-               op_kind_name(kind), root_is_there ? "" : ", the root never");
+               op_kind_name((int)kind), root_is_there ? "" : ", the root never");
     tap_is_int(findings.count, 1, "... and what nothing orders races");
     trace_free(trace);
 }
