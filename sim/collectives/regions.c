@@ -13,6 +13,7 @@ struct joined {
     sim_region_visit *visit;
     void *context;
     struct sim_region region;
+    uintptr_t *anchor; /* told what vectored sides are displaced from; NULL: nobody asks */
 };
 
 static void flush(struct joined *joined)
@@ -46,6 +47,8 @@ static void visit_side(const struct sim_collective_call *call, const struct sim_
     if (!side->type)
         return;
     if (side->vectored) {
+        if (joined->anchor && !side->typed)
+            *joined->anchor = (uintptr_t)side->buffer;
         for (int i = 0; i < peers; i++)
             add(joined, sim_side_block(side, i));
     } else {
@@ -55,12 +58,14 @@ static void visit_side(const struct sim_collective_call *call, const struct sim_
         add(joined, whole);
     }
     flush(joined);
+    if (joined->anchor)
+        *joined->anchor = 0;
 }
 
-void sim_regions_of_call(const struct sim_collective_call *call, sim_region_visit *visit,
-                         void *context)
+static void visit_call(const struct sim_collective_call *call, sim_region_visit *visit,
+                       void *context, uintptr_t *anchor)
 {
-    struct joined joined = {.visit = visit, .context = context};
+    struct joined joined = {.visit = visit, .context = context, .anchor = anchor};
     if (is(call, "Bcast")) {
         joined.region.side = "buffer";
         joined.region.written = !sim_call_is_root(call);
@@ -79,6 +84,12 @@ void sim_regions_of_call(const struct sim_collective_call *call, sim_region_visi
     joined.region.side = call->in_place ? "buffer" : "receive buffer";
     joined.region.written = true;
     visit_side(call, &receive, true, &joined);
+}
+
+void sim_regions_of_call(const struct sim_collective_call *call, sim_region_visit *visit,
+                         void *context)
+{
+    visit_call(call, visit, context, NULL);
 }
 
 struct collected {
@@ -113,9 +124,15 @@ size_t sim_regions_written(const struct sim_collective_call *call, struct sim_re
     return collected.failed ? 0 : collected.count;
 }
 
-static void regions_of(const void *call, sim_region_visit *visit, void *context)
+struct asked {
+    const struct sim_collective_call *call;
+    uintptr_t *anchor;
+};
+
+static void regions_of(const void *context, sim_region_visit *visit, void *with)
 {
-    sim_regions_of_call(call, visit, context);
+    const struct asked *asked = context;
+    visit_call(asked->call, visit, with, asked->anchor);
 }
 
 void sim_regions_pending(struct sim_rank *rank, const struct sim_collective_call *call,
@@ -125,5 +142,6 @@ void sim_regions_pending(struct sim_rank *rank, const struct sim_collective_call
         return;
     if (owner && !rank->pending->instrumented)
         rank->pending->unseen_collectives++;
-    sim_pending_begin(rank, call->kind->name, owner, regions_of, call);
+    sim_pending_begin(rank, call->kind->name, owner, regions_of,
+                      &(struct asked){call, &rank->pending->anchor});
 }

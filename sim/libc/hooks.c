@@ -127,7 +127,7 @@ const char *sim_libc_call_frame(void)
 {
     enum { FRAME_MAX = 16384 };
     char *frame = __builtin_frame_address(0);
-    for (int depth = 0; depth < 12; depth++) {
+    for (int depth = 0; depth < 24; depth++) {
         const void *address = ((void **)(void *)frame)[1];
         if (!in_launcher(address) && !in_shim(address))
             return frame;

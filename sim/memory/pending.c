@@ -201,6 +201,23 @@ static void compare(struct start *start, const struct sim_region *region, struct
     }
 }
 
+/* A region that displacements put altogether behind the variable or object that was given as the
+ * buffer: no other is known there. */
+static bool is_astray(const struct start *start, const struct sim_region *region,
+                      struct sim_hull hull, const char *verb)
+{
+    uintptr_t anchor = start->rank->pending->anchor;
+    struct sim_object_found found;
+    struct sim_scope scope;
+    if (!anchor || hull.low <= anchor || sim_objects_holding(start->rank, hull.low, &found))
+        return false;
+    const struct sim_region whole = {anchor, sim_datatype_get(MPI_BYTE), hull.high - anchor,
+                                     region->written, region->side};
+    if (sim_objects_holding(start->rank, anchor, &found))
+        return sim_objects_bound(start->rank, &whole, sim_region_hull(&whole), start->name, verb);
+    return sim_typed_check(start->rank, &whole, start->name, verb, &scope) == SIM_TYPED_WRONG;
+}
+
 static void begin_region(void *context, const struct sim_region *region)
 {
     struct start *start = context;
@@ -212,6 +229,11 @@ static void begin_region(void *context, const struct sim_region *region)
     enum sim_typed typed = sim_typed_check(start->rank, region, start->name, verb, &scope);
     bool bounded = typed == SIM_TYPED_WRONG ||
                    !sim_objects_bound(start->rank, region, hull, start->name, verb);
+    if (bounded && (typed == SIM_TYPED_UNBOUNDED || typed == SIM_TYPED_UNTOLD) &&
+        is_astray(start, region, hull, verb)) {
+        bounded = false;
+        typed = SIM_TYPED_WRONG;
+    }
     if (!bounded || typed >= SIM_TYPED_WRONG)
         start->rank->pending->misfits++;
     start->rank->pending->untyped += typed == SIM_TYPED_NO_DEBUG;

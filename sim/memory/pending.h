@@ -53,9 +53,10 @@ struct sim_pending {
     uint64_t unseen_large,
         unseen_collectives;   /* started without anybody looking at their buffers */
     _Atomic uint64_t misfits; /* buffers of which something was said; read without the lock */
-    uint64_t untyped;         /* buffers of which no debug information tells, */
-    uint64_t untold;          /* though the program has it */
-    uint64_t unbounded;       /* buffers of which nothing says where they end */
+    uintptr_t anchor;   /* the buffer that the regions now visited are displaced from; 0: none */
+    uint64_t untyped;   /* buffers of which no debug information tells, */
+    uint64_t untold;    /* though the program has it */
+    uint64_t unbounded; /* buffers of which nothing says where they end */
     struct sim_pending_stray *strays; /* NULL: none yet; room for SIM_PENDING_STRAYS */
     uint32_t stray_count;
     atomic_flag busy;
