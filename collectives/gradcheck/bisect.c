@@ -408,8 +408,7 @@ bool bisect_is_defective(const struct bisect *bisect, const struct entry *group)
 }
 
 /* The base world is the one that was recorded: what it noted of the node. */
-static const struct probe_record *recorded_as(const struct bisect *bisect,
-                                              const struct entry *entry)
+const struct probe_record *bisect_recorded(const struct bisect *bisect, const struct entry *entry)
 {
     const struct diff_probe *recorded =
         bisect->check->recorded ? bisect->check->recorded : &bisect->check->base;
@@ -426,7 +425,7 @@ static const struct probe_record *recorded_as(const struct bisect *bisect,
 void bisect_report(struct bisect *bisect, const struct entry *told)
 {
     struct gradcheck_culprit *culprit = &bisect->check->result->culprit;
-    const struct probe_record *record = recorded_as(bisect, told);
+    const struct probe_record *record = bisect_recorded(bisect, told);
     *culprit = (struct gradcheck_culprit){.found = true,
                                           .rank = told->rank,
                                           .sequence = told->node->sequence,

@@ -60,6 +60,8 @@ size_t bisect_group(struct bisect *bisect, size_t at);
 bool bisect_is_defective(const struct bisect *bisect, const struct entry *group);
 double bisect_tangent(const struct bisect *bisect, const struct entry *entry, uint32_t output,
                       size_t part);
+/* What the recorder noted of a node; NULL: it is not known. */
+const struct probe_record *bisect_recorded(const struct bisect *bisect, const struct entry *entry);
 /* Points the culprit at an operation. */
 void bisect_report(struct bisect *bisect, const struct entry *told);
 

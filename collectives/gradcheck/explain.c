@@ -66,18 +66,44 @@ static bool moves(const struct bisect *bisect, const struct entry *entry)
     return false;
 }
 
-/* The newest value that moves and that nothing on the tape uses; of the lowest rank that has one.
- */
+/* Whether the value came to what uses it outside of the tape by the program's own hands, and by no
+ * call: it is an operand there as it is, or there was no call between the two. */
+static bool is_handed_over(const struct bisect *bisect, const struct entry *value,
+                           const struct entry *user)
+{
+    const struct probe_record *made = bisect_recorded(bisect, value);
+    const struct probe_record *used = bisect_recorded(bisect, user);
+    const struct probe_value *output = value->node->outputs;
+    if (value->rank != user->rank)
+        return false;
+    for (uint32_t k = 0; k < user->node->input_count; k++) {
+        const struct probe_value *operand = &user->node->inputs[k];
+        if (!operand->node && !operand->input && operand->values &&
+            value->node->output_count == 1 && output->values && output->parts == operand->parts &&
+            memcmp(output->values, operand->values, operand->parts * sizeof(double)) == 0)
+            return true;
+    }
+    return made && used && made->position == used->position;
+}
+
+/* The newest value of a rank that moves and that nothing on the tape uses. */
+static const struct entry *dead_end_of(const struct bisect *bisect, int rank)
+{
+    for (size_t i = bisect->begin[rank + 1]; i-- > bisect->begin[rank];) {
+        const struct entry *entry = &bisect->entries[i];
+        if (entry->node->epoch == bisect->epoch && !is_used(bisect, entry) && moves(bisect, entry))
+            return entry;
+    }
+    return NULL;
+}
+
+/* Of the rank that uses it, or that sent it there: the lowest one that has any. */
 static const struct entry *dead_end(const struct bisect *bisect)
 {
-    for (int r = 0; r < bisect->traced.ranks; r++)
-        for (size_t i = bisect->begin[r + 1]; i-- > bisect->begin[r];) {
-            const struct entry *entry = &bisect->entries[i];
-            if (entry->node->epoch == bisect->epoch && !is_used(bisect, entry) &&
-                moves(bisect, entry))
-                return entry;
-        }
-    return NULL;
+    const struct entry *end = bisect->outside ? dead_end_of(bisect, bisect->outside->rank) : NULL;
+    for (int r = 0; r < bisect->traced.ranks && !end; r++)
+        end = dead_end_of(bisect, r);
+    return end;
 }
 
 /* An input that nothing on the tape uses, in the same order. */
@@ -144,6 +170,15 @@ bool bisect_explain_outside(struct bisect *bisect)
             "join what it answers to it (diff_join), or use the program order",
             end->node->name, what);
         culprit->position = 0;
+        return true;
+    }
+    if (end && bisect->outside && is_handed_over(bisect, end, bisect->outside)) {
+        culprit->position = 0;
+        SAY(bisect,
+            "the value of %s was taken off the tape (detached, or by diff_values): %s moves with "
+            "it, "
+            "and no adjoint leads back",
+            culprit->name, what);
         return true;
     }
     culprit->outside = true;

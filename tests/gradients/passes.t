@@ -119,4 +119,119 @@ for my $kind ('leaf', 'input') {
     like(said(3, $kind, 'from', 'right'), $kind eq 'input' ? qr/the loss was computed before this input was made/ : qr/^PASS/,
         "$kind: an input that stands behind the loss is told from a leaf");
 }
+# Training and solvers on a tape: wrong ones are blamed where they are wrong, though other ranks have values that nothing uses, and calls
+# come next that are innocent.
+open $c, '>', 'layers.c' or die;
+print $c <<'END_C';
+/* Training and solvers on a tape, as people write them; `layers PROGRAM DEFECT`, 0 is right. */
+#include <diff.h>
+#include <mpi.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { N = 4, STEPS = 3 };
+static int rank, ranks, defect;
+static struct diff_tape *tape;
+static const size_t n = N, square[] = {2, 2};
+
+static struct diff_tensor *numbers(const char *name, int what, bool own)
+{
+    double v[N];
+    for (int i = 0; i < N; i++) v[i] = 0.6 * sin(1.3 * i + 0.8 * what + (own ? 2.1 * rank : 0) + 0.4);
+    return name ? own ? diff_input(tape, name, DIFF_DOUBLE, 1, &n, v) : diff_input_replicated(tape, name, DIFF_DOUBLE, 1, &n, v)
+                : diff_constant(tape, DIFF_DOUBLE, 1, &n, v);
+}
+
+/* f, column, row, g under a replicated loss */
+static void tensor(void)
+{
+    struct diff_tensor *x = numbers("x", 1, false), *a = numbers("a", 2, true), *b = numbers("b", 3, true);
+    struct diff_tensor *f = defect == 1 ? x : diff_replicate(x, MPI_COMM_WORLD);
+    struct diff_tensor *h = diff_tanh(diff_mul(a, f)), *y = diff_mul(b, h);
+    y = defect == 2 ? diff_allreduce(y, MPI_SUM, MPI_COMM_WORLD) : diff_reduce_invariant(y, MPI_COMM_WORLD);
+    diff_backward_replicated(diff_dot(y, y));
+}
+
+/* persistent requests reused over the steps; what leaves the tape between two of them */
+static void halo(void)
+{
+    struct diff_tensor *u = numbers("u", 1, true);
+    int next = (rank + 1) % ranks, last = (rank + ranks - 1) % ranks;
+    struct diff_persistent *send = diff_send_init(tape, DIFF_DOUBLE, N, next, 1, MPI_COMM_WORLD);
+    struct diff_persistent *receive = diff_recv_init(tape, DIFF_DOUBLE, N, last, 1, MPI_COMM_WORLD);
+    for (int k = 0; k < STEPS; k++) {
+        struct diff_tensor *handles[2] = {diff_start(receive, diff_zeros(tape, DIFF_DOUBLE, 1, &n)), diff_start(send, u)}, *got[2];
+        diff_waitall(2, handles, got);
+        if (defect == 1 && k == 1) got[0] = diff_constant(tape, DIFF_DOUBLE, 1, &n, diff_values(got[0]));
+        if (defect == 2 && k == 1) got[0] = diff_detach(got[0]);
+        if (defect == 3 && k == 1) got[0] = diff_scale(got[0], *(const double *)diff_values(got[0]));
+        u = diff_tanh(diff_add(u, diff_scale(got[0], 0.3)));
+    }
+    diff_backward(diff_dot(u, u));
+    diff_persistent_free(send);
+    diff_persistent_free(receive);
+}
+
+/* syncbn: mean and variance over all ranks */
+static void norm(void)
+{
+    struct diff_tensor *x = numbers("x", 1, true);
+    struct diff_tensor *s = diff_allreduce(diff_sum(x), MPI_SUM, MPI_COMM_WORLD);
+    struct diff_tensor *mean = diff_scale(s, 1.0 / (N * ranks));
+    if (defect == 1) mean = diff_constant(tape, DIFF_DOUBLE, 1, (size_t[]){1}, diff_values(mean));
+    struct diff_tensor *off = diff_sub(x, diff_broadcast(diff_reshape(mean, 1, (size_t[]){1}), 1, &n));
+    struct diff_tensor *var = diff_scale(diff_allreduce(diff_dot(off, off), MPI_SUM, MPI_COMM_WORLD), 1.0 / (N * ranks));
+    double size = sqrt(diff_scalar(var) + 1e-3);
+    struct diff_tensor *z = defect == 2 ? diff_scale(off, 1 / size) : diff_scale_by(off, diff_power(diff_shift(var, 1e-3), -0.5));
+    diff_backward(diff_dot(diff_sin(z), numbers(NULL, 4, true)));
+}
+
+/* weights used twice, on the first and on the last rank, by messages */
+static void tied(void)
+{
+    struct diff_tensor *w = numbers("w", 1, true), *y = diff_sin(w), *loss = diff_sum(diff_zeros(tape, DIFF_DOUBLE, 1, &n));
+    if (rank == 0) { diff_send(w, ranks - 1, 1, MPI_COMM_WORLD); diff_send(y, ranks - 1, 2, MPI_COMM_WORLD); }
+    if (rank == ranks - 1) {
+        struct diff_tensor *zero = diff_zeros(tape, DIFF_DOUBLE, 1, &n), *v;
+        v = diff_recv(zero, 0, 1, MPI_COMM_WORLD);
+        if (defect == 1) v = diff_detach(v);
+        y = diff_recv(zero, 0, 2, MPI_COMM_WORLD);
+        loss = diff_dot(diff_mul(v, y), y);
+    }
+    diff_backward(loss);
+}
+
+int main(int argc, char **argv)
+{
+    static const struct { const char *name; void (*body)(void); } programs[] = {{"tensor", tensor}, {"halo", halo}, {"norm", norm}, {"tied", tied}};
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    defect = atoi(argv[2]);
+    tape = diff_tape_new(MPI_COMM_WORLD);
+    for (size_t i = 0; i < sizeof programs / sizeof *programs; i++)
+        if (!strcmp(argv[1], programs[i].name)) programs[i].body();
+    diff_tape_free(tape);
+    MPI_Finalize();
+    return 0;
+}
+END_C
+close $c;
+my $off = qr/was taken off the tape \(detached, or by diff_values\)/;
+for my $case (
+    ['tensor', qr/diff_replicate is missing between the replicated input x and mul/, qr/the adjoint of Allreduce adds up 3 equal cotangents/],
+    ['halo', qr/the value of Wait $off: an operand of add .* where rank 0: Wait /, qr/the value of Wait $off/, qr/the factor or shift of scale on rank 0 moves/],
+    ['norm', qr/the value of scale $off: an operand of sub .* where rank 0: scale /, qr/the value of scale $off: the factor or shift of scale/],
+    ['tied', qr/the value of Recv $off: an operand of mul on rank 2 .* where rank 2: Recv /],
+  ) {
+    my ($program, @wrong) = @$case;
+    for my $defect (0 .. @wrong) {
+        my $due = $defect ? $wrong[$defect - 1] : '';
+        my $out = `timeout 300 '$simrun' --db none -n 3 layers.c $program $defect 2>&1`;
+        $out =~ s/\s+/ /g;
+        like($out, $defect ? qr/^FAIL .*G001 gradient-mismatch: $due/ : qr/^PASS .*finished, (\d+) of \1 gradients right/,
+            "$program, defect $defect: so told");
+    }
+}
 done_testing();
