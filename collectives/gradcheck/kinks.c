@@ -107,14 +107,28 @@ static bool kinks_seen(const struct gradcheck_result *result, uint32_t epoch)
     return false;
 }
 
+/* Whether exact tangents say of each element by itself that it is right. */
+static bool elements_agree(const struct gradcheck_result *result, uint32_t epoch)
+{
+    for (size_t i = 0; i < result->row_count; i++) {
+        const struct gradcheck_row *row = &result->rows[i];
+        if (row->epoch == epoch && row->check.index >= 0 &&
+            !(row->check.ok && strcmp(row->check.method, "tangent") == 0))
+            return false;
+    }
+    return true;
+}
+
 /* Called wrong by differences alone: of several kinks on the spot they may see a small bend only,
  * or none where these bend against each other. */
 static bool may_be_kinks(struct gradcheck *check, const struct gradcheck_row *row)
 {
     return trace_gradient_wrong(&row->check) &&
-           (row->bends || kinks_seen(check->result, row->epoch)) && row->check.method &&
-           strcmp(row->check.method, "tangent") != 0 && !has_marks(check, row->epoch) &&
-           tangents_agree(check->result, row->epoch) && reason(check, row) != BISECT_NO_REASON;
+           (row->bends || kinks_seen(check->result, row->epoch) ||
+            (row->check.index < 0 && elements_agree(check->result, row->epoch))) &&
+           row->check.method && strcmp(row->check.method, "tangent") != 0 &&
+           !has_marks(check, row->epoch) && tangents_agree(check->result, row->epoch) &&
+           reason(check, row) != BISECT_NO_REASON;
 }
 
 void gradcheck_kinks(struct gradcheck *check)

@@ -439,7 +439,8 @@ static const struct {
             {COMPLEX, 101343}, /* nor where products do not change with the point */
             {STAIRS, 101561},  /* another branch again, beside what is nearly resolved close by, */
             {STAIRS, 101700},  {STAIRS, 1218749},
-            {TIES, 101881}}; /* kinks that bend against each other: nothing is seen of them */
+            {TIES, 101881},   /* kinks that bend against each other: nothing is seen of them, */
+            {TIES, 1310054}}; /* and none of them alone either */
 
 int main(int argc, char **argv)
 {
