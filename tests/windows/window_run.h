@@ -4,7 +4,8 @@
 
 #include "recorder/recorder.h"
 #include "recorder/recording.h"
-#include "sim/memory/accesses.h"
+#include "sim/memory/pending.h"
+#include "sim/worlds/rank.h"
 #include "sim/worlds/world.h"
 #include "tests/windows/window_program.h"
 
@@ -95,9 +96,10 @@ static void touch(struct actor *actor, const struct call *call, uint32_t number)
 {
     int *part = actor->scene->parts[actor->rank][call->peer] + call->place;
     const char *site = (const char *)64 + (uint32_t)actor->rank * CALLS_MAX + number;
-    sim_access_range(part, call->shape == TWO ? 8 : 4, call->verb == STORE, site);
+    sim_pending_access(sim_current_rank, (uintptr_t)part, call->shape == TWO ? 8 : 4,
+                       call->verb == STORE, site);
     if (call->shape == GAP)
-        sim_access_range(part + 2, 4, call->verb == STORE, site);
+        sim_pending_access(sim_current_rank, (uintptr_t)(part + 2), 4, call->verb == STORE, site);
 }
 
 static void exchange(struct actor *actor, const struct call *call)
