@@ -81,9 +81,16 @@ static bool thread_apart(void)
     return apart;
 }
 
+/* libc's own, whoever calls: a call of the function below might be a jump, and look like the rank's. */
+static locale_t locale_of_thread(locale_t wanted)
+{
+    LIBC_REAL(uselocale);
+    return real(wanted);
+}
+
 static void locale_use(const struct libc_process *own)
 {
-    uselocale(own->chosen ? own->chosen : own->locale ? own->locale : LC_GLOBAL_LOCALE);
+    locale_of_thread(own->chosen ? own->chosen : own->locale ? own->locale : LC_GLOBAL_LOCALE);
 }
 
 void sim_libc_process_aside(const struct sim_libc_state *state)
@@ -94,7 +101,7 @@ void sim_libc_process_aside(const struct sim_libc_state *state)
     if (own->masked)
         umask(own->mask_before);
     if (own->locale || own->chosen)
-        uselocale(LC_GLOBAL_LOCALE);
+        locale_of_thread(LC_GLOBAL_LOCALE);
 }
 
 void sim_libc_process_back(const struct sim_libc_state *state)
@@ -385,10 +392,9 @@ char *setlocale(int category, const char *name)
 /* A thread's: that of a rank is its rank's own thread, wherever it runs. */
 locale_t uselocale(locale_t wanted)
 {
-    LIBC_REAL(uselocale);
     struct libc_process *own = wanted ? process_of(LIBC_CALLER) : process_if_any(LIBC_CALLER);
     if (!own || sim_libc_place() == SIM_LIBC_THREAD)
-        return real(wanted);
+        return locale_of_thread(wanted);
     locale_t before = own->chosen ? own->chosen : LC_GLOBAL_LOCALE;
     if (wanted) {
         own->chosen = wanted == LC_GLOBAL_LOCALE ? 0 : wanted;

@@ -80,7 +80,8 @@ int main(int argc, char **argv)
 {
     double x[N], y[N], bar[N], out[N], loss = 0;
     const char *what = argv[argc - 1];
-    double *kept = malloc(ROOM * sizeof *kept), *idle = malloc(sizeof *idle);
+    double *kept = malloc(ROOM * sizeof *kept);
+    unsigned char *idle = malloc(1); /* whatever it holds is a number */
     int rank;
     MPI_Init(NULL, NULL);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
@@ -91,7 +92,7 @@ int main(int argc, char **argv)
         kept[PLACE + i] = x[i] * x[i];
     MPI_Allreduce(kept + PLACE, y, N, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
     for (int i = 0; i < N; i++)
-        loss += y[i] * y[i], bar[i] = 2 * y[i] + (strcmp(what, "idle") ? 0 : 0 * *idle);
+        loss += y[i] * y[i], bar[i] = 2 * y[i] + (strcmp(what, "idle") ? 0 : 0. * *idle);
     diff_mark_objective(loss);
     MPI_Allreduce(bar, out, N, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
     double *sum = strcmp(what, "unwritten") ? calloc(ROOM, sizeof *sum) : malloc(1 << 18); /* new from the system */

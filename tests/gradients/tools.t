@@ -33,7 +33,7 @@ for my $tool (['ADOL-C', 'libadolc-dev', '#include <adolc/adolc.h>', '', '-ladol
         print $probe "$include\nint main() {}\n";
         close $probe;
         skip "$name is absent: $package", 10 if system("g++ $flags -o probe probe.cpp $libraries >probe.out 2>&1");
-        is(system("$compiler -g $flags -o $name $source $libraries >compile.out 2>&1"), 0, "$name: a program is built")
+        is(system("'$compiler' -g $flags -o $name '$source' $libraries >compile.out 2>&1"), 0, "$name: a program is built")
             or diag `head -20 compile.out`;
         for my $operation (qw(heat cg chain messages mixed allreduce)) {
             like(told('-n', 4, "./$name", $operation), qr/^PASS \S+, 4 ranks: finished, 17 of 17 gradients right/,
