@@ -382,7 +382,8 @@ static long floats_given(const struct calls *calls, const struct call_group *gro
         const struct call_member *member = &calls->members[group->first + m];
         const struct call_entry *entry = calls_entry(calls, member);
         for (size_t i = 0; member->sends && i < entry->sent.count; i++) {
-            double value = entry->sent.values[i], digits = ldexp(value, 16 - ilogb(value));
+            int exponent; /* of zero and of no number, too */
+            double value = entry->sent.values[i], digits = ldexp(frexp(value, &exponent), 17);
             if ((double)(float)value != value)
                 return -1;
             count += value != 0 && digits != nearbyint(digits);
