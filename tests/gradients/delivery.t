@@ -111,8 +111,10 @@ int main(int argc, char **argv)
 }
 END
 close $c;
+my $sanitized = `ldd '$simrun'` =~ /lib[at]san/; # whose memory is never zero, as the pattern in it is a number
 for my $what ('freed', 'unwritten') {
-    like(said('', "memory.c $what"), qr/^FAIL .*G001 .*the gradient of x is right only as long as memory keeps what it held/, "memory that is $what: found");
+    my $why = $sanitized && $what eq 'unwritten' ? 'wrong' : 'right only as long as memory keeps what it held';
+    like(said('', "memory.c $what"), qr/^FAIL .*G001 .*the gradient of x is $why/, "memory that is $what: found");
 }
 like(said('--os-threads', 'memory.c freed'), qr/^FAIL .*G001 .*as long as memory keeps/, 'with OS threads, too');
 for my $what ('right', 'idle') {
