@@ -3,6 +3,7 @@
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_btl_base_warn_component_unused=0
 export OMPI_MCA_mpi_yield_when_idle=1 OMPI_MCA_hwloc_base_binding_policy=none
 shim=$BUILT/give_way.so
+case $(realpath "$BUILT") in *[[:space:]:]*) shim=$(mktemp -d)/give_way.so ;; esac # LD_PRELOAD ends names there
 mkdir -p "$BUILT" && cc -shared -fPIC -O2 -D_GNU_SOURCE -o "$shim" "$(dirname "$0")/shim/give_way.c" -ldl || shim=
 
 # peer_run PEER SECONDS RANKS PROGRAM [ARGUMENT...]
