@@ -24,11 +24,16 @@ static bool denied(void)
 
 /* In worlds that ask for it, what was freed and what nobody has written yet holds numbers that are
  * plain as doubles, floats and integers, and no program's own. */
+static bool overwrites(void)
+{
+    const struct sim_rank *rank = sim_current_rank;
+    return rank && rank->world->options.stale_memory;
+}
+
 static void overwrite(void *memory, size_t size)
 {
     enum { STALE = 0x41, MOST = 1 << 24 };
-    const struct sim_rank *rank = sim_current_rank;
-    if (memory && rank && rank->world->options.stale_memory)
+    if (memory && overwrites())
         memset(memory, STALE, size < MOST ? size : MOST);
 }
 
@@ -60,8 +65,11 @@ WRAP(void *, realloc, (void *old, size_t size))
 {
     if (denied())
         return NULL; /* the old memory stays */
+    size_t before = overwrites() ? sim_objects_size(old) : 0;
     release(old, CALLER);
     void *memory = realloc(old, size);
+    if (memory && size > before && (before || !old)) /* nobody has written what is new */
+        overwrite((char *)memory + before, size - before);
     sim_objects_add(memory, size, CALLER);
     return memory;
 }
@@ -87,7 +95,8 @@ WRAP(int, posix_memalign, (void **memory, size_t alignment, size_t size))
 WRAP(void, free, (void *memory))
 {
     int saved = errno;
-    overwrite(memory, sim_objects_size(memory));
+    if (overwrites())
+        overwrite(memory, sim_objects_size(memory));
     release(memory, CALLER);
     errno = saved;
     free(memory);

@@ -75,7 +75,7 @@ print $c <<'END';
 
 enum { N = 64, ROOM = 400, PLACE = 300 };
 
-/* right, freed: the values that are kept; unwritten: what is added to; idle: what nothing depends on */
+/* right, freed: the values that are kept; unwritten, grown: what is added to; idle: what nothing depends on */
 int main(int argc, char **argv)
 {
     double x[N], y[N], bar[N], out[N], loss = 0;
@@ -95,7 +95,8 @@ int main(int argc, char **argv)
         loss += y[i] * y[i], bar[i] = 2 * y[i] + (strcmp(what, "idle") ? 0 : 0. * *idle);
     diff_mark_objective(loss);
     MPI_Allreduce(bar, out, N, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
-    double *sum = strcmp(what, "unwritten") ? calloc(ROOM, sizeof *sum) : malloc(1 << 18); /* new from the system */
+    int fresh = !strcmp(what, "unwritten") || !strcmp(what, "grown"); /* from the system */
+    double *sum = !fresh ? calloc(ROOM, sizeof *sum) : strcmp(what, "grown") ? malloc(1 << 18) : realloc(malloc(8), 1 << 18);
     if (!strcmp(what, "freed"))
         free(kept);
     for (int i = 0; i < N; i++)
@@ -103,7 +104,7 @@ int main(int argc, char **argv)
     diff_mark_gradient("x", sum + PLACE, N);
     if (strcmp(what, "freed"))
         free(kept);
-    if (strcmp(what, "unwritten")) /* else the next one might get it */
+    if (!fresh) /* else the next one might get it */
         free(sum);
     free(idle);
     MPI_Finalize();
@@ -112,8 +113,8 @@ int main(int argc, char **argv)
 END
 close $c;
 my $sanitized = `ldd '$simrun'` =~ /lib[at]san/; # whose memory is never zero, as the pattern in it is a number
-for my $what ('freed', 'unwritten') {
-    my $why = $sanitized && $what eq 'unwritten' ? 'wrong' : 'right only as long as memory keeps what it held';
+for my $what ('freed', 'unwritten', 'grown') {
+    my $why = $sanitized && $what ne 'freed' ? 'wrong' : 'right only as long as memory keeps what it held';
     like(said('', "memory.c $what"), qr/^FAIL .*G001 .*the gradient of x is $why/, "memory that is $what: found");
 }
 like(said('--os-threads', 'memory.c freed'), qr/^FAIL .*G001 .*as long as memory keeps/, 'with OS threads, too');
