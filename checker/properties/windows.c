@@ -190,10 +190,8 @@ void check_windows(const struct check_context *context, struct findings *finding
         judge(&windows);
     else
         trace_gap(trace, "windows", trace->access_count,
-                  walked
-                      ? "accesses to windows of ranks that are threads, whose times are their own "
-                        "(B003)"
-                      : "accesses to windows, whose clocks do not fit (B003)");
+                  walked ? "accesses to windows, of whose operations no order could be found (B003)"
+                         : "accesses to windows, whose clocks do not fit (B003)");
     if (windows.chances)
         trace_gap(
             trace, "windows", windows.chances,

@@ -102,7 +102,7 @@ static void learned(enum when told, uint32_t times, uint32_t source, uint64_t ch
     bool lost = source > 2 || (source == 2 && told != BEFORE);
     tap_is_int(gap(trace, "another order of atomic"), chances, "%s", name);
     tap_is_int(findings.count, 0, "... and what it orders is no race");
-    tap_is_int(gap(trace, "accesses to windows of ranks"), lost ? 2 : 0, "... %s",
+    tap_is_int(gap(trace, "accesses to windows, of whose operations"), lost ? 2 : 0, "... %s",
                lost ? "all accesses are undecided" : "nothing else is left");
     trace_free(trace);
 }
@@ -142,7 +142,7 @@ static void circle(void)
     ask(turned);
     tap_is_int(turned->ops[0].match == TRACE_NO, 0, "the receives have their messages");
     tap_is_int(findings.count, 0, "of a circle nothing is said");
-    tap_is_int(gap(turned, "accesses to windows of ranks that are threads"), 2,
+    tap_is_int(gap(turned, "accesses to windows, of whose operations"), 2,
                "but that its accesses were not looked at");
     ask(trace);
     tap_is_int(findings.count, 1, "without the circle they race");
@@ -177,7 +177,7 @@ static void cut(void)
     finish(bare);
     ask(bare);
     tap_is_int(findings.count, 0, "of a rank without operations nothing is said");
-    tap_is_int(gap(bare, "accesses to windows of ranks"), 2, "... but that");
+    tap_is_int(gap(bare, "accesses to windows, of whose operations"), 2, "... but that");
     trace_free(bare);
     static const uint32_t calls[] = {1, 3, 7}, ends[] = {1000000, 6, 6};
     for (int i = 0; i < 3; i++) {
