@@ -14,12 +14,8 @@ static bool world_watch(struct calls *calls, struct gradcheck_direction *directi
 {
     struct gradcheck *check = calls->check;
     struct diff_probe probe;
-    if (!call_log_init(log, calls->ranks) || !diff_probe_init(&probe, calls->ranks))
+    if (!call_log_init(log, calls->ranks) || !gradcheck_probe_moved(check, &probe))
         return false;
-    probe.mode = PROBE_PERTURBED;
-    probe.base = &check->base;
-    probe.shifts = check->shift.pushes;
-    probe.shift_count = check->shift.count;
     probe.watch = &log->watch;
     probe.pushes = direction->pushes;
     probe.push_count = step != 0 ? direction->count : 0;

@@ -26,12 +26,8 @@ static double objective_at(struct calls *calls, struct call_log *push)
     struct gradcheck *check = calls->check;
     struct diff_probe probe;
     double value = NAN;
-    if (!diff_probe_init(&probe, check->base.ranks))
+    if (!gradcheck_probe_moved(check, &probe))
         return NAN;
-    probe.mode = PROBE_PERTURBED;
-    probe.base = &check->base;
-    probe.shifts = check->shift.pushes;
-    probe.shift_count = check->shift.count;
     probe.watch = &push->watch;
     if (gradcheck_world(check, &probe, 0))
         value = gradcheck_objective(&probe, 0, -1);

@@ -66,6 +66,8 @@ struct gradcheck_along {
 };
 
 bool gradcheck_world(struct gradcheck *check, struct diff_probe *probe, int worker);
+/* For a world in which something is moved from the point in question; to be released. */
+bool gradcheck_probe_moved(const struct gradcheck *check, struct diff_probe *probe);
 /* J, or the share of one rank. */
 double gradcheck_objective(const struct diff_probe *probe, uint32_t epoch, int rank);
 double gradcheck_evaluate(struct gradcheck *check, const struct probe_push *pushes, size_t count,

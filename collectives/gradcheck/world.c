@@ -99,18 +99,25 @@ void gradcheck_terms_release(struct gradcheck_terms *terms)
     *terms = (struct gradcheck_terms){0};
 }
 
+bool gradcheck_probe_moved(const struct gradcheck *check, struct diff_probe *probe)
+{
+    if (!diff_probe_init(probe, check->base.ranks))
+        return false;
+    probe->mode = PROBE_PERTURBED;
+    probe->base = &check->base;
+    probe->shifts = check->shift.pushes;
+    probe->shift_count = check->shift.count;
+    return true;
+}
+
 /* A world with these pushes; whatever is wanted of it may be NULL. */
 static double world_measure(struct gradcheck *check, const struct gradcheck_place *place,
                             double *losses, struct gradcheck_terms *terms)
 {
     struct diff_probe probe;
     double value = NAN;
-    if (!diff_probe_init(&probe, check->base.ranks))
+    if (!gradcheck_probe_moved(check, &probe))
         return NAN;
-    probe.mode = PROBE_PERTURBED;
-    probe.base = &check->base;
-    probe.shifts = check->shift.pushes;
-    probe.shift_count = check->shift.count;
     probe.pushes = place->pushes;
     probe.push_count = place->count;
     struct arena_block **blocks = check->blocks + place->worker * probe.ranks;

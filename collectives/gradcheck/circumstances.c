@@ -1,16 +1,19 @@
-/* The gradient check in other circumstances.
+/* The gradient check in other circumstances, in which a gradient must be the same.
  *
- * With another delivery of messages: nonblocking receives match only when nobody
- * else can move, buffers are filled when their operation is completed, wildcards take the last
- * message there is. MPI allows that. An adjoint that
- * reads a buffer before its wait, or that answers in the order in which receives were posted
- * instead of to who sent, is wrong there.
+ * With another delivery of messages: nonblocking receives match only when nobody else can move,
+ * buffers are filled when their operation is completed, wildcards take the last message there is.
+ * MPI allows that. An adjoint that reads a buffer before its wait, or that answers in the order in
+ * which receives were posted instead of to who sent, is wrong there.
  *
  * A gradient may differ and be right all the same, where messages decide which rank does what. So
  * only where it does the whole check is done in that delivery.
  *
  * With freed memory overwritten, and what malloc gives: what an adjoint kept and freed too early, or
- * adds to without setting it to zero, is right by chance else. One run asks for both at once. */
+ * adds to without setting it to zero, is right by chance else. One run asks for both at once.
+ *
+ * Repeated, with what must not matter varied (the association of reductions, every choice).
+ * Gradients may differ by rounding only: a few units in the last places for another order of the
+ * same sums, while a race shows as a difference of the values' own size. */
 #include "collectives/gradcheck/internal.h"
 #include "collectives/tape/tensor.h"
 
@@ -54,18 +57,17 @@ static void blame(struct gradcheck_culprit *culprit, const struct probe_input *i
 static const struct circumstance {
     bool adverse, stale_memory;
     const char *where, *text;
-} circumstances[] = {
-    {true, true, NULL, NULL},
-    {false, true, "with memory overwritten",
-     "long as memory keeps what it held: it is wrong where what was freed, and what malloc gave "
-     "and "
-     "nobody wrote, is overwritten: is a buffer freed before the adjoint reads it, or added to "
-     "without being set to zero?"},
-    {true, false, "with late messages",
-     "messages happened to arrive; it is wrong where nonblocking receives are filled as late as "
-     "MPI "
-     "allows and wildcards take the last message first: is a buffer read before its wait, or an "
-     "answer sent to another rank than the one in MPI_SOURCE?"}};
+} circumstances[] = {{true, true, NULL, NULL},
+                     {false, true, "with memory overwritten",
+                      "long as memory keeps what it held: it is wrong where what was freed, "
+                      "and what malloc gave and nobody wrote, is overwritten: "
+                      "is a buffer freed before the adjoint reads it, "
+                      "or added to without being set to zero?"},
+                     {true, false, "with late messages",
+                      "messages happened to arrive; it is wrong where nonblocking receives "
+                      "are filled as late as MPI allows and wildcards take the last message first: "
+                      "is a buffer read before its wait, or an answer sent to another rank "
+                      "than the one in MPI_SOURCE?"}};
 
 /* Whether gradients are others there, or the run did not finish; judged where `where` says so. */
 static bool differs(struct gradcheck *check, const struct circumstance *circumstance, bool *missed)
@@ -111,9 +113,7 @@ void gradcheck_delivery(struct gradcheck *check)
         differs(check, &circumstances[2], &result->delivery_missed);
 }
 
-/* ---- repetitions: with what must not matter varied (the association of reductions, every choice).
- * Gradients may differ by rounding only: a few units in the last places for another order of the
- * same sums, while a race shows as a difference of the values' own size. ---- */
+/* ---- repetitions ---- */
 
 static void input_compare(struct gradcheck *check, int rank, const struct probe_input *base,
                           const struct probe_input *again)
