@@ -1,27 +1,19 @@
 /* The conformance suite of the differentiable collectives on worlds of many sizes.
  *
- * Every case of the matrix, twice for every size: nothing is sampled, but under a sanitizer. Run with a number of ranks
- * and a divisor it runs that part alone. */
+ * Every case of the matrix, twice for every size: nothing is sampled, but under a sanitizer. Run
+ * with a number of ranks and a divisor it runs that part alone. */
 #include "tests/collectives/diff_conformance.h"
 
 #include "collectives/experiment/probe.h"
 #include "collectives/tape/state.h"
 #include "tests/collectives/diff_public.h"
+#include "tests/sanitized.h"
 #include "tests/world_harness.h"
 
 #include <omp.h>
 
-#if defined __SANITIZE_ADDRESS__
-enum { THIN = 4 }; /* ten times as dear, and every case is compared without */
-#elif defined __has_feature
-#if __has_feature(address_sanitizer)
-enum { THIN = 4 };
-#else
-enum { THIN = 1 };
-#endif
-#else
-enum { THIN = 1 };
-#endif
+/* Ten times as dear under a sanitizer, and every case is compared without. */
+enum { THIN = SANITIZED_ADDRESS ? 4 : 1 };
 
 static const int sizes[] = {1, 2, 3, 4, 5, 7, 8, 16};
 enum { SIZES = sizeof sizes / sizeof *sizes };

@@ -1,22 +1,11 @@
 /* Stacks of one world are there for the next of the same size, emptied: a world of hundreds of ranks,
  * as gradient checks run thousands of, costs no mapping and no page of its own. */
 #include "sim/worlds/world.h"
+#include "tests/sanitized.h"
 #include "tests/tap.h"
 
 #include <string.h>
 #include <sys/resource.h>
-
-#if defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__
-enum { SANITIZED = 1 };
-#elif defined __has_feature
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-enum { SANITIZED = 1 };
-#else
-enum { SANITIZED = 0 };
-#endif
-#else
-enum { SANITIZED = 0 };
-#endif
 
 enum { PAGE = 4096 };
 

@@ -1,30 +1,17 @@
 /* The store: what goes in comes out, whatever happens to the writer. */
 #include "tests/tap.h"
 #include "tests/traces/format_samples.h"
-
-#include "traces/store/store.h"
+#include "tests/traces/store_files.h"
 
 #include <errno.h>
 #include <math.h>
 #include <signal.h>
-#include <sqlite3.h>
 #include <stdlib.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
-
-static char folder[64];
-
-static const char *file(const char *name)
-{
-    static char paths[4][128];
-    static int next;
-    char *path = paths[next++ % 4];
-    snprintf(path, sizeof paths[0], "%s/%s", folder, name);
-    return path;
-}
 
 /* Two ranks, `pairs` messages, a backward pass with nodes and edges, a v-form, notes, gradients. */
 static struct trace *sample(int pairs)
@@ -215,17 +202,6 @@ static void round_trip(void)
     findings_release(&back);
     trace_free(trace);
     trace_free(again);
-}
-
-static int64_t number(struct store *store, const char *sql)
-{
-    sqlite3_stmt *statement = NULL;
-    int64_t value = -1;
-    if (sqlite3_prepare_v2(store_handle(store), sql, -1, &statement, NULL) == SQLITE_OK &&
-        sqlite3_step(statement) == SQLITE_ROW)
-        value = sqlite3_column_int64(statement, 0);
-    sqlite3_finalize(statement);
-    return value;
 }
 
 /* Every field at the end of its range, at its "none", or in between. */

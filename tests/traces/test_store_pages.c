@@ -2,26 +2,13 @@
  * that was changed, exchanged or left out is refused by name. */
 #include "tests/tap.h"
 #include "tests/traces/format_samples.h"
+#include "tests/traces/store_files.h"
 
-#include "traces/store/store.h"
-
-#include <sqlite3.h>
 #include <stdlib.h>
 #include <unistd.h>
 #include <zstd.h>
 
 enum { RANKS = 3, ROWS_OF_A_PAGE = 4096 };
-
-static char folder[64];
-
-static const char *file(const char *name)
-{
-    static char paths[4][128];
-    static int next;
-    char *path = paths[next++ % 4];
-    snprintf(path, sizeof paths[0], "%s/%s", folder, name);
-    return path;
-}
 
 /* Mostly what the row before had, so that each way of telling a value is taken. */
 static uint64_t drawn(uint64_t *state, uint64_t before)
@@ -116,17 +103,6 @@ static int64_t put(struct store *store, const struct trace *trace, bool pages,
     store_keep_rows(store, pages ? trace->op_count - 1 : trace->op_count);
     const struct store_result result = {.outcome = "pass", .trace = trace};
     return run && !store_run_finish(store, run, &result, failure) ? run : 0;
-}
-
-static int64_t number(struct store *store, const char *sql)
-{
-    sqlite3_stmt *statement = NULL;
-    int64_t value = -1;
-    if (sqlite3_prepare_v2(store_handle(store), sql, -1, &statement, NULL) == SQLITE_OK &&
-        sqlite3_step(statement) == SQLITE_ROW)
-        value = sqlite3_column_int64(statement, 0);
-    sqlite3_finalize(statement);
-    return value;
 }
 
 static bool loads_as(struct store *store, int64_t run, const struct trace *expected)
