@@ -502,9 +502,8 @@ const struct option_row prove_option_rows[] = {
     {"ranks", 'n', "LIST", "numbers of ranks: 16, 2,3,5,7 or 2..8 (default: the scenario's)",
      set_ranks},
     {"budget", 0, "TIME",
-     "for each number of ranks, such as 2m (default: 50s for all of them, less where that would "
-     "not "
-     "do)",
+     "for each number of ranks, such as 2m "
+     "(default: 50s for all of them, less where that would not do)",
      set_budget},
     {"runs", 0, "MOST", "runs of an exploration after which to stop (default: 1000000)", set_runs},
     {"faults", 0, "KIND:1",

@@ -18,7 +18,8 @@ static const char *const functions[] = {
     /* memory and text */
     "memccpy", "memrchr", "rawmemchr", "memmem", "bcopy", "bzero", "explicit_bzero", "swab",
     "strtok", "strtok_r", "strsep", "strspn", "strcspn", "strpbrk", "strndup", "stpncpy", "strcoll",
-    "strxfrm", "strftime", "wmem*", "wcs*", "mbstowcs", "wcstombs", "qsort_r", "bsearch",
+    "strxfrm", "strftime", "wmem*", "wcs*", "__isoc23_wcs*", "strtoimax", "strtoumax",
+    "__isoc23_strtoimax", "__isoc23_strtoumax", "mbstowcs", "wcstombs", "qsort_r", "bsearch",
     /* files and the net */
     "pread", "pread64", "pwrite", "pwrite64", "readv", "writev", "recv", "recvfrom", "recvmsg",
     "send", "sendto", "sendmsg", "getcwd", "gethostname", "readlink",
