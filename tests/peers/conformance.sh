@@ -13,7 +13,7 @@ for peer in openmpi mpich; do
     fi
     rm -f "$BUILT/$peer"/conformance.[0-9]
     count=$((count + 1))
-    said=$(peer_run $peer 900 4 "$BUILT/$peer/tests/collectives/diff_conformance" 1 "$BUILT/$peer" 2>&1)
+    said=$(peer_run $peer 300 4 "$BUILT/$peer/tests/collectives/diff_conformance" 1 "$BUILT/$peer" 2>&1)
     status=$?
     echo "$said" | grep '^# '
     if [ $status -eq 0 ] && echo "$said" | grep -q '^ok 1 '; then
