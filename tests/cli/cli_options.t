@@ -50,6 +50,23 @@ run -n 2 --stack-size 1 --db none ./wide.c
 [ $? -eq 2 ]
 check $? "and too small a one is refused"
 
+# Sizes and numbers that no variable holds are refused as those are that no number is; they are not taken for another number.
+for bad in '--stack-size 18446744073709551615' '--stack-size 17179869185G' '--stack-size 256T' '--stack-size 1KK' '--stack-size -1M' \
+    '--record-limit 17179869200G' '--send eager:17179869184G' '--seed 18446744073709551616' '--seed -1' '--delivery rank:4294967296' \
+    '--delivery rank:' '--delivery rank:1x' '--cores 4294967297' '--cores 2x' '--threads 4294967297' '--points 4294967297' \
+    '--timeout nan' '--timeout 0' '--timeout 1x' '--stall -1' '--stall nan'; do
+    # shellcheck disable=SC2086
+    run -n 2 --db none $bad ./wide.c
+    [ $? -eq 2 ] && grep -qF "simrun: ${bad%% *} '${bad#* }': expected " err
+    check $? "$bad is refused"
+done
+for good in '--stack-size 0x400000' '--stack-size 4096K' '--stack-size 4m' '--record-limit 1g' '--seed 18446744073709551615' '--delivery rank:0' \
+    '--send eager:0' '--timeout 1e2' '--stall 0' '--stall 2.5'; do
+    # shellcheck disable=SC2086
+    run -n 2 --db none --stack-size 4M $good ./wide.c
+    check $? "$good is taken"
+done
+
 cat >count.c <<'END'
 #include <mpi.h>
 #include <stdio.h>
