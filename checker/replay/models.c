@@ -21,20 +21,6 @@ static bool in_forward(const struct trace *trace, const struct check_replay *rep
     return true;
 }
 
-/* The messages that this wait waits for and that nobody receives. */
-static void add_lost(struct finding *finding, const struct trace *trace, uint32_t wait)
-{
-    enum { STARTS = 64 };
-    uint32_t starts[STARTS];
-    if (op_kind_class(trace->ops[wait].kind) != CLASS_WAIT)
-        return;
-    size_t count = trace_op_requests(trace, wait, starts, STARTS);
-    for (size_t i = 0; i < count && i < STARTS; i++)
-        if (check_class(&trace->ops[starts[i]]) == CLASS_SEND &&
-            trace->ops[starts[i]].match == TRACE_NO)
-            finding_op_add(finding, starts[i], "core");
-}
-
 /* One message, or one collective. */
 static bool belong_together(const struct trace *trace, uint32_t start, uint32_t other)
 {
@@ -44,16 +30,33 @@ static bool belong_together(const struct trace *trace, uint32_t start, uint32_t 
             a->comm == b->comm && a->comm_seq == b->comm_seq);
 }
 
+enum { STARTS = 64 };
+
+/* What this operation waits for, where it is a wait; 64 of them at most. */
+static size_t awaited(const struct trace *trace, uint32_t wait, uint32_t starts[STARTS])
+{
+    if (op_kind_class(trace->ops[wait].kind) != CLASS_WAIT)
+        return 0;
+    size_t count = trace_op_requests(trace, wait, starts, STARTS);
+    return count < STARTS ? count : STARTS;
+}
+
+/* The messages that this wait waits for and that nobody receives. */
+static void add_lost(struct finding *finding, const struct trace *trace, uint32_t wait)
+{
+    uint32_t starts[STARTS];
+    for (size_t i = 0, count = awaited(trace, wait, starts); i < count; i++)
+        if (check_class(&trace->ops[starts[i]]) == CLASS_SEND &&
+            trace->ops[starts[i]].match == TRACE_NO)
+            finding_op_add(finding, starts[i], "core");
+}
+
 /* What the wait waits for, where its partner comes only later. */
 static void add_awaited(struct finding *finding, const struct trace *trace, uint32_t wait,
                         uint32_t lacked)
 {
-    enum { STARTS = 64 };
     uint32_t starts[STARTS];
-    if (op_kind_class(trace->ops[wait].kind) != CLASS_WAIT)
-        return;
-    size_t count = trace_op_requests(trace, wait, starts, STARTS);
-    for (size_t i = 0; i < count && i < STARTS; i++)
+    for (size_t i = 0, count = awaited(trace, wait, starts); i < count; i++)
         if (belong_together(trace, starts[i], lacked))
             finding_op_add(finding, starts[i], "partner");
 }

@@ -37,6 +37,9 @@ struct sim_type_call {
 #define sim_type_raise(function, error_class, ...)                                                 \
     sim_error_raise(MPI_COMM_NULL, error_class, function, __VA_ARGS__)
 
+/* Checks the datatype that a query asks about, and that all its results have a place. */
+int sim_type_query_check(const char *function, MPI_Datatype datatype, bool pointers);
+
 /* Checks newtype and count (>= 0), and the old type, which is stored; MPI_SUCCESS or an error
  * already raised. */
 int sim_type_call_check(const struct sim_type_call *call, int64_t count, MPI_Datatype oldtype,

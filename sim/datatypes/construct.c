@@ -2,6 +2,15 @@
 #include "sim/datatypes/call.h"
 #include "sim/worlds/open_handles.h"
 
+int sim_type_query_check(const char *function, MPI_Datatype datatype, bool pointers)
+{
+    if (!sim_datatype_get(datatype))
+        return sim_type_raise(function, MPI_ERR_TYPE, "datatype is not a valid datatype");
+    if (!pointers)
+        return sim_type_raise(function, MPI_ERR_ARG, "a result argument is a null pointer");
+    return MPI_SUCCESS;
+}
+
 int sim_type_call_check(const struct sim_type_call *call, int64_t count, MPI_Datatype oldtype,
                         const struct sim_datatype **old)
 {

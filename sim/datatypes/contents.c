@@ -12,15 +12,6 @@ static const struct sim_contents *contents_of(MPI_Datatype datatype)
     return type->contents ? type->contents : &named;
 }
 
-static int check(const char *function, MPI_Datatype datatype, bool pointers)
-{
-    if (!sim_datatype_get(datatype))
-        return sim_type_raise(function, MPI_ERR_TYPE, "datatype is not a valid datatype");
-    if (!pointers)
-        return sim_type_raise(function, MPI_ERR_ARG, "a result argument is a null pointer");
-    return MPI_SUCCESS;
-}
-
 /* Large counts cannot be returned in ints. */
 static int check_small(const char *function, MPI_Datatype datatype)
 {
@@ -33,8 +24,8 @@ static int check_small(const char *function, MPI_Datatype datatype)
 int PMPI_Type_get_envelope(MPI_Datatype datatype, int *num_integers, int *num_addresses,
                            int *num_datatypes, int *combiner)
 {
-    int error = check("Type_get_envelope", datatype,
-                      num_integers && num_addresses && num_datatypes && combiner);
+    int error = sim_type_query_check("Type_get_envelope", datatype,
+                                     num_integers && num_addresses && num_datatypes && combiner);
     if (!error)
         error = check_small("Type_get_envelope", datatype);
     if (error)
@@ -51,9 +42,9 @@ int PMPI_Type_get_envelope_c(MPI_Datatype datatype, MPI_Count *num_integers,
                              MPI_Count *num_addresses, MPI_Count *num_large_counts,
                              MPI_Count *num_datatypes, int *combiner)
 {
-    int error =
-        check("Type_get_envelope_c", datatype,
-              num_integers && num_addresses && num_large_counts && num_datatypes && combiner);
+    int error = sim_type_query_check("Type_get_envelope_c", datatype,
+                                     num_integers && num_addresses && num_large_counts &&
+                                         num_datatypes && combiner);
     if (error)
         return error;
     const struct sim_contents *contents = contents_of(datatype);
@@ -123,7 +114,7 @@ int PMPI_Type_get_contents(MPI_Datatype datatype, int max_integers, int max_addr
                            int max_datatypes, int array_of_integers[],
                            MPI_Aint array_of_addresses[], MPI_Datatype array_of_datatypes[])
 {
-    int error = check("Type_get_contents", datatype, true);
+    int error = sim_type_query_check("Type_get_contents", datatype, true);
     if (!error)
         error = check_small("Type_get_contents", datatype);
     if (error)
@@ -142,7 +133,7 @@ int PMPI_Type_get_contents_c(MPI_Datatype datatype, MPI_Count max_integers, MPI_
                              int array_of_integers[], MPI_Aint array_of_addresses[],
                              MPI_Count array_of_large_counts[], MPI_Datatype array_of_datatypes[])
 {
-    int error = check("Type_get_contents_c", datatype, true);
+    int error = sim_type_query_check("Type_get_contents_c", datatype, true);
     if (error)
         return error;
     struct arrays arrays = {max_integers,          max_addresses,     max_large_counts,

@@ -8,15 +8,6 @@
 #include "sim/datatypes/call.h"
 #include "sim/worlds/open_handles.h"
 
-static int check(const char *function, MPI_Datatype datatype, bool pointers)
-{
-    if (!sim_datatype_get(datatype))
-        return sim_type_raise(function, MPI_ERR_TYPE, "datatype is not a valid datatype");
-    if (!pointers)
-        return sim_type_raise(function, MPI_ERR_ARG, "a result argument is a null pointer");
-    return MPI_SUCCESS;
-}
-
 /* The object for writing; only for types the program made. */
 static struct sim_datatype *writable(MPI_Datatype datatype)
 {
@@ -27,7 +18,7 @@ static struct sim_datatype *writable(MPI_Datatype datatype)
 
 int PMPI_Type_commit(MPI_Datatype *datatype)
 {
-    int error = check("Type_commit", datatype ? *datatype : MPI_DATATYPE_NULL, true);
+    int error = sim_type_query_check("Type_commit", datatype ? *datatype : MPI_DATATYPE_NULL, true);
     if (error)
         return error;
     struct sim_datatype *type = writable(*datatype);
@@ -40,7 +31,7 @@ int PMPI_Type_commit(MPI_Datatype *datatype)
 
 int PMPI_Type_free(MPI_Datatype *datatype)
 {
-    int error = check("Type_free", datatype ? *datatype : MPI_DATATYPE_NULL, true);
+    int error = sim_type_query_check("Type_free", datatype ? *datatype : MPI_DATATYPE_NULL, true);
     if (error)
         return error;
     struct sim_datatype *type = writable(*datatype);
@@ -67,7 +58,7 @@ int PMPI_Type_free(MPI_Datatype *datatype)
 
 int PMPI_Type_size(MPI_Datatype datatype, int *size)
 {
-    int error = check("Type_size", datatype, size);
+    int error = sim_type_query_check("Type_size", datatype, size);
     if (error)
         return error;
     size_t bytes = sim_datatype_get(datatype)->size;
@@ -77,7 +68,7 @@ int PMPI_Type_size(MPI_Datatype datatype, int *size)
 
 static int size_wide(const char *function, MPI_Datatype datatype, MPI_Count *size)
 {
-    int error = check(function, datatype, size);
+    int error = sim_type_query_check(function, datatype, size);
     if (!error)
         *size = (MPI_Count)sim_datatype_get(datatype)->size;
     return error;
@@ -95,7 +86,7 @@ int PMPI_Type_size_x(MPI_Datatype datatype, MPI_Count *size)
 
 static int extent(const char *function, MPI_Datatype datatype, int64_t *lb, int64_t *extent_result)
 {
-    int error = check(function, datatype, lb && extent_result);
+    int error = sim_type_query_check(function, datatype, lb && extent_result);
     if (error)
         return error;
     *lb = sim_datatype_get(datatype)->lb;
@@ -121,7 +112,7 @@ int PMPI_Type_get_extent_x(MPI_Datatype datatype, MPI_Count *lb, MPI_Count *exte
 static int true_extent(const char *function, MPI_Datatype datatype, int64_t *true_lb,
                        int64_t *extent_result)
 {
-    int error = check(function, datatype, true_lb && extent_result);
+    int error = sim_type_query_check(function, datatype, true_lb && extent_result);
     if (error)
         return error;
     *true_lb = sim_datatype_get(datatype)->true_lb;
@@ -149,7 +140,7 @@ int PMPI_Type_get_true_extent_x(MPI_Datatype datatype, MPI_Count *true_lb, MPI_C
 int PMPI_Type_set_name(MPI_Datatype datatype, const char *type_name)
 {
     WITH_RANK_LOCK;
-    int error = check("Type_set_name", datatype, type_name);
+    int error = sim_type_query_check("Type_set_name", datatype, type_name);
     if (error)
         return error;
     char **own = sim_type_own_name(sim_datatype_get(datatype), true);
@@ -167,7 +158,7 @@ int PMPI_Type_get_name(MPI_Datatype datatype, char *type_name, int *resultlen)
     /* The null handle has a name. */
     const char *name = "MPI_DATATYPE_NULL";
     if (datatype != MPI_DATATYPE_NULL || !type_name || !resultlen) {
-        int error = check("Type_get_name", datatype, type_name && resultlen);
+        int error = sim_type_query_check("Type_get_name", datatype, type_name && resultlen);
         if (error)
             return error;
         char **own = sim_type_own_name(sim_datatype_get(datatype), false);
@@ -228,9 +219,9 @@ int PMPI_Type_get_value_index(MPI_Datatype value_type, MPI_Datatype index_type,
         {MPI_DOUBLE_PRECISION, MPI_DOUBLE_PRECISION, MPI_2DOUBLE_PRECISION},
         {MPI_INTEGER, MPI_INTEGER, MPI_2INTEGER},
     };
-    int error = check("Type_get_value_index", value_type, pair_type);
+    int error = sim_type_query_check("Type_get_value_index", value_type, pair_type);
     if (!error)
-        error = check("Type_get_value_index", index_type, true);
+        error = sim_type_query_check("Type_get_value_index", index_type, true);
     if (error)
         return error;
     *pair_type = MPI_DATATYPE_NULL;

@@ -14,4 +14,18 @@ struct sim_frames {
 
 void sim_frames_find(struct sim_frames *frames);
 
+/* A sum of products over the return addresses from this frame on, at most `count`: who called whom. */
+static inline uint64_t sim_frames_key(void *const *frame, const uint64_t *factor, int count)
+{
+    uint64_t key = 0;
+    for (int depth = 0; depth < count; depth++) {
+        void *const *next = frame[0];
+        key += (uintptr_t)frame[1] * factor[depth];
+        if ((uintptr_t)next - (uintptr_t)frame > 16384 || (uintptr_t)next % sizeof(void *))
+            break;
+        frame = next;
+    }
+    return key;
+}
+
 #endif

@@ -2,6 +2,7 @@
 #include "sim/memory/memory.h"
 
 #include "recorder/memory.h"
+#include "sim/memory/frames.h"
 #include "sim/memory/objects.h"
 #include "sim/memory/pending.h"
 #include "sim/worlds/rank.h"
@@ -30,14 +31,8 @@ static inline uint64_t key_of(const struct sim_rank *rank, const struct recorder
     uint64_t key = ((uintptr_t)rank + 8 * sim_objects_stamp(rank)) * odd[0];
     key += count > 0 ? key_of_side(&sides[0], odd + 1) : 0;
     key += count > 1 ? key_of_side(&sides[1], odd + 4) : 0;
-    void *const *frame = __builtin_frame_address(0);
-    for (int depth = 0; depth < FRAMES; depth++) { /* the recorder's, the program's, its callers' */
-        void *const *next = frame[0];
-        key += (uintptr_t)frame[1] * factor[depth];
-        if ((uintptr_t)next - (uintptr_t)frame > 16384 || (uintptr_t)next % sizeof(void *))
-            break;
-        frame = next;
-    }
+    /* the recorder's, the program's, its callers' */
+    key += sim_frames_key(__builtin_frame_address(0), factor, FRAMES);
     return (key ^ key >> 32) | 1;
 }
 

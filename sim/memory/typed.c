@@ -462,14 +462,8 @@ static uint64_t key_of(const struct sim_region *region, const void *site,
         key += ((uint64_t)type->runs[i].offset ^ type->runs[i].length << 32) * factor[0] +
                (type->runs[i].count ^ (uint64_t)type->runs[i].stride << 32) * factor[1];
     factor = odd + 7 + 2 * RUNS;
-    void *const *frame = __builtin_frame_address(0);
-    for (int depth = 0; depth < FRAMES; depth++) { /* who called whom */
-        void *const *next = frame[0];
-        key += (uintptr_t)frame[1] * factor[depth];
-        if ((uintptr_t)next - (uintptr_t)frame > 16384 || (uintptr_t)next % sizeof(void *))
-            break;
-        frame = next;
-    }
+    /* who called whom */
+    key += sim_frames_key(__builtin_frame_address(0), factor, FRAMES);
     return (key ^ key >> 32) | 1;
 }
 

@@ -466,19 +466,6 @@ static void pick_some(struct many *many, enum sim_poll poll)
             many->requests[i] = NULL;
 }
 
-/* Waitsome and Testsome: with the place of the indices, or of their number where there are none. */
-static int some_init(struct many *many, const char *function, int count, MPI_Request *handles,
-                     const int *output)
-{
-    int error = many_init(many, function, count, handles);
-    if (error)
-        return error;
-    error = sim_point_output(output, "array_of_indices", function);
-    if (error)
-        many_release(many);
-    return error;
-}
-
 /* Finishes every done request; returns how many. In the monitor. */
 static int finish_some(struct many *many, int *indices, MPI_Status *statuses, int *worst)
 {
@@ -497,50 +484,47 @@ static int finish_some(struct many *many, int *indices, MPI_Status *statuses, in
     return done;
 }
 
-int PMPI_Waitsome(int count, MPI_Request *handles, int *outcount, int *indices,
-                  MPI_Status *statuses)
+/* Waitsome and Testsome. */
+static int some(const char *function, bool waits, struct many *many, int *outcount, int *indices,
+                MPI_Status *statuses)
 {
-    struct many many;
-    int error = some_init(&many, "Waitsome", count, handles, count ? indices : outcount);
+    /* the place of the indices, or of their number where there are none */
+    int error = sim_point_output(many->count ? indices : outcount, "array_of_indices", function);
     if (error)
         return error;
     *outcount = MPI_UNDEFINED;
-    MPI_Comm comm = comm_of_first(&many);
-    if (many.active) {
-        sim_world_enter(many.rank->world);
-        if (many.rank->world->exploring)
-            pick_some(&many, SIM_POLL_NONE);
-        int standing = many.rank->world->exploring ? -1 : wait_for_one(&many);
-        *outcount = finish_some(&many, indices, statuses, &error);
+    MPI_Comm comm = comm_of_first(many);
+    if (many->active) {
+        bool exploring = many->rank->world->exploring;
+        sim_world_enter(many->rank->world);
+        if (exploring)
+            pick_some(many, waits ? SIM_POLL_NONE : SIM_POLL_ANY);
+        int standing = waits && !exploring ? wait_for_one(many) : -1;
+        *outcount = finish_some(many, indices, statuses, &error);
         if (standing >= 0)
             error = MPIX_ERR_PROC_FAILED_PENDING;
-        sim_world_leave(many.rank->world);
+        else if (!waits && !*outcount)
+            error = poll_failed(many->rank, many->requests, many->count);
+        sim_world_leave(many->rank->world);
     }
-    many_release(&many);
-    return raise_for(comm, "Waitsome", error);
+    return raise_for(comm, function, error);
 }
 
-int PMPI_Testsome(int count, MPI_Request *handles, int *outcount, int *indices,
-                  MPI_Status *statuses)
-{
-    struct many many;
-    int error = some_init(&many, "Testsome", count, handles, count ? indices : outcount);
-    if (error)
-        return error;
-    *outcount = MPI_UNDEFINED;
-    MPI_Comm comm = comm_of_first(&many);
-    if (many.active) {
-        sim_world_enter(many.rank->world);
-        if (many.rank->world->exploring)
-            pick_some(&many, SIM_POLL_ANY);
-        *outcount = finish_some(&many, indices, statuses, &error);
-        if (!*outcount)
-            error = poll_failed(many.rank, many.requests, count);
-        sim_world_leave(many.rank->world);
+#define SOME(name, waits)                                                                          \
+    int PMPI_##name(int count, MPI_Request *handles, int *outcount, int *indices,                  \
+                    MPI_Status *statuses)                                                          \
+    {                                                                                              \
+        struct many many;                                                                          \
+        int error = many_init(&many, #name, count, handles);                                       \
+        if (error)                                                                                 \
+            return error;                                                                          \
+        error = some(#name, waits, &many, outcount, indices, statuses);                            \
+        many_release(&many);                                                                       \
+        return error;                                                                              \
     }
-    many_release(&many);
-    return raise_for(comm, "Testsome", error);
-}
+SOME(Waitsome, true)
+SOME(Testsome, false)
+#undef SOME
 
 /* ---- one request, other verbs ---- */
 
