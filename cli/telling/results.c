@@ -1,6 +1,7 @@
 /* The results of one command: see results.h. */
 #include "cli/telling/results.h"
 
+#include "checker/context.h"
 #include "cli/processes/exit_status.h"
 #include "cli/processes/interrupt.h"
 #include "cli/running/first_failure.h"
@@ -178,19 +179,24 @@ bool results_run(struct results *results, const struct job *job)
     return true;
 }
 
-/* What 'simrun prove' would look at besides: other models always, other matches where there are
- * any. */
+/* What 'simrun prove' would look at besides: other models always, buffers that requests hold where
+ * the program can be compiled so that its accesses are seen, other matches where there are any. */
 static void tell_more(const struct present *present, const struct result *result)
 {
     const struct trace *trace = result->verdict.result.trace;
-    size_t choices = 0;
-    char text[200];
-    for (size_t i = 0; i < trace->op_count; i++)
+    const struct job *job = &result->job;
+    bool unseen = !job->world.memory && strcmp(job->source, job->object) != 0;
+    size_t choices = 0, pending = 0;
+    char text[200], others[64] = "";
+    for (size_t i = 0; i < trace->op_count; i++) {
         choices += trace->ops[i].peer == TRACE_ANY || trace->ops[i].kind == OP_WAITANY;
-    snprintf(text, sizeof text,
-             choices ? "other progress models, other outcomes of %zu wildcard%s"
-                     : "other progress models",
-             choices, choices == 1 ? "" : "s");
+        pending += check_is_start(&trace->ops[i]);
+    }
+    if (choices)
+        snprintf(others, sizeof others, ", other outcomes of %zu wildcard%s", choices,
+                 choices == 1 ? "" : "s");
+    snprintf(text, sizeof text, "other progress models%s%s",
+             unseen && pending ? ", loads and stores of pending buffers" : "", others);
     fprintf(present->out, "  prove adds: ");
     present_hanging(present, 14, 4, text);
 }

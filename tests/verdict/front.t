@@ -78,5 +78,9 @@ like(slurp('err'), qr/nothing was run/, 'is told before the run');
     cmp_ok((sort { $b <=> $a } map { length } split /\n/, slurp('out'))[0], '>', 100, 'COLUMNS is respected');
 }
 run('--db none -n 2 ./right.c');
-like(slurp('out'), qr/prove adds: other progress models/, 'a plain run says what prove would add');
+like(slurp('out'), qr/prove adds: other progress models$/m, 'a plain run says what prove would add');
+run('--db none -n 2 waitall');
+like(slurp('out'), qr/prove adds: other progress models, loads and stores of pending buffers$/m, 'buffers of requests, too');
+run('--db none --memory -n 2 waitall');
+like(slurp('out'), qr/prove adds: other progress models$/m, 'but not what it looked at itself');
 done_testing;
