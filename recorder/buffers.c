@@ -12,17 +12,13 @@
 
 #define HEADER_MAGIC 0x31304345524d4953u /* "SIMREC01" */
 #define CHUNK_MAGIC  0x4b484353u
+#define NOBODY       UINT32_MAX
 
 #ifndef MADV_COLLAPSE
 #define MADV_COLLAPSE 25
 #endif
 
-enum {
-    WAIT_NS = 50000,
-    UNITS_MAX = 64,
-    PREPARE_UNITS = 8,
-    FORMAT = 5
-}; /* 5: order of an operation's fields */
+enum { WAIT_NS = 50000, PREPARE_UNITS = 8, FORMAT = 5 }; /* 5: order of an operation's fields */
 
 uint64_t buffers_first_unit(void)
 {
@@ -216,28 +212,54 @@ static bool is_room(const struct buffers *buffers, uint64_t wanted)
     return room;
 }
 
+static struct chunk *chunk_at(const struct buffers *buffers, uint64_t unit)
+{
+    return (struct chunk *)(void *)((char *)buffers->header + unit * BUFFERS_UNIT);
+}
+
+static void label(struct chunk *chunk, uint32_t rank, uint32_t sequence, uint32_t units)
+{
+    chunk->rank = rank;
+    chunk->sequence = sequence;
+    chunk->units = units;
+    atomic_thread_fence(memory_order_release);
+    chunk->magic = CHUNK_MAGIC;
+}
+
+/* The first of so many units. A chunk of a block's size is a block: given back, it is a large page
+ * again, whatever else is kept. What lies before it is nobody's. */
+static uint64_t take_units(struct buffers *buffers, uint32_t wanted)
+{
+    struct buffers_header *header = buffers->header;
+    if (wanted != BUFFERS_BLOCK || buffers->on_disk)
+        return atomic_fetch_add(&header->next_unit, wanted);
+    uint64_t before = atomic_load(&header->next_unit), unit;
+    do
+        unit = (before + BUFFERS_BLOCK - 1) / BUFFERS_BLOCK * BUFFERS_BLOCK;
+    while (!atomic_compare_exchange_weak(&header->next_unit, &before, unit + wanted));
+    if (unit > before && unit <= buffers->size / BUFFERS_UNIT)
+        label(chunk_at(buffers, before), NOBODY, 0, (uint32_t)(unit - before));
+    return unit;
+}
+
 bool buffers_more(struct buffers *buffers, struct buffers_writer *writer, size_t size)
 {
     struct buffers_header *header = buffers->header;
-    uint32_t most = buffers->most ? buffers->most : UNITS_MAX;
+    uint32_t most = buffers->most ? buffers->most : BUFFERS_BLOCK;
     uint32_t wanted = writer->units == 0 ? 1 : writer->units * 2 < most ? writer->units * 2 : most;
     while ((size_t)wanted * BUFFERS_UNIT < size + sizeof(struct chunk))
         wanted *= 2;
     bool room = is_room(buffers, wanted);
-    uint64_t unit = room ? atomic_fetch_add(&header->next_unit, wanted) : 0;
+    uint64_t unit = room ? take_units(buffers, wanted) : 0;
     if (!room || unit + wanted > buffers->size / BUFFERS_UNIT) {
         atomic_fetch_add(&header->lost, 1);
         writer->next = writer->end = NULL;
         return false;
     }
-    struct chunk *chunk = (struct chunk *)(void *)((char *)header + unit * BUFFERS_UNIT);
+    struct chunk *chunk = chunk_at(buffers, unit);
     if (wanted >= PREPARE_UNITS)
         touch(buffers, chunk, unit + wanted, (size_t)wanted * BUFFERS_UNIT);
-    chunk->rank = writer->rank;
-    chunk->sequence = writer->sequence++;
-    chunk->units = wanted;
-    atomic_thread_fence(memory_order_release);
-    chunk->magic = CHUNK_MAGIC;
+    label(chunk, writer->rank, writer->sequence++, wanted);
     writer->units = wanted;
     writer->next = chunk->records;
     writer->end = (char *)chunk + (size_t)wanted * BUFFERS_UNIT;
@@ -249,10 +271,7 @@ bool buffers_more(struct buffers *buffers, struct buffers_writer *writer, size_t
  * that were given back. */
 static uint64_t next_touched(const struct buffers *buffers, uint64_t unit, uint64_t end)
 {
-    const char *base = (const char *)buffers->header;
-    bool holes = atomic_load(&buffers->header->freed) > 0;
-    if (!holes &&
-        ((const struct chunk *)(const void *)(base + unit * BUFFERS_UNIT))->magic == CHUNK_MAGIC)
+    if (atomic_load(&buffers->header->freed) == 0 && chunk_at(buffers, unit)->magic == CHUNK_MAGIC)
         return unit;
     off_t at = lseek(buffers->file, (off_t)(unit * BUFFERS_UNIT), SEEK_DATA);
     if (at < 0)
@@ -269,12 +288,12 @@ const struct chunk *buffers_next_chunk(const struct buffers *buffers, const stru
     if (chunk)
         unit = (uint64_t)((const char *)chunk - base) / BUFFERS_UNIT + chunk->units;
     /* A chunk taken but not yet labelled when its owner died is all zero. */
-    for (; unit < end; unit++) {
-        unit = next_touched(buffers, unit, end);
-        const struct chunk *next = (const void *)(base + unit * BUFFERS_UNIT);
-        if (unit < end && next->magic == CHUNK_MAGIC && next->units > 0 &&
-            next->units <= end - unit)
+    while (unit < end && (unit = next_touched(buffers, unit, end)) < end) {
+        const struct chunk *next = chunk_at(buffers, unit);
+        bool known = next->magic == CHUNK_MAGIC && next->units > 0 && next->units <= end - unit;
+        if (known && next->rank != NOBODY)
             return next;
+        unit += known ? next->units : 1;
     }
     return NULL;
 }
@@ -285,13 +304,23 @@ const struct chunk *buffers_chunk_behind(const struct buffers *buffers, const st
     uint64_t unit = buffers_first_unit(), end = atomic_load(&buffers->header->next_unit);
     if (chunk)
         unit = (uint64_t)((const char *)chunk - base) / BUFFERS_UNIT + chunk->units;
-    if (unit >= end || end > buffers->size / BUFFERS_UNIT)
-        return NULL;
-    const struct chunk *next = (const void *)(base + unit * BUFFERS_UNIT);
-    if (__atomic_load_n(&next->magic, __ATOMIC_ACQUIRE) != CHUNK_MAGIC || !next->units ||
-        next->units > end - unit)
-        return NULL;
-    return next;
+    while (unit < end && end <= buffers->size / BUFFERS_UNIT) {
+        const struct chunk *next = chunk_at(buffers, unit);
+        if (__atomic_load_n(&next->magic, __ATOMIC_ACQUIRE) != CHUNK_MAGIC)
+            return NULL;
+        uint32_t units = *(const volatile uint32_t *)&next->units; /* once: ranks still run */
+        if (!units || units > end - unit)
+            return NULL;
+        if (next->rank != NOBODY)
+            return next;
+        unit += units;
+    }
+    return NULL;
+}
+
+uint32_t buffers_nobodys_units(const struct chunk *chunk)
+{
+    return chunk->magic == CHUNK_MAGIC && chunk->rank == NOBODY ? chunk->units : 0;
 }
 
 void buffers_give_back(const struct buffers *buffers, uint64_t unit, uint64_t units)

@@ -3,7 +3,10 @@
  *
  * One sparse memory file, mapped shared. Ranks take chunks by one atomic addition and own them;
  * there is no lock. A rank's chunks are numbered. The first chunk is a page, later ones double up
- * to 256 KiB, so that many idle ranks stay cheap.
+ * to a large page, so that many idle ranks stay cheap. From then on each is a large page of its
+ * own: who loads one rank after the other gives back whole ones, and they serve again at once,
+ * while parts of large pages would lie idle until the last rank. What lies between such a chunk and
+ * the one before it is nobody's.
  *
  * Memory is prepared ahead in blocks of the size of a large page: finding, clearing and mapping its
  * small pages one by one costs more than all the rest of recording. */
@@ -106,8 +109,10 @@ bool buffers_prepare(struct buffers *buffers);
 
 /* Chunks in the order in which they were taken: pass NULL first; NULL after the last. */
 const struct chunk *buffers_next_chunk(const struct buffers *buffers, const struct chunk *chunk);
-/* The chunk right behind, or the first; NULL: not taken, or not labelled yet. While ranks write. */
+/* The next chunk, or the first; NULL: not taken, or not labelled yet. While ranks write. */
 const struct chunk *buffers_chunk_behind(const struct buffers *buffers, const struct chunk *chunk);
+/* Units that were left out here before a block; 0: these are not. */
+uint32_t buffers_nobodys_units(const struct chunk *chunk);
 /* Records of a chunk: NULL first; NULL after the last. Never reads past the chunk. */
 const struct record_head *buffers_next_record(const struct chunk *chunk,
                                               const struct record_head *record);

@@ -88,8 +88,23 @@ static bool chunk_damaged(struct look *look, const struct chunk *chunk)
     return records_damaged(look, chunk);
 }
 
-/* Chunks follow each other without gaps; one that was taken but not labelled, by a rank that was
- * killed in that moment, is zero. */
+/* Nothing stands there but labels that say so, and where ranks were killed not even those. */
+static bool gap_damaged(const struct look *look, const char *from, const char *to)
+{
+    while (from < to) {
+        const struct chunk *chunk = (const void *)from;
+        uint32_t units = buffers_nobodys_units(chunk);
+        size_t size = (size_t)(units ? units : 1) * BUFFERS_UNIT;
+        if ((!units && look->ended_well) || size > (size_t)(to - from) ||
+            !all_zero(units ? chunk->records : from, from + size))
+            return true;
+        from += size;
+    }
+    return false;
+}
+
+/* Chunks follow each other without other gaps; one that was taken but not labelled, by a rank that
+ * was killed in that moment, is zero. */
 static bool chunks_damaged(struct look *look)
 {
     const char *base = (const char *)look->buffers->header;
@@ -98,7 +113,7 @@ static bool chunks_damaged(struct look *look)
          chunk = buffers_next_chunk(look->buffers, chunk)) {
         const char *at = (const char *)chunk;
         bool dropped = atomic_load(&look->buffers->header->freed) > 0; /* holes: not to be read */
-        if (at != expected && !dropped && (look->ended_well || !all_zero(expected, at)))
+        if (at != expected && !dropped && gap_damaged(look, expected, at))
             return found(look, "no part of a record begins where one must", expected);
         if (chunk_damaged(look, chunk))
             return true;

@@ -36,7 +36,7 @@ void recording_bound(struct recording *recording, uint64_t bytes)
     uint64_t sure = bytes ? bytes : least_bound(recording->ranks);
     buffers->limit = (bytes ? bytes : usual_bound(recording->ranks)) / 5 * 2 / BUFFERS_UNIT;
     uint64_t most = sure / 5 * 2 / BUFFERS_UNIT / CHUNKS_OF_RANK / recording->ranks;
-    buffers->most = most >= 64 ? 0 : most ? (uint32_t)most : 1;
+    buffers->most = most >= BUFFERS_BLOCK ? 0 : most ? (uint32_t)most : 1;
 }
 
 struct recording *recording_new(uint32_t ranks, enum record_level level, struct failure *failure)

@@ -173,6 +173,68 @@ static void jumped(void)
     buffers_release(&buffers);
 }
 
+/* The first byte of a gap before a chunk, behind the gap's label; NULL: there is no gap. */
+static char *gap_before(const struct chunk *before, const struct chunk *chunk)
+{
+    char *from = (char *)(uintptr_t)before + (size_t)before->units * BUFFERS_UNIT;
+    return from < (const char *)chunk ? from + sizeof *chunk : NULL;
+}
+
+/* Ranks that write by turns. */
+static void write_much(struct buffers *buffers)
+{
+    struct buffers_writer writers[RANKS] = {{.rank = 0}, {.rank = 1}, {.rank = 2}, {.rank = 3}};
+    for (int i = 0; i < 4 * RECORDS; i++)
+        for (uint32_t rank = 0; rank < RANKS; rank++) {
+            struct buffers_writer *writer = &writers[rank];
+            if (writer->end - writer->next < SIZE && !buffers_more(buffers, writer, SIZE))
+                return;
+            struct record_head *head = (struct record_head *)(void *)writer->next;
+            *head = (struct record_head){.size = SIZE, .type = RECORD_EDGE};
+            writer->next += SIZE;
+        }
+}
+
+static void blocks(void)
+{
+    struct buffers buffers;
+    struct failure failure = {0};
+    char text[160] = "", *gap = NULL;
+    size_t whole = 0, shared = 0, records = 0;
+    if (buffers_init(&buffers, RANKS, (size_t)1 << 30, &failure)) {
+        tap_note("%s", failure.text);
+        return;
+    }
+    write_much(&buffers);
+    const struct chunk *before = NULL, *behind = NULL;
+    for (const struct chunk *chunk = buffers_next_chunk(&buffers, NULL); chunk;
+         before = chunk, chunk = buffers_next_chunk(&buffers, chunk)) {
+        size_t unit = (size_t)((const char *)chunk - (const char *)buffers.header) / BUFFERS_UNIT;
+        whole += chunk->units == BUFFERS_BLOCK && unit % BUFFERS_BLOCK == 0;
+        shared += chunk->units == BUFFERS_BLOCK && unit % BUFFERS_BLOCK != 0;
+        gap = !gap && before ? gap_before(before, chunk) : gap;
+        behind = buffers_chunk_behind(&buffers, behind);
+        if (chunk != behind)
+            break;
+        for (const struct record_head *head = buffers_next_record(chunk, NULL); head;
+             head = buffers_next_record(chunk, head))
+            records++;
+    }
+    tap_ok(whole >= 5 * RANKS && shared == 0,
+           "ranks that write much have large pages of their own");
+    tap_is_int((long long)records, 4 * RECORDS * RANKS,
+               "all of it is read, before the end of the run too");
+    tap_ok(!buffers_damaged(&buffers, RANKS, true, text, sizeof text), "and is what it must be: %s",
+           text);
+    tap_ok(gap != NULL, "something lies between them");
+    if (gap) {
+        gap[BUFFERS_UNIT] = 1;
+        tap_ok(buffers_damaged(&buffers, RANKS, true, text, sizeof text),
+               "who writes there is noticed: %s", text);
+    }
+    buffers_release(&buffers);
+}
+
 int main(void)
 {
     static const char *const names[] = {"a kernel of today", "one without large pages",
@@ -184,6 +246,7 @@ int main(void)
     }
     full();
     jumped();
+    blocks();
     tap_note("%d large pages", large_pages);
     return tap_done();
 }
