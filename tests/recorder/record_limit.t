@@ -113,5 +113,5 @@ for my $kind ('random', 'mixed') {
     }
 }
 
-like(`'$simrun' --record-limit 1M ring 2>&1`, qr/at least\s+16M/, 'a limit that holds nothing is refused');
+like(`'$simrun' --record-limit 1M ring 2>&1`, qr/size\s+from\s+16M/, 'a limit that holds nothing is refused');
 done_testing;
