@@ -6,11 +6,10 @@
 #define TESTS_CHECKER_CHECK_PROGRAM_H
 
 #include "checker/check.h"
+#include "tests/golden_said.h"
 #include "tests/tap.h"
 
 #include <stdlib.h>
-
-enum { PROGRAM_DOUBLE = 0x214 };
 
 struct program {
     struct trace *trace;
@@ -129,6 +128,7 @@ program_codes(struct program *program, const struct check_options *options, char
     check_options_init(&all);
     findings_init(&findings);
     check_trace(program->trace, options ? options : &all, &findings);
+    said_trace(program->trace, options ? options : &all, &findings);
     text[0] = 0;
     for (size_t i = 0; i < findings.count; i++)
         if (!strstr(text, findings.items[i].code))

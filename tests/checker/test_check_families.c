@@ -148,6 +148,7 @@ static const char *models_said(unsigned asked, bool batches, char *text, size_t 
     options.models = asked;
     findings_init(&findings);
     check_trace(p.trace, &options, &findings);
+    said_trace(p.trace, &options, &findings);
     snprintf(text, size, "%s %s", findings.count ? findings.items[0].code : "none",
              findings.count ? findings.items[0].models : "");
     findings_release(&findings);
@@ -200,6 +201,7 @@ static bool nearest(const int *sent, size_t count, int line)
     check_options_parse(&options, "deadlock", NULL);
     findings_init(&findings);
     check_trace(p.trace, &options, &findings);
+    said_trace(p.trace, &options, &findings);
     snprintf(wanted, sizeof wanted, "p.c:%d,", line);
     const char *told =
         findings.count ? strstr(findings.items[0].detail, "Nearest partner: ") : NULL;
@@ -275,6 +277,7 @@ static void leaks(void)
 
 int main(void)
 {
+    said_open("check_families", 4);
     leaks();
     for (size_t row = 0; row < sizeof collectives / sizeof *collectives; row++)
         race_across(row);
@@ -282,5 +285,6 @@ int main(void)
     tap_ok(!hangs_without(false), "it takes what a later receive got");
     models_of_a_hang();
     nearest_partner();
+    said_close();
     return tap_done();
 }

@@ -311,6 +311,7 @@ static void waits_for_data_only(bool root_first)
     check_options_parse(&options, "models", NULL);
     findings_init(&findings);
     check_trace(p.trace, &options, &findings);
+    said_trace(p.trace, &options, &findings);
     const char *wanted = root_first ? "where collectives wait for everybody" : "every progress";
     tap_ok(findings.count == 1 && strstr(findings.items[0].title, wanted),
            "a broadcast before its message: hangs %s", wanted);
@@ -377,6 +378,7 @@ static void pending_takes_what_is_there(int from, const char *codes, const char 
 
 int main(void)
 {
+    said_open("check_models", 200);
     pending_takes_what_is_there(2, "D003", "a send that nobody takes before a barrier hangs");
     pending_takes_what_is_there(TRACE_ANY, "R003", "a pending receive from anybody takes it");
     takes_what_is_there(2, "D002", "a receive by name that comes too early hangs");
@@ -402,5 +404,6 @@ int main(void)
     row("the interleaved schedule", interleaved(), false, true, true);
     row("four groups in a cycle", four_groups(false), true, true, true);
     row("four groups in one order", four_groups(true), false, false, false);
+    said_close();
     return tap_done();
 }

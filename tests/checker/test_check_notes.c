@@ -120,6 +120,7 @@ static void expect_told(bool starts, const char *const codes[2], const int calls
     check_options_init(&options);
     findings_init(&findings);
     check_trace(p.trace, &options, &findings);
+    said_trace(p.trace, &options, &findings);
     for (size_t i = 0; i < findings.count; i++)
         if (findings.items[i].code[0] == 'M') {
             uint32_t op = findings.items[i].op_count ? findings.items[i].ops[0].op : TRACE_NO;
@@ -219,8 +220,10 @@ static void refused_calls(void)
 
 int main(void)
 {
+    said_open("check_notes", 100);
     disturbed_runs();
     refused_calls();
     notes_of_data();
+    said_close();
     return tap_done();
 }

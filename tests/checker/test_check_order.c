@@ -220,6 +220,7 @@ static void buffered_ring(bool backward_too)
     findings_init(&findings);
     program_finish(&p);
     check_trace(p.trace, &options, &findings);
+    said_trace(p.trace, &options, &findings);
     tap_ok(findings.count == 1 && strcmp(findings.items[0].code, "D003") == 0 &&
                findings.items[0].inherited == backward_too,
            "a ring that relies on buffering is one finding, %s",
@@ -269,6 +270,7 @@ static void race(bool caused, const char *codes, const char *name)
 
 int main(void)
 {
+    said_open("check_order", 300);
     two_allreduces(false, 1, false, "R002",
                    "two equal allreduces that nothing orders cross silently");
     two_allreduces(false, 2, false, "R001",
@@ -301,5 +303,6 @@ int main(void)
     buffered_ring(true);
     race(false, "R003", "a wildcard receive with two concurrent senders is a race");
     race(true, "", "a message sent because of the receive is no race");
+    said_close();
     return tap_done();
 }

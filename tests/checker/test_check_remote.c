@@ -125,6 +125,7 @@ static void changed_is(const char *expected, const char *sentence, const struct 
     if (!trace_finish(program.trace, &failure))
         snprintf(codes, sizeof codes, "invalid trace ");
     check_trace(program.trace, &options, &findings);
+    said_trace(program.trace, &options, &findings);
     bool said = !*sentence;
     for (size_t i = 0; i < findings.count; i++) {
         snprintf(codes + strlen(codes), sizeof codes - strlen(codes), "%s%s", i ? " " : "",
@@ -221,10 +222,12 @@ static void contexts(void)
 
 int main(void)
 {
+    said_open("check_remote", 300);
     changed_is("", "", NULL, 0, "two workers that keep every rule");
     messages();
     gradients();
     endings();
     contexts();
+    said_close();
     return tap_done();
 }

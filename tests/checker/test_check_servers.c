@@ -66,6 +66,7 @@ static const char *verdict(struct servers *servers, const char *checks)
     if (!trace_finish(servers->program.trace, &failure))
         return "the trace is not valid";
     check_trace(servers->program.trace, &options, &servers->findings);
+    said_trace(servers->program.trace, &options, &servers->findings);
     text[0] = 0;
     for (size_t i = 0; i < servers->findings.count; i++)
         snprintf(text + strlen(text), sizeof text - strlen(text), "%s%s", i ? " " : "",
@@ -245,8 +246,10 @@ static void replicas(void)
 
 int main(void)
 {
+    said_open("check_servers", 500);
     staleness();
     conservation();
     replicas();
+    said_close();
     return tap_done();
 }

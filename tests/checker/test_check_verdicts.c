@@ -26,15 +26,14 @@ static bool says(struct program *program, const char *code, const char *phrase)
     check_options_init(&options);
     findings_init(&findings);
     check_trace(program->trace, &options, &findings);
+    said_trace(program->trace, &options, &findings);
     for (size_t i = 0; i < findings.count; i++)
-        said =
-            said ||
-            (strcmp(findings.items[i].code, code) == 0 &&
-             (strstr(findings.items[i].detail, phrase) || strstr(findings.items[i].title, phrase)));
-    if (!said)
-        for (size_t i = 0; i < findings.count; i++)
-            tap_note("%s %s | %s", findings.items[i].code, findings.items[i].title,
-                     findings.items[i].detail);
+        said |=
+            strcmp(findings.items[i].code, code) == 0 &&
+            (strstr(findings.items[i].detail, phrase) || strstr(findings.items[i].title, phrase));
+    for (size_t i = 0; !said && i < findings.count; i++)
+        tap_note("%s %s | %s", findings.items[i].code, findings.items[i].title,
+                 findings.items[i].detail);
     findings_release(&findings);
     return said;
 }
@@ -448,6 +447,7 @@ static void many_wildcards(uint32_t ranks, const char *codes, const char *name)
 
 int main(void)
 {
+    said_open("check_verdicts", 100);
     many_pending(19999, "", "20,000 pending receives are compared");
     many_pending(0, "B002", "the last with the first");
     many_pending(12345, "B002", "and with any other");
@@ -495,5 +495,6 @@ int main(void)
              "a message whose adjoints are left out on both sides carries no gradient");
     activity(3, 1, "G003", "a collective's adjoint left out on one rank is a divergence");
     activity(2, 3, "G004", "an adjoint message without a partner is an orphan, and nothing else");
+    said_close();
     return tap_done();
 }
