@@ -281,10 +281,11 @@ cores: all
 faults: all
 	@FULL=1 SIMRUN=$(BUILD)/simrun prove -e '' tests/mpi/faults.t
 
-# MPICH's own test-suite, fetched from Debian's source package: a table of passed, named and failed lines. Some minutes.
+# MPICH's own test-suite, fetched from Debian's source package: a table of passed, named and failed lines. Some minutes; what broke off
+# goes on from there. ONLY=messages, windows, FOLDER or FOLDER/PATTERN (tests/mpich/run.pl).
 .PHONY: mpich
 mpich: all
-	@perl tests/mpich/run.pl $(BUILD)/simrun build/mpich
+	@perl tests/mpich/run.pl $(BUILD)/simrun build/mpich $(ONLY)
 
 # Every function of the standard, right and with one wrong argument at a time: recorded, with findings alone, and on threads of the system.
 .PHONY: functions
