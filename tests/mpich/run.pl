@@ -88,7 +88,7 @@ sub run_line {
     # Whose threads call MPI: ranks have to be threads, too.
     my $threads = "$folder/$program" =~ m{^(threads/|init/session)} ? '--os-threads' : '';
     my @before = times;
-    my $text = `cd '$tests/$folder' && COLUMNS=200 timeout 100 nice '$simrun' $threads --db none --timeout 60 -n $line->{ranks} ./$program $line->{words} 2>&1 </dev/null`;
+    my $text = `cd '$tests/$folder' && COLUMNS=200 timeout -k 5 100 nice '$simrun' $threads --db none --timeout 60 -n $line->{ranks} ./$program $line->{words} 2>&1 </dev/null`;
     my $status = $? >> 8;
     my @after = times;
     my $codes = join ' ', sort keys %{{map { $_ => 1 } $text =~ /^([A-Z]\d{3}) /mg}};

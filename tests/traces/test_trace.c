@@ -253,6 +253,36 @@ static void is_linear(void)
     trace_free(trace);
 }
 
+/* The same where threads share a channel, of which amounts tell: one that nobody asks for stays in front of all. */
+static void is_linear_by_amount(void)
+{
+    enum { MESSAGES = 200000 };
+    struct trace *trace = world(2);
+    for (int i = 0; i <= MESSAGES; i++) {
+        uint32_t send = add(trace, 0, OP_SEND, 1, 7);
+        trace->ops[send].count = i == 0 ? 9 : 1 + (i - 1) % 4;
+    }
+    for (int i = 0; i < MESSAGES; i++) {
+        uint32_t receive = add(trace, 1, OP_RECV, 0, 7);
+        struct trace_op *op = &trace->ops[receive];
+        op->thread = (uint32_t)(i & 1);
+        op->peer_matched = 0;
+        op->tag_matched = 7;
+        op->count_matched = 1 + (i + 2) % 4; /* the other thread of each pair came first */
+    }
+    tap_ok(finish(trace), "a long channel of threads finishes");
+    size_t unmatched = 0, wrong = 0;
+    for (size_t i = 0; i < trace->op_count; i++) {
+        const struct trace_op *op = &trace->ops[i];
+        unmatched += op->match == TRACE_NO;
+        wrong += op->kind == OP_RECV && op->match != TRACE_NO &&
+                 trace->ops[op->match].count != op->count_matched;
+    }
+    tap_is_int(wrong, 0, "each receive has a message of its amount");
+    tap_is_int(unmatched, 1, "and what nobody asked for is left");
+    trace_free(trace);
+}
+
 static void long_paths(void)
 {
     struct trace *trace = world(1);
@@ -283,6 +313,7 @@ int main(void)
     hashes();
     refuses();
     is_linear();
+    is_linear_by_amount();
     long_paths();
     return tap_done();
 }

@@ -42,7 +42,7 @@ struct key {
 struct slot {
     struct key key;
     uint32_t head, tail; /* send numbers, TRACE_NO: empty slot */
-    uint32_t first;      /* the head before anything was taken */
+    uint32_t first; /* the head before anything was taken; what was given is nobody's to take */
 };
 
 struct matcher {
@@ -172,6 +172,8 @@ static bool list_append(struct matcher *matcher, int list, uint32_t number)
         matcher->slots_used++;
     } else {
         matcher->next[list][slot->tail] = number;
+        if (matcher->trace->ops[matcher->sends[slot->first]].match != TRACE_NO)
+            slot->first = number;
     }
     slot->tail = number;
     return true;
@@ -239,8 +241,8 @@ static int64_t bytes_of(const struct trace_op *op, int64_t count)
     return (int64_t)((uint64_t)count * trace_type_size(op->type)); /* a file may say any count */
 }
 
-/* Rule 6; TRACE_NO where there is none. */
-static uint32_t send_of_amount(const struct matcher *matcher, const struct slot *slot, int list,
+/* Rule 6; TRACE_NO where there is none. Sends that are taken leave the list on the way, lest all later receives pass over them. */
+static uint32_t send_of_amount(const struct matcher *matcher, struct slot *slot, int list,
                                const struct trace_op *receive)
 {
     enum { NEXT = 64 };
@@ -250,14 +252,17 @@ static uint32_t send_of_amount(const struct matcher *matcher, const struct slot 
     if (!matcher->threads || taker->count_matched < 0)
         return TRACE_NO;
     int64_t wanted = bytes_of(taker, taker->count_matched);
-    uint32_t number = slot->head;
-    for (int seen = 0; number != TRACE_NO && seen < NEXT; number = matcher->next[list][number]) {
-        uint32_t send = matcher->sends[number];
-        if (!is_free(matcher, send))
+    uint32_t *link = &slot->head;
+    for (int seen = 0; *link != TRACE_NO && seen < NEXT;) {
+        uint32_t send = matcher->sends[*link], *next = &matcher->next[list][*link];
+        if (!is_free(matcher, send)) {
+            *link = *next;
             continue;
+        }
         if (bytes_of(&trace->ops[send], trace->ops[send].count) == wanted)
             return send;
         seen++;
+        link = next;
     }
     return TRACE_NO;
 }
@@ -356,10 +361,6 @@ static void assume_source(struct matcher *matcher, uint32_t receive, uint32_t se
     if (send != TRACE_NO) {
         matcher->taken[send] = 1;
     } else if (slot->tail != TRACE_NO) {
-        const uint32_t *next = matcher->next[list_for(matcher, op)];
-        while (next[slot->first] != TRACE_NO &&
-               matcher->trace->ops[matcher->sends[slot->first]].match != TRACE_NO)
-            slot->first = next[slot->first]; /* what was given is nobody's to take */
         send = matcher->sends[slot->first];
     }
     if (op->peer == TRACE_ANY && send != TRACE_NO)
