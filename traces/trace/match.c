@@ -55,6 +55,7 @@ struct matcher {
     size_t slot_count, slots_used; /* power of two; at most half of them */
     bool wanted[LISTS];
     bool threads;    /* some rank has several */
+    bool probes;     /* there are matched probes */
     bool failed;     /* no memory for lists by tag */
     uint8_t *taken;  /* per op: a send that is spoken for */
     uint8_t *named;  /* per op: a receive of a message that a probe has taken; NULL: none */
@@ -92,10 +93,15 @@ static bool is_send(const struct trace_op *op)
     return op_kind_class(op->kind) == CLASS_SEND && op->peer >= 0 && takes_part(op);
 }
 
+static bool is_matched_probe(const struct trace_op *op)
+{
+    return op->kind == OP_MPROBE || op->kind == OP_IMPROBE;
+}
+
 /* Matched probes post the receive for the Mrecv that names them. */
 static bool is_receive(const struct trace_op *op)
 {
-    if (op->kind == OP_MPROBE || op->kind == OP_IMPROBE)
+    if (is_matched_probe(op))
         return op->state == STATE_COMPLETE && op->peer != TRACE_NONE;
     return op_kind_class(op->kind) == CLASS_RECEIVE && takes_part(op);
 }
@@ -187,6 +193,7 @@ static void survey(struct matcher *matcher, size_t *receives)
     for (size_t i = 0; i < trace->op_count; i++) {
         const struct trace_op *op = &trace->ops[i];
         matcher->threads = matcher->threads || op->thread;
+        matcher->probes = matcher->probes || is_matched_probe(op);
         if (is_send(op)) {
             matcher->send_count++;
         } else if (is_receive(op)) {
@@ -224,11 +231,6 @@ static bool matcher_fill(struct matcher *matcher)
             if (!list_fill(matcher, list))
                 return false;
     return true;
-}
-
-static bool is_matched_probe(const struct trace_op *op)
-{
-    return op->kind == OP_MPROBE || op->kind == OP_IMPROBE;
 }
 
 static bool is_free(const struct matcher *matcher, uint32_t send)
@@ -470,14 +472,14 @@ bool trace_match(struct trace *trace)
     validate_given_matches(trace);
     survey(&matcher, &receives);
     if (matcher.send_count > 0 && receives > 0) {
-        done = name_receives(&matcher);
+        done = !matcher.probes || name_receives(&matcher);
         if (done && (matcher.wanted[LIST_ANY_SOURCE] || matcher.wanted[LIST_ANY_BOTH]))
             done = assume_sources(&matcher);
         done = done && matcher_fill(&matcher);
-        if (done) {
+        if (done)
             match_receives(&matcher, false, false);
+        if (done && matcher.probes)
             resolve_mprobes(trace);
-        }
         done = done && !matcher.failed;
     }
     lists_release(&matcher);
