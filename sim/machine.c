@@ -5,6 +5,7 @@
 #include "sim/datatypes/attributes.h"
 #include "sim/failures/agreement.h"
 #include "sim/failures/failures.h"
+#include "sim/interface/leaks.h"
 #include "sim/memory/memory.h"
 #include "sim/memory/objects.h"
 #include "sim/memory/pending.h"
@@ -74,6 +75,7 @@ static const struct sim_rooms rooms = {.begin = sim_comm_make_predefined,
                                        .buffers_used = sim_pending_used,
                                        .threads_begin = sim_pending_threads,
                                        .error_target = sim_comm_error_target,
+                                       .rank_over = sim_leaks_report_end,
                                        .rank_failed = sim_failures_rank_failed,
                                        .comm_check = sim_comm_verify};
 

@@ -119,15 +119,9 @@ static void note_warnings(struct board *board, const struct sim_program *program
         board_warn(board, sim_program_warning(program, i));
 }
 
-/* Exit codes other than 0 are findings of their own. Sessions of a rank that called MPI_Finalize are told there. */
+/* Exit codes other than 0 are findings of their own. */
 static void record_left(struct sim_world *world, int ranks)
 {
-    for (int r = 0; r < ranks; r++)
-        if (sim_open_handles_session_left(world, r) && !sim_world_exit_code(world, r)) {
-            sim_world_impersonate(world, r);
-            record_note_of(record_position_last(), sim_open_handles_session_left(world, r), "L011",
-                           "a session is never freed");
-        }
     for (int r = 0; r < ranks; r++)
         if (sim_world_rank_left(world, r) && !sim_world_exit_code(world, r)) {
             sim_world_impersonate(world, r);

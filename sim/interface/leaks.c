@@ -1,4 +1,4 @@
-/* What a rank has not freed at Finalize: see leaks.h. */
+/* What a rank has not freed: see leaks.h. */
 #include "sim/interface/leaks.h"
 
 #include "recorder/recorder.h"
@@ -8,6 +8,7 @@
 #include "sim/windows/epoch.h"
 #include "sim/worlds/open_handles.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 /* Handles made at one place. */
@@ -41,15 +42,13 @@ static void note_leaks(const char *code, const char *what, struct leak *leaks)
         count++;
     qsort(leaks, count, sizeof *leaks, by_site);
     for (size_t i = 0; i < count; i++) {
-        if (leaks[i].site != &sim_open_handles_nowhere)
-            record_site_enter(leaks[i].site);
-        if (leaks[i].count == 1)
-            record_note(code, "%s is never freed", what);
-        else
-            record_note(code, "%s is never freed, nor are %zu others made there", what,
-                        leaks[i].count - 1);
-        if (leaks[i].site != &sim_open_handles_nowhere)
-            record_site_leave();
+        char text[160];
+        const void *site = leaks[i].site == &sim_open_handles_nowhere ? NULL : leaks[i].site;
+        int length = snprintf(text, sizeof text, "%s is never freed", what);
+        if (leaks[i].count > 1)
+            snprintf(text + length, sizeof text - (size_t)length, ", nor are %zu others made there",
+                     leaks[i].count - 1);
+        record_note_of(record_position_last(), site, code, text);
     }
 }
 
@@ -87,32 +86,46 @@ static bool is_told(struct sim_rank *rank, int kind, uint64_t handle)
     return request && request->state != SIM_INACTIVE;
 }
 
+static const struct {
+    const char *code, *what;
+    bool lasts; /* may be freed after Finalize (MPI-4.1, 11.4.1) */
+} kinds[SIM_LIVE_KINDS] = {
+    [SIM_LIVE_GROUP] = {"L004", "a group", false},
+    [SIM_LIVE_DATATYPE] = {"L005", "a datatype", false},
+    [SIM_LIVE_OP] = {"L006", "a reduction operation", false},
+    [SIM_LIVE_INFO] = {"L011", "an info object", true},
+    [SIM_LIVE_ERRHANDLER] = {"L011", "an error handler", true},
+    [SIM_LIVE_KEYVAL] = {"L011", "an attribute key", false},
+    [SIM_LIVE_SESSION] = {"L011", "a session", true},
+    [SIM_LIVE_WINDOW] = {"L007", "a window", false},
+    [SIM_LIVE_PERSISTENT] = {"L001", "a persistent request", false},
+};
+
+static void report_kinds(struct sim_rank *rank, bool lasting)
+{
+    for (int kind = 0; rank->live && kind < SIM_LIVE_KINDS; kind++) {
+        const struct handle_map *map = &rank->live->handles[kind];
+        struct leak leaks[LEAKS_MAX] = {0};
+        for (size_t i = 0; kinds[kind].lasts == lasting && i < map->slots && map->count; i++)
+            if (map->entries[i].key && !is_told(rank, kind, map->entries[i].key))
+                count_at(leaks, map->entries[i].value);
+        note_leaks(kinds[kind].code, kinds[kind].what, leaks);
+    }
+}
+
 void sim_leaks_report(struct sim_rank *rank)
 {
-    static const struct {
-        const char *code, *what;
-    } kinds[SIM_LIVE_KINDS] = {
-        [SIM_LIVE_GROUP] = {"L004", "a group"},
-        [SIM_LIVE_DATATYPE] = {"L005", "a datatype"},
-        [SIM_LIVE_OP] = {"L006", "a reduction operation"},
-        [SIM_LIVE_INFO] = {"L011", "an info object"},
-        [SIM_LIVE_ERRHANDLER] = {"L011", "an error handler"},
-        [SIM_LIVE_KEYVAL] = {"L011", "an attribute key"},
-        [SIM_LIVE_SESSION] = {"L011", "a session"},
-        [SIM_LIVE_WINDOW] = {"L007", "a window"},
-        [SIM_LIVE_PERSISTENT] = {"L001", "a persistent request"},
-    };
     if (!record_active())
         return;
     report_comms(rank);
     report_generals(rank);
     report_epochs(rank);
-    for (int kind = 0; rank->live && kind < SIM_LIVE_KINDS; kind++) {
-        const struct handle_map *map = &rank->live->handles[kind];
-        struct leak leaks[LEAKS_MAX] = {0};
-        for (size_t i = 0; i < map->slots && map->count; i++)
-            if (map->entries[i].key && !is_told(rank, kind, map->entries[i].key))
-                count_at(leaks, map->entries[i].value);
-        note_leaks(kinds[kind].code, kinds[kind].what, leaks);
-    }
+    report_kinds(rank, false);
+}
+
+/* Who called MPI_Init and not MPI_Finalize is told that, and who failed on his own is told his exit code. */
+void sim_leaks_report_end(struct sim_rank *rank)
+{
+    if (record_active() && (rank->finalized || (!rank->initialized && !rank->exit_code)))
+        report_kinds(rank, true);
 }

@@ -49,15 +49,3 @@ void sim_open_handles_release(struct sim_open_handles *live)
         handle_map_release(&live->handles[kind]);
     free(live);
 }
-
-const void *sim_open_handles_session_left(const struct sim_world *world, int rank)
-{
-    const struct sim_rank *r = &world->ranks[rank];
-    const struct handle_map *open = r->live ? &r->live->handles[SIM_LIVE_SESSION] : NULL;
-    if (r->state != SIM_DONE || r->aborted || r->initialized || !r->sessions || !open)
-        return NULL;
-    for (size_t i = 0; i < open->slots && open->count; i++)
-        if (open->entries[i].key)
-            return (const void *)(uintptr_t)open->entries[i].value;
-    return NULL;
-}

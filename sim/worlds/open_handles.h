@@ -1,5 +1,5 @@
 /* What a rank has made and not freed: handles with the place of the call that made them. Communicators are told from the rank's own list of
- * them; everything else is kept here. What is left at Finalize is reported: interface/leaks.h. */
+ * them; everything else is kept here. What is left is reported: interface/leaks.h. */
 #ifndef SIM_WORLDS_OPEN_HANDLES_H
 #define SIM_WORLDS_OPEN_HANDLES_H
 
@@ -33,10 +33,6 @@ void sim_open_handles_add(enum sim_handle_kind kind, uint64_t handle);
 void sim_open_handles_remove(enum sim_handle_kind kind, uint64_t handle);
 /* Whether the calling rank holds it; outside a rank, always. */
 bool sim_open_handles_has(enum sim_handle_kind kind, uint64_t handle);
-
-/* Where a rank that never called MPI_Init began a session that it did not finalise before it ended; NULL: none. */
-struct sim_world;
-const void *sim_open_handles_session_left(const struct sim_world *world, int rank);
 
 void sim_open_handles_release(struct sim_open_handles *live);
 

@@ -218,6 +218,8 @@ struct sim_rooms {
     void (*threads_begin)(void);
     /* See sim_comm_error_target. */
     MPI_Errhandler (*error_target)(struct sim_rank *rank, MPI_Comm *handle);
+    /* The calling rank's program has returned or called exit. */
+    void (*rank_over)(struct sim_rank *rank);
     /* The rank has failed: those who wait for it learn of it. In the monitor. */
     void (*rank_failed)(struct sim_rank *rank);
     /* MPI_SUCCESS, or what `function` must return after the error was raised. */

@@ -246,8 +246,10 @@ void sim_rank_leave(struct sim_rank *rank, enum sim_rank_state state, int exit_c
 {
     struct sim_world *world = rank->world;
     sim_guard_abandon(rank);
-    sim_world_enter(world);
     rank->exit_code = exit_code;
+    if (state == SIM_DONE && !world->over)
+        world->rooms->rank_over(rank);
+    sim_world_enter(world);
     if (state == SIM_CRASHED || exit_code)
         failure_note(rank, state == SIM_CRASHED);
     sim_rank_move(rank, state);

@@ -62,7 +62,7 @@ sub reason {
     return;
 }
 
-# The lines of a folder's testlist, each once: program, ranks, words, whether it dies on purpose.
+# The lines of a folder's testlist, each once: program, ranks, words, whether it dies on purpose, seconds it may take.
 sub lines_of {
     my ($folder) = @_;
     my (@lines, %seen);
@@ -74,7 +74,8 @@ sub lines_of {
         my $words = join ' ', map { /^arg=(.*)/ ? $1 : () } @options;
         next if $seen{"$program $ranks $words"}++;
         my $dies = grep { /^(resultTest=TestStatusNoErrors|env=MPIEXEC_ALLOW_FAULT=YES)$/ } @options;
-        push @lines, {folder => $folder, program => $program, ranks => $ranks, words => $words, dies => $dies};
+        my ($limit) = map { /^timeLimit=(\d+)$/ ? $1 : () } @options, 'timeLimit=180'; # the suite's own
+        push @lines, {folder => $folder, program => $program, ranks => $ranks, words => $words, dies => $dies, limit => $limit};
     }
     return @lines;
 }
@@ -88,7 +89,9 @@ sub run_line {
     # Whose threads call MPI: ranks have to be threads, too.
     my $threads = "$folder/$program" =~ m{^(threads/|init/session)} ? '--os-threads' : '';
     my @before = times;
-    my $text = `cd '$tests/$folder' && COLUMNS=200 timeout -k 5 100 nice '$simrun' $threads --db none --timeout 60 -n $line->{ranks} ./$program $line->{words} 2>&1 </dev/null`;
+    my $options = "$threads --db none --timeout $line->{limit} -n $line->{ranks}";
+    my $limit = $line->{limit} + 60; # judging has no limit of its own
+    my $text = `cd '$tests/$folder' && COLUMNS=200 timeout -k 5 $limit nice '$simrun' $options ./$program $line->{words} 2>&1 </dev/null`;
     my $status = $? >> 8;
     my @after = times;
     my $codes = join ' ', sort keys %{{map { $_ => 1 } $text =~ /^([A-Z]\d{3}) /mg}};
