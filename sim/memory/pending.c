@@ -190,6 +190,8 @@ static void tell_own_overlap(struct start *start, const struct sim_region *regio
 static void compare(struct start *start, const struct sim_region *region, struct sim_hull hull)
 {
     struct sim_pending *pending = start->rank->pending;
+    if (!region->written && !pending->writes)
+        return; /* an epoch may send one variable many thousand times */
     for (size_t i = first_reaching(pending, hull.low);
          i < pending->count && pending->entries[i].hull.low < hull.high && !start->told; i++) {
         const struct sim_pending_entry *entry = &pending->entries[i];
@@ -244,6 +246,7 @@ static void begin_region(void *context, const struct sim_region *region)
         tell_own_overlap(start, region);
     sim_datatype_retain(region->type);
     struct sim_pending_entry *entry = insert(start->rank->pending, hull);
+    start->rank->pending->writes += region->written;
     entry->hull = hull; /* in place: it is too large to be built and copied */
     entry->region = *region;
     entry->owner = start->owner;
@@ -271,6 +274,7 @@ static void remove_of(struct sim_rank *rank, const void *owner, uint32_t group)
             if (rank->history)
                 rank->world->rooms->window_used(rank, &entry->region, entry->operation,
                                                 sim_told_site());
+            pending->writes -= entry->region.written;
             sim_datatype_release(entry->region.type);
         } else {
             pending->entries[kept++] = *entry;

@@ -46,6 +46,7 @@ struct sim_pending {
     struct sim_pending_entry *entries;
     _Atomic size_t count; /* looked at without the lock where nothing is pending */
     size_t room;
+    size_t writes; /* of them, regions that are written */
     uintptr_t longest;
     uint32_t groups, orphans;
     bool instrumented; /* the program's accesses are seen */
