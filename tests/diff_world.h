@@ -4,6 +4,7 @@
 #define TESTS_DIFF_WORLD_H
 
 #include "collectives/gradcheck/gradcheck.h"
+#include "tests/golden_checked.h"
 #include "tests/world_harness.h"
 
 #include <diff.h>
@@ -59,6 +60,7 @@ static inline struct gradcheck_result diff_world_check(void (*body)(void), int r
     struct gradcheck_options plain = gradcheck_options_default();
     struct gradcheck_result result;
     gradcheck_run(&runner, options ? options : &plain, &result);
+    checked_hold(&result);
     return result;
 }
 

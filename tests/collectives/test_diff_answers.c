@@ -361,6 +361,7 @@ static struct trace_answers answers_of(const struct gradcheck_result *result, in
 
 int main(void)
 {
+    (void)checked_open("diff_answers");
     static const char *const words[] = {"right",     "wrong",     "undecided",
                                         "not right", "not wrong", "the first element is not right"};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -386,5 +387,6 @@ int main(void)
         }
         gradcheck_release(&result);
     }
+    checked_close();
     return tap_done();
 }

@@ -155,9 +155,11 @@ static void test_large(void)
 
 int main(void)
 {
+    (void)checked_open("diff_curves");
     test_large();
     test_right();
     test_wrong();
     test_bounds();
+    checked_close();
     return tap_done();
 }

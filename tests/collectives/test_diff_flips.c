@@ -595,11 +595,13 @@ static void coverage_test(void)
 
 int main(void)
 {
+    (void)checked_open("diff_flips");
     for (int i = 0; i < OPERATIONS; i++)
         operation_test(&operations[i]);
     general_tests();
     barrier_tests();
     coverage_test();
     tap_note("%d terms turned round", terms_tried);
+    checked_close();
     return tap_done();
 }

@@ -4,7 +4,6 @@
  * A program is a chain of local operations and communication on a tape, or the same with marks
  * around it, so that differences alone decide. The wrong term is one element of one operation's
  * adjoint, off by a factor 1 + d; what it spoils is known from the right twin's gradients. */
-#include "tests/golden.h"
 #include "tests/gradients/generated.h"
 
 enum category { PLAIN, SINGLE, KINKS, CHAOTIC, STIFF, LONG_SUMS, SCALES, CANCELLATION, CATEGORIES };
@@ -180,48 +179,6 @@ static void body(void)
 
 /* ---- what came of it ---- */
 
-/* What was said of the first programs when somebody looked: tests/golden/gradients.tsv. */
-enum { HELD = 8 };
-
-static struct golden golden;
-static bool holds;
-
-static uint64_t mix_digits(uint64_t hash, int digits, double number)
-{
-    char text[40];
-    snprintf(text, sizeof text, "%.*g", digits, isnan(number) ? 12345.0 : number);
-    return golden_mix_text(hash, text);
-}
-
-static void hold(const struct gradcheck_result *result)
-{
-    char key[80], words[80];
-    uint64_t hash = result->row_count;
-    struct trace_answers answers = {0};
-    for (size_t i = 0; i < result->row_count; i++) {
-        const struct trace_gradient *row = &result->rows[i].check;
-        trace_answers_add(&answers, row);
-        hash = golden_mix(golden_mix(hash, row->rank), (uint64_t)row->index);
-        hash = golden_mix(golden_mix(hash, row->elements), row->ok);
-        hash = golden_mix_text(golden_mix_text(hash, row->method), row->undecided);
-        hash = mix_digits(mix_digits(hash, 9, row->analytic), 6, row->numeric);
-        hash = mix_digits(mix_digits(hash, 3, row->tolerance), 3, row->step);
-    }
-    snprintf(key, sizeof key, "%s %llu %s", names[program.category],
-             (unsigned long long)generated_seed, program.wrong_step < 0 ? "right" : "wrong");
-    snprintf(words, sizeof words, "%zu right, %zu wrong, %zu undecided", answers.right,
-             answers.wrong, answers.undecided);
-    golden_row(&golden, key, words, hash);
-}
-
-static struct gradcheck_result checked(void)
-{
-    struct gradcheck_result result = diff_world_check(body, program.ranks, NULL);
-    if (holds && generated_seed <= HELD)
-        hold(&result);
-    return result;
-}
-
 static void generate(enum category category, uint64_t seed)
 {
     generated_seed = seed;
@@ -238,14 +195,14 @@ static void generate(enum category category, uint64_t seed)
 static void judge(enum category category, uint64_t seed, struct tally *tally)
 {
     generate(category, seed);
-    struct gradcheck_result right = checked();
+    struct gradcheck_result right = diff_world_check(body, program.ranks, NULL);
     tally_right(tally, &right, names[category]);
     if (seed % 2) {
         double least = category == SINGLE ? 2 : program.marked ? 5 : 9;
         program.wrong_step = (int)choice(5, (uint64_t)program.steps);
         program.wrong_element = choice(6, program.count);
         program.factor = 1 + (number(8, 0) < 0 ? -1 : 1) * pow(10, -least * (number(9, 0) + 1) / 2);
-        struct gradcheck_result spoiled = checked();
+        struct gradcheck_result spoiled = diff_world_check(body, program.ranks, NULL);
         tally_wrong(tally, &spoiled, &right, names[category]);
         gradcheck_release(&spoiled);
     }
@@ -268,20 +225,12 @@ int main(void)
     int count = (int)seeds.count;
     uint64_t first = seeds.first;
     struct tally tallies[CATEGORIES] = {0};
-    holds = !getenv("SIMRUN_SOAK") && !getenv("SIMRUN_SEED");
-#ifdef __clang__
-    holds = false; /* the last digits are gcc's */
-#endif
-    tap_plan(2 * CATEGORIES + holds);
-    if (holds)
-        golden = golden_open("tests/golden/gradients.tsv");
+    tap_plan(2 * CATEGORIES + checked_open("diff_generated"));
     for (int c = 0; c < CATEGORIES; c++)
         for (int i = 0; i < (c == LONG_SUMS ? (count + 9) / 10 : count); i++)
             judge((enum category)c, first + (uint64_t)i, &tallies[c]);
     for (size_t i = 0; i < sizeof once / sizeof *once; i++)
         judge(once[i].category, once[i].seed, &tallies[once[i].category]);
-    if (holds)
-        golden_close(&golden, "gradients of random programs are what they were");
     tally_title();
     for (int c = 0; c < CATEGORIES; c++)
         tally_line(names[c], &tallies[c]);
@@ -289,5 +238,6 @@ int main(void)
         tap_is_int(tallies[c].false_alarms, 0, "%s: no right gradient is called wrong", names[c]);
         tap_is_int(tallies[c].false_rights, 0, "%s: no wrong gradient is called right", names[c]);
     }
+    checked_close();
     return tap_done();
 }

@@ -105,7 +105,7 @@ static void expect_named(const char *what, void (*body)(void), const char *mutan
 
 int main(void)
 {
-    tap_plan(9);
+    tap_plan(9 + checked_open("diff_kinks"));
     gradients_are_right("relu of zeros with weights of both signs", relu_of_zeros, 1, 2, 3);
     gradients_are_right("a layer without bias", layer, 1, 3);
     gradients_are_right("a maximum all of whose elements are tied", maximum_all_tied, 1, 2, 3);
@@ -119,5 +119,6 @@ int main(void)
     tap_ok(result.failed > 0 && !result.culprit.found && strstr(result.culprit.text, "at a kink"),
            "a gradient that kinks make wrong is no operation's fault");
     gradcheck_release(&result);
+    checked_close();
     return tap_done();
 }

@@ -530,6 +530,7 @@ static void signs_are_noticed(void)
 
 int main(void)
 {
+    (void)checked_open("diff_programs");
     gradients_are_right("local functions of doubles", local_double, 1, 3);
     gradients_are_right("local functions of floats", local_float, 1, 3);
     gradients_are_right("local functions of complex doubles", local_complex, 1, 3);
@@ -561,5 +562,6 @@ int main(void)
     gradients_are_right("and of complex numbers", second_objective_complex, 1, 2, 3);
     gradients_are_right("a datatype that lists elements twice", overlapping, 1, 2, 3);
     wrong_tangent_test();
+    checked_close();
     return tap_done();
 }

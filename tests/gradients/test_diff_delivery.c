@@ -152,6 +152,7 @@ static void tags_in_another_order(void)
 
 int main(void)
 {
+    (void)checked_open("diff_delivery");
     static const struct {
         const char *name;
         void (*body)(void);
@@ -173,6 +174,7 @@ int main(void)
             struct gradcheck_options options = gradcheck_options_default();
             struct gradcheck_result result;
             gradcheck_run(&runner, &options, &result);
+            checked_hold(&result);
             gradcheck_print(&result, text, sizeof text);
             bool late = strstr(result.culprit.text, "as messages happened to arrive") != NULL;
             tap_ok(!result.base_failed && !result.delivery_missed && (result.failed > 0) == wrong &&
@@ -182,5 +184,6 @@ int main(void)
             gradcheck_release(&result);
         }
     }
+    checked_close();
     return tap_done();
 }

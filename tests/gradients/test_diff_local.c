@@ -311,6 +311,7 @@ static bool is_right(const char *flip)
 
 int main(void)
 {
+    (void)checked_open("diff_local");
     for (size_t i = 0; i < sizeof operations / sizeof *operations; i++) {
         bool right = true, again = true, found = true;
         operation = &operations[i];
@@ -331,5 +332,6 @@ int main(void)
         tap_ok(again, "%s: its second derivative", operation->name);
         tap_ok(found, "%s: a wrong sign in its adjoint is found", operation->name);
     }
+    checked_close();
     return tap_done();
 }

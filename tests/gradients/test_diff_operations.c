@@ -453,7 +453,7 @@ int main(int argc, char **argv)
         tally_line("this one", tallies);
         return 0;
     }
-    tap_plan(2 * KINDS + 2);
+    tap_plan(2 * KINDS + 2 + checked_open("diff_operations"));
     for (int k = 0; k < KINDS; k++)
         for (unsigned long long i = 0; i < seeds.count; i++)
             judge((enum kind)k, seeds.first + i, &tallies[k], &blamed);
@@ -471,5 +471,6 @@ int main(int argc, char **argv)
         "who is blamed: %d times the wrong one, %d times its partner, %d times nobody or another",
         blamed.well, blamed.partner, blamed.other);
     tap_is_int(elements_open, 0, "tangents decide every element on a tape that no kink hides");
+    checked_close();
     return tap_done();
 }

@@ -175,6 +175,7 @@ static void train_wrong(void)
 
 int main(void)
 {
+    (void)checked_open("diff_stored");
     static const struct {
         enum diff_type type;
         const char *name;
@@ -208,5 +209,6 @@ int main(void)
                "%s: an adjoint that is off by 1e-4 is noticed behind the rounding", numbers->coder);
         gradcheck_release(&result);
     }
+    checked_close();
     return tap_done();
 }

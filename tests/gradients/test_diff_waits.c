@@ -95,6 +95,7 @@ static bool found(const char *flip)
 
 int main(void)
 {
+    (void)checked_open("diff_waits");
     double plain[RANKS_MOST][N];
     for (int w = 0; w < WAYS; w++) {
         char name[80];
@@ -107,5 +108,6 @@ int main(void)
         tap_ok(found("Isend") && found("IAllreduce"), "%s: a wrong sign is found", names[w]);
     }
     tap_is_int(wrong, 0, "each handle is reported once, and then none is left");
+    checked_close();
     return tap_done();
 }
