@@ -270,6 +270,7 @@ struct sim_world {
     _Atomic int *running, nobody; /* where the number of the rank that runs stands; fibers only */
     uint64_t changes;             /* counts changes of state: messages, matches, arrivals, ends */
     int saturated; /* ranks that have polled livelock_rounds times since the last change */
+    int settled;   /* ranks that have polled for a round since then: see world.c */
     uint64_t saturated_at;
     uint64_t stopped_ns;
     struct sim_chooser chooser;

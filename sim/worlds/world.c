@@ -17,6 +17,9 @@ _Thread_local struct sim_rank *sim_current_rank, *sim_thread_parent;
 
 enum { EAGER_LIMIT = 64 * 1024, LIVELOCK_ROUNDS = 10000 };
 
+/* So many fruitless polls are a whole round of what a rank looks at, more or less. */
+enum { ROUND_POLLS = 16 };
+
 void sim_world_options_init(struct sim_world_options *options)
 {
     *options = (struct sim_world_options){.ranks = 16,
@@ -185,36 +188,51 @@ static bool only_polls(const struct sim_rank *rank)
     return !rank->libc.regions && rank->waiting + rank->joining == rank->threads;
 }
 
-/* A world in which every rank that can run only polls, and nothing changes, round after round. */
-static bool is_livelock(struct sim_world *world, struct sim_rank *rank)
+/* Counts a fruitless poll: how many ranks have done nothing else for a round, and for so long that it
+ * is a livelock, since anything changed. */
+static void count_poll(struct sim_world *world, struct sim_rank *rank)
 {
     if (world->saturated_at != world->changes) {
         world->saturated_at = world->changes;
-        world->saturated = 0;
+        world->saturated = world->settled = 0;
     }
     if (rank->idle_since != world->changes) {
         rank->idle_since = world->changes;
         rank->idle_polls = 0;
         rank->reads_clock = false;
     }
-    if (only_polls(rank) && ++rank->idle_polls == world->options.livelock_rounds &&
-        !rank->reads_clock)
+    if (!only_polls(rank))
+        return;
+    rank->idle_polls++;
+    if (rank->idle_polls == ROUND_POLLS)
+        world->settled++;
+    if (rank->idle_polls == world->options.livelock_rounds && !rank->reads_clock)
         world->saturated++;
+}
+
+/* Every rank that can run only polls, and nothing changes. */
+static bool is_livelock(const struct sim_world *world)
+{
     return world->saturated && world->saturated == world->runnable;
+}
+
+/* The same for a round only: what waits for quiescence is decided then, as nobody else will go on. */
+static bool is_settled(const struct sim_world *world, const struct sim_rank *rank)
+{
+    return (world->delayed || world->looks) && rank->idle_polls == ROUND_POLLS &&
+           world->settled == world->runnable && !rank->was_held;
 }
 
 void sim_rank_poll_failed(struct sim_rank *rank)
 {
     struct sim_world *world = rank->world;
-    if (is_livelock(world, rank) && !sim_world_quiescent(world)) {
+    count_poll(world, rank);
+    if (is_livelock(world) && !sim_world_quiescent(world)) {
         sim_world_stop(world, OUTCOME_LIVELOCK);
         rank->idle_polls = 0;
-    }
-    /* Delayed wildcards wait for quiescence; when everybody else blocks and the rest polls, that is
-     * the moment. */
-    if ((world->delayed || world->looks) && rank->idle_polls == 2 && !world->ready_head &&
-        (!world->threaded || world->wide) && !rank->was_held)
+    } else if (is_settled(world, rank)) {
         sim_world_quiescent(world);
+    }
     rank->was_held = false;
     world->executor->yield(rank);
 }

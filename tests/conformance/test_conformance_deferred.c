@@ -2,6 +2,8 @@
  * behind them: for every seed the matching must be one that MPI allows. */
 #include "tests/world_harness.h"
 
+#include <stdatomic.h>
+
 /* Rank 1's messages 1 (tag 1) and 2 (tag 2), rank 2's 3 (tag 1). Two receives from anybody, of
  * which the second takes tag 1 only, then one of any tag from rank 1: that gets what is first of
  * rank 1's messages that the other two leave, and of those behind it none. */
@@ -46,6 +48,51 @@ static void named_behind_two(int rank, int size)
     }
 }
 
+/* Messages that rank 0 takes from anybody, while the others look in rounds for one that comes only
+ * then; how often they look in vain. */
+enum { TAKEN = 20, LOOKS = 3 };
+static atomic_long polls;
+
+static void others_poll(int rank, int size)
+{
+    int one = 1, flag = 0;
+    MPI_Request request;
+    if (rank == 0) {
+        for (int i = 0; i < TAKEN * (size - 1); i++)
+            MPI_Recv(&one, 1, MPI_INT, MPI_ANY_SOURCE, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        for (int other = 1; other < size; other++)
+            MPI_Send(&one, 1, MPI_INT, other, LOOKS, MPI_COMM_WORLD);
+        expect(one == 1, "what came is %d", one);
+        return;
+    }
+    for (int i = 0; i < TAKEN; i++)
+        MPI_Send(&one, 1, MPI_INT, 0, 1, MPI_COMM_WORLD);
+    MPI_Irecv(&one, 1, MPI_INT, 0, LOOKS, MPI_COMM_WORLD, &request);
+    while (!flag) {
+        int there;
+        for (int tag = LOOKS + 1; tag < 2 * LOOKS; tag++)
+            MPI_Iprobe(MPI_ANY_SOURCE, tag, MPI_COMM_WORLD, &there, MPI_STATUS_IGNORE);
+        MPI_Test(&request, &flag, MPI_STATUS_IGNORE);
+        polls++;
+    }
+    expect(flag, "it was there");
+}
+
+static void test_polls(const char *sentence, unsigned ranks)
+{
+    char got[600] = "";
+    struct sim_world_options options = world_options((int)ranks);
+    options.delay_wildcards = true;
+    options.livelock_rounds = 10000;
+    polls = 0;
+    struct world_result result = world_try(options, others_poll);
+    long most = 100L * TAKEN * (ranks - 1) * (ranks - 1);
+    if (result.outcome != OUTCOME_FINISHED || result.failed || polls > most)
+        snprintf(got, sizeof got, "%s; %s; %ld polls, at most %ld", world_outcomes[result.outcome],
+                 result.text, (long)polls, most);
+    tap_test_str(got, "", TAP_HERE, "%s", sentence);
+}
+
 int main(void)
 {
     char got[600] = "";
@@ -62,5 +109,7 @@ int main(void)
     tap_test_str(got, "", TAP_HERE, "a named receive behind two put off takes what they leave");
     world_test_sizes("and so it does where nothing is put off", named_behind_two, WORLD_ANY,
                      WORLD_SIZES(3));
+    test_polls("one rank that polls does not hold up what is put off", 2);
+    test_polls("nor do several, each of which looks for this and that", 5);
     return tap_done();
 }
