@@ -467,6 +467,23 @@ static uint64_t key_of(const struct sim_region *region, const void *site,
     return (key ^ key >> 32) | 1;
 }
 
+/* Whether any file that holds a frame's code, the static variable or the allocation has debug
+ * information. */
+static bool anybody_tells(const struct look *look, const struct sim_object_found *object,
+                          const char *path)
+{
+    uintptr_t bias;
+    const char *site = object->site ? sim_libc_file_of((void *)(object->site - 1), &bias) : NULL;
+    if ((path && debug_file_get(path)) || (site && debug_file_get(site)))
+        return true;
+    for (int i = 0; i < look->frames.count; i++) {
+        bool again = i && look->frames.files[i] == look->frames.files[i - 1];
+        if (!again && debug_file_get(look->frames.files[i]))
+            return true;
+    }
+    return false;
+}
+
 static enum sim_typed check(struct look *look, struct sim_rank *rank,
                             const struct sim_object_found *object)
 {
@@ -480,6 +497,10 @@ static enum sim_typed check(struct look *look, struct sim_rank *rank,
     debug_lock();
     const char *path = object->size ? NULL : sim_libc_file_of((void *)look->hull.low, &bias);
     bool readable = debug_file_get(look->frames.files[0]);
+    if (!readable && !anybody_tells(look, object, path)) {
+        debug_unlock();
+        return SIM_TYPED_NO_DEBUG;
+    }
     if (object->size)
         try_object(look, rank, object, function);
     else if (path)
