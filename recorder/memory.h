@@ -22,8 +22,9 @@ struct recorder_memory {
     void (*blocking)(const char *name, const struct recorder_side *sides, size_t count);
     /* The calling rank has received something. */
     void (*heard)(void);
-    /* Whether its program's accesses are seen. */
-    bool (*instrumented)(void);
+    /* Whether nothing need be asked about what it does to buffers that are being sent: its accesses
+     * are seen, or another run of it was judged. */
+    bool (*spared)(void);
 };
 /* Where nobody has come, nobody watches: a real MPI has no such checks. */
 extern const struct recorder_memory *_Atomic recorder_memory;

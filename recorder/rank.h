@@ -413,7 +413,7 @@ struct recorder_request *recorder_request_find(const struct recorder_rank *me, M
 struct recorder_request *recorder_message_find(const struct recorder_rank *me, MPI_Message message);
 void recorder_request_remove(struct recorder_rank *me, uint64_t key,
                              struct recorder_request *request);
-/* A checksum of a send's whole buffer, 0 when it is not taken: it has gaps. */
+/* A checksum of a send's whole buffer, 0 when it is not taken: it has gaps, or is watched otherwise. */
 uint32_t recorder_checksum(const struct record_op *op);
 /* Room for `count` statuses, pending requests and keys in the thread's scratch memory. */
 bool recorder_scratch(struct recorder_rank *me, size_t count);

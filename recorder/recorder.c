@@ -23,12 +23,12 @@ static void heard_unseen(void)
 {
 }
 
-static bool not_instrumented(void)
+static bool not_spared(void)
 {
     return false;
 }
 
-static const struct recorder_memory nobody = {blocking_unseen, heard_unseen, not_instrumented};
+static const struct recorder_memory nobody = {blocking_unseen, heard_unseen, not_spared};
 const struct recorder_memory *_Atomic recorder_memory = &nobody;
 
 uint64_t recorder_now(void)

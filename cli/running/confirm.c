@@ -21,6 +21,7 @@ static bool witness_shows(const struct job *job, const struct trace *trace,
     struct failure failure = {0};
     check_rerun_init(&rerun, trace, witness);
     check_rerun_world(&rerun, witness, &again.world);
+    again.world.unwatched = true;
     again.schedule = NULL;
     again.gradients = false;
     again.quiet = true;

@@ -31,7 +31,7 @@ static int init_as(int required, int *provided, const char *function)
     rank->threads_denied = required > most;
     rank->initialized = true;
     rank->plain = sim_rank_plain(rank);
-    if (record_active())
+    if (record_active() && !rank->world->options.unwatched)
         sim_pending_watch(rank);
     if (provided)
         *provided = rank->thread_level;

@@ -90,14 +90,15 @@ static void heard(void)
         sim_pending_heard(sim_current_rank);
 }
 
-static bool instrumented(void)
+static bool spared(void)
 {
-    return sim_current_rank && sim_current_rank->pending && sim_current_rank->pending->instrumented;
+    const struct sim_rank *rank = sim_current_rank;
+    return rank && (rank->pending ? rank->pending->instrumented : rank->world->options.unwatched);
 }
 
 void sim_memory_watch_recorder(void)
 {
-    static const struct recorder_memory watches = {blocking, heard, instrumented};
+    static const struct recorder_memory watches = {blocking, heard, spared};
     if (recorder_memory != &watches)
         recorder_memory = &watches;
 }

@@ -54,6 +54,7 @@ struct sim_world_options {
     enum sim_send_model send_model;
     size_t eager_limit;      /* bytes; SIZE_MAX: no limit */
     bool memory;             /* the program is instrumented: see memory/pending.h */
+    bool unwatched;          /* buffers are not judged: another run of the program has done so */
     bool memory_unseen;      /* that was asked for, of a program that was built before */
     bool strict_collectives; /* every collective synchronises all its ranks */
     enum sim_reduce_order reduce_order;
