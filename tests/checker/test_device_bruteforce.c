@@ -6,6 +6,7 @@
  * SIMRUN_SEED on. */
 #include "checker/check.h"
 #include "tests/dice.h"
+#include "tests/golden_said.h"
 #include "tests/tap.h"
 #include "traces/formats/format.h"
 
@@ -273,6 +274,7 @@ static bool told(const char *text, size_t size, const char *model)
     findings_init(&findings);
     check_options_init(&options);
     check_trace(trace, &options, &findings);
+    said_trace(trace, &options, &findings);
     for (size_t i = 0; i < findings.count; i++)
         says =
             says || (findings.items[i].code[0] == 'D' && strstr(findings.items[i].models, model));
@@ -316,6 +318,7 @@ int main(void)
 {
     struct dice_seeds seeds = dice_seeds(300);
     struct tally tally = {0};
+    said_open("device_bruteforce", 10);
     for (unsigned long long i = 0; i < seeds.count; i++)
         compare(seeds.first + i, &tally);
     tap_note("%u plans; %u hang with a stream for each communicator, %u more with one stream",
@@ -325,5 +328,6 @@ int main(void)
     tap_ok(tally.hang * 20 > tally.plans && tally.only_one_stream * 20 > tally.plans &&
                (tally.hang + tally.only_one_stream) * 10 < tally.plans * 9,
            "there are plans of every kind");
+    said_close();
     return tap_done();
 }

@@ -10,6 +10,7 @@
  * SIMRUN_SEED on. */
 #include "checker/check.h"
 #include "tests/checker/plan_model.h"
+#include "tests/golden_said.h"
 #include "tests/tap.h"
 #include "traces/formats/format.h"
 
@@ -289,6 +290,7 @@ static void compare(unsigned long long seed, struct tally *tally)
         check_trace(trace, &options, &findings);
         it.bounded = is_bounded(trace, &findings);
         judge(seed, &it, text, tally);
+        said_trace(trace, &options, &findings);
         findings_release(&findings);
     }
     trace_free(trace);
@@ -301,6 +303,7 @@ int main(void)
 {
     struct dice_seeds seeds = dice_seeds(300);
     struct tally tally = {0};
+    said_open("joint_bruteforce", 10);
     for (unsigned long long i = 0; i < seeds.count; i++)
         compare(seeds.first + i, &tally);
     for (size_t i = 0; i < sizeof judged_wrongly / sizeof *judged_wrongly; i++)
@@ -321,5 +324,6 @@ int main(void)
            "there are plans of every kind");
     tap_ok(tally.bounded * 4 < tally.plans && tally.too_large * 20 < tally.plans,
            "most are decided");
+    said_close();
     return tap_done();
 }
