@@ -32,7 +32,7 @@ ints | 50 | MPI_DOUBLE | M011
 ints | 50 | MPI_LONG | M011
 ints | 100 | MPI_SHORT | M011
 ints | 100 | MPI_CHAR | M011
-ints | 50 | MPI_DOUBLE_INT | M011
+ints | 25 | MPI_DOUBLE_INT | M011
 ints | 101 | MPI_INT | B006
 ints + 10 | 91 | MPI_INT | B006
 ints | 401 | MPI_BYTE | B006
