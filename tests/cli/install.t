@@ -10,8 +10,21 @@ plan skip_all => 'the plain build is what gets installed' if ($ENV{BUILD} || 'bu
 my $folder = tempdir(CLEANUP => 1);
 delete @ENV{qw(MAKEFLAGS MAKELEVEL MFLAGS)};
 is(system("make -s install DESTDIR='$folder' PREFIX=/opt/simrun >'$folder/log' 2>&1"), 0, 'make install') or diag `cat '$folder/log'`;
-is(system("make -s install DESTDIR='$folder/a b' PREFIX='/c d' >'$folder/log' 2>&1"), 0, 'also into a folder with blanks') or diag `cat '$folder/log'`;
-like(scalar `cd '$folder'; 'a b/c d/bin/simrun' -n 2 --db none ring 2>&1`, qr/^PASS ring/, 'where it runs');
+is(system("make -s install DESTDIR='$folder/a b' PREFIX='/c, d (ü) & [e]' >'$folder/log' 2>&1"), 0, 'also into a folder with blanks, commas, brackets')
+    or diag `cat '$folder/log'`;
+{
+    my $odd = "$folder/a b/c, d (ü) & [e]/bin";
+    local $ENV{PATH} = "$odd:$ENV{PATH}";
+    open my $file, '>', "$folder/a b/odd.c" or die;
+    print $file "#include <mpi.h>\nint main(int c, char **v) { MPI_Init(&c, &v); MPI_Barrier(MPI_COMM_WORLD); return MPI_Finalize(); }\n";
+    close $file;
+    like(scalar `cd '$folder/a b'; simrun -n 2 --db none ring 2>&1`, qr/^PASS ring/, 'where it runs');
+    like(scalar `cd '$folder/a b'; simrun -n 2 --db none $_ ./odd.c 2>&1`, qr/^PASS \S+odd.c/, "a source $_") for '', '--memory';
+    like(scalar `cd '$folder/a b'; $_ -o made odd.c 2>&1 && simrun -n 2 --db none ./made 2>&1`, qr/^PASS \S+made/, "$_ builds a program")
+        for 'simcc', 'SIMCC_MEMORY=1 simcc', 'simcc -pie';
+    like(scalar `cd '$folder/a b'; simcc -c odd.c && eval cc -pie odd.o -o made "\$(simcc -showme:link)" 2>&1 && simrun -n 2 --db none ./made 2>&1`,
+        qr/^PASS \S+made/, 'what it says of links links');
+}
 my $root = "$folder/opt/simrun";
 chdir $folder or die;
 $ENV{SIMRUN_CACHE} = "$folder/cache";
