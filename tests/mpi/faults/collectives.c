@@ -140,7 +140,7 @@ static const struct fault {
     {"bad-comm", "", "M009"},
     {"unwaited", "q", "X006"},
     {"unfreed", "p", "L001"},
-    {"unstarted", "p", "D001"},
+    {"unstarted", "p", "D001|M010 L009"},
     {"started-twice", "p", "L010"},
     {"written-send", "qS", "B001"},
     {"written-receive", "qT", "B001"},
