@@ -3,6 +3,7 @@
 use strict;
 use warnings;
 use Cwd qw(abs_path);
+use File::Copy qw(copy);
 use File::Temp qw(tempdir);
 use JSON::PP;
 use Test::More;
@@ -41,7 +42,8 @@ for my $peer (sort keys %peers) {
   SKIP: {
         skip "$peer or its recorder is absent (make peers)", 7
             if !$library || !-r $library || system("command -v mpirun.$peer mpicc.$peer >/dev/null 2>&1");
-        $launch =~ s/LIBRARY/$library/;
+        copy($library, "$folder/$peer.so") or die "$library: $!"; # LD_PRELOAD ends names at blanks
+        $launch =~ s/LIBRARY/$folder\/$peer.so/;
         mkdir "$peer.trace";
         $ENV{SIMRUN_TRACE_DIR} = "$folder/$peer.trace";
         is(system("mpicc.$peer -g -o hangs.$peer hangs.c 2>/dev/null"), 0, "$peer: compiles");

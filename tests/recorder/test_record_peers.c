@@ -179,12 +179,14 @@ static void with(const struct peer *peer)
         return;
     }
     setenv("SIMRUN_TRACE_DIR", folder, 1);
-    snprintf(launch, sizeof launch, "timeout 300 %s %s$PWD/%s", peer->launch, peer->preload,
-             library);
-    tap_ok(
-        run("mpicc.%s -w -g -O0 -o %s/program tests/programs/peer_record.c", peer->name, folder) &&
-            run("%s %s/program >%s/out 2>&1", launch, folder, folder),
-        "%s: a program runs with the recorder preloaded", peer->name);
+    /* LD_PRELOAD ends names at blanks */
+    snprintf(launch, sizeof launch, "timeout 300 %s %s%s/recorder.so", peer->launch, peer->preload,
+             folder);
+    tap_ok(run("cp %s %s/recorder.so", library, folder) &&
+               run("mpicc.%s -w -g -O0 -o %s/program tests/programs/peer_record.c", peer->name,
+                   folder) &&
+               run("%s %s/program >%s/out 2>&1", launch, folder, folder),
+           "%s: a program runs with the recorder preloaded", peer->name);
     struct trace *trace = recording_read(folder, NULL, &failure);
     tap_ok(trace && trace->ranks == 4, "%s: its rank files are merged: %s", peer->name,
            failure.text);
