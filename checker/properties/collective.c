@@ -171,14 +171,13 @@ static bool differ_from_root(const struct trace *trace, uint32_t root, uint32_t 
     return true;
 }
 
+/* In what one gives and the other takes. */
 static bool differ_in_counts(const struct trace *trace, uint32_t a, uint32_t b,
                              struct difference *difference)
 {
     const struct trace_op *mine = &trace->ops[a], *theirs = &trace->ops[b];
     const struct trace_counts *my_counts = trace_op_counts(trace, a),
                               *their_counts = trace_op_counts(trace, b);
-    if (mine->kind == OP_ALLGATHERV || mine->kind == OP_REDUCE_SCATTER)
-        return differ_in_receive_counts(my_counts, their_counts, difference);
     if (mine->kind == OP_GATHERV || mine->kind == OP_SCATTERV)
         return differ_from_root(trace, a, b, difference);
     if (mine->kind != OP_ALLTOALLV && mine->kind != OP_ALLTOALLW)
@@ -189,7 +188,9 @@ static bool differ_in_counts(const struct trace *trace, uint32_t a, uint32_t b,
            (differ_in_split(their_counts, j, my_counts, i, difference));
 }
 
-static bool differ(const struct trace *trace, uint32_t a, uint32_t b, struct difference *difference)
+/* In what every member gives alike. */
+static bool differ_for_all(const struct trace *trace, uint32_t a, uint32_t b,
+                           struct difference *difference)
 {
     const struct trace_op *mine = &trace->ops[a], *theirs = &trace->ops[b];
     bool across = mine->flags & OP_INTERCOMM; /* a side agrees with the other's opposite numbers */
@@ -199,7 +200,15 @@ static bool differ(const struct trace *trace, uint32_t a, uint32_t b, struct dif
            ((agreement & AGREE_ROOT) && differ_in_root(mine, theirs, difference)) ||
            ((agreement & AGREE_OP) && differ_in_op(mine, theirs, difference)) ||
            ((agreement & AGREE_DATA) && differ_in_data(mine, theirs, difference)) ||
-           (!across && differ_in_counts(trace, a, b, difference));
+           (!across && (mine->kind == OP_ALLGATHERV || mine->kind == OP_REDUCE_SCATTER) &&
+            differ_in_receive_counts(trace_op_counts(trace, a), trace_op_counts(trace, b),
+                                     difference));
+}
+
+static bool differ(const struct trace *trace, uint32_t a, uint32_t b, struct difference *difference)
+{
+    return differ_for_all(trace, a, b, difference) ||
+           (!(trace->ops[a].flags & OP_INTERCOMM) && differ_in_counts(trace, a, b, difference));
 }
 
 static void finish_pair(struct finding *finding, const struct trace *trace, uint32_t a, uint32_t b)
@@ -263,19 +272,17 @@ static bool adjoints_cross(const struct check_context *context, uint32_t a, uint
     return group_a != group_b && group_a != TRACE_NO && group_b != TRACE_NO;
 }
 
-static bool judge_meaning(const struct check_context *context, uint32_t a, uint32_t b,
-                          struct findings *findings)
+static const char *meanings_differ(const struct check_context *context, uint32_t a, uint32_t b,
+                                   const char **why)
 {
     const struct trace_op *mine = &context->trace->ops[a], *theirs = &context->trace->ops[b];
     if ((mine->flags ^ theirs->flags) & OP_ADJOINT)
-        report_crossing(context, "R005", a, b, "adjoint and forward traffic met", findings);
-    else if (adjoints_cross(context, a, b))
-        report_crossing(context, "R002", a, b, "adjoints of different collectives met", findings);
-    else if (mine->identity && theirs->identity && mine->identity != theirs->identity)
-        report_crossing(context, "R002", a, b, "different tensors met", findings);
-    else
-        return false;
-    return true;
+        return *why = "adjoint and forward traffic met", "R005";
+    if (adjoints_cross(context, a, b))
+        return *why = "adjoints of different collectives met", "R002";
+    if (mine->identity && theirs->identity && mine->identity != theirs->identity)
+        return *why = "different tensors met", "R002";
+    return NULL;
 }
 
 /* Enough to see that nothing is wrong, without formatting anything: the path of nearly every call.
@@ -301,6 +308,68 @@ static uint32_t reference_of(const struct trace *trace, const uint32_t *ops, uin
     return 0;
 }
 
+static bool mean_the_same(const struct check_context *context, uint32_t a, uint32_t b)
+{
+    const char *why;
+    return !meanings_differ(context, a, b, &why);
+}
+
+/* What was refused disagrees with nobody, and the refusal is reported; one that is refused because
+ * it differs has no note. */
+static bool say_the_same(const struct check_context *context, uint32_t a, uint32_t b)
+{
+    struct difference difference;
+    return !context->refused[a] && !context->refused[b] &&
+           !differ_for_all(context->trace, a, b, &difference);
+}
+
+/* A pair that differs, told so that the second is the odd one out: where more than half of a group
+ * are alike, the first of these is the partner of the one that is not. */
+static void find_odd(const struct check_context *context, const uint32_t *ops, uint32_t count,
+                     bool (*alike)(const struct check_context *, uint32_t, uint32_t), uint32_t *a,
+                     uint32_t *b)
+{
+    uint32_t candidate = TRACE_NO, votes = 0, same = 0, first = TRACE_NO;
+    for (uint32_t i = 0; i < count; i++) {
+        if (votes == 0)
+            candidate = ops[i];
+        votes += candidate == ops[i] || alike(context, candidate, ops[i]) ? 1u : ~0u;
+    }
+    for (uint32_t i = count; i-- > 0;)
+        if (candidate == ops[i] || alike(context, candidate, ops[i])) {
+            first = ops[i];
+            same++;
+        }
+    if (same <= count / 2 || context->trace->ops[candidate].flags & OP_INTERCOMM)
+        return;
+    bool a_belongs = alike(context, candidate, *a);
+    uint32_t odd = alike(context, candidate, *b) ? *a : *b;
+    if (a_belongs && odd == *a)
+        return; /* what nobody says agrees with everybody */
+    if (!a_belongs)
+        *a = alike(context, first, odd) ? candidate : first;
+    *b = odd;
+}
+
+static void judge_meaning(const struct check_context *context, const struct check_group *group,
+                          uint32_t a, uint32_t b, struct findings *findings)
+{
+    const char *why, *code;
+    find_odd(context, context->group_ops + group->first, group->count, mean_the_same, &a, &b);
+    if ((code = meanings_differ(context, a, b, &why)))
+        report_crossing(context, code, a, b, why, findings);
+}
+
+static void judge_difference(const struct check_context *context, const struct check_group *group,
+                             uint32_t a, uint32_t b, struct findings *findings)
+{
+    struct difference difference;
+    if (!say_the_same(context, a, b)) /* else one gives what the other does not take */
+        find_odd(context, context->group_ops + group->first, group->count, say_the_same, &a, &b);
+    if (differ(context->trace, a, b, &difference))
+        report_difference(context, a, b, &difference, findings);
+}
+
 static void judge_group(const struct check_context *context, const struct check_group *group,
                         struct findings *findings)
 {
@@ -314,15 +383,15 @@ static void judge_group(const struct check_context *context, const struct check_
         struct difference difference;
         if (i == reference || plainly_agree(&trace->ops[ops[reference]], &trace->ops[ops[i]]))
             continue;
-        if (!meaning_reported)
-            meaning_reported = judge_meaning(context, ops[reference], ops[i], findings);
+        if (!meaning_reported && !mean_the_same(context, ops[reference], ops[i])) {
+            judge_meaning(context, group, ops[reference], ops[i], findings);
+            meaning_reported = true;
+        }
         for (uint32_t j = each_with_each ? 0 : reference; j < (each_with_each ? i : reference + 1);
              j++)
-            /* What was refused disagrees with nobody, and the refusal is reported; one that is
-             * refused because it differs has no note. */
-            if (differ(trace, ops[j], ops[i], &difference) && !context->refused[ops[i]] &&
-                !context->refused[ops[j]]) {
-                report_difference(context, ops[j], ops[i], &difference, findings);
+            if (!context->refused[ops[i]] && !context->refused[ops[j]] &&
+                differ(trace, ops[j], ops[i], &difference)) {
+                judge_difference(context, group, ops[j], ops[i], findings);
                 return;
             }
     }

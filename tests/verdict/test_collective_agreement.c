@@ -264,6 +264,15 @@ static struct answer answer_to(const struct call *call)
     }
 }
 
+/* The others are more than half and say the same: who differs from them is the culprit. */
+static bool has_majority(const struct call *call)
+{
+    enum counts counts = kinds[call->row].counts;
+    bool own = (call->change == OTHER_COUNT && counts != SAME) ||
+               (call->change == OTHER_IN_VECTOR && counts != OF_ALL);
+    return call->size > 2 && !own && !call->across;
+}
+
 static bool has(const struct finding *finding, uint32_t op, const char *role)
 {
     for (size_t i = 0; i < finding->op_count; i++)
@@ -292,6 +301,8 @@ static bool names_both(const struct call *call, const struct trace *trace,
         !has(finding, finding->ops[1].op, "partner"))
         return false;
     bool mine = finding->ops[0].op == call->ops[call->who];
+    if (!mine && has_majority(call))
+        return false;
     snprintf(culprit, sizeof culprit, "p.c:%d", line_of(mine ? call->who : partner));
     snprintf(other, sizeof other, "p.c:%d", line_of(mine ? partner : call->who));
     return strstr(finding->title, culprit) && strstr(finding->title, other) &&
