@@ -35,13 +35,23 @@ bool libc_team_is_gomp(void);
 /* The region that a rank's own thread began, when the calling one is of its team; and what is told of
  * it, and whether the rank left it without coming back. */
 struct libc_region;
-const struct libc_region *libc_team_direct(const void *caller);
-bool libc_team_tell(const struct libc_region *region, enum sim_team_event event, uintptr_t what);
+struct libc_region *libc_team_direct(const void *caller);
+bool libc_team_tell(struct libc_region *region, enum sim_team_event event, uintptr_t what);
 bool libc_team_is_abandoned(const struct libc_region *region);
 /* A thread of a team that is nobody's, as the body of its region is over, is the rank's until it is
  * given back; false: it is somebody's. */
-bool libc_team_lend(const struct libc_region *region);
+bool libc_team_lend(struct libc_region *region);
 void libc_team_give_back(const struct libc_region *region);
+/* How far the threads of a region are, where they come late to each other. */
+struct libc_pace {
+    bool late;
+    _Atomic int size, tasks, held;
+    _Atomic unsigned arrived, paused, begun; /* since the region began; begun: tasks */
+};
+/* A thread of the region does this. */
+void libc_pace_tell(struct libc_pace *pace, enum sim_team_event event, uintptr_t what);
+/* The calling one, which is in no meeting, lets the others go on. */
+void libc_pace_pause(struct libc_pace *pace);
 /* The calling thread begins with a region, and has left no task of it. */
 void libc_tasks_begin(void);
 

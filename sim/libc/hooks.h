@@ -76,6 +76,8 @@ struct sim_libc_state {
     char *token;                  /* where strtok goes on */
     struct libc_signals *signals; /* own dispositions, made at first use */
     struct libc_region *open;     /* the innermost OpenMP region that the rank's own thread is in */
+    bool late;    /* threads of its regions come late to each other: sim_libc_team_pause */
+    bool company; /* a region of its own thread's had several threads since somebody cleared this */
     int team_size;                /* what omp_set_num_threads said, 0: nothing */
     pthread_mutex_t critical;     /* its section without a name, where the machine keeps none */
     struct libc_kept *kept;       /* what it has printed ahead of its turn; NULL: nothing */
@@ -96,6 +98,11 @@ void sim_libc_finish(struct sim_libc_state *state, int status);
 
 /* Frees what the rank made; handlers that did not run are forgotten, as after _exit. */
 void sim_libc_release(struct sim_libc_state *state);
+
+/* The calling thread of the rank has started something and calls again: where its threads come late
+ * to each other (`late`), the others of its region go on first as far as they can, and some wait for
+ * this when they begin. */
+void sim_libc_team_pause(struct sim_libc_state *state);
 
 /* From now on a process that a rank forks is nobody's rank: it ends as a process does, and the MPI
  * it calls says so. To be called once by the process that runs ranks. */

@@ -23,6 +23,7 @@ struct libc_region {
     _Atomic bool abandoned;
     bool direct;               /* the rank's own thread began it, outside of others */
     struct libc_region *outer; /* of the rank's own thread; then, of those that are abandoned */
+    struct libc_pace pace;
 };
 
 static struct libc_region *abandoned;
@@ -36,6 +37,7 @@ static void *region_new(size_t size, struct sim_libc_state *rank)
         abort();
     region->rank = rank;
     region->direct = !libc_thread_started && !rank->regions;
+    region->pace.late = rank->late;
     if (libc_thread_started)
         return region;
     if (libc_hooks->region_begin)
@@ -71,7 +73,7 @@ void sim_libc_regions_abandon(struct sim_libc_state *state)
     state->open = NULL;
 }
 
-static _Thread_local const struct libc_region *within_direct; /* NULL: in none */
+static _Thread_local struct libc_region *within_direct; /* NULL: in none */
 
 bool sim_libc_in_team(void)
 {
@@ -79,16 +81,16 @@ bool sim_libc_in_team(void)
 }
 
 /* The body, and the end of the region, where a team waits for the last of its threads. */
-static void body_run(const struct libc_region *region)
+static void body_run(struct libc_region *region)
 {
     if (region->direct)
-        libc_hooks->team(region->rank, SIM_TEAM_BEGIN, (uintptr_t)omp_get_num_threads());
+        libc_team_tell(region, SIM_TEAM_BEGIN, (uintptr_t)omp_get_num_threads());
     region->body(region->data);
     if (region->direct)
-        libc_hooks->team(region->rank, SIM_TEAM_MEET, 0);
+        libc_team_tell(region, SIM_TEAM_MEET, 0);
 }
 
-bool libc_team_lend(const struct libc_region *region)
+bool libc_team_lend(struct libc_region *region)
 {
     if (!libc_thread_started || libc_hooks->number() >= 0)
         return false;
@@ -104,9 +106,23 @@ void libc_team_give_back(const struct libc_region *region)
     libc_hooks->thread_end(region->rank);
 }
 
-bool libc_team_tell(const struct libc_region *region, enum sim_team_event event, uintptr_t what)
+bool libc_team_tell(struct libc_region *region, enum sim_team_event event, uintptr_t what)
 {
-    return libc_hooks->team(region->rank, event, what);
+    if (event == SIM_TEAM_BEGIN && what > 1 && !libc_thread_started)
+        region->rank->company = true;
+    if (event == SIM_TEAM_MEET) /* the machine may keep it there */
+        libc_pace_tell(&region->pace, event, what);
+    bool done = libc_hooks->team(region->rank, event, what);
+    if (event != SIM_TEAM_MEET)
+        libc_pace_tell(&region->pace, event, what);
+    return done;
+}
+
+void sim_libc_team_pause(struct sim_libc_state *state)
+{
+    struct libc_region *region = libc_thread_started ? within_direct : state->open;
+    if (region && region->direct)
+        libc_pace_pause(&region->pace);
 }
 
 bool libc_team_is_abandoned(const struct libc_region *region)
@@ -116,13 +132,13 @@ bool libc_team_is_abandoned(const struct libc_region *region)
 
 static void region_run(void *argument)
 {
-    const struct libc_region *region = argument;
+    struct libc_region *region = argument;
     if (region->abandoned)
         return;
     if (libc_thread_started) {
         libc_hooks->thread_begin(region->rank);
         libc_thread_enter(region->rank);
-        const struct libc_region *before = within_direct;
+        struct libc_region *before = within_direct;
         within_direct = region->direct ? region : NULL;
         libc_tasks_begin();
         body_run(region);
@@ -242,7 +258,7 @@ RUNTIME_LOOP(GOMP_parallel_loop_runtime)
 RUNTIME_LOOP(GOMP_parallel_loop_nonmonotonic_runtime)
 RUNTIME_LOOP(GOMP_parallel_loop_maybe_nonmonotonic_runtime)
 
-const struct libc_region *libc_team_direct(const void *caller)
+struct libc_region *libc_team_direct(const void *caller)
 {
     struct sim_libc_state *rank = libc_rank(caller);
     if (!rank || libc_thread_started)
@@ -257,7 +273,7 @@ const struct libc_region *libc_team_direct(const void *caller)
     void name(void)                                                                                \
     {                                                                                              \
         LIBC_REAL(name);                                                                           \
-        const struct libc_region *region = libc_team_direct(LIBC_CALLER);                          \
+        struct libc_region *region = libc_team_direct(LIBC_CALLER);                                \
         if (region)                                                                                \
             libc_team_tell(region, SIM_TEAM_MEET, 0);                                              \
         real();                                                                                    \
@@ -341,6 +357,8 @@ static void clang_region_call(void *argument)
 
 static void clang_region_run(int32_t *thread, int32_t *bound, struct clang_region *shared)
 {
+    if (!libc_thread_started)
+        shared->region.rank->company = true; /* how many they are is not known */
     struct clang_call mine = {.body = shared->body, .thread = thread, .bound = bound};
     memcpy(mine.v, shared->v, sizeof mine.v);
     if (!shared->region.abandoned)

@@ -22,7 +22,7 @@ struct task {
     void *data; /* only of the one that is copied from */
     long size;
     size_t behind; /* from here to what it gets */
-    const struct libc_region *region;
+    struct libc_region *region;
 };
 
 static _Thread_local int depth;        /* tasks that the thread is in, one within the other */
@@ -89,7 +89,7 @@ void GOMP_task(void (*body)(void *), void *data, void (*copy)(void *, void *), l
                long align, bool deferred, unsigned flags, void **depend, int priority, void *detach)
 {
     LIBC_REAL(GOMP_task);
-    const struct libc_region *region = libc_team_direct(LIBC_CALLER);
+    struct libc_region *region = libc_team_direct(LIBC_CALLER);
     if (region && flags & DETACHED)
         libc_team_tell(region, SIM_TEAM_TASKS_UNSEEN, 0);
     if (!region || flags & DETACHED) {
@@ -117,7 +117,7 @@ void GOMP_task(void (*body)(void *), void *data, void (*copy)(void *, void *), l
               number end, number step)                                                             \
     {                                                                                              \
         LIBC_REAL(name);                                                                           \
-        const struct libc_region *region = libc_team_direct(LIBC_CALLER);                          \
+        struct libc_region *region = libc_team_direct(LIBC_CALLER);                                \
         if (region)                                                                                \
             libc_team_tell(region, SIM_TEAM_TASKS_UNSEEN, 0);                                      \
         real(body, data, copy, size, align, flags, tasks, priority, start, end, step);             \

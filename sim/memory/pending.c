@@ -67,6 +67,12 @@ void sim_pending_finish(struct sim_rank *rank)
         return;
     if (rank->history && !pending->instrumented)
         record_gap("windows", 1, "loads and stores of window memory (B003; --memory sees them)");
+    if (rank->company.threads)
+        sim_company_leaves(rank);
+    if (pending->instrumented && rank->company.beside)
+        record_gap("threads", rank->company.beside,
+                   "calls of MPI beside other threads of the rank, whose loads and stores came "
+                   "before and after them in one order only (B001, B003)");
     if (rank->world->options.memory_unseen && pending->kept)
         record_gap(
             "memory", pending->kept,

@@ -69,6 +69,7 @@ int sim_run_body(void *context, int rank)
         note_stack(self);
     }
     sim_libc_init(&self->libc, run->program, image);
+    self->libc.late = self->world->options.late_receives && self->world->options.memory;
     char **argv = copy_arguments(run->argc, run->argv);
     if (!argv || sim_program_image(run->program, image, &failure)) {
         fprintf(stderr, "rank %d: %s\n", rank,

@@ -7,6 +7,7 @@
 #include "sim/worlds/rank.h"
 
 #include "recorder/recorder.h"
+#include "sim/memory/pending.h"
 #include "sim/worlds/fault.h"
 
 #include <stdio.h>
@@ -30,7 +31,7 @@ static void let_go(struct sim_rank *rank)
 {
     op_frame = NULL;
     if (!rank->world->threaded)
-        rank->world->guarded = rank->world->options.fault_count > 0;
+        rank->world->guarded = sim_world_always_guarded(rank->world);
 }
 
 void sim_guard_end(struct sim_rank *rank)
@@ -82,6 +83,8 @@ void sim_guard_enter(struct sim_world *world)
         sim_rank_stray_check(rank);
     if (rank && rank->world == world && world->options.fault_count)
         sim_fault_enter(rank);
+    if (rank && rank->world == world && rank->libc.late && rank->pending && rank->pending->count)
+        sim_libc_team_pause(&rank->libc);
     if (world->threaded)
         sim_threads_enter(world);
 }

@@ -1,5 +1,6 @@
 /* What the functions of libc ask of the machine: the ranks of worlds, as they see them
  * (sim/libc/hooks.h). */
+#include "recorder/recorder.h"
 #include "sim/worlds/fault.h"
 #include "sim/worlds/interrupt.h"
 #include "sim/worlds/wide.h"
@@ -42,14 +43,37 @@ static void apart(void)
         sim_wide_never(sim_thread_parent->world);
 }
 
+/* Calls of a rank while others of its threads are at work. */
+static void company_comes(struct sim_rank *rank)
+{
+    rank->company.calls = record_count();
+    rank->company.since = rank->company.calls ? __atomic_load_n(rank->company.calls, __ATOMIC_RELAXED) : 0;
+}
+
+void sim_company_leaves(struct sim_rank *rank)
+{
+    if (!rank->company.calls)
+        return;
+    uint32_t calls = __atomic_load_n(rank->company.calls, __ATOMIC_RELAXED);
+    rank->company.beside += calls - rank->company.since;
+    rank->company.since = calls;
+}
+
 static void region_begin(struct sim_libc_state *state)
 {
+    struct sim_rank *rank = rank_of(state);
     apart();
-    threads_begin(rank_of(state));
+    threads_begin(rank);
+    if (!state->regions && !rank->company.threads) {
+        company_comes(rank);
+        state->company = false;
+    }
 }
 
 static void region_end(struct sim_libc_state *state)
 {
+    if (state->company)
+        sim_company_leaves(rank_of(state));
     if (sim_current_rank && state == &sim_current_rank->libc) /* not another host's */
         sim_rank_stray_check(sim_current_rank);
 }
@@ -91,12 +115,17 @@ static void thread_begin(struct sim_libc_state *parent)
 
 static void threads_changed(struct sim_libc_state *parent, int change)
 {
+    struct sim_rank *rank = rank_of(parent);
     if (change > 0) {
         apart();
-        threads_begin(rank_of(parent));
+        threads_begin(rank);
+        if (rank->company.threads++ == 0 && sim_current_rank == rank)
+            company_comes(rank);
+    } else if (--rank->company.threads == 0) {
+        sim_company_leaves(rank);
     }
-    if (rank_of(parent)->world->multiple)
-        sim_threads_changed(rank_of(parent), change, 0);
+    if (rank->world->multiple)
+        sim_threads_changed(rank, change, 0);
 }
 
 static void joining_changed(struct sim_libc_state *parent, int change)

@@ -129,6 +129,11 @@ struct sim_rank {
     int joining;      /* of these and its own: wait for the end of one */
     int waiting;      /* how many of them and the rank's own have blocked since the last wake-up */
     int asleep;       /* the same with threads of the rank's OpenMP teams */
+    struct sim_company {
+        const uint32_t *calls; /* of its threads; NULL: not recorded */
+        uint32_t since, beside;  /* when the first of them came; calls beside others */
+        atomic_int threads;      /* POSIX threads that live, on any executor */
+    } company;
     struct sim_team *team; /* of the region that its own thread is in; NULL: it was in none */
     uint64_t wakes;        /* counts wake-ups */
     bool awaits_turn;      /* asleep until its turn comes */
@@ -246,7 +251,7 @@ struct sim_world {
     bool threaded; /* who is within the machine has the monitor's mutex */
     bool turns;    /* see turns.c */
     bool multiple; /* other threads of a rank may call MPI, too */
-    bool guarded;  /* who enters has to look: threaded, a user's reduction is under way, faults */
+    bool guarded;  /* who enters has to look: threaded, a user's reduction is under way, faults, threads that come late */
     bool over;     /* nobody may run any more */
     bool troubled; /* somebody has failed, or a communicator was revoked */
     atomic_bool watching; /* some rank has `pending` */
@@ -313,6 +318,8 @@ extern _Thread_local struct sim_rank *sim_thread_parent;
  * of it did: ends the world. */
 void sim_rank_stray_check(struct sim_rank *rank);
 
+/* Counts the calls of a rank beside others of its threads, up to now. */
+void sim_company_leaves(struct sim_rank *rank);
 /* A rank has so many POSIX threads more or less, and so many that wait until one of them ends. Not
  * in the monitor. */
 void sim_threads_changed(struct sim_rank *rank, int threads, int joining);
@@ -335,6 +342,12 @@ void sim_guard_end(struct sim_rank *rank);
 void sim_guard_abandon(struct sim_rank *rank);
 /* The calling thread is within one. */
 bool sim_guard_in_op(void);
+
+/* Whether who enters has to look in any case, threads apart. */
+static inline bool sim_world_always_guarded(const struct sim_world *world)
+{
+    return world->options.fault_count || (world->options.late_receives && world->options.memory);
+}
 
 static inline void sim_world_enter(struct sim_world *world)
 {

@@ -198,7 +198,7 @@ static bool carrier_start(struct sim_world *world)
 static void flags_set(struct sim_world *world, bool wide)
 {
     world->threaded = wide;
-    world->guarded = wide || world->options.fault_count;
+    world->guarded = wide || sim_world_always_guarded(world);
     world->executor = wide ? &sim_wide_fibers : &sim_fibers;
     for (int i = 0; i < world->size; i++) {
         struct sim_rank *rank = &world->ranks[i];

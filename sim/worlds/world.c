@@ -99,7 +99,7 @@ struct sim_world *sim_world_compose(const struct sim_world_options *options,
     world->threaded = options->executor != SIM_FIBERS;
     world->turns = options->executor == SIM_TURNS;
     world->multiple = options->executor == SIM_THREADS;
-    world->guarded = world->threaded || options->fault_count;
+    world->guarded = world->threaded || sim_world_always_guarded(world);
     world->executor = world->threaded ? &sim_threads : &sim_fibers;
     world->running = options->running && !world->threaded ? options->running : &world->nobody;
     pthread_mutex_init(&world->monitor, NULL);
