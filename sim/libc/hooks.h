@@ -78,9 +78,9 @@ struct sim_libc_state {
     struct libc_region *open;     /* the innermost OpenMP region that the rank's own thread is in */
     bool late;    /* threads of its regions come late to each other: sim_libc_team_pause */
     bool company; /* a region of its own thread's had several threads since somebody cleared this */
-    int team_size;                /* what omp_set_num_threads said, 0: nothing */
-    pthread_mutex_t critical;     /* its section without a name, where the machine keeps none */
-    struct libc_kept *kept;       /* what it has printed ahead of its turn; NULL: nothing */
+    int team_size;            /* what omp_set_num_threads said, 0: nothing */
+    pthread_mutex_t critical; /* its section without a name, where the machine keeps none */
+    struct libc_kept *kept;   /* what it has printed ahead of its turn; NULL: nothing */
     struct {
         char *cluster;   /* rest of a word like -abc */
         int first, last; /* the words passed over so far */

@@ -47,7 +47,8 @@ static void apart(void)
 static void company_comes(struct sim_rank *rank)
 {
     rank->company.calls = record_count();
-    rank->company.since = rank->company.calls ? __atomic_load_n(rank->company.calls, __ATOMIC_RELAXED) : 0;
+    rank->company.since =
+        rank->company.calls ? __atomic_load_n(rank->company.calls, __ATOMIC_RELAXED) : 0;
 }
 
 void sim_company_leaves(struct sim_rank *rank)

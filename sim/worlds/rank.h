@@ -130,9 +130,9 @@ struct sim_rank {
     int waiting;      /* how many of them and the rank's own have blocked since the last wake-up */
     int asleep;       /* the same with threads of the rank's OpenMP teams */
     struct sim_company {
-        const uint32_t *calls; /* of its threads; NULL: not recorded */
-        uint32_t since, beside;  /* when the first of them came; calls beside others */
-        atomic_int threads;      /* POSIX threads that live, on any executor */
+        const uint32_t *calls;  /* of its threads; NULL: not recorded */
+        uint32_t since, beside; /* when the first of them came; calls beside others */
+        atomic_int threads;     /* POSIX threads that live, on any executor */
     } company;
     struct sim_team *team; /* of the region that its own thread is in; NULL: it was in none */
     uint64_t wakes;        /* counts wake-ups */
@@ -251,9 +251,10 @@ struct sim_world {
     bool threaded; /* who is within the machine has the monitor's mutex */
     bool turns;    /* see turns.c */
     bool multiple; /* other threads of a rank may call MPI, too */
-    bool guarded;  /* who enters has to look: threaded, a user's reduction is under way, faults, threads that come late */
-    bool over;     /* nobody may run any more */
-    bool troubled; /* somebody has failed, or a communicator was revoked */
+    bool
+        guarded; /* who enters has to look: threaded, a user's reduction is under way, faults, threads that come late */
+    bool over;   /* nobody may run any more */
+    bool troubled;        /* somebody has failed, or a communicator was revoked */
     atomic_bool watching; /* some rank has `pending` */
     bool out_of_turn; /* over, or choosing: the first in the queue is not simply the next to run */
     enum trace_outcome outcome;
