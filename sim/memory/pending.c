@@ -46,6 +46,11 @@ void sim_pending_threads(void)
     record_threads(MPI_THREAD_MULTIPLE);
 }
 
+bool sim_pending_any(const struct sim_rank *rank)
+{
+    return rank->pending && rank->pending->count;
+}
+
 void sim_pending_release(struct sim_rank *rank)
 {
     struct sim_pending *pending = rank->pending;

@@ -70,6 +70,8 @@ void sim_pending_release(struct sim_rank *rank);
 /* The calling rank starts threads: its recorder, which comes before the lock of its regions, must be
  * locked from now on, not only once one of them is seen there. */
 void sim_pending_threads(void);
+/* Whether anything of the rank's is pending. */
+bool sim_pending_any(const struct sim_rank *rank);
 /* The rank finalizes: what was not looked at becomes gaps of the coverage. */
 void sim_pending_finish(struct sim_rank *rank);
 

@@ -7,7 +7,6 @@
 #include "sim/worlds/rank.h"
 
 #include "recorder/recorder.h"
-#include "sim/memory/pending.h"
 #include "sim/worlds/fault.h"
 
 #include <stdio.h>
@@ -83,7 +82,7 @@ void sim_guard_enter(struct sim_world *world)
         sim_rank_stray_check(rank);
     if (rank && rank->world == world && world->options.fault_count)
         sim_fault_enter(rank);
-    if (rank && rank->world == world && rank->libc.late && rank->pending && rank->pending->count)
+    if (rank && rank->world == world && rank->libc.late && world->rooms->is_pending(rank))
         sim_libc_team_pause(&rank->libc);
     if (world->threaded)
         sim_threads_enter(world);

@@ -221,6 +221,8 @@ struct sim_rooms {
                          const void *site);
     /* The calling rank starts threads whose calls are its own. */
     void (*threads_begin)(void);
+    /* Whether the rank has buffers under way. */
+    bool (*is_pending)(const struct sim_rank *rank);
     /* See sim_comm_error_target. */
     MPI_Errhandler (*error_target)(struct sim_rank *rank, MPI_Comm *handle);
     /* The calling rank's program has returned or called exit. */
@@ -251,10 +253,10 @@ struct sim_world {
     bool threaded; /* who is within the machine has the monitor's mutex */
     bool turns;    /* see turns.c */
     bool multiple; /* other threads of a rank may call MPI, too */
-    bool
-        guarded; /* who enters has to look: threaded, a user's reduction is under way, faults, threads that come late */
-    bool over;   /* nobody may run any more */
-    bool troubled;        /* somebody has failed, or a communicator was revoked */
+    bool guarded;  /* who enters has to look: threaded, a user's reduction is under way, faults,
+                      threads that come late */
+    bool over;     /* nobody may run any more */
+    bool troubled; /* somebody has failed, or a communicator was revoked */
     atomic_bool watching; /* some rank has `pending` */
     bool out_of_turn; /* over, or choosing: the first in the queue is not simply the next to run */
     enum trace_outcome outcome;
