@@ -151,36 +151,63 @@ static bool has_survived(const struct trace *trace)
 
 /* In a run with an injected fault operations end as they can: what it says is whether the program
  * came through, and its values. Orders, matches and leaks are judged without the fault. */
-static struct check_options without_orders(const struct trace *trace,
-                                           const struct check_options *options)
+static bool is_without_orders(const struct trace *trace)
 {
-    struct check_options kept = *options;
-    struct failure failure = {0};
-    bool injected = is_disturbed(trace);
-    if (!injected && !has_survived(trace))
-        return kept;
-    check_options_parse(&kept, "notes,crash,deadlock,gradient", &failure);
-    kept.checks &= options->checks;
-    trace_gap(trace, "run", 1,
-              injected
-                  ? "orders, matches and leaks of a run with an injected fault (a run without it "
-                    "is judged)"
-                  : "orders, matches and leaks of a run that went on after a failure");
-    return kept;
+    return is_disturbed(trace) || has_survived(trace);
 }
 
-void check_trace(const struct trace *trace, const struct check_options *wanted,
-                 struct findings *findings)
+static uint64_t kept_of(uint64_t checks, bool without_orders)
+{
+    struct check_options kept = {0};
+    struct failure failure = {0};
+    if (!without_orders)
+        return checks & (PROPERTY_COUNT < 64 ? (UINT64_C(1) << PROPERTY_COUNT) - 1 : UINT64_MAX);
+    check_options_parse(&kept, "notes,crash,deadlock,gradient", &failure);
+    return checks & kept.checks;
+}
+
+uint64_t check_kept(const struct trace *trace, const struct check_options *options)
+{
+    return kept_of(options->checks, is_without_orders(trace));
+}
+
+void check_each(const struct trace *trace, const struct check_options *wanted,
+                struct findings *findings, check_told *told, void *told_context)
 {
     struct check_context context;
+    struct check_options options = *wanted;
+    bool without_orders = is_without_orders(trace);
+    uint64_t done = 0;
     tell_off(trace, wanted);
-    const struct check_options kept = without_orders(trace, wanted), *options = &kept;
-    check_context_init(&context, trace, options);
-    size_t first = findings->count;
-    for (size_t i = 0; i < PROPERTY_COUNT; i++)
-        if (options->checks >> i & 1)
-            properties[i].run(&context, findings);
+    options.checks = kept_of(wanted->checks, without_orders);
+    if (without_orders)
+        trace_gap(trace, "run", 1,
+                  is_disturbed(trace)
+                      ? "orders, matches and leaks of a run with an injected fault (a run without "
+                        "it is judged)"
+                      : "orders, matches and leaks of a run that went on after a failure");
+    check_context_init(&context, trace, &options);
+    for (size_t i = 0; i < PROPERTY_COUNT; i++) {
+        if (!(options.checks >> i & 1))
+            continue;
+        properties[i].run(&context, findings);
+        done |= UINT64_C(1) << i;
+        if (told)
+            told(told_context, done, findings);
+    }
+    check_context_release(&context);
+}
+
+void check_finish(const struct trace *trace, size_t first, struct findings *findings)
+{
     suppress_consequences(findings, first, trace);
     findings_sort(findings);
-    check_context_release(&context);
+}
+
+void check_trace(const struct trace *trace, const struct check_options *options,
+                 struct findings *findings)
+{
+    size_t first = findings->count;
+    check_each(trace, options, findings, NULL, NULL);
+    check_finish(trace, first, findings);
 }

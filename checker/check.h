@@ -22,6 +22,17 @@ int check_options_parse(struct check_options *options, const char *list, struct 
 void check_trace(const struct trace *trace, const struct check_options *options,
                  struct findings *findings);
 
+/* The same in its parts, for whoever must be able to end it. First each check; after each of them
+ * `told`, if there is one, hears of all findings so far, which are neither folded nor sorted yet,
+ * and which checks they are of (as in check_options.checks). */
+typedef void check_told(void *context, uint64_t done, const struct findings *findings);
+void check_each(const struct trace *trace, const struct check_options *options,
+                struct findings *findings, check_told *told, void *context);
+/* Then what to make of them; those before `first` belong to the caller. */
+void check_finish(const struct trace *trace, size_t first, struct findings *findings);
+/* Of the checks asked for those that are of use to this trace. */
+uint64_t check_kept(const struct trace *trace, const struct check_options *options);
+
 struct check_context;
 struct check_property {
     const char *name;

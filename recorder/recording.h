@@ -90,6 +90,10 @@ struct recording_result {
     void *locate_context;
     struct progress *progress; /* may be NULL */
     size_t ops_max;            /* so many operations at most, the first of each rank; 0: all */
+    /* Asked now and then, if it is there: true ends the loading. Of the ranks that were not loaded
+     * by then the trace has their ends only. */
+    bool (*over)(void *context);
+    void *over_context;
 };
 /* The trace of everything written so far; NULL with a sentence. Ranks that never said how they
  * ended are RANK_BLOCKED when they stand in a call, else RANK_RUNNING. */

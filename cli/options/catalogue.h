@@ -3,7 +3,7 @@
  *   about: one sentence, may go on in further lines
  *   ranks: 2,4,16            (the first is what a plain run uses)
  *   options: --order data    (of simrun; optional)
- *   requires: header:fftw3.h (what it needs besides; running/requirement.h; optional)
+ *   requires: header:fftw3.h (what it needs besides; requirement.h; optional)
  *   expect: OK               (or codes: "D002 G001"; per progress model: "eager=OK rendezvous=D002
  *                            batch=D004")
  *   variant: NAME; arguments: words; options: ...; ranks: ...; expect: ...

@@ -98,9 +98,9 @@ static void try_both(const struct job *job, const struct trace *trace, struct fi
     check_witness_release(&witness);
 }
 
-void confirm_findings(const struct job *job, const struct job_result *result,
-                      struct findings *findings)
+void confirm_findings(const struct job *job, struct job_result *result, struct findings *findings)
 {
+    struct job within = *job;
     const struct trace *trace = result->trace;
     unsigned runs = 0;
     size_t count = findings->count;
@@ -111,8 +111,13 @@ void confirm_findings(const struct job *job, const struct job_result *result,
         char *text = NULL;
         if (!finding->witness || finding->confirmation == CONFIRM_HAPPENED)
             continue;
+        if (time_limit_passed(&result->limit)) {
+            trace_gap(trace, "run", 1, "findings not confirmed by a run: time ran out");
+            continue;
+        }
+        within.timeout = time_limit_left(&result->limit);
         runs++;
-        if (confirm_finding(job, trace, finding, &text)) {
+        if (confirm_finding(&within, trace, finding, &text)) {
             bool race = !strcmp(finding->code, "R003"), hangs = strstr(text, "it hangs") != NULL;
             finding->confirmation = CONFIRM_REAL;
             finding_detail(finding, "Run again under the witness: %s.\n", text);
@@ -120,7 +125,7 @@ void confirm_findings(const struct job *job, const struct job_result *result,
                 add_hang(findings, i, trace, finding->witness, trace->model);
             else if (race && strcmp(trace->model, "eager") == 0 && !has_hang(findings) &&
                      runs++ < RUNS_MAX)
-                try_both(job, trace, findings, i);
+                try_both(&within, trace, findings, i);
         }
         free(text);
     }

@@ -9,8 +9,8 @@
 bool confirm_finding(const struct job *job, const struct trace *trace,
                      const struct finding *finding, char **text);
 /* Confirms all findings of a run that have a witness, as long as that costs little: what was shown
- * is CONFIRM_REAL and said in the finding's detail. */
-void confirm_findings(const struct job *job, const struct job_result *result,
-                      struct findings *findings);
+ * is CONFIRM_REAL and said in the finding's detail. Ends when the time for the result is over, and
+ * says so in the coverage. */
+void confirm_findings(const struct job *job, struct job_result *result, struct findings *findings);
 
 #endif

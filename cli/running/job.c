@@ -114,11 +114,26 @@ static void keep_freed_memory(const struct recording *recording)
 #endif
 }
 
+/* What was loaded is to be matched, too, which takes as long. */
+struct loading {
+    struct time_limit *limit;
+    uint64_t began_ns;
+};
+
+static bool is_over(void *context)
+{
+    const struct loading *loading = context;
+    double spent = (double)(stopwatch_now() - loading->began_ns) * 1e-9;
+    loading->limit->passed |= time_limit_left(loading->limit) <= spent;
+    return loading->limit->passed;
+}
+
 static bool load_trace(struct remains *remains, struct recording *recording,
                        struct job_result *result, struct failure *failure)
 {
     const struct job *job = remains->job;
     struct board_locate context = {remains->board, job->world.ranks, job->object};
+    struct loading loading = {&result->limit, stopwatch_now()};
     note_ends(recording, remains->board, remains->end);
     keep_freed_memory(recording);
     result->trace = recording_load(
@@ -130,8 +145,15 @@ static bool load_trace(struct remains *remains, struct recording *recording,
                                    .locate = board_locate,
                                    .locate_context = &context,
                                    .progress = job->progress,
+                                   .over = is_over,
+                                   .over_context = &loading,
                                    .ops_max = is_cut_off(remains->end) ? CUT_OFF_OPS : 0},
         failure);
+    result->cut_off |= result->limit.passed;
+    if (result->trace && result->limit.passed)
+        trace_gap(result->trace, "run", 1,
+                  "what was recorded was not read to its end, since time ran out: only where each "
+                  "rank was is judged");
     if (result->trace)
         tell_unchecked(job, result->trace);
     for (int i = 0; result->trace && i < BOARD_WARNINGS && remains->board->warnings[i][0]; i++)
@@ -345,7 +367,7 @@ static bool conclude(struct remains *remains, struct job_result *result, struct 
         note_refused(result->trace, board);
     if (died(remains) && !remains->damage[0])
         death_note(result->trace, remains->status, remains->end, board, remains->before);
-    if (result->cut_off && !remains->damage[0])
+    if (is_cut_off(remains->end) && !remains->damage[0])
         trace_gap(result->trace, "run", 1,
                   "the run was cut off: of what it had done, only where each rank was is judged");
     if (remains->end == WATCH_FULL && !remains->damage[0])
@@ -364,6 +386,7 @@ static bool run_with(const struct job *job, struct board *board, struct rank_out
 {
     struct remains remains = {.job = job, .recording = recording, .before = death_before()};
     remains.before.caged = job->scratch != NULL;
+    uint64_t began = stopwatch_now();
     bool damaged;
     fflush(NULL);
     orphans_adopt();
@@ -380,6 +403,7 @@ static bool run_with(const struct job *job, struct board *board, struct rank_out
         recording_feed(recording);
     remains.status = watch_child(&(struct watch){job, board, recording, child}, &remains.end);
     remains.over_ns = stopwatch_now();
+    time_limit_begin(&result->limit, job->timeout, began);
     orphans_end();
     isolate_judge_end();
     if (recording)

@@ -4,6 +4,7 @@
 #define CLI_RUNNING_JOB_H
 
 #include "cli/options/job_plan.h"
+#include "cli/processes/time_limit.h"
 #include "traces/trace/finding.h"
 #include "traces/trace/trace.h"
 
@@ -20,9 +21,11 @@ struct job_result {
     uint64_t printed; /* hash of what the ranks printed on stdout, each in its own order */
     uint64_t printed_of[JOB_PRINTED_RANKS]; /* the same of each of the first ranks */
     size_t choices_made, choices_missed;    /* of the schedule's */
-    bool threads_denied; /* a rank asked for more threads of MPI than the executor has */
-    bool cut_off;        /* it was ended in the middle: what it had not done yet says nothing */
-    char crash[256];     /* a sentence about how the child ended, "" when as it should */
+    bool threads_denied;     /* a rank asked for more threads of MPI than the executor has */
+    bool cut_off;            /* it was ended in the middle: what it had not done yet says nothing */
+    bool unjudged;           /* it finished, and there was no time to judge it: session_check */
+    struct time_limit limit; /* for loading and judging it */
+    char crash[256];         /* a sentence about how the child ended, "" when as it should */
 };
 
 /* Runs the job in a child process; fills `result` whatever happens to the child. False only when no

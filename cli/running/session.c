@@ -3,10 +3,11 @@
 
 #include "checker/check.h"
 #include "cli/options/catalogue.h"
+#include "cli/options/requirement.h"
 #include "cli/processes/exit_status.h"
 #include "cli/processes/interrupt.h"
 #include "cli/running/confirm.h"
-#include "cli/running/requirement.h"
+#include "cli/running/judge.h"
 #include "cli/running/sanitizer.h"
 #include "sim/compile/compile.h"
 #include "verdict/allow.h"
@@ -115,6 +116,14 @@ bool session_run(const struct job *job, const struct run_options *options, struc
     return good;
 }
 
+/* A run that ended well and whose judges did not: there is no verdict. */
+static void end_unjudged(struct job_result *result)
+{
+    result->unjudged = result->outcome == OUTCOME_FINISHED;
+    if (result->unjudged)
+        result->outcome = interrupt_signal() ? OUTCOME_INTERRUPTED : OUTCOME_TIMEOUT;
+}
+
 void session_check(const struct job *job, const struct run_options *options,
                    struct verdict *verdict)
 {
@@ -127,7 +136,11 @@ void session_check(const struct job *job, const struct run_options *options,
     if (verdict->result.trace) {
         if (verdict->result.cut_off) /* of a run that was cut off only its end is judged */
             check_options_parse(&checks, "notes,crash", &failure);
-        check_trace(verdict->result.trace, &checks, &verdict->findings);
+        time_limit_step(&verdict->result.limit);
+        bool judged =
+            judge_trace(verdict->result.trace, &checks, &verdict->result.limit, &verdict->findings);
+        if (!judged || verdict->result.limit.passed)
+            end_unjudged(&verdict->result);
         stopwatch_next(&verdict->watch, STOPWATCH_WITNESSES);
         confirm_findings(job, &verdict->result, &verdict->findings);
         stopwatch_next(&verdict->watch, STOPWATCH_CHECKS);

@@ -62,19 +62,20 @@ static enum event wait_for(int pidfd, double seconds)
     return ready > 0 && entries[0].revents ? ENDED : ready > 0 ? INTERRUPTED : NOTHING;
 }
 
-/* One question, and a moment to answer it: whoever answers the next from another logical time calls
+/* One question, and a moment to answer it; false: nobody has. Whoever answers the next from another logical time calls
  * MPI all the time. */
-static void ask(const struct watch *watch, struct pollfd *entry)
+static bool ask(const struct watch *watch, struct pollfd *entry)
 {
     unsigned before = watch->board->answers;
     double limit = now_seconds() + answer_milliseconds * 1e-3;
     kill(watch->child, BOARD_QUESTION);
     while (watch->board->answers == before && now_seconds() < limit && poll(entry, 1, 1) == 0)
         ;
-    watch->board->standing.rank =
-        watch->board->answers == before ? -1 : watch->board->computing.rank;
+    bool answered = watch->board->answers != before;
+    watch->board->standing.rank = answered ? watch->board->computing.rank : -1;
     watch->board->standing.place = watch->board->computing.place;
     poll(entry, 1, between_milliseconds);
+    return answered;
 }
 
 /* Asks the child where it is, then ends it. */
@@ -86,12 +87,16 @@ static void end_child(const struct watch *watch, int pidfd, enum watch_end end)
         kill(watch->child, SIGKILL);
         return;
     }
-    if (late)
-        ask(watch, &entry);
+    if (!watch->board->image_size) { /* it is being loaded, and hears nothing */
+        kill(watch->child, SIGKILL);
+        return;
+    }
+    bool deaf = late && !ask(watch, &entry);
     watch->board->out_of_time = late;
     watch->board->impatient = true;
     kill(watch->child, BOARD_QUESTION);
-    if (poll(&entry, 1, interrupt_signal() ? interrupted_milliseconds : answer_milliseconds) <= 0)
+    if (poll(&entry, 1,
+             deaf || interrupt_signal() ? interrupted_milliseconds : answer_milliseconds) <= 0)
         kill(watch->child, SIGKILL);
 }
 

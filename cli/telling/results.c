@@ -63,7 +63,8 @@ static bool is_restarted(const struct results *results, const struct job *job,
     const char *standstill = standstill_text(verdict->result.outcome);
     bool failed = cause_text(verdict->result.trace, cause, sizeof cause) || standstill ||
                   verdict->result.outcome == OUTCOME_CRASHED;
-    if (verdict->passed || !failed || job->restart >= job->restarts_max || interrupt_signal())
+    if (verdict->passed || !failed || verdict->result.unjudged ||
+        job->restart >= job->restarts_max || interrupt_signal())
         return false;
     if (!results->options->quiet)
         fprintf(stderr, "simrun: %s: %s; all ranks are stopped: restart %d of %d\n", job->name,
@@ -391,6 +392,8 @@ int results_end(struct results *results)
         verdict_release(&results->items[i].verdict);
     free(results->items);
     free(results->refusals);
+    if (results->store && store_rescued(results->store))
+        fprintf(stderr, "simrun: %s\n", store_rescued(results->store));
     store_close(results->store);
     return results->status;
 }

@@ -53,6 +53,7 @@ struct loader {
     struct handle_map comms;    /* id -> index + 1 */
     struct numbers *rank_comms; /* per rank */
     bool failed, once;          /* once: nobody loads these records again */
+    bool late;                  /* time is over: no more operations */
     /* of the rank being loaded */
     uint32_t rank;
     const struct buffers *buffers;

@@ -451,9 +451,9 @@ static void load_rare(struct loader *loader, const struct record_head *record)
 static bool is_too_much(const struct loader *loader, const struct record_head *record)
 {
     size_t most = loader->result->ops_max / loader->trace->ranks;
-    return loader->result->ops_max && record->type != RECORD_RANK &&
-           record->type != RECORD_STRING && record->type != RECORD_NOTE &&
-           loader->trace->op_count - loader->first_op >= most;
+    bool full = loader->result->ops_max && loader->trace->op_count - loader->first_op >= most;
+    return (full || loader->late) && record->type != RECORD_RANK && record->type != RECORD_STRING &&
+           record->type != RECORD_NOTE;
 }
 
 void loader_record(struct loader *loader, const struct record_head *record)

@@ -119,11 +119,24 @@ static void fail_last(struct loader *loader, struct trace_rank *rank)
     rank->state = RANK_ABORTED;
 }
 
+/* Rows that name others which were too much. */
+static void forget_cut(const struct loader *loader)
+{
+    struct trace *trace = loader->trace;
+    for (size_t i = loader->first_op; i < trace->op_count; i++) {
+        struct trace_op *op = &trace->ops[i];
+        op->request = op->request < trace->op_count ? op->request : TRACE_NO;
+        op->node = op->node < trace->node_count ? op->node : TRACE_NO;
+    }
+}
+
 static void rank_finish(struct loader *loader)
 {
     struct trace *trace = loader->trace;
     struct trace_rank *rank = &trace->rank_info[loader->rank];
     const struct record_rank *info = &loader->info;
+    if (loader->late || loader->result->ops_max)
+        forget_cut(loader);
     if (loader->ends && loader->ends[loader->rank].known)
         end_told(loader, &loader->ends[loader->rank]);
     if (!loader->has_info) {
@@ -183,6 +196,12 @@ static void give_back(const struct source *source)
     buffers_give_back(source->buffers, unit, source->chunk->units);
 }
 
+static bool is_over(const struct loader *loader)
+{
+    const struct recording_result *result = loader->result;
+    return result->over && result->over(result->over_context);
+}
+
 static void load_ranks(struct loader *loader)
 {
     size_t next = 0;
@@ -195,6 +214,7 @@ static void load_ranks(struct loader *loader)
             const struct source *source = &loader->sources[next];
             loader->buffers = source->buffers;
             units += source->chunk->units;
+            loader->late = loader->late || is_over(loader);
             if (load_chunk(loader, source->chunk) && loader->once && total > GIVE_BACK_UNITS)
                 give_back(source);
             if (units - told < PROGRESS_ROWS / 16)

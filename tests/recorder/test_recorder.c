@@ -542,6 +542,47 @@ static void survives(void)
     recording_free(run.recording);
 }
 
+static void started(int rank)
+{
+    int value = 0;
+    MPI_Request request;
+    for (int i = 0; i < 3000; i++) {
+        MPI_Irecv(&value, 1, MPI_INT, 1 - rank, i * 7919 % 1000, MPI_COMM_WORLD, &request);
+        MPI_Send(&rank, 1, MPI_INT, 1 - rank, i * 7919 % 1000, MPI_COMM_WORLD);
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+    }
+}
+
+static bool over_soon(void *context)
+{
+    return --*(int *)context < 0;
+}
+
+/* Where loading ends early, rows name no others that are not there. */
+static void cut_off(void)
+{
+    struct failure failure = {0};
+    struct run run = {.recording = recording_new(2, RECORD_LEVEL_OPS, &failure), .body = started};
+    struct recording_result result = {.outcome = run_world(&run, 2)};
+    for (size_t most = 1000; most < 1003; most++) { /* a start, and not the wait that it names */
+        result.ops_max = 2 * most;
+        struct trace *trace = recording_load(run.recording, &result, &failure);
+        tap_ok(trace && trace_check(trace, &failure), "the first %zu operations are whole: %s",
+               most, failure.text);
+        tap_ok(trace && trace->op_count == 2 * most, "of each rank");
+        trace_free(trace);
+    }
+    int asked = 2;
+    result = (struct recording_result){.over = over_soon, .over_context = &asked};
+    struct trace *part = recording_load(run.recording, &result, &failure);
+    tap_ok(part && trace_check(part, &failure), "so are those until time is over: %s",
+           failure.text);
+    tap_ok(part && part->op_count > 0 && part->op_count < 9000, "which are not all");
+    tap_ok(part && part->rank_info[1].state == RANK_FINISHED, "every rank has its end");
+    trace_free(part);
+    recording_free(run.recording);
+}
+
 static void levels(void)
 {
     struct trace *timed = record(many, 2, RECORD_LEVEL_EVENTS),
@@ -572,6 +613,7 @@ int main(void)
     failures();
     fatal_errors();
     survives();
+    cut_off();
     levels();
     return tap_done();
 }

@@ -313,6 +313,11 @@ bool trace_gap(const struct trace *trace, const char *check, uint64_t count, con
     return good;
 }
 
+void trace_gaps_clear(const struct trace *trace)
+{
+    coverage_release(trace->coverage);
+}
+
 const struct coverage *trace_coverage(const struct trace *trace)
 {
     static const struct coverage none = {0};

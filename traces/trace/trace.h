@@ -397,6 +397,8 @@ void trace_hash_ranks(struct trace *trace); /* of all: into rank_info */
 /* Records that `check` did not look at `count` things. Nothing is recorded for a count of 0. */
 bool trace_gap(const struct trace *trace, const char *check, uint64_t count, const char *format,
                ...) __attribute__((format(printf, 4, 5)));
+/* Forgets them: for whoever collects those that follow by themselves. */
+void trace_gaps_clear(const struct trace *trace);
 /* Never NULL for a trace; an empty one for NULL. */
 const struct coverage *trace_coverage(const struct trace *trace);
 

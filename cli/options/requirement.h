@@ -2,8 +2,8 @@
  *
  * Items separated by blanks: header:fftw3.h, library:fftw3, command:python3, env:NAME,
  * function:MPI_File_open, arch:x86_64, heap:unwatched (no address sanitizer). */
-#ifndef CLI_RUNNING_REQUIREMENT_H
-#define CLI_RUNNING_REQUIREMENT_H
+#ifndef CLI_OPTIONS_REQUIREMENT_H
+#define CLI_OPTIONS_REQUIREMENT_H
 
 #include "traces/base/failure.h"
 

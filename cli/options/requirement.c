@@ -1,5 +1,5 @@
 /* Requirements of scenarios: see requirement.h. */
-#include "cli/running/requirement.h"
+#include "cli/options/requirement.h"
 
 #include "cli/options/catalogue.h"
 #include "sim/interface/unsupported.h"
