@@ -56,6 +56,27 @@ static void unlink_database(void)
     unlink("gone.db");
 }
 
+static void remove_folder(void)
+{
+    unlink("deep/gone.db");
+    rmdir("deep");
+}
+static void write_text(const char *path)
+{
+    FILE *file = fopen(path, "w");
+    fputs("somebody else's\n", file);
+    fclose(file);
+}
+static void replace_database(void)
+{
+    write_text("mine");
+    rename("mine", "other.db");
+}
+static void spoil_database(void)
+{
+    write_text("spoilt.db");
+}
+
 /* Waiting for what never comes, without MPI. */
 static void own_lock(void)
 {
@@ -216,12 +237,15 @@ static void trapped(void)
 int main(int argc, char **argv)
 {
     static const struct way ways[] = {
-        WAY(over_all),        WAY(cut_all),      WAY(swapped),      WAY(full_device),
-        WAY(lost_folder),     WAY(flood_out),    WAY(flood_line),   WAY(flood_error),
-        WAY(unlink_database), WAY(own_lock),     WAY(empty_pipe),   WAY(long_poll),
-        WAY(child_waits),     WAY(outlives),     WAY(joins_itself), WAY(cancelled_by),
-        WAY(thread_overflow), WAY(thread_flood), WAY(jump_handler), WAY(jump_delete),
-        WAY(jump_query),      WAY(op_aborts),    WAY(rounding),     WAY(traps),
+        WAY(over_all),      WAY(cut_all),          WAY(swapped),
+        WAY(full_device),   WAY(lost_folder),      WAY(flood_out),
+        WAY(flood_line),    WAY(flood_error),      WAY(unlink_database),
+        WAY(remove_folder), WAY(replace_database), WAY(spoil_database),
+        WAY(own_lock),      WAY(empty_pipe),       WAY(long_poll),
+        WAY(child_waits),   WAY(outlives),         WAY(joins_itself),
+        WAY(cancelled_by),  WAY(thread_overflow),  WAY(thread_flood),
+        WAY(jump_handler),  WAY(jump_delete),      WAY(jump_query),
+        WAY(op_aborts),     WAY(rounding),         WAY(traps),
         WAY(trapped)};
     return run(argc, argv, ways, sizeof ways / sizeof *ways);
 }

@@ -12,6 +12,7 @@ struct store {
     enum store_mode mode;
     struct progress *progress; /* NULL: nobody looks */
     uint64_t rows_most;        /* operations of a run that are rows; more are pages */
+    char *rescue;              /* see store_rescued */
 };
 
 /* The SQL texts compiled in: the tables of today, and from each version to the next. Version 1 was
@@ -22,6 +23,10 @@ extern const char *const store_migrations[STORE_VERSION];
 /* Sets the sentence from SQLite's, with the path; the code is FAILURE_INPUT for corrupt files, else
  * FAILURE_INTERNAL. */
 int store_failed(struct store *store, struct failure *failure);
+/* Opens the file at store->path, without looking at what is in it. */
+int store_connect(struct store *store, struct failure *failure);
+/* Before something is written: rule 6. */
+int store_rescue(struct store *store, struct failure *failure);
 int store_exec(struct store *store, const char *sql, struct failure *failure);
 sqlite3_stmt *store_prepare(struct store *store, const char *sql, struct failure *failure);
 /* Runs a statement to its end and resets it. */

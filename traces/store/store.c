@@ -311,7 +311,7 @@ static int look(struct store *store, struct failure *failure)
                        (long long)version, store->path);
 }
 
-static int connect_file(struct store *store, struct failure *failure)
+int store_connect(struct store *store, struct failure *failure)
 {
     struct stat status;
     if (stat(store->path, &status) == 0 && !S_ISREG(status.st_mode))
@@ -350,7 +350,7 @@ struct store *store_open(const char *path, enum store_mode mode, struct failure 
     }
     store->mode = mode;
     store->rows_most = STORE_ROWS_MOST;
-    int code = connect_file(store, failure);
+    int code = store_connect(store, failure);
     if (!code)
         code = look(store, failure);
     if (!code && mode == STORE_WRITE)
@@ -367,6 +367,7 @@ void store_close(struct store *store)
         return;
     sqlite3_close_v2(store->db);
     free(store->path);
+    free(store->rescue);
     free(store);
 }
 
@@ -508,7 +509,7 @@ static int insert_run(struct store *store, const struct store_run *run, int64_t 
 int64_t store_run_begin(struct store *store, const struct store_run *run, struct failure *failure)
 {
     int64_t env = 0, id = 0;
-    if (store_exec(store, "BEGIN IMMEDIATE", failure))
+    if (store_rescue(store, failure) || store_exec(store, "BEGIN IMMEDIATE", failure))
         return 0;
     int code = environment(store, run, &env, failure);
     if (!code)

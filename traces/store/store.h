@@ -12,6 +12,9 @@
  *     older version is migrated with a backup beside it (FILE.v1.bak), on opening for writing.
  *  5. The operations of a run are rows that any SELECT reads, or, of a long run, compressed pages
  *     that only store_load_trace reads; store_unpack makes rows of them. The trace is the same.
+ *  6. A file that was removed or moved from its path while a store for writing has it open is copied
+ *     back there before the next run is written to it, or beside what stands there now; store_rescued
+ *     says so. What somebody writes into the file itself cannot be undone: it is refused as damaged.
  *
  * Room: sees traces/base, traces/trace. Seen by cli. */
 #ifndef TRACES_STORE_STORE_H
@@ -35,6 +38,8 @@ enum store_mode {
 /* NULL with a sentence that names the path. One thread at a time may use a store. */
 struct store *store_open(const char *path, enum store_mode mode, struct failure *failure);
 void store_close(struct store *store); /* NULL is fine */
+/* What became of a file that was removed under the store's hands, as a sentence; NULL: it was not. */
+const char *store_rescued(const struct store *store);
 /* Operations written and read from now on are reported to `progress`, which must outlive the store.
  * */
 void store_show_progress(struct store *store, struct progress *progress);

@@ -127,13 +127,15 @@ int store_run_trace(struct store *store, int64_t run, const struct trace *trace,
                     struct failure *failure)
 {
     const struct store_result result = {.trace = trace, .without_ops = without_ops};
-    return run_write(store, run, &result, false, failure);
+    int code = store_rescue(store, failure);
+    return code ? code : run_write(store, run, &result, false, failure);
 }
 
 int store_run_finish(struct store *store, int64_t run, const struct store_result *result,
                      struct failure *failure)
 {
-    return run_write(store, run, result, true, failure);
+    int code = store_rescue(store, failure);
+    return code ? code : run_write(store, run, result, true, failure);
 }
 
 /* False when there are none, and nothing is to be written in their place. */
