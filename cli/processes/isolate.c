@@ -74,13 +74,25 @@ void isolate_judge_end(void)
     prctl(PR_SET_DUMPABLE, 1);
 }
 
+/* mlockall would fetch all that is reserved for records, tens of gigabytes: it is refused, as it is to
+ * anybody whose limit is below what his process has reserved. */
+static void isolate_locks(void)
+{
+    const rlim_t most = (rlim_t)1 << 30;
+    if (setrlimit(RLIMIT_MEMLOCK, &(struct rlimit){most, most}) != 0) {
+        /* whoever may not raise it has a lower one */
+    }
+}
+
 void isolate_rights(void)
 {
     struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
     struct __user_cap_data_struct rights[_LINUX_CAPABILITY_U32S_3];
-    const uint32_t trace = ~(uint32_t)CAP_TO_MASK(CAP_SYS_PTRACE);
+    const uint32_t trace = ~(uint32_t)(CAP_TO_MASK(CAP_SYS_PTRACE) | CAP_TO_MASK(CAP_IPC_LOCK));
+    isolate_locks();
     prctl(PR_SET_DUMPABLE, 1);
     prctl(PR_CAPBSET_DROP, CAP_SYS_PTRACE, 0, 0, 0);
+    prctl(PR_CAPBSET_DROP, CAP_IPC_LOCK, 0, 0, 0);
     if (syscall(SYS_capget, &head, rights) != 0)
         return;
     rights[0].effective &= trace, rights[0].permitted &= trace, rights[0].inheritable &= trace;

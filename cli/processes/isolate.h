@@ -9,7 +9,8 @@ void isolate_judge_begin(void);
 void isolate_judge_end(void);
 
 /* For the forked child, first of all: it may be looked at and may trace its own children, but not
- * whoever has rights that it has not: the launcher, even where both are root. */
+ * whoever has rights that it has not: the launcher, even where both are root. Nor may it keep more
+ * than a gigabyte in memory by mlock. */
 void isolate_rights(void);
 
 /* For a forked child before it loads a program: closes what exec would have closed, which is all

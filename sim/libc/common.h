@@ -75,6 +75,8 @@ void libc_signals_release(struct libc_signals *signals);
 extern struct sim_libc_state *libc_forked;
 /* This process is one that a rank forked, and its only thread the one that did. */
 void libc_forget_rank(void);
+/* Whether this is the ranks' process. One that shares its memory (clone) takes itself for a rank. */
+bool libc_is_home(void);
 
 /* Functions of libc that its fortified headers alone declare. */
 struct pollfd;

@@ -112,7 +112,7 @@ int __cxa_at_quick_exit(void (*function)(void *), void *object)
 /* Ends the rank if there is one; otherwise returns. */
 static void rank_end(struct sim_libc_state *state, int status, enum sim_exit how)
 {
-    if (!state)
+    if (!state || !libc_is_home())
         return;
     if (libc_thread_started) {
         fprintf(stderr, "a thread that a rank started ended the program: this ends all ranks\n");

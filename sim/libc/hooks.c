@@ -86,8 +86,16 @@ void libc_forget_rank(void)
     libc_hooks = &none;
 }
 
+static pid_t home; /* 0: not told */
+
+bool libc_is_home(void)
+{
+    return !home || getpid() == home;
+}
+
 void sim_libc_guard_forks(void)
 {
+    home = getpid();
     pthread_atfork(NULL, NULL, libc_forget_rank);
 }
 

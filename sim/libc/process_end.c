@@ -25,7 +25,7 @@ static bool is_foreign(long process)
 /* Ends the calling rank; returns where there is none. */
 static void end(struct sim_libc_state *state, int status, enum sim_exit how)
 {
-    if (state)
+    if (state && libc_is_home())
         libc_hooks->exit(status, how);
 }
 
