@@ -259,6 +259,9 @@ bool buffers_more(struct buffers *buffers, struct buffers_writer *writer, size_t
     struct chunk *chunk = chunk_at(buffers, unit);
     if (wanted >= PREPARE_UNITS)
         touch(buffers, chunk, unit + wanted, (size_t)wanted * BUFFERS_UNIT);
+    /* The fault of the first write is over before the number is taken: with it comes whatever signal
+     * waits, and its handler may need a chunk, too. */
+    *(volatile uint32_t *)&chunk->magic = 0;
     label(chunk, writer->rank, writer->sequence++, wanted);
     writer->units = wanted;
     writer->next = chunk->records;

@@ -8,6 +8,7 @@
 #include "sim/programs/run_program.h"
 
 #include <mpi.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -112,6 +113,7 @@ static _Noreturn void refuse_null(int rank, const void *context)
         board->ranks[rank].state = RANK_ABORTED;
         board->ranks[rank].exit_code = MPI_ERR_ARG;
         board->ranks[rank].place = (uint64_t)(uintptr_t)site;
+        board_seal(board, rank);
         record_failure(MPI_ERR_ARG, site);
         record_refusal("M009", site,
                        "%s: MPI_ERR_ARG: an argument is NULL that must point to something",
@@ -143,13 +145,60 @@ static void on_crash(int number, siginfo_t *info, void *context)
     if (!judged)
         sim_rank_crash(number);
     struct board_rank *row = &board->ranks[rank];
-    row->state = RANK_CRASHED;
-    row->exit_code = number;
-    row->overflow =
+    bool overflow =
         (number == SIGSEGV || number == SIGBUS) && sim_rank_stack_overflow(info->si_addr);
-    row->place = row->overflow ? place_of(context) : program_place(rank, context);
+    uint64_t place = overflow ? place_of(context) : program_place(rank, context);
+    row->state = RANK_CRASHED; /* now: the search for the place may have ended in another crash */
+    row->exit_code = number;
+    row->overflow = overflow;
+    row->place = place;
     board_seal(board, rank);
     sim_rank_crash(number);
+}
+
+/* Signals that clocks and other processes send, as often as they like. */
+static const int sent[] = {SIGALRM, SIGVTALRM, SIGPROF, SIGUSR1, SIGUSR2};
+
+static sigset_t sent_set(void)
+{
+    sigset_t set;
+    sigemptyset(&set);
+    for (size_t i = 0; i < sizeof sent / sizeof *sent; i++)
+        sigaddset(&set, sent[i]);
+    return set;
+}
+
+static bool is_on_signal_stack(const ucontext_t *interrupted)
+{
+#if defined __x86_64__
+    uintptr_t at = (uintptr_t)interrupted->uc_mcontext.gregs[REG_RSP];
+#elif defined __aarch64__
+    uintptr_t at = interrupted->uc_mcontext.sp;
+#else
+    uintptr_t at = 0;
+#endif
+    return at - (uintptr_t)interrupted->uc_stack.ss_sp < interrupted->uc_stack.ss_size;
+}
+
+/* Such a signal comes while all of them are blocked, and finds out whether one of its kind is being
+ * taken on this stack: then it is one more of that, as if it had stayed blocked, and a clock that
+ * ticks faster than it is heard does not fill the stack. What is taken is not blocked: a rank that
+ * dies, or a handler that jumps, never returns from here. */
+static void on_sent(int number, siginfo_t *info, void *context)
+{
+    static _Thread_local volatile sig_atomic_t under_way[_NSIG], again[_NSIG];
+    const sigset_t all = sent_set();
+    if (under_way[number] && is_on_signal_stack(context)) {
+        again[number] = 1;
+        return;
+    }
+    under_way[number] = 1;
+    pthread_sigmask(SIG_UNBLOCK, &all, NULL);
+    do {
+        again[number] = 0;
+        on_crash(number, info, context);
+    } while (again[number]);
+    under_way[number] = 0;
 }
 
 /* The program called, so that nothing of the recorder's is under way. A thing refused again and
@@ -252,14 +301,19 @@ static void catch (int number, void (*handler)(int, siginfo_t *, void *))
 
 void child_signals_install(struct board *of_child)
 {
-    static const int crashes[] = {SIGSEGV, SIGBUS,  SIGFPE,  SIGILL,  SIGABRT,   SIGSYS,
-                                  SIGTRAP, SIGALRM, SIGUSR1, SIGUSR2, SIGVTALRM, SIGPROF,
-                                  SIGXCPU, SIGXFSZ, SIGINT,  SIGTERM, SIGHUP,    SIGQUIT};
+    static const int crashes[] = {SIGSEGV, SIGBUS,  SIGFPE, SIGILL,  SIGABRT, SIGSYS, SIGTRAP,
+                                  SIGXCPU, SIGXFSZ, SIGINT, SIGTERM, SIGHUP,  SIGQUIT};
     board = of_child;
     process = getpid();
     sim_run_signal_stack();
     for (size_t i = 0; i < sizeof crashes / sizeof *crashes; i++)
         catch (crashes[i], on_crash);
+    for (size_t i = 0; i < sizeof sent / sizeof *sent; i++)
+        sigaction(sent[i],
+                  &(struct sigaction){.sa_sigaction = on_sent,
+                                      .sa_mask = sent_set(),
+                                      .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESTART},
+                  NULL);
     catch (BOARD_QUESTION, on_question);
     signal(SIGPIPE, SIG_IGN);
 }

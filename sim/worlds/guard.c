@@ -10,6 +10,8 @@
 #include "sim/worlds/fault.h"
 
 #include <stdio.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 /* The calling thread's: its rank may have others, which are not in the function. */
 static _Thread_local const char *op_frame; /* of the call that is under way, NULL: none */
@@ -40,12 +42,22 @@ void sim_guard_end(struct sim_rank *rank)
         rank->plain = sim_rank_plain(rank);
 }
 
+/* A rank may die within the machine, in a copy from or to memory that is not there: then it holds
+ * the monitor, which it will need to end. */
+static bool has_monitor(const struct sim_world *world)
+{
+#ifdef __GLIBC__
+    return world->threaded && world->monitor.__data.__owner == (int)syscall(SYS_gettid);
+#else
+    return false;
+#endif
+}
+
 void sim_guard_abandon(struct sim_rank *rank)
 {
-    if (!op_frame)
-        return;
-    let_go(rank);
-    held = rank->world->threaded;
+    held = op_frame ? rank->world->threaded : has_monitor(rank->world);
+    if (op_frame)
+        let_go(rank);
 }
 
 static _Noreturn void refuse(struct sim_rank *rank, bool within)
