@@ -91,18 +91,18 @@ static bool is_for_launcher(int number, const siginfo_t *info)
 }
 
 /* The machine, or a library for it, touched the first page: a call was given NULL where its result
- * goes, or where it finds a handle. */
+ * goes, or where it finds a handle. Of an address that no memory can have (of a heap that was written
+ * over) the kernel says 0, too, and another code; and libc's functions go through the launcher. */
 static bool is_null_argument(int rank, const siginfo_t *info, const void *context)
 {
-    if (!board->ranks[rank].bias || (uintptr_t)info->si_addr >= 4096)
+    if (!board->ranks[rank].bias || (uintptr_t)info->si_addr >= 4096 || info->si_code <= 0 ||
+        info->si_code == SI_KERNEL)
         return false;
-    if (sim_libc_in_launcher((const void *)(uintptr_t)place_of(context)))
-        return true;
     uint64_t place = program_place(rank, context);
-    if (place == place_of(context))
-        return false;
     const char *called = sim_libc_called_at((const char *)(uintptr_t)place + 1);
-    return called && strncmp(called, "MPI_", 4) == 0;
+    if (sim_libc_in_launcher((const void *)(uintptr_t)place_of(context)))
+        return !called || strncmp(called, "__wrap_", 7) != 0;
+    return place != place_of(context) && called && strncmp(called, "MPI_", 4) == 0;
 }
 
 static _Noreturn void refuse_null(int rank, const void *context)
@@ -131,7 +131,7 @@ static void on_crash(int number, siginfo_t *info, void *context)
     sim_libc_handler_left(); /* it dies in a handler */
     int rank = sim_world_current_rank();
     bool everywhere = info->si_code <= 0 || number == SIGALRM; /* not of this thread's own doing */
-    if (rank < 0 && world && everywhere && getpid() == process && sim_world_pass_on(world, number))
+    if (world && everywhere && getpid() == process && sim_world_pass_on(world, number))
         return;
     if (rank < 0 || rank >= board->ranks_count) {
         signal(number, SIG_DFL);

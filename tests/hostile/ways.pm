@@ -53,7 +53,8 @@ sub judge {
     my @codes = $out =~ /^([A-Z]\d{3}) /mg;
     my $whose = $row->{named} eq '?' || ($row->{named} eq 'fibers' && $named ne 'fibers');
     my $found = !$code ? $status == 0 && !@codes
-        : ($status == 1 || ($status == 124 && $slow)) && (grep { /^(?:$code)$/ } @codes) && ($whose || $out =~ /\brank\s+1\b/i)
+        : ($status == ($code =~ /^L/ ? 0 : 1) || ($status == 124 && $slow)) # leaks are warnings
+        && (grep { /^(?:$code)$/ } @codes) && ($whose || $out =~ /\brank\s+1\b/i)
         && ($row->{named} ne 'line' || $out =~ /^(?:$code) .*?\w\.cc?:\d+/ms);
     my $stored = runs_kept() == $kept + 1;
     my $cell = join ' ', ($status == 137 ? 'HANGS' : @codes ? join('+', @codes) : 'ends well'), "exit $status", $stored ? () : 'NOT STORED';
