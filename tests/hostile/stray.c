@@ -125,7 +125,7 @@ static void frees_twice(void)
 static void heap_overrun(void)
 {
     char *volatile room = malloc(64), *volatile next = malloc(64);
-    for (int i = 0; i < 4096; i++)
+    for (int i = 0; i < 64 << 20; i++)
         ((volatile char *)room)[i] = 0x41;
     free(next);
     free(room);
