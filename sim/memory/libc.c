@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 /* An injected fault: the caller gets none. */
@@ -37,9 +38,24 @@ static void overwrite(void *memory, size_t size)
         memset(memory, STALE, size < MOST ? size : MOST);
 }
 
+/* Large memory comes in huge pages where the system has them: the first touch of each small page costs
+ * as much as computing on it several times. What lies beside it, keeps its pages. */
+static void make_huge(void *memory, size_t size)
+{
+    const uintptr_t huge = 2 << 20;
+    if (!memory || !sim_current_rank || size < 2 * huge)
+        return;
+    uintptr_t first = ((uintptr_t)memory + huge - 1) & -huge;
+    uintptr_t end = ((uintptr_t)memory + size) & -huge;
+    int saved = errno;
+    madvise((void *)first, end - first, MADV_HUGEPAGE); /* else they are small, as ever */
+    errno = saved;
+}
+
 WRAP(void *, malloc, (size_t size))
 {
     void *memory = denied() ? NULL : malloc(size);
+    make_huge(memory, size);
     overwrite(memory, size);
     sim_objects_add(memory, size, CALLER);
     return memory;
@@ -48,6 +64,7 @@ WRAP(void *, malloc, (size_t size))
 WRAP(void *, calloc, (size_t count, size_t size))
 {
     void *memory = denied() ? NULL : calloc(count, size);
+    make_huge(memory, count * size);
     sim_objects_add(memory, count * size, CALLER);
     return memory;
 }
@@ -77,6 +94,7 @@ WRAP(void *, realloc, (void *old, size_t size))
 WRAP(void *, aligned_alloc, (size_t alignment, size_t size))
 {
     void *memory = denied() ? NULL : aligned_alloc(alignment, size);
+    make_huge(memory, size);
     overwrite(memory, size);
     sim_objects_add(memory, size, CALLER);
     return memory;
@@ -85,6 +103,8 @@ WRAP(void *, aligned_alloc, (size_t alignment, size_t size))
 WRAP(int, posix_memalign, (void **memory, size_t alignment, size_t size))
 {
     int error = denied() ? ENOMEM : posix_memalign(memory, alignment, size);
+    if (!error)
+        make_huge(*memory, size);
     if (!error)
         overwrite(*memory, size);
     if (!error)

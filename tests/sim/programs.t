@@ -190,4 +190,47 @@ END
 SIMRUN_CACHE=$folder/cache timeout 300 "$simrun" --db none -n 2 "$folder/last.c" >"$folder/said" 2>&1
 tr -d ' \n' <"$folder/said" | grep -q 'Barrierat[^ ]*last.c:4'
 ok $? "a call that is the last of its function stands at its own line"
+cat >"$folder/large.c" <<'END'
+#include <mpi.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+/* What the system says of the pages around this address: 1 it may make them huge, 0 not */
+static int huge(const char *address)
+{
+    FILE *maps = fopen("/proc/self/smaps", "r");
+    char line[512];
+    int here = 0, found = 0;
+    unsigned long from, to;
+    while (maps && fgets(line, sizeof line, maps)) {
+        if (sscanf(line, "%lx-%lx ", &from, &to) == 2)
+            here = (uintptr_t)address >= from && (uintptr_t)address < to;
+        if (here && !strncmp(line, "VmFlags:", 8))
+            found = strstr(line, " hg") != NULL;
+    }
+    if (maps)
+        fclose(maps);
+    return found;
+}
+int main(int argc, char **argv)
+{
+    enum { LARGE = 16 << 20, SMALL = 1 << 20 };
+    MPI_Init(&argc, &argv);
+    char *a = malloc(LARGE), *b = calloc(LARGE, 1), *small = malloc(SMALL);
+    printf("huge: malloc %d, calloc %d, small %d\n", huge(a + LARGE / 2), huge(b + LARGE / 2),
+           huge(small + SMALL / 2));
+    free(a), free(b), free(small);
+    MPI_Finalize();
+    return 0;
+}
+END
+if [ -e /sys/kernel/mm/transparent_hugepage/enabled ]; then
+    SIMRUN_CACHE=$folder/cache timeout 300 "$simrun" --db none -n 1 "$folder/large.c" >"$folder/said" 2>&1
+    says 'huge: malloc 1, calloc 1, small 0'
+    ok $? "large memory of a program may be of huge pages, small may not"
+else
+    count=$((count + 1))
+    echo "ok $count # skip this system has no huge pages"
+fi
 echo "1..$count"
