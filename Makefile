@@ -48,7 +48,7 @@ CFLAGS   ?= -O2 -g
 # Where gcc would clear or copy a small struct with `rep stos`, which starts slowly, let it use plain stores.
 inline_stores := -mmemset-strategy=vector_loop:512:noalign,libcall:-1:noalign -mmemcpy-strategy=vector_loop:512:noalign,libcall:-1:noalign
 TUNING   := $(shell $(CC) $(inline_stores) -x c -c -o /dev/null /dev/null 2>/dev/null && echo '$(inline_stores)')
-ALLFLAGS := $(TUNING) -DSIMRUN_VERSION=\"$(VERSION)\" -std=c17 -D_GNU_SOURCE $(CFLAGS) -ffp-contract=off -fno-semantic-interposition -fno-omit-frame-pointer \
+ALLFLAGS := $(TUNING) -DSIMRUN_VERSION=\"$(VERSION)\" -std=c17 -D_GNU_SOURCE $(CFLAGS) -ffp-contract=off -fexceptions -fno-semantic-interposition -fno-omit-frame-pointer \
             -fopenmp -pthread -fPIC $(WARNINGS) $(if $(SAN),-fsanitize=$(SAN) -fno-sanitize-recover=undefined -fno-sanitize=null)
 INCLUDES := -I. -Isim -Icollectives $(addprefix -I,$(wildcard collectives/systems/*/)) -I$(BUILD)/gen $(shell pkg-config --cflags $(packages) 2>/dev/null)
 LIBS     := $(shell pkg-config --libs $(packages) 2>/dev/null) -ldl -lm -lrt

@@ -26,6 +26,15 @@ static void keyval_release(struct sim_keyval *keyval)
         free(keyval);
 }
 
+/* Keeps a keyval while a function of the program's is called, which may free it, and which an
+ * exception may leave. */
+#define KEPT __attribute__((cleanup(kept_release))) struct sim_keyval *
+
+static void kept_release(struct sim_keyval **kept)
+{
+    keyval_release(*kept);
+}
+
 int sim_keyvals_create(struct sim_keyvals *keyvals, const struct sim_keyval *model)
 {
     struct sim_keyval **rows =
@@ -165,12 +174,12 @@ int sim_attributes_delete(struct sim_attributes *list, int number, void *handle)
     if (row < 0)
         return MPI_SUCCESS;
     struct sim_attribute old = list->rows[row];
-    old.keyval->references++; /* the program's function may free the keyval */
-    int error = value_deleted(old.keyval, handle, old.value);
+    old.keyval->references++;
+    KEPT kept = old.keyval;
+    int error = value_deleted(kept, handle, old.value);
     row = row_find(list, number);
     if (error == MPI_SUCCESS && row >= 0)
         row_remove(list, row);
-    keyval_release(old.keyval);
     return error;
 }
 
@@ -178,11 +187,9 @@ int sim_attributes_set(struct sim_attributes *list, struct sim_keyval *keyval, v
                        void *value)
 {
     keyval->references++;
-    int error = sim_attributes_delete(list, keyval->number, handle);
-    if (error == MPI_SUCCESS)
-        error = row_add(list, keyval, value);
-    keyval_release(keyval);
-    return error;
+    KEPT kept = keyval;
+    int error = sim_attributes_delete(list, kept->number, handle);
+    return error == MPI_SUCCESS ? row_add(list, kept, value) : error;
 }
 
 int sim_attributes_clear(struct sim_attributes *list, void *handle)
@@ -202,10 +209,10 @@ int sim_attributes_copy(const struct sim_attributes *original, void *original_ha
         void *value;
         int wanted;
         row.keyval->references++;
+        KEPT kept = row.keyval;
         error = value_copied(&row, original_handle, &value, &wanted);
         if (error == MPI_SUCCESS && wanted)
-            error = row_add(duplicate, row.keyval, value);
-        keyval_release(row.keyval);
+            error = row_add(duplicate, kept, value);
     }
     return error;
 }

@@ -313,7 +313,10 @@ static int attributes_copy(const struct sim_comm *comm, MPI_Comm handle,
                            struct sim_attributes *duplicate)
 {
     WITH_RANK_LOCK;
-    return sim_attributes_copy(&comm->attributes, (void *)handle, duplicate);
+    SIM_CALLBACK callback = sim_callback_of(comm->owner, MPI_ERR_OTHER);
+    int error = sim_attributes_copy(&comm->attributes, (void *)handle, duplicate);
+    callback.rank = NULL;
+    return error;
 }
 
 static int dup(MPI_Comm handle, MPI_Comm *made, const char *function)

@@ -360,7 +360,9 @@ int sim_comm_attributes_delete(struct sim_comm *comm)
     int error;
     {
         WITH_RANK_LOCK;
+        SIM_CALLBACK callback = sim_callback_of(comm->owner, MPI_ERR_OTHER);
         error = sim_attributes_clear(&comm->attributes, (void *)sim_comm_handle(comm));
+        callback.rank = NULL;
     }
     if (error)
         return sim_error_raise(sim_comm_handle(comm), error, "Comm_free",

@@ -55,7 +55,7 @@ int PMPI_Grequest_complete(MPI_Request handle)
 /* Inside the monitor: it may set the status, but neither communicate nor jump away. */
 static int call_query(const struct sim_general *general, MPI_Status *status)
 {
-    struct sim_rank *rank = sim_current_rank;
+    SIM_GUARDED rank = sim_current_rank;
     sim_guard_begin(rank, __builtin_frame_address(0), SIM_GUARD_REQUEST);
     int error = general->query(general->state, status);
     sim_guard_end(rank);
@@ -65,7 +65,7 @@ static int call_query(const struct sim_general *general, MPI_Status *status)
 /* The same, but also where no rank is left to accuse. */
 static int call_free(const struct sim_general *general)
 {
-    struct sim_rank *rank = sim_current_rank;
+    SIM_GUARDED rank = sim_current_rank;
     if (!rank)
         return general->free(general->state);
     sim_guard_begin(rank, __builtin_frame_address(0), SIM_GUARD_REQUEST);
@@ -99,6 +99,8 @@ int sim_general_release(struct sim_request *request)
 void sim_general_cancel(struct sim_request *request)
 {
     struct sim_general *general = request->general;
+    SIM_CALLBACK callback = sim_callback_of(sim_current_rank, MPI_ERR_OTHER);
     if (general->cancel)
         general->cancel(general->state, sim_request_done(request));
+    callback.rank = NULL;
 }

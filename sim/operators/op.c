@@ -172,9 +172,11 @@ static void call_user(const struct sim_op *op, const void *in, void *inout, size
                       const struct sim_datatype *type)
 {
     struct sim_rank *rank = sim_current_rank;
+    SIM_CALLBACK callback = sim_callback_of(rank, MPI_ERR_OTHER);
     if (rank)
         rank->within_op++;
     call_function(op, in, inout, count, type);
+    callback.rank = NULL;
     if (rank)
         rank->within_op--;
 }
@@ -183,7 +185,7 @@ static void call_user(const struct sim_op *op, const void *in, void *inout, size
 static void call_guarded(const struct sim_op *op, const void *in, void *inout, size_t count,
                          const struct sim_datatype *type)
 {
-    struct sim_rank *rank = sim_current_rank;
+    SIM_GUARDED rank = sim_current_rank;
     if (rank)
         sim_guard_begin(rank, __builtin_frame_address(0), SIM_GUARD_OP);
     call_user(op, in, inout, count, type);

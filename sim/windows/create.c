@@ -373,7 +373,9 @@ int PMPI_Win_free(MPI_Win *handle)
         error = failed;
     if (!error) {
         WITH_RANK_LOCK;
+        SIM_CALLBACK callback = sim_callback_of(win->owner, MPI_ERR_OTHER);
         error = sim_attributes_clear(&win->comm->attributes, (void *)*handle);
+        callback.rank = NULL;
     }
     if (error)
         return error;

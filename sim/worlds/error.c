@@ -182,9 +182,11 @@ static int raise_on(struct sim_rank *rank, MPI_Comm handle, int error_class, con
     if (!user || rank->error_depth > 8)
         die(rank, error_class, function, sentence, finding);
     int code = error_class;
+    SIM_CALLBACK callback = sim_callback_of(rank, error_class);
     rank->error_depth++;
     user->function(&handle, &code, sentence);
     rank->error_depth--;
+    callback.rank = NULL;
     return error_class;
 }
 

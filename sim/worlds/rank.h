@@ -345,6 +345,24 @@ void sim_guard_end(struct sim_rank *rank);
 void sim_guard_abandon(struct sim_rank *rank);
 /* The calling thread is within one. */
 bool sim_guard_in_op(void);
+/* Where an exception passes through the caller of a guarded function, whose rank this is (NULL:
+ * nothing is guarded): ends the world. */
+#define SIM_GUARDED __attribute__((cleanup(sim_guard_unwound))) struct sim_rank *
+void sim_guard_unwound(struct sim_rank **guarded);
+
+/* Around the call of a function of the program's that an exception may leave: then its rank is as it
+ * was before, and the operation in progress has failed with this class. The owner clears `rank` when it is back. */
+struct sim_callback {
+    struct sim_rank *rank;
+    int within_op, error_depth, error_class;
+};
+#define SIM_CALLBACK __attribute__((cleanup(sim_callback_unwound))) struct sim_callback
+static inline struct sim_callback sim_callback_of(struct sim_rank *rank, int error_class)
+{
+    return rank ? (struct sim_callback){rank, rank->within_op, rank->error_depth, error_class}
+                : (struct sim_callback){0};
+}
+void sim_callback_unwound(struct sim_callback *callback);
 
 /* Whether who enters has to look in any case, threads apart. */
 static inline bool sim_world_always_guarded(const struct sim_world *world)

@@ -47,9 +47,13 @@ void throw_handler(MPI_Comm *, int *code, ...)
     throw std::invalid_argument("error " + std::to_string(*code));
 }
 
+bool throws = true;
+
 int throw_delete(MPI_Comm, int, void *, void *)
 {
-    throw 42;
+    if (throws)
+        throw 42;
+    return MPI_SUCCESS;
 }
 
 void no_throw() noexcept
@@ -109,6 +113,119 @@ void out_of_delete()
     std::exit(0);
 }
 
+int throw_copy(MPI_Comm, int, void *, void *, void *, int *)
+{
+    throw 42;
+}
+
+int throw_query(void *, MPI_Status *)
+{
+    throw std::runtime_error("from a query");
+}
+
+int no_free(void *)
+{
+    return MPI_SUCCESS;
+}
+
+int throw_cancel(void *, int)
+{
+    throw std::runtime_error("from a cancellation");
+}
+
+void out_of_copy()
+{
+    int key;
+    MPI_Comm comm;
+    MPI_Comm_create_keyval(throw_copy, MPI_COMM_NULL_DELETE_FN, &key, nullptr);
+    MPI_Comm_set_attr(MPI_COMM_SELF, key, &key);
+    try {
+        MPI_Comm_dup(MPI_COMM_SELF, &comm);
+        std::abort();
+    } catch (int) {
+    }
+    MPI_Comm_free(&comm);
+    MPI_Comm_delete_attr(MPI_COMM_SELF, key);
+    MPI_Comm_free_keyval(&key);
+}
+
+void out_of_free()
+{
+    int key;
+    MPI_Comm comm;
+    MPI_Comm_dup(MPI_COMM_SELF, &comm);
+    MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, throw_delete, &key, nullptr);
+    MPI_Comm_set_attr(comm, key, &key);
+    try {
+        MPI_Comm_free(&comm);
+        std::abort();
+    } catch (int) {
+    }
+    throws = false;
+    MPI_Comm_free(&comm);
+    MPI_Comm_free_keyval(&key);
+}
+
+void out_of_cancel()
+{
+    MPI_Request request;
+    MPI_Grequest_start([](void *, MPI_Status *) { return MPI_SUCCESS; }, no_free, throw_cancel, nullptr, &request);
+    try {
+        MPI_Cancel(&request);
+        std::abort();
+    } catch (const std::runtime_error &) {
+    }
+    MPI_Grequest_complete(request);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+}
+
+void out_of_query()
+{
+    MPI_Request request;
+    MPI_Grequest_start(throw_query, no_free, throw_cancel, nullptr, &request);
+    MPI_Grequest_complete(request);
+    try {
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+    } catch (const std::runtime_error &) {
+    }
+}
+
+// A library that makes errors exceptions, for as long as the program runs: nothing is counted up by them.
+void out_of_many_handlers()
+{
+    MPI_Errhandler handler;
+    int caught = 0;
+    MPI_Comm_create_errhandler(throw_handler, &handler);
+    MPI_Comm_set_errhandler(MPI_COMM_SELF, handler);
+    MPI_Errhandler_free(&handler);
+    for (int i = 0; i < 20; i++)
+        try {
+            MPI_Comm_call_errhandler(MPI_COMM_SELF, MPI_ERR_OTHER);
+        } catch (const std::invalid_argument &) {
+            caught++;
+        }
+    if (caught != 20)
+        std::abort();
+}
+
+// What is looked at afterwards is looked at as before.
+void out_of_op_then_wrong()
+{
+    MPI_Op op;
+    MPI_Request request;
+    static int value = 1, sum = 0;
+    MPI_Op_create(throw_op, 1, &op);
+    try {
+        MPI_Reduce_local(&value, &sum, 1, MPI_INT, op);
+    } catch (const std::runtime_error &) {
+    }
+    MPI_Op_free(&op);
+    MPI_Irecv(&sum, 1, MPI_INT, 0, 5, MPI_COMM_SELF, &request);
+    MPI_Bcast(&sum, 1, MPI_INT, 0, MPI_COMM_SELF);
+    MPI_Send(&value, 1, MPI_INT, 0, 5, MPI_COMM_SELF);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+}
+
 void past_a_message()
 {
     int in = 0;
@@ -128,6 +245,12 @@ const std::map<std::string, std::function<void()>> ways = {
     {"uncaught_number", [] { throw 42; }},
     {"no_throw", no_throw},
     {"out_of_op", out_of_op},
+    {"out_of_op_then_wrong", out_of_op_then_wrong},
+    {"out_of_copy", out_of_copy},
+    {"out_of_free", out_of_free},
+    {"out_of_cancel", out_of_cancel},
+    {"out_of_query", out_of_query},
+    {"out_of_many_handlers", out_of_many_handlers},
     {"out_of_collective", out_of_collective},
     {"out_of_handler", out_of_handler},
     {"out_of_delete", out_of_delete},
