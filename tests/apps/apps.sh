@@ -20,10 +20,12 @@ fetch() { # package
     [ -e sources.list ] || echo "deb-src http://deb.debian.org/debian $(. /etc/os-release && echo "$VERSION_CODENAME") main" >sources.list
     apt="apt-get -q -o Dir::Etc::sourcelist=$work/sources.list -o Dir::Etc::sourceparts=/dev/null -o Dir::State::lists=$work/lists"
     apt="$apt -o Dir::Cache::srcpkgcache= -o Dir::Cache::pkgcache="
-    [ -e updated ] || { $apt update >fetch.log 2>&1 && touch updated; }
-    $apt source --download-only "$1" >>fetch.log 2>&1
+    [ -e updated ] || { $apt update >fetch.log 2>&1 </dev/null && touch updated; }
+    $apt source --download-only "$1" >>fetch.log 2>&1 </dev/null
     ls "$1"_*.orig.tar.* >/dev/null 2>&1
 }
+
+# What is fetched and built reads nothing: the rows still to come are where it would read.
 
 # A folder with the program, built with these compilers for so many ranks; rows of one package share its sources.
 prepare() { # folder kind package command row
@@ -34,7 +36,7 @@ prepare() { # folder kind package command row
         [ "$2" != source ] || tar xf "$(ls "$3"_*.orig.tar.* | head -1)" -C "$1" --strip-components=1 || return
         touch "$1/unpacked"
     fi
-    (cd "$1" && sh -c "$4" >build.log 2>&1) && touch "$1/built-$5"
+    (cd "$1" && sh -c "$4" >build.log 2>&1 </dev/null) && touch "$1/built-$5"
 }
 
 # Runs in the folder, what the program prints (and simrun's verdict) into the files named; what must agree is left in `kept`, the seconds are
@@ -57,7 +59,7 @@ grep -v '^#' "$here/apps.tsv" | while IFS='	' read -r name from ranks command pr
     [ "$command" != same ] || command=$before
     before=$command
     case " $* " in "  " | *" $name "*) ;; *) continue ;; esac
-    case $package in *mpich*) mpiexec=mpiexec.mpich compiler=mpich ;; *) mpiexec="mpiexec.openmpi --oversubscribe" compiler=openmpi ;; esac
+    case $package$program in *mpich*) mpiexec=mpiexec.mpich compiler=mpich ;; *) mpiexec="mpiexec.openmpi --oversubscribe" compiler=openmpi ;; esac
     if [ "$kind" = source ] && ! fetch "$package"; then
         echo "| $name | $from | | cannot be fetched | | | | |"
         continue
