@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 /* Fewer operations, and nodes of backward passes, are judged before anybody could wait. */
-enum { SHORT = 20000, LOOK_MS = 200 };
+enum { SHORT = 20000, LOOK_MS = 200, NO_MEMORY = 3 };
 
 /* ---- the process that judges ---- */
 
@@ -35,8 +35,10 @@ static void put_finding(FILE *out, const struct finding *finding)
     put_text(out, finding->detail);
     put_text(out, finding->witness);
     put_text(out, finding->repair);
-    fwrite(finding->ops, sizeof *finding->ops, finding->op_count, out);
-    fwrite(finding->repair_edges, sizeof *finding->repair_edges, finding->repair_count, out);
+    if (finding->op_count)
+        fwrite(finding->ops, sizeof *finding->ops, finding->op_count, out);
+    if (finding->repair_count)
+        fwrite(finding->repair_edges, sizeof *finding->repair_edges, finding->repair_count, out);
 }
 
 struct teller {
@@ -53,7 +55,7 @@ static void tell(void *context, uint64_t done, const struct findings *findings)
     size_t size = 0;
     FILE *part = open_memstream(&text, &size);
     if (!part)
-        _exit(1);
+        _exit(NO_MEMORY);
     size_t counts[] = {findings->count, coverage->count, coverage->failed};
     fwrite(&done, sizeof done, 1, part);
     fwrite(counts, sizeof counts, 1, part);
@@ -65,7 +67,7 @@ static void tell(void *context, uint64_t done, const struct findings *findings)
         put_text(part, coverage->gaps[i].text);
     }
     if (fclose(part))
-        _exit(1);
+        _exit(NO_MEMORY);
     fwrite(&size, sizeof size, 1, teller->out);
     fwrite(text, 1, size, teller->out);
     fflush(teller->out);
@@ -80,7 +82,7 @@ static _Noreturn void judge_main(const struct trace *trace, const struct check_o
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     isolate_memory();
     if (!teller.out)
-        _exit(1);
+        _exit(NO_MEMORY);
     trace_gaps_clear(trace);
     findings_init(&findings);
     check_each(trace, options, &findings, tell, &teller);
@@ -215,8 +217,11 @@ static void name_unjudged(const struct trace *trace, uint64_t missing, bool late
     else if (WIFSIGNALED(status))
         snprintf(cause, sizeof cause, "the process that judges was killed by signal %d",
                  WTERMSIG(status));
-    else
+    else if (WEXITSTATUS(status) == NO_MEMORY)
         snprintf(cause, sizeof cause, "the process that judges ran out of memory");
+    else
+        snprintf(cause, sizeof cause, "the process that judges ended with exit code %d",
+                 WEXITSTATUS(status));
     trace_gap(trace, "run", 1, "checks that did not come to an end, since %s:%s", cause, names);
 }
 
