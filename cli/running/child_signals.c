@@ -68,6 +68,22 @@ static _Unwind_Reason_Code look(struct _Unwind_Context *frame, void *argument)
     return _URC_END_OF_STACK;
 }
 
+/* A call of an address where no function is: its return address is all there is to go by. */
+static uint64_t call_of_nothing(const struct search *search, const void *context)
+{
+    uint64_t back = 0;
+#if defined __x86_64__
+    const greg_t *registers = ((const ucontext_t *)context)->uc_mcontext.gregs;
+    if ((uint64_t)registers[REG_RIP] < 4096)
+        back = *(const uint64_t *)registers[REG_RSP];
+#elif defined __aarch64__
+    const mcontext_t *machine = &((const ucontext_t *)context)->uc_mcontext;
+    if (machine->pc < 4096)
+        back = machine->regs[30];
+#endif
+    return back && back - 1 - search->bias < board->image_size ? back - 1 : 0;
+}
+
 /* Where in the program: a rank that dies in a library does so because of a call of its own. A stack
  * in ruins may end the search by another crash; then the place is where it happened. */
 static uint64_t program_place(int rank, const void *context)
@@ -77,7 +93,9 @@ static uint64_t program_place(int rank, const void *context)
     if (!search.bias || searching)
         return place_of(context);
     searching = 1;
-    _Unwind_Backtrace(look, &search);
+    search.found = call_of_nothing(&search, context);
+    if (!search.found)
+        _Unwind_Backtrace(look, &search);
     searching = 0;
     return search.found ? search.found : place_of(context);
 }
@@ -96,7 +114,7 @@ static bool is_for_launcher(int number, const siginfo_t *info)
 static bool is_null_argument(int rank, const siginfo_t *info, const void *context)
 {
     if (!board->ranks[rank].bias || (uintptr_t)info->si_addr >= 4096 || info->si_code <= 0 ||
-        info->si_code == SI_KERNEL)
+        info->si_code == SI_KERNEL || place_of(context) == (uintptr_t)info->si_addr)
         return false;
     uint64_t place = program_place(rank, context);
     const char *called = sim_libc_called_at((const char *)(uintptr_t)place + 1);

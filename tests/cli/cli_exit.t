@@ -38,6 +38,7 @@ program('needy.c', " * requires: header:no-such-header-anywhere.h\n", '');
 program('broken.c', '', "    this is no C\n");
 program('aborts.c', '', "    if (rank == 1)\n        MPI_Abort(MPI_COMM_WORLD, 7);\n");
 program('crashes.c', '', "    if (rank == 1)\n        abort();\n");
+program('calls_nothing.c', '', "    void (*volatile nothing)(void) = NULL;\n    if (rank == 1)\n        nothing();\n");
 program('exits.c', '', "    if (rank == 1)\n        exit(42);\n");
 
 is(run('-n', 2, './good.c'), 0, 'a program without fault ends with 0');
@@ -46,7 +47,8 @@ like($out, qr/^D001 /m, 'and is the deadlock');
 is(run('-n', 2, '--allow', 'D001', './stuck.c'), 0, 'an allowed finding ends with 0');
 isnt(run('-n', 2, './exits.c'), 42, "a rank's own exit code is not passed through");
 for my $case (['./exits.c', qr/^X002 abort: exit code 42 at exits\.c:\d+$/m], ['./aborts.c', qr/^X002 abort: aborted with code 7$/m],
-    ['./crashes.c', qr/^X001 crash: .* at crashes\.c:\d+$/m], ['./stuck.c', qr/deadlock.*\n.*--record ops/]) {
+    ['./crashes.c', qr/^X001 crash: .* at crashes\.c:\d+$/m],
+    ['./calls_nothing.c', qr/^X001 crash: .* at calls_nothing\.c:13$/m], ['./stuck.c', qr/deadlock.*\n.*--record ops/]) {
     is(run('--record', 'none', '--db', 'none', '-n', 2, $case->[0]), 1, "$case->[0] fails though nothing is recorded");
     like($out, $case->[1], 'and says as much as is known');
     unlike($out, qr/ at \?/, 'and nothing of what is not');
