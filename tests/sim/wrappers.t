@@ -120,6 +120,20 @@ if command -v gcc >/dev/null; then
         check $? "call $way of two alike is named by its own line"
     done
 fi
+# A cache of compilations stands before the compiler under its name, or takes it as a word.
+if command -v clang >/dev/null; then
+    mkdir -p masks
+    real=$(command -v clang)
+    printf '#!/bin/sh\nexec "%s" "$@"\n' "$real" >cache
+    printf '#!/bin/sh\nexec "$@"\n' >masks/words
+    chmod +x cache masks/words
+    ln -sf ../cache masks/clang
+    for words in clang "words $real"; do
+        PATH="$PWD/masks:$PATH" SIMRUN_CC="$words" simcc -o masked size.c >err 2>&1 &&
+            timeout 60 "$simrun" --db none -n 3 ./masked >out 2>&1 && [ "$(grep -c '^size 3 local 2' out)" -eq 3 ]
+        check $? "clang behind a cache, ${words%% *}: its own words" err
+    done
+fi
 for linker in gold lld; do
     command -v ld.$linker >/dev/null || continue
     simcc -fuse-ld=$linker -o linked size.c >err 2>&1 && timeout 60 "$simrun" --db none -n 3 ./linked >out 2>&1 && [ "$(grep -c '^size 3 local 2' out)" -eq 3 ]
