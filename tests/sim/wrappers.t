@@ -124,10 +124,10 @@ fi
 if command -v clang >/dev/null; then
     mkdir -p masks
     real=$(command -v clang)
-    printf '#!/bin/sh\nexec "%s" "$@"\n' "$real" >cache
+    printf '#!/bin/sh\nexec "%s" "$@"\n' "$real" >remembers
     printf '#!/bin/sh\nexec "$@"\n' >masks/words
-    chmod +x cache masks/words
-    ln -sf ../cache masks/clang
+    chmod +x remembers masks/words
+    ln -sf ../remembers masks/clang
     for words in clang "words $real"; do
         PATH="$PWD/masks:$PATH" SIMRUN_CC="$words" simcc -o masked size.c >err 2>&1 &&
             timeout 60 "$simrun" --db none -n 3 ./masked >out 2>&1 && [ "$(grep -c '^size 3 local 2' out)" -eq 3 ]
