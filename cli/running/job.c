@@ -101,7 +101,8 @@ static bool is_cut_off(enum watch_end end)
 }
 
 /* Of a long record, what one check gives free the next one takes: pages that go back to the system
- * and come again cost more than the checks do. */
+ * and come again cost more than the checks do. To be called when the trace is there: its tables are
+ * mappings of their own, which grow in place, and what they outgrew is no hole in the heap. */
 static void keep_freed_memory(const struct recording *recording)
 {
     enum { LONG = 256 << 20, PAD = 64 << 20 };
@@ -135,7 +136,6 @@ static bool load_trace(struct remains *remains, struct recording *recording,
     struct board_locate context = {remains->board, job->world.ranks, job->object};
     struct loading loading = {&result->limit, stopwatch_now()};
     note_ends(recording, remains->board, remains->end);
-    keep_freed_memory(recording);
     result->trace = recording_load(
         recording,
         &(struct recording_result){.outcome = result->outcome,
@@ -149,6 +149,7 @@ static bool load_trace(struct remains *remains, struct recording *recording,
                                    .over_context = &loading,
                                    .ops_max = is_cut_off(remains->end) ? CUT_OFF_OPS : 0},
         failure);
+    keep_freed_memory(recording);
     result->cut_off |= result->limit.passed;
     if (result->trace && result->limit.passed)
         trace_gap(result->trace, "run", 1,
