@@ -261,7 +261,11 @@ int PMPI_Recv(void *buffer, int count, MPI_Datatype type, int peer, int tag, MPI
     if (!receive_plan(&in, buffer, count, type, peer, tag, comm))
         return sim_receive_long(buffer, count, type, peer, tag, comm, status);
     count_step(in.comm->owner->world);
-    if (!receive_now(&receive, &in, status) || !receive_wait(&receive, status))
+    if (!receive_now(&receive, &in, status)) {
+        sim_rank_give_way(in.comm->owner);
+        return MPI_SUCCESS;
+    }
+    if (!receive_wait(&receive, status))
         return MPI_SUCCESS;
     return sim_point_truncated(&(struct sim_point){"Recv", buffer, count, type, peer, tag, comm},
                                &receive);
@@ -284,7 +288,11 @@ int PMPI_Sendrecv(const void *sendbuf, int sendcount, MPI_Datatype sendtype, int
     count_step(in.comm->owner->world);
     bool waits = receive_now(&receive, &in, status);
     send_now(&out);
-    if (!waits || !receive_wait(&receive, status))
+    if (!waits) {
+        sim_rank_give_way(in.comm->owner);
+        return MPI_SUCCESS;
+    }
+    if (!receive_wait(&receive, status))
         return MPI_SUCCESS;
     return sim_sendrecv_truncated(comm, "Sendrecv", &receive);
 }

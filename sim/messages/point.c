@@ -317,7 +317,9 @@ static int receive_blocking(const struct sim_point *point, MPI_Status *status)
     struct sim_world *world = receive.owner->world;
     sim_world_enter(world);
     start_receive(&receive);
-    if (!sim_request_done(&receive))
+    if (sim_request_done(&receive))
+        sim_rank_give_way(receive.owner);
+    else
         sim_request_wait(&receive);
     sim_world_leave(world);
     sim_request_status(&receive, status);

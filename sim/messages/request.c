@@ -207,17 +207,20 @@ bool sim_request_stands_back(const struct sim_request *request)
            sim_comm_peer_error(request->comm, MPI_ANY_SOURCE) == MPIX_ERR_PROC_FAILED_PENDING;
 }
 
-void sim_request_wait(struct sim_request *request)
+bool sim_request_wait(struct sim_request *request)
 {
     struct sim_rank *rank = sim_current_rank;
+    bool waited = false;
     while (!sim_request_done(request)) {
         if (rank->world->troubled && sim_request_stands_back(request))
-            return;
+            return true;
         request->waiter = rank;
         sim_rank_block_early(rank);
+        waited = true;
     }
     if (rank->world->exploring)
         rank->world->rooms->request_seen(rank, request);
+    return waited;
 }
 
 struct sim_request *sim_request_get(struct sim_rank *rank, MPI_Request handle)

@@ -91,8 +91,9 @@ void sim_request_complete(struct sim_request *request);
 void sim_request_matched(struct sim_request *receive, int source, int tag, size_t bytes);
 /* Copies a matched send into its receive and completes both. In the monitor. */
 void sim_request_transfer(struct sim_request *send, struct sim_request *receive);
-/* Blocks the owner until the request is complete, or stands back. In the monitor. */
-void sim_request_wait(struct sim_request *request);
+/* Blocks the owner until the request is complete, or stands back; false: it was complete. In the
+ * monitor. */
+bool sim_request_wait(struct sim_request *request);
 /* A nonblocking receive from any source stays posted, but whoever waits for it is told of a failure
  * that is not acknowledged: failures.h. */
 bool sim_request_stands_back(const struct sim_request *request);

@@ -25,8 +25,9 @@ static int exchange(struct sim_request *send, struct sim_request *receive, const
     sim_world_enter(world);
     sim_point_start(receive);
     sim_point_start(send);
-    sim_request_wait(send);
-    sim_request_wait(receive);
+    bool waited = sim_request_wait(send);
+    if (!sim_request_wait(receive) && !waited)
+        sim_rank_give_way(send->owner);
     sim_world_leave(world);
     sim_request_status(receive, status);
     const struct sim_request *failed = send->error ? send : receive;

@@ -164,7 +164,8 @@ int PMPI_Wait(MPI_Request *handle, MPI_Status *status)
     }
     MPI_Comm comm = comm_of(request);
     sim_world_enter(rank->world);
-    sim_request_wait(request);
+    if (!sim_request_wait(request))
+        sim_rank_give_way(rank);
     error =
         sim_request_done(request) ? finish(request, handle, status) : MPIX_ERR_PROC_FAILED_PENDING;
     sim_world_leave(rank->world);
@@ -296,12 +297,14 @@ int PMPI_Waitall(int count, MPI_Request *handles, MPI_Status *statuses)
         return error;
     MPI_Comm comm = comm_of_first(&many);
     sim_world_enter(many.rank->world);
-    bool stands_back = false;
+    bool stands_back = false, waited = !many.active;
     for (int i = 0; i < count && !stands_back; i++)
         if (many.requests[i]) {
-            sim_request_wait(many.requests[i]);
+            waited |= sim_request_wait(many.requests[i]);
             stands_back = !sim_request_done(many.requests[i]);
         }
+    if (!waited)
+        sim_rank_give_way(many.rank);
     error = finish_all(&many, statuses);
     sim_world_leave(many.rank->world);
     many_release(&many);

@@ -551,5 +551,5 @@ void sim_fibers_release(struct sim_world *world)
         munmap(world->stacks, world->stacks_size);
 }
 
-const struct sim_executor sim_fibers = {fibers_run, sim_fiber_block, fiber_wake, fiber_yield,
-                                        fiber_leave};
+const struct sim_executor sim_fibers = {fibers_run,  sim_fiber_block, fiber_wake,
+                                        fiber_yield, fiber_yield,     fiber_leave};

@@ -172,6 +172,9 @@ struct sim_executor {
     void (*wake)(struct sim_rank *rank);
     /* Lets others run; the caller, in the monitor, stays ready. */
     void (*yield)(struct sim_rank *rank);
+    /* Others have their turn first; the caller, in the monitor, has done all that others see of its
+     * call. NULL: nobody does. */
+    void (*give_way)(struct sim_rank *rank);
     /* The calling rank has ended; in the monitor. Does not return. */
     void (*leave)(struct sim_rank *rank);
 };
@@ -250,13 +253,14 @@ struct sim_world {
     struct sim_world_options options;
     const struct sim_executor *executor;
     const struct sim_rooms *rooms;
-    bool threaded; /* who is within the machine has the monitor's mutex */
-    bool turns;    /* see turns.c */
-    bool multiple; /* other threads of a rank may call MPI, too */
-    bool guarded;  /* who enters has to look: threaded, a user's reduction is under way, faults,
+    bool threaded;  /* who is within the machine has the monitor's mutex */
+    bool turns;     /* see turns.c */
+    bool multiple;  /* other threads of a rank may call MPI, too */
+    bool guarded;   /* who enters has to look: threaded, a user's reduction is under way, faults,
                       threads that come late */
-    bool over;     /* nobody may run any more */
-    bool troubled; /* somebody has failed, or a communicator was revoked */
+    bool over;      /* nobody may run any more */
+    bool gives_way; /* see sim_rank_give_way */
+    bool troubled;  /* somebody has failed, or a communicator was revoked */
     atomic_bool watching; /* some rank has `pending` */
     bool out_of_turn; /* over, or choosing: the first in the queue is not simply the next to run */
     enum trace_outcome outcome;
@@ -462,6 +466,16 @@ static inline void sim_rank_block_early(struct sim_rank *rank)
     sim_rank_block(rank);
     if (rank->world->threaded)
         rank->early = false;
+}
+
+/* At the end of a blocking call that found done what it would have waited for: those that wait for
+ * their turn are first, as if it had waited. Otherwise a rank that computes next would keep them all
+ * from the calls behind which they compute. */
+static inline void sim_rank_give_way(struct sim_rank *rank)
+{
+    struct sim_world *world = rank->world;
+    if (world->gives_way && world->ready_head)
+        world->executor->give_way(rank);
 }
 
 /* Somebody of this rank waits to be woken. */

@@ -450,5 +450,5 @@ __attribute__((no_sanitize("thread"))) static bool threads_run(struct sim_world 
     return true;
 }
 
-const struct sim_executor sim_threads = {threads_run, thread_block, thread_wake, thread_yield,
-                                         thread_leave};
+const struct sim_executor sim_threads = {threads_run,  thread_block, thread_wake,
+                                         thread_yield, NULL,         thread_leave};

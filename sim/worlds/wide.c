@@ -46,14 +46,18 @@ static int cores(const struct sim_world *world)
     return count < CARRIERS_MAX ? count : CARRIERS_MAX;
 }
 
+bool sim_wide_thinkable(const struct sim_world_options *options)
+{
+    return options->executor == SIM_FIBERS && options->ranks > 1 && !options->delay_wildcards &&
+           !options->delay_receives && !options->late_receives && !options->fault_count &&
+           !options->memory && options->send_model != SIM_SEND_BATCH;
+}
+
 bool sim_wide_possible(const struct sim_world *world)
 {
     const struct sim_world_options *options = &world->options;
-    return options->wide != SIM_WIDE_NEVER && options->executor == SIM_FIBERS &&
-           sim_fiber_may_move() && !world->never_wide && !world->exploring &&
-           !options->delay_wildcards && !options->delay_receives && !options->late_receives &&
-           !options->fault_count && !options->memory && options->send_model != SIM_SEND_BATCH &&
-           world->size > 1 && (cores(world) > 1 || options->wide == SIM_WIDE_AT_ONCE);
+    return options->wide != SIM_WIDE_NEVER && sim_wide_thinkable(options) && !world->never_wide &&
+           sim_fiber_may_move() && (cores(world) > 1 || options->wide == SIM_WIDE_AT_ONCE);
 }
 
 /* --- whose turn it is --- */
@@ -399,7 +403,21 @@ static _Noreturn void wide_leave(struct sim_rank *rank)
     abort(); /* a rank that has left is never resumed */
 }
 
-const struct sim_executor sim_wide_fibers = {NULL, wide_block, wide_wake, wide_yield, wide_leave};
+/* It goes on ahead of its next turn; who has the turn now is carried by another. */
+static void wide_give_way(struct sim_rank *rank)
+{
+    struct sim_world *world = rank->world;
+    if (turn_of(world) != rank)
+        return; /* not in its turn: it has waited */
+    sim_rank_move(rank, SIM_READY);
+    sim_fiber_enqueue(world, rank);
+    pass_turn(world);
+    if (world->wide->idle)
+        pthread_cond_signal(&world->wide->work);
+}
+
+const struct sim_executor sim_wide_fibers = {NULL,       wide_block,    wide_wake,
+                                             wide_yield, wide_give_way, wide_leave};
 
 void sim_wide_narrow(struct sim_world *world)
 {

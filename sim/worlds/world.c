@@ -2,6 +2,7 @@
 #include "sim/worlds/world.h"
 
 #include "sim/worlds/rank.h"
+#include "sim/worlds/wide.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -112,6 +113,7 @@ struct sim_world *sim_world_compose(const struct sim_world_options *options,
     world->chooser.guide_context = options->guide_context;
     world->chooser.logging = options->log_choices;
     world->exploring = options->delay_wildcards && options->log_choices;
+    world->gives_way = sim_wide_thinkable(options);
     if (make_ranks(world))
         return world;
     sim_world_free(world);
