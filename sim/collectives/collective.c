@@ -592,6 +592,7 @@ int sim_collective_start(const struct sim_collective_call *call, MPI_Request *ha
     sim_world_enter(world);
     struct sim_request *request = request_for(call);
     start_again(request);
+    sim_rank_started(call->comm->owner, SIM_START_COLLECTIVE);
     sim_world_leave(world);
     *handle = (MPI_Request)(void *)request;
     return MPI_SUCCESS;

@@ -100,6 +100,9 @@ static int start(MPI_Request handle, const char *function)
         if (!request->partitioned)
             sim_request_pending(request, function);
         request->start(request);
+        sim_rank_started(rank, request->kind == SIM_REQUEST_RECEIVE ? SIM_START_RECEIVE
+                               : request->kind == SIM_REQUEST_SEND  ? SIM_START_SEND
+                                                                    : SIM_START_COLLECTIVE);
     }
     sim_world_leave(rank->world);
     if (active)

@@ -179,6 +179,8 @@ static void start_receive(struct sim_request *receive)
     }
     if (receive->owner->world->options.late_rank == receive->owner->id + 1)
         come_late(receive->owner);
+    if (receive->peer == MPI_ANY_SOURCE)
+        sim_world_order_matters(receive->owner->world);
     bool troubled = receive->owner->world->troubled;
     if (troubled && sim_receive_refused(receive))
         return;
@@ -281,6 +283,8 @@ static int send_nonblocking(const struct sim_point *point, enum sim_send_mode mo
     if (result != STARTED) {
         sim_pending_end(send->owner, send);
         sim_request_delete(send);
+    } else {
+        sim_rank_started(send->owner, SIM_START_SEND);
     }
     sim_world_leave(world);
     if (result != STARTED)
@@ -337,6 +341,7 @@ static int receive_nonblocking(const struct sim_point *point, MPI_Request *handl
     struct sim_request *receive = sim_request_new_as(&checked);
     sim_request_pending(receive, point->function);
     start_receive(receive);
+    sim_rank_started(receive->owner, SIM_START_RECEIVE);
     sim_world_leave(world);
     *handle = (MPI_Request)(void *)receive;
     return MPI_SUCCESS;

@@ -28,6 +28,8 @@ static struct sim_message *look(struct sim_rank *rank, const struct sim_comm *co
     int owner = comm->rank;
     struct sim_mailbox *mailbox = &context->mailboxes[owner];
     bool claimed = false;
+    if (point->peer == MPI_ANY_SOURCE)
+        sim_world_order_matters(rank->world);
     struct sim_message *message =
         sim_mailbox_look(context, owner, point->peer, point->tag, &claimed);
     while (!message && waits) {
@@ -127,6 +129,7 @@ static struct sim_message *wait_patiently(struct sim_rank *rank, const struct si
 {
     struct sim_context *context = comm->context;
     struct sim_mailbox *mailbox = &context->mailboxes[comm->rank];
+    sim_world_order_matters(rank->world);
     if (rank->world->options.delay_wildcards)
         return sim_deferred_probe(rank, context, comm->rank, tag, patience);
     struct sim_message *message;

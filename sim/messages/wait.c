@@ -384,6 +384,7 @@ static bool some_done(const struct many *many)
 /* Blocks until one of the active requests is done: -1, or stands back: which. In the monitor. */
 static int wait_for_one(struct many *many)
 {
+    sim_world_order_matters(many->rank->world);
     while (!some_done(many)) {
         int standing =
             many->rank->world->troubled ? first_standing_back(many->requests, many->count) : -1;

@@ -52,6 +52,8 @@ struct sim_team {
     } criticals[8];
 };
 
+enum sim_start { SIM_START_RECEIVE, SIM_START_SEND, SIM_START_COLLECTIVE, SIM_STARTS };
+
 struct sim_rank {
     /* What switching and the short way of a collective touch is one line of the cache. */
     _Alignas(64) struct sim_world *world;
@@ -73,8 +75,10 @@ struct sim_rank {
     struct sim_pending *pending; /* NULL: not watched */
     struct sim_history *history; /* of its windows' memory, NULL: none; see windows/history.h */
     struct sim_objects *objects; /* on the heap, NULL: none */
-    int within_op;               /* a reduction of the program's own is being called */
-    const void *code;            /* somewhere in the program's image */
+    enum sim_start starting : 8; /* a row of them, and how many; see sim_rank_started */
+    uint32_t starts, starts_before[SIM_STARTS];
+    int within_op;    /* a reduction of the program's own is being called */
+    const void *code; /* somewhere in the program's image */
     int thread_level;
     const void *left_at; /* where it called exit or its like; NULL: it did not, or nobody knows */
     bool threads_denied; /* it asked for more than it was given */
@@ -476,6 +480,33 @@ static inline void sim_rank_give_way(struct sim_rank *rank)
     struct sim_world *world = rank->world;
     if (world->gives_way && world->ready_head)
         world->executor->give_way(rank);
+}
+
+/* At the end of a call that started something, which comes in rows: receives, then sends. Behind the
+ * last of a row a rank may compute; it gives way where the row before of that kind ended. */
+static inline void sim_rank_started(struct sim_rank *rank, enum sim_start kind)
+{
+    if (rank->starting != kind) {
+        rank->starts_before[rank->starting] = rank->starts;
+        rank->starting = kind;
+        rank->starts = 0;
+    }
+    if (++rank->starts == rank->starts_before[kind])
+        sim_rank_give_way(rank);
+}
+
+static inline void sim_rank_started_all(struct sim_rank *rank)
+{
+    if (rank->starts)
+        rank->starts_before[rank->starting] = rank->starts;
+    rank->starts = 0;
+}
+
+/* Nor in a world where the order of calls has been seen to matter: who is first there is who would
+ * be if nobody ever gave way. */
+static inline void sim_world_order_matters(struct sim_world *world)
+{
+    world->gives_way = false;
 }
 
 /* Somebody of this rank waits to be woken. */

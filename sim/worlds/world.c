@@ -18,6 +18,9 @@ _Thread_local struct sim_rank *sim_current_rank, *sim_thread_parent;
 
 enum { EAGER_LIMIT = 64 * 1024, LIVELOCK_ROUNDS = 10000 };
 
+/* With more ranks than that a switch finds nothing in the caches of the one it switches to. */
+enum { GIVE_WAY_MAX = 512 };
+
 /* So many fruitless polls are a whole round of what a rank looks at, more or less. */
 enum { ROUND_POLLS = 16 };
 
@@ -113,7 +116,7 @@ struct sim_world *sim_world_compose(const struct sim_world_options *options,
     world->chooser.guide_context = options->guide_context;
     world->chooser.logging = options->log_choices;
     world->exploring = options->delay_wildcards && options->log_choices;
-    world->gives_way = sim_wide_thinkable(options);
+    world->gives_way = sim_wide_thinkable(options) && options->ranks <= GIVE_WAY_MAX;
     if (make_ranks(world))
         return world;
     sim_world_free(world);
@@ -228,6 +231,7 @@ static bool is_settled(const struct sim_world *world, const struct sim_rank *ran
 void sim_rank_poll_failed(struct sim_rank *rank)
 {
     struct sim_world *world = rank->world;
+    sim_world_order_matters(world);
     count_poll(world, rank);
     if (is_livelock(world) && !sim_world_quiescent(world)) {
         sim_world_stop(world, OUTCOME_LIVELOCK);
