@@ -482,28 +482,28 @@ static inline void sim_rank_give_way(struct sim_rank *rank)
         world->executor->give_way(rank);
 }
 
-/* At the end of a call that started something, which comes in rows: receives, then sends. Behind the
- * last of a row a rank may compute; it gives way where the row before of that kind ended. */
-static inline void sim_rank_started(struct sim_rank *rank, enum sim_start kind)
-{
-    if (rank->starting != kind) {
-        rank->starts_before[rank->starting] = rank->starts;
-        rank->starting = kind;
-        rank->starts = 0;
-    }
-    if (++rank->starts == rank->starts_before[kind])
-        sim_rank_give_way(rank);
-}
-
-static inline void sim_rank_started_all(struct sim_rank *rank)
+/* A row of starts has ended. */
+static inline void sim_rank_starts_end(struct sim_rank *rank)
 {
     if (rank->starts)
         rank->starts_before[rank->starting] = rank->starts;
     rank->starts = 0;
 }
 
-/* Nor in a world where the order of calls has been seen to matter: who is first there is who would
- * be if nobody ever gave way. */
+/* At the end of a call that started something, which comes in rows: receives, then sends. Behind the
+ * last of a row a rank may compute; it gives way where the row before of that kind ended. */
+static inline void sim_rank_started(struct sim_rank *rank, enum sim_start kind)
+{
+    if (rank->starting != kind) {
+        sim_rank_starts_end(rank);
+        rank->starting = kind;
+    }
+    if (++rank->starts == rank->starts_before[kind])
+        sim_rank_give_way(rank);
+}
+
+/* Nobody gives way any more once the order of calls has been seen to matter: a receive from anybody, a
+ * fruitless poll, a wait for any of several. */
 static inline void sim_world_order_matters(struct sim_world *world)
 {
     world->gives_way = false;

@@ -191,6 +191,88 @@ for my $cores ('', '--cores 2') {
     is(scalar(() = $owned =~ /^rank \d: 0 wrong$/mg), 4, "a rank keeps its thread where its program asks for it ($cores)") or diag $owned;
 }
 
+# What ranks compute behind calls that had nothing to wait for is computed side by side: two are in it at a time.
+open $file, '>', "$folder/beside.c" or die;
+print $file <<'C';
+#include <mpi.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+static _Atomic int *inside;
+static int met;
+/* Until another one is in it, too, or for a while. */
+static void compute(int step)
+{
+    int meetings = atomic_load(&inside[1]), rounds = 20000000;
+    if (atomic_fetch_add(&inside[0], 1)) {
+        atomic_fetch_add(&inside[1], 1);
+        met += step > 2; /* by then it is known how starts come */
+    }
+    while (atomic_load(&inside[1]) == meetings && --rounds)
+        ;
+    atomic_fetch_sub(&inside[0], 1);
+}
+int main(int argc, char **argv)
+{
+    MPI_Init(&argc, &argv);
+    int rank, ranks, in[2] = {0}, out[2] = {1, 2};
+    MPI_Request requests[4];
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    intptr_t place = rank ? 0 : (intptr_t)calloc(2, sizeof *inside);
+    MPI_Bcast(&place, 1, MPI_AINT, 0, MPI_COMM_WORLD);
+    inside = (void *)place;
+    int up = rank ? rank - 1 : MPI_PROC_NULL, down = rank + 1 < ranks ? rank + 1 : MPI_PROC_NULL;
+    const char *way = argv[1];
+    if (!strcmp(way, "persistent")) {
+        MPI_Recv_init(&in[0], 1, MPI_INT, up, 0, MPI_COMM_WORLD, &requests[0]);
+        MPI_Recv_init(&in[1], 1, MPI_INT, down, 1, MPI_COMM_WORLD, &requests[1]);
+        MPI_Send_init(&out[0], 1, MPI_INT, up, 1, MPI_COMM_WORLD, &requests[2]);
+        MPI_Send_init(&out[1], 1, MPI_INT, down, 0, MPI_COMM_WORLD, &requests[3]);
+    }
+    for (int step = 0; step < 6; step++) {
+        if (!strcmp(way, "chain")) {
+            MPI_Sendrecv(&out[0], 1, MPI_INT, up, 1, &in[1], 1, MPI_INT, down, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+            MPI_Sendrecv(&out[1], 1, MPI_INT, down, 0, &in[0], 1, MPI_INT, up, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+            compute(step);
+            continue;
+        }
+        if (!strcmp(way, "persistent")) {
+            MPI_Startall(4, requests);
+            compute(step);
+        } else {
+            MPI_Irecv(&in[0], 1, MPI_INT, up, 0, MPI_COMM_WORLD, &requests[0]);
+            MPI_Irecv(&in[1], 1, MPI_INT, down, 1, MPI_COMM_WORLD, &requests[1]);
+            if (!strcmp(way, "receives"))
+                compute(step);
+            MPI_Isend(&out[0], 1, MPI_INT, up, 1, MPI_COMM_WORLD, &requests[2]);
+            MPI_Isend(&out[1], 1, MPI_INT, down, 0, MPI_COMM_WORLD, &requests[3]);
+            if (!strcmp(way, "sends"))
+                compute(step);
+        }
+        MPI_Waitall(4, requests, MPI_STATUSES_IGNORE);
+    }
+    int all;
+    MPI_Allreduce(&met, &all, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    if (!rank)
+        printf("%s\n", all ? "beside" : "one after the other");
+    if (!strcmp(way, "persistent"))
+        for (int i = 0; i < 4; i++)
+            MPI_Request_free(&requests[i]);
+    MPI_Finalize();
+    return 0;
+}
+C
+close $file;
+for my $way ('chain 4', 'receives 2', 'receives 4', 'sends 2', 'persistent 3') {
+    my ($name, $ranks) = split ' ', $way;
+    for my $record ('', '--record none') {
+        like(`timeout 100 '$simrun' --db none $record --cores 2 -n $ranks $folder/beside.c $name 2>&1`, qr/^beside$/m, "ranks compute side by side ($way ranks $record)");
+    }
+}
+
 my $refused = `'$simrun' --cores none ring 2>&1`;
 like($refused, qr/--cores.*none.*a number from 1 on, or all/s, 'a wrong number of cores is refused');
 done_testing;
