@@ -1,11 +1,12 @@
 /* Fibers carried by several OS threads: all cores, and the answer of one.
  *
  * Calls of MPI happen in the very order in which one thread would have run the ranks: a rank has the
- * turn from the moment at which it would have been resumed until it blocks, yields or ends, and only
- * who has the turn may begin a call. What is done at once by others is what nobody sees: a rank whose
- * blocking call is fulfilled comes back from it, and computes, ahead of its turn; where it calls MPI
- * next it waits for that. So nothing of the answer depends on how many threads there are, on when the
- * world became wide, or on who is faster, and that may be decided by the clock.
+ * turn from the moment at which it would have been resumed until it blocks, gives way (rank.h), yields
+ * or ends, and only who has the turn may begin a call. What is done at once by others is what nobody
+ * sees: a rank whose blocking call is fulfilled, or that has given way, comes back from the call, and
+ * computes, ahead of its turn; where it calls MPI next it waits for that. So nothing of the answer
+ * depends on how many threads there are, on when the world became wide, or on who is faster, and that
+ * may be decided by the clock.
  *
  * A world becomes wide when a look at it now and then finds a rank in the program's own code, with
  * hardly any calls in between, and narrow again where calls are many. It stays narrow once a rank has
