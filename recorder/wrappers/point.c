@@ -394,7 +394,8 @@ static void polled_probe(struct recorder_rank *me, enum op_kind kind, int peer, 
 
 int MPI_Iprobe(int peer, int tag, MPI_Comm comm, int *flag, MPI_Status *status)
 {
-    struct recorder_rank *me = recorder_me();
+    struct recorder_rank *me = recorder_enter(); /* in its turn */
+    recorder_leave(me);
     if (!me)
         return PMPI_Iprobe(peer, tag, comm, flag, status);
     const void *site = CALLER;
@@ -452,7 +453,8 @@ int MPI_Mprobe(int peer, int tag, MPI_Comm comm, MPI_Message *message, MPI_Statu
 int MPI_Improbe(int peer, int tag, MPI_Comm comm, int *flag, MPI_Message *message,
                 MPI_Status *status)
 {
-    struct recorder_rank *me = recorder_me();
+    struct recorder_rank *me = recorder_enter(); /* in its turn */
+    recorder_leave(me);
     if (!me)
         return PMPI_Improbe(peer, tag, comm, flag, message, status);
     const void *site = CALLER;

@@ -261,6 +261,7 @@ int PMPI_Recv(void *buffer, int count, MPI_Datatype type, int peer, int tag, MPI
     if (!receive_plan(&in, buffer, count, type, peer, tag, comm))
         return sim_receive_long(buffer, count, type, peer, tag, comm, status);
     count_step(in.comm->owner->world);
+    sim_rank_starts_end(in.comm->owner);
     if (!receive_now(&receive, &in, status)) {
         sim_rank_give_way(in.comm->owner);
         return MPI_SUCCESS;
@@ -286,6 +287,7 @@ int PMPI_Sendrecv(const void *sendbuf, int sendcount, MPI_Datatype sendtype, int
         return sim_sendrecv_long(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount,
                                  recvtype, source, recvtag, comm, status);
     count_step(in.comm->owner->world);
+    sim_rank_starts_end(in.comm->owner);
     bool waits = receive_now(&receive, &in, status);
     send_now(&out);
     if (!waits) {

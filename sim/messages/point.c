@@ -321,6 +321,7 @@ static int receive_blocking(const struct sim_point *point, MPI_Status *status)
     struct sim_world *world = receive.owner->world;
     sim_world_enter(world);
     start_receive(&receive);
+    sim_rank_starts_end(receive.owner);
     if (sim_request_done(&receive))
         sim_rank_give_way(receive.owner);
     else

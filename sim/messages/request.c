@@ -211,7 +211,6 @@ bool sim_request_wait(struct sim_request *request)
 {
     struct sim_rank *rank = sim_current_rank;
     bool waited = false;
-    sim_rank_starts_end(rank);
     while (!sim_request_done(request)) {
         if (rank->world->troubled && sim_request_stands_back(request))
             return true;

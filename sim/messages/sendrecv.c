@@ -25,6 +25,7 @@ static int exchange(struct sim_request *send, struct sim_request *receive, const
     sim_world_enter(world);
     sim_point_start(receive);
     sim_point_start(send);
+    sim_rank_starts_end(send->owner);
     bool waited = sim_request_wait(send);
     if (!sim_request_wait(receive) && !waited)
         sim_rank_give_way(send->owner);

@@ -164,6 +164,7 @@ int PMPI_Wait(MPI_Request *handle, MPI_Status *status)
     }
     MPI_Comm comm = comm_of(request);
     sim_world_enter(rank->world);
+    sim_rank_starts_end(rank);
     if (!sim_request_wait(request))
         sim_rank_give_way(rank);
     error =
@@ -297,6 +298,7 @@ int PMPI_Waitall(int count, MPI_Request *handles, MPI_Status *statuses)
         return error;
     MPI_Comm comm = comm_of_first(&many);
     sim_world_enter(many.rank->world);
+    sim_rank_starts_end(many.rank);
     bool stands_back = false, waited = !many.active;
     for (int i = 0; i < count && !stands_back; i++)
         if (many.requests[i]) {
