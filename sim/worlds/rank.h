@@ -440,7 +440,9 @@ void sim_fiber_announce_switch(struct sim_rank *from, struct sim_rank *to, bool 
 void sim_fiber_announce_arrival(struct sim_rank *rank, struct sim_world *world);
 bool sim_fiber_may_move(void);
 
-/* Of a wide world (wide.h): takes the monitor, in the calling rank's turn. */
+/* Whether worlds of these options may be wide (wide.h) on some machine. */
+bool sim_wide_thinkable(const struct sim_world_options *options);
+/* Of a wide world: takes the monitor, in the calling rank's turn. */
 void sim_wide_enter(struct sim_world *world);
 /* The calling thread, in a handler of a signal for its rank that it will not come back from: waits
  * for the turn. */

@@ -20,8 +20,6 @@
 
 #include "sim/worlds/rank.h"
 
-/* Whether worlds of these options may be wide on some machine. */
-bool sim_wide_thinkable(const struct sim_world_options *options);
 /* Whether this world may ever become wide. */
 bool sim_wide_possible(const struct sim_world *world);
 /* Looks at the world now and then, until sim_wide_unwatch; nothing if it cannot. */

@@ -2,7 +2,6 @@
 #include "sim/worlds/world.h"
 
 #include "sim/worlds/rank.h"
-#include "sim/worlds/wide.h"
 
 #include <assert.h>
 #include <stdio.h>
