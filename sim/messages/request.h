@@ -40,6 +40,7 @@ struct sim_request {
     uint32_t magic;
     uint8_t kind, state, mode;
     bool persistent, freed, on_stack, delayed, status_cancelled;
+    bool listed;     /* while a list of requests is looked through: it stands in it already */
     bool at_once;    /* exploration: delayed, but the rank knew of a message for it when it began */
     bool cancelling; /* exploration: marked, and not yet decided whether it was in time */
     int peer, tag;   /* as posted */

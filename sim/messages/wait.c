@@ -217,15 +217,25 @@ static void many_release(struct many *many)
         free(many->requests);
 }
 
-/* Others complete requests, so it takes the monitor to look at them. Not a step of logical time. */
-static void many_count_active(struct many *many)
+/* Others complete requests, so it takes the monitor to look at them. Not a step of logical time. The
+ * place of an active request that stands in the list already; -1: each stands there once. */
+static int many_count_active(struct many *many)
 {
+    int again = -1;
     struct sim_world *world = many->rank->world;
     if (world->threaded)
         sim_threads_enter(world);
     for (int i = 0; i < many->count; i++)
-        many->active += is_active(many->requests[i]);
+        if (is_active(many->requests[i])) {
+            many->active++;
+            again = again < 0 && many->requests[i]->listed ? i : again;
+            many->requests[i]->listed = true;
+        }
+    for (int i = 0; i < many->count; i++)
+        if (many->requests[i])
+            many->requests[i]->listed = false;
     sim_world_leave(world);
+    return again;
 }
 
 static int many_init(struct many *many, const char *function, int count, MPI_Request *handles)
@@ -250,8 +260,14 @@ static int many_init(struct many *many, const char *function, int count, MPI_Req
             return error;
         }
     }
-    many_count_active(many);
-    return MPI_SUCCESS;
+    int again = many_count_active(many);
+    if (again < 0)
+        return MPI_SUCCESS;
+    MPI_Comm comm = comm_of(many->requests[again]);
+    many_release(many);
+    return sim_error_raise(comm, MPI_ERR_REQUEST, function,
+                           "request %d of the list is an active request that stands in it already",
+                           again);
 }
 
 static MPI_Status *status_at(MPI_Status *statuses, int i)
