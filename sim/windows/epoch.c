@@ -161,6 +161,23 @@ void sim_epoch_check_assertion(struct sim_win *win, int assertion, enum sim_epoc
     win->stored = false;
 }
 
+/* Who lacks what a neighbour asserted tells so: were some alike and others not, two neighbours would
+ * differ. A rank comes two fences further only when all have looked. */
+void sim_epoch_check_agreement(struct sim_win *win, const char *function)
+{
+    const struct sim_window *window = win->window;
+    int parity = (int)(win->fences % 2), size = window->size,
+        theirs = window->parts[(win->rank + 1) % size].asserted[parity] |
+                 window->parts[(win->rank + size - 1) % size].asserted[parity],
+        missing = theirs & ~window->parts[win->rank].asserted[parity];
+    if (missing & MPI_MODE_NOPRECEDE)
+        untrue(function, "does not assert MPI_MODE_NOPRECEDE, but other ranks of the window do in "
+                         "this fence: all must, or none");
+    if (missing & MPI_MODE_NOSUCCEED)
+        untrue(function, "does not assert MPI_MODE_NOSUCCEED, but other ranks of the window do in "
+                         "this fence: all must, or none");
+}
+
 void sim_epoch_check_put(struct sim_win *win, int target, const char *function)
 {
     const struct sim_window_part *part = &win->window->parts[target];

@@ -68,6 +68,8 @@ int sim_epoch_move(struct sim_win *win, enum sim_epoch_call call, int target, co
 void sim_epoch_check_assertion(struct sim_win *win, int assertion, enum sim_epoch_state before,
                                const char *function);
 void sim_epoch_check_put(struct sim_win *win, int target, const char *function);
+/* After a fence: what it asserts of MPI_MODE_NOPRECEDE and NOSUCCEED all ranks must assert. */
+void sim_epoch_check_agreement(struct sim_win *win, const char *function);
 /* MPI_MODE_NOCHECK of a lock of a target that somebody holds in conflict, and of a start whose post
  * has not come (`posted`) or does not say the same. */
 void sim_epoch_check_lock(struct sim_win *win, int target, int assertion, const char *function);

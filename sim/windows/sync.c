@@ -64,8 +64,10 @@ int PMPI_Win_fence(int assertion, MPI_Win handle)
     if (!error) {
         sim_epoch_check_assertion(win, assertion, before, "Win_fence");
         win->fences++;
+        struct sim_window_part *mine = &win->window->parts[win->rank];
+        mine->asserted[win->fences % 2] = assertion & (MPI_MODE_NOPRECEDE | MPI_MODE_NOSUCCEED);
         if (assertion & MPI_MODE_NOPUT)
-            win->window->parts[win->rank].no_put[win->fences % 2] = win->fences;
+            mine->no_put[win->fences % 2] = win->fences;
         if (win->late_count) {
             sim_world_enter(win->owner->world);
             sim_carry_complete(win, -1, true);
@@ -75,6 +77,7 @@ int PMPI_Win_fence(int assertion, MPI_Win handle)
     }
     if (error)
         return error;
+    sim_epoch_check_agreement(win, "Win_fence");
     sim_win_completed(win, -1);
     sim_history_complete(win, -1);
     if (assertion & MPI_MODE_NOSUCCEED)

@@ -35,6 +35,7 @@ struct sim_window_part {
     uint32_t posted_by;              /* the recorder's number of the last MPI_Win_post */
     uint32_t *completed_by;          /* of the last MPI_Win_complete, by origin; NULL until used */
     uint32_t no_put[2];              /* the last fences that asserted MPI_MODE_NOPUT, by parity */
+    int asserted[2];                 /* of its last fences, what all must assert alike */
     bool no_put_posted;              /* the last post did */
     bool unchecked_post;             /* the last post asserted MPI_MODE_NOCHECK */
     int unchecked;                   /* how many hold the lock having asserted it */
