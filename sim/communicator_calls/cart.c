@@ -167,13 +167,16 @@ int PMPI_Cart_sub(MPI_Comm handle, const int remain[], MPI_Comm *made)
     int *kept = malloc(((size_t)cart.dimensions * 2 + 1) * sizeof *kept);
     assert(kept && "out of memory for a topology");
     int *periods = kept + cart.dimensions, n = 0;
+    uint64_t which = 0;
     for (int d = 0; d < cart.dimensions; d++) {
         if (!remain[d])
             continue;
+        which |= UINT64_C(1) << (d % 64);
         kept[n] = cart.extents[d];
         periods[n++] = cart.periods[d];
     }
-    struct sim_topology_plan plan = {.kind = MPI_CART, .whole = true, .cart = {n, kept, periods}};
+    struct sim_topology_plan plan = {
+        .kind = MPI_CART, .whole = true, .kept = which, .cart = {n, kept, periods}};
     plan.size = sim_cart_size(&plan.cart);
     int subgrid, subrank;
     sim_cart_subgrid(&cart, comm->rank, remain, &subgrid, &subrank);

@@ -145,8 +145,27 @@ static void split_execute(struct sim_collective *collective)
     split_into(collective, false);
 }
 
+static const struct sim_topology_plan *plan_of(const struct sim_collective *collective, int rank)
+{
+    return ((const struct sim_creation *)collective->calls[rank]->argument)->plan;
+}
+
+/* Who keeps other dimensions than the first: subgrids of both may be of one size. */
 static void cart_sub_execute(struct sim_collective *collective)
 {
+    int dissenter = 0;
+    while (dissenter < collective->size &&
+           plan_of(collective, dissenter)->kept == plan_of(collective, 0)->kept)
+        dissenter++;
+    for (int r = 0; dissenter < collective->size && r < collective->size; r++) {
+        char complaint[160];
+        snprintf(complaint, sizeof complaint, "rank %d keeps other dimensions than rank 0",
+                 dissenter);
+        collective->calls[r]->error = MPI_ERR_ARG;
+        sim_collective_complain(collective->calls[r], complaint);
+    }
+    if (dissenter < collective->size)
+        return;
     split_into(collective, true);
 }
 

@@ -21,6 +21,7 @@ struct sim_topology_plan {
     int size;   /* ranks of the new communicator */
     bool whole; /* no member may be left over */
     struct sim_cart cart;
+    uint64_t kept;            /* MPI_Cart_sub: which dimensions, by bits */
     const int *index, *edges; /* MPI_GRAPH */
     /* MPI_DIST_GRAPH: either any edges, or those that end or begin at this member */
     bool weighted, adjacent;
