@@ -118,17 +118,17 @@ static void alltoall(struct sim_collective *collective)
     receive_from_all(collective, true);
 }
 
-/* Combines what a side gives, in rank order, into `to`. */
-static void reduce_side(struct sim_collective *collective, struct side_of_bridge side,
-                        struct sim_collective_call *to)
+/* Combines what a side gives, in rank order, into what a member takes. */
+static void reduce_side(struct sim_collective *collective, struct side_of_bridge side, int receiver)
 {
+    struct sim_collective_call *to = collective->calls[receiver];
     const void **inputs = malloc((size_t)side.count * sizeof(void *));
     assert(inputs && "out of memory for a reduction");
     for (int i = 0; i < side.count; i++) {
         const struct sim_side *from = &collective->calls[side.first + i]->send;
         inputs[i] = from->buffer;
-        if (from->count * from->type->size != to->receive.count * to->receive.type->size)
-            to->error = MPI_ERR_TRUNCATE;
+        sim_block_compare(collective, side.first + i, sim_side_whole(from), receiver,
+                          sim_side_whole(&to->receive));
     }
     if (!to->error && to->receive.count)
         sim_op_reduce_many(to->op, to->receive.type, to->receive.count, inputs, (size_t)side.count,
@@ -140,13 +140,13 @@ static void reduce(struct sim_collective *collective)
 {
     int root = find_root(collective);
     if (root >= 0)
-        reduce_side(collective, other_side(collective, root), collective->calls[root]);
+        reduce_side(collective, other_side(collective, root), root);
 }
 
 static void allreduce(struct sim_collective *collective)
 {
     for (int r = 0; r < collective->size; r++)
-        reduce_side(collective, other_side(collective, r), collective->calls[r]);
+        reduce_side(collective, other_side(collective, r), r);
 }
 
 /* The elements that members below `local` of this call's own group get. */
@@ -169,10 +169,11 @@ static void reduce_scatter(struct sim_collective *collective)
         size_t total = elements_before(to, collective->size - others.count);
         const struct sim_collective_call *first = collective->calls[others.first];
         size_t given = elements_before(first, others.count);
-        if (given * first->send.type->size != total * to->receive.type->size) {
-            to->error = MPI_ERR_TRUNCATE;
+        sim_block_compare(collective, others.first,
+                          (struct sim_block){NULL, given, first->send.type}, r,
+                          (struct sim_block){NULL, total, to->receive.type});
+        if (to->error)
             continue;
-        }
         const void **inputs = malloc((size_t)others.count * sizeof(void *));
         assert(inputs && "out of memory for a reduction");
         size_t before = elements_before(to, local_rank(collective, r));
