@@ -69,13 +69,15 @@ WRAP(void *, calloc, (size_t count, size_t size))
     return memory;
 }
 
-/* What is under way must not lose its memory. */
-static void release(void *memory, const void *site)
+/* What is under way must not lose its memory. False: it does, which was reported; it is never given
+ * back, or what is written there later would be in memory of somebody else. */
+static bool release(void *memory, const void *site)
 {
     size_t size = sim_objects_size(memory);
-    if (size)
-        sim_pending_lose(sim_current_rank, (uintptr_t)memory, size, SIM_LOST_FREE, site);
+    bool lost =
+        size && sim_pending_lose(sim_current_rank, (uintptr_t)memory, size, SIM_LOST_FREE, site);
     sim_objects_remove(memory);
+    return !lost;
 }
 
 WRAP(void *, realloc, (void *old, size_t size))
@@ -83,8 +85,11 @@ WRAP(void *, realloc, (void *old, size_t size))
     if (denied())
         return NULL; /* the old memory stays */
     size_t before = overwrites() ? sim_objects_size(old) : 0;
-    release(old, CALLER);
-    void *memory = realloc(old, size);
+    size_t had = sim_objects_size(old);
+    bool moves = !release(old, CALLER);
+    void *memory = moves ? malloc(size) : realloc(old, size);
+    if (moves && memory)
+        memcpy(memory, old, had < size ? had : size);
     if (memory && size > before && (before || !old)) /* nobody has written what is new */
         overwrite((char *)memory + before, size - before);
     sim_objects_add(memory, size, CALLER);
@@ -117,9 +122,10 @@ WRAP(void, free, (void *memory))
     int saved = errno;
     if (overwrites())
         overwrite(memory, sim_objects_size(memory));
-    release(memory, CALLER);
+    bool gives_back = release(memory, CALLER);
     errno = saved;
-    free(memory);
+    if (gives_back)
+        free(memory);
 }
 
 /* ---- of instrumented programs only ---- */

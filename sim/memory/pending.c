@@ -526,32 +526,34 @@ bool sim_pending_allows(struct sim_rank *rank, uintptr_t low, uintptr_t high, bo
 }
 
 /* A window's memory must stay until MPI_Win_free, or MPI_Win_detach, whoever accesses it. */
-static void tell_window_lost(struct sim_rank *rank, uintptr_t low, uintptr_t high, const void *site)
+static bool tell_window_lost(struct sim_rank *rank, uintptr_t low, uintptr_t high, const void *site)
 {
     uintptr_t first = 0, last = UINTPTR_MAX;
     bool outside = rank->world->rooms->window_outside(rank, low, &first, &last);
     if (rank != sim_current_rank || (outside && last >= high))
-        return;
+        return false;
     record_note_of(0, site, "B001",
                    "memory of a window was freed while it is the window's: MPI_Win_free (or "
                    "MPI_Win_detach) must come first");
+    return true;
 }
 
-void sim_pending_lose(struct sim_rank *rank, uintptr_t address, size_t size, enum sim_lost how,
+bool sim_pending_lose(struct sim_rank *rank, uintptr_t address, size_t size, enum sim_lost how,
                       const void *site)
 {
     static const char *const ways[] = {[SIM_LOST_FREE] = "was freed",
                                        [SIM_LOST_RETURN] =
                                            "lay on the stack of a function that returned"};
     struct sim_pending *pending = rank->pending;
+    bool told = false;
     if (!pending || rank->within_op)
-        return;
+        return false;
     if (rank->history && how == SIM_LOST_FREE) {
         rank->world->rooms->window_touch(rank, address, address + size, true, site);
-        tell_window_lost(rank, address, address + size, site);
+        told = tell_window_lost(rank, address, address + size, site);
     }
     if (!pending->count)
-        return;
+        return told;
     lock(pending);
     for (size_t i = first_reaching(pending, address);
          i < pending->count && pending->entries[i].hull.low < address + size; i++) {
@@ -559,6 +561,7 @@ void sim_pending_lose(struct sim_rank *rank, uintptr_t address, size_t size, enu
         char text[256];
         if (entry->write_told || !sim_region_touches(&entry->region, address, address + size))
             continue;
+        told = true;
         entry->write_told = true;
         snprintf(text, sizeof text, "the memory of the %s of %s %s %s before it completed",
                  entry->region.side, entry->orphan ? "a freed" : "a pending", entry->name,
@@ -566,6 +569,7 @@ void sim_pending_lose(struct sim_rank *rank, uintptr_t address, size_t size, enu
         record_note_of(entry->operation, site, "B001", text);
     }
     unlock(pending);
+    return told;
 }
 
 /* The stretch without a pending byte around an address that is none itself. */

@@ -102,9 +102,10 @@ void sim_pending_heard(struct sim_rank *rank);
 /* Whether the program may read the bytes of [low, high), or write them, and nobody wants to know. */
 bool sim_pending_allows(struct sim_rank *rank, uintptr_t low, uintptr_t high, bool write);
 
-/* How the program gives up memory of its own. */
+/* How the program gives up memory of its own. True: it is a fault, which was reported; what is under
+ * way, and other ranks, still write there. */
 enum sim_lost { SIM_LOST_FREE, SIM_LOST_RETURN };
-void sim_pending_lose(struct sim_rank *rank, uintptr_t address, size_t size, enum sim_lost how,
+bool sim_pending_lose(struct sim_rank *rank, uintptr_t address, size_t size, enum sim_lost how,
                       const void *site);
 /* Whether something that nobody has reported begins within [low, high). */
 bool sim_pending_within(struct sim_rank *rank, uintptr_t low, uintptr_t high);
