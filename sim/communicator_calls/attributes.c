@@ -53,6 +53,8 @@ static int finish(const struct call *call, int error)
 static int create(struct call call, sim_attribute_function *copy,
                   sim_attribute_function *delete_value, int *keyval, void *extra_state)
 {
+    if (sim_point_outside(call.function))
+        return MPI_ERR_OTHER;
     WITH_RANK_LOCK;
     struct sim_keyvals *keyvals = sim_attributes_keyvals();
     struct sim_keyval model = {
@@ -70,6 +72,8 @@ static int create(struct call call, sim_attribute_function *copy,
 
 static int free_keyval(struct call call, int *keyval)
 {
+    if (sim_point_outside(call.function))
+        return MPI_ERR_OTHER;
     WITH_RANK_LOCK;
     struct sim_keyvals *keyvals = sim_attributes_keyvals();
     if (!keyval || !keyvals || !sim_keyvals_free(keyvals, call.kind, *keyval))
@@ -81,6 +85,8 @@ static int free_keyval(struct call call, int *keyval)
 
 static int set(struct call call, int keyval, void *value)
 {
+    if (sim_point_outside(call.function))
+        return MPI_ERR_OTHER;
     WITH_RANK_LOCK;
     struct sim_keyvals *keyvals = sim_attributes_keyvals();
     struct sim_attributes *list = sim_attributes_of(call.kind, call.handle);
@@ -103,6 +109,8 @@ static bool is_known(const struct sim_keyvals *keyvals, const struct sim_attribu
 
 static int get(struct call call, int keyval, void *value, int *flag)
 {
+    if (sim_point_outside(call.function))
+        return MPI_ERR_OTHER;
     WITH_RANK_LOCK;
     struct sim_keyvals *keyvals = sim_attributes_keyvals();
     struct sim_attributes *list = sim_attributes_of(call.kind, call.handle);
@@ -121,6 +129,8 @@ static int get(struct call call, int keyval, void *value, int *flag)
 
 static int remove_value(struct call call, int keyval)
 {
+    if (sim_point_outside(call.function))
+        return MPI_ERR_OTHER;
     WITH_RANK_LOCK;
     struct sim_keyvals *keyvals = sim_attributes_keyvals();
     struct sim_attributes *list = sim_attributes_of(call.kind, call.handle);

@@ -37,6 +37,8 @@ static int hand_out(const char *function, struct sim_group *group, MPI_Group *ne
 
 int PMPI_Group_size(MPI_Group group, int *size)
 {
+    if (sim_point_outside("Group_size"))
+        return MPI_ERR_OTHER;
     const struct sim_group *members = sim_group_from_handle(group);
     if (!members)
         return raise_group("Group_size");
@@ -48,6 +50,8 @@ int PMPI_Group_size(MPI_Group group, int *size)
 
 int PMPI_Group_rank(MPI_Group group, int *rank)
 {
+    if (sim_point_outside("Group_rank"))
+        return MPI_ERR_OTHER;
     const struct sim_group *members = sim_group_from_handle(group);
     if (!members)
         return raise_group("Group_rank");
@@ -59,6 +63,8 @@ int PMPI_Group_rank(MPI_Group group, int *rank)
 
 int PMPI_Group_compare(MPI_Group group1, MPI_Group group2, int *result)
 {
+    if (sim_point_outside("Group_compare"))
+        return MPI_ERR_OTHER;
     const struct sim_group *a = sim_group_from_handle(group1), *b = sim_group_from_handle(group2);
     if (!a || !b)
         return raise_group("Group_compare");
@@ -71,6 +77,8 @@ int PMPI_Group_compare(MPI_Group group1, MPI_Group group2, int *result)
 int PMPI_Group_translate_ranks(MPI_Group group1, int n, const int ranks1[], MPI_Group group2,
                                int ranks2[])
 {
+    if (sim_point_outside("Group_translate_ranks"))
+        return MPI_ERR_OTHER;
     const struct sim_group *a = sim_group_from_handle(group1), *b = sim_group_from_handle(group2);
     if (!a || !b)
         return raise_group("Group_translate_ranks");
@@ -93,6 +101,8 @@ typedef struct sim_group *group_combine(const struct sim_group *a, const struct 
 static int combine(const char *function, group_combine *combination, MPI_Group group1,
                    MPI_Group group2, MPI_Group *newgroup)
 {
+    if (sim_point_outside(function))
+        return MPI_ERR_OTHER;
     const struct sim_group *a = sim_group_from_handle(group1), *b = sim_group_from_handle(group2);
     if (!a || !b)
         return raise_group(function);
@@ -139,6 +149,8 @@ static int first_bad_rank(const struct sim_group *group, int n, const int ranks[
 static int select_ranks(const char *function, group_select *selection, MPI_Group group, int n,
                         const int ranks[], MPI_Group *newgroup)
 {
+    if (sim_point_outside(function))
+        return MPI_ERR_OTHER;
     const struct sim_group *members = sim_group_from_handle(group);
     if (!members)
         return raise_group(function);
@@ -177,6 +189,8 @@ static int64_t range_length(const int range[3])
 static int select_ranges(const char *function, group_select *selection, MPI_Group group, int n,
                          int ranges[][3], MPI_Group *newgroup)
 {
+    if (sim_point_outside(function))
+        return MPI_ERR_OTHER;
     const struct sim_group *members = sim_group_from_handle(group);
     int64_t count = 0;
     if (!members)
@@ -216,6 +230,8 @@ int PMPI_Group_range_excl(MPI_Group group, int n, int ranges[][3], MPI_Group *ne
 
 int PMPI_Group_free(MPI_Group *group)
 {
+    if (sim_point_outside("Group_free"))
+        return MPI_ERR_OTHER;
     if (!group || !sim_group_from_handle(*group))
         return raise_group("Group_free");
     sim_open_handles_remove(SIM_LIVE_GROUP, (uint64_t)(uintptr_t)*group);

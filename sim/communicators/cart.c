@@ -130,6 +130,8 @@ bool sim_cart_balance(int nodes, int dimensions, int *extents)
 
 int PMPI_Dims_create(int nnodes, int ndims, int dims[])
 {
+    if (sim_point_outside("Dims_create"))
+        return MPI_ERR_OTHER;
     if (nnodes < 1 || ndims < 0 || (ndims > 0 && !dims))
         return sim_error_raise(MPI_COMM_NULL, MPI_ERR_ARG, "Dims_create",
                                "%d nodes cannot be laid out in %d dimensions", nnodes, ndims);

@@ -4,6 +4,9 @@
 
 int sim_type_query_check(const char *function, MPI_Datatype datatype, bool pointers)
 {
+    int error = sim_point_outside(function);
+    if (error)
+        return error;
     if (!sim_datatype_get(datatype))
         return sim_type_raise(function, MPI_ERR_TYPE, "datatype is not a valid datatype");
     if (!pointers)
@@ -15,6 +18,9 @@ int sim_type_call_check(const struct sim_type_call *call, int64_t count, MPI_Dat
                         const struct sim_datatype **old)
 {
     *old = sim_datatype_get(oldtype);
+    int error = sim_point_outside(call->function);
+    if (error)
+        return error;
     if (!call->newtype)
         return sim_type_raise(call->function, MPI_ERR_ARG, "newtype is a null pointer");
     if (count < 0)

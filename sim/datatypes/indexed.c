@@ -155,6 +155,8 @@ struct structure {
 
 static int structure_check(const struct sim_type_call *call, const struct structure *structure)
 {
+    if (sim_point_outside(call->function))
+        return MPI_ERR_OTHER;
     if (!call->newtype)
         return sim_type_raise(call->function, MPI_ERR_ARG, "newtype is a null pointer");
     if (structure->count < 0)

@@ -183,6 +183,8 @@ static MPI_Datatype find_size(const MPI_Datatype *candidates, size_t size)
 
 int PMPI_Type_match_size(int typeclass, int size, MPI_Datatype *datatype)
 {
+    if (sim_point_outside("Type_match_size"))
+        return MPI_ERR_OTHER;
     static const MPI_Datatype integers[] = {MPI_INTEGER,  MPI_INTEGER1,  MPI_INTEGER2,
                                             MPI_INTEGER8, MPI_INTEGER16, MPI_DATATYPE_NULL};
     static const MPI_Datatype reals[] = {MPI_REAL, MPI_DOUBLE_PRECISION, MPI_REAL2, MPI_REAL16,

@@ -131,6 +131,8 @@ double PMPI_Wtick(void)
 
 int PMPI_Get_processor_name(char *name, int *length)
 {
+    if (sim_point_outside("Get_processor_name"))
+        return MPI_ERR_OTHER;
     if (gethostname(name, MPI_MAX_PROCESSOR_NAME))
         strcpy(name, "localhost");
     name[MPI_MAX_PROCESSOR_NAME - 1] = '\0';
@@ -167,6 +169,8 @@ int PMPI_Pcontrol(const int level, ...)
 
 int PMPI_Alloc_mem(MPI_Aint size, MPI_Info info, void *base)
 {
+    if (sim_point_outside("Alloc_mem"))
+        return MPI_ERR_OTHER;
     if (!sim_info_handle_valid(info))
         return sim_error_raise(MPI_COMM_NULL, MPI_ERR_INFO, "Alloc_mem",
                                "info is not a valid handle");
@@ -181,6 +185,8 @@ int PMPI_Alloc_mem(MPI_Aint size, MPI_Info info, void *base)
 
 int PMPI_Free_mem(void *base)
 {
+    if (sim_point_outside("Free_mem"))
+        return MPI_ERR_OTHER;
     sim_objects_remove(base);
     free(base);
     return MPI_SUCCESS;

@@ -11,6 +11,8 @@
 
 static int op_create(const char *function, struct sim_op value, MPI_Op *handle)
 {
+    if (sim_point_outside(function))
+        return MPI_ERR_OTHER;
     if (!handle || (!value.user && !value.user_large))
         return raise(function, MPI_ERR_ARG, "%s is a null pointer", handle ? "user_fn" : "op");
     struct sim_op *op = malloc(sizeof *op);
@@ -38,6 +40,8 @@ int PMPI_Op_create_c(MPI_User_function_c *user_fn, int commute, MPI_Op *op)
 
 int PMPI_Op_free(MPI_Op *op)
 {
+    if (sim_point_outside("Op_free"))
+        return MPI_ERR_OTHER;
     const struct sim_op *object = op ? sim_op_get(*op) : NULL;
     if (!object)
         return raise("Op_free", MPI_ERR_OP, "op is not a valid operation");
@@ -52,6 +56,8 @@ int PMPI_Op_free(MPI_Op *op)
 
 int PMPI_Op_commutative(MPI_Op op, int *commute)
 {
+    if (sim_point_outside("Op_commutative"))
+        return MPI_ERR_OTHER;
     const struct sim_op *object = sim_op_get(op);
     if (!object)
         return raise("Op_commutative", MPI_ERR_OP, "op is not a valid operation");
@@ -64,6 +70,8 @@ int PMPI_Op_commutative(MPI_Op op, int *commute)
 static int reduce_local(const char *function, const void *in, void *inout, MPI_Count count,
                         MPI_Datatype datatype, MPI_Op op, const void *site)
 {
+    if (sim_point_outside(function))
+        return MPI_ERR_OTHER;
     const struct sim_datatype *type = sim_datatype_get(datatype);
     const struct sim_op *operation = sim_op_get(op);
     if (count < 0)

@@ -57,4 +57,11 @@ static inline struct sim_rank *sim_point_caller(const char *function)
     return sim_point_refuse(function);
 }
 
+/* For calls that need no communicator: MPI_SUCCESS for a rank between Init and Finalize or in a
+ * session, and for who is no rank; else what the MPI function must return. */
+static inline int sim_point_outside(const char *function)
+{
+    return !sim_current_rank || sim_point_caller(function) ? MPI_SUCCESS : MPI_ERR_OTHER;
+}
+
 #endif
