@@ -326,6 +326,54 @@ static void roots_that_are_not_there(int rank, int size)
     expect_ok(MPI_Barrier(world));
 }
 
+enum rooted { BCAST, GATHER, SCATTER, REDUCE, ROOTED };
+
+/* One rooted collective across; what this rank gives as its root. */
+static int call_across(enum rooted which, int root, int *value, int *many, MPI_Comm across)
+{
+    MPI_Request request;
+    int error;
+    switch (which) {
+    case BCAST:
+        return MPI_Bcast(value, 1, MPI_INT, root, across);
+    case GATHER:
+        return MPI_Gather(value, 1, MPI_INT, many, 1, MPI_INT, root, across);
+    case SCATTER:
+        error = MPI_Iscatter(many, 1, MPI_INT, value, 1, MPI_INT, root, across, &request);
+        return error ? error : MPI_Wait(&request, MPI_STATUS_IGNORE);
+    default:
+        return MPI_Reduce(value, many, 1, MPI_INT, MPI_SUM, root, across);
+    }
+}
+
+/* Nobody is the root, or one of each side, or all but one know it: somebody is told, and no data moves. */
+static void roots_across_disagree(int rank, int size)
+{
+    struct sides sides = sides_make(rank, size);
+    MPI_Comm_set_errhandler(sides.across, MPI_ERRORS_RETURN);
+    for (int which = 0; which < ROOTED; which++)
+        for (int how = 0; how < 3; how++) {
+            int value = 10 + rank, many[16], class, told, most;
+            int root = how == 0                ? MPI_PROC_NULL
+                       : sides.rank == 0       ? MPI_ROOT
+                       : how == 1 || sides.odd ? 0
+                                               : MPI_PROC_NULL;
+            if (how == 2 && sides.odd && sides.rank == 0) /* the only one who knows of no root */
+                root = MPI_PROC_NULL;
+            for (int i = 0; i < 16; i++)
+                many[i] = -1;
+            MPI_Error_class(call_across((enum rooted)which, root, &value, many, sides.across),
+                            &class);
+            expect(class == MPI_SUCCESS || class == MPI_ERR_ROOT, "class %d", class);
+            expect(how != 0 || class == MPI_ERR_ROOT, "nobody is the root, and all is well");
+            told = class == MPI_ERR_ROOT;
+            MPI_Allreduce(&told, &most, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+            expect(most == 1, "collective %d, way %d: nobody is told", which, how);
+            expect(value == 10 + rank && many[0] == -1 && many[15] == -1, "data was moved");
+        }
+    sides_free(&sides);
+}
+
 /* A message in hand, and a request, belong to the rank that holds them. In one process everybody sees the handles. */
 static void handles_of_another(int rank, int size)
 {
@@ -380,6 +428,8 @@ int main(void)
     world_test_sizes("every call that completes requests or looks at them tells what is done",
                      every_three, WORLD_ANY, WORLD_SIZES(1));
     world_test("a root that is not there is refused", roots_that_are_not_there, WORLD_ANY);
+    world_test_pairs("roots of an intercommunicator that disagree are told", roots_across_disagree,
+                     WORLD_ANY);
     world_test_pairs("messages and requests of another rank are refused", handles_of_another,
                      WORLD_ANY);
     return tap_done();
