@@ -31,7 +31,7 @@ struct pending {
 
 static bool is_contiguous(const struct trace_op *op)
 {
-    return op->buffer && op->extent && op->count > 0 && op->type &&
+    return op->buffer && op->count > 0 && op->type &&
            op->extent == (uint64_t)op->count * trace_type_size(op->type);
 }
 
@@ -53,7 +53,7 @@ static bool writes(const struct trace_op *op)
         return is_root;
     case OP_SCATTER:
     case OP_SCATTERV:
-        return !is_root || !(op->flags & OP_IN_PLACE);
+        return !(op->flags & OP_IN_PLACE); /* only the root can say so */
     default:
         return true;
     }

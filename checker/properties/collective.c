@@ -211,9 +211,9 @@ static bool differ(const struct trace *trace, uint32_t a, uint32_t b, struct dif
            (!(trace->ops[a].flags & OP_INTERCOMM) && differ_in_counts(trace, a, b, difference));
 }
 
+/* It stands where b does. */
 static void finish_pair(struct finding *finding, const struct trace *trace, uint32_t a, uint32_t b)
 {
-    finding->site = trace->ops[b].site;
     finding->confirmation = CONFIRM_HAPPENED;
     finding_op_add(finding, b, "culprit");
     finding_op_add(finding, a, "partner");
@@ -431,8 +431,10 @@ static void judge_presence(const struct check_context *context, const struct che
         bool present = false;
         for (at = 0; at < group->count && !present; at++)
             present = trace->ops[context->group_ops[group->first + at]].rank == member;
-        if (!present && listed++ < PLACES_LISTED_MAX)
-            finding_detail(finding, "Rank %u never called it.\n", member);
+        if (present)
+            continue;
+        listed++;
+        finding_detail(finding, "Rank %u never called it.\n", member);
     }
     finding_seal(finding, trace);
 }
