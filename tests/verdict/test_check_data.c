@@ -342,9 +342,9 @@ static void borders_of_buffers(void)
         int64_t count;
         bool meet;
     } rows[] = {
-        {968, 4, false},  {969, 4, true},  {976, 4, true},  {1000, 0, false}, {1000, 1, true},
-        {1008, 1, true},  {1024, 1, true}, {1031, 1, true}, {1032, 1, false}, {0, 200, false},
-        {900, 100, true}, {1, 120, false}, {1, 125, true},
+        {968, 4, false}, {969, 4, true},   {976, 4, true},  {1000, 0, false}, {1008, 0, false},
+        {1000, 1, true}, {1008, 1, true},  {1024, 1, true}, {1031, 1, true},  {1032, 1, false},
+        {0, 200, false}, {900, 100, true}, {1, 120, false}, {1, 125, true},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         for (int strided = 0; strided < 3; strided++) {
@@ -432,8 +432,97 @@ static void noted_by_the_machine(void)
     }
 }
 
+/* ---- collectives: who is missing, and vectors of counts that are not there ---- */
+
+/* Of the members of a communicator, `missing` from `first` on never call; a dozen of each are told. */
+static void missing_members(void)
+{
+    static const struct {
+        uint32_t size, missing, first;
+    } rows[] = {{2, 1, 0},   {2, 1, 1},   {3, 2, 1},   {13, 12, 0}, {13, 12, 1},
+                {14, 13, 0}, {20, 13, 3}, {30, 15, 9}, {14, 1, 13}, {13, 1, 6}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct program p = program_new(rows[i].size);
+        struct findings findings;
+        uint32_t present = rows[i].size - rows[i].missing;
+        bool all = true;
+        for (uint32_t rank = 0; rank < rows[i].size; rank++)
+            if (rank < rows[i].first || rank >= rows[i].first + rows[i].missing)
+                program_collective(&p, rank, OP_BARRIER, p.world, 0, 1);
+        p.trace->outcome = OUTCOME_FINISHED;
+        program_finish(&p);
+        ask(&p, check_collective, &findings);
+        const struct finding *is = findings.count == 1 ? &findings.items[0] : NULL;
+        tap_is_str(is ? is->code : "", "M010", "%u of %u are missing: it is told", rows[i].missing,
+                   rows[i].size);
+        tap_is_int(is ? is->op_count : 0, present < PLACES_LISTED_MAX ? present : PLACES_LISTED_MAX,
+                   "%u of %u are there: the first are named", present, rows[i].size);
+        const uint32_t told =
+            rows[i].missing < PLACES_LISTED_MAX ? rows[i].missing : PLACES_LISTED_MAX;
+        for (uint32_t rank = 0; is && rank < rows[i].size; rank++) {
+            char line[40];
+            snprintf(line, sizeof line, "\nRank %u never called it.\n", rank);
+            bool wanted = rank >= rows[i].first && rank < rows[i].first + told;
+            all = all && (strstr(is->detail, line) != NULL) == wanted;
+        }
+        tap_ok(is && all && lines_of(is->detail) == 1 + told,
+               "those of the missing that are told: %u", told);
+        findings_release(&findings);
+        trace_free(p.trace);
+    }
+}
+
+/* What is known of a rank's counts: both vectors, one of them, one that is too short, or nothing. A vector that is not there
+ * agrees with everybody; of those that are, rank 1's says something else. */
+enum known { BOTH, SENDS, RECEIVES, SHORT, NO_COUNTS, KNOWN };
+
+static void counts_that_are_not_there(void)
+{
+    static const int64_t same[2] = {5, 5}, other[2] = {6, 6};
+    static const struct {
+        enum op_kind kind;
+        bool sends, receives; /* what rank 0's vectors are compared by */
+    } rows[] = {{OP_ALLTOALLV, true, true},
+                {OP_ALLTOALLW, true, true},
+                {OP_ALLGATHERV, false, true},
+                {OP_REDUCE_SCATTER, false, true}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        for (int code = 0; code < KNOWN * KNOWN; code++) {
+            const enum known known[2] = {(enum known)(code % KNOWN), (enum known)(code / KNOWN)};
+            struct program p = program_new(2);
+            struct findings findings;
+            bool sends[2], receives[2], differ;
+            for (uint32_t rank = 0; rank < 2; rank++) {
+                uint32_t op = program_collective(&p, rank, rows[i].kind, p.world, 0, 1 + (int)rank);
+                const int64_t *values = rank ? other : same;
+                sends[rank] = known[rank] == BOTH || known[rank] == SENDS;
+                receives[rank] =
+                    known[rank] == BOTH || known[rank] == RECEIVES || known[rank] == SHORT;
+                p.trace->ops[op].count = 10;
+                if (known[rank] != NO_COUNTS)
+                    trace_add_counts(p.trace, op, known[rank] == SHORT ? 1 : 2,
+                                     sends[rank] ? values : NULL, receives[rank] ? values : NULL);
+            }
+            p.trace->outcome = OUTCOME_FINISHED;
+            program_finish(&p);
+            ask(&p, check_collective, &findings);
+            if (rows[i].sends) /* of what the other rank gives this one, and takes of it */
+                differ =
+                    (sends[0] && receives[1]) || (sends[1] && receives[0] && known[0] != SHORT);
+            else
+                differ = receives[0] && receives[1];
+            tap_ok(findings.count == differ && (!differ || !strcmp(findings.items[0].code, "M005")),
+                   "%s, of the ranks is known %d and %d: %s", op_kind_name(rows[i].kind),
+                   (int)known[0], (int)known[1], differ ? "they disagree" : "nothing is told");
+            findings_release(&findings);
+            trace_free(p.trace);
+        }
+}
+
 int main(void)
 {
+    missing_members();
+    counts_that_are_not_there();
     messages_and_receives();
     every_class_of_errors();
     refused_at_one_place();
