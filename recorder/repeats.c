@@ -23,7 +23,8 @@ enum {
     BODY_MAX = 400,
     BYTES_MAX = 60000, /* a killed rank's last bytes may be anything; see buffers_damaged */
     WINDOW = 2048,     /* operations that are remembered; more than a body */
-    KINDS = 1024
+    KINDS = 1024,
+    PLACES_MAX = 64 /* buffers of a body that may lie elsewhere each time */
 };
 
 struct remembered {
@@ -55,7 +56,6 @@ static uint64_t op_hash(const struct record_op *op)
     uint64_t one = mix(op->site, (uint64_t)op->head.small << 32 | op->flags);
     uint64_t two = mix((uint64_t)op->comm << 32 | op->type, (uint64_t)op->count);
     one = mix(one, (uint64_t)(uint32_t)op->peer << 32 | (uint32_t)op->tag);
-    two = mix(two, op->buffer);
     return mix(one, two) | 1;
 }
 
@@ -64,16 +64,22 @@ static uint64_t op_hash(const struct record_op *op)
 typedef uint64_t words __attribute__((vector_size(16), aligned(8), may_alias));
 _Static_assert(sizeof(struct record_op) - offsetof(struct record_op, pass) == 5 * sizeof(words),
                "five of them, and no gap");
+_Static_assert(offsetof(struct record_op, buffer) - offsetof(struct record_op, pass) ==
+                   4 * sizeof(words),
+               "the fifth is where the buffer lies");
 
+/* `moved` becomes true where only the place of the buffer is another. */
 static inline bool same_op(const struct record_op *one, uint32_t first_one,
-                           const struct record_op *other, uint32_t first_other)
+                           const struct record_op *other, uint32_t first_other, bool *moved)
 {
     const words *a = (const void *)&one->pass, *b = (const void *)&other->pass;
-    words differ = (a[0] ^ b[0]) | (a[1] ^ b[1]) | (a[2] ^ b[2]) | (a[3] ^ b[3]) | (a[4] ^ b[4]);
+    words differ = (a[0] ^ b[0]) | (a[1] ^ b[1]) | (a[2] ^ b[2]) | (a[3] ^ b[3]);
+    words place = a[4] ^ b[4]; /* buffer and extent */
+    *moved |= place[0] != 0;
     bool linked = one->request != UINT32_MAX && other->request != UINT32_MAX
                       ? one->request - first_one == other->request - first_other
                       : one->request == other->request;
-    return linked && !(differ[0] | differ[1]) && one->head.small == other->head.small &&
+    return linked && !(differ[0] | differ[1] | place[1]) && one->head.small == other->head.small &&
            one->state == other->state && one->thread == other->thread &&
            one->flags == other->flags && one->peer_matched == other->peer_matched &&
            one->tag_matched == other->tag_matched && one->count_matched == other->count_matched;
@@ -124,11 +130,59 @@ static bool closed(const struct stretch *iteration, uint32_t body)
     return true;
 }
 
+static uint32_t places_of(const struct stretch *iteration, const struct record_op **ops)
+{
+    uint32_t count = 0;
+    for (const char *at = iteration->records; at < iteration->end;) {
+        const struct record_head *head = (const void *)at;
+        if (head->type == RECORD_OP && count < PLACES_MAX)
+            ops[count++] = (const void *)at;
+        at += head->size;
+    }
+    return count;
+}
+
+/* What a buffer may be instead: NULL, or one of MPI's own values. */
+static bool is_place(uint64_t buffer)
+{
+    return buffer >= 4096 && buffer < UINT64_MAX - 4096;
+}
+
+static bool apart(const struct record_op *one, const struct record_op *other)
+{
+    return one->buffer + one->extent <= other->buffer ||
+           other->buffer + other->extent <= one->buffer;
+}
+
+/* Whether the buffers of two iterations lie to each other in one as in the other: each pair has moved
+ * together, or has nothing in common in both. All that checks ask of the places within an iteration
+ * that is closed is what overlaps; where memory comes from depends on who has freed what before. */
+static __attribute__((noinline)) bool same_places(const struct stretch *one,
+                                                  const struct stretch *other, uint32_t body)
+{
+    const struct record_op *left[PLACES_MAX], *right[PLACES_MAX];
+    if (body > PLACES_MAX)
+        return false;
+    uint32_t count = places_of(one, left);
+    places_of(other, right);
+    for (uint32_t i = 0; i < count; i++) {
+        uint64_t shift = right[i]->buffer - left[i]->buffer;
+        if (shift && (!is_place(left[i]->buffer) || !is_place(right[i]->buffer)))
+            return false;
+        for (uint32_t j = 0; j < i; j++)
+            if (right[j]->buffer - left[j]->buffer != shift &&
+                !(apart(left[i], left[j]) && apart(right[i], right[j])))
+                return false;
+    }
+    return true;
+}
+
 /* Whether both are one iteration, of `body` operations. */
 static inline __attribute__((always_inline)) bool same(const struct stretch *one,
                                                        const struct stretch *other, uint32_t body)
 {
     const char *a = one->records, *b = other->records;
+    bool moved = false;
     if (one->end - a != other->end - b)
         return false;
     while (a < one->end) {
@@ -136,7 +190,7 @@ static inline __attribute__((always_inline)) bool same(const struct stretch *one
         const void *first = a, *second = b;
         bool alike = left->size == right->size && left->type == right->type && left->size > 0;
         if (alike && left->type == RECORD_OP)
-            alike = same_op(first, one->first, second, other->first);
+            alike = same_op(first, one->first, second, other->first, &moved);
         else if (alike && left->type == RECORD_WAITS)
             alike = same_waits(first, one->first, second, other->first, body);
         else if (alike && left->type == RECORD_COUNTS)
@@ -148,7 +202,7 @@ static inline __attribute__((always_inline)) bool same(const struct stretch *one
         a += left->size;
         b += left->size;
     }
-    return true;
+    return !moved || same_places(one, other, body);
 }
 
 /* From here on nothing is known of what came before. */
@@ -212,7 +266,7 @@ static void compare(struct recorder_rank *me, struct recorder_repeats *repeats)
     repeats->first_op = me->ops;
 }
 
-/* Number of the last operation of this hash + 1, 0: none is near. A hash is of addresses, too: what
+/* Number of the last operation of this hash + 1, 0: none is near. A hash is of sites, too: what
  * else stands in the same list must not matter, or equal runs would not be recorded as equal. */
 static uint32_t last_of(const struct recorder_repeats *repeats, uint64_t hash, uint32_t number)
 {

@@ -47,6 +47,15 @@ int main(int argc, char **argv)
             MPI_Isend(&x, 1, MPI_DOUBLE, right, 0, MPI_COMM_WORLD, &both[0]);
             MPI_Recv(&y, 1, MPI_DOUBLE, MPI_ANY_SOURCE, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
             MPI_Wait(&both[0], MPI_STATUS_IGNORE);
+        } else if (!strcmp(bug, "overlap")) { /* elsewhere each time, and once in one place */
+            static double pool[64];
+            MPI_Request four[4];
+            double *one = pool + i * 7 % 30, *two = here && bad ? one : pool + 31 + i * 11 % 30;
+            MPI_Irecv(one, 1, MPI_DOUBLE, left, 0, MPI_COMM_WORLD, &four[0]);
+            MPI_Irecv(two, 1, MPI_DOUBLE, left, 1, MPI_COMM_WORLD, &four[1]);
+            MPI_Isend(&x, 1, MPI_DOUBLE, right, 0, MPI_COMM_WORLD, &four[2]);
+            MPI_Isend(&x, 1, MPI_DOUBLE, right, 1, MPI_COMM_WORLD, &four[3]);
+            MPI_Waitall(4, four, MPI_STATUSES_IGNORE);
         } else {
             MPI_Irecv(&y, 1, MPI_DOUBLE, left, 0, MPI_COMM_WORLD, &both[0]);
             MPI_Isend(&x, 1, here && bad && !strcmp(bug, "type") ? MPI_FLOAT : MPI_DOUBLE, right, 0, MPI_COMM_WORLD, &both[1]);
@@ -75,7 +84,7 @@ sub run {
     return ($? >> 8, join("\n", @found), $result);
 }
 
-for my $bug (qw(none type write lost leak skip root exit blocking cyclic ahead any)) {
+for my $bug (qw(none type write lost leak skip root exit blocking cyclic ahead any overlap)) {
     for my $at (350, -1) {
         next if $at < 0 && $bug =~ /^(type|write|lost|leak|skip|root|exit)$/;
         my ($code, $found) = run('--db none', "$bug 700 $at");
@@ -84,6 +93,11 @@ for my $bug (qw(none type write lost leak skip root exit blocking cyclic ahead a
     }
 }
 
+my (undef, $overlap) = run('--db none', 'overlap 700 350');
+like($overlap, qr/^B002 /m, 'two receives that met in one place in one iteration are found');
+my (undef, undef, $moving) = run('--db m.db', 'overlap 70000 -1');
+my ($rows) = `'$simrun' query --db m.db "select count(*) from v_ops"` =~ /(\d+)\s*\z/;
+cmp_ok($rows, '<', 2000, 'iterations whose buffers lie elsewhere each time are recorded once');
 my $text = `'$simrun' --db a.db -n 4 loop.c type 200000 150000 2>said`;
 is($? >> 8, 1, 'a bug in one of 200,000 iterations is found');
 like($text, qr/after\s+150000\s+like\s+iterations/, 'and says after how many');

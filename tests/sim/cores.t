@@ -191,6 +191,35 @@ for my $cores ('', '--cores 2') {
     is(scalar(() = $owned =~ /^rank \d: 0 wrong$/mg), 4, "a rank keeps its thread where its program asks for it ($cores)") or diag $owned;
 }
 
+# Memory from malloc lies elsewhere when others ask for some at the same time.
+open $file, '>', "$folder/fresh.c" or die;
+print $file <<'C';
+#include <mpi.h>
+#include <stdlib.h>
+int main(int argc, char **argv)
+{
+    MPI_Init(&argc, &argv);
+    int rank, ranks, count = 1000;
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    volatile double sum = 0;
+    for (int step = 0; step < 300; step++) {
+        double *out = calloc((size_t)count, sizeof *out), *in = calloc((size_t)count, sizeof *in);
+        MPI_Sendrecv(out, count, MPI_DOUBLE, (rank + 1) % ranks, 0, in, count, MPI_DOUBLE, (rank + ranks - 1) % ranks, 0,
+                     MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        for (int again = 0; again < 50; again++)
+            for (int i = 0; i < count; i++)
+                sum += in[i];
+        free(out);
+        free(in);
+    }
+    MPI_Finalize();
+    return 0;
+}
+C
+close $file;
+same_everywhere("-n 4 $folder/fresh.c", 2, 3, 4) for 1 .. 3;
+
 # What ranks compute behind calls that had nothing to wait for is computed side by side: two are in it at a time.
 open $file, '>', "$folder/beside.c" or die;
 print $file <<'C';
