@@ -17,17 +17,20 @@ case $suite in
 bookworm | trixie | sid) mirror=http://deb.debian.org/debian components=main script=sid ;;
 *) mirror=http://archive.ubuntu.com/ubuntu components=main,universe script=gutsy ;; # the script of all Ubuntus, also of those it does not know
 esac
-mkdir -p "$folder/packages"
+mkdir -p "$folder"
 folder=$(cd "$folder" && pwd)
 system=$folder/system
 
 # The untouched system is kept as an archive: every call begins with it.
 if [ ! -f "$folder/$suite.tar" ]; then
-    rm -rf "$system"
-    debootstrap --variant=minbase --components=$components --include=make,git,ca-certificates --cache-dir="$folder/packages" \
-        "$suite" "$system" $mirror $script >"$folder/debootstrap.log"
-    tar -C "$system" -cf "$folder/$suite.tar.part" .
+    plain=$(mktemp -d /var/tmp/simrun-bare.XXXXXX) # debootstrap knows no folder with a blank in its name
+    trap 'rm -rf "$plain"' EXIT
+    debootstrap --variant=minbase --components=$components --include=make,git,ca-certificates \
+        "$suite" "$plain" $mirror $script >"$folder/debootstrap.log"
+    tar -C "$plain" -cf "$folder/$suite.tar.part" .
     mv "$folder/$suite.tar.part" "$folder/$suite.tar"
+    rm -rf "$plain"
+    trap - EXIT
 fi
 rm -rf "$system"
 mkdir "$system"
