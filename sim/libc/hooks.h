@@ -46,6 +46,8 @@ enum sim_team_event {
     SIM_TEAM_END,   /* the rank's own thread has left the region */
     SIM_TEAM_CRITICAL,
     SIM_TEAM_UNCRITICAL,
+    SIM_TEAM_ORDERED, /* is within what orders the team's threads, and out of it again */
+    SIM_TEAM_UNORDERED,
     SIM_TEAM_TASK,       /* a task is made */
     SIM_TEAM_TASK_BEGIN, /* and begins on the calling thread, within another task if it says so */
     SIM_TEAM_TASK_END,

@@ -327,6 +327,57 @@ void GOMP_critical_name_end(void **name)
         real(name);
 }
 
+/* What orders the threads besides: how long they wait in an ordered section is the runtime's. */
+void GOMP_ordered_start(void);
+void GOMP_ordered_start(void)
+{
+    LIBC_REAL(GOMP_ordered_start);
+    struct sim_libc_state *rank = libc_rank(LIBC_CALLER);
+    real();
+    if (rank)
+        libc_hooks->team(rank, SIM_TEAM_ORDERED, 0);
+}
+
+void GOMP_ordered_end(void);
+void GOMP_ordered_end(void)
+{
+    LIBC_REAL(GOMP_ordered_end);
+    struct sim_libc_state *rank = libc_rank(LIBC_CALLER);
+    if (rank)
+        libc_hooks->team(rank, SIM_TEAM_UNORDERED, 0);
+    real();
+}
+
+/* A thread that waits for a lock is known to wait, as for a critical section of the lock's name; so
+ * it never waits in the runtime. */
+void omp_set_lock(omp_lock_t *lock)
+{
+    LIBC_REAL(omp_set_lock);
+    struct sim_libc_state *rank = libc_rank(LIBC_CALLER);
+    if (rank)
+        libc_hooks->team(rank, SIM_TEAM_CRITICAL, (uintptr_t)lock);
+    real(lock);
+}
+
+void omp_unset_lock(omp_lock_t *lock)
+{
+    LIBC_REAL(omp_unset_lock);
+    struct sim_libc_state *rank = libc_rank(LIBC_CALLER);
+    real(lock);
+    if (rank)
+        libc_hooks->team(rank, SIM_TEAM_UNCRITICAL, (uintptr_t)lock);
+}
+
+int omp_test_lock(omp_lock_t *lock)
+{
+    LIBC_REAL(omp_test_lock);
+    struct sim_libc_state *rank = libc_rank(LIBC_CALLER);
+    int taken = real(lock);
+    if (rank && taken)
+        libc_hooks->team(rank, SIM_TEAM_CRITICAL, (uintptr_t)lock);
+    return taken;
+}
+
 /* clang's. A body is called with two pointers of the runtime's and the addresses of the region's
  * variables. Passing it more than it takes is harmless in the calling conventions of x86-64 and
  * aarch64, so that one call serves all. */

@@ -4,6 +4,8 @@
  * The world is a monitor: one mutex, one condition variable per rank. A rank that must stop for
  * good (the world is over, it has ended) unwinds to its first frame with longjmp, since a thread of
  * a team has to return from the parallel region. */
+#include "recorder/recorder.h"
+#include "sim/worlds/error.h"
 #include "sim/worlds/rank.h"
 #include "sim/worlds/turns.h"
 #include "sim/worlds/wide.h"
@@ -88,6 +90,41 @@ static void stop_if_over(struct sim_rank *rank)
     stop_here(rank);
 }
 
+/* In how many critical sections, ordered ones and locks the calling thread is. */
+static _Thread_local int orderings;
+
+/* With MPI_THREAD_SERIALIZED the program sees to it that its threads call one at a time: calls of two
+ * threads of a team between which the team has not met, and which are not both within something that
+ * orders threads, may be made at once. What tasks do is not judged: they wait for each other in
+ * ways that are not seen. */
+static bool calls_at_once(struct sim_rank *rank)
+{
+    static _Thread_local char self;
+    struct sim_team *team = rank->team;
+    bool in_team =
+        sim_libc_place() == SIM_LIBC_THREAD ? sim_libc_in_team() : rank->libc.regions == 1;
+    if (!team || team->size < 2 || !in_team || team->made || team->begun || team->unseen)
+        return false;
+    struct sim_team_call last = team->call;
+    team->call = (struct sim_team_call){(uintptr_t)&self, team->round, orderings > 0, last.told};
+    bool at_once = last.thread && last.thread != (uintptr_t)&self && last.round == team->round &&
+                   !(last.ordered && orderings) && !last.told;
+    team->call.told |= at_once;
+    return at_once;
+}
+
+static void check_serialized(struct sim_rank *rank)
+{
+    pthread_mutex_lock(&rank->world->monitor);
+    bool at_once = calls_at_once(rank);
+    pthread_mutex_unlock(&rank->world->monitor);
+    if (at_once)
+        record_refusal("M009", sim_libc_call_site(),
+                       "MPI_%s: called by a thread while another thread of its team may be in MPI: "
+                       "MPI_THREAD_SERIALIZED allows one at a time",
+                       sim_error_function("?"));
+}
+
 void sim_threads_enter(struct sim_world *world)
 {
     if (world->wide) {
@@ -95,6 +132,8 @@ void sim_threads_enter(struct sim_world *world)
         return;
     }
     bool member = sim_current_rank && sim_current_rank->world == world;
+    if (member && sim_current_rank->thread_level == MPI_THREAD_SERIALIZED && !world->turns)
+        check_serialized(sim_current_rank);
     if (member && world->turns)
         sim_turns_near(sim_current_rank);
     pthread_mutex_lock(&world->monitor);
@@ -320,6 +359,8 @@ static void team_tell(struct sim_rank *rank, enum sim_team_event event, uintptr_
 bool sim_threads_team(struct sim_rank *rank, enum sim_team_event event, uintptr_t what)
 {
     struct sim_world *world = rank->world;
+    orderings += event == SIM_TEAM_CRITICAL || event == SIM_TEAM_ORDERED;
+    orderings -= event == SIM_TEAM_UNCRITICAL || event == SIM_TEAM_UNORDERED;
     if (!world->multiple || world->turns)
         return false;
     pthread_mutex_lock(&world->monitor);
