@@ -211,8 +211,6 @@ static void name_in_cycle(struct finding *finding, const struct wait_graph *grap
     finding_op_add(finding, op, "core");
     if (reason != op)
         finding_op_add(finding, reason, "core");
-    if (finding->site == TRACE_NO)
-        finding->site = trace->ops[op].site;
     if (!in_words)
         return;
     char place[PLACE_TEXT], what[160], because[PLACE_TEXT] = "";

@@ -58,7 +58,6 @@ void check_mismatches(const struct check_context *context, struct findings *find
             continue;
         finding = findings_add(findings, note->code, "%.*s: %s", (int)strcspn(note->text, ":"),
                                note->text, check_short_place(trace, op, place, sizeof place));
-        finding->site = trace->ops[op].site;
         finding->confirmation = CONFIRM_HAPPENED;
         finding_detail(finding, "Rank %u: %s.\n", note->rank, note->text);
         finding_op_add(finding, op, "culprit");
