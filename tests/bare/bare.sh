@@ -25,6 +25,7 @@ system=$folder/system
 if [ ! -f "$folder/$suite.tar" ]; then
     plain=$(mktemp -d /var/tmp/simrun-bare.XXXXXX) # debootstrap knows no folder with a blank in its name
     trap 'rm -rf "$plain"' EXIT
+    chmod 755 "$plain"
     debootstrap --variant=minbase --components=$components --include=make,git,ca-certificates \
         "$suite" "$plain" $mirror $script >"$folder/debootstrap.log"
     tar -C "$plain" -cf "$folder/$suite.tar.part" .
