@@ -4,7 +4,7 @@
  *
  *   checked_open("diff_kinks");     rows of tests/golden/checked/diff_kinks.tsv
  *   checked_hold(&result);          after each check; diff_world_check does it by itself
- *   checked_close();                before tap_done
+ *   checked_close();                before tap_done; checks behind it are not held
  *
  * Numbers are held to so many digits as all builds of gcc agree in. Another compiler, another libm or another kind of processor
  * rounds otherwise, and what is measured of noise, steps and kinks is then otherwise, too: nothing is held there. */
@@ -149,6 +149,7 @@ static inline void checked_close(void)
         golden_close(&checked_state.golden, "what the gradient check said is what it said");
     else
         printf("# what the gradient check said is not held here\n");
+    checked_state.open = false;
 }
 
 #endif

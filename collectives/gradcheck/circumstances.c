@@ -115,6 +115,15 @@ void gradcheck_delivery(struct gradcheck *check)
 
 /* ---- repetitions ---- */
 
+/* How far apart the two are, in so many units. What is no number in one of them only is infinitely far. */
+static double spread_of(double one, double two, double unit)
+{
+    if (one == two || (isnan(one) && isnan(two)))
+        return 0;
+    double spread = fabs(one - two) / unit;
+    return isnan(spread) ? INFINITY : spread;
+}
+
 static void input_compare(struct gradcheck *check, int rank, const struct probe_input *base,
                           const struct probe_input *again)
 {
@@ -124,9 +133,9 @@ static void input_compare(struct gradcheck *check, int rank, const struct probe_
     for (size_t k = 0; base->gradient && k < parts; k++)
         largest = fmax(largest, fabs(base->gradient[k]));
     for (size_t k = 0; base->gradient && k < parts; k++) {
-        double difference =
-            again->gradient ? fabs(base->gradient[k] - again->gradient[k]) : INFINITY;
-        double spread = difference == 0 ? 0 : difference / (largest * check->epsilon);
+        double spread = again->gradient ? spread_of(base->gradient[k], again->gradient[k],
+                                                    largest * check->epsilon)
+                                        : INFINITY;
         if (spread <= repeat->spread)
             continue;
         repeat->spread = spread;

@@ -359,6 +359,73 @@ static struct trace_answers answers_of(const struct gradcheck_result *result, in
     return answers;
 }
 
+/* ---- the same program again ---- */
+
+/* What another run of it does otherwise: an element of one rank's gradient by a share of its own, or another input. */
+static struct again {
+    int rank, index; /* -1: nothing */
+    double share;
+    bool longer, more;
+} again;
+
+static void otherwise(void)
+{
+    double x[4] = {0.4 + rank_get(), 0.7, -0.2, 0.1}, loss = 0, gradient[4];
+    const double weights[4] = {1, -8, 2, 0.5};
+    const bool here = rank_get() == again.rank && diff_is_repeated();
+    if (here && again.more)
+        diff_mark_input("y", x, 1);
+    const size_t count = here && again.longer ? 4 : 3;
+    diff_mark_input("x", x, count);
+    for (size_t i = 0; i < count; i++) {
+        loss += weights[i] * x[i];
+        gradient[i] = weights[i] * (1 + rank_get());
+    }
+    loss *= 1 + rank_get();
+    if (here && again.index >= 0)
+        gradient[again.index] *= 1 + again.share;
+    marked(x, count, loss, gradient);
+}
+
+static void repetitions(void)
+{
+    static const struct {
+        const char *name;
+        struct again again;
+        double spread; /* by the largest, in units of the precision */
+    } rows[] = {
+        {"nothing", {-1, -1, 0, false, false}, 0},
+        {"the largest element of the first rank", {0, 1, 0x1p-20, false, false}, 0x1p32},
+        {"the largest element of the last rank", {2, 1, -0x1p-20, false, false}, 0x1p32},
+        {"a small element", {1, 0, 0x1p-20, false, false}, 0x1p29},
+        {"the last element", {1, 2, 1, false, false}, 0x1p50},
+        {"the last place of an element", {1, 1, 0x1p-50, false, false}, 4},
+        {"no number", {1, 1, NAN, false, false}, INFINITY},
+        {"a longer input", {2, -1, 0, true, false}, INFINITY},
+        {"an input more", {0, -1, 0, false, true}, INFINITY},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct gradcheck_options options = gradcheck_options_default();
+        options.repeat = 1 + (int)i % 3;
+        again = rows[i].again;
+        struct gradcheck_result result = diff_world_check(otherwise, RANKS, &options);
+        const struct gradcheck_repeat *repeat = &result.repeat;
+        bool near = rows[i].spread == 0 || isinf(rows[i].spread)
+                        ? repeat->spread == rows[i].spread
+                        : fabs(repeat->spread / rows[i].spread - 1) <= 0.26;
+        tap_ok(near, "another run changes %s: the spread is %g", rows[i].name, repeat->spread);
+        tap_is_int(repeat->worlds, options.repeat, "so many worlds were repeated");
+        tap_ok(repeat->bound >= 1000 * RANKS && repeat->bound < 0x1p24,
+               "the bound is one of rounding");
+        if (rows[i].again.index >= 0)
+            tap_ok(repeat->rank == rows[i].again.rank && repeat->index == rows[i].again.index &&
+                       !strcmp(repeat->name, "x"),
+                   "it is where it is: rank %d, %s[%d]", repeat->rank, repeat->name,
+                   (int)repeat->index);
+        gradcheck_release(&result);
+    }
+}
+
 int main(void)
 {
     (void)checked_open("diff_answers");
@@ -388,5 +455,6 @@ int main(void)
         gradcheck_release(&result);
     }
     checked_close();
+    repetitions();
     return tap_done();
 }
