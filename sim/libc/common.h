@@ -36,6 +36,8 @@ bool libc_team_is_gomp(void);
  * it, and whether the rank left it without coming back. */
 struct libc_region;
 struct libc_region *libc_team_direct(const void *caller);
+/* A thread begins the body of such a region: it has been in no ordered loop of it. */
+void libc_ordered_begin(void);
 bool libc_team_tell(struct libc_region *region, enum sim_team_event event, uintptr_t what);
 bool libc_team_is_abandoned(const struct libc_region *region);
 /* A thread of a team that is nobody's, as the body of its region is over, is the rank's until it is

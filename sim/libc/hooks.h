@@ -48,10 +48,19 @@ enum sim_team_event {
     SIM_TEAM_UNCRITICAL,
     SIM_TEAM_ORDERED, /* is within what orders the team's threads, and out of it again */
     SIM_TEAM_UNORDERED,
+    SIM_TEAM_TURNS,      /* begins an ordered loop, whose first iteration is `first` of the turn */
+    SIM_TEAM_TURN,       /* waits for its turn */
+    SIM_TEAM_TURN_DONE,  /* its chunk is done */
     SIM_TEAM_TASK,       /* a task is made */
     SIM_TEAM_TASK_BEGIN, /* and begins on the calling thread, within another task if it says so */
     SIM_TEAM_TASK_END,
     SIM_TEAM_TASKS_UNSEEN /* others are made, of which nothing more is told */
+};
+
+/* A chunk of iterations of an ordered loop: chunks take turns, and one begins where another ends. */
+struct sim_team_turn {
+    uint64_t loop; /* of those of its region, from 1 */
+    long first, end;
 };
 
 enum sim_exit {

@@ -84,6 +84,8 @@ bool sim_libc_in_team(void)
 static void body_run(struct libc_region *region)
 {
     if (region->direct)
+        libc_ordered_begin();
+    if (region->direct)
         libc_team_tell(region, SIM_TEAM_BEGIN, (uintptr_t)omp_get_num_threads());
     region->body(region->data);
     if (region->direct)
@@ -325,27 +327,6 @@ void GOMP_critical_name_end(void **name)
     struct sim_libc_state *rank = libc_rank(LIBC_CALLER);
     if (!rank || !libc_hooks->team(rank, SIM_TEAM_UNCRITICAL, (uintptr_t)name))
         real(name);
-}
-
-/* What orders the threads besides: how long they wait in an ordered section is the runtime's. */
-void GOMP_ordered_start(void);
-void GOMP_ordered_start(void)
-{
-    LIBC_REAL(GOMP_ordered_start);
-    struct sim_libc_state *rank = libc_rank(LIBC_CALLER);
-    real();
-    if (rank)
-        libc_hooks->team(rank, SIM_TEAM_ORDERED, 0);
-}
-
-void GOMP_ordered_end(void);
-void GOMP_ordered_end(void)
-{
-    LIBC_REAL(GOMP_ordered_end);
-    struct sim_libc_state *rank = libc_rank(LIBC_CALLER);
-    if (rank)
-        libc_hooks->team(rank, SIM_TEAM_UNORDERED, 0);
-    real();
 }
 
 /* A thread that waits for a lock is known to wait, as for a critical section of the lock's name; so

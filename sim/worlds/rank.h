@@ -40,12 +40,18 @@ enum sim_rank_state { SIM_READY, SIM_RUNNING, SIM_BLOCKED, SIM_DONE, SIM_CRASHED
 
 /* Of the region that a rank's own thread is in, outside of others. */
 struct sim_team {
-    int size, arrived;     /* 0: none; so many wait for the others */
-    uint64_t round;        /* how often all have met */
-    int met;               /* of those that met last, so many are still there and run tasks */
-    int made, begun;       /* tasks that have not begun, and that are under way */
-    int working;           /* threads that are in a task */
-    bool unseen;           /* there may be other tasks */
+    int size, arrived; /* 0: none; so many wait for the others */
+    uint64_t round;    /* how often all have met */
+    int met;           /* of those that met last, so many are still there and run tasks */
+    int made, begun;   /* tasks that have not begun, and that are under way */
+    int working;       /* threads that are in a task */
+    bool unseen;       /* there may be other tasks */
+    struct sim_turns_of_loop {
+        uint64_t loop; /* 0: none so far */
+        long next;     /* whose turn it is: the chunk that begins there */
+        int waiting;
+        long waits[32];    /* beginnings of the chunks whose threads wait */
+    } ordered[4];          /* by the number of the loop */
     struct sim_team_call { /* the last of MPI, where one at a time may be made */
         uintptr_t thread;  /* 0: none */
         uint64_t round;

@@ -325,6 +325,49 @@ static void critical_leave(struct sim_rank *rank, struct sim_critical *critical)
     pthread_cond_broadcast(rank->wakeup);
 }
 
+/* Waits for the turn of a chunk, as long as there is a place to say so: who ends the chunk before
+ * takes it from those that join. */
+static void turn_wait(struct sim_rank *rank, struct sim_turns_of_loop *turns, long first)
+{
+    struct sim_world *world = rank->world;
+    if (turns->next == first || turns->waiting == sizeof turns->waits / sizeof *turns->waits)
+        return;
+    int child = sim_libc_place() == SIM_LIBC_THREAD;
+    turns->waits[turns->waiting++] = first;
+    rank->joining++;
+    stop_if_all_wait(rank);
+    world->sleeping_children += child;
+    while (turns->next != first && !world->over && rank->state <= SIM_BLOCKED)
+        pthread_cond_wait(rank->wakeup, &world->monitor);
+    world->sleeping_children -= child;
+    if (!child || turns->next != first)
+        stop_if_over(rank);
+}
+
+static void turn_done(struct sim_rank *rank, struct sim_turns_of_loop *turns, long end)
+{
+    turns->next = end;
+    for (int i = 0; i < turns->waiting; i++)
+        if (turns->waits[i] == end) {
+            turns->waits[i] = turns->waits[--turns->waiting];
+            rank->joining--;
+            break;
+        }
+    pthread_cond_broadcast(rank->wakeup);
+}
+
+static void team_tell_turn(struct sim_rank *rank, enum sim_team_event event,
+                           const struct sim_team_turn *turn)
+{
+    struct sim_turns_of_loop *turns = &rank->team->ordered[turn->loop % 4];
+    if (event == SIM_TEAM_TURNS && turns->loop != turn->loop)
+        *turns = (struct sim_turns_of_loop){.loop = turn->loop, .next = turn->first};
+    else if (event == SIM_TEAM_TURN)
+        turn_wait(rank, turns, turn->first);
+    else if (event == SIM_TEAM_TURN_DONE)
+        turn_done(rank, turns, turn->end);
+}
+
 static void team_tell_task(struct sim_rank *rank, enum sim_team_event event, bool within)
 {
     struct sim_team *team = rank->team;
@@ -350,7 +393,10 @@ static void team_tell(struct sim_rank *rank, enum sim_team_event event, uintptr_
     } else if (event == SIM_TEAM_END && team->size) {
         rank->threads -= team->size - 1;
         team->size = team->met = team->made = team->begun = team->working = 0;
+        memset(team->ordered, 0, sizeof team->ordered);
         team->unseen = false;
+    } else if (event >= SIM_TEAM_TURNS && event <= SIM_TEAM_TURN_DONE && team->size) {
+        team_tell_turn(rank, event, (const struct sim_team_turn *)what);
     } else if (event >= SIM_TEAM_TASK && team->size) {
         team_tell_task(rank, event, what);
     }

@@ -46,4 +46,20 @@ hybrid('serialized-test-lock', 'M009', 'SERIALIZED', "    omp_lock_t lock;\n    
 hybrid('serialized-ordered', 'M009', 'SERIALIZED', ($loop =~ s/num_threads\(2\)/num_threads(2) ordered schedule(static, 1)/r) . " {\n\@R{#pragma omp ordered\n}        $self \@!\n    }\n");
 hybrid('serialized-master-then-other', 'M009', 'SERIALIZED', "$par\n    {\n        int i = omp_get_thread_num();\n        if (i == 0)\n            $self \@!\n\@R{#pragma omp barrier\n}        if (i == 1)\n            $self \@!\n    }\n");
 hybrid('serialized-regions', 'M009', '@W{FUNNELED}@R{SERIALIZED}', "    int i = 0;\n$par\n    if (omp_get_thread_num() == 0)\n        $self\n$par\n    if (omp_get_thread_num() == 1)\n        $self \@!\n");
+
+# Ordered sections: a thread that waits for its turn waits for whoever has it. (Two such loops
+# without a barrier between them hang by chance in libgomp itself.)
+for my $schedule ('static', 'static, 1', 'dynamic', 'guided', 'runtime') {
+    for my $threads (2, 4) {
+        my $name = ($schedule =~ s/, /-/r) . "-$threads";
+        my $turns = "#pragma omp parallel for num_threads($threads) ordered schedule($schedule)\n    for (int i = \@F) {\n";
+        my $exchange = "            if (rank == 0)\n                MPI_Ssend(&a[i], 1, MPI_INT, 1, i, $w); \@!\n            else\n                MPI_Recv(&b[i], 1, MPI_INT, 0, \@W{9 - i}\@R{i}, $w, $s); \@!\n";
+        hybrid("ordered-up-$name", 'D001', 'MULTIPLE', ($turns =~ s/\@F/0; i < 9; i++/r) . "#pragma omp ordered\n        {\n$exchange        }\n    }\n");
+        hybrid("ordered-down-$name", 'D001', 'SERIALIZED', ($turns =~ s/\@F/8; i >= 0; i -= 2/r) . "#pragma omp ordered\n        {\n$exchange        }\n    }\n");
+        hybrid("ordered-before-$name", 'D001', 'MULTIPLE', ($turns =~ s/\@F/0; i < 9; i++/r) . "        if (i == 1) {\n$exchange        }\n#pragma omp ordered\n        sum += i;\n    }\n    printf(\"%d\\n\", sum);\n");
+        hybrid("ordered-twice-$name", 'D001', 'MULTIPLE', "#pragma omp parallel num_threads($threads)\n    {\n#pragma omp for ordered schedule($schedule)\n        for (int i = 0; i < 5; i++) {\n#pragma omp ordered\n            a[i] = sum++;\n        }\n"
+            . "#pragma omp for ordered schedule($schedule)\n        for (int i = 0; i < 7; i++) {\n#pragma omp ordered\n            {\n$exchange            }\n        }\n    }\n");
+    }
+}
+hybrid('ordered-reversed', 'D001|D002', 'MULTIPLE', "$for ordered\n    for (int i = 0; i < 2; i++) {\n#pragma omp ordered\n        {\n            int to = \@W{rank ? 1 - i : i}\@R{i};\n            if (rank == 0)\n                MPI_Ssend(&a[i], 1, MPI_INT, 1, to, $w); \@!\n            else\n                MPI_Recv(&b[i], 1, MPI_INT, 0, to, $w, $s); \@!\n        }\n    }\n");
 1;
