@@ -144,7 +144,7 @@ void check_p2p(const struct check_context *context, struct findings *findings)
         if (op->match != TRACE_NO && check_class(op) == CLASS_RECEIVE && !is_refused(op) &&
             !is_refused(&trace->ops[op->match]))
             judge_pair(trace, op->match, (uint32_t)i, first, findings);
-        if (op->error && op->error != ERROR_TRUNCATE)
+        if (op->error)
             judge_arguments(trace, (uint32_t)i, first, findings);
     }
     for (size_t i = first; i < findings->count; i++)
