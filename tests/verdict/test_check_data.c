@@ -21,6 +21,11 @@ static void ask(struct program *p,
     check_context_release(&context);
 }
 
+static void set_running(struct program *p, uint32_t rank, bool running)
+{
+    p->trace->rank_info[rank].state = running ? RANK_RUNNING : RANK_FINISHED;
+}
+
 static size_t lines_of(const char *text)
 {
     size_t lines = 0;
@@ -147,6 +152,53 @@ static void messages_and_receives(void)
                    *pairs[i].code ? pairs[i].code : "nothing");
         tap_is_int(ops, wanted_ops, "%s: each is named", pairs[i].name);
         tap_is_int(lines, wanted_lines, "%s: the first of them are told", pairs[i].name);
+    }
+}
+
+/* What was sent and received is said by its names and lengths, where these are known. */
+static void words_of_messages(void)
+{
+    static const struct {
+        struct side send, receive;
+        const char *title, *detail; /* detail NULL: no length is told */
+    } rows[] = {
+        {{INT, 8, 7, 0, false},
+         {DOUBLE, 4, 8, 0, false},
+         "a message of int is received as double",
+         NULL},
+        {{MIXED, 20, 7, 0, false},
+         {MIXED, 20, 8, 0, false},
+         "sent and received data types differ",
+         NULL},
+        {{DOUBLE, 5, 7, 0, false},
+         {DOUBLE, 4, 7, 0, false},
+         "longer",
+         "40 bytes were sent, there is room for 32.\n"},
+        {{DOUBLE, -1, 7, 0, false}, {DOUBLE, 4, 7, MPI_ERR_TRUNCATE, false}, "longer", NULL},
+        {{INT, 0, 7, 0, false},
+         {DOUBLE, 4, 7, MPI_ERR_TRUNCATE, false},
+         "longer",
+         "0 bytes were sent, there is room for 32.\n"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct program p = program_new(2);
+        struct findings findings;
+        struct trace_op op = op_of(&p, 0, OP_SEND, &rows[i].send, 1);
+        trace_add_op(p.trace, &op);
+        op = op_of(&p, 1, OP_RECV, &rows[i].receive, 2);
+        trace_add_op(p.trace, &op);
+        program_finish(&p);
+        p.trace->ops[0].match = 1;
+        p.trace->ops[1].match = 0;
+        ask(&p, check_p2p, &findings);
+        const struct finding *is = findings.count == 1 ? &findings.items[0] : NULL;
+        tap_ok(is && strstr(is->title, rows[i].title), "row %zu: the title says '%s'", i,
+               rows[i].title);
+        tap_ok(is && (rows[i].detail ? strstr(is->detail, rows[i].detail) != NULL
+                                     : !strstr(is->detail, "bytes")),
+               "row %zu: lengths are told where they are known", i);
+        findings_release(&findings);
+        trace_free(p.trace);
     }
 }
 
@@ -432,6 +484,79 @@ static void noted_by_the_machine(void)
     }
 }
 
+/* ---- the end of a run ---- */
+
+/* So many receives are pending at Finalize, others were completed, are of no partner or start behind it. */
+static void pending_at_the_end(void)
+{
+    static const struct {
+        uint32_t pending, completed, after;
+        bool finalizes;
+        size_t named;
+    } rows[] = {{0, 3, 0, true, 0},   {1, 0, 0, true, 1},  {1, 1, 1, true, 1}, {12, 0, 0, true, 12},
+                {13, 2, 2, true, 13}, {2, 1, 0, false, 0}, {0, 0, 2, true, 0}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct program p = program_new(2);
+        struct findings findings;
+        for (uint32_t k = 0; k < rows[i].completed; k++)
+            program_wait(&p, 0, program_p2p(&p, 0, OP_IRECV, 1, 0, 1), 2);
+        for (uint32_t k = 0; k < rows[i].pending + rows[i].after; k++) {
+            if (k == rows[i].pending && rows[i].finalizes)
+                program_collective(&p, 0, OP_FINALIZE, p.world, 0, 4);
+            uint32_t op = program_p2p(&p, 0, OP_IRECV, 1, 0, 3);
+            p.trace->ops[op].state = STATE_POSTED;
+        }
+        if (rows[i].finalizes && !rows[i].after)
+            program_collective(&p, 0, OP_FINALIZE, p.world, 0, 4);
+        p.trace->outcome = OUTCOME_FINISHED;
+        program_finish(&p);
+        ask(&p, check_crash, &findings);
+        const struct finding *is = findings.count == 1 ? &findings.items[0] : NULL;
+        tap_is_str(is ? is->code : "", rows[i].named ? "X006" : "", "%u pending at the end",
+                   rows[i].pending);
+        tap_is_int(is ? is->op_count : 0, rows[i].named, "all of them are named");
+        tap_is_int(is ? lines_of(is->detail) : 0,
+                   rows[i].named < PLACES_LISTED_MAX ? rows[i].named : PLACES_LISTED_MAX,
+                   "and a dozen told");
+        findings_release(&findings);
+        trace_free(p.trace);
+    }
+}
+
+/* Records of another MPI that stop: so many ranks still ran, behind those that had ended. */
+static void records_that_stop(void)
+{
+    static const struct {
+        uint32_t ended, running;
+        bool imported;
+    } rows[] = {{0, 1, true},  {3, 0, true},  {2, 2, true},
+                {1, 12, true}, {1, 13, true}, {1, 2, false}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct program p = program_new(rows[i].ended + rows[i].running);
+        struct findings findings;
+        for (uint32_t rank = 0; rank < rows[i].ended + rows[i].running; rank++) {
+            program_collective(&p, rank, OP_BARRIER, p.world, 0, 10 + (int)rank);
+            set_running(&p, rank, rank >= rows[i].ended);
+        }
+        p.trace->outcome = rows[i].imported ? OUTCOME_IMPORTED : OUTCOME_FINISHED;
+        program_finish(&p);
+        ask(&p, check_crash, &findings);
+        const struct finding *is = findings.count == 1 ? &findings.items[0] : NULL;
+        const bool told = rows[i].imported && rows[i].running;
+        tap_is_str(is ? is->code : "", told ? "N001" : "", "%u records stop", rows[i].running);
+        if (told && is) {
+            tap_is_int(is->op_count, rows[i].running, "all of them are named");
+            tap_is_int(lines_of(is->detail),
+                       rows[i].running < PLACES_LISTED_MAX ? rows[i].running : PLACES_LISTED_MAX,
+                       "and a dozen told");
+            tap_is_int(p.trace->sites[is->site].line, 10 + (int)rows[i].ended,
+                       "it stands where the first stopped");
+        }
+        findings_release(&findings);
+        trace_free(p.trace);
+    }
+}
+
 /* ---- collectives: who is missing, and vectors of counts that are not there ---- */
 
 /* Of the members of a communicator, `missing` from `first` on never call; a dozen of each are told. */
@@ -521,6 +646,9 @@ static void counts_that_are_not_there(void)
 
 int main(void)
 {
+    words_of_messages();
+    pending_at_the_end();
+    records_that_stop();
     missing_members();
     counts_that_are_not_there();
     messages_and_receives();
