@@ -374,6 +374,26 @@ static void roots_across_disagree(int rank, int size)
     sides_free(&sides);
 }
 
+/* The sides give different amounts to a sum: everybody is told, and no sum is written. */
+static void amounts_across_differ(int rank, int size)
+{
+    struct sides sides = sides_make(rank, size);
+    int give[4] = {rank, 1, 2, 3}, got[4];
+    MPI_Comm_set_errhandler(sides.across, MPI_ERRORS_RETURN);
+    for (int even = 0; even < 4; even++)
+        for (int odd = 0; odd < 4; odd++) {
+            for (int i = 0; i < 4; i++)
+                got[i] = -7;
+            const int count = sides.odd ? odd : even;
+            expect_class(MPI_Allreduce(give, got, count, MPI_INT, MPI_SUM, sides.across),
+                         even == odd ? MPI_SUCCESS : MPI_ERR_TRUNCATE);
+            for (int i = 0; i < 4; i++)
+                expect((got[i] == -7) == (even != odd || i >= count), "%d and %d: element %d is %d",
+                       even, odd, i, got[i]);
+        }
+    sides_free(&sides);
+}
+
 /* A message in hand, and a request, belong to the rank that holds them. In one process everybody sees the handles. */
 static void handles_of_another(int rank, int size)
 {
@@ -429,6 +449,8 @@ int main(void)
                      every_three, WORLD_ANY, WORLD_SIZES(1));
     world_test("a root that is not there is refused", roots_that_are_not_there, WORLD_ANY);
     world_test_pairs("roots of an intercommunicator that disagree are told", roots_across_disagree,
+                     WORLD_ANY);
+    world_test_pairs("amounts that differ between two sides are told", amounts_across_differ,
                      WORLD_ANY);
     world_test_pairs("messages and requests of another rank are refused", handles_of_another,
                      WORLD_ANY);
