@@ -597,6 +597,59 @@ static void missing_members(void)
     }
 }
 
+/* All that up to seven ranks can say, of three counts: the first that differs from rank 0 is told with it; but where more than
+ * half say the same, who does not is the culprit, and the first who does its partner. */
+static void who_is_the_odd_one(void)
+{
+    unsigned wrong = 0, programs = 0;
+    for (uint32_t ranks = 2; ranks <= 7; ranks++) {
+        unsigned all = 1;
+        for (uint32_t rank = 0; rank < ranks; rank++)
+            all *= 3;
+        for (unsigned code = 0; code < all; code++) {
+            struct program p = program_new(ranks);
+            struct findings findings;
+            int says[7], votes[3] = {0}, most = -1;
+            uint32_t first[3] = {7, 7, 7}, differs = 0, culprit, partner;
+            unsigned rest = code;
+            for (uint32_t rank = 0; rank < ranks; rank++, rest /= 3) {
+                says[rank] = (int)(rest % 3);
+                votes[says[rank]]++;
+                if (first[says[rank]] == 7)
+                    first[says[rank]] = rank;
+                if (!differs && says[rank] != says[0])
+                    differs = rank;
+                uint32_t op = program_collective(&p, rank, OP_ALLREDUCE, p.world, 0, 1 + (int)rank);
+                p.trace->ops[op].count = 4 + says[rank];
+            }
+            for (int value = 0; value < 3; value++)
+                most = 2 * votes[value] > (int)ranks ? value : most;
+            const bool first_is_odd = most >= 0 && says[0] != most;
+            culprit = first_is_odd && says[differs] == most ? 0 : differs;
+            partner = first_is_odd ? first[most] : 0;
+            p.trace->outcome = OUTCOME_FINISHED;
+            program_finish(&p);
+            ask(&p, check_collective, &findings);
+            const struct finding *is = findings.count ? &findings.items[0] : NULL;
+            const bool right =
+                !differs ? !is
+                         : findings.count == 1 && !strcmp(is->code, "M005") && is->op_count == 2 &&
+                               is->ops[0].op == culprit && !strcmp(is->ops[0].role, "culprit") &&
+                               is->ops[1].op == partner && !strcmp(is->ops[1].role, "partner") &&
+                               p.trace->sites[is->site].line == 1 + (int)culprit;
+            if (!right && !wrong++)
+                tap_note("%u ranks, %u: %u against %u, not %u against %u", ranks, code, culprit,
+                         partner, is && is->op_count ? is->ops[0].op : 99,
+                         is && is->op_count > 1 ? is->ops[1].op : 99);
+            programs++;
+            findings_release(&findings);
+            trace_free(p.trace);
+        }
+    }
+    tap_ok(!wrong && programs > 3000, "in %u programs the odd one is told, and its partner",
+           programs);
+}
+
 /* What is known of a rank's counts: both vectors, one of them, one that is too short, or nothing. A vector that is not there
  * agrees with everybody; of those that are, rank 1's says something else. */
 enum known { BOTH, SENDS, RECEIVES, SHORT, NO_COUNTS, KNOWN };
@@ -650,6 +703,7 @@ int main(void)
     pending_at_the_end();
     records_that_stop();
     missing_members();
+    who_is_the_odd_one();
     counts_that_are_not_there();
     messages_and_receives();
     every_class_of_errors();
