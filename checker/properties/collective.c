@@ -220,6 +220,33 @@ static void finish_pair(struct finding *finding, const struct trace *trace, uint
     finding_seal(finding, trace);
 }
 
+/* Two collectives that were called in another order differ twice: what met here is what met in the
+ * collective before, the other way round. NULL: it is not so. */
+static struct finding *crossed_before(const struct trace *trace, uint32_t a, uint32_t b,
+                                      struct findings *findings)
+{
+    const struct trace_op *mine = &trace->ops[a], *theirs = &trace->ops[b];
+    uint64_t number = trace_collective_number(trace, a);
+    for (size_t i = 0; i < findings->count; i++) {
+        struct finding *finding = &findings->items[i];
+        if (strcmp(finding->code, "M001") != 0 || finding->op_count < 2)
+            continue;
+        const struct trace_op *one = NULL, *other = NULL;
+        for (size_t k = 0; k < finding->op_count; k++) {
+            uint32_t op = finding->ops[k].op;
+            if (op == TRACE_NO || trace->ops[op].comm != mine->comm ||
+                trace_collective_number(trace, op) + 1 != number)
+                continue;
+            one = trace->ops[op].rank == mine->rank ? &trace->ops[op] : one;
+            other = trace->ops[op].rank == theirs->rank ? &trace->ops[op] : other;
+        }
+        if (one && other && one->kind == theirs->kind && other->kind == mine->kind &&
+            one->flags == theirs->flags && other->flags == mine->flags)
+            return finding;
+    }
+    return NULL;
+}
+
 static void report_difference(const struct check_context *context, uint32_t a, uint32_t b,
                               const struct difference *difference, struct findings *findings)
 {
@@ -227,6 +254,8 @@ static void report_difference(const struct check_context *context, uint32_t a, u
     char one[PLACE_TEXT], other[PLACE_TEXT], comm[80];
     const struct trace_op *op = &trace->ops[a];
     struct finding *finding = check_at_place(findings, 0, difference->code, trace, b);
+    if (!finding && strcmp(difference->code, "M001") == 0)
+        finding = crossed_before(trace, a, b, findings);
     if (finding) {
         finding_op_add(finding, b, "culprit");
         return;
