@@ -218,4 +218,32 @@ for my $call (sort keys %local) {
             . "    (void)n, (void)d, (void)text, (void)at, (void)t, (void)g, (void)o, (void)mine;\n$before    MPI_Init(&argc, &argv);\n    MPI_Barrier(MPI_COMM_WORLD);\n    MPI_Finalize();\n$after    return 0;\n}\n", 'whole');
     }
 }
+
+# Messages, collectives and bounds as people get them wrong last
+add('late-cancel-then-read', 2, 'B001', "if (rank == 0) {\n    MPI_Irecv(b, 1, MPI_INT, 1, 1, $w, &req); \@!\n    MPI_Cancel(&req);\n    \@W{i = b[0];} \@!\n    MPI_Wait(&req, $s);\n    if (i == 99) printf(\"%d\\n\", i);\n}");
+add('late-bsend-detach-missing-room', 2, 'M009', "static char room[2 * (MPI_BSEND_OVERHEAD + 16)];\nif (rank == 0) {\n    MPI_Buffer_attach(room, sizeof room);\n    for (int k = 0; k < \@W{3}\@R{2}; k++)\n        MPI_Bsend(a, 4, MPI_INT, 1, k, $w); \@!\n    void *old; int n;\n    MPI_Buffer_detach(&old, &n);\n} else if (rank == 1)\n    for (int k = 0; k < \@W{3}\@R{2}; k++) { if (k == 0) MPI_Barrier(MPI_COMM_SELF); MPI_Recv(b, 4, MPI_INT, 0, k, $w, $s); }", 'main');
+add('late-ssend-cycle', 4, 'D001', "MPI_Ssend(a, 1, MPI_INT, (rank + 1) % size, 1, $w); \@!\nMPI_Recv(b, 1, MPI_INT, (rank + size - 1) % size, 1, $w, $s);" =~ s/^/\@R{if (rank == 0) MPI_Recv(b, 1, MPI_INT, size - 1, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);\n}/r =~ s/\nMPI_Recv/\n\@R{if (rank != 0)} MPI_Recv/r);
+add('late-rsend', 2, 'M009', "if (rank == 0) {\n    \@R{MPI_Recv(b, 0, MPI_INT, 1, 9, $w, $s);}\n    MPI_Rsend(a, 1, MPI_INT, 1, 1, $w); \@!\n} else if (rank == 1) {\n    MPI_Irecv(b, 1, MPI_INT, 0, \@W{2}\@R{1}, $w, &req);\n    \@R{MPI_Send(a, 0, MPI_INT, 0, 9, $w);}\n    \@W{MPI_Recv(a, 1, MPI_INT, 0, 1, $w, $s);\n    MPI_Cancel(&req);}\n    MPI_Wait(&req, $s);\n}");
+add('late-any-source-branch', 3, 'R003|D002|D001', "if (rank == 0) {\n    MPI_Recv(b, 1, MPI_INT, MPI_ANY_SOURCE, 1, $w, &st); \@!\n    if (\@W{st.MPI_SOURCE == 1}\@R{st.MPI_SOURCE > 0})\n        MPI_Recv(b, 1, MPI_INT, MPI_ANY_SOURCE, 1, $w, $s); \@!\n    else\n        MPI_Recv(b, 1, MPI_INT, 1, 2, $w, $s); \@!\n} else {\n    a[0] = 1;\n    MPI_Send(a, 1, MPI_INT, 0, 1, $w);\n}");
+add('late-any-source-count', 3, 'M007|M008', "if (rank == 0) {\n    for (int k = 1; k < 3; k++) {\n        MPI_Recv(b, \@W{k}\@R{2}, MPI_INT, MPI_ANY_SOURCE, 1, $w, $s); \@!\n    }\n} else MPI_Send(a, rank, MPI_INT, 0, 1, $w); \@!");
+add('late-input-dependent', 2, 'D001|D003', "int n = argc > 1 ? atoi(argv[1]) : 3;\nif (rank == 0) for (int k = 0; k < n; k++) MPI_Send(a, 1, MPI_INT, 1, 1, $w); \@!\nif (rank == 1) for (int k = 0; k < n\@W{ - 1}; k++) MPI_Recv(b, 1, MPI_INT, 0, 1, $w, $s); \@!", 'main');
+add('late-collective-in-loop', 3, 'M010|D001|M001', "int n = \@W{rank + 1}\@R{2};\nfor (int k = 0; k < n; k++) MPI_Allreduce(a, b, 1, MPI_INT, MPI_SUM, $w); \@!");
+add('late-collective-count-from-bcast', 3, 'M005', "int n = rank + 1;\n\@R{MPI_Bcast(&n, 1, MPI_INT, 0, $w);}\nMPI_Allreduce(a, b, n, MPI_INT, MPI_SUM, $w); \@!");
+add('late-root-from-uninit', 3, 'M002', "int root = rank == 2 ? \@W{1}\@R{0} : 0;\nMPI_Gather(a, 1, MPI_INT, b, 1, MPI_INT, root, $w); \@!");
+add('late-finalize-isend', 2, 'X006|L008|B001', "if (rank == 0) { MPI_Isend(a, 1, MPI_INT, 1, 1, $w, &req); \@!\n\@R{MPI_Wait(&req, $s);} }\nif (rank == 1) MPI_Recv(b, 1, MPI_INT, 0, 1, $w, $s);", 'main');
+add('late-finalize-collective', 2, 'X006|L008|B001', "MPI_Ibcast(a, 1, MPI_INT, 0, $w, &req); \@!\n\@R{MPI_Wait(&req, $s);}", 'main');
+add('late-finalize-unreceived', 2, 'D003|L002', "if (rank == 0) MPI_Send(a, 1, MPI_INT, 1, 1, $w); \@!\n\@R{if (rank == 1) MPI_Recv(b, 1, MPI_INT, 0, 1, $w, $s);}", 'main');
+add('late-mprobe-lost', 2, 'L002|D003|X006|L001|L008|D001', "if (rank == 0) MPI_Send(a, 1, MPI_INT, 1, 1, $w); \@!\nif (rank == 1) {\n    MPI_Message m;\n    MPI_Mprobe(0, 1, $w, &m, &st); \@!\n    \@R{MPI_Mrecv(b, 1, MPI_INT, &m, $s);}\n}", 'main');
+add('late-reduce-scatter-counts', 2, 'M005', "int counts[2] = {1, \@W{1 + rank}\@R{2}};\nMPI_Reduce_scatter(a, b, counts, MPI_INT, MPI_SUM, $w); \@!");
+add('late-scan-one-less', 3, 'M010|D001', "\@W{if (rank > 0)} MPI_Scan(a, b, 1, MPI_INT, MPI_SUM, $w); \@!");
+add('late-ibarrier-order', 2, 'M001|D001|D002|M006', "MPI_Request r[2];\nif (rank == \@W{0}\@R{5}) {\n    MPI_Iallreduce(a, b, 1, MPI_INT, MPI_SUM, $w, &r[0]); \@!\n    MPI_Ibarrier($w, &r[1]);\n} else {\n    MPI_Ibarrier($w, &r[0]); \@!\n    MPI_Iallreduce(a, b, 1, MPI_INT, MPI_SUM, $w, &r[1]);\n}\nMPI_Waitall(2, r, MPI_STATUSES_IGNORE);");
+add('late-dup-idup-order', 2, 'M001|M006|D001|D002', "MPI_Comm c, d;\nif (rank == \@W{0}\@R{5}) {\n    MPI_Comm_idup($w, &c, &req); \@!\n    MPI_Comm_dup($w, &d);\n} else {\n    MPI_Comm_dup($w, &d); \@!\n    MPI_Comm_idup($w, &c, &req);\n}\nMPI_Wait(&req, $s);\nMPI_Comm_free(&c);\nMPI_Comm_free(&d);");
+add('late-sendrecv-replace-self', 2, 'D001|D003', "MPI_Sendrecv_replace(a, 1, MPI_INT, rank ^ 1, 1, rank ^ 1, \@W{2}\@R{1}, $w, $s); \@!");
+add('late-null-statuses', 2, 'M009|X001', "MPI_Irecv(b, 1, MPI_INT, rank ^ 1, 1, $w, &req);\nMPI_Send(a, 1, MPI_INT, rank ^ 1, 1, $w);\nMPI_Waitall(1, \@W{NULL}\@R{&req}, MPI_STATUSES_IGNORE); \@!\n\@W{MPI_Wait(&req, $s);}");
+add('late-null-counts', 2, 'M009', "int at[2] = {0, 1}, one[2] = {1, 1};\nMPI_Gatherv(a, 1, MPI_INT, b, rank == 0 ? \@W{NULL}\@R{one} : NULL, at, MPI_INT, 0, $w); \@!");
+add('late-null-result', 2, 'M009', "MPI_Comm_rank($w, \@W{NULL}\@R{&i}); \@!");
+add('late-split-then-wrong-comm', 4, 'M010|D001|M001|M006', "MPI_Comm part;\nMPI_Comm_split($w, rank % 2, rank, &part);\nMPI_Barrier(\@W{rank == 3 ? MPI_COMM_WORLD : part}\@R{part}); \@!\nMPI_Comm_free(&part);", 'main');
+add('late-start-inactive-wait', 2, 'D001|L009', "MPI_Recv_init(b, 1, MPI_INT, rank ^ 1, 1, $w, &req);\n\@R{MPI_Start(&req);}\nMPI_Ssend(a, 1, MPI_INT, rank ^ 1, 1, $w); \@!\nMPI_Wait(&req, $s);\nMPI_Request_free(&req);");
+add('late-gatherv-displs', 2, 'B006|M011', "int *all = calloc(4, sizeof *all), counts[2] = {2, 2}, at[2] = {0, \@W{3}\@R{2}};\nMPI_Gatherv(a, 2, MPI_INT, all, counts, at, MPI_INT, 0, $w); \@!\nfree(all);");
+add('late-recv-heap', 2, 'B006|M011', "int *mine = malloc(\@W{4}\@R{4 * sizeof(int)});\nif (rank == 0) MPI_Send(a, 4, MPI_INT, 1, 1, $w);\nif (rank == 1) MPI_Recv(mine, 4, MPI_INT, 0, 1, $w, $s); \@!\nfree(mine);");
 1;
