@@ -287,6 +287,39 @@ static void every_three(int rank, int size)
         }
 }
 
+/* Of no requests all are done, and none of them; less than none is refused. */
+static void of_no_requests(int rank, int size)
+{
+    MPI_Request none[1] = {MPI_REQUEST_NULL};
+    MPI_Status status[1];
+    (void)rank, (void)size;
+    MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    for (int count = 0; count >= -1; count--) {
+        const int class = count ? MPI_ERR_ARG : MPI_SUCCESS, undefined = count ? -5 : MPI_UNDEFINED;
+        int flags[4] = {-5, -5, -5, -5}, indices[1], told[6] = {-5, -5, -5, -5, -5, -5};
+        const int errors[] = {
+            MPI_Waitall(count, none, status),
+            MPI_Testall(count, none, &flags[0], status),
+            MPI_Request_get_status_all(count, none, &flags[1], status),
+            MPI_Waitany(count, none, &told[0], status),
+            MPI_Testany(count, none, &told[1], &flags[2], status),
+            MPI_Request_get_status_any(count, none, &told[2], &flags[3], status),
+            MPI_Waitsome(count, none, &told[3], indices, status),
+            MPI_Testsome(count, none, &told[4], indices, status),
+            MPI_Request_get_status_some(count, none, &told[5], indices, status),
+        };
+        for (size_t i = 0; i < sizeof errors / sizeof *errors; i++)
+            expect(class_of(errors[i]) == class, "%d requests, call %zu: class %d", count, i,
+                   class_of(errors[i]));
+        for (int i = 0; i < 6; i++)
+            expect(count < 0 || told[i] == undefined, "%d requests, index %d is %d", count, i,
+                   told[i]);
+        for (int i = 0; i < 4; i++)
+            expect(count < 0 || flags[i] == 1, "%d requests, flag %d is %d", count, i, flags[i]);
+    }
+}
+
 /* ---- arguments that are somebody else's ---- */
 
 /* A root that is not there is refused by each collective that has one, and nothing else happens. */
@@ -447,6 +480,7 @@ int main(void)
 {
     world_test_sizes("every call that completes requests or looks at them tells what is done",
                      every_three, WORLD_ANY, WORLD_SIZES(1));
+    world_test("of no requests all are done", of_no_requests, WORLD_ANY);
     world_test("a root that is not there is refused", roots_that_are_not_there, WORLD_ANY);
     world_test_pairs("roots of an intercommunicator that disagree are told", roots_across_disagree,
                      WORLD_ANY);

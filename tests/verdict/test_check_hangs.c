@@ -164,6 +164,42 @@ static void absent_ranks(void)
     }
 }
 
+/* Rank 3 gave a broadcast that not all took, and stands in a barrier; the others have ended. */
+static void absent_in_other_ways(void)
+{
+    static const uint32_t calls[][3] = {{0, 0, 0}, {1, 1, 1}, {0, 1, 0}, {1, 0, 0},
+                                        {0, 0, 1}, {1, 1, 0}, {0, 1, 1}};
+    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
+        struct program p = program_new(4);
+        struct findings findings;
+        const bool alike = calls[i][0] == calls[i][1] && calls[i][1] == calls[i][2];
+        bool each = true;
+        for (uint32_t rank = 0; rank < 4; rank++) {
+            if (rank == 3 || calls[i][rank]) {
+                uint32_t op = program_collective(&p, rank, OP_BCAST, p.world, 0, 1);
+                p.trace->ops[op].peer = 3;
+            }
+            p.trace->rank_info[rank].state = RANK_FINISHED;
+        }
+        stand(&p, 3, program_collective(&p, 3, OP_BARRIER, p.world, 1, 2));
+        program_finish(&p);
+        ask(&p, &findings);
+        const struct finding *is = findings.count == 1 ? &findings.items[0] : NULL;
+        for (uint32_t rank = 0; rank < 3; rank++) {
+            char text[100];
+            snprintf(text, sizeof text,
+                     "Rank %u has finished and is absent: it made %u collective call%s on ", rank,
+                     calls[i][rank], calls[i][rank] == 1 ? "" : "s");
+            each = each && times(is, text) == !alike;
+        }
+        tap_ok(is && each && times(is, "Ranks 0, 1 and 2 have ended") == alike,
+               "after %u, %u and %u calls: each is told, or all at once", calls[i][0], calls[i][1],
+               calls[i][2]);
+        findings_release(&findings);
+        trace_free(p.trace);
+    }
+}
+
 /* Rank 1 has finished; rank 0 stands in one call for it. */
 static void partners_that_ended(void)
 {
@@ -297,6 +333,7 @@ int main(void)
 {
     rings();
     absent_ranks();
+    absent_in_other_ways();
     partners_that_ended();
     livelocks();
     ends();
