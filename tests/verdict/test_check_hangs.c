@@ -229,6 +229,40 @@ static void partners_that_ended(void)
     }
 }
 
+/* Rank 0 stands for a message of rank 1, which sent another one and has finished: what differs is said. */
+static void near_misses(void)
+{
+    static const struct {
+        int tag, other_comm, peer;
+        const char *why; /* NULL: it is no near miss */
+    } rows[] = {{6, 0, 0, "with another tag"},
+                {5, 1, 0, "on another communicator"},
+                {6, 1, 0, "on another communicator"},
+                {6, 0, 1, NULL},
+                {TRACE_ANY, 1, 0, "on another communicator"}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct program p = program_new(2);
+        struct findings findings;
+        char text[100];
+        const uint32_t comm = program_comm(&p, 2, (const int32_t[]){0, 1});
+        uint32_t sent = program_p2p(&p, 1, OP_SEND, rows[i].peer, rows[i].tag, 3);
+        if (rows[i].other_comm)
+            p.trace->ops[sent].comm = comm;
+        stand(&p, 0, program_p2p(&p, 0, OP_RECV, 1, 5, 4));
+        p.trace->rank_info[1].state = RANK_FINISHED;
+        program_finish(&p);
+        ask(&p, &findings);
+        const struct finding *is = findings.count == 1 ? &findings.items[0] : NULL;
+        snprintf(text, sizeof text, ", %s.\n", rows[i].why ? rows[i].why : "");
+        tap_ok(is && roles(is, "core") == 1 && roles(is, "culprit") == (rows[i].why != NULL) &&
+                   times(is, "Nearest partner: ") == (rows[i].why != NULL) &&
+                   (!rows[i].why || times(is, text) == 1),
+               "a message that nearly fits, %zu: %s", i, rows[i].why ? rows[i].why : "to another");
+        findings_release(&findings);
+        trace_free(p.trace);
+    }
+}
+
 /* Ranks poll; the first few have finished, or called nothing. */
 static void livelocks(void)
 {
@@ -335,6 +369,7 @@ int main(void)
     absent_ranks();
     absent_in_other_ways();
     partners_that_ended();
+    near_misses();
     livelocks();
     ends();
     return tap_done();
