@@ -355,7 +355,7 @@ static void uses_of_one_buffer(void)
                 struct program p = program_new(2);
                 struct findings findings;
                 const bool starts = how < 2;
-                if (!starts && op_kind_class(uses[one].kind) != CLASS_COLLECTIVE)
+                if (!starts && op_kind_class((int)uses[one].kind) != CLASS_COLLECTIVE)
                     continue;
                 uint32_t first = use(&p, one, starts, 1000, 4, 1);
                 if (how == 1)
@@ -381,8 +381,8 @@ static void uses_of_one_buffer(void)
                 findings_release(&findings);
                 trace_free(p.trace);
             }
-        tap_is_str(got, "", "%s (row %zu) and all that may follow", op_kind_name(uses[one].kind),
-                   one);
+        tap_is_str(got, "", "%s (row %zu) and all that may follow",
+                   op_kind_name((int)uses[one].kind), one);
     }
 }
 
@@ -690,7 +690,7 @@ static void counts_that_are_not_there(void)
             else
                 differ = receives[0] && receives[1];
             tap_ok(findings.count == differ && (!differ || !strcmp(findings.items[0].code, "M005")),
-                   "%s, of the ranks is known %d and %d: %s", op_kind_name(rows[i].kind),
+                   "%s, of the ranks is known %d and %d: %s", op_kind_name((int)rows[i].kind),
                    (int)known[0], (int)known[1], differ ? "they disagree" : "nothing is told");
             findings_release(&findings);
             trace_free(p.trace);

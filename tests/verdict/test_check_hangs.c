@@ -223,7 +223,7 @@ static void partners_that_ended(void)
         snprintf(text, sizeof text, "Rank 1 has finished without %s.\n", rows[i].without);
         tap_ok(is && times(is, text) == 1 && roles(is, "core") == 1 && is->ops[0].op == 0 &&
                    line_of(is, p.trace) == 4,
-               "%s for a rank that has finished", op_kind_name(rows[i].kind));
+               "%s for a rank that has finished", op_kind_name((int)rows[i].kind));
         findings_release(&findings);
         trace_free(p.trace);
     }
