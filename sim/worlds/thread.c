@@ -96,7 +96,8 @@ static _Thread_local int orderings;
 /* With MPI_THREAD_SERIALIZED the program sees to it that its threads call one at a time: calls of two
  * threads of a team between which the team has not met, and which are not both within something that
  * orders threads, may be made at once. What tasks do is not judged: they wait for each other in
- * ways that are not seen. */
+ * ways that are not seen. So do the threads of a program that has mutexes of its own, and that for
+ * this reason is never wide. */
 static bool calls_at_once(struct sim_rank *rank)
 {
     static _Thread_local char self;
@@ -132,7 +133,8 @@ void sim_threads_enter(struct sim_world *world)
         return;
     }
     bool member = sim_current_rank && sim_current_rank->world == world;
-    if (member && sim_current_rank->thread_level == MPI_THREAD_SERIALIZED && !world->turns)
+    if (member && sim_current_rank->thread_level == MPI_THREAD_SERIALIZED && !world->turns &&
+        world->options.wide != SIM_WIDE_NEVER)
         check_serialized(sim_current_rank);
     if (member && world->turns)
         sim_turns_near(sim_current_rank);

@@ -40,6 +40,7 @@ hybrid('lock-held', 'D001|D002', 'MULTIPLE', "    omp_lock_t lock;\n    omp_init
 my $loop = "$for\n    for (int i = 0; i < 4; i++)";
 my $self = "MPI_Sendrecv(&a[i], 1, MPI_INT, 0, i, &b[i], 1, MPI_INT, 0, i, MPI_COMM_SELF, $s);";
 hybrid('serialized-critical', 'M009', 'SERIALIZED', "$loop {\n\@R{#pragma omp critical\n}        $self \@!\n    }\n");
+hybrid('serialized-mutex', 'M009', 'SERIALIZED', "$par\n    {\n        int i = omp_get_thread_num();\n\@R{        pthread_mutex_lock(&lock);\n}        $self \@!\n\@R{        pthread_mutex_unlock(&lock);\n}        (void)lock;\n    }\n", "static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;\n\n");
 hybrid('serialized-named-critical', 'M009', 'SERIALIZED', "$loop {\n\@R{#pragma omp critical(mpi)\n}        $self \@!\n    }\n");
 hybrid('serialized-lock', 'M009', 'SERIALIZED', "    omp_lock_t lock;\n    omp_init_lock(&lock);\n$loop {\n\@R{        omp_set_lock(&lock);\n}        $self \@!\n\@R{        omp_unset_lock(&lock);\n}    }\n    omp_destroy_lock(&lock);\n");
 hybrid('serialized-test-lock', 'M009', 'SERIALIZED', "    omp_lock_t lock;\n    omp_init_lock(&lock);\n$loop {\n\@R{        while (!omp_test_lock(&lock))\n            ;\n}        $self \@!\n\@R{        omp_unset_lock(&lock);\n}    }\n    omp_destroy_lock(&lock);\n");
