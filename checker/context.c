@@ -90,17 +90,16 @@ static bool is_grouped(const struct trace *trace, const struct trace_op *op)
 
 /* First group number of each communicator. A comm_seq beyond the number of its ops is nonsense from
  * a foreign file and gets no group, so that memory stays linear in the trace. */
-static size_t number_groups(const struct trace *trace, size_t *base)
+static size_t number_groups(const struct trace *trace, const uint32_t *calls, size_t count,
+                            size_t *base)
 {
     size_t *ops = check_new(trace->comm_count + 1, sizeof *ops);
     size_t *highest = check_new(trace->comm_count + 1, sizeof *highest);
-    for (size_t i = 0; i < trace->op_count; i++)
-        if (is_grouped(trace, &trace->ops[i]))
-            ops[trace->ops[i].comm]++;
-    for (size_t i = 0; i < trace->op_count; i++) {
-        const struct trace_op *op = &trace->ops[i];
-        if (is_grouped(trace, op) && op->comm_seq < ops[op->comm] &&
-            op->comm_seq >= highest[op->comm])
+    for (size_t i = 0; i < count; i++)
+        ops[trace->ops[calls[i]].comm]++;
+    for (size_t i = 0; i < count; i++) {
+        const struct trace_op *op = &trace->ops[calls[i]];
+        if (op->comm_seq < ops[op->comm] && op->comm_seq >= highest[op->comm])
             highest[op->comm] = op->comm_seq + 1;
     }
     size_t total = 0;
@@ -114,25 +113,32 @@ static size_t number_groups(const struct trace *trace, size_t *base)
     return total;
 }
 
-static void gather_groups(struct check_context *context)
+uint32_t check_group_of(const struct check_context *context, uint32_t index)
 {
     const struct trace *trace = context->trace;
-    size_t *base = check_new(trace->comm_count + 1, sizeof *base);
-    context->group_count = number_groups(trace, base);
-    context->groups = check_new(context->group_count, sizeof *context->groups);
-    context->group_of = check_new(trace->op_count, sizeof *context->group_of);
+    const struct trace_op *op = &trace->ops[index];
     bool planned = trace->outcome == OUTCOME_IMPORTED;
+    if (!is_grouped(trace, op) || (op->state == STATE_NEVER && !planned) ||
+        op->comm_seq >= context->group_begin[op->comm + 1] - context->group_begin[op->comm])
+        return TRACE_NO;
+    return (uint32_t)(context->group_begin[op->comm] + op->comm_seq);
+}
+
+/* `calls`: the operations that are grouped, ascending. */
+static void gather_groups(struct check_context *context, const uint32_t *calls, size_t count)
+{
+    const struct trace *trace = context->trace;
+    context->group_begin = check_new(trace->comm_count + 1, sizeof *context->group_begin);
+    context->group_count = number_groups(trace, calls, count, context->group_begin);
+    context->groups = check_new(context->group_count, sizeof *context->groups);
     size_t members = 0;
-    for (size_t i = 0; i < trace->op_count; i++) {
-        const struct trace_op *op = &trace->ops[i];
-        context->group_of[i] = TRACE_NO;
-        if (!is_grouped(trace, op) || (op->state == STATE_NEVER && !planned) ||
-            op->comm_seq >= base[op->comm + 1] - base[op->comm])
+    for (size_t i = 0; i < count; i++) {
+        uint32_t number = check_group_of(context, calls[i]);
+        if (number == TRACE_NO)
             continue;
-        context->group_of[i] = (uint32_t)(base[op->comm] + op->comm_seq);
-        struct check_group *group = &context->groups[context->group_of[i]];
-        group->comm = op->comm;
-        group->seq = op->comm_seq;
+        struct check_group *group = &context->groups[number];
+        group->comm = trace->ops[calls[i]].comm;
+        group->seq = trace->ops[calls[i]].comm_seq;
         group->count++;
         members++;
     }
@@ -143,42 +149,40 @@ static void gather_groups(struct check_context *context)
         first += context->groups[g].count;
         context->groups[g].count = 0;
     }
-    for (size_t i = 0; i < trace->op_count; i++)
-        if (context->group_of[i] != TRACE_NO) {
-            struct check_group *group = &context->groups[context->group_of[i]];
-            context->group_ops[group->first + group->count++] = (uint32_t)i;
-        }
-    free(base);
-}
-
-static void find_blocked(struct check_context *context)
-{
-    const struct trace *trace = context->trace;
-    context->blocked = check_new(trace->ranks, sizeof *context->blocked);
-    for (uint32_t rank = 0; rank < trace->ranks; rank++) {
-        context->blocked[rank] = TRACE_NO;
-        if (trace->outcome == OUTCOME_TIMEOUT && trace->rank_info[rank].state == RANK_RUNNING) {
-            context->worked = true;
-            continue; /* the end of time found it at work in its last call */
-        }
-        for (size_t i = trace->rank_begin[rank + 1]; i > trace->rank_begin[rank]; i--)
-            if (trace->ops[i - 1].state == STATE_BLOCKED) {
-                context->blocked[rank] = (uint32_t)(i - 1);
-                break;
-            }
-        context->hung = context->hung || context->blocked[rank] != TRACE_NO;
+    for (size_t i = 0; i < count; i++) {
+        uint32_t number = check_group_of(context, calls[i]);
+        if (number == TRACE_NO)
+            continue;
+        struct check_group *group = &context->groups[number];
+        context->group_ops[group->first + group->count++] = calls[i];
     }
 }
 
+/* The one walk over all operations that everybody shares: a long trace's take longer to come from
+ * memory than to be looked at. */
 static void look_around(struct check_context *context)
 {
     const struct trace *trace = context->trace;
-    for (size_t i = 0; i < trace->op_count; i++) {
+    uint32_t *calls = NULL;
+    size_t count = 0, room = 0;
+    for (uint32_t i = 0; i < trace->op_count; i++) {
         const struct trace_op *op = &trace->ops[i];
+        context->kinds[op->kind] = true;
         context->has_batches = context->has_batches || op->batch != 0;
         context->has_wildcards =
             context->has_wildcards || (op->peer == TRACE_ANY && check_class(op) == CLASS_RECEIVE);
+        context->has_changes = context->has_changes || op->flags & OP_BUFFER_CHANGED;
+        context->last_thread =
+            op->thread > context->last_thread ? op->thread : context->last_thread;
+        if (op->state == STATE_BLOCKED)
+            context->blocked[op->rank] = i;
+        if (is_grouped(trace, op)) {
+            calls = check_grow(calls, &room, count + 1, sizeof *calls);
+            calls[count++] = i;
+        }
     }
+    gather_groups(context, calls, count);
+    free(calls);
     context->pass_begin = check_new((size_t)trace->ranks + 1, sizeof *context->pass_begin);
     for (size_t i = 0; i < trace->pass_count; i++) {
         context->pass_begin[trace->passes[i].rank + 1]++;
@@ -188,25 +192,53 @@ static void look_around(struct check_context *context)
         context->pass_begin[rank + 1] += context->pass_begin[rank];
 }
 
+static void find_blocked(struct check_context *context)
+{
+    const struct trace *trace = context->trace;
+    for (uint32_t rank = 0; rank < trace->ranks; rank++) {
+        if (trace->outcome == OUTCOME_TIMEOUT && trace->rank_info[rank].state == RANK_RUNNING) {
+            context->worked = true;
+            context->blocked[rank] =
+                TRACE_NO; /* the end of time found it at work in its last call */
+        }
+        context->hung = context->hung || context->blocked[rank] != TRACE_NO;
+    }
+}
+
+static int by_number(const void *left, const void *right)
+{
+    const uint32_t *a = left, *b = right;
+    return check_order_of(*a, *b);
+}
+
 static void find_refused(struct check_context *context)
 {
     const struct trace *trace = context->trace;
-    context->refused = check_new(trace->op_count, sizeof *context->refused);
+    context->refused = check_new(trace->note_count, sizeof *context->refused);
     for (size_t i = 0; i < trace->note_count; i++) {
         uint32_t op = trace->notes[i].op;
         if (op < trace->op_count && trace->ops[op].error &&
             strcmp(trace->notes[i].code, "M009") == 0)
-            context->refused[op] = true;
+            context->refused[context->refused_count++] = op;
     }
+    if (context->refused_count)
+        qsort(context->refused, context->refused_count, sizeof *context->refused, by_number);
+}
+
+bool check_is_refused(const struct check_context *context, uint32_t op)
+{
+    return context->refused_count && bsearch(&op, context->refused, context->refused_count,
+                                             sizeof *context->refused, by_number);
 }
 
 void check_context_init(struct check_context *context, const struct trace *trace,
                         const struct check_options *options)
 {
     *context = (struct check_context){.trace = trace, .options = options};
-    gather_groups(context);
-    find_blocked(context);
+    context->blocked = check_new(trace->ranks, sizeof *context->blocked);
+    memset(context->blocked, 0xff, trace->ranks * sizeof *context->blocked);
     look_around(context);
+    find_blocked(context);
     find_refused(context);
     context->cut_short =
         context->hung || (trace->outcome != OUTCOME_FINISHED && trace->outcome != OUTCOME_IMPORTED);
@@ -220,7 +252,7 @@ void check_context_release(struct check_context *context)
 {
     free(context->groups);
     free(context->group_ops);
-    free(context->group_of);
+    free(context->group_begin);
     free(context->pass_begin);
     free(context->blocked);
     free(context->refused);

@@ -23,11 +23,15 @@ struct check_context {
     struct check_group *groups;
     size_t group_count;
     uint32_t *group_ops;
-    uint32_t *group_of; /* per op, TRACE_NO where it is no collective */
-    size_t *pass_begin; /* rank r owns passes[pass_begin[r] .. pass_begin[r+1]) */
-    uint32_t *blocked;  /* per rank: the op it stood in at the end, TRACE_NO */
-    bool *refused; /* per op: MPI refused the call for its own arguments, before anybody met it */
-    bool worked;   /* the time limit passed while a rank was at work, in a call or outside */
+    size_t *group_begin; /* of communicator c: groups group_begin[c] .. group_begin[c+1) */
+    size_t *pass_begin;  /* rank r owns passes[pass_begin[r] .. pass_begin[r+1]) */
+    uint32_t *blocked;   /* per rank: the op it stood in at the end, TRACE_NO */
+    uint32_t *refused;   /* ops, ascending: see check_is_refused */
+    size_t refused_count;
+    bool kinds[UINT8_MAX + 1]; /* whether there are ops of this kind */
+    bool has_changes;          /* OP_BUFFER_CHANGED */
+    uint32_t last_thread;      /* the highest number of a thread */
+    bool worked; /* the time limit passed while a rank was at work, in a call or outside */
     bool hung; /* somebody stood in an operation when the run ended, and no crash or abort ended it
                 */
     bool cut_short; /* a crash, an abort, a hang or a time limit ended the run: what is missing
@@ -38,6 +42,11 @@ struct check_context {
 void check_context_init(struct check_context *context, const struct trace *trace,
                         const struct check_options *options);
 void check_context_release(struct check_context *context);
+
+/* The group of a collective call, TRACE_NO where the op is none. */
+uint32_t check_group_of(const struct check_context *context, uint32_t op);
+/* MPI refused the call for its own arguments, before anybody met it. */
+bool check_is_refused(const struct check_context *context, uint32_t op);
 
 /* The models asked for that can differ: without batches, atomic batches are rendezvous. */
 unsigned check_models_asked(const struct check_context *context);

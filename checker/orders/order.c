@@ -67,9 +67,9 @@ static bool is_silent(const struct trace_op *a, const struct trace_op *b)
 static uint32_t partner_of(const struct check_context *context, uint32_t op)
 {
     const struct trace *trace = context->trace;
-    if (context->group_of[op] == TRACE_NO)
+    if (check_group_of(context, op) == TRACE_NO)
         return trace->ops[op].match;
-    const struct check_group *group = &context->groups[context->group_of[op]];
+    const struct check_group *group = &context->groups[check_group_of(context, op)];
     for (uint32_t i = 0; i < group->count; i++)
         if (trace->ops[context->group_ops[group->first + i]].rank != trace->ops[op].rank)
             return context->group_ops[group->first + i];

@@ -126,8 +126,8 @@ static void find_meetings(struct agreement *all)
 {
     const struct check_context *context = all->reach->context;
     for (uint32_t op = 0; op < context->trace->op_count; op++) {
-        if (context->group_of[op] != TRACE_NO) {
-            const struct check_group *group = &context->groups[context->group_of[op]];
+        if (check_group_of(context, op) != TRACE_NO) {
+            const struct check_group *group = &context->groups[check_group_of(context, op)];
             meet(all, op, context->group_ops[group->first]);
         } else {
             meet(all, op, context->trace->ops[op].match);

@@ -54,7 +54,7 @@ static bool make_entry(const struct check_context *context, uint32_t index, stru
     switch (check_class(op)) {
     case CLASS_COLLECTIVE:
         entry->tag = 0;
-        return context->group_of[index] != TRACE_NO;
+        return check_group_of(context, index) != TRACE_NO;
     case CLASS_SEND:
         entry->kind = 1;
         entry->source = op->rank;

@@ -67,17 +67,14 @@ static void report(const struct trace *trace, uint32_t first, uint32_t second,
 void check_threads(const struct check_context *context, struct findings *findings)
 {
     const struct trace *trace = context->trace;
-    bool several = false;
-    for (size_t op = 0; op < trace->op_count; op++)
-        several = several || trace->ops[op].thread;
-    if (!several)
+    if (!context->last_thread)
         return;
     struct entry *entries = check_new(trace->op_count, sizeof *entries);
     size_t count = 0, shared = 0, first = findings->count;
     for (uint32_t i = 0; i < trace->op_count; i++) {
         const struct trace_op *op = &trace->ops[i];
         enum op_class class = check_class(op);
-        bool collective = class == CLASS_COLLECTIVE && context->group_of[i] != TRACE_NO;
+        bool collective = class == CLASS_COLLECTIVE && check_group_of(context, i) != TRACE_NO;
         if (op->comm < trace->comm_count &&
             (collective || class == CLASS_SEND || class == CLASS_RECEIVE))
             entries[count++] = (struct entry){.rank = op->rank,

@@ -184,7 +184,7 @@ void check_buffers(const struct check_context *context, struct findings *finding
     for (uint32_t rank = 0; rank < trace->ranks; rank++)
         judge_rank(&pending, (uint32_t)trace->rank_begin[rank],
                    (uint32_t)trace->rank_begin[rank + 1]);
-    for (uint32_t op = 0; op < trace->op_count; op++)
+    for (uint32_t op = 0; context->has_changes && op < trace->op_count; op++)
         if (trace->ops[op].flags & OP_BUFFER_CHANGED && !accesses[op])
             report_change(trace, op, pending.first, findings);
     for (size_t i = pending.first; i < findings->count; i++)

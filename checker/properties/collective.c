@@ -297,7 +297,8 @@ static bool adjoints_cross(const struct check_context *context, uint32_t a, uint
              forward_b = context->trace->ops[b].adjoint_of;
     if (forward_a == TRACE_NO || forward_b == TRACE_NO)
         return false;
-    uint32_t group_a = context->group_of[forward_a], group_b = context->group_of[forward_b];
+    uint32_t group_a = check_group_of(context, forward_a),
+             group_b = check_group_of(context, forward_b);
     return group_a != group_b && group_a != TRACE_NO && group_b != TRACE_NO;
 }
 
@@ -348,7 +349,7 @@ static bool mean_the_same(const struct check_context *context, uint32_t a, uint3
 static bool say_the_same(const struct check_context *context, uint32_t a, uint32_t b)
 {
     struct difference difference;
-    return !context->refused[a] && !context->refused[b] &&
+    return !check_is_refused(context, a) && !check_is_refused(context, b) &&
            !differ_for_all(context->trace, a, b, &difference);
 }
 
@@ -418,7 +419,7 @@ static void judge_group(const struct check_context *context, const struct check_
         }
         for (uint32_t j = each_with_each ? 0 : reference; j < (each_with_each ? i : reference + 1);
              j++)
-            if (!context->refused[ops[i]] && !context->refused[ops[j]] &&
+            if (!check_is_refused(context, ops[i]) && !check_is_refused(context, ops[j]) &&
                 differ(trace, ops[j], ops[i], &difference)) {
                 judge_difference(context, group, ops[j], ops[i], findings);
                 return;
@@ -474,11 +475,12 @@ static uint32_t stands_in(const struct check_context *context, uint32_t rank)
     enum { STARTS = 16 };
     const struct trace *trace = context->trace;
     uint32_t starts[STARTS], op = context->blocked[rank];
-    if (op == TRACE_NO || context->group_of[op] != TRACE_NO)
+    if (op == TRACE_NO || check_group_of(context, op) != TRACE_NO)
         return op;
     size_t count = trace_op_requests(trace, op, starts, STARTS);
     for (size_t i = 0; i < count && i < STARTS; i++)
-        if (context->group_of[starts[i]] != TRACE_NO && trace->ops[starts[i]].state == STATE_POSTED)
+        if (check_group_of(context, starts[i]) != TRACE_NO &&
+            trace->ops[starts[i]].state == STATE_POSTED)
             return starts[i];
     return op;
 }
@@ -505,7 +507,7 @@ static uint32_t made_elsewhere(const struct check_context *context, uint32_t op)
 {
     const struct trace *trace = context->trace;
     const struct trace_op *mine = &trace->ops[op];
-    const struct check_group *here = &context->groups[context->group_of[op]];
+    const struct check_group *here = &context->groups[check_group_of(context, op)];
     for (size_t g = 0; g < context->group_count; g++) {
         const struct check_group *there = &context->groups[g];
         if (!there->count || there->comm == here->comm ||
@@ -552,10 +554,10 @@ static void judge_communicators(const struct check_context *context, struct find
     const struct trace *trace = context->trace;
     for (uint32_t rank = 0; rank < trace->ranks; rank++) {
         uint32_t a = stands_in(context, rank);
-        if (a == TRACE_NO || context->group_of[a] == TRACE_NO)
+        if (a == TRACE_NO || check_group_of(context, a) == TRACE_NO)
             continue;
         uint32_t b = made_elsewhere(context, a);
-        if (b == TRACE_NO || context->refused[a] || context->refused[b])
+        if (b == TRACE_NO || check_is_refused(context, a) || check_is_refused(context, b))
             continue;
         const struct trace_op *mine = &trace->ops[a], *theirs = &trace->ops[b];
         char one[PLACE_TEXT], other[PLACE_TEXT], comm[80], their_comm[80];

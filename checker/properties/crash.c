@@ -146,10 +146,11 @@ static void report_pending(const struct trace *trace, uint32_t op, uint32_t fina
 }
 
 /* Pending when its rank called Finalize: started before it and never completed. */
-static void check_finalize(const struct trace *trace, struct findings *findings)
+static void check_finalize(const struct check_context *context, struct findings *findings)
 {
+    const struct trace *trace = context->trace;
     size_t first = findings->count;
-    uint8_t *requests = freed_active_requests(trace);
+    uint8_t *requests = freed_active_requests(context);
     for (uint32_t rank = 0; rank < trace->ranks; rank++) {
         size_t end = trace->rank_begin[rank + 1], finalize = end;
         for (size_t i = trace->rank_begin[rank]; i < end; i++)
@@ -194,5 +195,5 @@ void check_crash(const struct check_context *context, struct findings *findings)
     check_timeout(context, findings);
     check_unknown_ends(context->trace, findings);
     if (!context->cut_short)
-        check_finalize(context->trace, findings);
+        check_finalize(context, findings);
 }

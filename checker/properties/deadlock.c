@@ -96,7 +96,7 @@ static uint32_t calls_of(const struct check_context *context, uint32_t rank, uin
     const struct trace *trace = context->trace;
     uint32_t calls = 0;
     for (size_t i = trace->rank_begin[rank]; i < trace->rank_begin[rank + 1]; i++)
-        calls += trace->ops[i].comm == comm && context->group_of[i] != TRACE_NO;
+        calls += trace->ops[i].comm == comm && check_group_of(context, (uint32_t)i) != TRACE_NO;
     return calls;
 }
 

@@ -6,11 +6,12 @@
 
 #include <stdlib.h>
 
-uint8_t *freed_active_requests(const struct trace *trace)
+uint8_t *freed_active_requests(const struct check_context *context)
 {
+    const struct trace *trace = context->trace;
     uint8_t *requests = NULL;
     bool freed = false;
-    for (size_t i = 0; i < trace->op_count; i++) {
+    for (size_t i = 0; context->kinds[OP_REQUEST_FREE] && i < trace->op_count; i++) {
         const struct trace_op *op = &trace->ops[i];
         if ((op->kind != OP_REQUEST_FREE && op->kind != OP_CANCEL) ||
             op->request >= trace->op_count)

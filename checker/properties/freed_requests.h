@@ -6,6 +6,7 @@
 #ifndef CHECKER_PROPERTIES_FREED_REQUESTS_H
 #define CHECKER_PROPERTIES_FREED_REQUESTS_H
 
+#include "checker/context.h"
 #include "traces/trace/trace.h"
 
 #include <stdbool.h>
@@ -14,7 +15,7 @@ enum { GIVEN_UP_FREED = 1, GIVEN_UP_CANCELLED = 2 };
 
 /* What happened to each operation's request, by operation; to be freed. NULL: no request was freed.
  */
-uint8_t *freed_active_requests(const struct trace *trace);
+uint8_t *freed_active_requests(const struct check_context *context);
 
 static inline bool freed_active(const uint8_t *requests, size_t op)
 {

@@ -61,7 +61,7 @@ void check_leaks(const struct check_context *context, struct findings *findings)
     size_t first = findings->count;
     if (context->cut_short)
         return;
-    uint8_t *requests = freed_active_requests(trace);
+    uint8_t *requests = freed_active_requests(context);
     for (size_t i = 0; i < trace->op_count; i++) {
         const struct trace_op *op = &trace->ops[i];
         uint32_t index = (uint32_t)i;

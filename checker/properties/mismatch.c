@@ -12,12 +12,12 @@ static uint32_t collective_of(const struct check_context *context, const struct 
     enum { STARTS = 64 };
     const struct trace *trace = context->trace;
     uint32_t starts[STARTS];
-    if (note->op == TRACE_NO || context->group_of[note->op] != TRACE_NO)
+    if (note->op == TRACE_NO || check_group_of(context, note->op) != TRACE_NO)
         return note->op;
     size_t count = trace_op_requests(trace, note->op, starts, STARTS);
     for (size_t i = 0; i < count && i < STARTS; i++) {
         const struct trace_op *start = &trace->ops[starts[i]];
-        if (context->group_of[starts[i]] != TRACE_NO && note->text &&
+        if (check_group_of(context, starts[i]) != TRACE_NO && note->text &&
             strstr(note->text, op_kind_name(start->kind)))
             return starts[i];
     }
@@ -28,7 +28,7 @@ static uint32_t collective_of(const struct check_context *context, const struct 
 static struct finding *reported_already(const struct check_context *context,
                                         struct findings *findings, uint32_t op, const char *code)
 {
-    uint32_t group = context->group_of[op];
+    uint32_t group = check_group_of(context, op);
     for (size_t i = 0; i < findings->count; i++) {
         struct finding *finding = &findings->items[i];
         if (finding->code[0] != 'M' || !strcmp(finding->code, "M011")) /* of its own side */
@@ -36,7 +36,8 @@ static struct finding *reported_already(const struct check_context *context,
         if (strcmp(finding->code, code) == 0 && finding->site == context->trace->ops[op].site)
             return finding;
         for (size_t k = 0; k < finding->op_count && group != TRACE_NO; k++)
-            if (finding->ops[k].op != TRACE_NO && context->group_of[finding->ops[k].op] == group)
+            if (finding->ops[k].op != TRACE_NO &&
+                check_group_of(context, finding->ops[k].op) == group)
                 return finding;
     }
     return NULL;
@@ -61,7 +62,7 @@ void check_mismatches(const struct check_context *context, struct findings *find
         finding->confirmation = CONFIRM_HAPPENED;
         finding_detail(finding, "Rank %u: %s.\n", note->rank, note->text);
         finding_op_add(finding, op, "culprit");
-        uint32_t group = context->group_of[op];
+        uint32_t group = check_group_of(context, op);
         for (uint32_t k = 0; group != TRACE_NO && k < context->groups[group].count; k++) {
             uint32_t other = context->group_ops[context->groups[group].first + k];
             if (other != op && finding->op_count < PLACES_LISTED_MAX)

@@ -120,7 +120,7 @@ static void spread_upwards(struct race *race, uint32_t number)
 static void post(struct race *race, uint32_t op)
 {
     const struct trace_op *at = &race->trace->ops[op];
-    uint32_t group = race->context->group_of[op];
+    uint32_t group = check_group_of(race->context, op);
     if (check_class(at) == CLASS_SEND || is_scan(at)) {
         race->sent[op] = check_new(race->width, sizeof **race->sent);
         memcpy(race->sent[op], clock_of(race, at->rank), race->width * sizeof **race->sent);
@@ -135,7 +135,7 @@ static void post(struct race *race, uint32_t op)
 static void complete(struct race *race, uint32_t op)
 {
     const struct trace_op *at = &race->trace->ops[op];
-    uint32_t group = race->context->group_of[op];
+    uint32_t group = check_group_of(race->context, op);
     if (check_class(at) == CLASS_RECEIVE)
         receive(race, op);
     if (group != TRACE_NO && is_scan(at) && race->sent[op]) {

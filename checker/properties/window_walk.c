@@ -185,7 +185,7 @@ static void join_prefix(struct window_walk *walk, uint32_t op, uint32_t *clock)
 {
     const struct check_context *context = walk->context;
     const struct trace_op *ops = walk->trace->ops;
-    const struct check_group *group = &context->groups[context->group_of[op]];
+    const struct check_group *group = &context->groups[check_group_of(context, op)];
     for (uint32_t i = 0; i < group->count; i++) {
         uint32_t other = context->group_ops[group->first + i];
         if (needs(walk, &ops[op], &ops[other]))
@@ -256,7 +256,7 @@ static void op_begins(struct window_walk *walk, uint32_t op)
 {
     const struct trace_op *at = &walk->trace->ops[op];
     uint32_t *clock = clock_of(walk, at->rank), number = number_of(walk, op);
-    uint32_t group = walk->context->group_of[op];
+    uint32_t group = check_group_of(walk->context, op);
     reach(walk, at->rank, number);
     clock[at->rank] = 2 * number + 1;
     issue(walk, at->rank, number);
@@ -275,7 +275,7 @@ static void op_ends(struct window_walk *walk, uint32_t op)
 {
     const struct trace_op *at = &walk->trace->ops[op];
     uint32_t *clock = clock_of(walk, at->rank), number = number_of(walk, op);
-    uint32_t group = walk->context->group_of[op];
+    uint32_t group = check_group_of(walk->context, op);
     uint32_t teller = told_by(walk, op);
     if (teller != TRACE_NO)
         join(walk, clock, walk->begun[teller]);
@@ -331,7 +331,7 @@ static struct steps steps_of(const struct trace *trace)
 static bool group_has_begun(struct window_walk *walk, const struct steps *steps, uint32_t op)
 {
     const struct trace_op *ops = walk->trace->ops;
-    const struct check_group *group = &walk->context->groups[walk->context->group_of[op]];
+    const struct check_group *group = &walk->context->groups[check_group_of(walk->context, op)];
     for (uint32_t i = 0; i < group->count; i++) {
         uint32_t other = walk->context->group_ops[group->first + i];
         if (!steps->begun[other] && needs(walk, &ops[op], &ops[other]))
@@ -357,7 +357,7 @@ static bool is_ready(struct window_walk *walk, const struct steps *steps, uint32
     uint32_t teller = told_by(walk, event->op);
     if (teller != TRACE_NO)
         return steps->begun[teller];
-    return walk->context->group_of[event->op] == TRACE_NO ||
+    return check_group_of(walk->context, event->op) == TRACE_NO ||
            group_has_begun(walk, steps, event->op);
 }
 

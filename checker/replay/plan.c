@@ -25,6 +25,12 @@ static int32_t source_of(const struct trace *trace, const struct plan_options *o
 
 /* ---- matching under another order ---- */
 
+/* `match` by op; NULL: as recorded. */
+static uint32_t partner_of(const struct trace *trace, const uint32_t *match, uint32_t op)
+{
+    return match ? match[op] : trace->ops[op].match;
+}
+
 struct mail {
     uint64_t channel; /* source and destination */
     uint32_t comm, op;
@@ -142,14 +148,14 @@ static void renumber_slots(const struct check_plan *plan, uint32_t *slot)
     for (uint32_t rank = 0; rank < trace->ranks; rank++) {
         for (size_t p = trace->rank_begin[rank]; p < trace->rank_begin[rank + 1]; p++) {
             uint32_t op = op_at(plan, p);
-            slot[op] = context->group_of[op];
+            slot[op] = check_group_of(context, op);
             if (slot[op] != TRACE_NO)
                 slot[op] = first[trace->ops[op].comm] + calls[trace->ops[op].comm]++;
             if (slot[op] != TRACE_NO && slot[op] >= plan->slot_count)
                 slot[op] = TRACE_NO;
         }
         for (size_t p = trace->rank_begin[rank]; p < trace->rank_begin[rank + 1]; p++)
-            if (plan->context->group_of[p] != TRACE_NO)
+            if (check_group_of(plan->context, (uint32_t)p) != TRACE_NO)
                 calls[trace->ops[p].comm] = 0;
     }
     free(first);
@@ -167,11 +173,11 @@ static uint32_t probed_message(const struct check_plan *plan, size_t position,
     for (size_t p = position + 1; p < end && p < position + PROBE_LOOKAHEAD; p++) {
         uint32_t op = op_at(plan, p);
         const struct trace_op *receive = &trace->ops[op];
+        uint32_t send = partner_of(trace, match, op);
         if (check_class(receive) == CLASS_RECEIVE && receive->comm == probe->comm &&
-            match[op] != TRACE_NO &&
-            (probe->tag == TRACE_ANY || probe->tag == trace->ops[match[op]].tag) &&
-            (probe->peer == TRACE_ANY || probe->peer == (int32_t)trace->ops[match[op]].rank))
-            return match[op];
+            send != TRACE_NO && (probe->tag == TRACE_ANY || probe->tag == trace->ops[send].tag) &&
+            (probe->peer == TRACE_ANY || probe->peer == (int32_t)trace->ops[send].rank))
+            return send;
     }
     return TRACE_NO;
 }
@@ -260,17 +266,17 @@ static void compile_step(struct check_plan *plan, size_t position, const uint32_
     /* What was cancelled needs no partner, and no plan says that it does. */
     bool planned = trace->outcome == OUTCOME_IMPORTED && op->state != STATE_CANCELLED, passes;
     struct plan_step *step = &plan->steps[index];
-    uint32_t row = step->target;
+    uint32_t row = step->target, partner = partner_of(trace, match, index);
     *step = (struct plan_step){.action = PLAN_PASS, .target = TRACE_NO};
     switch (check_class(op)) {
     case CLASS_SEND:
-        *step = send_step(op, match[index], planned || (lost_wait && op->state == STATE_COMPLETE));
+        *step = send_step(op, partner, planned || (lost_wait && op->state == STATE_COMPLETE));
         break;
     case CLASS_RECEIVE:
         /* One of a batch that this order leaves without its message holds the batch up. */
-        passes = match[index] == TRACE_NO && !planned && (!op->batch || op->match == TRACE_NO);
+        passes = partner == TRACE_NO && !planned && (!op->batch || op->match == TRACE_NO);
         *step = (struct plan_step){.action = passes ? PLAN_PASS : PLAN_RECEIVE,
-                                   .target = match[index],
+                                   .target = partner,
                                    .starts = check_is_start(op)};
         break;
     case CLASS_PROBE:
@@ -280,7 +286,7 @@ static void compile_step(struct check_plan *plan, size_t position, const uint32_
         step->tested = op->kind == OP_IPROBE || op->kind == OP_IMPROBE;
         break;
     case CLASS_COLLECTIVE:
-        *step = collective_step(op, slot[index]);
+        *step = collective_step(op, slot ? slot[index] : check_group_of(plan->context, index));
         break;
     case CLASS_WAIT:
         *step = wait_step(trace, index, row);
@@ -436,7 +442,7 @@ static int64_t minimal_need(const struct check_plan *plan, uint32_t op)
 static void free_cancelled(struct check_plan *plan)
 {
     const struct trace *trace = plan->context->trace;
-    for (size_t op = 0; op < trace->op_count; op++) {
+    for (size_t op = 0; plan->context->kinds[OP_CANCEL] && op < trace->op_count; op++) {
         uint32_t send = trace->ops[op].kind == OP_CANCEL ? trace->ops[op].request : TRACE_NO;
         if (send < trace->op_count &&
             (plan->steps[send].action == PLAN_SEND || plan->steps[send].action == PLAN_SYNC_SEND))
@@ -450,15 +456,13 @@ void check_plan_init(struct check_plan *plan, const struct check_context *contex
     const struct trace *trace = context->trace;
     *plan = (struct check_plan){.context = context, .order = options->order};
     count_slots(plan);
-    uint32_t *match = check_new(trace->op_count, sizeof *match), *slot = context->group_of;
-    bool changed = plan->rearranged = options->order || options->choice_count;
-    if (changed) {
+    uint32_t *match = NULL, *slot = NULL; /* as recorded */
+    plan->rearranged = options->order || options->choice_count;
+    if (plan->rearranged) {
+        match = check_new(trace->op_count, sizeof *match);
         rematch(plan, options, match);
         slot = check_new(trace->op_count, sizeof *slot);
         renumber_slots(plan, slot);
-    } else {
-        for (size_t i = 0; i < trace->op_count; i++)
-            match[i] = trace->ops[i].match;
     }
     plan->steps = check_new(trace->op_count, sizeof *plan->steps);
     find_rows(plan);
@@ -472,8 +476,7 @@ void check_plan_init(struct check_plan *plan, const struct check_context *contex
     if (context->has_batches && context->options->models & CHECK_BATCH)
         bundle(plan);
     free(match);
-    if (changed)
-        free(slot);
+    free(slot);
 }
 
 void check_plan_release(struct check_plan *plan)

@@ -416,7 +416,6 @@ static void note_crossing(struct check_replay *replay, uint32_t op, uint32_t met
 static void find_crossing(struct machine *machine, struct check_replay *replay)
 {
     const struct check_plan *plan = machine->plan;
-    const uint32_t *group_of = plan->context->group_of;
     uint32_t *holder = check_new(plan->slot_count, sizeof *holder);
     memset(holder, 0xff, plan->slot_count * sizeof *holder);
     for (uint32_t op = 0; op < machine->trace->op_count && !replay->crossed; op++) {
@@ -431,7 +430,8 @@ static void find_crossing(struct machine *machine, struct check_replay *replay)
             continue;
         if (holder[step->target] == TRACE_NO)
             holder[step->target] = op;
-        else if (group_of[holder[step->target]] != group_of[op])
+        else if (check_group_of(plan->context, holder[step->target]) !=
+                 check_group_of(plan->context, op))
             note_crossing(replay, op, holder[step->target]);
     }
     free(holder);
@@ -441,9 +441,7 @@ static void find_crossing(struct machine *machine, struct check_replay *replay)
 static void make_lanes(struct machine *machine)
 {
     const struct trace *trace = machine->trace;
-    uint32_t threads = 0;
-    for (size_t i = 0; i < trace->op_count; i++)
-        threads = trace->ops[i].thread > threads ? trace->ops[i].thread : threads;
+    uint32_t threads = machine->plan->context->last_thread;
     machine->lanes = trace->ranks;
     machine->lane_begin = trace->rank_begin;
     if (threads) {

@@ -56,7 +56,7 @@ static void wait_for_absent(struct wait_graph *graph, uint32_t node,
 static void wait_in_collective(struct wait_graph *graph, uint32_t node, uint32_t op)
 {
     const struct check_context *context = graph->context;
-    uint32_t number = context->group_of[op];
+    uint32_t number = check_group_of(context, op);
     if (number == TRACE_NO)
         return;
     const struct check_group *group = &context->groups[number];
