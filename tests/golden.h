@@ -18,7 +18,7 @@
 #include <string.h>
 
 struct golden {
-    const char *path;
+    char path[200];
     FILE *then, *now; /* NULL where the other is */
     unsigned rows, wrong;
 };
@@ -27,7 +27,8 @@ static inline struct golden golden_open(const char *path)
 {
     const char *asked = getenv("GOLDEN");
     bool update = asked && strcmp(asked, "update") == 0;
-    struct golden golden = {.path = path};
+    struct golden golden = {0};
+    snprintf(golden.path, sizeof golden.path, "%s", path);
     *(update ? &golden.now : &golden.then) = fopen(path, update ? "w" : "r");
     if (!golden.now && !golden.then)
         tap_note("%s cannot be opened", path);
