@@ -481,17 +481,31 @@ static void stored_before_judged(void)
     store_close(store);
 }
 
-/* A child that stores runs for ever, killed at an instant of the parent's choosing. */
+/* A child that stores runs for ever, killed at an instant of the parent's choosing after it has opened
+ * the file; `wait_us` < 0: within its first run. */
 static void killed_once(const char *path, int wait_us)
 {
+    int ends[2];
+    char byte = 0;
+    if (pipe(ends))
+        return;
     pid_t child = fork();
     if (child == 0) {
         struct failure failure;
         struct store *store = store_open(path, STORE_WRITE, &failure);
-        while (store && put(store, 400, &failure))
+        bool begun = store && (wait_us >= 0 || store_run_begin(store, &plain, &failure));
+        ssize_t told = write(ends[1], &byte, begun);
+        while (told > 0 && wait_us < 0)
+            pause();
+        while (told > 0 && put(store, 400, &failure))
             ;
         _exit(1);
     }
+    close(ends[1]);
+    if (read(ends[0], &byte, 1) != 1)
+        wait_us = 0;
+    close(ends[0]);
+    wait_us = wait_us < 0 ? 0 : wait_us;
     struct timespec time = {wait_us / 1000000, wait_us % 1000000 * 1000L};
     nanosleep(&time, NULL);
     kill(child, SIGKILL);
@@ -516,7 +530,7 @@ static void kills(void)
     enum { KILLS = 50 };
     for (int i = 0; i < KILLS; i++) {
         state = state * 1103515245 + 12345;
-        killed_once(path, (int)(state >> 8) % range);
+        killed_once(path, i ? (int)(state >> 8) % range : -1);
         store = store_open(path, STORE_WRITE, &failure);
         opened += store != NULL;
         whole += store && store_verify(store, &failure) == 0;
