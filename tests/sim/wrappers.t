@@ -124,8 +124,8 @@ fi
 if command -v clang >/dev/null; then
     mkdir -p masks
     real=$(command -v clang)
-    printf '#!/bin/sh\nexec "%s" "$@"\n' "$real" >remembers
-    printf '#!/bin/sh\nexec "$@"\n' >masks/words
+    printf '#!/bin/sh\nPATH="%s" exec "%s" "$@"\n' "$PATH" "$real" >remembers # which may be such a cache itself
+    printf '#!/bin/sh\nPATH="%s" exec "$@"\n' "$PATH" >masks/words
     chmod +x remembers masks/words
     ln -sf ../remembers masks/clang
     for words in clang "words $real"; do
