@@ -352,11 +352,11 @@ static void uses_of_one_buffer(void)
         char got[120] = "";
         for (size_t other = 0; other < USES; other++)
             for (int how = 0; how < 3; how++) {
-                struct program p = program_new(2);
-                struct findings findings;
                 const bool starts = how < 2;
                 if (!starts && op_kind_class((int)uses[one].kind) != CLASS_COLLECTIVE)
                     continue;
+                struct program p = program_new(2);
+                struct findings findings;
                 uint32_t first = use(&p, one, starts, 1000, 4, 1);
                 if (how == 1)
                     program_wait(&p, 0, first, 2);
