@@ -43,21 +43,22 @@ static void apart(void)
         sim_wide_never(sim_thread_parent->world);
 }
 
-/* Calls of a rank while others of its threads are at work. */
+/* Calls of a rank while others of its threads are at work. Whose last thread ends while another one
+ * of its threads begins one counts them once. */
 static void company_comes(struct sim_rank *rank)
 {
-    rank->company.calls = record_count();
-    rank->company.since =
-        rank->company.calls ? __atomic_load_n(rank->company.calls, __ATOMIC_RELAXED) : 0;
+    const uint32_t *calls = record_count();
+    atomic_store(&rank->company.since, calls ? __atomic_load_n(calls, __ATOMIC_RELAXED) : 0);
+    atomic_store(&rank->company.calls, calls);
 }
 
 void sim_company_leaves(struct sim_rank *rank)
 {
-    if (!rank->company.calls)
+    const uint32_t *calls = atomic_load(&rank->company.calls);
+    if (!calls)
         return;
-    uint32_t calls = __atomic_load_n(rank->company.calls, __ATOMIC_RELAXED);
-    rank->company.beside += calls - rank->company.since;
-    rank->company.since = calls;
+    uint32_t now = __atomic_load_n(calls, __ATOMIC_RELAXED);
+    atomic_fetch_add(&rank->company.beside, now - atomic_exchange(&rank->company.since, now));
 }
 
 static void region_begin(struct sim_libc_state *state)

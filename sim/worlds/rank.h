@@ -146,9 +146,9 @@ struct sim_rank {
     int waiting;      /* how many of them and the rank's own have blocked since the last wake-up */
     int asleep;       /* the same with threads of the rank's OpenMP teams */
     struct sim_company {
-        const uint32_t *calls;  /* of its threads; NULL: not recorded */
-        uint32_t since, beside; /* when the first of them came; calls beside others */
-        atomic_int threads;     /* POSIX threads that live, on any executor */
+        _Atomic(const uint32_t *) calls; /* of its threads; NULL: not recorded */
+        atomic_uint since, beside;       /* when the first of them came; calls beside others */
+        atomic_int threads;              /* POSIX threads that live, on any executor */
     } company;
     struct sim_team *team; /* of the region that its own thread is in; NULL: it was in none */
     uint64_t wakes;        /* counts wake-ups */
