@@ -173,8 +173,10 @@ static void call_user(const struct sim_op *op, const void *in, void *inout, size
 {
     struct sim_rank *rank = sim_current_rank;
     SIM_CALLBACK callback = sim_callback_of(rank, MPI_ERR_OTHER);
-    if (rank)
+    if (rank) {
+        callback.within_op = true;
         rank->within_op++;
+    }
     call_function(op, in, inout, count, type);
     callback.rank = NULL;
     if (rank)

@@ -109,7 +109,7 @@ void sim_callback_unwound(struct sim_callback *callback)
     struct sim_rank *rank = callback->rank;
     if (!rank)
         return;
-    rank->within_op = callback->within_op;
+    rank->within_op -= callback->within_op;
     rank->error_depth = callback->error_depth;
     record_failure(callback->error_class, NULL);
 }

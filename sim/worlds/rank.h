@@ -89,8 +89,8 @@ struct sim_rank {
     struct sim_objects *objects; /* on the heap, NULL: none */
     enum sim_start starting : 8; /* a row of them, and how many; see sim_rank_started */
     uint32_t starts, starts_before[SIM_STARTS];
-    int within_op;    /* a reduction of the program's own is being called */
-    const void *code; /* somewhere in the program's image */
+    atomic_int within_op; /* so many reductions of the program's own are being called */
+    const void *code;     /* somewhere in the program's image */
     int thread_level;
     const void *left_at; /* where it called exit or its like; NULL: it did not, or nobody knows */
     bool threads_denied; /* it asked for more than it was given */
@@ -374,12 +374,13 @@ void sim_guard_unwound(struct sim_rank **guarded);
  * was before, and the operation in progress has failed with this class. The owner clears `rank` when it is back. */
 struct sim_callback {
     struct sim_rank *rank;
-    int within_op, error_depth, error_class;
+    bool within_op; /* it is counted there */
+    int error_depth, error_class;
 };
 #define SIM_CALLBACK __attribute__((cleanup(sim_callback_unwound))) struct sim_callback
 static inline struct sim_callback sim_callback_of(struct sim_rank *rank, int error_class)
 {
-    return rank ? (struct sim_callback){rank, rank->within_op, rank->error_depth, error_class}
+    return rank ? (struct sim_callback){rank, false, rank->error_depth, error_class}
                 : (struct sim_callback){0};
 }
 void sim_callback_unwound(struct sim_callback *callback);
