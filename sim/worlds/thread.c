@@ -96,8 +96,7 @@ static _Thread_local int orderings;
 /* With MPI_THREAD_SERIALIZED the program sees to it that its threads call one at a time: calls of two
  * threads of a team between which the team has not met, and which are not both within something that
  * orders threads, may be made at once. What tasks do is not judged: they wait for each other in
- * ways that are not seen. So do the threads of a program that has mutexes of its own, and that for
- * this reason is never wide. */
+ * ways that are not seen. */
 static bool calls_at_once(struct sim_rank *rank)
 {
     static _Thread_local char self;
@@ -119,7 +118,11 @@ static void check_serialized(struct sim_rank *rank)
     pthread_mutex_lock(&rank->world->monitor);
     bool at_once = calls_at_once(rank);
     pthread_mutex_unlock(&rank->world->monitor);
-    if (at_once)
+    if (at_once && rank->world->options.wide == SIM_WIDE_NEVER) /* it may have mutexes of its own */
+        record_gap("threads", 1,
+                   "calls of two threads with MPI_THREAD_SERIALIZED, which only mutexes of the "
+                   "program can keep apart (M009)");
+    else if (at_once)
         record_refusal("M009", sim_libc_call_site(),
                        "MPI_%s: called by a thread while another thread of its team may be in MPI: "
                        "MPI_THREAD_SERIALIZED allows one at a time",
@@ -133,8 +136,7 @@ void sim_threads_enter(struct sim_world *world)
         return;
     }
     bool member = sim_current_rank && sim_current_rank->world == world;
-    if (member && sim_current_rank->thread_level == MPI_THREAD_SERIALIZED && !world->turns &&
-        world->options.wide != SIM_WIDE_NEVER)
+    if (member && sim_current_rank->thread_level == MPI_THREAD_SERIALIZED && !world->turns)
         check_serialized(sim_current_rank);
     if (member && world->turns)
         sim_turns_near(sim_current_rank);

@@ -72,4 +72,33 @@ for (1 .. 25) {
     $crashes++ if $said =~ /signal 11|X001/;
 }
 is $crashes, 0, 'threads that begin when their rank is gone end with it';
+# With MPI_THREAD_SERIALIZED, mutexes of the program's own may keep two threads apart: no finding, and no silence.
+open my $out, '>', 'mutex.c' or die;
+print $out <<'END';
+#include <mpi.h>
+#include <omp.h>
+#include <pthread.h>
+int main(int argc, char **argv)
+{
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    int rank, level;
+    MPI_Init_thread(&argc, &argv, MPI_THREAD_SERIALIZED, &level);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+#pragma omp parallel num_threads(2)
+    {
+        int me = omp_get_thread_num(), to = me, from;
+        pthread_mutex_lock(&lock);
+        MPI_Sendrecv(&to, 1, MPI_INT, 0, me, &from, 1, MPI_INT, 0, me, MPI_COMM_SELF, MPI_STATUS_IGNORE);
+        pthread_mutex_unlock(&lock);
+    }
+    MPI_Finalize();
+    return 0;
+}
+END
+close $out;
+my $said = qx{"$simrun" prove -n 2 --db none mutex.c 2>/dev/null} =~ s/\s+/ /gr;
+SKIP: {
+    skip "teams of gcc's runtime alone are followed", 1 if `ldd '$simrun'` =~ /libomp/;
+    like $said, qr/^PASS .*not covered:.*MPI_THREAD_SERIALIZED, which only mutexes of the program can keep apart \(M009\)/, 'what a mutex keeps apart is not covered';
+}
 done_testing();
