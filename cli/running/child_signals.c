@@ -294,7 +294,6 @@ static bool answer_look(const void *context)
  * wait in their calls: the question goes on to one that does not. */
 static void on_question(int number, siginfo_t *info, void *context)
 {
-    sim_libc_asked();
     if (info->si_code == SI_TKILL && answer_look(context))
         return;
     int rank = sim_world_current_rank();

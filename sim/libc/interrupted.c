@@ -1,4 +1,4 @@
-/* Waits that only the launcher's question has interrupted go on: see interrupted.h. Those for files
+/* Waits that no handler of the program has interrupted go on: see interrupted.h. Those for files
  * are poll.c's, sleeping is time.c's. */
 #include "sim/libc/interrupted.h"
 
@@ -15,12 +15,7 @@
 
 enum { SECOND_NS = 1000000000 };
 
-static _Thread_local volatile uint64_t asked, handled;
-
-void sim_libc_asked(void)
-{
-    asked = asked + 1;
-}
+static _Thread_local volatile uint64_t handled;
 
 void libc_handler_called(void)
 {
@@ -29,7 +24,7 @@ void libc_handler_called(void)
 
 struct libc_wait libc_wait_begin(const struct timespec *most)
 {
-    struct libc_wait wait = {.asked = asked, .handled = handled, .ends = most != NULL};
+    struct libc_wait wait = {.handled = handled, .ends = most != NULL};
     if (!most)
         return wait;
     clock_gettime(CLOCK_MONOTONIC, &wait.end);
@@ -42,12 +37,9 @@ struct libc_wait libc_wait_begin(const struct timespec *most)
     return wait;
 }
 
-bool libc_wait_goes_on(struct libc_wait *wait)
+bool libc_wait_goes_on(const struct libc_wait *wait)
 {
-    if (errno != EINTR || asked == wait->asked || handled != wait->handled)
-        return false;
-    wait->asked = asked;
-    return true;
+    return errno == EINTR && handled == wait->handled;
 }
 
 static struct timespec until(const struct timespec *end)
@@ -81,7 +73,7 @@ bool libc_wait_over(const struct libc_wait *wait)
     return !left.tv_sec && !left.tv_nsec;
 }
 
-/* CALL, whose result is negative where it failed, again as long as only the launcher asked. */
+/* CALL, whose result is negative where it failed, again as long as no handler of the program ran. */
 #define GO_ON(type, call)                                                                          \
     struct libc_wait wait = libc_wait_begin(NULL);                                                 \
     type result;                                                                                   \

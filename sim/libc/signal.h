@@ -9,9 +9,6 @@
  * does nothing where the running rank ignores it. False: nobody asked for it. */
 bool sim_libc_signal(int number, siginfo_t *info, void *context);
 
-/* A signal has come of which the program knows nothing: its calls go on. */
-void sim_libc_asked(void);
-
 /* Whoever runs now does not return to a handler that was being called, if there is one. */
 void sim_libc_handler_left(void);
 

@@ -465,9 +465,12 @@ bool sim_world_pass_on(const struct sim_world *world, int signal_number)
         return false;
     for (int i = 0; i < world->size; i++) {
         const struct sim_rank *rank = &world->ranks[i];
-        if (rank->state == SIM_RUNNING && (rank->unwind || rank->carried) &&
-            rank != sim_current_rank)
-            return !pthread_kill(rank->thread, signal_number);
+        if (rank->state != SIM_RUNNING || (!rank->unwind && !rank->carried) ||
+            rank == sim_current_rank)
+            continue;
+        /* Its own, where another handler was interrupted: the thread is no rank's for so long. */
+        return !pthread_equal(rank->thread, pthread_self()) &&
+               !pthread_kill(rank->thread, signal_number);
     }
     return false;
 }

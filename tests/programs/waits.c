@@ -196,6 +196,24 @@ static void pauses(void)
     }
 }
 
+/* The launcher asks while a handler of the program runs: once, and the handler goes on. */
+static void on_signal_asked(int number)
+{
+    on_signal(number);
+    kill(getpid(), SIGURG);
+    handled++;
+}
+
+static void asked_within(void)
+{
+    handled = 0;
+    sigaction(SIGUSR2, &(struct sigaction){.sa_handler = on_signal_asked}, NULL);
+    timer_t timer = timer_of(SIGUSR2, 12000000, 0);
+    int result = pause();
+    say("asked within a handler", result == -1 && errno == EINTR && handled == 2);
+    timer_delete(timer);
+}
+
 static void queues(void)
 {
     struct {
@@ -261,6 +279,7 @@ int main(int argc, char **argv)
             interrupted(&waits[i]);
         reads();
         pauses();
+        asked_within();
         queues();
         timer_delete(questions);
         msgctl(messages, IPC_RMID, NULL);

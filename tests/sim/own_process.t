@@ -58,6 +58,6 @@ program=$waits
 for ways in "-n 1" "-n 3" "-n 2 --os-threads" "-n 2 --record none" "-n 2 --loader dlopen"; do
     # shellcheck disable=SC2086
     run $ways
-    check "$([ "$(grep -c ' right$' out)" -eq 28 ] && ! grep -q ' wrong$' out && grep -q '^PASS' out && echo 0 || echo 1)" "$ways: every wait" out
+    check "$([ "$(grep -c ' right$' out)" -eq 29 ] && ! grep -q ' wrong$' out && grep -q '^PASS' out && echo 0 || echo 1)" "$ways: every wait" out
 done
 echo "1..$count"
