@@ -56,6 +56,7 @@ struct board {
     _Atomic int out_of_time;    /* because the time limit passed */
     _Atomic unsigned answers;   /* to questions so far */
     _Atomic int running;        /* the rank that runs, -1: none or several */
+    int vanished;               /* its thread alone has ended, and the process for that reason */
     struct sim_first_failure first_failure;
     struct {
         int rank;       /* who computes, -1: nobody */

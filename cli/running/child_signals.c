@@ -297,6 +297,12 @@ static void on_question(int number, siginfo_t *info, void *context)
     if (info->si_code == SI_TKILL && answer_look(context))
         return;
     int rank = sim_world_current_rank();
+    int vanished = world ? sim_world_vanished(world) : -1;
+    if (vanished >= 0 && judged) { /* the others may wait for ever */
+        board->vanished = true;
+        board->running = vanished;
+        _exit(0);
+    }
     if (world && sim_world_pass_on(world, number))
         return;
     uint64_t steps = MPIX_Steps();

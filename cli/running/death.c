@@ -54,6 +54,8 @@ void death_text(int status, enum watch_end end, const struct board *board, char 
     else if (WIFSIGNALED(status))
         snprintf(text, size, "the process that ran the ranks was killed by signal %d (%s)%s",
                  WTERMSIG(status), strsignal(WTERMSIG(status)), when);
+    else if (board->vanished)
+        snprintf(text, size, "the thread of a rank ended before the run was over%s", when);
     else
         snprintf(text, size,
                  "the process that ran the ranks ended with status %d before the run was over%s",
@@ -118,7 +120,7 @@ static void note_kill(struct trace *trace, uint32_t rank, enum watch_end end,
 }
 
 /* Other ranks ended well or wait; this one is the cause. */
-static void note_exit(struct trace *trace, uint32_t rank, int status)
+static void note_exit(struct trace *trace, uint32_t rank, int status, bool alone)
 {
     struct trace_rank *info = &trace->rank_info[rank];
     char text[200];
@@ -126,9 +128,11 @@ static void note_exit(struct trace *trace, uint32_t rank, int status)
     info->exit_code = status;
     if (status)
         return; /* X002 */
-    snprintf(text, sizeof text,
-             "ended the whole process with status 0, without MPI_Finalize; by exec, by the system "
-             "call itself, or from a thread of its own");
+    snprintf(text, sizeof text, "%s",
+             alone ? "its thread has ended without MPI_Finalize and without a word: by the system "
+                     "call exit, or by a filter of system calls that the program has set"
+                   : "ended the whole process with status 0, without MPI_Finalize; by exec, by the "
+                     "system call itself, or from a thread of its own");
     add_note(trace, "X008", rank, TRACE_NO, text);
 }
 
@@ -153,7 +157,7 @@ void death_note(struct trace *trace, int status, enum watch_end end, const struc
         info->state = RANK_CRASHED;
         info->exit_code = WTERMSIG(status);
     } else {
-        note_exit(trace, rank, WEXITSTATUS(status));
+        note_exit(trace, rank, WEXITSTATUS(status), board->vanished);
     }
     if (!sure)
         trace_add_metric(trace, "rank named is one of several that ran", (int32_t)rank, 1, "");

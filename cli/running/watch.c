@@ -256,6 +256,8 @@ int watch_child(const struct watch *watch, enum watch_end *end)
     if (*end != WATCH_ENDED)
         end_child(watch, pidfd, *end);
     int status = orphans_wait(watch->child);
+    if (*end == WATCH_TIMEOUT && watch->board->vanished) /* the question was what it ended by */
+        *end = WATCH_ENDED;
     close(pidfd);
     return status;
 }

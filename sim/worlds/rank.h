@@ -141,6 +141,7 @@ struct sim_rank {
     _Atomic uint64_t own_steps; /* logical time: the world's depends on how threads come along */
     pthread_cond_t *wakeup;
     pthread_t thread; /* the rank's own; valid while `unwind` is set */
+    pid_t thread_id;  /* the kernel's for it, where ranks are OS threads */
     int threads;      /* POSIX threads the rank has started, which may call MPI as well */
     int joining;      /* of these and its own: wait for the end of one */
     int waiting;      /* how many of them and the rank's own have blocked since the last wake-up */

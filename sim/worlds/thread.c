@@ -11,11 +11,13 @@
 #include "sim/worlds/wide.h"
 
 #include <assert.h>
+#include <errno.h>
 #include <omp.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 /* OpenMP's runtime starts and joins the team out of ThreadSanitizer's sight: these say what its
@@ -475,6 +477,17 @@ bool sim_world_pass_on(const struct sim_world *world, int signal_number)
     return false;
 }
 
+int sim_world_vanished(const struct sim_world *world)
+{
+    for (int i = 0; world->threaded && !world->over && i < world->size; i++) {
+        const struct sim_rank *rank = &world->ranks[i];
+        if (rank->state == SIM_RUNNING && rank->unwind && rank != sim_current_rank &&
+            syscall(SYS_tgkill, getpid(), rank->thread_id, 0) && errno == ESRCH)
+            return i;
+    }
+    return -1;
+}
+
 __attribute__((noinline)) static void thread_main(struct sim_rank *rank)
 {
     jmp_buf unwind;
@@ -482,6 +495,7 @@ __attribute__((noinline)) static void thread_main(struct sim_rank *rank)
     struct sim_team_state team; /* the rank's own regions are not within this team's */
     sim_libc_team_aside(&team);
     rank->thread = pthread_self();
+    rank->thread_id = gettid();
     rank->unwind = &unwind;
     sim_libc_thread_carries();
     sim_turns_pin(rank->world, &cores);

@@ -170,6 +170,8 @@ _Noreturn void sim_rank_refuse(int error_class);
 /* In a signal handler: sends the signal on to the thread of a rank of this world that is not
  * blocked, unless the calling thread is that of one. False: it is, or there is none. */
 bool sim_world_pass_on(const struct sim_world *world, int signal_number);
+/* A rank whose thread has ended behind the machine's back, -1: none has. */
+int sim_world_vanished(const struct sim_world *world);
 /* Ends the calling rank with this exit code, as return from main would. */
 _Noreturn void sim_rank_end(int exit_code);
 /* True when address lies in the guard below the calling rank's stack (a stack overflow). */

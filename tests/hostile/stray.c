@@ -48,7 +48,7 @@ static void no_stack_pointer(void)
 {
     __asm__ volatile("xorl %%esp, %%esp; pushq $1" ::: "memory");
 }
-static void old_system_call(void) /* exit(7) of 32 bits */
+static void old_system_call(void) /* exit(7) of 32 bits; kernels without them crash the rank */
 {
     __asm__ volatile("int $0x80" ::"a"(1), "b"(7) : "memory");
 }
