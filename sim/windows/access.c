@@ -96,12 +96,14 @@ static int check_elements(struct sim_win *win, const char *function, struct sim_
 static int check_match(struct sim_win *win, const char *function, const struct sim_elements *origin,
                        const struct sim_elements *target)
 {
-    struct sim_signature one = sim_datatype_signature(origin->type, (size_t)origin->count);
-    struct sim_signature other = sim_datatype_signature(target->type, (size_t)target->count);
     if (sim_elements_bytes(origin) != sim_elements_bytes(target))
         return sim_win_raise(win, MPI_ERR_TRUNCATE, function,
                              "%zu bytes at the origin, %zu at the target",
                              sim_elements_bytes(origin), sim_elements_bytes(target));
+    if (origin->type->basic && origin->type->basic == target->type->basic)
+        return MPI_SUCCESS; /* as many bytes of the same */
+    struct sim_signature one = sim_datatype_signature(origin->type, (size_t)origin->count);
+    struct sim_signature other = sim_datatype_signature(target->type, (size_t)target->count);
     if (!sim_signature_equal(&one, &other) && !one.packed && !other.packed &&
         one.basic != (uintptr_t)MPI_BYTE && other.basic != (uintptr_t)MPI_BYTE) {
         char text[256];
@@ -304,8 +306,9 @@ static int run_with_request(struct sim_access *access, MPI_Request *handle)
     .rank = target_rank, .displacement = target_disp,                                              \
     .target = ELEMENTS(NULL, target_count, target_type), .handle = win, __VA_ARGS__
 
-#define FORMS(name, rname, suffix, parameters, ...)                                                \
-    int PMPI_##name##suffix(LIST parameters)                                                       \
+/* `first` is the function without a request. */
+#define FORMS(first, name, rname, suffix, parameters, ...)                                         \
+    int first(LIST parameters)                                                                     \
     {                                                                                              \
         struct sim_access access = {.function = #name, __VA_ARGS__};                               \
         return run(&access);                                                                       \
@@ -317,21 +320,21 @@ static int run_with_request(struct sim_access *access, MPI_Request *handle)
     }
 #define LIST(...) __VA_ARGS__
 
-#define TRANSFERS(suffix, count_type)                                                              \
-    FORMS(Put, Rput, suffix,                                                                       \
+#define TRANSFERS(put, get, accumulate, suffix, count_type)                                        \
+    FORMS(put, Put, Rput, suffix,                                                                  \
           (const void *origin, count_type count, MPI_Datatype type, int target_rank,               \
            MPI_Aint target_disp, count_type target_count, MPI_Datatype target_type, MPI_Win win),  \
           TARGET_OF(.puts = true, .origin = ELEMENTS(origin, count, type)))                        \
-    FORMS(Get, Rget, suffix,                                                                       \
+    FORMS(get, Get, Rget, suffix,                                                                  \
           (void *origin, count_type count, MPI_Datatype type, int target_rank,                     \
            MPI_Aint target_disp, count_type target_count, MPI_Datatype target_type, MPI_Win win),  \
           TARGET_OF(.gets = true, .origin = ELEMENTS(origin, count, type)))                        \
-    FORMS(Accumulate, Raccumulate, suffix,                                                         \
+    FORMS(accumulate, Accumulate, Raccumulate, suffix,                                             \
           (const void *origin, count_type count, MPI_Datatype type, int target_rank,               \
            MPI_Aint target_disp, count_type target_count, MPI_Datatype target_type, MPI_Op op,     \
            MPI_Win win),                                                                           \
           TARGET_OF(.op_handle = op, .origin = ELEMENTS(origin, count, type)))                     \
-    FORMS(Get_accumulate, Rget_accumulate, suffix,                                                 \
+    FORMS(PMPI_Get_accumulate##suffix, Get_accumulate, Rget_accumulate, suffix,                    \
           (const void *origin, count_type count, MPI_Datatype type, void *result,                  \
            count_type result_count, MPI_Datatype result_type, int target_rank,                     \
            MPI_Aint target_disp, count_type target_count, MPI_Datatype target_type, MPI_Op op,     \
@@ -339,8 +342,8 @@ static int run_with_request(struct sim_access *access, MPI_Request *handle)
           TARGET_OF(.op_handle = op, .origin = ELEMENTS(origin, count, type),                      \
                     .result = ELEMENTS(result, result_count, result_type)))
 /* clang-format off */
-TRANSFERS(, int)
-TRANSFERS(_c, MPI_Count)
+TRANSFERS(sim_put_long, sim_get_long, sim_accumulate_long, , int)
+TRANSFERS(PMPI_Put_c, PMPI_Get_c, PMPI_Accumulate_c, _c, MPI_Count)
 /* clang-format on */
 
 int PMPI_Fetch_and_op(const void *origin, void *result, MPI_Datatype type, int target_rank,

@@ -453,7 +453,7 @@ int PMPI_Win_unlock_all(MPI_Win handle)
 }
 
 /* Data have moved already, if they are not late: a flush only says that the origin's memory is free again. */
-static int flush(MPI_Win handle, int target, bool remote, const char *function)
+int sim_flush_long(MPI_Win handle, int target, bool remote, const char *function)
 {
     int error;
     struct sim_win *win = begin(handle, SIM_CALL_FLUSH, target, function, &error);
@@ -471,24 +471,14 @@ static int flush(MPI_Win handle, int target, bool remote, const char *function)
     return end_failed(win, failed, function);
 }
 
-int PMPI_Win_flush(int rank, MPI_Win win)
-{
-    return flush(win, rank, true, "Win_flush");
-}
-
-int PMPI_Win_flush_local(int rank, MPI_Win win)
-{
-    return flush(win, rank, false, "Win_flush_local");
-}
-
 int PMPI_Win_flush_all(MPI_Win win)
 {
-    return flush(win, -1, true, "Win_flush_all");
+    return sim_flush_long(win, -1, true, "Win_flush_all");
 }
 
 int PMPI_Win_flush_local_all(MPI_Win win)
 {
-    return flush(win, -1, false, "Win_flush_local_all");
+    return sim_flush_long(win, -1, false, "Win_flush_local_all");
 }
 
 int PMPI_Win_sync(MPI_Win handle)

@@ -105,6 +105,16 @@ char *sim_win_address(struct sim_win *win, int target, MPI_Aint displacement,
 /* What accesses to a target own of the caller's memory is free again; -1: all targets. */
 void sim_win_completed(struct sim_win *win, int target);
 
+/* MPI_Put and the others where fastpath.c does not do: any arguments, right or wrong. */
+int sim_put_long(const void *origin, int count, MPI_Datatype type, int target_rank,
+                 MPI_Aint target_disp, int target_count, MPI_Datatype target_type, MPI_Win win);
+int sim_get_long(void *origin, int count, MPI_Datatype type, int target_rank, MPI_Aint target_disp,
+                 int target_count, MPI_Datatype target_type, MPI_Win win);
+int sim_accumulate_long(const void *origin, int count, MPI_Datatype type, int target_rank,
+                        MPI_Aint target_disp, int target_count, MPI_Datatype target_type, MPI_Op op,
+                        MPI_Win win);
+int sim_flush_long(MPI_Win win, int target, bool remote, const char *function);
+
 /* What was never freed goes with its world. */
 void sim_windows_world_end(struct sim_world *world);
 
