@@ -77,17 +77,23 @@ int MPI_Win_free(MPI_Win *win)
     return error;
 }
 
-/* A call about a window: `target` is a rank of its group, MPI_PROC_NULL for none. */
+/* A call about a window: `target` is a rank of its group, MPI_PROC_NULL for none. Two functions each, so that without a recorder the
+ * first only jumps. */
 #define WINDOW_CALL(name, kind, target, parameters, arguments)                                     \
-    int MPI_##name(LIST parameters)                                                                \
+    static __attribute__((noinline)) int recorded_##name(LIST parameters, const void *site)        \
     {                                                                                              \
         struct recorder_rank *me = recorder_enter();                                               \
-        struct record_op *op = me ? on_window(me, kind, win, target, CALLER) : NULL;               \
+        struct record_op *op = me ? on_window(me, kind, win, target, site) : NULL;                 \
         recorder_leave(me);                                                                        \
         int error = PMPI_##name(LIST arguments);                                                   \
         if (op)                                                                                    \
             wrapper_end(me, op, error);                                                            \
         return error;                                                                              \
+    }                                                                                              \
+    int MPI_##name(LIST parameters)                                                                \
+    {                                                                                              \
+        return recorder_maybe() ? recorded_##name(LIST arguments, CALLER)                          \
+                                : PMPI_##name(LIST arguments);                                     \
     }
 #define NONE MPI_PROC_NULL
 WINDOW_CALL(Win_fence, OP_WIN_FENCE, NONE, (int assertion, MPI_Win win), (assertion, win))
@@ -121,10 +127,11 @@ int MPI_Win_test(MPI_Win win, int *flag)
 
 /* The origin's data of an access. */
 #define ACCESS(name, kind, suffix, parameters, arguments, buffer, count, type)                     \
-    int MPI_##name##suffix(LIST parameters)                                                        \
+    static                                                                                         \
+        __attribute__((noinline)) int recorded_##name##suffix(LIST parameters, const void *site)   \
     {                                                                                              \
         struct recorder_rank *me = recorder_enter();                                               \
-        struct record_op *op = me ? on_window(me, kind, win, target, CALLER) : NULL;               \
+        struct record_op *op = me ? on_window(me, kind, win, target, site) : NULL;                 \
         if (op && type != MPI_DATATYPE_NULL)                                                       \
             wrapper_data(me, op, buffer, count, type);                                             \
         recorder_leave(me);                                                                        \
@@ -132,6 +139,11 @@ int MPI_Win_test(MPI_Win win, int *flag)
         if (op)                                                                                    \
             wrapper_end(me, op, error);                                                            \
         return error;                                                                              \
+    }                                                                                              \
+    int MPI_##name##suffix(LIST parameters)                                                        \
+    {                                                                                              \
+        return recorder_maybe() ? recorded_##name##suffix(LIST arguments, CALLER)                  \
+                                : PMPI_##name##suffix(LIST arguments);                             \
     }
 
 /* The same with a request, which the access itself has completed when the program waits. */
