@@ -35,6 +35,8 @@ static const struct suppress_rule rules[] = {
      "a broken protocol makes gradients wrong and leaves workers waiting"},
     {"S004", "X002 D001 D005 M010 L* X006 G001 G002 G003 G004", SUPPRESS_RUN,
      "the library ends the rank that cannot decode"},
+    {"M006", "M001 M002 M003 M004 M005", SUPPRESS_BESIDE,
+     "collectives of a rank's threads on one communicator come in any order, and do not fit then"},
     {"M001 M002 M003 M004 M005 M006", "M009", SUPPRESS_COLLECTIVE,
      "a collective that does not fit is refused by who comes second"},
     {"M001 M002 M003 M004 M005 M006", "M007 M009", SUPPRESS_WAIT,
@@ -298,9 +300,42 @@ static bool has_path(const struct finding *cause, const struct finding *effect,
     return !cause->op_count || !effect->op_count || may_lead(cause, effect, trace);
 }
 
+/* Whether two operations, or the operation itself and another near it, are collectives of one rank's
+ * threads on one communicator at the same time. */
+static bool are_beside(uint32_t a, uint32_t b, const struct trace *trace)
+{
+    enum { NEAR = 16 };
+    const struct trace_op *one = &trace->ops[a];
+    if (op_kind_class(one->kind) != CLASS_COLLECTIVE || one->rank != trace->ops[b].rank ||
+        one->comm != trace->ops[b].comm)
+        return false;
+    size_t first = trace->rank_begin[one->rank], end = trace->rank_begin[one->rank + 1];
+    for (size_t i = a > first + NEAR ? a - NEAR : first; i < end && i < (size_t)a + NEAR; i++) {
+        const struct trace_op *other = &trace->ops[i];
+        if (i != a && (a == b || i == b) && op_kind_class(other->kind) == CLASS_COLLECTIVE &&
+            other->comm == one->comm && (other->begin < one->end || !one->end) &&
+            (one->begin < other->end || !other->end))
+            return true;
+    }
+    return false;
+}
+
+static bool share_beside(const struct finding *cause, const struct finding *effect,
+                         const struct trace *trace)
+{
+    for (size_t i = 0; i < cause->op_count; i++)
+        for (size_t j = 0; j < effect->op_count; j++)
+            if (cause->ops[i].op != TRACE_NO && effect->ops[j].op != TRACE_NO &&
+                are_beside(cause->ops[i].op, effect->ops[j].op, trace))
+                return true;
+    return false;
+}
+
 static bool related(const struct finding *cause, const struct finding *effect,
                     enum suppress_scope scope, const struct trace *trace)
 {
+    if (scope == SUPPRESS_BESIDE)
+        return share_beside(cause, effect, trace);
     if (scope == SUPPRESS_WAIT)
         return waits_for_collective(effect, trace);
     if (scope == SUPPRESS_REQUEST)

@@ -13,7 +13,9 @@ enum suppress_scope {
     SUPPRESS_COLLECTIVE, /* the same, or operations of one collective */
     SUPPRESS_REQUEST,    /* the same, or one is about a wait for what the other is about */
     SUPPRESS_RANK,       /* they name ops or nodes of a common rank */
-    SUPPRESS_WAIT        /* the effect is about a wait for a nonblocking collective */
+    SUPPRESS_BESIDE, /* the cause is about a collective beside another of its rank and communicator,
+                        the effect about one of these */
+    SUPPRESS_WAIT    /* the effect is about a wait for a nonblocking collective */
 };
 
 struct suppress_rule {

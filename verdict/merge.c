@@ -11,6 +11,13 @@ static bool is_danger(const char *code)
     return !strcmp(code, "D002") || !strcmp(code, "D003") || !strcmp(code, "D004");
 }
 
+/* Collectives of a rank's threads on one communicator: they meet others in one run, and are seen
+ * side by side in another. */
+static bool is_order(const char *code)
+{
+    return !strcmp(code, "M001") || !strcmp(code, "M006");
+}
+
 /* The code in the first run, which ended. */
 static const char *code_here(const struct finding *finding, const struct merge_origin *origin)
 {
@@ -58,7 +65,8 @@ static bool same_defect(const struct finding *known, const struct trace *trace, 
                         const struct finding *finding, const struct trace *other)
 {
     bool dangers = is_danger(code) && is_danger(known->code);
-    if (strcmp(known->code, code) != 0 && !dangers)
+    bool orders = is_order(code) && is_order(known->code);
+    if (strcmp(known->code, code) != 0 && !dangers && !orders)
         return false;
     if (!strcmp(known->fingerprint, finding->fingerprint) ||
         (!has_place(known) && !has_place(finding)))

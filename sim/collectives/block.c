@@ -1,6 +1,7 @@
 /* Blocks of data that a collective moves between its members: whether what one gives is what the
  * other takes, and the move itself. */
 #include "sim/collectives/collective.h"
+#include "sim/collectives/kept.h"
 
 #include "recorder/recorder.h"
 
@@ -136,7 +137,8 @@ struct sim_block sim_side_block(const struct sim_side *side, int peer)
 {
     struct sim_block block = {side->buffer, side->count, side->type};
     if (side->typed)
-        block.type = sim_datatype_get(side->types[peer]);
+        block.type =
+            side->kept ? sim_kept_type(side->kept, peer) : sim_datatype_get(side->types[peer]);
     if (side->vectored)
         block.count = sim_counts_at(side->counts, peer);
     ptrdiff_t unit = side->typed ? 1 : (ptrdiff_t)block.type->extent;

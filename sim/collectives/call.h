@@ -39,6 +39,8 @@ struct sim_side { /* one side of the data: a buffer in blocks per peer, or one b
     struct sim_counts counts,
         displacements;         /* v-forms; displacements in extents, in bytes for w-forms */
     const MPI_Datatype *types; /* w-forms */
+    struct sim_kept *kept; /* v- and w-forms: the arrays are copies (kept.h), NULL: they are not */
+    int arrays;            /* v- and w-forms: how long they are */
 };
 
 struct sim_collective;

@@ -133,6 +133,8 @@ int sim_call_vector(struct sim_collective_call *call, struct sim_side *side, con
     side->vectored = true;
     side->counts = counts;
     side->displacements = displacements;
+    side->kept = NULL;
+    side->arrays = peers;
     if (!counts.narrow && !counts.wide)
         return sim_call_fail(call, MPI_ERR_ARG, "the array of counts is NULL");
     if (!displacements.narrow && !displacements.wide)

@@ -3,6 +3,7 @@
 #include "sim/collectives/collective.h"
 #include "sim/collectives/failures.h"
 #include "sim/collectives/guard.h"
+#include "sim/collectives/kept.h"
 #include "sim/collectives/regions.h"
 
 #include "recorder/recorder.h"
@@ -188,15 +189,21 @@ static bool try_to_stash(struct sim_collective *collective, int rank, int peers)
     if (bytes > options->eager_limit)
         return false;
     if (call->send.vectored && peers > 1)
-        return false; /* the arrays of counts belong to a caller who is about to go on */
+        return false;
     struct sim_collective_call *copy = malloc(sizeof *copy + bytes + 16);
     assert(copy && "out of memory for a collective's data");
     *copy = *call;
+    if (call->send.vectored) { /* for one peer or none; the arrays do not stay */
+        struct sim_block block = {.data = call->send.buffer, .type = call->send.type};
+        if (peers)
+            block = sim_side_block(&call->send, 0);
+        copy->send = (struct sim_side){block.data, block.count, .type = block.type};
+    }
     char *data = (char *)(copy + 1);
     if (bytes)
         memcpy(data, from, bytes);
     /* By numbers: with absolute addresses the buffer is MPI_BOTTOM, far from the data. */
-    uintptr_t before = bytes ? (uintptr_t)from - (uintptr_t)call->send.buffer : 0;
+    uintptr_t before = bytes ? (uintptr_t)from - (uintptr_t)copy->send.buffer : 0;
     copy->send.buffer = (void *)((uintptr_t)data - before);
     copy->stashed = true;
     copy->done = true;
@@ -274,7 +281,8 @@ static void check_against_first(struct sim_collective *collective,
 static void inspect(struct sim_collective *collective, int rank)
 {
     struct sim_collective_call *call = collective->calls[rank];
-    if (call && !call->done && call->request && call->request->guarded)
+    if (call && !call->done && call->request && call->request->guarded &&
+        !call->comm->owner->finalized) /* then its buffers may be gone: X006 */
         sim_request_inspect(call->request);
 }
 
@@ -495,6 +503,7 @@ int sim_collective_run(struct sim_collective_call *call)
         call->waiter = rank;
         sim_rank_block_early(rank);
     }
+    beside |= call->comm->inside > 1;
     call->comm->inside--;
     if (world->exploring)
         sim_dependences_join(&rank->causes, &call->causes);
@@ -549,6 +558,7 @@ static void start_again(struct sim_request *request)
 static void call_delete(struct sim_request *request)
 {
     call_release(request->call);
+    sim_call_drop(request->call);
     sim_pool_put(request->owner->world, request->call, sizeof *request->call);
     request->call = NULL;
 }
@@ -556,6 +566,11 @@ static void call_delete(struct sim_request *request)
 static uint64_t call_checksum(const struct sim_request *request)
 {
     return sim_collective_checksum(request->call);
+}
+
+static bool call_arrays_changed(const struct sim_request *request)
+{
+    return sim_call_arrays_changed(request->call);
 }
 
 static const char *call_name(const struct sim_request *request, char name[static SIM_NAME_MAX])
@@ -568,8 +583,8 @@ static void call_tell(struct sim_request *request)
     sim_call_remark_tell(request->call);
 }
 
-static const struct sim_request_work call_work = {call_delete, call_checksum, call_name, call_tell,
-                                                  call_move};
+static const struct sim_request_work call_work = {call_delete, call_checksum, call_arrays_changed,
+                                                  call_name,   call_tell,     call_move};
 
 static struct sim_request *request_for(const struct sim_collective_call *call)
 {
@@ -580,6 +595,7 @@ static struct sim_request *request_for(const struct sim_collective_call *call)
     request->call = sim_pool_get(rank->world, sizeof *call);
     assert(request->call && "out of memory for a collective");
     *request->call = *call;
+    sim_call_keep(request->call);
     request->work = &call_work;
     call_retain(call);
     request->start = start_again;

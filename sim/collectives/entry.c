@@ -260,6 +260,8 @@ static int fill_reduce_scatter(struct sim_collective_call *call, const void *sen
     call->receive.vectored = true;
     call->receive.counts = kept;
     call->receive.displacements = (struct sim_counts){0};
+    call->receive.kept = NULL;
+    call->receive.arrays = own->size;
     return error;
 }
 

@@ -27,7 +27,8 @@ struct sim_request;
 enum { SIM_NAME_MAX = 40 };
 struct sim_request_work {
     void (*release)(struct sim_request *request);
-    uint64_t (*checksum)(const struct sim_request *request); /* of all its buffers */
+    uint64_t (*checksum)(const struct sim_request *request);   /* of all its buffers and arrays */
+    bool (*arrays_changed)(const struct sim_request *request); /* that it was called with */
     /* "Iallreduce", into `name`, returned. */
     const char *(*name)(const struct sim_request *request, char name[static SIM_NAME_MAX]);
     void (*tell)(struct sim_request *request); /* notes what was found on the way */

@@ -89,7 +89,10 @@ static void tell_touched(const struct sim_request *request)
 {
     bool matched = request->kind == SIM_REQUEST_RECEIVE && request->state == SIM_COMPLETE;
     if (request->call)
-        record_note("B001", "a buffer of %s was written between its start and this completion",
+        record_note("B001", "%s of %s was written between its start and this completion",
+                    request->work->arrays_changed(request)
+                        ? "an array of counts, displacements or datatypes"
+                        : "a buffer",
                     request->work->name(request, (char[SIM_NAME_MAX]){0}));
     else if (request->kind == SIM_REQUEST_SEND)
         record_note("B001",
