@@ -256,7 +256,7 @@ kills: all
 
 test-peers: all peers $(BUILD)/tests/collectives/test_diff_peers
 	@SIMRUN=$(BUILD)/simrun PEERS=build/peers COMPARE=$(BUILD)/tests/collectives/test_diff_peers \
-	  prove -e '' $(addprefix tests/peers/,conformance.sh compare.sh scenarios.sh groups.sh)
+	  prove -e '' $(addprefix tests/peers/,conformance.sh compare.sh scenarios.sh groups.sh inside.sh)
 
 # The README's promise on a bootstrapped system, as another user and as root; some minutes. Tests the last commit.
 bare:

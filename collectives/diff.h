@@ -518,7 +518,7 @@ bool diff_is_repeated(void);
 /* Calls `objective` again and again with perturbed inputs and compares what its backward passes
  * computed. It must do all of diff_tape_new ... diff_backward ... diff_tape_free. Collective over
  * MPI_COMM_WORLD. Returns the number of wrong values, the same on every rank; rank 0 prints a line
- * per input. Under simrun, which checks by itself, it calls `objective` once and returns 0. */
+ * per input, and the first wrong adjoint with its rank. Under simrun, which checks by itself, it calls `objective` once and returns 0. */
 int diff_gradcheck(void (*objective)(void *context), void *context);
 
 #ifdef __cplusplus

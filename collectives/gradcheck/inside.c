@@ -8,6 +8,7 @@
 #include "collectives/tape/state.h"
 #include "collectives/tape/tensor.h"
 
+#include <limits.h>
 #include <mpix.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -48,83 +49,184 @@ static const char *take(const char *from, void *to, size_t count)
     return from + count;
 }
 
+static void put_doubles(struct message *message, const double *values, size_t count)
+{
+    bool there = values != NULL;
+    put(message, &there, sizeof there);
+    if (there)
+        put(message, values, count * sizeof *values);
+}
+
+static void put_text(struct message *message, const char *text)
+{
+    size_t length = text ? strlen(text) + 1 : 0;
+    put(message, &length, sizeof length);
+    put(message, text, length);
+}
+
+static void put_values(struct message *message, const struct probe_value *values, uint32_t count)
+{
+    put(message, values, count * sizeof *values);
+    for (uint32_t i = 0; i < count; i++) {
+        put_doubles(message, values[i].cotangent, values[i].parts);
+        put_doubles(message, values[i].values, values[i].parts);
+        put_doubles(message, values[i].tangent, values[i].parts);
+    }
+}
+
+/* Structures as they are, then what they point to. All ranks run one program: a place in it is as
+ * far from this function on each of them. */
 static void row_write(struct message *message, const struct diff_probe_rank *row)
 {
-    put(message, &row->epoch_count, sizeof row->epoch_count);
+    uintptr_t here = (uintptr_t)&diff_gradcheck;
+    put(message, &here, sizeof here);
+    put(message, row, sizeof *row);
     put(message, row->objectives, row->epoch_count * sizeof *row->objectives);
     for (size_t i = 0; i < row->epoch_count; i++)
         put(message, row->objectives[i].terms,
             row->objectives[i].term_count * sizeof(struct probe_term));
-    put(message, &row->input_count, sizeof row->input_count);
+    put(message, row->inputs, row->input_count * sizeof *row->inputs);
     for (size_t i = 0; i < row->input_count; i++) {
         const struct probe_input *input = &row->inputs[i];
-        size_t parts = input->count * diff_type_parts(input->type),
-               length = strlen(input->name) + 1;
-        put(message, input, sizeof *input);
-        put(message, &length, sizeof length);
-        put(message, input->name, length);
-        put(message, input->values, parts * sizeof(double));
-        if (input->gradient)
-            put(message, input->gradient, parts * sizeof(double));
+        size_t parts = input->count * diff_type_parts(input->type);
+        put_text(message, input->name);
+        put_doubles(message, input->values, parts);
+        put_doubles(message, input->gradient, parts);
     }
+    put(message, row->nodes, row->node_count * sizeof *row->nodes);
+    for (size_t i = 0; i < row->node_count; i++) {
+        const struct probe_node *node = &row->nodes[i];
+        put_text(message, node->function);
+        put_values(message, node->inputs, node->input_count);
+        put_values(message, node->outputs, node->output_count);
+    }
+    put(message, row->records, row->record_count * sizeof *row->records);
 }
 
-static double *doubles(const char **from, size_t count)
+/* What is read, and whether there was memory for it. Without memory nothing more is taken. */
+struct reader {
+    const char *from;
+    uintptr_t moved; /* of the reader's program against the writer's */
+    bool well;
+};
+
+static void *items(struct reader *reader, size_t count, size_t size)
 {
-    double *values = malloc((count + 1) * sizeof *values);
-    if (values)
-        *from = take(*from, values, count * sizeof *values);
+    char *made = reader->well ? calloc(count + 1, size) : NULL;
+    reader->well = made;
+    if (made)
+        reader->from = take(reader->from, made, count * size);
+    return made;
+}
+
+static double *doubles(struct reader *reader, size_t count)
+{
+    bool there = false;
+    if (reader->well)
+        reader->from = take(reader->from, &there, sizeof there);
+    return there ? items(reader, count, sizeof(double)) : NULL;
+}
+
+static char *text(struct reader *reader)
+{
+    size_t length = 0;
+    if (reader->well)
+        reader->from = take(reader->from, &length, sizeof length);
+    return length ? items(reader, length, 1) : NULL;
+}
+
+static const void *moved(const struct reader *reader, const void *site)
+{
+    return site ? (const char *)site + reader->moved : NULL;
+}
+
+/* Names of the library's functions, kept for as long as the program runs. */
+static const char *name_of(struct reader *reader)
+{
+    static struct name {
+        struct name *next;
+        char *text;
+    } * names;
+    char *read = text(reader);
+    struct name *known = names;
+    while (read && known && strcmp(known->text, read) != 0)
+        known = known->next;
+    if (!known && read && (known = malloc(sizeof *known)) != NULL) {
+        *known = (struct name){names, read};
+        names = known;
+        return read;
+    }
+    free(read);
+    return read && known ? known->text : NULL;
+}
+
+static struct probe_value *values_read(struct reader *reader, uint32_t count)
+{
+    struct probe_value *values = items(reader, count, sizeof *values);
+    for (uint32_t i = 0; values && i < count; i++) {
+        values[i].cotangent = doubles(reader, values[i].parts);
+        values[i].values = doubles(reader, values[i].parts);
+        values[i].tangent = doubles(reader, values[i].parts);
+    }
     return values;
 }
 
-static bool terms_read(const char **from, struct diff_probe_rank *row)
+static void inputs_read(struct reader *reader, struct diff_probe_rank *row)
 {
-    bool well = true;
-    for (size_t i = 0; i < row->epoch_count; i++) {
-        struct probe_objective *objective = &row->objectives[i];
-        size_t bytes = objective->term_count * sizeof *objective->terms;
-        objective->terms = well ? malloc(bytes + 1) : NULL;
-        well = well && objective->terms;
-        if (well)
-            *from = take(*from, objective->terms, bytes);
+    row->inputs = items(reader, row->input_count, sizeof *row->inputs);
+    row->input_room = row->input_count + 1;
+    for (size_t i = 0; row->inputs && i < row->input_count; i++) {
+        struct probe_input *input = &row->inputs[i];
+        size_t parts = input->count * diff_type_parts(input->type);
+        input->site = moved(reader, input->site);
+        input->gradient_site = moved(reader, input->gradient_site);
+        input->name = text(reader);
+        input->values = doubles(reader, parts);
+        input->gradient = doubles(reader, parts);
     }
-    return well;
 }
 
+static void nodes_read(struct reader *reader, struct diff_probe_rank *row)
+{
+    row->nodes = items(reader, row->node_count, sizeof *row->nodes);
+    row->node_room = row->node_count + 1;
+    for (size_t i = 0; row->nodes && i < row->node_count; i++) {
+        struct probe_node *node = &row->nodes[i];
+        node->site = moved(reader, node->site);
+        node->function = name_of(reader);
+        node->inputs = values_read(reader, node->input_count);
+        node->outputs = values_read(reader, node->output_count);
+    }
+}
+
+/* False without memory; then the row holds nothing. */
 static bool row_read(const char *from, struct diff_probe_rank *row)
 {
-    from = take(from, &row->epoch_count, sizeof row->epoch_count);
-    row->objectives = calloc(row->epoch_count + 1, sizeof *row->objectives);
-    if (!row->objectives)
-        return false;
-    from = take(from, row->objectives, row->epoch_count * sizeof *row->objectives);
-    if (!terms_read(&from, row))
-        return false;
-    size_t inputs = 0;
-    from = take(from, &inputs, sizeof inputs);
-    row->inputs = calloc(inputs + 1, sizeof *row->inputs);
-    if (!row->inputs)
-        return false;
-    row->input_room = inputs + 1;
-    for (; row->input_count < inputs; row->input_count++) {
-        struct probe_input *input = &row->inputs[row->input_count];
-        size_t length = 0;
-        from = take(from, input, sizeof *input);
-        from = take(from, &length, sizeof length);
-        bool has_gradient = input->gradient != NULL;
-        size_t parts = input->count * diff_type_parts(input->type);
-        input->gradient = NULL;
-        input->name = strdup(from);
-        from += length;
-        input->values = doubles(&from, parts);
-        if (has_gradient)
-            input->gradient = doubles(&from, parts);
-        if (!input->name || !input->values || (has_gradient && !input->gradient)) {
-            row->input_count++;
-            return false;
-        }
+    struct reader reader = {from, 0, true};
+    uintptr_t there = 0;
+    reader.from = take(reader.from, &there, sizeof there);
+    reader.moved = (uintptr_t)&diff_gradcheck - there;
+    reader.from = take(reader.from, row, sizeof *row);
+    row->adjoint = NULL; /* what only its own rank can have */
+    row->state = NULL;
+    row->blocks = NULL;
+    row->residuals = NULL;
+    row->residual_count = row->residual_room = 0;
+    row->turns = NULL;
+    row->turn_count = row->turn_room = 0;
+    row->objectives = items(&reader, row->epoch_count, sizeof *row->objectives);
+    for (size_t i = 0; row->objectives && i < row->epoch_count; i++) {
+        struct probe_objective *objective = &row->objectives[i];
+        objective->terms = items(&reader, objective->term_count, sizeof *objective->terms);
+        objective->term_room = objective->term_count + 1;
     }
-    return true;
+    inputs_read(&reader, row);
+    nodes_read(&reader, row);
+    row->records = items(&reader, row->record_count, sizeof *row->records);
+    row->record_room = row->record_count + 1;
+    if (!reader.well)
+        *row = (struct diff_probe_rank){0};
+    return reader.well;
 }
 
 /* Everybody's row to everybody. */
@@ -132,16 +234,20 @@ static bool rows_exchange(const struct inside *inside, struct diff_probe *probe)
 {
     struct message mine = {0};
     row_write(&mine, &probe->rows[inside->rank]);
-    int ranks = inside->ranks, count = (int)mine.count, total = 0;
+    int ranks = inside->ranks, total = 0;
+    int count = mine.failed || mine.count > (size_t)(INT_MAX / ranks) ? -1 : (int)mine.count;
     int *counts = calloc(2 * (size_t)ranks, sizeof *counts), *begins = counts + ranks;
-    bool well = !mine.failed && counts;
+    bool well = counts;
     if (!counts)
         goto done;
     MPI_Allgather(&count, 1, MPI_INT, counts, 1, MPI_INT, MPI_COMM_WORLD);
     for (int r = 0; r < ranks; r++) {
+        well = well && counts[r] >= 0;
         begins[r] = total;
-        total += counts[r];
+        total += counts[r] >= 0 ? counts[r] : 0;
     }
+    if (!well) /* as everybody sees */
+        goto done;
     char *all = malloc((size_t)total + 1);
     if (all) {
         MPI_Allgatherv(mine.bytes, count, MPI_BYTE, all, counts, begins, MPI_BYTE, MPI_COMM_WORLD);
