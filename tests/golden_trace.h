@@ -51,7 +51,7 @@ static inline uint64_t golden_trace(const struct trace *trace)
                               op->thread,
                               op->begin,
                               op->end,
-                              op->extent};
+                              trace_op_place(trace, op).extent};
         for (size_t k = 0; k < sizeof columns / sizeof *columns; k++)
             hash = golden_mix(hash, columns[k]);
         hash = golden_mix_op(hash, trace, op->match);

@@ -29,10 +29,11 @@ struct pending {
     int partners;
 };
 
-static bool is_contiguous(const struct trace_op *op)
+static bool is_contiguous(const struct trace *trace, const struct trace_op *op)
 {
-    return op->buffer && op->count > 0 && op->type &&
-           op->extent == (uint64_t)op->count * trace_type_size(op->type);
+    struct trace_place at = trace_op_place(trace, op);
+    return at.buffer && op->count > 0 && op->type &&
+           at.extent == (uint64_t)op->count * trace_type_size(op->type);
 }
 
 /* Whether the recorded buffer of the op is written: a collective's is the one that receives, where
@@ -83,7 +84,8 @@ static void report_overlap(const struct trace *trace, uint32_t earlier, uint32_t
 
 static struct span span_of(const struct trace *trace, uint32_t op)
 {
-    return (struct span){trace->ops[op].buffer, trace->ops[op].buffer + trace->ops[op].extent, op};
+    struct trace_place at = trace_op_place(trace, &trace->ops[op]);
+    return (struct span){at.buffer, at.buffer + at.extent, op};
 }
 
 /* Links the starts of a rank to the call that completed them. */
@@ -129,7 +131,7 @@ static void judge_rank(struct pending *pending, uint32_t begin, uint32_t end)
             spans_remove(writes(&trace->ops[start]) ? &pending->written : &pending->read, &over);
         }
         bool moves = class == CLASS_SEND || class == CLASS_RECEIVE || class == CLASS_COLLECTIVE;
-        if (!moves || !is_contiguous(at) || pending->noted[op])
+        if (!moves || !is_contiguous(pending->trace, at) || pending->noted[op])
             continue;
         struct span span = span_of(trace, op);
         pending->later = op;

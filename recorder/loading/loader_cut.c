@@ -158,7 +158,7 @@ void loader_cut(struct loader *loader, struct trace_op *op)
 {
     enum op_class class = op_kind_class(op->kind);
     loader->cut++;
-    op->buffer = op->extent = 0; /* who knows when it was free again */
+    op->place = 0; /* who knows when it was free again */
     if (class == CLASS_COLLECTIVE) {
         op->comm = comm_alone(loader);
         op->comm_seq = loader->alone_count++;

@@ -223,20 +223,18 @@ static void load_op(struct loader *loader, const struct record_op *record)
     op.error = record->error;
     op.begin = record->begin + loader->later;
     op.end = record->end ? record->end + loader->later : 0;
-    op.buffer = record->buffer;
-    op.extent = record->extent;
+    op.place = trace_add_place(loader->trace, record->buffer, record->extent);
     op.site = loader_site(loader, record->site);
-    if (record->head.size >= sizeof(struct record_op_timed)) {
-        op.begin_ns = ((const struct record_op_timed *)record)->begin_ns;
-        op.end_ns = ((const struct record_op_timed *)record)->end_ns;
-    }
     if (loader_is_cut(loader, &loader->lost, loader->rank, record))
         loader_cut(loader, &op);
     else if (loader->gone && op.comm != TRACE_NO && op.comm_seq >= loader->gone[op.comm] &&
              op_kind_class(op.kind) == CLASS_COLLECTIVE)
         op.comm_seq -= (uint32_t)loader->gone[op.comm];
     refuse_peer(loader, &op);
-    trace_add_op(loader->trace, &op);
+    uint32_t index = trace_add_op(loader->trace, &op);
+    if (index != TRACE_NO && record->head.size >= sizeof(struct record_op_timed))
+        trace_set_times(loader->trace, index, ((const struct record_op_timed *)record)->begin_ns,
+                        ((const struct record_op_timed *)record)->end_ns);
 }
 
 static void load_waits(struct loader *loader, const struct record_waits *record)

@@ -378,16 +378,14 @@ static void buffers(uint64_t address, bool wait_first, bool changed, const char 
     op.peer = 1;
     op.tag = 0;
     op.count = 8;
-    op.buffer = 1000;
-    op.extent = 8 * trace_type_size(op.type);
+    op.place = trace_add_place(p.trace, 1000, 8 * trace_type_size(op.type));
     uint32_t start = trace_add_op(p.trace, &op);
     if (wait_first)
         program_wait(&p, 0, start, 2);
     op = program_op(&p, 0, OP_SEND, 3);
     op.peer = 1;
     op.tag = 0;
-    op.buffer = address;
-    op.extent = trace_type_size(op.type);
+    op.place = trace_add_place(p.trace, address, trace_type_size(op.type));
     op.flags = changed ? OP_BUFFER_CHANGED : 0;
     trace_add_op(p.trace, &op);
     if (!wait_first)
@@ -412,8 +410,8 @@ static void many_pending(uint32_t meets, const char *codes, const char *name)
         struct trace_op op = program_op(&p, 0, OP_IRECV, 1);
         op.peer = 1;
         op.tag = 0;
-        op.extent = trace_type_size(op.type);
-        op.buffer = 1000 + (i == COUNT - 1 ? meets : i) * op.extent;
+        uint64_t extent = trace_type_size(op.type);
+        op.place = trace_add_place(p.trace, 1000 + (i == COUNT - 1 ? meets : i) * extent, extent);
         starts[i] = trace_add_op(p.trace, &op);
     }
     program_waitall(&p, 0, starts, count, 2);

@@ -66,8 +66,10 @@ static inline bool same_numbers(const int64_t *a, const int64_t *b, size_t n)
 }
 
 /* struct trace_op has no padding that matters: compared field by field all the same. */
-static inline bool same_op(const struct trace_op *a, const struct trace_op *b)
+static inline bool same_whole_op(const struct trace_whole_op *left,
+                                 const struct trace_whole_op *right)
 {
+    const struct trace_op *a = &left->op, *b = &right->op;
     return a->rank == b->rank && a->seq == b->seq && a->kind == b->kind && a->state == b->state &&
            a->flags == b->flags && a->pass == b->pass && a->comm == b->comm &&
            a->comm_seq == b->comm_seq && a->peer == b->peer && a->tag == b->tag &&
@@ -77,8 +79,18 @@ static inline bool same_op(const struct trace_op *a, const struct trace_op *b)
            a->request == b->request && a->batch == b->batch && a->thread == b->thread &&
            a->node == b->node && a->adjoint_of == b->adjoint_of && a->match == b->match &&
            a->site == b->site && a->error == b->error && a->identity == b->identity &&
-           a->begin == b->begin && a->end == b->end && a->begin_ns == b->begin_ns &&
-           a->end_ns == b->end_ns && a->buffer == b->buffer && a->extent == b->extent;
+           a->begin == b->begin && a->end == b->end &&
+           left->times.begin_ns == right->times.begin_ns &&
+           left->times.end_ns == right->times.end_ns && left->at.buffer == right->at.buffer &&
+           left->at.extent == right->at.extent;
+}
+
+static inline bool same_op(const struct trace *a, const struct trace *b, size_t index)
+{
+    struct trace_whole_op left, right;
+    trace_whole_op(a, (uint32_t)index, &left);
+    trace_whole_op(b, (uint32_t)index, &right);
+    return same_whole_op(&left, &right);
 }
 
 static inline bool same_node(const struct trace_node *a, const struct trace_node *b)
@@ -155,7 +167,7 @@ static inline const char *sample_difference(const struct trace *a, const struct 
         a->gradient_count != b->gradient_count || a->metric_count != b->metric_count)
         return "number of rows";
     for (size_t i = 0; i < a->op_count; i++)
-        if (!same_op(&a->ops[i], &b->ops[i]))
+        if (!same_op(a, b, i))
             return "ops";
     for (size_t i = 0; i < a->wait_count; i++)
         if (a->waits[i].wait != b->waits[i].wait || a->waits[i].start != b->waits[i].start ||

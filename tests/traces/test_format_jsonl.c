@@ -151,14 +151,15 @@ static void random_op(struct trace *trace, uint64_t *state, uint32_t rank)
     op.error = sample_below(state, 5) ? 0 : (int32_t)dice_next(state);
     op.identity = (uint32_t)dice_next(state) >> sample_below(state, 31);
     op.begin = dice_next(state) >> sample_below(state, 63);
-    op.end_ns = dice_next(state);
-    op.buffer = dice_next(state);
+    struct trace_whole_op whole = {.times.end_ns = dice_next(state)};
+    whole.at.buffer = dice_next(state);
     op.site = maybe(state, trace->site_count);
     if (here > 0 && trace->ops[here - 1].rank == rank && sample_below(state, 2))
         op.request = here - 1;
     if (here > 0 && sample_below(state, 4) == 0)
         op.adjoint_of = sample_below(state, here);
-    trace_add_op(trace, &op);
+    whole.op = op;
+    trace_add_whole_op(trace, &whole);
     if (op_kind_class(op.kind) == CLASS_WAIT && op.request != TRACE_NO)
         trace_add_wait(trace, here, op.request, sample_below(state, 2));
     int64_t counts[3] = {1, -7, (int64_t)1 << 36};

@@ -64,11 +64,10 @@ static struct trace *sample(int pairs)
             op.signature = 0xffffffffu;
             op.flags = OP_ADJOINT;
             op.begin = (uint64_t)i;
-            op.begin_ns = 17;
             op.node = rank ? TRACE_NO : nodes[2];
             op.pass = rank ? 0 : 1;
-            op.buffer = 0x7fff00000000u;
-            trace_add_op(trace, &op);
+            op.place = trace_add_place(trace, 0x7fff00000000u, 0);
+            trace_set_times(trace, trace_add_op(trace, &op), 17, 0);
         }
     uint32_t first = (uint32_t)pairs;
     struct trace_op wait = trace_op_none(1, OP_WAITALL);
@@ -174,7 +173,7 @@ static void round_trip(void)
            "counts come back");
     tap_ok(again && again->comms[1].members[0] == 1 && strcmp(again->comms[1].name, "it's") == 0,
            "communicators come back");
-    tap_ok(again && again->ops[0].begin_ns == 17, "wall times come back");
+    tap_ok(again && trace_op_times(again, &again->ops[0]).begin_ns == 17, "wall times come back");
     tap_is_str(again ? again->notes[0].text : "", "that's wrong", "notes come back");
     const struct coverage *coverage = trace_coverage(again);
     tap_ok(coverage->count == 2 && coverage->gaps[0].count == 3 &&
@@ -205,11 +204,11 @@ static void round_trip(void)
 }
 
 /* Every field at the end of its range, at its "none", or in between. */
-static struct trace_op extreme(int which)
+static struct trace_whole_op extreme(int which)
 {
     struct trace_op op = trace_op_none(0, OP_COMPUTE);
     if (which == 0)
-        return op;
+        return (struct trace_whole_op){.op = op};
     bool least = which == 1;
     op.flags = least ? 0 : UINT16_MAX;
     op.pass = least ? 0 : UINT32_MAX;
@@ -219,9 +218,10 @@ static struct trace_op extreme(int which)
     op.peer_matched = !least;
     op.tag = op.tag_matched = op.error = least ? INT32_MIN : INT32_MAX;
     op.count = op.count_matched = least ? INT64_MIN : INT64_MAX;
-    op.begin = op.end = op.buffer = op.extent = least ? (uint64_t)1 << 63 : UINT64_MAX;
+    uint64_t number = least ? (uint64_t)1 << 63 : UINT64_MAX;
+    op.begin = op.end = number;
     op.thread = least ? 1 : UINT32_MAX;
-    return op;
+    return (struct trace_whole_op){.op = op, .at = {number, number}};
 }
 
 static bool stored_alike(struct store *store, struct trace *trace)
@@ -255,8 +255,8 @@ static void same_in_all_rows(bool pages)
                     trace->seed = plain.seed;
                     strcpy(trace->program, plain.scenario);
                     for (int i = 0; i < count; i++) {
-                        struct trace_op op = extreme(i == at ? other : most);
-                        trace_add_op(trace, &op);
+                        struct trace_whole_op op = extreme(i == at ? other : most);
+                        trace_add_whole_op(trace, &op);
                     }
                     trace_finish(trace, &failure);
                     wrong += !stored_alike(store, trace);

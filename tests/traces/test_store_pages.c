@@ -26,9 +26,10 @@ static uint64_t drawn(uint64_t *state, uint64_t before)
 }
 
 /* `own`: the first operation of its rank. */
-static void draw_op(uint64_t *state, struct trace_op *op, uint32_t own, uint32_t count,
+static void draw_op(uint64_t *state, struct trace_whole_op *whole, uint32_t own, uint32_t count,
                     uint32_t sites)
 {
+    struct trace_op *op = &whole->op;
     static const uint8_t kinds[] = {OP_SEND, OP_ISEND, OP_IRECV, OP_RECV, OP_WAITALL, OP_COMPUTE};
     op->kind = kinds[dice_below(state, sizeof kinds)];
     op->state = dice_below(state, 9) ? STATE_COMPLETE : (uint8_t)dice_below(state, 6);
@@ -41,13 +42,15 @@ static void draw_op(uint64_t *state, struct trace_op *op, uint32_t own, uint32_t
     op->count = (int64_t)drawn(state, (uint64_t)op->count);
     op->count_matched = dice_below(state, 4) ? op->count : (int64_t)drawn(state, 0);
     op->type = dice_below(state, 4) ? 0x214 : (uint32_t)drawn(state, op->type);
-    op->extent = dice_below(state, 4) ? 8 * (uint64_t)op->count : drawn(state, op->extent);
+    uint64_t *extent = &whole->at.extent;
+    *extent = dice_below(state, 4) ? 8 * (uint64_t)op->count : drawn(state, *extent);
     uint32_t *const numbers[] = {&op->comm_seq, &op->signature, &op->reduce_op,
                                  &op->batch,    &op->identity,  &op->thread};
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
         *numbers[i] = (uint32_t)drawn(state, *numbers[i]);
     op->error = (int32_t)drawn(state, (uint64_t)op->error);
-    uint64_t *const wide[] = {&op->begin, &op->end, &op->begin_ns, &op->end_ns, &op->buffer};
+    uint64_t *const wide[] = {&op->begin, &op->end, &whole->times.begin_ns, &whole->times.end_ns,
+                              &whole->at.buffer};
     for (size_t i = 0; i < sizeof wide / sizeof *wide; i++)
         *wide[i] = drawn(state, *wide[i]);
     op->site = dice_below(state, 5) ? op->site : dice_below(state, sites);
@@ -75,14 +78,15 @@ static struct trace *sample(uint64_t seed, uint32_t each, struct failure *failur
                                   .id = i + 1, .forward = TRACE_NO, .site = 0, .name = TRACE_NO});
     for (uint32_t i = 0; i < RANKS; i++)
         trace->rank_info[i].site = i; /* so that the file has all of them */
-    struct trace_op op = trace_op_none(0, OP_COMPUTE);
-    op.site = 0;
+    struct trace_whole_op whole = {.op = trace_op_none(0, OP_COMPUTE)};
+    struct trace_op *op = &whole.op;
+    op->site = 0;
     for (uint32_t i = 0; i < RANKS * each; i++) {
-        draw_op(&state, &op, i / each * each, each, SITES);
-        op.rank = i / each;
-        op.node = op.rank ? TRACE_NO : op.node;
-        uint32_t wait = trace_add_op(trace, &op);
-        for (uint32_t k = 0; op.kind == OP_WAITALL && k < 2 && i % each; k++)
+        draw_op(&state, &whole, i / each * each, each, SITES);
+        op->rank = i / each;
+        op->node = op->rank ? TRACE_NO : op->node;
+        uint32_t wait = trace_add_whole_op(trace, &whole);
+        for (uint32_t k = 0; op->kind == OP_WAITALL && k < 2 && i % each; k++)
             trace_add_wait(trace, wait, wait - 1 - dice_below(&state, i % each),
                            dice_below(&state, 2));
     }

@@ -181,12 +181,53 @@ static void passes(void)
     trace_free(trace);
 }
 
+/* What most operations do not have, or have of one another, takes no room in each of them. */
+static void aside(void)
+{
+    enum { ROUNDS = 3000 };
+    struct trace *trace = world(2);
+    for (uint32_t i = 0; i < 2 * ROUNDS; i++) { /* of both ranks in turn: they are to be moved */
+        struct trace_whole_op whole = {.op = trace_op_none(i % 2, OP_COMPUTE),
+                                       .at = {1000 + i % 2, 8 + i % 4}};
+        if (i > ROUNDS)
+            whole.times = (struct trace_times){i, i + 1};
+        trace_add_whole_op(trace, &whole);
+    }
+    tap_is_int(trace->place_count, 1 + 4, "buffers that are used again and again are kept once");
+    bool finished = finish(trace);
+    size_t right = 0;
+    for (uint32_t i = 0; finished && i < 2 * ROUNDS; i++) {
+        uint32_t was = i < ROUNDS ? 2 * i : 2 * (i - ROUNDS) + 1;
+        struct trace_whole_op whole;
+        trace_whole_op(trace, i, &whole);
+        right += whole.at.buffer == 1000 + was % 2 && whole.at.extent == 8 + was % 4 &&
+                 whole.times.begin_ns == (was > ROUNDS ? was : 0) &&
+                 whole.times.end_ns == (was > ROUNDS ? was + 1 : 0);
+    }
+    tap_is_int(right, 2 * ROUNDS, "each finds its buffer and its times, wherever it is moved to");
+    struct trace *other = world(1);
+    for (uint64_t i = 0; i < ROUNDS; i++) {
+        struct trace_whole_op whole = {.op = trace_op_none(0, OP_COMPUTE), .at = {i, i / 2}};
+        trace_add_whole_op(other, &whole);
+    }
+    right = 0;
+    for (uint32_t i = 0; i < ROUNDS; i++) {
+        struct trace_place at = trace_op_place(other, &other->ops[i]);
+        right += at.buffer == i && at.extent == i / 2;
+    }
+    tap_is_int(right, ROUNDS, "more of them than are remembered are right, too");
+    tap_ok(!other->times, "without wall times there is no table of them");
+    tap_ok(sizeof(struct trace_op) <= 128, "an operation takes 128 bytes");
+    trace_free(other);
+    trace_free(trace);
+}
+
 static struct trace *hashed(const char *file, int tag, uint64_t wall)
 {
     struct trace *trace = world(2);
     uint32_t send = add(trace, 0, OP_SEND, 1, tag);
     trace->ops[send].site = trace_add_site(trace, file, 41, "main");
-    trace->ops[send].begin_ns = wall;
+    trace_set_times(trace, send, wall, 0);
     add(trace, 1, OP_RECV, 0, tag);
     finish(trace);
     return trace;
@@ -310,6 +351,7 @@ int main(void)
     matched_probe();
     several_waits();
     passes();
+    aside();
     hashes();
     refuses();
     is_linear();

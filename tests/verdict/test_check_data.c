@@ -338,8 +338,7 @@ static uint32_t use(struct program *p, size_t row, bool starts, uint64_t address
     op.peer = uses[row].root == IS_ROOT ? 0 : 1;
     op.tag = 0;
     op.count = count;
-    op.buffer = address;
-    op.extent = (uint64_t)count * 8;
+    op.place = trace_add_place(p->trace, address, (uint64_t)count * 8);
     op.flags =
         (uses[row].in_place ? OP_IN_PLACE : 0) | (starts && !uses[row].starts ? OP_NONBLOCKING : 0);
     return trace_add_op(p->trace, &op);
@@ -405,7 +404,7 @@ static void borders_of_buffers(void)
             uint32_t first = use(&p, 4, true, 1000, 4, 1);
             uint32_t second = use(&p, 0, true, rows[i].address, rows[i].count, 2);
             if (strided == 1)
-                p.trace->ops[second].extent += 8;
+                p.trace->places[p.trace->ops[second].place].extent += 8;
             if (strided == 2)
                 p.trace->ops[first].type = MIXED;
             program_waitall(&p, 0, (const uint32_t[]){first, second}, 2, 3);

@@ -89,15 +89,13 @@ static void add_ops(struct trace *trace)
         op.site = below(2) ? 0 : TRACE_NO;
         op.begin = below(100);
         op.end = below(2) ? op.begin + below(9) : 0;
-        op.begin_ns = op.begin * 1000;
-        op.end_ns = op.end * 1000;
         if (node != TRACE_NO && trace->nodes[node].rank == op.rank && below(2)) {
             op.node = node;
             op.pass = trace->nodes[node].pass;
         } else {
             op.pass = below(3);
         }
-        trace_add_op(trace, &op);
+        trace_set_times(trace, trace_add_op(trace, &op), op.begin * 1000, op.end * 1000);
     }
 }
 

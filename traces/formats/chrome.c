@@ -27,14 +27,14 @@ struct timeline {
 
 static uint64_t op_begin(const struct timeline *line, const struct trace_op *op)
 {
-    return line->clock == CLOCK_WALL      ? op->begin_ns
+    return line->clock == CLOCK_WALL      ? trace_op_times(line->trace, op).begin_ns
            : line->clock == CLOCK_LOGICAL ? op->begin
                                           : 2 * (uint64_t)op->seq;
 }
 
 static uint64_t op_end(const struct timeline *line, const struct trace_op *op)
 {
-    return line->clock == CLOCK_WALL      ? op->end_ns
+    return line->clock == CLOCK_WALL      ? trace_op_times(line->trace, op).end_ns
            : line->clock == CLOCK_LOGICAL ? op->end
                                           : 2 * (uint64_t)op->seq + 2;
 }
@@ -44,7 +44,7 @@ static void choose_clock(struct timeline *line)
     const struct trace *trace = line->trace;
     line->clock = CLOCK_ORDER;
     for (size_t i = 0; i < trace->op_count; i++) {
-        if (trace->ops[i].begin_ns) {
+        if (trace_op_times(trace, &trace->ops[i]).begin_ns) {
             line->clock = CLOCK_WALL;
             break;
         }

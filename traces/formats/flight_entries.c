@@ -433,9 +433,9 @@ static bool op_add(struct emitter *emitter, const struct flight_row *row, enum o
     op.type = row->type;
     op.signature = row->signature;
     op.site = row->site;
-    op.begin_ns = row->begin_ns;
-    op.end_ns = state == STATE_COMPLETE ? row->end_ns : 0;
-    return trace_add_op(emitter->flight->trace, &op) != TRACE_NO ||
+    const struct trace_whole_op whole = {
+        .op = op, .times = {row->begin_ns, state == STATE_COMPLETE ? row->end_ns : 0}};
+    return trace_add_whole_op(emitter->flight->trace, &whole) != TRACE_NO ||
            format_no_memory(emitter->flight->input);
 }
 

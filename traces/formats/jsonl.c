@@ -5,7 +5,7 @@
 #include <stddef.h>
 
 const struct jsonl_field jsonl_fields[] = {
-#define X(key, member, type, absent) {key, offsetof(struct trace_op, member), type, absent},
+#define X(key, member, type, absent) {key, offsetof(struct trace_whole_op, member), type, absent},
     JSONL_FIELDS(X)
 #undef X
 };

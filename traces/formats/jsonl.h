@@ -9,7 +9,7 @@ enum { JSONL_VERSION = 1 };
 
 enum jsonl_type { JSONL_U32, JSONL_I32, JSONL_U64, JSONL_I64, JSONL_WHO };
 
-/* A field of struct trace_op that is a number; JSONL_WHO is one of TRACE_ANY ("any"), TRACE_NONE
+/* A field of struct trace_whole_op that is a number; JSONL_WHO is one of TRACE_ANY ("any"), TRACE_NONE
  * (null) or a number. */
 struct jsonl_field {
     const char *key;
@@ -19,22 +19,22 @@ struct jsonl_field {
 };
 
 #define JSONL_FIELDS(X)                                                                            \
-    X("peer", peer, JSONL_WHO, TRACE_NONE)                                                         \
-    X("tag", tag, JSONL_WHO, TRACE_NONE)                                                           \
-    X("count", count, JSONL_I64, 0)                                                                \
-    X("pass", pass, JSONL_U32, 0)                                                                  \
-    X("peer_matched", peer_matched, JSONL_WHO, TRACE_NONE)                                         \
-    X("tag_matched", tag_matched, JSONL_WHO, TRACE_NONE)                                           \
-    X("count_matched", count_matched, JSONL_I64, -1)                                               \
-    X("batch", batch, JSONL_U32, 0)                                                                \
-    X("thread", thread, JSONL_U32, 0)                                                              \
-    X("error", error, JSONL_I32, 0)                                                                \
-    X("begin", begin, JSONL_U64, 0)                                                                \
-    X("end", end, JSONL_U64, 0)                                                                    \
-    X("begin_ns", begin_ns, JSONL_U64, 0)                                                          \
-    X("end_ns", end_ns, JSONL_U64, 0)                                                              \
-    X("buffer", buffer, JSONL_U64, 0)                                                              \
-    X("extent", extent, JSONL_U64, 0)
+    X("peer", op.peer, JSONL_WHO, TRACE_NONE)                                                      \
+    X("tag", op.tag, JSONL_WHO, TRACE_NONE)                                                        \
+    X("count", op.count, JSONL_I64, 0)                                                             \
+    X("pass", op.pass, JSONL_U32, 0)                                                               \
+    X("peer_matched", op.peer_matched, JSONL_WHO, TRACE_NONE)                                      \
+    X("tag_matched", op.tag_matched, JSONL_WHO, TRACE_NONE)                                        \
+    X("count_matched", op.count_matched, JSONL_I64, -1)                                            \
+    X("batch", op.batch, JSONL_U32, 0)                                                             \
+    X("thread", op.thread, JSONL_U32, 0)                                                           \
+    X("error", op.error, JSONL_I32, 0)                                                             \
+    X("begin", op.begin, JSONL_U64, 0)                                                             \
+    X("end", op.end, JSONL_U64, 0)                                                                 \
+    X("begin_ns", times.begin_ns, JSONL_U64, 0)                                                    \
+    X("end_ns", times.end_ns, JSONL_U64, 0)                                                        \
+    X("buffer", at.buffer, JSONL_U64, 0)                                                           \
+    X("extent", at.extent, JSONL_U64, 0)
 
 extern const struct jsonl_field jsonl_fields[];
 extern const size_t jsonl_field_count;

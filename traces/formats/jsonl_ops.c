@@ -169,7 +169,7 @@ static bool read_completed(struct jsonl_reader *reader, size_t first)
 }
 
 struct op_line {
-    struct trace_op op;
+    struct trace_whole_op whole;
     uint32_t index;
     uint32_t id, name;
     bool has_id, has_rank, has_comm, has_comm_seq, has_pass, has_signature, has_deps, has_completed;
@@ -181,10 +181,10 @@ struct op_line {
 static bool read_comm_of_op(struct jsonl_reader *reader, struct op_line *line)
 {
     line->has_comm = true;
-    line->op.comm = TRACE_NO;
+    line->whole.op.comm = TRACE_NO;
     if (json_peek(&reader->json) == JSON_NULL)
         return json_null(&reader->json);
-    return jsonl_read_u32(&reader->json, &line->op.comm);
+    return jsonl_read_u32(&reader->json, &line->whole.op.comm);
 }
 
 static bool read_reference(struct jsonl_reader *reader, struct op_line *line,
@@ -207,7 +207,7 @@ static bool read_signature(struct jsonl_reader *reader, struct op_line *line)
 {
     int64_t number = 0;
     line->has_signature = json_integer(&reader->json, 0, UINT32_MAX, &number);
-    line->op.signature = (uint32_t)number;
+    line->whole.op.signature = (uint32_t)number;
     return line->has_signature;
 }
 
@@ -221,10 +221,10 @@ static bool read_op_key(struct jsonl_reader *reader, struct op_line *line, unsig
                         const char *text)
 {
     struct json *json = &reader->json;
-    struct trace_op *op = &line->op;
+    struct trace_op *op = &line->whole.op;
     if (key < KEY_RANK) {
         line->has_pass |= key == KEY_PASS;
-        return jsonl_read_field(json, &jsonl_fields[key], op);
+        return jsonl_read_field(json, &jsonl_fields[key], &line->whole);
     }
     switch (key) {
     case KEY_RANK:
@@ -300,7 +300,7 @@ static bool rank_valid(const struct trace *trace, int32_t rank)
 /* What missing keys stand for. */
 static bool op_complete(struct jsonl_reader *reader, struct op_line *line)
 {
-    struct trace_op *op = &line->op;
+    struct trace_op *op = &line->whole.op;
     if (!line->has_rank)
         return format_refuse(reader->input, reader->line, "an operation without \"rank\"");
     if (line->has_deps && !line->has_pass)
@@ -341,9 +341,9 @@ static bool op_store(struct jsonl_reader *reader, struct op_line *line)
         return false;
     reader->ops[line->index] = extra;
     reader->deps_on_ops |= line->has_deps;
-    if (trace_add_op(reader->trace, &line->op) == TRACE_NO ||
-        !format_index_add(reader->input, &reader->op_ids, (uint64_t)line->op.rank << 32 | line->id,
-                          line->index))
+    if (trace_add_whole_op(reader->trace, &line->whole) == TRACE_NO ||
+        !format_index_add(reader->input, &reader->op_ids,
+                          (uint64_t)line->whole.op.rank << 32 | line->id, line->index))
         return format_no_memory(reader->input);
     if (!line->send && !line->receive)
         return true;
@@ -357,15 +357,15 @@ static bool op_store(struct jsonl_reader *reader, struct op_line *line)
 
 bool jsonl_read_op(struct jsonl_reader *reader)
 {
-    struct op_line line = {.op = trace_op_none(0, OP_NONE),
+    struct op_line line = {.whole = {.op = trace_op_none(0, OP_NONE)},
                            .index = (uint32_t)reader->trace->op_count,
                            .name = TRACE_NO,
                            .first_reference = reader->reference_count};
     const char *text = "";
     unsigned key = KEY_NONE;
-    bool done = jsonl_read_kind(reader, &line.op.kind, &line.op.flags);
+    bool done = jsonl_read_kind(reader, &line.whole.op.kind, &line.whole.op.flags);
     while (done && json_next(&reader->json))
-        done = key_next(reader, &reader->key_after[line.op.kind][key], &key, &text) &&
+        done = key_next(reader, &reader->key_after[line.whole.op.kind][key], &key, &text) &&
                read_op_key(reader, &line, key, text);
     done = done && !reader->input->refused && op_complete(reader, &line) && op_store(reader, &line);
     free(line.send);

@@ -95,7 +95,8 @@ bool jsonl_read_reduce(struct jsonl_reader *reader, uint32_t *reduce);
 bool jsonl_read_identity(struct jsonl_reader *reader, uint32_t *identity);
 bool jsonl_read_flags(struct json *json, uint16_t *flags);
 bool jsonl_read_who(struct json *json, int32_t *who);
-bool jsonl_read_field(struct json *json, const struct jsonl_field *field, struct trace_op *op);
+bool jsonl_read_field(struct json *json, const struct jsonl_field *field,
+                      struct trace_whole_op *whole);
 bool jsonl_read_place(struct jsonl_reader *reader, uint32_t *rank, uint32_t *id);
 
 /* Operation lines (jsonl_ops.c). */

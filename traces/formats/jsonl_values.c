@@ -277,9 +277,10 @@ bool jsonl_read_who(struct json *json, int32_t *who)
     }
 }
 
-bool jsonl_read_field(struct json *json, const struct jsonl_field *field, struct trace_op *op)
+bool jsonl_read_field(struct json *json, const struct jsonl_field *field,
+                      struct trace_whole_op *whole)
 {
-    char *place = (char *)op + field->offset;
+    char *place = (char *)whole + field->offset;
     int32_t who;
     int64_t number = 0;
     uint64_t large = 0;

@@ -240,9 +240,10 @@ static void write_who(FILE *out, int32_t who)
         fprintf(out, "%" PRId32, who);
 }
 
-static void write_field(FILE *out, const struct jsonl_field *field, const struct trace_op *op)
+static void write_field(FILE *out, const struct jsonl_field *field,
+                        const struct trace_whole_op *whole)
 {
-    const char *place = (const char *)op + field->offset;
+    const char *place = (const char *)whole + field->offset;
     int32_t low;
     int64_t high;
     bool wide = field->type == JSONL_U64 || field->type == JSONL_I64;
@@ -381,10 +382,12 @@ struct op_cursor {
 static void write_op(const struct trace *trace, uint32_t index, struct op_cursor *cursor, FILE *out)
 {
     const struct trace_op *op = &trace->ops[index];
+    struct trace_whole_op whole;
     fprintf(out, "{\"op\":\"%s\",\"rank\":%" PRIu32 ",\"id\":%" PRIu32, op_kind_name(op->kind),
             op->rank, op->seq);
+    trace_whole_op(trace, index, &whole);
     for (size_t i = 0; i < jsonl_field_count; i++)
-        write_field(out, &jsonl_fields[i], op);
+        write_field(out, &jsonl_fields[i], &whole);
     write_types(out, op, &cursor->names);
     write_comm_of(trace, op, out);
     if (op->state != STATE_COMPLETE)

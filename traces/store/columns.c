@@ -8,6 +8,10 @@
     {                                                                                              \
         name, offsetof(struct trace_op, field), type, none                                         \
     }
+#define WHOLE(name, field, type, none)                                                             \
+    {                                                                                              \
+        name, offsetof(struct trace_whole_op, field), type, none                                   \
+    }
 #define NODE(name, field, type, none)                                                              \
     {                                                                                              \
         name, offsetof(struct trace_node, field), type, none                                       \
@@ -40,8 +44,8 @@ const struct column store_op_columns[] = {
     OP("identity", identity, COLUMN_U32, 0),
     OP("step_begin", begin, COLUMN_U64, 0),
     OP("step_end", end, COLUMN_U64, 0),
-    OP("buffer", buffer, COLUMN_U64, 0),
-    OP("extent", extent, COLUMN_U64, 0),
+    WHOLE("buffer", at.buffer, COLUMN_U64, 0),
+    WHOLE("extent", at.extent, COLUMN_U64, 0),
     OP("thread", thread, COLUMN_U32, 0),
 };
 const size_t store_op_column_count = sizeof store_op_columns / sizeof *store_op_columns;

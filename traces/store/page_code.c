@@ -249,14 +249,13 @@ const void *page_encode(struct page_code *code, const struct page_table *table, 
                         size_t *size)
 {
     uint8_t *at = code->plain;
-    const char *page = (const char *)rows + first * table->row_size;
     assert(count <= PAGE_ROWS && table->column_count <= PAGE_COLUMNS);
     const uint64_t head[] = {table->number, (uint64_t)ids->run, first, count,
                              total,         table->column_count};
     for (size_t i = 0; i < sizeof head / sizeof *head; i++)
         at = put_number(at, head[i]);
     for (size_t i = 0; i < table->column_count; i++)
-        gather(&table->columns[i].column, page, table->row_size, count, code->values[i]);
+        gather(&table->columns[i].column, rows, table->row_size, count, code->values[i]);
     find_contexts(code, table, count);
     for (size_t i = 0; i < table->column_count; i++) {
         const struct page_column *column = &table->columns[i];

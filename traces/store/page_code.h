@@ -47,7 +47,7 @@ struct page_code;
 struct page_code *page_code_new(void); /* NULL: out of memory */
 void page_code_free(struct page_code *code);
 
-/* Rows first .. first + count of a table of `total`, at most PAGE_ROWS of them, as bytes that stay
+/* Rows first .. first + count of a table of `total`, which are those at `rows`, at most PAGE_ROWS, as bytes that stay
  * in `code` until the next call; NULL: out of memory. */
 const void *page_encode(struct page_code *code, const struct page_table *table, const void *rows,
                         size_t first, size_t count, size_t total, const struct store_ids *ids,

@@ -3,10 +3,16 @@
 #include "traces/store/page_code.h"
 
 #include <stddef.h>
+#include <stdlib.h>
 
 #define OP(name, type, none, ...)                                                                  \
     {                                                                                              \
         .column = {#name, offsetof(struct trace_op, name), type, none}, __VA_ARGS__                \
+    }
+
+#define WHOLE(name, member, type, none, ...)                                                       \
+    {                                                                                              \
+        .column = {#name, offsetof(struct trace_whole_op, member.name), type, none}, __VA_ARGS__   \
     }
 
 /* Where they stand, for those that are told against them. */
@@ -19,7 +25,7 @@ static const struct page_column op_columns[] = {
     [AT_TYPE] = OP(type, COLUMN_U32, 0, .context = CONTEXT_KIND),
     [AT_COUNT] = OP(count, COLUMN_I64, 0, .context = CONTEXT_KIND),
     [AT_BEGIN] = OP(begin, COLUMN_U64, 0, .context = CONTEXT_NONE),
-    [AT_BEGIN_NS] = OP(begin_ns, COLUMN_U64, 0, .context = CONTEXT_NONE),
+    [AT_BEGIN_NS] = WHOLE(begin_ns, times, COLUMN_U64, 0, .context = CONTEXT_NONE),
     OP(rank, COLUMN_U32, -1, .context = CONTEXT_NONE),
     OP(seq, COLUMN_U32, -1, .against = AGAINST_ROW),
     OP(pass, COLUMN_U32, -1, .context = CONTEXT_NONE),
@@ -44,10 +50,11 @@ static const struct page_column op_columns[] = {
     OP(identity, COLUMN_U32, 0, .context = CONTEXT_KIND),
     OP(thread, COLUMN_U32, 0, .context = CONTEXT_NONE),
     OP(end, COLUMN_U64, 0, .against = AGAINST_COLUMN, .other = AT_BEGIN, .context = CONTEXT_KIND),
-    OP(end_ns, COLUMN_U64, 0, .against = AGAINST_COLUMN, .other = AT_BEGIN_NS,
-       .context = CONTEXT_KIND),
-    OP(buffer, COLUMN_U64, 0, .context = CONTEXT_KIND),
-    OP(extent, COLUMN_U64, 0, .against = AGAINST_BYTES, .other = AT_COUNT, .context = CONTEXT_KIND),
+    WHOLE(end_ns, times, COLUMN_U64, 0, .against = AGAINST_COLUMN, .other = AT_BEGIN_NS,
+          .context = CONTEXT_KIND),
+    WHOLE(buffer, at, COLUMN_U64, 0, .context = CONTEXT_KIND),
+    WHOLE(extent, at, COLUMN_U64, 0, .against = AGAINST_BYTES, .other = AT_COUNT,
+          .context = CONTEXT_KIND),
     OP(match, COLUMN_OP, TRACE_NO, .context = CONTEXT_PEER, .sends = true),
 };
 
@@ -55,7 +62,7 @@ const struct page_table page_ops = {.content = "ops",
                                     .number = 1,
                                     .columns = op_columns,
                                     .column_count = sizeof op_columns / sizeof *op_columns,
-                                    .row_size = sizeof(struct trace_op),
+                                    .row_size = sizeof(struct trace_whole_op),
                                     .kind = AT_KIND,
                                     .peer = AT_PEER};
 
@@ -74,22 +81,37 @@ const struct page_table page_waits = {.content = "waits",
                                       .kind = PAGE_NO_COLUMN,
                                       .peer = PAGE_NO_COLUMN};
 
+/* Rows of a page of operations, each with what stands elsewhere. */
+static const void *whole_ops(const struct trace *trace, size_t first, size_t count,
+                             struct trace_whole_op *rows)
+{
+    for (size_t i = 0; i < count; i++)
+        trace_whole_op(trace, (uint32_t)(first + i), &rows[i]);
+    return rows;
+}
+
 /* At least one page, so that a reader knows that there are no more rows. */
-static void write_table(struct writer *writer, const struct page_table *table, const void *rows,
-                        size_t total)
+static void write_table(struct writer *writer, const struct page_table *table, size_t total)
 {
     struct page_code *code = page_code_new();
-    if (!code && !writer->code)
+    const struct trace *trace = writer->trace;
+    struct trace_whole_op *ops = malloc(PAGE_ROWS * sizeof *ops);
+    bool room = code && ops;
+    if (!room && !writer->code)
         writer->code = failure_set(writer->failure, FAILURE_INTERNAL, "out of memory for pages");
     if (!writer_begin(writer,
                       "INSERT INTO pages(run_id,content,first,count,data) VALUES(?,?,?,?,?)")) {
         page_code_free(code);
+        free(ops);
         return;
     }
     writer_number(writer, 1, writer->ids.run);
     writer_text(writer, 2, table->content);
     for (size_t first = 0; !writer->code && (first == 0 || first < total); first += PAGE_ROWS) {
         size_t size, count = total - first < PAGE_ROWS ? total - first : PAGE_ROWS;
+        const void *rows = table == &page_ops ? whole_ops(trace, first, count, ops)
+                           : total            ? trace->waits + first
+                                              : NULL;
         const void *page = page_encode(code, table, rows, first, count, total, &writer->ids, &size);
         if (first % PROGRESS_ROWS == 0)
             progress_report(writer->store->progress, "storing", first, total, "operations");
@@ -103,13 +125,13 @@ static void write_table(struct writer *writer, const struct page_table *table, c
     }
     writer_end(writer);
     page_code_free(code);
+    free(ops);
 }
 
 void store_write_pages(struct writer *writer)
 {
-    const struct trace *trace = writer->trace;
-    write_table(writer, &page_ops, trace->ops, trace->op_count);
-    write_table(writer, &page_waits, trace->waits, trace->wait_count);
+    write_table(writer, &page_ops, writer->trace->op_count);
+    write_table(writer, &page_waits, writer->trace->wait_count);
 }
 
 bool store_has_pages(struct reader *reader)
@@ -159,14 +181,14 @@ static bool add_row(struct reader *reader, const struct page_code *code,
                        page_value(code, 2, row) != 0);
         return true;
     }
-    struct trace_op op = trace_op_none(0, OP_NONE);
+    struct trace_whole_op whole = {.op = trace_op_none(0, OP_NONE)};
     for (size_t i = 0; i < table->column_count; i++) {
         const struct column *column = &table->columns[i].column;
-        store_put(column, &op, value_at(reader, code, column, i, row));
+        store_put(column, &whole, value_at(reader, code, column, i, row));
     }
-    if (op.rank < trace->ranks)
-        trace_add_op(trace, &op);
-    return op.rank < trace->ranks;
+    if (whole.op.rank < trace->ranks)
+        trace_add_whole_op(trace, &whole);
+    return whole.op.rank < trace->ranks;
 }
 
 /* The pages one after another, without a gap, up to the last row; how many rows there were. */

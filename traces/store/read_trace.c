@@ -60,13 +60,13 @@ static void read_ops(struct reader *reader)
     sqlite3_bind_int64(reader->rows, 3, reader->first_op + reader->op_count);
     int64_t expected = reader->first_op;
     while (reader_next(reader)) {
-        struct trace_op op = trace_op_none(0, OP_NONE);
+        struct trace_whole_op whole = {.op = trace_op_none(0, OP_NONE)};
         int64_t id = sqlite3_column_int64(reader->rows, 0);
-        fill_row(reader, store_op_columns, store_op_column_count, &op);
-        if (id != expected++ || op.rank >= reader->trace->ranks)
+        fill_row(reader, store_op_columns, store_op_column_count, &whole);
+        if (id != expected++ || whole.op.rank >= reader->trace->ranks)
             broken(reader, "a gap or a wrong rank at operation", id);
         else
-            trace_add_op(reader->trace, &op);
+            trace_add_whole_op(reader->trace, &whole);
         if (reader->trace->op_count % PROGRESS_ROWS == 0)
             progress_report(reader->store->progress, "reading", reader->trace->op_count,
                             (uint64_t)reader->op_count, "operations");
@@ -170,10 +170,12 @@ static void read_events(struct reader *reader)
         if (op >= reader->trace->op_count)
             continue;
         uint64_t time = (uint64_t)sqlite3_column_int64(reader->rows, 2);
+        struct trace_times times = trace_op_times(reader->trace, &reader->trace->ops[op]);
         if (sqlite3_column_int(reader->rows, 1))
-            reader->trace->ops[op].end_ns = time;
+            times.end_ns = time;
         else
-            reader->trace->ops[op].begin_ns = time;
+            times.begin_ns = time;
+        trace_set_times(reader->trace, op, times.begin_ns, times.end_ns);
     }
 }
 

@@ -132,12 +132,23 @@ struct reading {
     const struct store_ids *ids;
     struct progress *progress;
     const struct column *columns[STORE_ROWS_COLUMNS]; /* c1 and on; c0 is the id */
+    uint64_t made[STORE_ROWS_WORDS];                  /* the row that was made last */
 };
+
+static const void *row_at(const struct store_structs *structs, size_t index, void *made)
+{
+    if (!structs->make)
+        return (const char *)structs->rows + index * structs->row_size;
+    structs->make(structs->rows, index, made);
+    return made;
+}
 
 static bool next_struct(struct store_rows *rows)
 {
-    const struct reading *reading = rows->context;
+    struct reading *reading = rows->context;
     const struct store_structs *structs = reading->structs;
+    if (structs->make && rows->at < structs->count)
+        structs->make(structs->rows, rows->at, reading->made);
     if (structs->what && rows->at % PROGRESS_ROWS == 0)
         progress_report(reading->progress, "storing", rows->at, structs->count, structs->what);
     return ++rows->at <= structs->count;
@@ -153,20 +164,22 @@ static void struct_value(struct store_rows *rows, sqlite3_context *result, int n
         return;
     }
     const struct column *described = reading->columns[number - 1];
-    int64_t value = store_get(described, (const char *)structs->rows + index * structs->row_size);
+    const void *row = structs->make ? (const void *)reading->made
+                                    : (const char *)structs->rows + index * structs->row_size;
+    int64_t value = store_get(described, row);
     if (value != described->none)
         sqlite3_result_int64(result, store_id(described, value, reading->ids));
 }
 
 /* The bits in which a row differs from the first, of all rows together: one walk over the memory.
  */
-static void differences(const struct store_structs *structs, uint64_t *bits)
+static void differences(const struct store_structs *structs, const uint64_t *first, uint64_t *bits)
 {
     size_t words = structs->row_size / sizeof *bits;
-    const uint64_t *first = structs->rows, *row = first;
+    uint64_t made[STORE_ROWS_WORDS];
     memset(bits, 0, structs->row_size);
     for (size_t i = 1; i < structs->count; i++) {
-        row += words;
+        const uint64_t *row = row_at(structs, i, made);
         for (size_t k = 0; k < words; k++)
             bits[k] |= row[k] ^ first[k];
     }
@@ -193,19 +206,20 @@ static void name_column(struct statement *statement, const char *name, const cha
 int store_structs_insert(struct store *store, const struct store_structs *structs,
                          const struct store_ids *ids, struct failure *failure)
 {
-    struct reading reading = {structs, ids, store->progress, {NULL}};
+    struct reading reading = {.structs = structs, .ids = ids, .progress = store->progress};
     struct store_rows rows = {
         .next = next_struct, .value = struct_value, .columns = 1, .context = &reading};
     struct statement statement = {0};
-    uint64_t bits[STORE_ROWS_WORDS];
+    uint64_t bits[STORE_ROWS_WORDS], made[STORE_ROWS_WORDS];
     char sql[2560];
     if (structs->count == 0)
         return 0;
     assert(structs->row_size <= sizeof bits && structs->row_size % sizeof *bits == 0);
-    differences(structs, bits);
+    const void *first = row_at(structs, 0, made);
+    differences(structs, first, bits);
     for (size_t i = 0; i < structs->column_count; i++) {
         const struct column *described = &structs->columns[i];
-        int64_t value = store_get(described, structs->rows);
+        int64_t value = store_get(described, first);
         if (store_get(described, bits) != 0) {
             reading.columns[rows.columns - 1] = described;
             name_column(&statement, described->name, "c", rows.columns++);

@@ -36,6 +36,8 @@ struct store_structs {
     size_t column_count;
     const void *rows;
     size_t row_size, count;
+    /* Rows that do not stand like this: makes one of what `rows` is, at `row`. */
+    void (*make)(const void *rows, size_t index, void *row);
     const char *what; /* for the progress, NULL for none */
 };
 int store_structs_insert(struct store *store, const struct store_structs *structs,

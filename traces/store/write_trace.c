@@ -134,6 +134,11 @@ static void write_comms(struct writer *writer)
     writer_end(writer);
 }
 
+static void make_op(const void *trace, size_t index, void *row)
+{
+    trace_whole_op(trace, (uint32_t)index, row);
+}
+
 static void write_ops(struct writer *writer)
 {
     const struct trace *trace = writer->trace;
@@ -142,8 +147,9 @@ static void write_ops(struct writer *writer)
                                       .first_id = writer->ids.first_op,
                                       .columns = store_op_columns,
                                       .column_count = store_op_column_count,
-                                      .rows = trace->ops,
-                                      .row_size = sizeof *trace->ops,
+                                      .rows = trace,
+                                      .row_size = sizeof(struct trace_whole_op),
+                                      .make = make_op,
                                       .count = trace->op_count,
                                       .what = "operations"};
     if (!writer->code)
@@ -259,8 +265,8 @@ static void write_counts(struct writer *writer)
 /* Begin and end of every operation that has a wall time: row 2 * op + (0 or 1). */
 static uint64_t event_time(const struct trace *trace, size_t event)
 {
-    const struct trace_op *op = &trace->ops[event / 2];
-    return event % 2 ? op->end_ns : op->begin_ns;
+    struct trace_times times = trace_op_times(trace, &trace->ops[event / 2]);
+    return event % 2 ? times.end_ns : times.begin_ns;
 }
 
 static bool next_event(struct store_rows *rows)

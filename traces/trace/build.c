@@ -49,6 +49,53 @@ uint32_t trace_add_op(struct trace *trace, const struct trace_op *op)
     return APPEND(trace, ops, op_count, op_room, op);
 }
 
+uint32_t trace_add_place(struct trace *trace, uint64_t buffer, uint64_t extent)
+{
+    const struct trace_place place = {.buffer = buffer, .extent = extent}, none = {0};
+    uint64_t hash = (buffer ^ extent * 0x9e3779b97f4a7c15u) * 0xbf58476d1ce4e5b9u;
+    uint32_t *recent = &trace->store->recent_places[(hash >> 32) % TRACE_RECENT_PLACES];
+    const struct trace_place *known = *recent ? &trace->places[*recent] : &none;
+    if (known->buffer == buffer && known->extent == extent)
+        return *recent;
+    if (buffer == 0 && extent == 0)
+        return 0;
+    if (trace->place_count == 0 &&
+        APPEND(trace, places, place_count, place_room, &none) == TRACE_NO)
+        return 0;
+    uint32_t index = APPEND(trace, places, place_count, place_room, &place);
+    *recent = index == TRACE_NO ? 0 : index;
+    return *recent;
+}
+
+void trace_set_times(struct trace *trace, uint32_t op, uint64_t begin_ns, uint64_t end_ns)
+{
+    const struct trace_times none = {0};
+    bool known = op < trace->time_count;
+    if (!known && begin_ns == 0 && end_ns == 0)
+        return;
+    while (!known && APPEND(trace, times, time_count, time_room, &none) != TRACE_NO)
+        known = op < trace->time_count;
+    if (known)
+        trace->times[op] = (struct trace_times){.begin_ns = begin_ns, .end_ns = end_ns};
+}
+
+uint32_t trace_add_whole_op(struct trace *trace, const struct trace_whole_op *whole)
+{
+    struct trace_op op = whole->op;
+    op.place = trace_add_place(trace, whole->at.buffer, whole->at.extent);
+    uint32_t index = trace_add_op(trace, &op);
+    if (index != TRACE_NO)
+        trace_set_times(trace, index, whole->times.begin_ns, whole->times.end_ns);
+    return index;
+}
+
+void trace_whole_op(const struct trace *trace, uint32_t op, struct trace_whole_op *whole)
+{
+    whole->op = trace->ops[op];
+    whole->at = trace_op_place(trace, &trace->ops[op]);
+    whole->times = trace_op_times(trace, &trace->ops[op]);
+}
+
 uint32_t trace_add_wait(struct trace *trace, uint32_t wait, uint32_t start, bool completed)
 {
     struct trace_wait row = {.wait = wait, .start = start, .completed = completed};

@@ -115,6 +115,22 @@ static void renumber_ops(struct trace *trace, const uint32_t *moved)
         renumber(&trace->folds[i].op, moved, trace->op_count);
 }
 
+/* False: out of memory. */
+static bool move_times(struct trace *trace, const uint32_t *moved)
+{
+    if (!moved || trace->time_count == 0)
+        return true;
+    struct trace_times *times = calloc(trace->op_count, sizeof *times);
+    if (!times)
+        return false;
+    for (size_t i = 0; i < trace->time_count; i++)
+        times[moved[i]] = trace->times[i];
+    free(trace->times);
+    trace->times = times;
+    trace->time_count = trace->store->time_room = trace->op_count;
+    return true;
+}
+
 static void renumber_nodes(struct trace *trace, const uint32_t *moved)
 {
     for (size_t i = 0; i < trace->op_count; i++)
@@ -184,7 +200,10 @@ static bool group(struct trace *trace)
     if (!sort_rows(&ops))
         return false;
     renumber_ops(trace, moved);
+    bool done = move_times(trace, moved);
     free(moved);
+    if (!done)
+        return false;
     struct sort nodes = {(void **)&trace->nodes,
                          trace->node_count,
                          sizeof *trace->nodes,

@@ -18,6 +18,8 @@ struct trace;
 
 struct trace_block;
 
+enum { TRACE_RECENT_PLACES = 1024 };
+
 struct trace_store {
     struct trace_block *blocks;
     bool failed, finished;
@@ -25,6 +27,8 @@ struct trace_store {
     size_t string_room, note_room, gradient_room, metric_room, access_room, sync_room, fold_room;
     uint32_t *string_table, *site_table; /* open addressing, TRACE_NO: empty */
     size_t string_slots, site_slots;
+    size_t place_room, time_room;
+    uint32_t recent_places[TRACE_RECENT_PLACES]; /* by a hash: one that was added, 0: none */
 };
 
 /* Room for one more row at the end of a table; false (and `failed`) when there is none. */

@@ -45,6 +45,8 @@ void trace_free(struct trace *trace)
         return;
     free(trace->ops);
     free(trace->rank_begin);
+    free(trace->places);
+    free(trace->times);
     free(trace->waits);
     free(trace->counts);
     free(trace->nodes);

@@ -91,9 +91,23 @@ struct trace_op {
     uint32_t
         identity; /* hash of what the program says it moves (tensor name), 0: unknown; for R002 */
     uint32_t thread;     /* which thread of its rank issued it: 0 the first, counted as they come */
+    uint32_t place;      /* its (receive) buffer: index into places, 0 unknown */
     uint64_t begin, end; /* logical time: scheduler steps; end 0 while not complete */
-    uint64_t begin_ns, end_ns; /* wall time, 0 below --record events */
-    uint64_t buffer, extent;   /* address and span in bytes of the (receive) buffer, 0 unknown */
+};
+
+struct trace_place { /* address and span in bytes */
+    uint64_t buffer, extent;
+};
+
+struct trace_times { /* wall time */
+    uint64_t begin_ns, end_ns;
+};
+
+/* An operation with what stands in tables of its own: for builders, readers and writers. */
+struct trace_whole_op {
+    struct trace_op op;
+    struct trace_place at; /* in place of op.place */
+    struct trace_times times;
 };
 
 struct trace_wait { /* one row per request of a wait on several; sorted by wait */
@@ -276,7 +290,11 @@ struct trace {
 
     struct trace_op *ops;
     size_t op_count;
-    size_t *rank_begin; /* ranks + 1 */
+    size_t *rank_begin;         /* ranks + 1 */
+    struct trace_place *places; /* of buffers; the first is none */
+    size_t place_count;
+    struct trace_times *times; /* by operation; 0 for those behind them, as below --record events */
+    size_t time_count;
     struct trace_wait *waits;
     size_t wait_count;
     struct trace_counts *counts;
@@ -330,6 +348,12 @@ bool trace_check(const struct trace *trace, struct failure *failure);
  * communicator; matched peer and tag where known). Each returns the provisional index to be used in
  * later calls; trace_finish renumbers consistently. */
 uint32_t trace_add_op(struct trace *trace, const struct trace_op *op);
+/* The same with its buffer and its wall times, and the reverse. */
+uint32_t trace_add_whole_op(struct trace *trace, const struct trace_whole_op *whole);
+void trace_whole_op(const struct trace *trace, uint32_t op, struct trace_whole_op *whole);
+/* For `place` of an operation; the same ones of a loop give the same number. */
+uint32_t trace_add_place(struct trace *trace, uint64_t buffer, uint64_t extent);
+void trace_set_times(struct trace *trace, uint32_t op, uint64_t begin_ns, uint64_t end_ns);
 uint32_t trace_add_wait(struct trace *trace, uint32_t wait, uint32_t start, bool completed);
 uint32_t trace_add_counts(struct trace *trace, uint32_t op, uint32_t n, const int64_t *send,
                           const int64_t *receive);
@@ -358,6 +382,19 @@ uint64_t trace_folded_ops(const struct trace *trace);
 /* An op with every field at its "none" value, to start from; its state is STATE_COMPLETE. */
 struct trace_op trace_op_none(uint32_t rank, enum op_kind kind);
 bool trace_finish(struct trace *trace, struct failure *failure);
+
+/* Of an operation among the trace's. */
+static inline struct trace_place trace_op_place(const struct trace *trace,
+                                                const struct trace_op *op)
+{
+    return op->place < trace->place_count ? trace->places[op->place] : (struct trace_place){0, 0};
+}
+static inline struct trace_times trace_op_times(const struct trace *trace,
+                                                const struct trace_op *op)
+{
+    size_t index = (size_t)(op - trace->ops);
+    return index < trace->time_count ? trace->times[index] : (struct trace_times){0, 0};
+}
 
 /* Conveniences. */
 const char *trace_string(const struct trace *trace, uint32_t string); /* "" for TRACE_NO */

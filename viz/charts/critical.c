@@ -17,9 +17,9 @@ struct arrivals {
     size_t count;
 };
 
-static uint64_t begin_of(const struct trace_op *op, bool wall)
+static uint64_t begin_of(const struct trace *trace, const struct trace_op *op, bool wall)
 {
-    return wall ? op->begin_ns : op->begin;
+    return wall ? trace_op_times(trace, op).begin_ns : op->begin;
 }
 
 static int compare_meeting(const void *a, const void *b)
@@ -49,7 +49,8 @@ static bool arrivals_init(struct arrivals *arrivals, const struct trace *trace, 
         const struct arrival *item = &arrivals->items[i];
         if (!last || compare_meeting(last, item) != 0)
             arrivals->items[kept++] = *item;
-        else if (begin_of(&trace->ops[item->op], wall) > begin_of(&trace->ops[last->op], wall))
+        else if (begin_of(trace, &trace->ops[item->op], wall) >
+                 begin_of(trace, &trace->ops[last->op], wall))
             last->op = item->op;
     }
     arrivals->count = kept;
@@ -90,8 +91,9 @@ static uint32_t partner_of(const struct trace *trace, const struct arrivals *arr
         uint32_t partner = op_kind_class(start->kind) == CLASS_COLLECTIVE
                                ? last_member(arrivals, start)
                                : start->match;
-        if (partner != TRACE_NO && (best == TRACE_NO || begin_of(&trace->ops[partner], wall) >
-                                                            begin_of(&trace->ops[best], wall)))
+        if (partner != TRACE_NO &&
+            (best == TRACE_NO || begin_of(trace, &trace->ops[partner], wall) >
+                                     begin_of(trace, &trace->ops[best], wall)))
             best = partner;
     }
     return best;
@@ -103,7 +105,7 @@ static uint32_t last_backward(const struct trace *trace, bool wall)
     uint64_t latest = 0;
     for (uint32_t i = 0; i < trace->op_count; i++) {
         const struct trace_op *op = &trace->ops[i];
-        uint64_t end = wall ? op->end_ns : op->end;
+        uint64_t end = wall ? trace_op_times(trace, op).end_ns : op->end;
         if (op->pass > 0 && op->state == STATE_COMPLETE && (last == TRACE_NO || end > latest)) {
             last = i;
             latest = end;
@@ -126,7 +128,7 @@ size_t viz_critical_path(const struct trace *trace, bool wall, uint32_t *ops, si
         count++;
         uint32_t partner = partner_of(trace, &arrivals, at, wall);
         bool waited = partner != TRACE_NO && partner != at &&
-                      begin_of(&trace->ops[partner], wall) > begin_of(op, wall);
+                      begin_of(trace, &trace->ops[partner], wall) > begin_of(trace, op, wall);
         if (waited && trace->ops[partner].rank != op->rank)
             at = partner;
         else

@@ -30,13 +30,13 @@ struct frame {
 
 static uint64_t op_begin(const struct frame *frame, const struct trace_op *op)
 {
-    return frame->wall ? op->begin_ns : op->begin;
+    return frame->wall ? trace_op_times(frame->trace, op).begin_ns : op->begin;
 }
 
 /* What is not complete lasts to the end of the run. */
 static uint64_t op_end(const struct frame *frame, const struct trace_op *op)
 {
-    uint64_t end = frame->wall ? op->end_ns : op->end;
+    uint64_t end = frame->wall ? trace_op_times(frame->trace, op).end_ns : op->end;
     bool open = op->state == STATE_BLOCKED || op->state == STATE_POSTED;
     return open ? frame->end : end > op_begin(frame, op) ? end : op_begin(frame, op);
 }
@@ -44,7 +44,7 @@ static uint64_t op_end(const struct frame *frame, const struct trace_op *op)
 bool viz_timeline_has_wall(const struct trace *trace)
 {
     for (size_t i = 0; i < trace->op_count; i++)
-        if (trace->ops[i].end_ns)
+        if (trace_op_times(trace, &trace->ops[i]).end_ns)
             return true;
     return false;
 }
@@ -55,7 +55,8 @@ static bool frame_span(struct frame *frame)
     bool any = false;
     for (size_t i = 0; i < trace->op_count; i++) {
         const struct trace_op *op = &trace->ops[i];
-        uint64_t begin = op_begin(frame, op), end = frame->wall ? op->end_ns : op->end;
+        uint64_t begin = op_begin(frame, op),
+                 end = frame->wall ? trace_op_times(frame->trace, op).end_ns : op->end;
         if (op->state == STATE_NEVER || (frame->wall && begin == 0))
             continue;
         frame->begin = any && frame->begin < begin ? frame->begin : begin;
@@ -165,7 +166,7 @@ static void draw_rank(struct svg *svg, const struct frame *frame, uint32_t rank)
     double from = 0, to = 0;
     for (size_t i = trace->rank_begin[rank]; i < trace->rank_begin[rank + 1]; i++) {
         const struct trace_op *op = &trace->ops[i];
-        if (op->state == STATE_NEVER || (frame->wall && op->begin_ns == 0))
+        if (op->state == STATE_NEVER || (frame->wall && op_begin(frame, op) == 0))
             continue;
         double begin = x_at(frame, op_begin(frame, op)), end = x_at(frame, op_end(frame, op));
         bool joins = count && end - from < 3 && op->state == STATE_COMPLETE;
