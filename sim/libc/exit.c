@@ -34,6 +34,15 @@ static int handler_add(struct libc_handler **list, struct libc_handler handler)
     return 0;
 }
 
+static SIM_INTO_PROGRAM void handler_call(const struct libc_handler *handler, int status)
+{
+    if (handler->with_status)
+        handler->with_status(status, handler->argument);
+    else
+        handler->plain(handler->argument);
+    SIM_INTO_PROGRAM_END;
+}
+
 /* A handler is off the list before it runs, so that one which exits goes on with the rest. */
 void libc_handlers_run(struct libc_handler **list, int status)
 {
@@ -41,10 +50,7 @@ void libc_handlers_run(struct libc_handler **list, int status)
         struct libc_handler handler = **list;
         free(*list);
         *list = handler.next;
-        if (handler.with_status)
-            handler.with_status(status, handler.argument);
-        else
-            handler.plain(handler.argument);
+        handler_call(&handler, status);
     }
 }
 

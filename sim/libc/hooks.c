@@ -216,9 +216,20 @@ const char *sim_libc_called_at(const char *after)
 }
 #endif
 
+/* Where the linker puts what is SIM_INTO_PROGRAM. */
+extern const char __start_into_program[] __attribute__((weak));
+extern const char __stop_into_program[] __attribute__((weak));
+
+/* A function of the program's that the launcher called, and that ends with a jump: what it jumps to
+ * returns to the launcher. */
+static bool for_program(const char *caller)
+{
+    return caller >= __start_into_program && caller < __stop_into_program;
+}
+
 struct sim_libc_state *libc_rank(const void *caller)
 {
-    return in_launcher(caller) ? NULL : libc_hooks->current();
+    return in_launcher(caller) && !for_program(caller) ? NULL : libc_hooks->current();
 }
 
 struct sim_libc_state *libc_rank_program(const void *caller)

@@ -73,6 +73,12 @@ enum sim_exit {
     SIM_EXIT_ASSERT,    /* a failed assert, whose message is already written */
 };
 
+/* A function of the launcher's that calls one of the program's, and no other. Where that one ends
+ * with a jump, into libc or OpenMP's runtime, the caller that this sees is here, and counts as the
+ * program. Its last statement is SIM_INTO_PROGRAM_END, so that it does not end with a jump, too. */
+#define SIM_INTO_PROGRAM     __attribute__((noinline, section("into_program")))
+#define SIM_INTO_PROGRAM_END __asm__ volatile("" ::: "memory")
+
 /* One per rank; its owner embeds it. All zero is valid for a rank without program. */
 struct sim_libc_state {
     /* Looked at in each switch: OpenMP regions that the rank itself is in; `process` is set. */
@@ -89,6 +95,7 @@ struct sim_libc_state {
     struct libc_region *open;     /* the innermost OpenMP region that the rank's own thread is in */
     bool late;    /* threads of its regions come late to each other: sim_libc_team_pause */
     bool company; /* a region of its own thread's had several threads since somebody cleared this */
+    bool reads_clock;         /* since somebody cleared this */
     int team_size;            /* what omp_set_num_threads said, 0: nothing */
     pthread_mutex_t critical; /* its section without a name, where the machine keeps none */
     struct libc_kept *kept;   /* what it has printed ahead of its turn; NULL: nothing */

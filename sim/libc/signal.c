@@ -29,16 +29,23 @@ static bool is_handler(const struct sigaction *action)
     return action->sa_handler != SIG_DFL && action->sa_handler != SIG_IGN;
 }
 
+static SIM_INTO_PROGRAM void handler_call(const struct sigaction *action, int number,
+                                          siginfo_t *info, void *context)
+{
+    if (action->sa_flags & SA_SIGINFO)
+        action->sa_sigaction(number, info, context);
+    else
+        action->sa_handler(number);
+    SIM_INTO_PROGRAM_END;
+}
+
 static void call_now(struct sigaction *action, int number, siginfo_t *info, void *context)
 {
     struct sigaction now = *action;
     libc_handler_called();
     if (now.sa_flags & (int)SA_RESETHAND)
         action->sa_handler = SIG_DFL;
-    if (now.sa_flags & SA_SIGINFO)
-        now.sa_sigaction(number, info, context);
-    else
-        now.sa_handler(number);
+    handler_call(&now, number, info, context);
 }
 
 /* A signal that came from without, and so anywhere. */

@@ -80,6 +80,12 @@ bool sim_libc_in_team(void)
     return within_direct != NULL;
 }
 
+static SIM_INTO_PROGRAM void body_call(const struct libc_region *region)
+{
+    region->body(region->data);
+    SIM_INTO_PROGRAM_END;
+}
+
 /* The body, and the end of the region, where a team waits for the last of its threads. */
 static void body_run(struct libc_region *region)
 {
@@ -87,7 +93,7 @@ static void body_run(struct libc_region *region)
         libc_ordered_begin();
     if (region->direct)
         libc_team_tell(region, SIM_TEAM_BEGIN, (uintptr_t)omp_get_num_threads());
-    region->body(region->data);
+    body_call(region);
     if (region->direct)
         libc_team_tell(region, SIM_TEAM_MEET, 0);
 }
@@ -378,13 +384,14 @@ struct clang_call {
     void *v[VARIABLES_MAX];
 };
 
-static void clang_region_call(void *argument)
+static SIM_INTO_PROGRAM void clang_region_call(void *argument)
 {
     const struct clang_call *r = argument;
     void *const *v = r->v;
     r->body(r->thread, r->bound, v[0], v[1], v[2], v[3], v[4], v[5], v[6], v[7], v[8], v[9], v[10],
             v[11], v[12], v[13], v[14], v[15], v[16], v[17], v[18], v[19], v[20], v[21], v[22],
             v[23], v[24], v[25], v[26], v[27], v[28], v[29], v[30], v[31]);
+    SIM_INTO_PROGRAM_END;
 }
 
 static void clang_region_run(int32_t *thread, int32_t *bound, struct clang_region *shared)

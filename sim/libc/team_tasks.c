@@ -50,10 +50,16 @@ static void task_copy(void *to, void *from)
         memcpy((char *)to + made->behind, made->data, (size_t)made->size);
 }
 
+static SIM_INTO_PROGRAM void body_call(struct task *task)
+{
+    task->body((char *)task + task->behind);
+    SIM_INTO_PROGRAM_END;
+}
+
 static void task_do(struct task *task)
 {
     libc_team_tell(task->region, SIM_TEAM_TASK_BEGIN, depth++ > 0);
-    task->body((char *)task + task->behind);
+    body_call(task);
     libc_team_tell(task->region, SIM_TEAM_TASK_END, --depth > 0);
 }
 

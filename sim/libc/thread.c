@@ -76,6 +76,13 @@ static void thread_end(void *argument)
     libc_thread_end();
 }
 
+static SIM_INTO_PROGRAM void *body_call(const struct birth *birth)
+{
+    void *result = birth->body(birth->argument);
+    SIM_INTO_PROGRAM_END;
+    return result;
+}
+
 /* The end comes by return, pthread_exit or cancellation. */
 static void *thread_body(void *argument)
 {
@@ -88,7 +95,7 @@ static void *thread_body(void *argument)
         libc_thread_enter(birth->parent);
     }
     pthread_cleanup_push(thread_end, birth);
-    result = birth->body(birth->argument);
+    result = body_call(birth);
     pthread_cleanup_pop(1);
     return result;
 }

@@ -58,6 +58,15 @@ static char **copy_arguments(int argc, char **argv)
     return copy;
 }
 
+typedef int main_function(int, char **, char **);
+
+static SIM_INTO_PROGRAM int main_call(main_function *program_main, int argc, char **argv)
+{
+    int code = program_main(argc, argv, environ);
+    SIM_INTO_PROGRAM_END;
+    return code;
+}
+
 int sim_run_body(void *context, int rank)
 {
     const struct sim_run *run = context;
@@ -76,12 +85,12 @@ int sim_run_body(void *context, int rank)
                 argv ? failure.text : "out of memory for the arguments");
         sim_rank_abort(self, 1);
     }
-    int (*program_main)(int, char **, char **) = sim_program_main(run->program, image);
+    main_function *program_main = sim_program_main(run->program, image);
     uint64_t address;
     self->code = (const void *)(uintptr_t)program_main;
     if (run->placed && sim_program_locate(run->program, image, (uintptr_t)program_main, &address))
         run->placed(run->context, rank, (uintptr_t)program_main, address);
-    int code = program_main(run->argc, argv, environ);
+    int code = main_call(program_main, run->argc, argv);
     sim_libc_end_forked(code);
     sim_libc_finish(&self->libc, code);
     sim_rank_stray_check(self);

@@ -5,6 +5,7 @@ while [ ! -e Makefile ]; do cd .. || exit 1; done
 program=$PWD/tests/programs/own_process.c
 waits=$PWD/tests/programs/waits.c
 table=$PWD/tests/programs/process_table.c
+last=$PWD/tests/programs/last_call.c
 page=$PWD/docs/libc.md
 bin=$(realpath "${BUILD:-build}")
 # shellcheck source=tests/shell.sh
@@ -59,5 +60,18 @@ for ways in "-n 1" "-n 3" "-n 2 --os-threads" "-n 2 --record none" "-n 2 --loade
     # shellcheck disable=SC2086
     run $ways
     check "$([ "$(grep -c ' right$' out)" -eq 29 ] && ! grep -q ' wrong$' out && grep -q '^PASS' out && echo 0 || echo 1)" "$ways: every wait" out
+done
+# A function that the launcher calls may end with a jump into libc (tests/programs/last_call.c).
+program=$last
+for ways in "-n 2" "-n 2 --os-threads" "-n 2 --loader dlopen"; do
+    case $BUILD in
+    *clang*)
+        check 0 "$ways: last calls # SKIP the runtime of clang is not the program's"
+        continue
+        ;;
+    esac
+    # shellcheck disable=SC2086
+    run $ways
+    check "$([ "$(grep -c ' right$' out)" -eq 6 ] && [ -e files/0/mark ] && [ -e files/1/mark ] && echo 0 || echo 1)" "$ways: last calls" out
 done
 echo "1..$count"
