@@ -120,7 +120,7 @@ double PMPI_Wtime(void)
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
     if (sim_current_rank)
-        sim_current_rank->reads_clock = true;
+        sim_current_rank->libc.reads_clock = true;
     return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
 }
 

@@ -1,4 +1,5 @@
-/* Waiting: a rank that waits for time lets the others go on, and no time passes. See hooks.h.
+/* Waiting: a rank that waits for time lets the others go on, and no time passes. One that asks what
+ * time it is, and polls, may wait for time, too: that is noted. See hooks.h.
  *
  * Only the program's own calls on its rank's own stack yield. A library's wait, or that of a thread
  * the rank started, is left alone: there nobody else could go on. */
@@ -7,6 +8,8 @@
 
 #include <errno.h>
 #include <sched.h>
+#include <sys/time.h>
+#include <sys/times.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -16,6 +19,34 @@ static bool yielded(const void *caller)
         return false;
     libc_hooks->yield();
     return true;
+}
+
+static void clock_read(const void *caller)
+{
+    struct sim_libc_state *rank = libc_rank(caller);
+    if (rank)
+        rank->reads_clock = true;
+}
+
+#define CLOCK(result, name, parameters, ...)                                                       \
+    result name parameters                                                                         \
+    {                                                                                              \
+        LIBC_REAL(name);                                                                           \
+        clock_read(LIBC_CALLER);                                                                   \
+        return real(__VA_ARGS__);                                                                  \
+    }
+
+CLOCK(time_t, time, (time_t * now), now)
+CLOCK(int, gettimeofday, (struct timeval *restrict now, void *restrict zone), now, zone)
+CLOCK(int, clock_gettime, (clockid_t clock, struct timespec *now), clock, now)
+CLOCK(clock_t, times, (struct tms * now), now)
+CLOCK(int, timespec_get, (struct timespec * now, int base), now, base)
+
+clock_t clock(void)
+{
+    LIBC_REAL(clock);
+    clock_read(LIBC_CALLER);
+    return real();
 }
 
 /* The real one, of which the launcher's questions cut nothing off. */

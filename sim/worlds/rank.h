@@ -105,7 +105,7 @@ struct sim_rank {
     /* Exploration: since a poll last saw something, those that were not told what was there, and
      * those for which there was nothing. */
     uint32_t not_yet, vain;
-    bool reads_clock;
+    bool saturated;                    /* has polled for livelock_rounds, and asked no clock */
     bool was_held;                     /* exploration: this poll waited for quiescence already */
     struct sim_batch *batch;           /* open SIM_Batch, NULL */
     uint32_t batches, receives, looks; /* counters that number them; looks: probes, Waitanys */

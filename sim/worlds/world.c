@@ -203,15 +203,18 @@ static void count_poll(struct sim_world *world, struct sim_rank *rank)
     if (rank->idle_since != world->changes) {
         rank->idle_since = world->changes;
         rank->idle_polls = 0;
-        rank->reads_clock = false;
+        rank->saturated = rank->libc.reads_clock = false;
     }
     if (!only_polls(rank))
         return;
     rank->idle_polls++;
     if (rank->idle_polls == ROUND_POLLS)
         world->settled++;
-    if (rank->idle_polls == world->options.livelock_rounds && !rank->reads_clock)
-        world->saturated++;
+    if (rank->idle_polls % world->options.livelock_rounds == 0) {
+        world->saturated += !rank->libc.reads_clock - rank->saturated;
+        rank->saturated = !rank->libc.reads_clock;
+        rank->libc.reads_clock = false;
+    }
 }
 
 /* Every rank that can run only polls, and nothing changes. */

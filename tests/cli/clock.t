@@ -40,6 +40,47 @@ cmp_ok($seconds // 0, '>=', 1.2, 'a run of more than a second is told in seconds
 cmp_ok($seconds // 1e9, '<=', $waited + 0.05, '... no more than a clock beside it says');
 like($said, qr/^  time    .*\brun [\d.]+ s/m, '... and the line below says that the run took it');
 
+# Who asks a clock between its polls waits for time, whatever clock that is; who asked it once does not.
+open my $deadline, '>', 'deadline.c' or die;
+print $deadline <<'END';
+#include <mpi.h>
+#include <string.h>
+#include <sys/time.h>
+#include <time.h>
+static double by(const char *name)
+{
+    struct timespec now = {0};
+    struct timeval value;
+    if (!strcmp(name, "clock_gettime"))
+        clock_gettime(CLOCK_MONOTONIC, &now);
+    else if (!strcmp(name, "timespec_get"))
+        timespec_get(&now, TIME_UTC);
+    else if (!strcmp(name, "gettimeofday"))
+        return gettimeofday(&value, 0), (double)value.tv_sec + (double)value.tv_usec * 1e-6;
+    else if (!strcmp(name, "time"))
+        return (double)time(0);
+    else
+        return (double)clock() / CLOCKS_PER_SEC;
+    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+}
+int main(int argc, char **argv)
+{
+    MPI_Init(&argc, &argv);
+    int flag;
+    double begin = by(argv[1]), end = strcmp(argv[1], "time") ? 0.2 : 1;
+    do
+        MPI_Iprobe(MPI_ANY_SOURCE, 1, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE);
+    while ((argc > 2 ? begin : by(argv[1])) - begin < end);
+    MPI_Finalize();
+    return 0;
+}
+END
+close $deadline;
+for my $clock (qw(time gettimeofday clock_gettime timespec_get clock)) {
+    like(run(qw(--db none -n 2 deadline.c), $clock), qr/^PASS/m, "polls until some time has passed by $clock are no livelock");
+}
+like(run(qw(--db none -n 2 deadline.c time once)), qr/^D005/m, 'polls that asked a clock before them only are one');
+
 # Compiling, storing and several numbers of ranks belong to it.
 source('sends.c', <<'END');
 int value = 1; unsigned step = 7;
