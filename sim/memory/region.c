@@ -25,11 +25,9 @@ static struct ascending ascend(const struct sim_region *region)
     return order;
 }
 
-struct sim_hull sim_region_hull(const struct sim_region *region)
+struct sim_hull sim_region_hull_backwards(const struct sim_region *region)
 {
     const struct sim_datatype *type = region->type;
-    if (!region->count || !type->size)
-        return (struct sim_hull){0, 0};
     struct ascending order = ascend(region);
     uintptr_t low = (uintptr_t)(order.base + type->true_lb);
     return (struct sim_hull){low, low + (uintptr_t)(order.last * order.extent) +

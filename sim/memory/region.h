@@ -19,7 +19,21 @@ struct sim_hull {
     uintptr_t low, high; /* equal: no byte */
 };
 
-struct sim_hull sim_region_hull(const struct sim_region *region);
+/* Where elements have a negative extent. */
+struct sim_hull sim_region_hull_backwards(const struct sim_region *region);
+/* In registers: every operation asks, and halves that a function returned are stored one by one and
+ * read as a whole, which waits for both stores. */
+static inline struct sim_hull sim_region_hull(const struct sim_region *region)
+{
+    const struct sim_datatype *type = region->type;
+    if (!region->count || !type->size)
+        return (struct sim_hull){0, 0};
+    if (type->extent < 0)
+        return sim_region_hull_backwards(region);
+    uintptr_t low = region->base + (uintptr_t)type->true_lb;
+    uintptr_t last = (uintptr_t)(region->count - 1) * (uintptr_t)type->extent;
+    return (struct sim_hull){low, low + last + (uintptr_t)type->true_extent};
+}
 /* Whether a byte of [low, high) belongs to the region. */
 bool sim_region_touches(const struct sim_region *region, uintptr_t low, uintptr_t high);
 
