@@ -18,6 +18,9 @@
 /* Takes part: blocks until this member may go on. Returns the error class to hand back (already
  * raised). */
 int sim_collective_run(struct sim_collective_call *call);
+/* The same of a collective that moves nothing, in the short way (fastpath.c); false: that is not open to the caller, and nothing was
+ * done. */
+bool sim_collective_meet(struct sim_comm *comm, const struct sim_collective_kind *kind, int *error);
 /* Takes part without blocking; the call is copied into the request. */
 int sim_collective_start(const struct sim_collective_call *call, MPI_Request *handle);
 /* A persistent request for this call, inactive. */

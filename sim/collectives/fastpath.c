@@ -127,17 +127,29 @@ static inline void take_part(struct sim_comm *comm, struct sim_collective *colle
     sim_world_leave(world);
 }
 
-int PMPI_Barrier(MPI_Comm handle)
+static inline bool meet(struct sim_comm *comm, const struct sim_collective_kind *kind, int *error)
 {
     static const struct brought nothing;
-    struct sim_comm *comm = usable_comm(handle);
-    struct sim_collective *collective = comm ? join(comm, &sim_barrier, &nothing) : NULL;
+    struct sim_collective *collective = join(comm, kind, &nothing);
     if (!collective)
-        return sim_barrier_long(handle);
+        return false;
     take_part(comm, collective);
-    return comm->owner->released == SIM_RELEASED
-               ? MPI_SUCCESS
-               : sim_collective_raise(comm, "Barrier", (int)comm->owner->value);
+    *error = comm->owner->released == SIM_RELEASED
+                 ? MPI_SUCCESS
+                 : sim_collective_raise(comm, kind->name, (int)comm->owner->value);
+    return true;
+}
+
+int PMPI_Barrier(MPI_Comm handle)
+{
+    int error;
+    struct sim_comm *comm = usable_comm(handle);
+    return comm && meet(comm, &sim_barrier, &error) ? error : sim_barrier_long(handle);
+}
+
+bool sim_collective_meet(struct sim_comm *comm, const struct sim_collective_kind *kind, int *error)
+{
+    return comm->owner->plain && !comm->context->remote && meet(comm, kind, error);
 }
 
 /* NULL: the rank is not watched. Where nobody is, its line of the cache is not fetched. */

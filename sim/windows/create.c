@@ -122,7 +122,10 @@ static const struct sim_collective_kind fence = {
 int sim_win_barrier(struct sim_win *win)
 {
     struct sim_collective_call call;
-    int error = sim_call_begin(&call, &fence, sim_comm_handle(win->comm));
+    int error;
+    if (sim_collective_meet(win->comm, &fence, &error))
+        return error;
+    error = sim_call_begin(&call, &fence, sim_comm_handle(win->comm));
     return error ? error : sim_collective_run(&call);
 }
 
