@@ -1,7 +1,7 @@
 #!/bin/sh
 # make bench: one-sided operations against Open MPI and MPICH on the same source (bench/windows.c) in the same run, medians and
 # their ratio to the better peer; puts of 1 MiB against a copy of memory.
-#   bench/bench_windows.sh BUILD [MILLISECONDS]
+#   bench/bench_windows.sh BUILD [MILLISECONDS [RANKS]]
 build=$1
 budget=${2:-100}
 here=$(dirname "$0")
@@ -30,7 +30,7 @@ row() {
         best = $5 == "-" || ($6 != "-" && $6 + 0 < $5 + 0) ? $6 : $5
         printf "%-10s %6d %9d %12s %12s %12s %8s\n", $1, $2, $3, $4, $5, $6, $4 + 0 && best + 0 ? sprintf("%.1f", best / $4) : "-" }'
 }
-for ranks in 2 16; do
+for ranks in ${3:-2 16}; do
     for bytes in 8 1024 1048576; do row $ranks put $bytes; done
     for bytes in 8 1024; do row $ranks get $bytes; row $ranks accumulate $bytes; done
     for operation in flush lock fence; do row $ranks $operation 8; done
