@@ -1,6 +1,7 @@
 /* From an address in a module to file:line:function: see sites.h. */
 #include "recorder/loading/sites.h"
 
+#include "traces/base/author_line.h"
 #include "traces/trace/handle_map.h"
 
 #include <dwarf.h>
@@ -126,37 +127,17 @@ static const char *search_units(Dwfl_Module *module, Dwarf_Addr address, int *li
     return file;
 }
 
-static bool is_system_header(const char *file)
-{
-    return strncmp(file, "/usr/", 5) == 0;
-}
-
-/* Where a function of a header of the system was inlined: the line that calls it, in a file that is
- * none. NULL: nobody knows. */
+/* Where what a system header has at an address was inlined. */
 static const char *inlined_at(Dwfl_Module *module, Dwarf_Addr address, int *line)
 {
     Dwarf_Addr bias;
-    Dwarf_Files *files;
-    Dwarf_Die *unit = dwfl_module_addrdie(module, address, &bias), *scopes = NULL;
-    const char *found = NULL;
-    if (!unit || dwarf_getsrcfiles(unit, &files, NULL))
-        return NULL;
-    int count = dwarf_getscopes(unit, address - bias, &scopes);
-    for (int i = 0; i < count && !found; i++) {
-        Dwarf_Attribute attribute;
-        Dwarf_Word file, at;
-        if (dwarf_tag(&scopes[i]) != DW_TAG_inlined_subroutine ||
-            dwarf_formudata(dwarf_attr(&scopes[i], DW_AT_call_file, &attribute), &file) ||
-            dwarf_formudata(dwarf_attr(&scopes[i], DW_AT_call_line, &attribute), &at))
-            continue;
-        const char *name = dwarf_filesrc(files, file, NULL, NULL);
-        if (name && !is_system_header(name)) {
-            found = name;
-            *line = (int)at;
-        }
-    }
-    free(scopes);
-    return found;
+    Dwarf_Die *unit = dwfl_module_addrdie(module, address, &bias);
+    if (unit)
+        return author_line(unit, address - bias, line);
+    while ((unit = dwfl_module_nextcu(module, unit, &bias)))
+        if (dwarf_haspc(unit, address - bias) > 0)
+            return author_line(unit, address - bias, line);
+    return NULL;
 }
 
 static uint32_t look_up(struct sites *sites, const struct module *module, uint64_t address)

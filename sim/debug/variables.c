@@ -65,6 +65,11 @@ struct debug_file *debug_file_get(const char *path)
     return file->dwarf ? file : NULL;
 }
 
+Dwarf *debug_file_dwarf(const struct debug_file *file)
+{
+    return file->dwarf;
+}
+
 /* ---- one variable ---- */
 
 static const struct debug_type *type_of(struct debug_file *file, Dwarf_Die *die)

@@ -47,6 +47,7 @@ void debug_unlock(void);
 
 /* The file at `path`; NULL: it has no debug information. */
 struct debug_file *debug_file_get(const char *path);
+Dwarf *debug_file_dwarf(const struct debug_file *file);
 
 /* What a leaf's target describes, of an array its element; NULL: nothing that has a size. */
 const struct debug_type *debug_type_at(struct debug_file *file, uint64_t target);

@@ -14,6 +14,11 @@ struct sim_frames {
 
 void sim_frames_find(struct sim_frames *frames);
 
+/* The place in the program's own source for one that an access returns to: where that is in a header of the system (a template of the
+ * library's) or in a library, the innermost call on the way there that is in neither. `within`, unless it is NULL: the place in the
+ * header, "" where it is none; it must have room for DEBUG_LINE_MAX. */
+const void *sim_frames_own(const void *site, char *within);
+
 /* A sum of products over the return addresses from this frame on, at most `count`: who called whom. */
 static inline uint64_t sim_frames_key(void *const *frame, const uint64_t *factor, int count)
 {

@@ -3,6 +3,8 @@
 #include "sim/worlds/rank.h"
 
 #include "recorder/recorder.h"
+#include "sim/debug/lines.h"
+#include "sim/memory/frames.h"
 #include "sim/memory/objects.h"
 #include "sim/memory/typed.h"
 #include "sim/worlds/told.h"
@@ -483,18 +485,20 @@ static void tell_access(struct sim_pending *pending, struct sim_pending_entry *e
                         uintptr_t address, size_t size, bool write, const void *site)
 {
     bool *told = write ? &entry->write_told : &entry->read_told;
-    char text[256];
+    char text[256 + DEBUG_LINE_MAX], within[DEBUG_LINE_MAX];
     if (*told)
         return;
     *told = true;
+    const void *own = sim_frames_own(site, within);
     snprintf(text, sizeof text,
-             "the %s of %s %s was %s before it completed; %zu bytes, %td from its beginning",
+             "the %s of %s %s was %s before it completed; %zu bytes, %td from its beginning%s%s",
              entry->region.side, entry->orphan ? "a freed" : "a pending", entry->name,
-             write ? "written" : "read", size, (ptrdiff_t)(address - entry->hull.low));
+             write ? "written" : "read", size, (ptrdiff_t)(address - entry->hull.low),
+             *within ? ", within " : "", within);
     if (sim_current_rank)
-        record_note_of(entry->operation, site, "B001", text);
+        record_note_of(entry->operation, own, "B001", text);
     else
-        keep_stray(pending, entry->operation, site, text);
+        keep_stray(pending, entry->operation, own, text);
 }
 
 bool sim_pending_within(struct sim_rank *rank, uintptr_t low, uintptr_t high)
@@ -532,7 +536,7 @@ static bool tell_window_lost(struct sim_rank *rank, uintptr_t low, uintptr_t hig
     bool outside = rank->world->rooms->window_outside(rank, low, &first, &last);
     if (rank != sim_current_rank || (outside && last >= high))
         return false;
-    record_note_of(0, site, "B001",
+    record_note_of(0, sim_frames_own(site, NULL), "B001",
                    "memory of a window was freed while it is the window's: MPI_Win_free (or "
                    "MPI_Win_detach) must come first");
     return true;
@@ -566,7 +570,7 @@ bool sim_pending_lose(struct sim_rank *rank, uintptr_t address, size_t size, enu
         snprintf(text, sizeof text, "the memory of the %s of %s %s %s before it completed",
                  entry->region.side, entry->orphan ? "a freed" : "a pending", entry->name,
                  ways[how]);
-        record_note_of(entry->operation, site, "B001", text);
+        record_note_of(entry->operation, sim_frames_own(site, NULL), "B001", text);
     }
     unlock(pending);
     return told;

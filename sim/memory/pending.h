@@ -39,7 +39,7 @@ enum { SIM_PENDING_STRAYS = 8 };
 struct sim_pending_stray {
     uint32_t operation;
     const void *site;
-    char text[256];
+    char text[416];
 };
 
 struct sim_pending {

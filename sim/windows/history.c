@@ -2,6 +2,7 @@
 #include "sim/windows/history.h"
 
 #include "recorder/recorder.h"
+#include "sim/memory/frames.h"
 #include "sim/windows/lock_order.h"
 #include "sim/windows/window.h"
 
@@ -384,8 +385,9 @@ void sim_history_touch(struct sim_rank *rank, uintptr_t low, uintptr_t high, boo
                                             .kind = write ? ACCESS_STORE : ACCESS_LOAD,
                                             .begin = low,
                                             .end = high < last ? high : last};
+        const void *own = sim_frames_own(site, NULL);
         void *held = lock(history);
-        keep(history, &access, site);
+        keep(history, &access, own);
         unlock(history, held);
     }
 }

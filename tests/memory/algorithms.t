@@ -3,7 +3,8 @@
 # windows, tables, task queues, in C, C++ and Fortran. Each file of algorithms/ is a right program and its wrong twins. Its head says
 # what they are: "ranks: 2..4", then "NAME: CODES" for each twin ("OK": right, too), with "(any line)" where the place is a library's. The
 # comment at the end of a line says in which twins it stands: "-NAME" not in this one, "+NAME" only in this one (no tag of this kind: in
-# all); "@NAME": the finding of this twin is here. Of each file the right program and one twin are tried; ALL=1: all; PATTERN=halo: those.
+# all); "@NAME": the finding of this twin is here; "=NAME": it names this line, too. Of each file the right program and one twin are tried;
+# ALL=1: all; PATTERN=halo: those.
 use strict;
 use warnings;
 use Cwd qw(abs_path);
@@ -30,21 +31,22 @@ sub twins {
 # Writes a twin; the numbers of the lines where its finding is.
 sub expand {
     my ($path, $mark, $twin, @lines) = @_;
-    my %places;
+    my (%places, %named);
     open my $out, '>', $path or die;
     for my $number (1 .. @lines) {
-        my ($code, $tags) = $lines[$number - 1] =~ /^(.*?)(?:\Q$mark\E ((?:[-+@]\w+ ?)+))?\n/;
+        my ($code, $tags) = $lines[$number - 1] =~ /^(.*?)(?:\Q$mark\E ((?:[-+@=]\w+ ?)+))?\n/;
         my %tag = map { $_ => 1 } split ' ', $tags // '';
         my $in = (grep { /^\+/ } keys %tag) ? $tag{"+$twin"} : !$tag{"-$twin"};
         print $out $in ? $code : '', "\n";
         $places{$number} = 1 if $in && $tag{"\@$twin"};
+        $named{$number} = 1 if $in && $tag{"=$twin"};
     }
     close $out;
-    return \%places;
+    return (\%places, \%named);
 }
 
 sub try {
-    my ($name, $ranks, $codes, $places) = @_;
+    my ($name, $ranks, $codes, $places, $named) = @_;
     my ($file) = $name =~ m{([^/]+)$};
     my $said = `timeout 120 '$simrun' prove --db none -n $ranks $name 2>&1`;
     my %found = map { $_ => 1 } $said =~ /^([A-Z]\d{3}) /mg;
@@ -52,6 +54,8 @@ sub try {
     return unless $places;
     my @told = $said =~ /\Q$file\E:(\d+)/g;
     ok((grep { $places->{$_} } @told), '... at its line') or diag($said);
+    my %told = map { $_ => 1 } @told;
+    is(join(' ', grep { !$told{$_} } sort keys %$named), '', '... and the line of the other side, though a library does it') or diag($said);
     my @blamed = grep { !$places->{$_} } $said =~ /\Q$file\E:(\d+)\s+\(culprit/g;
     is("@blamed", '', '... and nothing else is to blame');
 }
@@ -74,8 +78,8 @@ for my $path (sort glob "$sources/*.{c,cc,f90}") {
     for my $twin (grep { "$base-$_" =~ /$pattern/ } 'right', @wrong) {
         my ($codes, $lines) = @{$twins{$twin}};
         my $name = "$folder/$base-$twin.$suffix";
-        my $places = expand($name, $mark, $twin, @lines);
-        try($name, $ranks, $codes, $lines ? $places : undef);
+        my ($places, $named) = expand($name, $mark, $twin, @lines);
+        try($name, $ranks, $codes, $lines ? $places : undef, $named);
     }
 }
 done_testing;

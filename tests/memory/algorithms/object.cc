@@ -6,7 +6,7 @@
 // aligned: B001
 // longer: B006
 // lists: B006
-// assigned: B001 (any line)
+// assigned: B001
 // Objects of new and of the library's containers: where they end, and who takes them away while an operation uses them.
 #include <cstdlib>
 #include <mpi.h>
@@ -44,7 +44,7 @@ int main(int argc, char **argv)
     delete one; // +scalar @scalar
     operator delete[](quiet, std::nothrow); // +nothrow @nothrow
     delete aligned; // +aligned @aligned
-    text.assign(1000, 'y'); // +assigned @assigned
+    text.assign(1000, 'y'); // +assigned =assigned
     MPI_Win_fence(0, win);
     std::free(plain); // -freed
     delete[] many; // -array

@@ -2,7 +2,7 @@
 // deref: B001
 // lambda: B001
 // unlockless: B001 B005
-// early: B001 (any line)
+// early: B001
 #include <mpi.h>
 #include <functional>
 #include <memory>
@@ -36,7 +36,7 @@ int main(int argc, char **argv)
             lock.open = false; // +unlockless
             if (*value > 3) MPI_Abort(MPI_COMM_WORLD, 1); // +deref @deref
             if (look() > 3) MPI_Abort(MPI_COMM_WORLD, 1); // +lambda @lambda
-            value.reset(); // +early
+            value.reset(); // +early =early
         }
         if (look && size > 100) MPI_Abort(MPI_COMM_WORLD, (int)*value);
         MPI_Barrier(MPI_COMM_WORLD);

@@ -1,9 +1,9 @@
 // ranks: 2..3
-// sort: B003 (any line)
+// sort: B003
 // grow: B001 B003
 // iter: B003
-// origin: B001 (any line)
-// copy: B001 (any line)
+// origin: B001
+// copy: B001
 // other: OK
 #include <mpi.h>
 #include <algorithm>
@@ -36,12 +36,12 @@ int main(int argc, char **argv)
         Window w(memory);
         w.fence();
         w.put(out, (rank + 1) % size, 4);
-        std::sort(memory.begin(), memory.end()); // +sort
+        std::sort(memory.begin(), memory.end()); // +sort =sort
         memory.resize(100000); // +grow @grow
         for (auto it = memory.rbegin(); it != memory.rend(); ++it) // +iter
             *it += 1; // +iter @iter
-        std::fill(out.begin() + 1, out.end(), 0); // +origin
-        out = std::vector<int>{9, 8, 7, 6}; // +copy
+        std::fill(out.begin() + 1, out.end(), 0); // +origin =origin
+        out = std::vector<int>{9, 8, 7, 6}; // +copy =copy
         std::sort(memory.begin() + 8, memory.end()); // +other
         w.fence();
         if (std::accumulate(memory.begin(), memory.end(), 0) < 0)
