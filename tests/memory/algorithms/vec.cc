@@ -4,6 +4,7 @@
 // iter: B003
 // origin: B001
 // copy: B001
+// order: B001
 // other: OK
 #include <mpi.h>
 #include <algorithm>
@@ -19,7 +20,7 @@ class Window {
     void fence() { MPI_Win_fence(0, win_); } // @grow
     void put(const std::vector<int> &from, int to, int at)
     {
-        MPI_Put(from.data(), (int)from.size(), MPI_INT, to, at, (int)from.size(), MPI_INT, win_); // @sort @iter @origin @copy @grow
+        MPI_Put(from.data(), (int)from.size(), MPI_INT, to, at, (int)from.size(), MPI_INT, win_); // @sort @iter @origin @copy @order @grow
     }
   private:
     MPI_Win win_;
@@ -41,6 +42,7 @@ int main(int argc, char **argv)
         for (auto it = memory.rbegin(); it != memory.rend(); ++it) // +iter
             *it += 1; // +iter @iter
         std::fill(out.begin() + 1, out.end(), 0); // +origin =origin
+        std::sort(out.begin(), out.end(), [](int a, int b) { return a > b; }); // +order =order
         out = std::vector<int>{9, 8, 7, 6}; // +copy =copy
         std::sort(memory.begin() + 8, memory.end()); // +other
         w.fence();
