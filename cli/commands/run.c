@@ -1,6 +1,7 @@
 /* simrun run: compile, run, check, report; once for every number of ranks and progress model. */
 #include "cli/command.h"
 #include "cli/options/catalogue.h"
+#include "cli/options/of_mpirun.h"
 #include "cli/options/shell_words.h"
 #include "cli/processes/interrupt.h"
 #include "cli/telling/outputs.h"
@@ -167,8 +168,9 @@ int command_run(int argc, char **argv)
         fputs("simrun run: no scenario given; see 'simrun list'\n", stderr);
         return EXIT_USAGE;
     }
-    if (options_after_program(argc, argv, at) || is_late_command(argc, argv, at) ||
-        !run_options_agree("run", &options) || (argv[0] != NULL && is_misspelt_command(argv[at])))
+    if (of_mpirun_tell(argc, argv, at) || options_after_program(argc, argv, at) ||
+        is_late_command(argc, argv, at) || !run_options_agree("run", &options) ||
+        (argv[0] != NULL && is_misspelt_command(argv[at])))
         return EXIT_USAGE;
     if (options.gdb || options.wrapper)
         return run_under(&options, argc, argv);

@@ -1,6 +1,7 @@
 /* The option parser: see options.h. */
 #include "cli/options/options.h"
 
+#include "cli/options/of_mpirun.h"
 #include "cli/options/suggest.h"
 
 #include <stdio.h>
@@ -29,6 +30,11 @@ static void unknown(const char *command, const struct option_row *rows, const ch
 {
     const char *names[MOST_OPTIONS];
     int count = 0;
+    const char *remedy = strcmp(command, "run") ? NULL : of_mpirun_option(word);
+    if (remedy) {
+        fprintf(stderr, "simrun: '%s' is an option of another MPI's mpirun; %s\n", word, remedy);
+        return;
+    }
     for (; rows->name && count < MOST_OPTIONS - 1; rows++)
         names[count++] = rows->name;
     names[count] = NULL;

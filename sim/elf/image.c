@@ -192,17 +192,29 @@ static bool image_is_script(const struct image *image)
     return image->file_size > 2 && !memcmp(image->file, "#!", 2);
 }
 
+static const char *what_else(const struct image *image)
+{
+    if (image_is_script(image))
+        return " but a script; give simrun the program that it starts";
+    if (image->file_size >= 8 && !memcmp(image->file, "!<arch>\n", 8))
+        return " but an archive of objects, which must be linked first: simcc -o program, and its "
+               "name";
+    return "; give a C, C++ or Fortran source, or what simcc built";
+}
+
 static int header_check(const struct image *image, struct failure *failure)
 {
     const Elf64_Ehdr *header = (const void *)image->file;
     const char *path = image->path;
     if (image->file_size < EI_NIDENT || memcmp(header->e_ident, ELFMAG, SELFMAG))
         return failure_set(failure, FAILURE_INPUT, "%s: not an ELF program%s", path,
-                           image_is_script(image)
-                               ? " but a script; give simrun the program that it starts"
-                               : "; give a C, C++ or Fortran source, or what simcc built");
+                           what_else(image));
     if (image->file_size < sizeof *header)
         return failure_set(failure, FAILURE_INPUT, "%s: truncated ELF file", path);
+    if (header->e_ident[EI_CLASS] == ELFCLASS32)
+        return failure_set(failure, FAILURE_INPUT,
+                           "%s: a program of 32 bits, and simrun has 64: build it without -m32",
+                           path);
     if (header->e_machine != IMAGE_MACHINE || header->e_ident[EI_CLASS] != ELFCLASS64 ||
         header->e_ident[EI_DATA] != ELFDATA2LSB)
         return failure_set(failure, FAILURE_INPUT,
@@ -487,8 +499,8 @@ static int file_map(struct image *image, struct failure *failure)
         return failure_set(failure, FAILURE_INPUT,
                            "%s: not a regular file; give a source or a program", image->path);
     if (status.st_size == 0)
-        return failure_set(failure, FAILURE_INPUT, "%s: not an ELF program (empty file)",
-                           image->path);
+        return failure_set(failure, FAILURE_INPUT,
+                           "%s: not an ELF program but an empty file; build it again", image->path);
     image->file_size = (size_t)status.st_size;
     void *mapping = mmap(NULL, image->file_size, PROT_READ, MAP_PRIVATE, image->file_descriptor, 0);
     if (mapping == MAP_FAILED)

@@ -77,7 +77,9 @@ static void end_for(struct sim_libc_state *state, const char *path)
 {
     if (!state)
         return;
-    fprintf(stderr, "rank %d: exec of %s: ranks share a process, so this one ends here\n",
+    fprintf(stderr,
+            "rank %d: exec of %s: ranks share a process, so this one ends here; give "
+            "simrun the program that it starts\n",
             libc_hooks->number(), path);
     end(state, 0, SIM_EXIT_IMMEDIATE);
 }

@@ -31,9 +31,15 @@ printf '%s\n' '#!/bin/sh' 'exec mpirun ./right' >script.sh
 printf '%s\n' 'print("hello")' >right.py
 printf '%s\n' 'program p' '  use mpi' '  call MPI_Init(i)' '  call MPI_Finalize(i)' 'end' >old.f90
 : >empty.c
+: >empty
+printf '%s\n' '#include <unistd.h>' 'int main(void) { return execl("./right", "right", (char *)0); }' >starts.c
 mkdir a-folder
 cc -c plain.c -o plain.o && cc -o plain plain.c && cc -shared -fPIC -o libpart.so part.c
 cc -static -o static plain.c 2>/dev/null || cp plain static
+cc -o starts starts.c && ar rc libpart.a plain.o
+cp plain bits-32 && printf '\1' | dd of=bits-32 bs=1 seek=4 conv=notrunc 2>/dev/null
+cp plain arm && printf '\267' | dd of=arm bs=1 seek=18 conv=notrunc 2>/dev/null
+[ "$(uname -m)" = x86_64 ] || printf '\76' | dd of=arm bs=1 seek=18 conv=notrunc 2>/dev/null
 has() { command -v "$1" >/dev/null; }
 
 echo "TAP version 13"
@@ -101,6 +107,22 @@ a language that simrun does not compile|3|not an ELF program; give a C, C++ or F
 a folder|3|not a regular file; give a source or a program|@ ./a-folder
 options behind the program|2|options stand before|@ right.c --os-threads
 another way of linking|3|only the clone loader|@ --loader shared ./theirs
+an empty file|3|not an ELF program but an empty file; build it again|@ ./empty
+an archive|3|not an ELF program but an archive of objects, which must be linked first|@ ./libpart.a
+a program of 32 bits|3|a program of 32 bits, and simrun has 64: build it without -m32|@ ./bits-32
+a program of another machine|3|wrong architecture: built for|@ ./arm
+a program that starts another|3|exec of ./right: .*give simrun the program that it starts|@ ./starts
+mpirun under simrun|2|simrun itself stands in the place of mpirun: simrun -n|@ mpirun -n 2 ./right
+MPICH's name of it|2|simrun itself stands in the place of mpiexec.hydra|@ mpiexec.hydra ./right
+a debugger|2|one debugger sees them all: simrun --gdb|@ gdb ./right
+a tool|2|runs around all of them: simrun --wrapper valgrind|@ valgrind ./right
+two programs|2|':' starts a second program under mpirun, and simrun runs one|@ ./plain : -n 1 ./plain
+a colon among the arguments|0|^sum 1|@ right.c : x
+hosts|2|'--hostfile' is an option of another MPI's mpirun; it says where.*leave it out|@ --hostfile hosts ./right
+more ranks than cores|2|'--oversubscribe' is an option of another MPI's mpirun|@ --oversubscribe ./right
+a variable|2|'-x' is an option of another MPI's mpirun; every rank has the environment|@ -x NAME=1 ./right
+Open MPI's settings|2|'--mca' is an option of another MPI's mpirun; it sets up another MPI|@ --mca btl self ./right
+MPICH's variables|2|'-genv' is an option of another MPI's mpirun|@ -genv NAME 1 ./right
 a compiler that is not there|3|install gcc, or name one in CC|CC=no-such-compiler @ right.c
 END
 # mpirun starts every rank as a process of its own, and each is a world.
