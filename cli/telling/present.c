@@ -461,7 +461,10 @@ void present_finding(const struct present *present, const struct trace *trace,
 {
     const struct finding_code *code = finding_code(finding->code);
     char title[600];
-    snprintf(title, sizeof title, " %s: %s%s", code ? code->name : "finding",
+    snprintf(title, sizeof title, " %s%s: %s%s", code ? code->name : "finding",
+             finding->severity == SEVERITY_WARNING ? " (warning)"
+             : finding->severity == SEVERITY_NOTE  ? " (note)"
+                                                   : "",
              finding->title ? finding->title : "", finding->allowed ? " (allowed)" : "");
     fprintf(present->out, "%s%s%s", paint(present, severity_color(finding->severity)),
             finding->code, paint(present, PLAIN));

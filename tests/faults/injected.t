@@ -45,9 +45,9 @@ for my $case (@cases) {
         $good &&= printed($out) eq $prints if defined $prints;
         $good &&= printed($out) ne $usual if $kind eq 'corrupt';
         $good &&= $none ? $out =~ /did not\s+strike/ && $out !~ /^X010/m
-                        : $out =~ /^X010 fault-injected: injected fault: $kind at \S*ring\.c:14/m;
+                        : $out =~ /^X010 fault-injected(?: \(\w+\))?: injected fault: $kind at \S*ring\.c:14/m;
         $good &&= $out =~ /Not handled: rank \d, / if $wanted;
-        is(scalar(() = $out =~ /^[A-WYZ]\d\d\d [a-z-]+:/mg), 0, "$fault $executor: no defect of the program is told") or diag($out);
+        is(scalar(() = $out =~ /^[A-WYZ]\d\d\d [a-z-]+(?: \(\w+\))?:/mg), 0, "$fault $executor: no defect of the program is told") or diag($out);
         ok($good, "$fault $executor: $outcome") or diag("status $status\n$out");
     }
 }
