@@ -131,6 +131,58 @@ static bool may_be_kinks(struct gradcheck *check, const struct gradcheck_row *ro
            reason(check, row) != BISECT_NO_REASON;
 }
 
+static bool is_by_tangents(const struct gradcheck_row *row)
+{
+    return row->check.method && strcmp(row->check.method, "tangent") == 0;
+}
+
+/* A direction that differences call wrong by little more than they can see, and exact tangents
+ * right. */
+static bool is_barely_wrong(const struct gradcheck *check, const struct gradcheck_row *row)
+{
+    return row->check.index < 0 && row->check.error <= 4 * row->check.tolerance &&
+           !is_by_tangents(row) && !has_marks(check, row->epoch) &&
+           tangents_agree(check->result, row->epoch);
+}
+
+/* How much of the element is in a random direction. */
+static double component(const struct gradcheck *check, const struct gradcheck_row *element,
+                        const struct gradcheck_row *along)
+{
+    struct gradcheck_direction direction = gradcheck_direction_new(
+        &check->base, along->epoch, along->seed, along->constant ? SPREAD_CONSTANT : SPREAD_RANDOM);
+    double value = 0;
+    for (size_t i = 0; direction.values && i < direction.count; i++)
+        if (direction.pushes[i].rank == (int)element->check.rank &&
+            direction.pushes[i].input == element->check.variable)
+            value = direction.pushes[i].direction[element->check.index];
+    gradcheck_direction_release(&direction);
+    return value;
+}
+
+/* The only wrong element of its epoch, though a direction with much of it is seen to be right: one
+ * of the two differences was misled. */
+static bool is_refuted(const struct gradcheck *check, const struct gradcheck_row *row)
+{
+    bool refuted = false;
+    if (row->check.index < 0 || is_by_tangents(row))
+        return false;
+    for (size_t i = 0; i < check->result->row_count; i++) {
+        const struct gradcheck_row *other = &check->result->rows[i];
+        if (other == row || other->epoch != row->epoch)
+            continue;
+        if (trace_gradient_wrong(&other->check))
+            return false;
+        if (other->check.index >= 0 || !other->check.ok || !other->check.method ||
+            strcmp(other->check.method, "dot") != 0)
+            continue;
+        double share = fabs(component(check, row, other));
+        refuted = refuted || share * row->check.error >
+                                 16 * (other->check.tolerance + share * row->check.tolerance);
+    }
+    return refuted;
+}
+
 void gradcheck_kinks(struct gradcheck *check)
 {
     enum { ASKED_MOST = 16 };
@@ -150,6 +202,9 @@ void gradcheck_kinks(struct gradcheck *check)
         } else if (trace_gradient_wrong(&row->check) && asked++ < ASKED_MOST &&
                    may_be_kinks(check, row)) {
             row->check.undecided = trace_doubt("kink");
+        } else if (trace_gradient_wrong(&row->check) &&
+                   (is_barely_wrong(check, row) || is_refuted(check, row))) {
+            row->check.undecided = trace_doubt("noise");
         }
         if (stays)
             check->result->rows[kept++] = *row;

@@ -217,7 +217,9 @@ static const struct {
             {KINKS, 4767},          /* between the slopes at a kink, 1e-4 beside one of them */
             {CHAOTIC, 26653},       /* one step's own estimate of its error was far too small */
             {CANCELLATION, 702191}, /* agreed by chance from far away: 8e-5 wrong, called right */
-            {CHAOTIC, 41131}}; /* three neighbours happened to be near: right, and called wrong */
+            {CHAOTIC, 41131}, /* three neighbours happened to be near: right, and called wrong */
+            {KINKS, 5868},    /* a kink within the step: wrong by 1.4 times what the step may err */
+            {CANCELLATION, 8663}}; /* one element alone was wrong, and its direction right */
 
 int main(void)
 {
