@@ -76,10 +76,19 @@ static bool sort_rows(const struct sort *sort)
     return true;
 }
 
-/* Sorts a table by an op or node index; the begin array is only needed on the way. */
+static bool is_sorted(const struct sort *sort)
+{
+    for (size_t i = 1; i < sort->count; i++)
+        if (sort_key(sort, i - 1) > sort_key(sort, i))
+            return false;
+    return true;
+}
+
+/* Sorts a table by an op or node index; the begin array is only needed on the way, and then takes
+ * more than the table. */
 static bool sort_by_index(void *table, size_t count, size_t size, size_t keys)
 {
-    if (count == 0)
+    if (is_sorted(&(struct sort){.rows = table, .count = count, .size = size}))
         return true;
     size_t *begin = malloc((keys + 1) * sizeof *begin);
     if (!begin)
