@@ -1,6 +1,7 @@
 #!/usr/bin/perl
 # make bench: what the record and the checks cost a long loop of 4 ranks, CPU time against --record none in turn, the best of five; and
-# one run with everything, as it grows: time, peak memory, what the database takes. All operations are kept, whatever memory is free. bench_loops.pl BUILD [LONGEST]
+# one run with everything, as it grows: time, peak memory, what the database takes. There all operations are kept, whatever memory is
+# free. bench_loops.pl BUILD [LONGEST]
 use strict;
 use warnings;
 use Cwd qw(abs_path);
