@@ -62,7 +62,7 @@ static const struct suppress_rule rules[] = {
     {"M004 M008", "M011", SUPPRESS_OP,
      "the sides of an exchange differ; one of them differs from its buffer, too"},
     {"M011", "X001 G001 G007", SUPPRESS_RUN, "numbers of another type mean something else"},
-    {"B006", "X001 G001 G007", SUPPRESS_RUN, "what lies behind the object is overwritten"},
+    {"B006", "X001 D003 G001 G007", SUPPRESS_RUN, "what lies behind the object is overwritten"},
     {"G008", "G001", SUPPRESS_RUN, "a saved value that changed makes the gradient wrong"},
     {"G006", "G001", SUPPRESS_RUN, "a gradient that is no number fails every comparison"},
     {"R004", "G001", SUPPRESS_RUN,
