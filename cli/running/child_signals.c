@@ -117,6 +117,8 @@ static bool is_null_argument(int rank, const siginfo_t *info, const void *contex
         info->si_code == SI_KERNEL || place_of(context) == (uintptr_t)info->si_addr)
         return false;
     uint64_t place = program_place(rank, context);
+    if (place - board->ranks[rank].bias >= board->image_size)
+        return false; /* the stack is in ruins: nobody knows who called */
     const char *called = sim_libc_called_at((const char *)(uintptr_t)place + 1);
     if (sim_libc_in_launcher((const void *)(uintptr_t)place_of(context)))
         return !called || strncmp(called, "__wrap_", 7) != 0;

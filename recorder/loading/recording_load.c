@@ -265,6 +265,20 @@ static void loader_release(struct loader *loader, uint32_t ranks)
     sites_free(loader->sites);
 }
 
+/* What a receive under way has, where it could have nothing else. The rank itself may have seen it when the
+ * world ended, or not yet: that depends on how many cores there are. */
+static void settle_posted(struct trace *trace)
+{
+    for (size_t i = 0; i < trace->op_count; i++) {
+        struct trace_op *op = &trace->ops[i];
+        if (op->state != STATE_POSTED || op_kind_class(op->kind) != CLASS_RECEIVE || op->peer < 0 ||
+            op->tag < 0 || op->match == TRACE_NO)
+            continue;
+        op->peer_matched = (int32_t)trace->ops[op->match].rank;
+        op->tag_matched = op->tag;
+    }
+}
+
 static bool loader_finish(struct loader *loader, struct failure *failure)
 {
     struct trace *trace = loader->trace;
@@ -286,6 +300,7 @@ static bool loader_finish(struct loader *loader, struct failure *failure)
     }
     if (!trace_link_adjoints(trace, failure) || !trace_finish(trace, failure))
         return false;
+    settle_posted(trace);
     trace_gap(trace, "race", loader->wildcards,
               "wildcard receives in iterations of loops, taken to be as those around them");
     trace_hash_ranks(trace);

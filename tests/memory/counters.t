@@ -51,7 +51,7 @@ C
 
 my ($status, $said) = counter('told', 1, 'EXCLUSIVE');
 is($status, 0, 'a counter under a lock that is printed is no error') or diag($said);
-like($said, qr/^R003 .*who has a lock of a window first/ms, 'but told');
+like($said, qr/^R003 .*who has a lock of a window\s+first/ms, 'but told');
 ($status, $said) = counter('kept', 0, 'EXCLUSIVE');
 is($status, 0, 'one that nobody prints') or diag($said);
 unlike($said, qr/^R003/m, 'is not even told');
