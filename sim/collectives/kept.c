@@ -2,9 +2,9 @@
 #include "sim/collectives/kept.h"
 
 #include "sim/datatypes/datatype.h"
+#include "sim/worlds/rank.h"
 
 #include <assert.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* The program's own arrays, and behind it the copies. */
@@ -12,7 +12,7 @@ struct sim_kept {
     struct sim_counts counts, displacements;
     const MPI_Datatype *types;
     const struct sim_datatype **retained;
-    size_t count;
+    size_t count, bytes; /* of each array, and of this with the copies */
 };
 
 static size_t bytes_of(struct sim_counts counts, size_t count)
@@ -35,20 +35,23 @@ static struct sim_counts copy(struct sim_counts counts, size_t count, char **to)
     return counts.narrow ? (struct sim_counts){.narrow = at} : (struct sim_counts){.wide = at};
 }
 
-static void side_keep(struct sim_side *side)
+static void side_keep(struct sim_world *world, struct sim_side *side)
 {
+    struct sim_kept *kept;
     side->kept = NULL;
     if (!side->vectored)
         return;
     size_t count = (size_t)side->arrays, types = side->typed ? count : 0;
-    struct sim_kept *kept = malloc(sizeof *kept + types * (sizeof(MPI_Datatype) + sizeof(void *)) +
-                                   bytes_of(side->counts, count) +
-                                   bytes_of(side->displacements, count) + 2 * sizeof(int64_t));
+    size_t bytes = sizeof *kept + types * (sizeof(MPI_Datatype) + sizeof(void *)) +
+                   bytes_of(side->counts, count) + bytes_of(side->displacements, count) +
+                   2 * sizeof(int64_t);
+    kept = sim_pool_get(world, bytes);
     assert(kept && "out of memory for a collective's arrays");
     *kept = (struct sim_kept){.counts = side->counts,
                               .displacements = side->displacements,
                               .types = side->typed ? side->types : NULL,
-                              .count = count};
+                              .count = count,
+                              .bytes = bytes};
     char *to = (char *)(kept + 1);
     if (types) {
         kept->retained = (const struct sim_datatype **)(void *)to;
@@ -63,24 +66,27 @@ static void side_keep(struct sim_side *side)
     side->kept = kept;
 }
 
-static void side_drop(struct sim_side *side)
+static void side_drop(struct sim_world *world, struct sim_side *side)
 {
     struct sim_kept *kept = side->vectored ? side->kept : NULL;
     for (size_t i = 0; kept && kept->retained && i < kept->count; i++)
         sim_datatype_release(kept->retained[i]);
-    free(kept);
+    if (kept)
+        sim_pool_put(world, kept, kept->bytes);
 }
 
 void sim_call_keep(struct sim_collective_call *call)
 {
-    side_keep(&call->send);
-    side_keep(&call->receive);
+    struct sim_world *world = call->comm->owner->world;
+    side_keep(world, &call->send);
+    side_keep(world, &call->receive);
 }
 
 void sim_call_drop(struct sim_collective_call *call)
 {
-    side_drop(&call->send);
-    side_drop(&call->receive);
+    struct sim_world *world = call->comm->owner->world;
+    side_drop(world, &call->send);
+    side_drop(world, &call->receive);
 }
 
 const struct sim_datatype *sim_kept_type(const struct sim_kept *kept, int peer)

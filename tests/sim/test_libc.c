@@ -10,6 +10,9 @@
 
 #include <limits.h>
 #include <stdlib.h>
+#ifdef __SANITIZE_ADDRESS__
+#include <sanitizer/asan_interface.h>
+#endif
 #include <sys/wait.h>
 #include <ucontext.h>
 #include <unistd.h>
@@ -135,6 +138,9 @@ static void rank_start(int index, char *const *words)
 {
     struct rank *rank = &ranks[index];
     char *stack = rank->stack ? rank->stack : malloc(STACK_SIZE);
+#ifdef __SANITIZE_ADDRESS__
+    __asan_unpoison_memory_region(stack, STACK_SIZE); /* frames of who left it by a jump */
+#endif
     *rank = (struct rank){.stack = stack};
     sim_libc_init(&rank->libc, program, index);
     for (; words[rank->argument_count]; rank->argument_count++)
