@@ -5,7 +5,7 @@ peer_names    := openmpi mpich
 peer_sources  := $(call files,collectives,c) $(wildcard tests/collectives/diff_conformance_*.c) \
                  recorder/preload/machine_absent.c $(addprefix traces/,base/failure.c formats/csv_table.c input/input.c ) $(wildcard traces/trace/*.c)
 # Programs; tests/peers/scenarios.sh runs the scenarios among them.
-peer_programs := tests/collectives/diff_conformance.c tests/peers/inside.c tests/systems/channel_peers.c tests/gradients/windows_peers.c tests/systems/process_group_peers.c $(patsubst %,scenarios/%.c,ring user server-sync server-async server-central pipeline tensor-parallel data-parallel sharded \
+peer_programs := tests/collectives/diff_conformance.c tests/peers/gradients/inside.c tests/systems/channel_peers.c tests/gradients/windows_peers.c tests/systems/process_group_peers.c $(patsubst %,scenarios/%.c,ring user server-sync server-async server-central pipeline tensor-parallel data-parallel sharded \
                  expert-parallel ring-attention process-group worker-gradient worker-order worker-lock worker-freed worker-types worker-data dist-autograd dist-derivatives dist-again dist-orders)
 peer_flags    := -std=c17 -D_GNU_SOURCE -O2 -g -ffp-contract=off -fopenmp $(filter-out -Wcast-qual -Wconversion,$(WARNINGS)) -Wno-stringop-overflow
 

@@ -1,5 +1,5 @@
 #!/bin/sh
-# diff_gradcheck on Open MPI and MPICH (inside.c): right gradients are called right, a wrong one is, by every rank, and the operation that
+# diff_gradcheck on Open MPI and MPICH (gradients/inside.c): right gradients are called right, a wrong one is, by every rank, and the operation that
 # is to blame is named. PEERS names the folder of `make peers`.
 BUILT=${PEERS:-build/peers}
 built=$BUILT
@@ -12,7 +12,7 @@ for peer in openmpi mpich; do
     fi
     while read -r way ranks wrong culprit; do
         count=$((count + 1))
-        said=$(peer_run $peer 120 "$ranks" "$built/$peer/tests/peers/inside" "$way" 2>&1)
+        said=$(peer_run $peer 120 "$ranks" "$built/$peer/tests/peers/gradients/inside" "$way" 2>&1)
         blamed=$(echo "$said" | sed -n 's/^first wrong adjoint: //p' | tr ' ' -)
         if echo "$said" | grep -qx "wrong: $wrong, alike: yes, called again: yes" && [ "$blamed" = "$culprit" ]; then
             echo "ok $count - $way on $ranks ranks of $peer"
