@@ -27,7 +27,7 @@ int main(int argc, char **argv)
     for (int i = 0; i < 2; i++)
         MPI_Comm_dup(MPI_COMM_WORLD, &own[i]);
     if (rank) /* by then both threads of the first are within */
-        usleep(50000);
+        usleep(400000);
 #pragma omp parallel num_threads(2)
     {
         int me = omp_get_thread_num();
