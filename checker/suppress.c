@@ -300,34 +300,32 @@ static bool has_path(const struct finding *cause, const struct finding *effect,
     return !cause->op_count || !effect->op_count || may_lead(cause, effect, trace);
 }
 
-/* Whether two operations, or the operation itself and another near it, are collectives of one rank's
- * threads on one communicator at the same time. */
-static bool are_beside(uint32_t a, uint32_t b, const struct trace *trace)
+/* Whether a collective stands beside one that another thread of its rank made on the communicator. */
+static bool is_beside(uint32_t op, const struct trace *trace)
 {
     enum { NEAR = 16 };
-    const struct trace_op *one = &trace->ops[a];
-    if (op_kind_class(one->kind) != CLASS_COLLECTIVE || one->rank != trace->ops[b].rank ||
-        one->comm != trace->ops[b].comm)
-        return false;
+    const struct trace_op *one = &trace->ops[op];
     size_t first = trace->rank_begin[one->rank], end = trace->rank_begin[one->rank + 1];
-    for (size_t i = a > first + NEAR ? a - NEAR : first; i < end && i < (size_t)a + NEAR; i++) {
+    for (size_t i = op > first + NEAR ? op - NEAR : first; i < end && i < (size_t)op + NEAR; i++) {
         const struct trace_op *other = &trace->ops[i];
-        if (i != a && (a == b || i == b) && op_kind_class(other->kind) == CLASS_COLLECTIVE &&
-            other->comm == one->comm && (other->begin < one->end || !one->end) &&
-            (one->begin < other->end || !other->end))
+        if (op_kind_class(other->kind) == CLASS_COLLECTIVE && other->comm == one->comm &&
+            other->thread != one->thread)
             return true;
     }
     return false;
 }
 
-static bool share_beside(const struct finding *cause, const struct finding *effect,
-                         const struct trace *trace)
+/* What the threads of one rank mix up does not fit on the others. */
+static bool mixes_up(const struct finding *cause, const struct finding *effect,
+                     const struct trace *trace)
 {
     for (size_t i = 0; i < cause->op_count; i++)
-        for (size_t j = 0; j < effect->op_count; j++)
-            if (cause->ops[i].op != TRACE_NO && effect->ops[j].op != TRACE_NO &&
-                are_beside(cause->ops[i].op, effect->ops[j].op, trace))
+        for (size_t j = 0; j < effect->op_count; j++) {
+            uint32_t a = cause->ops[i].op, b = effect->ops[j].op;
+            if (a != TRACE_NO && b != TRACE_NO && trace->ops[a].comm == trace->ops[b].comm &&
+                is_beside(a, trace))
                 return true;
+        }
     return false;
 }
 
@@ -335,7 +333,7 @@ static bool related(const struct finding *cause, const struct finding *effect,
                     enum suppress_scope scope, const struct trace *trace)
 {
     if (scope == SUPPRESS_BESIDE)
-        return share_beside(cause, effect, trace);
+        return mixes_up(cause, effect, trace);
     if (scope == SUPPRESS_WAIT)
         return waits_for_collective(effect, trace);
     if (scope == SUPPRESS_REQUEST)

@@ -13,8 +13,8 @@ enum suppress_scope {
     SUPPRESS_COLLECTIVE, /* the same, or operations of one collective */
     SUPPRESS_REQUEST,    /* the same, or one is about a wait for what the other is about */
     SUPPRESS_RANK,       /* they name ops or nodes of a common rank */
-    SUPPRESS_BESIDE, /* the cause is about a collective beside another of its rank and communicator,
-                        the effect about one of these */
+    SUPPRESS_BESIDE, /* the cause is about a collective beside another thread's, the effect about
+                        one on the same communicator */
     SUPPRESS_WAIT    /* the effect is about a wait for a nonblocking collective */
 };
 

@@ -189,11 +189,11 @@ static bool try_to_stash(struct sim_collective *collective, int rank, int peers)
     if (bytes > options->eager_limit)
         return false;
     if (call->send.vectored && peers > 1)
-        return false;
+        return false; /* a caller who goes on takes the arrays of counts with it */
     struct sim_collective_call *copy = malloc(sizeof *copy + bytes + 16);
     assert(copy && "out of memory for a collective's data");
     *copy = *call;
-    if (call->send.vectored) { /* for one peer or none; the arrays do not stay */
+    if (call->send.vectored) { /* for one peer or none: a block will do without them */
         struct sim_block block = {.data = call->send.buffer, .type = call->send.type};
         if (peers)
             block = sim_side_block(&call->send, 0);
@@ -497,23 +497,24 @@ int sim_collective_run(struct sim_collective_call *call)
         free(call->comm->complaint);
         call->comm->complaint = NULL;
     }
-    bool beside = call->comm->inside++;
+    if (call->comm->inside++) { /* at once: what comes of it may end the world */
+        sim_world_leave(world);
+        record_note("M006",
+                    "MPI_%s while another thread of the rank was in a collective on the same "
+                    "communicator: their order is by chance; give each thread its own",
+                    call->kind->name);
+        sim_world_enter(world);
+    }
     arrive(call);
     while (!call->done) {
         call->waiter = rank;
         sim_rank_block_early(rank);
     }
-    beside |= call->comm->inside > 1;
     call->comm->inside--;
     if (world->exploring)
         sim_dependences_join(&rank->causes, &call->causes);
     sim_world_leave(world);
     sim_call_remark_tell(call);
-    if (beside)
-        record_note("M006",
-                    "MPI_%s while another thread of the rank was in a collective on the same "
-                    "communicator: their order is by chance; give each thread its own",
-                    call->kind->name);
     return call->error ? sim_collective_raise(call->comm, call->kind->name, call->error)
                        : MPI_SUCCESS;
 }

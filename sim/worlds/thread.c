@@ -470,7 +470,7 @@ bool sim_world_pass_on(const struct sim_world *world, int signal_number)
         if (rank->state != SIM_RUNNING || (!rank->unwind && !rank->carried) ||
             rank == sim_current_rank)
             continue;
-        /* Its own, where another handler was interrupted: the thread is no rank's for so long. */
+        /* Within a handler of the program the thread is no rank's, and may be this one's. */
         return !pthread_equal(rank->thread, pthread_self()) &&
                !pthread_kill(rank->thread, signal_number);
     }

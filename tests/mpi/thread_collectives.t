@@ -49,7 +49,7 @@ END
 
 my %cases = (
     both => ['MPI_Barrier(MPI_COMM_WORLD);', 'M006'],
-    another => ['if (me) MPI_Barrier(MPI_COMM_WORLD); else MPI_Allreduce(MPI_IN_PLACE, &x, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);', 'M00[16]|X002'],
+    another => ['if (me) MPI_Barrier(MPI_COMM_WORLD); else MPI_Allreduce(MPI_IN_PLACE, &x, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);', 'M00[16]'],
     own => ['MPI_Barrier(own[me]);', ''],
     turns => ['if (me == 0) MPI_Barrier(MPI_COMM_WORLD);
 #pragma omp barrier
@@ -63,8 +63,8 @@ for my $name (sort keys %cases) {
         pass "$name: a team of one"; # where simrun was built with clang
         next;
     }
-    my ($found) = $said =~ /^([A-Z]\d{3}) /m;
-    like $found // '', qr/^(?:$code)$/, "$name: " . ($code || 'right') or diag $said;
+    my %found = map { $_ => 1 } $said =~ /^([A-Z]\d{3}) /mg;
+    like join(' ', keys %found), qr/^(?:$code)$/, "$name: " . ($code || 'right') or diag $said;
 }
 my $crashes = 0;
 for (1 .. 25) {
