@@ -229,35 +229,38 @@ static bool row_read(const char *from, struct diff_probe_rank *row)
     return reader.well;
 }
 
-/* Everybody's row to everybody. */
+/* Without memory the rank ends, and all with it: the others would wait for it. */
+static void *needed(void *memory)
+{
+    if (!memory)
+        state_fail(state_get(), "X002", "the differentiable library ran out of memory");
+    return memory;
+}
+
+/* Everybody's row to everybody; what could not be is so for all, since all go on alike. */
 static bool rows_exchange(const struct inside *inside, struct diff_probe *probe)
 {
     struct message mine = {0};
     row_write(&mine, &probe->rows[inside->rank]);
     int ranks = inside->ranks, total = 0;
     int count = mine.failed || mine.count > (size_t)(INT_MAX / ranks) ? -1 : (int)mine.count;
-    int *counts = calloc(2 * (size_t)ranks, sizeof *counts), *begins = counts + ranks;
-    bool well = counts;
-    if (!counts)
-        goto done;
+    int *counts = needed(calloc(2 * (size_t)ranks, sizeof *counts)), *begins = counts + ranks;
+    int well = true;
     MPI_Allgather(&count, 1, MPI_INT, counts, 1, MPI_INT, MPI_COMM_WORLD);
     for (int r = 0; r < ranks; r++) {
         well = well && counts[r] >= 0;
         begins[r] = total;
         total += counts[r] >= 0 ? counts[r] : 0;
     }
-    if (!well) /* as everybody sees */
-        goto done;
-    char *all = malloc((size_t)total + 1);
-    if (all) {
+    if (well) { /* for all or for nobody */
+        char *all = needed(malloc((size_t)total + 1));
         MPI_Allgatherv(mine.bytes, count, MPI_BYTE, all, counts, begins, MPI_BYTE, MPI_COMM_WORLD);
         for (int r = 0; r < ranks; r++)
             if (r != inside->rank)
                 well = row_read(all + begins[r], &probe->rows[r]) && well;
+        MPI_Allreduce(MPI_IN_PLACE, &well, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+        free(all);
     }
-    well = well && all;
-    free(all);
-done:
     free(counts);
     free(mine.bytes);
     return well;

@@ -5,7 +5,10 @@
  * subgradient, and their product need not lie between the slopes of the whole. There the rule is
  * asked of every operation instead, along the direction in question. What holds then is told by the
  * row as what it computed. The same goes for a gradient that lies between the slopes where no
- * convention puts it: some kinks at once may do that, and so may an error. */
+ * convention puts it: some kinks at once may do that, and so may an error.
+ *
+ * A difference that met a kink, or noise, somewhere else is told by the rows beside it: a row that is
+ * called wrong, and that others refute, is undecided. */
 #include "collectives/gradcheck/bisect.h"
 #include "collectives/tape/tensor.h"
 
@@ -84,13 +87,17 @@ bool gradcheck_on_stairs(struct gradcheck *check, uint32_t epoch,
     return !has_marks(check, epoch) && bisect_reason(&bisect) == BISECT_STAIRS;
 }
 
+static bool is_by_tangents(const struct gradcheck_row *row)
+{
+    return row->check.method && strcmp(row->check.method, "tangent") == 0;
+}
+
 /* Whether exact tangents say of the epoch's whole gradient that it is right. */
 static bool tangents_agree(const struct gradcheck_result *result, uint32_t epoch)
 {
     for (size_t i = 0; i < result->row_count; i++) {
         const struct gradcheck_row *row = &result->rows[i];
-        if (row->epoch == epoch && row->check.index < 0 && row->check.ok &&
-            strcmp(row->check.method, "tangent") == 0)
+        if (row->epoch == epoch && row->check.index < 0 && row->check.ok && is_by_tangents(row))
             return true;
     }
     return false;
@@ -112,8 +119,7 @@ static bool elements_agree(const struct gradcheck_result *result, uint32_t epoch
 {
     for (size_t i = 0; i < result->row_count; i++) {
         const struct gradcheck_row *row = &result->rows[i];
-        if (row->epoch == epoch && row->check.index >= 0 &&
-            !(row->check.ok && strcmp(row->check.method, "tangent") == 0))
+        if (row->epoch == epoch && row->check.index >= 0 && !(row->check.ok && is_by_tangents(row)))
             return false;
     }
     return true;
@@ -129,11 +135,6 @@ static bool may_be_kinks(struct gradcheck *check, const struct gradcheck_row *ro
            row->check.method && strcmp(row->check.method, "tangent") != 0 &&
            !has_marks(check, row->epoch) && tangents_agree(check->result, row->epoch) &&
            reason(check, row) != BISECT_NO_REASON;
-}
-
-static bool is_by_tangents(const struct gradcheck_row *row)
-{
-    return row->check.method && strcmp(row->check.method, "tangent") == 0;
 }
 
 /* A direction that differences call wrong by little more than they can see, and exact tangents
