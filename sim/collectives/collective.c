@@ -189,21 +189,15 @@ static bool try_to_stash(struct sim_collective *collective, int rank, int peers)
     if (bytes > options->eager_limit)
         return false;
     if (call->send.vectored && peers > 1)
-        return false; /* a caller who goes on takes the arrays of counts with it */
+        return false; /* the arrays of counts belong to a caller who is about to go on */
     struct sim_collective_call *copy = malloc(sizeof *copy + bytes + 16);
     assert(copy && "out of memory for a collective's data");
     *copy = *call;
-    if (call->send.vectored) { /* for one peer or none: a block will do without them */
-        struct sim_block block = {.data = call->send.buffer, .type = call->send.type};
-        if (peers)
-            block = sim_side_block(&call->send, 0);
-        copy->send = (struct sim_side){block.data, block.count, .type = block.type};
-    }
     char *data = (char *)(copy + 1);
     if (bytes)
         memcpy(data, from, bytes);
     /* By numbers: with absolute addresses the buffer is MPI_BOTTOM, far from the data. */
-    uintptr_t before = bytes ? (uintptr_t)from - (uintptr_t)copy->send.buffer : 0;
+    uintptr_t before = bytes ? (uintptr_t)from - (uintptr_t)call->send.buffer : 0;
     copy->send.buffer = (void *)((uintptr_t)data - before);
     copy->stashed = true;
     copy->done = true;

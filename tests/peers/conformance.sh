@@ -7,10 +7,7 @@ compare=${COMPARE:-build/tests/collectives/test_diff_peers}
 . "$(dirname "$0")/settings.sh"
 echo "TAP version 13"
 count=0
-for peer in openmpi mpich; do
-    if ! command -v mpiexec.$peer >/dev/null; then
-        continue
-    fi
+for peer in $(installed_peers); do
     rm -f "$BUILT/$peer"/conformance.[0-9]
     count=$((count + 1))
     said=$(peer_run $peer 300 4 "$BUILT/$peer/tests/collectives/diff_conformance" 1 "$BUILT/$peer" 2>&1)

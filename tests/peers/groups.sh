@@ -13,10 +13,7 @@ check() { # status name
     count=$((count + 1))
     [ "$1" -eq 0 ] && echo "ok $count - $2" || { echo "not ok $count - $2"; head -8 "$out.said" | cut -c1-300 | sed 's/^/# /'; }
 }
-for peer in openmpi mpich; do
-    if ! command -v mpiexec.$peer >/dev/null; then
-        continue
-    fi
+for peer in $(installed_peers); do
     for ranks in 1 2 3 5; do
         out=$built/$peer/groups.$ranks
         peer_run $peer 120 $ranks "$built/$peer/tests/systems/channel_peers" >"$out.said" 2>&1 &&

@@ -6,10 +6,7 @@ built=$BUILT
 . "$(dirname "$0")/settings.sh"
 echo "TAP version 13"
 count=0
-for peer in openmpi mpich; do
-    if ! command -v mpiexec.$peer >/dev/null; then
-        continue
-    fi
+for peer in $(installed_peers); do
     while read -r way ranks wrong culprit; do
         count=$((count + 1))
         said=$(peer_run $peer 120 "$ranks" "$built/$peer/tests/peers/gradients/inside" "$way" 2>&1)

@@ -6,10 +6,7 @@ built=$BUILT
 . "$(dirname "$0")/settings.sh"
 echo "TAP version 13"
 count=0
-for peer in openmpi mpich; do
-    if ! command -v mpiexec.$peer >/dev/null; then
-        continue
-    fi
+for peer in $(installed_peers); do
     while read -r name ranks arguments; do
         count=$((count + 1))
         # shellcheck disable=SC2086

@@ -6,6 +6,13 @@ shim=$BUILT/give_way.so
 case $(realpath "$BUILT") in *[[:space:]:]*) shim=$(mktemp -d)/give_way.so ;; esac # LD_PRELOAD ends names there
 mkdir -p "$BUILT" && cc -shared -fPIC -O2 -D_GNU_SOURCE -o "$shim" "$(dirname "$0")/shim/give_way.c" -ldl || shim=
 
+# Those of the two that are installed.
+installed_peers() {
+    for installed in openmpi mpich; do
+        command -v mpiexec.$installed
+    done | sed 's/.*\.//'
+}
+
 # peer_run PEER SECONDS RANKS PROGRAM [ARGUMENT...]
 peer_run() {
     peer_run_peer=$1 peer_run_seconds=$2 peer_run_ranks=$3
