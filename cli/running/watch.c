@@ -25,6 +25,8 @@ static const double stop_seconds = 1, sleep_seconds = 10, look_seconds = 0.5;
 /* So long a child whose time is over may take to say where it is. */
 static const int answer_milliseconds = 5000, interrupted_milliseconds = 500,
                  between_milliseconds = 20;
+/* Where nothing happens it is asked this often, whoever listens: a rank whose thread is gone is found so. */
+static const double still_seconds = 10;
 /* A child that was stopped has so long to be continued: a shell stops and continues us with it. */
 static const double stopped_seconds = 3;
 
@@ -188,7 +190,7 @@ static bool is_stalled(const struct watch *watch, struct stall *stall)
         board->computing.rank != stall->rank)
         *stall =
             (struct stall){now, stall->asked, size, board->computing.steps, board->computing.rank};
-    if (now - fmax(stall->asked, stall->since) >= limit / 4) {
+    if (now - fmax(stall->asked, stall->since) >= fmin(limit / 4, still_seconds)) {
         stall->asked = now;
         kill(watch->child, BOARD_QUESTION);
     }
