@@ -84,11 +84,12 @@ static uint64_t call_of_nothing(const struct search *search, const void *context
     return back && back - 1 - search->bias < board->image_size ? back - 1 : 0;
 }
 
+static _Thread_local volatile sig_atomic_t searching;
+
 /* Where in the program: a rank that dies in a library does so because of a call of its own. A stack
  * in ruins may end the search by another crash; then the place is where it happened. */
 static uint64_t program_place(int rank, const void *context)
 {
-    static _Thread_local volatile sig_atomic_t searching;
     struct search search = {.bias = board->ranks[rank].bias};
     if (!search.bias || searching)
         return place_of(context);
@@ -145,6 +146,8 @@ static _Noreturn void refuse_null(int rank, const void *context)
 /* A signal for a rank: it has a handler, or it dies; note where, let the others go on. */
 static void on_crash(int number, siginfo_t *info, void *context)
 {
+    if (searching && info->si_code <= 0 && number == SIGSEGV)
+        return; /* sent once more to a rank that dies of it already */
     if ((number == SIGSYS && sandbox_trap(info, context)) || is_for_launcher(number, info) ||
         sim_libc_signal(number, info, context))
         return;
