@@ -402,6 +402,24 @@ static void fold_summaries(const struct findings *findings, size_t first, bool a
     }
 }
 
+/* Threads that call collectives on one communicator side by side are one mistake, however many calls of theirs meet: one communicator for
+ * each thread mends them all. */
+static void fold_beside(const struct findings *findings, size_t first, size_t *causes,
+                        const struct trace *trace)
+{
+    size_t begin = first;
+    while (begin < findings->count && strcmp(findings->items[begin].code, "M006") != 0)
+        begin++;
+    for (size_t i = begin + 1; i < findings->count; i++)
+        for (size_t j = begin; j < i && causes[i] == i; j++) {
+            const struct finding *effect = &findings->items[i], *cause = &findings->items[j];
+            if (!strcmp(effect->code, "M006") && !strcmp(cause->code, "M006") && causes[j] == j &&
+                effect->allowed == cause->allowed && mixes_up(cause, effect, trace) &&
+                mixes_up(effect, cause, trace))
+                causes[i] = j;
+        }
+}
+
 /* Causes are looked up among all that was found, also among consequences: a chain has one root.
  * What would follow from itself is none. */
 void suppress_consequences(struct findings *findings, size_t first, const struct trace *trace)
@@ -417,6 +435,7 @@ void suppress_consequences(struct findings *findings, size_t first, const struct
             if (cause < count && root_of(causes, cause) != i)
                 causes[i] = cause;
         }
+    fold_beside(findings, first, causes, trace);
     fold_summaries(findings, first, false, causes);
     fold_summaries(findings, first, true, causes);
     struct finding *root = check_new(count, sizeof *root);

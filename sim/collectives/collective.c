@@ -5,6 +5,7 @@
 #include "sim/collectives/guard.h"
 #include "sim/collectives/kept.h"
 #include "sim/collectives/regions.h"
+#include "sim/communicators/complaints.h"
 
 #include "recorder/recorder.h"
 #include "sim/memory/held.h"
@@ -461,18 +462,34 @@ static void arrive(struct sim_collective_call *call)
 
 void sim_collective_complain(struct sim_collective_call *call, const char *complaint)
 {
-    free(call->comm->complaint);
-    call->comm->complaint = strdup(complaint);
+    if (!call->request) /* whoever waits for one says whose error it is, and no more */
+        sim_complaint_add(&call->comm->complaints, call->brief ? NULL : call, complaint);
+}
+
+static int raise_mismatch(struct sim_comm *comm, const char *function, int error,
+                          const char *complaint)
+{
+    if (!*complaint)
+        complaint = "the members do not agree on the amount of data";
+    return sim_error_raise_mismatch(sim_comm_handle(comm), error, function, complaint);
 }
 
 int sim_collective_raise(struct sim_comm *comm, const char *function, int error)
 {
-    char sentence[160];
-    snprintf(sentence, sizeof sentence, "%s",
-             comm->complaint ? comm->complaint : "the members do not agree on the amount of data");
-    free(comm->complaint);
-    comm->complaint = NULL;
-    return sim_error_raise_mismatch(sim_comm_handle(comm), error, function, sentence);
+    char complaint[SIM_COMPLAINT_MAX] = "";
+    sim_complaint_take(&comm->complaints, NULL,
+                       complaint); /* the only one: nobody else's are on its handles */
+    return raise_mismatch(comm, function, error, complaint);
+}
+
+/* In the monitor, which is left. Apart: its sentence would lie in the frame of every rank that waits. */
+static __attribute__((noinline)) int run_failed(struct sim_collective_call *call)
+{
+    char complaint[SIM_COMPLAINT_MAX] = "";
+    sim_complaint_take(&call->comm->complaints, call, complaint);
+    sim_world_leave(call->comm->owner->world);
+    sim_call_remark_tell(call);
+    return raise_mismatch(call->comm, call->kind->name, call->error, complaint);
 }
 
 int sim_collective_run(struct sim_collective_call *call)
@@ -487,10 +504,6 @@ int sim_collective_run(struct sim_collective_call *call)
     call->remark = NULL;
     sim_world_enter(world);
     sim_regions_pending(rank, call, NULL);
-    if (call->comm->complaint) { /* of a nonblocking one, reported with its request */
-        free(call->comm->complaint);
-        call->comm->complaint = NULL;
-    }
     if (call->comm->inside++) { /* at once: what comes of it may end the world */
         sim_world_leave(world);
         record_note("M006",
@@ -507,10 +520,11 @@ int sim_collective_run(struct sim_collective_call *call)
     call->comm->inside--;
     if (world->exploring)
         sim_dependences_join(&rank->causes, &call->causes);
+    if (call->error)
+        return run_failed(call);
     sim_world_leave(world);
     sim_call_remark_tell(call);
-    return call->error ? sim_collective_raise(call->comm, call->kind->name, call->error)
-                       : MPI_SUCCESS;
+    return MPI_SUCCESS;
 }
 
 static void call_move(struct sim_request *request, ptrdiff_t distance)

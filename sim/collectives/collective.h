@@ -29,11 +29,11 @@ int sim_collective_init(const struct sim_collective_call *call, MPI_Request *han
 struct sim_collective *sim_collective_find(struct sim_comm *comm, uint64_t number);
 /* Everybody has gone on. */
 void sim_collective_retire(struct sim_collective *collective);
-/* What sim_collective_raise will say for this call. In the monitor. */
+/* What the call's error will say. In the monitor. */
 void sim_collective_complain(struct sim_collective_call *call, const char *complaint);
 /* "Allreduce", "Iallreduce", "Allreduce_init"; into `name`, returned. */
 const char *sim_call_name(const struct sim_collective_call *call, char name[static SIM_NAME_MAX]);
-/* Raises what went wrong for the caller, who has seen it in its call; the error class to hand back.
+/* Raises what went wrong for the caller, whose rank came the short way; the error class to hand back.
  */
 int sim_collective_raise(struct sim_comm *comm, const char *function, int error);
 /* Makes ordinary calls of the members that came the short way. */

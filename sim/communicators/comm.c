@@ -4,6 +4,7 @@
 #include "sim/worlds/rank_lock.h"
 
 #include "recorder/recorder.h"
+#include "sim/communicators/complaints.h"
 #include "sim/communicators/info.h"
 #include "sim/worlds/error.h"
 
@@ -55,8 +56,7 @@ void sim_comm_delete(struct sim_comm *comm)
     comm->magic = SIM_MAGIC_FREED;
     sim_attributes_release(&comm->attributes);
     free(comm->name);
-    free(comm->complaint);
-    comm->complaint = NULL;
+    sim_complaints_drop(&comm->complaints);
     sim_info_free(sim_info_from_handle(comm->info));
     /* The object itself lives on with the world, so that a stale handle is recognised; see
      * sim_comm_release_all. */
@@ -144,8 +144,10 @@ static void comm_release(struct sim_comm *comm)
     sim_attributes_release(&comm->attributes);
     sim_errhandler_release(comm->errhandler);
     sim_info_free(sim_info_from_handle(comm->info));
-    free(comm->complaint);
+    sim_complaints_drop(&comm->complaints);
     free(comm->name);
+    if (comm->bridge)
+        sim_complaints_drop(&comm->bridge->complaints);
     free(comm->bridge);
 }
 

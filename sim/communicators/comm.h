@@ -54,9 +54,9 @@ struct sim_comm {
     struct sim_attributes attributes;
     char *name;
     MPI_Info info;
-    char *complaint;       /* why the collective under way here has failed; NULL: nothing to add */
-    struct sim_comm *next; /* of the rank's handles, for the leak report */
-    const void *site;      /* of the call that made it */
+    struct sim_complaint *complaints; /* why collectives under way here have failed; complaints.h */
+    struct sim_comm *next;            /* of the rank's handles, for the leak report */
+    const void *site;                 /* of the call that made it */
     bool predefined;
     int inside;                             /* threads of the rank in blocking collectives here */
     struct sim_collective *last_collective; /* it came to, perhaps over by now; NULL: none yet */

@@ -72,6 +72,49 @@ for (1 .. 25) {
     $crashes++ if $said =~ /signal 11|X001/;
 }
 is $crashes, 0, 'threads that begin when their rank is gone end with it';
+# Where errors come back, each thread is told what went wrong in its own call, many times over.
+open my $mixed, '>', 'mixed.c' or die;
+print $mixed <<'END';
+#include <mpi.h>
+#include <pthread.h>
+static MPI_Comm comm;
+static void *barriers(void *unused)
+{
+    for (int i = 0; i < 300; i++)
+        MPI_Barrier(comm);
+    return unused;
+}
+static void *sums(void *unused)
+{
+    for (int i = 0; i < 300; i++) {
+        int x = 1, sum;
+        MPI_Allreduce(&x, &sum, 1, MPI_INT, MPI_SUM, comm);
+    }
+    return unused;
+}
+int main(int argc, char **argv)
+{
+    int level;
+    pthread_t threads[2];
+    MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &level);
+    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+    pthread_create(&threads[0], NULL, barriers, NULL);
+    pthread_create(&threads[1], NULL, sums, NULL);
+    for (int i = 0; i < 2; i++)
+        pthread_join(threads[i], NULL);
+    MPI_Comm_free(&comm);
+    MPI_Finalize();
+    return 0;
+}
+END
+close $mixed;
+SKIP: {
+    skip "ThreadSanitizer starts a program's threads itself, and simrun does not see them", 2 if `nm -D '$simrun'` =~ /__interceptor_pthread_create$/m;
+    my $mixed_up = qx{SIMRUN_COLOR=never "$simrun" -n 2 --os-threads --db none mixed.c 2>&1};
+    like $mixed_up, qr/^FAIL mixed.c, 2 ranks: finished, /m, 'errors of two threads that come back' or diag $mixed_up;
+    is join(' ', $mixed_up =~ /^([A-Z]\d{3}) /mg), 'M006', 'and they are one finding';
+}
 # With MPI_THREAD_SERIALIZED, mutexes of the program's own may keep two threads apart: no finding, and no silence.
 open my $out, '>', 'mutex.c' or die;
 print $out <<'END';
