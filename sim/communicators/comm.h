@@ -47,10 +47,10 @@ struct sim_comm {
     struct sim_context *context;
     int rank, size;
 
-    uint32_t persistents; /* how many persistent ones it has made */
-    uint32_t meetings;    /* how many agreements it has come to */
-    int acknowledged;     /* of the members that have failed, so many of the first */
-    MPI_Errhandler errhandler;
+    uint32_t persistents;               /* how many persistent ones it has made */
+    uint32_t meetings;                  /* how many agreements it has come to */
+    int acknowledged;                   /* of the members that have failed, so many of the first */
+    _Atomic(MPI_Errhandler) errhandler; /* one thread of the rank may set it while others look */
     struct sim_attributes attributes;
     char *name;
     MPI_Info info;

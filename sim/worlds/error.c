@@ -1,5 +1,6 @@
 /* What an error leads to (error.h), error handlers as objects, and the standard's classes. */
 #include "sim/worlds/error.h"
+#include "sim/worlds/rank_lock.h"
 
 #include "sim/base/handle.h"
 #include "sim/worlds/interrupt.h"
@@ -172,19 +173,28 @@ static _Noreturn void die(struct sim_rank *rank, int error_class, const char *fu
     sim_rank_abort(rank, error_class);
 }
 
+/* Handlers that are running: of all threads of a rank, and each may call what fails again. */
+enum { DEPTH_MAX = 64 };
+
 static int raise_on(struct sim_rank *rank, MPI_Comm handle, int error_class, const char *function,
                     const char *sentence, const char *finding)
 {
-    MPI_Errhandler handler = rank->world->rooms->error_target(rank, &handle);
-    if (handler == MPI_ERRORS_RETURN)
-        return error_class;
-    struct sim_errhandler *user = errhandler_get(handler);
-    if (!user || rank->error_depth > 8)
+    MPI_Comm_errhandler_function *handler_function = NULL;
+    {
+        WITH_RANK_LOCK; /* another of its threads may set another one, which frees this one */
+        MPI_Errhandler handler = rank->world->rooms->error_target(rank, &handle);
+        if (handler == MPI_ERRORS_RETURN)
+            return error_class;
+        const struct sim_errhandler *user = errhandler_get(handler);
+        if (user)
+            handler_function = user->function;
+    }
+    if (!handler_function || rank->error_depth > DEPTH_MAX)
         die(rank, error_class, function, sentence, finding);
     int code = error_class;
     SIM_CALLBACK callback = sim_callback_of(rank, error_class);
     rank->error_depth++;
-    user->function(&handle, &code, sentence);
+    handler_function(&handle, &code, sentence);
     rank->error_depth--;
     callback.rank = NULL;
     return error_class;

@@ -222,6 +222,97 @@ static void errors(int rank, int size)
     in_threads(rank, size, be_wrong);
 }
 
+/* One communicator for all threads of a rank: collectives of theirs that meet others by chance fail or do not, each for its own reason. What
+ * MPI allows at once on one communicator is right. */
+static MPI_Comm common[16];
+static void mix_up(const struct job *job)
+{
+    MPI_Comm comm = common[job->rank];
+    for (int i = 0; i < ROUNDS; i++) {
+        int one = 1, sum = 0, errors, length, flag;
+        char text[MPI_MAX_ERROR_STRING] = "";
+        MPI_Request request = MPI_REQUEST_NULL;
+        MPI_Comm made = MPI_COMM_NULL;
+        switch ((job->thread + i / 5) % 4) {
+        case 0:
+            errors = MPI_Barrier(comm);
+            break;
+        case 1:
+            errors = MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, comm);
+            break;
+        case 2:
+            errors = MPI_Iallreduce(&one, &sum, 1, MPI_INT, MPI_MAX, comm, &request);
+            errors = errors ? errors : MPI_Wait(&request, MPI_STATUS_IGNORE);
+            break;
+        default:
+            errors = MPI_Comm_dup(comm, &made);
+        }
+        if (errors) {
+            MPI_Error_string(errors, text, &length);
+            expect(*text, "no text for %d", errors);
+        }
+        if (made != MPI_COMM_NULL)
+            MPI_Comm_free(&made);
+        void *value;
+        MPI_Comm_set_name(comm, job->thread % 2 ? "odd" : "even");
+        MPI_Comm_get_name(comm, text, &length);
+        expect(!strcmp(text, "odd") || !strcmp(text, "even"), "%s", text);
+        MPI_Comm_get_attr(comm, MPI_TAG_UB, &value, &flag);
+        MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+        MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, comm, &flag, MPI_STATUS_IGNORE);
+        MPI_Comm_remote_size(comm, &length); /* refused */
+    }
+}
+static void side_by_side(int rank, int size)
+{
+    MPI_Comm_dup(MPI_COMM_WORLD, &common[rank]);
+    MPI_Comm_set_errhandler(common[rank], MPI_ERRORS_RETURN);
+    in_threads(rank, size, mix_up);
+    MPI_Comm_free(&common[rank]);
+}
+
+/* One window for all threads of a rank: each adds to every rank's counter, and writes where only it does. */
+static MPI_Win shared[16];
+static void add_up(const struct job *job)
+{
+    MPI_Win win = shared[job->rank];
+    for (int i = 0; i < ROUNDS; i++) {
+        int one = 1, got = -1, mine = 100 * job->rank + job->thread;
+        int to = (job->rank + i) % job->size, place = 1 + job->rank * THREADS + job->thread;
+        MPI_Request request;
+        expect_ok(MPI_Accumulate(&one, 1, MPI_INT, to, 0, 1, MPI_INT, MPI_SUM, win));
+        expect_ok(MPI_Put(&mine, 1, MPI_INT, to, place, 1, MPI_INT, win));
+        expect_ok(MPI_Win_flush(to, win));
+        expect_ok(MPI_Rget(&got, 1, MPI_INT, to, place, 1, MPI_INT, win, &request));
+        expect_ok(MPI_Wait(&request, MPI_STATUS_IGNORE));
+        expect(got == mine, "%d came back, not %d", got, mine);
+        expect_ok(MPI_Fetch_and_op(&one, &got, MPI_INT, to, 0, MPI_SUM, win));
+        expect_ok(MPI_Win_flush_local_all(win));
+        expect_ok(MPI_Win_sync(win));
+        MPI_Errhandler handler;
+        MPI_Win_get_errhandler(win, &handler);
+        MPI_Win_set_errhandler(win, MPI_ERRORS_RETURN);
+        expect_class(MPI_Put(&mine, 1, MPI_INT, job->size, 0, 1, MPI_INT, win), MPI_ERR_RANK);
+        MPI_Win_set_name(win, job->thread % 2 ? "odd" : "even");
+    }
+}
+static void one_window(int rank, int size)
+{
+    int *memory, total = -1;
+    MPI_Win_allocate((MPI_Aint)(1 + size * THREADS) * (MPI_Aint)sizeof(int), sizeof(int),
+                     MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &shared[rank]);
+    memset(memory, 0, (size_t)(1 + size * THREADS) * sizeof(int));
+    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Win_lock_all(0, shared[rank]);
+    in_threads(rank, size, add_up);
+    MPI_Win_unlock_all(shared[rank]);
+    MPI_Barrier(MPI_COMM_WORLD);
+    total = memory[0];
+    MPI_Allreduce(MPI_IN_PLACE, &total, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    expect(total == 2 * ROUNDS * THREADS * size, "%d additions", total);
+    MPI_Win_free(&shared[rank]);
+}
+
 /* Every message is received once, by whichever thread. */
 static _Atomic int received[16];
 static void take_any(const struct job *job)
@@ -329,6 +420,8 @@ int main(void)
                WORLD_SIZES(1, 2, 5));
     on_threads("and make and free objects", objects, WORLD_SIZES(1, 2, 5));
     on_threads("and make mistakes", errors, WORLD_SIZES(1, 2, 5));
+    on_threads("and mix up collectives on one communicator", side_by_side, WORLD_SIZES(1, 2, 5));
+    on_threads("and add to one window", one_window, WORLD_SIZES(1, 2, 4));
     on_threads("and share what comes from anybody", wildcards, WORLD_SIZES(1, 2, 5));
     on_threads("who polls for what another thread completes is no livelock", others_complete,
                WORLD_SIZES(1, 2, 5));
