@@ -1,5 +1,6 @@
 /* simrun: finds the command and runs it. */
 #include "cli/command.h"
+#include "cli/processes/other_launcher.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -53,6 +54,12 @@ static int run(int argc, char **argv)
         return EXIT_PASSED;
     }
     const struct command *command = command_find(argv[1]);
+    int starts = other_launcher_starts();
+    if (starts && (!command || command->run != command_alone)) /* that one has more to say */
+        fprintf(stderr,
+                "simrun: started %d times by an mpiexec of another MPI; each time it is all ranks, "
+                "which are threads of its own: start it without mpiexec, with -n %d\n",
+                starts, starts);
     if (command)
         return command->run(argc - 1, argv + 1);
     return command_run(argc, argv); /* the default command: argv[0] stands for its name */

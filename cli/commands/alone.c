@@ -5,6 +5,7 @@
  * judged, nothing is said but where another MPI's launcher started several, and the exit status is
  * the program's. */
 #include "cli/command.h"
+#include "cli/processes/other_launcher.h"
 #include "sim/compile/compile.h"
 #include "sim/programs/loader.h"
 #include "sim/programs/run_program.h"
@@ -20,22 +21,6 @@ static int refuse(const struct failure *failure)
     return EXIT_INPUT;
 }
 
-/* mpiexec of another MPI starts as many processes, each of which would be all of the program. */
-static void tell_launcher(const char *program)
-{
-    static const char *const launchers[][2] = {{"OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK"},
-                                               {"PMI_SIZE", "PMI_RANK"}};
-    for (size_t i = 0; i < sizeof launchers / sizeof *launchers; i++) {
-        const char *size = getenv(launchers[i][0]), *rank = getenv(launchers[i][1]);
-        if (size && rank && atoi(size) > 1 && atoi(rank) == 0)
-            fprintf(
-                stderr,
-                "simrun: %s was started %d times by an mpiexec of another MPI, each time as one "
-                "rank; run it with simrun -n %d %s\n",
-                program, atoi(size), atoi(size), program);
-    }
-}
-
 int command_alone(int argc, char **argv)
 {
     struct sim_world_options options;
@@ -49,7 +34,12 @@ int command_alone(int argc, char **argv)
         command_help(command_find("alone"));
         return EXIT_PASSED;
     }
-    tell_launcher(argv[1]);
+    int starts = other_launcher_starts();
+    if (starts)
+        fprintf(stderr,
+                "simrun: %s was started %d times by an mpiexec of another MPI, each time as one "
+                "rank; run it with simrun -n %d %s\n",
+                argv[1], starts, starts, argv[1]);
     sim_world_options_init(&options);
     options.ranks = 1;
     options.unable = &failure;

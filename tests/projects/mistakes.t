@@ -131,4 +131,6 @@ sentence "a program started without simrun is one rank" 0 '^sum 0' ./right
 sentence "another MPI's launcher is told" 0 'started 3 times by an mpiexec of another MPI.*run it with simrun -n 3' \
     'OMPI_COMM_WORLD_SIZE=3 OMPI_COMM_WORLD_RANK=0 ./right'
 sentence "so is that of MPICH" 0 'run it with simrun -n 2' 'PMI_SIZE=2 PMI_RANK=0 ./right'
+sentence "and simrun itself below another MPI's launcher" 0 'started 4 times by an mpiexec of another MPI; each time it is all ranks.*with -n 4' \
+    "OMPI_COMM_WORLD_SIZE=4 OMPI_COMM_WORLD_RANK=0 '$simrun' --db none -n 4 ./right"
 echo "1..$count"
