@@ -492,6 +492,29 @@ static __attribute__((noinline)) int run_failed(struct sim_collective_call *call
     return raise_mismatch(call->comm, call->kind->name, call->error, complaint);
 }
 
+/* Whether another thread of the rank is in a collective there, or may be: in the monitor, which is
+ * left meanwhile. What comes of it may end the world, so it is told before. */
+static void tell_threads(const struct sim_collective_call *call, bool inside)
+{
+    struct sim_rank *rank = call->comm->owner;
+    struct sim_world *world = rank->world;
+    bool perhaps = false;
+    bool at_once = world->multiple && sim_threads_collective(rank, call->comm, &perhaps);
+    if (!inside && !at_once)
+        return;
+    sim_world_leave(world);
+    if (inside || !perhaps)
+        record_note("M006",
+                    "MPI_%s while another thread of the rank %s in a collective on the same "
+                    "communicator: their order is by chance; give each thread its own",
+                    call->kind->name, inside ? "was" : "may be");
+    else
+        record_gap("threads", 1,
+                   "collectives of two threads on one communicator, which only mutexes or atomic "
+                   "variables of the program can order (M006)");
+    sim_world_enter(world);
+}
+
 int sim_collective_run(struct sim_collective_call *call)
 {
     struct sim_rank *rank = call->comm->owner;
@@ -504,14 +527,7 @@ int sim_collective_run(struct sim_collective_call *call)
     call->remark = NULL;
     sim_world_enter(world);
     sim_regions_pending(rank, call, NULL);
-    if (call->comm->inside++) { /* at once: what comes of it may end the world */
-        sim_world_leave(world);
-        record_note("M006",
-                    "MPI_%s while another thread of the rank was in a collective on the same "
-                    "communicator: their order is by chance; give each thread its own",
-                    call->kind->name);
-        sim_world_enter(world);
-    }
+    tell_threads(call, call->comm->inside++);
     arrive(call);
     while (!call->done) {
         call->waiter = rank;
@@ -616,6 +632,7 @@ int sim_collective_start(const struct sim_collective_call *call, MPI_Request *ha
     struct sim_world *world = call->comm->owner->world;
     sim_world_enter(world);
     struct sim_request *request = request_for(call);
+    tell_threads(call, false);
     start_again(request);
     sim_rank_started(call->comm->owner, SIM_START_COLLECTIVE);
     sim_world_leave(world);

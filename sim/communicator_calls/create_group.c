@@ -160,9 +160,9 @@ int sim_comm_from_group(struct sim_rank *rank, const struct sim_group *group, co
         return error;
     if (!name)
         return sim_error_raise(MPI_COMM_NULL, MPI_ERR_ARG, function, "the string tag is NULL");
-    if (!sim_errhandler_valid(errhandler))
-        return sim_error_raise(MPI_COMM_NULL, MPI_ERR_ERRHANDLER, function,
-                               "not a valid error handler");
+    const char *unfit = sim_errhandler_unfit(errhandler, SIM_ERRHANDLER_COMM);
+    if (unfit)
+        return sim_error_raise(MPI_COMM_NULL, MPI_ERR_ERRHANDLER, function, "%s", unfit);
     return create_group(rank, &(struct meeting){.name = name}, group, errhandler, made);
 }
 

@@ -180,8 +180,9 @@ void sim_comm_release_all(struct sim_world *world)
 MPI_Errhandler sim_comm_error_target(struct sim_rank *rank, MPI_Comm *handle)
 {
     struct sim_comm *comm = *handle == MPI_COMM_NULL ? NULL : sim_comm_get(rank, *handle);
-    if (!comm)
-        comm = rank->comm_world;
+    const struct sim_comm *self = rank->comm_self;
+    if (!comm) /* of no object: MPI-4 asks MPI_COMM_SELF, MPI-3 asked the world */
+        comm = self && self->errhandler_set ? rank->comm_self : rank->comm_world;
     if (!comm)
         return MPI_ERRORS_ARE_FATAL;
     *handle = comm->window ? (MPI_Comm)comm->window : sim_comm_handle(comm);

@@ -17,17 +17,27 @@ int sim_error_unsupported(const char *name)
                                     sentence);
 }
 
-int PMPI_Comm_create_errhandler(MPI_Comm_errhandler_function *function, MPI_Errhandler *handle)
+static int make(enum sim_errhandler_kind kind, const char *name,
+                MPI_Comm_errhandler_function *function, MPI_Errhandler *handle)
 {
     if (!function)
-        return sim_error_raise(MPI_COMM_NULL, MPI_ERR_ARG, "Comm_create_errhandler",
-                               "the function is NULL");
-    *handle = sim_errhandler_new(function);
+        return sim_error_raise(MPI_COMM_NULL, MPI_ERR_ARG, name, "the function is NULL");
+    *handle = sim_errhandler_new(kind, function);
     if (*handle == MPI_ERRHANDLER_NULL)
-        return sim_error_raise(MPI_COMM_NULL, MPI_ERR_NO_MEM, "Comm_create_errhandler",
-                               "out of memory");
+        return sim_error_raise(MPI_COMM_NULL, MPI_ERR_NO_MEM, name, "out of memory");
     sim_open_handles_add(SIM_LIVE_ERRHANDLER, (uint64_t)(uintptr_t)*handle);
     return MPI_SUCCESS;
+}
+
+int PMPI_Comm_create_errhandler(MPI_Comm_errhandler_function *function, MPI_Errhandler *handle)
+{
+    return make(SIM_ERRHANDLER_COMM, "Comm_create_errhandler", function, handle);
+}
+
+int PMPI_Win_create_errhandler(MPI_Win_errhandler_function *function, MPI_Errhandler *handle)
+{
+    return make(SIM_ERRHANDLER_WIN, "Win_create_errhandler",
+                (MPI_Comm_errhandler_function *)(void (*)(void))function, handle);
 }
 
 int PMPI_Errhandler_free(MPI_Errhandler *handle)
@@ -48,12 +58,14 @@ int PMPI_Comm_set_errhandler(MPI_Comm handle, MPI_Errhandler handler)
     struct sim_comm *comm = sim_comm_check(handle, "Comm_set_errhandler", &error);
     if (!comm)
         return error;
-    if (!sim_errhandler_valid(handler))
-        return sim_error_raise(handle, MPI_ERR_ERRHANDLER, "Comm_set_errhandler",
-                               "not a valid error handler");
+    const char *unfit = sim_errhandler_unfit(handler, comm->window ? SIM_ERRHANDLER_WIN
+                                                                    : SIM_ERRHANDLER_COMM);
+    if (unfit)
+        return sim_error_raise(handle, MPI_ERR_ERRHANDLER, "Comm_set_errhandler", "%s", unfit);
     sim_errhandler_retain(handler);
     sim_errhandler_release(comm->errhandler);
     comm->errhandler = handler;
+    comm->errhandler_set = true;
     return MPI_SUCCESS;
 }
 

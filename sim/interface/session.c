@@ -41,9 +41,9 @@ int PMPI_Session_init(MPI_Info info, MPI_Errhandler errhandler, MPI_Session *han
     if (!sim_info_handle_valid(info))
         return sim_error_raise(MPI_COMM_NULL, MPI_ERR_INFO, "Session_init",
                                "info is not a valid handle");
-    if (!sim_errhandler_valid(errhandler))
-        return sim_error_raise(MPI_COMM_NULL, MPI_ERR_ERRHANDLER, "Session_init",
-                               "not a valid error handler");
+    const char *unfit = sim_errhandler_unfit(errhandler, SIM_ERRHANDLER_SESSION);
+    if (unfit)
+        return sim_error_raise(MPI_COMM_NULL, MPI_ERR_ERRHANDLER, "Session_init", "%s", unfit);
     struct sim_session *session = malloc(sizeof *session);
     if (!session)
         return sim_error_raise(MPI_COMM_NULL, MPI_ERR_NO_MEM, "Session_init", "out of memory");
@@ -79,9 +79,9 @@ int PMPI_Session_set_errhandler(MPI_Session handle, MPI_Errhandler errhandler)
     struct sim_session *session = check(handle, "Session_set_errhandler", &error);
     if (!session)
         return error;
-    if (!sim_errhandler_valid(errhandler))
-        return fail(session, MPI_ERR_ERRHANDLER, "Session_set_errhandler",
-                    "not a valid error handler");
+    const char *unfit = sim_errhandler_unfit(errhandler, SIM_ERRHANDLER_SESSION);
+    if (unfit)
+        return fail(session, MPI_ERR_ERRHANDLER, "Session_set_errhandler", unfit);
     sim_errhandler_retain(errhandler);
     sim_errhandler_release(session->errhandler);
     session->errhandler = errhandler;

@@ -10,6 +10,8 @@
 static void touch(const volatile void *address, size_t size, bool write, const void *site)
 {
     struct sim_rank *rank = sim_current_rank ? sim_current_rank : sim_thread_parent;
+    if (rank && rank->team && !write) /* it may wait for another thread */
+        __atomic_store_n(&rank->team->looked, rank->team->round + 1, __ATOMIC_RELAXED);
     if (!rank || !rank->pending)
         return;
     if (rank->history && !rank->within_op)

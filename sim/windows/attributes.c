@@ -102,9 +102,3 @@ int PMPI_Win_set_info(MPI_Win handle, MPI_Info info)
         sim_win_hints(win);
     return error;
 }
-
-int PMPI_Win_create_errhandler(MPI_Win_errhandler_function *function, MPI_Errhandler *handler)
-{
-    return PMPI_Comm_create_errhandler((MPI_Comm_errhandler_function *)(void (*)(void))function,
-                                       handler);
-}

@@ -96,6 +96,7 @@ const char *sim_error_meaning(int error_class)
 struct sim_errhandler {
     uint32_t magic;
     atomic_int references;
+    enum sim_errhandler_kind kind;
     MPI_Comm_errhandler_function *function;
 };
 
@@ -106,17 +107,33 @@ static struct sim_errhandler *errhandler_get(MPI_Errhandler handle)
 
 bool sim_errhandler_valid(MPI_Errhandler handle)
 {
-    return handle == MPI_ERRORS_ARE_FATAL || handle == MPI_ERRORS_ABORT ||
-           handle == MPI_ERRORS_RETURN || errhandler_get(handle);
+    return sim_errhandler_unfit(handle, SIM_ERRHANDLER_ANY) == NULL;
 }
 
-MPI_Errhandler sim_errhandler_new(MPI_Comm_errhandler_function *function)
+const char *sim_errhandler_unfit(MPI_Errhandler handle, enum sim_errhandler_kind kind)
+{
+    static const char *const others[] = {
+        [SIM_ERRHANDLER_COMM] = "an error handler made by MPI_Comm_create_errhandler: one of "
+                                "communicators does not fit",
+        [SIM_ERRHANDLER_WIN] = "an error handler made by MPI_Win_create_errhandler: one of windows "
+                               "does not fit"};
+    if (handle == MPI_ERRORS_ARE_FATAL || handle == MPI_ERRORS_ABORT || handle == MPI_ERRORS_RETURN)
+        return NULL;
+    const struct sim_errhandler *handler = errhandler_get(handle);
+    if (!handler)
+        return "not a valid error handler";
+    return kind == SIM_ERRHANDLER_ANY || kind == handler->kind ? NULL : others[handler->kind];
+}
+
+MPI_Errhandler sim_errhandler_new(enum sim_errhandler_kind kind,
+                                  MPI_Comm_errhandler_function *function)
 {
     struct sim_errhandler *handler = malloc(sizeof *handler);
     if (!handler)
         return MPI_ERRHANDLER_NULL;
     handler->magic = SIM_MAGIC_ERRHANDLER;
     handler->references = 1;
+    handler->kind = kind;
     handler->function = function;
     return (MPI_Errhandler)(void *)handler;
 }

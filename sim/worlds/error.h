@@ -40,9 +40,15 @@ const char *sim_error_meaning(int error_class);
 /* Error handlers as objects: MPI_ERRORS_ARE_FATAL, _ABORT, _RETURN, and users' functions, counted
  * by references. */
 
+/* What a function is made for. */
+enum sim_errhandler_kind { SIM_ERRHANDLER_ANY, SIM_ERRHANDLER_COMM, SIM_ERRHANDLER_WIN, SIM_ERRHANDLER_SESSION };
+
 /* With one reference; MPI_ERRHANDLER_NULL: out of memory. */
-MPI_Errhandler sim_errhandler_new(MPI_Comm_errhandler_function *function);
+MPI_Errhandler sim_errhandler_new(enum sim_errhandler_kind kind,
+                                  MPI_Comm_errhandler_function *function);
 bool sim_errhandler_valid(MPI_Errhandler handler);
+/* NULL, or why it is none for such an object. */
+const char *sim_errhandler_unfit(MPI_Errhandler handler, enum sim_errhandler_kind kind);
 void sim_errhandler_retain(MPI_Errhandler handler);
 void sim_errhandler_release(MPI_Errhandler handler);
 

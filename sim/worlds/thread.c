@@ -95,11 +95,10 @@ static void stop_if_over(struct sim_rank *rank)
 /* In how many critical sections, ordered ones and locks the calling thread is. */
 static _Thread_local int orderings;
 
-/* With MPI_THREAD_SERIALIZED the program sees to it that its threads call one at a time: calls of two
- * threads of a team between which the team has not met, and which are not both within something that
- * orders threads, may be made at once. What tasks do is not judged: they wait for each other in
- * ways that are not seen. */
-static bool calls_at_once(struct sim_rank *rank)
+/* Calls of two threads of a team between which the team has not met, and which are not both within
+ * something that orders threads, may be made at once. What tasks do is not judged: they wait for each
+ * other in ways that are not seen. */
+static bool at_once_with(struct sim_rank *rank, struct sim_team_call *call)
 {
     static _Thread_local char self;
     struct sim_team *team = rank->team;
@@ -107,18 +106,48 @@ static bool calls_at_once(struct sim_rank *rank)
         sim_libc_place() == SIM_LIBC_THREAD ? sim_libc_in_team() : rank->libc.regions == 1;
     if (!team || team->size < 2 || !in_team || team->made || team->begun || team->unseen)
         return false;
-    struct sim_team_call last = team->call;
-    team->call = (struct sim_team_call){(uintptr_t)&self, team->round, orderings > 0, last.told};
+    struct sim_team_call last = *call;
+    *call = (struct sim_team_call){(uintptr_t)&self, team->round, orderings > 0, last.told};
     bool at_once = last.thread && last.thread != (uintptr_t)&self && last.round == team->round &&
                    !(last.ordered && orderings) && !last.told;
-    team->call.told |= at_once;
+    call->told |= at_once;
     return at_once;
 }
 
+/* What it has of its own for that is not seen. */
+static bool may_order(const struct sim_rank *rank)
+{
+    const struct sim_team *team = rank->team;
+    return rank->world->options.wide == SIM_WIDE_NEVER ||
+           __atomic_load_n(&team->looked, __ATOMIC_RELAXED) == team->round + 1;
+}
+
+bool sim_threads_collective(struct sim_rank *rank, const void *comm, bool *perhaps)
+{
+    struct sim_team *team = rank->team;
+    struct sim_team_collective *last = NULL;
+    if (!team || team->size < 2)
+        return false;
+    for (size_t i = 0; i < sizeof team->collectives / sizeof *team->collectives; i++) {
+        struct sim_team_collective *one = &team->collectives[i];
+        if (one->comm == comm)
+            last = one;
+        else if (!last && (!one->comm || one->call.round != team->round)) /* met since */
+            last = one;
+    }
+    if (!last)
+        return false;
+    if (last->comm != comm)
+        *last = (struct sim_team_collective){.comm = comm};
+    *perhaps = may_order(rank);
+    return at_once_with(rank, &last->call);
+}
+
+/* With MPI_THREAD_SERIALIZED the program sees to it that its threads call one at a time. */
 static void check_serialized(struct sim_rank *rank)
 {
     pthread_mutex_lock(&rank->world->monitor);
-    bool at_once = calls_at_once(rank);
+    bool at_once = rank->team && at_once_with(rank, &rank->team->call);
     pthread_mutex_unlock(&rank->world->monitor);
     if (at_once && rank->world->options.wide == SIM_WIDE_NEVER) /* it may have mutexes of its own */
         record_gap("threads", 1,
