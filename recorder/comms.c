@@ -336,9 +336,11 @@ struct recorder_comm *recorder_comm_lane(struct recorder_rank *me, const struct 
 struct recorder_comm *recorder_comm_gathering(struct recorder_rank *me, MPI_Comm handle,
                                               MPI_Group group, int tag)
 {
-    const struct recorder_comm *parent = recorder_comm(me, handle);
+    bool of_none = handle == MPI_COMM_NULL;
+    const struct recorder_comm *parent = of_none ? NULL : recorder_comm(me, handle);
     int size = 0, rank = MPI_UNDEFINED;
-    struct recorder_comm *comm = parent && group != MPI_GROUP_NULL ? calloc(1, sizeof *comm) : NULL;
+    struct recorder_comm *comm =
+        (parent || of_none) && group != MPI_GROUP_NULL ? calloc(1, sizeof *comm) : NULL;
     if (!comm)
         return NULL;
     recorder_leave(me);
@@ -354,14 +356,15 @@ struct recorder_comm *recorder_comm_gathering(struct recorder_rank *me, MPI_Comm
     comm->size = comm->local_size = (uint32_t)size;
     comm->rank = rank;
     as_range(comm);
-    comm->id = mix(mix(mix(members_hash(comm), parent->id), LABEL_GATHERING), (uint32_t)tag) | 1;
+    uint64_t of = parent ? parent->id : 0;
+    comm->id = mix(mix(mix(members_hash(comm), of), LABEL_GATHERING), (uint32_t)tag) | 1;
     for (struct recorder_comm *other = me->comm_list; other; other = other->next)
         if (other->id == comm->id) {
             comm_free(comm);
             return other;
         }
     comm->number = ++me->comm_count;
-    comm->parent = parent->number;
+    comm->parent = parent ? parent->number : 0;
     comm->next = me->comm_list;
     me->comm_list = comm;
     write_comm(me, comm, "");

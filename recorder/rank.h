@@ -439,7 +439,8 @@ struct recorder_comm *recorder_comm_series(struct recorder_rank *me, struct reco
 struct recorder_comm *recorder_comm_lane(struct recorder_rank *me, const struct recorder_comm *of,
                                          uint64_t way);
 /* The members of a group that meet to make a communicator: in a trace a communicator of their own, one
- * for each group and tag. NULL: the caller is none of them, or out of memory. */
+ * for each group and tag; of no other where `comm` is MPI_COMM_NULL. NULL: the caller is none of them, or
+ * out of memory. */
 struct recorder_comm *recorder_comm_gathering(struct recorder_rank *me, MPI_Comm comm,
                                               MPI_Group group, int tag);
 /* The number of the next collective on the communicator with this number. */

@@ -63,11 +63,11 @@ static bool is_noted(const struct trace *trace, const char *code)
     return false;
 }
 
-/* It was made to: that is said already. */
-static bool is_injected(const struct trace *trace, uint32_t rank)
+/* That is said already: it was made to, or at which call. */
+static bool is_told(const struct trace *trace, uint32_t rank, const char *code)
 {
     for (size_t i = 0; i < trace->note_count; i++)
-        if (trace->notes[i].rank == rank && strcmp(trace->notes[i].code, "X010") == 0)
+        if (trace->notes[i].rank == rank && strcmp(trace->notes[i].code, code) == 0)
             return true;
     return false;
 }
@@ -85,7 +85,7 @@ static void check_ends(const struct trace *trace, struct findings *findings)
             first = !same_end(info, &trace->rank_info[before]);
         if (!first)
             continue;
-        if (crashed && is_injected(trace, rank))
+        if ((crashed && is_told(trace, rank, "X010")) || (aborted && is_told(trace, rank, "X002")))
             continue;
         if (crashed && is_noted(trace, "X001")) /* a sanitizer's report says what it was */
             continue;

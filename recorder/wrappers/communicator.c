@@ -76,6 +76,33 @@ int MPI_Comm_create_group(MPI_Comm comm, MPI_Group group, int tag, MPI_Comm *mad
     return error;
 }
 
+#ifndef RECORDER_PRELOADED /* MPI of the third edition has none */
+/* The same without a communicator, told apart by a word. */
+int MPI_Comm_create_from_group(MPI_Group group, const char *word, MPI_Info info,
+                               MPI_Errhandler handler, MPI_Comm *made)
+{
+    struct recorder_rank *me = word ? recorder_enter() : NULL;
+    uint32_t tag = 2166136261u;
+    for (const char *at = word; me && *at; at++)
+        tag = (tag ^ (unsigned char)*at) * 16777619u;
+    struct recorder_comm *met = me ? recorder_comm_gathering(me, MPI_COMM_NULL, group, (int)tag) : NULL;
+    struct record_op *op = met ? recorder_op(me, OP_COMM_CREATE, STATE_BLOCKED, CALLER) : NULL;
+    if (op) {
+        wrapper_comm(op, met);
+        op->comm_seq = met->collectives++;
+    }
+    recorder_leave(me);
+    int error = PMPI_Comm_create_from_group(group, word, info, handler, made);
+    if (!me)
+        return error;
+    recorder_reenter(me);
+    if (op)
+        recorder_op_end(me, op, error);
+    recorder_leave(me);
+    return error;
+}
+#endif
+
 int MPI_Intercomm_create(MPI_Comm comm, int leader, MPI_Comm peer, int remote, int tag,
                          MPI_Comm *made)
 {

@@ -135,7 +135,9 @@ int MPI_Startall(int count, MPI_Request *requests)
     struct recorder_rank *me = recorder_enter();
     for (int i = 0; me && i < count; i++) {
         struct recorder_request *known = recorder_request_find(me, requests[i]);
-        if (known && known->pattern && !is_refused(known, CALLER))
+        if (known && known->pattern && is_refused(known, CALLER))
+            break; /* the others are not started */
+        if (known && known->pattern)
             start(me, known, CALLER);
     }
     recorder_leave(me);

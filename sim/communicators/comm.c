@@ -197,6 +197,8 @@ struct sim_comm *sim_comm_check(MPI_Comm handle, const char *function, int *erro
         return NULL;
     }
     struct sim_comm *comm = sim_comm_get(rank, handle);
+    if (comm && comm->predefined && !rank->initialized && strcmp(function, "Comm_group") != 0)
+        comm = NULL; /* in a session; the recorder asks for the group all the same */
     *error = comm ? MPI_SUCCESS : sim_comm_refuse(handle, function);
     return comm;
 }
@@ -246,6 +248,9 @@ int sim_comm_refuse(MPI_Comm handle, const char *function)
     const char *what = "not a valid handle of this rank";
     if (handle == MPI_COMM_NULL) {
         what = "MPI_COMM_NULL";
+    } else if (handle == MPI_COMM_WORLD || handle == MPI_COMM_SELF) {
+        what = handle == MPI_COMM_WORLD ? "MPI_COMM_WORLD, which only MPI_Init makes"
+                                        : "MPI_COMM_SELF, which only MPI_Init makes";
     } else if (is_mpichs(handle)) {
         what = "MPICH's: compile all of the program with simcc";
         record_refusal("U002", caller_outside(),

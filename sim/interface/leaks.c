@@ -126,6 +126,8 @@ void sim_leaks_report(struct sim_rank *rank)
 /* Who called MPI_Init and not MPI_Finalize is told that, and who failed on his own is told his exit code. */
 void sim_leaks_report_end(struct sim_rank *rank)
 {
+    if (!rank->initialized && rank->used_session && !rank->sessions)
+        sim_leaks_report(rank); /* nothing else ends what sessions made */
     if (record_active() && (rank->finalized || (!rank->initialized && !rank->exit_code)))
         report_kinds(rank, true);
 }

@@ -110,6 +110,11 @@ bool sim_errhandler_valid(MPI_Errhandler handle)
     return sim_errhandler_unfit(handle, SIM_ERRHANDLER_ANY) == NULL;
 }
 
+bool sim_errhandler_made(MPI_Errhandler handle)
+{
+    return errhandler_get(handle);
+}
+
 const char *sim_errhandler_unfit(MPI_Errhandler handle, enum sim_errhandler_kind kind)
 {
     static const char *const others[] = {
@@ -193,18 +198,37 @@ static _Noreturn void die(struct sim_rank *rank, int error_class, const char *fu
 /* Handlers that are running: of all threads of a rank, and each may call what fails again. */
 enum { DEPTH_MAX = 64 };
 
+/* An error that a handler lets come back is one all the same, where no operation of the trace shows it.
+ * Not where ranks have failed, which programs live with, nor of what a program asks for by name. */
+static void note_returned(int error_class, const char *function, const char *sentence,
+                          const char *code)
+{
+    bool expected = error_class == MPIX_ERR_PROC_FAILED || error_class == MPIX_ERR_REVOKED ||
+                    error_class == MPIX_ERR_PROC_FAILED_PENDING ||
+                    error_class == MPI_ERR_INFO_NOKEY || error_class == MPI_ERR_NO_MEM ||
+                    error_class == MPI_ERR_IN_STATUS || error_class == MPI_ERR_PENDING ||
+                    error_class == MPI_ERR_UNSUPPORTED_OPERATION || error_class == MPI_ERR_NAME;
+    if (code && code[0] != 'X' && !expected)
+        record_refusal(code, sim_libc_call_site(), "MPI_%s: %s: %s", sim_error_function(function),
+                       sim_error_name(error_class), sentence);
+}
+
 static int raise_on(struct sim_rank *rank, MPI_Comm handle, int error_class, const char *function,
                     const char *sentence, const char *finding)
 {
     MPI_Comm_errhandler_function *handler_function = NULL;
+    bool returns;
     {
         WITH_RANK_LOCK; /* another of its threads may set another one, which frees this one */
         MPI_Errhandler handler = rank->world->rooms->error_target(rank, &handle);
-        if (handler == MPI_ERRORS_RETURN)
-            return error_class;
+        returns = handler == MPI_ERRORS_RETURN;
         const struct sim_errhandler *user = errhandler_get(handler);
         if (user)
             handler_function = user->function;
+    }
+    if (returns) {
+        note_returned(error_class, function, sentence, finding);
+        return error_class;
     }
     if (!handler_function || rank->error_depth > DEPTH_MAX)
         die(rank, error_class, function, sentence, finding);
@@ -214,6 +238,7 @@ static int raise_on(struct sim_rank *rank, MPI_Comm handle, int error_class, con
     handler_function(&handle, &code, sentence);
     rank->error_depth--;
     callback.rank = NULL;
+    note_returned(error_class, function, sentence, finding);
     return error_class;
 }
 
@@ -301,6 +326,12 @@ int sim_error_raise_overlap(MPI_Comm handle, const char *function)
     return raise_sentence(handle, MPI_ERR_BUFFER, function,
                           "send and receive buffer overlap: use MPI_IN_PLACE or another buffer",
                           "B002");
+}
+
+int sim_error_called(MPI_Comm handle, int error_class, const char *function)
+{
+    return raise_sentence(handle, error_class, function, "the program called the error handler",
+                          "X002");
 }
 
 struct sim_rank *sim_point_refuse(const char *function)

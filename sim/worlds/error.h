@@ -24,6 +24,9 @@ int sim_error_raise_overlap(MPI_Comm comm, const char *function);
 int sim_error_raise_mismatch(MPI_Comm comm, int error_class, const char *function,
                              const char *sentence);
 
+/* The same where the program calls the handler: no error but what that does. */
+int sim_error_called(MPI_Comm comm, int error_class, const char *function);
+
 /* MPI_SUCCESS where the handle is a communicator of the calling rank, else what `function` must
  * return. For rooms below those of communicators. */
 int sim_error_comm_check(MPI_Comm handle, const char *function);
@@ -47,6 +50,7 @@ enum sim_errhandler_kind { SIM_ERRHANDLER_ANY, SIM_ERRHANDLER_COMM, SIM_ERRHANDL
 MPI_Errhandler sim_errhandler_new(enum sim_errhandler_kind kind,
                                   MPI_Comm_errhandler_function *function);
 bool sim_errhandler_valid(MPI_Errhandler handler);
+bool sim_errhandler_made(MPI_Errhandler handler); /* by the program */
 /* NULL, or why it is none for such an object. */
 const char *sim_errhandler_unfit(MPI_Errhandler handler, enum sim_errhandler_kind kind);
 void sim_errhandler_retain(MPI_Errhandler handler);
