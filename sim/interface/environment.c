@@ -3,6 +3,7 @@
 #include "sim/communicators/comm.h"
 #include "sim/communicators/info.h"
 #include "sim/interface/leaks.h"
+#include "sim/messages/bsend.h"
 #include "sim/memory/objects.h"
 #include "sim/memory/pending.h"
 #include "sim/messages/bsend.h"
@@ -97,6 +98,7 @@ int PMPI_Finalize(void)
             rank->comm_self); /* the standard's hook for code to run at Finalize */
     sim_comm_attributes_delete(rank->comm_world);
     sim_leaks_report(rank);
+    sim_bsend_finish(rank);
     sim_pending_finish(rank);
     rank->finalized = true;
     rank->plain = false;

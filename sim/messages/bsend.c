@@ -1,6 +1,7 @@
 /* The attached buffer of buffered sends: see bsend.h. */
 #include "sim/messages/bsend.h"
 
+#include "sim/memory/pending.h"
 #include "sim/worlds/error.h"
 
 #include <assert.h>
@@ -11,6 +12,7 @@ struct sim_bsend {
     void *buffer;
     size_t size, used, bytes; /* of all; occupied by messages; of these messages themselves */
     int pending;
+    bool watched; /* the program sent since it last knew that no message is within */
     struct sim_rank *detaching;
 };
 
@@ -29,6 +31,37 @@ static bool is_exactly_full(const struct sim_bsend *bsend)
 {
     return bsend->pending &&
            bsend->bytes + (size_t)bsend->pending * MPI_BSEND_OVERHEAD == bsend->size;
+}
+
+/* Whether a message lies in it is not for the program to know. */
+static void watch(struct sim_rank *rank)
+{
+    struct sim_bsend *bsend = rank->bsend;
+    const struct sim_region region = {(uintptr_t)bsend->buffer, sim_datatype_get(MPI_BYTE),
+                                      bsend->size, true, "attached buffer"};
+    if (bsend->watched || !rank->pending || bsend->buffer == MPI_BUFFER_AUTOMATIC)
+        return;
+    bsend->watched = true;
+    sim_pending_add(rank, &region, 1, "Bsend", bsend);
+}
+
+static void unwatch(struct sim_rank *rank)
+{
+    if (rank->bsend && rank->bsend->watched)
+        sim_pending_end(rank, rank->bsend);
+    if (rank->bsend)
+        rank->bsend->watched = false;
+}
+
+void sim_bsend_finish(struct sim_rank *rank)
+{
+    unwatch(rank);
+}
+
+void sim_bsend_begin(struct sim_rank *rank)
+{
+    if (rank->bsend)
+        watch(rank);
 }
 
 bool sim_bsend_has_room(const struct sim_request *send)
@@ -92,6 +125,7 @@ static int detach(const char *function, void *address, MPI_Count *size)
         bsend->detaching = rank;
         sim_rank_block(rank);
     }
+    unwatch(rank);
     sim_world_leave(rank->world);
     memcpy(address, &bsend->buffer, sizeof bsend->buffer);
     *size = (MPI_Count)bsend->size;
@@ -133,6 +167,7 @@ int PMPI_Buffer_flush(void)
         rank->bsend->detaching = rank;
         sim_rank_block(rank);
     }
+    unwatch(rank);
     sim_world_leave(rank->world);
     return MPI_SUCCESS;
 }

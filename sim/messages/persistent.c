@@ -99,6 +99,8 @@ static int start(MPI_Request handle, const char *function)
         request->partner = NULL;
         if (!request->partitioned)
             sim_request_pending(request, function);
+        if (request->kind == SIM_REQUEST_SEND && request->mode == SIM_BUFFERED)
+            sim_bsend_begin(rank);
         request->start(request);
         sim_rank_started(rank, request->kind == SIM_REQUEST_RECEIVE ? SIM_START_RECEIVE
                                : request->kind == SIM_REQUEST_SEND  ? SIM_START_SEND

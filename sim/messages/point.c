@@ -225,6 +225,8 @@ static enum start_result start_checked(struct sim_request *send)
         return UNREADY;
     if (send->mode == SIM_BUFFERED && !sim_bsend_has_room(send))
         return NO_BUFFER;
+    if (send->mode == SIM_BUFFERED)
+        sim_bsend_begin(send->owner);
     start_send(send);
     return STARTED;
 }
