@@ -57,8 +57,8 @@ struct sim_comm {
     struct sim_complaint *complaints; /* why collectives under way here have failed; complaints.h */
     struct sim_comm *next;            /* of the rank's handles, for the leak report */
     const void *site;                 /* of the call that made it */
-    bool predefined, errhandler_set; /* by the program */
-    int inside;                             /* threads of the rank in blocking collectives here */
+    bool predefined, errhandler_set;  /* by the program */
+    int inside;                       /* threads of the rank in blocking collectives here */
     struct sim_collective *last_collective; /* it came to, perhaps over by now; NULL: none yet */
     /* An intercommunicator's collectives run on a handle of its bridge, which no program sees. */
     struct sim_comm *bridge, *face;

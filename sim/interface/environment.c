@@ -3,7 +3,6 @@
 #include "sim/communicators/comm.h"
 #include "sim/communicators/info.h"
 #include "sim/interface/leaks.h"
-#include "sim/messages/bsend.h"
 #include "sim/memory/objects.h"
 #include "sim/memory/pending.h"
 #include "sim/messages/bsend.h"

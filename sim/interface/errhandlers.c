@@ -58,8 +58,8 @@ int PMPI_Comm_set_errhandler(MPI_Comm handle, MPI_Errhandler handler)
     struct sim_comm *comm = sim_comm_check(handle, "Comm_set_errhandler", &error);
     if (!comm)
         return error;
-    const char *unfit = sim_errhandler_unfit(handler, comm->window ? SIM_ERRHANDLER_WIN
-                                                                    : SIM_ERRHANDLER_COMM);
+    const char *unfit =
+        sim_errhandler_unfit(handler, comm->window ? SIM_ERRHANDLER_WIN : SIM_ERRHANDLER_COMM);
     if (unfit)
         return sim_error_raise(handle, MPI_ERR_ERRHANDLER, "Comm_set_errhandler", "%s", unfit);
     sim_errhandler_retain(handler);

@@ -44,7 +44,12 @@ const char *sim_error_meaning(int error_class);
  * by references. */
 
 /* What a function is made for. */
-enum sim_errhandler_kind { SIM_ERRHANDLER_ANY, SIM_ERRHANDLER_COMM, SIM_ERRHANDLER_WIN, SIM_ERRHANDLER_SESSION };
+enum sim_errhandler_kind {
+    SIM_ERRHANDLER_ANY,
+    SIM_ERRHANDLER_COMM,
+    SIM_ERRHANDLER_WIN,
+    SIM_ERRHANDLER_SESSION
+};
 
 /* With one reference; MPI_ERRHANDLER_NULL: out of memory. */
 MPI_Errhandler sim_errhandler_new(enum sim_errhandler_kind kind,
