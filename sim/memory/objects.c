@@ -129,11 +129,34 @@ bool sim_objects_holding(struct sim_rank *rank, uintptr_t address, struct sim_ob
     return object && address - object->start < object->size && tell(object, found);
 }
 
+/* Displacements that lead to before the object that the buffer is in, but not far: where they lead to
+ * another that is not known, that lies elsewhere. */
+static bool bound_below(struct sim_rank *rank, const struct sim_region *region,
+                        struct sim_hull hull, const char *name, const char *verb)
+{
+    enum { NEAR = 1 << 16 };
+    const struct object *object = find(rank->objects, region->base);
+    char text[256];
+    if (!object || region->base >= object->start + object->size || hull.low >= object->start ||
+        object->start - hull.low > NEAR ||
+        malloc_usable_size((void *)object->start) != object->usable)
+        return false;
+    size_t before = object->start - hull.low;
+    snprintf(text, sizeof text,
+             "%s %s %zu byte%s before the beginning of an allocated object of %zu: displacements of "
+             "its %s's datatype are negative",
+             name, verb, before, before == 1 ? "" : "s", object->size, region->side);
+    sim_told_note("B006", text);
+    return true;
+}
+
 bool sim_objects_bound(struct sim_rank *rank, const struct sim_region *region, struct sim_hull hull,
                        const char *name, const char *verb)
 {
     const struct object *object = rank->objects ? find(rank->objects, hull.low) : NULL;
     char text[256];
+    if (rank->objects && !object && hull.low < region->base)
+        return bound_below(rank, region, hull, name, verb);
     size_t beyond = object ? sim_region_beyond(region, object->start + object->size) : 0;
     if (!beyond || malloc_usable_size((void *)object->start) != object->usable)
         return false;
