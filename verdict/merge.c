@@ -140,10 +140,12 @@ void merge_findings(struct findings *into, struct trace *trace, const struct fin
         bool known = false;
         if (finding->severity == SEVERITY_NOTE || check_streams_named(finding->models))
             continue; /* on streams of a device one order is judged, that of the first run */
-        for (size_t k = 0; k < into->count + into->folded && !known; k++) {
+        for (size_t k = 0; k < into->count + into->folded; k++) {
             struct finding *here = &into->items[k];
             if (!same_defect(here, trace, code, finding, other))
                 continue;
+            if (known && strcmp(here->code, code) != 0)
+                continue; /* its likes are met in that model, too; another danger is one of its own */
             known = true;
             if (!here->models[0] && here->confirmation == CONFIRM_HAPPENED)
                 add_model(here, origin->base);

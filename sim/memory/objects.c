@@ -142,10 +142,11 @@ static bool bound_below(struct sim_rank *rank, const struct sim_region *region,
         malloc_usable_size((void *)object->start) != object->usable)
         return false;
     size_t before = object->start - hull.low;
-    snprintf(text, sizeof text,
-             "%s %s %zu byte%s before the beginning of an allocated object of %zu: displacements of "
-             "its %s's datatype are negative",
-             name, verb, before, before == 1 ? "" : "s", object->size, region->side);
+    snprintf(
+        text, sizeof text,
+        "%s %s %zu byte%s before the beginning of an allocated object of %zu: displacements of "
+        "its %s's datatype are negative",
+        name, verb, before, before == 1 ? "" : "s", object->size, region->side);
     sim_told_note("B006", text);
     return true;
 }

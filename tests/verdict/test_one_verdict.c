@@ -171,6 +171,30 @@ static void one_place_of_many(void)
         }
 }
 
+/* Two that begin at one line, and a third of another kind that would be the same defect. */
+static void likes_at_one_line(void)
+{
+    struct program here = two_ranks(0), there = two_ranks(0);
+    struct findings into, from;
+    const struct merge_origin origin = origin_of("rendezvous", "eager", false);
+    findings_init(&into);
+    findings_init(&from);
+    place_at(&into, here.trace, &(struct place){"D003", "p.c", 7, 0});
+    place_at(&into, here.trace, &(struct place){"D003", "p.c", 7, 1});
+    place_at(&into, here.trace, &(struct place){"D004", "p.c", 7, 1});
+    place_at(&from, there.trace, &(struct place){"D003", "p.c", 7, 2});
+    merge_findings(&into, here.trace, &from, there.trace, &origin);
+    tap_is_int(into.count, 3, "what is found at their line is theirs");
+    for (int i = 0; i < 3; i++)
+        tap_is_str(into.items[i].models, i < 2 ? "rendezvous" : "",
+                   "finding %d of three at one line %s the model", i + 1,
+                   i < 2 ? "has" : "has not");
+    findings_release(&into);
+    findings_release(&from);
+    trace_free(here.trace);
+    trace_free(there.trace);
+}
+
 static void models_and_certainty(void)
 {
     static const struct {
@@ -562,6 +586,7 @@ int main(void)
     codes_of_the_first_run();
     one_defect_or_two();
     one_place_of_many();
+    likes_at_one_line();
     models_and_certainty();
     not_taken_over();
     operations_that_correspond();
