@@ -51,6 +51,78 @@ static void lines(void)
     coverage_release(&coverage);
 }
 
+/* Whose check and beginning are named; the others stay, in their order. */
+static void closes(void)
+{
+    static const char *const names[] = {"race", "order", "rac"}, *const texts[] = {"", "wild",
+                                                                                   "wildcards",
+                                                                                   "windows"};
+    for (size_t i = 0; i < 3 * 4 + 4; i++) {
+        const char *check = i < 12 ? names[i / 4] : NULL, *beginning = texts[i % 4], *left = "";
+        char expected[200] = "";
+        struct coverage coverage;
+        coverage_init(&coverage);
+        for (size_t k = 0; k < 12; k++) {
+            const char *mine = names[k / 4], *text = k % 4 ? texts[k % 4] : "x";
+            coverage_add(&coverage, mine, 1, text);
+            bool closed = (!check || !strcmp(check, mine)) && strstr(text, beginning) == text;
+            size_t used = strlen(expected);
+            if (!closed)
+                snprintf(expected + used, sizeof expected - used, "%s%s", left, text);
+            left = closed ? left : "; ";
+        }
+        coverage_close(&coverage, check, beginning);
+        char *line = coverage_line(&coverage, 12);
+        tap_is_str(*line ? line + strlen("not covered: ") : line, expected,
+                   "%s that begin with '%s' are closed", check ? check : "gaps", beginning);
+        free(line);
+        coverage_release(&coverage);
+    }
+}
+
+/* More than there is room for at first; each is there once. */
+static void grows(void)
+{
+    struct coverage coverage;
+    coverage_init(&coverage);
+    int wrong = 0;
+    for (int i = 0; i < 200; i++) {
+        char text[20];
+        snprintf(text, sizeof text, "gap %d", i % 100);
+        coverage_add(&coverage, "race", (uint64_t)(i % 100) + 1, text);
+    }
+    for (size_t i = 0; i < coverage.count; i++)
+        wrong += coverage.gaps[i].count != 2 * (i + 1);
+    tap_ok(coverage.count == 100 && !wrong && coverage.room >= 100, "many gaps have room");
+    coverage_release(&coverage);
+}
+
+/* What went before is put in front as far as both find room; where the front alone does not, what
+ * was said stays. */
+static void prefixes(void)
+{
+    struct failure failure;
+    enum { ROOM = sizeof failure.text };
+    int wrong = 0;
+    for (int front = 0; front < ROOM + 3; front++)
+        for (int length = 0; length < ROOM; length += length < 4 ? 1 : 61) {
+            char before[ROOM + 4], said[ROOM + 1], both[2 * ROOM + 8];
+            memset(before, 'f', sizeof before), memset(said, 's', sizeof said);
+            before[front] = said[length] = 0;
+            failure_set(&failure, FAILURE_INPUT, "%s", said);
+            wrong += failure_prefix(&failure, "%s", before) != FAILURE_INPUT;
+            snprintf(both, sizeof both, "%s: %s", before, said);
+            size_t same = strlen(failure.text);
+            if (front >= ROOM)
+                wrong += strcmp(failure.text, said) != 0;
+            else
+                wrong += same >= ROOM || strncmp(failure.text, both, same) != 0 ||
+                         (same < strlen(both) && same + 4 < ROOM);
+        }
+    tap_is_int(wrong, 0, "a failure is told behind where it was, however long either is");
+    tap_is_int(failure_prefix(NULL, "x"), FAILURE_INTERNAL, "nowhere to say it is a failure, too");
+}
+
 static void demands(void)
 {
     static const struct {
@@ -84,6 +156,9 @@ int main(void)
 {
     adds_up();
     lines();
+    closes();
+    grows();
+    prefixes();
     demands();
     return tap_done();
 }

@@ -1,7 +1,9 @@
 /* The JSON reader at its borders: integers around every power that decides, and all byte sequences
- * that begin like UTF-8, against a decoder that asks for nothing but the definition. */
+ * that begin like UTF-8, against a decoder that asks for nothing but the definition. All escapes
+ * against what they stand for; and what is written is well-formed and read back as the same bytes. */
 #include "tests/tap.h"
 #include "traces/input/json.h"
+#include "traces/input/write.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -208,9 +210,172 @@ static void utf8(void)
            "%d sequences of bytes are read where they are UTF-8, and refused where not", tried);
 }
 
+/* ---- escapes ---- */
+
+/* What is read of the text in quotes; -1: it is refused. The bytes go to `bytes`, with room for 16. */
+static int read_text(const char *quoted, unsigned char *bytes)
+{
+    struct format_input input;
+    struct failure failure;
+    const char *got;
+    size_t length;
+    struct json json = begin(&input, &failure, quoted, strlen(quoted));
+    bool read = json_text(&json, &got, &length) && json_end(&json) && length <= 16;
+    if (read)
+        memcpy(bytes, got, length);
+    json_release(&json);
+    return read ? (int)length : -1;
+}
+
+/* The point that the bytes are, all of them; 0: they are none. */
+static uint32_t point_of(const unsigned char *bytes, int length)
+{
+    static const unsigned char mask[] = {0, 0x7f, 0x1f, 0xf, 7};
+    if (length < 1 || length > 4 || decode(bytes, length) != length)
+        return 0;
+    uint32_t point = bytes[0] & mask[length];
+    for (int i = 1; i < length; i++)
+        point = point << 6 | (bytes[i] & 0x3f);
+    return point;
+}
+
+static bool is_surrogate(unsigned unit)
+{
+    return unit >= 0xd800 && unit < 0xe000;
+}
+
+static bool is_raw_byte(unsigned unit)
+{
+    return unit >= 0xdc80 && unit <= 0xdcff;
+}
+
+/* Every unit alone, in small and in capital letters. */
+static void units(void)
+{
+    int wrong = 0;
+    for (unsigned unit = 0; unit < 0x10000; unit++)
+        for (int capital = 0; capital < 2; capital++) {
+            char text[16];
+            unsigned char bytes[16] = {0};
+            snprintf(text, sizeof text, capital ? "\"\\u%04X\"" : "\"\\u%04x\"", unit);
+            int length = read_text(text, bytes);
+            bool right = is_raw_byte(unit) ? length == 1 && bytes[0] == (unit & 0xff)
+                         : unit == 0 || is_surrogate(unit) ? length == -1
+                                                           : point_of(bytes, length) == unit;
+            if (!right && !wrong++)
+                tap_note("%s is read as %d bytes", text, length);
+        }
+    tap_ok(!wrong, "every \\uXXXX is the character it names, or a byte, or refused");
+}
+
+/* Two units are one character where both are halves in their order. A raw byte stands alone, so
+ * what follows it is read for itself. */
+static void pairs(void)
+{
+    static const unsigned edges[] = {0x41,   0xd7ff, 0xd800, 0xd801, 0xd83d, 0xdbfe,
+                                     0xdbff, 0xdc00, 0xdc01, 0xdc7f, 0xdc80, 0xdcff,
+                                     0xdd00, 0xdffe, 0xdfff, 0xe000};
+    enum { EDGES = sizeof edges / sizeof *edges };
+    int wrong = 0, joined = 0;
+    for (unsigned code = 0; code < EDGES * EDGES; code++) {
+        unsigned high = edges[code / EDGES], low = edges[code % EDGES];
+        char text[24];
+        unsigned char bytes[16] = {0};
+        snprintf(text, sizeof text, "\"\\u%04x\\u%04x\"", high, low);
+        int length = read_text(text, bytes);
+        bool one = high >= 0xd800 && high < 0xdc00 && low >= 0xdc00 && low < 0xe000;
+        bool refused = !one && ((is_surrogate(high) && !is_raw_byte(high)) ||
+                                (is_surrogate(low) && !is_raw_byte(low)));
+        uint32_t point = 0x10000 + (high - 0xd800) * 0x400 + (low - 0xdc00);
+        joined += one;
+        if (one ? point_of(bytes, length) != point : refused ? length != -1 : length < 2)
+            wrong += wrong || (tap_note("%s is read as %d bytes", text, length), true);
+    }
+    tap_is_int(joined, 5 * 8, "halves in their order are looked at");
+    tap_is_int(wrong, 0, "and are one character, other pairs with a half are refused");
+}
+
+static void escapes(void)
+{
+    static const char known[] = "\"\\/bfnrt", meant[] = "\"\\/\b\f\n\r\t";
+    static const char *const refused[] = {
+        "\"\\u004\"",       "\"\\u004g\"",       "\"\\u004G\"",    "\"\\u00/1\"",
+        "\"\\u00:1\"",      "\"\\u00@1\"",       "\"\\u00`1\"",    "\"\\u",
+        "\"\\ud83d",        "\"\\ud83d\\",       "\"\\ud83d\\n\"", "\"\\ud83du\"",
+        "\"\\ud83d dc00\"", "\"\\ud83d\\udc0\"", "\"\\U0041\""};
+    int wrong = 0;
+    for (int c = 1; c < 128; c++) {
+        char text[] = {'"', '\\', (char)c, '"', 0};
+        unsigned char bytes[16] = {0};
+        const char *at = strchr(known, c);
+        int length = read_text(text, bytes);
+        wrong += at ? length != 1 || bytes[0] != (unsigned char)meant[at - known] : length != -1;
+    }
+    tap_is_int(wrong, 0, "eight letters may stand behind a backslash, and no others");
+    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
+        unsigned char bytes[16];
+        tap_is_int(read_text(refused[i], bytes), -1, "%s is refused", refused[i]);
+    }
+    units();
+    pairs();
+}
+
+/* ---- what is written ---- */
+
+/* Whether the written text is UTF-8 and is read as the same bytes. Those that are no UTF-8 are each
+ * escaped: `raw` of them. */
+static bool is_written(const unsigned char *bytes, int size, int raw)
+{
+    char text[5] = {0}, written[64] = {0};
+    unsigned char got[16];
+    memcpy(text, bytes, (size_t)size);
+    FILE *out = fmemopen(written, sizeof written, "w");
+    if (!out)
+        return false;
+    json_write_text(out, text);
+    fclose(out);
+    int escaped = 0, length = (int)strlen(written), step;
+    for (const char *at = written; (at = strstr(at, "\\udc")) != NULL; at++)
+        escaped++;
+    for (int at = 0; at < length; at += step)
+        if ((step = decode((const unsigned char *)written + at, length - at)) == 0)
+            return false;
+    return escaped == raw && read_text(written, got) == size && !memcmp(got, bytes, (size_t)size);
+}
+
+static void written_texts(void)
+{
+    static const unsigned char edges[] = {0x01, 0x1f, 0x20, 0x22, 0x5c, 0x7f, 0x80,
+                                          0x8f, 0x90, 0x9f, 0xa0, 0xbf, 0xc0, 0xff};
+    enum { EDGES = sizeof edges };
+    int wrong = 0, tried = 0;
+    for (int lead = 1; lead < 256; lead++)
+        for (int size = 1; size <= 4; size++) {
+            int codes = size == 1   ? 1
+                        : size == 2 ? EDGES
+                        : size == 3 ? EDGES * EDGES
+                                    : 14 * 14 * 14;
+            for (int code = 0; code < codes; code++) {
+                unsigned char bytes[4] = {(unsigned char)lead, edges[code % EDGES],
+                                          edges[code / EDGES % EDGES],
+                                          edges[code / EDGES / EDGES % EDGES]};
+                int raw = 0, length;
+                for (int at = 0; at < size; at += length ? length : 1)
+                    raw += (length = decode(bytes + at, size - at)) == 0;
+                tried++;
+                if (!is_written(bytes, size, raw) && !wrong++)
+                    tap_note("%d bytes %02x %02x %02x %02x", size, bytes[0], bytes[1], bytes[2],
+                             bytes[3]);
+            }
+        }
+    tap_is_int(wrong, 0, "%d texts are written as UTF-8 and read back, byte by byte", tried);
+}
+
 int main(void)
 {
     integers();
     utf8();
+    escapes();
+    written_texts();
     return tap_done();
 }
