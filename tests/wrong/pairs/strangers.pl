@@ -147,6 +147,15 @@ add('returned-rank', 2, 'M009', "$back\nMPI_Comm c = \@W{MPI_COMM_NULL}\@R{$w};\
 add('returned-in-handler', 2, 'M009', "^static void on_error(MPI_Comm *c, int *e, ...) { (void)c, (void)e; }\nMPI_Errhandler h;\nMPI_Comm_create_errhandler(on_error, &h);\nMPI_Comm_set_errhandler($w, h);\nMPI_Errhandler_free(&h);\nMPI_Cart_coords(\@W{$w}\@R{MPI_COMM_SELF}, 0, 1, &i); \@!" =~ s/\@R\{MPI_COMM_SELF\}/\@R{ring}/r =~ s/MPI_Cart_coords/MPI_Comm ring;\nMPI_Cart_create($w, 1, &size, (int[]){0}, 0, &ring);\nMPI_Cart_coords/r . "\nMPI_Comm_free(&ring);");
 add('returned-no-key', 2, 'M009', "$back\nMPI_Info info;\nMPI_Info_create(&info);\nif (MPI_Info_delete(info, \"absent\") == MPI_SUCCESS) i = 1;\n\@W{MPI_Info_set(info, \"\", \"x\");} \@!\nMPI_Info_free(&info);", 'main');
 
+# A pair of a value and a place has no more bytes than its two, whatever its extent.
+my %pair = (DOUBLE_INT => ['double', 8], LONG_INT => ['long', 8], SHORT_INT => ['short', 4], LONG_DOUBLE_INT => ['long double', 16], FLOAT_INT => ['float', 4]);
+for my $name (sort keys %pair) {
+    my ($type, $place) = @{$pair{$name}};
+    my $value = 'MPI_' . uc($type =~ s/ /_/r);
+    add("pair-\L$name", 2, 'M008|M007', "struct { $type v; int at; } p[2];\nmemset(p, 0, sizeof p);\nMPI_Datatype t;\nMPI_Type_create_struct(2, (int[]){1, \@W{0}\@R{1}}, (MPI_Aint[]){0, $place}, (MPI_Datatype[]){$value, MPI_INT}, &t);\n"
+        . "MPI_Type_commit(&t);\nif (rank == 0) MPI_Send(p, 1, MPI_$name, 1, 0, $w); \@!\nif (rank == 1) MPI_Recv(p, 1, t, 0, 0, $w, $s); \@!\nMPI_Type_free(&t);");
+}
+
 # Partitioned and persistent
 my $psend = "MPI_Psend_init(a, 2, 2, MPI_INT, 1, 1, $w, $info, &req);";
 my $precv = "MPI_Precv_init(b, 2, 2, MPI_INT, 0, 1, $w, $info, &req);";
