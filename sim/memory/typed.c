@@ -27,6 +27,7 @@ struct look {
     bool fits, misfits;
     bool by_count;          /* what fits might not, were it fewer elements */
     bool bounded;           /* where its variable or object ends is known */
+    bool told;              /* some file that it is looked for in has debug information */
     bool lenient;           /* what does not fit is none of its variables */
     struct sim_scope scope; /* of the variable that fits */
     struct debug_variable variable;
@@ -439,7 +440,26 @@ static _Thread_local struct {
     struct sim_scope scope;
 } seen[SEEN];
 
+/* Calls whose frames, down to main's, and whose buffer's allocation are in files without debug information: nothing is told of them,
+ * wherever the buffer is. */
+static _Thread_local uint64_t untold[SEEN];
+
 enum { RUNS = 4, FRAMES = 12 };
+
+static uint64_t untold_key(const void *site, const struct sim_object_found *object,
+                           const void *buffer)
+{
+    static const uint64_t odd[3 + FRAMES] = {
+        0xd1b54a32d192ed03, 0xb8b34b2d3a3c1d57, 0xd3a2646cab3487ff, 0x9fb21c651e98df25,
+        0x8cb92ba72f3d8dd7, 0xaef17502108ef2d9, 0xc6a4a7935bd1e995, 0x87c37b91114253d5,
+        0xe9846af9b1a615d3, 0xa54ff53a5f1d36f1, 0xbb67ae8584caa73b, 0xf372fe94f82bcaf5,
+        0x9b05688c2b3e6c1f, 0xdbe0cd19137e2179, 0xcd3d5ea4e1b3c2a7};
+    uintptr_t bias;
+    const char *file = object->size ? NULL : sim_libc_file_of(buffer, &bias);
+    uint64_t key = (uintptr_t)site * odd[0] + object->site * odd[1] + (uintptr_t)file * odd[2];
+    key += sim_frames_key(__builtin_frame_address(0), odd + 3, FRAMES);
+    return (key ^ key >> 32) | 1;
+}
 
 /* Products that do not wait for each other, with odd numbers drawn at random. */
 static uint64_t key_of(const struct sim_region *region, const void *site,
@@ -497,7 +517,8 @@ static enum sim_typed check(struct look *look, struct sim_rank *rank,
     debug_lock();
     const char *path = object->size ? NULL : sim_libc_file_of((void *)look->hull.low, &bias);
     bool readable = debug_file_get(look->frames.files[0]);
-    if (!readable && !anybody_tells(look, object, path)) {
+    look->told = readable || anybody_tells(look, object, path);
+    if (!look->told) {
         debug_unlock();
         return SIM_TYPED_NO_DEBUG;
     }
@@ -540,8 +561,13 @@ enum sim_typed sim_typed_check(struct sim_rank *rank, const struct sim_region *r
         *scope = seen[place].scope;
         return SIM_TYPED_RIGHT;
     }
+    uint64_t by_whom = untold_key(site, &object, (const void *)hull.low);
+    if (untold[by_whom % SEEN] == by_whom)
+        return SIM_TYPED_NO_DEBUG;
     struct look look = {.region = region, .hull = hull, .name = name, .verb = verb};
     enum sim_typed result = check(&look, rank, &object);
+    if (result == SIM_TYPED_NO_DEBUG && !look.told && look.frames.count < SIM_FRAMES_MAX)
+        untold[by_whom % SEEN] = by_whom;
     *scope = look.scope;
     if (result <= SIM_TYPED_RIGHT) { /* right as a whole */
         seen[place].key = key;

@@ -190,4 +190,41 @@ like($said, qr/rank 0: Bcast of 50 double root 0 noinline\.c:18 \(culprit\)/, 'a
 system("'$simcc' -g0 -o bare noinline.c") == 0 or die;
 $said = `'$simrun' --db none -n 2 ./bare 0 2>&1` =~ s/\s+/ /gr;
 like($said, qr/not covered: .*buffers of a program without debug information/, 'a program without debug information is told of');
+# Each buffer, wherever it lies; and no call is taken for one of those that something is told of.
+open $file, '>', 'layer.c' or die;
+print $file <<'C';
+#include <mpi.h>
+void layer(void *buffer, int count)
+{
+    MPI_Bcast(buffer, count, MPI_INT, 0, MPI_COMM_WORLD);
+}
+C
+close $file;
+open $file, '>', 'above.c' or die;
+print $file <<'C';
+#include <mpi.h>
+#include <stdlib.h>
+void layer(void *buffer, int count);
+static double statics[10];
+int main(int argc, char **argv)
+{
+    MPI_Init(&argc, &argv);
+    for (int i = 0; i < 50; i++) {
+        int *buffer = malloc((size_t)(i + 1) * 40);
+        layer(buffer, 10);
+        free(buffer);
+    }
+    layer(argc > 1 ? (void *)statics : (int[10]){0}, 10);
+    MPI_Finalize();
+    return 0;
+}
+C
+close $file;
+for my $debug ('-g0', '-g') {
+    system("'$simcc' -g0 -O2 -fomit-frame-pointer -fPIC -shared -o liblayer.so layer.c && " .
+           "'$simcc' $debug -O1 -o above above.c -L. -llayer -Wl,-rpath,\$PWD") == 0 or die;
+    $said = `'$simrun' --db none -n 2 ./above 1 2>&1` =~ s/\s+/ /gr;
+    like($said, $debug eq '-g0' ? qr/not covered: buffers of a program without debug information.*?\(102 times\)/ : qr/ M011 /,
+        "a library without debug information below a program with $debug");
+}
 done_testing;
