@@ -99,6 +99,74 @@ static void borders(const struct trace *trace)
     }
 }
 
+/* Between two words may stand any blanks, at the end of a line a carriage return, too; anything
+ * else there is refused, and so is a text cut off anywhere before its end. */
+static void spacing(const struct trace *trace)
+{
+    static const char *const lines[] = {"simrun-witness 1",
+                                        "code D002",
+                                        "model batch",
+                                        "ranks 2",
+                                        "rank 0: 1 0",
+                                        "rank 1: 0-1",
+                                        "# why",
+                                        "nodes 1 2",
+                                        "choice 0 1 from 1",
+                                        "",
+                                        "end"};
+    enum { LINES = sizeof lines / sizeof *lines };
+    static const struct {
+        const char *before, *behind;
+        bool right;
+    } rows[] = {{"", "", true},   {"", " ", true},    {"", "  \r", true}, {"", "\r \r", true},
+                {" ", "", true},  {"  ", " ", true},  {"", " x", false},  {"", "\t", false},
+                {"x", "", false}, {"", "\r.", false}, {"\t", "", false}};
+    char text[400], whole[400] = "";
+    struct check_witness witness;
+    struct failure failure;
+    int wrong = 0;
+    for (size_t row = 0; row < sizeof rows / sizeof *rows; row++)
+        for (int line = 0; line < LINES; line++) {
+            size_t used = 0;
+            bool to_its_end = strchr("#n", lines[line][0]) && !*rows[row].before; /* or none */
+            for (int i = 0; i < LINES; i++)
+                used += (size_t)snprintf(text + used, sizeof text - used, "%s%s%s\n",
+                                         i == line ? rows[row].before : "", lines[i],
+                                         i == line ? rows[row].behind : "");
+            bool free_end = line == LINES - 1 && !*rows[row].before, code = line == 1;
+            if (row == 0)
+                memcpy(whole, text, sizeof whole);
+            if (code ||
+                free_end) /* a code goes to the end of its line, nothing behind the end is read */
+                continue;
+            bool right = rows[row].right || (to_its_end && lines[line][0]);
+            if (!*lines[line])
+                continue;
+            int got = check_witness_parse(text, trace, &witness, &failure);
+            if ((got == FAILURE_NONE) != right && !wrong++)
+                tap_note("'%s%s%s' is %s", rows[row].before, lines[line], rows[row].behind,
+                         right ? "refused" : "read");
+            if (got == FAILURE_NONE) {
+                wrong += strcmp(witness.code, "D002") != 0 || witness.model != CHECK_BATCH ||
+                         witness.choice_count != 1 || witness.choices[0].receive != 1 ||
+                         witness.choices[0].source != 1 || witness.order[0] != 1 ||
+                         witness.order[1] != 0 || witness.order[3] != 3;
+                check_witness_release(&witness);
+            }
+        }
+    tap_is_int(wrong, 0, "blanks may stand between words, and nothing else behind them");
+    size_t length = strlen(whole);
+    for (size_t cut = 0; cut + 1 < length; cut++) {
+        memcpy(text, whole, cut);
+        text[cut] = 0;
+        int got = check_witness_parse(text, trace, &witness, &failure);
+        if (got == FAILURE_NONE)
+            check_witness_release(&witness);
+        wrong += got != FAILURE_INPUT;
+    }
+    tap_is_int(wrong, 0, "and a witness cut off anywhere is refused");
+}
+
 int main(void)
 {
     struct program p = two_ranks();
@@ -112,6 +180,7 @@ int main(void)
             "one of each completes");
     tells(trace);
     borders(trace);
+    spacing(trace);
     refused(trace, "", "line 1", "nothing is no witness");
     refused(trace, "simrun-witness 1\nmodel eager\n", "cut off", "a witness must end");
     refused(trace, "simrun-witness 1\nmodel fast\nranks 2\nend\n", "line 2",

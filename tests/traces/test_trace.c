@@ -3,6 +3,7 @@
 #include "traces/base/identity.h"
 #include "traces/trace/trace.h"
 
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -247,6 +248,100 @@ static void hashes(void)
     trace_free(d);
 }
 
+#define FIELD(name)                                                                                \
+    {                                                                                              \
+        offsetof(struct trace_op, name), sizeof((struct trace_op){0}.name)                         \
+    }
+static const struct {
+    size_t at, size;
+} hashed_fields[] = {
+    FIELD(kind),      FIELD(state),       FIELD(flags),         FIELD(pass),   FIELD(comm),
+    FIELD(comm_seq),  FIELD(peer),        FIELD(tag),           FIELD(begin),  FIELD(end),
+    FIELD(count),     FIELD(tag_matched), FIELD(count_matched), FIELD(type),   FIELD(signature),
+    FIELD(reduce_op), FIELD(batch),       FIELD(peer_matched),  FIELD(error),  FIELD(request),
+    FIELD(match),     FIELD(adjoint_of),  FIELD(identity),      FIELD(thread), FIELD(site)};
+
+static bool change(struct trace_op *op, size_t field)
+{
+    if (field >= sizeof hashed_fields / sizeof *hashed_fields)
+        return false;
+    unsigned char *bytes = (unsigned char *)op + hashed_fields[field].at;
+    bool none = hashed_fields[field].size == 4 && !memcmp(bytes, &(uint32_t){TRACE_NO}, 4);
+    if (none)
+        memset(bytes, 0, 4);
+    else
+        bytes[0] ^= 1;
+    return true;
+}
+
+/* Whatever the number of ranks and of their operations: ranks are hashed several at a time. */
+static void every_field_is_hashed(void)
+{
+    int wrong = 0;
+    size_t fields = 0;
+    for (uint32_t ranks = 1; ranks <= 9; ranks++) {
+        struct trace *trace = world(ranks);
+        for (uint32_t rank = 0; rank < ranks; rank++)
+            for (uint32_t i = 0; i < 3 + rank * 5 % 4; i++) {
+                uint32_t op = add(trace, rank, OP_SEND, 0, (int)i);
+                trace->ops[op].site = trace_add_site(trace, "x/p.c", (int)i, "main");
+            }
+        finish(trace);
+        uint64_t before = trace_hash(trace);
+        trace_hash_ranks(trace);
+        for (uint32_t rank = 0; rank < ranks; rank++) {
+            wrong += trace->rank_info[rank].hash != trace_rank_hash(trace, rank);
+            for (uint32_t other = 0; other < rank; other++)
+                wrong += trace->rank_info[rank].hash == trace->rank_info[other].hash;
+        }
+        for (size_t at = 0; at < trace->op_count; at++) {
+            struct trace_op kept = trace->ops[at];
+            for (fields = 0; change(&trace->ops[at], fields); fields++) {
+                wrong += trace_hash(trace) == before;
+                for (uint32_t rank = 0; rank < ranks; rank++)
+                    wrong += (trace_rank_hash(trace, rank) == trace->rank_info[rank].hash) ==
+                             (rank == kept.rank);
+                trace->ops[at] = kept;
+            }
+        }
+        trace->outcome = OUTCOME_DEADLOCK;
+        wrong += trace_hash(trace) == before;
+        trace_free(trace);
+    }
+    tap_is_int(wrong, 0, "each of %zu fields of an operation is in its rank's hash, no other's",
+               fields);
+}
+
+/* Folds belong to the rank of their operation, and their number of times counts. */
+static void folds_are_hashed(void)
+{
+    int wrong = 0;
+    for (uint32_t folded = 0; folded < 1u << 4; folded++) {
+        struct trace *trace = world(4);
+        for (uint32_t rank = 0; rank < 4; rank++)
+            for (int i = 0; i < 2; i++)
+                add(trace, rank, OP_SEND, 0, i);
+        for (uint32_t rank = 0; rank < 4; rank++)
+            if (folded >> rank & 1)
+                trace_add_fold(trace,
+                               &(struct trace_fold){.op = 2 * rank + 1, .body = 1, .times = 3});
+        finish(trace);
+        uint64_t hashes[4];
+        for (uint32_t rank = 0; rank < 4; rank++)
+            hashes[rank] = trace_rank_hash(trace, rank);
+        for (size_t fold = 0; fold < trace->fold_count; fold++) {
+            trace->folds[fold].times++;
+            for (uint32_t rank = 0; rank < 4; rank++)
+                wrong += (trace_rank_hash(trace, rank) == hashes[rank]) ==
+                         (trace->ops[trace->folds[fold].op].rank == rank);
+            trace->folds[fold].times--;
+        }
+        wrong += trace->fold_count != (size_t)__builtin_popcount(folded);
+        trace_free(trace);
+    }
+    tap_is_int(wrong, 0, "so is each fold, of any ranks");
+}
+
 static void refuses(void)
 {
     struct failure failure = {0};
@@ -353,6 +448,8 @@ int main(void)
     passes();
     aside();
     hashes();
+    every_field_is_hashed();
+    folds_are_hashed();
     refuses();
     is_linear();
     is_linear_by_amount();
