@@ -63,8 +63,9 @@ struct finding *findings_add(struct findings *findings, const char *code, const 
         findings->room = findings->room ? findings->room * 2 : 8;
         findings->items = must(realloc(findings->items, findings->room * sizeof *findings->items));
     }
-    if (findings->folded) /* consequences stay behind the roots */
-        findings->items[findings->count + findings->folded] = findings->items[findings->count];
+    if (findings->folded) /* consequences stay behind the roots, in their order */
+        memmove(&findings->items[findings->count + 1], &findings->items[findings->count],
+                findings->folded * sizeof *findings->items);
     struct finding *finding = &findings->items[findings->count++];
     const struct finding_code *row = finding_code(code);
     *finding = (struct finding){.severity = row ? row->severity : SEVERITY_ERROR, .site = TRACE_NO};
