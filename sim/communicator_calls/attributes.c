@@ -20,11 +20,15 @@ struct call {
     void *handle;
 };
 
+static MPI_Comm comm_of(const struct call *call)
+{
+    return call->kind == SIM_ATTRIBUTE_COMM && call->handle ? (MPI_Comm)call->handle
+                                                            : MPI_COMM_NULL;
+}
+
 static int refuse(const struct call *call, int error_class, const char *sentence)
 {
-    MPI_Comm comm =
-        call->kind == SIM_ATTRIBUTE_COMM && call->handle ? (MPI_Comm)call->handle : MPI_COMM_NULL;
-    return sim_error_raise(comm, error_class, call->function, "%s", sentence);
+    return sim_error_raise(comm_of(call), error_class, call->function, "%s", sentence);
 }
 
 static int refuse_handle(const struct call *call)
@@ -45,9 +49,10 @@ static int finish(const struct call *call, int error)
 {
     if (error == MPI_SUCCESS)
         return error;
-    return refuse(call, error,
-                  error == MPI_ERR_NO_MEM ? "no memory for the attribute"
-                                          : "the attribute's delete function returned an error");
+    if (error == MPI_ERR_NO_MEM)
+        return refuse(call, error, "no memory for the attribute");
+    return sim_error_raise_callback(comm_of(call), error, call->function,
+                                    "the attribute's delete function returned an error");
 }
 
 static int create(struct call call, sim_attribute_function *copy,

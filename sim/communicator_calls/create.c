@@ -352,7 +352,7 @@ static int dup(MPI_Comm handle, MPI_Comm *made, const char *function)
     if (!error)
         return MPI_SUCCESS;
     PMPI_Comm_free(made);
-    return sim_error_raise(handle, error, function, "an attribute's copy function failed");
+    return sim_error_raise_callback(handle, error, function, "an attribute's copy function failed");
 }
 
 int PMPI_Comm_dup(MPI_Comm comm, MPI_Comm *newcomm)
@@ -385,7 +385,8 @@ static int idup(MPI_Comm handle, MPI_Info info, MPI_Comm *made, MPI_Request *req
     if (error) {
         sim_attributes_clear(&attributes, (void *)handle);
         sim_attributes_release(&attributes);
-        return sim_error_raise(handle, error, function, "an attribute's copy function failed");
+        return sim_error_raise_callback(handle, error, function,
+                                        "an attribute's copy function failed");
     }
     const struct sim_info *hints = sim_info_from_handle(info);
     struct sim_info *kept = hints ? sim_info_copy(hints) : NULL;

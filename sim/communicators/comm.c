@@ -373,8 +373,8 @@ int sim_comm_attributes_delete(struct sim_comm *comm)
         callback.rank = NULL;
     }
     if (error)
-        return sim_error_raise(sim_comm_handle(comm), error, "Comm_free",
-                               "an attribute's delete function failed");
+        return sim_error_raise_callback(sim_comm_handle(comm), error, "Comm_free",
+                                        "an attribute's delete function failed");
     return MPI_SUCCESS;
 }
 

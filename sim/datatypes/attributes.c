@@ -68,5 +68,6 @@ int sim_type_copy_attributes(const struct sim_type_call *call, MPI_Datatype oldt
     if (!error)
         return MPI_SUCCESS;
     PMPI_Type_free(call->newtype);
-    return sim_type_raise(call->function, error, "an attribute's copy function failed");
+    return sim_error_raise_callback(MPI_COMM_NULL, error, call->function,
+                                    "an attribute's copy function failed");
 }

@@ -44,7 +44,8 @@ int PMPI_Type_free(MPI_Datatype *datatype)
             error = sim_attributes_clear(&type->attributes, *datatype);
         }
         if (error)
-            return sim_type_raise("Type_free", error, "an attribute's delete function failed");
+            return sim_error_raise_callback(MPI_COMM_NULL, error, "Type_free",
+                                            "an attribute's delete function failed");
         type->magic = SIM_MAGIC_FREED;
     }
     type->handles--;

@@ -145,6 +145,10 @@ static int raise_for(MPI_Comm comm, const char *function, int error)
     if (!error)
         return MPI_SUCCESS;
     const char *failure = sim_failure_sentence(error);
+    if (comm == MPI_COMM_NULL &&
+        !failure) /* a generalized one: its functions say what has failed */
+        return sim_error_raise_callback(comm, error, function,
+                                        "an operation it completed has failed");
     return sim_error_raise(comm, error, function, "%s",
                            failure ? failure
                            : error == MPI_ERR_TRUNCATE

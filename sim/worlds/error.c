@@ -198,6 +198,9 @@ static _Noreturn void die(struct sim_rank *rank, int error_class, const char *fu
 /* Handlers that are running: of all threads of a rank, and each may call what fails again. */
 enum { DEPTH_MAX = 64 };
 
+/* The code of what is one only if nobody takes it. */
+static const char meant[] = "M009";
+
 /* An error that a handler lets come back is one all the same, where no operation of the trace shows it.
  * Not where ranks have failed, which programs live with, nor of what a program asks for by name. */
 static void note_returned(int error_class, const char *function, const char *sentence,
@@ -208,7 +211,7 @@ static void note_returned(int error_class, const char *function, const char *sen
                     error_class == MPI_ERR_INFO_NOKEY || error_class == MPI_ERR_NO_MEM ||
                     error_class == MPI_ERR_IN_STATUS || error_class == MPI_ERR_PENDING ||
                     error_class == MPI_ERR_UNSUPPORTED_OPERATION || error_class == MPI_ERR_NAME;
-    if (code && code[0] != 'X' && !expected)
+    if (code && code != meant && code[0] != 'X' && !expected)
         record_refusal(code, sim_libc_call_site(), "MPI_%s: %s: %s", sim_error_function(function),
                        sim_error_name(error_class), sentence);
 }
@@ -326,6 +329,12 @@ int sim_error_raise_overlap(MPI_Comm handle, const char *function)
     return raise_sentence(handle, MPI_ERR_BUFFER, function,
                           "send and receive buffer overlap: use MPI_IN_PLACE or another buffer",
                           "B002");
+}
+
+int sim_error_raise_callback(MPI_Comm handle, int error_class, const char *function,
+                             const char *sentence)
+{
+    return raise_sentence(handle, error_class, function, sentence, meant);
 }
 
 int sim_error_called(MPI_Comm handle, int error_class, const char *function)

@@ -24,6 +24,10 @@ int sim_error_raise_overlap(MPI_Comm comm, const char *function);
 int sim_error_raise_mismatch(MPI_Comm comm, int error_class, const char *function,
                              const char *sentence);
 
+/* The same for an error that a function of the program's own has returned, such as an attribute's: that may be meant. */
+int sim_error_raise_callback(MPI_Comm comm, int error_class, const char *function,
+                             const char *sentence);
+
 /* The same where the program calls the handler: no error but what that does. */
 int sim_error_called(MPI_Comm comm, int error_class, const char *function);
 

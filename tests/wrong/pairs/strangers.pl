@@ -31,6 +31,12 @@ session('tags', 'D001|M010|M006', "    MPI_Comm second;\n    MPI_Comm_create_fro
 session('missing', 'D001|M010', "    if (\@W{rank == 0}\@R{rank >= 0})\n        MPI_Barrier(comm); \@!\n$gfree$cfree$done", 3);
 session('comm-freed', 'M009|X005', "$bar    MPI_Comm old = comm;\n$gfree\@W{$cfree}    MPI_Barrier(old); \@!\n\@R{$cfree}$done");
 
+# What a function of the program's own refuses comes back as an error, and is meant.
+add('callbacks-refuse', 2, 'M009', "^static int remove_it(MPI_Comm c, int k, void *v, void *e) { (void)c, (void)k, (void)e; return *(int *)v ? MPI_ERR_OTHER : MPI_SUCCESS; }\n^static int copy_it(MPI_Comm c, int k, void *e, void *v, void *o, int *f) { (void)c, (void)k, (void)e, (void)v, (void)o, (void)f; return MPI_ERR_OTHER; }\n^static int ask(void *e, MPI_Status *s) { (void)e; MPI_Status_set_elements(s, MPI_INT, 0); MPI_Status_set_cancelled(s, 0); return MPI_ERR_OTHER; }\n^static int leave(void *e) { (void)e; return MPI_SUCCESS; }\n^static int halt(void *e, int d) { (void)e, (void)d; return MPI_SUCCESS; }\n"
+    . "int key, refuse = 1;\nMPI_Comm other, c;\nMPI_Comm_set_errhandler($w, MPI_ERRORS_RETURN);\nMPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);\nMPI_Comm_dup($w, &c);\nMPI_Comm_create_keyval(copy_it, remove_it, &key, NULL);\nMPI_Comm_set_attr(c, key, &refuse);\n"
+    . "if (MPI_Comm_dup(c, &other) == MPI_SUCCESS)\n    MPI_Comm_free(&other);\nMPI_Comm_delete_attr(c, \@W{MPI_KEYVAL_INVALID}\@R{key}); \@!\nMPI_Grequest_start(ask, leave, halt, NULL, &req);\nMPI_Grequest_complete(req);\nMPI_Wait(&req, $s);\n"
+    . "refuse = 0;\nMPI_Comm_free(&c);\nMPI_Comm_free_keyval(&key);");
+
 # Error handlers
 my $handlers = "^static void on_comm(MPI_Comm *c, int *e, ...) { (void)c, (void)e; }\n^static void on_win(MPI_Win *c, int *e, ...) { (void)c, (void)e; }\n";
 add('handler-of-window', 2, 'M009', "${handlers}MPI_Errhandler h;\n\@W{MPI_Win_create_errhandler(on_win, &h);}\@R{MPI_Comm_create_errhandler(on_comm, &h);}\n(void)on_win, (void)on_comm;\nMPI_Comm_set_errhandler($w, h); \@!\nMPI_Errhandler_free(&h);");
