@@ -87,9 +87,9 @@ static uint32_t differences(const struct pass *pass, const bool *before, uint32_
 }
 
 /* Sorts random pairs that nothing orders, here and in the plain table. */
-static void sort_some(struct pass *pass, bool *before, uint32_t count, uint64_t *state)
+static void sort_some(struct pass *pass, bool *before, uint32_t count, uint64_t *state, int pairs)
 {
-    for (int i = 0; i < 20; i++) {
+    for (int i = 0; i < pairs; i++) {
         uint32_t a = dice_below(state, count), b = dice_below(state, count);
         if (a == b || before[(size_t)a * count + b] || before[(size_t)b * count + a])
             continue;
@@ -101,17 +101,16 @@ static void sort_some(struct pass *pass, bool *before, uint32_t count, uint64_t 
     }
 }
 
-static void test_right(enum shape shape)
+static void test_right(enum shape shape, uint32_t count, int pairs)
 {
-    enum { COUNT = 600 };
     uint64_t state = 7 + (uint64_t)shape;
     struct pass pass;
-    pass_init(&pass, shape, COUNT, &state);
-    bool *before = plain(&pass, COUNT);
-    tap_is_int(differences(&pass, before, COUNT), 0, "the order of a %s is that of its edges",
-               names[shape]);
-    sort_some(&pass, before, COUNT, &state);
-    tap_is_int(differences(&pass, before, COUNT), 0, "and of a %s with sorted pairs", names[shape]);
+    pass_init(&pass, shape, count, &state);
+    bool *before = plain(&pass, count);
+    tap_is_int(differences(&pass, before, count), 0, "the order of a %s of %u is that of its edges",
+               names[shape], count);
+    sort_some(&pass, before, count, &state, pairs);
+    tap_is_int(differences(&pass, before, count), 0, "and of a %s with sorted pairs", names[shape]);
     free(before);
     pass_release(&pass);
 }
@@ -140,9 +139,10 @@ static void test_growth(enum shape shape)
 
 int main(void)
 {
-    tap_plan(2 * SHAPES + 2);
+    tap_plan(2 * SHAPES + 4);
     for (enum shape shape = CHAIN; shape < SHAPES; shape++)
-        test_right(shape);
+        test_right(shape, 600, 20);
+    test_right(LEAVES, BIT_PIECE_WORDS * 64 + 300, 3); /* rows of several pieces */
     test_growth(CHAIN);
     test_growth(LEAVES);
     return tap_done();

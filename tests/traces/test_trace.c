@@ -367,6 +367,43 @@ static void refuses(void)
     trace_free(trace);
 }
 
+/* What an operation refers to: the last of the table is taken, one past it is not, and neither is taken for the other. */
+static void refuses_each_index(void)
+{
+    static const struct {
+        const char *name;
+        size_t offset;
+    } fields[] = {{"communicator", offsetof(struct trace_op, comm)},
+                  {"site", offsetof(struct trace_op, site)},
+                  {"node", offsetof(struct trace_op, node)},
+                  {"request", offsetof(struct trace_op, request)},
+                  {"adjoint", offsetof(struct trace_op, adjoint_of)},
+                  {"match", offsetof(struct trace_op, match)}};
+    struct failure failure = {0};
+    struct trace *trace = world(1);
+    uint32_t site = trace_add_site(trace, "a.c", 1, "main");
+    struct trace_node node = {.id = 1, .forward = TRACE_NO, .site = TRACE_NO, .name = TRACE_NO};
+    trace_add_node(trace, &node);
+    uint32_t receive = add(trace, 0, OP_IRECV, 0, 7), send = add(trace, 0, OP_SEND, 0, 7);
+    tap_ok(finish(trace), "an operation without references is taken");
+    const size_t counts[] = {trace->comm_count, site + 1,        trace->node_count,
+                             trace->op_count,   trace->op_count, trace->op_count};
+    for (size_t f = 0; f < sizeof fields / sizeof *fields; f++) {
+        uint32_t *field = (uint32_t *)(void *)((char *)&trace->ops[receive] + fields[f].offset);
+        uint32_t kept = *field;
+        *field = f == 5 ? send : (uint32_t)counts[f] - 1;
+        bool last = trace_check(trace, &failure);
+        *field = (uint32_t)counts[f];
+        bool beyond = trace_check(trace, &failure);
+        *field = f == 5 ? kept : TRACE_NO;
+        bool none = trace_check(trace, &failure);
+        *field = kept;
+        tap_ok(last && !beyond && none, "the last %s is taken, one past it is not, none is",
+               fields[f].name);
+    }
+    trace_free(trace);
+}
+
 /* A million operations in one channel with mixed tags: a quadratic matching would not end within
  * the test's time. */
 static void is_linear(void)
@@ -451,6 +488,7 @@ int main(void)
     every_field_is_hashed();
     folds_are_hashed();
     refuses();
+    refuses_each_index();
     is_linear();
     is_linear_by_amount();
     long_paths();
