@@ -192,10 +192,8 @@ void check_windows(const struct check_context *context, struct findings *finding
         trace_gap(trace, "windows", trace->access_count,
                   walked ? "accesses to windows, of whose operations no order could be found (B003)"
                          : "accesses to windows, whose clocks do not fit (B003)");
-    if (windows.chances)
-        trace_gap(
-            trace, "windows", windows.chances,
-            "another order of atomic accesses to a window, on which it depends what they fetch");
+    trace_gap(trace, "windows", windows.chances,
+              "another order of atomic accesses to a window, on which it depends what they fetch");
     for (size_t i = first; i < findings->count; i++)
         finding_seal(&findings->items[i], trace);
     trace_gap(trace, "windows", windows.untold, "more pairs of accesses that race (B003)");
