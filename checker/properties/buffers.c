@@ -33,7 +33,7 @@ static bool is_contiguous(const struct trace *trace, const struct trace_op *op)
 {
     struct trace_place at = trace_op_place(trace, op);
     return at.buffer && op->count > 0 && op->type &&
-           at.extent == (uint64_t)op->count * trace_type_size(op->type);
+           at.extent == (uint64_t)op->count * trace_type_extent(op->type);
 }
 
 /* Whether the recorded buffer of the op is written: a collective's is the one that receives, where

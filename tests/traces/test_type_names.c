@@ -43,14 +43,18 @@ static bool names_agree(const char *mpi_name, const char *name)
 static void check_type(const char *name, unsigned long number)
 {
     MPI_Aint low, extent;
+    int bytes;
     if (number == (unsigned long)(uintptr_t)MPI_DATATYPE_NULL)
         return;
     const char *known = trace_type_name((uint32_t)number);
     expect(names_agree(name, known), "%s (0x%lx) is called '%s'", name, number, known);
     MPI_Datatype type = (MPI_Datatype)(uintptr_t)number; /* NOLINT: the ABI's handles are numbers */
     MPI_Type_get_extent(type, &low, &extent);
-    expect(trace_type_size((uint32_t)number) == (size_t)extent, "%s has %zu bytes, not %zu", name,
-           (size_t)extent, trace_type_size((uint32_t)number));
+    MPI_Type_size(type, &bytes);
+    expect(trace_type_extent((uint32_t)number) == (size_t)extent, "%s extends %zu bytes, not %zu",
+           name, (size_t)extent, trace_type_extent((uint32_t)number));
+    expect(trace_type_size((uint32_t)number) == (size_t)bytes, "%s has %d bytes, not %zu", name,
+           bytes, trace_type_size((uint32_t)number));
 }
 
 static void all_of_the_list(int rank, int size)

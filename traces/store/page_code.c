@@ -107,7 +107,7 @@ static uint64_t base(const struct page_code *code, const struct page_column *col
         return (uint64_t)code->values[column->other][row];
     case AGAINST_BYTES:
         return (uint64_t)code->values[column->other][row] *
-               trace_type_size((uint32_t)code->values[column->other - 1][row]);
+               trace_type_extent((uint32_t)code->values[column->other - 1][row]);
     default:
         return 0;
     }

@@ -424,6 +424,8 @@ const struct trace_counts *trace_op_counts(const struct trace *trace,
 /* Name and size in bytes of an ABI type number; "mixed", 1 for 0. Name of an ABI op number. */
 const char *trace_type_name(uint32_t type);
 size_t trace_type_size(uint32_t type);
+/* From one element to the next: more than the size where a pair has padding. */
+size_t trace_type_extent(uint32_t type);
 const char *trace_reduce_name(uint32_t reduce_op);
 /* Hash over everything deterministic (no wall times, no addresses): equal runs give equal hashes.
  */

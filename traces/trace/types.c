@@ -110,6 +110,21 @@ size_t trace_type_size(uint32_t type)
     return row ? row->size : 1;
 }
 
+size_t trace_type_extent(uint32_t type)
+{
+    switch (type) {
+    case 0x229: /* double_int */
+    case 0x22a: /* long_int */
+        return 16;
+    case 0x22c: /* short_int */
+        return 8;
+    case 0x22d: /* long_double_int */
+        return 32;
+    default:
+        return trace_type_size(type);
+    }
+}
+
 const char *trace_reduce_name(uint32_t reduce_op)
 {
     const struct number_name *row =
