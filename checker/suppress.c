@@ -319,13 +319,16 @@ static bool is_beside(uint32_t op, const struct trace *trace)
 static bool mixes_up(const struct finding *cause, const struct finding *effect,
                      const struct trace *trace)
 {
-    for (size_t i = 0; i < cause->op_count; i++)
+    for (size_t i = 0; i < cause->op_count; i++) {
+        uint32_t a = cause->ops[i].op;
+        if (a == TRACE_NO || !is_beside(a, trace))
+            continue;
         for (size_t j = 0; j < effect->op_count; j++) {
-            uint32_t a = cause->ops[i].op, b = effect->ops[j].op;
-            if (a != TRACE_NO && b != TRACE_NO && trace->ops[a].comm == trace->ops[b].comm &&
-                is_beside(a, trace))
+            uint32_t b = effect->ops[j].op;
+            if (b != TRACE_NO && trace->ops[a].comm == trace->ops[b].comm)
                 return true;
         }
+    }
     return false;
 }
 

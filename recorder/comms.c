@@ -6,6 +6,7 @@
  * communicator made behind the recorder's back is made known at its first use. Members are kept as
  * a range (start, stride) whenever they are one: a world of 65,536 ranks costs nothing. */
 #include "recorder/rank.h"
+#include "traces/base/identity.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -369,6 +370,13 @@ struct recorder_comm *recorder_comm_gathering(struct recorder_rank *me, MPI_Comm
     me->comm_list = comm;
     write_comm(me, comm, "");
     return comm;
+}
+
+struct recorder_comm *recorder_comm_gathering_by(struct recorder_rank *me, MPI_Group group,
+                                                 const char *word)
+{
+    return recorder_comm_gathering(me, MPI_COMM_NULL, group,
+                                   (int)trace_identity(word, strlen(word)));
 }
 
 void recorder_comm_forget(struct recorder_rank *me, MPI_Comm handle,

@@ -443,6 +443,9 @@ struct recorder_comm *recorder_comm_lane(struct recorder_rank *me, const struct 
  * out of memory. */
 struct recorder_comm *recorder_comm_gathering(struct recorder_rank *me, MPI_Comm comm,
                                               MPI_Group group, int tag);
+/* The same of those who meet by a word, without a communicator. */
+struct recorder_comm *recorder_comm_gathering_by(struct recorder_rank *me, MPI_Group group,
+                                                 const char *word);
 /* The number of the next collective on the communicator with this number. */
 uint32_t recorder_collective_number(struct recorder_rank *me, uint32_t comm);
 uint32_t recorder_string(struct recorder_rank *me, const char *text);

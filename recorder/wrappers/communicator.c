@@ -82,11 +82,7 @@ int MPI_Comm_create_from_group(MPI_Group group, const char *word, MPI_Info info,
                                MPI_Errhandler handler, MPI_Comm *made)
 {
     struct recorder_rank *me = word ? recorder_enter() : NULL;
-    uint32_t tag = 2166136261u;
-    for (const char *at = word; me && *at; at++)
-        tag = (tag ^ (unsigned char)*at) * 16777619u;
-    struct recorder_comm *met =
-        me ? recorder_comm_gathering(me, MPI_COMM_NULL, group, (int)tag) : NULL;
+    struct recorder_comm *met = me ? recorder_comm_gathering_by(me, group, word) : NULL;
     struct record_op *op = met ? recorder_op(me, OP_COMM_CREATE, STATE_BLOCKED, CALLER) : NULL;
     if (op) {
         wrapper_comm(op, met);

@@ -499,7 +499,8 @@ static void tell_threads(const struct sim_collective_call *call, bool inside)
     struct sim_rank *rank = call->comm->owner;
     struct sim_world *world = rank->world;
     bool perhaps = false;
-    bool at_once = world->multiple && sim_threads_collective(rank, call->comm, &perhaps);
+    bool at_once =
+        world->multiple && sim_threads_collective(rank, &call->comm->last_of_team, &perhaps);
     if (!inside && !at_once)
         return;
     sim_world_leave(world);
@@ -645,6 +646,7 @@ int sim_collective_init(const struct sim_collective_call *call, MPI_Request *han
     struct sim_world *world = call->comm->owner->world;
     sim_world_enter(world);
     struct sim_request *request = request_for(call);
+    tell_threads(call, false); /* their order is that of their making */
     request->persistent = true;
     request->state = SIM_INACTIVE;
     request->call->series = ++call->comm->persistents;

@@ -56,6 +56,8 @@ void sim_comm_delete(struct sim_comm *comm)
     comm->magic = SIM_MAGIC_FREED;
     sim_attributes_release(&comm->attributes);
     free(comm->name);
+    free(comm->last_of_team);
+    comm->last_of_team = NULL;
     sim_complaints_drop(&comm->complaints);
     sim_info_free(sim_info_from_handle(comm->info));
     /* The object itself lives on with the world, so that a stale handle is recognised; see
@@ -145,9 +147,12 @@ static void comm_release(struct sim_comm *comm)
     sim_errhandler_release(comm->errhandler);
     sim_info_free(sim_info_from_handle(comm->info));
     sim_complaints_drop(&comm->complaints);
+    free(comm->last_of_team);
     free(comm->name);
-    if (comm->bridge)
+    if (comm->bridge) {
         sim_complaints_drop(&comm->bridge->complaints);
+        free(comm->bridge->last_of_team);
+    }
     free(comm->bridge);
 }
 

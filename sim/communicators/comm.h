@@ -59,6 +59,7 @@ struct sim_comm {
     const void *site;                 /* of the call that made it */
     bool predefined, errhandler_set;  /* by the program */
     int inside;                       /* threads of the rank in blocking collectives here */
+    struct sim_team_call *last_of_team; /* its last collective by a thread of a team; NULL: none */
     struct sim_collective *last_collective; /* it came to, perhaps over by now; NULL: none yet */
     /* An intercommunicator's collectives run on a handle of its bridge, which no program sees. */
     struct sim_comm *bridge, *face;

@@ -195,10 +195,7 @@ static _Noreturn void die(struct sim_rank *rank, int error_class, const char *fu
     sim_rank_abort(rank, error_class);
 }
 
-/* Handlers that are running: of all threads of a rank, and each may call what fails again. */
-enum { DEPTH_MAX = 64 };
-
-/* The code of what is one only if nobody takes it. */
+/* Told by its address: M009 where errors are fatal, nothing where a handler lets them come back. */
 static const char meant[] = "M009";
 
 /* An error that a handler lets come back is one all the same, where no operation of the trace shows it.
@@ -215,6 +212,9 @@ static void note_returned(int error_class, const char *function, const char *sen
         record_refusal(code, sim_libc_call_site(), "MPI_%s: %s: %s", sim_error_function(function),
                        sim_error_name(error_class), sentence);
 }
+
+/* Handlers that are running: of all threads of a rank, and each may call what fails again. */
+enum { DEPTH_MAX = 64 };
 
 static int raise_on(struct sim_rank *rank, MPI_Comm handle, int error_class, const char *function,
                     const char *sentence, const char *finding)

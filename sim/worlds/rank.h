@@ -59,10 +59,6 @@ struct sim_team {
         bool ordered; /* within a critical section, an ordered one, or under a lock */
         bool told;
     } call;
-    struct sim_team_collective { /* the last one on a communicator */
-        const void *comm;        /* NULL: none */
-        struct sim_team_call call;
-    } collectives[8];
     struct sim_critical {
         uintptr_t name;
         uint64_t tickets, served;
@@ -355,10 +351,10 @@ void sim_threads_changed(struct sim_rank *rank, int threads, int joining);
 /* A thread of a rank's OpenMP team does this; `what` is the size of the team, or the name of a
  * critical section. False: nothing was done, the runtime does it. Not in the monitor. */
 bool sim_threads_team(struct sim_rank *rank, enum sim_team_event event, uintptr_t what);
-/* The calling thread begins a collective on this communicator of the rank: whether another thread of
- * its team has made the last one there, and nothing that a team has orders the two. `perhaps`: mutexes or
- * variables of the program's own may. In the monitor. */
-bool sim_threads_collective(struct sim_rank *rank, const void *comm, bool *perhaps);
+/* The calling thread begins a collective on a communicator of the rank: whether another thread of its
+ * team has made the last one there, which `*last` tells (NULL: none yet), and nothing that a team has
+ * orders the two. `perhaps`: mutexes or variables of the program's own may. In the monitor. */
+bool sim_threads_collective(struct sim_rank *rank, struct sim_team_call **last, bool *perhaps);
 /* Takes the monitor; a rank whose world is over does not come back. */
 void sim_threads_enter(struct sim_world *world);
 void sim_threads_leave(struct sim_world *world);

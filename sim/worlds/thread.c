@@ -122,25 +122,15 @@ static bool may_order(const struct sim_rank *rank)
            __atomic_load_n(&team->looked, __ATOMIC_RELAXED) == team->round + 1;
 }
 
-bool sim_threads_collective(struct sim_rank *rank, const void *comm, bool *perhaps)
+bool sim_threads_collective(struct sim_rank *rank, struct sim_team_call **last, bool *perhaps)
 {
-    struct sim_team *team = rank->team;
-    struct sim_team_collective *last = NULL;
-    if (!team || team->size < 2)
+    if (!rank->team || rank->team->size < 2)
         return false;
-    for (size_t i = 0; i < sizeof team->collectives / sizeof *team->collectives; i++) {
-        struct sim_team_collective *one = &team->collectives[i];
-        if (one->comm == comm)
-            last = one;
-        else if (!last && (!one->comm || one->call.round != team->round)) /* met since */
-            last = one;
-    }
-    if (!last)
-        return false;
-    if (last->comm != comm)
-        *last = (struct sim_team_collective){.comm = comm};
+    if (!*last)
+        *last = calloc(1, sizeof **last);
+    assert(*last && "out of memory for a team");
     *perhaps = may_order(rank);
-    return at_once_with(rank, &last->call);
+    return at_once_with(rank, *last);
 }
 
 /* With MPI_THREAD_SERIALIZED the program sees to it that its threads call one at a time. */
