@@ -33,26 +33,37 @@ static bool is_root(const struct calls *calls, const struct call_group *forward,
     return false;
 }
 
-/* The same ranks, each sending as much as it gave in the other one, and the other way round. */
+/* How much the group's next member moves, added to `sent` and `got` where it is of that rank. */
+static bool next_of_rank(const struct calls *calls, const struct call_group *group, size_t *at,
+                         int rank, size_t *sent, size_t *got)
+{
+    const struct call_member *member = &calls->members[group->first + *at];
+    if (*at == group->count || member->rank != rank)
+        return false;
+    *sent += member->sends ? calls_entry(calls, member)->sent.count : 0;
+    *got += member->gets ? calls_entry(calls, member)->got.count : 0;
+    ++*at;
+    return true;
+}
+
+/* The same ranks, each sending as much as it was given in the other one, and the other way round.
+ * Members are in the order of their ranks. */
 static bool is_mirrored(const struct calls *calls, const struct call_group *forward,
                         const struct call_group *back)
 {
-    size_t want = 0, have = 0;
-    for (size_t m = 0; m < forward->count; m++) {
-        const struct call_member *member = &calls->members[forward->first + m];
-        const struct call_entry *entry = calls_entry(calls, member);
-        want += member->sends ? 7 * entry->sent.count * (size_t)(member->rank + 1) : 0;
-        want += member->gets ? 13 * entry->got.count * (size_t)(member->rank + 1) : 0;
+    size_t at = 0, there = 0;
+    for (int r = 0; r < calls->ranks; r++) {
+        size_t sent = 0, got = 0, sent_back = 0, got_back = 0;
+        while (next_of_rank(calls, forward, &at, r, &sent, &got))
+            ;
+        while (next_of_rank(calls, back, &there, r, &sent_back, &got_back))
+            ;
+        if (is_for_root_alone(forward, back) && !is_root(calls, forward, r))
+            got_back = 0;
+        if (sent != got_back || got != sent_back)
+            return false;
     }
-    for (size_t m = 0; m < back->count; m++) {
-        const struct call_member *member = &calls->members[back->first + m];
-        const struct call_entry *entry = calls_entry(calls, member);
-        bool gets = member->gets &&
-                    (!is_for_root_alone(forward, back) || is_root(calls, forward, member->rank));
-        have += gets ? 7 * entry->got.count * (size_t)(member->rank + 1) : 0;
-        have += member->sends ? 13 * entry->sent.count * (size_t)(member->rank + 1) : 0;
-    }
-    return want == have;
+    return true;
 }
 
 /* The two sides of <sent back, got_dot> = <got back, sent_dot>. */
@@ -386,7 +397,7 @@ static long floats_given(const struct calls *calls, const struct call_group *gro
             double value = entry->sent.values[i], digits = ldexp(frexp(value, &exponent), 17);
             if ((double)(float)value != value)
                 return -1;
-            count += value != 0 && digits != nearbyint(digits);
+            count += digits != nearbyint(digits);
         }
     }
     return count;

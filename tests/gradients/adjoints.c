@@ -97,7 +97,8 @@ static void gatherv(int back, double *in, double *out)
 {
     int counts[MOST], places[MOST], total = 0;
     for (int r = 0; r < size; r++) {
-        counts[r] = r % 3;
+        bool moved = back && defect == 3 && r < 4; /* 0 1 2 0 -> 1 0 1 1 */
+        counts[r] = r % 3 + (moved ? r == 0 || r == 3 ? 1 : -1 : 0);
         places[r] = total;
         total += counts[r] + 1;
     }

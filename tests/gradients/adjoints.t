@@ -49,6 +49,7 @@ my @cases = (
     ['scatter', 2, 'a sign', 'after'],
     ['gatherv', 1, 'one displacement off by one', 'given', 'Scatterv'],
     ['gatherv', 2, 'from the wrong root', 'turned', 'Scatterv'],
+    ['gatherv', 3, 'other counts, of the same sums', 'turned', 'Scatterv'],
     ['allgather', 1, 'its own slice, without the sum', 'without', 'Allgather'],
     ['allgather', 2, 'the slice of rank 0 on all', 'nobody'],
     ['allgather', 3, 'two slices in each other\'s place', 'given', 'Reduce_scatter_block'],
