@@ -3,7 +3,11 @@
 A source is cut into tokens, its function bodies into statements and expressions; each place that can be mutated is wrapped so that
 it means something else when mutant_lives(N) is true. Lines stay where they are. What the compiler refuses is left out by run.py, line by
 line. Not mutated: assertions, array bounds, case labels, what releases memory, anything in a macro; `{0}`, which says that all is
-zero and not that the first field is; by how much an array grows, as any amount is right; functions that left_out.txt names."""
+zero and not that the first field is; by how much an array grows, as any amount is right; functions that left_out.txt names.
+
+Nor what changes nothing, whatever the program: a comparison at its border where the larger or smaller of the two is taken, for equal ones
+are the same, or where the two are known to be unlike (if (a != b) return a < b ? -1 : 1); more room than is asked for in malloc and its
+like; another split of a range than at its middle (low + (high - low) / 2)."""
 
 import re
 
@@ -27,6 +31,8 @@ UNTOUCHED = {'sizeof', 'assert', '_Static_assert', 'static_assert', '__attribute
              '__builtin_prefetch', '__builtin_expect', '__typeof__', 'typeof', 'va_arg', '__builtin_types_compatible_p',
              'UINT64_C', 'UINT32_C', 'INT64_C'}
 GROWTH = re.compile(r'= .*\?.*(\b2 \*|\* 2\b).*:|\bcheck_grow\(')
+MIDDLE = re.compile(r'(\w+) \+ \((\w+) - \1\) / 2;')
+ALLOCATES = {'malloc', 'calloc', 'realloc', 'check_new'}
 RELEASES = re.compile(r'(^|_)(free|release|close|munmap|clear|drop|prefetch|destroy|unref|note|fflush|pool_put)$')
 
 
@@ -70,6 +76,7 @@ class Mutants:
         self.source, self.lines = source, source.split('\n')
         self.next_number, self.banned, self.keep, self.rows, self.swaps = next_number, banned, keep, [], []
         self.left_out, self.functions, self.function = left_out, set(), None
+        self.ties, self.roomy = set(), False # comparisons whose border changes nothing; inside of an allocation
 
     # ---- pieces ----
 
@@ -154,10 +161,37 @@ class Mutants:
             for j in self.top_level(i + 1, high):
                 depth += (self.tokens[j].text == '?') - (self.tokens[j].text == ':')
                 if depth < 0:
+                    self.tie(low, i, {self.flat(i + 1, j), self.flat(j + 1, high)})
                     condition = self.negated(low, i)
                     return condition + self.raw(i, i + 1) + self.assignment(i + 1, j) + self.raw(j, j + 1) + \
                         self.choice(j + 1, high)
         return self.operators(low, high, 0)
+
+    def comparison(self, low, high, signs):
+        """The only sign of a comparison, and its two sides; None where it is no comparison, or more than one."""
+        at = [i for i in self.top_level(low, high) if self.tokens[i].text in BORDER or self.tokens[i].text in ('&&', '||', '?', '=')]
+        return (at[0], {self.flat(low, at[0]), self.flat(at[0] + 1, high)}) if len(at) == 1 and self.tokens[at[0]].text in signs else None
+
+    def tie(self, low, high, taken):
+        """One of the two that are compared is taken, or put into the other's place."""
+        found = self.comparison(low, high, ('<', '<=', '>', '>='))
+        if found and found[1] == taken:
+            self.ties.add(found[0])
+
+    def if_ties(self, low, high, body):
+        """if (a < b) a = b; if (a != b) return a < b ? ..."""
+        braces = self.tokens[body].text == '{'
+        body += braces
+        end = next((j for j in self.top_level(body, len(self.tokens)) if self.tokens[j].text in (';', '?')), body)
+        equals = [j for j in self.top_level(body, end) if self.tokens[j].text == '=']
+        alone = [t.text for t in self.tokens[end + 1:end + 3]] # that is all, and there is no else
+        alone = 'else' not in alone and (alone[:1] == ['}'] or not braces)
+        if len(equals) == 1 and self.tokens[end].text == ';' and alone:
+            self.tie(low, high, {self.flat(body, equals[0]), self.flat(equals[0] + 1, end)})
+        unlike = self.comparison(low, high, ('!=',))
+        after = self.comparison(body + 1, end, ('<', '<=', '>', '>=')) if self.tokens[body].text == 'return' else None
+        if unlike and after and unlike[1] == after[1]:
+            self.ties.add(after[0])
 
     def negated(self, low, high):
         """A condition, and its contrary."""
@@ -191,7 +225,7 @@ class Mutants:
         sign = self.tokens[i].text
         other = BORDER.get(sign) or TURNED.get(sign)
         first = self.tokens[low].text
-        if not other or (sign == '*' and (first in TYPES or first.endswith('_t') or first.startswith('MPI_'))): # a declaration
+        if not other or i in self.ties or (sign == '*' and (first in TYPES or first.endswith('_t') or first.startswith('MPI_'))): # a declaration
             return text
         was, now = self.flat(low, high), '%s %s %s' % (self.flat(low, i), other, self.flat(i + 1, high))
         number = self.number(self.tokens[i].line, was, now)
@@ -226,8 +260,12 @@ class Mutants:
                 out += self.raw(i, token.mate + 1)
                 i = token.mate + 1
             elif token.text in ('(', '{') and token.kind == 'sign':
+                allocates = i > low and self.tokens[i - 1].text in ALLOCATES
+                outside, call = self.roomy, i > low and self.tokens[i - 1].kind == 'name' and self.tokens[i - 1].text not in KEYWORDS
+                self.roomy = allocates or (self.roomy and not call)
                 inside = self.raw(i + 1, token.mate) if token.text == '(' and self.is_cast(i, token.mate) \
                     else self.list(i + 1, token.mate)
+                self.roomy = outside
                 out += self.raw(i, i + 1) + inside + self.raw(token.mate, token.mate + 1)
                 i = token.mate + 1
             else:
@@ -240,6 +278,8 @@ class Mutants:
         text = token.text
         line = self.lines[token.line - 1]
         if GROWTH.search(line) or (text == '0' and self.tokens[i - 1].text == '{' and self.tokens[i + 1].text == '}'):
+            return token.before + text
+        if (self.roomy and self.tokens[i - 1].text in ('+', '*', '(', ',', ':')) or (text == '2' and MIDDLE.search(line)):
             return token.before + text
         if token.kind == 'number' and re.fullmatch(r'(0[xX][0-9a-fA-F]+|[0-9]+)[uUlL]*', text):
             now = '%s + 1' % text
@@ -289,6 +329,7 @@ class Mutants:
         keyword, opening = self.tokens[i].text, i + 1
         closing = self.tokens[opening].mate
         if keyword == 'if':
+            self.if_ties(opening + 1, closing, closing + 1)
             head = self.negated(opening + 1, closing)
         elif keyword == 'for':
             head, start = '', opening + 1
