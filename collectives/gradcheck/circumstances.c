@@ -21,11 +21,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* The first input whose gradient is another one, by more than sums in another order explain. */
-static const struct probe_input *first_moved(const struct gradcheck *check,
-                                             const struct diff_probe *again, int *rank)
+/* Whether an input's gradient is another one, by more than sums in another order explain, or there
+ * are other inputs: messages decide who has which. */
+static bool gradients_move(const struct gradcheck *check, const struct diff_probe *again)
 {
     double share = fmax(1e-6, 4096 * check->epsilon * check->base.ranks);
+    if (!gradcheck_same_inputs(&check->base, again))
+        return true;
     for (int r = 0; r < again->ranks; r++)
         for (size_t i = 0; i < again->rows[r].input_count; i++) {
             const struct probe_input *one = &check->base.rows[r].inputs[i];
@@ -35,23 +37,28 @@ static const struct probe_input *first_moved(const struct gradcheck *check,
             for (size_t k = 0; k < parts; k++)
                 largest = fmax(largest, fabs(one->gradient[k]));
             for (size_t k = 0; k < parts; k++)
-                if (!(fabs(one->gradient[k] - two->gradient[k]) <= share * largest)) {
-                    *rank = r;
-                    return one;
-                }
+                if (!(fabs(one->gradient[k] - two->gradient[k]) <= share * largest))
+                    return true;
         }
-    return NULL;
+    return false;
 }
 
-static void blame(struct gradcheck_culprit *culprit, const struct probe_input *input, int rank,
+/* The first input that is wrong there. */
+static void blame(struct gradcheck_culprit *culprit, const struct gradcheck *there,
                   const char *text)
 {
-    culprit->found = true;
-    culprit->rank = rank;
-    culprit->site = input->gradient_site ? input->gradient_site : input->site;
-    snprintf(culprit->name, sizeof culprit->name, "%s", input->name);
-    snprintf(culprit->text, sizeof culprit->text, "the gradient of %s is right only as %s",
-             input->name, text);
+    for (size_t i = 0; i < there->result->row_count && !culprit->found; i++) {
+        const struct trace_gradient *row = &there->result->rows[i].check;
+        const struct probe_input *input = &there->base.rows[row->rank].inputs[row->variable];
+        if (!trace_gradient_wrong(row))
+            continue;
+        culprit->found = true;
+        culprit->rank = (int)row->rank;
+        culprit->site = input->gradient_site ? input->gradient_site : input->site;
+        snprintf(culprit->name, sizeof culprit->name, "%s", input->name);
+        snprintf(culprit->text, sizeof culprit->text, "the gradient of %s is right only as %s",
+                 input->name, text);
+    }
 }
 
 static const struct circumstance {
@@ -80,18 +87,15 @@ static bool differs(struct gradcheck *check, const struct circumstance *circumst
                               .blocks = check->blocks,
                               .adverse = circumstance->adverse,
                               .stale_memory = circumstance->stale_memory};
-    const struct probe_input *moved = NULL;
-    int rank = 0;
     options.elements_max = 1; /* a row for every input */
     *missed = !diff_probe_init(&there.base, check->base.ranks) ||
               !gradcheck_world(&there, &there.base, 0);
-    if (!*missed && gradcheck_same_inputs(&check->base, &there.base))
-        moved = first_moved(check, &there.base, &rank);
+    bool moved = !*missed && gradients_move(check, &there.base);
     if (moved && circumstance->where) {
         gradcheck_elsewhere(check, &there, circumstance->where);
         gradcheck_failures_count(check->result);
-        if (check->result->failed && !check->result->culprit.found)
-            blame(&check->result->culprit, moved, rank, circumstance->text);
+        if (check->result->failed)
+            blame(&check->result->culprit, &there, circumstance->text);
     }
     check->result->worlds += result.worlds;
     gradcheck_epochs_release(&there);

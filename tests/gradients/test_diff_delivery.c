@@ -105,6 +105,38 @@ static void posted_order(void)
     end(loss, g);
 }
 
+/* The same, and who was served first has an input of its own: in another delivery another rank has
+ * it. */
+static void posted_order_and_inputs(void)
+{
+    double x, z = 0.7, y[RANKS], g = 0, loss = 0, told[2] = {0};
+    int from[RANKS];
+    MPI_Status status;
+    struct here at = begin(&x);
+    for (int k = 1; at.rank == ROOT && k < RANKS; k++) {
+        MPI_Recv(&y[k], 1, MPI_DOUBLE, MPI_ANY_SOURCE, 0, MPI_COMM_WORLD, &status);
+        from[k] = status.MPI_SOURCE;
+        loss += (1 + from[k]) * y[k] * y[k];
+    }
+    for (int k = 1; at.rank == ROOT && k < RANKS; k++) {
+        double b[2] = {2 * (1 + from[k]) * y[k], from[1]};
+        MPI_Send(b, 2, MPI_DOUBLE, wrong ? k : from[k], 1, MPI_COMM_WORLD);
+    }
+    if (at.rank != ROOT) {
+        MPI_Send(&x, 1, MPI_DOUBLE, ROOT, 0, MPI_COMM_WORLD);
+        MPI_Recv(told, 2, MPI_DOUBLE, ROOT, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        g = told[0];
+    }
+    if (told[1] == at.rank && at.rank != ROOT) {
+        diff_mark_input("z", &z, 1);
+        double z_grad = 2 * z;
+        loss += z * z;
+        end(loss, g);
+        diff_mark_gradient("z", &z_grad, 1);
+    } else
+        end(loss, g);
+}
+
 /* A master gives the items to those who ask, in that order: which rank's copy of x has which
  * gradient is decided by messages, and right every time. */
 static void given_to_who_asks(void)
@@ -162,6 +194,8 @@ int main(void)
         {"a buffer that is read after a test", read_after_a_test, true},
         {"a persistent receive's buffer, read before its wait", persistent_before_wait, true},
         {"answers in the order of posting", posted_order, true},
+        {"answers in the order of posting, and inputs of whom it served first",
+         posted_order_and_inputs, true},
         {"items given to who asks", given_to_who_asks, false},
         {"tags in another order", tags_in_another_order, false},
     };
