@@ -4,6 +4,8 @@
 #define TESTS_DIFF_WORLD_H
 
 #include "collectives/gradcheck/gradcheck.h"
+#include "recorder/recording.h"
+#include "recorder/watch.h"
 #include "tests/golden_checked.h"
 #include "tests/world_harness.h"
 
@@ -19,11 +21,19 @@ struct diff_world {
     uint64_t seed; /* 0: default choices */
 };
 
+struct diff_world_run {
+    const struct diff_world *world;
+    struct recording *watched; /* NULL: nobody watches */
+};
+
 static int diff_world_main(void *context, int rank)
 {
+    const struct diff_world_run *run = context;
     (void)rank;
+    if (run->watched)
+        recording_rank_begin(run->watched);
     MPI_Init(NULL, NULL);
-    ((const struct diff_world *)context)->body();
+    run->world->body();
     MPI_Finalize();
     return 0;
 }
@@ -31,6 +41,7 @@ static int diff_world_main(void *context, int rank)
 static inline int diff_world_run(void *context, struct diff_probe *probe, int worker)
 {
     struct diff_world *world = context;
+    struct diff_world_run run = {world, NULL};
     (void)worker;
     struct sim_world_options options = world_options(world->ranks);
     struct failure failure = {0};
@@ -43,11 +54,19 @@ static inline int diff_world_run(void *context, struct diff_probe *probe, int wo
     uint64_t cost;
     if (probe->adverse)
         sim_world_options_adverse(&options, &cost);
+    if (probe->watch) {
+        options.slots[MPIX_SLOT_WATCH] = probe->watch;
+        run.watched = recording_new((uint32_t)world->ranks, RECORD_LEVEL_OPS, &failure);
+    }
     struct sim_world *made = sim_world_new(&options, &failure);
     if (!made)
         return -1;
-    enum trace_outcome outcome = sim_world_run(made, diff_world_main, world);
+    enum trace_outcome outcome = sim_world_run(made, diff_world_main, &run);
     sim_world_free(made);
+    if (run.watched) {
+        probe->watch->over(probe->watch);
+        recording_free(run.watched);
+    }
     return (int)outcome;
 }
 

@@ -14,7 +14,18 @@ enum { N = 6, MOST = 64 };
 #define W MPI_COMM_WORLD
 #define D MPI_DOUBLE
 
-static int rank, size, defect, root;
+/* Of each rank: test_adjoint_calls.c says where, as it runs all ranks in one process. */
+struct here {
+    int own_rank, ranks, wrong, at;
+};
+#ifndef HERE
+static struct here here;
+#define HERE (&here)
+#endif
+#define rank   (HERE->own_rank)
+#define size   (HERE->ranks)
+#define defect (HERE->wrong)
+#define root   (HERE->at)
 
 static void allreduce(int back, double *in, double *out)
 {
