@@ -133,7 +133,7 @@ static void random_op(struct trace *trace, uint64_t *state, uint32_t rank)
     struct trace_op op = trace_op_none(rank, kinds[sample_below(state, sizeof kinds)]);
     uint32_t here = (uint32_t)trace->op_count;
     op.state = (uint8_t)sample_below(state, 6);
-    op.flags = (uint16_t)(sample_below(state, 3) ? 0 : sample_below(state, 128));
+    op.flags = (uint16_t)(sample_below(state, 3) ? 0 : sample_below(state, 256));
     op.pass = sample_below(state, 3) ? 0 : sample_below(state, 4);
     op.comm = maybe(state, trace->comm_count);
     op.comm_seq = sample_below(state, 3);

@@ -321,7 +321,7 @@ static void write_numbers(FILE *out, const char *key, const int64_t *numbers, ui
 static void write_flags(FILE *out, unsigned flags)
 {
     const char *before = ",\"flags\":[";
-    for (unsigned i = 0; i < 7; i++)
+    for (unsigned i = 0; flags >> i; i++)
         if (flags >> i & 1) {
             fprintf(out, "%s\"%s\"", before, jsonl_word(JSONL_FLAGS, i));
             before = ",";
