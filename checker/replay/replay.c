@@ -36,7 +36,7 @@ struct machine {
     size_t *own_begin;  /* of several threads; else NULL, and lanes are ranks */
     uint32_t *sequence; /* then: op at each position, lane by lane */
     uint32_t *lane_of;  /* then: per op */
-    uint32_t threads;   /* lanes of each rank */
+    uint32_t *first;    /* then: per rank, its first lane; and the end */
     bool *held;         /* per lane, where threads wait as they did: it does; else NULL */
     uint32_t *position; /* per op, in another order than recorded; NULL: not yet asked for */
     uint32_t *learning; /* per lane, where ranks learn: whom it waits for to learn; else NULL */
@@ -189,18 +189,17 @@ static bool was_over(const struct machine *machine, uint32_t earlier, uint32_t o
 
 static bool must_wait(const struct machine *machine, uint32_t lane, uint32_t op)
 {
-    uint32_t first = lane / machine->threads * machine->threads;
-    for (uint32_t other = first; other < first + machine->threads; other++)
+    uint32_t rank = machine->trace->ops[op].rank;
+    for (uint32_t other = machine->first[rank]; other < machine->first[rank + 1]; other++)
         if (other != lane && machine->next[other] < machine->lane_begin[other + 1] &&
             was_over(machine, op_at(machine, machine->next[other]), op))
             return true;
     return false;
 }
 
-static void let_threads_go(struct machine *machine, uint32_t lane)
+static void let_threads_go(struct machine *machine, uint32_t rank)
 {
-    uint32_t first = lane / machine->threads * machine->threads;
-    for (uint32_t other = first; machine->held && other < first + machine->threads; other++)
+    for (uint32_t other = machine->first[rank]; other < machine->first[rank + 1]; other++)
         if (machine->held[other]) {
             machine->held[other] = false;
             wake(machine, other);
@@ -213,8 +212,8 @@ static bool let_all_threads_go(struct machine *machine)
     bool any = false;
     for (uint32_t lane = 0; machine->held && lane < machine->lanes; lane++)
         any |= machine->held[lane];
-    for (uint32_t lane = 0; any && lane < machine->lanes; lane += machine->threads)
-        let_threads_go(machine, lane);
+    for (uint32_t rank = 0; any && rank < machine->trace->ranks; rank++)
+        let_threads_go(machine, rank);
     if (any) {
         free(machine->held);
         machine->held = NULL;
@@ -263,11 +262,11 @@ static bool let_all_learn(struct machine *machine)
     return any;
 }
 
-static void pass(struct machine *machine, uint32_t lane, uint32_t op)
+static void pass(struct machine *machine, uint32_t op)
 {
     tell(machine, op, true);
     if (machine->held)
-        let_threads_go(machine, lane);
+        let_threads_go(machine, machine->trace->ops[op].rank);
 }
 
 static void run_rank(struct machine *machine, uint32_t rank)
@@ -288,7 +287,7 @@ static void run_rank(struct machine *machine, uint32_t rank)
             (machine->learning[rank] = teacher_of(machine, op)) != TRACE_NO)
             return;
         if (step->action == PLAN_PASS) {
-            pass(machine, rank, op);
+            pass(machine, op);
             continue;
         }
         if (!machine->posted[rank]) {
@@ -298,7 +297,7 @@ static void run_rank(struct machine *machine, uint32_t rank)
         int64_t lack = blocking_event_at(machine, rank, op, true);
         machine->posted[rank] = lack != PLAN_NEEDS_NOTHING;
         if (lack == PLAN_NEEDS_NOTHING) {
-            pass(machine, rank, op);
+            pass(machine, op);
             continue;
         }
         if (lack >= 0 && step->action != PLAN_WAIT_ANY)
@@ -437,31 +436,65 @@ static void find_crossing(struct machine *machine, struct check_replay *replay)
     free(holder);
 }
 
+static int key_order(const void *left, const void *right)
+{
+    const uint64_t *x = left, *y = right;
+    return (*x > *y) - (*x < *y);
+}
+
+static uint64_t key_of(uint32_t rank, uint32_t thread)
+{
+    return (uint64_t)rank << 32 | thread;
+}
+
+/* Who issues in order, by rank and thread; a rank's first thread always, others where they did something: their numbers may be any. */
+static uint64_t *list_lanes(struct machine *machine)
+{
+    const struct trace *trace = machine->trace;
+    size_t count = trace->ranks, kept = 0;
+    uint64_t *keys = check_new(trace->ranks + trace->op_count, sizeof *keys);
+    for (uint32_t rank = 0; rank < trace->ranks; rank++)
+        keys[rank] = key_of(rank, 0);
+    for (size_t op = 0; op < trace->op_count; op++)
+        if (trace->ops[op].thread)
+            keys[count++] = key_of(trace->ops[op].rank, trace->ops[op].thread);
+    qsort(keys, count, sizeof *keys, key_order);
+    machine->first = check_new(trace->ranks + 1, sizeof *machine->first);
+    for (size_t i = 0; i < count; i++)
+        if (i == 0 || keys[i] != keys[i - 1]) {
+            machine->first[(keys[i] >> 32) + 1] = (uint32_t)kept + 1;
+            keys[kept++] = keys[i];
+        }
+    machine->lanes = (uint32_t)kept;
+    return keys;
+}
+
 /* Threads of one rank issue side by side: each keeps its own order, none waits for another's. */
 static void make_lanes(struct machine *machine)
 {
     const struct trace *trace = machine->trace;
-    uint32_t threads = machine->plan->context->last_thread;
     machine->lanes = trace->ranks;
     machine->lane_begin = trace->rank_begin;
-    if (threads) {
-        machine->threads = threads + 1;
-        machine->lanes = trace->ranks * (threads + 1);
-        machine->own_begin = check_new(machine->lanes + 2, sizeof *machine->own_begin);
-        machine->sequence = check_new(trace->op_count, sizeof *machine->sequence);
-        machine->lane_of = check_new(trace->op_count, sizeof *machine->lane_of);
-        for (uint32_t op = 0; op < trace->op_count; op++) {
-            machine->lane_of[op] = trace->ops[op].rank * (threads + 1) + trace->ops[op].thread;
-            machine->own_begin[machine->lane_of[op] + 2]++;
-        }
-        for (uint32_t lane = 0; lane < machine->lanes; lane++)
-            machine->own_begin[lane + 2] += machine->own_begin[lane + 1];
-        for (size_t i = 0; i < trace->op_count; i++) {
-            uint32_t op = machine->plan->order ? machine->plan->order[i] : (uint32_t)i;
-            machine->sequence[machine->own_begin[machine->lane_of[op] + 1]++] = op;
-        }
-        machine->lane_begin = machine->own_begin;
+    if (!machine->plan->context->last_thread)
+        return;
+    uint64_t *keys = list_lanes(machine);
+    machine->own_begin = check_new(machine->lanes + 2, sizeof *machine->own_begin);
+    machine->sequence = check_new(trace->op_count, sizeof *machine->sequence);
+    machine->lane_of = check_new(trace->op_count, sizeof *machine->lane_of);
+    for (uint32_t op = 0; op < trace->op_count; op++) {
+        uint64_t key = key_of(trace->ops[op].rank, trace->ops[op].thread);
+        const uint64_t *lane = bsearch(&key, keys, machine->lanes, sizeof *keys, key_order);
+        machine->lane_of[op] = (uint32_t)(lane - keys);
+        machine->own_begin[machine->lane_of[op] + 2]++;
     }
+    for (uint32_t lane = 0; lane < machine->lanes; lane++)
+        machine->own_begin[lane + 2] += machine->own_begin[lane + 1];
+    for (size_t i = 0; i < trace->op_count; i++) {
+        uint32_t op = machine->plan->order ? machine->plan->order[i] : (uint32_t)i;
+        machine->sequence[machine->own_begin[machine->lane_of[op] + 1]++] = op;
+    }
+    machine->lane_begin = machine->own_begin;
+    free(keys);
 }
 
 static void machine_init(struct machine *machine, const struct check_plan *plan,
@@ -493,6 +526,7 @@ static void machine_release(struct machine *machine)
 {
     free(machine->next);
     free(machine->own_begin);
+    free(machine->first);
     free(machine->sequence);
     free(machine->lane_of);
     free(machine->posted);
@@ -605,8 +639,9 @@ static bool let_wildcards_take_others(struct machine *machine)
 
 static bool is_astray_rank(const struct machine *machine, uint32_t rank)
 {
-    uint32_t each = machine->lanes / machine->trace->ranks;
-    for (uint32_t lane = rank * each; lane < (rank + 1) * each; lane++)
+    uint32_t first = machine->first ? machine->first[rank] : rank;
+    uint32_t end = machine->first ? machine->first[rank + 1] : rank + 1;
+    for (uint32_t lane = first; lane < end; lane++)
         if (machine->astray[lane])
             return true;
     return false;
@@ -649,9 +684,9 @@ void check_replay_watch(const struct check_plan *plan, enum check_model model,
     struct machine machine;
     machine_init(&machine, plan, model);
     machine.watch = watch;
-    if (watch && watch->as_seen && machine.threads)
+    if (watch && watch->as_seen && machine.first)
         machine.held = check_new(machine.lanes, sizeof *machine.held);
-    if (watch && watch->syncs && watch->syncs->count && !machine.threads && !plan->order) {
+    if (watch && watch->syncs && watch->syncs->count && !machine.first && !plan->order) {
         machine.learning = check_new(machine.lanes, sizeof *machine.learning);
         memset(machine.learning, 0xff, machine.lanes * sizeof *machine.learning);
     }

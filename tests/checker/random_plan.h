@@ -59,7 +59,7 @@ static bool is_wait(const struct step *step)
     return step->verb >= WAITALL;
 }
 
-static bool is_wildcard(const struct step *step)
+static inline bool is_wildcard(const struct step *step)
 {
     return is_receive(step) && step->peer < 0;
 }

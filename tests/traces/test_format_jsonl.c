@@ -154,7 +154,10 @@ static void random_op(struct trace *trace, uint64_t *state, uint32_t rank)
     struct trace_whole_op whole = {.times.end_ns = dice_next(state)};
     whole.at.buffer = dice_next(state);
     op.site = maybe(state, trace->site_count);
-    if (here > 0 && trace->ops[here - 1].rank == rank && sample_below(state, 2))
+    bool of_wait =
+        here > 0 && op_kind_class(op.kind) == CLASS_WAIT &&
+        op_kind_class(trace->ops[here - 1].kind) == CLASS_WAIT; /* no wait waits for one */
+    if (here > 0 && trace->ops[here - 1].rank == rank && !of_wait && sample_below(state, 2))
         op.request = here - 1;
     if (here > 0 && sample_below(state, 4) == 0)
         op.adjoint_of = sample_below(state, here);
@@ -357,6 +360,10 @@ static const struct {
     {HEAD "{\"op\":\"Wait\",\"rank\":0,\"request\":5}", "t:2:1: rank 0 has no operation 5"},
     {HEAD "{\"op\":\"Send\",\"rank\":0,\"requests\":[0]}",
      "t:2:1: \"requests\" of an operation that is no wait"},
+    {HEAD "{\"op\":\"Waitall\",\"rank\":0,\"requests\":[1]}\n{\"op\":\"Waitany\",\"rank\":0,"
+          "\"requests\":[0]}",
+     "t:2:1: \"requests\" names a wait"},
+    {HEAD "{\"op\":\"Wait\",\"rank\":0,\"request\":0}", "t:2:1: \"request\" names a wait"},
     {HEAD "{\"op\":\"Send\",\"rank\":0,\"id\":1}\n{\"op\":\"Send\",\"rank\":0,\"id\":1}",
      "t:3:1: operation 1 of rank 0 twice"},
     {HEAD "{\"op\":\"Send\",\"rank\":0,\"deps\":[0]}", "t:2:1: 0 depends on itself"},

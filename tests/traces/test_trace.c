@@ -365,6 +365,19 @@ static void refuses(void)
     tap_ok(trace_finish(trace, &failure) && !trace_check(trace, &failure),
            "a peer outside the run is refused");
     trace_free(trace);
+    trace = world(1);
+    uint32_t one = add(trace, 0, OP_WAITALL, TRACE_NONE, 0),
+             other = add(trace, 0, OP_WAITANY, TRACE_NONE, 0);
+    trace_add_wait(trace, one, other, false);
+    trace_add_wait(trace, other, one, false);
+    tap_ok(trace_finish(trace, &failure) && !trace_check(trace, &failure),
+           "waits that wait for each other are refused: %s", failure.text);
+    trace_free(trace);
+    trace = world(1);
+    trace->ops[add(trace, 0, OP_WAIT, TRACE_NONE, 0)].request = 0;
+    tap_ok(trace_finish(trace, &failure) && !trace_check(trace, &failure),
+           "so is one that waits for itself: %s", failure.text);
+    trace_free(trace);
 }
 
 /* What an operation refers to: the last of the table is taken, one past it is not, and neither is taken for the other. */

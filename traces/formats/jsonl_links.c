@@ -65,6 +65,9 @@ static bool link_ops(struct jsonl_reader *reader)
         if (op->request != TRACE_NO && !look_up(reader, &reader->op_ids, op->rank, op->request,
                                                 "operation", offset, &op->request))
             return false;
+        if (op->request != TRACE_NO && op_kind_class(op->kind) == CLASS_WAIT &&
+            op_kind_class(reader->trace->ops[op->request].kind) == CLASS_WAIT)
+            return format_refuse(reader->input, offset, "\"request\" names a wait");
         if (op->node != TRACE_NO &&
             !look_up(reader, &reader->node_ids, op->rank, op->node, "node", offset, &op->node))
             return false;
@@ -189,6 +192,8 @@ static bool link_to_op(struct jsonl_reader *reader, const struct jsonl_reference
         if (op_kind_class(ops[reference->row].kind) != CLASS_WAIT)
             return format_refuse(reader->input, reference->offset,
                                  "\"requests\" of an operation that is no wait");
+        if (op_kind_class(ops[found].kind) == CLASS_WAIT)
+            return format_refuse(reader->input, reference->offset, "\"requests\" names a wait");
         return trace_add_wait(trace, reference->row, found, reference->flag) != TRACE_NO ||
                format_no_memory(reader->input);
     }

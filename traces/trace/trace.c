@@ -118,6 +118,9 @@ static const char *op_fault(const struct trace *trace, uint32_t index)
         return "request, adjoint or match does not exist";
     if (op->request != TRACE_NO && trace->ops[op->request].rank != op->rank)
         return "its request is on another rank";
+    if (op_kind_class(op->kind) == CLASS_WAIT && op->request != TRACE_NO &&
+        op_kind_class(trace->ops[op->request].kind) == CLASS_WAIT)
+        return "waits for a wait";
     return match_valid(trace, index) ? NULL : "match is not symmetric";
 }
 
@@ -185,6 +188,8 @@ static bool waits_valid(const struct trace *trace, struct failure *failure)
             return broken(failure, "waits", i, "operation does not exist on that rank");
         if (op_kind_class(trace->ops[row->wait].kind) != CLASS_WAIT)
             return broken(failure, "waits", i, "is not of a wait");
+        if (op_kind_class(trace->ops[row->start].kind) == CLASS_WAIT)
+            return broken(failure, "waits", i, "waits for a wait");
         if (i && trace->waits[i - 1].wait > row->wait)
             return broken(failure, "waits", i, "not sorted");
     }

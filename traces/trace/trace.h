@@ -13,6 +13,7 @@
  *     TRACE_NONE is MPI_PROC_NULL or "has none" (a collective without a root).
  *  5. A node's edges stay on its rank: dependencies across ranks are matches and collectives, never
  *     edges.
+ *  6. What a wait waits for is no wait.
  *
  * Order on a rank: ops of pass 0 and of passes in program order are totally ordered as issued; of
  * several threads each has such an order of its own, and nothing orders one's ops after another's.
