@@ -57,6 +57,8 @@ static void draw_op(uint64_t *state, struct trace_whole_op *whole, uint32_t own,
     op->node = dice_below(state, 7) ? TRACE_NO : dice_below(state, 2);
     op->adjoint_of = dice_below(state, 7) ? TRACE_NO : own + dice_below(state, count);
     op->request = dice_below(state, 3) ? TRACE_NO : own + dice_below(state, count);
+    if (op->kind == OP_WAITALL) /* that may be a wait, for which none waits */
+        op->request = TRACE_NO;
 }
 
 /* Operations that no program makes, for the columns' sake; as many on each rank. */
@@ -86,9 +88,12 @@ static struct trace *sample(uint64_t seed, uint32_t each, struct failure *failur
         op->rank = i / each;
         op->node = op->rank ? TRACE_NO : op->node;
         uint32_t wait = trace_add_whole_op(trace, &whole);
-        for (uint32_t k = 0; op->kind == OP_WAITALL && k < 2 && i % each; k++)
-            trace_add_wait(trace, wait, wait - 1 - dice_below(&state, i % each),
-                           dice_below(&state, 2));
+        for (uint32_t k = 0; op->kind == OP_WAITALL && k < 2 && i % each; k++) {
+            uint32_t start = wait - 1 - dice_below(&state, i % each),
+                     completed = dice_below(&state, 2);
+            if (trace->ops[start].kind != OP_WAITALL)
+                trace_add_wait(trace, wait, start, completed);
+        }
     }
     if (trace_finish(trace, failure) && trace_check(trace, failure))
         return trace;
