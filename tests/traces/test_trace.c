@@ -374,7 +374,8 @@ static void refuses(void)
            "waits that wait for each other are refused: %s", failure.text);
     trace_free(trace);
     trace = world(1);
-    trace->ops[add(trace, 0, OP_WAIT, TRACE_NONE, 0)].request = 0;
+    uint32_t itself = add(trace, 0, OP_WAIT, TRACE_NONE, 0);
+    trace->ops[itself].request = itself;
     tap_ok(trace_finish(trace, &failure) && !trace_check(trace, &failure),
            "so is one that waits for itself: %s", failure.text);
     trace_free(trace);
