@@ -67,9 +67,10 @@ int PMPI_Recv_init_c(void *buf, MPI_Count count, MPI_Datatype type, int source, 
                         request);
 }
 
-/* What keeps a persistent send from starting: NULL for nothing. In the monitor. */
-static const char *obstacle(const struct sim_request *request)
+/* What keeps a persistent send from starting, and its class: NULL for nothing. In the monitor. */
+static const char *obstacle(const struct sim_request *request, int *class)
 {
+    *class = request->mode == SIM_BUFFERED ? MPI_ERR_BUFFER : MPI_ERR_OTHER;
     if (request->kind != SIM_REQUEST_SEND || request->peer == MPI_PROC_NULL)
         return NULL;
     if (request->mode == SIM_BUFFERED && !sim_bsend_has_room(request))
@@ -92,7 +93,8 @@ static int start(MPI_Request handle, const char *function)
                                "request is not a persistent request of this rank");
     sim_world_enter(rank->world);
     bool active = request->state != SIM_INACTIVE;
-    const char *complaint = active ? NULL : obstacle(request);
+    int class;
+    const char *complaint = active ? NULL : obstacle(request, &class);
     if (!active && !complaint) {
         request->state = SIM_POSTED;
         request->error = MPI_SUCCESS;
@@ -110,9 +112,9 @@ static int start(MPI_Request handle, const char *function)
     if (active)
         return sim_error_raise(sim_comm_handle(request->comm), MPI_ERR_REQUEST, function,
                                "the request is active: wait for it before starting it again");
-    return complaint ? sim_error_raise(sim_comm_handle(request->comm), MPI_ERR_OTHER, function,
-                                       "%s", complaint)
-                     : MPI_SUCCESS;
+    return complaint
+               ? sim_error_raise(sim_comm_handle(request->comm), class, function, "%s", complaint)
+               : MPI_SUCCESS;
 }
 
 int PMPI_Start(MPI_Request *request)
