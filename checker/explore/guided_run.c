@@ -117,7 +117,7 @@ static uint32_t pick_taken(struct explore_steer *steer, uint32_t n,
         bool later = is_in_the_way(steer, &choice);
         if (picked < n && later && !delayed)
             continue;
-        if (picked < n && delayed && !later)
+        if (delayed && !later)
             rivals = 0;
         if (takes_over(steer, &rivals))
             picked = i;

@@ -7,7 +7,8 @@ zero and not that the first field is; by how much an array grows, as any amount 
 
 Nor what changes nothing, whatever the program: a comparison at its border where the larger or smaller of the two is taken, for equal ones
 are the same, or where the two are known to be unlike (if (a != b) return a < b ? -1 : 1); more room than is asked for in malloc and its
-like; another split of a range than at its middle (low + (high - low) / 2)."""
+like; another split of a range than at its middle (low + (high - low) / 2); which number what compares for qsort returns, as its sign
+counts; what open_memstream writes over."""
 
 import re
 
@@ -75,7 +76,7 @@ class Mutants:
         self.tokens, self.rest = tokens_of(source)
         self.source, self.lines = source, source.split('\n')
         self.next_number, self.banned, self.keep, self.rows, self.swaps = next_number, banned, keep, [], []
-        self.left_out, self.functions, self.function = left_out, set(), None
+        self.left_out, self.functions, self.function, self.is_for_qsort = left_out, set(), None, False
         self.ties, self.roomy = set(), False # comparisons whose border changes nothing; inside of an allocation
 
     # ---- pieces ----
@@ -273,10 +274,26 @@ class Mutants:
                 i += 1
         return out
 
+    def only_its_sign_counts(self, i):
+        """The numbers of `return a < b ? -1 : 1;` and `? -1 : a > b;` in what compares for qsort."""
+        line = self.lines[self.tokens[i].line - 1]
+        return re.search(r'\? -1 : (1;|[^;]+ > [^;]+;)', line) and self.tokens[i].text == '1' and self.is_for_qsort
+
+    def is_written_by_stream(self, i):
+        """`size_t size = 0;` before `open_memstream(&text, &size)`."""
+        if self.tokens[i - 1].text != '=' or self.tokens[i].text != '0':
+            return False
+        name = self.tokens[i - 2].text
+        end = next((j for j in range(i, len(self.tokens)) if self.tokens[j].text == 'open_memstream'), None)
+        return end is not None and name in [t.text for t in self.tokens[end + 1:self.tokens[end + 1].mate]] and \
+            not any(self.tokens[j].text == name for j in range(i, end))
+
     def constant(self, i):
         token = self.tokens[i]
         text = token.text
         line = self.lines[token.line - 1]
+        if token.kind == 'number' and (self.only_its_sign_counts(i) or self.is_written_by_stream(i)):
+            return token.before + text
         if GROWTH.search(line) or (text == '0' and self.tokens[i - 1].text == '{' and self.tokens[i + 1].text == '}'):
             return token.before + text
         if (self.roomy and self.tokens[i - 1].text in ('+', '*', '(', ',', ':')) or (text == '2' and MIDDLE.search(line)):
@@ -427,6 +444,7 @@ class Mutants:
             token = self.tokens[i]
             if token.text == '{' and i > 0 and self.tokens[i - 1].text == ')':
                 self.function = self.tokens[self.tokens[i - 1].mate - 1].text
+                self.is_for_qsort = self.flat(self.tokens[i - 1].mate + 1, i - 1).count('const void *') == 2
                 self.functions.add(self.function)
                 out += self.raw(start, i + 1) + self.block(i + 1, token.mate)
                 i = start = token.mate
