@@ -73,7 +73,7 @@ tool_headers := collectives/diff_tool.hpp collectives/diff_adolc.hpp collectives
 public   := $(addprefix $(BUILD)/include/simrun/,$(notdir $(public_headers) $(tool_headers)))
 wrappers := $(addprefix $(BUILD)/,simcc simc++ simfort)
 start    := $(BUILD)/lib/simrun_start.o
-shims    := $(BUILD)/lib/shims/libmpi.so.40 $(BUILD)/lib/shims/libmpich.so.12
+shims    := $(addprefix $(BUILD)/lib/shims/,libmpi.so.40 libmpi_mpifh.so.40 libmpich.so.12)
 fortran  := $(BUILD)/lib/libsimrun_fortran.so.1 $(addprefix $(BUILD)/include/simrun/,mpif.h mpi.f90 mpi_f08.f90)
 # A plugin of gcc's for programs under test, where its headers and g++ are installed.
 gcc_headers := $(wildcard $(shell gcc -print-file-name=plugin 2>/dev/null)/include/gcc-plugin.h)
@@ -115,6 +115,17 @@ $(BUILD)/lib/shims/libmpi.so.40: $(BUILD)/gen/shims/openmpi.c sim/shims/cxx.c $(
 	@mkdir -p $(@D)
 	@echo "link $@"
 	$(call link_shim,SHIM_OPENMPI)
+# Its library for Fortran, on top of that.
+$(BUILD)/gen/shims/openmpi_constants.h: sim/shims/wrappers.pl sim/shims/prototypes.pl sim/shims/values.tsv sim/mpi.h
+	@mkdir -p $(@D)
+	@perl sim/shims/wrappers.pl openmpi-constants >$@.new && mv $@.new $@
+$(BUILD)/gen/shims/openmpi_fortran.c: sim/fortran/bindings.pl sim/shims/prototypes.pl sim/fortran/by_hand.c sim/mpi.h
+	@mkdir -p $(@D)
+	@$(fortran_bindings) openmpi >$@.new && mv $@.new $@
+$(BUILD)/lib/shims/libmpi_mpifh.so.40: $(BUILD)/gen/shims/openmpi_fortran.c sim/fortran/by_hand.c sim/fortran/fortran.h $(BUILD)/gen/shims/openmpi_constants.h $(BUILD)/lib/shims/libmpi.so.40
+	@mkdir -p $(@D)
+	@echo "link $@"
+	$(call link_shim,SHIM_OPENMPI -I$(BUILD)/gen -Wno-maybe-uninitialized) $(BUILD)/lib/shims/libmpi.so.40 -Wl,-rpath,'$$ORIGIN'
 $(BUILD)/lib/shims/libmpich.so.12: $(BUILD)/gen/shims/mpich.c sim/shims/numbers.c $(shim_parts)
 	@mkdir -p $(@D)
 	@echo "link $@"

@@ -12,9 +12,7 @@ static const struct {
 } known[] = {{"libmpi.so.40", "Open MPI 4 or 5", "libmpi.so.40"},
              {"libopen-rte.so.40", "Open MPI 4 or 5", "libmpi.so.40"},
              {"libopen-pal.so.40", "Open MPI 4 or 5", "libmpi.so.40"},
-             {"libmpi_mpifh.so.40", "Open MPI 4 or 5", NULL},
-             {"libmpi_usempif08.so.40", "Open MPI 4 or 5", NULL},
-             {"libmpi_usempi_ignore_tkr.so.40", "Open MPI 4 or 5", NULL},
+             {"libmpi_mpifh.so.40", "Open MPI 4 or 5", "libmpi_mpifh.so.40"},
              {"libmpi.so.20", "Open MPI 2 or 3", NULL},
              {"libmpi.so.1", "Open MPI 1", NULL},
              {"libmpi.so.0", "Open MPI 1", NULL},
@@ -68,6 +66,11 @@ const char *foreign_shim(const struct image *image, const char *needed)
 {
     int row = row_of(needed);
     return row < 0 || is_old(image, row) ? NULL : known[row].shim;
+}
+
+const char *foreign_before(const char *needed)
+{
+    return strncmp(needed, "libmpi_usempif08.so.40", 22) ? NULL : "libmpi_mpifh.so.40";
 }
 
 /* From the executable's folder towards the root: a build folder, or an installed tree. */

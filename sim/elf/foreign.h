@@ -13,6 +13,10 @@ const char *foreign_mpi(const struct image *image, const char *needed);
 const char *foreign_shim(const struct image *image, const char *needed);
 bool foreign_shim_find(const char *shim, char out[PATH_MAX]);
 
+/* The library whose functions come before those of `needed`, which would only pass calls on to it: so they are blamed on the program's lines.
+ * NULL if there is none. */
+const char *foreign_before(const char *needed);
+
 /* Does it call MPI, whoever's that is? */
 bool foreign_calls_mpi(const struct image *image);
 

@@ -1,8 +1,9 @@
 #!/usr/bin/perl
-# bindings.pl functions|mpif|module|module08: MPI's Fortran interfaces, made of the prototypes in sim/mpi.h.
+# bindings.pl functions|openmpi|mpif|module|module08: MPI's Fortran interfaces, made of the prototypes in sim/mpi.h.
 #
 #   functions   C: mpi_send_ and so on, which Fortran calls. Handles are integers there, everything is passed by its address, strings have
 #               hidden lengths behind all other arguments, positions count from 1.
+#   openmpi     the same for programs of Open MPI's, with a name for each function that cannot be served, so that they load
 #   mpif        mpif.h, for fixed and free form
 #   module      the source of the module mpi, which simfort compiles for the compiler at hand
 #   module08    the same of mpi_f08: a handle is a type with one integer in it, a status one with eight, so that both modules call the same
@@ -12,7 +13,7 @@
 use strict;
 use warnings;
 
-my $what = shift or die "usage: bindings.pl functions|mpif|module|module08\n";
+my $what = shift or die "usage: bindings.pl functions|openmpi|mpif|module|module08\n";
 (my $here = $0) =~ s{[^/]*$}{};
 $here = "./$here" if $here !~ m{^/};
 require "${here}../shims/prototypes.pl";
@@ -69,27 +70,46 @@ sub convert {
     return ($p->{text}, '', $name, '');
 }
 
+# Functions that Open MPI's library has and this one has not: a call ends as one of what is not provided.
+sub print_unserved {
+    print "/* Never called with what they take: what is not provided looks at nothing. */\n#define UNSERVED(lower, name) \\\n",
+        "    void unserved_##lower(void) __asm__(\"simrun.MPI_\" #name); \\\n    SUBROUTINE(lower, (void)) \\\n    { \\\n",
+        "        unserved_##lower(); \\\n    }\n";
+    for my $f (@functions) {
+        my $name = $f->[1];
+        next if (is_served($f) && $name !~ /^Session_/) || $by_hand{ lc $name } || $name =~ /^(?:T_|Abi_|Session_|Info_create_env)|_c$/;
+        print "UNSERVED(", lc $name, ", $name)\n";
+    }
+}
+
 sub print_functions {
     print "/* Made by sim/fortran/bindings.pl from sim/mpi.h. */\n#include \"sim/fortran/fortran.h\"\n";
     for my $f (grep { is_served($_) && !$by_hand{ lc $_->[1] } } @functions) {
         my ($returns, $function, $list, $parameters) = @$f;
+        next if $what eq 'openmpi' && $list =~ /MPI_Session|^Session/;
         my %names = map { $_->{name} => 1 } @$parameters;
         my ($before, $after, @declared, @passed, @lengths) = ('', '');
         for my $p (@$parameters) {
             my ($d, $b, $c, $a, $string) = convert($function, $p, \%names);
             push @declared, $d;
             push @passed,   $c;
-            push @lengths,  "size_t $p->{name}_length" if $string;
+            push @lengths,  "text_length $p->{name}_length" if $string;
             $before .= $b;
             $after  .= $a;
         }
         if ($returns ne 'int') {
             print "FUNCTION($returns, ", lc $function, ', (', join(', ', @declared) || 'void', "))\n{\n    return MPI_$function(",
                 join(', ', @passed), ");\n}\n";
+            print 'ALSO(', lc $function, ', "mpi_', lc $function, "_f08_\", modern)\n" if $what eq 'openmpi';
             next;
         }
         print 'SUBROUTINE(', lc $function, ', (', join(', ', @declared, 'int *ierror', @lengths), "))\n{\n    ENTER();\n$before",
             "    *ierror = MPI_$function(", join(', ', @passed), ");\n$after    LEAVE();\n}\n";
+        print 'ALSO(', lc $function, ', "mpi_', lc $function, "_f08_\", modern)\n" if $what eq 'openmpi';
+        print "ALSO($1, \"ompix_$1_f\", extension)\nALSO($1, \"mpix_$1_\", extension_itself)\n"
+            if $what eq 'openmpi' && (lc $function) =~ /^((?!send|bsend|ssend|rsend|recv|psend|precv)\w+_init)$/;
+        print 'ALSO(', lc $function, ', "mpi_', lc $function, "_cptr_\", pointer)\n"
+            if $what eq 'openmpi' && $function =~ /^(?:Alloc_mem|Win_allocate|Win_allocate_shared|Win_shared_query)$/;
     }
 }
 
@@ -244,6 +264,7 @@ sub print_module {
 }
 
 if ($what eq 'functions') { print_functions() }
+elsif ($what eq 'openmpi') { print_functions(); print_unserved() }
 elsif ($what eq 'module') { print_module() }
 elsif ($what eq 'module08') { print_module08() }
 else {

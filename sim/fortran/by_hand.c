@@ -6,8 +6,8 @@
 
 int fortran_bottom[1], fortran_in_place[1], fortran_status_ignore[8], fortran_statuses_ignore[8],
     fortran_unweighted[1], fortran_weights_empty[1];
-extern int fortran_errcodes_ignore[] __asm__("simrun_errcodes_ignore_");
-extern int fortran_buffer_automatic[] __asm__("simrun_buffer_automatic_");
+extern int fortran_errcodes_ignore[] __asm__(COMMON_BLOCK("errcodes_ignore"));
+extern int fortran_buffer_automatic[] __asm__(COMMON_BLOCK("buffer_automatic"));
 int fortran_errcodes_ignore[1], fortran_buffer_automatic[1];
 
 void *fortran_room(size_t count, size_t size)
@@ -47,7 +47,7 @@ void positions_out(int *positions, int count)
         positions[i]++;
 }
 
-char *string_in(const char *text, size_t length)
+char *string_in(const char *text, text_length length)
 {
     while (length && text[length - 1] == ' ')
         length--;
@@ -55,7 +55,7 @@ char *string_in(const char *text, size_t length)
     return memcpy(copy, text, length);
 }
 
-void string_out(char *text, size_t length, const char *from)
+void string_out(char *text, text_length length, const char *from)
 {
     size_t used = strnlen(from, length);
     memcpy(text, from, used);
@@ -296,7 +296,7 @@ BY_HAND(attr_put, (const int *comm, const int *key, const int *value, int *ierro
 /* ---- Lengths of strings, and a buffer that the program gave ---- */
 
 BY_HAND(info_get, (const int *info, const char *key, const int *length, char *value, int *flag,
-                   int *ierror, size_t key_length, size_t value_length))
+                   int *ierror, text_length key_length, text_length value_length))
 {
     ENTER();
     char *own_key = string_in(key, key_length), own[MPI_MAX_INFO_VAL + 1] = "";
@@ -372,6 +372,31 @@ BY_HAND(type_struct, (const int *count, const int *lengths, const int *places, c
     ROOM_FREE(members)
 }
 
+BY_HAND(type_hindexed, (const int *count, const int *lengths, const int *places, const int *type,
+                        int *made, int *ierror))
+{
+    MPI_Datatype own = MPI_DATATYPE_NULL;
+    ROOM(MPI_Aint, wide, *count)
+    for (int i = 0; i < *count; i++)
+        wide[i] = places[i];
+    *ierror = MPI_Type_create_hindexed(*count, lengths, wide, Type_in(*type), &own);
+    *made = Type_out(own);
+    ROOM_FREE(wide)
+}
+
+BY_HAND(errhandler_get, (const int *comm, int *errhandler, int *ierror))
+{
+    MPI_Errhandler own = MPI_ERRHANDLER_NULL;
+    *ierror = MPI_Comm_get_errhandler(Comm_in(*comm), &own);
+    *errhandler = Errhandler_out(own);
+}
+
+BY_HAND(errhandler_set, (const int *comm, const int *errhandler, int *ierror))
+{
+    *ierror = MPI_Comm_set_errhandler(Comm_in(*comm), Errhandler_in(*errhandler));
+}
+
+#ifndef SHIM_OPENMPI
 /* ---- Handles of mpi_f08 are types, which are compared by functions ---- */
 
 #define COMPARED(name)                                                                             \
@@ -394,3 +419,37 @@ COMPARED(op)
 COMPARED(request)
 COMPARED(session)
 COMPARED(win)
+#else
+/* ---- What its programs' compilers look for beside functions ---- */
+
+extern int fortran_argv_null[] __asm__(COMMON_BLOCK("argv_null"));
+extern int fortran_argvs_null[] __asm__(COMMON_BLOCK("argvs_null"));
+int fortran_argv_null[1], fortran_argvs_null[1];
+
+/* Tells the compiler that a buffer may have changed, and does nothing. */
+SUBROUTINE(f_sync_reg, (void *buffer))
+{
+    (void)buffer;
+}
+
+#define SIZE_OF(kind, size)                                                                        \
+    SUBROUTINE(sizeof_##kind##_scalar, (void *value, int *bytes, int *ierror))                     \
+    {                                                                                              \
+        (void)value;                                                                               \
+        *bytes = size;                                                                             \
+        if (ierror)                                                                                \
+            *ierror = MPI_SUCCESS;                                                                 \
+    }
+SIZE_OF(character, 1)
+SIZE_OF(logical, 4)
+SIZE_OF(int8, 1)
+SIZE_OF(int16, 2)
+SIZE_OF(int32, 4)
+SIZE_OF(int64, 8)
+SIZE_OF(real32, 4)
+SIZE_OF(real64, 8)
+SIZE_OF(real128, 16)
+SIZE_OF(complex32, 8)
+SIZE_OF(complex64, 16)
+SIZE_OF(complex128, 32)
+#endif

@@ -1,4 +1,6 @@
-/* What Fortran's functions are made of: see bindings.pl. The library is linked to programs by simfort; each rank has its copy.
+/* What Fortran's functions are made of: see bindings.pl. The library is linked to programs by simfort; each rank has its copy. It is compiled
+ * once more (-DSHIM_OPENMPI) to stand in for the library that Open MPI's Fortran programs need, on top of what stands in for its C library
+ * (sim/shims): handles, constants and statuses are then that MPI's.
  *
  * Room: sees nothing. Seen by programs. */
 #ifndef SIM_FORTRAN_FORTRAN_H
@@ -9,6 +11,19 @@
 
 #include <mpi.h>
 
+#ifdef SHIM_OPENMPI
+#include "shims/openmpi_constants.h"
+#undef MPI_UNWEIGHTED
+#undef MPI_WEIGHTS_EMPTY
+#define MPI_UNWEIGHTED     ((int *)2)
+#define MPI_WEIGHTS_EMPTY  ((int *)3)
+#define COMMON_BLOCK(name) "mpi_fortran_" name "_"
+typedef unsigned text_length; /* its module mpi_f08 passes an integer */
+#else
+#define COMMON_BLOCK(name) "simrun_" name "_"
+typedef size_t text_length;
+#endif
+
 /* Compilers agree on one underscore behind a name in small letters; some write the name as it is, and gfortran can be asked for two
  * underscores. */
 #define FORTRAN_FUNCTION(type, name, symbol, parameters)                                           \
@@ -16,28 +31,63 @@
     extern __typeof__(fortran_##name) fortran_##name##_two __asm__(symbol "__")                    \
         __attribute__((weak, alias(symbol "_")));                                                  \
     type fortran_##name parameters
+#ifdef SHIM_OPENMPI
+#define ALSO(name, symbol, as)                                                                     \
+    extern __typeof__(fortran_##name) fortran_##name##_##as __asm__(symbol)                        \
+        __attribute__((weak, alias("mpi_" #name "_")));
+/* Open MPI's module mpi_f08 calls the last of these names. */
+#define FUNCTION(type, name, parameters)                                                           \
+    type fortran_##name parameters __asm__("mpi_" #name "_");                                      \
+    ALSO(name, "mpi_" #name "__", two)                                                             \
+    ALSO(name, "pmpi_" #name "_", profiling)                                                       \
+    ALSO(name, "ompi_" #name "_f", internal)                                                       \
+    type fortran_##name parameters
+#else
 #define FUNCTION(type, name, parameters) FORTRAN_FUNCTION(type, name, "mpi_" #name, parameters)
-#define SUBROUTINE(name, parameters)     FUNCTION(void, name, parameters)
-#define BY_HAND(name, parameters)        SUBROUTINE(name, parameters)
+#endif
+#define SUBROUTINE(name, parameters) FUNCTION(void, name, parameters)
+#define BY_HAND(name, parameters)    SUBROUTINE(name, parameters)
 
-/* What a call is blamed on is the line in Fortran; weak, for linkers that look into libraries. */
+/* What a call is blamed on is the line in Fortran. */
+#ifdef SHIM_OPENMPI
+extern __thread const void *shim_outer; /* the library below blames that */
+static inline void site_enter(const void *site)
+{
+    shim_outer = site;
+}
+static inline void site_leave(void)
+{
+    shim_outer = NULL;
+}
+#else
+/* Weak, for linkers that look into libraries. */
 void site_enter(const void *site) __asm__("simrun.record_site_enter") __attribute__((weak));
 void site_leave(void) __asm__("simrun.record_site_leave") __attribute__((weak));
+#endif
 /* Loads and stores of a library's on behalf of the program, likewise. */
 void tell_range(const void *address, size_t size, int write,
                 const void *site) __asm__("__simrun_range") __attribute__((weak));
+#ifdef SHIM_OPENMPI
+#define SITE(function, ...) function(__VA_ARGS__)
+#else
+#define SITE(function, ...)                                                                        \
+    if (function)                                                                                  \
+    function(__VA_ARGS__)
+#endif
 /* In mpi_f08 ierror may be left out. */
 #define ENTER()                                                                                    \
     int ierror_unasked;                                                                            \
     if (!ierror)                                                                                   \
         ierror = &ierror_unasked;                                                                  \
-    if (site_enter)                                                                                \
-    site_enter(__builtin_return_address(0))
-#define LEAVE()                                                                                    \
-    if (site_leave)                                                                                \
-    site_leave()
+    SITE(site_enter, __builtin_return_address(0))
+#define LEAVE() SITE(site_leave, )
 
 /* Handles as integers. */
+#ifdef SHIM_OPENMPI
+#define INTEGER(name, type)                                                                        \
+    MPI_##type name##_in(int number) __asm__("MPI_" #name "_f2c");                                 \
+    int name##_out(MPI_##type handle) __asm__("MPI_" #name "_c2f");
+#else
 #define INTEGER(name, type)                                                                        \
     static inline MPI_##type name##_in(int number)                                                 \
     {                                                                                              \
@@ -47,6 +97,7 @@ void tell_range(const void *address, size_t size, int write,
     {                                                                                              \
         return MPI_##name##_toint(handle);                                                         \
     }
+#endif
 INTEGER(Comm, Comm)
 INTEGER(Errhandler, Errhandler)
 INTEGER(Group, Group)
@@ -54,7 +105,9 @@ INTEGER(Info, Info)
 INTEGER(Message, Message)
 INTEGER(Op, Op)
 INTEGER(Request, Request)
+#ifndef SHIM_OPENMPI
 INTEGER(Session, Session)
+#endif
 INTEGER(Type, Datatype)
 INTEGER(Win, Win)
 
@@ -76,12 +129,12 @@ int peers_of(int comm);
 int neighbours_of(int comm);
 
 /* Common blocks of mpif.h: their addresses have a meaning. The program's, where it has them. */
-extern int fortran_bottom[] __asm__("simrun_bottom_");
-extern int fortran_in_place[] __asm__("simrun_in_place_");
-extern int fortran_status_ignore[] __asm__("simrun_status_ignore_");
-extern int fortran_statuses_ignore[] __asm__("simrun_statuses_ignore_");
-extern int fortran_unweighted[] __asm__("simrun_unweighted_");
-extern int fortran_weights_empty[] __asm__("simrun_weights_empty_");
+extern int fortran_bottom[] __asm__(COMMON_BLOCK("bottom"));
+extern int fortran_in_place[] __asm__(COMMON_BLOCK("in_place"));
+extern int fortran_status_ignore[] __asm__(COMMON_BLOCK("status_ignore"));
+extern int fortran_statuses_ignore[] __asm__(COMMON_BLOCK("statuses_ignore"));
+extern int fortran_unweighted[] __asm__(COMMON_BLOCK("unweighted"));
+extern int fortran_weights_empty[] __asm__(COMMON_BLOCK("weights_empty"));
 
 static inline void *address_in(void *address)
 {
@@ -116,7 +169,7 @@ static inline int position_out(int position)
 void positions_out(int *positions, int count);
 
 /* Strings: blanks at the end mean nothing. The first is the caller's to free. */
-char *string_in(const char *text, size_t length);
-void string_out(char *text, size_t length, const char *from);
+char *string_in(const char *text, text_length length);
+void string_out(char *text, text_length length, const char *from);
 
 #endif

@@ -70,7 +70,7 @@ static void touch_array(const struct array *array, ssize_t element, bool write, 
     touch_part(&own, own.rank, own.base, write, site);
 }
 
-#define SITE __builtin_return_address(0)
+#define CALLER __builtin_return_address(0)
 
 /* A complex variable of this kind is two numbers; one of 16 digits' kind (10) takes 16 bytes. */
 static ssize_t bytes_of(int kind)
@@ -84,7 +84,7 @@ static ssize_t bytes_of(int kind)
     void __wrap__gfortran_transfer_##name(void *transfer, void *variable, int kind);               \
     void __wrap__gfortran_transfer_##name(void *transfer, void *variable, int kind)                \
     {                                                                                              \
-        touch(variable, size, write, SITE);                                                        \
+        touch(variable, size, write, CALLER);                                                      \
         _gfortran_transfer_##name(transfer, variable, kind);                                       \
     }
 #define BOTH_WAYS(name, size)                                                                      \
@@ -101,7 +101,7 @@ BOTH_WAYS(complex, 2 * bytes_of(kind))
     void __wrap__gfortran_transfer_##name(void *transfer, void *text, ssize_t length);             \
     void __wrap__gfortran_transfer_##name(void *transfer, void *text, ssize_t length)              \
     {                                                                                              \
-        touch(text, length, write, SITE);                                                          \
+        touch(text, length, write, CALLER);                                                        \
         _gfortran_transfer_##name(transfer, text, length);                                         \
     }
 TEXT(character, true)
@@ -115,7 +115,7 @@ TEXT(character_write, false)
     void __wrap__gfortran_transfer_##name(void *transfer, struct array *array, int kind,           \
                                           ssize_t length)                                          \
     {                                                                                              \
-        touch_array(array, 0, write, SITE);                                                        \
+        touch_array(array, 0, write, CALLER);                                                      \
         _gfortran_transfer_##name(transfer, array, kind, length);                                  \
     }
 ARRAY(array, true)
@@ -128,7 +128,7 @@ void *__wrap__gfortran_internal_pack(struct array *array)
 {
     void *packed = _gfortran_internal_pack(array);
     if (packed != array->base)
-        touch_array(array, 0, false, SITE);
+        touch_array(array, 0, false, CALLER);
     return packed;
 }
 
@@ -137,6 +137,6 @@ void __wrap__gfortran_internal_unpack(struct array *array, const void *packed);
 void __wrap__gfortran_internal_unpack(struct array *array, const void *packed)
 {
     if (packed != array->base && packed)
-        touch_array(array, 0, true, SITE);
+        touch_array(array, 0, true, CALLER);
     _gfortran_internal_unpack(array, packed);
 }

@@ -131,11 +131,15 @@ static int module_add(struct closure *closure, int who, const char *path, const 
 static int needed_add(struct closure *closure, int who, const char *needed,
                       const struct closure_options *options, struct failure *failure)
 {
+    const char *before = foreign_before(needed);
+    int status = before ? needed_add(closure, who, before, options, failure) : 0;
+    if (status)
+        return status;
     const struct image *program = closure->modules[0].image;
     const struct image *image = who ? &closure->modules[who].own : program;
     char path[PATH_MAX];
     if (resolve_is_mpi(needed) || foreign_mpi(image, needed)) {
-        int status = closure_mpi(closure, image, needed, failure);
+        status = closure_mpi(closure, image, needed, failure);
         return status || !*closure->shim ? status
                                          : module_add(closure, who, closure->shim, needed, failure);
     }

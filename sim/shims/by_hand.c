@@ -6,6 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
+__thread const void *shim_outer;
+
 void *shim_room(size_t count, size_t size)
 {
     void *room = calloc(count, size);
@@ -481,11 +483,11 @@ BY_HAND(Type_ub, (F_Datatype type, MPI_Aint *upper))
     OURS(MPI_##Object, kind##_fromint, (int))                                                      \
     THEIRS(int, kind##_c2f, (F_##Object handle))                                                   \
     {                                                                                              \
-        return ours_##kind##_toint(in_##Object(handle));                                           \
+        return NUMBER_OUT(Object, ours_##kind##_toint(in_##Object(handle)));                       \
     }                                                                                              \
     THEIRS(F_##Object, kind##_f2c, (int number))                                                   \
     {                                                                                              \
-        return out_##Object(ours_##kind##_fromint(number));                                        \
+        return out_##Object(ours_##kind##_fromint(NUMBER_IN(Object, number)));                     \
     }
 INTEGERS(Comm, Comm)
 INTEGERS(Errhandler, Errhandler)

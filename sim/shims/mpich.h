@@ -29,6 +29,10 @@ MPI_Comm *later_in(int *theirs);
 void later_look(void);
 #define LATER_IN(kind, handle) later_in(handle)
 
+/* Handles are the same integers in Fortran. */
+#define NUMBER_IN(name, number)  (number)
+#define NUMBER_OUT(name, number) (number)
+
 HANDLE(Comm)
 HANDLE(Datatype)
 HANDLE(Errhandler)

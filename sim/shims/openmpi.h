@@ -54,6 +54,23 @@ HANDLE(Request)
 HANDLE(Session)
 HANDLE(Win)
 
+/* The integers that Fortran has for predefined ones, and ours. */
+#define NUMBERS(name)                                                                              \
+    int number_in_##name(int number);                                                              \
+    int number_out_##name(int number);
+NUMBERS(Comm)
+NUMBERS(Datatype)
+NUMBERS(Errhandler)
+NUMBERS(File)
+NUMBERS(Group)
+NUMBERS(Info)
+NUMBERS(Message)
+NUMBERS(Op)
+NUMBERS(Request)
+NUMBERS(Win)
+#define NUMBER_IN(name, number)  number_in_##name(number)
+#define NUMBER_OUT(name, number) number_out_##name(number)
+
 typedef struct F_Status {
     int MPI_SOURCE, MPI_TAG, MPI_ERROR, cancelled;
     size_t bytes;

@@ -35,7 +35,9 @@
 /* What a call is blamed on is the line that called the shim. */
 void site_enter(const void *site) __asm__("simrun.record_site_enter");
 void site_leave(void) __asm__("simrun.record_site_leave");
-#define ENTER() site_enter(__builtin_return_address(0))
+#define ENTER() site_enter(shim_outer ? shim_outer : __builtin_return_address(0))
+/* The line that called a library on top of this one (sim/fortran), while a call of that one is under way. */
+extern __thread const void *shim_outer;
 #define LEAVE() site_leave()
 
 /* Ours for an array of theirs: `own` is NULL if theirs is. KEEP: for as long as the program runs, since a nonblocking operation reads it

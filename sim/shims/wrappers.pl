@@ -1,5 +1,6 @@
 #!/usr/bin/perl
 # wrappers.pl openmpi|mpich: prints the functions of another MPI's C library, made of the prototypes in sim/mpi.h.
+# wrappers.pl openmpi-constants: prints its constants that are integers, in place of those of sim/mpi.h.
 #
 # A function takes that library's handles, statuses and constants, calls the function of simrun (its name with "simrun." in front: see
 # sim/programs/resolve.c) with ours, and gives back what came of it in theirs. What cannot be made from a prototype (functions of the
@@ -8,7 +9,8 @@
 use strict;
 use warnings;
 
-my $mpi = shift or die "usage: wrappers.pl openmpi|mpich\n";
+my $mpi = shift or die "usage: wrappers.pl openmpi|mpich|openmpi-constants\n";
+my $only_constants = $mpi =~ s/-constants$//;
 (my $here = $0) =~ s{[^/]*$}{};
 require($here =~ m{^/} ? "${here}prototypes.pl" : "./${here}prototypes.pl");
 our (@handles, $handle, $header);
@@ -18,18 +20,24 @@ sub rows { return map { [split /\t/] } grep { !/^#/ && /\t/ } split /\n/, slurp(
 my @functions = prototypes($here . '../mpi.h');
 
 # Families of integers, and the handles: name here, name there.
-my (%family, %predefined);
+my (%family, %predefined, %number);
 for my $row (rows('values.tsv')) {
     my ($family, $name, $theirs) = ($row->[0], $row->[1], $row->[$mpi eq 'openmpi' ? 2 : 3]);
     next if $theirs eq '-';
     my $list = $family =~ /^(?:$handle)$/ ? \%predefined : \%family;
     push @{ $list->{$family} }, [$name, $theirs];
+    $number{$family}{$name} = $row->[4] if defined $row->[4] && $row->[4] ne '-';
 }
 my %meaning = map { $_->[0] => $_->[1] } rows('parameters.tsv');
 my %by_hand = map { $_ => 1 } slurp($here . 'by_hand.c') =~ /^(?:BY_HAND|STRING)\((\w+)/mg;
 
 # --- Values ---
 
+if ($only_constants) {
+    print "/* Made by sim/shims/wrappers.pl from values.tsv. */\n";
+    printf "#undef MPI_%s\n#define MPI_%s (%s)\n", $_->[0], $_->[0], $_->[1] for map { @{ $family{$_} } } sort keys %family;
+    exit 0;
+}
 print "/* Made by sim/shims/wrappers.pl from sim/mpi.h and values.tsv. */\n#include \"sim/shims/shim.h\"\n";
 
 # A value that is special here but not there must not become special on its way.
@@ -85,6 +93,21 @@ sub print_objects {
     print "};\n";
 }
 
+# The integers of its Fortran, which are no others in C; what is not predefined has ours.
+sub print_numbers {
+    for my $kind (@handles) {
+        my ($cases_in, $cases_out, %in, %out) = ('', '');
+        for my $name (sort keys %{ $number{$kind} || {} }) {
+            my ($ours, $theirs) = (value($name), $number{$kind}{$name});
+            $cases_in  .= "    case $theirs: return $ours;\n" if !$in{$theirs}++;
+            $cases_out .= "    case $ours: return $theirs;\n" if !$out{$ours}++;
+        }
+        next if !$cases_in;
+        print "int number_in_$kind(int number)\n{\n    switch (number) {\n${cases_in}    default: return number;\n    }\n}\n";
+        print "int number_out_$kind(int number)\n{\n    switch (number) {\n${cases_out}    default: return number;\n    }\n}\n";
+    }
+}
+
 # MPICH: integers.
 sub print_integers {
     for my $kind (@handles) {
@@ -100,7 +123,7 @@ sub print_integers {
             . "    default: return numbers_of(handle);\n    }\n}\n";
     }
 }
-$mpi eq 'openmpi' ? print_objects() : print_integers();
+$mpi eq 'openmpi' ? (print_objects(), print_numbers()) : print_integers();
 
 # --- Functions ---
 
