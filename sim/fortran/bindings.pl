@@ -43,6 +43,8 @@ sub convert {
         my $c = "MPI_$1";
         return ("const int *$name", '', "${kind}_in(*$name)", '') if !$array && !$pointer;
         if (!$array) {
+            return ("int *$name", "    $c *own_$name = fortran_later($name);\n", "own_$name", '')
+                if $function =~ /^Comm_idup/ && $kind eq 'Comm';    # written when the request completes
             my $read = $function =~ /_free$|_disconnect$|_finalize$|^(?:Type_commit|Wait|Test|Start|Cancel)$/ || ($function =~ /recv/ && $name eq 'message');
             return ("int *$name", "    $c own_$name = " . ($read ? "${kind}_in(*$name)" : 'NULL') . ";\n", "&own_$name",
                 "    if (own_$name)\n        *$name = ${kind}_out(own_$name);\n");

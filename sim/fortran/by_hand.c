@@ -27,6 +27,35 @@ int peers_of(int comm)
     return count;
 }
 
+struct fortran_later {
+    struct fortran_later *next;
+    MPI_Comm handle;
+    int *number;
+};
+struct fortran_later *fortran_laters;
+
+MPI_Comm *fortran_later(int *number)
+{
+    struct fortran_later *later = fortran_room(1, sizeof *later);
+    *later = (struct fortran_later){fortran_laters, MPI_COMM_NULL, number};
+    fortran_laters = later;
+    return &later->handle;
+}
+
+/* What was found stays: whoever records the run reads it when the request completes, which may be later. */
+void fortran_later_look(void)
+{
+    for (struct fortran_later **at = &fortran_laters; *at;) {
+        struct fortran_later *later = *at;
+        if (later->handle == MPI_COMM_NULL) {
+            at = &later->next;
+            continue;
+        }
+        *later->number = Comm_out(later->handle);
+        *at = later->next;
+    }
+}
+
 /* Of both arrays the longer one; the shorter is followed by memory of the program's that is not looked at as a handle. */
 int neighbours_of(int comm)
 {

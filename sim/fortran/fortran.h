@@ -80,7 +80,10 @@ void tell_range(const void *address, size_t size, int write,
     if (!ierror)                                                                                   \
         ierror = &ierror_unasked;                                                                  \
     SITE(site_enter, __builtin_return_address(0))
-#define LEAVE() SITE(site_leave, )
+#define LEAVE()                                                                                    \
+    if (fortran_laters)                                                                            \
+        fortran_later_look();                                                                      \
+    SITE(site_leave, )
 
 /* Handles as integers. */
 #ifdef SHIM_OPENMPI
@@ -120,6 +123,12 @@ enum { ROOM_ENTRIES = 32, STRING_MAX = MPI_MAX_LIBRARY_VERSION_STRING };
     if (own != own##_room)                                                                         \
         free(own);
 #define KEEP(type, own, count) type *own = fortran_room((size_t)(count) + 1, sizeof *own);
+
+/* A communicator that is there when a request completes: where its handle is put, and looking whether one is there. */
+struct fortran_later;
+extern struct fortran_later *fortran_laters;
+MPI_Comm *fortran_later(int *number);
+void fortran_later_look(void);
 
 /* Memory for an array; ends the program if there is none. */
 void *fortran_room(size_t count, size_t size);

@@ -128,6 +128,16 @@ static int module_add(struct closure *closure, int who, const char *path, const 
     return 0;
 }
 
+/* What stands in for another MPI's library. */
+static int shim_add(struct closure *closure, int who, const char *needed, struct failure *failure)
+{
+    int status = module_add(closure, who, closure->shim, needed, failure);
+    const struct closure_module *module = &closure->modules[who];
+    if (!status && module->needs_count)
+        closure->modules[module->needs[module->needs_count - 1]].shim = true;
+    return status;
+}
+
 static int needed_add(struct closure *closure, int who, const char *needed,
                       const struct closure_options *options, struct failure *failure)
 {
@@ -140,8 +150,7 @@ static int needed_add(struct closure *closure, int who, const char *needed,
     char path[PATH_MAX];
     if (resolve_is_mpi(needed) || foreign_mpi(image, needed)) {
         status = closure_mpi(closure, image, needed, failure);
-        return status || !*closure->shim ? status
-                                         : module_add(closure, who, closure->shim, needed, failure);
+        return status || !*closure->shim ? status : shim_add(closure, who, needed, failure);
     }
     bool found = library_path_find(image, program, needed, path);
     if (!options->private || resolve_is_system(needed) ||
@@ -282,8 +291,7 @@ static bool introduce(struct closure *closure)
         module->clone.extra.module = m;
         module->clone.program = &closure->modules[0].clone;
         module->clone.closure = closure;
-        module->clone.shim = !strcmp(module->image->path, closure->shim) ||
-                             resolve_is_fortran(file_name(module->image->path));
+        module->clone.shim = module->shim || resolve_is_fortran(file_name(module->image->path));
         module->clone.common = closure->count == 1 && module->clone.common;
         module->clone.extra.getopt =
             closure->modules[0].clone.extra.getopt + seen[0].place - seen[m].place;

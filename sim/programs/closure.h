@@ -14,6 +14,7 @@
 #include <limits.h>
 
 struct closure_module {
+    bool shim; /* stands in for another MPI's library */
     const struct image *image;
     struct image own; /* of a library */
     struct clone clone;

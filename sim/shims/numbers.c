@@ -113,6 +113,7 @@ MPI_Comm *later_in(int *theirs)
     return &later->ours;
 }
 
+/* What was found stays: whoever records the run reads it when the request completes, which may be later. */
 void later_look(void)
 {
     for (struct later **link = &later_list; *link;) {
@@ -123,7 +124,6 @@ void later_look(void)
         }
         *later->theirs = out_Comm(later->ours);
         *link = later->next;
-        free(later);
     }
 }
 
