@@ -10,6 +10,7 @@ mkdir -p "$work" && cd "$work" || exit 3
 PATH=$build:$PATH
 OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 export OMPI_ALLOW_RUN_AS_ROOT OMPI_ALLOW_RUN_AS_ROOT_CONFIRM
+export here
 unset MAKEFLAGS MAKELEVEL
 : "${APPS_SECONDS:=120}"
 
@@ -64,7 +65,7 @@ grep -v '^#' "$here/apps.tsv" | while IFS='	' read -r name from ranks command pr
         echo "| $name | $from | | cannot be fetched | | | | |"
         continue
     fi
-    if [ "$kind" = binary ] && [ ! -x "${program%% *}" ]; then
+    if { [ "$kind" = binary ] && [ ! -x "${program%% *}" ]; } || { [ "$kind" = library ] && ! dpkg-query -W "$package" >/dev/null 2>&1; }; then
         echo "| $name | $from | | $package is not installed | | | | |"
         continue
     fi
@@ -74,7 +75,9 @@ grep -v '^#' "$here/apps.tsv" | while IFS='	' read -r name from ranks command pr
         row=$(echo "$name" | tr -c 'a-zA-Z0-9\n' _)
         ours=$package-simrun theirs=$package-$compiler
         [ "$kind" = source ] || ours=$row-simrun-$n theirs=$row-$compiler-$n
-        if ! CC=simcc CXX=simc++ FC=simfort prepare "$ours" $kind "$package" "$command" "$row" ||
+        cc=simcc cxx=simc++ fc=simfort
+        [ "$kind" != library ] || cc=mpicc.$compiler cxx=mpicxx.$compiler fc=mpifort.$compiler
+        if ! CC=$cc CXX=$cxx FC=$fc prepare "$ours" $kind "$package" "$command" "$row" ||
             ! CC=mpicc.$compiler CXX=mpicxx.$compiler FC=mpifort.$compiler prepare "$theirs" $kind "$package" "$command" "$row"; then
             echo "| $name | $from | $n | no: $work/$ours/build.log | | | | |"
             break
