@@ -64,7 +64,7 @@ if has mpicc.openmpi; then
     sentence "an object left over from Open MPI's mpicc" 1 "simcc: .*compiled with Open MPI's mpi.h: compile all of it with simcc (make clean" 'simcc -o left theirs.o'
     sentence "the remedy" 0 '^sum 1' "simcc -o left right.c && $run ./left"
     if has mpifort.openmpi && mpifort.openmpi -o fortran.theirs old.f90 2>/dev/null; then
-        sentence "Fortran of Open MPI's" 3 'built for Open MPI.*build it with simfort (make FC=simfort' "$run ./fortran.theirs"
+        sentence "a program of Open MPI's mpifort runs" 0 '^PASS' "$run ./fortran.theirs"
     fi
 else
     sentence "Open MPI's programs" 0 'needs Open MPI' skipped
@@ -72,6 +72,9 @@ fi
 if has mpicc.mpich; then
     mpicc.mpich -o theirs right.c && mpicc.mpich -c right.c -o theirs.o
     sentence "a program of MPICH's mpicc runs" 0 '^sum 1' "$run ./theirs"
+    if has mpifort.mpich && mpifort.mpich -w -o fortran.theirs old.f90 2>/dev/null; then
+        sentence "Fortran of MPICH's" 3 'built for MPICH.*build it with simfort (make FC=simfort' "$run ./fortran.theirs"
+    fi
     sentence "an object left over from MPICH's mpicc" 3 "U002.*compiled with MPICH's mpi.h: compile all of it with simcc (make clean" "simcc -o left theirs.o && $run ./left"
     sentence "on OS threads" 3 "U002.*compiled with MPICH's mpi.h" "$run --os-threads ./left"
     sentence "without a record" 1 "MPICH's: compile all of the program with simcc" "$run --record none ./left"
