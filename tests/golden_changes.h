@@ -151,6 +151,8 @@ static inline void changes_word(const struct changes_text *text, const struct ch
         {"\"reduce\"", "sum", "max", "min", "prod", "user", "sum", "band", "maxloc"},
         {"\"flags\"", "nonblocking", "persistent", "compound", "in_place", "inactive",
          "buffer_changed", "adjoint", "across"},
+        {"\"note\"", "X010", "M009", "B002", "L003", "L004", "L005", "X006", "S001"},
+        {"\"note\"", "X002", "M007", "X008", "L010", "S002", "S003", "X004", "D005"},
         {"\"mode\"", "data", "program", "data", "program", "data", "program", "data", "program"}};
     uint32_t fits[16], count = 0;
     for (uint32_t i = 0; i < sizeof words / sizeof *words; i++) {
