@@ -49,9 +49,9 @@ static struct trace *new_trace(uint32_t ranks)
     return trace;
 }
 
-static struct trace_op new_op(struct trace *trace, uint32_t rank, enum op_kind kind, int line)
+static struct trace_plain_op new_op(struct trace *trace, uint32_t rank, enum op_kind kind, int line)
 {
-    struct trace_op op = trace_op_none(rank, kind);
+    struct trace_plain_op op = trace_op_none(rank, kind);
     op.state = STATE_COMPLETE;
     op.comm = 0;
     op.site = trace_add_site(trace, "bench.c", line, "main");
@@ -65,9 +65,9 @@ static struct trace *totally_ordered(size_t ops, uint32_t ranks)
     struct trace *trace = new_trace(ranks);
     size_t rounds = ops / ranks / 4;
     for (uint32_t rank = 0; rank < ranks; rank++) {
-        struct trace_op receive = new_op(trace, rank, OP_IRECV, 1),
+        struct trace_plain_op receive = new_op(trace, rank, OP_IRECV, 1),
                         send = new_op(trace, rank, OP_ISEND, 2);
-        struct trace_op wait = new_op(trace, rank, OP_WAITALL, 3),
+        struct trace_plain_op wait = new_op(trace, rank, OP_WAITALL, 3),
                         reduce = new_op(trace, rank, OP_ALLREDUCE, 4);
         receive.peer = (int32_t)((rank + ranks - 1) % ranks);
         send.peer = (int32_t)((rank + 1) % ranks);
@@ -113,7 +113,7 @@ static struct trace *partially_ordered(size_t nodes, uint32_t ranks, bool racy)
         for (size_t layer = 0; layer < layers; layer++) {
             uint32_t starts[2], receives[2], sends[2], waits[2];
             for (int i = 0; i < 2; i++) {
-                struct trace_op op = new_op(trace, rank, OP_IRECV, 1 + i);
+                struct trace_plain_op op = new_op(trace, rank, OP_IRECV, 1 + i);
                 op.pass = 1;
                 op.peer = sides[i];
                 op.tag = i;
@@ -123,7 +123,7 @@ static struct trace *partially_ordered(size_t nodes, uint32_t ranks, bool racy)
                     trace_add_edge(trace, last, receives[i], EDGE_DATA);
             }
             for (int i = 0; i < 2; i++) {
-                struct trace_op op = new_op(trace, rank, OP_SEND, 3 + i);
+                struct trace_plain_op op = new_op(trace, rank, OP_SEND, 3 + i);
                 op.pass = 1;
                 op.peer = sides[i];
                 op.tag = !i;
@@ -132,10 +132,10 @@ static struct trace *partially_ordered(size_t nodes, uint32_t ranks, bool racy)
                 for (int j = 0; j < 2; j++)
                     trace_add_edge(trace, receives[j], sends[i], EDGE_ORDER);
             }
-            struct trace_op reduce = new_op(trace, rank, OP_ALLREDUCE, 7);
+            struct trace_plain_op reduce = new_op(trace, rank, OP_ALLREDUCE, 7);
             uint32_t reduction = TRACE_NO;
             for (int i = 0; i < 2; i++) {
-                struct trace_op op = new_op(trace, rank, OP_WAIT, 5 + i);
+                struct trace_plain_op op = new_op(trace, rank, OP_WAIT, 5 + i);
                 op.pass = 1;
                 op.comm = TRACE_NO;
                 op.request = starts[i];

@@ -142,7 +142,7 @@ static bool has_survived(const struct trace *trace)
     for (size_t i = 0; i < trace->op_count; i++) {
         const struct trace_op *op = &trace->ops[i];
         bool of_living = op->kind == OP_COMM_SHRINK || op->kind == OP_COMM_AGREE;
-        if ((op->error >= PROC_FAILED && op->error <= REVOKED) ||
+        if ((op->form->error >= PROC_FAILED && op->form->error <= REVOKED) ||
             (lost && of_living && op->state == STATE_COMPLETE))
             return true;
     }

@@ -70,13 +70,13 @@ uint32_t check_comm_member(const struct trace *trace, uint32_t comm, uint32_t in
 
 bool check_signatures_differ(const struct trace_op *a, const struct trace_op *b)
 {
-    return a->signature && b->signature && a->signature != b->signature;
+    return a->form->signature && b->form->signature && a->form->signature != b->form->signature;
 }
 
 bool check_same_signature(const struct trace_op *a, const struct trace_op *b)
 {
-    return a->kind == b->kind && a->count == b->count && a->type == b->type &&
-           a->signature == b->signature && a->reduce_op == b->reduce_op;
+    return a->kind == b->kind && a->count == b->count && a->form->type == b->form->type &&
+           a->form->signature == b->form->signature && a->form->reduce_op == b->form->reduce_op;
 }
 
 /* An op that takes part in a group: every collective except those that span two communicators, the
@@ -85,7 +85,8 @@ bool check_same_signature(const struct trace_op *a, const struct trace_op *b)
 static bool is_grouped(const struct trace *trace, const struct trace_op *op)
 {
     return op_kind_class(op->kind) == CLASS_COLLECTIVE && op->kind != OP_INTERCOMM_CREATE &&
-           op->kind != OP_COMM_FREE && op->kind != OP_FINALIZE && op->comm < trace->comm_count;
+           op->kind != OP_COMM_FREE && op->kind != OP_FINALIZE &&
+           op->form->comm < trace->comm_count;
 }
 
 /* First group number of each communicator. A comm_seq beyond the number of its ops is nonsense from
@@ -96,11 +97,11 @@ static size_t number_groups(const struct trace *trace, const uint32_t *calls, si
     size_t *ops = check_new(trace->comm_count + 1, sizeof *ops);
     size_t *highest = check_new(trace->comm_count + 1, sizeof *highest);
     for (size_t i = 0; i < count; i++)
-        ops[trace->ops[calls[i]].comm]++;
+        ops[trace->ops[calls[i]].form->comm]++;
     for (size_t i = 0; i < count; i++) {
         const struct trace_op *op = &trace->ops[calls[i]];
-        if (op->comm_seq < ops[op->comm] && op->comm_seq >= highest[op->comm])
-            highest[op->comm] = op->comm_seq + 1;
+        if (op->comm_seq < ops[op->form->comm] && op->comm_seq >= highest[op->form->comm])
+            highest[op->form->comm] = op->comm_seq + 1;
     }
     size_t total = 0;
     for (size_t c = 0; c < trace->comm_count; c++) {
@@ -119,9 +120,10 @@ uint32_t check_group_of(const struct check_context *context, uint32_t index)
     const struct trace_op *op = &trace->ops[index];
     bool planned = trace->outcome == OUTCOME_IMPORTED;
     if (!is_grouped(trace, op) || (op->state == STATE_NEVER && !planned) ||
-        op->comm_seq >= context->group_begin[op->comm + 1] - context->group_begin[op->comm])
+        op->comm_seq >=
+            context->group_begin[op->form->comm + 1] - context->group_begin[op->form->comm])
         return TRACE_NO;
-    return (uint32_t)(context->group_begin[op->comm] + op->comm_seq);
+    return (uint32_t)(context->group_begin[op->form->comm] + op->comm_seq);
 }
 
 /* `calls`: the operations that are grouped, ascending. */
@@ -137,7 +139,7 @@ static void gather_groups(struct check_context *context, const uint32_t *calls, 
         if (number == TRACE_NO)
             continue;
         struct check_group *group = &context->groups[number];
-        group->comm = trace->ops[calls[i]].comm;
+        group->comm = trace->ops[calls[i]].form->comm;
         group->seq = trace->ops[calls[i]].comm_seq;
         group->count++;
         members++;
@@ -168,12 +170,12 @@ static void look_around(struct check_context *context)
     for (uint32_t i = 0; i < trace->op_count; i++) {
         const struct trace_op *op = &trace->ops[i];
         context->kinds[op->kind] = true;
-        context->has_batches = context->has_batches || op->batch != 0;
+        context->has_batches = context->has_batches || op->form->batch != 0;
         context->has_wildcards =
             context->has_wildcards || (op->peer == TRACE_ANY && check_class(op) == CLASS_RECEIVE);
         context->has_changes = context->has_changes || op->flags & OP_BUFFER_CHANGED;
         context->last_thread =
-            op->thread > context->last_thread ? op->thread : context->last_thread;
+            op->form->thread > context->last_thread ? op->form->thread : context->last_thread;
         if (op->state == STATE_BLOCKED)
             context->blocked[op->rank] = i;
         if (is_grouped(trace, op)) {
@@ -217,7 +219,7 @@ static void find_refused(struct check_context *context)
     context->refused = check_new(trace->note_count, sizeof *context->refused);
     for (size_t i = 0; i < trace->note_count; i++) {
         uint32_t op = trace->notes[i].op;
-        if (op < trace->op_count && trace->ops[op].error &&
+        if (op < trace->op_count && trace->ops[op].form->error &&
             strcmp(trace->notes[i].code, "M009") == 0)
             context->refused[context->refused_count++] = op;
     }

@@ -18,7 +18,7 @@ char *check_place(const struct trace *trace, uint32_t op, char *text, size_t siz
 {
     char what[160], where[TRACE_SITE_TEXT];
     trace_op_text(trace, op, what, sizeof what);
-    trace_at_text(trace, trace->ops[op].site, where, sizeof where);
+    trace_at_text(trace, trace->ops[op].form->site, where, sizeof where);
     snprintf(text, size, "rank %u, %s%s", trace->ops[op].rank, what, where);
     return text;
 }
@@ -26,7 +26,7 @@ char *check_place(const struct trace *trace, uint32_t op, char *text, size_t siz
 char *check_short_place(const struct trace *trace, uint32_t op, char *text, size_t size)
 {
     char where[TRACE_SITE_TEXT];
-    trace_at_text(trace, trace->ops[op].site, where, sizeof where);
+    trace_at_text(trace, trace->ops[op].form->site, where, sizeof where);
     const char *prefix = (trace->ops[op].flags & (OP_NONBLOCKING | OP_COMPOUND)) == OP_NONBLOCKING
                              ? "nonblocking "
                              : "";
@@ -49,7 +49,7 @@ struct finding *check_at_place(struct findings *findings, size_t first, const ch
 {
     for (size_t i = first; i < findings->count; i++) {
         struct finding *finding = &findings->items[i];
-        if (strcmp(finding->code, code) != 0 || finding->site != trace->ops[op].site ||
+        if (strcmp(finding->code, code) != 0 || finding->site != trace->ops[op].form->site ||
             !finding->op_count)
             continue;
         uint32_t named = finding->ops[0].op;
@@ -62,8 +62,8 @@ struct finding *check_at_place(struct findings *findings, size_t first, const ch
 /* Two threads of a rank take from one channel. */
 static bool share_channel(const struct trace_op *a, const struct trace_op *b)
 {
-    return a->rank == b->rank && a->thread != b->thread && a->comm == b->comm &&
-           a->peer == b->peer && a->tag == b->tag;
+    return a->rank == b->rank && a->form->thread != b->form->thread &&
+           a->form->comm == b->form->comm && a->peer == b->peer && a->tag == b->tag;
 }
 
 uint32_t check_first_choice(const struct trace *trace)

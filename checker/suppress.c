@@ -135,13 +135,13 @@ static bool are_one_call(uint32_t a, uint32_t b, const struct trace *trace)
     const struct trace_op *one = &trace->ops[a], *other = &trace->ops[b];
     uint32_t apart = one->seq < other->seq ? other->seq - one->seq : one->seq - other->seq;
     return one->flags & other->flags & OP_COMPOUND && one->rank == other->rank &&
-           one->site == other->site && apart <= 2;
+           one->form->site == other->form->site && apart <= 2;
 }
 
 /* One collective, by two of its ranks. */
 static bool are_one_collective(uint32_t a, uint32_t b, const struct trace *trace)
 {
-    return a != TRACE_NO && b != TRACE_NO && trace->ops[a].comm == trace->ops[b].comm &&
+    return a != TRACE_NO && b != TRACE_NO && trace->ops[a].form->comm == trace->ops[b].form->comm &&
            op_kind_class(trace->ops[a].kind) == CLASS_COLLECTIVE &&
            op_kind_class(trace->ops[b].kind) == CLASS_COLLECTIVE &&
            trace_collective_number(trace, a) == trace_collective_number(trace, b);
@@ -199,7 +199,7 @@ static bool touches_gradients(const struct finding *finding, const struct trace 
         const struct finding_op *place = &finding->ops[i];
         if (place->node != TRACE_NO ||
             (place->op != TRACE_NO &&
-             (trace->ops[place->op].node != TRACE_NO || trace->ops[place->op].pass ||
+             (trace->ops[place->op].node != TRACE_NO || trace->ops[place->op].form->pass ||
               trace->ops[place->op].flags & OP_ADJOINT)))
             return true;
     }
@@ -218,7 +218,7 @@ static bool may_lead(const struct finding *cause, const struct finding *effect,
                 continue;
             const struct trace_op *from = &trace->ops[a], *to = &trace->ops[b];
             bool before = from->rank == to->rank ? from->seq <= to->seq : from->begin <= to->begin;
-            if (before && (from->rank == to->rank || from->comm == to->comm))
+            if (before && (from->rank == to->rank || from->form->comm == to->form->comm))
                 return true;
         }
     return false;
@@ -246,11 +246,11 @@ static bool left_by(uint32_t refused, uint32_t left, const struct trace *trace)
         return false;
     const struct trace_op *call = &trace->ops[refused], *open = &trace->ops[left];
     enum op_class class = op_kind_class(call->kind), other = op_kind_class(open->kind);
-    if (!call->error)
+    if (!call->form->error)
         return false;
     if (waits_for(refused, left, trace))
         return true;
-    return call->comm == open->comm &&
+    return call->form->comm == open->form->comm &&
            ((class == CLASS_COLLECTIVE && other == CLASS_COLLECTIVE) ||
             (class == CLASS_RECEIVE && other == CLASS_SEND && open->peer == (int32_t)call->rank));
 }
@@ -308,8 +308,8 @@ static bool is_beside(uint32_t op, const struct trace *trace)
     size_t first = trace->rank_begin[one->rank], end = trace->rank_begin[one->rank + 1];
     for (size_t i = op > first + NEAR ? op - NEAR : first; i < end && i < (size_t)op + NEAR; i++) {
         const struct trace_op *other = &trace->ops[i];
-        if (op_kind_class(other->kind) == CLASS_COLLECTIVE && other->comm == one->comm &&
-            other->thread != one->thread)
+        if (op_kind_class(other->kind) == CLASS_COLLECTIVE &&
+            other->form->comm == one->form->comm && other->form->thread != one->form->thread)
             return true;
     }
     return false;
@@ -325,7 +325,7 @@ static bool mixes_up(const struct finding *cause, const struct finding *effect,
             continue;
         for (size_t j = 0; j < effect->op_count; j++) {
             uint32_t b = effect->ops[j].op;
-            if (b != TRACE_NO && trace->ops[a].comm == trace->ops[b].comm)
+            if (b != TRACE_NO && trace->ops[a].form->comm == trace->ops[b].form->comm)
                 return true;
         }
     }

@@ -107,6 +107,7 @@ void buffers_clear(struct buffers *buffers)
     atomic_store(&header->next_unit, first);
     atomic_store(&header->lost, 0);
     atomic_store(&header->freed, 0);
+    atomic_store(&header->settled, 0);
 }
 
 int buffers_init_file(struct buffers *buffers, const char *path, struct failure *failure)
@@ -199,13 +200,19 @@ static void touch(struct buffers *buffers, void *chunk, uint64_t end, size_t siz
         madvise(chunk, size, MADV_POPULATE_READ); /* several at a time, and they can be written */
 }
 
-/* Waits while somebody else makes room; false when nobody does. */
+/* What is not packed at once: some, and what a rank writes to, with what lies between. */
+enum { UNPACKED_UNITS = 1 << 15, UNPACKED_OF_RANK = 1 << 13 };
+
+/* Waits while somebody else has much to pack, or makes room; false when nobody does. */
 static bool is_room(const struct buffers *buffers, uint64_t wanted)
 {
     const struct buffers_header *header = buffers->header;
     int before = errno;
-    bool room;
-    while (!(room = !buffers->limit || buffers_kept(buffers) + wanted <= buffers->limit) &&
+    bool room, late;
+    uint64_t unpacked = UNPACKED_UNITS + (uint64_t)header->ranks * UNPACKED_OF_RANK;
+    while ((room = !buffers->limit || buffers_kept(buffers) + wanted <= buffers->limit,
+            late = buffers_used(buffers) / BUFFERS_UNIT > atomic_load(&header->settled) + unpacked,
+            !room || late) &&
            atomic_load(&header->relieved))
         nanosleep(&(struct timespec){.tv_nsec = WAIT_NS}, NULL);
     errno = before;

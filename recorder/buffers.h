@@ -38,7 +38,8 @@ struct buffers_header {
     _Atomic uint64_t next_unit; /* first that no chunk has taken */
     _Atomic uint64_t lost;      /* records that found no room */
     _Atomic uint64_t freed;     /* units whose records were dropped */
-    _Atomic uint32_t relieved;  /* somebody drops records where there is no room for more */
+    _Atomic uint64_t settled;   /* units that were packed, or are not to be */
+    _Atomic uint32_t relieved;  /* somebody packs records, and drops them where there is no room */
     struct buffers_image images[BUFFERS_IMAGES];
     uint64_t paths_used;
     char paths[BUFFERS_PATHS];    /* those of the images, each with its end */

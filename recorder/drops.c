@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { NEWER_MIN = 2, IN_VAIN_MAX = 20, WORLD_KEY = 2 };
+enum { NEWER_MIN = 2, IN_VAIN_MAX = 20, WORLD_KEY = 2, PACK_UNITS_MIN = 32 };
 
 uint64_t drops_comm_key(const struct record_comm *record)
 {
@@ -45,6 +45,8 @@ void drops_release(struct drops *drops)
         free(drops->of[rank].comms);
         free(drops->of[rank].gaps);
     }
+    for (size_t i = 0; i < drops->place_count; i++)
+        free(drops->places[i].packed);
     free(drops->of);
     free(drops->blocks);
     free(drops->places);
@@ -242,24 +244,86 @@ static void add_gap(struct drops *drops, const struct drops_place *place)
     of->gaps[of->gap_count++] = (struct drops_gap){.first = place->first, .count = place->count};
 }
 
-static void drop(struct drops *drops, const struct drops_place *place)
+/* Its memory is the system's again. */
+static void give_back(struct drops *drops, const struct drops_place *place)
 {
-    struct buffers_header *header = drops->buffers->header;
     uint64_t units = place->units;
-    uint64_t unit = (uint64_t)((const char *)place->chunk - (const char *)header) / BUFFERS_UNIT;
-    add_gap(drops, place);
+    uint64_t unit = (uint64_t)((const char *)place->chunk - (const char *)drops->buffers->header) /
+                    BUFFERS_UNIT;
     buffers_give_back(drops->buffers, unit, units);
     /* The kernel may keep a large page of which a part is given back, until all of it is at once. */
     for (uint64_t at = unit; at < unit + units; at++)
         if (++drops->blocks[at / BUFFERS_BLOCK] == BUFFERS_BLOCK)
             buffers_give_back(drops->buffers, at / BUFFERS_BLOCK * BUFFERS_BLOCK, BUFFERS_BLOCK);
-    atomic_fetch_add(&header->freed, units);
+}
+
+/* What a packed chunk counts for: the trace made of it takes more than itself, half of what it was. */
+static uint32_t packed_units(const struct drops_place *place)
+{
+    uint64_t units = (sizeof *place->packed + place->packed->size) / BUFFERS_UNIT + 1;
+    uint32_t least = (place->units + 1) / 2;
+    return units > place->units ? place->units : units > least ? (uint32_t)units : least;
+}
+
+static void drop(struct drops *drops, struct drops_place *place)
+{
+    add_gap(drops, place);
+    if (!place->packed)
+        give_back(drops, place);
+    atomic_fetch_add(&drops->buffers->header->freed,
+                     place->packed ? place->counts_for : place->units);
+    free(place->packed);
+    place->packed = NULL;
+}
+
+static void pack(struct drops *drops, struct drops_place *place)
+{
+    struct buffers_header *header = drops->buffers->header;
+    place->tried = true;
+    if (place->units >= PACK_UNITS_MIN && !place->known)
+        place->packed = packing_pack(place->chunk, place->units);
+    if (place->packed) {
+        give_back(drops, place);
+        place->counts_for = packed_units(place);
+        atomic_fetch_add(&header->freed, place->units - place->counts_for);
+    }
+    atomic_fetch_add(&header->settled, place->units);
+}
+
+/* Of a packed one the chunk, as it was, for a while. */
+static bool open_place(struct drops *drops, struct drops_place *place, struct chunk **opened)
+{
+    *opened = place->packed ? packing_unpack(place->packed) : NULL;
+    drops->failed |= place->packed && !*opened;
+    if (*opened)
+        place->chunk = *opened;
+    return !drops->failed;
+}
+
+/* What was marked in it is packed again. */
+static void close_place(struct drops *drops, struct drops_place *place, const struct chunk *chunk,
+                        struct chunk *opened)
+{
+    if (!opened)
+        return;
+    if (place->packed) {
+        struct packed *again = packing_pack(opened, place->units);
+        drops->failed |= !again;
+        if (again) {
+            free(place->packed);
+            place->packed = again;
+        }
+    }
+    place->chunk = chunk;
+    free(opened);
 }
 
 /* ---- all chunks ---- */
 
-static void take_in(struct drops *drops)
+/* True: some were found that may be packed when they are old. */
+static bool take_in(struct drops *drops)
 {
+    bool large = false;
     const struct chunk *next;
     while (!drops->failed && (next = buffers_chunk_behind(drops->buffers, drops->last)) != NULL) {
         struct drops_place place = {.chunk = next, .rank = next->rank, .units = next->units};
@@ -269,36 +333,60 @@ static void take_in(struct drops *drops)
             place.rank >= drops->ranks || place.units > drops->buffers->size / BUFFERS_UNIT - unit;
         if (drops->damaged || (next->sequence == 0 && drops->of[place.rank].chunks > 0)) {
             drops->failed = true; /* no recorder's, or a rank that begins anew */
-            return;
+            return false;
         }
         drops->places = grown(drops, drops->places, &drops->place_room, drops->place_count,
                               sizeof *drops->places);
         if (drops->place_count >= drops->place_room)
-            return;
+            return false;
+        large |= place.units >= PACK_UNITS_MIN;
         place.ordinal = drops->of[place.rank].chunks++;
         drops->places[drops->place_count++] = place;
         drops->last = next;
     }
+    return large;
+}
+
+static bool is_old(const struct drops *drops, const struct drops_place *place)
+{
+    return drops->of[place->rank].chunks - place->ordinal > NEWER_MIN;
+}
+
+static void pack_old(struct drops *drops)
+{
+    for (size_t i = drops->tried; i < drops->place_count; i++)
+        if (!drops->places[i].tried && is_old(drops, &drops->places[i]))
+            pack(drops, &drops->places[i]);
+    while (drops->tried < drops->place_count && drops->places[drops->tried].tried)
+        drops->tried++;
 }
 
 bool drops_relieve(struct drops *drops)
 {
     struct buffers_header *header = drops->buffers->header;
     uint64_t limit = drops->buffers->limit;
+    if (!drops->failed && take_in(drops))
+        pack_old(drops);
+    if (drops->failed)
+        atomic_store(&header->relieved, 0);
     if (drops->failed || !limit || buffers_kept(drops->buffers) < limit - limit / 4)
         return false;
-    take_in(drops);
+    drops->tried = 0;
     size_t kept = 0, dropped = 0;
     for (size_t i = 0; i < drops->place_count; i++) {
         struct drops_place *place = &drops->places[i];
-        bool old = drops->of[place->rank].chunks - place->ordinal > NEWER_MIN;
+        bool old = is_old(drops, place);
         bool enough = buffers_kept(drops->buffers) <= limit / 2;
         if (!drops->failed && old && !enough && !(place->known && drops->in_vain % 4 == 1)) {
-            bool plain = look_at(drops, place);
+            const struct chunk *chunk = place->chunk;
+            struct chunk *opened;
+            bool plain = open_place(drops, place, &opened) && look_at(drops, place);
             if (!drops->failed)
                 let_go(drops, place);
-            if (!drops->failed && plain) {
+            if (!drops->failed && plain)
                 drop(drops, place);
+            close_place(drops, place, chunk, opened);
+            if (!drops->failed && plain) {
                 dropped++;
                 continue;
             }
@@ -319,6 +407,8 @@ bool drops_damaged(const struct drops *drops)
     bool damaged = drops->damaged;
     for (size_t i = 0; i < drops->place_count; i++) {
         const struct drops_place *place = &drops->places[i];
+        if (place->packed)
+            continue;
         damaged |= place->chunk->rank != place->rank || place->chunk->units != place->units;
     }
     return damaged;

@@ -1,4 +1,5 @@
-/* The oldest records of a run that fills the memory allowed for them are let go, while it runs.
+/* The oldest records of a run that fills the memory allowed for them are let go, while it runs; and
+ * those that are complete are packed before that (see packing.h), so that it comes to it late.
  *
  * Rules:
  *  1. Only the process that will load the recording does this; the ranks' processes may be killed
@@ -8,12 +9,14 @@
  *     chunk with anything else (communicators, notes, windows, operations under way) is kept; its
  *     complete operations are marked RECORD_OP_CUT and count as gone, so that what is kept and
  *     judged begins at one place in each channel.
- *  3. Who has room again is told by buffers_header.freed; ranks that are too fast wait for it. */
+ *  3. Ranks wait for the packing, too, where much is not yet packed.
+ *  4. Who has room again is told by buffers_header.freed; ranks that are too fast wait for it. */
 #ifndef RECORDER_DROPS_H
 #define RECORDER_DROPS_H
 
 #include "recorder/balances.h"
 #include "recorder/buffers.h"
+#include "recorder/packing.h"
 #include "traces/trace/handle_map.h"
 
 /* Operations of a rank, by number, that are not kept. */
@@ -36,7 +39,9 @@ struct drops_place {
     const struct chunk *chunk;
     uint32_t rank, units;
     uint64_t ordinal, first, count; /* which of its rank's; its operations */
-    bool known;
+    bool known, tried;              /* tried: to pack it */
+    struct packed *packed;          /* NULL: the chunk is where it was */
+    uint32_t counts_for;            /* units in use, if it is packed */
 };
 
 struct drops {
@@ -46,6 +51,7 @@ struct drops {
     const struct chunk *last;
     struct drops_place *places;
     size_t place_count, place_room;
+    size_t tried; /* so many first places were tried to be packed */
     struct balances channels;
     uint16_t *blocks;              /* units dropped of each large page */
     struct handle_map collectives; /* comm -> how many of its collectives are gone somewhere */

@@ -93,8 +93,8 @@ static inline uint64_t judged_mix_texts(uint64_t hash, const struct trace *trace
     char words[300];
     for (uint32_t op = 0; op < trace->op_count; op++) {
         hash = golden_mix_text(hash, trace_op_text(trace, op, words, sizeof words));
-        hash =
-            golden_mix_text(hash, trace_at_text(trace, trace->ops[op].site, words, sizeof words));
+        hash = golden_mix_text(
+            hash, trace_at_text(trace, trace->ops[op].form->site, words, sizeof words));
         hash = golden_mix_text(hash, trace_op_name(&trace->ops[op]));
         hash =
             golden_mix(hash, trace_op_number(trace, op) << 32 | trace_collective_number(trace, op));

@@ -60,7 +60,8 @@ static inline uint32_t said_below(uint32_t n)
 /* Another value of one column, mostly one that stands somewhere else in the trace. */
 static inline void said_change_op(struct trace *trace)
 {
-    struct trace_op *op = &trace->ops[said_below((uint32_t)trace->op_count)];
+    uint32_t index = said_below((uint32_t)trace->op_count);
+    struct trace_plain_op plain = trace_op_plain(&trace->ops[index]), *op = &plain;
     const struct trace_op *like = &trace->ops[said_below((uint32_t)trace->op_count)];
     uint32_t value = said_below(8);
     switch (said_below(20)) {
@@ -83,7 +84,7 @@ static inline void said_change_op(struct trace *trace)
         op->count_matched = (int64_t)value - 1;
         break;
     case 6:
-        op->type = value < 4 ? like->type : PROGRAM_DOUBLE + value % 2;
+        op->type = value < 4 ? like->form->type : PROGRAM_DOUBLE + value % 2;
         break;
     case 7:
         op->signature = value;
@@ -101,7 +102,7 @@ static inline void said_change_op(struct trace *trace)
         op->adjoint_of = (uint32_t)(like - trace->ops);
         break;
     case 12:
-        op->site = like->site;
+        op->site = like->form->site;
         break;
     case 13:
         op->error = value < 4 ? 0 : (int32_t)value;
@@ -113,10 +114,11 @@ static inline void said_change_op(struct trace *trace)
         op->thread = value % 2;
         break;
     case 16:
-        op->pass = like->rank == op->rank ? like->pass : op->pass;
+        op->pass = like->rank == op->rank ? like->form->pass : op->pass;
         break;
     case 17: /* the same call, made elsewhere */
-        op->comm = op_kind_class(like->kind) == op_kind_class(op->kind) ? like->comm : op->comm;
+        op->comm =
+            op_kind_class(like->kind) == op_kind_class(op->kind) ? like->form->comm : op->comm;
         break;
     case 18:
         op->kind = op_kind_class(like->kind) == op_kind_class(op->kind) ? like->kind : op->kind;
@@ -125,6 +127,7 @@ static inline void said_change_op(struct trace *trace)
         op->begin = value * 3;
         op->end = value < 6 ? op->begin + said_below(9) : 0;
     }
+    trace_op_change(trace, index, &plain);
 }
 
 static inline void said_change_run(struct trace *trace)

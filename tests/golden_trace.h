@@ -12,8 +12,8 @@ static inline void golden_sites(struct trace *trace)
     for (size_t i = 0; i < trace->site_count; i++)
         trace->sites[i] = (struct trace_site){.file = "golden.c", .function = "body", .line = 1};
     for (size_t i = 0; i < trace->op_count; i++)
-        if (trace->ops[i].site < trace->site_count)
-            trace->sites[trace->ops[i].site].line = 100 + trace->ops[i].kind;
+        if (trace->ops[i].form->site < trace->site_count)
+            trace->sites[trace->ops[i].form->site].line = 100 + trace->ops[i].kind;
 }
 
 static inline uint64_t golden_mix_op(uint64_t hash, const struct trace *trace, uint32_t op)
@@ -33,22 +33,23 @@ static inline uint64_t golden_trace(const struct trace *trace)
                               op->kind,
                               op->state,
                               op->flags,
-                              op->pass,
-                              op->comm < trace->comm_count ? trace->comms[op->comm].id : 0,
+                              op->form->pass,
+                              op->form->comm < trace->comm_count ? trace->comms[op->form->comm].id
+                                                                 : 0,
                               op->comm_seq,
                               (uint64_t)op->peer,
                               (uint64_t)op->tag,
                               (uint64_t)op->peer_matched,
                               (uint64_t)op->tag_matched,
                               (uint64_t)op->count,
-                              (uint64_t)op->count_matched,
-                              op->type,
-                              op->signature,
-                              op->reduce_op,
-                              op->batch,
-                              (uint64_t)op->error,
-                              op->identity,
-                              op->thread,
+                              (uint64_t)trace_op_count_matched(op),
+                              op->form->type,
+                              op->form->signature,
+                              op->form->reduce_op,
+                              op->form->batch,
+                              (uint64_t)op->form->error,
+                              op->form->identity,
+                              op->form->thread,
                               op->begin,
                               op->end,
                               trace_op_place(trace, op).extent};

@@ -30,7 +30,7 @@ static void tell_last(struct finding *finding, const struct trace *trace)
         finding_detail(finding, "Rank %u stands in %s%s%s.\n", rank,
                        stands ? "" : "a call that is not recorded, after ",
                        trace_op_text(trace, last, text, sizeof text),
-                       trace_at_text(trace, trace->ops[last].site, where, sizeof where));
+                       trace_at_text(trace, trace->ops[last].form->site, where, sizeof where));
         finding_op_add(finding, last, stands ? "core" : "before");
     }
 }

@@ -38,7 +38,7 @@ static bool same_site(const struct trace *a, uint32_t site, const struct trace *
 static uint32_t place_site(const struct trace *trace, const struct finding_op *place)
 {
     if (place->op < trace->op_count)
-        return trace->ops[place->op].site;
+        return trace->ops[place->op].form->site;
     return place->node < trace->node_count ? trace->nodes[place->node].site : TRACE_NO;
 }
 
@@ -96,7 +96,7 @@ static uint32_t op_here(const struct trace *trace, const struct trace *other, ui
         return TRACE_NO;
     size_t here = trace->rank_begin[op->rank] + op->seq;
     return here < trace->rank_begin[op->rank + 1] && trace->ops[here].kind == op->kind &&
-                   same_site(trace, trace->ops[here].site, other, op->site)
+                   same_site(trace, trace->ops[here].form->site, other, op->form->site)
                ? (uint32_t)here
                : TRACE_NO;
 }

@@ -193,7 +193,7 @@ static uint32_t stranger_of(const struct trace *trace, const struct trace *again
     }
     for (uint32_t i = 0; i < again->op_count; i++) {
         const struct trace_op *other = &again->ops[i];
-        if (other->rank == one->rank || other->comm != one->comm ||
+        if (other->rank == one->rank || other->form->comm != one->form->comm ||
             other->comm_seq != one->comm_seq || op_kind_class(other->kind) != CLASS_COLLECTIVE)
             continue;
         uint32_t met = same_op(again, i, trace);

@@ -50,8 +50,8 @@ static bool tag_fits(int32_t wanted, int32_t tag)
 static bool fits(const struct search *search, uint32_t receive, uint32_t send)
 {
     const struct trace_op *r = &search->trace->ops[receive], *s = &search->trace->ops[send];
-    return s->peer == (int32_t)r->rank && s->comm == r->comm && tag_fits(r->tag, s->tag) &&
-           (r->peer == TRACE_ANY || r->peer == (int32_t)s->rank);
+    return s->peer == (int32_t)r->rank && s->form->comm == r->form->comm &&
+           tag_fits(r->tag, s->tag) && (r->peer == TRACE_ANY || r->peer == (int32_t)s->rank);
 }
 
 /* ---- states ---- */
@@ -100,7 +100,8 @@ static bool is_pending(const struct state *state, uint32_t op)
 static bool compete(const struct search *search, uint32_t a, uint32_t b)
 {
     const struct trace_op *x = &search->trace->ops[a], *y = &search->trace->ops[b];
-    if (x->comm != y->comm || is_send(search, a) != is_send(search, b) || x->rank != y->rank)
+    if (x->form->comm != y->form->comm || is_send(search, a) != is_send(search, b) ||
+        x->rank != y->rank)
         return false;
     return !is_send(search, a) || x->peer == y->peer;
 }
@@ -315,7 +316,7 @@ static bool crosses(const struct search *search, const struct state *state, uint
         return false;
     for (size_t other = trace->rank_begin[rank]; other < trace->rank_begin[rank + 1]; other++) {
         if (other == op || search->plan->steps[other].action != PLAN_COLLECTIVE ||
-            trace->ops[other].comm != trace->ops[op].comm)
+            trace->ops[other].form->comm != trace->ops[op].form->comm)
             continue;
         before += (state->flags[other] & POSTED) != 0;
         planned += trace->ops[other].comm_seq < trace->ops[op].comm_seq;
@@ -471,8 +472,9 @@ bool check_joint_fits(const struct check_plan *plan)
         return false;
     for (uint32_t op = 0; op < trace->op_count; op++)
         if (plan->steps[op].action == PLAN_PROBE || plan->steps[op].tested ||
-            trace->ops[op].batch || trace->ops[op].thread || trace->ops[op].kind == OP_MRECV ||
-            trace->ops[op].kind == OP_IMRECV || check_class(&trace->ops[op]) == CLASS_PROBE)
+            trace->ops[op].form->batch || trace->ops[op].form->thread ||
+            trace->ops[op].kind == OP_MRECV || trace->ops[op].kind == OP_IMRECV ||
+            check_class(&trace->ops[op]) == CLASS_PROBE)
             return false;
     return true;
 }

@@ -59,8 +59,10 @@ static bool is_silent(const struct trace_op *a, const struct trace_op *b)
 {
     if (op_kind_class(a->kind) == CLASS_COLLECTIVE)
         return check_same_signature(a, b) && a->peer == b->peer;
-    return check_class(a) == check_class(b) && a->count == b->count && a->type == b->type &&
-           a->signature == b->signature; /* the kind of a send or receive does not matter */
+    return check_class(a) == check_class(b) && a->count == b->count &&
+           a->form->type == b->form->type &&
+           a->form->signature ==
+               b->form->signature; /* the kind of a send or receive does not matter */
 }
 
 /* A partner of `op` on another rank, for the text. */
@@ -83,8 +85,8 @@ static bool already_told(struct order_check *check, const char *code,
         const struct finding *finding = &check->findings->items[i];
         const struct trace_op *ops = check->trace->ops;
         if (strcmp(finding->code, code) == 0 &&
-            ops[finding->ops[0].op].site == ops[pair->first].site &&
-            ops[finding->ops[1].op].site == ops[pair->second].site &&
+            ops[finding->ops[0].op].form->site == ops[pair->first].form->site &&
+            ops[finding->ops[1].op].form->site == ops[pair->second].form->site &&
             ops[finding->ops[0].op].kind == ops[pair->first].kind &&
             ops[finding->ops[1].op].kind == ops[pair->second].kind)
             return true;
@@ -167,7 +169,7 @@ static void report_pair(struct order_check *check, const struct stream_pair *pai
     for (size_t i = 0; i < 2; i++)
         if (partners[i] != TRACE_NO)
             finding_op_add(finding, partners[i], "partner");
-    finding->site = trace->ops[pair->first].site;
+    finding->site = trace->ops[pair->first].form->site;
 }
 
 /* What crosses is reported as that: hangs are looked for first in orders in which nothing does, that
@@ -261,7 +263,7 @@ static void report_cycle(struct order_check *check, const struct check_cycle *cy
     struct finding *finding =
         findings_add(check->findings, "D002", "another legal order hangs: %zu rank%s, %s",
                      cycle->count, cycle->count == 1 ? "" : "s", places);
-    finding->site = trace->ops[cycle->steps[0].stands].site;
+    finding->site = trace->ops[cycle->steps[0].stands].form->site;
     for (size_t i = 0; i < cycle->count; i++) {
         check->told[cycle->steps[i].stands] = true;
         if (i < PLACES_LISTED_MAX)
@@ -286,7 +288,8 @@ static bool is_known_fault(const struct order_check *check, const struct check_c
         size_t same = 0;
         for (size_t s = 0; s < cycle->count && cycle->count < finding->op_count; s++) {
             uint32_t one = cycle->steps[s].stands, other = finding->ops[s].op;
-            same += ops[one].site == ops[other].site && ops[one].kind == ops[other].kind;
+            same +=
+                ops[one].form->site == ops[other].form->site && ops[one].kind == ops[other].kind;
         }
         if (strcmp(finding->code, "D002") == 0 && same == cycle->count)
             return true;
@@ -426,7 +429,7 @@ static void report_stopped(struct order_check *check)
               check->stopped & STOPPED_PASS
                   ? "orders of a backward pass that is too large or whose edges go in a circle"
                   : "orders beyond the bound of the search (N001)");
-    finding->site = check->trace->ops[check->stopped_at].site;
+    finding->site = check->trace->ops[check->stopped_at].form->site;
     finding_op_add(finding, check->stopped_at, "unsearched");
     finding_seal(finding, check->trace);
 }

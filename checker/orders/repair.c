@@ -80,14 +80,14 @@ static void order_alike(struct mender *mender, const struct cycle_search *search
     for (uint32_t i = components->standing_begin[component];
          i < components->standing_begin[component + 1]; i++) {
         uint32_t one = components->standing_ops[i];
-        if (ops[one].site != ops[stands].site || ops[one].kind != ops[stands].kind)
+        if (ops[one].form->site != ops[stands].form->site || ops[one].kind != ops[stands].kind)
             continue;
         while (posted < end && ops[*posted].rank < ops[one].rank)
             posted++;
         for (const uint32_t *other = posted;
              other < end && ops[*other].rank == ops[one].rank && budget; other++, budget--)
-            if (ops[*other].site == ops[held].site && ops[*other].kind == ops[held].kind &&
-                is_unordered(&mender->reach, one, *other))
+            if (ops[*other].form->site == ops[held].form->site &&
+                ops[*other].kind == ops[held].kind && is_unordered(&mender->reach, one, *other))
                 add_edge(mender, *other, one);
     }
 }
@@ -374,7 +374,7 @@ static uint32_t forward_site(const struct trace *trace, uint32_t op)
 {
     uint32_t node = trace->ops[op].node;
     uint32_t forward = node == TRACE_NO ? TRACE_NO : trace->nodes[node].forward;
-    return forward == TRACE_NO ? trace->ops[op].site : trace->nodes[forward].site;
+    return forward == TRACE_NO ? trace->ops[op].form->site : trace->nodes[forward].site;
 }
 
 static const char *forward_name(const struct trace *trace, uint32_t op)

@@ -50,7 +50,7 @@ static int by_stream(const void *a, const void *b)
 static bool make_entry(const struct check_context *context, uint32_t index, struct entry *entry)
 {
     const struct trace_op *op = &context->trace->ops[index];
-    *entry = (struct entry){.comm = op->comm, .rank = op->rank, .op = index, .tag = op->tag};
+    *entry = (struct entry){.comm = op->form->comm, .rank = op->rank, .op = index, .tag = op->tag};
     switch (check_class(op)) {
     case CLASS_COLLECTIVE:
         entry->tag = 0;

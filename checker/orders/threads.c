@@ -44,8 +44,9 @@ static void report(const struct trace *trace, uint32_t first, uint32_t second,
 {
     const struct trace_op *a = &trace->ops[first], *b = &trace->ops[second];
     bool collective = op_kind_class(a->kind) == CLASS_COLLECTIVE;
-    bool alike = a->count == b->count && a->type == b->type && a->signature == b->signature &&
-                 (!collective || (a->kind == b->kind && a->reduce_op == b->reduce_op));
+    bool alike = a->count == b->count && a->form->type == b->form->type &&
+                 a->form->signature == b->form->signature &&
+                 (!collective || (a->kind == b->kind && a->form->reduce_op == b->form->reduce_op));
     char one[PLACE_TEXT], other[PLACE_TEXT];
     struct finding *finding =
         findings_add(findings, alike ? "R002" : "R001",
@@ -53,13 +54,13 @@ static void report(const struct trace *trace, uint32_t first, uint32_t second,
                      check_short_place(trace, first, one, sizeof one),
                      check_short_place(trace, second, other, sizeof other));
     finding_detail(finding, "Threads %u and %u both use communicator %u: either may come first.\n",
-                   a->thread, b->thread, trace->comms[a->comm].id);
+                   a->form->thread, b->form->thread, trace->comms[a->form->comm].id);
     finding_detail(finding, alike ? "Kinds, counts and types agree, so nothing fails: the values "
                                     "are swapped.\n"
                                   : "They do not fit each other: a mismatch, or a hang.\n");
     finding_op_add(finding, first, "culprit");
     finding_op_add(finding, second, "culprit");
-    finding->site = a->site;
+    finding->site = a->form->site;
     finding->confirmation = CONFIRM_ABSTRACT;
     finding_seal(finding, trace);
 }
@@ -75,10 +76,10 @@ void check_threads(const struct check_context *context, struct findings *finding
         const struct trace_op *op = &trace->ops[i];
         enum op_class class = check_class(op);
         bool collective = class == CLASS_COLLECTIVE && check_group_of(context, i) != TRACE_NO;
-        if (op->comm < trace->comm_count &&
+        if (op->form->comm < trace->comm_count &&
             (collective || class == CLASS_SEND || class == CLASS_RECEIVE))
             entries[count++] = (struct entry){.rank = op->rank,
-                                              .comm = op->comm,
+                                              .comm = op->form->comm,
                                               .class = (uint32_t) class,
                                               .op = i,
                                               .peer = collective ? 0 : op->peer,
@@ -89,7 +90,7 @@ void check_threads(const struct check_context *context, struct findings *finding
     for (size_t i = 1; i < count; i++) {
         uint32_t a = entries[i - 1].op, b = entries[i].op;
         if (!same_channel(&entries[i - 1], &entries[i]) ||
-            trace->ops[a].thread == trace->ops[b].thread)
+            trace->ops[a].form->thread == trace->ops[b].form->thread)
             continue;
         shared++;
         if (trace->outcome == OUTCOME_IMPORTED &&

@@ -18,7 +18,7 @@ static void report(const struct trace *trace, uint32_t send, uint32_t receive,
     }
     finding = findings_add(findings, "R004", "a cotangent goes to another message: %s",
                            check_short_place(trace, receive, one, sizeof one));
-    finding->site = trace->ops[receive].site;
+    finding->site = trace->ops[receive].form->site;
     finding->confirmation = CONFIRM_HAPPENED;
     finding_detail(finding, "%s got the cotangent that %s sent.\n",
                    check_place(trace, receive, one, sizeof one),
@@ -48,7 +48,7 @@ void check_transpose(const struct check_context *context, struct findings *findi
     size_t first = findings->count;
     for (uint32_t op = 0; op < trace->op_count; op++) {
         uint32_t send = trace->ops[op].match;
-        if (trace->ops[op].pass == 0 || send == TRACE_NO ||
+        if (trace->ops[op].form->pass == 0 || send == TRACE_NO ||
             check_class(&trace->ops[op]) != CLASS_RECEIVE)
             continue;
         uint32_t forward_send = forward_message(trace, op),

@@ -164,7 +164,7 @@ static void judge_message(struct activity *activity, uint32_t send, uint32_t rec
         findings, "G004", "the adjoint of %s has no partner: the adjoint of %s is left out",
         check_short_place(trace, live, one, sizeof one),
         check_short_place(trace, dead, other, sizeof other));
-    finding->site = trace->ops[dead].site;
+    finding->site = trace->ops[dead].form->site;
     finding->confirmation = CONFIRM_HAPPENED;
     name_side(activity, finding, dead, "culprit");
     name_side(activity, finding, live, "partner");

@@ -32,8 +32,8 @@ struct pending {
 static bool is_contiguous(const struct trace *trace, const struct trace_op *op)
 {
     struct trace_place at = trace_op_place(trace, op);
-    return at.buffer && op->count > 0 && op->type &&
-           at.extent == (uint64_t)op->count * trace_type_extent(op->type);
+    return at.buffer && op->count > 0 && op->form->type &&
+           at.extent == (uint64_t)op->count * trace_type_extent(op->form->type);
 }
 
 /* Whether the recorded buffer of the op is written: a collective's is the one that receives, where
@@ -69,7 +69,7 @@ static void report_overlap(const struct trace *trace, uint32_t earlier, uint32_t
         finding = findings_add(findings, "B002", "two pending operations on one buffer: %s, %s",
                                check_short_place(trace, earlier, one, sizeof one),
                                check_short_place(trace, later, other, sizeof other));
-        finding->site = trace->ops[later].site;
+        finding->site = trace->ops[later].form->site;
         finding->confirmation = CONFIRM_HAPPENED;
     }
     if (finding->op_count < PLACES_LISTED_MAX)
@@ -153,7 +153,7 @@ static void report_change(const struct trace *trace, uint32_t op, size_t first,
         finding = findings_add(findings, "B001",
                                "the buffer was changed before the operation completed: %s",
                                check_short_place(trace, op, place, sizeof place));
-        finding->site = trace->ops[op].site;
+        finding->site = trace->ops[op].form->site;
         finding->confirmation = CONFIRM_HAPPENED;
     }
     if (finding->op_count < PLACES_LISTED_MAX) {

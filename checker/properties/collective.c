@@ -75,12 +75,14 @@ static bool differ_in_root(const struct trace_op *a, const struct trace_op *b,
 static bool differ_in_op(const struct trace_op *a, const struct trace_op *b,
                          struct difference *difference)
 {
-    if (a->reduce_op == b->reduce_op)
+    if (a->form->reduce_op == b->form->reduce_op)
         return false;
     difference->code = "M003";
     difference->what = "the reduction operations differ";
-    snprintf(difference->mine, sizeof difference->mine, "%s", trace_reduce_name(a->reduce_op));
-    snprintf(difference->theirs, sizeof difference->theirs, "%s", trace_reduce_name(b->reduce_op));
+    snprintf(difference->mine, sizeof difference->mine, "%s",
+             trace_reduce_name(a->form->reduce_op));
+    snprintf(difference->theirs, sizeof difference->theirs, "%s",
+             trace_reduce_name(b->form->reduce_op));
     return true;
 }
 
@@ -91,8 +93,9 @@ static bool differ_in_data(const struct trace_op *a, const struct trace_op *b,
     if (a->count > 0 && b->count > 0 && check_signatures_differ(a, b)) {
         difference->code = "M004";
         difference->what = "the data types differ";
-        snprintf(difference->mine, sizeof difference->mine, "%s", trace_type_name(a->type));
-        snprintf(difference->theirs, sizeof difference->theirs, "%s", trace_type_name(b->type));
+        snprintf(difference->mine, sizeof difference->mine, "%s", trace_type_name(a->form->type));
+        snprintf(difference->theirs, sizeof difference->theirs, "%s",
+                 trace_type_name(b->form->type));
         return true;
     }
     if (a->count == b->count)
@@ -157,9 +160,9 @@ static bool differ_from_root(const struct trace *trace, uint32_t root, uint32_t 
     const struct trace_counts *counts = trace_op_counts(trace, root);
     bool gathers = at_root->kind == OP_GATHERV;
     const int64_t *values = !counts ? NULL : gathers ? counts->receive : counts->send;
-    uint32_t index = index_in_comm(trace, theirs->comm, theirs->rank);
+    uint32_t index = index_in_comm(trace, theirs->form->comm, theirs->rank);
     if (at_root->peer != (int32_t)at_root->rank || root == member || !values ||
-        counts->n != check_comm_size(trace, theirs->comm) || index >= counts->n ||
+        counts->n != check_comm_size(trace, theirs->form->comm) || index >= counts->n ||
         values[index] == theirs->count)
         return false;
     difference->code = "M005";
@@ -182,8 +185,8 @@ static bool differ_in_counts(const struct trace *trace, uint32_t a, uint32_t b,
         return differ_from_root(trace, a, b, difference);
     if (mine->kind != OP_ALLTOALLV && mine->kind != OP_ALLTOALLW)
         return false;
-    uint32_t i = index_in_comm(trace, mine->comm, mine->rank),
-             j = index_in_comm(trace, theirs->comm, theirs->rank);
+    uint32_t i = index_in_comm(trace, mine->form->comm, mine->rank),
+             j = index_in_comm(trace, theirs->form->comm, theirs->rank);
     return differ_in_split(my_counts, i, their_counts, j, difference) ||
            (differ_in_split(their_counts, j, my_counts, i, difference));
 }
@@ -234,7 +237,7 @@ static struct finding *crossed_before(const struct trace *trace, uint32_t a, uin
         const struct trace_op *one = NULL, *other = NULL;
         for (size_t k = 0; k < finding->op_count; k++) {
             uint32_t op = finding->ops[k].op;
-            if (op == TRACE_NO || trace->ops[op].comm != mine->comm ||
+            if (op == TRACE_NO || trace->ops[op].form->comm != mine->form->comm ||
                 trace_collective_number(trace, op) + 1 != number)
                 continue;
             one = trace->ops[op].rank == mine->rank ? &trace->ops[op] : one;
@@ -265,7 +268,7 @@ static void report_difference(const struct check_context *context, uint32_t a, u
                            check_short_place(trace, b, other, sizeof other));
     finding_detail(finding, "Collective number %" PRIu64 " on %s: %s (%s) against %s (%s).\n",
                    trace_collective_number(trace, a) + 1,
-                   check_comm_text(trace, op->comm, comm, sizeof comm),
+                   check_comm_text(trace, op->form->comm, comm, sizeof comm),
                    check_place(trace, a, one, sizeof one), difference->mine,
                    check_place(trace, b, other, sizeof other), difference->theirs);
     finish_pair(finding, trace, a, b);
@@ -310,7 +313,8 @@ static const char *meanings_differ(const struct check_context *context, uint32_t
         return *why = "adjoint and forward traffic met", "R005";
     if (adjoints_cross(context, a, b))
         return *why = "adjoints of different collectives met", "R002";
-    if (mine->identity && theirs->identity && mine->identity != theirs->identity)
+    if (mine->form->identity && theirs->form->identity &&
+        mine->form->identity != theirs->form->identity)
         return *why = "different tensors met", "R002";
     return NULL;
 }
@@ -320,8 +324,8 @@ static const char *meanings_differ(const struct check_context *context, uint32_t
 static bool plainly_agree(const struct trace_op *a, const struct trace_op *b)
 {
     return check_same_signature(a, b) && a->peer == b->peer && a->flags == b->flags &&
-           a->identity == b->identity && a->adjoint_of == TRACE_NO && b->adjoint_of == TRACE_NO &&
-           agreement_of(a->kind) & AGREE_DATA;
+           a->form->identity == b->form->identity && a->adjoint_of == TRACE_NO &&
+           b->adjoint_of == TRACE_NO && agreement_of(a->kind) & AGREE_DATA;
 }
 
 /* Whom all others are compared with: the root where its counts are for everybody, or where only
@@ -449,7 +453,7 @@ static void judge_presence(const struct check_context *context, const struct che
         return;
     struct finding *finding = findings_add(findings, "M010", "a participant is missing: %s",
                                            check_short_place(trace, op, place, sizeof place));
-    finding->site = trace->ops[op].site;
+    finding->site = trace->ops[op].form->site;
     finding->confirmation = CONFIRM_HAPPENED;
     finding_detail(finding, "%u of %u ranks took part; first: %s.\n", group->count, size,
                    check_place(trace, op, place, sizeof place));
@@ -519,10 +523,10 @@ static uint32_t made_elsewhere(const struct check_context *context, uint32_t op)
         for (uint32_t i = 0; i < there->count; i++) {
             uint32_t other = context->group_ops[there->first + i];
             const struct trace_op *theirs = &trace->ops[other];
-            bool alike = mine->site == theirs->site ||
+            bool alike = mine->form->site == theirs->form->site ||
                          (mine->peer == theirs->peer &&
                           (counts_are_the_roots(mine->kind) || check_same_signature(mine, theirs)));
-            if (alike && theirs->site != TRACE_NO &&
+            if (alike && theirs->form->site != TRACE_NO &&
                 check_comm_has(trace, here->comm, theirs->rank) &&
                 !takes_part(context, here, theirs->rank))
                 return other;
@@ -561,17 +565,18 @@ static void judge_communicators(const struct check_context *context, struct find
             continue;
         const struct trace_op *mine = &trace->ops[a], *theirs = &trace->ops[b];
         char one[PLACE_TEXT], other[PLACE_TEXT], comm[80], their_comm[80];
-        const char *code, *title = title_of_different(trace, mine->comm, theirs->comm, &code);
-        bool one_place = mine->site == theirs->site;
+        const char *code,
+            *title = title_of_different(trace, mine->form->comm, theirs->form->comm, &code);
+        bool one_place = mine->form->site == theirs->form->site;
         struct finding *finding =
             findings_add(findings, code, "%s: %s%s%s", title,
                          check_short_place(trace, a, one, sizeof one), one_place ? "" : ", ",
                          one_place ? "" : check_short_place(trace, b, other, sizeof other));
         finding_detail(finding, "%s is on %s; %s is on %s; both ranks belong to both.\n",
                        check_place(trace, a, one, sizeof one),
-                       check_comm_text(trace, mine->comm, comm, sizeof comm),
+                       check_comm_text(trace, mine->form->comm, comm, sizeof comm),
                        check_place(trace, b, other, sizeof other),
-                       check_comm_text(trace, theirs->comm, their_comm, sizeof their_comm));
+                       check_comm_text(trace, theirs->form->comm, their_comm, sizeof their_comm));
         finish_pair(finding, trace, a, b);
         return;
     }

@@ -21,7 +21,7 @@ static void report_end(const struct trace *trace, const char *code, uint32_t ran
     char where[PLACE_TEXT], place[PLACE_TEXT];
     uint32_t op = last_op(trace, rank), site = info->site;
     if (site == TRACE_NO && info->state == RANK_ABORTED && op != TRACE_NO)
-        site = trace->ops[op].site; /* of the call that ended it */
+        site = trace->ops[op].form->site; /* of the call that ended it */
     trace_at_text(trace, site, where, sizeof where);
     struct finding *finding;
     if (info->state == RANK_CRASHED)
@@ -135,7 +135,7 @@ static void report_pending(const struct trace *trace, uint32_t op, uint32_t fina
     if (!finding) {
         finding = findings_add(findings, "X006", "finalized with an operation pending: %s",
                                check_short_place(trace, op, place, sizeof place));
-        finding->site = trace->ops[op].site;
+        finding->site = trace->ops[op].form->site;
         finding->confirmation = CONFIRM_HAPPENED;
     }
     if (finding->op_count < PLACES_LISTED_MAX)
@@ -177,7 +177,7 @@ static void check_unknown_ends(const struct trace *trace, struct findings *findi
         if (!finding)
             finding = findings_add(findings, "N001", "a rank's record stops outside of every call");
         if (finding->op_count == 0)
-            finding->site = trace->ops[op].site;
+            finding->site = trace->ops[op].form->site;
         if (finding->op_count < PLACES_LISTED_MAX)
             finding_detail(
                 finding, "Rank %u: killed, ended by _exit, or still running, some time after %s.\n",

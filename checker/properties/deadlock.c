@@ -32,7 +32,7 @@ static int nearness(const struct trace_op *blocked, const struct trace_op *other
     if (!opposite || !toward || !is_unmatched(other))
         return 0;
     bool tags = blocked->tag == other->tag || blocked->tag == TRACE_ANY || other->tag == TRACE_ANY;
-    if (blocked->comm != other->comm) {
+    if (blocked->form->comm != other->form->comm) {
         *why = "on another communicator";
         return tags ? 2 : 1;
     }
@@ -96,7 +96,8 @@ static uint32_t calls_of(const struct check_context *context, uint32_t rank, uin
     const struct trace *trace = context->trace;
     uint32_t calls = 0;
     for (size_t i = trace->rank_begin[rank]; i < trace->rank_begin[rank + 1]; i++)
-        calls += trace->ops[i].comm == comm && check_group_of(context, (uint32_t)i) != TRACE_NO;
+        calls +=
+            trace->ops[i].form->comm == comm && check_group_of(context, (uint32_t)i) != TRACE_NO;
     return calls;
 }
 
@@ -112,12 +113,12 @@ static void report_missing(struct finding *finding, const struct check_context *
         return;
     }
     if (check_class(waiting) == CLASS_COLLECTIVE) {
-        uint32_t calls = calls_of(context, rank, waiting->comm);
+        uint32_t calls = calls_of(context, rank, waiting->form->comm);
         finding_detail(
             finding,
             "Rank %u %s and is absent: it made %u collective call%s on %s, this is number %u.\n",
             rank, why_over(trace, rank), calls, calls == 1 ? "" : "s",
-            check_comm_text(trace, waiting->comm, text, sizeof text), waiting->comm_seq + 1);
+            check_comm_text(trace, waiting->form->comm, text, sizeof text), waiting->comm_seq + 1);
         return;
     }
     const char *without = check_class(waiting) == CLASS_SEND ? "an operation that receives it"
@@ -303,7 +304,8 @@ static uint32_t waits_for_ended(const struct check_context *context, const struc
 
 static bool same_place(const struct trace *trace, uint32_t a, uint32_t b)
 {
-    return trace->ops[a].site == trace->ops[b].site && trace->ops[a].kind == trace->ops[b].kind;
+    return trace->ops[a].form->site == trace->ops[b].form->site &&
+           trace->ops[a].kind == trace->ops[b].kind;
 }
 
 static int by_rank(const void *a, const void *b)
@@ -322,9 +324,9 @@ static void report_all_missing(struct finding *finding, const struct check_conte
     qsort(over, count, sizeof *over, by_rank);
     bool alike =
         count > 1 && check_class(waiting) == CLASS_COLLECTIVE && waiting->kind != OP_FINALIZE;
-    uint32_t calls = alike ? calls_of(context, over[0], waiting->comm) : 0;
+    uint32_t calls = alike ? calls_of(context, over[0], waiting->form->comm) : 0;
     for (size_t i = 1; i < count && alike; i++)
-        alike = calls_of(context, over[i], waiting->comm) == calls &&
+        alike = calls_of(context, over[i], waiting->form->comm) == calls &&
                 trace->rank_info[over[i]].state == trace->rank_info[over[0]].state;
     for (size_t i = 0; i < count && !alike; i++)
         report_missing(finding, context, op, over[i]);
@@ -334,12 +336,12 @@ static void report_all_missing(struct finding *finding, const struct check_conte
     finding_detail(finding, "Ranks ");
     for (size_t i = 0; i < count; i++)
         finding_detail(finding, "%s%u", i == 0 ? "" : i + 1 == count ? " and " : ", ", over[i]);
-    finding_detail(finding,
-                   "%s have ended and are absent: each made %u collective call%s on %s, this is "
-                   "number %u.\n",
-                   count == PLACES_LISTED_MAX ? " (and perhaps more)" : "", calls,
-                   calls == 1 ? "" : "s", check_comm_text(trace, waiting->comm, text, sizeof text),
-                   waiting->comm_seq + 1);
+    finding_detail(
+        finding,
+        "%s have ended and are absent: each made %u collective call%s on %s, this is "
+        "number %u.\n",
+        count == PLACES_LISTED_MAX ? " (and perhaps more)" : "", calls, calls == 1 ? "" : "s",
+        check_comm_text(trace, waiting->form->comm, text, sizeof text), waiting->comm_seq + 1);
 }
 
 /* One finding for all ranks that wait, at one place, for ranks that are over. */
@@ -352,7 +354,7 @@ static void report_absent(const struct check_context *context, const struct wait
     uint32_t first_op = graph->nodes[first].op;
     struct finding *finding = findings_add(findings, "D001", "a partner never comes: %s",
                                            check_short_place(trace, first_op, place, sizeof place));
-    finding->site = trace->ops[first_op].site;
+    finding->site = trace->ops[first_op].form->site;
     unsigned listed = 0;
     for (uint32_t rank = first; rank < trace->ranks; rank++) {
         uint32_t over[PLACES_LISTED_MAX];
@@ -396,7 +398,7 @@ static void report_unexplained(const struct check_context *context, const struct
     core[rank] = true;
     struct finding *finding = findings_add(findings, "D001", "a rank stands for ever: %s",
                                            check_short_place(trace, op, place, sizeof place));
-    finding->site = trace->ops[op].site;
+    finding->site = trace->ops[op].form->site;
     const struct trace_op *stands = &trace->ops[op];
     bool ready = op_kind_class(stands->kind) != CLASS_WAIT || stands->count == 0;
     finding_detail(finding, "Stands: %s%s.\n", check_place(trace, op, place, sizeof place),
@@ -479,7 +481,7 @@ static void report_livelock(const struct check_context *context, struct findings
             context->blocked[rank] != TRACE_NO ? context->blocked[rank] : (uint32_t)(end - 1);
         finding_detail(finding, "Last: %s.\n", check_place(trace, op, place, sizeof place));
         finding_op_add(finding, op, "core");
-        finding->site = listed == 1 ? trace->ops[op].site : finding->site;
+        finding->site = listed == 1 ? trace->ops[op].form->site : finding->site;
     }
     report_unmatched(finding, trace);
     finish(finding, context);

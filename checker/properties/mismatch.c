@@ -33,7 +33,7 @@ static struct finding *reported_already(const struct check_context *context,
         struct finding *finding = &findings->items[i];
         if (finding->code[0] != 'M' || !strcmp(finding->code, "M011")) /* of its own side */
             continue;
-        if (strcmp(finding->code, code) == 0 && finding->site == context->trace->ops[op].site)
+        if (strcmp(finding->code, code) == 0 && finding->site == context->trace->ops[op].form->site)
             return finding;
         for (size_t k = 0; k < finding->op_count && group != TRACE_NO; k++)
             if (finding->ops[k].op != TRACE_NO &&

@@ -46,7 +46,7 @@ static void add_note(struct finding *finding, const struct trace *trace,
         finding_sentence(finding, "Rank %u: %s\n", note->rank, note->text ? note->text : "");
     /* A call that was refused before it became an operation: the note's op is the one before. */
     bool refused = strcmp(note->code, "X005") == 0 && note->op != TRACE_NO &&
-                   trace->ops[note->op].site != note->site;
+                   trace->ops[note->op].form->site != note->site;
     if (note->op != TRACE_NO && !refused && !(note->code[0] == 'G' && note->node != TRACE_NO))
         finding_op_add(finding, note->op, "culprit");
     else if (note->node != TRACE_NO)
@@ -63,7 +63,8 @@ static bool has_own_place(const struct trace *trace, const struct trace_note *no
         return true;
     if (note->site == TRACE_NO || (!strchr("XLUB", note->code[0]) && strcmp(note->code, "M009")))
         return false;
-    return note->code[0] == 'X' || note->op == TRACE_NO || trace->ops[note->op].site != note->site;
+    return note->code[0] == 'X' || note->op == TRACE_NO ||
+           trace->ops[note->op].form->site != note->site;
 }
 
 /* Then the title does, up to the advice behind the semicolon. */
@@ -85,8 +86,8 @@ static bool shows_truncation(const struct trace *trace, uint32_t receive)
     if (check_class(op) != CLASS_RECEIVE || op->match == TRACE_NO)
         return false;
     const struct trace_op *send = &trace->ops[op->match];
-    return send->count * (int64_t)trace_type_size(send->type) >
-           op->count * (int64_t)trace_type_size(op->type);
+    return send->count * (int64_t)trace_type_size(send->form->type) >
+           op->count * (int64_t)trace_type_size(op->form->type);
 }
 
 /* The trace shows it, or another note of the same call says more. */

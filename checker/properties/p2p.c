@@ -24,7 +24,7 @@ enum { ERROR_TRUNCATE = 15 };
 
 static int64_t bytes_of(const struct trace_op *op)
 {
-    return op->count * (int64_t)trace_type_size(op->type);
+    return op->count * (int64_t)trace_type_size(op->form->type);
 }
 
 /* The finding of this code and place, new or already there; `title` gets the place. */
@@ -37,7 +37,7 @@ static struct finding *finding_for(struct findings *findings, size_t first, cons
         return finding;
     finding = findings_add(findings, code, "%s: %s", title,
                            check_short_place(trace, op, place, sizeof place));
-    finding->site = trace->ops[op].site;
+    finding->site = trace->ops[op].form->site;
     finding->confirmation = CONFIRM_HAPPENED;
     return finding;
 }
@@ -68,7 +68,7 @@ static struct finding *differing_types(struct findings *findings, size_t first,
                                        const struct trace *trace, uint32_t send, uint32_t receive)
 {
     char title[120];
-    uint32_t sent = trace->ops[send].type, received = trace->ops[receive].type;
+    uint32_t sent = trace->ops[send].form->type, received = trace->ops[receive].form->type;
     if (sent == received)
         snprintf(title, sizeof title, "sent and received data types differ");
     else
@@ -81,16 +81,16 @@ static struct finding *differing_types(struct findings *findings, size_t first,
  * part, and what that looks like cannot be told from the hash of all of it. */
 static bool surely_differ(const struct trace_op *sent, const struct trace_op *received)
 {
-    if (sent->count <= 0 || received->count <= 0 || sent->type == ABI_PACKED ||
-        received->type == ABI_PACKED || !check_signatures_differ(sent, received))
+    if (sent->count <= 0 || received->count <= 0 || sent->form->type == ABI_PACKED ||
+        received->form->type == ABI_PACKED || !check_signatures_differ(sent, received))
         return false;
-    return received->type != 0 || bytes_of(sent) == bytes_of(received);
+    return received->form->type != 0 || bytes_of(sent) == bytes_of(received);
 }
 
 /* What MPI refused met nobody. */
 static bool is_refused(const struct trace_op *op)
 {
-    return op->error && op->error != ERROR_TRUNCATE;
+    return op->form->error && op->form->error != ERROR_TRUNCATE;
 }
 
 static void judge_pair(const struct trace *trace, uint32_t send, uint32_t receive, size_t first,
@@ -101,7 +101,7 @@ static void judge_pair(const struct trace *trace, uint32_t send, uint32_t receiv
         add_pair(
             finding_for(findings, first, "R005", trace, receive, "adjoint and forward traffic met"),
             trace, send, receive);
-    else if (bytes_of(sent) > bytes_of(received) || received->error == ERROR_TRUNCATE)
+    else if (bytes_of(sent) > bytes_of(received) || received->form->error == ERROR_TRUNCATE)
         add_long(finding_for(findings, first, "M007", trace, receive,
                              "the message is longer than the receive has room for"),
                  trace, send, receive);
@@ -114,7 +114,7 @@ static bool is_told(const struct trace *trace, uint32_t op, const struct finding
 {
     for (size_t i = 0; trace->ops[op].flags & OP_COMPOUND && i < findings->count; i++)
         if (strcmp(findings->items[i].code, "M009") == 0 &&
-            findings->items[i].site == trace->ops[op].site)
+            findings->items[i].site == trace->ops[op].form->site)
             return true;
     return false;
 }
@@ -123,7 +123,7 @@ static void judge_arguments(const struct trace *trace, uint32_t op, size_t first
                             struct findings *findings)
 {
     for (size_t i = 0; i < sizeof arguments / sizeof *arguments; i++) {
-        if (arguments[i].class != trace->ops[op].error || is_told(trace, op, findings))
+        if (arguments[i].class != trace->ops[op].form->error || is_told(trace, op, findings))
             continue;
         char title[64], place[PLACE_TEXT];
         snprintf(title, sizeof title, "invalid %s", arguments[i].argument);
@@ -144,7 +144,7 @@ void check_p2p(const struct check_context *context, struct findings *findings)
         if (op->match != TRACE_NO && check_class(op) == CLASS_RECEIVE && !is_refused(op) &&
             !is_refused(&trace->ops[op->match]))
             judge_pair(trace, op->match, (uint32_t)i, first, findings);
-        if (op->error)
+        if (op->form->error)
             judge_arguments(trace, (uint32_t)i, first, findings);
     }
     for (size_t i = first; i < findings->count; i++)

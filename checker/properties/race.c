@@ -45,9 +45,9 @@ static bool is_wildcard(const struct trace_op *op)
 static bool order_is_free(const struct trace *trace, const struct trace_op *op)
 {
     static const char said[] = ": any order";
-    if (op->comm == TRACE_NO)
+    if (op->form->comm == TRACE_NO)
         return false;
-    const char *name = trace->comms[op->comm].name;
+    const char *name = trace->comms[op->form->comm].name;
     size_t length = strlen(name);
     return length >= sizeof said - 1 && !strcmp(name + length - (sizeof said - 1), said);
 }
@@ -279,7 +279,7 @@ static void report(const struct race *race, uint32_t receive, uint32_t other,
     struct finding *finding =
         findings_add(findings, "R003", "more than one message can come first: %s",
                      check_short_place(trace, receive, one, sizeof one));
-    finding->site = trace->ops[receive].site;
+    finding->site = trace->ops[receive].form->site;
     finding_detail(finding, "%s took ", check_place(trace, receive, one, sizeof one));
     finding_detail(finding, "%s; ", check_place(trace, match, one, sizeof one));
     finding_detail(finding, "%s could have come instead.\n",
@@ -358,7 +358,7 @@ static void report_too_many(const struct race *race, struct findings *findings)
                    "memory.\n",
                    race->width);
     trace_gap(trace, "race", race->width, "wildcard receives of more ranks than clocks fit for");
-    finding->site = trace->ops[op].site;
+    finding->site = trace->ops[op].form->site;
     finding_op_add(finding, op, "unsearched");
     finding_seal(finding, trace);
 }

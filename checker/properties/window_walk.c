@@ -174,7 +174,7 @@ static bool needs(struct window_walk *walk, const struct trace_op *call,
                   const struct trace_op *other)
 {
     if (is_prefix(call->kind)) {
-        const uint32_t *positions = positions_in(walk, call->comm);
+        const uint32_t *positions = positions_in(walk, call->form->comm);
         return positions[other->rank] < positions[call->rank];
     }
     return from_root(call->kind) ? call->peer == (int32_t)other->rank
@@ -198,8 +198,8 @@ static int by_message(const struct trace_op *a, const struct trace_op *b)
 {
     if (a->rank != b->rank)
         return check_order_of(a->rank, b->rank);
-    if (a->comm != b->comm)
-        return check_order_of(a->comm, b->comm);
+    if (a->form->comm != b->form->comm)
+        return check_order_of(a->form->comm, b->form->comm);
     if (a->peer_matched != b->peer_matched)
         return check_order_of((uint32_t)a->peer_matched, (uint32_t)b->peer_matched);
     return check_order_of((uint32_t)a->tag_matched, (uint32_t)b->tag_matched);

@@ -95,7 +95,7 @@ static const char *role_of(const struct trace_access *access)
 static uint32_t site_of(const struct windows *windows, const struct trace_access *access)
 {
     return access->site != TRACE_NO ? access->site
-                                    : windows->trace->ops[op_of(windows, access)].site;
+                                    : windows->trace->ops[op_of(windows, access)].form->site;
 }
 
 /* No race, but what is fetched depends on who is first. */

@@ -48,7 +48,7 @@ static void number_lanes(struct device *device, enum device_streams streams)
     for (size_t comm = 0; comm <= trace->comm_count; comm++)
         of_comm[comm] = TRACE_NO;
     for (uint32_t op = 0; op < trace->op_count; op++) {
-        uint32_t rank = trace->ops[op].rank, comm = trace->ops[op].comm;
+        uint32_t rank = trace->ops[op].rank, comm = trace->ops[op].form->comm;
         bool each = streams == STREAMS_COMMUNICATOR && comm < trace->comm_count;
         uint32_t *lane = &of_comm[each ? comm : trace->comm_count];
         device->lane_of[op] = TRACE_NO;
@@ -127,8 +127,8 @@ static void begin(struct device *device, uint32_t op)
 static uint32_t item_end(const struct device *device, const struct lane *lane, uint32_t at)
 {
     const struct trace_op *ops = device->trace->ops;
-    uint32_t batch = ops[device->lane_ops[at++]].batch;
-    while (batch && at < lane->end && ops[device->lane_ops[at]].batch == batch)
+    uint32_t batch = ops[device->lane_ops[at++]].form->batch;
+    while (batch && at < lane->end && ops[device->lane_ops[at]].form->batch == batch)
         at++;
     return at;
 }

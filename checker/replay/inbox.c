@@ -45,8 +45,8 @@ void inbox_init(struct inbox *inbox, const struct trace *trace, const uint32_t *
     for (uint32_t op = 0; op < trace->op_count; op++) {
         const struct trace_op *at = &trace->ops[op];
         if (is_wanted(trace, at, wanted))
-            inbox->letters[count++] =
-                (struct candidate_message){at->peer, tagged ? at->tag : 0, at->comm, at->rank, op};
+            inbox->letters[count++] = (struct candidate_message){at->peer, tagged ? at->tag : 0,
+                                                                 at->form->comm, at->rank, op};
     }
     qsort(inbox->letters, count, sizeof *inbox->letters, compare_letters);
     for (size_t i = 0; i < count; i++) {
@@ -72,7 +72,7 @@ size_t inbox_first(const struct inbox *inbox, uint32_t receive)
 {
     const struct trace_op *at = &inbox->trace->ops[receive];
     const struct candidate_message least = {(int32_t)at->rank, inbox->tagged ? at->tag : 0,
-                                            at->comm, 0, 0};
+                                            at->form->comm, 0, 0};
     size_t low = 0, high = inbox->stack_count;
     while (low < high) {
         size_t middle = low + (high - low) / 2;

@@ -16,7 +16,7 @@
 static bool in_forward(const struct trace *trace, const struct check_replay *replay)
 {
     for (size_t i = 0; i < replay->cycle_count; i++)
-        if (trace->ops[replay->cycle[i]].pass != 0)
+        if (trace->ops[replay->cycle[i]].form->pass != 0)
             return false;
     return true;
 }
@@ -27,7 +27,7 @@ static bool belong_together(const struct trace *trace, uint32_t start, uint32_t 
     const struct trace_op *a = &trace->ops[start], *b = &trace->ops[other];
     return a->match == other || b->match == start ||
            (check_class(a) == CLASS_COLLECTIVE && check_class(b) == CLASS_COLLECTIVE &&
-            a->comm == b->comm && a->comm_seq == b->comm_seq);
+            a->form->comm == b->form->comm && a->comm_seq == b->comm_seq);
 }
 
 enum { STARTS = 64 };
@@ -162,8 +162,8 @@ static bool is_shared(const struct trace *trace, uint32_t index)
         return false;
     for (size_t i = trace->rank_begin[op->rank]; i < trace->rank_begin[op->rank + 1]; i++) {
         const struct trace_op *other = &trace->ops[i];
-        if (other->thread != op->thread && other->comm == op->comm && other->peer == op->peer &&
-            other->tag == op->tag && check_class(other) == class)
+        if (other->form->thread != op->form->thread && other->form->comm == op->form->comm &&
+            other->peer == op->peer && other->tag == op->tag && check_class(other) == class)
             return true;
     }
     return false;

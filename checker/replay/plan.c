@@ -67,7 +67,7 @@ static struct mail *gather_mail(const struct check_plan *plan, const struct plan
         mail = check_grow(mail, &room, *count + 1, sizeof *mail);
         mail[(*count)++] =
             (struct mail){.channel = class == CLASS_SEND ? rank << 32 | other : other << 32 | rank,
-                          .comm = op->comm,
+                          .comm = op->form->comm,
                           .op = index,
                           .position = position};
     }
@@ -150,13 +150,13 @@ static void renumber_slots(const struct check_plan *plan, uint32_t *slot)
             uint32_t op = op_at(plan, p);
             slot[op] = check_group_of(context, op);
             if (slot[op] != TRACE_NO)
-                slot[op] = first[trace->ops[op].comm] + calls[trace->ops[op].comm]++;
+                slot[op] = first[trace->ops[op].form->comm] + calls[trace->ops[op].form->comm]++;
             if (slot[op] != TRACE_NO && slot[op] >= plan->slot_count)
                 slot[op] = TRACE_NO;
         }
         for (size_t p = trace->rank_begin[rank]; p < trace->rank_begin[rank + 1]; p++)
             if (check_group_of(plan->context, (uint32_t)p) != TRACE_NO)
-                calls[trace->ops[p].comm] = 0;
+                calls[trace->ops[p].form->comm] = 0;
     }
     free(first);
     free(calls);
@@ -174,7 +174,7 @@ static uint32_t probed_message(const struct check_plan *plan, size_t position,
         uint32_t op = op_at(plan, p);
         const struct trace_op *receive = &trace->ops[op];
         uint32_t send = partner_of(trace, match, op);
-        if (check_class(receive) == CLASS_RECEIVE && receive->comm == probe->comm &&
+        if (check_class(receive) == CLASS_RECEIVE && receive->form->comm == probe->form->comm &&
             send != TRACE_NO && (probe->tag == TRACE_ANY || probe->tag == trace->ops[send].tag) &&
             (probe->peer == TRACE_ANY || probe->peer == (int32_t)trace->ops[send].rank))
             return send;
@@ -274,7 +274,7 @@ static void compile_step(struct check_plan *plan, size_t position, const uint32_
         break;
     case CLASS_RECEIVE:
         /* One of a batch that this order leaves without its message holds the batch up. */
-        passes = partner == TRACE_NO && !planned && (!op->batch || op->match == TRACE_NO);
+        passes = partner == TRACE_NO && !planned && (!op->form->batch || op->match == TRACE_NO);
         *step = (struct plan_step){.action = passes ? PLAN_PASS : PLAN_RECEIVE,
                                    .target = partner,
                                    .starts = check_is_start(op)};
@@ -338,10 +338,10 @@ static uint32_t *tie_bundles(const struct check_plan *plan)
                 join(parent, op, caller[step->target]);
             caller[step->target] = op;
         }
-        if (!trace->ops[op].batch || step->action == PLAN_PASS)
+        if (!trace->ops[op].form->batch || step->action == PLAN_PASS)
             continue;
         if (mate != TRACE_NO && trace->ops[mate].rank == trace->ops[op].rank &&
-            trace->ops[mate].batch == trace->ops[op].batch)
+            trace->ops[mate].form->batch == trace->ops[op].form->batch)
             join(parent, op, mate);
         mate = op;
     }
@@ -359,7 +359,7 @@ static void bundle(struct check_plan *plan)
     uint32_t *number = check_new(trace->op_count, sizeof *number);
     memset(number, 0xff, trace->op_count * sizeof *number);
     for (uint32_t op = 0; op < trace->op_count; op++)
-        if (trace->ops[op].batch && plan->steps[op].action != PLAN_PASS &&
+        if (trace->ops[op].form->batch && plan->steps[op].action != PLAN_PASS &&
             number[root_of(parent, op)] == TRACE_NO)
             number[root_of(parent, op)] = (uint32_t)plan->bundle_count++;
     plan->bundle_need = check_new(plan->bundle_count, sizeof *plan->bundle_need);
@@ -394,13 +394,13 @@ static void drop_forward(struct check_plan *plan)
     const struct trace *trace = plan->context->trace;
     for (uint32_t op = 0; op < trace->op_count; op++) {
         struct plan_step *step = &plan->steps[op];
-        if (trace->ops[op].pass == 0 && step->action == PLAN_COLLECTIVE &&
+        if (trace->ops[op].form->pass == 0 && step->action == PLAN_COLLECTIVE &&
             plan->slot_need[step->target])
             plan->slot_need[step->target]--;
-        if (trace->ops[op].pass == 0)
+        if (trace->ops[op].form->pass == 0)
             *step = (struct plan_step){.action = PLAN_PASS, .target = TRACE_NO};
         else if (step->target != TRACE_NO && (is_message(step) || step->action == PLAN_PROBE) &&
-                 trace->ops[step->target].pass == 0)
+                 trace->ops[step->target].form->pass == 0)
             step->action = PLAN_PASS;
     }
 }

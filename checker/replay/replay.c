@@ -456,8 +456,8 @@ static uint64_t *list_lanes(struct machine *machine)
     for (uint32_t rank = 0; rank < trace->ranks; rank++)
         keys[rank] = key_of(rank, 0);
     for (size_t op = 0; op < trace->op_count; op++)
-        if (trace->ops[op].thread)
-            keys[count++] = key_of(trace->ops[op].rank, trace->ops[op].thread);
+        if (trace->ops[op].form->thread)
+            keys[count++] = key_of(trace->ops[op].rank, trace->ops[op].form->thread);
     qsort(keys, count, sizeof *keys, key_order);
     machine->first = check_new(trace->ranks + 1, sizeof *machine->first);
     for (size_t i = 0; i < count; i++)
@@ -482,7 +482,7 @@ static void make_lanes(struct machine *machine)
     machine->sequence = check_new(trace->op_count, sizeof *machine->sequence);
     machine->lane_of = check_new(trace->op_count, sizeof *machine->lane_of);
     for (uint32_t op = 0; op < trace->op_count; op++) {
-        uint64_t key = key_of(trace->ops[op].rank, trace->ops[op].thread);
+        uint64_t key = key_of(trace->ops[op].rank, trace->ops[op].form->thread);
         const uint64_t *lane = bsearch(&key, keys, machine->lanes, sizeof *keys, key_order);
         machine->lane_of[op] = (uint32_t)(lane - keys);
         machine->own_begin[machine->lane_of[op] + 2]++;
@@ -573,7 +573,7 @@ static bool is_there_for(struct machine *machine, uint32_t send, uint32_t wildca
     const struct trace_op *message = &machine->trace->ops[send],
                           *wanted = &machine->trace->ops[wildcard];
     uint32_t taker = machine->plan->steps[send].target;
-    return message->comm == wanted->comm && message->peer == (int32_t)wanted->rank &&
+    return message->form->comm == wanted->form->comm && message->peer == (int32_t)wanted->rank &&
            (wanted->tag == TRACE_ANY || wanted->tag == message->tag) && is_posted(machine, send) &&
            (taker == TRACE_NO || position_of(machine, taker) > position_of(machine, wildcard) ||
             !is_posted(machine, taker));

@@ -106,11 +106,11 @@ static void wait_in_batch(struct wait_graph *graph, uint32_t node, uint32_t op)
     while (top) {
         const struct trace_op *at = &trace->ops[stack[--top]];
         size_t first = (size_t)(at - trace->ops), end = first + 1;
-        while (at->batch && first > trace->rank_begin[at->rank] &&
-               trace->ops[first - 1].batch == at->batch)
+        while (at->form->batch && first > trace->rank_begin[at->rank] &&
+               trace->ops[first - 1].form->batch == at->form->batch)
             first--;
-        while (at->batch && end < trace->rank_begin[at->rank + 1] &&
-               trace->ops[end].batch == at->batch)
+        while (at->form->batch && end < trace->rank_begin[at->rank + 1] &&
+               trace->ops[end].form->batch == at->form->batch)
             end++;
         for (size_t i = first; i < end; i++) {
             const struct trace_op *mate = &trace->ops[i];
@@ -141,8 +141,8 @@ static void wait_for_peer(struct wait_graph *graph, uint32_t node, uint32_t op)
         return;
     }
     uint32_t any = add_node(graph, WAIT_ANY, op);
-    for (uint32_t i = check_comm_size(trace, call->comm); i-- > 0;) {
-        uint32_t member = check_comm_member(trace, call->comm, i);
+    for (uint32_t i = check_comm_size(trace, call->form->comm); i-- > 0;) {
+        uint32_t member = check_comm_member(trace, call->form->comm, i);
         if (member < trace->ranks && member != call->rank)
             add_edge(graph, any, member);
     }

@@ -73,11 +73,12 @@ static uint32_t operation_of(const struct trace *trace, const struct copy *copy,
     uint32_t identity = trace_identity(name, strlen(name)), count = 0, seen = 0;
     size_t begin = trace->rank_begin[copy->rank], end = trace->rank_begin[copy->rank + 1];
     for (size_t i = begin; i < end; i++)
-        count += trace->ops[i].identity == identity;
+        count += trace->ops[i].form->identity == identity;
     if (!steps || !count || count % steps != 0)
         return TRACE_NO;
     for (size_t i = begin; i < end; i++)
-        if (trace->ops[i].identity == identity && ++seen == (copy->step + 1) * (count / steps))
+        if (trace->ops[i].form->identity == identity &&
+            ++seen == (copy->step + 1) * (count / steps))
             return (uint32_t)i;
     return TRACE_NO;
 }

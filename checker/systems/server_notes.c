@@ -177,7 +177,7 @@ uint32_t server_update_send(const struct trace *trace, const struct server_accou
     if (update->rank >= trace->ranks)
         return TRACE_NO;
     for (size_t i = trace->rank_begin[update->rank]; i < trace->rank_begin[update->rank + 1]; i++)
-        if (trace->ops[i].identity == identity && ++seen == update->number)
+        if (trace->ops[i].form->identity == identity && ++seen == update->number)
             return (uint32_t)i;
     return TRACE_NO;
 }

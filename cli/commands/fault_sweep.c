@@ -131,7 +131,7 @@ static struct unhandled *row_of(struct sweep *sweep, uint32_t op, enum ending en
     const struct trace_op *ops = sweep->trace->ops;
     for (size_t i = 0; i < sweep->count; i++) {
         struct unhandled *row = &sweep->rows[i];
-        if (row->ending == ending && ops[row->op].site == ops[op].site &&
+        if (row->ending == ending && ops[row->op].form->site == ops[op].form->site &&
             ops[row->op].kind == ops[op].kind && !strcmp(row->second, second))
             return row;
     }
@@ -337,7 +337,7 @@ static void tell(const struct sweep *sweep, const struct unhandled *row)
     struct finding *finding = findings_add(
         &sweep->asked->verdict->findings, "X010", "%s%s not handled at %s%s%s: %s", kind,
         pair[0] ? ", then a second one," : "", place, pair, row->second, endings[row->ending]);
-    finding->site = sweep->trace->ops[row->op].site;
+    finding->site = sweep->trace->ops[row->op].form->site;
     finding->confirmation = CONFIRM_REAL;
     finding_op_add(finding, row->op, "culprit");
     finding_detail(finding, "%u such %s%s (rank@operation): %s.\n", row->count,

@@ -71,7 +71,7 @@ static const struct model models[] = {
 static bool has_batches(const struct trace *trace)
 {
     for (size_t i = 0; i < trace->op_count; i++)
-        if (trace->ops[i].batch)
+        if (trace->ops[i].form->batch)
             return true;
     return false;
 }

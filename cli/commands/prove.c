@@ -117,7 +117,7 @@ static struct finding *new_race(struct findings *findings, const struct trace *t
     struct finding *race = findings_add(
         findings, "R003", "the result depends on which %s first: %s",
         lock ? "lock is had" : "message comes", check_short_place(trace, op, place, sizeof place));
-    race->site = trace->ops[op].site;
+    race->site = trace->ops[op].form->site;
     finding_op_add(race, op, "culprit");
     return race;
 }

@@ -102,12 +102,12 @@ static void show_ops(const struct show *show)
         char text[160], where[TRACE_SITE_TEXT] = "";
         if (!wanted(show, op->rank) || !within(show, count++))
             continue;
-        if (trace_site_known(trace, op->site))
-            trace_site_text(trace, op->site, where, sizeof where);
+        if (trace_site_known(trace, op->form->site))
+            trace_site_text(trace, op->form->site, where, sizeof where);
         char *place = present_short(where);
         char line[500];
         printf("%4u %5u %-9s %-8s ", op->rank, op->seq, op_states[op->state],
-               op->pass ? "backward" : "forward");
+               op->form->pass ? "backward" : "forward");
         snprintf(line, sizeof line, "%s%s%s", trace_op_text(trace, (uint32_t)i, text, sizeof text),
                  *place ? "  " : "", place);
         present_hanging(&show->present, 30, 32, line);

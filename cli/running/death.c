@@ -93,7 +93,7 @@ static void add_note(struct trace *trace, const char *code, uint32_t rank, uint3
     snprintf(note.code, sizeof note.code, "%s", code);
     if (end > begin) {
         note.op = (uint32_t)(end - 1);
-        note.site = site != TRACE_NO ? site : trace->ops[note.op].site;
+        note.site = site != TRACE_NO ? site : trace->ops[note.op].form->site;
     }
     note.text = strdup(text);
     if (note.text)

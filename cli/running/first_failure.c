@@ -34,7 +34,7 @@ static uint32_t site_of(const struct trace *trace, uint32_t rank)
     const struct trace_rank *info = &trace->rank_info[rank];
     size_t begin = trace->rank_begin[rank], end = trace->rank_begin[rank + 1];
     if (info->site == TRACE_NO && info->state == RANK_ABORTED && end > begin)
-        return trace->ops[end - 1].site;
+        return trace->ops[end - 1].form->site;
     return info->site;
 }
 

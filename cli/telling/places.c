@@ -18,7 +18,7 @@ static void place_text(const struct trace *trace, const struct finding_op *place
     if (place->op != TRACE_NO) {
         rank = trace->ops[place->op].rank;
         trace_op_text(trace, place->op, what, sizeof what);
-        site = trace->ops[place->op].site;
+        site = trace->ops[place->op].form->site;
         uint64_t number = trace_op_iteration(trace, place->op);
         if (number)
             snprintf(iteration, sizeof iteration, "  after %" PRIu64 " like iterations",

@@ -44,7 +44,7 @@ static void write_place(FILE *out, const struct trace *trace, const struct findi
         if (trace_op_iteration(trace, place->op))
             fprintf(out, ",\"iteration\":%" PRIu64, trace_op_iteration(trace, place->op));
         field(out, "operation", trace_op_text(trace, place->op, text, sizeof text));
-        write_site(out, trace, op->site);
+        write_site(out, trace, op->form->site);
     } else if (place->node != TRACE_NO) {
         const struct trace_node *node = &trace->nodes[place->node];
         fprintf(out, ",\"rank\":%u,\"node\":%u", node->rank, node->id);

@@ -39,10 +39,10 @@ static void locations(FILE *out, const struct result *result, const struct findi
     bool first = true;
     for (size_t i = 0; trace && i < finding->op_count; i++) {
         uint32_t op = finding->ops[i].op;
-        if (op >= trace->op_count || !trace_site_known(trace, trace->ops[op].site))
+        if (op >= trace->op_count || !trace_site_known(trace, trace->ops[op].form->site))
             continue;
         fputs(first ? "" : ",", out);
-        location(out, trace, trace->ops[op].site);
+        location(out, trace, trace->ops[op].form->site);
         first = false;
     }
     putc(']', out);

@@ -19,10 +19,19 @@ struct numbers {
     size_t count, room;
 };
 
+struct loader;
+
+/* A chunk, or a packed one. */
 struct source {
     const struct chunk *chunk;
+    struct packed **packed; /* NULL: it is not */
+    struct chunk *opened;   /* of a packed one, while loader_repeats.c walks */
     const struct buffers *buffers;
+    uint32_t rank, sequence, units;
 };
+/* Its records, to be closed again; NULL (and `failed`): out of memory. */
+const struct chunk *source_open(struct loader *loader, const struct source *source);
+void source_close(const struct source *source, const struct chunk *chunk);
 
 /* A RECORD_REPEAT: the iteration it repeats stands in `bytes` bytes of records at `template`. */
 struct loader_repeat {
@@ -109,7 +118,7 @@ bool loader_lost_copy(const struct loader *loader, struct balances *lost);
 bool loader_is_cut(const struct loader *loader, struct balances *lost, uint32_t rank,
                    const struct record_op *op);
 /* The row of such an operation. */
-void loader_cut(struct loader *loader, struct trace_op *op);
+void loader_cut(struct loader *loader, struct trace_plain_op *op);
 /* The rows of the iterations that are not kept as records. */
 void loader_repeat(struct loader *loader, const struct record_repeat *record);
 /* The trace's index of an operation of the rank being loaded; TRACE_NO for UINT32_MAX. */

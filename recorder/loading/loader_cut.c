@@ -93,11 +93,13 @@ bool loader_plan_cut(struct loader *loader)
     if (!translate(loader))
         return false;
     for (size_t i = 0; i < loader->source_count; i++) {
-        const struct chunk *chunk = loader->sources[i].chunk;
-        for (const struct record_head *record = buffers_next_record(chunk, NULL); record;
-             record = buffers_next_record(chunk, record))
+        const struct source *source = &loader->sources[i];
+        const struct chunk *chunk = source_open(loader, source);
+        for (const struct record_head *record = chunk ? buffers_next_record(chunk, NULL) : NULL;
+             record; record = buffers_next_record(chunk, record))
             if (record->type == RECORD_OP && record->size >= sizeof(struct record_op))
-                count_collective(loader, chunk->rank, (const void *)record, NULL);
+                count_collective(loader, source->rank, (const void *)record, NULL);
+        source_close(source, chunk);
     }
     for (size_t i = 0; i < loader->repeat_count; i++)
         count_repeat(loader, &loader->repeats[i]);
@@ -154,7 +156,7 @@ static uint32_t comm_alone(struct loader *loader)
     return loader->alone;
 }
 
-void loader_cut(struct loader *loader, struct trace_op *op)
+void loader_cut(struct loader *loader, struct trace_plain_op *op)
 {
     enum op_class class = op_kind_class(op->kind);
     loader->cut++;

@@ -39,7 +39,7 @@ struct walker {
     uint64_t left;                    /* iterations, with the one begun */
     uint64_t dropped;                 /* of this repeat */
     const struct record_op *next;     /* not yet passed; NULL: at the end */
-    bool wrapped;
+    bool wrapped, failed;
     size_t repeats_seen;
 };
 
@@ -117,9 +117,15 @@ static void gather(struct loader *loader)
         const char *start = NULL, *end = NULL; /* records in a row, just before */
         uint64_t number = 0;
         loader->rank_repeats[rank] = loader->repeat_count;
-        for (; next < loader->source_count && loader->sources[next].chunk->rank == rank; next++) {
-            const struct chunk *chunk = loader->sources[next].chunk;
+        for (; next < loader->source_count && loader->sources[next].rank == rank; next++) {
+            const struct source *source = &loader->sources[next];
+            const struct chunk *chunk = source->chunk;
             number = drops_skip(loader->drops, rank, number);
+            if (source->packed) { /* there are none in it */
+                number += (*source->packed)->ops;
+                start = end = NULL;
+                continue;
+            }
             for (const struct record_head *record = buffers_next_record(chunk, NULL); record;
                  record = buffers_next_record(chunk, record)) {
                 const void *whole = record;
@@ -295,11 +301,14 @@ static bool pass(struct walk *walk, uint32_t rank, const struct record_op *op)
 static const struct record_head *step_record(const struct loader *loader, struct walker *walker)
 {
     while (walker->source < walker->source_end) {
-        const struct record_head *next =
-            buffers_next_record(loader->sources[walker->source].chunk, walker->record);
-        walker->record = next;
-        if (next)
-            return next;
+        struct source *source = &loader->sources[walker->source];
+        if (source->packed && !source->opened)
+            source->opened = packing_unpack(*source->packed);
+        const struct chunk *chunk = source->packed ? source->opened : source->chunk;
+        walker->failed |= !chunk;
+        walker->record = chunk ? buffers_next_record(chunk, walker->record) : NULL;
+        if (walker->record)
+            return walker->record;
         walker->source++;
     }
     return NULL;
@@ -455,6 +464,7 @@ static bool round_of(struct walk *walk)
         walker->wrapped = false;
         while (walker->next && !walker->wrapped && pass(walk, rank, walker->next)) {
             walker->next = step(walk->loader, rank, walker);
+            walk->failed |= walker->failed;
             moved = true;
         }
     }
@@ -480,10 +490,11 @@ static void walk_init(struct walk *walk, struct loader *loader)
     for (uint32_t rank = 0; rank < ranks && !walk->failed; rank++) {
         struct walker *walker = &walk->walkers[rank];
         walker->source = next;
-        while (next < loader->source_count && loader->sources[next].chunk->rank == rank)
+        while (next < loader->source_count && loader->sources[next].rank == rank)
             next++;
         walker->source_end = next;
         walker->next = step(loader, rank, walker);
+        walk->failed |= walker->failed;
     }
 }
 
@@ -495,6 +506,10 @@ static void walk_release(struct walk *walk)
         free(walk->meetings[i].queues);
     free(walk->queues);
     free(walk->meetings);
+    for (size_t i = 0; i < walk->loader->source_count; i++) {
+        free(walk->loader->sources[i].opened);
+        walk->loader->sources[i].opened = NULL;
+    }
     free(walk->walkers);
     free(walk->lefts);
     free(walk->state);
@@ -632,8 +647,8 @@ static uint64_t earlier_operations(const struct loader *loader, uint32_t body)
     uint64_t alike = 0;
     for (size_t i = trace->op_count - body; i > loader->first_op; i--, alike++) {
         const struct trace_op *one = &trace->ops[i - 1], *other = &trace->ops[i - 1 + body];
-        if (one->kind != other->kind || one->site != other->site || one->peer != other->peer ||
-            one->tag != other->tag || one->count != other->count)
+        if (one->kind != other->kind || one->form->site != other->form->site ||
+            one->peer != other->peer || one->tag != other->tag || one->count != other->count)
             break;
     }
     return alike + body;

@@ -166,7 +166,7 @@ static uint32_t node_number(const struct loader *loader, uint32_t id)
 
 /* A peer that is no rank makes its call fail; where the MPI then ended the process nobody could say
  * so any more. */
-static void refuse_peer(struct loader *loader, struct trace_op *op)
+static void refuse_peer(struct loader *loader, struct trace_plain_op *op)
 {
     enum { ERROR_CLASS_RANK = 6 }; /* MPI_ERR_RANK of the MPI ABI */
     char text[120];
@@ -176,7 +176,7 @@ static void refuse_peer(struct loader *loader, struct trace_op *op)
     op->error = ERROR_CLASS_RANK;
     op->state = STATE_FAILED;
     snprintf(text, sizeof text, "MPI_%s: MPI_ERR_RANK: %d is not a rank of this communicator",
-             trace_op_name(op), op->peer);
+             trace_call_name(op->kind, op->flags), op->peer);
     struct trace_note note = {.code = "M009",
                               .rank = loader->rank,
                               .op = (uint32_t)loader->trace->op_count,
@@ -199,7 +199,7 @@ static uint64_t comm_shift(const struct loader *loader, uint32_t comm)
 
 static void load_op(struct loader *loader, const struct record_op *record)
 {
-    struct trace_op op = trace_op_none(loader->rank, record->head.small);
+    struct trace_plain_op op = trace_op_none(loader->rank, record->head.small);
     op.state = record->state;
     op.flags = (uint16_t)(record->flags & ~(OP_CANCEL_ASKED | RECORD_OP_CUT));
     op.pass = record->pass;
@@ -255,7 +255,7 @@ static void load_counts(struct loader *loader, const struct record_counts *recor
     struct trace *trace = loader->trace;
     uint32_t op = loader_op(loader, record->op);
     if (loader->alone_of == loader->rank + 1 && op < trace->op_count &&
-        trace->ops[op].comm == loader->alone)
+        trace->ops[op].form->comm == loader->alone)
         return; /* of more members than it has now */
     size_t n = (record->head.size - sizeof *record) / sizeof(int64_t);
     if (record->first > record->total || n > record->total - record->first || record->total > 4096)

@@ -14,37 +14,82 @@
 static int source_order(const void *left, const void *right)
 {
     const struct source *a = left, *b = right;
-    if (a->chunk->rank != b->chunk->rank)
-        return a->chunk->rank < b->chunk->rank ? -1 : 1;
-    return (a->chunk->sequence > b->chunk->sequence) - (a->chunk->sequence < b->chunk->sequence);
+    if (a->rank != b->rank)
+        return a->rank < b->rank ? -1 : 1;
+    return (a->sequence > b->sequence) - (a->sequence < b->sequence);
+}
+
+static bool add_source(struct loader *loader, const struct source *source)
+{
+    if (source->rank >= loader->trace->ranks)
+        return true;
+    if (loader->source_count == loader->source_room) {
+        size_t room = loader->source_room ? loader->source_room * 2 : 64;
+        struct source *sources = realloc(loader->sources, room * sizeof *sources);
+        if (!sources)
+            return false;
+        loader->sources = sources;
+        loader->source_room = room;
+    }
+    loader->sources[loader->source_count++] = *source;
+    return true;
 }
 
 static bool add_sources(struct loader *loader, const struct buffers *buffers)
 {
     for (const struct chunk *chunk = buffers_next_chunk(buffers, NULL); chunk;
          chunk = buffers_next_chunk(buffers, chunk)) {
-        if (chunk->rank >= loader->trace->ranks)
-            continue;
-        if (loader->source_count == loader->source_room) {
-            size_t room = loader->source_room ? loader->source_room * 2 : 64;
-            struct source *sources = realloc(loader->sources, room * sizeof *sources);
-            if (!sources)
-                return false;
-            loader->sources = sources;
-            loader->source_room = room;
-        }
-        loader->sources[loader->source_count++] = (struct source){chunk, buffers};
+        const struct source source = {.chunk = chunk,
+                                      .buffers = buffers,
+                                      .rank = chunk->rank,
+                                      .sequence = chunk->sequence,
+                                      .units = chunk->units};
+        if (!add_source(loader, &source))
+            return false;
     }
     return true;
 }
 
+static bool add_packed(struct loader *loader, const struct recording *recording)
+{
+    for (size_t i = 0; i < recording->drops.place_count; i++) {
+        struct packed **packed = &recording->drops.places[i].packed;
+        const struct source source = {.packed = packed,
+                                      .buffers = &recording->buffers,
+                                      .rank = *packed ? (*packed)->rank : UINT32_MAX,
+                                      .sequence = *packed ? (*packed)->sequence : 0,
+                                      .units = *packed ? (*packed)->units : 0};
+        if (*packed && !add_source(loader, &source))
+            return false;
+    }
+    return true;
+}
+
+const struct chunk *source_open(struct loader *loader, const struct source *source)
+{
+    const struct chunk *chunk = source->packed ? packing_unpack(*source->packed) : source->chunk;
+    loader->failed |= !chunk;
+    return chunk;
+}
+
+void source_close(const struct source *source, const struct chunk *chunk)
+{
+    union {
+        const struct chunk *from;
+        struct chunk *owned;
+    } opened = {.from = chunk};
+    if (source->packed)
+        free(opened.owned);
+}
+
+/* Packed ones have none. */
 static void load_comm_records(struct loader *loader)
 {
     for (size_t i = 0; i < loader->source_count; i++) {
         const struct chunk *chunk = loader->sources[i].chunk;
-        loader->rank = chunk->rank;
-        for (const struct record_head *record = buffers_next_record(chunk, NULL); record;
-             record = buffers_next_record(chunk, record))
+        loader->rank = loader->sources[i].rank;
+        for (const struct record_head *record = chunk ? buffers_next_record(chunk, NULL) : NULL;
+             record; record = buffers_next_record(chunk, record))
             loader_comm_record(loader, record);
     }
 }
@@ -57,7 +102,7 @@ static void add_poll(struct loader *loader)
     if (loader->info.ended != 1 + RANK_POLLING || !poll->kind ||
         loader_position(loader, loader->rank, poll->ops) != issued)
         return;
-    struct trace_op op = trace_op_none(loader->rank, (enum op_kind)poll->kind);
+    struct trace_plain_op op = trace_op_none(loader->rank, (enum op_kind)poll->kind);
     op.state = STATE_BLOCKED;
     op.comm = poll->comm ? numbers_get(&loader->rank_comms[loader->rank], poll->comm) : TRACE_NO;
     op.request = loader_op(loader, poll->request);
@@ -96,7 +141,7 @@ static bool stands(const struct loader *loader)
     const struct trace *trace = loader->trace;
     bool threads = false, blocked = false;
     for (size_t i = loader->first_op; i < trace->op_count; i++) {
-        threads |= trace->ops[i].thread > 0;
+        threads |= trace->ops[i].form->thread > 0;
         blocked |= trace->ops[i].state == STATE_BLOCKED;
     }
     bool last = trace->op_count > loader->first_op &&
@@ -191,9 +236,14 @@ static bool load_chunk(struct loader *loader, const struct chunk *chunk)
 
 static void give_back(const struct source *source)
 {
+    if (source->packed) {
+        free(*source->packed);
+        *source->packed = NULL;
+        return;
+    }
     const char *base = (const char *)source->buffers->header;
     uint64_t unit = (uint64_t)((const char *)source->chunk - base) / BUFFERS_UNIT;
-    buffers_give_back(source->buffers, unit, source->chunk->units);
+    buffers_give_back(source->buffers, unit, source->units);
 }
 
 static bool is_over(const struct loader *loader)
@@ -207,15 +257,18 @@ static void load_ranks(struct loader *loader)
     size_t next = 0;
     uint64_t units = 0, told = 0, total = 0;
     for (size_t i = 0; i < loader->source_count; i++)
-        total += loader->sources[i].chunk->units;
+        total += loader->sources[i].units;
     for (uint32_t rank = 0; rank < loader->trace->ranks; rank++) {
         rank_start(loader, rank);
-        for (; next < loader->source_count && loader->sources[next].chunk->rank == rank; next++) {
+        for (; next < loader->source_count && loader->sources[next].rank == rank; next++) {
             const struct source *source = &loader->sources[next];
             loader->buffers = source->buffers;
-            units += source->chunk->units;
+            units += source->units;
             loader->late = loader->late || is_over(loader);
-            if (load_chunk(loader, source->chunk) && loader->once && total > GIVE_BACK_UNITS)
+            const struct chunk *chunk = source_open(loader, source);
+            bool loaded = chunk && load_chunk(loader, chunk);
+            source_close(source, chunk);
+            if (loaded && loader->once && total > GIVE_BACK_UNITS)
                 give_back(source);
             if (units - told < PROGRESS_ROWS / 16)
                 continue;
@@ -328,8 +381,8 @@ struct trace *recording_load(const struct recording *recording,
                              const struct recording_result *result, struct failure *failure)
 {
     struct loader loader;
-    bool done =
-        loader_init(&loader, recording->ranks, result) && add_sources(&loader, &recording->buffers);
+    bool done = loader_init(&loader, recording->ranks, result) &&
+                add_sources(&loader, &recording->buffers) && add_packed(&loader, recording);
     if (!done)
         failure_set(failure, FAILURE_INTERNAL, "out of memory while loading a recording");
     loader.ends = recording->ends;

@@ -51,10 +51,10 @@ static inline uint32_t program_comm(struct program *program, uint32_t size, cons
     return index;
 }
 
-static inline struct trace_op program_op(struct program *program, uint32_t rank, enum op_kind kind,
-                                         int line)
+static inline struct trace_plain_op program_op(struct program *program, uint32_t rank,
+                                               enum op_kind kind, int line)
 {
-    struct trace_op op = trace_op_none(rank, kind);
+    struct trace_plain_op op = trace_op_none(rank, kind);
     op.state = STATE_COMPLETE;
     op.comm = program->world;
     op.node = program->node;
@@ -70,7 +70,7 @@ static inline struct trace_op program_op(struct program *program, uint32_t rank,
 static inline uint32_t program_p2p(struct program *program, uint32_t rank, enum op_kind kind,
                                    int peer, int tag, int line)
 {
-    struct trace_op op = program_op(program, rank, kind, line);
+    struct trace_plain_op op = program_op(program, rank, kind, line);
     op.peer = peer;
     op.tag = tag;
     return trace_add_op(program->trace, &op);
@@ -80,7 +80,7 @@ static inline uint32_t program_p2p(struct program *program, uint32_t rank, enum 
 static inline uint32_t program_collective(struct program *program, uint32_t rank, enum op_kind kind,
                                           uint32_t comm, uint32_t seq, int line)
 {
-    struct trace_op op = program_op(program, rank, kind, line);
+    struct trace_plain_op op = program_op(program, rank, kind, line);
     op.comm = comm;
     op.comm_seq = seq;
     op.reduce_op = kind == OP_ALLREDUCE ? 3 : 0;
@@ -90,7 +90,7 @@ static inline uint32_t program_collective(struct program *program, uint32_t rank
 static inline uint32_t program_wait(struct program *program, uint32_t rank, uint32_t start,
                                     int line)
 {
-    struct trace_op op = program_op(program, rank, OP_WAIT, line);
+    struct trace_plain_op op = program_op(program, rank, OP_WAIT, line);
     op.comm = TRACE_NO;
     op.request = start;
     uint32_t wait = trace_add_op(program->trace, &op);
@@ -101,7 +101,7 @@ static inline uint32_t program_wait(struct program *program, uint32_t rank, uint
 static inline uint32_t program_waitall(struct program *program, uint32_t rank,
                                        const uint32_t *starts, size_t count, int line)
 {
-    struct trace_op op = program_op(program, rank, OP_WAITALL, line);
+    struct trace_plain_op op = program_op(program, rank, OP_WAITALL, line);
     op.comm = TRACE_NO;
     uint32_t wait = trace_add_op(program->trace, &op);
     for (size_t i = 0; i < count; i++)

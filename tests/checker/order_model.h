@@ -144,7 +144,8 @@ static void add_collective(struct instance *instance, struct pending *pending,
     for (uint32_t i = 0; i < members->size; i++) {
         uint32_t rank = (uint32_t)members->members[i];
         uint32_t node = add_node(instance, rank, -1);
-        struct trace_op op = program_op(&instance->program, rank, OP_ALLREDUCE, 50 + (int)node);
+        struct trace_plain_op op =
+            program_op(&instance->program, rank, OP_ALLREDUCE, 50 + (int)node);
         op.comm = comm;
         op.comm_seq = instance->comm_seq[rank][which]++;
         op.count = count;
@@ -242,7 +243,7 @@ struct simulator {
 
 static bool fits(const struct trace_op *send, const struct trace_op *receive)
 {
-    return send->comm == receive->comm && send->peer == (int32_t)receive->rank &&
+    return send->form->comm == receive->form->comm && send->peer == (int32_t)receive->rank &&
            receive->peer == (int32_t)send->rank &&
            (receive->tag == TRACE_ANY || receive->tag == send->tag);
 }
@@ -257,7 +258,7 @@ static void post(struct simulator *sim, uint32_t op)
         for (uint32_t i = 0; i < sim->log_count; i++)
             sim->calls[op] += ops[sim->log[i]].rank == ops[op].rank &&
                               op_kind_class(ops[sim->log[i]].kind) == CLASS_COLLECTIVE &&
-                              ops[sim->log[i]].comm == ops[op].comm;
+                              ops[sim->log[i]].form->comm == ops[op].form->comm;
     for (uint32_t i = 0; i < sim->log_count; i++) {
         uint32_t other = sim->log[i];
         bool match =
@@ -280,9 +281,9 @@ static bool call_is_full(const struct simulator *sim, uint32_t op)
     uint32_t present = 0;
     for (uint32_t i = 0; i < sim->log_count; i++)
         present += op_kind_class(ops[sim->log[i]].kind) == CLASS_COLLECTIVE &&
-                   ops[sim->log[i]].comm == ops[op].comm &&
+                   ops[sim->log[i]].form->comm == ops[op].form->comm &&
                    sim->calls[sim->log[i]] == sim->calls[op];
-    return present == sim->trace->comms[ops[op].comm].size;
+    return present == sim->trace->comms[ops[op].form->comm].size;
 }
 
 /* Atomic batches: of what is posted and matched, what stays when everything is taken away whose
@@ -297,9 +298,10 @@ static bool moves_in_batch(const struct simulator *sim, uint32_t op)
         changed = false;
         for (uint32_t i = 0; i < sim->trace->op_count; i++) {
             bool stays = moves[i] && moves[sim->partner[i]];
-            for (uint32_t mate = 0; mate < sim->trace->op_count && stays && ops[i].batch; mate++)
-                stays =
-                    ops[mate].rank != ops[i].rank || ops[mate].batch != ops[i].batch || moves[mate];
+            for (uint32_t mate = 0; mate < sim->trace->op_count && stays && ops[i].form->batch;
+                 mate++)
+                stays = ops[mate].rank != ops[i].rank ||
+                        ops[mate].form->batch != ops[i].form->batch || moves[mate];
             changed = changed || (moves[i] && !stays);
             moves[i] = stays;
         }
@@ -351,7 +353,7 @@ static bool meets_stranger(const struct simulator *sim, uint32_t op)
     const struct trace_op *ops = sim->trace->ops;
     for (uint32_t i = 0; i < sim->log_count; i++) {
         const struct trace_op *other = &ops[sim->log[i]];
-        if (other->kind == OP_ALLREDUCE && other->comm == ops[op].comm &&
+        if (other->kind == OP_ALLREDUCE && other->form->comm == ops[op].form->comm &&
             sim->calls[sim->log[i]] == sim->calls[op] && other->comm_seq != ops[op].comm_seq)
             return true;
     }

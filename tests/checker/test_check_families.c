@@ -1,5 +1,6 @@
 /* Where a checker names kinds of operations: every kind, in every form and from every root, and who
  * stands at the borders of its rules. */
+#include "tests/change_op.h"
 #include "tests/checker/check_program.h"
 
 #include <string.h>
@@ -36,7 +37,7 @@ static bool brings(enum flow flow, int root, int from, int to)
 
 static void call(struct program *p, uint32_t rank, size_t row, int root, bool starts)
 {
-    struct trace_op op = program_op(p, rank, collectives[row].kind, 2);
+    struct trace_plain_op op = program_op(p, rank, collectives[row].kind, 2);
     op.comm = p->world;
     op.peer = is_rooted(collectives[row].flow) ? root : TRACE_NONE;
     op.reduce_op = 3;
@@ -190,7 +191,7 @@ static bool nearest(const int *sent, size_t count, int line)
     for (size_t i = 0; i < count; i++) {
         uint32_t op = program_p2p(&p, 1, OP_SEND, 0, sent[i] == OTHER_COMM ? 0 : 5, 10 + (int)i);
         if (sent[i] != OTHER_TAG)
-            p.trace->ops[op].comm = other;
+            CHANGE_OP(p.trace, op, comm, other);
     }
     p.trace->outcome = OUTCOME_DEADLOCK;
     p.trace->rank_info[0].state = RANK_BLOCKED;

@@ -1,5 +1,6 @@
 /* The progress-model table of the catalogue: every program under eager, rendezvous and atomic
  * batch. */
+#include "tests/change_op.h"
 #include "tests/checker/check_program.h"
 
 enum { STAGES_MAX = 8 };
@@ -284,7 +285,7 @@ static struct pipe threads(uint32_t sender)
     for (int rank = 0; rank < 2; rank++) {
         receive(&pipe, rank, 1 - rank, 0);
         uint32_t op = program_p2p(&pipe.program, (uint32_t)rank, OP_SEND, 1 - rank, 0, ++pipe.line);
-        pipe.program.trace->ops[op].thread = sender;
+        CHANGE_OP(pipe.program.trace, op, thread, sender);
     }
     return pipe;
 }
@@ -296,7 +297,7 @@ static void waits_for_data_only(bool root_first)
     struct findings findings;
     struct check_options options;
     for (uint32_t rank = 0; rank < 2; rank++) {
-        struct trace_op bcast = program_op(&p, rank, OP_BCAST, 1);
+        struct trace_plain_op bcast = program_op(&p, rank, OP_BCAST, 1);
         bcast.comm = p.world;
         bcast.peer = root_first ? 0 : 1;
         if (rank == 1)
@@ -326,7 +327,7 @@ static void takes_what_is_there(int from, const char *codes, const char *name)
     struct program p = program_new(3);
     char found[64];
     for (uint32_t rank = 0; rank < 3; rank++) {
-        struct trace_op reduce = program_op(&p, rank, OP_REDUCE, 2);
+        struct trace_plain_op reduce = program_op(&p, rank, OP_REDUCE, 2);
         reduce.peer = 1;
         if (rank == 0) {
             uint32_t first = program_p2p(&p, 0, OP_RECV, from, 0, 1);
@@ -362,7 +363,7 @@ static void pending_takes_what_is_there(int from, const char *codes, const char 
         }
         if (rank == 1)
             program_p2p(&p, 1, OP_SEND, 0, 0, 1);
-        struct trace_op barrier = program_op(&p, rank, OP_BARRIER, 2);
+        struct trace_plain_op barrier = program_op(&p, rank, OP_BARRIER, 2);
         trace_add_op(p.trace, &barrier);
         if (rank == 2)
             program_p2p(&p, 2, OP_SEND, 0, 0, 3);

@@ -34,11 +34,11 @@ static bool tells_lost(const struct disturbed *run)
     struct check_options options;
     char codes[64];
     program_p2p(&p, 0, OP_SEND, 1, 7, 1);
-    struct trace_op ended = program_op(&p, 1, OP_BARRIER, 2);
+    struct trace_plain_op ended = program_op(&p, 1, OP_BARRIER, 2);
     ended.error = run->error;
     trace_add_op(p.trace, &ended);
     if (run->living != OP_SEND) {
-        struct trace_op call = program_op(&p, 1, run->living, 3);
+        struct trace_plain_op call = program_op(&p, 1, run->living, 3);
         call.state = (uint8_t)run->state;
         trace_add_op(p.trace, &call);
     }
@@ -91,7 +91,7 @@ static struct program noted_program(bool starts, uint32_t calls[2][2], uint32_t 
     struct program p = program_new(2);
     for (uint32_t rank = 0; rank < 2; rank++)
         for (uint32_t n = 0; n < 2; n++) {
-            struct trace_op op = program_op(&p, rank, OP_ALLREDUCE, 10 + (int)n);
+            struct trace_plain_op op = program_op(&p, rank, OP_ALLREDUCE, 10 + (int)n);
             op.reduce_op = 3;
             op.comm_seq = n;
             op.flags = starts ? OP_NONBLOCKING : 0;
@@ -124,7 +124,7 @@ static void expect_told(bool starts, const char *const codes[2], const int calls
     for (size_t i = 0; i < findings.count; i++)
         if (findings.items[i].code[0] == 'M') {
             uint32_t op = findings.items[i].op_count ? findings.items[i].ops[0].op : TRACE_NO;
-            uint32_t site = op == TRACE_NO ? TRACE_NO : p.trace->ops[op].site;
+            uint32_t site = op == TRACE_NO ? TRACE_NO : p.trace->ops[op].form->site;
             snprintf(text + strlen(text), sizeof text - strlen(text), "%s at %d; ",
                      findings.items[i].code, site == TRACE_NO ? 0 : p.trace->sites[site].line);
         }
@@ -167,7 +167,7 @@ static double judge_refused(uint32_t calls, const char *code, int error, size_t 
     struct findings findings;
     for (uint32_t i = 0; i < calls; i++)
         for (uint32_t rank = 0; rank < 2; rank++) {
-            struct trace_op call = program_op(&p, rank, OP_ALLREDUCE, 2);
+            struct trace_plain_op call = program_op(&p, rank, OP_ALLREDUCE, 2);
             call.comm_seq = i;
             call.count = 1 + rank;
             call.error = rank ? error : 0;

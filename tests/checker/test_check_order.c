@@ -61,7 +61,7 @@ static void two_allreduces(bool two_comms, int64_t second_count, bool chained, c
         uint32_t first = node(&pass, rank);
         program_collective(&pass.program, rank, OP_ALLREDUCE, a, 0, 1);
         uint32_t second = node(&pass, rank);
-        struct trace_op op = program_op(&pass.program, rank, OP_ALLREDUCE, 2);
+        struct trace_plain_op op = program_op(&pass.program, rank, OP_ALLREDUCE, 2);
         op.comm = b;
         op.comm_seq = !two_comms;
         op.reduce_op = 3;
@@ -79,7 +79,7 @@ static void two_roots(void)
     for (uint32_t rank = 0; rank < 2; rank++)
         for (int root = 0; root < 2; root++) {
             node(&pass, rank);
-            struct trace_op op = program_op(&pass.program, rank, OP_REDUCE, 1 + root);
+            struct trace_plain_op op = program_op(&pass.program, rank, OP_REDUCE, 1 + root);
             op.comm_seq = (uint32_t)root;
             op.peer = root;
             op.reduce_op = 3;
@@ -174,7 +174,7 @@ static void two_messages(bool same_tag, bool ordered, bool one_reversed, unsigne
         for (int i = 0; i < 2; i++) {
             int which = one_reversed && rank == 0 ? i : 1 - i;
             uint32_t at = node(&pass, rank);
-            struct trace_op op =
+            struct trace_plain_op op =
                 program_op(&pass.program, rank, rank ? OP_SEND : OP_RECV, 5 + which);
             op.peer = 1 - (int)rank;
             op.tag = same_tag ? 0 : which;
@@ -250,7 +250,7 @@ static void race(bool caused, const char *codes, const char *name)
 {
     struct program p = program_new(3);
     program_p2p(&p, 1, OP_SEND, 0, 0, 1);
-    struct trace_op op = program_op(&p, 0, OP_RECV, 2);
+    struct trace_plain_op op = program_op(&p, 0, OP_RECV, 2);
     op.peer = TRACE_ANY;
     op.tag = 0;
     op.peer_matched = 1;

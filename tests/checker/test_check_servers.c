@@ -27,14 +27,14 @@ static void note(struct servers *servers, uint32_t rank, const char *name, doubl
 static void message(struct servers *servers, uint32_t from, int tag, bool received)
 {
     static const char name[] = "server/s sent";
-    struct trace_op send = program_op(&servers->program, from, OP_SEND, 10 + (int)from);
+    struct trace_plain_op send = program_op(&servers->program, from, OP_SEND, 10 + (int)from);
     send.peer = 0;
     send.tag = tag;
     send.identity = trace_identity(name, strlen(name));
     trace_add_op(servers->program.trace, &send);
     if (!received)
         return;
-    struct trace_op receive = program_op(&servers->program, 0, OP_RECV, 5);
+    struct trace_plain_op receive = program_op(&servers->program, 0, OP_RECV, 5);
     receive.peer = (int32_t)from;
     receive.tag = tag;
     receive.peer_matched = (int32_t)from;
@@ -212,7 +212,7 @@ static void replicas(void)
     s = begin(3);
     for (uint32_t step = 0; step < 3; step++)
         for (uint32_t r = 0; r < 3; r++) {
-            struct trace_op op = program_op(&s.program, r, OP_ALLREDUCE, 40);
+            struct trace_plain_op op = program_op(&s.program, r, OP_ALLREDUCE, 40);
             op.comm_seq = step;
             op.reduce_op = 3;
             op.identity = trace_identity("w", 1);

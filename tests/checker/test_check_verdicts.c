@@ -121,7 +121,7 @@ static void waits_on_requests(void)
     for (uint32_t rank = 0; rank < 2; rank++) {
         uint32_t start = program_p2p(&p, rank, OP_IRECV, 1 - (int)rank, 0, 1);
         p.trace->ops[start].state = STATE_POSTED;
-        struct trace_op wait = program_op(&p, rank, OP_WAIT, 2);
+        struct trace_plain_op wait = program_op(&p, rank, OP_WAIT, 2);
         wait.request = start;
         set_blocked(&p, rank, trace_add_op(p.trace, &wait));
     }
@@ -141,7 +141,7 @@ static void waits_for_some(int other_peer, const char *name)
         uint32_t starts[2] = {program_p2p(&p, rank, OP_IRECV, other_peer, 0, 1),
                               program_p2p(&p, rank, OP_IRECV, 1 - (int)rank, 0, 1)};
         p.trace->ops[starts[0]].state = p.trace->ops[starts[1]].state = STATE_POSTED;
-        struct trace_op wait = program_op(&p, rank, OP_WAITALL, 2);
+        struct trace_plain_op wait = program_op(&p, rank, OP_WAITALL, 2);
         uint32_t op = trace_add_op(p.trace, &wait);
         for (int i = 0; i < 2; i++)
             trace_add_wait(p.trace, op, starts[i], false);
@@ -162,7 +162,7 @@ static void stands_without_reason(void)
     program_p2p(&p, 1, OP_SEND, 0, 0, 1);
     uint32_t start = program_p2p(&p, 0, OP_IRECV, 1, 0, 1);
     p.trace->ops[start].state = STATE_POSTED;
-    struct trace_op wait = program_op(&p, 0, OP_WAIT, 2);
+    struct trace_plain_op wait = program_op(&p, 0, OP_WAIT, 2);
     wait.request = start;
     set_blocked(&p, 0, trace_add_op(p.trace, &wait));
     expect(&p, "D001", "a hang that the trace does not explain is a finding nonetheless");
@@ -195,7 +195,7 @@ static void collectives_differ(enum change change, const char *codes, const char
 {
     struct program p = program_new(3);
     for (uint32_t rank = 0; rank < 3; rank++) {
-        struct trace_op op = program_op(&p, rank, OP_REDUCE, 5);
+        struct trace_plain_op op = program_op(&p, rank, OP_REDUCE, 5);
         bool odd = rank == 2;
         op.comm_seq = 0;
         op.peer = odd && change == CHANGE_ROOT;
@@ -218,7 +218,7 @@ static void splits_disagree(bool wrong)
 {
     struct program p = program_new(2);
     for (uint32_t rank = 0; rank < 2; rank++) {
-        struct trace_op op = program_op(&p, rank, OP_ALLTOALLV, 5);
+        struct trace_plain_op op = program_op(&p, rank, OP_ALLTOALLV, 5);
         op.comm_seq = 0;
         uint32_t index = trace_add_op(p.trace, &op);
         int64_t send[2] = {1, rank == 0 ? 2 : 1}, receive[2] = {1, 1};
@@ -232,7 +232,7 @@ static void splits_disagree(bool wrong)
 static void missing_participant(void)
 {
     struct program p = program_new(2);
-    struct trace_op op = program_op(&p, 0, OP_BCAST, 5);
+    struct trace_plain_op op = program_op(&p, 0, OP_BCAST, 5);
     op.peer = 0;
     op.comm_seq = 0;
     trace_add_op(p.trace, &op);
@@ -252,7 +252,7 @@ static void messages(int64_t room, uint32_t signature, bool adjoint, const char 
                      const char *name)
 {
     struct program p = program_new(2);
-    struct trace_op op = program_op(&p, 0, OP_SEND, 1);
+    struct trace_plain_op op = program_op(&p, 0, OP_SEND, 1);
     op.peer = 1;
     op.count = 4;
     op.tag = 0;
@@ -374,7 +374,7 @@ static void buffers(uint64_t address, bool wait_first, bool changed, const char 
                     const char *name)
 {
     struct program p = program_new(2);
-    struct trace_op op = program_op(&p, 0, OP_IRECV, 1);
+    struct trace_plain_op op = program_op(&p, 0, OP_IRECV, 1);
     op.peer = 1;
     op.tag = 0;
     op.count = 8;
@@ -407,7 +407,7 @@ static void many_pending(uint32_t meets, const char *codes, const char *name)
     struct program p = program_new(2);
     uint32_t *starts = calloc(count, sizeof *starts);
     for (uint32_t i = 0; i < count; i++) {
-        struct trace_op op = program_op(&p, 0, OP_IRECV, 1);
+        struct trace_plain_op op = program_op(&p, 0, OP_IRECV, 1);
         op.peer = 1;
         op.tag = 0;
         uint64_t extent = trace_type_size(op.type);
@@ -428,7 +428,7 @@ static void many_wildcards(uint32_t ranks, const char *codes, const char *name)
     for (uint32_t rank = 0; rank < ranks; rank++) {
         int from = (int)((rank + ranks - 1) % ranks);
         program_p2p(&p, rank, OP_SEND, (int)((rank + 1) % ranks), 0, 1);
-        struct trace_op op = program_op(&p, rank, OP_RECV, 2);
+        struct trace_plain_op op = program_op(&p, rank, OP_RECV, 2);
         op.peer = TRACE_ANY;
         op.tag = op.tag_matched = 0;
         op.peer_matched = from;

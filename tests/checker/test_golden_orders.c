@@ -38,7 +38,8 @@ static void spoil(struct instance *instance)
     static const uint8_t collectives[] = {OP_ALLREDUCE, OP_BARRIER, OP_BCAST, OP_REDUCE, OP_SCAN};
     struct trace *trace = instance->program.trace;
     for (uint32_t times = 1 + below(3); times-- > 0 && trace->op_count;) {
-        struct trace_op *op = &trace->ops[below((uint32_t)trace->op_count)];
+        uint32_t index = below((uint32_t)trace->op_count);
+        struct trace_plain_op plain = trace_op_plain(&trace->ops[index]), *op = &plain;
         enum op_class class = op_kind_class(op->kind);
         bool message = class == CLASS_SEND || class == CLASS_RECEIVE;
         uint32_t how = below(8), value = below(20);
@@ -62,6 +63,7 @@ static void spoil(struct instance *instance)
             op->state = value % 2 ? STATE_BLOCKED : STATE_POSTED;
         if (how == 7)
             trace->outcome = OUTCOME_DEADLOCK;
+        trace_op_change(trace, index, &plain);
     }
 }
 

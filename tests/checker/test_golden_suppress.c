@@ -4,6 +4,7 @@
  * is allowed is folded only under what is allowed and sums it up, every consequence names a root that
  * stands. */
 #include "checker/suppress.h"
+#include "tests/change_op.h"
 #include "tests/checker/order_model.h"
 #include "tests/golden_trace.h"
 #include "verdict/allow.h"
@@ -21,12 +22,12 @@ static struct trace *trace_varied(uint64_t seed)
     struct instance instance = instance_new();
     struct trace *trace = instance.program.trace;
     for (size_t i = 0; i < trace->op_count; i++) {
-        trace->ops[i].error = below(4) ? 0 : 15;
+        CHANGE_OP(trace, i, error, below(4) ? 0 : 15);
         if (!below(4))
             trace->ops[i].flags |= OP_COMPOUND;
         if (!below(3)) {
             trace->ops[i].node = TRACE_NO;
-            trace->ops[i].pass = 0;
+            CHANGE_OP(trace, i, pass, 0);
         }
     }
     trace->outcome = outcomes[below(3)];

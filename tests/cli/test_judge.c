@@ -15,7 +15,7 @@ static struct program long_program(void)
     program_p2p(&program, 0, OP_RECV, 1, 9, 12); /* both send first */
     for (int i = 0; i < 12000; i++)
         program_p2p(&program, 1, OP_RECV, 0, 5, 20);
-    struct trace_op start = program_op(&program, 1, OP_ISEND, 21); /* nobody waits for it */
+    struct trace_plain_op start = program_op(&program, 1, OP_ISEND, 21); /* nobody waits for it */
     start.flags = OP_NONBLOCKING;
     start.peer = 0;
     start.tag = 9;

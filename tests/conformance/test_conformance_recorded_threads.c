@@ -150,16 +150,17 @@ static void judge_starts(const struct trace *trace, int per_thread)
     for (size_t i = 0; i < trace->op_count; i++) {
         const struct trace_op *op = &trace->ops[i];
         bool send = op->kind == OP_ISEND;
-        if ((!send && op->kind != OP_IRECV) || op->flags & OP_COMPOUND || op->thread >= THREADS)
+        if ((!send && op->kind != OP_IRECV) || op->flags & OP_COMPOUND ||
+            op->form->thread >= THREADS)
             continue;
-        int *name = &names[op->rank][op->thread], *at = next[op->rank][op->thread];
+        int *name = &names[op->rank][op->form->thread], *at = next[op->rank][op->form->thread];
         if (*name < 0)
             *name = op->tag / 10000;
         const struct trace_op *end = op->request < trace->op_count ? &trace->ops[op->request] : op;
         bool right = op->tag == tag_of(*name, at[send] % (per_thread < MANY ? ROUNDS : MANY)) &&
                      op->state == STATE_COMPLETE && end != op && end->rank == op->rank &&
-                     end->thread == op->thread && end > op && op->match < trace->op_count &&
-                     trace->ops[op->match].tag == op->tag;
+                     end->form->thread == op->form->thread && end > op &&
+                     op->match < trace->op_count && trace->ops[op->match].tag == op->tag;
         at[send]++;
         wrong += !right;
         starts++;
@@ -176,8 +177,8 @@ static void judge_collectives(const struct trace *trace)
         if (op->kind != OP_ALLREDUCE)
             continue;
         found++;
-        wrong += op->comm >= trace->comm_count || trace->comms[op->comm].size != RANKS ||
-                 op->state != STATE_COMPLETE;
+        wrong += op->form->comm >= trace->comm_count ||
+                 trace->comms[op->form->comm].size != RANKS || op->state != STATE_COMPLETE;
     }
     tap_is_int(found, RANKS * THREADS * ROUNDS, "every collective is there");
     tap_is_int(wrong, 0, "on a communicator that is known");

@@ -265,8 +265,8 @@ static bool same_partner(const struct trace *folded, const struct trace *whole, 
     const struct trace_op *partner = original(folded, whole, one->match);
     const struct trace_op *due = &whole->ops[other->match];
     return partner && partner->rank == due->rank && partner->kind == due->kind &&
-           partner->tag == due->tag && partner->count == due->count && partner->comm == due->comm &&
-           folded->ops[one->match].match == at;
+           partner->tag == due->tag && partner->count == due->count &&
+           partner->form->comm == due->form->comm && folded->ops[one->match].match == at;
 }
 
 static bool same_request(const struct trace *folded, const struct trace *whole, uint32_t one,
@@ -279,7 +279,7 @@ static bool same_request(const struct trace *folded, const struct trace *whole, 
 
 static uint64_t comm_id(const struct trace *trace, const struct trace_op *op)
 {
-    return op->comm < trace->comm_count ? trace->comms[op->comm].id : UINT64_MAX;
+    return op->form->comm < trace->comm_count ? trace->comms[op->form->comm].id : UINT64_MAX;
 }
 
 static bool same_op(const struct trace *folded, const struct trace *whole, uint32_t at)
@@ -288,8 +288,9 @@ static bool same_op(const struct trace *folded, const struct trace *whole, uint3
     return other && one->rank == other->rank && one->kind == other->kind &&
            one->state == other->state && one->peer == other->peer && one->tag == other->tag &&
            one->peer_matched == other->peer_matched && one->tag_matched == other->tag_matched &&
-           one->count == other->count && one->count_matched == other->count_matched &&
-           one->type == other->type && one->signature == other->signature &&
+           one->count == other->count &&
+           trace_op_count_matched(one) == trace_op_count_matched(other) &&
+           one->form->type == other->form->type && one->form->signature == other->form->signature &&
            comm_id(folded, one) == comm_id(whole, other) && same_partner(folded, whole, at) &&
            same_request(folded, whole, one->request, other->request) &&
            (op_kind_class(one->kind) != CLASS_COLLECTIVE ||

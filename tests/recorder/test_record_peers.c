@@ -45,7 +45,8 @@ static bool run(const char *format, ...)
 static const struct trace_op *nth(const struct trace *trace, uint32_t rank, enum op_kind kind,
                                   int n)
 {
-    static const struct trace_op none = {.match = TRACE_NO, .comm = TRACE_NO, .site = TRACE_NO};
+    static const struct trace_form form = {.comm = TRACE_NO, .site = TRACE_NO};
+    static const struct trace_op none = {.form = &form, .match = TRACE_NO};
     for (size_t i = trace->rank_begin[rank]; i < trace->rank_begin[rank + 1]; i++)
         if (trace->ops[i].kind == kind && n-- == 0)
             return &trace->ops[i];
@@ -57,9 +58,10 @@ static void judge(const struct peer *peer, const struct trace *trace)
     const struct trace_op *send = nth(trace, 1, OP_ISEND, 0), *receive = nth(trace, 2, OP_IRECV, 0);
     tap_ok(send->match < trace->op_count && &trace->ops[send->match] == receive,
            "%s: messages are matched across rank files", peer->name);
-    tap_ok(send->type == 0x214 && send->count == 3 && send->signature == receive->signature,
+    tap_ok(send->form->type == 0x214 && send->count == 3 &&
+               send->form->signature == receive->form->signature,
            "%s: a derived type is known by what it is made of", peer->name);
-    tap_ok(receive->state == STATE_COMPLETE && receive->count_matched == 3 &&
+    tap_ok(receive->state == STATE_COMPLETE && trace_op_count_matched(receive) == 3 &&
                receive->request < trace->op_count,
            "%s: a wait completes what was started", peer->name);
     bool matched = true;
@@ -67,17 +69,18 @@ static void judge(const struct peer *peer, const struct trace *trace)
         const struct trace_op *any = nth(trace, 0, OP_RECV, i);
         matched = matched && any->peer == TRACE_ANY && any->peer_matched >= 1 &&
                   any->tag_matched == 10 + any->peer_matched &&
-                  any->count_matched == any->peer_matched;
+                  trace_op_count_matched(any) == any->peer_matched;
     }
     tap_ok(matched, "%s: wildcards keep what they matched", peer->name);
     const struct trace_op *sum = nth(trace, 3, OP_ALLREDUCE, 0);
     const struct trace_comm *comm =
-        sum->comm < trace->comm_count ? &trace->comms[sum->comm] : &trace->comms[0];
-    tap_ok(sum->reduce_op == 0x23 && sum->comm == nth(trace, 1, OP_ALLREDUCE, 0)->comm &&
-               comm->size == 2 && comm->members && comm->members[0] == 3,
+        sum->form->comm < trace->comm_count ? &trace->comms[sum->form->comm] : &trace->comms[0];
+    tap_ok(sum->form->reduce_op == 0x23 &&
+               sum->form->comm == nth(trace, 1, OP_ALLREDUCE, 0)->form->comm && comm->size == 2 &&
+               comm->members && comm->members[0] == 3,
            "%s: members agree on a communicator", peer->name);
     char site[512];
-    trace_site_text(trace, send->site, site, sizeof site);
+    trace_site_text(trace, send->form->site, site, sizeof site);
     tap_ok(strstr(site, "peer_record.c:"), "%s: call sites are file and line: %s", peer->name,
            site);
     tap_ok(trace->rank_info[3].finalized && trace->rank_info[3].state == RANK_FINISHED,
@@ -104,8 +107,8 @@ static void judge_threads(const struct peer *peer, const struct trace *trace)
         const struct trace_op *op = &trace->ops[i];
         if (op->kind != OP_ISEND && op->kind != OP_RECV && op->kind != OP_WAIT)
             continue;
-        if (op->thread < 2 && op->state == STATE_COMPLETE)
-            issued[op->rank][op->thread]++;
+        if (op->form->thread < 2 && op->state == STATE_COMPLETE)
+            issued[op->rank][op->form->thread]++;
         right += op->kind == OP_RECV && op->match < trace->op_count &&
                  trace->ops[op->match].tag == op->tag;
     }

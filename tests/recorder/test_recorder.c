@@ -66,8 +66,17 @@ static struct trace *record(rank_body *body, int ranks, enum record_level level)
 static const struct trace_op *nth(const struct trace *trace, uint32_t rank, enum op_kind kind,
                                   int n)
 {
-    static struct trace_op none;
-    none = trace_op_none(0, OP_NONE);
+    static const struct trace_form form = {.comm = TRACE_NO, .site = TRACE_NO};
+    static const struct trace_op none = {.form = &form,
+                                         .state = STATE_COMPLETE,
+                                         .peer = TRACE_NONE,
+                                         .tag = TRACE_NONE,
+                                         .peer_matched = TRACE_NONE,
+                                         .tag_matched = TRACE_NONE,
+                                         .request = TRACE_NO,
+                                         .node = TRACE_NO,
+                                         .adjoint_of = TRACE_NO,
+                                         .match = TRACE_NO};
     for (size_t i = trace->rank_begin[rank]; i < trace->rank_begin[rank + 1]; i++)
         if (trace->ops[i].kind == kind && n-- == 0)
             return &trace->ops[i];
@@ -101,11 +110,11 @@ static void point_to_point(void)
     const struct trace_op *send = nth(trace, 0, OP_SEND, 0), *receive = nth(trace, 1, OP_RECV, 0);
     tap_is_int(send->peer, 1, "a send keeps its destination");
     tap_is_int(send->count, 4, "a send keeps its count");
-    tap_is_int(send->type, 0x214, "a send keeps its basic type");
+    tap_is_int(send->form->type, 0x214, "a send keeps its basic type");
     tap_is_int(receive->peer, TRACE_ANY, "a receive keeps the source it was posted with");
     tap_is_int(receive->peer_matched, 0, "a receive keeps the source it matched");
     tap_is_int(receive->tag_matched, 7, "a receive keeps the tag it matched");
-    tap_is_int(receive->count_matched, 4, "a receive keeps how much came");
+    tap_is_int(trace_op_count_matched(receive), 4, "a receive keeps how much came");
     tap_is_int(receive->count, 8, "a receive keeps its room");
     tap_ok(receive->match == index_of(trace, send), "send and receive are matched");
     const struct trace_op *start = nth(trace, 0, OP_ISEND, 0), *wait = nth(trace, 0, OP_WAIT, 0);
@@ -113,7 +122,7 @@ static void point_to_point(void)
            "a start and its wait know each other");
     tap_is_int(start->state, STATE_COMPLETE, "a start is complete once it was waited for");
     const struct trace_op *late = nth(trace, 1, OP_IRECV, 0);
-    tap_is_int(late->count_matched, 2, "a started receive learns what came from the wait");
+    tap_is_int(trace_op_count_matched(late), 2, "a started receive learns what came from the wait");
     tap_ok(late->request == index_of(trace, nth(trace, 1, OP_WAITALL, 0)),
            "a wait on several completes its requests");
     tap_is_int(trace->rank_info[0].messages_sent, 2, "messages are counted");
@@ -121,10 +130,10 @@ static void point_to_point(void)
     tap_is_int(trace->rank_info[0].state, RANK_FINISHED, "a rank that ended is finished");
     tap_ok(trace->rank_info[0].finalized, "finalize is noted");
     char text[512];
-    trace_site_text(trace, send->site, text, sizeof text);
+    trace_site_text(trace, send->form->site, text, sizeof text);
     tap_ok(strstr(text, "test_recorder.c:"), "a call site is a file and line: %s", text);
-    tap_is_str(send->site < trace->site_count ? trace->sites[send->site].function : "", "talk",
-               "a call site knows its function");
+    tap_is_str(send->form->site < trace->site_count ? trace->sites[send->form->site].function : "",
+               "talk", "a call site knows its function");
     trace_free(trace);
 }
 
@@ -204,12 +213,15 @@ static void communicators(void)
     tap_is_int(trace->comms[0].id, 1, "the world is communicator 1");
     tap_is_int(trace->comm_count, 5, "members agree on communicators without talking");
     const struct trace_op *sum = nth(trace, 3, OP_ALLREDUCE, 0);
-    tap_ok(sum->comm == nth(trace, 1, OP_ALLREDUCE, 0)->comm, "members name the same communicator");
-    tap_ok(sum->comm != nth(trace, 0, OP_ALLREDUCE, 0)->comm, "other colors are another one");
-    const struct trace_comm *comm = &trace->comms[sum->comm < trace->comm_count ? sum->comm : 0];
+    tap_ok(sum->form->comm == nth(trace, 1, OP_ALLREDUCE, 0)->form->comm,
+           "members name the same communicator");
+    tap_ok(sum->form->comm != nth(trace, 0, OP_ALLREDUCE, 0)->form->comm,
+           "other colors are another one");
+    const struct trace_comm *comm =
+        &trace->comms[sum->form->comm < trace->comm_count ? sum->form->comm : 0];
     tap_ok(comm->size == 2 && comm->members && comm->members[0] == 3 && comm->members[1] == 1,
            "members stand in the order of the communicator");
-    tap_is_int(sum->reduce_op, 0x21, "a reduction keeps its operation");
+    tap_is_int(sum->form->reduce_op, 0x21, "a reduction keeps its operation");
     tap_is_int(nth(trace, 1, OP_BCAST, 0)->peer, 3, "a root is a world rank");
     const struct trace_op *barrier = nth(trace, 2, OP_BARRIER, 0);
     tap_ok(barrier->flags & OP_NONBLOCKING, "a nonblocking collective says so");
@@ -248,13 +260,14 @@ static void twice(int rank)
 static void alike(void)
 {
     struct trace *trace = record(twice, 4, RECORD_LEVEL_OPS);
-    tap_ok(nth(trace, 0, OP_BARRIER, 0)->comm != nth(trace, 0, OP_BCAST, 0)->comm,
+    tap_ok(nth(trace, 0, OP_BARRIER, 0)->form->comm != nth(trace, 0, OP_BCAST, 0)->form->comm,
            "two duplicates of one communicator are two");
-    tap_ok(nth(trace, 0, OP_BARRIER, 0)->comm == nth(trace, 3, OP_BARRIER, 0)->comm,
+    tap_ok(nth(trace, 0, OP_BARRIER, 0)->form->comm == nth(trace, 3, OP_BARRIER, 0)->form->comm,
            "and the same on every rank");
     const struct trace_op *send = nth(trace, 0, OP_SEND, 0), *receive = nth(trace, 3, OP_RECV, 0);
     tap_is_int(send->peer, 3, "a rank of the other side of an intercommunicator is a world rank");
-    tap_ok(send->kind && send->comm == receive->comm && send->match == index_of(trace, receive),
+    tap_ok(send->kind && send->form->comm == receive->form->comm &&
+               send->match == index_of(trace, receive),
            "both sides agree on an intercommunicator");
     trace_free(trace);
 }
@@ -281,13 +294,13 @@ static void datatypes(void)
 {
     struct trace *trace = record(mixed, 2, RECORD_LEVEL_OPS);
     const struct trace_op *send = nth(trace, 0, OP_ISEND, 0), *receive = nth(trace, 1, OP_IRECV, 0);
-    tap_is_int(send->type, 0x210, "a vector's basic type is that of its parts");
+    tap_is_int(send->form->type, 0x210, "a vector's basic type is that of its parts");
     tap_is_int(send->count, 12, "elements of a derived type are counted");
-    tap_ok(send->signature == receive->signature && send->signature,
+    tap_ok(send->form->signature == receive->form->signature && send->form->signature,
            "one element type gives one signature, in a vector or alone");
     tap_ok(send->flags & OP_COMPOUND && nth(trace, 0, OP_WAITALL, 0)->flags & OP_COMPOUND,
            "a Sendrecv is three operations of one compound");
-    tap_is_int(receive->count_matched, 12, "its receive knows what came");
+    tap_is_int(trace_op_count_matched(receive), 12, "its receive knows what came");
     char text[80];
     tap_is_str(trace_op_text(trace, (uint32_t)(nth(trace, 0, OP_WAITALL, 0) - trace->ops), text,
                              sizeof text),
@@ -295,9 +308,9 @@ static void datatypes(void)
     tap_is_str(trace_op_text(trace, (uint32_t)(receive - trace->ops), text, sizeof text),
                "Sendrecv from 0 tag 1", "as are its parts");
     const struct trace_op *pair = nth(trace, 0, OP_ISEND, 1);
-    tap_is_int(pair->type, 0, "a struct of different types has no basic type");
+    tap_is_int(pair->form->type, 0, "a struct of different types has no basic type");
     tap_is_int(pair->count, 12, "it is counted in bytes");
-    tap_ok(pair->signature != send->signature, "its signature is its own");
+    tap_ok(pair->form->signature != send->form->signature, "its signature is its own");
     trace_free(trace);
 }
 
@@ -425,13 +438,15 @@ static void nodes(void)
            "an adjoint receive mirrors the send whose wait it is the adjoint of");
     tap_ok(receive->flags & OP_ADJOINT && !(send->flags & OP_ADJOINT),
            "adjoint operations are marked, forward ones are not");
-    tap_is_int(receive->pass, 1, "operations know their pass");
+    tap_is_int(receive->form->pass, 1, "operations know their pass");
     tap_is_int(trace->passes[1].mode, PASS_DATA, "a pass keeps its mode");
     tap_ok(trace->passes[1].complete, "a pass that ended is complete");
-    tap_ok(receive->comm < trace->comm_count && trace->comms[receive->comm].adjoint_of == 0,
+    tap_ok(receive->form->comm < trace->comm_count &&
+               trace->comms[receive->form->comm].adjoint_of == 0,
            "an adjoint communicator knows its original");
-    tap_ok(send->identity != 0 && nth(trace, 1, OP_IRECV, 0)->identity == send->identity &&
-               receive->identity == 0,
+    tap_ok(send->form->identity != 0 &&
+               nth(trace, 1, OP_IRECV, 0)->form->identity == send->form->identity &&
+               receive->form->identity == 0,
            "an identity belongs to one operation");
     char text[80];
     tap_is_str(trace_op_text(trace, (uint32_t)(send - trace->ops), text, sizeof text),
@@ -467,7 +482,7 @@ static void failures(void)
     struct trace *trace = record(errors_return, 2, RECORD_LEVEL_OPS);
     const struct trace_op *send = nth(trace, 0, OP_SEND, 0);
     tap_is_int(send->state, STATE_FAILED, "a call that returned an error failed");
-    tap_is_int(send->error, MPI_ERR_RANK, "its class is kept");
+    tap_is_int(send->form->error, MPI_ERR_RANK, "its class is kept");
     trace_free(trace);
 }
 
@@ -494,10 +509,10 @@ static void fatal_errors(void)
     struct trace *trace = record(fatal, 2, RECORD_LEVEL_OPS);
     const struct trace_op *send = nth(trace, 0, OP_SEND, 0);
     tap_is_int(trace->outcome, OUTCOME_ABORTED, "an error with the default handler ends the world");
-    tap_ok(send->state == STATE_FAILED && send->error == MPI_ERR_COUNT,
+    tap_ok(send->state == STATE_FAILED && send->form->error == MPI_ERR_COUNT,
            "the call that found it failed with its class");
     tap_is_int(nth(trace, 1, OP_RECV, 0)->state, STATE_BLOCKED, "the other stands in its call");
-    tap_ok(nth(trace, 0, OP_IRECV, 0)->batch == 1 && send->batch == 0,
+    tap_ok(nth(trace, 0, OP_IRECV, 0)->form->batch == 1 && send->form->batch == 0,
            "operations know their batch");
     trace_free(trace);
 }

@@ -74,7 +74,7 @@ static int say_site(void)
     struct trace *trace = record(&bytes, &size);
     for (uint32_t i = 0; trace && i < trace->op_count && !text[0]; i++)
         if (trace->ops[i].kind == OP_ISEND)
-            trace_site_text(trace, trace->ops[i].site, text, sizeof text);
+            trace_site_text(trace, trace->ops[i].form->site, text, sizeof text);
     puts(text);
     trace_free(trace);
     free(bytes);

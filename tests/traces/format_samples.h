@@ -65,11 +65,11 @@ static inline bool same_numbers(const int64_t *a, const int64_t *b, size_t n)
     return (!a && !b) || (a && b && memcmp(a, b, n * sizeof *a) == 0);
 }
 
-/* struct trace_op has no padding that matters: compared field by field all the same. */
+/* struct trace_plain_op has no padding that matters: compared field by field all the same. */
 static inline bool same_whole_op(const struct trace_whole_op *left,
                                  const struct trace_whole_op *right)
 {
-    const struct trace_op *a = &left->op, *b = &right->op;
+    const struct trace_plain_op *a = &left->op, *b = &right->op;
     return a->rank == b->rank && a->seq == b->seq && a->kind == b->kind && a->state == b->state &&
            a->flags == b->flags && a->pass == b->pass && a->comm == b->comm &&
            a->comm_seq == b->comm_seq && a->peer == b->peer && a->tag == b->tag &&

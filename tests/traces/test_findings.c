@@ -163,7 +163,7 @@ static void fingerprints(void)
     struct trace *trace = trace_new(2);
     char base[24], other[24];
     for (uint32_t i = 0; i < 4; i++) { /* 0 and 1: one place; 2: another; 3: another kind there */
-        struct trace_op op = trace_op_none(i % 2, i == 3 ? OP_RECV : OP_SEND);
+        struct trace_plain_op op = trace_op_none(i % 2, i == 3 ? OP_RECV : OP_SEND);
         op.site = trace_add_site(trace, i == 1 ? "/else/p.c" : "p.c", i < 2 ? 5 : 6, "main");
         trace_add_op(trace, &op);
     }

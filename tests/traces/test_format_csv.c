@@ -147,15 +147,15 @@ static void test_cells(void)
     tap_is_int(send->kind, OP_SEND, "a message alone in its cell blocks");
     tap_is_int(send->peer, 2, "it goes to the rank of the next stage");
     tap_is_int(receive->kind, OP_IRECV, "messages beside others are a batch");
-    tap_is_int(receive->batch, 1, "with a number");
+    tap_is_int(receive->form->batch, 1, "with a number");
     tap_is_int(receive[1].peer, 0, "a gradient goes to the rank of the stage before");
     tap_is_int(receive[3].kind, OP_WAITALL, "awaited behind the cell's computations");
     tap_is_int(send->match, trace->rank_begin[2], "a message is matched");
-    tap_is_int(receive->identity, send->identity, "and says what it moves");
+    tap_is_int(receive->form->identity, send->form->identity, "and says what it moves");
     tap_is_int(trace->ops[trace->rank_begin[3] - 1].kind, OP_COMPUTE, "an overlap is computed");
-    tap_is_str(trace_site_text(trace, send->site, place, sizeof place), "dir/s.csv:1:4",
+    tap_is_str(trace_site_text(trace, send->form->site, place, sizeof place), "dir/s.csv:1:4",
                "a site names file, row and column");
-    tap_is_str(trace->sites[receive->site].function, "column 1: (1RECV_F7;1F6;1SEND_B6)",
+    tap_is_str(trace->sites[receive->form->site].function, "column 1: (1RECV_F7;1F6;1SEND_B6)",
                "and holds the cell's text");
     trace_free(trace);
 }

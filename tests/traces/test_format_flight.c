@@ -36,17 +36,18 @@ static void test_one(void)
     tap_is_int(trace->ranks, 2, "groups say how many ranks there are");
     tap_is_int(trace->op_count, 3, "entries are operations");
     tap_is_int(trace->ops[0].count, 12, "sizes are multiplied");
-    tap_is_int(trace->ops[0].type, 0x210, "Float is float");
+    tap_is_int(trace->ops[0].form->type, 0x210, "Float is float");
     tap_is_int(trace->ops[0].state, STATE_COMPLETE, "what completed, completed");
     tap_is_int(trace->ops[1].state, STATE_BLOCKED, "the rank stands in the next");
     tap_is_int(trace->ops[1].comm_seq, 1, "collectives of a group are counted");
     tap_is_int(trace->ops[2].state, STATE_NEVER, "and never reached what is behind it");
     tap_is_int(trace->ops[2].kind, OP_ALLGATHERV, "parts of different size are a v-form");
-    tap_is_str(trace->comms[trace->ops[2].comm].name, "tp",
+    tap_is_str(trace->comms[trace->ops[2].form->comm].name, "tp",
                "groups are communicators with their description");
-    tap_is_int(trace->comms[trace->ops[2].comm].members[0], 1, "and their members in order");
-    tap_is_int(trace->comms[trace->ops[0].comm].id, 1, "the group of all ranks is the world");
-    tap_is_str(trace->sites[trace->ops[0].site].file, "train.py", "a place is outside the library");
+    tap_is_int(trace->comms[trace->ops[2].form->comm].members[0], 1, "and their members in order");
+    tap_is_int(trace->comms[trace->ops[0].form->comm].id, 1, "the group of all ranks is the world");
+    tap_is_str(trace->sites[trace->ops[0].form->site].file, "train.py",
+               "a place is outside the library");
     tap_is_int(trace->rank_info[1].state, RANK_RUNNING, "a rank without a dump may still run");
     trace_free(trace);
 }
@@ -142,7 +143,7 @@ static void test_messages(void)
     tap_is_int(trace->ops[0].peer, 1, "a peer is a rank of its group");
     tap_is_int(trace->ops[0].kind, OP_SEND, "a message alone blocks");
     tap_is_int(trace->ops[1].peer, 1, "named by the group's members");
-    tap_is_int(trace->ops[1].batch, 1, "a coalesced entry closes a batch");
+    tap_is_int(trace->ops[1].form->batch, 1, "a coalesced entry closes a batch");
     tap_is_int(trace->ops[2].kind, OP_WAITALL, "and waits for it");
     tap_is_int(trace->ops[1].request, 2, "for all of it");
     tap_is_int(trace->ops[3].kind, OP_IRECV, "what did not complete although something later did");

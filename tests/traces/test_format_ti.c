@@ -30,8 +30,8 @@ static void test_actions(void)
     const struct trace_op *ops = trace->ops, *other = ops + trace->rank_begin[1];
     tap_is_int(trace->ranks, 2, "ranks are counted");
     tap_is_int(ops[1].count, 1000, "a size may be written as a double");
-    tap_is_int(ops[1].type, 0x214, "type 0 is double");
-    tap_is_int(trace->sites[ops[1].site].line, 12, "a location is the site of what follows");
+    tap_is_int(ops[1].form->type, 0x214, "type 0 is double");
+    tap_is_int(trace->sites[ops[1].form->site].line, 12, "a location is the site of what follows");
     tap_is_int(ops[1].request, 4, "a waitall takes what is pending");
     tap_is_int(ops[2].request, 4, "all of it");
     tap_is_int(other[1].request, trace->rank_begin[1] + 4,
@@ -63,7 +63,7 @@ static void test_written(void)
                 continue;
             }
             same += a->kind == b->kind && a->peer == b->peer && a->tag == b->tag &&
-                    a->count == b->count && a->type == b->type;
+                    a->count == b->count && a->form->type == b->form->type;
         }
     tap_is_int(same, trace ? trace->op_count - 1 : 0, "with the same operations");
     free(text);

@@ -98,8 +98,8 @@ static uint64_t mix_trace(const struct trace *trace)
         hash = golden_mix_text(hash, line);
     }
     for (uint32_t op = 0; op < trace->op_count; op++)
-        hash =
-            golden_mix_text(hash, trace_at_text(trace, trace->ops[op].site, place, sizeof place));
+        hash = golden_mix_text(
+            hash, trace_at_text(trace, trace->ops[op].form->site, place, sizeof place));
     for (uint32_t rank = 0; rank < trace->ranks; rank++)
         hash = golden_mix_text(
             hash, trace_at_text(trace, trace->rank_info[rank].site, place, sizeof place));

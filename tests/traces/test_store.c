@@ -52,7 +52,7 @@ static struct trace *sample(int pairs)
                    &(struct trace_pass){.rank = 0, .pass = 1, .mode = PASS_DATA, .complete = true});
     for (uint32_t rank = 0; rank < 2; rank++)
         for (int i = 0; i < pairs; i++) {
-            struct trace_op op = trace_op_none(rank, rank ? OP_IRECV : OP_SEND);
+            struct trace_plain_op op = trace_op_none(rank, rank ? OP_IRECV : OP_SEND);
             op.peer = rank ? TRACE_ANY : 1;
             op.tag = rank ? TRACE_ANY : i;
             op.peer_matched = 1 - (int)rank;
@@ -70,11 +70,11 @@ static struct trace *sample(int pairs)
             trace_set_times(trace, trace_add_op(trace, &op), 17, 0);
         }
     uint32_t first = (uint32_t)pairs;
-    struct trace_op wait = trace_op_none(1, OP_WAITALL);
+    struct trace_plain_op wait = trace_op_none(1, OP_WAITALL);
     uint32_t index = trace_add_op(trace, &wait);
     trace_add_wait(trace, index, first + 1, true);
     trace_add_wait(trace, index, first, true);
-    struct trace_op varying = trace_op_none(1, OP_ALLTOALLV);
+    struct trace_plain_op varying = trace_op_none(1, OP_ALLTOALLV);
     varying.comm = 1;
     varying.state = STATE_BLOCKED;
     index = trace_add_op(trace, &varying);
@@ -206,7 +206,7 @@ static void round_trip(void)
 /* Every field at the end of its range, at its "none", or in between. */
 static struct trace_whole_op extreme(int which)
 {
-    struct trace_op op = trace_op_none(0, OP_COMPUTE);
+    struct trace_plain_op op = trace_op_none(0, OP_COMPUTE);
     if (which == 0)
         return (struct trace_whole_op){.op = op};
     bool least = which == 1;
@@ -372,7 +372,7 @@ static void migration_of_version_2(void)
         return;
     tap_is_int(number(store, "PRAGMA user_version"), STORE_VERSION, "it says its new version");
     struct trace *trace = store_load_trace(store, 2, &failure);
-    tap_ok(trace && trace->op_count == 28 && trace->ops[27].thread == 0,
+    tap_ok(trace && trace->op_count == 28 && trace->ops[27].form->thread == 0,
            "its operations are those of the first thread: %s", failure.text);
     tap_ok(trace && trace->metric_count > 0 && isnan(trace->metrics[0].step),
            "its metrics have no step");

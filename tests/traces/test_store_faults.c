@@ -189,7 +189,7 @@ static struct trace *sample(void)
     uint32_t site = trace_add_site(trace, "ring.c", 41, "main");
     for (uint32_t rank = 0; rank < 2; rank++)
         for (int i = 0; i < 40; i++) {
-            struct trace_op op = trace_op_none(rank, rank ? OP_RECV : OP_SEND);
+            struct trace_plain_op op = trace_op_none(rank, rank ? OP_RECV : OP_SEND);
             op.peer = 1 - (int)rank;
             op.tag = i;
             op.comm = 0;

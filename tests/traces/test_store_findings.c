@@ -24,7 +24,7 @@ static struct trace *trace_of(void)
                                                .parent = TRACE_NO,
                                                .adjoint_of = TRACE_NO});
     for (uint32_t i = 0; i < OPS; i++) {
-        struct trace_op op = trace_op_none(i % 2, OP_BARRIER);
+        struct trace_plain_op op = trace_op_none(i % 2, OP_BARRIER);
         op.comm = 0;
         op.state = STATE_COMPLETE;
         op.comm_seq = i / 2;

@@ -29,7 +29,7 @@ static uint64_t drawn(uint64_t *state, uint64_t before)
 static void draw_op(uint64_t *state, struct trace_whole_op *whole, uint32_t own, uint32_t count,
                     uint32_t sites)
 {
-    struct trace_op *op = &whole->op;
+    struct trace_plain_op *op = &whole->op;
     static const uint8_t kinds[] = {OP_SEND, OP_ISEND, OP_IRECV, OP_RECV, OP_WAITALL, OP_COMPUTE};
     op->kind = kinds[dice_below(state, sizeof kinds)];
     op->state = dice_below(state, 9) ? STATE_COMPLETE : (uint8_t)dice_below(state, 6);
@@ -81,7 +81,7 @@ static struct trace *sample(uint64_t seed, uint32_t each, struct failure *failur
     for (uint32_t i = 0; i < RANKS; i++)
         trace->rank_info[i].site = i; /* so that the file has all of them */
     struct trace_whole_op whole = {.op = trace_op_none(0, OP_COMPUTE)};
-    struct trace_op *op = &whole.op;
+    struct trace_plain_op *op = &whole.op;
     op->site = 0;
     for (uint32_t i = 0; i < RANKS * each; i++) {
         draw_op(&state, &whole, i / each * each, each, SITES);

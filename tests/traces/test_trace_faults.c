@@ -73,7 +73,7 @@ static bool body(struct failure *failure)
     uint32_t last = TRACE_NO;
     for (int i = 0; i < 120; i++) {
         uint32_t rank = (uint32_t)(i + 1) % 3;
-        struct trace_op op = trace_op_none(rank, i % 2 ? OP_ISEND : OP_IRECV);
+        struct trace_plain_op op = trace_op_none(rank, i % 2 ? OP_ISEND : OP_IRECV);
         char name[32];
         snprintf(name, sizeof name, "name %d", i);
         op.peer = i % 4 ? (int)(rank + 1) % 3 : TRACE_ANY;
@@ -92,7 +92,7 @@ static bool body(struct failure *failure)
         if (i >= 3)
             trace_add_edge(trace, node - 3, node, EDGE_DATA);
     }
-    struct trace_op wait = trace_op_none(0, OP_WAITALL);
+    struct trace_plain_op wait = trace_op_none(0, OP_WAITALL);
     uint32_t index = trace_add_op(trace, &wait);
     trace_add_wait(trace, index, last, false);
     trace_add_counts(trace, index, 2, (int64_t[]){1, 2}, NULL);

@@ -44,7 +44,7 @@ static void build_ops(struct built *b, uint64_t *dice)
 {
     b->ops = dice_below(dice, ROWS_MAX);
     for (uint32_t i = 0; i < b->ops; i++) {
-        struct trace_op op = trace_op_none(dice_below(dice, RANKS), OP_COMPUTE);
+        struct trace_plain_op op = trace_op_none(dice_below(dice, RANKS), OP_COMPUTE);
         b->op_rank[i] = op.rank;
         b->op_pass[i] = op.pass = dice_below(dice, 3);
         b->op_node[i] = op.node = some(dice, b->nodes);
@@ -182,7 +182,7 @@ static bool passes_are_right(const struct built *b)
         for (uint32_t pass = 1; pass < 3; pass++) {
             uint32_t first = TRACE_NO, end = TRACE_NO;
             for (uint32_t i = 0; i < trace->op_count; i++)
-                if (trace->ops[i].rank == rank && trace->ops[i].pass == pass) {
+                if (trace->ops[i].rank == rank && trace->ops[i].form->pass == pass) {
                     first = first == TRACE_NO ? i : first;
                     end = i + 1;
                 }
@@ -235,10 +235,10 @@ static void link_from(enum op_kind kind, enum given given, bool other_rank_first
     struct failure failure = {0};
     uint32_t filler = 0;
     if (other_rank_first) {
-        struct trace_op op = trace_op_none(1, OP_COMPUTE);
+        struct trace_plain_op op = trace_op_none(1, OP_COMPUTE);
         filler = trace_add_op(trace, &op) + 1;
     }
-    struct trace_op start = trace_op_none(0, OP_ISEND), wait = trace_op_none(0, kind);
+    struct trace_plain_op start = trace_op_none(0, OP_ISEND), wait = trace_op_none(0, kind);
     start.peer = wait.peer = TRACE_NONE;
     wait.state = given == NOT_COMPLETED ? STATE_POSTED : STATE_COMPLETE;
     if (given == BY_START)

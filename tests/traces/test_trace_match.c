@@ -35,7 +35,8 @@ static bool fits(const struct trace_op *receive, const struct trace_op *send)
 {
     int source = recorded(receive) ? receive->peer_matched : receive->peer;
     int tag = recorded(receive) ? receive->tag_matched : receive->tag;
-    return sends(send) && send->peer == (int)receive->rank && send->comm == receive->comm &&
+    return sends(send) && send->peer == (int)receive->rank &&
+           send->form->comm == receive->form->comm &&
            (source == TRACE_ANY || source == (int)send->rank) &&
            (tag == TRACE_ANY || tag == send->tag);
 }
@@ -74,7 +75,7 @@ static bool has_threads(const struct trace_op *ops, size_t count)
 {
     bool several = false;
     for (uint32_t i = 0; i < count; i++)
-        several = several || ops[i].thread;
+        several = several || ops[i].form->thread;
     return several;
 }
 
@@ -82,12 +83,12 @@ static bool has_threads(const struct trace_op *ops, size_t count)
 static uint32_t first_free(const struct trace_op *ops, size_t count, const uint32_t *match,
                            const bool *taken, uint32_t i, int rank)
 {
-    bool by_amount = has_threads(ops, count) && ops[i].count_matched >= 0;
+    bool by_amount = has_threads(ops, count) && trace_op_count_matched(&ops[i]) >= 0;
     for (int any = !by_amount; any < 2; any++)
         for (uint32_t s = 0; s < count; s++)
             if (match[s] == TRACE_NO && !(taken && taken[s]) && fits(&ops[i], &ops[s]) &&
                 (rank < 0 || (int)ops[s].rank == rank) &&
-                (any || ops[s].count == ops[i].count_matched))
+                (any || ops[s].count == trace_op_count_matched(&ops[i])))
                 return s;
     return TRACE_NO;
 }
@@ -131,7 +132,7 @@ static void match_naively(const struct trace_op *ops, size_t count, uint32_t *ma
 
 /* ---- random traces ---- */
 
-static struct trace_op random_op(uint64_t *state, uint32_t rank, uint32_t count, bool threads)
+static struct trace_plain_op random_op(uint64_t *state, uint32_t rank, uint32_t count, bool threads)
 {
     static const enum op_kind kinds[] = {OP_SEND,  OP_ISEND, OP_BSEND, OP_SSEND,  OP_SEND,
                                          OP_ISEND, OP_RECV,  OP_IRECV, OP_IRECV,  OP_RECV,
@@ -139,7 +140,7 @@ static struct trace_op random_op(uint64_t *state, uint32_t rank, uint32_t count,
     static const enum op_state states[] = {STATE_COMPLETE,  STATE_COMPLETE, STATE_COMPLETE,
                                            STATE_POSTED,    STATE_BLOCKED,  STATE_FAILED,
                                            STATE_CANCELLED, STATE_COMPLETE};
-    struct trace_op op =
+    struct trace_plain_op op =
         trace_op_none(rank, kinds[dice_below(state, sizeof kinds / sizeof *kinds)]);
     op.state = (uint8_t)states[dice_below(state, 8)];
     op.comm = dice_below(state, 4) == 0;
@@ -204,9 +205,10 @@ static bool same(uint64_t *state)
     for (uint32_t i = 0; i < count; i++) {
         while (rank + 1 < RANKS && dice_below(state, count) < RANKS)
             rank++;
-        before[i] = random_op(state, rank, count, threads);
-        match[i] = before[i].match;
-        trace_add_op(trace, &before[i]);
+        struct trace_plain_op op = random_op(state, rank, count, threads);
+        match[i] = op.match;
+        trace_add_op(trace, &op);
+        before[i] = trace->ops[i];
     }
     match_naively(before, count, match);
     bool good = trace_match(trace);
@@ -243,8 +245,8 @@ static void every_kind_and_state(void)
                 if (op_kind_class(kind) != CLASS_SEND || op_kind_class(other) == CLASS_NONE)
                     continue;
                 struct trace *trace = comms_of(2);
-                struct trace_op send = trace_op_none(0, (enum op_kind)kind);
-                struct trace_op receive = trace_op_none(1, (enum op_kind)other);
+                struct trace_plain_op send = trace_op_none(0, (enum op_kind)kind);
+                struct trace_plain_op receive = trace_op_none(1, (enum op_kind)other);
                 send.comm = receive.comm = 0;
                 send.peer = 1;
                 receive.peer = 0;
@@ -253,7 +255,7 @@ static void every_kind_and_state(void)
                 receive.state = STATE_COMPLETE;
                 trace_add_op(trace, &send);
                 trace_add_op(trace, &receive);
-                bool meets = op_kind_class(other) == CLASS_RECEIVE && sends(&send);
+                bool meets = op_kind_class(other) == CLASS_RECEIVE && sends(&trace->ops[0]);
                 wrong += !trace_match(trace) || (trace->ops[1].match == 0) != meets;
                 pairs += meets;
                 trace_free(trace);
@@ -267,13 +269,13 @@ static void probes_of_threads(void)
 {
     struct trace *trace = comms_of(2);
     for (int i = 0; i < 2; i++) {
-        struct trace_op send = trace_op_none(0, OP_SEND);
+        struct trace_plain_op send = trace_op_none(0, OP_SEND);
         send.comm = 0, send.peer = 1, send.tag = 5, send.count = 1 + i, send.type = 0x209;
         send.state = STATE_COMPLETE;
         trace_add_op(trace, &send);
     }
     for (uint32_t i = 0; i < 4; i++) {
-        struct trace_op op = trace_op_none(1, i < 2 ? OP_MPROBE : OP_MRECV);
+        struct trace_plain_op op = trace_op_none(1, i < 2 ? OP_MPROBE : OP_MRECV);
         op.comm = 0, op.peer = 0, op.tag = 5, op.thread = i % 2, op.type = 0x209;
         op.state = STATE_COMPLETE;
         op.request = i < 2 ? 4 + i : i;

@@ -2,6 +2,7 @@
  * every form, and the borders of each rule; what is right is written down beside each. */
 #include "checker/places.h"
 #include "checker/properties.h"
+#include "tests/change_op.h"
 #include "tests/checker/check_program.h"
 
 #include <mpi.h>
@@ -85,10 +86,10 @@ static const struct {
     {"both are an adjoint's, longer", {DOUBLE, 5, 7, 0, true}, {DOUBLE, 4, 7, 0, true}, "M007"},
 };
 
-static struct trace_op op_of(struct program *p, uint32_t rank, enum op_kind kind,
-                             const struct side *side, int line)
+static struct trace_plain_op op_of(struct program *p, uint32_t rank, enum op_kind kind,
+                                   const struct side *side, int line)
 {
-    struct trace_op op = program_op(p, rank, kind, line);
+    struct trace_plain_op op = program_op(p, rank, kind, line);
     op.peer = 1 - (int)rank;
     op.tag = 0;
     op.type = side->type;
@@ -112,7 +113,7 @@ static void messages_and_receives(void)
                 struct program p = program_new(2);
                 struct findings findings;
                 for (size_t times = 0; times < often[n]; times++) {
-                    struct trace_op op = op_of(&p, 0, sends[k / 2], &pairs[i].send, 1);
+                    struct trace_plain_op op = op_of(&p, 0, sends[k / 2], &pairs[i].send, 1);
                     trace_add_op(p.trace, &op);
                     op = op_of(&p, 1, receives[k % 2], &pairs[i].receive, 2);
                     trace_add_op(p.trace, &op);
@@ -183,7 +184,7 @@ static void words_of_messages(void)
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct program p = program_new(2);
         struct findings findings;
-        struct trace_op op = op_of(&p, 0, OP_SEND, &rows[i].send, 1);
+        struct trace_plain_op op = op_of(&p, 0, OP_SEND, &rows[i].send, 1);
         trace_add_op(p.trace, &op);
         op = op_of(&p, 1, OP_RECV, &rows[i].receive, 2);
         trace_add_op(p.trace, &op);
@@ -225,7 +226,7 @@ static void every_class_of_errors(void)
         const char *word = NULL;
         for (size_t i = 0; i < sizeof refused / sizeof *refused; i++)
             word = refused[i].class == class ? refused[i].word : word;
-        struct trace_op op = program_op(&p, 0, OP_SEND, 1);
+        struct trace_plain_op op = program_op(&p, 0, OP_SEND, 1);
         op.peer = TRACE_NONE;
         op.error = (uint8_t) class;
         trace_add_op(p.trace, &op);
@@ -260,7 +261,7 @@ static void refused_at_one_place(void)
         struct findings findings;
         size_t ops = 0;
         for (int k = 0; k < 3; k++) {
-            struct trace_op op = program_op(&p, 0, OP_ISEND, rows[i].lines[k]);
+            struct trace_plain_op op = program_op(&p, 0, OP_ISEND, rows[i].lines[k]);
             op.peer = TRACE_NONE;
             op.error = MPI_ERR_TAG;
             op.flags = rows[i].compound ? OP_COMPOUND : 0;
@@ -334,7 +335,7 @@ enum { USES = sizeof uses / sizeof *uses };
 static uint32_t use(struct program *p, size_t row, bool starts, uint64_t address, int64_t count,
                     int line)
 {
-    struct trace_op op = program_op(p, 0, uses[row].kind, line);
+    struct trace_plain_op op = program_op(p, 0, uses[row].kind, line);
     op.peer = uses[row].root == IS_ROOT ? 0 : 1;
     op.tag = 0;
     op.count = count;
@@ -404,9 +405,9 @@ static void borders_of_buffers(void)
             uint32_t first = use(&p, 4, true, 1000, 4, 1);
             uint32_t second = use(&p, 0, true, rows[i].address, rows[i].count, 2);
             if (strided == 1)
-                p.trace->places[p.trace->ops[second].place].extent += 8;
+                p.trace->places[p.trace->ops[second].form->place].extent += 8;
             if (strided == 2)
-                p.trace->ops[first].type = MIXED;
+                CHANGE_OP(p.trace, first, type, MIXED);
             program_waitall(&p, 0, (const uint32_t[]){first, second}, 2, 3);
             program_finish(&p);
             ask(&p, check_buffers, &findings);

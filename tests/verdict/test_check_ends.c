@@ -2,6 +2,7 @@
  * and the borders of what is said once. Gradients that are wrong name their worst row. */
 #include "checker/places.h"
 #include "checker/properties.h"
+#include "tests/change_op.h"
 #include "tests/checker/check_program.h"
 
 #include <signal.h>
@@ -205,7 +206,7 @@ static void one_place(void)
         struct findings findings;
         findings_init(&findings);
         struct finding *finding = findings_add(&findings, "X006", "title");
-        finding->site = p.trace->ops[ops[0]].site;
+        finding->site = p.trace->ops[ops[0]].form->site;
         if (rows[i].named != -2)
             finding_op_add(finding, rows[i].named < 0 ? TRACE_NO : ops[rows[i].named], "culprit");
         struct finding *found =
@@ -263,7 +264,7 @@ static void first_choices(void)
         uint32_t test = program_p2p(&p, 0, OP_TEST, 0, 0, 1);
         uint32_t one = program_p2p(&p, 0, OP_RECV, 0, 0, 2);
         uint32_t two = program_p2p(&p, 0, OP_RECV, differs == 3 ? 1 : 0, differs == 2 ? 1 : 0, 3);
-        p.trace->ops[two].thread = differs > 0;
+        CHANGE_OP(p.trace, two, thread, differs > 0);
         wrong += check_first_choice(p.trace) != (differs == 1 ? one : test);
         trace_free(p.trace);
     }
@@ -283,7 +284,7 @@ static void first_choices(void)
 static void places_of_ends(void)
 {
     struct program p = ranks_that_meet(1);
-    uint32_t own = trace_add_site(p.trace, "e.c", 9, "main"), last = p.trace->ops[0].site;
+    uint32_t own = trace_add_site(p.trace, "e.c", 9, "main"), last = p.trace->ops[0].form->site;
     const struct {
         enum rank_state state;
         uint32_t site, wanted;

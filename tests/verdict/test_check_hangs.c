@@ -2,6 +2,7 @@
  * known: who is named in which role, up to the borders of what is told. */
 #include "checker/places.h"
 #include "checker/properties.h"
+#include "tests/change_op.h"
 #include "tests/checker/check_program.h"
 #include "verdict/ends.h"
 
@@ -247,7 +248,7 @@ static void near_misses(void)
         const uint32_t comm = program_comm(&p, 2, (const int32_t[]){0, 1});
         uint32_t sent = program_p2p(&p, 1, OP_SEND, rows[i].peer, rows[i].tag, 3);
         if (rows[i].other_comm)
-            p.trace->ops[sent].comm = comm;
+            CHANGE_OP(p.trace, sent, comm, comm);
         stand(&p, 0, program_p2p(&p, 0, OP_RECV, 1, 5, 4));
         p.trace->rank_info[1].state = RANK_FINISHED;
         program_finish(&p);

@@ -123,7 +123,7 @@ static void make_call(struct call *call, struct program *p, uint32_t comm, uint3
 {
     bool changed = call->who == place;
     enum change change = changed ? call->change : NO_CHANGE;
-    struct trace_op op =
+    struct trace_plain_op op =
         program_op(p, (uint32_t)call->members[place], kinds[call->row].kind, line_of(place));
     op.comm = comm;
     op.comm_seq = 1;

@@ -545,7 +545,7 @@ static void faults_that_were_injected(void)
             struct findings findings;
             for (uint32_t rank = 0; rank < 4; rank++) /* the last rank never calls */
                 for (int line = 1; line <= 2; line++) {
-                    struct trace_op op = program_op(&p, rank, OP_RECV, line);
+                    struct trace_plain_op op = program_op(&p, rank, OP_RECV, line);
                     op.peer = 0;
                     op.state = (uint8_t)(line == 2 ? rows[i].last : STATE_COMPLETE);
                     trace_add_op(p.trace, &op);

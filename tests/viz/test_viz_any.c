@@ -76,7 +76,7 @@ static void add_ops(struct trace *trace)
 {
     uint32_t count = below(60);
     for (uint32_t i = 0; i < count; i++) {
-        struct trace_op op = trace_op_none(below(trace->ranks), (enum op_kind)any_kind());
+        struct trace_plain_op op = trace_op_none(below(trace->ranks), (enum op_kind)any_kind());
         uint32_t node = trace->node_count ? below((uint32_t)trace->node_count) : TRACE_NO;
         op.state = (uint8_t)below(STATE_CANCELLED + 1);
         op.flags = (uint16_t)below(128);

@@ -221,7 +221,7 @@ static void test_timeline(void)
     struct trace *trace = sample_wrong(&findings);
     uint32_t path[8];
     size_t count = viz_critical_path(trace, false, path, 8);
-    tap_ok(count > 0 && trace->ops[path[0]].pass == 1,
+    tap_ok(count > 0 && trace->ops[path[0]].form->pass == 1,
            "the critical path ends in the backward pass");
     double idle[3];
     viz_timeline_idle(trace, false, idle);

@@ -57,7 +57,7 @@ static inline uint32_t sample_node(struct trace *trace, uint32_t rank, uint32_t 
 static inline uint32_t sample_op(struct trace *trace, uint32_t rank, uint32_t node, int kind,
                                  int32_t peer, int32_t tag, int state, uint32_t site)
 {
-    struct trace_op op = trace_op_none(rank, (enum op_kind)kind);
+    struct trace_plain_op op = trace_op_none(rank, (enum op_kind)kind);
     op.pass = node != TRACE_NO ? trace->nodes[node].pass : 0;
     op.node = node;
     op.comm = 0;

@@ -46,7 +46,7 @@ static struct told told_of(const struct scene *scene, struct trace *trace,
                            const struct way_access *access)
 {
     struct told told = {.op = scene->op_of[access->rank][access->number], .role = "culprit"};
-    told.site = trace->ops[told.op].site;
+    told.site = trace->ops[told.op].form->site;
     if (is_touch(access) && access->number % SITELESS) {
         told.site = trace_add_site(trace, "w.c", call_line(access->rank, access->number), "f");
         told.role = access->call->verb == LOAD ? "before the load" : "before the store";

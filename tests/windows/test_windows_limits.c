@@ -12,7 +12,7 @@ static void threads(void)
                                          OP_WIN_SYNC};
     static const uint64_t begins[] = {1, 10, 20, 30, 110}, ends[] = {2, 100, 21, 40, 120};
     for (int i = 0; i < 5; i++) {
-        struct trace_op op = trace_op_none(0, kinds[i]);
+        struct trace_plain_op op = trace_op_none(0, kinds[i]);
         op.begin = begins[i];
         op.end = ends[i];
         op.thread = i == 1;
@@ -34,7 +34,7 @@ static void returns_late(bool by_wait)
     struct trace *trace = trace_new(2);
     uint32_t world = add_world(trace);
     add_touch(trace, 1, ACCESS_STORE, 0);
-    struct trace_op op = trace_op_none(1, OP_SEND);
+    struct trace_plain_op op = trace_op_none(1, OP_SEND);
     op.comm = world;
     op.peer = op.peer_matched = op.tag = op.tag_matched = 0;
     op.begin = 1;
@@ -128,7 +128,7 @@ static void circle(void)
     uint32_t world = trace_add_comm(turned, &comm);
     for (uint32_t rank = 0; rank < 2; rank++)
         for (int sends = 0; sends < 2; sends++) {
-            struct trace_op op = trace_op_none(rank, sends ? OP_SEND : OP_RECV);
+            struct trace_plain_op op = trace_op_none(rank, sends ? OP_SEND : OP_RECV);
             op.comm = world;
             op.peer = op.peer_matched = 1 - (int32_t)rank;
             op.tag = op.tag_matched = 0;

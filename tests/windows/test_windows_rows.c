@@ -192,7 +192,7 @@ static bool flows(size_t which, uint32_t root, uint32_t from, uint32_t to, bool 
                                                                .adjoint_of = TRACE_NO});
     uint32_t world = add_world(trace);
     for (uint32_t rank = 0; rank < RANKS; rank++) { /* before all, and in the other order */
-        struct trace_op op = trace_op_none(rank, OP_SCAN);
+        struct trace_plain_op op = trace_op_none(rank, OP_SCAN);
         op.comm = world;
         op.comm_seq = 0;
         op.begin = now + 1;
@@ -201,7 +201,7 @@ static bool flows(size_t which, uint32_t root, uint32_t from, uint32_t to, bool 
     }
     now += 10;
     for (uint32_t rank = 0; rank < RANKS; rank++) {
-        struct trace_op op = trace_op_none(rank, collectives[which].kind);
+        struct trace_plain_op op = trace_op_none(rank, collectives[which].kind);
         op.comm = comm;
         op.comm_seq = 0;
         op.peer = collectives[which].flow == FROM_ROOT || collectives[which].flow == TO_ROOT
@@ -245,7 +245,7 @@ static void late_member(enum op_kind kind, uint32_t root, bool root_is_there)
 {
     struct trace *trace = trace_new(3);
     uint32_t comm = add_world(trace);
-    struct trace_op op = trace_op_none(0, kind);
+    struct trace_plain_op op = trace_op_none(0, kind);
     op.comm = comm;
     op.comm_seq = 0;
     op.peer = kind == OP_SCAN ? TRACE_NONE : (int32_t)root;
@@ -283,7 +283,7 @@ static bool probe_is_right(uint32_t probed, uint32_t loaded, uint32_t turn, bool
     comms[1] = trace_add_comm(
         trace,
         &(struct trace_comm){.id = 2, .size = 3, .parent = TRACE_NO, .adjoint_of = TRACE_NO});
-    struct trace_op op = trace_op_none(2, OP_RECV);
+    struct trace_plain_op op = trace_op_none(2, OP_RECV);
     for (uint32_t i = 0; i < 2 * KEYS; i++) {
         uint32_t key = i % KEYS, source = key & 1;
         op = trace_op_none(source, OP_SEND);

@@ -12,7 +12,7 @@ static uint64_t now;
 
 static inline uint32_t add_op(struct trace *trace, uint32_t rank, enum op_kind kind)
 {
-    struct trace_op op = trace_op_none(rank, kind);
+    struct trace_plain_op op = trace_op_none(rank, kind);
     op.begin = ++now;
     op.end = ++now;
     return trace_add_op(trace, &op);
@@ -72,7 +72,7 @@ static inline void add_touch(struct trace *trace, uint32_t rank, enum access_kin
 /* A message of an int from one rank to another, received at once. */
 static inline void add_message(struct trace *trace, uint32_t comm, uint32_t from, uint32_t to)
 {
-    struct trace_op send = trace_op_none(from, OP_SEND), receive = trace_op_none(to, OP_RECV);
+    struct trace_plain_op send = trace_op_none(from, OP_SEND), receive = trace_op_none(to, OP_RECV);
     send.comm = receive.comm = comm;
     send.peer = send.peer_matched = (int32_t)to;
     receive.peer = receive.peer_matched = (int32_t)from;

@@ -7,6 +7,7 @@
 #include "sim/memory/pending.h"
 #include "sim/worlds/rank.h"
 #include "sim/worlds/world.h"
+#include "tests/change_op.h"
 #include "tests/windows/window_program.h"
 
 #include <mpi.h>
@@ -335,14 +336,15 @@ static void name_places(struct scene *scene, struct trace *trace)
     uint32_t next[RANKS_MAX] = {0}, left[RANKS_MAX] = {0}; /* rows of the touch that comes next */
     for (uint32_t rank = 0; rank < program->ranks; rank++) {
         uint32_t start = (uint32_t)trace->rank_begin[rank] + scene->operation[rank][0] - 1;
-        trace->ops[start].site = trace_add_site(trace, "w.c", call_line(rank, CALLS_MAX), "f");
+        CHANGE_OP(trace, start, site,
+                  trace_add_site(trace, "w.c", call_line(rank, CALLS_MAX), "f"));
         for (uint32_t i = 0; i < program->length[rank]; i++) {
             uint32_t op = (uint32_t)trace->rank_begin[rank] + scene->operation[rank][i];
             bool touches =
                 program->calls[rank][i].verb == LOAD || program->calls[rank][i].verb == STORE;
             scene->op_of[rank][i] = touches ? op - 1 : op;
             if (!touches)
-                trace->ops[op].site = trace_add_site(trace, "w.c", call_line(rank, i), "f");
+                CHANGE_OP(trace, op, site, trace_add_site(trace, "w.c", call_line(rank, i), "f"));
         }
     }
     for (size_t i = 0; i < trace->access_count; i++) {

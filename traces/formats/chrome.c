@@ -132,7 +132,7 @@ static void write_name(struct timeline *line, uint32_t op)
 {
     const struct trace *trace = line->trace;
     char text[200];
-    uint32_t site = trace->ops[op].site;
+    uint32_t site = trace->ops[op].form->site;
     const char *cell = trace->ops[op].kind == OP_COMPUTE && site < trace->site_count
                            ? strstr(trace->sites[site].function, ": ")
                            : NULL;
@@ -156,20 +156,20 @@ static void write_op(struct timeline *line, uint32_t index)
     write_time(line, "ts", line->begin[index]);
     write_time(line, "dur", line->end[index] - line->begin[index]);
     write_name(line, index);
-    fprintf(line->out, ",\"cat\":\"%s\"", op->pass ? "backward" : "forward");
+    fprintf(line->out, ",\"cat\":\"%s\"", op->form->pass ? "backward" : "forward");
     if (op->state == STATE_BLOCKED || op->state == STATE_FAILED)
         fputs(",\"cname\":\"terrible\"", line->out);
     fprintf(line->out,
             ",\"args\":{\"number\":%" PRIu32 ",\"state\":\"%s\",\"count\":%" PRId64 ",\"type\":",
             op->seq, state_name(op->state), op->count);
-    json_write_text(line->out, trace_type_name(op->type));
-    if (op->comm < trace->comm_count)
-        fprintf(line->out, ",\"communicator\":%" PRIu32, trace->comms[op->comm].id);
-    if (op->pass)
-        fprintf(line->out, ",\"pass\":%" PRIu32, op->pass);
-    if (trace_site_known(trace, op->site)) {
+    json_write_text(line->out, trace_type_name(op->form->type));
+    if (op->form->comm < trace->comm_count)
+        fprintf(line->out, ",\"communicator\":%" PRIu32, trace->comms[op->form->comm].id);
+    if (op->form->pass)
+        fprintf(line->out, ",\"pass\":%" PRIu32, op->form->pass);
+    if (trace_site_known(trace, op->form->site)) {
         fputs(",\"place\":", line->out);
-        json_write_text(line->out, trace_site_text(trace, op->site, place, sizeof place));
+        json_write_text(line->out, trace_site_text(trace, op->form->site, place, sizeof place));
     }
     fputs("}}", line->out);
 }

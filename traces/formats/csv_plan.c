@@ -103,8 +103,8 @@ static bool message_add(struct planner *planner, const struct csv_cell *cell,
                         const struct csv_action *action, uint32_t rank, bool blocking, bool derived)
 {
     bool sends = action->kind == CSV_SEND_F || action->kind == CSV_SEND_B;
-    struct trace_op op = trace_op_none(rank, sends ? (blocking ? OP_SEND : OP_ISEND)
-                                                   : (blocking ? OP_RECV : OP_IRECV));
+    struct trace_plain_op op = trace_op_none(rank, sends ? (blocking ? OP_SEND : OP_ISEND)
+                                                         : (blocking ? OP_RECV : OP_IRECV));
     op.comm = planner->comm;
     op.count = 1;
     op.batch = blocking ? 0 : planner->batches[rank];
@@ -117,14 +117,14 @@ static bool message_add(struct planner *planner, const struct csv_cell *cell,
 
 static bool compute_add(struct planner *planner, const struct csv_cell *cell)
 {
-    struct trace_op op = trace_op_none(cell->rank, OP_COMPUTE);
+    struct trace_plain_op op = trace_op_none(cell->rank, OP_COMPUTE);
     op.site = site_of(planner, cell, NULL);
     return trace_add_op(planner->trace, &op) != TRACE_NO || memory(planner);
 }
 
 static bool waitall_add(struct planner *planner, const struct csv_cell *cell, uint32_t first)
 {
-    struct trace_op op = trace_op_none(cell->rank, OP_WAITALL);
+    struct trace_plain_op op = trace_op_none(cell->rank, OP_WAITALL);
     uint32_t end = (uint32_t)planner->trace->op_count;
     op.site = site_of(planner, cell, NULL);
     if (trace_add_op(planner->trace, &op) == TRACE_NO)

@@ -27,7 +27,8 @@ static bool is_cell_text(const char *text)
 static bool cell_of(const struct trace *trace, const struct trace_op *op, struct cell_text *cell)
 {
     static const char before[] = "column ", between[] = " derives ";
-    const char *function = op->site < trace->site_count ? trace->sites[op->site].function : "";
+    const char *function =
+        op->form->site < trace->site_count ? trace->sites[op->form->site].function : "";
     char *end;
     if (strncmp(function, before, sizeof before - 1) != 0 ||
         !isdigit((unsigned char)function[sizeof before - 1]))
@@ -65,7 +66,7 @@ static bool write_row(const struct trace *trace, uint32_t rank, bool sequence, F
                         trace->program, trace->ops[i].seq, rank);
             return false;
         }
-        if (i > trace->rank_begin[rank] && trace->ops[i - 1].site == trace->ops[i].site)
+        if (i > trace->rank_begin[rank] && trace->ops[i - 1].form->site == trace->ops[i].form->site)
             continue;
         bool next =
             sequence || cell.column <= written || cell.column - written > COLUMNS_SKIPPED_MAX;

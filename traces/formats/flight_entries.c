@@ -416,7 +416,7 @@ struct emitter {
 static bool op_add(struct emitter *emitter, const struct flight_row *row, enum op_kind kind,
                    enum op_state state, bool pending)
 {
-    struct trace_op op = trace_op_none(emitter->rank, kind);
+    struct trace_plain_op op = trace_op_none(emitter->rank, kind);
     bool collective = op_kind_class((int)kind) == CLASS_COLLECTIVE;
     op.state = (uint8_t)state;
     op.comm = kind == OP_WAITALL ? TRACE_NO : row->comm;
@@ -453,7 +453,7 @@ static bool batch_close(struct emitter *emitter, const struct flight_row *row, e
         return emitter->open != row->batch;
     emitter->open = 0;
     for (uint32_t i = emitter->first; i < wait; i++)
-        if (trace->ops[i].batch == row->batch &&
+        if (trace->ops[i].form->batch == row->batch &&
             trace_add_wait(trace, wait, i, state == STATE_COMPLETE) == TRACE_NO)
             return format_no_memory(emitter->flight->input);
     return true;

@@ -60,8 +60,11 @@ static bool link_ops(struct jsonl_reader *reader)
     for (uint32_t i = 0; i < reader->trace->op_count; i++) {
         struct trace_op *op = &reader->trace->ops[i];
         size_t offset = reader->ops[i].offset;
-        if (op->comm != TRACE_NO && !comm_of(reader, op->comm, offset, &op->comm))
+        struct trace_plain_op plain = trace_op_plain(op);
+        if (plain.comm != TRACE_NO && !comm_of(reader, plain.comm, offset, &plain.comm))
             return false;
+        if (plain.comm != op->form->comm && !trace_op_change(reader->trace, i, &plain))
+            return format_no_memory(reader->input);
         if (op->request != TRACE_NO && !look_up(reader, &reader->op_ids, op->rank, op->request,
                                                 "operation", offset, &op->request))
             return false;
@@ -82,10 +85,11 @@ static bool number_collectives(struct jsonl_reader *reader)
     bool done = true, wanted = false;
     for (uint32_t i = 0; i < reader->trace->op_count && done; i++) {
         const struct trace_op *op = &reader->trace->ops[i];
-        if (op_kind_class(op->kind) != CLASS_COLLECTIVE || op->comm == TRACE_NO)
+        if (op_kind_class(op->kind) != CLASS_COLLECTIVE || op->form->comm == TRACE_NO)
             continue;
         wanted = wanted || !reader->ops[i].numbered;
-        done = format_index_add(reader->input, &order, (uint64_t)op->rank << 32 | op->comm, i);
+        done =
+            format_index_add(reader->input, &order, (uint64_t)op->rank << 32 | op->form->comm, i);
     }
     if (done && wanted) {
         uint32_t number = 0;
@@ -111,17 +115,17 @@ static bool nodes_of_ops(struct jsonl_reader *reader)
                              "deps of operations and node lines do not mix in one file");
     for (uint32_t i = 0; i < trace->op_count; i++) {
         struct trace_op *op = &trace->ops[i];
-        if (op->pass == 0)
+        if (op->form->pass == 0)
             continue;
         uint32_t name = reader->ops[i].name;
         struct trace_node node = {
             .rank = op->rank,
             .id = reader->ops[i].id,
-            .pass = op->pass,
+            .pass = op->form->pass,
             .kind = op_kind_class(op->kind) == CLASS_WAIT ? (uint8_t)OP_COMPUTE : op->kind,
             .state = STATE_COMPLETE,
             .forward = TRACE_NO,
-            .site = op->site};
+            .site = op->form->site};
         if (op->state == STATE_BLOCKED || op->state == STATE_NEVER)
             node.state = op->state;
         node.name = name == TRACE_NO ? trace_add_string(trace, op_kind_name(op->kind)) : name;
@@ -138,8 +142,9 @@ static bool passes_of_ops(struct jsonl_reader *reader)
     struct trace *trace = reader->trace;
     for (uint32_t i = 0; i < trace->op_count; i++) {
         const struct trace_op *op = &trace->ops[i];
-        if (op->pass && !format_index_add(reader->input, &reader->passes,
-                                          (uint64_t)op->rank << 32 | op->pass, TRACE_NO))
+        if (op->form->pass &&
+            !format_index_add(reader->input, &reader->passes,
+                              (uint64_t)op->rank << 32 | op->form->pass, TRACE_NO))
             return false;
     }
     format_index_sort(&reader->passes); /* a declared one comes first among its equals */

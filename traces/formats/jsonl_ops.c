@@ -195,7 +195,7 @@ static bool read_reference(struct jsonl_reader *reader, struct op_line *line,
            jsonl_reference_add(reader, to, line->index, rank, id, false);
 }
 
-static bool read_state(struct jsonl_reader *reader, struct trace_op *op)
+static bool read_state(struct jsonl_reader *reader, struct trace_plain_op *op)
 {
     unsigned word;
     bool done = jsonl_read_word(&reader->json, JSONL_STATES, &word);
@@ -221,7 +221,7 @@ static bool read_op_key(struct jsonl_reader *reader, struct op_line *line, unsig
                         const char *text)
 {
     struct json *json = &reader->json;
-    struct trace_op *op = &line->whole.op;
+    struct trace_plain_op *op = &line->whole.op;
     if (key < KEY_RANK) {
         line->has_pass |= key == KEY_PASS;
         return jsonl_read_field(json, &jsonl_fields[key], &line->whole);
@@ -279,7 +279,7 @@ static bool read_op_key(struct jsonl_reader *reader, struct op_line *line, unsig
     }
 }
 
-static bool has_peers(const struct trace_op *op)
+static bool has_peers(const struct trace_plain_op *op)
 {
     switch (op_kind_class(op->kind)) {
     case CLASS_SEND:
@@ -300,7 +300,7 @@ static bool rank_valid(const struct trace *trace, int32_t rank)
 /* What missing keys stand for. */
 static bool op_complete(struct jsonl_reader *reader, struct op_line *line)
 {
-    struct trace_op *op = &line->whole.op;
+    struct trace_plain_op *op = &line->whole.op;
     if (!line->has_rank)
         return format_refuse(reader->input, reader->line, "an operation without \"rank\"");
     if (line->has_deps && !line->has_pass)

@@ -339,20 +339,20 @@ struct names {
 
 static void write_types(FILE *out, const struct trace_op *op, struct names *names)
 {
-    if (op->type && op->type != names->type) {
-        names->type = op->type;
-        names->type_name = trace_type_name(op->type);
+    if (op->form->type && op->form->type != names->type) {
+        names->type = op->form->type;
+        names->type_name = trace_type_name(op->form->type);
         names->type_back = format_type_by_name(names->type_name);
     }
-    if (op->reduce_op && op->reduce_op != names->reduce) {
-        names->reduce = op->reduce_op;
-        names->reduce_name = trace_reduce_name(op->reduce_op);
+    if (op->form->reduce_op && op->form->reduce_op != names->reduce) {
+        names->reduce = op->form->reduce_op;
+        names->reduce_name = trace_reduce_name(op->form->reduce_op);
         names->reduce_back = format_reduce_by_name(names->reduce_name);
     }
-    write_named(out, "type", op->type, names->type_name, names->type_back);
-    write_named(out, "reduce", op->reduce_op, names->reduce_name, names->reduce_back);
-    if (op->signature != op->type)
-        fprintf(out, ",\"signature\":%" PRIu32, op->signature);
+    write_named(out, "type", op->form->type, names->type_name, names->type_back);
+    write_named(out, "reduce", op->form->reduce_op, names->reduce_name, names->reduce_back);
+    if (op->form->signature != op->form->type)
+        fprintf(out, ",\"signature\":%" PRIu32, op->form->signature);
 }
 
 static bool has_peers(int kind)
@@ -364,8 +364,8 @@ static bool has_peers(int kind)
 
 static void write_comm_of(const struct trace *trace, const struct trace_op *op, FILE *out)
 {
-    uint32_t id = op->comm < trace->comm_count ? trace->comms[op->comm].id : 0;
-    bool known = op->comm < trace->comm_count;
+    uint32_t id = op->form->comm < trace->comm_count ? trace->comms[op->form->comm].id : 0;
+    bool known = op->form->comm < trace->comm_count;
     if (known && !(has_peers(op->kind) && id == 1))
         fprintf(out, ",\"comm\":%" PRIu32, id);
     if (!known && has_peers(op->kind))
@@ -398,9 +398,9 @@ static void write_op(const struct trace *trace, uint32_t index, struct op_cursor
     write_op_of(trace, out, "match", op->rank, op->match);
     if (op->node < trace->node_count)
         fprintf(out, ",\"node\":%" PRIu32, trace->nodes[op->node].id);
-    write_index(out, "site", op->site);
-    if (op->identity)
-        fprintf(out, ",\"identity\":%" PRIu32, op->identity);
+    write_index(out, "site", op->form->site);
+    if (op->form->identity)
+        fprintf(out, ",\"identity\":%" PRIu32, op->form->identity);
     write_waits(trace, index, &cursor->wait, out);
     if (cursor->counts < trace->counts_count && trace->counts[cursor->counts].op == index) {
         const struct trace_counts *row = &trace->counts[cursor->counts++];

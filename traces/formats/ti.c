@@ -132,9 +132,9 @@ static bool who(struct ti_reader *reader, const char *what, int64_t limit, int32
 
 /* ---- actions ---- */
 
-static struct trace_op op_new(struct ti_reader *reader, enum op_kind kind)
+static struct trace_plain_op op_new(struct ti_reader *reader, enum op_kind kind)
 {
-    struct trace_op op = trace_op_none(reader->rank, kind);
+    struct trace_plain_op op = trace_op_none(reader->rank, kind);
     op.site = reader->sites[reader->rank];
     if (op_kind_class((int)kind) != CLASS_WAIT && kind != OP_COMPUTE && kind != OP_INIT)
         op.comm = reader->comm;
@@ -143,14 +143,14 @@ static struct trace_op op_new(struct ti_reader *reader, enum op_kind kind)
     return op;
 }
 
-static bool op_store(struct ti_reader *reader, const struct trace_op *op)
+static bool op_store(struct ti_reader *reader, const struct trace_plain_op *op)
 {
     return trace_add_op(reader->trace, op) != TRACE_NO || format_no_memory(reader->input);
 }
 
 static bool point_to_point(struct ti_reader *reader, enum op_kind kind)
 {
-    struct trace_op op = op_new(reader, kind);
+    struct trace_plain_op op = op_new(reader, kind);
     bool sends = op_kind_class((int)kind) == CLASS_SEND;
     struct ti_request request = {.rank = reader->rank, .op = (uint32_t)reader->trace->op_count};
     if (!who(reader, "a rank of the trace", (int64_t)reader->ranks - 1, &op.peer) ||
@@ -177,7 +177,7 @@ static bool point_to_point(struct ti_reader *reader, enum op_kind kind)
 static bool wait(struct ti_reader *reader, enum ti_settle what)
 {
     static const enum op_kind kinds[] = {OP_WAIT, OP_TEST, OP_WAITALL};
-    struct trace_op op = op_new(reader, kinds[what]);
+    struct trace_plain_op op = op_new(reader, kinds[what]);
     struct ti_waiting row = {.key = {.rank = reader->rank, .op = (uint32_t)reader->trace->op_count},
                              .what = what};
     const char *text;
@@ -236,8 +236,8 @@ static bool skip_amount(struct ti_reader *reader)
     return number(reader, "an amount of computation", -1, 1e300, &amount);
 }
 
-static bool counts_store(struct ti_reader *reader, const struct trace_op *op, const int64_t *send,
-                         const int64_t *receive)
+static bool counts_store(struct ti_reader *reader, const struct trace_plain_op *op,
+                         const int64_t *send, const int64_t *receive)
 {
     uint32_t index = (uint32_t)reader->trace->op_count;
     return op_store(reader, op) &&
@@ -245,7 +245,7 @@ static bool counts_store(struct ti_reader *reader, const struct trace_op *op, co
             format_no_memory(reader->input));
 }
 
-static bool lists_read(struct ti_reader *reader, struct trace_op *op, enum form form)
+static bool lists_read(struct ti_reader *reader, struct trace_plain_op *op, enum form form)
 {
     int64_t *send = reader->counts, *receive = reader->counts + reader->ranks, other = 0, total = 0;
     switch (form) {
@@ -281,7 +281,7 @@ static bool lists_read(struct ti_reader *reader, struct trace_op *op, enum form 
 
 static bool collective(struct ti_reader *reader, enum op_kind kind, enum form form)
 {
-    struct trace_op op = op_new(reader, kind);
+    struct trace_plain_op op = op_new(reader, kind);
     int64_t other;
     if (form >= FORM_GATHERV)
         return lists_read(reader, &op, form);
@@ -324,14 +324,14 @@ static bool location(struct ti_reader *reader)
 
 static bool computes(struct ti_reader *reader)
 {
-    struct trace_op op = op_new(reader, OP_COMPUTE);
+    struct trace_plain_op op = op_new(reader, OP_COMPUTE);
     return skip_amount(reader) && op_store(reader, &op);
 }
 
 /* "init" with an argument: sizes count doubles unless a type is given; without: bytes. */
 static bool starts(struct ti_reader *reader)
 {
-    struct trace_op op = op_new(reader, OP_INIT);
+    struct trace_plain_op op = op_new(reader, OP_INIT);
     const char *text;
     reader->type = types[word(reader, &text) ? 0 : TYPE_BYTE];
     return op_store(reader, &op);

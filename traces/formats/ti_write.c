@@ -24,8 +24,8 @@ static bool refuse(const struct writer *writer, const struct trace_op *op, const
 /* Types SMPI does not number are written as bytes. */
 static int type_of(const struct trace_op *op, int64_t *unit)
 {
-    int number = ti_number_of_type(op->type);
-    *unit = number < 0 ? (int64_t)trace_type_size(op->type) : 1;
+    int number = ti_number_of_type(op->form->type);
+    *unit = number < 0 ? (int64_t)trace_type_size(op->form->type) : 1;
     return number < 0 ? ti_number_of_type(0x247) : number;
 }
 
@@ -201,7 +201,7 @@ static bool write_collective(const struct writer *writer, uint32_t index)
 
 static bool is_world(const struct trace *trace, const struct trace_op *op)
 {
-    return op->comm < trace->comm_count && trace->comms[op->comm].id == 1;
+    return op->form->comm < trace->comm_count && trace->comms[op->form->comm].id == 1;
 }
 
 static bool write_op(const struct writer *writer, uint32_t index, size_t *row)

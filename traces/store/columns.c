@@ -6,7 +6,7 @@
 
 #define OP(name, field, type, none)                                                                \
     {                                                                                              \
-        name, offsetof(struct trace_op, field), type, none                                         \
+        name, offsetof(struct trace_plain_op, field), type, none                                   \
     }
 #define WHOLE(name, field, type, none)                                                             \
     {                                                                                              \

@@ -7,7 +7,7 @@
 
 #define OP(name, type, none, ...)                                                                  \
     {                                                                                              \
-        .column = {#name, offsetof(struct trace_op, name), type, none}, __VA_ARGS__                \
+        .column = {#name, offsetof(struct trace_plain_op, name), type, none}, __VA_ARGS__          \
     }
 
 #define WHOLE(name, member, type, none, ...)                                                       \

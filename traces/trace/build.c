@@ -25,28 +25,30 @@ static uint32_t append(struct trace *trace, void *table, size_t *count, size_t *
     return (uint32_t)(*count)++;
 }
 
-struct trace_op trace_op_none(uint32_t rank, enum op_kind kind)
+struct trace_plain_op trace_op_none(uint32_t rank, enum op_kind kind)
 {
-    return (struct trace_op){.rank = rank,
-                             .kind = (uint8_t)kind,
-                             .state = STATE_COMPLETE,
-                             .comm = TRACE_NO,
-                             .peer = TRACE_NONE,
-                             .tag = TRACE_NONE,
-                             .peer_matched = TRACE_NONE,
-                             .tag_matched = TRACE_NONE,
-                             .count_matched = -1,
-                             .request = TRACE_NO,
-                             .node = TRACE_NO,
-                             .adjoint_of = TRACE_NO,
-                             .match = TRACE_NO,
-                             .site = TRACE_NO};
+    return (struct trace_plain_op){.rank = rank,
+                                   .kind = (uint8_t)kind,
+                                   .state = STATE_COMPLETE,
+                                   .comm = TRACE_NO,
+                                   .peer = TRACE_NONE,
+                                   .tag = TRACE_NONE,
+                                   .peer_matched = TRACE_NONE,
+                                   .tag_matched = TRACE_NONE,
+                                   .count_matched = -1,
+                                   .request = TRACE_NO,
+                                   .node = TRACE_NO,
+                                   .adjoint_of = TRACE_NO,
+                                   .match = TRACE_NO,
+                                   .site = TRACE_NO};
 }
 
-uint32_t trace_add_op(struct trace *trace, const struct trace_op *op)
+uint32_t trace_add_op(struct trace *trace, const struct trace_plain_op *op)
 {
     assert(op->rank < trace->ranks);
-    return APPEND(trace, ops, op_count, op_room, op);
+    struct trace_op row;
+    return trace_form_op(trace->store, op, &row) ? APPEND(trace, ops, op_count, op_room, &row)
+                                                 : TRACE_NO;
 }
 
 uint32_t trace_add_place(struct trace *trace, uint64_t buffer, uint64_t extent)
@@ -81,7 +83,7 @@ void trace_set_times(struct trace *trace, uint32_t op, uint64_t begin_ns, uint64
 
 uint32_t trace_add_whole_op(struct trace *trace, const struct trace_whole_op *whole)
 {
-    struct trace_op op = whole->op;
+    struct trace_plain_op op = whole->op;
     op.place = trace_add_place(trace, whole->at.buffer, whole->at.extent);
     uint32_t index = trace_add_op(trace, &op);
     if (index != TRACE_NO)
@@ -91,7 +93,7 @@ uint32_t trace_add_whole_op(struct trace *trace, const struct trace_whole_op *wh
 
 void trace_whole_op(const struct trace *trace, uint32_t op, struct trace_whole_op *whole)
 {
-    whole->op = trace->ops[op];
+    whole->op = trace_op_plain(&trace->ops[op]);
     whole->at = trace_op_place(trace, &trace->ops[op]);
     whole->times = trace_op_times(trace, &trace->ops[op]);
 }

@@ -148,7 +148,7 @@ static uint64_t place_hash(const struct trace *trace, const struct finding_op *p
     uint64_t hash = mix_text(0xcbf29ce484222325u, place->role);
     if (place->op < trace->op_count)
         return mix_text(hash, op_kind_name(trace->ops[place->op].kind)) ^
-               site_hash(trace, trace->ops[place->op].site);
+               site_hash(trace, trace->ops[place->op].form->site);
     if (place->node < trace->node_count)
         return mix_text(hash, trace_string(trace, trace->nodes[place->node].name)) ^
                site_hash(trace, trace->nodes[place->node].site);
@@ -171,7 +171,7 @@ void finding_seal(struct finding *finding, const struct trace *trace)
         places[i] = place_hash(trace, &finding->ops[i]);
     if (finding->site == TRACE_NO && count > 0) {
         const struct finding_op *first = &finding->ops[0];
-        finding->site = first->op < trace->op_count       ? trace->ops[first->op].site
+        finding->site = first->op < trace->op_count       ? trace->ops[first->op].form->site
                         : first->node < trace->node_count ? trace->nodes[first->node].site
                                                           : TRACE_NO;
     }

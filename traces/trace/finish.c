@@ -291,20 +291,20 @@ static bool find_passes(struct trace *trace)
     struct trace_pass *row = NULL;
     for (uint32_t i = 0; i < trace->op_count; i++) {
         const struct trace_op *op = &trace->ops[i];
-        if (op->pass == 0)
+        if (op->form->pass == 0)
             continue;
-        if (!row || row->rank != op->rank || row->pass != op->pass)
-            row = pass_find(trace, op->rank, op->pass);
+        if (!row || row->rank != op->rank || row->pass != op->form->pass)
+            row = pass_find(trace, op->rank, op->form->pass);
         if (!row) {
             struct trace_pass added = {.rank = op->rank,
-                                       .pass = op->pass,
+                                       .pass = op->form->pass,
                                        .first_op = i,
                                        .op_end = i + 1,
                                        .complete = true};
             if (trace_add_pass(trace, &added) == TRACE_NO)
                 return false;
             qsort(trace->passes, trace->pass_count, sizeof *trace->passes, pass_order);
-            row = pass_find(trace, op->rank, op->pass);
+            row = pass_find(trace, op->rank, op->form->pass);
         }
         if (row->first_op == TRACE_NO)
             row->first_op = i;
@@ -327,7 +327,7 @@ bool trace_finish(struct trace *trace, struct failure *failure)
         return out_of_memory(failure);
     order_edges(trace);
     link_requests(trace);
-    if (!trace_match(trace))
+    if (!trace_match(trace) || trace->store->failed)
         return out_of_memory(failure);
     return true;
 }

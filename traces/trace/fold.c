@@ -24,7 +24,7 @@ uint64_t trace_collective_number(const struct trace *trace, uint32_t op)
             continue;
         for (uint32_t k = fold->op + 1 - fold->body; k <= fold->op; k++)
             if (op_kind_class(trace->ops[k].kind) == CLASS_COLLECTIVE &&
-                trace->ops[k].comm == trace->ops[op].comm)
+                trace->ops[k].form->comm == trace->ops[op].form->comm)
                 number += fold->times;
     }
     return number;
@@ -46,7 +46,7 @@ uint64_t trace_op_iteration(const struct trace *trace, uint32_t op)
     if (!fold || op - fold->op > STEPS_MAX)
         return 0;
     for (uint32_t k = fold->op + 1; k < op; k++)
-        if (trace->ops[k].site != trace->ops[k - fold->body].site ||
+        if (trace->ops[k].form->site != trace->ops[k - fold->body].form->site ||
             trace->ops[k].kind != trace->ops[k - fold->body].kind)
             return 0; /* the loop has ended */
     return (fold->before + op - fold->op - 1) / fold->body + fold->times + 1;

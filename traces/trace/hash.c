@@ -43,23 +43,23 @@ static uint64_t mix_op_of(uint64_t hash, const struct trace *trace, uint32_t op)
 
 static uint64_t mix_op(uint64_t hash, const struct trace *trace, const struct trace_op *op)
 {
-    hash =
-        mix_pair(hash, (uint32_t)op->kind << 24 | (uint32_t)op->state << 16 | op->flags, op->pass);
-    hash =
-        mix_pair(hash, op->comm < trace->comm_count ? trace->comms[op->comm].id : 0, op->comm_seq);
+    hash = mix_pair(hash, (uint32_t)op->kind << 24 | (uint32_t)op->state << 16 | op->flags,
+                    op->form->pass);
+    hash = mix_pair(hash, op->form->comm < trace->comm_count ? trace->comms[op->form->comm].id : 0,
+                    op->comm_seq);
     hash = mix_pair(hash, (uint32_t)op->peer, (uint32_t)op->tag);
     hash = mix_pair(hash, (uint32_t)op->peer_matched, (uint32_t)op->tag_matched);
-    hash = mix(mix(hash, (uint64_t)op->count), (uint64_t)op->count_matched);
-    hash = mix_pair(hash, op->type, op->signature);
-    hash = mix_pair(hash, op->reduce_op, op->batch);
+    hash = mix(mix(hash, (uint64_t)op->count), (uint64_t)trace_op_count_matched(op));
+    hash = mix_pair(hash, op->form->type, op->form->signature);
+    hash = mix_pair(hash, op->form->reduce_op, op->form->batch);
     hash = mix_pair(hash, op->node < trace->node_count ? trace->nodes[op->node].id : 0,
-                    (uint32_t)op->error);
+                    (uint32_t)op->form->error);
     hash = mix_op_of(hash, trace, op->request);
     hash = mix_op_of(hash, trace, op->adjoint_of);
     hash = mix_op_of(hash, trace, op->match);
-    hash = mix(hash, op->identity);
-    if (op->thread)
-        hash = mix(hash, op->thread);
+    hash = mix(hash, op->form->identity);
+    if (op->form->thread)
+        hash = mix(hash, op->form->thread);
     return mix(mix(hash, op->begin), op->end);
 }
 
@@ -93,9 +93,9 @@ static uint64_t mix_op_at(uint64_t hash, const struct trace *trace, size_t at,
                           const uint64_t *sites)
 {
     const struct trace_op *op = &trace->ops[at];
-    return mix(mix_op(hash, trace, op), op->site >= trace->site_count ? 0
-                                        : sites                       ? sites[op->site]
-                                                                      : site_hash(trace, op->site));
+    return mix(mix_op(hash, trace, op), op->form->site >= trace->site_count ? 0
+                                        : sites                             ? sites[op->form->site]
+                                                : site_hash(trace, op->form->site));
 }
 
 /* Of so many ranks from `first` on. Each step of a hash waits for the one before, so ranks go side

@@ -134,7 +134,7 @@ static struct key key_of_send(const struct trace_op *op, int list)
     return (struct key){.source = list >= LIST_ANY_SOURCE ? TRACE_ANY : (int32_t)op->rank,
                         .destination = op->peer,
                         .tag = list & LIST_ANY_TAG ? TRACE_ANY : op->tag,
-                        .comm = op->comm,
+                        .comm = op->form->comm,
                         .list = (uint32_t)list};
 }
 
@@ -144,7 +144,7 @@ static struct key key_of_receive(const struct matcher *matcher, const struct tra
     return (struct key){.source = recorded ? op->peer_matched : source_of(matcher, op),
                         .destination = (int32_t)op->rank,
                         .tag = recorded ? op->tag_matched : op->tag,
-                        .comm = op->comm,
+                        .comm = op->form->comm,
                         .list = (uint32_t)list_for(matcher, op)};
 }
 
@@ -192,7 +192,7 @@ static void survey(struct matcher *matcher, size_t *receives)
     memset(matcher->wanted, 0, sizeof matcher->wanted);
     for (size_t i = 0; i < trace->op_count; i++) {
         const struct trace_op *op = &trace->ops[i];
-        matcher->threads = matcher->threads || op->thread;
+        matcher->threads = matcher->threads || op->form->thread;
         matcher->probes = matcher->probes || is_matched_probe(op);
         if (is_send(op)) {
             matcher->send_count++;
@@ -240,7 +240,8 @@ static bool is_free(const struct matcher *matcher, uint32_t send)
 
 static int64_t bytes_of(const struct trace_op *op, int64_t count)
 {
-    return (int64_t)((uint64_t)count * trace_type_size(op->type)); /* a file may say any count */
+    return (int64_t)((uint64_t)count *
+                     trace_type_size(op->form->type)); /* a file may say any count */
 }
 
 /* Rule 6; TRACE_NO where there is none. Sends that are taken leave the list on the way, lest all later receives pass over them. */
@@ -251,9 +252,9 @@ static uint32_t send_of_amount(const struct matcher *matcher, struct slot *slot,
     const struct trace *trace = matcher->trace;
     bool named = is_matched_probe(receive) && receive->request < trace->op_count;
     const struct trace_op *taker = named ? &trace->ops[receive->request] : receive;
-    if (!matcher->threads || taker->count_matched < 0)
+    if (!matcher->threads || trace_op_count_matched(taker) < 0)
         return TRACE_NO;
-    int64_t wanted = bytes_of(taker, taker->count_matched);
+    int64_t wanted = bytes_of(taker, trace_op_count_matched(taker));
     uint32_t *link = &slot->head;
     for (int seen = 0; *link != TRACE_NO && seen < NEXT;) {
         uint32_t send = matcher->sends[*link], *next = &matcher->next[list][*link];
@@ -329,8 +330,11 @@ static void pair_operations(struct trace *trace, uint32_t receive, uint32_t send
     if (r->state == STATE_COMPLETE) {
         r->peer_matched = (int32_t)s->rank;
         r->tag_matched = s->tag;
-        if (r->count_matched < 0 && r->kind != OP_MPROBE && r->kind != OP_IMPROBE)
-            r->count_matched = s->count;
+        if (trace_op_count_matched(r) < 0 && r->kind != OP_MPROBE && r->kind != OP_IMPROBE) {
+            struct trace_plain_op plain = trace_op_plain(r);
+            plain.count_matched = s->count;
+            trace_op_change(trace, receive, &plain);
+        }
     }
 }
 

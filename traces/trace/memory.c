@@ -88,5 +88,6 @@ void trace_memory_release(struct trace_store *store)
     }
     free(store->string_table);
     free(store->site_table);
+    free(store->forms);
     free(store);
 }

@@ -15,6 +15,8 @@
 
 struct failure;
 struct trace;
+struct trace_op;
+struct trace_plain_op;
 
 struct trace_block;
 
@@ -27,6 +29,8 @@ struct trace_store {
     size_t string_room, note_room, gradient_room, metric_room, access_room, sync_room, fold_room;
     uint32_t *string_table, *site_table; /* open addressing, TRACE_NO: empty */
     size_t string_slots, site_slots;
+    const struct trace_form **forms; /* open addressing, NULL: empty */
+    size_t form_slots, form_count;
     size_t place_room, time_room;
     uint32_t recent_places[TRACE_RECENT_PLACES]; /* by a hash: one that was added, 0: none */
 };
@@ -38,6 +42,10 @@ bool trace_memory_grow(struct trace_store *store, void *table, size_t count, siz
 void *trace_memory_take(struct trace_store *store, size_t size);
 const char *trace_memory_text(struct trace_store *store, const char *text);
 void trace_memory_release(struct trace_store *store);
+
+/* An operation and its form as they are kept: form.c. False: out of memory. */
+bool trace_form_op(struct trace_store *store, const struct trace_plain_op *op,
+                   struct trace_op *row);
 
 /* Fills in match, peer_matched, tag_matched and count_matched: match.c. False when memory ran
  * out. */

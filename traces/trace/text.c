@@ -95,16 +95,16 @@ static bool counts_anything(const struct trace_op *op)
 
 static void say_collective(struct text *text, const struct trace *trace, const struct trace_op *op)
 {
-    if (op->reduce_op)
-        say(text, " %s", trace_reduce_name(op->reduce_op));
-    if (counts_anything(op) && op->type)
-        say(text, " of %lld %s", (long long)op->count, trace_type_name(op->type));
+    if (op->form->reduce_op)
+        say(text, " %s", trace_reduce_name(op->form->reduce_op));
+    if (counts_anything(op) && op->form->type)
+        say(text, " of %lld %s", (long long)op->count, trace_type_name(op->form->type));
     else if (counts_anything(op) && op->count)
         say(text, " of %lld bytes", (long long)op->count);
     if (op->peer >= 0)
         say(text, " root %d", op->peer);
-    if (op->comm < trace->comm_count && trace->comms[op->comm].id != 1) {
-        const struct trace_comm *comm = &trace->comms[op->comm];
+    if (op->form->comm < trace->comm_count && trace->comms[op->form->comm].id != 1) {
+        const struct trace_comm *comm = &trace->comms[op->form->comm];
         if (comm->name[0])
             say(text, " on %s", comm->name);
         else
@@ -112,11 +112,16 @@ static void say_collective(struct text *text, const struct trace *trace, const s
     }
 }
 
+const char *trace_call_name(int kind, int flags)
+{
+    if (flags & OP_COMPOUND)
+        return flags & OP_NONBLOCKING ? "Isendrecv" : "Sendrecv";
+    return op_kind_name(kind);
+}
+
 const char *trace_op_name(const struct trace_op *op)
 {
-    if (op->flags & OP_COMPOUND)
-        return op->flags & OP_NONBLOCKING ? "Isendrecv" : "Sendrecv";
-    return op_kind_name(op->kind);
+    return trace_call_name(op->kind, op->flags);
 }
 
 static void say_kind(struct text *text, const struct trace_op *op)
@@ -132,8 +137,8 @@ static void say_kind(struct text *text, const struct trace_op *op)
 
 const char *trace_tensor_name(const struct trace *trace, const struct trace_op *op)
 {
-    for (size_t i = 0; op->identity && i < trace->string_count; i++)
-        if (trace_identity(trace->strings[i], strlen(trace->strings[i])) == op->identity)
+    for (size_t i = 0; op->form->identity && i < trace->string_count; i++)
+        if (trace_identity(trace->strings[i], strlen(trace->strings[i])) == op->form->identity)
             return trace->strings[i];
     return "";
 }

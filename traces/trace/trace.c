@@ -105,9 +105,10 @@ static const char *op_fault(const struct trace *trace, uint32_t index)
     if (op->kind >= OP_KIND_LIMIT || op->state > STATE_CANCELLED)
         return "unknown kind or state";
     /* An invalid peer as the program gave it is kept: its op failed with an error class. */
-    if (!rank_valid(trace, op->peer_matched) || (!rank_valid(trace, op->peer) && !op->error))
+    if (!rank_valid(trace, op->peer_matched) || (!rank_valid(trace, op->peer) && !op->form->error))
         return "peer is not a rank of the run";
-    if (!in_range(op->comm, trace->comm_count) || !in_range(op->site, trace->site_count))
+    if (!in_range(op->form->comm, trace->comm_count) ||
+        !in_range(op->form->site, trace->site_count))
         return "communicator or site does not exist";
     if (!in_range(op->node, trace->node_count))
         return "node does not exist";
@@ -277,7 +278,7 @@ bool trace_has_lock(const struct trace *trace, uint32_t rank, const struct trace
     size_t taken = 0, given = 0;
     for (size_t i = trace->rank_begin[rank]; i < trace->rank_begin[rank + 1]; i++) {
         const struct trace_op *op = &trace->ops[i];
-        if (op->comm != wanted->comm || op->state != STATE_COMPLETE)
+        if (op->form->comm != wanted->form->comm || op->state != STATE_COMPLETE)
             continue;
         bool same = op->peer == wanted->peer || wanted->kind == OP_WIN_LOCK_ALL;
         if (op->kind == OP_WIN_LOCK && same)

@@ -59,41 +59,65 @@ enum op_flag {
     OP_INTERCOMM = 128      /* on an intercommunicator: the two groups need not give the same */
 };
 
-struct trace_op {
-    uint32_t rank, seq; /* seq counts from 0 on its rank */
-    uint8_t kind;       /* enum op_kind */
-    uint8_t state;      /* enum op_state */
-    uint16_t flags;     /* enum op_flag */
+/* What operations have in common that one place of the program issues again and again: kept once. It
+ * never changes; an operation gets another one. */
+struct trace_form {
     uint32_t
         pass; /* 0 outside any backward pass, else the number of the pass, from 1, on its rank */
-    uint32_t comm;     /* index into comms, TRACE_NO for local operations */
-    uint32_t comm_seq; /* which collective of this rank on this communicator, from 0 */
-    int32_t peer, tag; /* as posted; a collective's root is its peer; of a wait for a persistent
-                          request that nobody started, and for a partitioned send that is not
-                          ready: the request's */
-    int32_t peer_matched, tag_matched; /* as matched, TRACE_NONE before */
-    int64_t count; /* basic elements (see type); of all ranks together for v-forms; a receive: its
-                      room; a wait for a partitioned send that is not ready: 1 + the first partition
-                      that is missing */
-    int64_t count_matched; /* elements really received, -1 before */
+    uint32_t comm; /* index into comms, TRACE_NO for local operations */
     uint32_t type; /* the MPI ABI number of the basic type, 0 where the type map mixes types (count
                       is then bytes) */
     uint32_t signature; /* hash of the type map's basic types; equal types give equal hashes
                            whatever the counts; 0: unknown */
     uint32_t reduce_op; /* the MPI ABI number of the op, 1 for a user's op, 0 for none */
-    uint32_t request;   /* start: the op whose return completed it; wait on one request: the op that
-                           started it */
     uint32_t batch;     /* number of the SIM_Batch it was issued in on its rank, 0 for none */
-    uint32_t node;      /* index of the DAG node that issued it, TRACE_NO */
-    uint32_t adjoint_of; /* index of the forward op whose adjoint this is, TRACE_NO */
-    uint32_t match;      /* p2p: index of the partner */
-    uint32_t site;       /* index into sites */
-    int32_t error;       /* MPI error class, 0 */
+    uint32_t site;      /* index into sites */
+    int32_t error;      /* MPI error class, 0 */
     uint32_t
         identity; /* hash of what the program says it moves (tensor name), 0: unknown; for R002 */
-    uint32_t thread;     /* which thread of its rank issued it: 0 the first, counted as they come */
-    uint32_t place;      /* its (receive) buffer: index into places, 0 unknown */
+    uint32_t thread;  /* which thread of its rank issued it: 0 the first, counted as they come */
+    uint32_t place;   /* its (receive) buffer: index into places, 0 unknown */
+    uint32_t matched; /* enum form_matched */
+    int64_t count_matched; /* MATCHED_OTHER: elements really received */
+};
+
+/* How many elements were really received: see trace_op_count_matched. */
+enum form_matched { MATCHED_NONE, MATCHED_ALL, MATCHED_OTHER };
+
+struct trace_op {
+    const struct trace_form *form; /* never NULL */
+    uint32_t rank, seq;            /* seq counts from 0 on its rank */
+    uint8_t kind;                  /* enum op_kind */
+    uint8_t state;                 /* enum op_state */
+    uint16_t flags;                /* enum op_flag */
+    uint32_t comm_seq;             /* which collective of this rank on this communicator, from 0 */
+    int32_t peer, tag; /* as posted; a collective's root is its peer; of a wait for a persistent
+                           request that nobody started, and for a partitioned send that is not
+                           ready: the request's */
+    int32_t peer_matched, tag_matched; /* as matched, TRACE_NONE before */
+    int64_t count; /* basic elements (see type); of all ranks together for v-forms; a receive: its
+                      room; a wait for a partitioned send that is not ready: 1 + the first partition
+                      that is missing */
+    uint32_t request;    /* start: the op whose return completed it; wait on one request: the op
+                            that started it */
+    uint32_t match;      /* p2p: index of the partner */
+    uint32_t node;       /* index of the DAG node that issued it, TRACE_NO */
+    uint32_t adjoint_of; /* index of the forward op whose adjoint this is, TRACE_NO */
     uint64_t begin, end; /* logical time: scheduler steps; end 0 while not complete */
+};
+
+/* An operation with what its form says, side by side: for who adds or changes one. */
+struct trace_plain_op {
+    uint32_t rank, seq;
+    uint8_t kind, state;
+    uint16_t flags;
+    uint32_t pass, comm, comm_seq;
+    int32_t peer, tag, peer_matched, tag_matched;
+    int64_t count, count_matched; /* elements really received, -1 before */
+    uint32_t type, signature, reduce_op, request, batch, node, adjoint_of, match, site;
+    int32_t error;
+    uint32_t identity, thread, place;
+    uint64_t begin, end;
 };
 
 struct trace_place { /* address and span in bytes */
@@ -106,7 +130,7 @@ struct trace_times { /* wall time */
 
 /* An operation with what stands in tables of its own: for builders, readers and writers. */
 struct trace_whole_op {
-    struct trace_op op;
+    struct trace_plain_op op;
     struct trace_place at; /* in place of op.place */
     struct trace_times times;
 };
@@ -348,10 +372,13 @@ bool trace_check(const struct trace *trace, struct failure *failure);
  * sorts, links requests and computes matches (non-overtaking order per source, destination,
  * communicator; matched peer and tag where known). Each returns the provisional index to be used in
  * later calls; trace_finish renumbers consistently. */
-uint32_t trace_add_op(struct trace *trace, const struct trace_op *op);
+uint32_t trace_add_op(struct trace *trace, const struct trace_plain_op *op);
 /* The same with its buffer and its wall times, and the reverse. */
 uint32_t trace_add_whole_op(struct trace *trace, const struct trace_whole_op *whole);
 void trace_whole_op(const struct trace *trace, uint32_t op, struct trace_whole_op *whole);
+/* One of the trace's as it is; and in its place another. False: out of memory, told by trace_finish. */
+struct trace_plain_op trace_op_plain(const struct trace_op *op);
+bool trace_op_change(struct trace *trace, uint32_t index, const struct trace_plain_op *op);
 /* For `place` of an operation; the same ones of a loop give the same number. */
 uint32_t trace_add_place(struct trace *trace, uint64_t buffer, uint64_t extent);
 void trace_set_times(struct trace *trace, uint32_t op, uint64_t begin_ns, uint64_t end_ns);
@@ -381,14 +408,23 @@ uint64_t trace_collective_number(const struct trace *trace, uint32_t op);
 uint64_t trace_op_iteration(const struct trace *trace, uint32_t op);
 uint64_t trace_folded_ops(const struct trace *trace);
 /* An op with every field at its "none" value, to start from; its state is STATE_COMPLETE. */
-struct trace_op trace_op_none(uint32_t rank, enum op_kind kind);
+struct trace_plain_op trace_op_none(uint32_t rank, enum op_kind kind);
 bool trace_finish(struct trace *trace, struct failure *failure);
 
+/* Elements that it really received, -1 before. */
+static inline int64_t trace_op_count_matched(const struct trace_op *op)
+{
+    const struct trace_form *form = op->form;
+    return form->matched == MATCHED_NONE  ? -1
+           : form->matched == MATCHED_ALL ? op->count
+                                          : form->count_matched;
+}
 /* Of an operation among the trace's. */
 static inline struct trace_place trace_op_place(const struct trace *trace,
                                                 const struct trace_op *op)
 {
-    return op->place < trace->place_count ? trace->places[op->place] : (struct trace_place){0, 0};
+    uint32_t place = op->form->place;
+    return place < trace->place_count ? trace->places[place] : (struct trace_place){0, 0};
 }
 static inline struct trace_times trace_op_times(const struct trace *trace,
                                                 const struct trace_op *op)
@@ -415,6 +451,7 @@ char *trace_op_text(const struct trace *trace, uint32_t op, char *text, size_t s
 const char *trace_tensor_name(const struct trace *trace, const struct trace_op *op);
 /* What the program called: "Sendrecv" for each part of one, else the kind's name. */
 const char *trace_op_name(const struct trace_op *op);
+const char *trace_call_name(int kind, int flags); /* of an operation with these */
 /* Requests waited for by a wait op: fills up to `limit`, returns how many there are. */
 size_t trace_op_requests(const struct trace *trace, uint32_t op, uint32_t *starts, size_t limit);
 /* Whether the rank has the lock, at the end of the run, that this Win_lock or Win_lock_all wants. A

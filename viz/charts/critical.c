@@ -40,7 +40,7 @@ static bool arrivals_init(struct arrivals *arrivals, const struct trace *trace, 
         if (op_kind_class(trace->ops[i].kind) == CLASS_COLLECTIVE &&
             trace->ops[i].state != STATE_NEVER)
             arrivals->items[arrivals->count++] =
-                (struct arrival){trace->ops[i].comm, trace->ops[i].comm_seq, i};
+                (struct arrival){trace->ops[i].form->comm, trace->ops[i].comm_seq, i};
     if (arrivals->count)
         qsort(arrivals->items, arrivals->count, sizeof *arrivals->items, compare_meeting);
     size_t kept = 0;
@@ -59,7 +59,7 @@ static bool arrivals_init(struct arrivals *arrivals, const struct trace *trace, 
 
 static uint32_t last_member(const struct arrivals *arrivals, const struct trace_op *op)
 {
-    struct arrival key = {op->comm, op->comm_seq, 0};
+    struct arrival key = {op->form->comm, op->comm_seq, 0};
     const struct arrival *found = arrivals->count ? bsearch(&key, arrivals->items, arrivals->count,
                                                             sizeof key, compare_meeting)
                                                   : NULL;
@@ -106,7 +106,8 @@ static uint32_t last_backward(const struct trace *trace, bool wall)
     for (uint32_t i = 0; i < trace->op_count; i++) {
         const struct trace_op *op = &trace->ops[i];
         uint64_t end = wall ? trace_op_times(trace, op).end_ns : op->end;
-        if (op->pass > 0 && op->state == STATE_COMPLETE && (last == TRACE_NO || end > latest)) {
+        if (op->form->pass > 0 && op->state == STATE_COMPLETE &&
+            (last == TRACE_NO || end > latest)) {
             last = i;
             latest = end;
         }
@@ -121,7 +122,7 @@ size_t viz_critical_path(const struct trace *trace, bool wall, uint32_t *ops, si
     if (!arrivals_init(&arrivals, trace, wall))
         return 0;
     uint32_t at = last_backward(trace, wall);
-    while (at != TRACE_NO && count < trace->op_count && trace->ops[at].pass > 0) {
+    while (at != TRACE_NO && count < trace->op_count && trace->ops[at].form->pass > 0) {
         const struct trace_op *op = &trace->ops[at];
         if (count < limit)
             ops[count] = at;

@@ -90,13 +90,14 @@ static void find_cells(struct simulation *simulation)
     unsigned number = 0;
     for (uint32_t i = 0; i < trace->op_count; i++) {
         const struct trace_op *op = &trace->ops[i];
-        if (op->kind != OP_COMPUTE || op->node != TRACE_NO || op->site >= trace->site_count)
+        if (op->kind != OP_COMPUTE || op->node != TRACE_NO || op->form->site >= trace->site_count)
             continue;
         bool again = i > 0 && trace->ops[i - 1].kind == OP_COMPUTE &&
-                     trace->ops[i - 1].rank == op->rank && trace->ops[i - 1].site == op->site;
+                     trace->ops[i - 1].rank == op->rank &&
+                     trace->ops[i - 1].form->site == op->form->site;
         number = again ? number + 1 : 0;
         struct viz_block block = {.rank = op->rank};
-        const char *cell = trace->sites[op->site].function;
+        const char *cell = trace->sites[op->form->site].function;
         if (!cell || !parse_cell(cell, number, &block))
             continue;
         simulation->events[simulation->event_count++] =

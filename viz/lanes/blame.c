@@ -88,7 +88,7 @@ static void paint_partners(struct scene *scene, uint32_t forward)
             meeting = &trace->ops[i];
     for (size_t i = 0; meeting && i < trace->op_count; i++) {
         const struct trace_op *op = &trace->ops[i];
-        if (op->comm != meeting->comm || op->comm_seq != meeting->comm_seq ||
+        if (op->form->comm != meeting->form->comm || op->comm_seq != meeting->comm_seq ||
             op->node == TRACE_NO || op_kind_class(op->kind) != CLASS_COLLECTIVE)
             continue;
         uint32_t adjoint = adjoint_named(scene, op->node);

@@ -114,7 +114,7 @@ static void add_op(struct scene *scene, uint32_t index)
     struct mark mark = {.rank = op->rank,
                         .node = TRACE_NO,
                         .op = index,
-                        .pass = op->pass,
+                        .pass = op->form->pass,
                         .group = TRACE_NO,
                         .repeat = 1,
                         .shape = (uint8_t)shape_by_class(op_kind_class(op->kind)),
@@ -181,7 +181,7 @@ static void collect_marks(struct scene *scene, const bool *named)
                 break;
             if (op->node != TRACE_NO && scene->mark_of_node[op->node] != TRACE_NO)
                 join_node(scene, (uint32_t)i);
-            else if (wanted || (pass_in_view(scene, op->pass) && op->node == TRACE_NO &&
+            else if (wanted || (pass_in_view(scene, op->form->pass) && op->node == TRACE_NO &&
                                 !is_noise(trace, op)))
                 add_op(scene, (uint32_t)i);
         }
@@ -332,7 +332,8 @@ static void collect_groups(struct scene *scene)
     for (uint32_t i = 0; meetings && i < scene->mark_count; i++) {
         uint32_t op = scene->marks[i].op;
         if (op != TRACE_NO && op_kind_class(trace->ops[op].kind) == CLASS_COLLECTIVE)
-            meetings[count++] = (struct meeting){trace->ops[op].comm, trace->ops[op].comm_seq, i};
+            meetings[count++] =
+                (struct meeting){trace->ops[op].form->comm, trace->ops[op].comm_seq, i};
     }
     if (count)
         qsort(meetings, count, sizeof *meetings, compare_meetings);

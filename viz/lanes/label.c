@@ -40,12 +40,12 @@ static const char *tensor_words(struct scene *scene, const struct trace_op *op)
 static const char *note_of_collective(struct scene *scene, const struct trace_op *op)
 {
     char first[48] = "";
-    if (op->reduce_op)
-        snprintf(first, sizeof first, "%.40s ", trace_reduce_name(op->reduce_op));
+    if (op->form->reduce_op)
+        snprintf(first, sizeof first, "%.40s ", trace_reduce_name(op->form->reduce_op));
     else if (op->peer >= 0)
         snprintf(first, sizeof first, "root %d ", op->peer);
     return scene_text(scene, "%s%s#%" PRIu32 "%s", tensor_words(scene, op), first, op->comm_seq,
-                      comm_words(scene, op->comm));
+                      comm_words(scene, op->form->comm));
 }
 
 /* "to 3, tag 7"; with the verb in front where the name is that of the adjoint, whose operation goes
@@ -89,7 +89,8 @@ static const char *note_of_compound(struct scene *scene, uint32_t at)
     int32_t to = TRACE_NONE, from = TRACE_NONE;
     for (size_t i = at > 2 ? at - 2 : 0; i < trace->op_count && i <= (size_t)at + 2; i++) {
         const struct trace_op *part = &trace->ops[i];
-        if (part->rank != op->rank || !(part->flags & OP_COMPOUND) || part->site != op->site)
+        if (part->rank != op->rank || !(part->flags & OP_COMPOUND) ||
+            part->form->site != op->form->site)
             continue;
         if (op_kind_class(part->kind) == CLASS_SEND)
             to = part->peer;
@@ -189,7 +190,8 @@ static const char *name_of_leaf(struct scene *scene, uint32_t rank)
 static const char *name_of_cell(struct scene *scene, const struct trace_op *op)
 {
     const struct trace *trace = scene->trace;
-    const char *place = op->site < trace->site_count ? trace->sites[op->site].function : NULL;
+    const char *place =
+        op->form->site < trace->site_count ? trace->sites[op->form->site].function : NULL;
     const char *cell = place && strncmp(place, "column ", 7) == 0 ? strstr(place, ": ") : NULL;
     return cell ? cut(scene, cell + 2) : op_kind_name(op->kind);
 }
@@ -230,7 +232,7 @@ static const char *name_of(struct scene *scene, const struct mark *mark)
 
 static uint32_t site_of(const struct scene *scene, const struct mark *mark)
 {
-    uint32_t site = mark->op == TRACE_NO ? TRACE_NO : scene->trace->ops[mark->op].site;
+    uint32_t site = mark->op == TRACE_NO ? TRACE_NO : scene->trace->ops[mark->op].form->site;
     if (site == TRACE_NO && mark->node != TRACE_NO)
         site = scene->trace->nodes[mark->node].site;
     return site;
@@ -336,7 +338,7 @@ static void label_link(struct scene *scene, struct link *link)
         return;
     const struct trace_op *op = &scene->trace->ops[link->op];
     link->tip = scene_text(scene, "tag %d, %lld %s", op->tag, (long long)op->count,
-                           trace_type_name(op->type));
+                           trace_type_name(op->form->type));
 }
 
 static const char *pass_words(enum viz_view view)

@@ -30,7 +30,7 @@ static uint64_t name_of(const struct scene *scene, uint32_t mark)
     const struct mark *row = &scene->marks[mark];
     if (row->node != TRACE_NO)
         return scene->trace->nodes[row->node].name;
-    return row->op != TRACE_NO ? (uint64_t)1 << 32 | scene->trace->ops[row->op].site
+    return row->op != TRACE_NO ? (uint64_t)1 << 32 | scene->trace->ops[row->op].form->site
                                : (uint64_t)2 << 32;
 }
 

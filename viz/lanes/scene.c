@@ -145,7 +145,7 @@ static enum viz_view view_by_content(const struct scene *scene)
     for (size_t i = 0; i < trace->node_count && !backward; i++)
         backward = trace->nodes[i].pass > 0;
     for (size_t i = 0; i < trace->op_count && !backward; i++)
-        backward = trace->ops[i].pass > 0;
+        backward = trace->ops[i].form->pass > 0;
     if (!backward)
         return VIZ_FORWARD;
     size_t forward_ops = 0, backward_ops = 0;
@@ -163,7 +163,7 @@ static enum viz_view view_by_content(const struct scene *scene)
                 (trace->ops[op].kind == OP_FINALIZE || trace->ops[op].kind == OP_INIT))
                 continue; /* of no pass */
             if (op < trace->op_count)
-                pass = trace->ops[op].pass;
+                pass = trace->ops[op].form->pass;
             else if (node < trace->node_count)
                 pass = trace->nodes[node].pass;
             *(pass ? &backward_ops : &forward_ops) += 1;

@@ -80,7 +80,8 @@ static bool has_come(const struct trace *trace, uint32_t rank, const struct trac
     for (size_t i = trace->rank_begin[rank + 1]; i > trace->rank_begin[rank]; i--) {
         const struct trace_op *op = &trace->ops[i - 1];
         bool gives_up = op->kind == OP_COMM_FREE && meeting->kind != OP_COMM_FREE;
-        if (op->comm == meeting->comm && op_kind_class(op->kind) == CLASS_COLLECTIVE && !gives_up)
+        if (op->form->comm == meeting->form->comm && op_kind_class(op->kind) == CLASS_COLLECTIVE &&
+            !gives_up)
             return op->comm_seq >= meeting->comm_seq && op->state != STATE_NEVER;
     }
     return false;
@@ -102,7 +103,8 @@ static void wait_for_members(struct scene *scene, const struct standing *standin
     enum { NAMED = 4 };
     const struct trace *trace = scene->trace;
     const struct trace_op *row = &trace->ops[op];
-    const struct trace_comm *comm = row->comm < trace->comm_count ? &trace->comms[row->comm] : NULL;
+    const struct trace_comm *comm =
+        row->form->comm < trace->comm_count ? &trace->comms[row->form->comm] : NULL;
     char missing[80] = "";
     size_t count = 0, length = 0;
     uint32_t size = comm && comm->members                ? comm->size

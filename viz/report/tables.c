@@ -195,7 +195,7 @@ void page_ranks(struct page *page)
         uint32_t place = info->site;
         for (size_t i = end; i > first && info->state == RANK_BLOCKED; i--)
             if (trace->ops[i - 1].state == STATE_BLOCKED) {
-                place = trace->ops[i - 1].site;
+                place = trace->ops[i - 1].form->site;
                 break;
             }
         if (trace_site_known(trace, place) && info->state != RANK_FINISHED)
@@ -224,8 +224,8 @@ static size_t put_alternatives(const struct trace *trace, uint32_t receive, char
     for (uint32_t i = 0; i < trace->op_count; i++) {
         const struct trace_op *send = &trace->ops[i];
         bool fits = op_kind_class(send->kind) == CLASS_SEND && send->peer == (int32_t)op->rank &&
-                    send->comm == op->comm && (op->tag == TRACE_ANY || op->tag == send->tag) &&
-                    send->state != STATE_NEVER &&
+                    send->form->comm == op->form->comm &&
+                    (op->tag == TRACE_ANY || op->tag == send->tag) && send->state != STATE_NEVER &&
                     (op->peer == TRACE_ANY || op->peer == (int32_t)send->rank) && op->match != i;
         if (!fits)
             continue;
@@ -244,8 +244,8 @@ static void put_match(FILE *file, const struct trace *trace, uint32_t receive)
     char others[200], source[24] = "any", tag[24] = "any", got[64] = "nothing",
                       site[TRACE_SITE_TEXT] = "";
     size_t count = put_alternatives(trace, receive, others, sizeof others);
-    if (trace_site_known(trace, op->site))
-        trace_site_text(trace, op->site, site, sizeof site);
+    if (trace_site_known(trace, op->form->site))
+        trace_site_text(trace, op->form->site, site, sizeof site);
     if (op->peer >= 0)
         snprintf(source, sizeof source, "%" PRId32, op->peer);
     if (op->tag >= 0)

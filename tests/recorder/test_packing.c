@@ -1,0 +1,184 @@
+/* Packed records: what is unpacked is what was packed, byte for byte, and what somebody may still
+ * write to is not packed. A recording whose records were packed while it ran gives the trace of one
+ * whose records were not. */
+#include "tests/dice.h"
+#include "tests/tap.h"
+
+#include "recorder/packing.h"
+#include "recorder/recording_internal.h"
+#include "sim/worlds/world.h"
+
+#include <mpi.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { UNITS = 64, ROUNDS = 300, RANKS = 3, MESSAGES = 40000 };
+
+static union {
+    struct chunk chunk;
+    uint64_t aligned;
+    unsigned char bytes[UNITS * BUFFERS_UNIT];
+} memory;
+
+static struct record_op some_op(uint64_t *dice, uint32_t number)
+{
+    struct record_op op = {.head = {sizeof op, RECORD_OP, OP_ISEND}, .state = STATE_COMPLETE};
+    op.site = 0x401000 + dice_below(dice, 3) * 64;
+    op.head.small = (uint8_t)(dice_below(dice, 2) ? OP_ISEND : OP_IRECV);
+    op.peer = (int32_t)dice_below(dice, 4) - 1;
+    op.tag = (int32_t)dice_below(dice, 32768);
+    op.count =
+        dice_below(dice, 8) ? dice_below(dice, 64) : INT64_MIN + (int64_t)dice_below(dice, 9);
+    op.request = number + 2;
+    op.begin = number * 3;
+    op.end = dice_below(dice, 9) ? number * 3 + 1 : UINT64_MAX;
+    op.error = dice_below(dice, 99) ? 0 : INT32_MIN;
+    return op;
+}
+
+static size_t add(size_t used, const void *record, size_t size)
+{
+    memcpy(memory.bytes + used, record, size);
+    return used + size;
+}
+
+/* Operations, waits and counts of any size up to the end of the chunk; how many are operations. */
+static uint32_t fill(uint64_t *dice, size_t *used)
+{
+    uint32_t number = 0;
+    size_t end = sizeof memory - 700 * dice_below(dice, 300);
+    memset(&memory, 0, sizeof memory);
+    memory.chunk = (struct chunk){.rank = 5, .sequence = 7, .units = UNITS};
+    *used = sizeof memory.chunk;
+    while (*used + 600 < end) {
+        struct record_op op = some_op(dice, number++);
+        *used = add(*used, &op, sizeof op);
+        if (dice_below(dice, 3) == 0) {
+            uint32_t waits[64] = {0};
+            uint16_t n = (uint16_t)(2 * dice_below(dice, 24)), size = (uint16_t)(16 + 4 * n);
+            memcpy(waits, &(struct record_head){size, RECORD_WAITS, 0}, sizeof(struct record_head));
+            for (uint16_t i = 1; i < size / 4; i++)
+                waits[i] = dice_below(dice, 2) ? number - i : UINT32_MAX - i;
+            *used = add(*used, waits, size);
+        }
+    }
+    return number;
+}
+
+static void round_trips(void)
+{
+    uint64_t dice = 20261127;
+    int wrong = 0, large = 0;
+    for (int i = 0; i < ROUNDS; i++) {
+        size_t used;
+        uint32_t ops = fill(&dice, &used);
+        struct packed *packed = packing_pack(&memory.chunk, UNITS);
+        struct chunk *again = packed ? packing_unpack(packed) : NULL;
+        wrong += !again || packed->ops != ops || memcmp(again, &memory, sizeof memory) != 0;
+        large += packed && packed->size * 3 > used;
+        free(again);
+        free(packed);
+    }
+    tap_is_int(wrong, 0, "%d chunks are unpacked as they were", ROUNDS);
+    tap_is_int(large, 0, "each was packed in a third of its bytes");
+}
+
+/* Whether a chunk with this record behind others is packed. */
+static bool packs(const void *record, size_t size)
+{
+    uint64_t dice = 1;
+    size_t used;
+    fill(&dice, &used);
+    memcpy(memory.bytes + used, record, size);
+    struct packed *packed = packing_pack(&memory.chunk, UNITS);
+    free(packed);
+    return packed != NULL;
+}
+
+static void what_stays(void)
+{
+    uint64_t dice = 2;
+    struct record_op op = some_op(&dice, 0);
+    tap_ok(packs(&op, sizeof op), "complete operations are packed");
+    op.state = STATE_POSTED;
+    tap_ok(!packs(&op, sizeof op), "not where one is under way");
+    op.state = STATE_COMPLETE;
+    op.head.small = OP_MPROBE;
+    tap_ok(!packs(&op, sizeof op), "nor where one has a message at hand");
+    op.head.small = OP_PUT;
+    tap_ok(!packs(&op, sizeof op), "nor where one is of a window");
+    op.head.small = OP_SEND;
+    op.node = 1;
+    tap_ok(!packs(&op, sizeof op), "nor where one is of a node");
+    struct record_node node = {.head = {sizeof node, RECORD_NODE, 0}};
+    tap_ok(!packs(&node, sizeof node), "nor where there are other records");
+    unsigned char byte = 1;
+    tap_ok(!packs((unsigned char[400]){[399] = byte}, 400), "nor where bytes are no record");
+}
+
+/* ---- a run ---- */
+
+static int enter(void *context, int rank)
+{
+    uint64_t dice = 5;
+    int in[64], out[64] = {0};
+    recording_rank_begin(context);
+    MPI_Init(NULL, NULL);
+    for (int i = 0; i < MESSAGES; i++) {
+        int away = 1 + (int)dice_below(&dice, RANKS - 1), count = 1 + (int)dice_below(&dice, 64);
+        int tag = (int)dice_below(&dice, 30000);
+        MPI_Sendrecv(out, count, MPI_INT, (rank + away) % RANKS, tag, in, count, MPI_INT,
+                     (rank + RANKS - away) % RANKS, tag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        if (i % 1000 == 7)
+            MPI_Allreduce(out, in, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    }
+    MPI_Finalize();
+    return 0;
+}
+
+static struct trace *run(bool fed, size_t *packed)
+{
+    struct failure failure = {0};
+    struct recording *recording = recording_new(RANKS, RECORD_LEVEL_OPS, &failure);
+    struct sim_world_options options;
+    sim_world_options_init(&options);
+    options.ranks = RANKS;
+    recording_fold(recording);
+    if (fed)
+        recording_feed(recording);
+    struct sim_world *world = sim_world_new(&options, NULL);
+    sim_world_run(world, enter, recording);
+    for (int i = 0; i < RANKS; i++)
+        recording_rank_end(recording, (uint32_t)i, sim_world_rank_state(world, i), 0, NULL);
+    sim_world_free(world);
+    if (fed)
+        recording_settle(recording);
+    for (size_t i = 0; i < recording->drops.place_count; i++)
+        *packed += recording->drops.places[i].packed != NULL;
+    struct recording_result result = {.program = "test", .model = "eager"};
+    struct trace *trace = recording_load(recording, &result, &failure);
+    recording_free(recording);
+    tap_ok(trace && trace_check(trace, &failure), "a run %s is loaded: %s",
+           fed ? "whose records are packed" : "as it was recorded", failure.text);
+    return trace;
+}
+
+static void recordings(void)
+{
+    size_t packed = 0, none = 0;
+    struct trace *fed = run(true, &packed), *plain = run(false, &none);
+    tap_ok(packed > RANKS && none == 0, "parts of each rank's record are packed while it runs");
+    tap_ok(fed && plain && trace_hash(fed) == trace_hash(plain) &&
+               fed->op_count == plain->op_count && fed->wait_count == plain->wait_count,
+           "and the trace is the same");
+    trace_free(fed);
+    trace_free(plain);
+}
+
+int main(void)
+{
+    round_trips();
+    what_stays();
+    recordings();
+    return tap_done();
+}
