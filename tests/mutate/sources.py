@@ -8,8 +8,9 @@ zero and not that the first field is; by how much an array grows, as any amount 
 Nor what changes nothing, whatever the program: a comparison at its border where the larger or smaller of the two is taken, for equal ones
 are the same, or where the two are known to be unlike (if (a != b) return a < b ? -1 : 1); more room than is asked for in malloc and its
 like; another split of a range than at its middle (low + (high - low) / 2); which number what compares for qsort returns, as its sign
-counts; what open_memstream writes over."""
+counts; what open_memstream writes over; what is compiled for another MPI than the machine's own, or for another processor, and not here."""
 
+import platform
 import re
 
 TOKEN = re.compile(r'''
@@ -35,6 +36,28 @@ GROWTH = re.compile(r'= .*\?.*(\b2 \*|\* 2\b).*:|\bcheck_grow\(')
 MIDDLE = re.compile(r'(\w+) \+ \((\w+) - \1\) / 2;')
 ALLOCATES = {'malloc', 'calloc', 'realloc', 'check_new'}
 RELEASES = re.compile(r'(^|_)(free|release|close|munmap|clear|drop|prefetch|destroy|unref|note|fflush|pool_put)$')
+
+
+CONDITION = re.compile(r'\s*#\s*(?:if(n?)def\s+|if\s+(!?)\s*defined[ (]\s*)(\w+)\s*\)?\s*(?:/[/*].*)?$')
+DEFINED = {'MPI_ABI_VERSION': True, '__x86_64__': platform.machine() == 'x86_64', '__aarch64__': platform.machine() == 'aarch64'}
+
+
+def lines_not_compiled(lines):
+    """Numbers of the lines that conditions on DEFINED leave out."""
+    out, inside = set(), [] # of each condition around: True, False, None: not known
+    for number, line in enumerate(lines, 1):
+        word = re.match(r'\s*#\s*(if|el|endif)', line)
+        if word and word.group(1) == 'if':
+            found = CONDITION.match(line)
+            known = DEFINED.get(found.group(3)) if found else None
+            inside.append(known if known is None else known != bool(found.group(1) or found.group(2)))
+        elif word and word.group(1) == 'el' and inside:
+            inside[-1] = None if inside[-1] is None or 'elif' in line else not inside[-1]
+        elif word and inside:
+            inside.pop()
+        elif False in inside:
+            out.add(number)
+    return out
 
 
 class Token:
@@ -75,6 +98,7 @@ class Mutants:
     def __init__(self, source, next_number, banned=frozenset(), keep=None, left_out=frozenset()):
         self.tokens, self.rest = tokens_of(source)
         self.source, self.lines = source, source.split('\n')
+        banned = set(banned) | lines_not_compiled(self.lines)
         self.next_number, self.banned, self.keep, self.rows, self.swaps = next_number, banned, keep, [], []
         self.left_out, self.functions, self.function, self.is_for_qsort = left_out, set(), None, False
         self.ties, self.roomy = set(), False # comparisons whose border changes nothing; inside of an allocation
