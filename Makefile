@@ -125,7 +125,7 @@ $(BUILD)/gen/shims/openmpi_fortran.c: sim/fortran/bindings.pl sim/shims/prototyp
 $(BUILD)/lib/shims/libmpi_mpifh.so.40: $(BUILD)/gen/shims/openmpi_fortran.c sim/fortran/by_hand.c sim/fortran/fortran.h $(BUILD)/gen/shims/openmpi_constants.h $(BUILD)/lib/shims/libmpi.so.40
 	@mkdir -p $(@D)
 	@echo "link $@"
-	$(call link_shim,SHIM_OPENMPI -I$(BUILD)/gen -Wno-maybe-uninitialized) $(BUILD)/lib/shims/libmpi.so.40 -Wl,-rpath,'$$ORIGIN'
+	$(call link_shim,SHIM_OPENMPI -I$(BUILD)/gen) $(BUILD)/lib/shims/libmpi.so.40 -Wl,-rpath,'$$ORIGIN'
 $(BUILD)/lib/shims/libmpich.so.12: $(BUILD)/gen/shims/mpich.c sim/shims/numbers.c $(shim_parts)
 	@mkdir -p $(@D)
 	@echo "link $@"
