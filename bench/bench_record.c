@@ -111,6 +111,7 @@ static struct recording *record(int round, int messages, struct failure *failure
     }
     recording_feed(recording);
     wait(NULL);
+    recording_settle(recording); /* before it is looked at */
     return recording;
 }
 
