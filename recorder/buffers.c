@@ -204,17 +204,23 @@ static void touch(struct buffers *buffers, void *chunk, uint64_t end, size_t siz
 enum { UNPACKED_UNITS = 1 << 15, UNPACKED_OF_RANK = 1 << 13 };
 
 /* Waits while somebody else has much to pack, or makes room; false when nobody does. */
-static bool is_room(const struct buffers *buffers, uint64_t wanted)
+static bool is_room(const struct buffers *buffers, uint32_t rank, uint64_t wanted)
 {
-    const struct buffers_header *header = buffers->header;
+    struct buffers_header *header = buffers->header;
     int before = errno;
-    bool room, late;
+    bool room, late, waits = false;
     uint64_t unpacked = UNPACKED_UNITS + (uint64_t)header->ranks * UNPACKED_OF_RANK;
     while ((room = !buffers->limit || buffers_kept(buffers) + wanted <= buffers->limit,
             late = buffers_used(buffers) / BUFFERS_UNIT > atomic_load(&header->settled) + unpacked,
             !room || late) &&
-           atomic_load(&header->relieved))
+           atomic_load(&header->relieved)) {
+        if (!waits && rank < BUFFERS_WAITERS)
+            atomic_store(&header->waiting[rank], 1);
+        waits = true;
         nanosleep(&(struct timespec){.tv_nsec = WAIT_NS}, NULL);
+    }
+    if (waits && rank < BUFFERS_WAITERS)
+        atomic_store(&header->waiting[rank], 0);
     errno = before;
     return room;
 }
@@ -256,7 +262,7 @@ bool buffers_more(struct buffers *buffers, struct buffers_writer *writer, size_t
     uint32_t wanted = writer->units == 0 ? 1 : writer->units * 2 < most ? writer->units * 2 : most;
     while ((size_t)wanted * BUFFERS_UNIT < size + sizeof(struct chunk))
         wanted *= 2;
-    bool room = is_room(buffers, wanted);
+    bool room = is_room(buffers, writer->rank, wanted);
     uint64_t unit = room ? take_units(buffers, wanted) : 0;
     if (!room || unit + wanted > buffers->size / BUFFERS_UNIT) {
         atomic_fetch_add(&header->lost, 1);

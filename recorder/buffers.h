@@ -21,6 +21,8 @@
 #include <stddef.h>
 
 enum { BUFFERS_UNIT = 4096, BUFFERS_BLOCK = 512, BUFFERS_IMAGES = 64, BUFFERS_PATHS = 32768 };
+/* Ranks of which it is told that they wait for room; records of others are not packed. */
+enum { BUFFERS_WAITERS = 4096 };
 /* Units by which the header's numbers never change at once: whatever goes further was written by
  * somebody else, and no memory is taken for it. */
 enum { BUFFERS_JUMP = 1 << 18 };
@@ -45,6 +47,7 @@ struct buffers_header {
     char paths[BUFFERS_PATHS];    /* those of the images, each with its end */
     _Atomic uint64_t prepared;    /* first unit whose block nobody has prepared, or is about to */
     _Atomic uint32_t small_pages; /* the kernel refused a large page */
+    _Atomic uint8_t waiting[BUFFERS_WAITERS]; /* the rank wants a chunk, and is not given one yet */
 };
 
 struct chunk {

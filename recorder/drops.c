@@ -276,11 +276,34 @@ static void drop(struct drops *drops, struct drops_place *place)
     place->packed = NULL;
 }
 
+/* Nothing is written there any more (rule 3). Chunks that were begun before it was seen to be complete say nothing: they are counted a look
+ * later. */
+static bool is_final(const struct drops *drops, struct drops_place *place)
+{
+    uint64_t chunks = drops->of[place->rank].chunks;
+    if (atomic_load(&drops->buffers->header->waiting[place->rank]))
+        return true;
+    if (place->counted)
+        return chunks > place->chunks_then;
+    place->counted = true;
+    place->chunks_then = chunks;
+    return false;
+}
+
 static void pack(struct drops *drops, struct drops_place *place)
 {
     struct buffers_header *header = drops->buffers->header;
+    bool can = place->units >= PACK_UNITS_MIN && !place->known && place->rank < BUFFERS_WAITERS &&
+               (place->complete || packing_can(place->chunk, place->units));
+    if (can && !place->complete) {
+        place->complete = true;
+        if (!atomic_load(&header->waiting[place->rank]))
+            return;
+    } else if (can && !is_final(drops, place)) {
+        return;
+    }
     place->tried = true;
-    if (place->units >= PACK_UNITS_MIN && !place->known)
+    if (can)
         place->packed = packing_pack(place->chunk, place->units);
     if (place->packed) {
         give_back(drops, place);
@@ -320,10 +343,8 @@ static void close_place(struct drops *drops, struct drops_place *place, const st
 
 /* ---- all chunks ---- */
 
-/* True: some were found that may be packed when they are old. */
-static bool take_in(struct drops *drops)
+static void take_in(struct drops *drops)
 {
-    bool large = false;
     const struct chunk *next;
     while (!drops->failed && (next = buffers_chunk_behind(drops->buffers, drops->last)) != NULL) {
         struct drops_place place = {.chunk = next, .rank = next->rank, .units = next->units};
@@ -333,18 +354,16 @@ static bool take_in(struct drops *drops)
             place.rank >= drops->ranks || place.units > drops->buffers->size / BUFFERS_UNIT - unit;
         if (drops->damaged || (next->sequence == 0 && drops->of[place.rank].chunks > 0)) {
             drops->failed = true; /* no recorder's, or a rank that begins anew */
-            return false;
+            return;
         }
         drops->places = grown(drops, drops->places, &drops->place_room, drops->place_count,
                               sizeof *drops->places);
         if (drops->place_count >= drops->place_room)
-            return false;
-        large |= place.units >= PACK_UNITS_MIN;
+            return;
         place.ordinal = drops->of[place.rank].chunks++;
         drops->places[drops->place_count++] = place;
         drops->last = next;
     }
-    return large;
 }
 
 static bool is_old(const struct drops *drops, const struct drops_place *place)
@@ -365,7 +384,9 @@ bool drops_relieve(struct drops *drops)
 {
     struct buffers_header *header = drops->buffers->header;
     uint64_t limit = drops->buffers->limit;
-    if (!drops->failed && take_in(drops))
+    if (!drops->failed)
+        take_in(drops);
+    if (!drops->failed)
         pack_old(drops);
     if (drops->failed)
         atomic_store(&header->relieved, 0);

@@ -9,8 +9,10 @@
  *     chunk with anything else (communicators, notes, windows, operations under way) is kept; its
  *     complete operations are marked RECORD_OP_CUT and count as gone, so that what is kept and
  *     judged begins at one place in each channel.
- *  3. Ranks wait for the packing, too, where much is not yet packed.
- *  4. Who has room again is told by buffers_header.freed; ranks that are too fast wait for it. */
+ *  3. A chunk is packed when all in it was seen to be complete and its rank has begun to write another one since, or waits to: what a call
+ *     has still to write of an operation that it completed, it has written then, and no operation is complete ahead of its rank's turn.
+ *  4. Ranks wait for the packing, too, where much is not yet packed.
+ *  5. Who has room again is told by buffers_header.freed; ranks that are too fast wait for it. */
 #ifndef RECORDER_DROPS_H
 #define RECORDER_DROPS_H
 
@@ -40,8 +42,10 @@ struct drops_place {
     uint32_t rank, units;
     uint64_t ordinal, first, count; /* which of its rank's; its operations */
     bool known, tried;              /* tried: to pack it */
-    struct packed *packed;          /* NULL: the chunk is where it was */
-    uint32_t counts_for;            /* units in use, if it is packed */
+    bool complete, counted; /* all in it was seen to be; and so many chunks there were then */
+    uint64_t chunks_then;
+    struct packed *packed; /* NULL: the chunk is where it was */
+    uint32_t counts_for;   /* units in use, if it is packed */
 };
 
 struct drops {

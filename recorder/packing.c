@@ -121,6 +121,12 @@ static size_t settled_size(const struct chunk *chunk, uint32_t units, uint32_t *
     return all_zero(from, end) ? (size_t)(from - chunk->records) : 0;
 }
 
+bool packing_can(const struct chunk *chunk, uint32_t units)
+{
+    uint32_t ops = 0;
+    return settled_size(chunk, units, &ops) > 0;
+}
+
 struct packed *packing_pack(const struct chunk *chunk, uint32_t units)
 {
     uint32_t ops = 0;

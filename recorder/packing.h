@@ -12,6 +12,9 @@ struct packed {
     unsigned char bytes[];
 };
 
+/* Are its records those of complete operations that nobody holds on to? Ranks may still run: one may be about to write the rest of what it
+ * knows of an operation that is complete. */
+bool packing_can(const struct chunk *chunk, uint32_t units);
 /* The records of a chunk of so many units, to be freed by free(); NULL: there is more in it than
  * records of complete operations that nobody holds on to, or no memory. Ranks may still run. */
 struct packed *packing_pack(const struct chunk *chunk, uint32_t units);

@@ -32,8 +32,8 @@ static const char *const selects[] = {
     "SELECT * FROM matches WHERE run_id=?1",
     "SELECT * FROM notes WHERE run_id=?1",
     "SELECT * FROM findings WHERE run_id=?1 ORDER BY finding_id",
-    "SELECT o.* FROM finding_ops o JOIN findings USING(finding_id) WHERE run_id=?1 ORDER BY "
-    "o.finding_id,o.ord",
+    ("SELECT o.* FROM finding_ops o JOIN findings USING(finding_id) WHERE run_id=?1 "
+     "ORDER BY o.finding_id,o.ord"),
     "SELECT * FROM gradients WHERE run_id=?1 ORDER BY grad_id",
     "SELECT * FROM metrics WHERE run_id=?1",
     "SELECT * FROM coverage WHERE run_id=?1",
