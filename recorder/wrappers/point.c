@@ -163,11 +163,15 @@ struct pair {
     bool replaces;   /* one buffer for both, by intention */
 };
 
-/* The two starts, the receive right behind the send. */
+/* The two starts, the receive right behind the send: a communicator or a type that is not known yet is asked for outside the recorder, where
+ * other threads may come in, and so is before both. */
 static inline __attribute__((always_inline)) bool
 pair_start(struct recorder_rank *me, struct pair *pair, const struct wrapper_side *send,
            const struct wrapper_side *receive, MPI_Comm comm, const void *site)
 {
+    recorder_comm(me, comm);
+    recorder_type(me, send->type);
+    recorder_type(me, receive->type);
     pair->send = point(me, OP_ISEND, send->buffer, send->count, send->type, site);
     if (!pair->send)
         return false;

@@ -19,8 +19,8 @@ struct here {
     int own_rank, ranks, wrong, at;
 };
 #ifndef HERE
-static struct here here;
-#define HERE (&here)
+static struct here this_rank;
+#define HERE (&this_rank)
 #endif
 #define rank   (HERE->own_rank)
 #define size   (HERE->ranks)
