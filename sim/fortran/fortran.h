@@ -88,11 +88,11 @@ void tell_range(const void *address, size_t size, int write,
         fortran_later_look();                                                                      \
     SITE(site_leave, )
 
-/* Handles as integers. */
+/* Handles as integers. Those of another MPI by its functions, under the names that mpi.h has none of its own for. */
 #ifdef SHIM_OPENMPI
 #define INTEGER(name, type)                                                                        \
-    MPI_##type name##_in(int number) __asm__("MPI_" #name "_f2c");                                 \
-    int name##_out(MPI_##type handle) __asm__("MPI_" #name "_c2f");
+    MPI_##type name##_in(int number) __asm__("PMPI_" #name "_f2c");                                \
+    int name##_out(MPI_##type handle) __asm__("PMPI_" #name "_c2f");
 #else
 #define INTEGER(name, type)                                                                        \
     static inline MPI_##type name##_in(int number)                                                 \

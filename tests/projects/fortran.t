@@ -129,7 +129,7 @@ if command -v mpifort.openmpi >/dev/null && command -v mpiexec.openmpi >/dev/nul
         ok $? "Open MPI says the same of $program"
         for executor in '' --os-threads; do
             run -n 4 $executor --allow M009 ./theirs
-            says '^PASS' && says "M009.*MPI_Send" && says "$program.f90:[0-9]" && grep -v '^ \|^[A-Z]' said | cmp -s expected -
+            says '^PASS' && says "^M009.*Send" && says "$program.f90:[0-9]" && grep -v '^ \|^[A-Z]' said | cmp -s expected -
             ok $? "simrun says the same of $program as Open MPI's compiler built it $executor"
         done
     done
