@@ -250,6 +250,7 @@ static uint64_t take_units(struct buffers *buffers, uint32_t wanted)
     do
         unit = (before + BUFFERS_BLOCK - 1) / BUFFERS_BLOCK * BUFFERS_BLOCK;
     while (!atomic_compare_exchange_weak(&header->next_unit, &before, unit + wanted));
+    atomic_fetch_add(&header->settled, unit - before);
     if (unit > before && unit <= buffers->size / BUFFERS_UNIT)
         label(chunk_at(buffers, before), NOBODY, 0, (uint32_t)(unit - before));
     return unit;

@@ -50,6 +50,7 @@ void drops_release(struct drops *drops)
     free(drops->of);
     free(drops->blocks);
     free(drops->places);
+    free(drops->untried);
     balances_release(&drops->channels);
     handle_map_release(&drops->collectives);
     *drops = (struct drops){0};
@@ -270,6 +271,8 @@ static void drop(struct drops *drops, struct drops_place *place)
     add_gap(drops, place);
     if (!place->packed)
         give_back(drops, place);
+    if (!place->tried)
+        atomic_fetch_add(&drops->buffers->header->settled, place->units);
     atomic_fetch_add(&drops->buffers->header->freed,
                      place->packed ? place->counts_for : place->units);
     free(place->packed);
@@ -293,8 +296,7 @@ static bool is_final(const struct drops *drops, struct drops_place *place)
 static void pack(struct drops *drops, struct drops_place *place)
 {
     struct buffers_header *header = drops->buffers->header;
-    bool can = place->units >= PACK_UNITS_MIN && !place->known && place->rank < BUFFERS_WAITERS &&
-               (place->complete || packing_can(place->chunk, place->units));
+    bool can = !place->known && (place->complete || packing_can(place->chunk, place->units));
     if (can && !place->complete) {
         place->complete = true;
         if (!atomic_load(&header->waiting[place->rank]))
@@ -343,6 +345,14 @@ static void close_place(struct drops *drops, struct drops_place *place, const st
 
 /* ---- all chunks ---- */
 
+static void add_untried(struct drops *drops, size_t place)
+{
+    drops->untried = grown(drops, drops->untried, &drops->untried_room, drops->untried_count,
+                           sizeof *drops->untried);
+    if (drops->untried_count < drops->untried_room)
+        drops->untried[drops->untried_count++] = place;
+}
+
 static void take_in(struct drops *drops)
 {
     const struct chunk *next;
@@ -361,6 +371,11 @@ static void take_in(struct drops *drops)
         if (drops->place_count >= drops->place_room)
             return;
         place.ordinal = drops->of[place.rank].chunks++;
+        place.tried = place.units < PACK_UNITS_MIN || place.rank >= BUFFERS_WAITERS;
+        if (place.tried)
+            atomic_fetch_add(&drops->buffers->header->settled, place.units);
+        else
+            add_untried(drops, drops->place_count);
         drops->places[drops->place_count++] = place;
         drops->last = next;
     }
@@ -373,11 +388,15 @@ static bool is_old(const struct drops *drops, const struct drops_place *place)
 
 static void pack_old(struct drops *drops)
 {
-    for (size_t i = drops->tried; i < drops->place_count; i++)
-        if (!drops->places[i].tried && is_old(drops, &drops->places[i]))
-            pack(drops, &drops->places[i]);
-    while (drops->tried < drops->place_count && drops->places[drops->tried].tried)
-        drops->tried++;
+    size_t left = 0;
+    for (size_t i = 0; i < drops->untried_count; i++) {
+        struct drops_place *place = &drops->places[drops->untried[i]];
+        if (is_old(drops, place))
+            pack(drops, place);
+        if (!place->tried)
+            drops->untried[left++] = drops->untried[i];
+    }
+    drops->untried_count = left;
 }
 
 bool drops_relieve(struct drops *drops)
@@ -392,7 +411,7 @@ bool drops_relieve(struct drops *drops)
         atomic_store(&header->relieved, 0);
     if (drops->failed || !limit || buffers_kept(drops->buffers) < limit - limit / 4)
         return false;
-    drops->tried = 0;
+    drops->untried_count = 0;
     size_t kept = 0, dropped = 0;
     for (size_t i = 0; i < drops->place_count; i++) {
         struct drops_place *place = &drops->places[i];
@@ -412,6 +431,8 @@ bool drops_relieve(struct drops *drops)
                 continue;
             }
         }
+        if (!place->tried)
+            add_untried(drops, kept);
         drops->places[kept++] = *place;
     }
     drops->place_count = kept;

@@ -55,7 +55,8 @@ struct drops {
     const struct chunk *last;
     struct drops_place *places;
     size_t place_count, place_room;
-    size_t tried; /* so many first places were tried to be packed */
+    size_t *untried; /* places that may be packed once they are old and final */
+    size_t untried_count, untried_room;
     struct balances channels;
     uint16_t *blocks;              /* units dropped of each large page */
     struct handle_map collectives; /* comm -> how many of its collectives are gone somewhere */

@@ -188,7 +188,8 @@ static void recordings(void)
 /* A chunk full of complete operations; the last of them, which a call may still write to. */
 static struct record_op *chunk_of_ops(struct buffers *buffers, struct buffers_writer *writer)
 {
-    struct record_op op = {.head = {sizeof op, RECORD_OP, OP_ISEND}, .state = STATE_COMPLETE};
+    struct record_op op = {
+        .head = {sizeof op, RECORD_OP, OP_ISEND}, .state = STATE_COMPLETE, .peer = RECORD_NONE};
     union {
         char *room;
         struct record_op *op;
@@ -246,6 +247,17 @@ static void what_is_final(void)
     drops_relieve(&drops);
     tap_ok(is_packed(&drops, FIRST - 2), "one begun since then does");
     tap_ok(!is_packed(&drops, FIRST - 1), "where an operation is under way nothing is packed");
+    /* Ranks wait for units that are neither packed nor never to be. What lies between chunks is of neither sort. */
+    uint64_t begun = atomic_load(&buffers.header->next_unit) - buffers_first_unit();
+    for (int i = 0; i < OLD; i++)
+        chunk_of_ops(&buffers, &writer);
+    drops_relieve(&drops); /* three are old now, and not yet final */
+    tap_ok(atomic_load(&buffers.header->settled) == begun - (uint64_t)OLD * writer.units,
+           "all but those that may be packed are settled");
+    buffers.limit = begun; /* and there is no room any more */
+    drops_relieve(&drops);
+    tap_ok(atomic_load(&buffers.header->settled) >= begun,
+           "what is dropped before it is packed is settled, too");
     drops_release(&drops);
     buffers_release(&buffers);
 }
