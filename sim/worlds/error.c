@@ -195,9 +195,6 @@ static _Noreturn void die(struct sim_rank *rank, int error_class, const char *fu
     sim_rank_abort(rank, error_class);
 }
 
-/* Told by its address: M009 where errors are fatal, nothing where a handler lets them come back. */
-static const char meant[] = "M009";
-
 /* An error that a handler lets come back is one all the same, where no operation of the trace shows it.
  * Not where ranks have failed, which programs live with, nor of what a program asks for by name. */
 static void note_returned(int error_class, const char *function, const char *sentence,
@@ -208,7 +205,7 @@ static void note_returned(int error_class, const char *function, const char *sen
                     error_class == MPI_ERR_INFO_NOKEY || error_class == MPI_ERR_NO_MEM ||
                     error_class == MPI_ERR_IN_STATUS || error_class == MPI_ERR_PENDING ||
                     error_class == MPI_ERR_UNSUPPORTED_OPERATION || error_class == MPI_ERR_NAME;
-    if (code && code != meant && code[0] != 'X' && !expected)
+    if (code && !expected)
         record_refusal(code, sim_libc_call_site(), "MPI_%s: %s: %s", sim_error_function(function),
                        sim_error_name(error_class), sentence);
 }
@@ -216,8 +213,9 @@ static void note_returned(int error_class, const char *function, const char *sen
 /* Handlers that are running: of all threads of a rank, and each may call what fails again. */
 enum { DEPTH_MAX = 64 };
 
+/* `code`: of the finding where the error is fatal; `returned`: of that where a handler lets it come back. NULL: none. */
 static int raise_on(struct sim_rank *rank, MPI_Comm handle, int error_class, const char *function,
-                    const char *sentence, const char *finding)
+                    const char *sentence, const char *code, const char *returned)
 {
     MPI_Comm_errhandler_function *handler_function = NULL;
     bool returns;
@@ -230,18 +228,18 @@ static int raise_on(struct sim_rank *rank, MPI_Comm handle, int error_class, con
             handler_function = user->function;
     }
     if (returns) {
-        note_returned(error_class, function, sentence, finding);
+        note_returned(error_class, function, sentence, returned);
         return error_class;
     }
     if (!handler_function || rank->error_depth > DEPTH_MAX)
-        die(rank, error_class, function, sentence, finding);
-    int code = error_class;
+        die(rank, error_class, function, sentence, code);
+    int told = error_class;
     SIM_CALLBACK callback = sim_callback_of(rank, error_class);
     rank->error_depth++;
-    handler_function(&handle, &code, sentence);
+    handler_function(&handle, &told, sentence);
     rank->error_depth--;
     callback.rank = NULL;
-    note_returned(error_class, function, sentence, finding);
+    note_returned(error_class, function, sentence, returned);
     return error_class;
 }
 
@@ -297,7 +295,7 @@ void sim_rank_stray_check(struct sim_rank *rank)
 }
 
 static int raise_sentence(MPI_Comm handle, int error_class, const char *function,
-                          const char *sentence, const char *code)
+                          const char *sentence, const char *code, const char *returned)
 {
     struct sim_rank *rank = sim_current_rank;
     if (!rank) {
@@ -305,7 +303,7 @@ static int raise_sentence(MPI_Comm handle, int error_class, const char *function
             note_stray(sim_thread_parent, function);
         return error_class;
     }
-    return raise_on(rank, handle, error_class, function, sentence, code);
+    return raise_on(rank, handle, error_class, function, sentence, code, returned);
 }
 
 int sim_error_raise(MPI_Comm handle, int error_class, const char *function, const char *format, ...)
@@ -315,32 +313,33 @@ int sim_error_raise(MPI_Comm handle, int error_class, const char *function, cons
     va_start(arguments, format);
     vsnprintf(sentence, sizeof sentence, format, arguments);
     va_end(arguments);
-    return raise_sentence(handle, error_class, function, sentence, note_code(error_class));
+    const char *code = note_code(error_class);
+    return raise_sentence(handle, error_class, function, sentence, code, code);
 }
 
 int sim_error_raise_mismatch(MPI_Comm handle, int error_class, const char *function,
                              const char *sentence)
 {
-    return raise_sentence(handle, error_class, function, sentence, NULL);
+    return raise_sentence(handle, error_class, function, sentence, NULL, NULL);
 }
 
 int sim_error_raise_overlap(MPI_Comm handle, const char *function)
 {
     return raise_sentence(handle, MPI_ERR_BUFFER, function,
                           "send and receive buffer overlap: use MPI_IN_PLACE or another buffer",
-                          "B002");
+                          "B002", "B002");
 }
 
 int sim_error_raise_callback(MPI_Comm handle, int error_class, const char *function,
                              const char *sentence)
 {
-    return raise_sentence(handle, error_class, function, sentence, meant);
+    return raise_sentence(handle, error_class, function, sentence, "M009", NULL);
 }
 
 int sim_error_called(MPI_Comm handle, int error_class, const char *function)
 {
     return raise_sentence(handle, error_class, function, "the program called the error handler",
-                          "X002");
+                          "X002", NULL);
 }
 
 struct sim_rank *sim_point_refuse(const char *function)
