@@ -84,6 +84,15 @@ sub print_unserved {
     }
 }
 
+# Names that Open MPI has beside a function's own: that of mpi_f08, of collectives that were extensions, and of what takes a C pointer.
+sub print_also {
+    my ($lower) = @_;
+    print "ALSO($lower, \"mpi_${lower}_f08_\", modern)\n";
+    print "ALSO($lower, \"ompix_${lower}_f\", extension)\nALSO($lower, \"mpix_${lower}_\", extension_itself)\n"
+        if $lower =~ /_init$/ && $lower !~ /^(?:[bprs]*send|p?recv)_/;
+    print "ALSO($lower, \"mpi_${lower}_cptr_\", pointer)\n" if $lower =~ /^(?:alloc_mem|win_allocate|win_allocate_shared|win_shared_query)$/;
+}
+
 sub print_functions {
     print "/* Made by sim/fortran/bindings.pl from sim/mpi.h. */\n#include \"sim/fortran/fortran.h\"\n";
     for my $f (grep { is_served($_) && !$by_hand{ lc $_->[1] } } @functions) {
@@ -102,16 +111,12 @@ sub print_functions {
         if ($returns ne 'int') {
             print "FUNCTION($returns, ", lc $function, ', (', join(', ', @declared) || 'void', "))\n{\n    return MPI_$function(",
                 join(', ', @passed), ");\n}\n";
-            print 'ALSO(', lc $function, ', "mpi_', lc $function, "_f08_\", modern)\n" if $what eq 'openmpi';
+            print_also(lc $function) if $what eq 'openmpi';
             next;
         }
         print 'SUBROUTINE(', lc $function, ', (', join(', ', @declared, 'int *ierror', @lengths), "))\n{\n    ENTER();\n$before",
             "    *ierror = MPI_$function(", join(', ', @passed), ");\n$after    LEAVE();\n}\n";
-        print 'ALSO(', lc $function, ', "mpi_', lc $function, "_f08_\", modern)\n" if $what eq 'openmpi';
-        print "ALSO($1, \"ompix_$1_f\", extension)\nALSO($1, \"mpix_$1_\", extension_itself)\n"
-            if $what eq 'openmpi' && (lc $function) =~ /^((?!send|bsend|ssend|rsend|recv|psend|precv)\w+_init)$/;
-        print 'ALSO(', lc $function, ', "mpi_', lc $function, "_cptr_\", pointer)\n"
-            if $what eq 'openmpi' && $function =~ /^(?:Alloc_mem|Win_allocate|Win_allocate_shared|Win_shared_query)$/;
+        print_also(lc $function) if $what eq 'openmpi';
     }
 }
 

@@ -82,18 +82,27 @@ static void persistent_before_wait(void)
     end(loss, wrong ? early : g);
 }
 
+/* A message of each other rank as they come, whose it was, and what they are worth. */
+static double take_from_all(double *y, int *from)
+{
+    double loss = 0;
+    for (int k = 1; k < RANKS; k++) {
+        MPI_Status status;
+        MPI_Recv(&y[k], 1, MPI_DOUBLE, MPI_ANY_SOURCE, 0, MPI_COMM_WORLD, &status);
+        from[k] = status.MPI_SOURCE;
+        loss += (1 + from[k]) * y[k] * y[k];
+    }
+    return loss;
+}
+
 /* The answer to the k-th message goes to rank k instead of to who sent it. */
 static void posted_order(void)
 {
     double x, y[RANKS], g = 0, loss = 0;
     int from[RANKS];
-    MPI_Status status;
     struct here at = begin(&x);
-    for (int k = 1; at.rank == ROOT && k < RANKS; k++) {
-        MPI_Recv(&y[k], 1, MPI_DOUBLE, MPI_ANY_SOURCE, 0, MPI_COMM_WORLD, &status);
-        from[k] = status.MPI_SOURCE;
-        loss += (1 + from[k]) * y[k] * y[k];
-    }
+    if (at.rank == ROOT)
+        loss = take_from_all(y, from);
     for (int k = 1; at.rank == ROOT && k < RANKS; k++) {
         double b = 2 * (1 + from[k]) * y[k];
         MPI_Send(&b, 1, MPI_DOUBLE, wrong ? k : from[k], 1, MPI_COMM_WORLD);
@@ -111,13 +120,9 @@ static void posted_order_and_inputs(void)
 {
     double x, z = 0.7, y[RANKS], g = 0, loss = 0, told[2] = {0};
     int from[RANKS];
-    MPI_Status status;
     struct here at = begin(&x);
-    for (int k = 1; at.rank == ROOT && k < RANKS; k++) {
-        MPI_Recv(&y[k], 1, MPI_DOUBLE, MPI_ANY_SOURCE, 0, MPI_COMM_WORLD, &status);
-        from[k] = status.MPI_SOURCE;
-        loss += (1 + from[k]) * y[k] * y[k];
-    }
+    if (at.rank == ROOT)
+        loss = take_from_all(y, from);
     for (int k = 1; at.rank == ROOT && k < RANKS; k++) {
         double b[2] = {2 * (1 + from[k]) * y[k], from[1]};
         MPI_Send(b, 2, MPI_DOUBLE, wrong ? k : from[k], 1, MPI_COMM_WORLD);

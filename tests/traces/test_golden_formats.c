@@ -3,11 +3,11 @@
  * lines and is read again is the same trace. */
 #include "checker/check.h"
 #include "tests/dice.h"
+#include "tests/folder.h"
 #include "tests/golden_trace.h"
 #include "traces/formats/format.h"
 
 #include <ctype.h>
-#include <dirent.h>
 
 enum { VARIANTS = 600, CHECKED = 4, SIZE_MAX_READ = 1 << 16, FILES_MAX = 200 };
 
@@ -176,28 +176,16 @@ static bool is_source(const char *name)
     return length > 2 && strcmp(name + length - 2, ".c") == 0;
 }
 
-static int name_order(const void *left, const void *right)
-{
-    return strcmp(*(char *const *)left, *(char *const *)right);
-}
-
 static void read_folder(struct golden *golden, const char *folder)
 {
     static struct bytes bytes;
     char *names[FILES_MAX], path[400], key[300], words[60];
-    size_t count = 0;
     snprintf(path, sizeof path, "tests/%s", folder);
-    DIR *open_folder = opendir(path);
-    for (struct dirent *entry; open_folder && (entry = readdir(open_folder)) && count < FILES_MAX;)
-        if (entry->d_name[0] != '.' && !is_source(entry->d_name))
-            names[count++] = strdup(entry->d_name);
-    if (open_folder)
-        closedir(open_folder);
-    qsort(names, count, sizeof *names, name_order);
+    size_t count = folder_list(path, "", names, FILES_MAX);
     for (size_t i = 0; i < count; i++) {
         snprintf(path, sizeof path, "tests/%s/%s", folder, names[i]);
         snprintf(key, sizeof key, "%s/%.200s", folder, names[i]);
-        if (load(path, &bytes)) {
+        if (!is_source(names[i]) && load(path, &bytes)) {
             uint64_t hash = read_all(&bytes, names[i], words, false);
             if (!golden_row(golden, key, words, hash) && golden->wrong < 3)
                 read_all(&bytes, names[i], words, true);

@@ -2,12 +2,12 @@
  * was found in them, is what stood there when somebody looked: every column that is the same twice, in rows and in pages. What is read
  * back is what was stored. tests/golden/stored.tsv */
 #include "checker/check.h"
+#include "tests/folder.h"
 #include "tests/golden_changes.h"
 #include "tests/golden_trace.h"
 #include "tests/traces/store_files.h"
 #include "traces/formats/format.h"
 
-#include <dirent.h>
 #include <unistd.h>
 
 enum { FILES_MAX = 100, CHANGED = 2 };
@@ -229,31 +229,16 @@ static void take_file(struct golden *golden, struct store *rows, struct store *p
     golden_row(golden, key, words, hash);
 }
 
-static int name_order(const void *left, const void *right)
-{
-    return strcmp(*(char *const *)left, *(char *const *)right);
-}
-
 static void take_folder(struct golden *golden, struct store *rows, struct store *pages,
                         const char *folder_name)
 {
     char *names[FILES_MAX], path[400];
-    size_t count = 0;
     snprintf(path, sizeof path, "tests/%s", folder_name);
-    DIR *open_folder = opendir(path);
-    for (struct dirent *entry;
-         open_folder && (entry = readdir(open_folder)) && count < FILES_MAX;) {
-        size_t length = strlen(entry->d_name);
-        if (length > 6 && strcmp(entry->d_name + length - 6, ".jsonl") == 0 &&
-            strcmp(entry->d_name, "any100.jsonl") != 0)
-            names[count++] = strdup(entry->d_name);
-    }
-    if (open_folder)
-        closedir(open_folder);
-    qsort(names, count, sizeof *names, name_order);
+    size_t count = folder_list(path, ".jsonl", names, FILES_MAX);
     for (size_t i = 0; i < count; i++) {
         snprintf(path, sizeof path, "tests/%s/%.200s", folder_name, names[i]);
-        take_file(golden, rows, pages, path, names[i]);
+        if (strcmp(names[i], "any100.jsonl") != 0)
+            take_file(golden, rows, pages, path, names[i]);
         free(names[i]);
     }
 }

@@ -9,7 +9,8 @@
  * CASE 2 send : 1 M009 ~ destination 9 is not in a communicator of 2 ranks
  * CASE 2 key : 0
  * CASE 2 refuses : 0
- * CASE 2 nothing : 0 */
+ * CASE 2 nothing : 0
+ */
 #include <mpi.h>
 #include <string.h>
 
