@@ -102,8 +102,13 @@ system("'$simrun' prove --db p.db -n 2 ./right.c >out 2>err");
 like(`'$simrun' query --db p.db 'select word, outcome from runs' 2>/dev/null`, qr/PROVEN.*pass/s, 'the database keeps the word');
 
 # Two workers of two threads that ask each other have more interleavings than anybody waits for: what was not looked at is said, and the
-# word is not proof.
-is(prove('--budget 1s --require complete dist-engine crossing 2 3'), 6, 'an exploration that does not end is not complete');
+# word is not proof. On a machine that is too busy the program's own run does not end in the first budget.
+my $unfinished = 124;
+for my $seconds (1, 4, 16) {
+    $unfinished = prove("--budget ${seconds}s --require complete dist-engine crossing 2 3");
+    last if $unfinished != 124;
+}
+is($unfinished, 6, 'an exploration that does not end is not complete');
 like(slurp('out'), qr/^PASS .*not covered:.*(beyond the budget|the budget was spent)/s, 'nor a proof: it names what was left');
 
 # Streams of a device: declared, judged besides, and part of the proof.
