@@ -49,11 +49,10 @@ struct finding *check_at_place(struct findings *findings, size_t first, const ch
 {
     for (size_t i = first; i < findings->count; i++) {
         struct finding *finding = &findings->items[i];
-        if (strcmp(finding->code, code) != 0 || finding->site != trace->ops[op].form->site ||
-            !finding->op_count)
-            continue;
-        uint32_t named = finding->ops[0].op;
-        if (named != TRACE_NO && trace->ops[named].kind == trace->ops[op].kind)
+        uint32_t named = finding->op_count ? finding->ops[0].op : TRACE_NO;
+        if (named != TRACE_NO && strcmp(finding->code, code) == 0 &&
+            trace->ops[named].kind == trace->ops[op].kind &&
+            trace->ops[named].form->site == trace->ops[op].form->site)
             return finding;
     }
     return NULL;

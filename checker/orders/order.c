@@ -169,7 +169,6 @@ static void report_pair(struct order_check *check, const struct stream_pair *pai
     for (size_t i = 0; i < 2; i++)
         if (partners[i] != TRACE_NO)
             finding_op_add(finding, partners[i], "partner");
-    finding->site = trace->ops[pair->first].form->site;
 }
 
 /* What crosses is reported as that: hangs are looked for first in orders in which nothing does, that
@@ -263,7 +262,6 @@ static void report_cycle(struct order_check *check, const struct check_cycle *cy
     struct finding *finding =
         findings_add(check->findings, "D002", "another legal order hangs: %zu rank%s, %s",
                      cycle->count, cycle->count == 1 ? "" : "s", places);
-    finding->site = trace->ops[cycle->steps[0].stands].form->site;
     for (size_t i = 0; i < cycle->count; i++) {
         check->told[cycle->steps[i].stands] = true;
         if (i < PLACES_LISTED_MAX)
@@ -429,7 +427,6 @@ static void report_stopped(struct order_check *check)
               check->stopped & STOPPED_PASS
                   ? "orders of a backward pass that is too large or whose edges go in a circle"
                   : "orders beyond the bound of the search (N001)");
-    finding->site = check->trace->ops[check->stopped_at].form->site;
     finding_op_add(finding, check->stopped_at, "unsearched");
     finding_seal(finding, check->trace);
 }

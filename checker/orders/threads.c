@@ -60,7 +60,6 @@ static void report(const struct trace *trace, uint32_t first, uint32_t second,
                                   : "They do not fit each other: a mismatch, or a hang.\n");
     finding_op_add(finding, first, "culprit");
     finding_op_add(finding, second, "culprit");
-    finding->site = a->form->site;
     finding->confirmation = CONFIRM_ABSTRACT;
     finding_seal(finding, trace);
 }

@@ -18,7 +18,6 @@ static void report(const struct trace *trace, uint32_t send, uint32_t receive,
     }
     finding = findings_add(findings, "R004", "a cotangent goes to another message: %s",
                            check_short_place(trace, receive, one, sizeof one));
-    finding->site = trace->ops[receive].form->site;
     finding->confirmation = CONFIRM_HAPPENED;
     finding_detail(finding, "%s got the cotangent that %s sent.\n",
                    check_place(trace, receive, one, sizeof one),

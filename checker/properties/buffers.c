@@ -69,7 +69,6 @@ static void report_overlap(const struct trace *trace, uint32_t earlier, uint32_t
         finding = findings_add(findings, "B002", "two pending operations on one buffer: %s, %s",
                                check_short_place(trace, earlier, one, sizeof one),
                                check_short_place(trace, later, other, sizeof other));
-        finding->site = trace->ops[later].form->site;
         finding->confirmation = CONFIRM_HAPPENED;
     }
     if (finding->op_count < PLACES_LISTED_MAX)
@@ -153,7 +152,6 @@ static void report_change(const struct trace *trace, uint32_t op, size_t first,
         finding = findings_add(findings, "B001",
                                "the buffer was changed before the operation completed: %s",
                                check_short_place(trace, op, place, sizeof place));
-        finding->site = trace->ops[op].form->site;
         finding->confirmation = CONFIRM_HAPPENED;
     }
     if (finding->op_count < PLACES_LISTED_MAX) {

@@ -453,7 +453,6 @@ static void judge_presence(const struct check_context *context, const struct che
         return;
     struct finding *finding = findings_add(findings, "M010", "a participant is missing: %s",
                                            check_short_place(trace, op, place, sizeof place));
-    finding->site = trace->ops[op].form->site;
     finding->confirmation = CONFIRM_HAPPENED;
     finding_detail(finding, "%u of %u ranks took part; first: %s.\n", group->count, size,
                    check_place(trace, op, place, sizeof place));

@@ -135,7 +135,6 @@ static void report_pending(const struct trace *trace, uint32_t op, uint32_t fina
     if (!finding) {
         finding = findings_add(findings, "X006", "finalized with an operation pending: %s",
                                check_short_place(trace, op, place, sizeof place));
-        finding->site = trace->ops[op].form->site;
         finding->confirmation = CONFIRM_HAPPENED;
     }
     if (finding->op_count < PLACES_LISTED_MAX)
@@ -176,8 +175,6 @@ static void check_unknown_ends(const struct trace *trace, struct findings *findi
             continue;
         if (!finding)
             finding = findings_add(findings, "N001", "a rank's record stops outside of every call");
-        if (finding->op_count == 0)
-            finding->site = trace->ops[op].form->site;
         if (finding->op_count < PLACES_LISTED_MAX)
             finding_detail(
                 finding, "Rank %u: killed, ended by _exit, or still running, some time after %s.\n",

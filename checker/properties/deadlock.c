@@ -354,7 +354,6 @@ static void report_absent(const struct check_context *context, const struct wait
     uint32_t first_op = graph->nodes[first].op;
     struct finding *finding = findings_add(findings, "D001", "a partner never comes: %s",
                                            check_short_place(trace, first_op, place, sizeof place));
-    finding->site = trace->ops[first_op].form->site;
     unsigned listed = 0;
     for (uint32_t rank = first; rank < trace->ranks; rank++) {
         uint32_t over[PLACES_LISTED_MAX];
@@ -398,7 +397,6 @@ static void report_unexplained(const struct check_context *context, const struct
     core[rank] = true;
     struct finding *finding = findings_add(findings, "D001", "a rank stands for ever: %s",
                                            check_short_place(trace, op, place, sizeof place));
-    finding->site = trace->ops[op].form->site;
     const struct trace_op *stands = &trace->ops[op];
     bool ready = op_kind_class(stands->kind) != CLASS_WAIT || stands->count == 0;
     finding_detail(finding, "Stands: %s%s.\n", check_place(trace, op, place, sizeof place),
@@ -481,7 +479,6 @@ static void report_livelock(const struct check_context *context, struct findings
             context->blocked[rank] != TRACE_NO ? context->blocked[rank] : (uint32_t)(end - 1);
         finding_detail(finding, "Last: %s.\n", check_place(trace, op, place, sizeof place));
         finding_op_add(finding, op, "core");
-        finding->site = listed == 1 ? trace->ops[op].form->site : finding->site;
     }
     report_unmatched(finding, trace);
     finish(finding, context);

@@ -70,7 +70,6 @@ static void report(const struct check_context *context, const struct check_plan 
         streams == STREAMS_DEVICE ? "hangs where a device runs all in the order of issue: %s"
                                   : "hangs where each communicator has a stream: %s",
         places);
-    finding->site = trace->ops[hang->steps[0].stands].form->site;
     for (size_t i = 0; i < hang->count; i++) {
         if (i < PLACES_LISTED_MAX)
             name_step(finding, trace, &hang->steps[i]);

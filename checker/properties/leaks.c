@@ -15,7 +15,6 @@ static void report(const struct trace *trace, const char *code, const char *titl
     if (!finding) {
         finding = findings_add(findings, code, "%s: %s", title,
                                check_short_place(trace, op, place, sizeof place));
-        finding->site = trace->ops[op].form->site;
         finding->confirmation = CONFIRM_HAPPENED;
     }
     if (finding->op_count < PLACES_LISTED_MAX)

@@ -80,7 +80,6 @@ static void report(const struct check_context *context, unsigned models, enum ch
     struct finding *finding =
         findings_add(findings, code, "another legal order or match hangs: %zu rank%s, %s",
                      hang->stand_count, hang->stand_count == 1 ? "" : "s", places);
-    finding->site = trace->ops[hang->stands[0]].form->site;
     for (size_t i = 0; i < hang->choice_count && i < PLACES_LISTED_MAX; i++)
         finding_detail(finding, "%s takes a message of rank %u.\n",
                        check_place(trace, hang->choices[i].receive, place, sizeof place),
@@ -133,7 +132,6 @@ static void report_race(const struct trace *trace, uint32_t receive, const struc
     struct finding *finding =
         findings_add(findings, "R003", "more than one message can come first: %s",
                      check_short_place(trace, receive, place, sizeof place));
-    finding->site = trace->ops[receive].form->site;
     finding_detail(finding, "%s can take ", check_place(trace, receive, place, sizeof place));
     finding_detail(finding, "%s", check_place(trace, sources->takes[receive], place, sizeof place));
     finding_detail(finding, ", and in another legal order %s.\n",
@@ -239,7 +237,6 @@ static void report_bounded(const struct check_context *context, struct findings 
         findings_add(findings, "N001", "bounded: not all orders and matches were looked at");
     finding_detail(finding, "The plan has wildcards; its orders and what they take were not "
                             "searched together to the end.\n");
-    finding->site = trace->ops[op].form->site;
     finding_op_add(finding, op, "unsearched");
     finding_seal(finding, trace);
 }

@@ -279,7 +279,6 @@ static void report(const struct race *race, uint32_t receive, uint32_t other,
     struct finding *finding =
         findings_add(findings, "R003", "more than one message can come first: %s",
                      check_short_place(trace, receive, one, sizeof one));
-    finding->site = trace->ops[receive].form->site;
     finding_detail(finding, "%s took ", check_place(trace, receive, one, sizeof one));
     finding_detail(finding, "%s; ", check_place(trace, match, one, sizeof one));
     finding_detail(finding, "%s could have come instead.\n",
@@ -358,7 +357,6 @@ static void report_too_many(const struct race *race, struct findings *findings)
                    "memory.\n",
                    race->width);
     trace_gap(trace, "race", race->width, "wildcard receives of more ranks than clocks fit for");
-    finding->site = trace->ops[op].form->site;
     finding_op_add(finding, op, "unsearched");
     finding_seal(finding, trace);
 }

@@ -85,7 +85,6 @@ void remote_breach(struct remote_query *query, const char *code, const struct re
     va_end(arguments);
     struct finding *finding = findings_add(query->findings, code, "%s", title);
     const struct trace *trace = query->remote->trace;
-    finding->site = trace->nodes[event->node].site;
     finding->confirmation = CONFIRM_HAPPENED;
     finding_detail(finding, "Worker %u: %s.\n", event->rank,
                    trace_string(trace, trace->nodes[event->node].name));
