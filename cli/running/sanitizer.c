@@ -13,11 +13,15 @@
 
 static bool runtime_find(const struct image *image, char path[PATH_MAX])
 {
+    struct library_cache cache = {0};
     const Elf64_Dyn *entry = image->dynamic.start;
     for (size_t i = 0; i < image->dynamic.count && entry[i].d_tag != DT_NULL; i++) {
         const char *needed = image_string(image, entry[i].d_un.d_val);
-        if (entry[i].d_tag == DT_NEEDED && !strncmp(needed, "libasan.so", 10))
-            return library_path_find(image, image, needed, path);
+        if (entry[i].d_tag != DT_NEEDED || strncmp(needed, "libasan.so", 10))
+            continue;
+        bool found = library_path_find(image, image, needed, &cache, path);
+        library_cache_release(&cache);
+        return found;
     }
     return false;
 }

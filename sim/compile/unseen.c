@@ -96,16 +96,18 @@ static void add_functions(struct list *list, const struct image *image)
 static void add_libraries(struct list *list, const struct image *image)
 {
     const Elf64_Dyn *entries = image->dynamic.start;
+    struct library_cache cache = {0};
     for (size_t i = 0; i < image->dynamic.count && entries[i].d_tag != DT_NULL; i++) {
         char path[PATH_MAX];
         if (entries[i].d_tag != DT_NEEDED)
             continue;
         const char *name = image_string(image, entries[i].d_un.d_val);
-        bool seen = is_judged(name) || (library_path_find(image, image, name, path) &&
+        bool seen = is_judged(name) || (library_path_find(image, image, name, &cache, path) &&
                                         sim_compiled_instrumented(path));
         if (!seen)
             add(list, name);
     }
+    library_cache_release(&cache);
 }
 
 size_t sim_compiled_unseen(const char *object, char *text, size_t size)

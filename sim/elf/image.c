@@ -376,6 +376,18 @@ static void symbol_count_set(struct image *image, uint64_t symbols, uint64_t has
         image->symbols = (struct image_table){0};
 }
 
+/* GNU's table has the hash of each name that others may see, but for its lowest bit. */
+static void hashes_set(struct image *image, uint64_t gnu_hash)
+{
+    const uint32_t *head = gnu_hash ? aligned_bytes(image, gnu_hash, 16, 4) : NULL;
+    if (!head || head[1] >= image->symbols.count)
+        return;
+    uint64_t chain = gnu_hash + 16 + (uint64_t)head[2] * 8 + (uint64_t)head[0] * 4;
+    image->hashes_first = head[1];
+    if (!table_set(image, &image->hashes, chain, (uint64_t)(image->symbols.count - head[1]) * 4, 4))
+        image->hashes = (struct image_table){0};
+}
+
 static uint64_t dynamic_value(const struct image *image, Elf64_Sxword tag)
 {
     const Elf64_Dyn *entry = image->dynamic.start;
@@ -401,6 +413,7 @@ static int dynamic_read(struct image *image, struct failure *failure)
                          dynamic_value(image, DT_RELRSZ), sizeof(Elf64_Relr));
         symbol_count_set(image, dynamic_value(image, DT_SYMTAB), dynamic_value(image, DT_HASH),
                          dynamic_value(image, DT_GNU_HASH));
+        hashes_set(image, dynamic_value(image, DT_GNU_HASH));
     }
     const char *strings = image->strings.start;
     if (!good || (image->strings.count && strings[image->strings.count - 1]))

@@ -52,7 +52,10 @@ struct image {
     struct image_piece pieces[IMAGE_PIECES_MAX];
     int piece_count; /* 0: the read-only part cannot be mapped, only copied */
 
-    struct image_table symbols;  /* Elf64_Sym */
+    struct image_table symbols; /* Elf64_Sym */
+    struct image_table
+        hashes; /* uint32_t, of the symbols' names from hashes_first on, as GNU's table has them; or empty */
+    size_t hashes_first;
     struct image_table versions; /* Elf64_Half, one per symbol, or empty */
     struct image_table strings;  /* char, the last one is 0 */
     struct image_table rela, plt_rela, relr;

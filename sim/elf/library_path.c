@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -72,50 +71,62 @@ struct cache_header {
     uint32_t unused[5];
 };
 
-static const char *cache_text(const char *bytes, size_t size, uint32_t at)
+/* The text at an offset: what was read ends with a zero of ours. */
+static const char *cache_text(const struct library_cache *cache, uint32_t at)
 {
-    return at < size && memchr(bytes + at, 0, size - at) ? bytes + at : "";
+    return at < cache->size ? cache->bytes + at : "";
 }
 
 /* Entries for processors that have more come first, marked by capabilities; the plain one always
  * serves. */
-static bool cache_search(const char *bytes, size_t size, const char *name, char out[PATH_MAX])
+static bool cache_search(const struct library_cache *cache, const char *name, char out[PATH_MAX])
 {
     static const char magic[] = "glibc-ld.so.cache1.1";
-    const struct cache_header *header = (const void *)bytes;
-    const struct cache_entry *entry = (const void *)(bytes + sizeof *header);
-    if (size < sizeof *header || memcmp(header->magic, magic, sizeof magic - 1) ||
-        header->count > (size - sizeof *header) / sizeof *entry)
+    const struct cache_header *header = (const void *)cache->bytes;
+    const struct cache_entry *entry = (const void *)(cache->bytes + sizeof *header);
+    if (cache->size < sizeof *header || memcmp(header->magic, magic, sizeof magic - 1) ||
+        header->count > (cache->size - sizeof *header) / sizeof *entry)
         return false;
     for (uint32_t i = 0; i < header->count; i++) {
-        if (entry[i].capabilities || strcmp(cache_text(bytes, size, entry[i].name), name))
+        if (entry[i].capabilities || strcmp(cache_text(cache, entry[i].name), name))
             continue;
-        int used = snprintf(out, PATH_MAX, "%s", cache_text(bytes, size, entry[i].path));
+        int used = snprintf(out, PATH_MAX, "%s", cache_text(cache, entry[i].path));
         if (used > 0 && used < PATH_MAX && is_usable(out))
             return true;
     }
     return false;
 }
 
-static bool try_cache(const char *name, char out[PATH_MAX])
+static void cache_read(struct library_cache *cache)
 {
     struct stat status;
     int file = open("/etc/ld.so.cache", O_RDONLY | O_CLOEXEC);
-    bool good = false;
-    if (file >= 0 && !fstat(file, &status) && status.st_size > 0) {
-        size_t size = (size_t)status.st_size;
-        void *bytes = mmap(NULL, size, PROT_READ, MAP_PRIVATE, file, 0);
-        good = bytes != MAP_FAILED && cache_search(bytes, size, name, out);
-        if (bytes != MAP_FAILED)
-            munmap(bytes, size);
-    }
+    cache->was_read = true;
+    if (file >= 0 && !fstat(file, &status) && status.st_size > 0)
+        cache->bytes = malloc((size_t)status.st_size + 1);
+    ssize_t size = cache->bytes ? read(file, cache->bytes, (size_t)status.st_size) : 0;
+    cache->size = size > 0 ? (size_t)size : 0;
+    if (cache->bytes)
+        cache->bytes[cache->size] = 0;
     if (file >= 0)
         close(file);
-    return good;
+}
+
+void library_cache_release(struct library_cache *cache)
+{
+    free(cache->bytes);
+    *cache = (struct library_cache){0};
+}
+
+static bool try_cache(struct library_cache *cache, const char *name, char out[PATH_MAX])
+{
+    if (!cache->was_read)
+        cache_read(cache);
+    return cache_search(cache, name, out);
 }
 
 bool library_path_find(const struct image *image, const struct image *program, const char *needed,
-                       char out[PATH_MAX])
+                       struct library_cache *cache, char out[PATH_MAX])
 {
     if (strchr(needed, '/'))
         return snprintf(out, PATH_MAX, "%s", needed) < PATH_MAX && is_usable(out);
@@ -124,7 +135,7 @@ bool library_path_find(const struct image *image, const struct image *program, c
                      try_folders(program->path, dynamic_text(program, DT_RPATH), needed, out)))
         return true;
     return try_folders("", getenv("LD_LIBRARY_PATH"), needed, out) ||
-           try_folders(image->path, runpath, needed, out) || try_cache(needed, out) ||
+           try_folders(image->path, runpath, needed, out) || try_cache(cache, needed, out) ||
            try_folders("",
                        "/lib/x86_64-linux-gnu:/usr/lib/x86_64-linux-gnu:"
                        "/lib/aarch64-linux-gnu:/usr/lib/aarch64-linux-gnu:"

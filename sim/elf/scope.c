@@ -1,16 +1,22 @@
 /* One table of all definitions: see scope.h. Modules are entered in order and a search goes through
- * its entries in the order they were entered, so that the first module wins. */
+ * its entries in the order they were entered, so that the first module wins. The hash is that of GNU's tables, which
+ * files have of what they define (all but its lowest bit): no name is read to enter it. */
 #include "sim/elf/scope.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-static uint64_t hash_of(const char *name)
+static uint32_t hash_of(const char *name)
 {
-    uint64_t hash = 0xcbf29ce484222325u;
+    uint32_t hash = 5381;
     for (; *name; name++)
-        hash = (hash ^ (unsigned char)*name) * 0x100000001b3u;
-    return hash;
+        hash = hash * 33 + (unsigned char)*name;
+    return hash | 1;
+}
+
+static size_t place_of(const struct scope *scope, uint32_t hash)
+{
+    return (size_t)(hash * 0x9e3779b97f4a7c15u >> 32) & (scope->room - 1);
 }
 
 /* Seen by other modules? */
@@ -23,13 +29,28 @@ static bool is_exported(const Elf64_Sym *symbol)
            (symbol->st_value || type == STT_TLS || symbol->st_shndx == SHN_ABS);
 }
 
-static void enter(struct scope *scope, int module, uint32_t symbol, const char *name)
+static void enter(struct scope *scope, int module, size_t symbol)
 {
-    uint64_t hash = hash_of(name);
-    size_t at = hash & (scope->room - 1);
+    const struct image *image = scope->modules[module];
+    const uint32_t *hashes = image->hashes.start;
+    size_t hashed = symbol - image->hashes_first;
+    uint32_t hash = symbol >= image->hashes_first && hashed < image->hashes.count
+                        ? hashes[hashed] | 1
+                        : hash_of(image_string(image, image_symbol(image, symbol)->st_name));
+    size_t at = place_of(scope, hash);
     while (scope->entries[at].module)
         at = (at + 1) & (scope->room - 1);
-    scope->entries[at] = (struct scope_entry){hash, symbol, (uint32_t)module + 1};
+    scope->entries[at] = (struct scope_entry){hash, ((uint32_t)module + 1) & 0xff,
+                                              (uint32_t)symbol & (SCOPE_SYMBOLS_MAX - 1)};
+}
+
+static size_t count_exported(const struct image *image)
+{
+    const Elf64_Sym *symbol = image->symbols.start;
+    size_t count = 0;
+    for (size_t i = 1; i < image->symbols.count; i++)
+        count += is_exported(&symbol[i]);
+    return count;
 }
 
 bool scope_open(struct scope *scope, const struct image *const *modules, const int *groups,
@@ -37,10 +58,13 @@ bool scope_open(struct scope *scope, const struct image *const *modules, const i
 {
     size_t symbols = 0;
     *scope = (struct scope){.count = count, .room = 64};
-    if (count < 1)
+    if (count < 1 || count > SCOPE_MODULES_MAX)
         return false;
-    for (int m = 0; m < count; m++)
-        symbols += modules[m]->symbols.count;
+    for (int m = 0; m < count; m++) {
+        if (modules[m]->symbols.count >= SCOPE_SYMBOLS_MAX)
+            return false;
+        symbols += count_exported(modules[m]);
+    }
     while (scope->room < 2 * symbols)
         scope->room *= 2;
     scope->modules = calloc((size_t)count, sizeof *scope->modules);
@@ -56,7 +80,7 @@ bool scope_open(struct scope *scope, const struct image *const *modules, const i
         scope->groups[m] = groups[m];
         for (size_t i = 1; i < modules[m]->symbols.count; i++)
             if (is_exported(&symbol[i]))
-                enter(scope, m, (uint32_t)i, image_string(modules[m], symbol[i].st_name));
+                enter(scope, m, i);
     }
     return true;
 }
@@ -82,16 +106,17 @@ static bool version_fits(const struct image *image, size_t symbol, const char *w
 int scope_find(const struct scope *scope, const char *name, const char *version, int first,
                int group, const Elf64_Sym **symbol)
 {
-    uint64_t hash = hash_of(name);
-    for (size_t at = hash & (scope->room - 1); scope->room && scope->entries[at].module;
+    uint32_t hash = hash_of(name);
+    for (size_t at = place_of(scope, hash); scope->room && scope->entries[at].module;
          at = (at + 1) & (scope->room - 1)) {
         const struct scope_entry *entry = &scope->entries[at];
         int module = (int)entry->module - 1;
+        if (entry->hash != hash || module < first ||
+            (scope->groups[module] && scope->groups[module] != group))
+            continue;
         const struct image *image = scope->modules[module];
         const Elf64_Sym *found = image_symbol(image, entry->symbol);
-        if (entry->hash != hash || module < first ||
-            (scope->groups[module] && scope->groups[module] != group) ||
-            strcmp(image_string(image, found->st_name), name) ||
+        if (strcmp(image_string(image, found->st_name), name) ||
             !version_fits(image, entry->symbol, version))
             continue;
         *symbol = found;

@@ -6,10 +6,11 @@
 #include "sim/elf/image.h"
 
 struct scope_entry {
-    uint64_t hash;
-    uint32_t symbol;
-    uint32_t module; /* + 1; 0: free */
+    uint32_t hash;
+    uint32_t module : 8; /* + 1; 0: free */
+    uint32_t symbol : 24;
 };
+enum { SCOPE_MODULES_MAX = 254, SCOPE_SYMBOLS_MAX = 1 << 24 };
 
 struct scope {
     const struct image **modules;
@@ -19,7 +20,8 @@ struct scope {
     size_t room; /* a power of two */
 };
 
-/* The images must outlive it. False: out of memory, and nothing is held. */
+/* The images must outlive it. False: out of memory, or more modules or symbols than an entry counts; nothing is held
+ * then. */
 bool scope_open(struct scope *scope, const struct image *const *modules, const int *groups,
                 int count);
 void scope_close(struct scope *scope);

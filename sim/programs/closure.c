@@ -2,7 +2,6 @@
 #include "sim/programs/closure.h"
 
 #include "sim/elf/foreign.h"
-#include "sim/elf/library_path.h"
 
 #include <fnmatch.h>
 #include <stdio.h>
@@ -79,8 +78,10 @@ static int load_shared(struct closure *closure, const char *path, const char *ne
                        struct failure *failure)
 {
     const char *reason;
-    if (resolve_add_library(&closure->resolver, path, &reason))
+    if (resolve_add_library(&closure->resolver, path, &reason)) {
+        closure_name_add(closure, needed, CLOSURE_SHARED);
         return 0;
+    }
     return failure_set(failure, FAILURE_INPUT,
                        "%s: needs the library %s, which cannot be loaded: %s",
                        closure->modules[0].image->path, needed, reason);
@@ -112,8 +113,10 @@ static int module_add(struct closure *closure, int who, const char *path, const 
     struct failure reason = {0};
     char real[PATH_MAX];
     int known = realpath(path, real) ? module_by_name(closure, real) : -1;
-    if (known >= 0)
+    if (known >= 0) {
+        closure_name_add(closure, needed, known);
         return needs_add(&closure->modules[who], known) ? 0 : out_of_memory(closure, failure);
+    }
     if (closure->count == MODULES_MAX || image_open(&image, path, &reason)) {
         warn(closure, NULL, needed,
              reason.code ? reason.text : "a program can have 250 libraries of its own");
@@ -124,6 +127,7 @@ static int module_add(struct closure *closure, int who, const char *path, const 
         image_release(&image);
         return out_of_memory(closure, failure);
     }
+    closure_name_add(closure, needed, closure->count);
     closure->count++;
     return 0;
 }
@@ -152,7 +156,12 @@ static int needed_add(struct closure *closure, int who, const char *needed,
         status = closure_mpi(closure, image, needed, failure);
         return status || !*closure->shim ? status : shim_add(closure, who, needed, failure);
     }
-    bool found = library_path_find(image, program, needed, path);
+    int known;
+    if (closure_name_find(closure, needed, &known))
+        return known == CLOSURE_SHARED || needs_add(&closure->modules[who], known)
+                   ? 0
+                   : out_of_memory(closure, failure);
+    bool found = library_path_find(image, program, needed, &closure->cache, path);
     if (!options->private || resolve_is_system(needed) ||
         is_declared(options->shared, file_name(needed)))
         return load_shared(closure, found ? path : needed, needed, failure);
@@ -231,6 +240,8 @@ void closure_close(struct closure *closure)
     while (closure->warning_count)
         free(closure->warnings[--closure->warning_count]);
     resolve_close(&closure->resolver);
+    closure_names_free(closure);
+    library_cache_release(&closure->cache);
     free(closure->modules);
     free(closure->order);
     *closure = (struct closure){0};
@@ -332,6 +343,7 @@ static int module_share(struct closure *closure, int gone, const char *why, stru
     free(path);
     image_release(&module->own);
     free(module->needs);
+    closure_names_share(closure, gone);
     closure->count--;
     closure->started = closure->count;
     memmove(module, module + 1, (size_t)(closure->count - gone) * sizeof *module);
@@ -473,6 +485,7 @@ static void plugin_drop(struct closure *closure, int first)
         free(module->made);
         *module = (struct closure_module){0};
     }
+    closure_names_drop(closure, first);
     introduce(closure);
 }
 

@@ -9,6 +9,7 @@
 #ifndef SIM_PROGRAMS_CLOSURE_H
 #define SIM_PROGRAMS_CLOSURE_H
 
+#include "sim/elf/library_path.h"
 #include "sim/programs/clone.h"
 
 #include <limits.h>
@@ -36,6 +37,14 @@ struct closure_options {
     bool own_threads;   /* each image will be used by one OS thread and those it starts */
 };
 
+/* What the program or a library called a library that it needs. */
+enum { CLOSURE_SHARED = -1 };
+struct closure_name {
+    char *text;
+    uint32_t hash;
+    int module; /* CLOSURE_SHARED: loaded once, for all ranks */
+};
+
 struct closure {
     struct closure_module *modules; /* the program first, then breadth first */
     int count;
@@ -47,6 +56,9 @@ struct closure {
     struct closure_options options;
     const char *
         mpi; /* whose all modules call: "simrun", or another's as in sim/elf/foreign.h; NULL: nobody's */
+    struct closure_name *names; /* that have been found */
+    int name_count;
+    struct library_cache cache;
     char shim[PATH_MAX]; /* the library that stands in for it; "": none */
     char *warnings[16];  /* sentences about libraries that could not be copied */
     int warning_count;
@@ -71,6 +83,14 @@ int closure_add(struct closure *closure, const char *path, bool may_add, bool gl
  * "" if simrun itself does. All modules must have been built for the same. */
 int closure_mpi(struct closure *closure, const struct image *image, const char *needed,
                 struct failure *failure);
+
+/* Which library a name was found to be; false if it was not asked for yet. */
+bool closure_name_find(const struct closure *closure, const char *name, int *module);
+void closure_name_add(struct closure *closure, const char *name, int module);
+/* Modules from `first` on are gone; module `gone` is shared now, and those behind it have moved up. */
+void closure_names_drop(struct closure *closure, int first);
+void closure_names_share(struct closure *closure, int gone);
+void closure_names_free(struct closure *closure);
 
 /* What ranks share, and why they do. */
 void closure_warn(struct closure *closure, const char *name, const char *why);

@@ -11,8 +11,6 @@
  * They are declared in resolve.h, beside the other functions that stand in place of libc's. */
 #include "sim/programs/closure.h"
 
-#include "sim/elf/library_path.h"
-
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -102,7 +100,9 @@ void *plugin_dlopen(const char *name, int mode)
     if (!name || !*name)
         return &closure->modules[0];
     const struct image *asker = closure->modules[place.module].image;
-    bool found = library_path_find(asker, closure->modules[0].image, name, path);
+    pthread_mutex_lock(&growing);
+    bool found = library_path_find(asker, closure->modules[0].image, name, &closure->cache, path);
+    pthread_mutex_unlock(&growing);
     if (!found)
         snprintf(path, sizeof path, "%s", name);
     if (!found || resolve_is_mpi(name) || resolve_is_system(name)) {

@@ -51,6 +51,8 @@ bool resolve_add_library(struct resolver *resolver, const char *path, const char
     resolver->libraries[resolver->library_count++] = library;
     if (dlsym(library, "__kmpc_fork_call"))
         resolver->clang_openmp = library;
+    if (resolver->found) /* what was not there may be now */
+        memset(resolver->found, 0, RESOLVE_FOUND * sizeof *resolver->found);
     return true;
 }
 
@@ -59,8 +61,11 @@ bool resolve_set_modules(struct resolver *resolver, const struct image *const *i
 {
     scope_close(&resolver->scope);
     free(resolver->modules);
+    free(resolver->found);
     resolver->modules = calloc((size_t)count, sizeof *resolver->modules);
-    return resolver->modules && scope_open(&resolver->scope, images, groups, count);
+    resolver->found = calloc(RESOLVE_FOUND, sizeof *resolver->found);
+    return resolver->modules && resolver->found &&
+           scope_open(&resolver->scope, images, groups, count);
 }
 
 void resolve_close(struct resolver *resolver)
@@ -69,6 +74,7 @@ void resolve_close(struct resolver *resolver)
         dlclose(resolver->libraries[--resolver->library_count]);
     free(resolver->libraries);
     free(resolver->modules);
+    free(resolver->found);
     scope_close(&resolver->scope);
     *resolver = (struct resolver){0};
 }
@@ -147,6 +153,20 @@ static void *library_symbol(const struct resolver *resolver, const char *name, c
     return NULL;
 }
 
+/* The same, asked for once in a program and its libraries. */
+static void *library_symbol_once(const struct resolver *resolver, const char *name,
+                                 const char *version)
+{
+    uint32_t hash = 5381;
+    for (const char *at = name; *at; at++)
+        hash = hash * 33 + (unsigned char)*at;
+    struct resolve_found *found = &resolver->found[hash % RESOLVE_FOUND];
+    if (!found->name || strcmp(found->name, name) || !found->version != !version ||
+        (version && strcmp(found->version, version)))
+        *found = (struct resolve_found){name, version, library_symbol(resolver, name, version)};
+    return found->address;
+}
+
 /* What new and delete of C++ allocate and free arrives where the program's own malloc and free do (sim/memory/wraps.h): NULL for
  * all other names and modules. */
 static void *seen_allocation(const struct resolve_self *self, const char *name)
@@ -223,8 +243,8 @@ struct resolved resolve_symbol(const struct resolver *resolver, const struct res
     if (!owned)
         owned = (uint64_t)(uintptr_t)seen_allocation(self, name);
     if (!owned)
-        owned = (uint64_t)(uintptr_t)library_symbol(resolver, name,
-                                                    image_symbol_version(self->image, index));
+        owned = (uint64_t)(uintptr_t)library_symbol_once(resolver, name,
+                                                         image_symbol_version(self->image, index));
     bool found = owned || ELF64_ST_BIND(symbol->st_info) == STB_WEAK;
     return (struct resolved){found ? RESOLVE_CONSTANT : RESOLVE_MISSING, owned};
 }

@@ -39,12 +39,21 @@ struct resolve_module {
     uint64_t tls_block; /* its thread-locals, as it sees them */
 };
 
+/* A name, with its version, and where the launcher or a shared library has it. */
+struct resolve_found {
+    const char *name, *version; /* in an image */
+    void *address;
+};
+enum { RESOLVE_FOUND = 4096 };
+
 struct resolver {
     void **libraries; /* shared by all ranks */
     size_t library_count;
     void *clang_openmp; /* the one with clang's OpenMP runtime, NULL if none */
     struct scope scope; /* the program, then its private libraries */
     struct resolve_module *modules;
+    struct resolve_found
+        *found; /* what was asked for before, RESOLVE_FOUND places by the hash of the name */
 };
 
 /* Loads a library for all ranks. False with a sentence of the dynamic linker in `reason`. */
