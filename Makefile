@@ -224,7 +224,7 @@ scripts  := $(filter-out $(LEAVE),$(scripts))
 check-programs: all $(tests)
 # The recorder for real MPIs is tested where it was built (make peers), and not as it was then.
 check: check-programs $(wildcard build/peers/*/libsimrecord.so)
-	@unset MAKEFLAGS; SIMRUN=$(BUILD)/simrun BUILD=$(BUILD) prove --directives -e '' $(tests) $(scripts)
+	@unset MAKEFLAGS; OMP_WAIT_POLICY=passive SIMRUN=$(BUILD)/simrun BUILD=$(BUILD) prove --directives -e '' $(tests) $(scripts)
 
 $(BUILD)/bench/%: $(BUILD)/obj/bench/%.o $(BUILD)/libsimrun.a
 	@mkdir -p $(@D)

@@ -1,6 +1,6 @@
 /* simrun: finds the command and runs it. */
 #include "cli/command.h"
-#include "cli/processes/huge_pages.h"
+#include "cli/processes/begin_again.h"
 #include "cli/processes/other_launcher.h"
 
 #include <fcntl.h>
@@ -90,7 +90,7 @@ static void keep_standard_streams(void)
 int main(int argc, char **argv)
 {
     keep_standard_streams();
-    huge_pages_ask(argv);
+    begin_again(argv);
     signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is a write error, as a full disk is */
     return with_output(run(argc, argv));
 }

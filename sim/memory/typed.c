@@ -11,8 +11,10 @@
 #include "sim/worlds/told.h"
 
 #include <dwarf.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 
 /* Frames in which a pointer to an allocated object is looked for. */
 enum { POINTER_FRAMES = 4 };
@@ -433,16 +435,51 @@ static void tell(const struct look *look)
 /* What was found right is not looked at again: the same call, from the same places, with the same
  * buffer and no more elements. Ranks that are fibers share the table. */
 enum { SEEN = 8192 };
-static _Thread_local struct {
-    uint64_t key;
-    size_t count;
-    bool by_count;
-    struct sim_scope scope;
-} seen[SEEN];
+struct seen {
+    struct {
+        uint64_t key;
+        size_t count;
+        bool by_count;
+        struct sim_scope scope;
+    } right[SEEN];
+    /* Calls whose frames, down to main's, and whose buffer's allocation are in files without debug information: nothing is told of
+     * them, wherever the buffer is. */
+    uint64_t untold[SEEN];
+};
 
-/* Calls whose frames, down to main's, and whose buffer's allocation are in files without debug information: nothing is told of them,
- * wherever the buffer is. */
-static _Thread_local uint64_t untold[SEEN];
+static pthread_key_t seen_key;
+static bool seen_key_made;
+static _Thread_local struct seen *seen_here;
+
+static void seen_end(void *seen)
+{
+    seen_here = NULL;
+    munmap(seen, sizeof(struct seen));
+}
+
+static void seen_begin(void)
+{
+    seen_key_made = !pthread_key_create(&seen_key, seen_end);
+}
+
+/* The calling thread's, from its first call on: half a megabyte that other threads of the launcher need not clear. NULL: no memory. */
+static struct seen *seen_of_thread(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    if (seen_here)
+        return seen_here;
+    pthread_once(&once, seen_begin);
+    void *seen = seen_key_made ? mmap(NULL, sizeof(struct seen), PROT_READ | PROT_WRITE,
+                                      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
+                               : MAP_FAILED;
+    if (seen == MAP_FAILED)
+        return NULL;
+    if (pthread_setspecific(seen_key, seen)) {
+        munmap(seen, sizeof(struct seen));
+        return NULL;
+    }
+    return seen_here = seen;
+}
 
 enum { RUNS = 4, FRAMES = 12 };
 
@@ -556,24 +593,26 @@ enum sim_typed sim_typed_check(struct sim_rank *rank, const struct sim_region *r
     sim_objects_holding(rank, hull.low, &object);
     uint64_t key = key_of(region, site, &object);
     size_t place = key % SEEN;
-    if (seen[place].key == key && (region->count == seen[place].count ||
-                                   (region->count < seen[place].count && !seen[place].by_count))) {
-        *scope = seen[place].scope;
+    struct seen *seen = seen_of_thread();
+    if (seen && seen->right[place].key == key &&
+        (region->count == seen->right[place].count ||
+         (region->count < seen->right[place].count && !seen->right[place].by_count))) {
+        *scope = seen->right[place].scope;
         return SIM_TYPED_RIGHT;
     }
     uint64_t by_whom = untold_key(site, &object, (const void *)hull.low);
-    if (untold[by_whom % SEEN] == by_whom)
+    if (seen && seen->untold[by_whom % SEEN] == by_whom)
         return SIM_TYPED_NO_DEBUG;
     struct look look = {.region = region, .hull = hull, .name = name, .verb = verb};
     enum sim_typed result = check(&look, rank, &object);
-    if (result == SIM_TYPED_NO_DEBUG && !look.told && look.frames.count < SIM_FRAMES_MAX)
-        untold[by_whom % SEEN] = by_whom;
+    if (seen && result == SIM_TYPED_NO_DEBUG && !look.told && look.frames.count < SIM_FRAMES_MAX)
+        seen->untold[by_whom % SEEN] = by_whom;
     *scope = look.scope;
-    if (result <= SIM_TYPED_RIGHT) { /* right as a whole */
-        seen[place].key = key;
-        seen[place].count = region->count;
-        seen[place].by_count = look.by_count;
-        seen[place].scope = look.scope;
+    if (seen && result <= SIM_TYPED_RIGHT) { /* right as a whole */
+        seen->right[place].key = key;
+        seen->right[place].count = region->count;
+        seen->right[place].by_count = look.by_count;
+        seen->right[place].scope = look.scope;
     }
     return result;
 }
