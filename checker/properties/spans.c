@@ -66,6 +66,14 @@ static uint32_t join(struct span_node *nodes, uint32_t a, uint32_t b)
     return upper ? a : b;
 }
 
+/* A priority: any numbers without a pattern will do; these are the same in every run. */
+static uint32_t mix(uint32_t number)
+{
+    number *= 0x9e3779b1u;
+    number = (number ^ number >> 15) * 0x85ebca6bu;
+    return number ^ number >> 13;
+}
+
 static uint32_t new_node(struct spans *spans, const struct span *span)
 {
     uint32_t at = spans->unused;
@@ -76,10 +84,7 @@ static uint32_t new_node(struct spans *spans, const struct span *span)
         spans->nodes = check_grow(spans->nodes, &spans->room, (size_t)at + 1, sizeof *spans->nodes);
         spans->nodes[0] = (struct span_node){0};
     }
-    /* Any numbers without a pattern will do; these are the same in every run. */
-    uint32_t mixed = (span->op + 1) * 0x9e3779b1u;
-    mixed = (mixed ^ mixed >> 15) * 0x85ebca6bu;
-    spans->nodes[at] = (struct span_node){*span, span->end, mixed ^ mixed >> 13, 0, 0};
+    spans->nodes[at] = (struct span_node){*span, span->end, mix(span->op + 1), 0, 0};
     return at;
 }
 

@@ -175,6 +175,14 @@ static double element_spread(void *context)
     return spread;
 }
 
+/* Of either sign, not small, and of its own for each element. */
+static double weight_of(const struct gradcheck *check, size_t k)
+{
+    uint64_t state = check->options->seed * 0x2545f4914f6cdd1du + k * 977;
+    double weight = gradcheck_gaussian(&state);
+    return weight < 0 ? weight - 1 : weight + 1;
+}
+
 /* The direction of a stretch: each element by its own size, with a weight of its own, so that no
  * two errors cancel. */
 static double *stretch_values(const struct gradcheck *check, const struct element *element,
@@ -184,10 +192,7 @@ static double *stretch_values(const struct gradcheck *check, const struct elemen
     double *values = calloc(input->count * diff_type_parts(input->type) + 1, sizeof *values);
     double scale = gradcheck_input_scale(input);
     for (size_t k = element->first; values && k < element->first + element->count; k++) {
-        uint64_t state = check->options->seed * 0x2545f4914f6cdd1du + k * 977;
-        double weight = gradcheck_gaussian(&state);
-        weight += weight < 0 ? -1 : 1;
-        values[k] = weight * (exact ? scale : gradcheck_part_scale(input, k, scale));
+        values[k] = weight_of(check, k) * (exact ? scale : gradcheck_part_scale(input, k, scale));
     }
     return values;
 }

@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 """make mutate: changes the sources in thousands of small ways, and asks the tests whether they notice.
 
-All mutants are compiled into one copy of the tree (sources.py, mutant.h). Every test runs once to see which mutants it reaches; then
+All mutants of a file are compiled into one copy of the tree (sources.py, mutant.h), which stays for the next time: only what changed is
+compiled again, through ccache where that is. Every test runs once to see which mutants it reaches (not again before it or the product
+changes); then
 each mutant runs against the tests that reach it, until one fails: programs of the same room or name first, then the others, the quickest
 first; where none of these notices, one scenario of the catalogue after the other (what tests/cli/catalogue.t asks: verdicts, the words of
 findings, hashes of traces), and the scripts of --scripts. A test that hangs or grows without end has failed. A test that fails with no mutant alive is
@@ -20,7 +22,10 @@ import collections
 import concurrent.futures
 import copy
 import glob
+import hashlib
+import json
 import os
+import pickle
 import random
 import re
 import resource
@@ -45,6 +50,8 @@ LEFT_OUT = re.compile(r'libmpi_abi|^sim/(libc|programs|compile|elf|shims|fortran
 FAIL_HERE = re.compile(r'^tests/(house|hostile)/|/test_loader$')
 MEMORY_MAX = 2 << 30
 PAGE = os.sysconf('SC_PAGE_SIZE')
+CCACHE = '/usr/lib/ccache' # compilers' names that go through it
+ROUND = 256
 
 
 def files_to_mutate():
@@ -72,7 +79,7 @@ class Build:
     """All mutants there could be are numbered, file by file; those to keep are compiled."""
 
     def __init__(self):
-        self.paths, self.base, self.total, self.keep = files_to_mutate(), {}, 0, None
+        self.paths, self.base, self.total = files_to_mutate(), {}, 0
         self.banned = {path: set() for path in self.paths}
         self.left_out, self.stale, self.by_hand = functions_left_out(), [], {}
         self.stale += ['%s/left_out.txt: there is no source %s' % (HERE, path) for path in self.left_out if path not in self.paths]
@@ -80,7 +87,7 @@ class Build:
         for path in self.paths:
             self.base[path] = self.total
             rows = self.mutate(path)[0]
-            self.total += len(rows)
+            self.total += (len(rows) + 64 + ROUND) // ROUND * ROUND # a file that grows leaves the numbers of the others
             self.rows += [(row[0], path) + row[1:] for row in rows]
 
     def mutate(self, path):
@@ -90,10 +97,10 @@ class Build:
             counter[0] += 1
             return counter[0]
         with open(path) as file:
-            mutants = sources.Mutants(file.read(), next_number, self.banned[path], self.keep, self.left_out.get(path, {}))
+            mutants = sources.Mutants(file.read(), next_number, self.banned[path], self.left_out.get(path, {}))
         text = mutants.rewrite()
-        self.stale += ['%s/left_out.txt: %s has no function %s' % (HERE, path, name)
-                       for name in self.left_out.get(path, {}) if name not in mutants.functions and not self.keep]
+        self.stale += [line for line in ('%s/left_out.txt: %s has no function %s' % (HERE, path, name)
+                                         for name in self.left_out.get(path, {}) if name not in mutants.functions) if line not in self.stale]
         return mutants.rows, text
 
     def change_by_hand(self, changes):
@@ -124,16 +131,26 @@ class Build:
         return text
 
     def keep_only(self, rows):
-        self.keep = {row[0] for row in rows}
+        """The files of these are changed, and those that are already."""
         wanted = {row[1] for row in rows}
-        self.paths = [path for path in self.paths if path in wanted]
-        self.rows = []
+        self.rows, kept = [], {}
+        if os.path.exists(TREE + '/mutated'):
+            with open(TREE + '/mutated') as file:
+                kept = json.load(file)
+        self.paths = [path for path in self.paths if path in wanted or path in kept]
+        for path in self.paths:
+            if kept.get(path, [''])[0] == digest_of(path):
+                self.banned[path].update(kept[path][1])
+
+    def keep_tree(self):
+        """What is changed in the tree, and which lines were not."""
+        with open(TREE + '/mutated', 'w') as file:
+            json.dump({path: (digest_of(path), sorted(self.banned[path])) for path in self.paths}, file)
 
     def copy_objects(self):
         """What has no mutants need not be compiled again where the plain build lies beside."""
-        shutil.rmtree(TREE, ignore_errors=True)
         for part in ('obj', 'gen', 'lib', 'include'):
-            if os.path.isdir('build/' + part):
+            if os.path.isdir('build/' + part) and not os.path.isdir('%s/build/%s' % (TREE, part)):
                 shutil.copytree('build/' + part, '%s/build/%s' % (TREE, part), symlinks=True)
 
     def copy_tree(self):
@@ -148,7 +165,7 @@ class Build:
             folders[:] = [f for f in folders if os.path.join(folder, f) != TREE + '/build']
             for name in names:
                 path = os.path.relpath(os.path.join(folder, name), TREE)
-                if path not in wanted and path != 'traces/base/mutant.c':
+                if path not in wanted and path not in ('traces/base/mutant.c', 'traces/base/mutant.h', 'mutated'):
                     os.remove(os.path.join(folder, name))
         copy_if_changed(HERE + '/mutant.c', TREE + '/traces/base/mutant.c')
         copy_if_changed(HERE + '/mutant.h', TREE + '/traces/base/mutant.h')
@@ -163,15 +180,18 @@ class Build:
                 self.rows += [(row[0], path) + row[1:] for row in rows]
             write_if_changed(os.path.join(TREE, path), '#include "%s/mutant.h"\n#line 1 "%s"\n%s' % (HERE, path, text))
 
-    def make(self):
+    def make(self, programs):
         """Compiles; lines that the compiler refuses are left without mutants."""
-        todo = self.paths
+        todo, environment = self.paths, dict(os.environ)
+        if os.path.isdir(CCACHE):
+            environment['PATH'] = CCACHE + ':' + environment['PATH']
         for _ in range(8):
             self.write(todo)
             done = subprocess.run(['make', '-k', '-s', '-C', TREE, '-j%d' % os.cpu_count(), 'CFLAGS=-O1 -g1 -ftrivial-auto-var-init=pattern',
-                                   'WARNINGS=-w', 'all', 'check-programs'], capture_output=True, text=True)
+                                   'WARNINGS=-w', 'all', *programs], capture_output=True, text=True, env=environment)
             if done.returncode == 0:
                 self.rows.sort()
+                self.keep_tree()
                 return True
             todo = set()
             for path, line in re.findall(r'^([\w./]+):(\d+):\d+: (?:(?:fatal )?error:|note: in expansion)', done.stderr, re.M):
@@ -204,7 +224,18 @@ def copy_if_changed(source, path):
     except OSError:
         pass
     os.makedirs(os.path.dirname(path), exist_ok=True)
-    shutil.copy2(source, path)
+    if os.path.exists(path):
+        shutil.copy(source, path) # newer than what was compiled of the other
+    else:
+        shutil.copy2(source, path)
+
+
+def digest_of(*paths):
+    digest = hashlib.sha1()
+    for path in paths:
+        with open(path, 'rb') as file:
+            digest.update(file.read() + b'\0')
+    return digest.hexdigest()
 
 
 # ---- tests ----
@@ -328,6 +359,12 @@ def memory_of(pid):
         return 0
 
 
+def programs_of(pattern):
+    """What to build beside the product."""
+    programs = ['build/' + path[:-2] for path in glob.glob('tests/*/test_*.c')]
+    return [path for path in programs if re.search(pattern, path) and not FAIL_HERE.search(path)] if pattern else ['check-programs']
+
+
 def find_tests(scripts, pattern):
     here = os.getcwd()
     os.chdir(TREE)
@@ -342,6 +379,33 @@ def find_tests(scripts, pattern):
     os.chdir(here)
     tests = [Test(path) for path in sorted(found) if not FAIL_HERE.search(path)] + [Scenario(name) for name in sorted(names)]
     return [test for test in tests if re.search(pattern, test.path)]
+
+
+class Looks:
+    """What tests reached before, kept while they and the product are the same."""
+
+    def __init__(self, total, dear):
+        self.path, self.total, self.dear, self.known, self.used = BUILD + '/looks', total, dear, {}, {}
+        product = sorted(glob.glob(TREE + '/build/lib/*') + glob.glob(TREE + '/build/include/**/*.h', recursive=True))
+        self.product = digest_of(TREE + '/build/simrun', *(path for path in product if os.path.isfile(path))) + str(total)
+        if os.path.exists(self.path):
+            with open(self.path, 'rb') as file:
+                self.known = pickle.load(file)
+
+    def look(self, number, test):
+        key = (test.path, self.product, digest_of(os.path.join(TREE, test.path + ('.c' if isinstance(test, Scenario) else ''))))
+        limit, kept = self.known.get(key, (0, {'dear': True}))
+        if kept['dear'] and limit < self.dear:
+            test.look(self.total, number, self.dear)
+            limit, kept = self.dear, dict(vars(test))
+        vars(test).update(kept, dear=kept['dear'] or kept['processor'] >= self.dear)
+        if test.passes or test.dear:
+            self.used[key] = (limit, kept)
+        return test
+
+    def keep(self):
+        with open(self.path, 'wb') as file:
+            pickle.dump({**{key: kept for key, kept in self.known.items() if key[1] == self.product}, **self.used}, file)
 
 
 # ---- equivalents ----
@@ -416,6 +480,17 @@ def function_at(path, line, cache={}):
     return '(a table)'
 
 
+def drawn(rows, seed, count):
+    """The same rows by the same seed, as far as they are still there."""
+    texts, seen, order = {}, collections.Counter(), []
+    for row in rows:
+        line = texts.setdefault(row[1], open(row[1]).read().split('\n'))[row[2] - 1].strip()
+        key = (row[1], line) + tuple(row[3:5])
+        seen[key] += 1
+        order.append((hashlib.sha1(repr((seed, seen[key]) + key).encode()).digest(), row))
+    return [row for _, row in sorted(order)[:count]]
+
+
 def told(row):
     return '%s:%d: %s -> %s' % row[1:5]
 
@@ -436,6 +511,9 @@ def main():
     options.add_argument('--count', action='store_true', help='only cut the sources: how many mutants there are, and which entries are stale')
     asked = options.parse_args()
     begin = time.monotonic()
+    if asked.by_hand:
+        global TREE
+        TREE += '_by_hand'
     build = Build()
     known, stale = equivalents(build.rows)
     if asked.by_hand:
@@ -452,19 +530,23 @@ def main():
     if asked.sample and asked.sample < len(rows):
         seed = asked.seed if asked.seed is not None else random.randrange(1 << 30)
         print('# a sample of %d of %d by seed %d' % (asked.sample, len(rows), seed), flush=True)
-        rows = random.Random(seed).sample(rows, asked.sample)
+        rows = drawn(rows, seed, asked.sample)
     if not asked.by_hand:
         build.keep_only(rows)
-    if asked.by_hand or len(rows) < len(every):
-        build.copy_objects()
     os.makedirs(TREE, exist_ok=True)
+    build.copy_objects()
     build.copy_tree()
-    if not build.make():
+    if not build.make(programs_of(asked.tests)):
         sys.exit('mutate: the mutants do not build')
-    rows = build.rows
-    print('# %d mutants in %d files, built in %.0f s' % (len(rows), len(build.paths), time.monotonic() - begin), flush=True)
+    asked_for = {row[0] for row in rows}
+    rows = [row for row in build.rows if asked.by_hand or row[0] in asked_for]
+    built = time.monotonic()
+    print('# %d mutants of %d in %d files, built in %.0f s' % (len(rows), len(build.rows), len(build.paths), built - begin), flush=True)
+    looks = Looks(build.total, asked.dear)
     with concurrent.futures.ThreadPoolExecutor(asked.jobs) as pool:
-        tests = list(pool.map(lambda pair: pair[1].look(build.total, pair[0], asked.dear), enumerate(find_tests(asked.scripts, asked.tests))))
+        tests = list(pool.map(lambda pair: looks.look(*pair), enumerate(find_tests(asked.scripts, asked.tests))))
+        looks.keep()
+        looked = time.monotonic()
         failing = [t.path for t in tests if not t.passes and not t.dear and not isinstance(t, Scenario)]
         print('# not asked, as they are not the same twice: %s' %
               ' '.join(t.path for t in tests if not t.passes and not t.dear and isinstance(t, Scenario)))
@@ -491,8 +573,8 @@ def main():
     for name, count in where.most_common(20):
         print('# %4d in %s' % (count, name))
     ratio = 100 * killed / max(1, len(rows))
-    print('# %d mutants: %d killed (%.1f %%), %d survived, %d not reached; %d known to be equivalent; %.0f s' %
-          (len(rows), killed, ratio, len(survived), len(unseen), len(known), time.monotonic() - begin))
+    print('# %d mutants: %d killed (%.1f %%), %d survived, %d not reached; %d known to be equivalent; %.0f s to build, %.0f to look, %.0f to test' %
+          (len(rows), killed, ratio, len(survived), len(unseen), len(known), built - begin, looked - built, time.monotonic() - looked))
     if stale or ratio < asked.bar:
         sys.exit('mutate: %s' % ('stale entries' if stale else '%.1f %% killed, the bar is %.1f %%' % (ratio, asked.bar)))
 

@@ -92,14 +92,14 @@ def tokens_of(source):
 
 
 class Mutants:
-    """Rewrites one source. `next_number` gives numbers; rows are (number, line, what it was, what it is). Lines that are banned and
-    numbers that nobody wants to keep stay as they are."""
+    """Rewrites one source. `next_number` gives numbers; rows are (number, line, what it was, what it is). Lines that are banned
+    stay as they are."""
 
-    def __init__(self, source, next_number, banned=frozenset(), keep=None, left_out=frozenset()):
+    def __init__(self, source, next_number, banned=frozenset(), left_out=frozenset()):
         self.tokens, self.rest = tokens_of(source)
         self.source, self.lines = source, source.split('\n')
         banned = set(banned) | lines_not_compiled(self.lines)
-        self.next_number, self.banned, self.keep, self.rows, self.swaps = next_number, banned, keep, [], []
+        self.next_number, self.banned, self.rows, self.swaps = next_number, banned, [], []
         self.left_out, self.functions, self.function, self.is_for_qsort = left_out, set(), None, False
         self.ties, self.roomy = set(), False # comparisons whose border changes nothing; inside of an allocation
 
@@ -115,7 +115,7 @@ class Mutants:
     def number(self, line, was, now):
         """None where there is to be no mutant; its number is counted all the same."""
         number = self.next_number()
-        if line in self.banned or self.function in self.left_out or (self.keep is not None and number not in self.keep):
+        if line in self.banned or self.function in self.left_out:
             return None
         self.rows.append((number, line, was, now))
         return number
