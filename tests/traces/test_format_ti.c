@@ -1,5 +1,9 @@
 /* Time-independent traces: actions to operations, waits to requests, back again, refusals. */
+#include "traces/formats/ti.h"
+
 #include "tests/traces/format_samples.h"
+
+#include <mpi.h>
 
 static const char ring[] = "0 init\n"
                            "0 location ring.c 12\n"
@@ -20,6 +24,26 @@ static const char ring[] = "0 init\n"
                            "1 gatherv 5 3 5 1 5 5\n"
                            "0 finalize\n"
                            "1 finalize\n";
+
+/* As SMPI numbers them (smpi_datatype.cpp). */
+static void test_types(void)
+{
+    const MPI_Datatype types[] = {MPI_DOUBLE,         MPI_INT,
+                                  MPI_CHAR,           MPI_SHORT,
+                                  MPI_LONG,           MPI_FLOAT,
+                                  MPI_BYTE,           MPI_LONG_LONG,
+                                  MPI_SIGNED_CHAR,    MPI_UNSIGNED_CHAR,
+                                  MPI_UNSIGNED_SHORT, MPI_UNSIGNED,
+                                  MPI_UNSIGNED_LONG,  MPI_UNSIGNED_LONG_LONG,
+                                  MPI_LONG_DOUBLE,    MPI_WCHAR};
+    int right = 0;
+    for (int i = 0; i < 16; i++)
+        right += ti_type_of_number(i) == (uint32_t)(uintptr_t)types[i] &&
+                 ti_number_of_type((uint32_t)(uintptr_t)types[i]) == i;
+    tap_is_int(right, 16, "types have SMPI's numbers");
+    tap_ok(!ti_type_of_number(-1) && !ti_type_of_number(16) && ti_number_of_type(1) == -1,
+           "and no others have one");
+}
 
 static void test_actions(void)
 {
@@ -132,6 +156,7 @@ static void test_large(void)
 
 int main(void)
 {
+    test_types();
     test_actions();
     test_written();
     test_refusals();
