@@ -1,6 +1,7 @@
 #include "checker/suppress.h"
 
 #include "checker/memory.h"
+#include "traces/trace/requests.h"
 
 #include <stdbool.h>
 #include <stdlib.h>
@@ -162,13 +163,11 @@ static bool same_thing(const struct finding_op *a, const struct finding_op *b,
 static bool waits_for_collective(const struct finding *effect, const struct trace *trace)
 {
     for (size_t i = 0; i < effect->op_count; i++) {
-        uint32_t starts[8], op = effect->ops[i].op;
+        uint32_t start, op = effect->ops[i].op;
         if (op == TRACE_NO || op_kind_class(trace->ops[op].kind) != CLASS_WAIT)
             continue;
-        size_t count = trace_op_requests(trace, op, starts, 8);
-        for (size_t k = 0; k < count && k < 8; k++)
-            if (starts[k] < trace->op_count &&
-                op_kind_class(trace->ops[starts[k]].kind) == CLASS_COLLECTIVE)
+        for (size_t k = 0; (start = trace_op_request(trace, op, k)) != TRACE_NO; k++)
+            if (op_kind_class(trace->ops[start].kind) == CLASS_COLLECTIVE)
                 return true;
     }
     return false;
@@ -227,13 +226,11 @@ static bool may_lead(const struct finding *cause, const struct finding *effect,
 /* Whether the operation is a wait that this one may end in. */
 static bool waits_for(uint32_t wait, uint32_t start, const struct trace *trace)
 {
-    enum { STARTS = 64 };
-    uint32_t starts[STARTS];
+    uint32_t one;
     if (wait == TRACE_NO || op_kind_class(trace->ops[wait].kind) != CLASS_WAIT)
         return false;
-    size_t count = trace_op_requests(trace, wait, starts, STARTS);
-    for (size_t i = 0; i < count && i < STARTS; i++)
-        if (starts[i] == start)
+    for (size_t i = 0; (one = trace_op_request(trace, wait, i)) != TRACE_NO; i++)
+        if (one == start)
             return true;
     return false;
 }

@@ -5,6 +5,7 @@
  * wrong count. */
 #include "checker/places.h"
 #include "checker/properties.h"
+#include "traces/trace/requests.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -415,7 +416,7 @@ static void judge_group(const struct check_context *context, const struct check_
     uint32_t reference = reference_of(trace, ops, group->count);
     for (uint32_t i = 0; i < group->count; i++) {
         struct difference difference;
-        if (i == reference || plainly_agree(&trace->ops[ops[reference]], &trace->ops[ops[i]]))
+        if (plainly_agree(&trace->ops[ops[reference]], &trace->ops[ops[i]]))
             continue;
         if (!meaning_reported && !mean_the_same(context, ops[reference], ops[i])) {
             judge_meaning(context, group, ops[reference], ops[i], findings);
@@ -475,16 +476,13 @@ static void judge_presence(const struct check_context *context, const struct che
 /* The collective in which a rank stands at the end: its operation, or one that it waits for. */
 static uint32_t stands_in(const struct check_context *context, uint32_t rank)
 {
-    enum { STARTS = 16 };
     const struct trace *trace = context->trace;
-    uint32_t starts[STARTS], op = context->blocked[rank];
+    uint32_t start, op = context->blocked[rank];
     if (op == TRACE_NO || check_group_of(context, op) != TRACE_NO)
         return op;
-    size_t count = trace_op_requests(trace, op, starts, STARTS);
-    for (size_t i = 0; i < count && i < STARTS; i++)
-        if (check_group_of(context, starts[i]) != TRACE_NO &&
-            trace->ops[starts[i]].state == STATE_POSTED)
-            return starts[i];
+    for (size_t i = 0; (start = trace_op_request(trace, op, i)) != TRACE_NO; i++)
+        if (check_group_of(context, start) != TRACE_NO && trace->ops[start].state == STATE_POSTED)
+            return start;
     return op;
 }
 

@@ -3,24 +3,21 @@
  * ranks disagree about in a way the trace shows are reported there. */
 #include "checker/places.h"
 #include "checker/properties.h"
+#include "traces/trace/requests.h"
 
 #include <string.h>
 
 /* The collective that the note is about: its operation, or one that this wait completed. */
 static uint32_t collective_of(const struct check_context *context, const struct trace_note *note)
 {
-    enum { STARTS = 64 };
     const struct trace *trace = context->trace;
-    uint32_t starts[STARTS];
+    uint32_t start;
     if (note->op == TRACE_NO || check_group_of(context, note->op) != TRACE_NO)
         return note->op;
-    size_t count = trace_op_requests(trace, note->op, starts, STARTS);
-    for (size_t i = 0; i < count && i < STARTS; i++) {
-        const struct trace_op *start = &trace->ops[starts[i]];
-        if (check_group_of(context, starts[i]) != TRACE_NO && note->text &&
-            strstr(note->text, op_kind_name(start->kind)))
-            return starts[i];
-    }
+    for (size_t i = 0; (start = trace_op_request(trace, note->op, i)) != TRACE_NO; i++)
+        if (check_group_of(context, start) != TRACE_NO && note->text &&
+            strstr(note->text, op_kind_name(trace->ops[start].kind)))
+            return start;
     return note->op;
 }
 

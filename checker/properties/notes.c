@@ -4,6 +4,7 @@
 #include "checker/memory.h"
 #include "checker/places.h"
 #include "checker/properties.h"
+#include "traces/trace/requests.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -29,11 +30,11 @@ static bool same_finding(const struct trace_note *a, const struct trace_note *b,
 /* What is said about the end of one operation is about its start, too. */
 static void add_start(struct finding *finding, const struct trace *trace, uint32_t op)
 {
-    uint32_t start;
     char place[PLACE_TEXT];
     if (op_kind_class(trace->ops[op].kind) != CLASS_WAIT ||
-        trace_op_requests(trace, op, &start, 1) != 1 || start >= trace->op_count)
+        trace_op_requests(trace, op, NULL, 0) != 1)
         return;
+    uint32_t start = trace_op_request(trace, op, 0);
     finding_detail(finding, "It was started by %s.\n",
                    check_place(trace, start, place, sizeof place));
     finding_op_add(finding, start, "partner");
@@ -93,19 +94,17 @@ static bool shows_truncation(const struct trace *trace, uint32_t receive)
 /* The trace shows it, or another note of the same call says more. */
 static bool is_reported_elsewhere(const struct trace *trace, const struct trace_note *note)
 {
-    enum { STARTS = 64 };
     /* A test that ends the rank is not recorded: it asked for one of the rank's receives. */
     bool unrecorded = strcmp(note->code, "M007") == 0 && note->op == TRACE_NO;
     for (uint32_t op = 0; unrecorded && op < trace->op_count; op++)
         if (trace->ops[op].rank == note->rank && shows_truncation(trace, op))
             return true;
     if (strcmp(note->code, "M007") == 0 && note->op != TRACE_NO) {
-        uint32_t starts[STARTS];
-        size_t count = trace_op_requests(trace, note->op, starts, STARTS);
+        uint32_t start;
         if (shows_truncation(trace, note->op))
             return true;
-        for (size_t i = 0; i < count && i < STARTS; i++)
-            if (shows_truncation(trace, starts[i]))
+        for (size_t i = 0; (start = trace_op_request(trace, note->op, i)) != TRACE_NO; i++)
+            if (shows_truncation(trace, start))
                 return true;
     }
     for (size_t i = 0; strcmp(note->code, "M009") == 0 && i < trace->note_count; i++)

@@ -9,6 +9,7 @@
 #include "checker/properties.h"
 #include "checker/replay/replay.h"
 #include "checker/replay/witness.h"
+#include "traces/trace/requests.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -30,35 +31,30 @@ static bool belong_together(const struct trace *trace, uint32_t start, uint32_t 
             a->form->comm == b->form->comm && a->comm_seq == b->comm_seq);
 }
 
-enum { STARTS = 64 };
-
-/* What this operation waits for, where it is a wait; 64 of them at most. */
-static size_t awaited(const struct trace *trace, uint32_t wait, uint32_t starts[STARTS])
+/* What this operation waits for, one by one, where it is a wait; then TRACE_NO. */
+static uint32_t awaited(const struct trace *trace, uint32_t wait, size_t index)
 {
-    if (op_kind_class(trace->ops[wait].kind) != CLASS_WAIT)
-        return 0;
-    size_t count = trace_op_requests(trace, wait, starts, STARTS);
-    return count < STARTS ? count : STARTS;
+    bool waits = op_kind_class(trace->ops[wait].kind) == CLASS_WAIT;
+    return waits ? trace_op_request(trace, wait, index) : TRACE_NO;
 }
 
 /* The messages that this wait waits for and that nobody receives. */
 static void add_lost(struct finding *finding, const struct trace *trace, uint32_t wait)
 {
-    uint32_t starts[STARTS];
-    for (size_t i = 0, count = awaited(trace, wait, starts); i < count; i++)
-        if (check_class(&trace->ops[starts[i]]) == CLASS_SEND &&
-            trace->ops[starts[i]].match == TRACE_NO)
-            finding_op_add(finding, starts[i], "core");
+    uint32_t start;
+    for (size_t i = 0; (start = awaited(trace, wait, i)) != TRACE_NO; i++)
+        if (check_class(&trace->ops[start]) == CLASS_SEND && trace->ops[start].match == TRACE_NO)
+            finding_op_add(finding, start, "core");
 }
 
 /* What the wait waits for, where its partner comes only later. */
 static void add_awaited(struct finding *finding, const struct trace *trace, uint32_t wait,
                         uint32_t lacked)
 {
-    uint32_t starts[STARTS];
-    for (size_t i = 0, count = awaited(trace, wait, starts); i < count; i++)
-        if (belong_together(trace, starts[i], lacked))
-            finding_op_add(finding, starts[i], "partner");
+    uint32_t start;
+    for (size_t i = 0; (start = awaited(trace, wait, i)) != TRACE_NO; i++)
+        if (belong_together(trace, start, lacked))
+            finding_op_add(finding, start, "partner");
 }
 
 static void name_cycle(struct finding *finding, const struct trace *trace,

@@ -108,7 +108,7 @@ static int by_message_of(const void *a, const void *b)
 {
     const struct remote_event *first = *(const struct remote_event *const *)a,
                               *second = *(const struct remote_event *const *)b;
-    return first->message == second->message ? 0 : first->message < second->message ? -1 : 1;
+    return (first->message > second->message) - (first->message < second->message);
 }
 
 static void paths_init(struct paths *paths, const struct remote_trace *remote)

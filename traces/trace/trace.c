@@ -4,6 +4,7 @@
 #include "traces/trace/trace.h"
 
 #include "traces/trace/memory.h"
+#include "traces/trace/requests.h"
 
 #include <assert.h>
 #include <math.h>
@@ -271,6 +272,15 @@ size_t trace_op_requests(const struct trace *trace, uint32_t op, uint32_t *start
         count = 1;
     }
     return count;
+}
+
+uint32_t trace_op_request(const struct trace *trace, uint32_t op, size_t index)
+{
+    size_t first = wait_first(trace, op), row = first + index;
+    if (row < trace->wait_count && trace->waits[row].wait == op)
+        return trace->waits[row].start;
+    bool alone = row == first && op_kind_class(trace->ops[op].kind) == CLASS_WAIT;
+    return alone ? trace->ops[op].request : TRACE_NO;
 }
 
 bool trace_has_lock(const struct trace *trace, uint32_t rank, const struct trace_op *wanted)
