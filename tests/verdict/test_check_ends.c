@@ -187,6 +187,40 @@ static void time_limits(void)
     }
 }
 
+/* Ranks that called nothing: their ends are told, and no operation is named. */
+static void nothing_called(void)
+{
+    static const struct {
+        enum trace_outcome outcome;
+        enum rank_state state;
+        int exit_code;
+        const char *code, *detail;
+    } rows[] = {{OUTCOME_TIMEOUT, RANK_RUNNING, 0, "X003", ""},
+                {OUTCOME_CRASHED, RANK_CRASHED, SIGSEGV, "X001",
+                 "Rank 0 ended this way.\nSo did 2 other ranks.\n"},
+                {OUTCOME_ABORTED, RANK_ABORTED, 4, "X002",
+                 "Rank 0 ended this way.\nSo did 2 other ranks.\n"},
+                {OUTCOME_FINISHED, RANK_FINISHED, 0, "", ""},
+                {OUTCOME_IMPORTED, RANK_RUNNING, 0, "", ""},
+                {OUTCOME_DEADLOCK, RANK_BLOCKED, 0, "", ""},
+                {OUTCOME_LIVELOCK, RANK_POLLING, 0, "", ""}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct program p = program_new(3);
+        struct findings findings;
+        program_finish(&p);
+        p.trace->outcome = rows[i].outcome;
+        for (uint32_t rank = 0; rank < 3; rank++)
+            set_end(&p, rank, rows[i].state, rows[i].exit_code, TRACE_NO);
+        ask(&p, check_crash, &findings);
+        const struct finding *only = findings.count == 1 ? findings.items : NULL;
+        tap_is_str(only ? only->code : "", rows[i].code, "ranks that called nothing, end %zu", i);
+        tap_is_str(only ? only->detail : "", rows[i].detail, "and what is told of it");
+        tap_ok(!only || !only->op_count, "no operation is named");
+        findings_release(&findings);
+        trace_free(p.trace);
+    }
+}
+
 /* One finding for a code, a place and a kind; findings before `first` are not looked at. */
 static void one_place(void)
 {
@@ -362,6 +396,7 @@ int main(void)
     ends_alike();
     notes_are_heard();
     time_limits();
+    nothing_called();
     one_place();
     lists_of_places();
     first_choices();
