@@ -2,6 +2,7 @@
  * signs of their weights, and wrong ones are noticed and named. */
 #include "tests/diff_world.h"
 
+#include <math.h>
 #include <string.h>
 
 enum { N = 4, RANKS = 3 };
@@ -79,6 +80,125 @@ static void scaled(void)
     end(&here, diff_add(diff_relu(here.x), diff_scale(here.x, 3)));
 }
 
+/* ---- values and derivatives where something changes, as diff.h states them ---- */
+
+static struct diff_tensor *cubed(struct diff_tensor *x)
+{
+    return diff_power(x, 3);
+}
+
+static struct diff_tensor *to_the_first(struct diff_tensor *x)
+{
+    return diff_power(x, 1);
+}
+
+static struct diff_tensor *inverse(struct diff_tensor *x)
+{
+    return diff_power(x, -1);
+}
+
+static const struct point {
+    const char *name;
+    struct diff_tensor *(*function)(struct diff_tensor *);
+    double x, y, slope;
+} points[] = {{"exp", diff_exp, 0, 1, 1},
+              {"exp", diff_exp, 1000, INFINITY, INFINITY},
+              {"exp", diff_exp, -1000, 0, 0},
+              {"log", diff_log, 1, 0, 1},
+              {"log", diff_log, 0, -INFINITY, INFINITY},
+              {"log", diff_log, -1, NAN, -1},
+              {"tanh", diff_tanh, 0, 0, 1},
+              {"tanh", diff_tanh, 400, 1, 0},
+              {"tanh", diff_tanh, -400, -1, 0},
+              {"sigmoid", diff_sigmoid, 0, 0.5, 0.25},
+              {"sigmoid", diff_sigmoid, 800, 1, 0},
+              {"sigmoid", diff_sigmoid, -800, 0, 0},
+              {"relu", diff_relu, 2, 2, 1},
+              {"relu", diff_relu, 0x1p-1074, 0x1p-1074, 1},
+              {"relu", diff_relu, 0, 0, 0},
+              {"relu", diff_relu, -0x1p-1074, 0, 0},
+              {"relu", diff_relu, -2, 0, 0},
+              {"relu", diff_relu, NAN, NAN, 0},
+              {"relu", diff_relu, INFINITY, INFINITY, 1},
+              {"sqrt", diff_sqrt, 4, 2, 0.25},
+              {"sqrt", diff_sqrt, 0, 0, INFINITY},
+              {"sin", diff_sin, 0, 0, 1},
+              {"cos", diff_cos, 0, 1, 0},
+              {"abs", diff_abs, 3, 3, 1},
+              {"abs", diff_abs, -3, 3, -1},
+              {"abs", diff_abs, 0, 0, 0},
+              {"abs", diff_abs, -0x1p-1074, 0x1p-1074, -1},
+              {"third power", cubed, -2, -8, 12},
+              {"third power", cubed, 0, 0, 0},
+              {"first power", to_the_first, -2, -2, 1},
+              {"first power", to_the_first, 0, 0, 1},
+              {"power of -1", inverse, 2, 0.5, -0.25},
+              {"neg", diff_neg, 3, -3, -1}};
+enum { POINTS = sizeof points / sizeof *points };
+static double values_there[POINTS], slopes_there[POINTS];
+
+static void values_at_points(void)
+{
+    for (size_t i = 0; i < POINTS; i++) {
+        struct diff_tape *tape = diff_tape_new(MPI_COMM_WORLD);
+        struct diff_tensor *x = diff_input(tape, "x", DIFF_DOUBLE, 1, (size_t[]){1}, &points[i].x);
+        struct diff_tensor *y = points[i].function(x);
+        values_there[i] = diff_scalar(y);
+        diff_backward(diff_sum(y));
+        slopes_there[i] = *(const double *)diff_gradient(x);
+        diff_tape_free(tape);
+    }
+}
+
+static bool is_number(double is, double wanted)
+{
+    return isnan(wanted) ? isnan(is) : is == wanted;
+}
+
+static void expect_points(void)
+{
+    tap_is_int(diff_world_outcome(values_at_points, 1), OUTCOME_FINISHED, "points are computed");
+    for (size_t i = 0; i < POINTS; i++) {
+        tap_ok(is_number(values_there[i], points[i].y), "%s of %g is %g: %g", points[i].name,
+               points[i].x, points[i].y, values_there[i]);
+        tap_ok(is_number(slopes_there[i], points[i].slope), "and its slope there %g: %g",
+               points[i].slope, slopes_there[i]);
+    }
+}
+
+/* Pairs: less, equal, more, and none; of equal ones the first has the derivative. */
+enum { PAIRS = 4 };
+static double pairs_there[2][3][PAIRS];
+
+static void values_of_pairs(void)
+{
+    const double a[PAIRS] = {1, 2, 3, -0.0}, b[PAIRS] = {2, 2, 2, 0.0};
+    for (int minimum = 0; minimum < 2; minimum++) {
+        struct diff_tape *tape = diff_tape_new(MPI_COMM_WORLD);
+        struct diff_tensor *one = diff_input(tape, "a", DIFF_DOUBLE, 1, (size_t[]){PAIRS}, a);
+        struct diff_tensor *other = diff_input(tape, "b", DIFF_DOUBLE, 1, (size_t[]){PAIRS}, b);
+        struct diff_tensor *y = minimum ? diff_minimum(one, other) : diff_maximum(one, other);
+        memcpy(pairs_there[minimum][0], diff_values(y), sizeof a);
+        diff_backward(diff_sum(y));
+        memcpy(pairs_there[minimum][1], diff_gradient(one), sizeof a);
+        memcpy(pairs_there[minimum][2], diff_gradient(other), sizeof a);
+        diff_tape_free(tape);
+    }
+}
+
+static void expect_pairs(void)
+{
+    static const double wanted[2][3][PAIRS] = {{{2, 2, 3, 0}, {0, 1, 1, 1}, {1, 0, 0, 0}},
+                                               {{1, 2, 2, 0}, {1, 1, 0, 1}, {0, 0, 1, 0}}};
+    int right = 0;
+    tap_is_int(diff_world_outcome(values_of_pairs, 1), OUTCOME_FINISHED, "pairs are computed");
+    for (int minimum = 0; minimum < 2; minimum++)
+        for (int what = 0; what < 3; what++)
+            for (int i = 0; i < PAIRS; i++)
+                right += pairs_there[minimum][what][i] == wanted[minimum][what][i];
+    tap_is_int(right, 2 * 3 * PAIRS, "of two equal ones the first has the derivative");
+}
+
 static struct gradcheck_result checked(void (*body)(void), const char *mutant, const char *flip,
                                        size_t part)
 {
@@ -105,7 +225,7 @@ static void expect_named(const char *what, void (*body)(void), const char *mutan
 
 int main(void)
 {
-    tap_plan(9 + checked_open("diff_kinks"));
+    tap_plan(12 + 2 * POINTS + checked_open("diff_kinks"));
     gradients_are_right("relu of zeros with weights of both signs", relu_of_zeros, 1, 2, 3);
     gradients_are_right("a layer without bias", layer, 1, 3);
     gradients_are_right("a maximum all of whose elements are tied", maximum_all_tied, 1, 2, 3);
@@ -120,5 +240,7 @@ int main(void)
            "a gradient that kinks make wrong is no operation's fault");
     gradcheck_release(&result);
     checked_close();
+    expect_points();
+    expect_pairs();
     return tap_done();
 }
