@@ -154,6 +154,13 @@ static void messages(void)
             {0, "send c=0.1 m=0.1", "send c=0.1 m=0.1 to=0 n=1 h=aa what=f"});
     CHANGED("A001", "was never received", "a message that got lost",
             {1, "recv c=0.1 m=0.1", "worker n=2"});
+    CHANGED("", "", "a message that got lost as a worker died",
+            {1, "recv c=0.1 m=0.1", "worker n=2"}, {1, "closed", "died|closed contexts=0"});
+    CHANGED("", "", "a message that got lost and was tried again",
+            {1, "recv c=0.1 m=0.1", "worker n=2"},
+            {0, "in from=1 w=1", "retry w=1|in from=1 w=1 kind=reply"});
+    CHANGED("", "", "a message that was lost on purpose", {1, "recv c=0.1 m=0.1", "worker n=2"},
+            {0, "out to=1 w=1", "out to=1 w=1 kind=call lost=1"});
     CHANGED("", "", "a message that was refused in an orderly way",
             {1, "recv c=0.1 m=0.1", "refuse c=0.1"});
     CHANGED("A007", "the tensors of message 0.1", "a tensor that changed",
@@ -212,6 +219,38 @@ static void contexts(void)
 {
     CHANGED("A009", "another context's gradient", "a gradient that was there before",
             {0, "leaf", "leaf c=0.1 p=0.1 leaf=0 before=1 after=ee"});
+    CHANGED("", "", "two leaves, each from nothing",
+            {0, "leaf",
+             "leaf c=0.1 p=0.1 leaf=0 before=0 after=ee|leaf c=0.1 p=0.1 leaf=1 before=0 after=1"});
+    CHANGED(
+        "A009", "another context's gradient", "a leaf that takes what another holds",
+        {0, "leaf",
+         "leaf c=0.1 p=0.1 leaf=0 before=0 after=ee|leaf c=0.1 p=0.1 leaf=1 before=ee after=1"});
+    CHANGED(
+        "", "", "a leaf that grows twice",
+        {0, "leaf",
+         "leaf c=0.1 p=0.1 leaf=0 before=0 after=ee|leaf c=0.1 p=0.1 leaf=0 before=ee after=1"});
+    CHANGED("A009", "another context's gradient", "a leaf that begins again without a rollback",
+            {0, "leaf",
+             "leaf c=0.1 p=0.1 leaf=0 before=0 after=ee|leaf c=0.1 p=0.1 leaf=0 before=0 after=1"});
+    CHANGED("", "", "a leaf that begins again after a rollback",
+            {0, "leaf",
+             "leaf c=0.1 p=0.1 leaf=0 before=0 after=ee|rollback c=0.1 p=0.1|"
+             "leaf c=0.1 p=0.1 leaf=0 before=0 after=1"});
+    CHANGED("A009", "another context's gradient", "a leaf that goes on after a rollback",
+            {0, "leaf",
+             "leaf c=0.1 p=0.1 leaf=0 before=0 after=ee|rollback c=0.1 p=0.1|"
+             "leaf c=0.1 p=0.1 leaf=0 before=ee after=1"});
+    CHANGED("", "", "a rollback to what the pass before had left",
+            {0, "leaf",
+             "leaf c=0.1 p=0.1 leaf=0 before=0 after=ee|leaf c=0.1 p=0.2 leaf=0 before=ee after=2|"
+             "rollback c=0.1 p=0.2|idle c=0.1 p=0.2|over c=0.1 p=0.2 to=-1 ok=1|"
+             "leaf c=0.1 p=0.1 leaf=0 before=ee after=3"});
+    CHANGED("A009", "another context's gradient", "a rollback by one pass that takes two back",
+            {0, "leaf",
+             "leaf c=0.1 p=0.1 leaf=0 before=0 after=ee|leaf c=0.1 p=0.2 leaf=0 before=ee after=2|"
+             "rollback c=0.1 p=0.2|idle c=0.1 p=0.2|over c=0.1 p=0.2 to=-1 ok=1|"
+             "leaf c=0.1 p=0.1 leaf=0 before=0 after=3"});
     CHANGED("A012", "came back after its release", "a context that comes back",
             {1, "forget", "forget c=0.1|context c=0.1 mode=0"});
     CHANGED("A012", "worker 1 still knows", "a worker that has not forgotten", {1, "forget", ""});
