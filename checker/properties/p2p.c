@@ -37,6 +37,7 @@ static struct finding *finding_for(struct findings *findings, size_t first, cons
         return finding;
     finding = findings_add(findings, code, "%s: %s", title,
                            check_short_place(trace, op, place, sizeof place));
+    finding->site = trace->ops[op].form->site; /* is_told asks for it */
     finding->confirmation = CONFIRM_HAPPENED;
     return finding;
 }

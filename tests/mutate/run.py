@@ -87,7 +87,8 @@ class Build:
         for path in self.paths:
             self.base[path] = self.total
             rows = self.mutate(path)[0]
-            self.total += (len(rows) + 64 + ROUND) // ROUND * ROUND # a file that grows leaves the numbers of the others
+            last = rows[-1][0] if rows else self.total
+            self.total += (last - self.total + 2 * ROUND) // ROUND * ROUND # a file that grows leaves the numbers of the others
             self.rows += [(row[0], path) + row[1:] for row in rows]
 
     def mutate(self, path):
