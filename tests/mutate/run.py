@@ -87,7 +87,7 @@ class Build:
         for path in self.paths:
             self.base[path] = self.total
             rows = self.mutate(path)[0]
-            last = rows[-1][0] if rows else self.total
+            last = max((row[0] for row in rows), default=self.total)
             self.total += (last - self.total + 2 * ROUND) // ROUND * ROUND # a file that grows leaves the numbers of the others
             self.rows += [(row[0], path) + row[1:] for row in rows]
 
